@@ -1,0 +1,1 @@
+//! Coflow scheduling policies, one file each.

@@ -1,0 +1,6 @@
+//! An exact, event-driven fluid simulator of coflows.
+
+pub mod bound;
+mod outcome;
+
+pub use outcome::{CoflowOutcome, Outcome};

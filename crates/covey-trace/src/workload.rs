@@ -1,0 +1,72 @@
+//! The workload itself: ports, coflows and flows as a trace gives them.
+
+/// Coflows in order of the trace, over `ports` machines (or racks), each with one egress and one
+/// ingress port.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Workload {
+    /// Number of ports; every `src` and `dst` is below it.
+    pub ports: u32,
+    /// The coflows, in the order of the trace (which breaks ties among equal arrivals).
+    pub coflows: Vec<Coflow>,
+}
+
+/// One coflow: the flows of one communication stage.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Coflow {
+    /// The trace's name for it, unique in the workload.
+    pub id: String,
+    /// Arrival in seconds since the start of the trace.
+    pub arrival_s: f64,
+    /// Its flows, never empty.
+    pub flows: Vec<Flow>,
+    /// Positions in [`Workload::coflows`] of the coflows that must end before this one is released.
+    pub parents: Vec<u32>,
+    /// Weight in a weighted mean of completion times; 1 unless the trace says otherwise.
+    pub weight: f64,
+    /// Time allowed from arrival to completion, in seconds.
+    pub deadline_s: Option<f64>,
+    /// The job this coflow is a stage of.
+    pub job: Option<String>,
+}
+
+/// One flow from an egress port to an ingress port.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Flow {
+    /// Sending port.
+    pub src: u32,
+    /// Receiving port.
+    pub dst: u32,
+    /// Bytes to send; may be fractional.
+    pub bytes: f64,
+    /// Start in seconds after the coflow's arrival (a later wave); 0 for most.
+    pub start_s: f64,
+}
+
+impl Workload {
+    /// Number of flows of all coflows.
+    pub fn num_flows(&self) -> usize {
+        self.coflows.iter().map(|c| c.flows.len()).sum()
+    }
+
+    /// Bytes of all flows.
+    pub fn bytes(&self) -> f64 {
+        self.coflows.iter().map(Coflow::size_bytes).sum()
+    }
+}
+
+impl Coflow {
+    /// Width: the number of flows.
+    pub fn width(&self) -> usize {
+        self.flows.len()
+    }
+
+    /// Size: the sum of bytes of all flows.
+    pub fn size_bytes(&self) -> f64 {
+        self.flows.iter().map(|f| f.bytes).sum()
+    }
+
+    /// Length: the bytes of the longest flow.
+    pub fn length_bytes(&self) -> f64 {
+        self.flows.iter().map(|f| f.bytes).fold(0.0, f64::max)
+    }
+}
