@@ -1,1 +1,35 @@
-//! The vocabulary of coflow scheduling.
+//! The vocabulary of coflow scheduling, and the allocators that turn a policy's plan into rates.
+//!
+//! A *coflow* is the group of flows of one communication stage; it is over only when its last flow
+//! is. A [`Policy`] ranks coflows; it is a state machine that is told events and answers with a
+//! [`Plan`]. An [`Allocator`](alloc::Allocator) turns the plan into rates. Whoever drives the two
+//! (a simulator, a coordinator of real hosts) keeps the facts in a [`State`](state::State) and
+//! shows them to the policy through a [`View`], which grants only what the policy may know.
+//!
+//! ```text
+//!   driver ── events ──▶ Policy ── Plan ──▶ Allocator ── rates ──▶ driver
+//!      └──── State ── View ──┘                  ▲
+//!              └────────── Demand ──────────────┘
+//! ```
+//!
+//! Units: times are seconds ([`Time`]), sizes bytes (`f64`, they may be fractional), rates bytes
+//! per second. This crate does no I/O, reads no clock and draws no random number.
+
+pub mod alloc;
+mod demand;
+mod fabric;
+mod ids;
+mod plan;
+mod policy;
+pub mod state;
+mod time;
+pub mod units;
+mod view;
+
+pub use demand::Demand;
+pub use fabric::{Fabric, FabricError};
+pub use ids::{CoflowId, FlowId, LinkId, PortId};
+pub use plan::{Backfill, Entry, Group, Layers, Plan, Ranking, Rule, Share, Wake};
+pub use policy::{AnyPolicy, Answer, Policy, Wants};
+pub use time::Time;
+pub use view::{Clairvoyant, Knowledge, NonClairvoyant, PortLoad, Reported, View};

@@ -1,0 +1,297 @@
+//! What one coflow still wants to send, and over which links.
+//!
+//! Links are numbered locally: senders `0..S` (egress links in order of their first flow), receivers
+//! `S..S + R` (ingress links likewise), then links inside the fabric. Flows are laid out by sender,
+//! in order of registration within a sender; the place of a flow in that layout is its *position*.
+//! A sender's row is *regular* when it has exactly one flow to each receiver in order, as in a
+//! shuffle: then the bits of the row are also bits of receivers and 64 flows are looked at at once.
+
+use crate::fabric::Fabric;
+use crate::ids::{LinkId, PortId};
+
+/// The unfinished flows of one coflow and the links they need.
+#[derive(Debug, Clone, Default)]
+pub struct Demand {
+    links: Vec<LinkId>,
+    senders: usize,
+    receivers: usize,
+    /// First position of each sender's row, and the end of the last.
+    row_start: Vec<u32>,
+    /// First word of each sender's row in `active`, and the end of the last.
+    word_start: Vec<u32>,
+    regular: Vec<bool>,
+    /// Local sender and local receiver link of each position.
+    sender: Vec<u32>,
+    receiver: Vec<u32>,
+    /// Local inner links of each position: `inner[inner_start[p]..inner_start[p + 1]]`.
+    inner_start: Vec<u32>,
+    inner: Vec<u32>,
+    /// One bit a position, set while the flow has started and not ended.
+    active: Vec<u64>,
+    /// Unfinished flows at each local link.
+    count: Vec<u32>,
+    unfinished: u32,
+    /// Position of a flow by its index, and the reverse.
+    position: Vec<u32>,
+    index: Vec<u32>,
+}
+
+/// Buffers for building demands, kept so that building allocates nothing after warm-up.
+#[derive(Debug, Default)]
+pub struct Builder {
+    /// Local number of a link, valid where `stamp` is the current one.
+    local: Vec<u32>,
+    stamp: Vec<u32>,
+    current: u32,
+    cursor: Vec<u32>,
+}
+
+impl Builder {
+    fn start(&mut self, links: usize) {
+        self.local.resize(links, 0);
+        self.stamp.resize(links, 0);
+        self.current = self.current.wrapping_add(1);
+        if self.current == 0 {
+            self.stamp.fill(0);
+            self.current = 1;
+        }
+    }
+
+    fn local_of(&mut self, link: LinkId, links: &mut Vec<LinkId>) -> u32 {
+        let i = link.index();
+        if self.stamp[i] != self.current {
+            self.stamp[i] = self.current;
+            self.local[i] = links.len() as u32;
+            links.push(link);
+        }
+        self.local[i]
+    }
+}
+
+impl Demand {
+    /// Lays the flows (source, destination) out anew; none of them is active yet.
+    pub(crate) fn rebuild(
+        &mut self,
+        fabric: &Fabric,
+        flows: impl Iterator<Item = (PortId, PortId)> + Clone,
+        builder: &mut Builder,
+    ) {
+        builder.start(fabric.links());
+        self.links.clear();
+        for (src, _) in flows.clone() {
+            builder.local_of(fabric.egress(src), &mut self.links);
+        }
+        self.senders = self.links.len();
+        for (_, dst) in flows.clone() {
+            builder.local_of(fabric.ingress(dst), &mut self.links);
+        }
+        self.receivers = self.links.len() - self.senders;
+
+        self.row_start.clear();
+        self.row_start.resize(self.senders + 1, 0);
+        let mut width = 0;
+        for (src, _) in flows.clone() {
+            self.row_start[builder.local_of(fabric.egress(src), &mut self.links) as usize + 1] += 1;
+            width += 1;
+        }
+        for s in 0..self.senders {
+            self.row_start[s + 1] += self.row_start[s];
+        }
+        for per_flow in
+            [&mut self.sender, &mut self.receiver, &mut self.position, &mut self.index]
+        {
+            per_flow.clear();
+            per_flow.resize(width, 0);
+        }
+        builder.cursor.clear();
+        builder.cursor.extend_from_slice(&self.row_start[..self.senders]);
+        for (index, (src, dst)) in flows.clone().enumerate() {
+            let s = builder.local_of(fabric.egress(src), &mut self.links);
+            let p = builder.cursor[s as usize] as usize;
+            builder.cursor[s as usize] += 1;
+            self.sender[p] = s;
+            self.receiver[p] = builder.local_of(fabric.ingress(dst), &mut self.links);
+            self.position[index] = p as u32;
+            self.index[p] = index as u32;
+        }
+        self.lay_inner_paths(fabric, builder);
+
+        self.word_start.clear();
+        self.word_start.push(0);
+        self.regular.clear();
+        for s in 0..self.senders {
+            let row = self.row_start[s] as usize..self.row_start[s + 1] as usize;
+            self.word_start.push(self.word_start[s] + row.len().div_ceil(64) as u32);
+            self.regular.push(
+                row.len() == self.receivers
+                    && self.receiver[row].iter().enumerate().all(|(k, &r)| r as usize == self.senders + k),
+            );
+        }
+        self.active.clear();
+        self.active.resize(self.word_start[self.senders] as usize, 0);
+        self.count.clear();
+        self.count.resize(self.links.len(), 0);
+        self.unfinished = 0;
+    }
+
+    fn lay_inner_paths(&mut self, fabric: &Fabric, builder: &mut Builder) {
+        self.inner_start.clear();
+        self.inner_start.push(0);
+        self.inner.clear();
+        for p in 0..self.sender.len() {
+            let src = PortId(self.links[self.sender[p] as usize].0);
+            let dst = PortId(self.links[self.receiver[p] as usize].0 - fabric.ports());
+            for &link in fabric.inner_path(src, dst) {
+                let local = builder.local_of(link, &mut self.links);
+                self.inner.push(local);
+            }
+            self.inner_start.push(self.inner.len() as u32);
+        }
+    }
+
+    /// Every local link's name in the fabric.
+    pub fn links(&self) -> &[LinkId] {
+        &self.links
+    }
+
+    /// Number of senders `S`; they are the local links `0..S`.
+    pub fn senders(&self) -> usize {
+        self.senders
+    }
+
+    /// Number of receivers `R`; they are the local links `S..S + R`.
+    pub fn receivers(&self) -> usize {
+        self.receivers
+    }
+
+    /// Number of flows laid out: active, finished, or yet to start.
+    pub fn width(&self) -> usize {
+        self.sender.len()
+    }
+
+    /// Number of active flows.
+    pub fn unfinished(&self) -> u32 {
+        self.unfinished
+    }
+
+    /// Active flows at each local link.
+    pub fn count(&self) -> &[u32] {
+        &self.count
+    }
+
+    /// Whether no flow crosses an inner link, so that every path is (sender, receiver).
+    pub fn is_bipartite(&self) -> bool {
+        self.inner.is_empty()
+    }
+
+    /// Positions of a local sender's flows.
+    pub fn row(&self, sender: usize) -> std::ops::Range<usize> {
+        self.row_start[sender] as usize..self.row_start[sender + 1] as usize
+    }
+
+    /// Whether a sender has exactly one flow to each receiver, in the receivers' order.
+    pub fn is_regular(&self, sender: usize) -> bool {
+        self.regular[sender]
+    }
+
+    /// Bits of a sender's row, lowest position first; set while a flow is active.
+    pub fn row_bits(&self, sender: usize) -> &[u64] {
+        &self.active[self.word_start[sender] as usize..self.word_start[sender + 1] as usize]
+    }
+
+    /// Local sender of a position.
+    pub fn sender_of(&self, position: usize) -> usize {
+        self.sender[position] as usize
+    }
+
+    /// Local receiver link of a position.
+    pub fn receiver_of(&self, position: usize) -> usize {
+        self.receiver[position] as usize
+    }
+
+    /// Local receiver links of all positions.
+    pub fn receiver_links(&self) -> &[u32] {
+        &self.receiver
+    }
+
+    /// Local links of a position's path.
+    pub fn path(&self, position: usize) -> impl Iterator<Item = usize> + '_ {
+        let inner = self.inner_start[position] as usize..self.inner_start[position + 1] as usize;
+        [self.sender[position], self.receiver[position]]
+            .into_iter()
+            .chain(self.inner[inner].iter().copied())
+            .map(|l| l as usize)
+    }
+
+    /// Position of a flow, by its number within the coflow.
+    pub fn position(&self, index: u32) -> usize {
+        self.position[index as usize] as usize
+    }
+
+    /// Number within the coflow of the flow at a position.
+    pub fn index(&self, position: usize) -> u32 {
+        self.index[position]
+    }
+
+    /// Whether the flow at a position has started and not ended.
+    pub fn is_active(&self, position: usize) -> bool {
+        let (word, bit) = self.bit(position);
+        self.active[word] & bit != 0
+    }
+
+    /// Positions of the active flows of a sender, ascending.
+    pub fn active_in_row(&self, sender: usize) -> impl Iterator<Item = usize> + '_ {
+        let start = self.row_start[sender] as usize;
+        bits(self.row_bits(sender).iter().copied()).map(move |k| start + k)
+    }
+
+    /// Positions of all active flows, ascending.
+    pub fn active(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.senders).filter(|&s| self.count[s] > 0).flat_map(|s| self.active_in_row(s))
+    }
+
+    /// Marks a flow as started. Nothing happens if it is active already.
+    pub(crate) fn start(&mut self, position: usize) {
+        let (word, bit) = self.bit(position);
+        if self.active[word] & bit == 0 {
+            self.active[word] |= bit;
+            self.unfinished += 1;
+            self.adjust(position, 1);
+        }
+    }
+
+    /// Marks a flow as ended. Nothing happens unless it is active.
+    pub(crate) fn finish(&mut self, position: usize) {
+        let (word, bit) = self.bit(position);
+        if self.active[word] & bit != 0 {
+            self.active[word] &= !bit;
+            self.unfinished -= 1;
+            self.adjust(position, u32::MAX);
+        }
+    }
+
+    fn adjust(&mut self, position: usize, by: u32) {
+        let inner = self.inner_start[position] as usize..self.inner_start[position + 1] as usize;
+        let ends = [self.sender[position], self.receiver[position]];
+        for &l in ends.iter().chain(&self.inner[inner]) {
+            self.count[l as usize] = self.count[l as usize].wrapping_add(by);
+        }
+    }
+
+    fn bit(&self, position: usize) -> (usize, u64) {
+        let s = self.sender[position] as usize;
+        let k = position - self.row_start[s] as usize;
+        (self.word_start[s] as usize + k / 64, 1 << (k % 64))
+    }
+}
+
+/// Numbers of the set bits of a sequence of words, ascending.
+pub(crate) fn bits(words: impl Iterator<Item = u64>) -> impl Iterator<Item = usize> {
+    words.enumerate().flat_map(|(w, word)| {
+        std::iter::successors((word != 0).then_some(word), |&rest| {
+            let rest = rest & (rest - 1);
+            (rest != 0).then_some(rest)
+        })
+        .map(move |rest| w * 64 + rest.trailing_zeros() as usize)
+    })
+}

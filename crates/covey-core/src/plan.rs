@@ -1,0 +1,218 @@
+//! A policy's answer: who is served, in what order, and how each shares what it gets.
+//!
+//! Sharing rules that need sizes can only be put into the plan of a policy that knows sizes:
+//!
+//! ```compile_fail
+//! use covey_core::{NonClairvoyant, Share};
+//! let share: Share<NonClairvoyant> = Share::<NonClairvoyant>::MADD;
+//! ```
+//!
+//! ```
+//! use covey_core::{Clairvoyant, NonClairvoyant, Share};
+//! let sized: Share<Clairvoyant> = Share::MADD;
+//! let either: Share<NonClairvoyant> = Share::MAX_MIN;
+//! ```
+
+use std::marker::PhantomData;
+
+use crate::ids::{CoflowId, FlowId, LinkId};
+use crate::time::Time;
+use crate::view::{Clairvoyant, Knowledge};
+
+/// Which flows an entry is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Group {
+    /// Every flow present, of whatever coflow; must be the only entry of its plan.
+    Everything,
+    /// All flows of a coflow.
+    Coflow(CoflowId),
+    /// The flows of a coflow that cross one link: with a port's egress or ingress link, the coflow
+    /// at that port.
+    CoflowAt(CoflowId, LinkId),
+    /// A single flow.
+    Flow(FlowId),
+}
+
+/// How the flows of a group share what is left for them.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Rule {
+    /// See [`Share::MAX_MIN`].
+    MaxMin,
+    /// See [`Share::EQUAL`].
+    Equal,
+    /// See [`Share::MATCHING`].
+    Matching,
+    /// See [`Share::MADD`].
+    Madd,
+    /// See [`Share::rate`].
+    Rate(f64),
+    /// See [`Share::HOLD`].
+    Hold,
+}
+
+/// A [`Rule`] that a policy with knowledge `K` may ask for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Share<K> {
+    rule: Rule,
+    knowledge: PhantomData<K>,
+}
+
+impl<K> Share<K> {
+    const fn of(rule: Rule) -> Share<K> {
+        Share { rule, knowledge: PhantomData }
+    }
+
+    /// Exact max-min fairness among the flows of the group.
+    pub const MAX_MIN: Share<K> = Share::of(Rule::MaxMin);
+    /// One pass of equal shares: each flow gets the least, over its links, of what is free over the
+    /// number of the group's flows there that can send at all.
+    pub const EQUAL: Share<K> = Share::of(Rule::Equal);
+    /// One flow at a time takes all that is free on its links; flows that are running go first.
+    pub const MATCHING: Share<K> = Share::of(Rule::Matching);
+    /// Nothing, not even what is left over.
+    pub const HOLD: Share<K> = Share::of(Rule::Hold);
+
+    /// Exactly this rate, in bytes per second, for each flow of the group. A rate that does not fit
+    /// is an error of the policy.
+    pub const fn rate(bytes_per_s: f64) -> Share<K> {
+        Share::of(Rule::Rate(bytes_per_s))
+    }
+}
+
+impl Share<Clairvoyant> {
+    /// Minimum allocation for desired duration: rates in proportion to bytes left, so that all
+    /// flows end together and no earlier than the bottleneck allows (Varys §5.2). A coflow gets
+    /// nothing when a link it needs is full.
+    pub const MADD: Share<Clairvoyant> = Share::of(Rule::Madd);
+}
+
+/// How the layers of a plan share the links.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Layers {
+    /// A layer gets what the layers before it leave.
+    #[default]
+    Strict,
+    /// Each link is divided among the layers that have flows there, in proportion to the layers'
+    /// weights. What a layer cannot use is offered to all by [`Backfill::Greedy`].
+    Weighted,
+}
+
+/// What becomes of capacity that no entry has taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Backfill {
+    /// It stays idle.
+    #[default]
+    None,
+    /// It is offered once more to all coflow entries in order, flow by flow; each flow takes all
+    /// that is free on its links.
+    Greedy,
+}
+
+/// One line of a plan.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Entry {
+    /// Who is served.
+    pub group: Group,
+    /// How the group's flows share.
+    pub rule: Rule,
+    /// Number of its layer, from 0; also its class where a world has only priorities.
+    pub layer: u32,
+}
+
+/// A moment at which the policy wants to be called.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Wake {
+    /// At a time.
+    At(Time),
+    /// When the coflow has sent this many bytes in all.
+    WhenSent(CoflowId, f64),
+}
+
+/// The part of a plan that decides rates: entries in order of precedence.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Ranking {
+    /// First come first served.
+    pub entries: Vec<Entry>,
+    /// Weight of each layer that has entries.
+    pub weights: Vec<f64>,
+    /// How layers share.
+    pub layers: Layers,
+    /// What becomes of the rest.
+    pub backfill: Backfill,
+}
+
+/// A plan of a policy with knowledge `K`. It is kept and refilled, so that making one allocates
+/// nothing after warm-up.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan<K> {
+    ranking: Ranking,
+    wakes: Vec<Wake>,
+    knowledge: PhantomData<K>,
+}
+
+impl<K> Default for Plan<K> {
+    fn default() -> Self {
+        Plan { ranking: Ranking::default(), wakes: Vec::new(), knowledge: PhantomData }
+    }
+}
+
+impl<K: Knowledge> Plan<K> {
+    /// Empties the plan: one strict layer, no backfill, no wake-ups.
+    pub fn clear(&mut self) {
+        self.ranking.entries.clear();
+        self.ranking.weights.clear();
+        self.ranking.layers = Layers::Strict;
+        self.ranking.backfill = Backfill::None;
+        self.wakes.clear();
+    }
+
+    /// Adds a group behind all others, in the layer opened last.
+    pub fn push(&mut self, group: Group, share: Share<K>) {
+        if self.ranking.weights.is_empty() {
+            self.ranking.weights.push(1.0);
+        }
+        let layer = self.ranking.weights.len() as u32 - 1;
+        self.ranking.entries.push(Entry { group, rule: share.rule, layer });
+    }
+
+    /// Opens a layer behind all others. `weight` counts when layers are [`Layers::Weighted`].
+    pub fn open_layer(&mut self, weight: f64) {
+        self.ranking.weights.push(weight);
+    }
+
+    /// Sets how layers share the links.
+    pub fn set_layers(&mut self, layers: Layers) {
+        self.ranking.layers = layers;
+    }
+
+    /// Sets what becomes of capacity that no entry has taken.
+    pub fn set_backfill(&mut self, backfill: Backfill) {
+        self.ranking.backfill = backfill;
+    }
+
+    /// Asks to be called at `time`. Wake-ups belong to the plan: they are gone with it.
+    pub fn wake_at(&mut self, time: Time) {
+        self.wakes.push(Wake::At(time));
+    }
+
+    /// Asks to be called when the coflow has sent `bytes` in all.
+    pub fn wake_when_sent(&mut self, coflow: CoflowId, bytes: f64) {
+        self.wakes.push(Wake::WhenSent(coflow, bytes));
+    }
+
+    /// The part that decides rates.
+    pub fn ranking(&self) -> &Ranking {
+        &self.ranking
+    }
+
+    /// The wake-ups asked for.
+    pub fn wakes(&self) -> &[Wake] {
+        &self.wakes
+    }
+
+    /// For drivers: removes and returns the first wake-up for which `due` holds.
+    pub fn take_due(&mut self, mut due: impl FnMut(&Wake) -> bool) -> Option<Wake> {
+        let at = self.wakes.iter().position(&mut due)?;
+        Some(self.wakes.remove(at))
+    }
+}

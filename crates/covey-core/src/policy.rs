@@ -1,0 +1,84 @@
+//! The policy: events in, a plan out.
+
+use crate::ids::{CoflowId, FlowId, LinkId};
+use crate::plan::Plan;
+use crate::view::{Clairvoyant, Knowledge, NonClairvoyant, View};
+
+/// Which events a policy asks for, beyond arrivals and ends of coflows and its own wake-ups.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Wants {
+    /// Call [`Policy::flow_ended`] for every flow.
+    pub flow_ends: bool,
+    /// Call [`Policy::port_drained`].
+    pub port_drains: bool,
+    /// Bring what coflows have sent up to date before every call. Live, agents then report bytes
+    /// periodically; leave it unset where wake-ups will do.
+    pub attained: bool,
+}
+
+/// Whether the plan has changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answer {
+    /// The plan in force stays, with the wake-ups that have not come yet.
+    Unchanged,
+    /// The plan was made anew.
+    Replaced,
+}
+
+/// A scheduling policy that knows what `K` grants: a deterministic state machine without clock,
+/// I/O or threads. The same object is driven in simulation and live; it cannot tell which.
+///
+/// At each moment the driver first tells all that happened (the named handlers, which do nothing
+/// unless overridden) and then asks for the plan once.
+///
+/// Between two plans the allocators re-share by themselves whenever a flow ends, in the order that
+/// the plan in force gives.
+pub trait Policy<K: Knowledge>: Send {
+    /// Which further events to be told.
+    fn wants(&self) -> Wants {
+        Wants::default()
+    }
+
+    /// A coflow has arrived and its first flows have started.
+    fn coflow_arrived(&mut self, _coflow: CoflowId, _view: &View<'_, K>) {}
+
+    /// More flows of a coflow that is present have started (a later wave).
+    fn flows_started(&mut self, _coflow: CoflowId, _view: &View<'_, K>) {}
+
+    /// A flow has ended; told if [`Wants::flow_ends`].
+    fn flow_ended(&mut self, _flow: FlowId, _view: &View<'_, K>) {}
+
+    /// The coflow has no unfinished flow at a link any more; told if [`Wants::port_drains`].
+    fn port_drained(&mut self, _coflow: CoflowId, _link: LinkId, _view: &View<'_, K>) {}
+
+    /// The coflow's last flow has ended. It is no longer among [`View::coflows`]; its number will
+    /// be used again.
+    fn coflow_ended(&mut self, _coflow: CoflowId, _view: &View<'_, K>) {}
+
+    /// The coflow has sent `bytes`, as [`Plan::wake_when_sent`] asked.
+    fn bytes_reached(&mut self, _coflow: CoflowId, _bytes: f64, _view: &View<'_, K>) {}
+
+    /// A time given to [`Plan::wake_at`] has come.
+    fn woke(&mut self, _view: &View<'_, K>) {}
+
+    /// Leaves `plan` as it is, or clears it and makes it anew.
+    fn plan(&mut self, view: &View<'_, K>, plan: &mut Plan<K>) -> Answer;
+}
+
+/// A policy of any level of knowledge.
+pub enum AnyPolicy {
+    /// Knows sizes.
+    Sized(Box<dyn Policy<Clairvoyant>>),
+    /// Does not know sizes.
+    Unsized(Box<dyn Policy<NonClairvoyant>>),
+}
+
+impl AnyPolicy {
+    /// The word for its level of knowledge in lists of policies.
+    pub fn knows(&self) -> &'static str {
+        match self {
+            AnyPolicy::Sized(_) => Clairvoyant::NAME,
+            AnyPolicy::Unsized(_) => NonClairvoyant::NAME,
+        }
+    }
+}

@@ -1,0 +1,282 @@
+//! The facts about the coflows that are present, kept by whoever drives a policy.
+//!
+//! A driver registers coflows, starts and finishes their flows, and writes down what has been sent.
+//! Policies never see this type: they get a [`View`](crate::View) of it, which grants what they may
+//! know.
+
+use crate::demand::{Builder, Demand};
+use crate::fabric::Fabric;
+use crate::ids::{CoflowId, FlowId, PortId};
+use crate::time::Time;
+
+/// All coflows present, and the fabric they share.
+#[derive(Debug)]
+pub struct State {
+    fabric: Fabric,
+    slots: Vec<CoflowState>,
+    present: Vec<CoflowId>,
+    vacant: Vec<CoflowId>,
+    builder: Builder,
+}
+
+/// What a coflow brings with it when it is registered.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Registration {
+    /// Position in the trace, or serial number of the registration; breaks ties.
+    pub seq: u64,
+    /// When it may start.
+    pub arrival: Time,
+    /// Weight in a weighted mean of completion times.
+    pub weight: f64,
+    /// Time allowed from arrival to completion, in seconds.
+    pub deadline_s: Option<f64>,
+}
+
+/// One flow of a registration.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FlowSpec {
+    /// Sending port.
+    pub src: PortId,
+    /// Receiving port.
+    pub dst: PortId,
+    /// Bytes to send, as far as known; NaN where nobody knows before the flow has ended.
+    pub bytes: f64,
+}
+
+/// The facts about one coflow.
+#[derive(Debug)]
+pub struct CoflowState {
+    /// What it was registered with.
+    pub registration: Registration,
+    /// Its unfinished flows, and the links they need.
+    demand: Demand,
+    /// What is left to send.
+    progress: Progress,
+    present: bool,
+    started: u32,
+    finished: u32,
+    finished_bytes: f64,
+    /// Bytes sent so far, over all flows, and when that was true.
+    attained: f64,
+    attained_as_of: Time,
+}
+
+/// Bytes of each flow of one coflow, total and left.
+///
+/// Bytes left at a position are `left[position] * scale`. A coflow that is sent in proportion to
+/// what is left (MADD) only changes `scale`.
+#[derive(Debug, Default)]
+pub struct Progress {
+    /// Size of each flow in bytes, by position.
+    pub size: Vec<f64>,
+    /// Bytes left over `scale`, by position; NaN before the flow has started, infinite after its
+    /// end. Both survive subtraction and lose every comparison for the least.
+    pub left: Vec<f64>,
+    /// See [`Progress`].
+    pub scale: f64,
+    /// Bytes left over `scale`, of all active flows at each local link.
+    pub link_left: Vec<f64>,
+}
+
+impl State {
+    /// No coflows yet.
+    pub fn new(fabric: Fabric) -> State {
+        State {
+            fabric,
+            slots: Vec::new(),
+            present: Vec::new(),
+            vacant: Vec::new(),
+            builder: Builder::default(),
+        }
+    }
+
+    /// The fabric.
+    pub fn fabric(&self) -> &Fabric {
+        &self.fabric
+    }
+
+    /// Forgets all coflows and keeps the memory they used, so that the same history again takes
+    /// no new memory.
+    pub fn clear(&mut self) {
+        for id in self.present.drain(..) {
+            self.slots[id.index()].present = false;
+        }
+        self.vacant.clear();
+        self.vacant.extend((0..self.slots.len() as u32).rev().map(CoflowId));
+    }
+
+    /// Coflows present, in order of arrival.
+    pub fn present(&self) -> &[CoflowId] {
+        &self.present
+    }
+
+    /// Whether a coflow is present.
+    pub fn is_present(&self, id: CoflowId) -> bool {
+        self.slots.get(id.index()).is_some_and(|coflow| coflow.present)
+    }
+
+    /// An upper bound of the numbers of coflows in use: arrays by [`CoflowId`] have this length.
+    pub fn slots(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// The facts about a coflow.
+    pub fn coflow(&self, id: CoflowId) -> &CoflowState {
+        &self.slots[id.index()]
+    }
+
+    /// Adds a coflow. None of its flows has started. Ports must exist in the fabric.
+    pub fn register(
+        &mut self,
+        registration: Registration,
+        flows: impl Iterator<Item = FlowSpec> + Clone,
+    ) -> CoflowId {
+        let id = self.vacant.pop().unwrap_or_else(|| {
+            self.slots.push(CoflowState::vacant());
+            CoflowId(self.slots.len() as u32 - 1)
+        });
+        self.present.push(id);
+        let coflow = &mut self.slots[id.index()];
+        coflow.registration = registration;
+        coflow.demand.rebuild(
+            &self.fabric,
+            flows.clone().map(|f| (f.src, f.dst)),
+            &mut self.builder,
+        );
+        coflow.reset(registration.arrival, flows.map(|f| f.bytes));
+        id
+    }
+
+    /// Starts a flow.
+    pub fn start(&mut self, flow: FlowId) {
+        let coflow = &mut self.slots[flow.coflow.index()];
+        let p = coflow.demand.position(flow.index);
+        coflow.demand.start(p);
+        coflow.started += 1;
+        let left = coflow.progress.size[p] / coflow.progress.scale;
+        coflow.progress.left[p] = left;
+        for l in coflow.demand.path(p) {
+            coflow.progress.link_left[l] += left;
+        }
+    }
+
+    /// Ends the flow at a position of a coflow. Calls `drained` with each local link at which the
+    /// coflow has no unfinished flow any more.
+    pub fn finish(&mut self, id: CoflowId, position: usize, mut drained: impl FnMut(usize)) {
+        let coflow = &mut self.slots[id.index()];
+        coflow.demand.finish(position);
+        coflow.finished += 1;
+        coflow.finished_bytes += coflow.progress.size[position];
+        let left = std::mem::replace(&mut coflow.progress.left[position], f64::INFINITY);
+        for l in coflow.demand.path(position) {
+            if coflow.demand.count()[l] == 0 {
+                coflow.progress.link_left[l] = 0.0;
+                drained(l);
+            } else {
+                coflow.progress.link_left[l] -= left;
+            }
+        }
+    }
+
+    /// Takes a coflow out of [`State::present`]; its facts stay readable until
+    /// [`State::release`].
+    pub fn retire(&mut self, id: CoflowId) {
+        self.present.retain(|&c| c != id);
+        self.slots[id.index()].present = false;
+    }
+
+    /// Gives the number of a retired coflow back for use by another.
+    pub fn release(&mut self, id: CoflowId) {
+        self.vacant.push(id);
+    }
+
+    /// Writes down that a coflow had sent `bytes` in all at the moment `as_of`.
+    pub fn report(&mut self, id: CoflowId, bytes: f64, as_of: Time) {
+        let coflow = &mut self.slots[id.index()];
+        coflow.attained = bytes;
+        coflow.attained_as_of = as_of;
+    }
+
+    /// What is left of a coflow, to be brought up to date.
+    pub fn progress_mut(&mut self, id: CoflowId) -> (&Demand, &mut Progress) {
+        let coflow = &mut self.slots[id.index()];
+        (&coflow.demand, &mut coflow.progress)
+    }
+}
+
+impl CoflowState {
+    fn vacant() -> CoflowState {
+        CoflowState {
+            registration: Registration {
+                seq: 0,
+                arrival: Time::ZERO,
+                weight: 1.0,
+                deadline_s: None,
+            },
+            demand: Demand::default(),
+            progress: Progress::default(),
+            present: false,
+            started: 0,
+            finished: 0,
+            finished_bytes: 0.0,
+            attained: 0.0,
+            attained_as_of: Time::ZERO,
+        }
+    }
+
+    /// A coflow of which nothing has been sent. `bytes` come by number of the flow.
+    fn reset(&mut self, arrival: Time, bytes: impl Iterator<Item = f64>) {
+        let progress = &mut self.progress;
+        progress.scale = 1.0;
+        progress.left.clear();
+        progress.left.resize(self.demand.width(), f64::NAN);
+        progress.size.clear();
+        progress.size.resize(self.demand.width(), 0.0);
+        for (index, bytes) in bytes.enumerate() {
+            progress.size[self.demand.position(index as u32)] = bytes;
+        }
+        progress.link_left.clear();
+        progress.link_left.resize(self.demand.links().len(), 0.0);
+        self.present = true;
+        self.started = 0;
+        self.finished = 0;
+        self.finished_bytes = 0.0;
+        self.attained = 0.0;
+        self.attained_as_of = arrival;
+    }
+
+    /// Its unfinished flows, and the links they need.
+    pub fn demand(&self) -> &Demand {
+        &self.demand
+    }
+
+    /// What is left to send.
+    pub fn progress(&self) -> &Progress {
+        &self.progress
+    }
+
+    /// Flows started so far.
+    pub fn started(&self) -> u32 {
+        self.started
+    }
+
+    /// Flows ended so far.
+    pub fn finished(&self) -> u32 {
+        self.finished
+    }
+
+    /// Bytes of the flows that have ended.
+    pub fn finished_bytes(&self) -> f64 {
+        self.finished_bytes
+    }
+
+    /// Bytes sent so far over all flows, and when that was true.
+    pub fn attained(&self) -> (f64, Time) {
+        (self.attained, self.attained_as_of)
+    }
+
+    /// Whether every flow registered has started and ended.
+    pub fn is_over(&self) -> bool {
+        self.finished as usize == self.demand.width()
+    }
+}

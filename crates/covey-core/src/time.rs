@@ -1,0 +1,74 @@
+//! Moments, in seconds.
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::ops::{Add, Sub};
+
+/// A moment in seconds since the driver's origin. Never NaN; totally ordered.
+///
+/// The difference of two moments is a duration in seconds, a plain `f64`.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Time(f64);
+
+impl Time {
+    /// The origin.
+    pub const ZERO: Time = Time(0.0);
+    /// A moment that never comes.
+    pub const NEVER: Time = Time(f64::INFINITY);
+    /// Moments closer than this coincide and are handled together.
+    pub const RESOLUTION_S: f64 = 1e-9;
+
+    /// The moment `seconds` after the origin. A NaN becomes [`Time::NEVER`].
+    pub fn from_secs(seconds: f64) -> Time {
+        if seconds.is_nan() { Time::NEVER } else { Time(seconds) }
+    }
+
+    /// Seconds since the origin.
+    pub fn as_secs(self) -> f64 {
+        self.0
+    }
+
+    /// Whether the moment ever comes.
+    pub fn comes(self) -> bool {
+        self.0 < f64::INFINITY
+    }
+
+    /// Whether this moment has come at `now`, to within [`Time::RESOLUTION_S`].
+    pub fn due(self, now: Time) -> bool {
+        self.0 <= now.0 + Time::RESOLUTION_S
+    }
+}
+
+impl Eq for Time {}
+
+impl PartialOrd for Time {
+    fn partial_cmp(&self, other: &Time) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Time {
+    fn cmp(&self, other: &Time) -> Ordering {
+        self.0.total_cmp(&other.0)
+    }
+}
+
+impl Add<f64> for Time {
+    type Output = Time;
+    fn add(self, seconds: f64) -> Time {
+        Time::from_secs(self.0 + seconds)
+    }
+}
+
+impl Sub for Time {
+    type Output = f64;
+    fn sub(self, earlier: Time) -> f64 {
+        self.0 - earlier.0
+    }
+}
+
+impl fmt::Display for Time {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} s", self.0)
+    }
+}

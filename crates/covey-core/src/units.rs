@@ -1,0 +1,117 @@
+//! Quantities as people write them: `1gbps`, `128MiB/s`, `10MiB`, `8ms`.
+
+/// Bytes of a trace's "MB" (it means mebibyte).
+pub const MIB: f64 = 1_048_576.0;
+
+/// Splits `text` into a finite number that is not negative and a unit.
+fn number_and_unit(text: &str) -> Option<(f64, &str)> {
+    let text = text.trim();
+    let digits = text
+        .char_indices()
+        .find(|&(i, c)| {
+            // An exponent belongs to the number only if digits follow: `1e3B`, not `1eB`.
+            let exponent = (c == 'e' || c == 'E')
+                && text[i + 1..].trim_start_matches(['+', '-']).starts_with(|d: char| d.is_ascii_digit());
+            let sign = (c == '+' || c == '-') && text[..i].ends_with(['e', 'E']);
+            !(c.is_ascii_digit() || c == '.' || exponent || sign)
+        })
+        .map_or(text.len(), |(i, _)| i);
+    let value: f64 = text[..digits].parse().ok()?;
+    (value.is_finite() && value >= 0.0).then(|| (value, text[digits..].trim()))
+}
+
+/// A link speed in bytes per second: `8bps`, `100mbps`, `1gbps` (decimal bits a second), or
+/// `125MB/s`, `128MiB/s` (bytes a second).
+///
+/// # Errors
+/// A sentence that says what was expected, when `text` is not a speed or not above zero.
+pub fn parse_rate(text: &str) -> Result<f64, String> {
+    let expected = || {
+        format!("'{text}' is not a speed above zero: expected one like 1gbps, 100mbps, 8bps or 128MiB/s")
+    };
+    let (value, unit) = number_and_unit(text).ok_or_else(expected)?;
+    let bytes = match unit.to_ascii_lowercase().as_str() {
+        "bps" => 1.0 / 8.0,
+        "kbps" => 1e3 / 8.0,
+        "mbps" => 1e6 / 8.0,
+        "gbps" => 1e9 / 8.0,
+        "tbps" => 1e12 / 8.0,
+        other => size_unit(other.strip_suffix("/s").ok_or_else(expected)?).ok_or_else(expected)?,
+    };
+    let rate = value * bytes;
+    if rate > 0.0 && rate.is_finite() { Ok(rate) } else { Err(expected()) }
+}
+
+/// A size in bytes: `100`, `100B`, `10MB`, `10MiB`, `1.5GiB`.
+///
+/// # Errors
+/// A sentence that says what was expected.
+pub fn parse_size(text: &str) -> Result<f64, String> {
+    let expected = || format!("'{text}' is not a size: expected one like 10MiB, 1.5GB or 4096");
+    let (value, unit) = number_and_unit(text).ok_or_else(expected)?;
+    let factor = if unit.is_empty() { Some(1.0) } else { size_unit(&unit.to_ascii_lowercase()) };
+    Ok(value * factor.ok_or_else(expected)?)
+}
+
+/// A duration in seconds: `8ms`, `10us`, `2s`, `1.5` (seconds).
+///
+/// # Errors
+/// A sentence that says what was expected.
+pub fn parse_duration(text: &str) -> Result<f64, String> {
+    let expected = || format!("'{text}' is not a duration: expected one like 8ms, 10us, 2s or 0");
+    let (value, unit) = number_and_unit(text).ok_or_else(expected)?;
+    let factor = match unit {
+        "" | "s" => 1.0,
+        "ms" => 1e-3,
+        "us" => 1e-6,
+        "ns" => 1e-9,
+        "min" => 60.0,
+        _ => return Err(expected()),
+    };
+    Ok(value * factor)
+}
+
+/// Bytes of a lower-case size unit.
+fn size_unit(unit: &str) -> Option<f64> {
+    Some(match unit {
+        "b" => 1.0,
+        "kb" => 1e3,
+        "mb" => 1e6,
+        "gb" => 1e9,
+        "tb" => 1e12,
+        "kib" => 1024.0,
+        "mib" => MIB,
+        "gib" => MIB * 1024.0,
+        "tib" => MIB * MIB,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantities_as_people_write_them() {
+        assert_eq!(parse_rate("1gbps"), Ok(125e6));
+        assert_eq!(parse_rate("8bps"), Ok(1.0));
+        assert_eq!(parse_rate("100 Mbps"), Ok(12.5e6));
+        assert_eq!(parse_rate("128MiB/s"), Ok(134_217_728.0));
+        assert_eq!(parse_rate("1e3B/s"), Ok(1000.0));
+        assert_eq!(parse_size("10MiB"), Ok(10_485_760.0));
+        assert_eq!(parse_size("4096"), Ok(4096.0));
+        assert_eq!(parse_duration("8ms"), Ok(0.008));
+        assert_eq!(parse_duration("0"), Ok(0.0));
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        for text in ["", "gbps", "-1gbps", "1", "0gbps", "nan gbps", "1e999gbps", "1gb", "inf", "é", "1e"] {
+            assert!(parse_rate(text).is_err(), "{text}");
+        }
+        for text in ["", "x", "-1", "10XB", "1e", "NaN"] {
+            assert!(parse_size(text).is_err(), "{text}");
+            assert!(parse_duration(text).is_err(), "{text}");
+        }
+    }
+}

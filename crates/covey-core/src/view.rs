@@ -1,0 +1,269 @@
+//! What a policy may see, by its level of knowledge.
+//!
+//! Reading what the level does not grant does not compile:
+//!
+//! ```compile_fail
+//! use covey_core::{FlowId, NonClairvoyant, View};
+//! fn peek(view: &View<'_, NonClairvoyant>, flow: FlowId) -> f64 {
+//!     view.size(flow) // no method `size`: the policy is not told sizes
+//! }
+//! ```
+//!
+//! The same with knowledge of sizes compiles:
+//!
+//! ```
+//! use covey_core::{Clairvoyant, FlowId, View};
+//! fn peek(view: &View<'_, Clairvoyant>, flow: FlowId) -> f64 {
+//!     view.size(flow)
+//! }
+//! ```
+//!
+//! Nor can an unsized policy reach bytes left, or make a view of another level out of its own:
+//!
+//! ```compile_fail
+//! use covey_core::{CoflowId, NonClairvoyant, View};
+//! fn peek(view: &View<'_, NonClairvoyant>, coflow: CoflowId) -> f64 {
+//!     view.bottleneck_s(coflow)
+//! }
+//! ```
+//!
+//! ```compile_fail
+//! use covey_core::{Clairvoyant, NonClairvoyant, View};
+//! fn promote<'a>(view: View<'a, NonClairvoyant>) -> View<'a, Clairvoyant> {
+//!     view.into()
+//! }
+//! ```
+
+use std::marker::PhantomData;
+
+use crate::fabric::Fabric;
+use crate::ids::{CoflowId, FlowId, LinkId};
+use crate::state::{CoflowState, State};
+use crate::time::Time;
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// A level of knowledge: [`Clairvoyant`] or [`NonClairvoyant`].
+pub trait Knowledge: sealed::Sealed + Send + 'static {
+    /// The word for it in lists of policies.
+    const NAME: &'static str;
+}
+
+/// *Sized*: the policy knows the size of every flow when its coflow arrives.
+#[derive(Debug, Clone, Copy)]
+pub enum Clairvoyant {}
+
+/// *Unsized*: the policy learns the size of a flow when the flow has ended, and what has been sent
+/// so far only as it was last reported.
+#[derive(Debug, Clone, Copy)]
+pub enum NonClairvoyant {}
+
+impl sealed::Sealed for Clairvoyant {}
+impl sealed::Sealed for NonClairvoyant {}
+
+impl Knowledge for Clairvoyant {
+    const NAME: &'static str = "sized";
+}
+
+impl Knowledge for NonClairvoyant {
+    const NAME: &'static str = "unsized";
+}
+
+/// The state of the network at one moment, as far as knowledge `K` grants it.
+#[derive(Debug)]
+pub struct View<'a, K> {
+    state: &'a State,
+    now: Time,
+    knowledge: PhantomData<K>,
+}
+
+impl<K> Clone for View<'_, K> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<K> Copy for View<'_, K> {}
+
+/// Bytes, and the moment at which that was their number.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Reported {
+    /// Bytes.
+    pub bytes: f64,
+    /// When that was true.
+    pub as_of: Time,
+}
+
+/// A link that a coflow uses, and how many of its flows there have not ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PortLoad {
+    /// The link: a sender's egress, a receiver's ingress, or one between them.
+    pub link: LinkId,
+    /// Unfinished flows of the coflow there.
+    pub unfinished: u32,
+}
+
+impl<'a, K: Knowledge> View<'a, K> {
+    /// What a driver shows to a policy at `now`.
+    pub fn new(state: &'a State, now: Time) -> View<'a, K> {
+        View { state, now, knowledge: PhantomData }
+    }
+
+    fn coflow(&self, id: CoflowId) -> &'a CoflowState {
+        self.state.coflow(id)
+    }
+
+    /// The present moment.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// The fabric: links and their capacities.
+    pub fn fabric(&self) -> &'a Fabric {
+        self.state.fabric()
+    }
+
+    /// Coflows present, in order of arrival; ties in the order of the trace.
+    pub fn coflows(&self) -> &'a [CoflowId] {
+        self.state.present()
+    }
+
+    /// Length for arrays indexed by [`CoflowId`].
+    pub fn slots(&self) -> usize {
+        self.state.slots()
+    }
+
+    /// When the coflow arrived.
+    pub fn arrival(&self, id: CoflowId) -> Time {
+        self.coflow(id).registration.arrival
+    }
+
+    /// The key that breaks ties: arrival, then place in the trace.
+    pub fn order(&self, id: CoflowId) -> (Time, u64) {
+        let r = &self.coflow(id).registration;
+        (r.arrival, r.seq)
+    }
+
+    /// Weight of the coflow in a weighted mean of completion times; 1 unless given.
+    pub fn weight(&self, id: CoflowId) -> f64 {
+        self.coflow(id).registration.weight
+    }
+
+    /// Time allowed from arrival to completion in seconds, if any.
+    pub fn deadline_s(&self, id: CoflowId) -> Option<f64> {
+        self.coflow(id).registration.deadline_s
+    }
+
+    /// Number of flows started so far.
+    pub fn width(&self, id: CoflowId) -> usize {
+        self.coflow(id).started() as usize
+    }
+
+    /// Number of flows that have started and not ended.
+    pub fn unfinished(&self, id: CoflowId) -> usize {
+        self.coflow(id).demand().unfinished() as usize
+    }
+
+    /// Number of ports from which the coflow sends, finished flows included.
+    pub fn senders(&self, id: CoflowId) -> usize {
+        self.coflow(id).demand().senders()
+    }
+
+    /// Links of the coflow with their unfinished flows, drained ones included: first the senders'
+    /// in order of their first flow, then the receivers' likewise, then links between.
+    pub fn loads(&self, id: CoflowId) -> impl Iterator<Item = PortLoad> + 'a {
+        let demand = self.coflow(id).demand();
+        demand
+            .links()
+            .iter()
+            .zip(demand.count())
+            .map(|(&link, &unfinished)| PortLoad { link, unfinished })
+    }
+
+    /// Unfinished flows of the coflow, sender by sender in order of the senders' first flows.
+    pub fn flows(&self, id: CoflowId) -> impl Iterator<Item = FlowId> + 'a {
+        let demand = self.coflow(id).demand();
+        demand.active().map(move |p| FlowId { coflow: id, index: demand.index(p) })
+    }
+
+    /// Unfinished flows of the `sender`-th sender of the coflow, in order of registration.
+    pub fn flows_of_sender(&self, id: CoflowId, sender: usize) -> impl Iterator<Item = FlowId> + 'a {
+        let demand = self.coflow(id).demand();
+        demand.active_in_row(sender).map(move |p| FlowId { coflow: id, index: demand.index(p) })
+    }
+
+    /// The links (egress, ingress) at the two ends of a flow.
+    pub fn ends(&self, flow: FlowId) -> (LinkId, LinkId) {
+        let demand = self.coflow(flow.coflow).demand();
+        let p = demand.position(flow.index);
+        (demand.links()[demand.sender_of(p)], demand.links()[demand.receiver_of(p)])
+    }
+
+    /// Whether a flow has ended (or not started).
+    pub fn is_active(&self, flow: FlowId) -> bool {
+        let demand = self.coflow(flow.coflow).demand();
+        demand.is_active(demand.position(flow.index))
+    }
+
+    /// Size in bytes of a flow that has ended; `None` while it has not.
+    pub fn finished_size(&self, flow: FlowId) -> Option<f64> {
+        let coflow = self.coflow(flow.coflow);
+        let p = coflow.demand().position(flow.index);
+        let ended = coflow.progress().left[p] == f64::INFINITY;
+        ended.then(|| coflow.progress().size[p])
+    }
+
+    /// Number of flows of the coflow that have ended, and their bytes.
+    pub fn finished(&self, id: CoflowId) -> (usize, f64) {
+        let coflow = self.coflow(id);
+        (coflow.finished() as usize, coflow.finished_bytes())
+    }
+
+    /// Bytes the coflow has sent in all, as last reported. Reports are as fresh as
+    /// [`Wants`](crate::Wants) asked for.
+    pub fn attained(&self, id: CoflowId) -> Reported {
+        let (bytes, as_of) = self.coflow(id).attained();
+        Reported { bytes, as_of }
+    }
+}
+
+impl<'a> View<'a, Clairvoyant> {
+    /// Size of a flow in bytes.
+    pub fn size(&self, flow: FlowId) -> f64 {
+        let coflow = self.coflow(flow.coflow);
+        coflow.progress().size[coflow.demand().position(flow.index)]
+    }
+
+    /// Bytes left of a flow; 0 when it has ended.
+    pub fn left(&self, flow: FlowId) -> f64 {
+        let coflow = self.coflow(flow.coflow);
+        let p = coflow.demand().position(flow.index);
+        if coflow.demand().is_active(p) {
+            coflow.progress().left[p] * coflow.progress().scale
+        } else {
+            0.0
+        }
+    }
+
+    /// Bytes left of the coflow's started flows at each of its links, in the order of
+    /// [`View::loads`].
+    pub fn left_at(&self, id: CoflowId) -> impl Iterator<Item = (LinkId, f64)> + 'a {
+        let coflow = self.coflow(id);
+        let scale = coflow.progress().scale;
+        coflow
+            .demand()
+            .links()
+            .iter()
+            .zip(&coflow.progress().link_left)
+            .map(move |(&link, &left)| (link, left * scale))
+    }
+
+    /// Effective bottleneck Γ in seconds: how long the rest of the coflow takes when it is alone,
+    /// the largest over links of bytes left over capacity (Varys, SIGCOMM 2014, §5.1).
+    pub fn bottleneck_s(&self, id: CoflowId) -> f64 {
+        let capacity = self.fabric().capacity();
+        self.left_at(id).map(|(link, left)| left / capacity[link.index()]).fold(0.0, f64::max)
+    }
+}
