@@ -6,7 +6,7 @@
 
 use crate::demand::{Builder, Demand};
 use crate::fabric::Fabric;
-use crate::ids::{CoflowId, FlowId, PortId};
+use crate::ids::{CoflowId, FlowId, LinkId, PortId};
 use crate::time::Time;
 
 /// All coflows present, and the fabric they share.
@@ -160,9 +160,9 @@ impl State {
         }
     }
 
-    /// Ends the flow at a position of a coflow. Calls `drained` with each local link at which the
+    /// Ends the flow at a position of a coflow. Calls `drained` with each link at which the
     /// coflow has no unfinished flow any more.
-    pub fn finish(&mut self, id: CoflowId, position: usize, mut drained: impl FnMut(usize)) {
+    pub fn finish(&mut self, id: CoflowId, position: usize, mut drained: impl FnMut(LinkId)) {
         let coflow = &mut self.slots[id.index()];
         coflow.demand.finish(position);
         coflow.finished += 1;
@@ -171,7 +171,7 @@ impl State {
         for l in coflow.demand.path(position) {
             if coflow.demand.count()[l] == 0 {
                 coflow.progress.link_left[l] = 0.0;
-                drained(l);
+                drained(coflow.demand.links()[l]);
             } else {
                 coflow.progress.link_left[l] -= left;
             }
@@ -273,6 +273,13 @@ impl CoflowState {
     /// Bytes sent so far over all flows, and when that was true.
     pub fn attained(&self) -> (f64, Time) {
         (self.attained, self.attained_as_of)
+    }
+
+    /// Bytes sent by all flows, as far as progress tells.
+    pub fn sent(&self) -> f64 {
+        let (size, left) = (&self.progress.size, &self.progress.left);
+        let unfinished = self.demand.active().map(|p| size[p] - left[p] * self.progress.scale);
+        self.finished_bytes + unfinished.sum::<f64>()
     }
 
     /// Whether every flow registered has started and ended.

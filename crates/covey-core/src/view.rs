@@ -49,6 +49,8 @@ mod sealed {
 pub trait Knowledge: sealed::Sealed + Send + 'static {
     /// The word for it in lists of policies.
     const NAME: &'static str;
+    /// Whether policies of this level are shown sizes, which drivers then keep up to date.
+    const SEES_SIZES: bool;
 }
 
 /// *Sized*: the policy knows the size of every flow when its coflow arrives.
@@ -65,10 +67,12 @@ impl sealed::Sealed for NonClairvoyant {}
 
 impl Knowledge for Clairvoyant {
     const NAME: &'static str = "sized";
+    const SEES_SIZES: bool = true;
 }
 
 impl Knowledge for NonClairvoyant {
     const NAME: &'static str = "unsized";
+    const SEES_SIZES: bool = false;
 }
 
 /// The state of the network at one moment, as far as knowledge `K` grants it.

@@ -1,1 +1,24 @@
-//! Coflow scheduling policies, one file each.
+//! Coflow scheduling policies, one file each, and the [registry](registry) that makes a policy from
+//! its name and parameters.
+//!
+//! A policy ranks; [`covey_core::alloc`] makes rates of the ranking. Mechanisms that several
+//! policies share are modules of their own: [`queues`] (multi-level feedback queues), [`slots`]
+//! (time slots that give queues weighted shares), [`contention`] (coflows at each link), [`bssi`]
+//! (the primal-dual order), [`sampling`] (pilot flows and size estimates).
+
+pub mod bssi;
+pub mod contention;
+pub mod queues;
+pub mod registry;
+pub mod sampling;
+pub mod slots;
+
+mod aalo;
+mod fair;
+mod fifo;
+mod philae;
+mod sebf;
+mod settings;
+mod sincronia;
+
+pub use registry::{Built, Info, Param, SpecError, build, policies, split_list};

@@ -1,6 +1,13 @@
 //! An exact, event-driven fluid simulator of coflows.
 
 pub mod bound;
+mod calendar;
+mod crowd;
+mod engine;
+mod error;
+mod fluid;
 mod outcome;
 
+pub use engine::{Observer, Simulator, simulate};
+pub use error::SimError;
 pub use outcome::{CoflowOutcome, Outcome};

@@ -18,6 +18,10 @@ use crate::demand::{Demand, bits};
 /// level): equal shares differ in the last bits after many subtractions.
 const TOGETHER: f64 = 1.0 + 1e-12;
 
+/// Level of a link that limits nobody, in bytes per second. Finite, so that infinitely much left
+/// minus any service stays infinitely much.
+const UNLIMITED: f64 = 1e300;
+
 /// Flows between senders `0..S` and receivers `S..S + R`.
 pub(super) trait Incidence {
     fn senders(&self) -> usize;
@@ -35,7 +39,7 @@ pub(super) struct Filling {
     pub free: Vec<f64>,
     /// Flows whose rate is open.
     pub open: Vec<f64>,
-    /// Level of each link; infinite where the link is nobody's bottleneck.
+    /// Level of each link; [`UNLIMITED`] where the link is nobody's bottleneck.
     pub level: Vec<f64>,
     /// `free / open`; infinite once the link is fixed or has no open flow.
     share: Vec<f64>,
@@ -52,7 +56,7 @@ pub(super) fn fill(incidence: &impl Incidence, capacity: &[f64], filling: &mut F
     filling.open.clear();
     filling.open.extend((0..links).map(|l| incidence.flows(l)));
     filling.level.clear();
-    filling.level.resize(links, f64::INFINITY);
+    filling.level.resize(links, UNLIMITED);
     filling.share.clear();
     filling.share.extend(
         filling.free.iter().zip(&filling.open).map(|(f, n)| if *n > 0.0 { f / n } else { f64::INFINITY }),

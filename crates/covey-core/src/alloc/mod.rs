@@ -145,6 +145,17 @@ impl Grant {
         [&mut self.main, &mut self.pieces, &mut self.fill]
     }
 
+    /// Use of each local link by the rates given by level, in bytes per second.
+    pub fn used_by_level(&self) -> &[f64] {
+        if self.main.levels.is_empty() { &[] } else { &self.main.used }
+    }
+
+    /// Whether a flow may occur more than once among [`Grant::singles`].
+    pub fn may_repeat(&self) -> bool {
+        self.parts().iter().filter(|part| !part.singles.is_empty()).count() > 1
+            || self.pieces.singles.len() > 1
+    }
+
     /// Use of local link `l` by the whole coflow, in bytes per second.
     pub fn used(&self, l: usize) -> f64 {
         self.parts().iter().map(|part| part.used.get(l).copied().unwrap_or(0.0)).sum()
@@ -156,13 +167,14 @@ impl Grant {
         if !demand.is_active(position) {
             return 0.0;
         }
-        let by_level = demand.path(position).filter_map(|l| self.levels().get(l).copied());
-        let by_level = by_level.fold(f64::INFINITY, f64::min);
+        let by_level = if self.levels().is_empty() {
+            0.0
+        } else {
+            demand.path(position).map(|l| self.levels()[l]).fold(f64::INFINITY, f64::min)
+        };
         let left = coflow.progress().left[position] * coflow.progress().scale;
         let single = self.singles().filter(|s| s.position as usize == position);
-        (if by_level.is_finite() { by_level } else { 0.0 })
-            + left * self.inverse_gamma()
-            + single.map(|s| s.rate).sum::<f64>()
+        by_level + left * self.inverse_gamma() + single.map(|s| s.rate).sum::<f64>()
     }
 }
 

@@ -1,0 +1,137 @@
+//! `aalo`: D-CLAS, discretised coflow-aware least attained service (Aalo, SIGCOMM 2015, §4).
+//!
+//! A coflow starts in the first queue and is demoted when the bytes it has sent in all reach the
+//! queue's limit. Inside a queue coflows go in order of arrival, each sharing max-min what those
+//! before it leave. Among queues, either the upper one goes strictly first or links are shared with
+//! weights that fall by `E` from queue to queue; what a queue cannot use goes to the others.
+//!
+//! The coordinator decides every `delta`: until the next tick a new coflow waits and a coflow that
+//! has reached its limit stays. With `delta=0` both happen at once. In between, links are shared
+//! anew whenever a flow ends, as Aalo's daemons do by themselves (§6.2).
+
+use covey_core::{
+    Answer, AnyPolicy, Backfill, CoflowId, Group, Layers, NonClairvoyant, Plan, Policy, Share,
+    Time, View,
+};
+
+use crate::queues::Queues;
+use crate::registry::{Info, Param};
+
+pub(crate) const INFO: Info = Info {
+    name: "aalo",
+    knows: "unsized",
+    summary: "multi-level queues by bytes sent, first in first out inside a queue",
+    params: &[
+        Param { name: "K", default: "10", help: "number of queues, 1 to 64" },
+        Param { name: "E", default: "10", help: "ratio of adjacent queue limits, and of queue weights" },
+        Param { name: "q1", default: "10MiB", help: "limit of the first queue" },
+        Param { name: "delta", default: "8ms", help: "interval of coordination; 0 for exact crossings" },
+        Param { name: "queues", default: "weighted", help: "weighted or strict" },
+        Param { name: "share", default: "maxmin", help: "inside a coflow: maxmin or equal (one pass)" },
+    ],
+    source: "Aalo (SIGCOMM 2015) 4, 6.2; defaults of Philae 8",
+    make: |settings| {
+        Ok(AnyPolicy::Unsized(Box::new(Aalo {
+            queues: Queues::from_settings(settings)?,
+            delta_s: settings.duration("delta")?,
+            layers: settings.choice(
+                "queues",
+                &[("weighted", Layers::Weighted), ("strict", Layers::Strict)],
+            )?,
+            share: settings
+                .choice("share", &[("maxmin", Share::MAX_MIN), ("equal", Share::EQUAL)])?,
+            queue: Vec::new(),
+            order: Vec::new(),
+        })))
+    },
+};
+
+/// The queue of a coflow.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct Place {
+    /// Where it is served; `None` until the first tick.
+    served: Option<u32>,
+    /// Where it belongs by what it has sent.
+    due: u32,
+}
+
+struct Aalo {
+    queues: Queues,
+    delta_s: f64,
+    layers: Layers,
+    share: Share<NonClairvoyant>,
+    /// By coflow.
+    queue: Vec<Place>,
+    order: Vec<(u32, CoflowId)>,
+}
+
+impl Aalo {
+    /// The next tick, no earlier than `now`.
+    fn tick(&self, now: Time) -> Time {
+        if self.delta_s == 0.0 {
+            return now;
+        }
+        let ticks = now.as_secs() / self.delta_s;
+        // A moment that is a tick but for rounding is one.
+        let near = ticks.round();
+        let slack = Time::RESOLUTION_S / self.delta_s;
+        let next = if (ticks - near).abs() <= slack { near } else { ticks.ceil() };
+        Time::from_secs(next * self.delta_s)
+    }
+}
+
+impl Policy<NonClairvoyant> for Aalo {
+    fn coflow_arrived(&mut self, coflow: CoflowId, view: &View<'_, NonClairvoyant>) {
+        self.queue.resize(view.slots(), Place::default());
+        self.queue[coflow.index()] = Place::default();
+    }
+
+    fn bytes_reached(&mut self, coflow: CoflowId, bytes: f64, _: &View<'_, NonClairvoyant>) {
+        // Reaching the limit is what demotes; the queue of `bytes` itself is still the upper one.
+        let place = &mut self.queue[coflow.index()];
+        place.due = place.due.max(self.queues.queue_of(bytes) + 1).min(self.queues.count - 1);
+    }
+
+    fn plan(
+        &mut self,
+        view: &View<'_, NonClairvoyant>,
+        plan: &mut Plan<NonClairvoyant>,
+    ) -> Answer {
+        let tick = self.tick(view.now());
+        let on_tick = tick.due(view.now());
+        let mut waiting = false;
+        self.order.clear();
+        for &coflow in view.coflows() {
+            let place = &mut self.queue[coflow.index()];
+            if on_tick {
+                place.served = Some(place.due);
+            }
+            waiting |= place.served != Some(place.due);
+            self.order.extend(place.served.map(|queue| (queue, coflow)));
+        }
+        // Stable: inside a queue, order of arrival.
+        self.order.sort_by_key(|&(queue, _)| queue);
+
+        plan.clear();
+        plan.set_layers(self.layers);
+        if self.layers == Layers::Weighted {
+            plan.set_backfill(Backfill::Greedy);
+        }
+        for queue in self.order.chunk_by(|a, b| a.0 == b.0) {
+            plan.open_layer(self.queues.factor.powi(-(queue[0].0 as i32)));
+            for &(_, coflow) in queue {
+                plan.push(Group::Coflow(coflow), self.share);
+            }
+        }
+        if waiting {
+            plan.wake_at(tick);
+        }
+        for &coflow in view.coflows() {
+            let limit = self.queues.limit(self.queue[coflow.index()].due);
+            if limit.is_finite() {
+                plan.wake_when_sent(coflow, limit);
+            }
+        }
+        Answer::Replaced
+    }
+}

@@ -1,0 +1,53 @@
+//! Multi-level queues with exponentially growing limits (Aalo §4; Philae §4.3).
+
+use crate::registry::SpecError;
+use crate::settings::Settings;
+
+/// `K` queues; queue `k` (from 0) holds keys up to `q1 * E^k`, the last one all others.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Queues {
+    /// Number of queues.
+    pub count: u32,
+    /// Limit of the first queue, in bytes (or whatever the key is).
+    pub first_limit: f64,
+    /// Ratio of adjacent limits.
+    pub factor: f64,
+}
+
+impl Queues {
+    /// From the parameters `K`, `E` and `q1`.
+    pub(crate) fn from_settings(settings: &Settings) -> Result<Queues, SpecError> {
+        Ok(Queues {
+            count: settings.integer("K", 1, 64)?,
+            first_limit: settings.size("q1")?,
+            factor: settings.number("E", 1.01, 1e6)?,
+        })
+    }
+
+    /// Upper limit of a queue; infinite for the last.
+    pub fn limit(&self, queue: u32) -> f64 {
+        if queue + 1 >= self.count {
+            f64::INFINITY
+        } else {
+            self.first_limit * self.factor.powi(queue as i32)
+        }
+    }
+
+    /// The queue of a key. A key equal to a limit stays in the upper queue.
+    pub fn queue_of(&self, key: f64) -> u32 {
+        (0..self.count).find(|&queue| key <= self.limit(queue)).unwrap_or(self.count - 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_grow_by_the_factor() {
+        let queues = Queues { count: 3, first_limit: 10.0, factor: 10.0 };
+        assert_eq!([0.0, 10.0, 10.5, 100.0, 101.0, 1e9].map(|key| queues.queue_of(key)), [0, 0, 1, 1, 2, 2]);
+        assert_eq!(queues.limit(2), f64::INFINITY);
+        assert_eq!(Queues { count: 1, ..queues }.queue_of(1e12), 0);
+    }
+}

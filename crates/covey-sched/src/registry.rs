@@ -1,0 +1,183 @@
+//! All policies by name, with their parameters and where they come from.
+
+use covey_core::AnyPolicy;
+use thiserror::Error;
+
+use crate::settings::Settings;
+use crate::{aalo, fair, fifo, philae, sebf, sincronia};
+
+/// What is known of a policy without making one.
+pub struct Info {
+    /// Name on the command line.
+    pub name: &'static str,
+    /// What it knows with default parameters: `sized` or `unsized`.
+    pub knows: &'static str,
+    /// What it does, in a sentence.
+    pub summary: &'static str,
+    /// Parameters in the order in which they are listed.
+    pub params: &'static [Param],
+    /// The publication it comes from.
+    pub source: &'static str,
+    pub(crate) make: fn(&Settings) -> Result<AnyPolicy, SpecError>,
+}
+
+/// A parameter of a policy.
+#[derive(Debug, Clone, Copy)]
+pub struct Param {
+    /// Name, as in the paper.
+    pub name: &'static str,
+    /// Value when not given.
+    pub default: &'static str,
+    /// What it does, and the values it takes.
+    pub help: &'static str,
+}
+
+/// A policy made by [`build`].
+pub struct Built {
+    /// Its entry in the registry.
+    pub info: &'static Info,
+    /// All parameters with the values in force.
+    pub params: Vec<(String, String)>,
+    /// The policy.
+    pub policy: AnyPolicy,
+}
+
+/// Why a policy cannot be made from a text.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum SpecError {
+    /// No such policy.
+    #[error("unknown policy '{name}': expected one of {known}")]
+    UnknownPolicy {
+        /// What was asked for.
+        name: String,
+        /// All names.
+        known: String,
+    },
+    /// No such parameter.
+    #[error("policy {policy}: unknown parameter '{param}': expected {}", if known.is_empty() { "none" } else { known })]
+    UnknownParam {
+        /// The policy.
+        policy: &'static str,
+        /// What was given.
+        param: String,
+        /// All parameters.
+        known: String,
+    },
+    /// Not `key=value`.
+    #[error("policy {policy}: found '{found}': expected key=value")]
+    Form {
+        /// The policy.
+        policy: String,
+        /// What was given.
+        found: String,
+    },
+    /// A value out of range.
+    #[error("policy {policy}: {param}={found}: expected {expected}")]
+    Value {
+        /// The policy.
+        policy: &'static str,
+        /// The parameter.
+        param: String,
+        /// What was given.
+        found: String,
+        /// What would have been right.
+        expected: String,
+    },
+}
+
+impl Info {
+    pub(crate) fn bad(&self, param: &str, found: &str, expected: &str) -> SpecError {
+        SpecError::Value {
+            policy: self.name,
+            param: param.to_owned(),
+            found: found.to_owned(),
+            expected: expected.to_owned(),
+        }
+    }
+}
+
+static POLICIES: [Info; 6] =
+    [fair::INFO, fifo::INFO, sebf::INFO, sincronia::INFO, aalo::INFO, philae::INFO];
+
+/// All policies.
+pub fn policies() -> &'static [Info] {
+    &POLICIES
+}
+
+/// Makes a policy from `name` or `name:key=value,key=value`.
+///
+/// # Errors
+/// When the policy or a parameter is unknown, or a value is out of range; the message says what was
+/// expected.
+pub fn build(spec: &str) -> Result<Built, SpecError> {
+    let (name, given) = spec.split_once(':').unwrap_or((spec, ""));
+    let info = POLICIES.iter().find(|info| info.name == name).ok_or_else(|| {
+        let known: Vec<&str> = POLICIES.iter().map(|info| info.name).collect();
+        SpecError::UnknownPolicy { name: name.to_owned(), known: known.join(", ") }
+    })?;
+    let settings = Settings::new(info, given)?;
+    let policy = (info.make)(&settings)?;
+    Ok(Built { info, params: settings.pairs(), policy })
+}
+
+/// Splits `a,b:x=1,y=2,c` into `a`, `b:x=1,y=2` and `c`: an item whose first `:` or `=` is `=`
+/// continues the policy before it.
+pub fn split_list(list: &str) -> Vec<String> {
+    let mut specs: Vec<String> = Vec::new();
+    for item in list.split(',') {
+        let continues = item.find([':', '=']).is_some_and(|at| item[at..].starts_with('='));
+        match specs.last_mut() {
+            Some(spec) if continues => {
+                spec.push(if spec.contains(':') { ',' } else { ':' });
+                spec.push_str(item);
+            }
+            _ => specs.push(item.to_owned()),
+        }
+    }
+    specs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_default_is_accepted() {
+        for info in policies() {
+            let built = build(info.name).unwrap_or_else(|e| panic!("{e}"));
+            assert_eq!(built.policy.knows(), info.knows, "{}", info.name);
+        }
+    }
+
+    #[test]
+    fn lists_split_where_a_policy_begins() {
+        assert_eq!(split_list("a,b:x=1,y=2,c"), ["a", "b:x=1,y=2", "c"]);
+        assert_eq!(split_list("philae:pilots=senders:0.1,K=4"), ["philae:pilots=senders:0.1,K=4"]);
+        assert_eq!(split_list("a,k=1"), ["a:k=1"]);
+    }
+
+    #[test]
+    fn wrong_specs_say_what_was_expected() {
+        let message = |spec: &str| build(spec).err().map(|e| e.to_string()).unwrap_or_default();
+        assert_eq!(
+            message("sbf"),
+            "unknown policy 'sbf': expected one of fair, fifo, sebf, sincronia, aalo, philae"
+        );
+        assert_eq!(
+            message("aalo:k=3"),
+            "policy aalo: unknown parameter 'k': expected K, E, q1, delta, queues, share"
+        );
+        assert_eq!(
+            message("aalo:K=0"),
+            "policy aalo: K=0: expected a whole number from 1 to 64"
+        );
+        assert_eq!(
+            message("aalo:queues=loose"),
+            "policy aalo: queues=loose: expected weighted or strict"
+        );
+        assert_eq!(message("fair:x=1"), "policy fair: unknown parameter 'x': expected none");
+        assert_eq!(message("aalo:K"), "policy aalo: found 'K': expected key=value");
+        assert_eq!(message("aalo:K=2,K=3"), "policy aalo: K=3: expected the parameter once");
+        assert!(message("philae:pilots=senders:7").contains("expected"));
+    }
+}

@@ -1,0 +1,74 @@
+//! What a workload brings, and when: releases of coflows and starts of flows.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use covey_core::Time;
+use covey_trace::Workload;
+
+/// Coflows and flows that have not begun yet.
+#[derive(Debug, Default)]
+pub(crate) struct Calendar {
+    /// Coflows whose parents have ended, by place in the trace.
+    releases: BinaryHeap<Reverse<(Time, u32)>>,
+    /// Flows of released coflows: place of the coflow in the trace, number of the flow.
+    starts: BinaryHeap<Reverse<(Time, u32, u32)>>,
+    parents_left: Vec<u32>,
+    children: Vec<Vec<u32>>,
+}
+
+impl Calendar {
+    pub(crate) fn fill(&mut self, workload: &Workload) {
+        self.releases.clear();
+        self.starts.clear();
+        self.parents_left.clear();
+        self.children.iter_mut().for_each(Vec::clear);
+        self.children.resize_with(workload.coflows.len(), Vec::new);
+        for (child, coflow) in workload.coflows.iter().enumerate() {
+            self.parents_left.push(coflow.parents.len() as u32);
+            for &parent in &coflow.parents {
+                self.children[parent as usize].push(child as u32);
+            }
+            if coflow.parents.is_empty() {
+                self.releases.push(Reverse((Time::from_secs(coflow.arrival_s), child as u32)));
+            }
+        }
+    }
+
+    /// When the next coflow or flow begins.
+    pub(crate) fn next(&self) -> Time {
+        let release = self.releases.peek().map_or(Time::NEVER, |Reverse((time, _))| *time);
+        let start = self.starts.peek().map_or(Time::NEVER, |Reverse((time, ..))| *time);
+        release.min(start)
+    }
+
+    /// A coflow that is released by `now`, by place in the trace.
+    pub(crate) fn pop_release(&mut self, now: Time) -> Option<u32> {
+        let Reverse((time, _)) = self.releases.peek()?;
+        time.due(now).then(|| self.releases.pop()).flatten().map(|Reverse((_, coflow))| coflow)
+    }
+
+    /// A later flow that starts by `now`: place of its coflow in the trace, and its number.
+    pub(crate) fn pop_start(&mut self, now: Time) -> Option<(u32, u32)> {
+        let Reverse((time, ..)) = self.starts.peek()?;
+        time.due(now).then(|| self.starts.pop()).flatten().map(|Reverse((_, c, f))| (c, f))
+    }
+
+    /// Plans the start of a flow of a released coflow.
+    pub(crate) fn start_later(&mut self, time: Time, coflow: u32, flow: u32) {
+        self.starts.push(Reverse((time, coflow, flow)));
+    }
+
+    /// The coflow at place `parent` has ended at `now`: children that waited only for it are
+    /// released, not before their own arrival.
+    pub(crate) fn release_children(&mut self, workload: &Workload, parent: u32, now: Time) {
+        for &child in &self.children[parent as usize] {
+            let left = &mut self.parents_left[child as usize];
+            *left -= 1;
+            if *left == 0 {
+                let arrival = Time::from_secs(workload.coflows[child as usize].arrival_s);
+                self.releases.push(Reverse((arrival.max(now), child)));
+            }
+        }
+    }
+}

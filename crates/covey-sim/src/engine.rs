@@ -1,0 +1,541 @@
+//! The event loop: workload + fabric + policy → outcome.
+//!
+//! Between two moments all rates are constant, so the next moment (a flow ends, a coflow arrives, a
+//! policy wants to be called) is solved for, not stepped to. All that happens within
+//! [`Time::RESOLUTION_S`] is one moment: the policy is told everything, asked for its plan once,
+//! and rates are shared once.
+
+use std::ops::ControlFlow;
+
+use covey_core::alloc::Allocator;
+use covey_core::state::{FlowSpec, Registration, State};
+use covey_core::{
+    Answer, AnyPolicy, CoflowId, Fabric, FlowId, Knowledge, LinkId, Plan, Policy, PortId, Ranking,
+    Rule, Time, View, Wake, Wants,
+};
+use covey_trace::Workload;
+
+use crate::calendar::Calendar;
+use crate::crowd::CrowdFluid;
+use crate::error::SimError;
+use crate::fluid::Fluid;
+use crate::outcome::{CoflowOutcome, Outcome};
+
+/// A policy that is called this often in a row while nothing is sent and nothing is to come will
+/// never serve again.
+const PATIENCE: u32 = 10_000;
+
+/// Somebody who looks on: for progress, checks and recordings.
+pub trait Observer {
+    /// Rates have been shared at `now`; they hold until the next call. `done` coflows have ended.
+    /// Breaking stops the simulation with [`SimError::Interrupted`].
+    fn moment(&mut self, now: Time, done: usize, state: &State, rates: &Allocator)
+    -> ControlFlow<()>;
+}
+
+/// Nobody looks on.
+impl Observer for () {
+    fn moment(&mut self, _: Time, _: usize, _: &State, _: &Allocator) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+/// Simulates `workload` on `fabric` under `policy`; `name` is the policy's in errors.
+///
+/// # Errors
+/// When the workload does not fit the fabric, or the policy's plan cannot be carried out or leaves
+/// a coflow without service for ever.
+pub fn simulate(
+    workload: &Workload,
+    fabric: &Fabric,
+    name: &str,
+    policy: &mut AnyPolicy,
+    observer: &mut dyn Observer,
+) -> Result<Outcome, SimError> {
+    Simulator::new(fabric.clone()).run(workload, name, policy, observer)
+}
+
+/// A simulator that keeps its memory from run to run: the same run again allocates only its
+/// [`Outcome`].
+#[derive(Debug)]
+pub struct Simulator {
+    engine: Engine,
+}
+
+impl Simulator {
+    /// A simulator of one fabric.
+    pub fn new(fabric: Fabric) -> Simulator {
+        Simulator {
+            engine: Engine {
+                state: State::new(fabric),
+                allocator: Allocator::default(),
+                fluids: Vec::new(),
+                crowd: CrowdFluid::default(),
+                crowded: false,
+                now: Time::ZERO,
+                calendar: Calendar::default(),
+                id_of: Vec::new(),
+                place_of: Vec::new(),
+                first_flow: Vec::new(),
+                ending: Vec::new(),
+                ended: Ended::default(),
+                outcome: Outcome::default(),
+                done: 0,
+            },
+        }
+    }
+
+    /// See [`simulate`].
+    ///
+    /// # Errors
+    /// See [`simulate`].
+    pub fn run(
+        &mut self,
+        workload: &Workload,
+        name: &str,
+        policy: &mut AnyPolicy,
+        observer: &mut dyn Observer,
+    ) -> Result<Outcome, SimError> {
+        self.engine.prepare(workload)?;
+        let run = Run { workload, name, observer };
+        match policy {
+            AnyPolicy::Sized(policy) => self.engine.run(run, policy.as_mut())?,
+            AnyPolicy::Unsized(policy) => self.engine.run(run, policy.as_mut())?,
+        }
+        Ok(std::mem::take(&mut self.engine.outcome))
+    }
+}
+
+/// What one run is about.
+struct Run<'a> {
+    workload: &'a Workload,
+    name: &'a str,
+    observer: &'a mut dyn Observer,
+}
+
+/// What ended since the policy was last told.
+#[derive(Debug, Default)]
+struct Ended {
+    flows: Vec<FlowId>,
+    drained: Vec<(CoflowId, LinkId)>,
+    coflows: Vec<CoflowId>,
+}
+
+#[derive(Debug)]
+struct Engine {
+    state: State,
+    allocator: Allocator,
+    /// By [`CoflowId`].
+    fluids: Vec<Fluid>,
+    crowd: CrowdFluid,
+    /// Whether flows are in `crowd` rather than in `fluids`.
+    crowded: bool,
+    now: Time,
+    calendar: Calendar,
+    /// The number of each coflow while it is present, by place in the trace; and the reverse.
+    id_of: Vec<CoflowId>,
+    place_of: Vec<u32>,
+    /// Number of each coflow's first flow among all flows, by place in the trace.
+    first_flow: Vec<usize>,
+    /// Flows (by position) that end at this moment.
+    ending: Vec<(CoflowId, usize)>,
+    ended: Ended,
+    outcome: Outcome,
+    done: usize,
+}
+
+impl Engine {
+    fn prepare(&mut self, workload: &Workload) -> Result<(), SimError> {
+        let fabric = self.state.fabric();
+        if workload.ports > fabric.ports() {
+            return Err(SimError::Ports { workload: workload.ports, fabric: fabric.ports() });
+        }
+        self.state.clear();
+        self.allocator.clear();
+        self.crowded = false;
+        self.now = Time::ZERO;
+        self.calendar.fill(workload);
+        self.id_of.clear();
+        self.id_of.resize(workload.coflows.len(), CoflowId(u32::MAX));
+        self.first_flow.clear();
+        let mut flows = 0;
+        for coflow in &workload.coflows {
+            self.first_flow.push(flows);
+            flows += coflow.flows.len();
+        }
+        let never = CoflowOutcome { release_s: f64::INFINITY, completion_s: f64::INFINITY };
+        self.outcome = Outcome {
+            coflows: vec![never; workload.coflows.len()],
+            flow_completion_s: vec![f64::INFINITY; flows],
+            flow_start_s: vec![f64::INFINITY; flows],
+            events: 0,
+        };
+        self.done = 0;
+        Ok(())
+    }
+
+    fn run<K: Knowledge>(
+        &mut self,
+        run: Run<'_>,
+        policy: &mut dyn Policy<K>,
+    ) -> Result<(), SimError> {
+        let wants = policy.wants();
+        let mut plan = Plan::<K>::default();
+        let mut by_size = false;
+        let mut idle = 0;
+        loop {
+            let next = self.next_moment(plan.wakes());
+            if !next.comes() || idle > PATIENCE {
+                return self.check_all_ended(&run);
+            }
+            self.now = next;
+            self.outcome.events += 1;
+
+            self.end_flows();
+            let mut told = self.tell_ends(&run, policy, wants);
+            told |= self.begin(&run, policy, wants);
+            told |= self.tell_ends(&run, policy, wants);
+            told |= self.wake(&mut plan, policy, wants);
+            if told {
+                self.refresh::<K>(wants);
+                if policy.plan(&self.view(), &mut plan) == Answer::Replaced {
+                    by_size = plan.ranking().entries.iter().any(|e| e.rule == Rule::Madd);
+                }
+            }
+            if by_size {
+                self.advance_all();
+            }
+            self.share(plan.ranking(), &run)?;
+            if self.crowded && plan.wakes().iter().any(|w| matches!(w, Wake::WhenSent(..))) {
+                return Err(SimError::BytesOfACrowd {
+                    policy: run.name.to_owned(),
+                    time_s: self.now.as_secs(),
+                });
+            }
+            let look = run.observer.moment(self.now, self.done, &self.state, &self.allocator);
+            if look.is_break() {
+                return Err(SimError::Interrupted);
+            }
+            idle = if self.is_idle() { idle + 1 } else { 0 };
+        }
+    }
+
+    fn view<K: Knowledge>(&self) -> View<'_, K> {
+        View::new(&self.state, self.now)
+    }
+
+    /// The earliest moment at which anything happens.
+    fn next_moment(&self, wakes: &[Wake]) -> Time {
+        let mut next = self.calendar.next();
+        if self.crowded {
+            next = next.min(self.crowd.next());
+        } else {
+            for &id in self.state.present() {
+                next = next.min(self.fluids[id.index()].next());
+            }
+        }
+        for wake in wakes {
+            next = next.min(match *wake {
+                Wake::At(time) => time,
+                Wake::WhenSent(id, bytes) => self.fluids[id.index()].when_sent(bytes),
+            });
+        }
+        // What was asked for too late has come now.
+        next.max(self.now)
+    }
+
+    /// Ends the flows that end at this moment.
+    fn end_flows(&mut self) {
+        self.ending.clear();
+        if self.crowded {
+            if self.crowd.next().due(self.now) {
+                self.crowd.advance(self.now);
+                self.crowd.take_finished(|id, position| self.ending.push((id, position)));
+                // By coflow and flow, whatever their ports.
+                self.ending.sort_unstable();
+            }
+        } else {
+            for k in 0..self.state.present().len() {
+                let id = self.state.present()[k];
+                let fluid = &mut self.fluids[id.index()];
+                if fluid.next().due(self.now) {
+                    let (demand, progress) = self.state.progress_mut(id);
+                    fluid.advance(demand, progress, self.now);
+                    fluid.finished(demand, progress, |p| self.ending.push((id, p)));
+                }
+            }
+        }
+        for k in 0..self.ending.len() {
+            let (id, position) = self.ending[k];
+            // A flow with a rate of its own beside a level is found twice.
+            if self.state.coflow(id).demand().is_active(position) {
+                self.end_flow(id, position);
+            }
+        }
+    }
+
+    fn end_flow(&mut self, id: CoflowId, position: usize) {
+        let place = self.place_of[id.index()] as usize;
+        let index = self.state.coflow(id).demand().index(position);
+        let drained = &mut self.ended.drained;
+        self.state.finish(id, position, |link| drained.push((id, link)));
+        self.allocator.touch(id);
+        self.allocator.adjust(&self.state, id, position, -1.0);
+        self.outcome.flow_completion_s[self.first_flow[place] + index as usize] =
+            self.now.as_secs();
+        self.ended.flows.push(FlowId { coflow: id, index });
+        if self.state.coflow(id).is_over() {
+            self.ended.coflows.push(id);
+            self.outcome.coflows[place].completion_s = self.now.as_secs();
+        }
+    }
+
+    /// Tells the policy what has ended, and lets ended coflows go. Returns whether it was told
+    /// anything.
+    fn tell_ends<K: Knowledge>(
+        &mut self,
+        run: &Run<'_>,
+        policy: &mut dyn Policy<K>,
+        wants: Wants,
+    ) -> bool {
+        let mut ended = std::mem::take(&mut self.ended);
+        let told = !ended.coflows.is_empty()
+            || (wants.flow_ends && !ended.flows.is_empty())
+            || (wants.port_drains && !ended.drained.is_empty());
+        for &id in &ended.coflows {
+            self.state.retire(id);
+        }
+        if told {
+            self.refresh::<K>(wants);
+            let view = self.view();
+            if wants.flow_ends {
+                ended.flows.iter().for_each(|&flow| policy.flow_ended(flow, &view));
+            }
+            if wants.port_drains {
+                ended.drained.iter().for_each(|&(id, link)| policy.port_drained(id, link, &view));
+            }
+            ended.coflows.iter().for_each(|&id| policy.coflow_ended(id, &view));
+        }
+        for &id in &ended.coflows {
+            self.calendar.release_children(run.workload, self.place_of[id.index()], self.now);
+            self.allocator.forget(id);
+            self.fluids[id.index()].halt();
+            self.state.release(id);
+            self.done += 1;
+        }
+        ended.flows.clear();
+        ended.drained.clear();
+        ended.coflows.clear();
+        self.ended = ended;
+        told
+    }
+
+    /// Releases coflows and starts flows whose time has come. Returns whether there were any.
+    fn begin<K: Knowledge>(
+        &mut self,
+        run: &Run<'_>,
+        policy: &mut dyn Policy<K>,
+        wants: Wants,
+    ) -> bool {
+        let mut told = false;
+        while let Some(place) = self.calendar.pop_release(self.now) {
+            let id = self.release(run.workload, place);
+            self.refresh::<K>(wants);
+            policy.coflow_arrived(id, &self.view());
+            told = true;
+        }
+        while let Some((place, index)) = self.calendar.pop_start(self.now) {
+            let id = self.id_of[place as usize];
+            self.start(FlowId { coflow: id, index });
+            self.refresh::<K>(wants);
+            policy.flows_started(id, &self.view());
+            told = true;
+        }
+        told
+    }
+
+    fn release(&mut self, workload: &Workload, place: u32) -> CoflowId {
+        let coflow = &workload.coflows[place as usize];
+        let registration = Registration {
+            seq: u64::from(place),
+            arrival: self.now,
+            weight: coflow.weight,
+            deadline_s: coflow.deadline_s,
+        };
+        let flows = coflow.flows.iter().map(|f| FlowSpec {
+            src: PortId(f.src),
+            dst: PortId(f.dst),
+            bytes: f.bytes,
+        });
+        let id = self.state.register(registration, flows);
+        if self.fluids.len() <= id.index() {
+            self.fluids.resize_with(id.index() + 1, Fluid::new);
+            self.place_of.resize(id.index() + 1, 0);
+        }
+        self.fluids[id.index()].resume(self.now, 0.0);
+        self.place_of[id.index()] = place;
+        self.id_of[place as usize] = id;
+        self.outcome.coflows[place as usize].release_s = self.now.as_secs();
+        let first = self.first_flow[place as usize];
+        for (index, flow) in coflow.flows.iter().enumerate() {
+            let start = self.now + flow.start_s;
+            self.outcome.flow_start_s[first + index] = start.as_secs();
+            if start.due(self.now) {
+                self.start(FlowId { coflow: id, index: index as u32 });
+            } else {
+                self.calendar.start_later(start, place, index as u32);
+            }
+        }
+        id
+    }
+
+    /// Starts a flow; one without bytes ends at once.
+    fn start(&mut self, flow: FlowId) {
+        let id = flow.coflow;
+        let position = self.state.coflow(id).demand().position(flow.index);
+        let (demand, progress) = self.state.progress_mut(id);
+        self.fluids[id.index()].advance(demand, progress, self.now);
+        self.state.start(flow);
+        self.allocator.touch(id);
+        self.allocator.adjust(&self.state, id, position, 1.0);
+        if self.state.coflow(id).progress().size[position] <= 0.0 {
+            self.end_flow(id, position);
+        } else if self.crowded {
+            self.crowd.advance(self.now);
+            self.crowd.join(&self.state, id, position);
+        }
+    }
+
+    /// Calls the policy for wake-ups that have come. Returns whether there were any.
+    fn wake<K: Knowledge>(
+        &mut self,
+        plan: &mut Plan<K>,
+        policy: &mut dyn Policy<K>,
+        wants: Wants,
+    ) -> bool {
+        let mut told = false;
+        loop {
+            let (now, fluids) = (self.now, &self.fluids);
+            let due = plan.take_due(|wake| match *wake {
+                Wake::At(time) => time.due(now),
+                Wake::WhenSent(id, bytes) => fluids[id.index()].when_sent(bytes).due(now),
+            });
+            let Some(wake) = due else { return told };
+            self.refresh::<K>(wants);
+            told = true;
+            match wake {
+                Wake::At(_) => policy.woke(&self.view()),
+                Wake::WhenSent(id, bytes) => policy.bytes_reached(id, bytes, &self.view()),
+            }
+        }
+    }
+
+    /// Brings what the policy may look at up to date.
+    fn refresh<K: Knowledge>(&mut self, wants: Wants) {
+        if K::SEES_SIZES || (wants.attained && self.crowded) {
+            self.advance_all();
+        }
+        if wants.attained {
+            for k in 0..self.state.present().len() {
+                let id = self.state.present()[k];
+                let sent = if self.crowded {
+                    self.state.coflow(id).sent()
+                } else {
+                    self.fluids[id.index()].sent(self.now)
+                };
+                self.state.report(id, sent, self.now);
+            }
+        }
+    }
+
+    fn advance_all(&mut self) {
+        if self.crowded {
+            self.crowd.advance(self.now);
+            self.crowd.write_back(&mut self.state);
+            return;
+        }
+        for k in 0..self.state.present().len() {
+            let id = self.state.present()[k];
+            let fluid = &mut self.fluids[id.index()];
+            let (demand, progress) = self.state.progress_mut(id);
+            fluid.advance(demand, progress, self.now);
+            if fluid.is_disturbed() {
+                self.allocator.touch(id);
+            }
+        }
+    }
+
+    /// Shares the links anew and takes the rates over.
+    fn share(&mut self, ranking: &Ranking, run: &Run<'_>) -> Result<(), SimError> {
+        self.allocator.allocate(&self.state, ranking).map_err(|source| SimError::Plan {
+            policy: run.name.to_owned(),
+            time_s: self.now.as_secs(),
+            source,
+        })?;
+        let crowded = self.allocator.crowd().is_some();
+        if crowded != self.crowded {
+            self.change_representation(crowded);
+        }
+        if let Some(crowd) = self.allocator.crowd() {
+            self.crowd.advance(self.now);
+            self.crowd.install(crowd);
+        }
+        for &id in self.allocator.changed() {
+            let fluid = &mut self.fluids[id.index()];
+            let (demand, progress) = self.state.progress_mut(id);
+            fluid.advance(demand, progress, self.now);
+            fluid.install(demand, progress, self.allocator.grant(id));
+        }
+        Ok(())
+    }
+
+    /// Moves all flows from their coflows' fluids to the crowd, or back.
+    fn change_representation(&mut self, crowded: bool) {
+        if crowded {
+            self.advance_all();
+            self.crowd.clear(self.state.fabric().ports() as usize, self.now);
+            for &id in self.state.present() {
+                for position in self.state.coflow(id).demand().active() {
+                    self.crowd.join(&self.state, id, position);
+                }
+                self.fluids[id.index()].halt();
+            }
+        } else {
+            self.crowd.advance(self.now);
+            self.crowd.write_back(&mut self.state);
+            for &id in self.state.present() {
+                let sent = self.state.coflow(id).sent();
+                self.fluids[id.index()].resume(self.now, sent);
+            }
+        }
+        self.crowded = crowded;
+    }
+
+    /// Whether coflows wait, nothing is sent, and nothing will change that but the policy.
+    fn is_idle(&self) -> bool {
+        let nothing_sent = if self.crowded {
+            !self.crowd.next().comes()
+        } else {
+            self.state.present().iter().all(|id| self.fluids[id.index()].rate() == 0.0)
+        };
+        nothing_sent && !self.calendar.next().comes()
+    }
+
+    /// At the end every coflow must have ended.
+    fn check_all_ended(&self, run: &Run<'_>) -> Result<(), SimError> {
+        let Some(place) = self.outcome.coflows.iter().position(|c| c.completion_s.is_infinite())
+        else {
+            return Ok(());
+        };
+        let stuck = self.state.present().first().map(|id| self.place_of[id.index()] as usize);
+        let coflow = run.workload.coflows[stuck.unwrap_or(place)].id.clone();
+        Err(match stuck {
+            Some(_) => SimError::Stalled {
+                policy: run.name.to_owned(),
+                time_s: self.now.as_secs(),
+                coflow,
+            },
+            None => SimError::Cycle { coflow },
+        })
+    }
+}

@@ -1,0 +1,54 @@
+//! What can go wrong in a simulation.
+
+use covey_core::alloc::PlanError;
+use thiserror::Error;
+
+/// Why a simulation stopped early.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum SimError {
+    /// The workload uses ports that the fabric does not have.
+    #[error("the workload has {workload} ports, the fabric only {fabric}")]
+    Ports {
+        /// Ports of the workload.
+        workload: u32,
+        /// Ports of the fabric.
+        fabric: u32,
+    },
+    /// Parents form a cycle, so that these coflows can never start.
+    #[error("coflow '{coflow}' waits for itself: its parents form a cycle")]
+    Cycle {
+        /// The trace's name for one of them.
+        coflow: String,
+    },
+    /// The policy made a plan that cannot be carried out.
+    #[error("policy {policy}, at {time_s} s: the plan {source}")]
+    Plan {
+        /// The policy.
+        policy: String,
+        /// When, in seconds since the start of the trace.
+        time_s: f64,
+        /// What is wrong with it.
+        source: PlanError,
+    },
+    /// The policy leaves a coflow without service for ever.
+    #[error("policy {policy}, at {time_s} s: coflow '{coflow}' has work left and is never served again")]
+    Stalled {
+        /// The policy.
+        policy: String,
+        /// When, in seconds since the start of the trace.
+        time_s: f64,
+        /// The trace's name for the coflow.
+        coflow: String,
+    },
+    /// The policy waits for bytes of a coflow while it serves all flows as one group.
+    #[error("policy {policy}, at {time_s} s: a wake-up by bytes sent needs an entry for the coflow")]
+    BytesOfACrowd {
+        /// The policy.
+        policy: String,
+        /// When, in seconds since the start of the trace.
+        time_s: f64,
+    },
+    /// The observer asked to stop.
+    #[error("interrupted")]
+    Interrupted,
+}
