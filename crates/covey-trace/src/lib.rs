@@ -7,12 +7,14 @@ mod error;
 mod json_lines;
 pub mod limits;
 mod read;
+pub mod stats;
 pub mod transform;
 mod workload;
 
 pub use error::TraceError;
 pub use json_lines::write;
 pub use read::{read, read_path};
+pub use stats::Stats;
 pub use workload::{Coflow, Flow, Workload};
 
 /// The bytes of what traces and papers call a "MB".
