@@ -3,6 +3,7 @@
 //! A [`Workload`] is plain data. Readers make one from a trace file, generators from a seed;
 //! the simulator and the statistics read it.
 
+mod builtin;
 mod error;
 mod json_lines;
 pub mod limits;
@@ -11,6 +12,7 @@ pub mod stats;
 pub mod transform;
 mod workload;
 
+pub use builtin::builtin;
 pub use error::TraceError;
 pub use json_lines::write;
 pub use read::{read, read_path};
