@@ -185,10 +185,15 @@ fn parse<'a, T: Deserialize<'a>>(
                 Ok(()) => return Ok(value),
                 Err(error) => ("end of line".to_owned(), error),
             },
-            Err(error) => match error.path().to_string() {
-                path if path == "." => (whole.to_owned(), error.into_inner()),
-                path => (path, error.into_inner()),
-            },
+            Err(error) => {
+                let path = error.path().to_string();
+                // The path ends in a question mark where the text breaks off.
+                let field = match path.trim_end_matches(['.', '?']) {
+                    "" => whole,
+                    field => field,
+                };
+                (field.to_owned(), error.into_inner())
+            }
         };
         let message = error.to_string();
         let at = format!(" at line {} column {}", error.line(), error.column());

@@ -69,7 +69,8 @@ impl FbLike {
             sum += libm::pow(random.exponential(), 1.0 / GAP_SHAPE);
             times.push(sum);
         }
-        let ms = self.duration_s * 1e3 / f64::max(sum, f64::MIN_POSITIVE);
+        // A single coflow arrives at 0, whatever the scale.
+        let ms = self.duration_s * 1e3 / if sum > 0.0 { sum } else { 1.0 };
         times.iter().map(|t| (t * ms).round() / 1e3).collect()
     }
 }
