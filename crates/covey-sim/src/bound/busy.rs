@@ -1,11 +1,8 @@
-//! The mean-busy-time bound, maximised over the coflows' weights on their links.
+//! The mean-busy-time bound, and a search for the weights that make it large.
 //!
-//! For weights `w[c,l] >= 0` that sum to 1 for each coflow, `C[c] >= sum_l w[c,l] C[c,l]`, where
-//! `C[c,l]` is when link `l` has served `c`. A link that works on job `j` at unit rate ends it no
-//! earlier than `M + p/2`, with `M` the mean of the times at which it works on it; and the
-//! preemptive schedule that always works on the released job of largest `w/p` minimises
-//! `sum w M` (Goemans, Queyranne, Schulz, Skutella and Wang, "Single machine scheduling with
-//! release dates", SIAM J. Discrete Math. 15, 2002).
+//! The bound is concave in the weights, and the bound of each link on each coflow is a
+//! supergradient: the search moves weight towards the links that hold a coflow up longest,
+//! multiplicatively and in ever smaller steps.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,7 +10,7 @@ use std::collections::BinaryHeap;
 use super::links::{Job, Links};
 
 /// Rounds of improving the weights.
-const ROUNDS: u32 = 200;
+const ROUNDS: u32 = 100;
 
 /// The best weights found.
 #[derive(Debug)]
@@ -24,7 +21,7 @@ pub(super) struct Best {
     pub weights: Vec<f64>,
 }
 
-/// Looks for the weights that give the largest bound, by multiplicative updates.
+/// Looks for the weights that give the largest bound.
 pub(super) fn maximise(links: &Links) -> Best {
     let mut weights = first_weights(links);
     let mut bounds = vec![0.0; links.jobs.len()];

@@ -7,6 +7,8 @@ use covey_trace::{Coflow, Workload};
 pub(super) struct Job {
     /// Position of the coflow in the workload.
     pub coflow: u32,
+    /// Number of the link, among those that have jobs.
+    pub link: u32,
     /// Time the link needs for the coflow's bytes, in seconds; positive.
     pub length: f64,
     /// When the first of these bytes can be sent, in seconds since the start of the trace.
@@ -33,7 +35,7 @@ impl Links {
     /// Sums up the flows of `workload` by coflow and link.
     pub fn new(workload: &Workload, egress: &[f64], ingress: &[f64]) -> Self {
         let mut demand = Demand::new(egress, ingress);
-        let mut jobs = Vec::new();
+        let mut jobs: Vec<Job> = Vec::new();
         for (c, coflow) in workload.coflows.iter().enumerate() {
             if !coflow.parents.is_empty() {
                 continue;
@@ -41,18 +43,23 @@ impl Links {
             demand.sum_up(coflow);
             jobs.extend(demand.links().map(|(link, length, offset)| {
                 let release = coflow.arrival_s + offset;
-                (link, Job { coflow: c as u32, length, release, offset })
+                Job { coflow: c as u32, link: link as u32, length, release, offset }
             }));
         }
-        jobs.sort_by(|(k, a), (l, b)| k.cmp(l).then(a.release.total_cmp(&b.release)));
-        let mut of_coflow = vec![Vec::new(); workload.coflows.len()];
-        for (position, (_, job)) in jobs.iter().enumerate() {
-            of_coflow[job.coflow as usize].push(position as u32);
+        jobs.sort_by(|a, b| a.link.cmp(&b.link).then(a.release.total_cmp(&b.release)));
+        let mut links =
+            Self { of_coflow: vec![Vec::new(); workload.coflows.len()], ..Self::default() };
+        let mut last = None;
+        for (position, mut job) in jobs.into_iter().enumerate() {
+            if last.replace(job.link) != Some(job.link) {
+                links.starts.push(position);
+            }
+            job.link = links.starts.len() as u32 - 1;
+            links.of_coflow[job.coflow as usize].push(position as u32);
+            links.jobs.push(job);
         }
-        let mut starts: Vec<usize> =
-            (0..jobs.len()).filter(|&k| k == 0 || jobs[k - 1].0 != jobs[k].0).collect();
-        starts.push(jobs.len());
-        Self { jobs: jobs.into_iter().map(|(_, job)| job).collect(), starts, of_coflow }
+        links.starts.push(links.jobs.len());
+        links
     }
 }
 
