@@ -17,7 +17,7 @@ use super::links::{Job, Links};
 /// Number of slots of equal length.
 const SLOTS: usize = 128;
 /// Rounds of improving the prices.
-const ROUNDS: u32 = 80;
+const ROUNDS: u32 = 100;
 
 /// A coflow that buys time on links.
 #[derive(Debug)]
@@ -56,7 +56,7 @@ pub(super) fn maximise(links: &Links, arrivals: &[f64], isolated: &[f64], weight
             market.sell(coflow, completion);
         }
         best = best.max(value);
-        market.adjust(0.1 / (1.0 + 0.2 * f64::from(round)) * value);
+        market.adjust(0.3 / (1.0 + 0.2 * f64::from(round)) * value);
     }
     best
 }
