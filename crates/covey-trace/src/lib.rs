@@ -3,6 +3,21 @@
 //! A [`Workload`] is plain data. Readers make one from a trace file, generators from a seed;
 //! the simulator and the statistics read it.
 
+mod builtin;
+mod error;
+mod json_lines;
+pub mod limits;
+mod read;
+pub mod stats;
+pub mod transform;
 mod workload;
 
+pub use builtin::builtin;
+pub use error::TraceError;
+pub use json_lines::write;
+pub use read::{read, read_path};
+pub use stats::Stats;
 pub use workload::{Coflow, Flow, Workload};
+
+/// The bytes of what traces and papers call a "MB".
+pub const MB: f64 = 1_048_576.0;

@@ -55,6 +55,12 @@ impl Workload {
 }
 
 impl Coflow {
+    /// A coflow of `flows` that arrives at `arrival_s` seconds, with nothing else said of it: no
+    /// parents, weight 1, no deadline, no job.
+    pub fn new(id: String, arrival_s: f64, flows: Vec<Flow>) -> Self {
+        Self { id, arrival_s, flows, parents: Vec::new(), weight: 1.0, deadline_s: None, job: None }
+    }
+
     /// Width: the number of flows.
     pub fn width(&self) -> usize {
         self.flows.len()

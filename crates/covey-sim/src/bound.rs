@@ -1,1 +1,0 @@
-//! Lower bounds on the mean coflow completion time.

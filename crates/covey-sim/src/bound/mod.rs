@@ -1,0 +1,99 @@
+//! Lower bounds on the mean coflow completion time (CCT).
+//!
+//! # Links as machines
+//!
+//! Coflow `c`, released at `r[c]` and completed at `C[c]`, needs link `l` for
+//! `p[c,l] = bytes / capacity` seconds of its full capacity, all of them between `r[c]` (later,
+//! where its flows on `l` start later) and `C[c]`. What follows uses no more than this and that a
+//! link gives at most one second a second. It forgets that a byte crosses two links at the same
+//! instant and that flows are what is scheduled; each is only a freedom more for the schedules, so
+//! the bounds hold for every schedule, fractional, clairvoyant or not.
+//!
+//! # Isolated
+//!
+//! `C[c] - r[c] >= max over l of p[c,l]`; see [`isolated_cct_s`].
+//!
+//! # Prices
+//!
+//! Choose for every link any price `π[l](t) >= 0` for a second of it at time `t`. In a schedule
+//! coflow `c` uses link `l` at a rate `x[c,l](t)` with `0 <= x <= 1`, with `p[c,l]` as its integral
+//! over `[r[c], C[c]]`; so its use costs no less than `buy[c,l](C[c])`, the price of the cheapest
+//! `p[c,l]` seconds of link `l` in `[r[c], C[c]]`. No second is used twice, so all uses together
+//! cost no more than all time there is, and
+//!
+//! ```text
+//! sum_c (C[c] - r[c])  >=  sum_c (C[c] - r[c] + sum_l buy[c,l](C[c]))  -  sum_l ∫ π[l]
+//!                      >=  sum_c min_C (C - r[c] + sum_l buy[c,l](C))  -  sum_l ∫ π[l]
+//! ```
+//!
+//! with `C` over the times at which `c` alone could be complete. The last line no longer speaks
+//! of a schedule: it is a bound for whatever prices, and concave in them. At the best prices it is
+//! the linear relaxation that mixes, for each coflow, whole ways of using its links
+//! (Dantzig and Wolfe, 1960).
+//!
+//! # Mean busy times
+//!
+//! For weights `w[c,l] >= 0` that sum to 1 over the links of each coflow,
+//! `C[c] >= sum_l w[c,l] C[c,l]`, where `C[c,l]` is when link `l` has served `c`. A machine of unit
+//! speed ends a job no earlier than `M + p/2`, where `M` is the mean of the times at which it works
+//! on the job, and the preemptive schedule that always works on the released job of largest `w/p`
+//! has the least `sum w M` (Goemans, Queyranne, Schulz, Skutella and Wang, "Single machine
+//! scheduling with release dates", SIAM J. Discrete Math. 15, 2002). So
+//! `sum_c C[c] >= sum_l min sum_c w[c,l] (M[c,l] + p[c,l]/2)`.
+//!
+//! The best prices are never worse: they also see that a coflow another one interrupts ends later
+//! by all of the interruption, not half of it. But their grid over time is finite, so that mean
+//! busy times win when coflows are many and short for it; and they make the first prices. The
+//! bound is the better of the two.
+//!
+//! # Parents
+//!
+//! When a coflow with parents is released depends on the schedule, and its CCT counts from there.
+//! It adds its isolated CCT and nothing to the load of the links.
+
+mod busy;
+mod links;
+mod prices;
+
+pub use links::isolated_cct_s;
+
+use covey_trace::Workload;
+use links::Links;
+
+/// Share of a bound by which it is lowered, far above what rounding could have added.
+const MARGIN: f64 = 1e-9;
+
+/// Lower bounds, in seconds, that no schedule can beat.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bounds {
+    /// Mean over the coflows of the time each would take alone in the network.
+    pub isolated_s: f64,
+    /// Bound on the mean CCT that accounts for coflows sharing links; never below
+    /// [`Bounds::isolated_s`].
+    pub mean_cct_s: f64,
+}
+
+/// Bounds the mean CCT of `workload` over all schedules, those that know everything beforehand
+/// included. A workload without coflows has bounds of 0, one that can never complete infinite ones.
+///
+/// `egress` and `ingress` hold the capacities of each port's two links in bytes per second.
+pub fn bounds(workload: &Workload, egress: &[f64], ingress: &[f64]) -> Bounds {
+    let isolated: Vec<f64> =
+        workload.coflows.iter().map(|c| isolated_cct_s(c, egress, ingress)).collect();
+    let arrivals: Vec<f64> = workload.coflows.iter().map(|c| c.arrival_s).collect();
+    let isolated_sum: f64 = isolated.iter().sum();
+    let mut sum = isolated_sum;
+    if isolated_sum.is_finite() {
+        let links = Links::new(workload, egress, ingress);
+        let off_links = links.of_coflow.iter().zip(&isolated).filter(|(jobs, _)| jobs.is_empty());
+        let rest: f64 = off_links.map(|(_, cct)| cct).sum();
+        let busy = busy::maximise(&links);
+        let priced = prices::maximise(&links, &arrivals, &isolated, &busy.weights);
+        sum = sum.max(rest + busy.value.max(priced));
+    }
+    // A difference of two times is no more exact than the times are.
+    let resolution = 4.0 * f64::EPSILON * arrivals.iter().fold(0.0, |a: f64, b| a.max(b.abs()));
+    let count = workload.coflows.len().max(1) as f64;
+    let lowered = |sum: f64| (sum / count * (1.0 - MARGIN) - resolution).max(0.0);
+    Bounds { isolated_s: lowered(isolated_sum), mean_cct_s: lowered(sum) }
+}

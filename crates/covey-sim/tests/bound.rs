@@ -1,0 +1,268 @@
+//! Lower bounds: never above a schedule, near the best one known, and right where it is known.
+
+use covey_sim::bound::{Bounds, bounds, isolated_cct_s};
+use covey_trace::{Coflow, Flow, Workload};
+
+fn flow(src: u32, dst: u32, bytes: f64) -> Flow {
+    Flow { src, dst, bytes, start_s: 0.0 }
+}
+
+fn coflow(arrival_s: f64, flows: &[Flow]) -> Coflow {
+    Coflow {
+        id: String::new(),
+        arrival_s,
+        flows: flows.to_vec(),
+        parents: Vec::new(),
+        weight: 1.0,
+        deadline_s: None,
+        job: None,
+    }
+}
+
+/// The bounds where every link carries `capacity` bytes per second.
+fn uniform(workload: &Workload, capacity: f64) -> Bounds {
+    let links = vec![capacity; workload.ports as usize];
+    bounds(workload, &links, &links)
+}
+
+fn bounds_of(ports: u32, coflows: Vec<Coflow>) -> Bounds {
+    uniform(&Workload { ports, coflows }, 1.0)
+}
+
+/// Reads the coflow-benchmark format, which the trace file is known to follow.
+fn read_benchmark(text: &str) -> Workload {
+    let mut words = text.split_ascii_whitespace();
+    let mut word = || words.next().unwrap();
+    let (ports, count) = (word().parse().unwrap(), word().parse().unwrap());
+    let mut coflows = Vec::new();
+    for _ in 0..count {
+        let (_id, arrival_ms) = (word(), word().parse::<f64>().unwrap());
+        let mappers: Vec<u32> =
+            (0..word().parse().unwrap()).map(|_| word().parse().unwrap()).collect();
+        let mut flows = Vec::new();
+        for _ in 0..word().parse().unwrap() {
+            let (reducer, mb) = word().split_once(':').unwrap();
+            let bytes = mb.parse::<f64>().unwrap() * 1_048_576.0 / mappers.len() as f64;
+            flows.extend(mappers.iter().map(|&m| flow(m, reducer.parse().unwrap(), bytes)));
+        }
+        coflows.push(coflow(arrival_ms / 1e3, &flows));
+    }
+    Workload { ports, coflows }
+}
+
+#[test]
+fn facebook_trace() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/FB2010-1Hr-150-0.txt");
+    let Ok(text) = std::fs::read_to_string(path) else {
+        println!("skipped: {path} is not here");
+        return;
+    };
+    let found = uniform(&read_benchmark(&text), 125e6);
+    println!("{found:?}");
+    assert!((15.3..15.5).contains(&found.isolated_s), "{found:?}");
+    assert!((21.75..22.9).contains(&found.mean_cct_s), "{found:?}");
+}
+
+#[test]
+fn isolated_counts_the_bytes_of_late_flows_from_their_start() {
+    let late = |start_s, bytes| Flow { start_s, ..flow(0, 0, bytes) };
+    let caps: &[f64] = &[2.0];
+    assert_eq!(isolated_cct_s(&coflow(9.0, &[flow(0, 0, 6.0)]), caps, &[1.0]), 6.0);
+    assert_eq!(isolated_cct_s(&coflow(9.0, &[flow(0, 0, 6.0), late(1.0, 2.0)]), caps, caps), 4.0);
+    assert_eq!(isolated_cct_s(&coflow(9.0, &[flow(0, 0, 6.0), late(5.0, 2.0)]), caps, caps), 6.0);
+    assert_eq!(isolated_cct_s(&coflow(9.0, &[flow(0, 0, 6.0), late(7.0, 0.0)]), caps, caps), 7.0);
+}
+
+#[test]
+fn nothing_to_send_takes_no_time() {
+    let nothing = Bounds { isolated_s: 0.0, mean_cct_s: 0.0 };
+    assert_eq!(bounds_of(0, vec![]), nothing);
+    assert_eq!(bounds_of(1, vec![coflow(3.0, &[flow(0, 0, 0.0)])]), nothing);
+}
+
+#[test]
+fn one_link_is_nearly_shortest_remaining_first() {
+    // A needs 4 s from 0, B 2 s from 1: the best is 6 and 2.
+    let two = bounds_of(1, vec![coflow(0.0, &[flow(0, 0, 4.0)]), coflow(1.0, &[flow(0, 0, 2.0)])]);
+    assert!((3.98..=4.0).contains(&two.mean_cct_s), "{two:?}");
+    // A long coflow that many short ones interrupt: 20 + 8, and 1 each.
+    let mut many: Vec<_> = (0..8).map(|k| coflow(2.0 * f64::from(k), &[flow(0, 0, 1.0)])).collect();
+    many.insert(0, coflow(0.0, &[flow(0, 0, 20.0)]));
+    let many = bounds_of(1, many);
+    assert!((0.98 * 36.0 / 9.0..=36.0 / 9.0).contains(&many.mean_cct_s), "{many:?}");
+}
+
+#[test]
+fn known_optimum_of_four_coflows_on_three_links() {
+    // A needs 2 on each of three links, B, C and D 3 on one each: the best is 5, 3, 3, 3.
+    let spread = |bytes: f64| (0..3).map(|k| flow(k, k, bytes)).collect::<Vec<_>>();
+    let mut coflows = vec![coflow(0.0, &spread(2.0))];
+    coflows.extend((0..3).map(|k| coflow(0.0, &[flow(k, k, 3.0)])));
+    let found = bounds_of(3, coflows).mean_cct_s;
+    assert!((3.2..=3.5).contains(&found), "{found}");
+}
+
+#[test]
+fn coflows_with_parents_count_alone() {
+    let child = Coflow { parents: vec![0], ..coflow(0.0, &[flow(0, 0, 3.0)]) };
+    let found = bounds_of(1, vec![coflow(0.0, &[flow(0, 0, 5.0)]), child]);
+    assert!((3.99..=4.0).contains(&found.mean_cct_s), "{found:?}");
+}
+
+#[test]
+fn late_flows_without_bytes_hold_a_coflow_open() {
+    let late = Flow { start_s: 900.0, ..flow(0, 0, 0.0) };
+    let coflows = vec![coflow(0.0, &[late]), coflow(0.0, &[flow(0, 0, 1.0), late])];
+    let found = bounds_of(1, coflows).mean_cct_s;
+    assert!((899.9..=900.0).contains(&found), "{found}");
+}
+
+#[test]
+fn a_link_without_capacity_never_completes() {
+    let workload = Workload { ports: 1, coflows: vec![coflow(0.0, &[flow(0, 0, 1.0)])] };
+    assert_eq!(bounds(&workload, &[0.0], &[1.0]).mean_cct_s, f64::INFINITY);
+}
+
+/// A generator of random instances (SplitMix64).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) % n
+    }
+
+    /// Two to four coflows on one to three ports; some flows late, some empty.
+    fn workload(&mut self) -> Workload {
+        let ports = 1 + self.below(3) as u32;
+        let port = |random: &mut Self| random.below(u64::from(ports)) as u32;
+        let coflows = (0..2 + self.below(3))
+            .map(|_| {
+                let flows: Vec<Flow> = (0..1 + self.below(4))
+                    .map(|_| Flow {
+                        src: port(self),
+                        dst: port(self),
+                        bytes: [0.0, 1.0, 2.0, 3.0, 10.0][self.below(5) as usize],
+                        start_s: [0.0, 0.0, 0.0, 2.5][self.below(4) as usize],
+                    })
+                    .collect();
+                coflow(self.below(8) as f64 / 2.0, &flows)
+            })
+            .collect();
+        Workload { ports, coflows }
+    }
+
+    fn capacities(&mut self, ports: u32) -> Vec<f64> {
+        (0..ports).map(|_| [1.0, 1.0, 2.0][self.below(3) as usize]).collect()
+    }
+}
+
+/// Mean CCT when flows are served greedily, flow by flow, coflows in the `order` given, until the
+/// next flow starts or ends.
+fn mean_cct_of_order(workload: &Workload, order: &[usize], egress: &[f64], ingress: &[f64]) -> f64 {
+    let mut left: Vec<Vec<f64>> =
+        workload.coflows.iter().map(|c| c.flows.iter().map(|f| f.bytes).collect()).collect();
+    let start =
+        |c: usize, f: usize| workload.coflows[c].arrival_s + workload.coflows[c].flows[f].start_s;
+    let mut end: Vec<f64> = (0..left.len())
+        .map(|c| (0..left[c].len()).map(|f| start(c, f)).fold(0.0, f64::max))
+        .collect();
+    let mut now = 0.0;
+    while left.iter().flatten().any(|&bytes| bytes > 0.0) {
+        let (mut free_out, mut free_in) = (egress.to_vec(), ingress.to_vec());
+        let (mut served, mut step) = (Vec::new(), f64::INFINITY);
+        for &c in order {
+            for (f, flow) in workload.coflows[c].flows.iter().enumerate() {
+                if left[c][f] <= 0.0 {
+                    continue;
+                }
+                if start(c, f) > now {
+                    step = step.min(start(c, f) - now);
+                    continue;
+                }
+                let (src, dst) = (flow.src as usize, flow.dst as usize);
+                let rate = free_out[src].min(free_in[dst]);
+                if rate > 0.0 {
+                    free_out[src] -= rate;
+                    free_in[dst] -= rate;
+                    step = step.min(left[c][f] / rate);
+                    served.push((c, f, rate));
+                }
+            }
+        }
+        now += step;
+        for (c, f, rate) in served {
+            left[c][f] -= rate * step;
+            if left[c][f] < 1e-9 {
+                left[c][f] = 0.0;
+                end[c] = end[c].max(now);
+            }
+        }
+    }
+    let total: f64 = end.iter().zip(&workload.coflows).map(|(end, c)| end - c.arrival_s).sum();
+    total / end.len() as f64
+}
+
+/// The least mean CCT over all orders of the coflows.
+fn best_order(workload: &Workload, egress: &[f64], ingress: &[f64]) -> f64 {
+    fn search(order: &mut Vec<usize>, fixed: usize, mean: &impl Fn(&[usize]) -> f64) -> f64 {
+        if fixed == order.len() {
+            return mean(order);
+        }
+        let mut best = f64::INFINITY;
+        for k in fixed..order.len() {
+            order.swap(fixed, k);
+            best = best.min(search(order, fixed + 1, mean));
+            order.swap(fixed, k);
+        }
+        best
+    }
+    let mean = |order: &[usize]| mean_cct_of_order(workload, order, egress, ingress);
+    search(&mut (0..workload.coflows.len()).collect(), 0, &mean)
+}
+
+#[test]
+fn never_above_a_schedule() {
+    let mut random = Random(1);
+    let (mut found, mut best) = (0.0, 0.0);
+    for _ in 0..500 {
+        let workload = random.workload();
+        let egress = random.capacities(workload.ports);
+        let ingress = random.capacities(workload.ports);
+        let bounds = bounds(&workload, &egress, &ingress);
+        let schedule = best_order(&workload, &egress, &ingress);
+        assert!(bounds.isolated_s <= bounds.mean_cct_s, "{bounds:?} {workload:?}");
+        assert!(bounds.mean_cct_s <= schedule, "{bounds:?} {schedule} {workload:?}");
+        found += bounds.mean_cct_s;
+        best += schedule;
+    }
+    println!("bounds are {:.4} of the best order on average", found / best);
+    assert!(found / best > 0.9);
+}
+
+#[test]
+fn twice_the_bytes_and_times_is_twice_the_bound() {
+    let mut random = Random(2);
+    for _ in 0..50 {
+        let workload = random.workload();
+        let mut twice = workload.clone();
+        for coflow in &mut twice.coflows {
+            coflow.arrival_s *= 2.0;
+            for flow in &mut coflow.flows {
+                flow.bytes *= 2.0;
+                flow.start_s *= 2.0;
+            }
+        }
+        let (once, twice) = (uniform(&workload, 1.0), uniform(&twice, 1.0));
+        assert!((twice.mean_cct_s - 2.0 * once.mean_cct_s).abs() <= 1e-9 * once.mean_cct_s);
+        assert!((twice.isolated_s - 2.0 * once.isolated_s).abs() <= 1e-9 * once.isolated_s);
+    }
+}
+
+#[test]
+fn the_same_bound_every_time() {
+    let workload = Random(3).workload();
+    assert_eq!(uniform(&workload, 1.0), uniform(&workload, 1.0));
+}

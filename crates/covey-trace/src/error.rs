@@ -1,0 +1,99 @@
+//! What goes wrong with a trace, told in one line.
+
+use std::fmt::{Display, Write};
+use std::io;
+
+/// Why a workload could not be had. The message is one line, ready to be printed.
+#[derive(Debug, thiserror::Error)]
+pub enum TraceError {
+    /// The file could not be opened or read.
+    #[error("{name}: {source}")]
+    Io {
+        /// The file, with control characters escaped.
+        name: String,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// The trace says something that makes no workload.
+    #[error("{name}: line {line}: {field}: expected {expected}, found {found}")]
+    Bad {
+        /// The file, with control characters escaped.
+        name: String,
+        /// The line, counted from 1.
+        line: u64,
+        /// The field of the line.
+        field: String,
+        /// What belongs there.
+        expected: String,
+        /// What is there instead, shortened.
+        found: String,
+    },
+    /// An argument of a generator or transformation that has no meaning.
+    #[error("{argument}: expected {expected}, found {found}")]
+    Argument {
+        /// The argument.
+        argument: String,
+        /// What belongs there.
+        expected: String,
+        /// What is there instead, shortened.
+        found: String,
+    },
+}
+
+impl TraceError {
+    /// A failure of the operating system on the file `name`.
+    pub(crate) fn io(name: &str, source: io::Error) -> Self {
+        let name = escape(name, usize::MAX);
+        Self::Io { name, source }
+    }
+}
+
+/// A line of a trace, to which an error is pinned.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place<'a> {
+    /// The file.
+    pub name: &'a str,
+    /// The line, counted from 1.
+    pub line: u64,
+}
+
+impl Place<'_> {
+    /// The error that at this place `field` is not what was `expected`.
+    pub fn bad(
+        self,
+        field: impl Display,
+        expected: impl Display,
+        found: impl Display,
+    ) -> TraceError {
+        TraceError::Bad {
+            name: escape(self.name, usize::MAX),
+            line: self.line,
+            field: field.to_string(),
+            expected: expected.to_string(),
+            found: found.to_string(),
+        }
+    }
+}
+
+/// Text of the input for a message: quoted, on one line, and cut where it is long.
+pub(crate) fn quote(text: &str) -> String {
+    format!("\"{}\"", escape(text, 40))
+}
+
+/// `text` with control characters escaped, cut after `most` characters.
+pub(crate) fn escape(text: &str, most: usize) -> String {
+    let mut shown = String::new();
+    for (i, c) in text.chars().enumerate() {
+        if i == most {
+            shown.push('…');
+            break;
+        }
+        if c.is_control() {
+            // Writing to a string cannot fail.
+            let _ = write!(shown, "{}", c.escape_default());
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
+}

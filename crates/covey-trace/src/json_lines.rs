@@ -1,0 +1,266 @@
+//! Covey JSON lines: the format that can say everything a [`Workload`] holds.
+//!
+//! The first line is the header, each other line a coflow; see [`write`].
+
+use std::fmt::Display;
+use std::io::{self, BufRead, BufWriter, Write};
+
+use serde::{Deserialize, Serialize, Serializer};
+
+use crate::error::{Place, TraceError, escape};
+use crate::limits::{MAX_BYTES, MAX_PORTS, MAX_TIME_S, MAX_WEIGHT};
+use crate::read::{Draft, Lines, check_name};
+use crate::workload::{Coflow, Flow, Workload};
+
+/// The version of the format this module reads and writes.
+const VERSION: u32 = 1;
+
+/// The first line.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Header {
+    covey_trace: u32,
+    ports: u32,
+    /// Number of coflows, so that a file cut between two lines is noticed; may be left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    coflows: Option<usize>,
+}
+
+/// Any other line.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CoflowLine {
+    id: String,
+    #[serde(serialize_with = "short")]
+    arrival_s: f64,
+    flows: Vec<FlowItem>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    parents: Vec<String>,
+    #[serde(default = "one", serialize_with = "short", skip_serializing_if = "is_one")]
+    weight: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    deadline_s: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    job: Option<String>,
+}
+
+/// A flow in the line of its coflow.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FlowItem {
+    src: u32,
+    dst: u32,
+    #[serde(serialize_with = "short")]
+    bytes: f64,
+    #[serde(default, serialize_with = "short", skip_serializing_if = "is_zero")]
+    start_s: f64,
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+fn is_one(x: &f64) -> bool {
+    *x == 1.0
+}
+
+fn is_zero(x: &f64) -> bool {
+    *x == 0.0
+}
+
+/// Writes whole numbers without `.0`, all others with the fewest digits that come back the same.
+fn short<S: Serializer>(x: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    const EXACT: f64 = (1_u64 << 53) as f64;
+    if x.fract() == 0.0 && (0.0..EXACT).contains(x) {
+        serializer.serialize_u64(*x as u64)
+    } else {
+        serializer.serialize_f64(*x)
+    }
+}
+
+/// Reads the header.
+pub(crate) fn header(place: Place<'_>, line: &str) -> Result<Header, TraceError> {
+    let header: Header = parse(place, "header", line)?;
+    if header.covey_trace != VERSION {
+        let expected = format_args!("version {VERSION}");
+        return Err(place.bad("covey_trace", expected, header.covey_trace));
+    }
+    if !(1..=MAX_PORTS).contains(&header.ports) {
+        let expected = format_args!("an integer from 1 to {MAX_PORTS}");
+        return Err(place.bad("ports", expected, header.ports));
+    }
+    Ok(header)
+}
+
+/// Reads the coflows that follow the header.
+pub(crate) fn coflows(
+    header: Header,
+    mut lines: Lines<'_, impl BufRead>,
+    name: &str,
+) -> Result<Workload, TraceError> {
+    let mut draft = Draft::new(header.ports);
+    while let Some((place, line)) = lines.next()? {
+        let line: CoflowLine = parse(place, "coflow", line)?;
+        add(place, line, &mut draft)?;
+    }
+    match header.coflows {
+        Some(coflows) if coflows != draft.len() => {
+            let expected = format_args!("{coflows}, as the first line says");
+            let found = format_args!("{} at the end of the file", draft.len());
+            Err(lines.place().bad("coflows", expected, found))
+        }
+        _ => draft.finish(name),
+    }
+}
+
+/// Checks the values of a line and adds its coflow.
+fn add(place: Place<'_>, line: CoflowLine, draft: &mut Draft) -> Result<(), TraceError> {
+    check_number(place, "arrival_s", "seconds", line.arrival_s, MAX_TIME_S)?;
+    if line.flows.is_empty() {
+        return Err(place.bad("flows", "at least one flow", "none"));
+    }
+    draft.announce(place, line.flows.len() as u64)?;
+    let mut flows = Vec::with_capacity(line.flows.len());
+    for (i, flow) in line.flows.into_iter().enumerate() {
+        for (end, port) in [("src", flow.src), ("dst", flow.dst)] {
+            if port >= draft.ports() {
+                let expected = format_args!("a port from 0 to {}", draft.ports() - 1);
+                return Err(place.bad(format_args!("flows[{i}].{end}"), expected, port));
+            }
+        }
+        let field = format_args!("flows[{i}].bytes");
+        check_number(place, field, "bytes", flow.bytes, MAX_BYTES)?;
+        let field = format_args!("flows[{i}].start_s");
+        check_number(place, field, "seconds", flow.start_s, MAX_TIME_S)?;
+        flows.push(Flow { src: flow.src, dst: flow.dst, bytes: flow.bytes, start_s: flow.start_s });
+    }
+    if !(f64::MIN_POSITIVE..=MAX_WEIGHT).contains(&line.weight) {
+        let expected = format_args!("a positive number up to {MAX_WEIGHT:e}");
+        return Err(place.bad("weight", expected, line.weight));
+    }
+    if let Some(deadline_s) = line.deadline_s {
+        check_number(place, "deadline_s", "seconds", deadline_s, MAX_TIME_S)?;
+    }
+    if let Some(job) = &line.job {
+        check_name(place, "job", job)?;
+    }
+    let coflow = Coflow {
+        id: line.id,
+        arrival_s: line.arrival_s,
+        flows,
+        parents: Vec::new(),
+        weight: line.weight,
+        deadline_s: line.deadline_s,
+        job: line.job,
+    };
+    draft.push(place, coflow, line.parents)
+}
+
+/// Checks that a number lies from 0 to `most`.
+fn check_number(
+    place: Place<'_>,
+    field: impl Display,
+    unit: &str,
+    value: f64,
+    most: f64,
+) -> Result<(), TraceError> {
+    if (0.0..=most).contains(&value) {
+        return Ok(());
+    }
+    let expected = format_args!("{unit} from 0 to {most:e}");
+    Err(place.bad(field, expected, value))
+}
+
+/// One line as a `T`; an error names the innermost field, or `whole` where there is none.
+fn parse<'a, T: Deserialize<'a>>(
+    place: Place<'_>,
+    whole: &str,
+    line: &'a str,
+) -> Result<T, TraceError> {
+    serde_json::from_str(line).or_else(|_| {
+        // Only a second reading keeps track of the field, which would slow down every line.
+        let mut json = serde_json::Deserializer::from_str(line);
+        let (field, error) = match serde_path_to_error::deserialize(&mut json) {
+            Ok(value) => match json.end() {
+                Ok(()) => return Ok(value),
+                Err(error) => ("end of line".to_owned(), error),
+            },
+            Err(error) => {
+                let path = error.path().to_string();
+                // The path ends in a question mark where the text breaks off.
+                let field = match path.trim_end_matches(['.', '?']) {
+                    "" => whole,
+                    field => field,
+                };
+                (field.to_owned(), error.into_inner())
+            }
+        };
+        let message = error.to_string();
+        let at = format!(" at line {} column {}", error.line(), error.column());
+        let message = message.strip_suffix(&at).unwrap_or(&message);
+        let (found, expected) = match message.rsplit_once(", expected ") {
+            Some((found, expected)) => (found, expected.replace("f64", "a number")),
+            None => (message, format!("the JSON of a {whole}")),
+        };
+        let found = found
+            .strip_prefix("invalid type: ")
+            .or_else(|| found.strip_prefix("invalid value: "))
+            .unwrap_or(found);
+        let found = format!("{} (column {})", escape(found, 60), error.column());
+        Err(place.bad(escape(&field, 60), escape(&expected, 200), found))
+    })
+}
+
+/// Writes a workload as Covey JSON lines, from which [`read`](crate::read) makes the same
+/// workload to the last digit.
+///
+/// The first line is `{"covey_trace":1,"ports":N,"coflows":M}`; each coflow follows on a line
+/// ```json
+/// {"id":"7","arrival_s":1.5,"flows":[{"src":0,"dst":1,"bytes":100,"start_s":2.5}],"parents":["3"],"weight":2,"deadline_s":9.5,"job":"q42"}
+/// ```
+/// with `start_s`, `parents`, `weight`, `deadline_s` and `job` left out where they say nothing
+/// (0, none, 1, none, none). A reader does not need `coflows`, but notices with it that a file
+/// was cut off.
+///
+/// # Errors
+/// Those of `out`, and [`io::ErrorKind::InvalidInput`] for a parent that is no coflow of the
+/// workload.
+pub fn write(workload: &Workload, out: impl Write) -> io::Result<()> {
+    let mut out = BufWriter::new(out);
+    let header = Header {
+        covey_trace: VERSION,
+        ports: workload.ports,
+        coflows: Some(workload.coflows.len()),
+    };
+    serde_json::to_writer(&mut out, &header)?;
+    out.write_all(b"\n")?;
+    for coflow in &workload.coflows {
+        serde_json::to_writer(&mut out, &line_of(coflow, workload)?)?;
+        out.write_all(b"\n")?;
+    }
+    out.flush()
+}
+
+/// The line of a coflow.
+fn line_of(coflow: &Coflow, workload: &Workload) -> io::Result<CoflowLine> {
+    let parent = |&position: &u32| match workload.coflows.get(position as usize) {
+        Some(parent) => Ok(parent.id.clone()),
+        None => Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            format!("coflow {}: no coflow at position {position}", escape(&coflow.id, 40)),
+        )),
+    };
+    Ok(CoflowLine {
+        id: coflow.id.clone(),
+        arrival_s: coflow.arrival_s,
+        flows: coflow
+            .flows
+            .iter()
+            .map(|f| FlowItem { src: f.src, dst: f.dst, bytes: f.bytes, start_s: f.start_s })
+            .collect(),
+        parents: coflow.parents.iter().map(parent).collect::<io::Result<_>>()?,
+        weight: coflow.weight,
+        deadline_s: coflow.deadline_s,
+        job: coflow.job.clone(),
+    })
+}

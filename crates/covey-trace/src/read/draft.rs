@@ -1,0 +1,164 @@
+//! A workload while it is read: what must hold across lines is checked here, for every format.
+
+use std::collections::HashMap;
+
+use crate::error::{Place, TraceError, quote};
+use crate::limits::{MAX_FLOWS, MAX_NAME_BYTES, MAX_PARENTS};
+use crate::workload::{Coflow, Workload};
+
+/// The coflows read so far.
+pub(crate) struct Draft {
+    workload: Workload,
+    /// The line of each coflow.
+    lines: Vec<u64>,
+    /// The position of each id.
+    positions: HashMap<String, u32>,
+    /// The parents named by each coflow that has any; they may come later in the file.
+    parents: Vec<(u32, Vec<String>)>,
+    num_flows: u64,
+    num_parents: usize,
+}
+
+impl Draft {
+    /// No coflows yet, over `ports` ports.
+    pub fn new(ports: u32) -> Self {
+        Self {
+            workload: Workload { ports, coflows: Vec::new() },
+            lines: Vec::new(),
+            positions: HashMap::new(),
+            parents: Vec::new(),
+            num_flows: 0,
+            num_parents: 0,
+        }
+    }
+
+    /// Number of ports.
+    pub fn ports(&self) -> u32 {
+        self.workload.ports
+    }
+
+    /// Number of coflows so far.
+    pub fn len(&self) -> usize {
+        self.workload.coflows.len()
+    }
+
+    /// Announces `flows` more flows, before memory is spent on them.
+    pub fn announce(&mut self, place: Place<'_>, flows: u64) -> Result<(), TraceError> {
+        self.num_flows = self.num_flows.saturating_add(flows);
+        if self.num_flows > u64::from(MAX_FLOWS) {
+            let expected = format_args!("at most {MAX_FLOWS} in a trace");
+            return Err(place.bad("flows", expected, self.num_flows));
+        }
+        Ok(())
+    }
+
+    /// Adds a coflow and the ids of its parents, which replace `coflow.parents` at the end.
+    pub fn push(
+        &mut self,
+        place: Place<'_>,
+        coflow: Coflow,
+        parents: Vec<String>,
+    ) -> Result<(), TraceError> {
+        check_name(place, "id", &coflow.id)?;
+        let position = self.workload.coflows.len() as u32;
+        if let Some(first) = self.positions.insert(coflow.id.clone(), position) {
+            let line = self.lines[first as usize];
+            let expected = format_args!("an id not used before (line {line} has it)");
+            return Err(place.bad("id", expected, quote(&coflow.id)));
+        }
+        if !parents.is_empty() {
+            self.num_parents += parents.len();
+            if self.num_parents > MAX_PARENTS {
+                let expected = format_args!("at most {MAX_PARENTS} in a trace");
+                return Err(place.bad("parents", expected, self.num_parents));
+            }
+            self.parents.push((position, parents));
+        }
+        self.lines.push(place.line);
+        self.workload.coflows.push(coflow);
+        Ok(())
+    }
+
+    /// The whole workload, once every coflow is there; `name` is the file's.
+    pub fn finish(mut self, name: &str) -> Result<Workload, TraceError> {
+        for (child, ids) in std::mem::take(&mut self.parents) {
+            let line = self.lines[child as usize];
+            let place = Place { name, line };
+            let mut parents = Vec::with_capacity(ids.len());
+            for id in &ids {
+                let Some(&parent) = self.positions.get(id) else {
+                    let expected = "the id of a coflow of this trace";
+                    return Err(place.bad("parents", expected, quote(id)));
+                };
+                parents.push(parent);
+            }
+            let mut sorted = parents.clone();
+            if let Some(twice) = first_duplicate(&mut sorted) {
+                let id = &self.workload.coflows[twice as usize].id;
+                let found = format_args!("{} twice", quote(id));
+                return Err(place.bad("parents", "each id once", found));
+            }
+            self.workload.coflows[child as usize].parents = parents;
+        }
+        if let Some(position) = on_a_cycle(&self.workload.coflows) {
+            let line = self.lines[position];
+            let found =
+                format!("{}, which waits for itself", quote(&self.workload.coflows[position].id));
+            let expected = "predecessors without a cycle";
+            return Err(Place { name, line }.bad("parents", expected, found));
+        }
+        Ok(self.workload)
+    }
+}
+
+/// A name must say something and not be absurdly long.
+pub(crate) fn check_name(place: Place<'_>, field: &str, name: &str) -> Result<(), TraceError> {
+    if name.is_empty() || name.len() > MAX_NAME_BYTES {
+        let expected = format_args!("1 to {MAX_NAME_BYTES} bytes");
+        return Err(place.bad(field, expected, quote(name)));
+    }
+    Ok(())
+}
+
+/// The least value that occurs twice; sorts the values.
+pub(crate) fn first_duplicate(values: &mut [u32]) -> Option<u32> {
+    values.sort_unstable();
+    values.windows(2).find(|w| w[0] == w[1]).map(|w| w[0])
+}
+
+/// A coflow that is its own predecessor, directly or through others.
+fn on_a_cycle(coflows: &[Coflow]) -> Option<usize> {
+    #[derive(Clone, Copy, PartialEq)]
+    enum State {
+        New,
+        OnPath,
+        Done,
+    }
+    let mut state = vec![State::New; coflows.len()];
+    // A depth-first walk along parents: each coflow on the path and its next parent to visit.
+    let mut path: Vec<(usize, usize)> = Vec::new();
+    for start in 0..coflows.len() {
+        if state[start] == State::New {
+            state[start] = State::OnPath;
+            path.push((start, 0));
+        }
+        while let Some((coflow, next)) = path.last_mut() {
+            let Some(&parent) = coflows[*coflow].parents.get(*next) else {
+                state[*coflow] = State::Done;
+                path.pop();
+                continue;
+            };
+            *next += 1;
+            let parent = parent as usize;
+            match state[parent] {
+                State::OnPath => return Some(parent),
+                State::New => {
+                    state[parent] = State::OnPath;
+                    path.push((parent, 0));
+                }
+                State::Done => {}
+            }
+        }
+    }
+    None
+}

@@ -1,0 +1,88 @@
+//! The fields of a line, separated by blanks, each read as what it must be.
+
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+use std::str::SplitAsciiWhitespace;
+
+use crate::error::{Place, TraceError, quote};
+use crate::limits::MAX_TIME_S;
+
+/// The fields of one line not yet read.
+pub(crate) struct Fields<'a> {
+    /// The line.
+    pub place: Place<'a>,
+    rest: SplitAsciiWhitespace<'a>,
+}
+
+impl<'a> Fields<'a> {
+    /// The fields of the line at `place`.
+    pub fn new(place: Place<'a>, line: &'a str) -> Self {
+        let rest = line.split_ascii_whitespace();
+        Self { place, rest }
+    }
+
+    /// The next field as it stands.
+    pub fn text(
+        &mut self,
+        field: impl Display,
+        expected: impl Display,
+    ) -> Result<&'a str, TraceError> {
+        self.rest.next().ok_or_else(|| self.place.bad(field, expected, "the end of the line"))
+    }
+
+    /// The next field as an integer in `range`; `what` names it in a message.
+    pub fn integer(
+        &mut self,
+        field: impl Display,
+        what: &str,
+        range: RangeInclusive<u32>,
+    ) -> Result<u32, TraceError> {
+        let expected = format_args!("{what} from {} to {}", range.start(), range.end());
+        let text = self.text(&field, expected)?;
+        match text.parse() {
+            Ok(value) if range.contains(&value) => Ok(value),
+            _ => Err(self.place.bad(field, expected, quote(text))),
+        }
+    }
+
+    /// The next field as a port below `ports`.
+    pub fn port(&mut self, field: impl Display, ports: u32) -> Result<u32, TraceError> {
+        self.integer(field, "a port", 0..=ports - 1)
+    }
+
+    /// The next field, milliseconds, in seconds.
+    pub fn milliseconds(&mut self, field: &str) -> Result<f64, TraceError> {
+        let text = self.text(field, "milliseconds")?;
+        let ms = number(self.place, field, "milliseconds", text, MAX_TIME_S * 1e3)?;
+        Ok(ms / 1e3)
+    }
+
+    /// Nothing may be left on the line after its `last` field.
+    pub fn end(&mut self, last: impl Display) -> Result<(), TraceError> {
+        match self.rest.next() {
+            None => Ok(()),
+            Some(text) => {
+                let expected = format_args!("nothing after {last}");
+                Err(self.place.bad("end of line", expected, quote(text)))
+            }
+        }
+    }
+}
+
+/// `text` as a number from 0 to `most`; `unit` names it in a message.
+pub(crate) fn number(
+    place: Place<'_>,
+    field: impl Display,
+    unit: &str,
+    text: &str,
+    most: f64,
+) -> Result<f64, TraceError> {
+    match text.parse::<f64>() {
+        // Adding zero turns a negative zero into zero.
+        Ok(value) if (0.0..=most).contains(&value) => Ok(value + 0.0),
+        _ => {
+            let expected = format_args!("{unit} from 0 to {most:e}");
+            Err(place.bad(field, expected, quote(text)))
+        }
+    }
+}

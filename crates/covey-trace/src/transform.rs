@@ -1,0 +1,49 @@
+//! Workloads made from workloads.
+
+use crate::error::TraceError;
+use crate::limits::{MAX_FLOWS, MAX_PORTS};
+use crate::workload::{Coflow, Flow, Workload};
+
+/// The workload run `k` times side by side, as Philae (section 9.1) makes a 900-port cluster of
+/// the 150-port trace: copy number `c`, from 0, uses the ports `c * ports` to `c * ports + ports - 1`
+/// and arrives when the original does.
+///
+/// Copies of one coflow are next to each other, in order of `c`. Copy `c` of coflow `7` is named
+/// `7.c`, a job likewise; parents lead to the same copy. With `k` = 1 the workload stays as it is,
+/// names included.
+///
+/// # Errors
+/// [`TraceError::Argument`] where `k` is 0 or the result exceeds [`MAX_PORTS`] or [`MAX_FLOWS`].
+pub fn replicate(workload: &Workload, k: u32) -> Result<Workload, TraceError> {
+    let most_by_ports = MAX_PORTS / workload.ports.max(1);
+    let most_by_flows = MAX_FLOWS as usize / workload.num_flows().max(1);
+    let most = most_by_flows.min(most_by_ports as usize);
+    if k == 0 || k as usize > most {
+        return Err(TraceError::Argument {
+            argument: "copies".to_owned(),
+            expected: format!("1 to {most}"),
+            found: k.to_string(),
+        });
+    }
+    if k == 1 {
+        return Ok(workload.clone());
+    }
+    let mut coflows = Vec::with_capacity(workload.coflows.len() * k as usize);
+    for coflow in &workload.coflows {
+        coflows.extend((0..k).map(|c| copy(coflow, c, k, c * workload.ports)));
+    }
+    let ports = workload.ports * k;
+    Ok(Workload { ports, coflows })
+}
+
+/// Copy number `c` of `k`, with its ports shifted by `shift`.
+fn copy(coflow: &Coflow, c: u32, k: u32, shift: u32) -> Coflow {
+    let shifted = |f: &Flow| Flow { src: f.src + shift, dst: f.dst + shift, ..*f };
+    Coflow {
+        id: format!("{}.{c}", coflow.id),
+        flows: coflow.flows.iter().map(shifted).collect(),
+        parents: coflow.parents.iter().map(|p| p * k + c).collect(),
+        job: coflow.job.as_ref().map(|job| format!("{job}.{c}")),
+        ..*coflow
+    }
+}
