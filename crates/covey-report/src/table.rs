@@ -22,14 +22,14 @@ impl Table {
         let cct = |heading, pick: fn(&crate::Distribution) -> f64| {
             let values: Vec<f64> = summaries.iter().map(|s| pick(&s.cct_s)).collect();
             let decimals = decimals(values.iter().copied());
-            column([heading, "s"], values, decimals)
+            column(heading, values, decimals)
         };
         let mut columns = vec![
-            cct("mean CCT", |d| d.mean),
-            cct("p50", |d| d.p50),
-            cct("p95", |d| d.p95),
-            cct("p99", |d| d.p99),
-            cct("max", |d| d.max),
+            cct(["mean", "CCT, s"], |d| d.mean),
+            cct(["p50", "s"], |d| d.p50),
+            cct(["p95", "s"], |d| d.p95),
+            cct(["p99", "s"], |d| d.p99),
+            cct(["max", "s"], |d| d.max),
             column(["speed-up", "of mean"], speedups.iter().map(|s| s.mean_of_means), 2),
             column(["speed-up", "median"], speedups.iter().map(|s| s.p50), 2),
         ];
