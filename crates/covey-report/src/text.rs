@@ -42,7 +42,7 @@ pub(crate) fn comparison(comparison: &Comparison<'_>, out: &mut fmt::Formatter<'
     if let Some(bound) = bound(comparison.summaries()) {
         writeln!(out, "Lower bound of the mean CCT: {bound}.")?;
     }
-    writeln!(out, "Trace {}.", trace(base))
+    writeln!(out, "Trace {}: {}.", base.trace, load(base))
 }
 
 /// The text of `simulate`.
@@ -85,22 +85,19 @@ pub(crate) fn summary(summary: &Summary, out: &mut fmt::Formatter<'_>) -> fmt::R
     for (i, (key, value)) in summary.params.iter().enumerate() {
         write!(out, "{}{key}={value}", if i == 0 { ": " } else { ", " })?;
     }
-    writeln!(out, ".\nTrace {}.", trace(summary))?;
+    writeln!(out, ".\nTrace {}: {}.", summary.trace, load(summary))?;
     let events = counted(summary.events as usize, "event");
     writeln!(out, "Simulated in {} s, {events}.", fixed(summary.wall_s, 2))
 }
 
-/// The trace and the fabric in a line: its name, ports, coflows, flows and bytes.
-pub(crate) fn trace(summary: &Summary) -> String {
-    format!(
-        "{}: {}, {} in all; {} of {}, {}",
-        summary.trace,
-        [counted(summary.coflows, "coflow"), counted(summary.flows, "flow")].join(", "),
-        bytes(summary.bytes),
-        counted(summary.ports as usize, "port"),
-        rate(summary.port_rate_bps),
-        summary.fabric,
-    )
+/// What was sent and over what: `526 coflows, 706,397 flows, 8.13 TiB in all; 150 ports of 1 Gbps,
+/// big-switch`.
+pub(crate) fn load(summary: &Summary) -> String {
+    let coflows = counted(summary.coflows, "coflow");
+    let flows = counted(summary.flows, "flow");
+    let ports = counted(summary.ports as usize, "port");
+    let (bytes, rate) = (bytes(summary.bytes), rate(summary.port_rate_bps));
+    format!("{coflows}, {flows}, {bytes} in all; {ports} of {rate}, {}", summary.fabric)
 }
 
 /// The lower bound in seconds: one for all, or the range if policies have their own (compression

@@ -53,7 +53,7 @@ impl LogAxis {
                     continue;
                 }
                 let numbered = match factor {
-                    1 => decades <= 6.0 || power.rem_euclid(2) == 0,
+                    1 => decades <= 7.0 || power.rem_euclid(2) == 0,
                     2 | 5 => decades <= 2.0,
                     _ => false,
                 };

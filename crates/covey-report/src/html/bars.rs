@@ -12,11 +12,11 @@ const WIDTH: f64 = 560.0;
 /// The ends of the axis.
 const ENDS: [f64; 2] = [20.0, 540.0];
 /// Height of a policy: a line of text and a bar.
-const ROW: f64 = 44.0;
+const ROW: f64 = 48.0;
+/// The line of text in it.
+const TEXT: f64 = 18.0;
 /// Height of a bar.
 const BAR: f64 = 12.0;
-/// Characters of a name that are sure to fit.
-const NAME: usize = 36;
 
 /// A panel for each bin, all with the same axis.
 pub(super) fn draw(comparison: &Comparison<'_>, series: &[Series<'_>]) -> Markup {
@@ -54,22 +54,22 @@ fn panel(bin: Bin, rows: &[Row<'_>], axis: &LogAxis) -> Markup {
     let digits = decimals(rows.iter().map(|r| r.mean_cct_s));
     let one = place(axis.at(1.0));
     html! {
-        svg class="plot" viewBox={ "0 0 " (WIDTH) " " (bottom + 56.0) } role="img"
+        svg class="plot" viewBox={ "0 0 " (WIDTH) " " (bottom + 66.0) } role="img"
             aria-label={ "Speed-up of the mean CCT of the coflows that are " (bin.name()) } {
             (vertical_grid(axis, 0.0, bottom))
+            line class="mark" x1=(one) x2=(one) y1="0" y2=(bottom) {}
             @for (row, top) in rows.iter().zip((0..).map(|i| ROW * f64::from(i))) {
                 @let end = place(axis.at(row.speedup));
-                text x="0" y=(top + 20.0) { (shortened(row.series.label)) }
-                text class="end" x=(WIDTH) y=(top + 20.0) {
+                text x="0" y=(top + TEXT) { (row.series.short_label()) }
+                text class="end" x=(WIDTH) y=(top + TEXT) {
                     (fixed(row.speedup, 2)) "×, " (fixed(row.mean_cct_s, digits)) " s"
                 }
                 @if !row.speedup.is_nan() {
-                    rect class={ "bar " (row.series.class) } x=(one.min(end)) y=(top + ROW - BAR - 4.0)
+                    rect class={ "bar " (row.series.class) } x=(one.min(end)) y=(top + TEXT + 5.0)
                         width=((end - one).abs().max(2.0)) height=(BAR) {}
                 }
             }
-            line class="mark" x1=(one) x2=(one) y1="0" y2=(bottom) {}
-            text class="middle" x=(WIDTH / 2.0) y=(bottom + 48.0) { "speed-up of the mean CCT in this bin" }
+            text class="middle" x=(WIDTH / 2.0) y=(bottom + 56.0) { "speed-up of the mean CCT in this bin" }
         }
     }
 }
@@ -77,12 +77,4 @@ fn panel(bin: Bin, rows: &[Row<'_>], axis: &LogAxis) -> Markup {
 fn share(part: usize, whole: usize) -> String {
     let percent = fixed(100.0 * part as f64 / whole as f64, 1);
     format!("{} ({percent} %)", counted(part, "coflow"))
-}
-
-/// A name with its end cut off if it is too long.
-fn shortened(name: &str) -> String {
-    if name.chars().count() <= NAME {
-        return name.to_owned();
-    }
-    name.chars().take(NAME - 1).chain(['…']).collect()
 }

@@ -8,12 +8,12 @@ use std::fmt::Write;
 
 /// Size of the drawing; the page scales it.
 const WIDTH: f64 = 560.0;
-const HEIGHT: f64 = 350.0;
+const HEIGHT: f64 = 406.0;
 /// The part of it that the axes enclose.
 const LEFT: f64 = 58.0;
 const RIGHT: f64 = 540.0;
 const TOP: f64 = 32.0;
-const BOTTOM: f64 = 292.0;
+const BOTTOM: f64 = 340.0;
 /// A curve of more values is drawn through so many of them.
 const MAX_POINTS: usize = 2000;
 
@@ -43,7 +43,7 @@ impl Cdf<'_> {
                 }
                 (vertical_grid(&axis, TOP, BOTTOM))
                 text x="2" y="14" { "coflows (%)" }
-                text class="middle" x=((LEFT + RIGHT) / 2.0) y=(BOTTOM + 48.0) { (self.x_label) }
+                text class="middle" x=((LEFT + RIGHT) / 2.0) y=(BOTTOM + 56.0) { (self.x_label) }
                 @if let Some(mark) = self.mark {
                     @let x = place(axis.at(mark));
                     line class="mark" x1=(x) x2=(x) y1=(TOP) y2=(BOTTOM) {}
@@ -65,7 +65,7 @@ pub(super) fn vertical_grid(axis: &LogAxis, top: f64, bottom: f64) -> Markup {
             @let x = place(tick.x);
             line class={ "grid" @if tick.label.is_some() { " major" } } x1=(x) x2=(x) y1=(top) y2=(bottom) {}
             @if let Some(label) = tick.label {
-                text class="middle" x=(x) y=(bottom + 20.0) { (label) }
+                text class="middle" x=(x) y=(bottom + 26.0) { (label) }
             }
         }
     }
@@ -109,7 +109,10 @@ mod tests {
     #[test]
     fn a_curve_rises_at_each_value_and_ends_at_the_top() {
         let axis = LogAxis::covering([1.0, 100.0], [0.0, 200.0]);
-        assert_eq!(steps(&[100.0, 10.0, 1.0, 10.0], &axis), "M0 292V227H100V162H100V97H200V32H540");
+        assert_eq!(
+            steps(&[100.0, 10.0, 1.0, 10.0], &axis),
+            "M0 340V263H100V186H100V109H200V32H540"
+        );
         assert_eq!(steps(&[], &axis), "");
     }
 

@@ -5,10 +5,10 @@ mod bars;
 mod cdf;
 mod series;
 
+use crate::Comparison;
 use crate::table::Table;
-use crate::text::bound;
-use crate::units::{bytes, counted, rate};
-use crate::{Comparison, Summary};
+use crate::text::{bound, load};
+use crate::units::{decimals, fixed};
 use cdf::Cdf;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use series::{Series, legend};
@@ -34,7 +34,7 @@ pub fn html_page(comparison: &Comparison<'_>, command: &str) -> String {
                 style { (PreEscaped(STYLE)) }
             }
             body {
-                (header(base))
+                (header(comparison))
                 main {
                     (results(comparison, &series))
                     div class="pair" {
@@ -55,14 +55,34 @@ pub fn html_page(comparison: &Comparison<'_>, command: &str) -> String {
     page.into_string()
 }
 
-fn header(base: &Summary) -> Markup {
+fn header(comparison: &Comparison<'_>) -> Markup {
+    let base = &comparison.summaries()[comparison.baseline()];
     html! {
         header {
             h1 { "Coflow completion times on " (base.trace) }
-            p {
-                (counted(base.coflows, "coflow")) ", " (counted(base.flows, "flow")) ", "
-                (bytes(base.bytes)) " in all; " (counted(base.ports as usize, "port")) " of "
-                (rate(base.port_rate_bps)) ", " (base.fabric) "."
+            p { (load(base)) "." }
+            @if base.coflows > 0 && comparison.runs().len() > 1 { (winner(comparison)) }
+        }
+    }
+}
+
+/// What a reader in a hurry should know.
+fn winner(comparison: &Comparison<'_>) -> Markup {
+    let base = &comparison.summaries()[comparison.baseline()];
+    let both = comparison.summaries().iter().zip(comparison.speedups());
+    let best = both.min_by(|(a, _), (b, _)| a.cct_s.mean.total_cmp(&b.cct_s.mean));
+    html! {
+        @if let Some((best, speedup)) = best {
+            p class="lead" {
+                b { (best.label) } " has the lowest mean CCT: "
+                (fixed(best.cct_s.mean, decimals([best.cct_s.mean]))) " s"
+                @if best.label != base.label {
+                    ", " (fixed(speedup.mean_of_means, 2)) " times as fast as " b { (base.label) }
+                }
+                @if let Some(distance) = best.mean_over_bound() {
+                    " and " (fixed(distance, 2)) " times the lower bound"
+                }
+                "."
             }
         }
     }
@@ -87,7 +107,7 @@ fn results(comparison: &Comparison<'_>, series: &[Series<'_>]) -> Markup {
                     tbody {
                         @for (row, one) in series.iter().enumerate() {
                             tr {
-                                th scope="row" { (one.swatch()) (one.label) }
+                                th scope="row" { (one.key()) }
                                 @for column in &table.columns { td { (column.cells[row]) } }
                             }
                         }
@@ -131,14 +151,14 @@ fn cct_figure(comparison: &Comparison<'_>, series: &[Series<'_>]) -> Markup {
 }
 
 fn speedup_figure(comparison: &Comparison<'_>, series: &[Series<'_>]) -> Markup {
-    let base = series[comparison.baseline()].label;
+    let base = &series[comparison.baseline()];
     let others = || {
         let all = series.iter().zip(comparison.runs()).enumerate();
         all.filter(|(i, _)| *i != comparison.baseline()).map(|(_, other)| other)
     };
     let plot = Cdf {
-        title: format!("Cumulative distribution of the speed-up over {base}"),
-        x_label: format!("speed-up of a coflow over {base}"),
+        title: format!("Cumulative distribution of the speed-up over {}", base.label),
+        x_label: format!("speed-up of a coflow over {}", base.short_label()),
         mark: Some(1.0),
         curves: others().map(|(one, run)| (one, comparison.ratios(run).collect())).collect(),
     };
@@ -148,7 +168,7 @@ fn speedup_figure(comparison: &Comparison<'_>, series: &[Series<'_>]) -> Markup 
             (plot.draw())
             (legend(others().map(|(one, _)| one)))
             figcaption {
-                "How to read: each coflow's CCT under " b { (base) } " divided by its CCT under the policy. "
+                "How to read: each coflow's CCT under " b { (base.label) } " divided by its CCT under the policy. "
                 "Where a curve crosses the vertical line at 1 is the share of coflows that are slower; "
                 "what is right of the line is faster."
             }
@@ -178,10 +198,10 @@ fn parameters(comparison: &Comparison<'_>, series: &[Series<'_>]) -> Markup {
             h2 { "Parameters" }
             dl {
                 @for (one, summary) in series.iter().zip(comparison.summaries()) {
-                    dt { (one.swatch()) (one.label) }
+                    dt { (one.key()) }
                     dd {
                         (summary.policy)
-                        @if summary.params.is_empty() { ", which has no parameters" }
+                        @if summary.params.is_empty() { " without parameters" }
                         @for (key, value) in &summary.params { " " code { (key) "=" (value) } }
                     }
                 }

@@ -6,6 +6,9 @@ use maud::{Markup, html};
 /// Number of colours and of dash patterns in the style sheet, beside those of the baseline.
 const STYLES: usize = 7;
 
+/// Characters of a name that are sure to fit into half a plot.
+const SHORT: usize = 36;
+
 /// A policy in the plots: its name and its style.
 pub(super) struct Series<'a> {
     /// The policy as the user typed it.
@@ -32,22 +35,33 @@ impl<'a> Series<'a> {
         .collect()
     }
 
-    /// A piece of its line, to stand beside its name.
-    pub fn swatch(&self) -> Markup {
+    /// Its name with the end cut off if it is too long, for places of a fixed size.
+    pub fn short_label(&self) -> String {
+        if self.label.chars().count() <= SHORT {
+            return self.label.to_owned();
+        }
+        self.label.chars().take(SHORT - 1).chain(['…']).collect()
+    }
+
+    /// Its name beside a piece of its line.
+    pub fn key(&self) -> Markup {
         html! {
-            svg class="swatch" viewBox="0 0 30 10" aria-hidden="true" {
-                line class={ "curve " (self.class) } x1="0" y1="5" x2="30" y2="5" {}
+            span class="key" {
+                svg viewBox="0 0 30 10" aria-hidden="true" {
+                    line class={ "curve " (self.class) } x1="0" y1="5" x2="30" y2="5" {}
+                }
+                span { (self.label) }
             }
         }
     }
 }
 
-/// The names and lines of all series.
+/// The keys of several series.
 pub(super) fn legend<'a>(series: impl IntoIterator<Item = &'a Series<'a>>) -> Markup {
     html! {
         ul class="legend" {
             @for one in series {
-                li { (one.swatch()) (one.label) }
+                li { (one.key()) }
             }
         }
     }
