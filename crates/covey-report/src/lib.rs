@@ -1,1 +1,38 @@
-//! Reports.
+//! What a simulation found, as numbers, tables, files and one page with plots.
+//!
+//! Data flows one way:
+//!
+//! ```text
+//! Workload + Outcome + RunInfo ─▶ Run ─▶ Summary ───────────▶ text, JSON
+//!                                  │
+//!                                  ├────────────────────────▶ CSV: a line a coflow, a line a flow
+//!                                  ▼
+//!                 several Runs ─▶ Comparison ───────────────▶ text table, JSON, HTML page
+//! ```
+//!
+//! Nothing here runs a simulation or reads a clock: the same input gives the same bytes.
+
+mod bins;
+mod comparison;
+mod csv;
+mod error;
+mod file;
+mod html;
+mod json;
+mod run;
+mod stats;
+mod summary;
+mod table;
+mod text;
+mod units;
+
+pub use bins::{Bin, BinMean, mean_cct_by_bin};
+pub use comparison::{Comparison, Speedup};
+pub use csv::{write_per_coflow_csv, write_per_flow_csv};
+pub use error::Error;
+pub use file::write_file_atomically;
+pub use html::html_page;
+pub use json::write_json;
+pub use run::{Run, RunInfo};
+pub use stats::{Distribution, percentile};
+pub use summary::Summary;

@@ -1,0 +1,96 @@
+//! Writes the page of a made-up comparison, to look at: `cargo run --example page -- page.html`.
+//!
+//! The coflows have sizes over many magnitudes, as real ones do; the completion times are drawn,
+//! not simulated, and say nothing about the policies they are named after.
+
+use covey_report::{Comparison, Run, RunInfo, html_page, write_file_atomically};
+use covey_sim::{CoflowOutcome, Outcome};
+use covey_trace::{Coflow, Flow, Workload};
+use std::error::Error;
+
+/// Label, parameters, how much slower than alone a coflow is, and how much this differs.
+type Made = (&'static str, &'static [(&'static str, &'static str)], f64, f64);
+
+const POLICIES: [Made; 6] = [
+    ("fair", &[], 6.0, 1.2),
+    ("fifo", &[("share", "maxmin")], 7.0, 3.0),
+    ("aalo", &[("K", "10"), ("E", "10"), ("q1", "10MiB"), ("delta", "8ms")], 2.8, 0.9),
+    ("aalo:queues=strict,delta=0", &[("K", "10"), ("queues", "strict"), ("delta", "0")], 2.6, 1.0),
+    ("sincronia", &[("share", "maxmin")], 2.0, 0.8),
+    ("sebf", &[("share", "madd"), ("mode", "cct")], 1.9, 0.7),
+];
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let path = std::env::args().nth(1).ok_or("usage: page FILE.html")?;
+    let mut random = Random(1);
+    let workload = workload(&mut random);
+    let runs: Result<Vec<Run<'_>>, _> =
+        POLICIES.iter().map(|p| run(&workload, p, &mut random)).collect();
+    let comparison = Comparison::new(runs?, 0)?;
+    print!("{comparison}");
+    let page = html_page(
+        &comparison,
+        "covey compare made-up.txt --policies fair,fifo,aalo --report page.html",
+    );
+    write_file_atomically(path, |out| out.write_all(page.as_bytes()))?;
+    Ok(())
+}
+
+fn workload(random: &mut Random) -> Workload {
+    let coflows = (0..500).map(|i| {
+        let width = 10_f64.powf(random.uniform() * 2.8) as usize + 1;
+        let bytes = 10_f64.powf(4.5 + random.uniform() * 4.0);
+        Coflow {
+            id: i.to_string(),
+            arrival_s: 7.0 * f64::from(i),
+            flows: vec![Flow { src: 0, dst: 1, bytes, start_s: 0.0 }; width],
+            parents: vec![],
+            weight: 1.0,
+            deadline_s: None,
+            job: None,
+        }
+    });
+    Workload { ports: 150, coflows: coflows.collect() }
+}
+
+fn run<'a>(
+    workload: &'a Workload,
+    made: &Made,
+    random: &mut Random,
+) -> Result<Run<'a>, covey_report::Error> {
+    let &(label, params, slowdown, spread) = made;
+    let mut outcome = Outcome { events: 40_000, ..Outcome::default() };
+    for coflow in &workload.coflows {
+        let alone_s = coflow.size_bytes() / 125e6 / (coflow.width() as f64).sqrt().min(12.0);
+        let cct_s = alone_s * (1.0 + slowdown * 10_f64.powf(spread * (random.uniform() - 0.7)));
+        let release_s = coflow.arrival_s;
+        outcome.coflows.push(CoflowOutcome { release_s, completion_s: release_s + cct_s });
+        outcome.flow_start_s.extend(coflow.flows.iter().map(|_| release_s));
+        outcome.flow_completion_s.extend(coflow.flows.iter().map(|_| release_s + cct_s));
+    }
+    let info = RunInfo {
+        policy: label.split(':').next().unwrap_or(label).to_owned(),
+        params: params.iter().map(|&(k, v)| (k.to_owned(), v.to_owned())).collect(),
+        label: label.to_owned(),
+        trace: "made-up.txt".to_owned(),
+        fabric: "big-switch".to_owned(),
+        port_rate_bps: 1e9,
+        lower_bound_mean_cct_s: Some(4.2),
+        wall_s: 1.25,
+    };
+    Run::new(workload, outcome, info)
+}
+
+/// A small generator of pseudo-random numbers (SplitMix64), the same on every machine.
+struct Random(u64);
+
+impl Random {
+    /// A number from 0 to 1.
+    fn uniform(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) as f64 / u64::MAX as f64
+    }
+}

@@ -1,0 +1,118 @@
+//! Several policies on the same workload.
+
+use crate::stats::{percentile, sorted};
+use crate::{Error, Run, Summary, text};
+use serde::Serialize;
+use std::fmt;
+
+/// Several runs on one workload, measured against one of them, the baseline.
+///
+/// `Serialize` gives the object of `compare --json`, `Display` the table for a terminal.
+#[derive(Debug, Clone, Serialize)]
+pub struct Comparison<'a> {
+    /// Policy of the baseline.
+    #[serde(rename = "baseline")]
+    baseline_policy: String,
+    results: Vec<Summary>,
+    speedups: Vec<Speedup>,
+    baseline_label: String,
+    #[serde(skip)]
+    runs: Vec<Run<'a>>,
+    #[serde(skip)]
+    baseline: usize,
+}
+
+/// How many times faster a policy is than the baseline. Above 1 it is faster.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Speedup {
+    /// Name of the policy.
+    pub policy: String,
+    /// Baseline's mean CCT divided by the policy's.
+    pub mean_of_means: f64,
+    /// Median of the ratios (see [`Comparison::ratios`]).
+    pub p50: f64,
+    /// 90th percentile of the ratios.
+    pub p90: f64,
+    /// The policy as the user typed it.
+    pub label: String,
+}
+
+impl<'a> Comparison<'a> {
+    /// Compares `runs` with the one at position `baseline`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoRuns`], [`Error::Baseline`] if there is no such run, or
+    /// [`Error::WorkloadsDiffer`].
+    pub fn new(runs: Vec<Run<'a>>, baseline: usize) -> Result<Self, Error> {
+        let first = runs.first().ok_or(Error::NoRuns)?;
+        let base =
+            runs.get(baseline).ok_or(Error::Baseline { index: baseline, runs: runs.len() })?;
+        for run in &runs {
+            let (a, b) = (first.workload(), run.workload());
+            if !std::ptr::eq(a, b) && a != b {
+                let [first, label] = [first, run].map(|r| r.info().label.clone());
+                return Err(Error::WorkloadsDiffer { first, label });
+            }
+        }
+        let results: Vec<Summary> = runs.iter().map(Summary::of).collect();
+        let base_mean_s = results[baseline].cct_s.mean;
+        let speedups = runs.iter().zip(&results).map(|(run, summary)| {
+            let ratios = sorted(ratios(base, run));
+            Speedup {
+                policy: summary.policy.clone(),
+                mean_of_means: ratio(base_mean_s, summary.cct_s.mean),
+                p50: percentile(&ratios, 50.0),
+                p90: percentile(&ratios, 90.0),
+                label: summary.label.clone(),
+            }
+        });
+        let speedups = speedups.collect();
+        let info = base.info();
+        let (baseline_policy, baseline_label) = (info.policy.clone(), info.label.clone());
+        Ok(Self { baseline_policy, results, speedups, baseline_label, runs, baseline })
+    }
+
+    /// The runs, in the order given.
+    pub fn runs(&self) -> &[Run<'a>] {
+        &self.runs
+    }
+
+    /// Position of the baseline in [`runs`](Self::runs).
+    pub fn baseline(&self) -> usize {
+        self.baseline
+    }
+
+    /// The statistics of each run, in the order of the runs.
+    pub fn summaries(&self) -> &[Summary] {
+        &self.results
+    }
+
+    /// The speed-up of each run, in the order of the runs; that of the baseline is 1.
+    pub fn speedups(&self) -> &[Speedup] {
+        &self.speedups
+    }
+
+    /// The baseline's CCT divided by that of `run`, for each coflow in the order of the workload.
+    ///
+    /// A coflow that took no time under both has the ratio 1, one that took no time under `run`
+    /// alone an infinite one.
+    pub fn ratios(&self, run: &Run<'_>) -> impl Iterator<Item = f64> {
+        ratios(&self.runs[self.baseline], run)
+    }
+}
+
+impl fmt::Display for Comparison<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        text::comparison(self, f)
+    }
+}
+
+fn ratios(baseline: &Run<'_>, run: &Run<'_>) -> impl Iterator<Item = f64> {
+    baseline.ccts_s().zip(run.ccts_s()).map(|(base_s, cct_s)| ratio(base_s, cct_s))
+}
+
+/// `base / other`, where equal times, 0 and 0 among them, have the ratio 1.
+fn ratio(base_s: f64, other_s: f64) -> f64 {
+    if base_s == other_s { 1.0 } else { base_s / other_s }
+}

@@ -1,0 +1,81 @@
+//! CSV: a line a coflow, a line a flow. Numbers are written with as few digits as give the same
+//! `f64` when read back.
+
+use crate::Run;
+use std::io::{self, Write};
+
+/// Writes a line for each coflow, in the order of the workload, under the header
+/// `coflow_id,arrival_s,completion_s,cct_s,width,size_bytes,length_bytes,release_s`.
+///
+/// `cct_s` runs from `release_s`, which is the arrival unless a parent ended later; `width` is the
+/// number of flows, `size_bytes` the sum of their bytes and `length_bytes` the longest of them.
+///
+/// # Errors
+///
+/// Those of `out`.
+pub fn write_per_coflow_csv(run: &Run<'_>, out: impl Write) -> io::Result<()> {
+    let mut csv = csv::Writer::from_writer(out);
+    csv.write_record([
+        "coflow_id",
+        "arrival_s",
+        "completion_s",
+        "cct_s",
+        "width",
+        "size_bytes",
+        "length_bytes",
+        "release_s",
+    ])?;
+    for (coflow, outcome) in run.workload().coflows.iter().zip(&run.outcome().coflows) {
+        csv.write_record([
+            &coflow.id,
+            &coflow.arrival_s.to_string(),
+            &outcome.completion_s.to_string(),
+            &outcome.cct_s().to_string(),
+            &coflow.width().to_string(),
+            &coflow.size_bytes().to_string(),
+            &coflow.length_bytes().to_string(),
+            &outcome.release_s.to_string(),
+        ])?;
+    }
+    csv.flush()
+}
+
+/// Writes a line for each flow, in the order of the workload, under the header
+/// `coflow_id,flow,src,dst,bytes,start_s,completion_s,fct_s`.
+///
+/// `flow` counts from 0 within its coflow; `start_s` and `completion_s` are seconds since the start
+/// of the trace, and `fct_s` is their difference.
+///
+/// # Errors
+///
+/// Those of `out`.
+pub fn write_per_flow_csv(run: &Run<'_>, out: impl Write) -> io::Result<()> {
+    let mut csv = csv::Writer::from_writer(out);
+    csv.write_record([
+        "coflow_id",
+        "flow",
+        "src",
+        "dst",
+        "bytes",
+        "start_s",
+        "completion_s",
+        "fct_s",
+    ])?;
+    let outcome = run.outcome();
+    let mut times = outcome.flow_start_s.iter().zip(&outcome.flow_completion_s);
+    for coflow in &run.workload().coflows {
+        for ((number, flow), (start_s, end_s)) in coflow.flows.iter().enumerate().zip(&mut times) {
+            csv.write_record([
+                &coflow.id,
+                &number.to_string(),
+                &flow.src.to_string(),
+                &flow.dst.to_string(),
+                &flow.bytes.to_string(),
+                &start_s.to_string(),
+                &end_s.to_string(),
+                &(end_s - start_s).to_string(),
+            ])?;
+        }
+    }
+    csv.flush()
+}

@@ -1,0 +1,116 @@
+//! Files that are either whole or not there.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+/// Writes a file by `write`, so that `path` never holds half of it: the bytes go to a temporary
+/// file beside it, which takes its place once all is written. After an error `path` is as it was.
+///
+/// A symbolic link is followed, a file that exists keeps its permissions, and what is not a file
+/// (a pipe, a terminal, `/dev/null`) is written as it is.
+///
+/// # Errors
+///
+/// Those of `write`, and those of creating, writing and renaming the file.
+pub fn write_file_atomically(
+    path: impl AsRef<Path>,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    let path = path.as_ref();
+    let existing = match fs::metadata(path) {
+        Ok(metadata) => Some(metadata),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => return Err(error),
+    };
+    if existing.as_ref().is_some_and(|m| !m.is_file()) {
+        let mut out = BufWriter::new(File::options().write(true).open(path)?);
+        write(&mut out)?;
+        return out.flush();
+    }
+    let path = if existing.is_some() { path.canonicalize()? } else { path.to_path_buf() };
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".covey-").suffix(".tmp");
+    if let Some(permissions) = existing.map(|m| m.permissions()).or_else(usual_permissions) {
+        builder.permissions(permissions);
+    }
+    let mut out = BufWriter::new(builder.tempfile_in(folder)?);
+    write(&mut out)?;
+    out.into_inner().map_err(io::IntoInnerError::into_error)?.persist(&path)?;
+    Ok(())
+}
+
+/// What a new file gets from `File::create` (the umask applies); a temporary one would get less.
+#[cfg(unix)]
+fn usual_permissions() -> Option<fs::Permissions> {
+    use std::os::unix::fs::PermissionsExt;
+    Some(fs::Permissions::from_mode(0o666))
+}
+
+#[cfg(not(unix))]
+fn usual_permissions() -> Option<fs::Permissions> {
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names_in(folder: &Path) -> Vec<String> {
+        let names = fs::read_dir(folder).unwrap();
+        names.map(|e| e.unwrap().file_name().into_string().unwrap()).collect()
+    }
+
+    #[test]
+    fn replaces_the_whole_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.csv");
+        for text in ["first, and longer", "second"] {
+            write_file_atomically(&path, |out| out.write_all(text.as_bytes())).unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap(), text);
+        }
+        assert_eq!(names_in(folder.path()), ["a.csv"]);
+    }
+
+    #[test]
+    fn after_an_error_the_file_is_as_it_was() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.csv");
+        let fail = |out: &mut dyn Write| {
+            out.write_all(b"half of")?;
+            Err(io::Error::other("no more"))
+        };
+        assert_eq!(write_file_atomically(&path, fail).unwrap_err().to_string(), "no more");
+        assert!(names_in(folder.path()).is_empty());
+        fs::write(&path, "old").unwrap();
+        write_file_atomically(&path, fail).unwrap_err();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "old");
+        assert_eq!(names_in(folder.path()), ["a.csv"]);
+    }
+
+    #[test]
+    fn a_folder_that_is_not_there_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("none/a.csv");
+        let error = write_file_atomically(&path, |_| Ok(())).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn follows_links_keeps_permissions_and_writes_to_devices() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let folder = tempfile::tempdir().unwrap();
+        let (file, link) = (folder.path().join("file"), folder.path().join("link"));
+        fs::write(&file, "old").unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+        symlink("file", &link).unwrap();
+        write_file_atomically(&link, |out| out.write_all(b"new")).unwrap();
+        assert!(link.is_symlink());
+        assert_eq!(fs::read_to_string(&file).unwrap(), "new");
+        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+        write_file_atomically("/dev/null", |out| out.write_all(b"gone")).unwrap();
+    }
+}

@@ -1,0 +1,125 @@
+//! A logarithmic axis: from values to places on the plot.
+
+/// At most so many decades are shown; smaller values fall on the left edge.
+const MAX_DECADES: f64 = 9.0;
+
+/// A horizontal axis over powers of ten.
+pub(super) struct LogAxis {
+    /// Decimal logarithms of both ends.
+    low: f64,
+    high: f64,
+    /// Both ends on the plot.
+    left: f64,
+    right: f64,
+}
+
+/// A value with a line across the plot, and perhaps with its number below.
+pub(super) struct Tick {
+    pub x: f64,
+    pub label: Option<String>,
+}
+
+impl LogAxis {
+    /// An axis from `left` to `right` on which all positive finite `values` have a place; the ends
+    /// are 1, 2 or 5 times a power of ten.
+    pub fn covering(values: impl IntoIterator<Item = f64>, [left, right]: [f64; 2]) -> Self {
+        let positive = values.into_iter().filter(|v| v.is_finite() && *v > 0.0);
+        let (min, max) =
+            positive.fold((f64::INFINITY, 0.0_f64), |(min, max), v| (min.min(v), max.max(v)));
+        if min > max {
+            return Self { low: 0.0, high: 1.0, left, right };
+        }
+        let (mut low, high) = (round(min.log10(), f64::floor), round(max.log10(), f64::ceil));
+        if low == high {
+            low -= 1.0;
+        }
+        Self { low: low.max((high - MAX_DECADES).ceil()), high, left, right }
+    }
+
+    /// The place of a value; what lies beyond an end, and 0, is put on that end.
+    pub fn at(&self, value: f64) -> f64 {
+        let log = value.max(f64::MIN_POSITIVE).log10().clamp(self.low, self.high);
+        self.left + (self.right - self.left) * (log - self.low) / (self.high - self.low)
+    }
+
+    /// Ticks at 1 to 9 times the powers of ten, with numbers where there is room for them.
+    pub fn ticks(&self) -> Vec<Tick> {
+        let decades = self.high - self.low;
+        let mut ticks = Vec::new();
+        for power in self.low.floor() as i32..=self.high.floor() as i32 {
+            for factor in 1..=9 {
+                let log = f64::from(power) + f64::from(factor).log10();
+                if log < self.low - 1e-9 || log > self.high + 1e-9 {
+                    continue;
+                }
+                let numbered = match factor {
+                    1 => decades <= 7.0 || power.rem_euclid(2) == 0,
+                    2 | 5 => decades <= 2.0,
+                    _ => false,
+                };
+                let share = (log - self.low) / decades;
+                let x = self.left + (self.right - self.left) * share;
+                ticks.push(Tick { x, label: numbered.then(|| number(factor, power)) });
+            }
+        }
+        ticks
+    }
+}
+
+/// The decimal logarithm of 1, 2 or 5 times a power of ten next to `log`, in the direction of
+/// `whole` (`floor` or `ceil`).
+fn round(log: f64, whole: fn(f64) -> f64) -> f64 {
+    const STEPS: [f64; 3] = [0.0, std::f64::consts::LOG10_2, 1.0 - std::f64::consts::LOG10_2];
+    let candidates = STEPS.map(|step| whole(log - step) + step);
+    // The nearest: rounding down leaves all candidates below, rounding up above.
+    candidates
+        .into_iter()
+        .fold(f64::INFINITY, |best, c| if (c - log).abs() < (best - log).abs() { c } else { best })
+}
+
+/// `factor` times ten to the `power`, as people write it.
+fn number(factor: u32, power: i32) -> String {
+    match power {
+        -4..0 => {
+            format!("{:.*}", power.unsigned_abs() as usize, f64::from(factor) * 10_f64.powi(power))
+        }
+        0..6 => crate::units::count(factor as usize * 10_usize.pow(power.unsigned_abs())),
+        _ => format!("{factor}e{power}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbers(values: &[f64]) -> Vec<String> {
+        let axis = LogAxis::covering(values.iter().copied(), [0.0, 100.0]);
+        axis.ticks().into_iter().filter_map(|t| t.label).collect()
+    }
+
+    #[test]
+    fn ends_are_round() {
+        assert_eq!(numbers(&[0.9, 1.1]), ["0.5", "1", "2"]);
+        assert_eq!(numbers(&[0.03, 700.0]), ["0.1", "1", "10", "100", "1,000"]);
+        assert_eq!(numbers(&[1e-5, 1e-4]), ["1e-5", "2e-5", "5e-5", "0.0001"]);
+    }
+
+    #[test]
+    fn one_value_or_none_is_an_axis_too() {
+        assert_eq!(numbers(&[10.0]), ["1", "2", "5", "10"]);
+        assert_eq!(numbers(&[0.0, f64::INFINITY]), ["1", "2", "5", "10"]);
+    }
+
+    #[test]
+    fn all_values_have_a_place() {
+        let axis = LogAxis::covering([1.0, 100.0], [0.0, 200.0]);
+        let places = [0.0, 1.0, 10.0, 100.0, 1e9, f64::INFINITY].map(|v| axis.at(v));
+        assert_eq!(places, [0.0, 0.0, 100.0, 200.0, 200.0, 200.0]);
+    }
+
+    #[test]
+    fn a_very_small_value_does_not_squeeze_the_others() {
+        let axis = LogAxis::covering([1e-300, 1.0], [0.0, 90.0]);
+        assert_eq!([1e-300, 0.1].map(|v| axis.at(v)), [0.0, 80.0]);
+    }
+}

@@ -1,0 +1,221 @@
+//! The page: one HTML file that needs nothing else, not even a script.
+
+mod axis;
+mod bars;
+mod cdf;
+mod series;
+
+use crate::Comparison;
+use crate::table::Table;
+use crate::text::{bound, load};
+use crate::units::{decimals, fixed};
+use cdf::Cdf;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use series::{Series, legend};
+
+/// The style sheet, for screens of any width, light or dark, and for paper.
+const STYLE: &str = include_str!("style.css");
+
+/// A self-contained HTML page about a comparison: the table, the distributions of CCT and of the
+/// speed-up over the baseline, the mean CCT in Aalo's bins, the parameters, and `command`, the
+/// command line that makes it again.
+pub fn html_page(comparison: &Comparison<'_>, command: &str) -> String {
+    let base = &comparison.summaries()[comparison.baseline()];
+    let series = Series::all(comparison);
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'";
+                meta name="generator" content=(concat!("covey ", env!("CARGO_PKG_VERSION")));
+                title { "Coflow completion times on " (base.trace) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                (header(comparison))
+                main {
+                    (results(comparison, &series))
+                    div class="pair" {
+                        (cct_figure(comparison, &series))
+                        @if series.len() > 1 { (speedup_figure(comparison, &series)) }
+                    }
+                    @if series.len() > 1 { (bins_figure(comparison, &series)) }
+                    (parameters(comparison, &series))
+                    section {
+                        h2 { "How to repeat this" }
+                        pre { code { (command) } }
+                    }
+                }
+                footer { "Made by covey " (env!("CARGO_PKG_VERSION")) "." }
+            }
+        }
+    };
+    page.into_string()
+}
+
+fn header(comparison: &Comparison<'_>) -> Markup {
+    let base = &comparison.summaries()[comparison.baseline()];
+    html! {
+        header {
+            h1 { "Coflow completion times on " (base.trace) }
+            p { (load(base)) "." }
+            @if base.coflows > 0 && comparison.runs().len() > 1 { (winner(comparison)) }
+        }
+    }
+}
+
+/// What a reader in a hurry should know.
+fn winner(comparison: &Comparison<'_>) -> Markup {
+    let base = &comparison.summaries()[comparison.baseline()];
+    let both = comparison.summaries().iter().zip(comparison.speedups());
+    let best = both.min_by(|(a, _), (b, _)| a.cct_s.mean.total_cmp(&b.cct_s.mean));
+    html! {
+        @if let Some((best, speedup)) = best {
+            p class="lead" {
+                b { (best.label) } " has the lowest mean CCT: "
+                (fixed(best.cct_s.mean, decimals([best.cct_s.mean]))) " s"
+                @if best.label != base.label {
+                    ", " (fixed(speedup.mean_of_means, 2)) " times as fast as " b { (base.label) }
+                }
+                @if let Some(distance) = best.mean_over_bound() {
+                    " and " (fixed(distance, 2)) " times the lower bound"
+                }
+                "."
+            }
+        }
+    }
+}
+
+fn results(comparison: &Comparison<'_>, series: &[Series<'_>]) -> Markup {
+    let table = Table::of(comparison);
+    let base = series[comparison.baseline()].label;
+    html! {
+        section {
+            h2 { "Results" }
+            div class="scroll" {
+                table {
+                    thead {
+                        tr {
+                            th scope="col" { "policy" }
+                            @for column in &table.columns {
+                                th scope="col" { (column.heading[0]) br; span { (column.heading[1]) } }
+                            }
+                        }
+                    }
+                    tbody {
+                        @for (row, one) in series.iter().enumerate() {
+                            tr {
+                                th scope="row" { (one.key()) }
+                                @for column in &table.columns { td { (column.cells[row]) } }
+                            }
+                        }
+                    }
+                }
+            }
+            p class="note" {
+                "CCT, the coflow completion time, runs from a coflow's arrival to the end of its last flow. "
+                "Speed-up is over " b { (base) } ", above 1 is faster: of its mean CCT, and the median of the speed-ups "
+                "of single coflows. "
+                @if let Some(bound) = bound(comparison.summaries()) {
+                    "No schedule has a mean CCT below " b { (bound) } "; "
+                    i { "mean / bound" } " tells how far from it a policy is. "
+                }
+                i { "wall" } " is the time the simulation took."
+            }
+        }
+    }
+}
+
+fn cct_figure(comparison: &Comparison<'_>, series: &[Series<'_>]) -> Markup {
+    let runs = series.iter().zip(comparison.runs());
+    let plot = Cdf {
+        title: "Cumulative distribution of the coflow completion time".to_owned(),
+        x_label: "CCT (s)".to_owned(),
+        mark: None,
+        curves: runs.map(|(one, run)| (one, run.ccts_s().collect())).collect(),
+    };
+    html! {
+        figure {
+            h2 { "Completion times" }
+            (plot.draw())
+            (legend(series))
+            figcaption {
+                "How to read: at a time on the horizontal axis, a curve's height is the share of coflows that took "
+                "at most so long. A curve further left is faster. Mind the logarithmic axis: the mean is decided by "
+                "the long coflows at the top right."
+            }
+        }
+    }
+}
+
+fn speedup_figure(comparison: &Comparison<'_>, series: &[Series<'_>]) -> Markup {
+    let base = &series[comparison.baseline()];
+    let others = || {
+        let all = series.iter().zip(comparison.runs()).enumerate();
+        all.filter(|(i, _)| *i != comparison.baseline()).map(|(_, other)| other)
+    };
+    let plot = Cdf {
+        title: format!("Cumulative distribution of the speed-up over {}", base.label),
+        x_label: format!("speed-up of a coflow over {}", base.short_label()),
+        mark: Some(1.0),
+        curves: others().map(|(one, run)| (one, comparison.ratios(run).collect())).collect(),
+    };
+    html! {
+        figure {
+            h2 { "Speed-up, coflow by coflow" }
+            (plot.draw())
+            (legend(others().map(|(one, _)| one)))
+            figcaption {
+                "How to read: each coflow's CCT under " b { (base.label) } " divided by its CCT under the policy. "
+                "Where a curve crosses the vertical line at 1 is the share of coflows that are slower; "
+                "what is right of the line is faster."
+            }
+        }
+    }
+}
+
+fn bins_figure(comparison: &Comparison<'_>, series: &[Series<'_>]) -> Markup {
+    let base = series[comparison.baseline()].label;
+    html! {
+        figure {
+            h2 { "Mean CCT by kind of coflow" }
+            (bars::draw(comparison, series))
+            figcaption {
+                "How to read: bars to the right of 1 mean faster than " b { (base) } ", bars to the left slower. "
+                "The numbers are the speed-up of the mean CCT in the bin, and that mean itself. "
+                "A coflow is short if its longest flow has less than 5 MB (a MB is 1,048,576 bytes), "
+                "and narrow if it has at most 50 flows."
+            }
+        }
+    }
+}
+
+fn parameters(comparison: &Comparison<'_>, series: &[Series<'_>]) -> Markup {
+    html! {
+        section {
+            h2 { "Parameters" }
+            dl {
+                @for (one, summary) in series.iter().zip(comparison.summaries()) {
+                    dt { (one.key()) }
+                    dd {
+                        (summary.policy)
+                        @if summary.params.is_empty() { " without parameters" }
+                        @for (key, value) in &summary.params { " " code { (key) "=" (value) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_style_sheet_loads_nothing_and_cannot_end_its_element() {
+        assert!(!STYLE.contains("url(") && !STYLE.contains("@import") && !STYLE.contains('<'));
+    }
+}

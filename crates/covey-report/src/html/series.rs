@@ -1,0 +1,68 @@
+//! How a policy looks in all plots.
+
+use crate::Comparison;
+use maud::{Markup, html};
+
+/// Number of colours and of dash patterns in the style sheet, beside those of the baseline.
+const STYLES: usize = 7;
+
+/// Characters of a name that are sure to fit into half a plot.
+const SHORT: usize = 36;
+
+/// A policy in the plots: its name and its style.
+pub(super) struct Series<'a> {
+    /// The policy as the user typed it.
+    pub label: &'a str,
+    /// Classes of the style sheet for its colour and its dashes.
+    pub class: String,
+}
+
+impl<'a> Series<'a> {
+    /// A series for each run: the baseline in the colour of the text, all others so that colour
+    /// and dashes together tell them apart.
+    pub fn all(comparison: &'a Comparison<'_>) -> Vec<Self> {
+        let baseline = comparison.baseline();
+        let runs = comparison.runs().iter().enumerate();
+        runs.map(|(i, run)| {
+            let n = if i < baseline { i } else { i.saturating_sub(1) };
+            let class = if i == baseline {
+                "base".to_owned()
+            } else {
+                format!("c{} d{}", n % STYLES, (n + n / STYLES) % STYLES)
+            };
+            Self { label: &run.info().label, class }
+        })
+        .collect()
+    }
+
+    /// Its name with the end cut off if it is too long, for places of a fixed size.
+    pub fn short_label(&self) -> String {
+        if self.label.chars().count() <= SHORT {
+            return self.label.to_owned();
+        }
+        self.label.chars().take(SHORT - 1).chain(['…']).collect()
+    }
+
+    /// Its name beside a piece of its line.
+    pub fn key(&self) -> Markup {
+        html! {
+            span class="key" {
+                svg viewBox="0 0 30 10" aria-hidden="true" {
+                    line class={ "curve " (self.class) } x1="0" y1="5" x2="30" y2="5" {}
+                }
+                span { (self.label) }
+            }
+        }
+    }
+}
+
+/// The keys of several series.
+pub(super) fn legend<'a>(series: impl IntoIterator<Item = &'a Series<'a>>) -> Markup {
+    html! {
+        ul class="legend" {
+            @for one in series {
+                li { (one.key()) }
+            }
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! One simulated policy.
+
+use crate::Error;
+use covey_sim::Outcome;
+use covey_trace::Workload;
+
+/// What is known of a run beside its workload and its outcome.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct RunInfo {
+    /// Name of the policy.
+    pub policy: String,
+    /// Parameters as resolved, defaults included, in the order to be shown.
+    pub params: Vec<(String, String)>,
+    /// The policy as the user typed it, such as `aalo:queues=strict,delta=0`.
+    pub label: String,
+    /// Name of the trace.
+    pub trace: String,
+    /// Name of the fabric, such as `big-switch`.
+    pub fabric: String,
+    /// Rate of one port in bits per second.
+    pub port_rate_bps: f64,
+    /// Lower bound of the mean CCT in seconds, if it was computed.
+    pub lower_bound_mean_cct_s: Option<f64>,
+    /// Time the simulation took, in seconds.
+    pub wall_s: f64,
+}
+
+/// One policy simulated on one workload.
+#[derive(Debug, Clone)]
+pub struct Run<'a> {
+    workload: &'a Workload,
+    outcome: Outcome,
+    info: RunInfo,
+}
+
+impl<'a> Run<'a> {
+    /// Joins a workload with what became of it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::CoflowCount`] or [`Error::FlowCount`] if the outcome is of another workload.
+    pub fn new(workload: &'a Workload, outcome: Outcome, info: RunInfo) -> Result<Self, Error> {
+        let (expected, found) = (workload.coflows.len(), outcome.coflows.len());
+        if found != expected {
+            return Err(Error::CoflowCount { expected, found });
+        }
+        let expected = workload.num_flows();
+        for found in [outcome.flow_completion_s.len(), outcome.flow_start_s.len()] {
+            if found != expected {
+                return Err(Error::FlowCount { expected, found });
+            }
+        }
+        Ok(Self { workload, outcome, info })
+    }
+
+    /// The workload.
+    pub fn workload(&self) -> &'a Workload {
+        self.workload
+    }
+
+    /// What became of it.
+    pub fn outcome(&self) -> &Outcome {
+        &self.outcome
+    }
+
+    /// The policy, the fabric and the rest.
+    pub fn info(&self) -> &RunInfo {
+        &self.info
+    }
+
+    /// Completion time of each coflow in seconds, in the order of the workload.
+    pub fn ccts_s(&self) -> impl ExactSizeIterator<Item = f64> + '_ {
+        self.outcome.coflows.iter().map(|c| c.cct_s())
+    }
+
+    /// Completion time of each flow in seconds, from its own start, in the order of the workload.
+    pub fn fcts_s(&self) -> impl Iterator<Item = f64> + '_ {
+        let starts = &self.outcome.flow_start_s;
+        self.outcome.flow_completion_s.iter().zip(starts).map(|(end, start)| end - start)
+    }
+}

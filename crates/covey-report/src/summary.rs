@@ -1,0 +1,86 @@
+//! The statistics of one run.
+
+use crate::json::{as_object, whole_as_integer};
+use crate::stats::Distribution;
+use crate::{Run, text};
+use serde::Serialize;
+use std::fmt;
+
+/// The statistics of one run: the object of `simulate --json`. `Display` is the text for a
+/// terminal.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Summary {
+    /// Name of the policy.
+    pub policy: String,
+    /// Its parameters as resolved, in order.
+    #[serde(serialize_with = "as_object")]
+    pub params: Vec<(String, String)>,
+    /// Name of the trace.
+    pub trace: String,
+    /// Name of the fabric.
+    pub fabric: String,
+    /// Rate of one port in bits per second.
+    #[serde(serialize_with = "whole_as_integer")]
+    pub port_rate_bps: f64,
+    /// Number of coflows.
+    pub coflows: usize,
+    /// Number of flows.
+    pub flows: usize,
+    /// Bytes of all flows.
+    #[serde(serialize_with = "whole_as_integer")]
+    pub bytes: f64,
+    /// Coflow completion times in seconds, from release to the end of the last flow.
+    pub cct_s: Distribution,
+    /// Flow completion times in seconds, from the flow's own start to its end.
+    pub fct_s: Distribution,
+    /// Seconds from the first release to the end of the last flow; 0 without coflows.
+    pub makespan_s: f64,
+    /// Lower bound of the mean CCT in seconds, if it was computed.
+    pub lower_bound_mean_cct_s: Option<f64>,
+    /// Moments at which rates were decided anew.
+    pub events: u64,
+    /// Time the simulation took, in seconds.
+    pub wall_s: f64,
+    /// The policy as the user typed it.
+    pub label: String,
+    /// Number of ports.
+    pub ports: u32,
+}
+
+impl Summary {
+    /// The statistics of `run`.
+    pub fn of(run: &Run<'_>) -> Self {
+        let (workload, outcome, info) = (run.workload(), run.outcome(), run.info());
+        let start = outcome.coflows.iter().map(|c| c.release_s).reduce(f64::min);
+        let end = outcome.coflows.iter().map(|c| c.completion_s).reduce(f64::max);
+        Self {
+            policy: info.policy.clone(),
+            params: info.params.clone(),
+            trace: info.trace.clone(),
+            fabric: info.fabric.clone(),
+            port_rate_bps: info.port_rate_bps,
+            coflows: workload.coflows.len(),
+            flows: workload.num_flows(),
+            bytes: workload.bytes(),
+            cct_s: Distribution::of(run.ccts_s()),
+            fct_s: Distribution::of(run.fcts_s()),
+            makespan_s: start.zip(end).map_or(0.0, |(start, end)| end - start),
+            lower_bound_mean_cct_s: info.lower_bound_mean_cct_s,
+            events: outcome.events,
+            wall_s: info.wall_s,
+            label: info.label.clone(),
+            ports: workload.ports,
+        }
+    }
+
+    /// Mean CCT divided by its lower bound; 1 is the best possible. `None` without a bound.
+    pub fn mean_over_bound(&self) -> Option<f64> {
+        self.lower_bound_mean_cct_s.map(|bound| self.cct_s.mean / bound)
+    }
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        text::summary(self, f)
+    }
+}
