@@ -23,7 +23,7 @@ const POPULARITY: f64 = 0.16;
 /// One rack in so many takes no part.
 const IDLE: u32 = 50;
 /// Share of the long coflows with many receivers in which one receives far more, ...
-const HOT: f64 = 0.1;
+const HOT: f64 = 0.15;
 /// ... namely so many MB more, at least and at most.
 const HOT_MB: (f64, f64) = (500.0, 50_000.0);
 /// How many receivers are many.
