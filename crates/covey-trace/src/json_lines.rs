@@ -1,6 +1,6 @@
 //! Covey JSON lines: the format that can say everything a [`Workload`] holds.
 //!
-//! The first line is the header, each other line a coflow; see [`write`].
+//! The first line is the header, each other line a coflow; see [`write()`].
 
 use std::fmt::Display;
 use std::io::{self, BufRead, BufWriter, Write};
@@ -211,7 +211,7 @@ fn parse<'a, T: Deserialize<'a>>(
     })
 }
 
-/// Writes a workload as Covey JSON lines, from which [`read`](crate::read) makes the same
+/// Writes a workload as Covey JSON lines, from which [`read`](crate::read()) makes the same
 /// workload to the last digit.
 ///
 /// The first line is `{"covey_trace":1,"ports":N,"coflows":M}`; each coflow follows on a line

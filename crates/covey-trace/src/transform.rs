@@ -4,7 +4,7 @@ use crate::error::TraceError;
 use crate::limits::{MAX_FLOWS, MAX_PORTS};
 use crate::workload::{Coflow, Flow, Workload};
 
-/// The workload run `k` times side by side, as Philae (section 9.1) makes a 900-port cluster of
+/// The workload run `k` times side by side, as Philae (section 9.3) makes a 900-port cluster of
 /// the 150-port trace: copy number `c`, from 0, uses the ports `c * ports` to `c * ports + ports - 1`
 /// and arrives when the original does.
 ///

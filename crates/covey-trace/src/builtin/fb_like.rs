@@ -22,8 +22,9 @@ const GAP_SHAPE: f64 = 0.71;
 const POPULARITY: f64 = 0.16;
 /// One rack in so many takes no part.
 const IDLE: u32 = 50;
-/// Share of the long coflows with many receivers in which one receives far more, ...
-const HOT: f64 = 0.1;
+/// Share of the coflows with many receivers in which one receives far more, unless they are to be
+/// short, ...
+const HOT: f64 = 0.15;
 /// ... namely so many MB more, at least and at most.
 const HOT_MB: (f64, f64) = (500.0, 50_000.0);
 /// How many receivers are many.
@@ -130,7 +131,7 @@ fn sizes_mb(
     let mut sizes: Vec<f64> =
         (0..receivers).map(|_| random.positive_poisson(tasks) * mb_per_task).collect();
     if receivers > MANY && random.unit() < HOT {
-        // The first is as good as any: racks are in random order.
+        // The first is as good as any: which rack it is was drawn, the popular ones more often.
         let (least, most) = HOT_MB;
         sizes[0] += least * libm::pow(most / least, random.unit()) / senders as f64;
     }

@@ -25,7 +25,7 @@ use crate::workload::Workload;
 /// - *coflow-benchmark* text: `PORTS COFLOWS`, then a line `ID ARRIVAL_MS M mapper… R
 ///   reducer:MB…` for each coflow. A reducer's MB (of 1,048,576 bytes) are shared equally by the
 ///   mappers; flows come mapper by mapper in the order of the line.
-/// - *Covey JSON lines*, see [`write`](crate::write).
+/// - *Covey JSON lines*, see [`write`](crate::write()).
 /// - *Sincronia* text: `PORTS COFLOWS`, then `ID ARRIVAL_MS FLOWS SOURCES DESTINATIONS (src dst
 ///   MB)…` for each coflow.
 ///
@@ -34,7 +34,7 @@ use crate::workload::Workload;
 ///
 /// # Errors
 /// [`TraceError::Bad`] names the line and field that make no workload, or exceed the limits in
-/// [`limits`](crate::limits); [`TraceError::Io`] is a failure to read.
+/// [`limits`](mod@crate::limits); [`TraceError::Io`] is a failure to read.
 pub fn read(source: impl BufRead, name: &str) -> Result<Workload, TraceError> {
     let mut lines = Lines::new(source, name);
     let Some((place, header)) = lines.next()? else {

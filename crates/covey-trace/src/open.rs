@@ -1,0 +1,22 @@
+//! A workload by the name that users give it.
+
+use std::io;
+use std::path::Path;
+
+use crate::builtin::builtin;
+use crate::error::TraceError;
+use crate::read::{read, read_path};
+use crate::workload::Workload;
+
+/// The workload that `trace` names on a command line: `-` is a trace on standard input,
+/// `builtin:NAME[:key=value,…]` a [`builtin`] one, anything else a file.
+///
+/// # Errors
+/// Those of [`read_path`] and [`builtin`].
+pub fn open(trace: &str) -> Result<Workload, TraceError> {
+    match trace.strip_prefix("builtin:") {
+        Some(spec) => builtin(spec),
+        None if trace == "-" => read(io::stdin().lock(), "standard input"),
+        None => read_path(Path::new(trace)),
+    }
+}
