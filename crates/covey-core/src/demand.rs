@@ -97,8 +97,7 @@ impl Demand {
         for s in 0..self.senders {
             self.row_start[s + 1] += self.row_start[s];
         }
-        for per_flow in
-            [&mut self.sender, &mut self.receiver, &mut self.position, &mut self.index]
+        for per_flow in [&mut self.sender, &mut self.receiver, &mut self.position, &mut self.index]
         {
             per_flow.clear();
             per_flow.resize(width, 0);
@@ -124,7 +123,10 @@ impl Demand {
             self.word_start.push(self.word_start[s] + row.len().div_ceil(64) as u32);
             self.regular.push(
                 row.len() == self.receivers
-                    && self.receiver[row].iter().enumerate().all(|(k, &r)| r as usize == self.senders + k),
+                    && self.receiver[row]
+                        .iter()
+                        .enumerate()
+                        .all(|(k, &r)| r as usize == self.senders + k),
             );
         }
         self.active.clear();

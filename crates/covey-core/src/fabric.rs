@@ -20,7 +20,9 @@ pub struct Fabric {
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum FabricError {
     /// A capacity is not a finite number above zero.
-    #[error("link {link} has capacity {capacity}: expected a finite number of bytes per second above zero")]
+    #[error(
+        "link {link} has capacity {capacity}: expected a finite number of bytes per second above zero"
+    )]
     Capacity {
         /// The link.
         link: usize,

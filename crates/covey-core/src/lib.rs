@@ -30,6 +30,6 @@ pub use demand::Demand;
 pub use fabric::{Fabric, FabricError};
 pub use ids::{CoflowId, FlowId, LinkId, PortId};
 pub use plan::{Backfill, Entry, Group, Layers, Plan, Ranking, Rule, Share, Wake};
-pub use policy::{AnyPolicy, Answer, Policy, Wants};
+pub use policy::{Answer, AnyPolicy, Policy, Wants};
 pub use time::Time;
 pub use view::{Clairvoyant, Knowledge, NonClairvoyant, PortLoad, Reported, View};

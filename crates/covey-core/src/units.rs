@@ -11,7 +11,9 @@ fn number_and_unit(text: &str) -> Option<(f64, &str)> {
         .find(|&(i, c)| {
             // An exponent belongs to the number only if digits follow: `1e3B`, not `1eB`.
             let exponent = (c == 'e' || c == 'E')
-                && text[i + 1..].trim_start_matches(['+', '-']).starts_with(|d: char| d.is_ascii_digit());
+                && text[i + 1..]
+                    .trim_start_matches(['+', '-'])
+                    .starts_with(|d: char| d.is_ascii_digit());
             let sign = (c == '+' || c == '-') && text[..i].ends_with(['e', 'E']);
             !(c.is_ascii_digit() || c == '.' || exponent || sign)
         })
@@ -27,7 +29,9 @@ fn number_and_unit(text: &str) -> Option<(f64, &str)> {
 /// A sentence that says what was expected, when `text` is not a speed or not above zero.
 pub fn parse_rate(text: &str) -> Result<f64, String> {
     let expected = || {
-        format!("'{text}' is not a speed above zero: expected one like 1gbps, 100mbps, 8bps or 128MiB/s")
+        format!(
+            "'{text}' is not a speed above zero: expected one like 1gbps, 100mbps, 8bps or 128MiB/s"
+        )
     };
     let (value, unit) = number_and_unit(text).ok_or_else(expected)?;
     let bytes = match unit.to_ascii_lowercase().as_str() {
@@ -106,7 +110,9 @@ mod tests {
 
     #[test]
     fn nonsense_is_refused() {
-        for text in ["", "gbps", "-1gbps", "1", "0gbps", "nan gbps", "1e999gbps", "1gb", "inf", "é", "1e"] {
+        for text in
+            ["", "gbps", "-1gbps", "1", "0gbps", "nan gbps", "1e999gbps", "1gb", "inf", "é", "1e"]
+        {
             assert!(parse_rate(text).is_err(), "{text}");
         }
         for text in ["", "x", "-1", "10XB", "1e", "NaN"] {

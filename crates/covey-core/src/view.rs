@@ -193,7 +193,11 @@ impl<'a, K: Knowledge> View<'a, K> {
     }
 
     /// Unfinished flows of the `sender`-th sender of the coflow, in order of registration.
-    pub fn flows_of_sender(&self, id: CoflowId, sender: usize) -> impl Iterator<Item = FlowId> + 'a {
+    pub fn flows_of_sender(
+        &self,
+        id: CoflowId,
+        sender: usize,
+    ) -> impl Iterator<Item = FlowId> + 'a {
         let demand = self.coflow(id).demand();
         demand.active_in_row(sender).map(move |p| FlowId { coflow: id, index: demand.index(p) })
     }

@@ -23,21 +23,31 @@ pub(crate) const INFO: Info = Info {
     summary: "multi-level queues by bytes sent, first in first out inside a queue",
     params: &[
         Param { name: "K", default: "10", help: "number of queues, 1 to 64" },
-        Param { name: "E", default: "10", help: "ratio of adjacent queue limits, and of queue weights" },
+        Param {
+            name: "E",
+            default: "10",
+            help: "ratio of adjacent queue limits, and of queue weights",
+        },
         Param { name: "q1", default: "10MiB", help: "limit of the first queue" },
-        Param { name: "delta", default: "8ms", help: "interval of coordination; 0 for exact crossings" },
+        Param {
+            name: "delta",
+            default: "8ms",
+            help: "interval of coordination; 0 for exact crossings",
+        },
         Param { name: "queues", default: "weighted", help: "weighted or strict" },
-        Param { name: "share", default: "maxmin", help: "inside a coflow: maxmin or equal (one pass)" },
+        Param {
+            name: "share",
+            default: "maxmin",
+            help: "inside a coflow: maxmin or equal (one pass)",
+        },
     ],
     source: "Aalo (SIGCOMM 2015) 4, 6.2; defaults of Philae 8",
     make: |settings| {
         Ok(AnyPolicy::Unsized(Box::new(Aalo {
             queues: Queues::from_settings(settings)?,
             delta_s: settings.duration("delta")?,
-            layers: settings.choice(
-                "queues",
-                &[("weighted", Layers::Weighted), ("strict", Layers::Strict)],
-            )?,
+            layers: settings
+                .choice("queues", &[("weighted", Layers::Weighted), ("strict", Layers::Strict)])?,
             share: settings
                 .choice("share", &[("maxmin", Share::MAX_MIN), ("equal", Share::EQUAL)])?,
             queue: Vec::new(),
@@ -92,11 +102,7 @@ impl Policy<NonClairvoyant> for Aalo {
         place.due = place.due.max(self.queues.queue_of(bytes) + 1).min(self.queues.count - 1);
     }
 
-    fn plan(
-        &mut self,
-        view: &View<'_, NonClairvoyant>,
-        plan: &mut Plan<NonClairvoyant>,
-    ) -> Answer {
+    fn plan(&mut self, view: &View<'_, NonClairvoyant>, plan: &mut Plan<NonClairvoyant>) -> Answer {
         let tick = self.tick(view.now());
         let on_tick = tick.due(view.now());
         let mut waiting = false;

@@ -82,7 +82,8 @@ impl Bssi {
     fn last_of_the_rest(&mut self) -> usize {
         let coflows = self.weight.len();
         // The first of the most loaded links.
-        let bottleneck = (0..self.total.len()).rev().max_by(|&a, &b| self.total[a].total_cmp(&self.total[b]));
+        let bottleneck =
+            (0..self.total.len()).rev().max_by(|&a, &b| self.total[a].total_cmp(&self.total[b]));
         self.at_bottleneck.clear();
         self.at_bottleneck.extend((0..coflows).map(|c| {
             let loads = &self.loads[self.start[c]..self.start[c + 1]];

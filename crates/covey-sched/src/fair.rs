@@ -18,11 +18,7 @@ struct Fair {
 }
 
 impl Policy<NonClairvoyant> for Fair {
-    fn plan(
-        &mut self,
-        _: &View<'_, NonClairvoyant>,
-        plan: &mut Plan<NonClairvoyant>,
-    ) -> Answer {
+    fn plan(&mut self, _: &View<'_, NonClairvoyant>, plan: &mut Plan<NonClairvoyant>) -> Answer {
         if std::mem::replace(&mut self.planned, true) && !plan.ranking().entries.is_empty() {
             return Answer::Unchanged;
         }

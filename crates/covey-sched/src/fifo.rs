@@ -15,13 +15,19 @@ pub(crate) const INFO: Info = Info {
     }],
     source: "FIFO in Philae 8.4; Varys (SIGCOMM 2014) 7",
     make: |settings| {
-        let by_size = settings
-            .choice("share", &[("maxmin", None), ("matching", Some(false)), ("madd", Some(true))])?;
+        let by_size = settings.choice(
+            "share",
+            &[("maxmin", None), ("matching", Some(false)), ("madd", Some(true))],
+        )?;
         Ok(match by_size {
-            None => AnyPolicy::Unsized(Box::new(Fifo { share: Share::MAX_MIN, backfill: Backfill::None })),
-            Some(false) => {
-                AnyPolicy::Unsized(Box::new(Fifo { share: Share::MATCHING, backfill: Backfill::None }))
-            }
+            None => AnyPolicy::Unsized(Box::new(Fifo {
+                share: Share::MAX_MIN,
+                backfill: Backfill::None,
+            })),
+            Some(false) => AnyPolicy::Unsized(Box::new(Fifo {
+                share: Share::MATCHING,
+                backfill: Backfill::None,
+            })),
             Some(true) => {
                 AnyPolicy::Sized(Box::new(Fifo { share: Share::MADD, backfill: Backfill::Greedy }))
             }

@@ -9,8 +9,8 @@
 //! goes to coflows whose pilots are still under way, in order of arrival (§4.6).
 
 use covey_core::{
-    Answer, AnyPolicy, CoflowId, FlowId, Group, LinkId, NonClairvoyant, Plan, Policy, PortLoad, Share,
-    View, Wants,
+    Answer, AnyPolicy, CoflowId, FlowId, Group, LinkId, NonClairvoyant, Plan, Policy, Share, View,
+    Wants,
 };
 
 use crate::contention::Contention;
@@ -32,16 +32,28 @@ pub(crate) const INFO: Info = Info {
             default: "senders:0.05",
             help: "const:N, senders:X or flows:X (a share of the coflow's senders or flows)",
         },
-        Param { name: "thin", default: "7", help: "coflows of at most this many flows are not sampled" },
+        Param {
+            name: "thin",
+            default: "7",
+            help: "coflows of at most this many flows are not sampled",
+        },
         Param {
             name: "order",
             default: "D",
             help: "A size, B remaining size, C contention, D length-weighted total-port contention",
         },
         Param { name: "K", default: "10", help: "number of queues, 1 to 64" },
-        Param { name: "E", default: "10", help: "ratio of adjacent queue limits, and of time slots" },
+        Param {
+            name: "E",
+            default: "10",
+            help: "ratio of adjacent queue limits, and of time slots",
+        },
         Param { name: "q1", default: "10MiB", help: "limit of the first queue" },
-        Param { name: "queues", default: "weighted", help: "weighted (by time slots of 8 ms) or strict" },
+        Param {
+            name: "queues",
+            default: "weighted",
+            help: "weighted (by time slots of 8 ms) or strict",
+        },
         Param {
             name: "work_conservation",
             default: "true",
@@ -59,7 +71,9 @@ pub(crate) const INFO: Info = Info {
                 "order",
                 &[("A", Order::A), ("B", Order::B), ("C", Order::C), ("D", Order::D)],
             )?,
-            slots: settings.choice("queues", &[("weighted", true), ("strict", false)])?.then_some(slots),
+            slots: settings
+                .choice("queues", &[("weighted", true), ("strict", false)])?
+                .then_some(slots),
             work_conserving: settings
                 .choice("work_conservation", &[("true", true), ("false", false)])?,
             queues,
@@ -240,11 +254,7 @@ impl Policy<NonClairvoyant> for Philae {
         self.stale = true;
     }
 
-    fn plan(
-        &mut self,
-        view: &View<'_, NonClairvoyant>,
-        plan: &mut Plan<NonClairvoyant>,
-    ) -> Answer {
+    fn plan(&mut self, view: &View<'_, NonClairvoyant>, plan: &mut Plan<NonClairvoyant>) -> Answer {
         if !std::mem::take(&mut self.stale) {
             return Answer::Unchanged;
         }
@@ -262,7 +272,8 @@ impl Policy<NonClairvoyant> for Philae {
         }
         let ranked = &self.ranked;
         let waiting = |queue| ranked.iter().any(|&(q, ..)| q == queue);
-        let slot = self.slots.as_mut().and_then(|slots| slots.at(view.now(), self.queues.count, waiting));
+        let slot =
+            self.slots.as_mut().and_then(|slots| slots.at(view.now(), self.queues.count, waiting));
         if let Some((queue, until)) = slot {
             plan.open_layer(1.0);
             for &(.., coflow) in ranked.iter().filter(|&&(q, ..)| q == queue) {

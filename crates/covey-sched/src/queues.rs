@@ -46,7 +46,10 @@ mod tests {
     #[test]
     fn limits_grow_by_the_factor() {
         let queues = Queues { count: 3, first_limit: 10.0, factor: 10.0 };
-        assert_eq!([0.0, 10.0, 10.5, 100.0, 101.0, 1e9].map(|key| queues.queue_of(key)), [0, 0, 1, 1, 2, 2]);
+        assert_eq!(
+            [0.0, 10.0, 10.5, 100.0, 101.0, 1e9].map(|key| queues.queue_of(key)),
+            [0, 0, 1, 1, 2, 2]
+        );
         assert_eq!(queues.limit(2), f64::INFINITY);
         assert_eq!(Queues { count: 1, ..queues }.queue_of(1e12), 0);
     }

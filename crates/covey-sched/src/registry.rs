@@ -167,10 +167,7 @@ mod tests {
             message("aalo:k=3"),
             "policy aalo: unknown parameter 'k': expected K, E, q1, delta, queues, share"
         );
-        assert_eq!(
-            message("aalo:K=0"),
-            "policy aalo: K=0: expected a whole number from 1 to 64"
-        );
+        assert_eq!(message("aalo:K=0"), "policy aalo: K=0: expected a whole number from 1 to 64");
         assert_eq!(
             message("aalo:queues=loose"),
             "policy aalo: queues=loose: expected weighted or strict"

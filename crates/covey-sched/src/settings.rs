@@ -74,7 +74,11 @@ impl Settings {
         duration.ok_or_else(|| self.bad(name, "a duration of at most a day, like 8ms, or 0"))
     }
 
-    pub(crate) fn choice<T: Copy>(&self, name: &str, options: &[(&str, T)]) -> Result<T, SpecError> {
+    pub(crate) fn choice<T: Copy>(
+        &self,
+        name: &str,
+        options: &[(&str, T)],
+    ) -> Result<T, SpecError> {
         let text = self.text(name);
         let found = options.iter().find(|(word, _)| *word == text).map(|(_, value)| *value);
         found.ok_or_else(|| {

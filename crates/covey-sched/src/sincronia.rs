@@ -21,7 +21,11 @@ pub(crate) const INFO: Info = Info {
     make: |settings| {
         let share = settings
             .choice("share", &[("matching", Share::MATCHING), ("maxmin", Share::MAX_MIN)])?;
-        Ok(AnyPolicy::Sized(Box::new(Sincronia { share, bssi: Bssi::default(), arrived: Vec::new() })))
+        Ok(AnyPolicy::Sized(Box::new(Sincronia {
+            share,
+            bssi: Bssi::default(),
+            arrived: Vec::new(),
+        })))
     },
 };
 
@@ -38,7 +42,8 @@ impl Policy<Clairvoyant> for Sincronia {
         self.arrived.extend_from_slice(view.coflows());
         self.bssi.clear();
         for &coflow in &self.arrived {
-            let loads = view.left_at(coflow).map(|(link, left)| (link, left / capacity[link.index()]));
+            let loads =
+                view.left_at(coflow).map(|(link, left)| (link, left / capacity[link.index()]));
             self.bssi.add(view.weight(coflow), loads);
         }
         plan.clear();

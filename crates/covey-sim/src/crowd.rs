@@ -110,7 +110,8 @@ impl CrowdFluid {
                 }
                 let slack = Time::RESOLUTION_S / inverse.max(other);
                 let members = &mut self.members[pair];
-                let served = members.peek().map_or(0.0, |Reverse(first)| first.target - self.need[pair]);
+                let served =
+                    members.peek().map_or(0.0, |Reverse(first)| first.target - self.need[pair]);
                 self.need[pair] = f64::INFINITY;
                 while let Some(Reverse(first)) = members.peek() {
                     if first.target - served > slack {

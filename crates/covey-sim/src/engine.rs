@@ -29,8 +29,13 @@ const PATIENCE: u32 = 10_000;
 pub trait Observer {
     /// Rates have been shared at `now`; they hold until the next call. `done` coflows have ended.
     /// Breaking stops the simulation with [`SimError::Interrupted`].
-    fn moment(&mut self, now: Time, done: usize, state: &State, rates: &Allocator)
-    -> ControlFlow<()>;
+    fn moment(
+        &mut self,
+        now: Time,
+        done: usize,
+        state: &State,
+        rates: &Allocator,
+    ) -> ControlFlow<()>;
 }
 
 /// Nobody looks on.

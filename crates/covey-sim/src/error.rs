@@ -31,7 +31,9 @@ pub enum SimError {
         source: PlanError,
     },
     /// The policy leaves a coflow without service for ever.
-    #[error("policy {policy}, at {time_s} s: coflow '{coflow}' has work left and is never served again")]
+    #[error(
+        "policy {policy}, at {time_s} s: coflow '{coflow}' has work left and is never served again"
+    )]
     Stalled {
         /// The policy.
         policy: String,
@@ -41,7 +43,9 @@ pub enum SimError {
         coflow: String,
     },
     /// The policy waits for bytes of a coflow while it serves all flows as one group.
-    #[error("policy {policy}, at {time_s} s: a wake-up by bytes sent needs an entry for the coflow")]
+    #[error(
+        "policy {policy}, at {time_s} s: a wake-up by bytes sent needs an entry for the coflow"
+    )]
     BytesOfACrowd {
         /// The policy.
         policy: String,

@@ -158,7 +158,12 @@ impl Fluid {
     }
 
     /// Calls `finished` with the position of every flow that ends at the anchor.
-    pub(crate) fn finished(&self, demand: &Demand, progress: &Progress, mut finished: impl FnMut(usize)) {
+    pub(crate) fn finished(
+        &self,
+        demand: &Demand,
+        progress: &Progress,
+        mut finished: impl FnMut(usize),
+    ) {
         if self.inverse_gamma > 0.0 && 1.0 / self.inverse_gamma <= Time::RESOLUTION_S {
             demand.active().for_each(finished);
             return;
@@ -179,7 +184,9 @@ impl Fluid {
                     left * progress.scale * inverse.max(other) <= Time::RESOLUTION_S
                 };
                 if demand.is_regular(s) {
-                    for (p, (&left, &other)) in row.clone().zip(progress.left[row].iter().zip(receivers)) {
+                    for (p, (&left, &other)) in
+                        row.clone().zip(progress.left[row].iter().zip(receivers))
+                    {
                         if due(left, other) {
                             finished(p);
                         }
@@ -222,7 +229,8 @@ impl Fluid {
 
     /// Seconds from the anchor to the next end of a flow.
     fn seconds_to_next(&self, demand: &Demand, progress: &Progress) -> f64 {
-        let mut least = if self.inverse_gamma > 0.0 { 1.0 / self.inverse_gamma } else { f64::INFINITY };
+        let mut least =
+            if self.inverse_gamma > 0.0 { 1.0 / self.inverse_gamma } else { f64::INFINITY };
         for single in &self.singles {
             least = least.min(self.seconds_left(demand, progress, single));
         }

@@ -18,10 +18,7 @@ pub(super) fn levels(
     flows.clear();
     flows.resize(capacity.len(), 0);
     let sending = |s: usize| {
-        demand
-            .active_in_row(s)
-            .map(|p| demand.receiver_of(p))
-            .filter(|&r| capacity[r] > 0.0)
+        demand.active_in_row(s).map(|p| demand.receiver_of(p)).filter(|&r| capacity[r] > 0.0)
     };
     let senders = || (0..demand.senders()).filter(|&s| demand.count()[s] > 0 && capacity[s] > 0.0);
     for s in senders() {
@@ -31,7 +28,9 @@ pub(super) fn levels(
         }
     }
     level.clear();
-    level.extend(capacity.iter().zip(&*flows).map(|(c, &n)| if n > 0 { c / f64::from(n) } else { 0.0 }));
+    level.extend(
+        capacity.iter().zip(&*flows).map(|(c, &n)| if n > 0 { c / f64::from(n) } else { 0.0 }),
+    );
     used.clear();
     used.resize(capacity.len(), 0.0);
     for s in senders() {

@@ -31,10 +31,8 @@ pub(super) fn max_min(
     }
     loop {
         let share = |l: usize| free[l].max(0.0) / f64::from(work.open[l]);
-        let least = (0..free.len())
-            .filter(|&l| work.open[l] > 0)
-            .map(share)
-            .fold(f64::INFINITY, f64::min);
+        let least =
+            (0..free.len()).filter(|&l| work.open[l] > 0).map(share).fold(f64::INFINITY, f64::min);
         if least == f64::INFINITY {
             break;
         }

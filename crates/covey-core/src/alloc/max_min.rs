@@ -59,7 +59,11 @@ pub(super) fn fill(incidence: &impl Incidence, capacity: &[f64], filling: &mut F
     filling.level.resize(links, UNLIMITED);
     filling.share.clear();
     filling.share.extend(
-        filling.free.iter().zip(&filling.open).map(|(f, n)| if *n > 0.0 { f / n } else { f64::INFINITY }),
+        filling
+            .free
+            .iter()
+            .zip(&filling.open)
+            .map(|(f, n)| if *n > 0.0 { f / n } else { f64::INFINITY }),
     );
     let least = |shares: &[f64]| shares.iter().copied().fold(f64::INFINITY, f64::min);
     loop {

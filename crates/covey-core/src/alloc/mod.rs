@@ -304,7 +304,12 @@ impl Allocator {
         Ok(())
     }
 
-    fn serve_everything(&mut self, state: &State, ranking: &Ranking, entry: &Entry) -> Result<(), PlanError> {
+    fn serve_everything(
+        &mut self,
+        state: &State,
+        ranking: &Ranking,
+        entry: &Entry,
+    ) -> Result<(), PlanError> {
         let fabric = state.fabric();
         let ports = fabric.ports() as usize;
         if ranking.entries.len() != 1 || entry.rule != Rule::MaxMin || fabric.links() != 2 * ports {
@@ -349,7 +354,9 @@ impl Allocator {
             }
         }
         shares.spare.clear();
-        shares.spare.extend(capacity.iter().zip(&shares.weight).map(|(c, w)| if *w > 0.0 { 0.0 } else { *c }));
+        shares.spare.extend(
+            capacity.iter().zip(&shares.weight).map(|(c, w)| if *w > 0.0 { 0.0 } else { *c }),
+        );
         let mut result = Ok(());
         for layer in ranking.entries.chunk_by(|a, b| a.layer == b.layer) {
             let weight = ranking.weights[layer[0].layer as usize];
@@ -511,8 +518,7 @@ impl Part {
         };
         let senders = demand.senders();
         let takes_what_is_there = !matches!(rule, Rule::Rate(_));
-        let nothing_is =
-            !can_send(0..senders) || !can_send(senders..senders + demand.receivers());
+        let nothing_is = !can_send(0..senders) || !can_send(senders..senders + demand.receivers());
         if takes_what_is_there && nothing_is {
             self.singles.clear();
             return Ok(());
@@ -521,10 +527,17 @@ impl Part {
             Rule::MaxMin if demand.is_bipartite() => {
                 max_min::fill(demand, &work.local, &mut work.filling);
                 self.levels.extend_from_slice(&work.filling.level);
-                self.used.extend(work.local.iter().zip(&work.filling.free).map(|(c, f)| c - f.max(0.0)));
+                self.used
+                    .extend(work.local.iter().zip(&work.filling.free).map(|(c, f)| c - f.max(0.0)));
             }
             Rule::Equal if demand.is_bipartite() => {
-                equal::levels(demand, &work.local, &mut self.levels, &mut self.used, &mut work.counts);
+                equal::levels(
+                    demand,
+                    &work.local,
+                    &mut self.levels,
+                    &mut self.used,
+                    &mut work.counts,
+                );
             }
             Rule::Matching if demand.is_bipartite() => {
                 matching::grant(demand, &mut work.local, &mut self.singles, &mut work.matching);
