@@ -13,6 +13,7 @@ use crate::ids::{LinkId, PortId};
 #[derive(Debug, Clone, Default)]
 pub struct Demand {
     links: Vec<LinkId>,
+    link_bits: Vec<u64>,
     senders: usize,
     receivers: usize,
     /// First position of each sender's row, and the end of the last.
@@ -114,6 +115,11 @@ impl Demand {
             self.index[p] = index as u32;
         }
         self.lay_inner_paths(fabric, builder);
+        self.link_bits.clear();
+        self.link_bits.resize(fabric.links().div_ceil(64), 0);
+        for link in &self.links {
+            self.link_bits[link.index() / 64] |= 1 << (link.index() % 64);
+        }
 
         self.word_start.clear();
         self.word_start.push(0);
@@ -199,6 +205,16 @@ impl Demand {
     /// Bits of a sender's row, lowest position first; set while a flow is active.
     pub fn row_bits(&self, sender: usize) -> &[u64] {
         &self.active[self.word_start[sender] as usize..self.word_start[sender + 1] as usize]
+    }
+
+    /// The links as a set of bits, one for each link of the fabric.
+    pub fn link_bits(&self) -> &[u64] {
+        &self.link_bits
+    }
+
+    /// Local sender and local receiver link of a position.
+    pub fn ends(&self, position: usize) -> (usize, usize) {
+        (self.sender[position] as usize, self.receiver[position] as usize)
     }
 
     /// Local sender of a position.

@@ -204,6 +204,7 @@ impl Engine {
             if told {
                 self.refresh::<K>(wants);
                 if policy.plan(&self.view(), &mut plan) == Answer::Replaced {
+                    self.allocator.replan();
                     by_size = plan.ranking().entries.iter().any(|e| e.rule == Rule::Madd);
                 }
             }

@@ -209,7 +209,9 @@ impl Fluid {
         self.inverse.clear();
         self.inverse.extend(self.levels.iter().map(|level| 1.0 / level));
         self.used.clear();
-        self.used.extend_from_slice(grant.used_by_level());
+        if !self.levels.is_empty() {
+            self.used.extend((0..demand.links().len()).map(|l| grant.used_by_level(l)));
+        }
         self.inverse_gamma = grant.inverse_gamma();
         self.singles.clear();
         self.singles.extend(grant.singles());
@@ -223,7 +225,7 @@ impl Fluid {
                 same
             });
         }
-        self.rate = (0..demand.senders()).map(|s| grant.used(s)).sum();
+        self.rate = grant.total();
         self.next = self.anchor + self.seconds_to_next(demand, progress);
     }
 

@@ -6,38 +6,33 @@
 
 use crate::demand::Demand;
 
-/// Levels for `capacity` at the local links of a bipartite demand, into `level`, and what the flows
-/// then use of each link, into `used`. `flows` is working memory.
+/// Levels of the local links of a bipartite demand that finds `free`, into `level`; leaves in `free`
+/// what is not used. `flows` is working memory.
 pub(super) fn levels(
     demand: &Demand,
-    capacity: &[f64],
+    free: &mut [f64],
     level: &mut Vec<f64>,
-    used: &mut Vec<f64>,
     flows: &mut Vec<u32>,
 ) {
     flows.clear();
-    flows.resize(capacity.len(), 0);
-    let sending = |s: usize| {
-        demand.active_in_row(s).map(|p| demand.receiver_of(p)).filter(|&r| capacity[r] > 0.0)
-    };
-    let senders = || (0..demand.senders()).filter(|&s| demand.count()[s] > 0 && capacity[s] > 0.0);
-    for s in senders() {
-        for r in sending(s) {
-            flows[s] += 1;
-            flows[r] += 1;
+    flows.resize(free.len(), 0);
+    let senders = || (0..demand.senders()).filter(|&s| demand.count()[s] > 0);
+    for s in senders().filter(|&s| free[s] > 0.0) {
+        for r in demand.active_in_row(s).map(|p| demand.receiver_of(p)) {
+            if free[r] > 0.0 {
+                flows[s] += 1;
+                flows[r] += 1;
+            }
         }
     }
     level.clear();
-    level.extend(
-        capacity.iter().zip(&*flows).map(|(c, &n)| if n > 0 { c / f64::from(n) } else { 0.0 }),
-    );
-    used.clear();
-    used.resize(capacity.len(), 0.0);
-    for s in senders() {
-        for r in sending(s) {
+    let share = |(free, &n): (&f64, &u32)| if n > 0 { free / f64::from(n) } else { 0.0 };
+    level.extend(free.iter().zip(&*flows).map(share));
+    for s in senders().filter(|&s| level[s] > 0.0) {
+        for r in demand.active_in_row(s).map(|p| demand.receiver_of(p)) {
             let rate = level[s].min(level[r]);
-            used[s] += rate;
-            used[r] += rate;
+            free[s] = (free[s] - rate).max(0.0);
+            free[r] = (free[r] - rate).max(0.0);
         }
     }
 }

@@ -86,12 +86,17 @@ pub(super) fn grant(
     }
 }
 
-/// Gives a flow all that is free on its links.
+/// Gives a flow all that is free on its links. The scarcest link ends at exactly zero.
 pub(super) fn take(demand: &Demand, position: usize, free: &mut [f64]) -> f64 {
-    let rate = demand.path(position).map(|l| free[l]).fold(f64::INFINITY, f64::min);
-    for l in demand.path(position) {
-        // The scarcest link ends at zero exactly.
-        free[l] -= rate;
+    if demand.is_bipartite() {
+        let (s, r) = demand.ends(position);
+        let rate = free[s].min(free[r]);
+        free[s] -= rate;
+        free[r] -= rate;
+        rate
+    } else {
+        let rate = demand.path(position).map(|l| free[l]).fold(f64::INFINITY, f64::min);
+        demand.path(position).for_each(|l| free[l] -= rate);
+        rate
     }
-    rate
 }

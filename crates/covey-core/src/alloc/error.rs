@@ -1,0 +1,36 @@
+//! What can be wrong with a plan.
+
+use thiserror::Error;
+
+use crate::ids::{CoflowId, LinkId};
+
+/// Why a plan cannot be carried out.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum PlanError {
+    /// An explicit rate does not fit.
+    #[error("asks for {asked} bytes/s on link {} of which {free} bytes/s are free", link.0)]
+    Overbooked {
+        /// The link.
+        link: LinkId,
+        /// Rate asked for, bytes per second.
+        asked: f64,
+        /// What entries before it leave, bytes per second.
+        free: f64,
+    },
+    /// A coflow has two entries of its own.
+    #[error("names coflow {} twice", .0.0)]
+    Twice(CoflowId),
+    /// A coflow is not present.
+    #[error("names coflow {}, which is not present", .0.0)]
+    Absent(CoflowId),
+    /// [`Group::Everything`](crate::Group::Everything) stands beside other entries, or in a fabric
+    /// with inner links, or with a rule other than max-min.
+    #[error("serves everything, which must be its only entry, shared max-min, on a big switch")]
+    Everything,
+    /// MADD asked for less than a whole coflow.
+    #[error("asks for MADD for less than a whole coflow")]
+    MaddOfAPart,
+    /// The weight of a layer is not a finite number above zero.
+    #[error("gives a layer the weight {0}: expected a finite number above zero")]
+    Weight(f64),
+}
