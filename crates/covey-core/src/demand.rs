@@ -14,6 +14,8 @@ use crate::ids::{LinkId, PortId};
 pub struct Demand {
     links: Vec<LinkId>,
     link_bits: Vec<u64>,
+    /// Local number of each link of the fabric, where there is one.
+    local: Vec<u32>,
     senders: usize,
     receivers: usize,
     /// First position of each sender's row, and the end of the last.
@@ -117,8 +119,10 @@ impl Demand {
         self.lay_inner_paths(fabric, builder);
         self.link_bits.clear();
         self.link_bits.resize(fabric.links().div_ceil(64), 0);
-        for link in &self.links {
+        self.local.resize(fabric.links(), 0);
+        for (local, link) in self.links.iter().enumerate() {
             self.link_bits[link.index() / 64] |= 1 << (link.index() % 64);
+            self.local[link.index()] = local as u32;
         }
 
         self.word_start.clear();
@@ -210,6 +214,11 @@ impl Demand {
     /// The links as a set of bits, one for each link of the fabric.
     pub fn link_bits(&self) -> &[u64] {
         &self.link_bits
+    }
+
+    /// Local number of a link that is among [`Demand::links`].
+    pub(crate) fn local(&self, link: usize) -> usize {
+        self.local[link] as usize
     }
 
     /// Local sender and local receiver link of a position.

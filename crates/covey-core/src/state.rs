@@ -151,6 +151,10 @@ impl State {
     pub fn start(&mut self, flow: FlowId) {
         let coflow = &mut self.slots[flow.coflow.index()];
         let p = coflow.demand.position(flow.index);
+        if coflow.demand.unfinished() == 0 {
+            // Nothing refers to the scale, which may have become very small.
+            coflow.progress.scale = 1.0;
+        }
         coflow.demand.start(p);
         coflow.started += 1;
         let left = coflow.progress.size[p] / coflow.progress.scale;

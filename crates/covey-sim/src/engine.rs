@@ -11,7 +11,7 @@ use covey_core::alloc::Allocator;
 use covey_core::state::{FlowSpec, Registration, State};
 use covey_core::{
     Answer, AnyPolicy, CoflowId, Fabric, FlowId, Knowledge, LinkId, Plan, Policy, PortId, Ranking,
-    Rule, Time, View, Wake, Wants,
+    Time, View, Wake, Wants,
 };
 use covey_trace::Workload;
 
@@ -186,7 +186,6 @@ impl Engine {
     ) -> Result<(), SimError> {
         let wants = policy.wants();
         let mut plan = Plan::<K>::default();
-        let mut by_size = false;
         let mut idle = 0;
         loop {
             let next = self.next_moment(plan.wakes());
@@ -205,11 +204,7 @@ impl Engine {
                 self.refresh::<K>(wants);
                 if policy.plan(&self.view(), &mut plan) == Answer::Replaced {
                     self.allocator.replan();
-                    by_size = plan.ranking().entries.iter().any(|e| e.rule == Rule::Madd);
                 }
-            }
-            if by_size {
-                self.advance_all();
             }
             self.share(plan.ranking(), &run)?;
             if self.crowded && plan.wakes().iter().any(|w| matches!(w, Wake::WhenSent(..))) {
@@ -266,8 +261,7 @@ impl Engine {
                 let fluid = &mut self.fluids[id.index()];
                 if fluid.next().due(self.now) {
                     let (demand, progress) = self.state.progress_mut(id);
-                    fluid.advance(demand, progress, self.now);
-                    fluid.finished(demand, progress, |p| self.ending.push((id, p)));
+                    fluid.finish(demand, progress, self.now, |p| self.ending.push((id, p)));
                 }
             }
         }
@@ -473,10 +467,13 @@ impl Engine {
 
     /// Shares the links anew and takes the rates over.
     fn share(&mut self, ranking: &Ranking, run: &Run<'_>) -> Result<(), SimError> {
-        self.allocator.allocate(&self.state, ranking).map_err(|source| SimError::Plan {
-            policy: run.name.to_owned(),
-            time_s: self.now.as_secs(),
-            source,
+        let (fluids, now) = (&mut self.fluids, self.now);
+        let mut refresh = |state: &mut State, id: CoflowId| {
+            let (demand, progress) = state.progress_mut(id);
+            fluids[id.index()].advance(demand, progress, now);
+        };
+        self.allocator.allocate(&mut self.state, ranking, &mut refresh).map_err(|source| {
+            SimError::Plan { policy: run.name.to_owned(), time_s: now.as_secs(), source }
         })?;
         let crowded = self.allocator.crowd().is_some();
         if crowded != self.crowded {
@@ -489,8 +486,7 @@ impl Engine {
         for &id in self.allocator.changed() {
             let fluid = &mut self.fluids[id.index()];
             let (demand, progress) = self.state.progress_mut(id);
-            fluid.advance(demand, progress, self.now);
-            fluid.install(demand, progress, self.allocator.grant(id));
+            fluid.install(demand, progress, self.allocator.grant(id), self.now);
         }
         Ok(())
     }

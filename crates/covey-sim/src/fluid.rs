@@ -1,21 +1,32 @@
 //! One coflow as a fluid: constant rates between moments, integrated when somebody looks.
 //!
-//! A coflow's [`Grant`] gives each flow the rate `min(level of its two links) + left / Γ + single`.
-//! Bytes left are kept as they were at the `anchor`; [`Fluid::advance`] moves it. The Γ part needs
-//! no work per flow: with `left = y · scale`, only `scale` shrinks, and what a single rate takes on
-//! top is taken from that flow's `y`.
+//! A coflow's [`Grant`] gives a flow the rate `min(level of its two links) + y κ + single`, where
+//! `y = left / scale`. Three ways to integrate, by what the grant holds:
+//!
+//! - *Single rates only*: each running flow has its own anchor and its own end; what runs on
+//!   unchanged is not touched.
+//! - *MADD* (κ): only `scale` shrinks, by κ a second, whatever the number of flows; what a single
+//!   rate takes on top is taken from that flow's `y`.
+//! - *Levels*: rows of flows, a sender at a time, in a form that compiles to vector instructions.
 
 use covey_core::alloc::{Grant, Single};
 use covey_core::state::Progress;
 use covey_core::{Demand, Time};
 
-/// Below this the scale is multiplied into the flows, so that it never vanishes.
-const SMALLEST_SCALE: f64 = 1e-6;
+/// A flow with a rate of its own.
+#[derive(Debug, Clone, Copy)]
+struct Running {
+    position: u32,
+    rate: f64,
+    /// What is left of the flow was written down then.
+    since: Time,
+    /// When it ends, if it keeps all its rates.
+    end: Time,
+}
 
 /// The rates of one coflow since the anchor.
 #[derive(Debug)]
 pub(crate) struct Fluid {
-    /// Moment at which progress is true.
     anchor: Time,
     /// Bytes sent up to the anchor.
     sent: f64,
@@ -28,8 +39,12 @@ pub(crate) struct Fluid {
     inverse: Vec<f64>,
     /// Use of each local link by the rates given by level.
     used: Vec<f64>,
-    inverse_gamma: f64,
+    /// κ.
+    madd: f64,
     /// At most one a flow.
+    running: Vec<Running>,
+    /// The list before, or working memory.
+    spare: Vec<Running>,
     singles: Vec<Single>,
 }
 
@@ -43,7 +58,9 @@ impl Fluid {
             levels: Vec::new(),
             inverse: Vec::new(),
             used: Vec::new(),
-            inverse_gamma: 0.0,
+            madd: 0.0,
+            running: Vec::new(),
+            spare: Vec::new(),
             singles: Vec::new(),
         }
     }
@@ -60,8 +77,8 @@ impl Fluid {
         self.rate = 0.0;
         self.next = Time::NEVER;
         self.levels.clear();
-        self.inverse_gamma = 0.0;
-        self.singles.clear();
+        self.madd = 0.0;
+        self.running.clear();
     }
 
     /// When the next flow ends if rates stay.
@@ -92,42 +109,41 @@ impl Fluid {
     }
 
     /// Whether flows are sent out of proportion to what is left of them while others are sent in
-    /// proportion, so that Γ changes with time.
+    /// proportion, so that proportions change with time.
     pub(crate) fn is_disturbed(&self) -> bool {
-        self.inverse_gamma > 0.0 && !self.singles.is_empty()
+        self.madd > 0.0 && !self.running.is_empty()
     }
 
-    /// Brings progress to `now`. No flow may end before `now`.
-    pub(crate) fn advance(&mut self, demand: &Demand, progress: &mut Progress, now: Time) {
-        let dt = now - self.anchor;
-        if dt <= 0.0 {
-            return;
+    /// Whether there are single rates only.
+    fn is_singles_only(&self) -> bool {
+        self.madd == 0.0 && self.levels.is_empty()
+    }
+
+    /// Moves the anchor of what all flows have in common.
+    fn pass(&mut self, progress: &mut Progress, now: Time) -> f64 {
+        let dt = (now - self.anchor).max(0.0);
+        self.anchor = self.anchor.max(now);
+        self.sent += self.rate * dt;
+        if self.madd > 0.0 {
+            // At its end the coflow has nothing left: a scale of zero would lose the flows that are
+            // yet to start, and which flows end is decided by time, not by bytes.
+            let rest = progress.scale - dt * self.madd;
+            progress.scale = rest.max(progress.scale * f64::EPSILON);
         }
-        self.anchor = now;
+        dt
+    }
+
+    /// Writes down what is left of every flow at `now`. No flow may end before `now`.
+    pub(crate) fn advance(&mut self, demand: &Demand, progress: &mut Progress, now: Time) {
+        let dt = self.pass(progress, now);
         if self.rate == 0.0 {
             return;
         }
-        self.sent += self.rate * dt;
-        if self.inverse_gamma > 0.0 {
-            // At its end the coflow has nothing left: a scale of zero would lose the flows that are
-            // yet to start, and which flows end is decided by time, not by bytes.
-            let rest = 1.0 - dt * self.inverse_gamma;
-            progress.scale *= rest.max(f64::EPSILON);
-            self.inverse_gamma /= rest.max(f64::EPSILON);
+        if dt > 0.0 && !self.levels.is_empty() {
+            self.advance_by_level(demand, progress, dt / progress.scale);
         }
-        let by_scale = dt / progress.scale;
-        if !self.levels.is_empty() {
-            self.advance_by_level(demand, progress, by_scale);
-        }
-        for single in &self.singles {
-            let p = single.position as usize;
-            progress.left[p] -= single.rate * by_scale;
-            demand.path(p).for_each(|l| progress.link_left[l] -= single.rate * by_scale);
-        }
-        if progress.scale < SMALLEST_SCALE {
-            progress.left.iter_mut().for_each(|left| *left *= progress.scale);
-            progress.link_left.iter_mut().for_each(|left| *left *= progress.scale);
-            progress.scale = 1.0;
+        for running in &mut self.running {
+            running.settle(demand, progress, now);
         }
     }
 
@@ -157,85 +173,123 @@ impl Fluid {
         (0..demand.senders()).filter(|&s| demand.count()[s] > 0 && self.levels[s] > 0.0)
     }
 
-    /// Calls `finished` with the position of every flow that ends at the anchor.
-    pub(crate) fn finished(
-        &self,
+    /// Writes down what is left where it is needed and calls `finished` with the position of every
+    /// flow that ends at `now`; with the same flow twice if it has a level and a rate of its own.
+    pub(crate) fn finish(
+        &mut self,
         demand: &Demand,
-        progress: &Progress,
+        progress: &mut Progress,
+        now: Time,
         mut finished: impl FnMut(usize),
     ) {
-        if self.inverse_gamma > 0.0 && 1.0 / self.inverse_gamma <= Time::RESOLUTION_S {
+        if !self.is_singles_only() {
+            self.advance(demand, progress, now);
+        }
+        if self.madd > 0.0 && progress.scale / self.madd <= Time::RESOLUTION_S {
             demand.active().for_each(finished);
             return;
         }
-        for single in &self.singles {
-            let p = single.position as usize;
-            let due = self.seconds_left(demand, progress, single) <= Time::RESOLUTION_S;
-            if due && demand.is_active(p) {
-                finished(p);
-            }
+        for running in self.running.iter_mut().filter(|running| running.end.due(now)) {
+            running.settle(demand, progress, now);
+            finished(running.position as usize);
         }
-        if !self.levels.is_empty() {
-            let receivers = &self.inverse[demand.senders()..];
-            for s in self.sending(demand) {
-                let row = demand.row(s);
-                let inverse = self.inverse[s];
-                let due = |left: f64, other: f64| {
-                    left * progress.scale * inverse.max(other) <= Time::RESOLUTION_S
-                };
-                if demand.is_regular(s) {
-                    for (p, (&left, &other)) in
-                        row.clone().zip(progress.left[row].iter().zip(receivers))
-                    {
-                        if due(left, other) {
-                            finished(p);
-                        }
+        if self.levels.is_empty() {
+            return;
+        }
+        let receivers = &self.inverse[demand.senders()..];
+        for s in self.sending(demand) {
+            let row = demand.row(s);
+            let inverse = self.inverse[s];
+            let due = |left: f64, other: f64| {
+                left * progress.scale * inverse.max(other) <= Time::RESOLUTION_S
+            };
+            if demand.is_regular(s) {
+                let flows = progress.left[row.clone()].iter().zip(receivers);
+                for (p, (&left, &other)) in row.zip(flows) {
+                    if due(left, other) {
+                        finished(p);
                     }
-                } else {
-                    for p in row {
-                        if due(progress.left[p], self.inverse[demand.receiver_of(p)]) {
-                            finished(p);
-                        }
+                }
+            } else {
+                for p in row {
+                    if due(progress.left[p], self.inverse[demand.receiver_of(p)]) {
+                        finished(p);
                     }
                 }
             }
         }
     }
 
-    /// Takes over the rates of `grant` from the anchor on.
-    pub(crate) fn install(&mut self, demand: &Demand, progress: &Progress, grant: &Grant) {
-        self.levels.clear();
-        self.levels.extend_from_slice(grant.levels());
-        self.inverse.clear();
-        self.inverse.extend(self.levels.iter().map(|level| 1.0 / level));
-        self.used.clear();
-        if !self.levels.is_empty() {
-            self.used.extend((0..demand.links().len()).map(|l| grant.used_by_level(l)));
-        }
-        self.inverse_gamma = grant.inverse_gamma();
-        self.singles.clear();
-        self.singles.extend(grant.singles());
-        if grant.may_repeat() {
-            self.singles.sort_unstable_by_key(|s| s.position);
-            self.singles.dedup_by(|second, first| {
-                let same = first.position == second.position;
-                if same {
-                    first.rate += second.rate;
-                }
-                same
-            });
+    /// Takes over the rates of `grant` from `now` on.
+    pub(crate) fn install(
+        &mut self,
+        demand: &Demand,
+        progress: &mut Progress,
+        grant: &Grant,
+        now: Time,
+    ) {
+        let singles_only = grant.madd() == 0.0 && grant.levels().is_empty();
+        if singles_only && self.is_singles_only() && !grant.may_repeat() {
+            self.pass(progress, now);
+            self.replace_running(demand, progress, grant.singles(), now);
+        } else {
+            self.advance(demand, progress, now);
+            self.levels.clear();
+            self.levels.extend_from_slice(grant.levels());
+            self.inverse.clear();
+            self.inverse.extend(self.levels.iter().map(|level| 1.0 / level));
+            self.used.clear();
+            if !self.levels.is_empty() {
+                self.used.extend((0..demand.links().len()).map(|l| grant.used_by_level(l)));
+            }
+            self.madd = grant.madd();
+            self.running.clear();
+            let mut singles = std::mem::take(&mut self.singles);
+            merged(grant, &mut singles);
+            self.replace_running(demand, progress, singles.iter().copied(), now);
+            self.singles = singles;
         }
         self.rate = grant.total();
-        self.next = self.anchor + self.seconds_to_next(demand, progress);
+        self.next = self.next_end(demand, progress);
     }
 
-    /// Seconds from the anchor to the next end of a flow.
-    fn seconds_to_next(&self, demand: &Demand, progress: &Progress) -> f64 {
-        let mut least =
-            if self.inverse_gamma > 0.0 { 1.0 / self.inverse_gamma } else { f64::INFINITY };
-        for single in &self.singles {
-            least = least.min(self.seconds_left(demand, progress, single));
+    /// Makes `singles` the flows with a rate of their own. Those that keep their rate, in the same
+    /// order as before, are not touched.
+    fn replace_running(
+        &mut self,
+        demand: &Demand,
+        progress: &mut Progress,
+        singles: impl Iterator<Item = Single>,
+        now: Time,
+    ) {
+        let mut before = std::mem::replace(&mut self.running, std::mem::take(&mut self.spare));
+        self.running.clear();
+        let mut rest = before.iter_mut();
+        for single in singles {
+            // Whoever is passed over here has stopped, or is met again below: written down by then.
+            let same = rest.by_ref().find_map(|old| {
+                let same = old.position == single.position && old.rate == single.rate;
+                if !same {
+                    old.settle(demand, progress, now);
+                }
+                same.then_some(*old)
+            });
+            self.running.push(same.unwrap_or_else(|| {
+                let seconds = self.seconds_left(demand, progress, &single);
+                let Single { position, rate } = single;
+                Running { position, rate, since: now, end: now + seconds }
+            }));
         }
+        rest.for_each(|old| old.settle(demand, progress, now));
+        self.spare = before;
+    }
+
+    /// When the next flow ends, all rates together. Progress is as of the anchor.
+    fn next_end(&self, demand: &Demand, progress: &Progress) -> Time {
+        let lesser = |a: Time, b: Time| if b < a { b } else { a };
+        let next = self.running.iter().map(|running| running.end).fold(Time::NEVER, lesser);
+        let mut seconds =
+            if self.madd > 0.0 { progress.scale / self.madd } else { f64::INFINITY };
         if !self.levels.is_empty() {
             let receivers = &self.inverse[demand.senders()..];
             for s in self.sending(demand) {
@@ -247,21 +301,50 @@ impl Fluid {
                     row.map(|p| progress.left[p] * self.inverse[demand.receiver_of(p)].max(inverse))
                         .fold(f64::INFINITY, f64::min)
                 };
-                least = least.min(in_row * progress.scale);
+                seconds = seconds.min(in_row * progress.scale);
             }
         }
-        least
+        next.min(self.anchor + seconds)
     }
 
     /// Seconds from the anchor to the end of a flow with a rate of its own, all its rates together.
     fn seconds_left(&self, demand: &Demand, progress: &Progress, single: &Single) -> f64 {
         let position = single.position as usize;
-        let left = progress.left[position] * progress.scale;
-        let mut rate = left * self.inverse_gamma + single.rate;
+        let left = progress.left[position];
+        let mut rate = left * self.madd + single.rate;
         if !self.levels.is_empty() {
             rate += demand.path(position).map(|l| self.levels[l]).fold(f64::INFINITY, f64::min);
         }
-        left / rate
+        left * progress.scale / rate
+    }
+}
+
+impl Running {
+    /// Writes down what the flow's own rate has sent up to `now`.
+    fn settle(&mut self, demand: &Demand, progress: &mut Progress, now: Time) {
+        let p = self.position as usize;
+        let sent = self.rate * (now - self.since) / progress.scale;
+        self.since = now;
+        if demand.is_active(p) {
+            progress.left[p] -= sent;
+            demand.path(p).for_each(|l| progress.link_left[l] -= sent);
+        }
+    }
+}
+
+/// The single rates of a grant, at most one a flow, into `singles`.
+fn merged(grant: &Grant, singles: &mut Vec<Single>) {
+    singles.clear();
+    singles.extend(grant.singles());
+    if grant.may_repeat() {
+        singles.sort_unstable_by_key(|single| single.position);
+        singles.dedup_by(|second, first| {
+            let same = first.position == second.position;
+            if same {
+                first.rate += second.rate;
+            }
+            same
+        });
     }
 }
 

@@ -1,9 +1,9 @@
 //! What a coflow gets, and how one entry of a plan decides it.
 
-use super::{Work, equal, madd, matching, max_min};
-use crate::alloc::PlanError;
+use super::{PlanError, Work, equal, flows, madd, matching, max_min};
 use crate::demand::Demand;
-use crate::plan::Rule;
+use crate::ids::LinkId;
+use crate::plan::{Group, Rule};
 use crate::state::CoflowState;
 
 /// A rate of one flow.
@@ -15,16 +15,16 @@ pub struct Single {
     pub rate: f64,
 }
 
-/// What an entry for a whole coflow, or backfill, gives to it.
+/// What one entry, or backfill, gives to a coflow.
 #[derive(Debug, Default)]
 pub(super) struct Part {
-    /// Rule this was decided by; `None` when it has to be decided anew.
-    pub rule: Option<Rule>,
+    /// What this was decided for, and by which rule; `None` when it has to be decided anew.
+    pub decided: Option<(Group, Rule)>,
     /// Free capacity at the coflow's links before and after; empty before the first decision.
     pub before: Vec<f64>,
     pub after: Vec<f64>,
     levels: Vec<f64>,
-    inverse_gamma: f64,
+    madd: f64,
     singles: Vec<Single>,
     /// Bytes per second of the whole coflow.
     rate: f64,
@@ -39,7 +39,7 @@ impl Part {
 
     /// Withdraws what was given.
     pub fn clear(&mut self) {
-        self.rule = None;
+        self.decided = None;
         self.before.clear();
         self.after.clear();
         self.withdraw();
@@ -47,7 +47,7 @@ impl Part {
 
     fn withdraw(&mut self) {
         self.levels.clear();
-        self.inverse_gamma = 0.0;
+        self.madd = 0.0;
         self.singles.clear();
         self.rate = 0.0;
     }
@@ -56,61 +56,108 @@ impl Part {
         if self.is_empty() { 0.0 } else { self.before[l] - self.after[l] }
     }
 
-    /// Shares the capacity in `work.local` among the coflow's flows by `rule`.
+    /// Shares the capacity `before` among the flows of `group`, all of `coflow`, by `rule`.
     pub fn decide(
         &mut self,
         coflow: &CoflowState,
+        group: Group,
         rule: Rule,
         work: &mut Work,
         capacity: &[f64],
     ) -> Result<(), PlanError> {
-        self.rule = Some(rule);
-        self.before.clone_from(&work.local);
-        self.after.clone_from(&work.local);
+        self.decided = Some((group, rule));
+        self.after.clone_from(&self.before);
         let demand = coflow.demand();
         if !matches!(rule, Rule::Rate(_)) && !can_send(demand, &self.before) {
             self.withdraw();
             return Ok(());
         }
         self.levels.clear();
-        self.inverse_gamma = 0.0;
+        self.madd = 0.0;
         if rule != Rule::Matching {
             self.singles.clear();
         }
-        let after = &mut self.after;
+        let (after, singles) = (&mut self.after, &mut self.singles);
+        let by_link = matches!(group, Group::Coflow(_)) && demand.is_bipartite();
         match rule {
-            Rule::MaxMin if demand.is_bipartite() => {
+            Rule::MaxMin if by_link => {
                 max_min::fill(demand, &self.before, &mut work.filling);
                 self.levels.extend_from_slice(&work.filling.level);
-                after.clear();
-                after.extend(work.filling.free.iter().map(|free| free.max(0.0)));
-            }
-            Rule::Equal if demand.is_bipartite() => {
-                equal::levels(demand, after, &mut self.levels, &mut work.counts);
-            }
-            Rule::Matching if demand.is_bipartite() => {
-                matching::grant(demand, after, &mut self.singles, &mut work.matching);
-            }
-            Rule::Madd => {
-                let progress = coflow.progress();
-                let by_scale = madd::inverse_gamma(&progress.link_left, &self.before);
-                self.inverse_gamma = by_scale / progress.scale;
-                for (after, left) in after.iter_mut().zip(&progress.link_left) {
-                    *after = (*after - left * by_scale).max(0.0);
+                for (after, free) in after.iter_mut().zip(&work.filling.free) {
+                    *after = free.max(0.0);
                 }
             }
-            _ => {
-                work.subset.clear();
-                work.subset.extend(demand.active().map(|p| p as u32));
-                work.local.clone_from(after);
-                work.share_flows(demand, rule, capacity, &mut self.singles)?;
-                after.clone_from(&work.local);
+            Rule::Equal if by_link => {
+                equal::levels(demand, after, &mut self.levels, &mut work.counts);
+            }
+            Rule::Matching if by_link => {
+                matching::grant(demand, after, singles, &mut work.matching);
+            }
+            Rule::Madd if matches!(group, Group::Coflow(_)) => {
+                let left = &coflow.progress().link_left;
+                self.madd = madd::least_ratio(after, left);
+                for (after, left) in after.iter_mut().zip(left) {
+                    *after = (*after - left * self.madd).max(0.0);
+                }
+            }
+            Rule::Madd => return Err(PlanError::MaddOfAPart),
+            Rule::Hold => {}
+            Rule::MaxMin | Rule::Equal | Rule::Matching | Rule::Rate(_) => {
+                work.select(demand, group);
+                let flows = &work.subset;
+                match rule {
+                    Rule::MaxMin => flows::max_min(demand, flows, after, singles, &mut work.flows),
+                    Rule::Equal => flows::equal(demand, flows, after, singles, &mut work.flows),
+                    Rule::Rate(rate) => {
+                        let capacity = |link: LinkId| capacity[link.index()];
+                        flows::fixed(demand, flows, rate, after, capacity, singles)?;
+                    }
+                    _ => flows::matching(demand, flows, after, singles),
+                }
             }
         }
         let senders = demand.senders();
-        self.rate = self.before[..senders].iter().zip(&self.after).map(|(b, a)| b - a).sum();
+        self.rate = sum_of_differences(&self.before[..senders], &self.after[..senders]);
         Ok(())
     }
+}
+
+impl Work {
+    /// Leaves in `subset` the positions of the active flows of a group, ascending.
+    fn select(&mut self, demand: &Demand, group: Group) {
+        self.subset.clear();
+        match group {
+            Group::Everything | Group::Coflow(_) => {
+                self.subset.extend(demand.active().map(|p| p as u32));
+            }
+            Group::CoflowAt(_, link) => {
+                if let Some(l) = demand.links().iter().position(|&k| k == link) {
+                    let here = demand.active().filter(|&p| demand.path(p).any(|k| k == l));
+                    self.subset.extend(here.map(|p| p as u32));
+                }
+            }
+            Group::Flow(flow) => {
+                let position = demand.position(flow.index);
+                self.subset.extend(demand.is_active(position).then_some(position as u32));
+            }
+        }
+    }
+}
+
+/// Sum of `a[k] - b[k]`, in a form that compiles to vector instructions.
+fn sum_of_differences(a: &[f64], b: &[f64]) -> f64 {
+    const LANES: usize = 8;
+    let mut sums = [0.0; LANES];
+    let (a_chunks, b_chunks) = (a.chunks_exact(LANES), b.chunks_exact(LANES));
+    for (k, (a, b)) in a_chunks.remainder().iter().zip(b_chunks.remainder()).enumerate() {
+        sums[k] = a - b;
+    }
+    for (a, b) in a_chunks.zip(b_chunks) {
+        for k in 0..LANES {
+            sums[k] += a[k] - b[k];
+        }
+    }
+    sums.iter().sum()
 }
 
 /// Whether some sender and some receiver with unfinished flows have capacity.
@@ -122,22 +169,16 @@ fn can_send(demand: &Demand, free: &[f64]) -> bool {
     any(0..senders) && any(senders..senders + receivers)
 }
 
-/// Rates by entries for single flows, or for a coflow at one link.
-#[derive(Debug, Default)]
-pub(super) struct Pieces {
-    pub singles: Vec<Single>,
-    /// As of the walk before.
-    pub previous: Vec<Single>,
-    /// Walk over the plan in which `singles` was last written.
-    pub walk: u64,
-}
-
 /// What a coflow gets: by its own entry, by entries for parts of it, and by backfill.
 #[derive(Debug, Default)]
 pub struct Grant {
     pub(super) main: Part,
+    /// In the order of the plan.
+    pub(super) pieces: Vec<Part>,
     pub(super) fill: Part,
-    pub(super) pieces: Pieces,
+    /// Pieces met so far in the walk `pieces_walk`.
+    pub(super) pieces_met: usize,
+    pub(super) pieces_walk: u64,
     /// Walk over the plan in which this was last reported as changed.
     pub(super) reported: u64,
 }
@@ -148,30 +189,33 @@ impl Grant {
         &self.main.levels
     }
 
-    /// 1/Γ: a flow is sent at this times its bytes left, per second. Zero without MADD.
-    pub fn inverse_gamma(&self) -> f64 {
-        self.main.inverse_gamma
+    /// Under MADD, rate in bytes per second for each unit of
+    /// [`Progress::left`](crate::state::Progress::left); else zero.
+    pub fn madd(&self) -> f64 {
+        self.main.madd
     }
 
     /// Rates of single flows, in bytes per second, on top; a flow can occur more than once.
     pub fn singles(&self) -> impl Iterator<Item = Single> + '_ {
-        let [main, pieces, fill] = self.lists();
-        main.iter().chain(pieces).chain(fill).copied()
+        self.parts().flat_map(|part| part.singles.iter().copied())
     }
 
-    fn lists(&self) -> [&[Single]; 3] {
-        [&self.main.singles, &self.pieces.singles, &self.fill.singles]
+    fn parts(&self) -> impl Iterator<Item = &Part> {
+        [&self.main].into_iter().chain(&self.pieces).chain([&self.fill])
+    }
+
+    pub(super) fn parts_mut(&mut self) -> impl Iterator<Item = &mut Part> {
+        [&mut self.main].into_iter().chain(&mut self.pieces).chain([&mut self.fill])
     }
 
     /// Whether a flow may occur more than once among [`Grant::singles`].
     pub fn may_repeat(&self) -> bool {
-        self.lists().iter().filter(|list| !list.is_empty()).count() > 1
-            || self.pieces.singles.len() > 1
+        self.parts().filter(|part| !part.singles.is_empty()).count() > 1
     }
 
     /// Bytes per second of the whole coflow.
     pub fn total(&self) -> f64 {
-        self.main.rate + self.fill.rate + self.pieces.singles.iter().map(|s| s.rate).sum::<f64>()
+        self.parts().map(|part| part.rate).sum()
     }
 
     /// Use of local link `l` by the rates given by level, in bytes per second.
@@ -180,10 +224,8 @@ impl Grant {
     }
 
     /// Use of local link `l` by the whole coflow, in bytes per second.
-    pub fn used(&self, demand: &Demand, l: usize) -> f64 {
-        let crosses = |single: &&Single| demand.path(single.position as usize).any(|k| k == l);
-        let by_pieces: f64 = self.pieces.singles.iter().filter(crosses).map(|s| s.rate).sum();
-        self.main.used(l) + self.fill.used(l) + by_pieces
+    pub fn used(&self, l: usize) -> f64 {
+        self.parts().map(|part| part.used(l)).sum()
     }
 
     /// Rate of the flow at `position` of `coflow`, in bytes per second.
@@ -197,15 +239,8 @@ impl Grant {
         } else {
             demand.path(position).map(|l| self.levels()[l]).fold(f64::INFINITY, f64::min)
         };
-        let left = coflow.progress().left[position] * coflow.progress().scale;
-        let single = self.singles().filter(|s| s.position as usize == position);
-        by_level + left * self.inverse_gamma() + single.map(|s| s.rate).sum::<f64>()
-    }
-
-    pub(super) fn clear(&mut self) {
-        self.main.clear();
-        self.fill.clear();
-        self.pieces.singles.clear();
-        self.pieces.previous.clear();
+        let by_madd = coflow.progress().left[position] * self.madd();
+        let singles = self.singles().filter(|s| s.position as usize == position);
+        by_level + by_madd + singles.map(|s| s.rate).sum::<f64>()
     }
 }

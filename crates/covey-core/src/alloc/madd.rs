@@ -4,15 +4,12 @@
 //! bytes left over free capacity, rates of (bytes left) / Γ let all flows end together at Γ and
 //! take the least that this needs.
 
-/// 1 / Γ, for bytes `left` and capacity `free` at each link; 0 when a needed link has nothing free,
-/// or nothing is left.
-pub(super) fn inverse_gamma(left: &[f64], free: &[f64]) -> f64 {
-    let least = left
-        .iter()
-        .zip(free)
-        .filter(|(left, _)| **left > 0.0)
-        .map(|(left, free)| free / left)
-        .fold(f64::INFINITY, f64::min);
+/// Least of `free / left` over the links where something is left; 0 when one of them has nothing
+/// free, or nothing is left anywhere. With `left` in bytes this is 1 / Γ.
+pub(super) fn least_ratio(free: &[f64], left: &[f64]) -> f64 {
+    let ratio = |(free, left): (&f64, &f64)| if *left > 0.0 { free / left } else { f64::INFINITY };
+    let lesser = |a: f64, b: f64| if a < b { a } else { b };
+    let least = free.iter().zip(left).map(ratio).fold(f64::INFINITY, lesser);
     if least.is_finite() { least } else { 0.0 }
 }
 
@@ -22,8 +19,8 @@ mod tests {
 
     #[test]
     fn the_slowest_link_decides() {
-        assert_eq!(inverse_gamma(&[3.0, 2.0, 0.0], &[1.0, 1.0, 0.0]), 1.0 / 3.0);
-        assert_eq!(inverse_gamma(&[3.0, 2.0], &[1.0, 0.0]), 0.0);
-        assert_eq!(inverse_gamma(&[0.0], &[1.0]), 0.0);
+        assert_eq!(least_ratio(&[1.0, 1.0, 0.0], &[3.0, 2.0, 0.0]), 1.0 / 3.0);
+        assert_eq!(least_ratio(&[1.0, 0.0], &[3.0, 2.0]), 0.0);
+        assert_eq!(least_ratio(&[1.0], &[0.0]), 0.0);
     }
 }

@@ -51,14 +51,15 @@ pub struct Allocator {
     changed: Vec<CoflowId>,
     /// Whether nothing that is remembered about the order of entries holds any more.
     replanned: bool,
+    /// Whether this walk decides everything from scratch.
+    afresh: bool,
     /// Number of the present walk over the entries.
     walk: u64,
-    /// Capacity left over by the entries so far.
-    free: Vec<f64>,
-    /// Links (a bit each) at which `free` differs from what it was at this entry in the walk before.
+    /// Links (a bit each) at which what is free differs from what it was at this entry in the walk
+    /// before.
     moved: Vec<u64>,
-    /// Coflows with entries for parts of them in this walk.
-    in_pieces: Vec<CoflowId>,
+    /// Capacity left over by the entries so far, at the links that have moved.
+    free: Vec<f64>,
     work: Work,
     layers: LayerShares,
 }
@@ -66,12 +67,10 @@ pub struct Allocator {
 /// Working memory of one entry.
 #[derive(Debug, Default)]
 struct Work {
-    /// Free capacity at the coflow's links.
-    local: Vec<f64>,
     /// What the coflow left at its links in the walk before.
     after: Vec<f64>,
+    /// Positions of the flows of a piece.
     subset: Vec<u32>,
-    singles: Vec<Single>,
     counts: Vec<u32>,
     filling: max_min::Filling,
     matching: matching::Matching,
@@ -92,7 +91,7 @@ struct LayerShares {
 impl Allocator {
     /// Forgets everything but its memory.
     pub fn clear(&mut self) {
-        self.grants.iter_mut().for_each(Grant::clear);
+        self.grants.iter_mut().flat_map(Grant::parts_mut).for_each(grant::Part::clear);
         self.crowded = false;
         self.changed.clear();
         self.replanned = true;
@@ -118,12 +117,11 @@ impl Allocator {
         self.replanned = true;
     }
 
-    /// To be called after flows of a coflow have started or ended, and (where the plan uses MADD)
-    /// when bytes were sent out of proportion: its share is decided anew.
+    /// To be called after flows of a coflow have started or ended, or when its progress was
+    /// brought up to date outside of [`Allocator::allocate`]: its share is decided anew.
     pub fn touch(&mut self, id: CoflowId) {
         if let Some(grant) = self.grants.get_mut(id.index()) {
-            grant.main.rule = None;
-            grant.fill.rule = None;
+            grant.parts_mut().for_each(|part| part.decided = None);
         }
     }
 
@@ -140,15 +138,21 @@ impl Allocator {
     pub fn forget(&mut self, id: CoflowId) {
         self.replanned = true;
         if let Some(grant) = self.grants.get_mut(id.index()) {
-            grant.clear();
+            grant.parts_mut().for_each(grant::Part::clear);
         }
     }
 
-    /// Shares all links among the coflows present as the plan says.
+    /// Shares all links among the coflows present as the plan says. Just before a share is decided
+    /// by what is left of a coflow (MADD), `refresh` is called to bring its progress up to date.
     ///
     /// # Errors
     /// When the plan is wrong; rates are then undefined.
-    pub fn allocate(&mut self, state: &State, ranking: &Ranking) -> Result<(), PlanError> {
+    pub fn allocate(
+        &mut self,
+        state: &mut State,
+        ranking: &Ranking,
+        refresh: &mut dyn FnMut(&mut State, CoflowId),
+    ) -> Result<(), PlanError> {
         self.start_walk(state, ranking.layers);
         if let Some(everything) = ranking.entries.iter().find(|e| e.group == Group::Everything) {
             return self.serve_everything(state, ranking, everything);
@@ -156,14 +160,16 @@ impl Allocator {
         self.crowded = false;
         match ranking.layers {
             Layers::Strict => {
-                ranking.entries.iter().try_for_each(|entry| self.serve(state, entry))?;
+                for entry in &ranking.entries {
+                    self.serve(state, entry, refresh)?;
+                }
             }
-            Layers::Weighted => self.serve_weighted(state, ranking)?,
+            Layers::Weighted => self.serve_weighted(state, ranking, refresh)?,
         }
         if ranking.backfill == Backfill::Greedy {
             for entry in ranking.entries.iter().filter(|e| e.rule != Rule::Hold) {
                 if let Group::Coflow(id) = entry.group {
-                    self.fill(state, id)?;
+                    self.fill(state, id, refresh)?;
                 }
             }
         }
@@ -200,30 +206,37 @@ impl Allocator {
 
     /// Gives each layer its weighted share of every link, and then leaves in `free` what the layers
     /// did not use.
-    fn serve_weighted(&mut self, state: &State, ranking: &Ranking) -> Result<(), PlanError> {
+    fn serve_weighted(
+        &mut self,
+        state: &mut State,
+        ranking: &Ranking,
+        refresh: &mut dyn FnMut(&mut State, CoflowId),
+    ) -> Result<(), PlanError> {
         if let Some(&weight) = ranking.weights.iter().find(|w| !(w.is_finite() && **w > 0.0)) {
             return Err(PlanError::Weight(weight));
         }
-        let capacity = state.fabric().capacity();
+        let links = state.fabric().links();
         let mut shares = std::mem::take(&mut self.layers);
         shares.weight.clear();
-        shares.weight.resize(capacity.len(), 0.0);
+        shares.weight.resize(links, 0.0);
         shares.counted.clear();
-        shares.counted.resize(capacity.len(), u32::MAX);
+        shares.counted.resize(links, u32::MAX);
         for entry in &ranking.entries {
             let weight = ranking.weights[entry.layer as usize];
             shares.visit_links(state, entry, |shares, l| shares.weight[l] += weight)?;
         }
         shares.spare.clear();
         shares.spare.extend(
-            capacity.iter().zip(&shares.weight).map(|(c, w)| if *w > 0.0 { 0.0 } else { *c }),
+            state.fabric().capacity().iter().zip(&shares.weight).map(|(c, w)| if *w > 0.0 { 0.0 } else { *c }),
         );
         for layer in ranking.entries.chunk_by(|a, b| a.layer == b.layer) {
             let weight = ranking.weights[layer[0].layer as usize];
-            for ((free, c), w) in self.free.iter_mut().zip(capacity).zip(&shares.weight) {
+            for ((free, c), w) in self.free.iter_mut().zip(state.fabric().capacity()).zip(&shares.weight) {
                 *free = if *w > 0.0 { c * weight / w } else { 0.0 };
             }
-            layer.iter().try_for_each(|entry| self.serve(state, entry))?;
+            for entry in layer {
+                self.serve(state, entry, refresh)?;
+            }
             // Only where the layer has flows was the link divided for it.
             shares.counted.fill(u32::MAX);
             for entry in layer {
