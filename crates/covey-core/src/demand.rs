@@ -29,7 +29,9 @@ pub struct Demand {
     /// Local inner links of each position: `inner[inner_start[p]..inner_start[p + 1]]`.
     inner_start: Vec<u32>,
     inner: Vec<u32>,
-    /// One bit a position, set while the flow has started and not ended.
+    /// Whether the flow at a position has started and not ended; and the same as bits, each sender's
+    /// row from a word of its own.
+    is_active: Vec<bool>,
     active: Vec<u64>,
     /// Unfinished flows at each local link.
     count: Vec<u32>,
@@ -139,6 +141,8 @@ impl Demand {
                         .all(|(k, &r)| r as usize == self.senders + k),
             );
         }
+        self.is_active.clear();
+        self.is_active.resize(width, false);
         self.active.clear();
         self.active.resize(self.word_start[self.senders] as usize, 0);
         self.count.clear();
@@ -242,7 +246,7 @@ impl Demand {
     }
 
     /// Local links of a position's path.
-    pub fn path(&self, position: usize) -> impl Iterator<Item = usize> + '_ {
+    pub fn path(&self, position: usize) -> impl Iterator<Item = usize> + Clone + '_ {
         let inner = self.inner_start[position] as usize..self.inner_start[position + 1] as usize;
         [self.sender[position], self.receiver[position]]
             .into_iter()
@@ -262,8 +266,7 @@ impl Demand {
 
     /// Whether the flow at a position has started and not ended.
     pub fn is_active(&self, position: usize) -> bool {
-        let (word, bit) = self.bit(position);
-        self.active[word] & bit != 0
+        self.is_active[position]
     }
 
     /// Positions of the active flows of a sender, ascending.
@@ -279,8 +282,9 @@ impl Demand {
 
     /// Marks a flow as started. Nothing happens if it is active already.
     pub(crate) fn start(&mut self, position: usize) {
-        let (word, bit) = self.bit(position);
-        if self.active[word] & bit == 0 {
+        if !self.is_active[position] {
+            let (word, bit) = self.bit(position);
+            self.is_active[position] = true;
             self.active[word] |= bit;
             self.unfinished += 1;
             self.adjust(position, 1);
@@ -289,8 +293,9 @@ impl Demand {
 
     /// Marks a flow as ended. Nothing happens unless it is active.
     pub(crate) fn finish(&mut self, position: usize) {
-        let (word, bit) = self.bit(position);
-        if self.active[word] & bit != 0 {
+        if self.is_active[position] {
+            let (word, bit) = self.bit(position);
+            self.is_active[position] = false;
             self.active[word] &= !bit;
             self.unfinished -= 1;
             self.adjust(position, u32::MAX);

@@ -467,13 +467,10 @@ impl Engine {
 
     /// Shares the links anew and takes the rates over.
     fn share(&mut self, ranking: &Ranking, run: &Run<'_>) -> Result<(), SimError> {
-        let (fluids, now) = (&mut self.fluids, self.now);
-        let mut refresh = |state: &mut State, id: CoflowId| {
-            let (demand, progress) = state.progress_mut(id);
-            fluids[id.index()].advance(demand, progress, now);
-        };
-        self.allocator.allocate(&mut self.state, ranking, &mut refresh).map_err(|source| {
-            SimError::Plan { policy: run.name.to_owned(), time_s: now.as_secs(), source }
+        self.allocator.allocate(&self.state, ranking).map_err(|source| SimError::Plan {
+            policy: run.name.to_owned(),
+            time_s: self.now.as_secs(),
+            source,
         })?;
         let crowded = self.allocator.crowd().is_some();
         if crowded != self.crowded {

@@ -3,10 +3,11 @@
 //! A coflow's [`Grant`] gives a flow the rate `min(level of its two links) + y κ + single`, where
 //! `y = left / scale`. Three ways to integrate, by what the grant holds:
 //!
-//! - *Single rates only*: each running flow has its own anchor and its own end; what runs on
-//!   unchanged is not touched.
-//! - *MADD* (κ): only `scale` shrinks, by κ a second, whatever the number of flows; what a single
-//!   rate takes on top is taken from that flow's `y`.
+//! - *Single rates*: each running flow has its own anchor and its own end; what runs on unchanged
+//!   is not touched.
+//! - *MADD* (κ): only `scale` shrinks, by κ a second, whatever the number of flows. What a single
+//!   rate has sent on top is taken from that flow's `y` when the rate ends, so until then all rates
+//!   of the flow are constant.
 //! - *Levels*: rows of flows, a sender at a time, in a form that compiles to vector instructions.
 
 use covey_core::alloc::{Grant, Single};
@@ -114,10 +115,6 @@ impl Fluid {
         self.madd > 0.0 && !self.running.is_empty()
     }
 
-    /// Whether there are single rates only.
-    fn is_singles_only(&self) -> bool {
-        self.madd == 0.0 && self.levels.is_empty()
-    }
 
     /// Moves the anchor of what all flows have in common.
     fn pass(&mut self, progress: &mut Progress, now: Time) -> f64 {
@@ -182,10 +179,14 @@ impl Fluid {
         now: Time,
         mut finished: impl FnMut(usize),
     ) {
-        if !self.is_singles_only() {
+        if self.levels.is_empty() {
+            self.pass(progress, now);
+        } else {
             self.advance(demand, progress, now);
         }
         if self.madd > 0.0 && progress.scale / self.madd <= Time::RESOLUTION_S {
+            // Single rates end with the flows; nothing of them is left to be written down.
+            self.running.clear();
             demand.active().for_each(finished);
             return;
         }
@@ -228,8 +229,8 @@ impl Fluid {
         grant: &Grant,
         now: Time,
     ) {
-        let singles_only = grant.madd() == 0.0 && grant.levels().is_empty();
-        if singles_only && self.is_singles_only() && !grant.may_repeat() {
+        let no_levels = self.levels.is_empty() && grant.levels().is_empty();
+        if no_levels && self.madd == grant.madd() && !grant.may_repeat() {
             self.pass(progress, now);
             self.replace_running(demand, progress, grant.singles(), now);
         } else {
@@ -325,8 +326,15 @@ impl Running {
         let p = self.position as usize;
         let sent = self.rate * (now - self.since) / progress.scale;
         self.since = now;
-        if demand.is_active(p) {
-            progress.left[p] -= sent;
+        if !demand.is_active(p) {
+            return;
+        }
+        progress.left[p] -= sent;
+        if demand.is_bipartite() {
+            let (s, r) = demand.ends(p);
+            progress.link_left[s] -= sent;
+            progress.link_left[r] -= sent;
+        } else {
             demand.path(p).for_each(|l| progress.link_left[l] -= sent);
         }
     }

@@ -1,5 +1,6 @@
 //! What a coflow gets, and how one entry of a plan decides it.
 
+use super::backfill::Fill;
 use super::{PlanError, Work, equal, flows, madd, matching, max_min};
 use crate::demand::Demand;
 use crate::ids::LinkId;
@@ -175,7 +176,7 @@ pub struct Grant {
     pub(super) main: Part,
     /// In the order of the plan.
     pub(super) pieces: Vec<Part>,
-    pub(super) fill: Part,
+    pub(super) fill: Fill,
     /// Pieces met so far in the walk `pieces_walk`.
     pub(super) pieces_met: usize,
     pub(super) pieces_walk: u64,
@@ -197,25 +198,31 @@ impl Grant {
 
     /// Rates of single flows, in bytes per second, on top; a flow can occur more than once.
     pub fn singles(&self) -> impl Iterator<Item = Single> + '_ {
-        self.parts().flat_map(|part| part.singles.iter().copied())
+        self.parts().flat_map(|part| part.singles.iter().copied()).chain(self.fill.singles())
     }
 
     fn parts(&self) -> impl Iterator<Item = &Part> {
-        [&self.main].into_iter().chain(&self.pieces).chain([&self.fill])
+        [&self.main].into_iter().chain(&self.pieces)
     }
 
     pub(super) fn parts_mut(&mut self) -> impl Iterator<Item = &mut Part> {
-        [&mut self.main].into_iter().chain(&mut self.pieces).chain([&mut self.fill])
+        [&mut self.main].into_iter().chain(&mut self.pieces)
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.parts_mut().for_each(Part::clear);
+        self.fill.clear();
     }
 
     /// Whether a flow may occur more than once among [`Grant::singles`].
     pub fn may_repeat(&self) -> bool {
-        self.parts().filter(|part| !part.singles.is_empty()).count() > 1
+        let lists = self.parts().filter(|part| !part.singles.is_empty()).count();
+        lists + usize::from(!self.fill.is_empty()) > 1
     }
 
     /// Bytes per second of the whole coflow.
     pub fn total(&self) -> f64 {
-        self.parts().map(|part| part.rate).sum()
+        self.parts().map(|part| part.rate).sum::<f64>() + self.fill.rate
     }
 
     /// Use of local link `l` by the rates given by level, in bytes per second.
@@ -224,8 +231,10 @@ impl Grant {
     }
 
     /// Use of local link `l` by the whole coflow, in bytes per second.
-    pub fn used(&self, l: usize) -> f64 {
-        self.parts().map(|part| part.used(l)).sum()
+    pub fn used(&self, demand: &Demand, l: usize) -> f64 {
+        let crosses = |single: &Single| demand.path(single.position as usize).any(|k| k == l);
+        let by_fill: f64 = self.fill.singles().filter(crosses).map(|single| single.rate).sum();
+        self.parts().map(|part| part.used(l)).sum::<f64>() + by_fill
     }
 
     /// Rate of the flow at `position` of `coflow`, in bytes per second.

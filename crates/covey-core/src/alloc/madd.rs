@@ -7,9 +7,21 @@
 /// Least of `free / left` over the links where something is left; 0 when one of them has nothing
 /// free, or nothing is left anywhere. With `left` in bytes this is 1 / Γ.
 pub(super) fn least_ratio(free: &[f64], left: &[f64]) -> f64 {
-    let ratio = |(free, left): (&f64, &f64)| if *left > 0.0 { free / left } else { f64::INFINITY };
+    const LANES: usize = 8;
     let lesser = |a: f64, b: f64| if a < b { a } else { b };
-    let least = free.iter().zip(left).map(ratio).fold(f64::INFINITY, lesser);
+    let ratio = |free: f64, left: f64| if left > 0.0 { free / left } else { f64::INFINITY };
+    // A form that compiles to vector instructions.
+    let mut least = [f64::INFINITY; LANES];
+    let (frees, lefts) = (free.chunks_exact(LANES), left.chunks_exact(LANES));
+    for (k, (free, left)) in frees.remainder().iter().zip(lefts.remainder()).enumerate() {
+        least[k] = ratio(*free, *left);
+    }
+    for (free, left) in frees.zip(lefts) {
+        for k in 0..LANES {
+            least[k] = lesser(ratio(free[k], left[k]), least[k]);
+        }
+    }
+    let least = least.into_iter().fold(f64::INFINITY, lesser);
     if least.is_finite() { least } else { 0.0 }
 }
 

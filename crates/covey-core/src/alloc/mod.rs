@@ -13,6 +13,7 @@
 //! force, a coflow is looked at again only when its flows have changed or what it finds free at one
 //! of its links has; so an event costs little where it changes little.
 
+mod backfill;
 mod crowd;
 mod equal;
 mod error;
@@ -60,6 +61,7 @@ pub struct Allocator {
     moved: Vec<u64>,
     /// Capacity left over by the entries so far, at the links that have moved.
     free: Vec<f64>,
+    leftovers: backfill::Leftovers,
     work: Work,
     layers: LayerShares,
 }
@@ -91,7 +93,7 @@ struct LayerShares {
 impl Allocator {
     /// Forgets everything but its memory.
     pub fn clear(&mut self) {
-        self.grants.iter_mut().flat_map(Grant::parts_mut).for_each(grant::Part::clear);
+        self.grants.iter_mut().for_each(Grant::clear);
         self.crowded = false;
         self.changed.clear();
         self.replanned = true;
@@ -138,20 +140,19 @@ impl Allocator {
     pub fn forget(&mut self, id: CoflowId) {
         self.replanned = true;
         if let Some(grant) = self.grants.get_mut(id.index()) {
-            grant.parts_mut().for_each(grant::Part::clear);
+            grant.clear();
         }
     }
 
-    /// Shares all links among the coflows present as the plan says. Just before a share is decided
-    /// by what is left of a coflow (MADD), `refresh` is called to bring its progress up to date.
+    /// Shares all links among the coflows present as the plan says. MADD goes by what
+    /// [`Progress`](crate::state::Progress) says is left.
     ///
     /// # Errors
     /// When the plan is wrong; rates are then undefined.
     pub fn allocate(
         &mut self,
-        state: &mut State,
+        state: &State,
         ranking: &Ranking,
-        refresh: &mut dyn FnMut(&mut State, CoflowId),
     ) -> Result<(), PlanError> {
         self.start_walk(state, ranking.layers);
         if let Some(everything) = ranking.entries.iter().find(|e| e.group == Group::Everything) {
@@ -161,15 +162,16 @@ impl Allocator {
         match ranking.layers {
             Layers::Strict => {
                 for entry in &ranking.entries {
-                    self.serve(state, entry, refresh)?;
+                    self.serve(state, entry)?;
                 }
             }
-            Layers::Weighted => self.serve_weighted(state, ranking, refresh)?,
+            Layers::Weighted => self.serve_weighted(state, ranking)?,
         }
         if ranking.backfill == Backfill::Greedy {
+            self.keep_rest(state);
             for entry in ranking.entries.iter().filter(|e| e.rule != Rule::Hold) {
                 if let Group::Coflow(id) = entry.group {
-                    self.fill(state, id, refresh)?;
+                    self.fill(state, id);
                 }
             }
         }
@@ -208,9 +210,8 @@ impl Allocator {
     /// did not use.
     fn serve_weighted(
         &mut self,
-        state: &mut State,
+        state: &State,
         ranking: &Ranking,
-        refresh: &mut dyn FnMut(&mut State, CoflowId),
     ) -> Result<(), PlanError> {
         if let Some(&weight) = ranking.weights.iter().find(|w| !(w.is_finite() && **w > 0.0)) {
             return Err(PlanError::Weight(weight));
@@ -235,7 +236,7 @@ impl Allocator {
                 *free = if *w > 0.0 { c * weight / w } else { 0.0 };
             }
             for entry in layer {
-                self.serve(state, entry, refresh)?;
+                self.serve(state, entry)?;
             }
             // Only where the layer has flows was the link divided for it.
             shares.counted.fill(u32::MAX);

@@ -8,7 +8,7 @@
 use super::{Allocator, Grant, NEGLIGIBLE, PlanError, grant::Part};
 use crate::demand::{Demand, bits};
 use crate::ids::CoflowId;
-use crate::plan::{Entry, Group, Layers, Rule};
+use crate::plan::{Entry, Group, Layers};
 use crate::state::{CoflowState, State};
 
 /// Finds the part of a grant that an entry decides.
@@ -37,9 +37,8 @@ impl Allocator {
     /// Serves one entry from what is free.
     pub(super) fn serve(
         &mut self,
-        state: &mut State,
+        state: &State,
         entry: &Entry,
-        refresh: &mut dyn FnMut(&mut State, CoflowId),
     ) -> Result<(), PlanError> {
         checked(state, entry.group)?;
         match entry.group {
@@ -48,19 +47,18 @@ impl Allocator {
                 if self.grants[id.index()].main.walk == self.walk {
                     return Err(PlanError::Twice(id));
                 }
-                self.serve_part(state, id, |grant| &mut grant.main, entry, refresh)
+                self.serve_part(state, id, |grant| &mut grant.main, entry)
             }
-            Group::CoflowAt(id, _) => self.serve_piece(state, id, entry, refresh),
-            Group::Flow(flow) => self.serve_piece(state, flow.coflow, entry, refresh),
+            Group::CoflowAt(id, _) => self.serve_piece(state, id, entry),
+            Group::Flow(flow) => self.serve_piece(state, flow.coflow, entry),
         }
     }
 
     fn serve_piece(
         &mut self,
-        state: &mut State,
+        state: &State,
         id: CoflowId,
         entry: &Entry,
-        refresh: &mut dyn FnMut(&mut State, CoflowId),
     ) -> Result<(), PlanError> {
         let grant = &mut self.grants[id.index()];
         if grant.pieces_walk != self.walk {
@@ -71,28 +69,38 @@ impl Allocator {
         if grant.pieces.len() < grant.pieces_met {
             grant.pieces.push(Part::default());
         }
-        self.serve_part(state, id, |grant| &mut grant.pieces[grant.pieces_met - 1], entry, refresh)
+        self.serve_part(state, id, |grant| &mut grant.pieces[grant.pieces_met - 1], entry)
+    }
+
+    /// Brings what all entries leave up to date, before backfill.
+    pub(super) fn keep_rest(&mut self, state: &State) {
+        let fabric = state.fabric();
+        if self.afresh {
+            self.leftovers.reset(fabric.capacity());
+        }
+        let moved = self.moved.iter().copied();
+        for link in bits(moved).take_while(|&link| link < fabric.links()) {
+            self.leftovers.set_rest(link, fabric.ports() as usize, self.free[link]);
+        }
+        self.leftovers.start();
     }
 
     /// Offers what is left over to a coflow, flow by flow.
-    pub(super) fn fill(
-        &mut self,
-        state: &mut State,
-        id: CoflowId,
-        refresh: &mut dyn FnMut(&mut State, CoflowId),
-    ) -> Result<(), PlanError> {
-        let entry = Entry { group: Group::Coflow(id), rule: Rule::Matching, layer: 0 };
-        self.serve_part(state, id, |grant| &mut grant.fill, &entry, refresh)
+    pub(super) fn fill(&mut self, state: &State, id: CoflowId) {
+        let fill = &mut self.grants[id.index()].fill;
+        fill.walk = self.walk;
+        if self.leftovers.offer(state.coflow(id).demand(), fill) {
+            self.report(id);
+        }
     }
 
     /// Serves the flows of an entry, unless nothing has changed since this was last decided.
     fn serve_part(
         &mut self,
-        state: &mut State,
+        state: &State,
         id: CoflowId,
         select: Select,
         entry: &Entry,
-        refresh: &mut dyn FnMut(&mut State, CoflowId),
     ) -> Result<(), PlanError> {
         let part = select(&mut self.grants[id.index()]);
         part.walk = self.walk;
@@ -103,9 +111,6 @@ impl Allocator {
         }
         stale |= part.look(demand, &self.moved, &self.free, state.fabric().capacity());
         if stale {
-            if entry.rule == Rule::Madd {
-                refresh(state, id);
-            }
             let part = select(&mut self.grants[id.index()]);
             let was_empty = part.is_empty();
             self.work.after.clone_from(&part.after);
@@ -121,19 +126,16 @@ impl Allocator {
             for (link, after) in demand.links().iter().zip(&part.after) {
                 self.free[link.index()] = *after;
             }
-        } else if stale {
-            for ((link, after), old) in demand.links().iter().zip(&part.after).zip(&self.work.after) {
-                let (word, bit) = (link.index() / 64, 1 << (link.index() % 64));
-                if after == old {
-                    self.moved[word] &= !bit;
-                } else {
-                    self.moved[word] |= bit;
-                    self.free[link.index()] = *after;
-                }
-            }
-        } else {
-            for (moved, links) in self.moved.iter_mut().zip(demand.link_bits()) {
-                *moved &= !links;
+            return Ok(());
+        }
+        for (moved, links) in self.moved.iter_mut().zip(demand.link_bits()) {
+            *moved &= !links;
+        }
+        if stale {
+            for l in differences(&part.after, &self.work.after) {
+                let link = demand.links()[l].index();
+                self.moved[link / 64] |= 1 << (link % 64);
+                self.free[link] = part.after[l];
             }
         }
         Ok(())
@@ -150,6 +152,11 @@ impl Allocator {
             for part in self.grants[id.index()].parts_mut().filter(|part| part.walk != walk) {
                 withdrawn |= !part.is_empty();
                 part.clear();
+            }
+            let fill = &mut self.grants[id.index()].fill;
+            if fill.walk != walk {
+                withdrawn |= !fill.is_empty();
+                fill.clear();
             }
             if withdrawn {
                 self.report(id);
@@ -186,6 +193,17 @@ impl Part {
         }
         differs
     }
+}
+
+/// Places at which `a` differs from `b`; all of them when `b` has another length.
+fn differences<'a>(a: &'a [f64], b: &'a [f64]) -> impl Iterator<Item = usize> + 'a {
+    const CHUNK: usize = 16;
+    let other = |k: usize| b.get(k..(k + CHUNK).min(a.len()));
+    let starts = (0..a.len()).step_by(CHUNK);
+    // Whole chunks are compared first: few links differ.
+    starts.filter(move |&k| Some(&a[k..(k + CHUNK).min(a.len())]) != other(k)).flat_map(move |k| {
+        (k..(k + CHUNK).min(a.len())).filter(move |&l| Some(&a[l]) != b.get(l))
+    })
 }
 
 /// The facts about the coflow that a group belongs to.
