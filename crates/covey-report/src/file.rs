@@ -25,9 +25,12 @@ pub fn write_file_atomically(
             out.flush()
         }
         Destination::File(path, temporary) => {
-            let mut out = BufWriter::new(temporary);
+            // Errors of the file itself: those of `temporary` would name a file nobody knows.
+            let mut out = BufWriter::new(temporary.as_file());
             write(&mut out)?;
-            out.into_inner().map_err(io::IntoInnerError::into_error)?.persist(&path)?;
+            out.flush()?;
+            drop(out);
+            temporary.persist(&path)?;
             Ok(())
         }
     }
@@ -66,6 +69,7 @@ impl Destination {
         }
         let path = if existing.is_some() { path.canonicalize()? } else { path.to_path_buf() };
         let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        fs::metadata(folder)?;
 
         let mut builder = tempfile::Builder::new();
         builder.prefix(".covey-").suffix(".tmp");

@@ -14,6 +14,7 @@ use crate::trace::Trace;
 #[command(
     name = "covey",
     version,
+    arg_required_else_help = false,
     after_help = "\
 Examples:
   covey compare builtin:fb-like --report report.html
@@ -50,13 +51,13 @@ pub fn run() -> Result<(), Failure> {
     }
 }
 
-/// What is wrong with the arguments, without the usage.
+/// What is wrong with the arguments. Of what clap says over many lines, the usage is left out.
 fn in_one_line(error: &clap::Error) -> String {
     let text = error.render().to_string();
     let text = text.strip_prefix("error: ").unwrap_or(&text);
     let lines = text.lines().map(str::trim);
     let told = lines.filter(|line| !line.is_empty() && !line.starts_with("Usage:"));
-    told.collect::<Vec<_>>()
-        .join(" ")
-        .replace(" For more information, try '--help'.", "; try --help")
+    let told = told.collect::<Vec<_>>().join(" ");
+    let told = told.replace(" tip: ", "; ").replace(" For more information, try ", "; try ");
+    told.trim_end_matches('.').to_owned()
 }

@@ -26,20 +26,15 @@ Examples:
 In the list, key=value belongs to the policy before it. `covey policies` lists the policies and
 their parameters.")]
 pub struct Compare {
-    #[command(flatten)]
-    setup: Setup,
     /// The policies, each NAME[:key=value,…]
-    #[arg(
-        long,
-        value_name = "LIST",
-        default_value = "fair,fifo,aalo,philae,sebf,sincronia",
-        hide_default_value = false
-    )]
+    #[arg(long, value_name = "LIST", default_value = "fair,fifo,aalo,philae,sebf,sincronia")]
     policies: String,
     /// The policy of the list that the others are measured against [default: fair if listed, else
     /// the first]
     #[arg(long, value_name = "NAME")]
     baseline: Option<String>,
+    #[command(flatten)]
+    setup: Setup,
     /// Print one JSON object instead of a table
     #[arg(long)]
     json: bool,

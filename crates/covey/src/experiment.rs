@@ -1,5 +1,6 @@
 //! Policies on a workload: what `simulate` does with one and `compare` with several.
 
+use std::ops::RangeInclusive;
 use std::time::Instant;
 
 use clap::{Args, ValueEnum};
@@ -14,19 +15,23 @@ use crate::failure::Failure;
 use crate::parallel::{self, Task};
 use crate::progress::Progress;
 
+/// Speeds of ports that make sense, in bits per second. Far outside of them times are too large or
+/// too small to tell one event from the next.
+const PORT_RATE_BPS: RangeInclusive<f64> = 1.0..=1e15;
+
 /// What is simulated, and on what network.
 #[derive(Debug, Args)]
 pub struct Setup {
     /// The workload: a trace file, - for standard input, or builtin:NAME[:key=value,…]
     #[arg(value_name = "TRACE")]
     trace: String,
-    /// The network between the ports
+    /// The network: on a big switch only the ports limit
     #[arg(long, value_enum, default_value_t = Topology::BigSwitch)]
     fabric: Topology,
     /// Speed of each port in each direction: 1gbps, 100mbps, 128MiB/s
     #[arg(long, value_name = "RATE", default_value = "1gbps")]
     port_rate: String,
-    /// How time passes: exact computes the moment of every event
+    /// The simulator: the exact one solves for the moment of every event
     #[arg(long, value_enum, default_value_t = Clock::Exact)]
     sim: Clock,
     /// Seed for policies that have a parameter `seed`, unless they say another
@@ -37,14 +42,14 @@ pub struct Setup {
 /// The value of `--fabric`.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Topology {
-    /// Only ports limit: the network between them carries everything.
+    // Only ports limit: the network between them carries everything.
     BigSwitch,
 }
 
 /// The value of `--sim`.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Clock {
-    /// Continuous time, event by event.
+    // In continuous time, event by event.
     Exact,
 }
 
@@ -81,7 +86,13 @@ impl Setup {
 
     /// The speed of ports in bytes per second.
     pub fn port_rate(&self) -> Result<f64, Failure> {
-        units::parse_rate(&self.port_rate).map_err(|e| Failure::Input(format!("--port-rate: {e}")))
+        let rate = units::parse_rate(&self.port_rate)
+            .map_err(|e| Failure::Input(format!("--port-rate: {e}")))?;
+        if PORT_RATE_BPS.contains(&(rate * 8.0)) {
+            return Ok(rate);
+        }
+        let found = format!("'{}'", self.port_rate);
+        Err(Failure::argument("--port-rate", "a speed from 1bps to 1000tbps", found))
     }
 
     /// Reads the workload and lays the network.

@@ -75,11 +75,36 @@ fn print(i: usize, info: &Info, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out)?;
     }
     writeln!(out, "{} ({}): {}", info.name, info.knows, info.summary)?;
-    let settings: Vec<String> =
-        info.params.iter().map(|p| format!("{}={}", p.name, p.default)).collect();
-    let width = settings.iter().map(String::len).max().unwrap_or(0);
-    for (setting, param) in settings.iter().zip(info.params) {
-        writeln!(out, "    {setting:width$}  {}", param.help)?;
+    let setting = |p: &Param| format!("{}={}", p.name, p.default);
+    let width = info.params.iter().map(|p| setting(p).len()).max().unwrap_or(0);
+    for param in info.params {
+        let mut margin = setting(param);
+        for line in lines(param.help, COLUMNS.saturating_sub(INDENT + width + GAP)) {
+            writeln!(out, "{:INDENT$}{margin:width$}{:GAP$}{line}", "", "")?;
+            margin.clear();
+        }
     }
-    writeln!(out, "    from {}", info.source)
+    writeln!(out, "{:INDENT$}from {}", "", info.source)
+}
+
+/// Columns of a terminal.
+const COLUMNS: usize = 100;
+/// Spaces before a parameter, and between it and what is said of it.
+const INDENT: usize = 4;
+const GAP: usize = 2;
+
+/// `text` in lines of at most so many characters, but whole words.
+fn lines(text: &str, most: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.is_empty() => line.push_str(word),
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= most => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }

@@ -18,11 +18,11 @@ Examples:
   covey simulate trace.txt --policy philae --json --per-coflow philae.csv
 `covey policies` lists the policies and their parameters.")]
 pub struct Simulate {
-    #[command(flatten)]
-    setup: Setup,
     /// The policy, with parameters that differ from their defaults
     #[arg(long, value_name = "NAME[:key=value,…]")]
     policy: String,
+    #[command(flatten)]
+    setup: Setup,
     /// Print one JSON object instead of text
     #[arg(long)]
     json: bool,

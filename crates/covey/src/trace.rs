@@ -11,6 +11,7 @@ use crate::output;
 
 /// Describe, convert, generate and multiply traces
 #[derive(Debug, Args)]
+#[command(arg_required_else_help = false)]
 pub struct Trace {
     #[command(subcommand)]
     command: Command,
