@@ -121,6 +121,9 @@ impl Compare {
         let files: Vec<PathBuf> = files.collect();
         if folder.is_dir() {
             files.iter().try_for_each(|file| output::check(file))?;
+        } else if folder.exists() {
+            let error = ErrorKind::NotADirectory.into();
+            return Err(Failure::Input(output::message(folder, &error)));
         } else {
             output::check(folder)?;
         }

@@ -26,7 +26,7 @@ fn refused(content: impl AsRef<[u8]>) -> String {
 fn truncated_file() {
     assert_eq!(
         refused(&TINY[..TINY.len() - 8]),
-        "bad.txt: line 3: destination of flow 1 of 2: expected a port from 0 to 2, found the end of the line"
+        "bad.txt: line 3: mapper 2 of 2: expected a port from 0 to 2, found the end of the line"
     );
 }
 
@@ -52,7 +52,7 @@ fn numbers_that_cannot_be() {
         assert_eq!(
             refused(format!("3 1\n1 0 1 0 1 1:{number}\n")),
             format!(
-                "bad.txt: line 2: MB of reducer 1 of 1: expected MB from 0 to 9.5367431640625e11, found \"{number}\""
+                "bad.txt: line 2: reducer 1 of 1: expected MB from 0 to 9.5367431640625e11, found \"{number}\""
             )
         );
         assert_eq!(
@@ -68,7 +68,7 @@ fn numbers_that_cannot_be() {
 fn duplicate_id() {
     assert_eq!(
         refused("3 2\n1 0 1 0 1 1:10\n1 0 1 0 1 1:10\n"),
-        "bad.txt: line 3: id: expected an id of its own, found \"1\" again"
+        "bad.txt: line 3: id: expected an id not used before (line 2 has it), found \"1\""
     );
 }
 
