@@ -41,6 +41,10 @@ impl Simulate {
     /// Does it.
     pub fn run(self) -> Result<(), Failure> {
         let contender = self.setup.contender(&self.policy)?;
+        if self.per_coflow.is_some() && self.per_coflow == self.per_flow {
+            let expected = "a file other than that of --per-coflow";
+            return Err(Failure::argument("--per-flow", expected, "the same"));
+        }
         for file in self.per_coflow.iter().chain(&self.per_flow) {
             output::check(file)?;
         }

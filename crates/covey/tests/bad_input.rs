@@ -166,6 +166,10 @@ fn arguments() {
         "--port-rate: expected a speed from 1bps to 1000tbps, found '1e-9bps'"
     );
     assert_eq!(
+        simulate(&["--per-coflow", "a.csv", "--per-flow", "a.csv"]),
+        "--per-flow: expected a file other than that of --per-coflow, found the same"
+    );
+    assert_eq!(
         simulate(&["--fabric", "ring"]),
         "invalid value 'ring' for '--fabric <FABRIC>' [possible values: big-switch]; try '--help'"
     );
