@@ -2,7 +2,8 @@
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
 
 /// Writes a file by `write`, so that `path` never holds half of it: the bytes go to a temporary
 /// file beside it, which takes its place once all is written. After an error `path` is as it was.
@@ -17,29 +18,67 @@ pub fn write_file_atomically(
     path: impl AsRef<Path>,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<()> {
-    let path = path.as_ref();
-    let existing = match fs::metadata(path) {
-        Ok(metadata) => Some(metadata),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-        Err(error) => return Err(error),
-    };
-    if existing.as_ref().is_some_and(|m| !m.is_file()) {
-        let mut out = BufWriter::new(File::options().write(true).open(path)?);
-        write(&mut out)?;
-        return out.flush();
+    match Destination::of(path.as_ref())? {
+        Destination::Device(path) => {
+            let mut out = BufWriter::new(File::options().write(true).open(path)?);
+            write(&mut out)?;
+            out.flush()
+        }
+        Destination::File(path, temporary) => {
+            // Errors of the file itself: those of `temporary` would name a file nobody knows.
+            let mut out = BufWriter::new(temporary.as_file());
+            write(&mut out)?;
+            out.flush()?;
+            drop(out);
+            temporary.persist(&path)?;
+            Ok(())
+        }
     }
-    let path = if existing.is_some() { path.canonicalize()? } else { path.to_path_buf() };
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+}
 
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".covey-").suffix(".tmp");
-    if let Some(permissions) = existing.map(|m| m.permissions()).or_else(usual_permissions) {
-        builder.permissions(permissions);
+/// Whether [`write_file_atomically`] could begin to write `path` now: a check to make before long
+/// work. It leaves nothing behind.
+///
+/// # Errors
+///
+/// Where the folder is not there or may not be written, or `path` is a folder itself.
+pub fn check_writable(path: impl AsRef<Path>) -> io::Result<()> {
+    Destination::of(path.as_ref()).map(drop)
+}
+
+/// Where the bytes go at first.
+enum Destination {
+    /// To something that is not a file, as it is.
+    Device(PathBuf),
+    /// To a temporary file beside the one to be written, which vanishes if nothing comes of it.
+    File(PathBuf, NamedTempFile),
+}
+
+impl Destination {
+    fn of(path: &Path) -> io::Result<Self> {
+        let existing = match fs::metadata(path) {
+            Ok(metadata) => Some(metadata),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(error),
+        };
+        if existing.as_ref().is_some_and(fs::Metadata::is_dir) {
+            return Err(io::ErrorKind::IsADirectory.into());
+        }
+        if existing.as_ref().is_some_and(|m| !m.is_file()) {
+            return Ok(Self::Device(path.to_path_buf()));
+        }
+        let path = if existing.is_some() { path.canonicalize()? } else { path.to_path_buf() };
+        let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        fs::metadata(folder)?;
+
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".covey-").suffix(".tmp");
+        if let Some(permissions) = existing.map(|m| m.permissions()).or_else(usual_permissions) {
+            builder.permissions(permissions);
+        }
+        let temporary = builder.tempfile_in(folder)?;
+        Ok(Self::File(path, temporary))
     }
-    let mut out = BufWriter::new(builder.tempfile_in(folder)?);
-    write(&mut out)?;
-    out.into_inner().map_err(io::IntoInnerError::into_error)?.persist(&path)?;
-    Ok(())
 }
 
 /// What a new file gets from `File::create` (the umask applies); a temporary one would get less.
@@ -96,6 +135,16 @@ mod tests {
         let path = folder.path().join("none/a.csv");
         let error = write_file_atomically(&path, |_| Ok(())).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn a_check_says_what_writing_would_and_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let kind = |path: &Path| check_writable(path).map_err(|e| e.kind());
+        assert_eq!(kind(&folder.path().join("none/a.csv")), Err(io::ErrorKind::NotFound));
+        assert_eq!(kind(folder.path()), Err(io::ErrorKind::IsADirectory));
+        assert_eq!(kind(&folder.path().join("a.csv")), Ok(()));
+        assert!(names_in(folder.path()).is_empty());
     }
 
     #[cfg(unix)]

@@ -30,7 +30,7 @@ pub use bins::{Bin, BinMean, mean_cct_by_bin};
 pub use comparison::{Comparison, Speedup};
 pub use csv::{write_per_coflow_csv, write_per_flow_csv};
 pub use error::Error;
-pub use file::write_file_atomically;
+pub use file::{check_writable, write_file_atomically};
 pub use html::html_page;
 pub use json::write_json;
 pub use run::{Run, RunInfo};

@@ -1,2 +1,26 @@
-//! The command line.
-fn main() {}
+//! The command line: parses arguments, calls the crates, prints.
+//!
+//! One module is one command. Nothing but results goes to standard output; what went wrong is one
+//! line on standard error and the exit status: 2 where the user's input or arguments are wrong, 1
+//! for anything else.
+
+mod cli;
+mod compare;
+mod experiment;
+mod failure;
+mod output;
+mod parallel;
+mod policies;
+mod progress;
+mod simulate;
+mod trace;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    failure::report_panics();
+    match cli::run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}

@@ -1,0 +1,38 @@
+# What people and the continuous integration run. `make` alone lists it.
+# A machine needs rustup, make and a C linker; the compiler comes by itself (rust-toolchain.toml).
+
+CARGO_FUZZ := 0.13.2
+NIGHTLY ?= nightly
+FUZZ_SECONDS ?= 60
+
+# One folder for all that is built, the fuzz target too.
+export CARGO_TARGET_DIR ?= $(CURDIR)/target
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint wasm fuzz
+
+help: ## List these targets
+	@sed -n 's/^\([a-z]*\):.*## /    make \1|/p' Makefile | while IFS='|' read -r target what; do \
+		printf '%-16s %s\n' "$$target" "$$what"; done
+
+demo: ## Compare all policies on a synthetic hour of traffic; a page with plots in out/demo.html
+	mkdir -p out
+	cargo run --locked --release --package covey -- compare builtin:fb-like --report out/demo.html
+	@echo
+	@echo 'The same with plots: $(CURDIR)/out/demo.html (open it in a browser)'
+
+test: ## Run everything the project tests
+	cargo test --locked --workspace
+
+lint: ## Check format, lints and documentation; a warning is an error
+	cargo fmt --all --check
+	cargo clippy --locked --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS='-D warnings' cargo doc --locked --workspace --no-deps
+
+wasm: ## Build the crates that must do without clock and I/O where there is neither
+	cargo build --locked --package covey-core --package covey-sched --target wasm32-unknown-unknown
+
+fuzz: ## Feed the readers of traces with garbage for a minute (FUZZ_SECONDS=60)
+	rustup toolchain list | grep -q '^$(NIGHTLY)' || rustup toolchain install $(NIGHTLY) --profile minimal
+	cargo fuzz --version 2>/dev/null | grep -q . || cargo install --locked cargo-fuzz --version $(CARGO_FUZZ)
+	cargo +$(NIGHTLY) fuzz run read_trace -- -max_total_time=$(FUZZ_SECONDS)

@@ -1,0 +1,63 @@
+//! Which command is meant.
+
+use clap::{Parser, Subcommand};
+
+use crate::compare::Compare;
+use crate::failure::Failure;
+use crate::output;
+use crate::policies::Policies;
+use crate::simulate::Simulate;
+use crate::trace::Trace;
+
+/// Coflow scheduling: every published policy in one exact simulator
+#[derive(Debug, Parser)]
+#[command(
+    name = "covey",
+    version,
+    arg_required_else_help = false,
+    after_help = "\
+Examples:
+  covey compare builtin:fb-like --report report.html
+  covey simulate trace.txt --policy sebf --bound
+  covey trace info trace.txt
+`covey COMMAND --help` tells more.
+
+Exit status: 0 done; 2 the input or the arguments are wrong; 1 anything else."
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Compare(Compare),
+    Simulate(Simulate),
+    Policies(Policies),
+    Trace(Trace),
+}
+
+/// Does what the arguments of the process say.
+pub fn run() -> Result<(), Failure> {
+    match Cli::try_parse() {
+        Ok(Cli { command }) => match command {
+            Command::Compare(compare) => compare.run(),
+            Command::Simulate(simulate) => simulate.run(),
+            Command::Policies(policies) => policies.run(),
+            Command::Trace(trace) => trace.run(),
+        },
+        Err(help) if !help.use_stderr() => output::print(|out| write!(out, "{}", help.render())),
+        Err(error) => Err(Failure::Input(in_one_line(&error))),
+    }
+}
+
+/// What is wrong with the arguments. Of what clap says over many lines, the usage is left out.
+fn in_one_line(error: &clap::Error) -> String {
+    let text = error.render().to_string();
+    let text = text.strip_prefix("error: ").unwrap_or(&text);
+    let lines = text.lines().map(str::trim);
+    let told = lines.filter(|line| !line.is_empty() && !line.starts_with("Usage:"));
+    let told = told.collect::<Vec<_>>().join(" ");
+    let told = told.replace(" tip: ", "; ").replace(" For more information, try ", "; try ");
+    told.trim_end_matches('.').to_owned()
+}

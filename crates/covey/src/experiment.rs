@@ -1,0 +1,184 @@
+//! Policies on a workload: what `simulate` does with one and `compare` with several.
+
+use std::ops::RangeInclusive;
+use std::time::Instant;
+
+use clap::{Args, ValueEnum};
+use covey_core::{Fabric, units};
+use covey_report::{Run, RunInfo};
+use covey_sched::Built;
+use covey_sim::bound::bounds;
+use covey_sim::{Outcome, SimError, simulate};
+use covey_trace::Workload;
+
+use crate::failure::Failure;
+use crate::parallel::{self, Task};
+use crate::progress::Progress;
+
+/// Speeds of ports that make sense, in bits per second. Far outside of them times are too large or
+/// too small to tell one event from the next.
+const PORT_RATE_BPS: RangeInclusive<f64> = 1.0..=1e15;
+
+/// What is simulated, and on what network.
+#[derive(Debug, Args)]
+pub struct Setup {
+    /// The workload: a trace file, - for standard input, or builtin:NAME[:key=value,…]
+    #[arg(value_name = "TRACE")]
+    trace: String,
+    /// The network: on a big switch only the ports limit
+    #[arg(long, value_enum, default_value_t = Topology::BigSwitch)]
+    fabric: Topology,
+    /// Speed of each port in each direction: 1gbps, 100mbps, 128MiB/s
+    #[arg(long, value_name = "RATE", default_value = "1gbps")]
+    port_rate: String,
+    /// The simulator: the exact one solves for the moment of every event
+    #[arg(long, value_enum, default_value_t = Clock::Exact)]
+    sim: Clock,
+    /// Seed for policies that have a parameter `seed`, unless they say another
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+}
+
+/// The value of `--fabric`.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Topology {
+    // Only ports limit: the network between them carries everything.
+    BigSwitch,
+}
+
+/// The value of `--sim`.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Clock {
+    // In continuous time, event by event.
+    Exact,
+}
+
+/// A policy that is to be simulated.
+pub struct Contender {
+    /// As the user wrote it.
+    pub label: String,
+    /// What that means.
+    pub built: Built,
+}
+
+/// A workload and the network it runs on.
+pub struct Experiment {
+    trace: String,
+    workload: Workload,
+    port_rate_bps: f64,
+    fabric: Fabric,
+}
+
+impl Setup {
+    /// The policy that `spec` says.
+    pub fn contender(&self, spec: &str) -> Result<Contender, Failure> {
+        let label = spec.to_owned();
+        let mut built = covey_sched::build(spec)?;
+        let seeded = built.info.params.iter().any(|p| p.name == "seed");
+        if let (true, Some(seed)) = (seeded, self.seed) {
+            let (name, given) = spec.split_once(':').unwrap_or((spec, ""));
+            if !given.split(',').any(|item| item.starts_with("seed=")) {
+                built = covey_sched::build(&format!("{name}:{given},seed={seed}"))?;
+            }
+        }
+        Ok(Contender { label, built })
+    }
+
+    /// The speed of ports in bytes per second.
+    pub fn port_rate(&self) -> Result<f64, Failure> {
+        let rate = units::parse_rate(&self.port_rate)
+            .map_err(|e| Failure::Input(format!("--port-rate: {e}")))?;
+        if PORT_RATE_BPS.contains(&(rate * 8.0)) {
+            return Ok(rate);
+        }
+        let found = format!("'{}'", self.port_rate);
+        Err(Failure::argument("--port-rate", "a speed from 1bps to 1000tbps", found))
+    }
+
+    /// Reads the workload and lays the network.
+    pub fn load(self) -> Result<Experiment, Failure> {
+        let rate = self.port_rate()?;
+        let workload = covey_trace::open(&self.trace)?;
+        let Topology::BigSwitch = self.fabric;
+        let fabric = Fabric::big_switch(workload.ports, rate)
+            .map_err(|e| Failure::Input(format!("--port-rate: {e}")))?;
+        let trace = if self.trace == "-" { "standard input".to_owned() } else { self.trace };
+        Ok(Experiment { trace, workload, port_rate_bps: rate * 8.0, fabric })
+    }
+}
+
+impl Experiment {
+    /// Simulates every policy, and bounds all schedules if `bounded`, `jobs` of these at a time.
+    /// The runs are in the order of the policies.
+    pub fn run(
+        &self,
+        contenders: Vec<Contender>,
+        bounded: bool,
+        jobs: usize,
+    ) -> Result<Vec<Run<'_>>, Failure> {
+        let progress = Progress::new(contenders.len() * self.workload.coflows.len());
+        let mut bound_s = None;
+        let mut simulated = Vec::new();
+        simulated.resize_with(contenders.len(), || None);
+
+        let mut tasks: Vec<Task<'_>> = Vec::new();
+        if bounded {
+            tasks.push(Box::new(|| bound_s = Some(self.bound_s())));
+        }
+        for (contender, place) in contenders.into_iter().zip(&mut simulated) {
+            let progress = &progress;
+            tasks.push(Box::new(move || *place = Some(self.simulate(contender, progress))));
+        }
+        parallel::run(tasks, jobs);
+        drop(progress);
+
+        let mut runs = Vec::new();
+        let mut failure = None;
+        for result in simulated.into_iter().flatten() {
+            match result {
+                Ok((outcome, info)) => {
+                    let info = RunInfo { lower_bound_mean_cct_s: bound_s, ..info };
+                    runs.push(Run::new(&self.workload, outcome, info)?);
+                }
+                // The others stopped because one failed.
+                Err(SimError::Interrupted) => {}
+                Err(error) => failure = failure.or(Some(error)),
+            }
+        }
+        failure.map_or(Ok(runs), |error| Err(error.into()))
+    }
+
+    /// The least mean CCT that any schedule could have, in seconds.
+    fn bound_s(&self) -> f64 {
+        let (egress, ingress) = self.fabric.capacity().split_at(self.workload.ports as usize);
+        bounds(&self.workload, egress, ingress).mean_cct_s
+    }
+
+    fn simulate(
+        &self,
+        contender: Contender,
+        progress: &Progress,
+    ) -> Result<(Outcome, RunInfo), SimError> {
+        let Contender { label, built: Built { info, params, mut policy } } = contender;
+        let started = Instant::now();
+        let mut watch = progress.watch();
+        let result = simulate(&self.workload, &self.fabric, &label, &mut policy, &mut watch);
+        let outcome = result.inspect_err(|_| progress.fail())?;
+        let info = RunInfo {
+            policy: info.name.to_owned(),
+            params,
+            label,
+            trace: self.trace.clone(),
+            fabric: "big-switch".to_owned(),
+            port_rate_bps: self.port_rate_bps,
+            lower_bound_mean_cct_s: None,
+            wall_s: started.elapsed().as_secs_f64(),
+        };
+        Ok((outcome, info))
+    }
+}
+
+/// How many tasks the machine can do at a time.
+pub fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}

@@ -1,0 +1,87 @@
+//! What went wrong, as one line and an exit status.
+
+use std::fmt::Display;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use covey_sched::SpecError;
+use covey_sim::SimError;
+use covey_trace::TraceError;
+
+/// Why a command did not do what was asked.
+#[derive(Debug)]
+pub enum Failure {
+    /// The user's input or arguments are wrong, and how: exit status 2.
+    Input(String),
+    /// Anything else: exit status 1.
+    Other(String),
+}
+
+impl Failure {
+    /// An argument that means nothing.
+    pub fn argument(argument: &str, expected: impl Display, found: impl Display) -> Failure {
+        Failure::Input(format!("{argument}: expected {expected}, found {found}"))
+    }
+
+    /// Prints the line, and gives the exit status.
+    pub fn report(&self) -> ExitCode {
+        let (message, status) = match self {
+            Failure::Input(message) => (message, 2),
+            Failure::Other(message) => (message, 1),
+        };
+        print_line(message);
+        ExitCode::from(status)
+    }
+}
+
+impl From<TraceError> for Failure {
+    fn from(error: TraceError) -> Self {
+        Failure::Input(error.to_string())
+    }
+}
+
+impl From<SpecError> for Failure {
+    fn from(error: SpecError) -> Self {
+        Failure::Input(error.to_string())
+    }
+}
+
+impl From<SimError> for Failure {
+    fn from(error: SimError) -> Self {
+        match error {
+            SimError::Ports { .. } | SimError::Cycle { .. } => Failure::Input(error.to_string()),
+            _ => Failure::Other(error.to_string()),
+        }
+    }
+}
+
+impl From<covey_report::Error> for Failure {
+    fn from(error: covey_report::Error) -> Self {
+        Failure::Other(error.to_string())
+    }
+}
+
+/// Makes a panic, which is always a bug, one line and exit status 1 as well. Developers get the
+/// usual report, if they set `RUST_BACKTRACE`.
+pub fn report_panics() {
+    if std::env::var_os("RUST_BACKTRACE").is_none() {
+        std::panic::set_hook(Box::new(|panic| {
+            print_line(&format!("a bug, please report it: {panic}"));
+            std::process::exit(1);
+        }));
+    }
+}
+
+/// Prints one line on standard error, whatever is in the message.
+fn print_line(message: &str) {
+    let mut line = String::from("covey: ");
+    for c in message.chars() {
+        if c.is_control() {
+            line.extend(c.escape_default());
+        } else {
+            line.push(c);
+        }
+    }
+    // Where standard error is closed too, nobody can be told.
+    let _ = writeln!(io::stderr(), "{line}");
+}

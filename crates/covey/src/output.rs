@@ -1,0 +1,35 @@
+//! Where results go: standard output and files.
+
+use std::io::{self, BufWriter, ErrorKind, Write};
+use std::path::Path;
+
+use crate::failure::Failure;
+
+/// Writes results to standard output. A reader that has seen enough, such as `head`, is no failure.
+pub fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    match write(&mut out).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(Failure::Other(format!("standard output: {error}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Checks before long work that a file can be written after it.
+pub fn check(path: &Path) -> Result<(), Failure> {
+    covey_report::check_writable(path).map_err(|e| Failure::Input(message(path, &e)))
+}
+
+/// Writes a file, which is there whole or not at all.
+pub fn write(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), Failure> {
+    covey_report::write_file_atomically(path, write).map_err(|e| Failure::Other(message(path, &e)))
+}
+
+/// What the operating system has against a path.
+pub fn message(path: &Path, error: &io::Error) -> String {
+    format!("{}: cannot be written: {error}", path.display())
+}

@@ -1,0 +1,23 @@
+//! Tasks on several cores.
+
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+/// Something to be done, which leaves its result where it likes.
+pub type Task<'a> = Box<dyn FnOnce() + Send + 'a>;
+
+/// Does all tasks, at most `jobs` at a time, started in their order.
+pub fn run(tasks: Vec<Task<'_>>, jobs: usize) {
+    let threads = jobs.min(tasks.len());
+    let tasks = Mutex::new(tasks.into_iter());
+    let next = || tasks.lock().unwrap_or_else(PoisonError::into_inner).next();
+    thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                while let Some(task) = next() {
+                    task();
+                }
+            });
+        }
+    });
+}

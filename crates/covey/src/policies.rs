@@ -1,0 +1,110 @@
+//! `covey policies`: what there is to choose from.
+
+use std::io::{self, Write};
+
+use clap::Args;
+use covey_report::write_json;
+use covey_sched::{Info, Param};
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::output;
+
+/// List the policies and their parameters
+#[derive(Debug, Args)]
+#[command(after_help = "\
+What a policy knows: sized ones see the size of every flow, unsized ones only what has been sent.
+
+Examples:
+  covey policies
+  covey policies --json")]
+pub struct Policies {
+    /// Print a JSON list instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+impl Policies {
+    /// Does it.
+    pub fn run(self) -> Result<(), Failure> {
+        let policies = covey_sched::policies();
+        output::print(|out| {
+            if self.json {
+                write_json(&policies.iter().map(Item::of).collect::<Vec<_>>(), out)
+            } else {
+                policies.iter().enumerate().try_for_each(|(i, info)| print(i, info, out))
+            }
+        })
+    }
+}
+
+/// A policy in the JSON list.
+#[derive(Serialize)]
+struct Item {
+    name: &'static str,
+    knows: &'static str,
+    params: Vec<ParamItem>,
+    source: &'static str,
+    summary: &'static str,
+}
+
+/// A parameter of a policy in the JSON list.
+#[derive(Serialize)]
+struct ParamItem {
+    name: &'static str,
+    default: &'static str,
+    help: &'static str,
+}
+
+impl Item {
+    fn of(info: &Info) -> Self {
+        let param = |&Param { name, default, help }: &Param| ParamItem { name, default, help };
+        Self {
+            name: info.name,
+            knows: info.knows,
+            params: info.params.iter().map(param).collect(),
+            source: info.source,
+            summary: info.summary,
+        }
+    }
+}
+
+/// One policy as text.
+fn print(i: usize, info: &Info, out: &mut dyn Write) -> io::Result<()> {
+    if i > 0 {
+        writeln!(out)?;
+    }
+    writeln!(out, "{} ({}): {}", info.name, info.knows, info.summary)?;
+    let setting = |p: &Param| format!("{}={}", p.name, p.default);
+    let width = info.params.iter().map(|p| setting(p).len()).max().unwrap_or(0);
+    for param in info.params {
+        let mut margin = setting(param);
+        for line in lines(param.help, COLUMNS.saturating_sub(INDENT + width + GAP)) {
+            writeln!(out, "{:INDENT$}{margin:width$}{:GAP$}{line}", "", "")?;
+            margin.clear();
+        }
+    }
+    writeln!(out, "{:INDENT$}from {}", "", info.source)
+}
+
+/// Columns of a terminal.
+const COLUMNS: usize = 100;
+/// Spaces before a parameter, and between it and what is said of it.
+const INDENT: usize = 4;
+const GAP: usize = 2;
+
+/// `text` in lines of at most so many characters, but whole words.
+fn lines(text: &str, most: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.is_empty() => line.push_str(word),
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= most => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}

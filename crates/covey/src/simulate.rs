@@ -1,0 +1,66 @@
+//! `covey simulate`: one policy in detail.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use covey_report::{Summary, write_json, write_per_coflow_csv, write_per_flow_csv};
+
+use crate::experiment::{Setup, cores};
+use crate::failure::Failure;
+use crate::output;
+
+/// Simulate one policy on a trace
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  covey simulate builtin:fb-like --policy sebf
+  covey simulate trace.txt --policy aalo:queues=strict,delta=0 --port-rate 10gbps --bound
+  covey simulate trace.txt --policy philae --json --per-coflow philae.csv
+`covey policies` lists the policies and their parameters.")]
+pub struct Simulate {
+    /// The policy, with parameters that differ from their defaults
+    #[arg(long, value_name = "NAME[:key=value,…]")]
+    policy: String,
+    #[command(flatten)]
+    setup: Setup,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    json: bool,
+    /// Write a CSV file with a line for each coflow
+    #[arg(long, value_name = "FILE.csv")]
+    per_coflow: Option<PathBuf>,
+    /// Write a CSV file with a line for each flow
+    #[arg(long, value_name = "FILE.csv")]
+    per_flow: Option<PathBuf>,
+    /// Also compute a mean completion time that no schedule can beat
+    #[arg(long)]
+    bound: bool,
+}
+
+impl Simulate {
+    /// Does it.
+    pub fn run(self) -> Result<(), Failure> {
+        let contender = self.setup.contender(&self.policy)?;
+        if self.per_coflow.is_some() && self.per_coflow == self.per_flow {
+            let expected = "a file other than that of --per-coflow";
+            return Err(Failure::argument("--per-flow", expected, "the same"));
+        }
+        for file in self.per_coflow.iter().chain(&self.per_flow) {
+            output::check(file)?;
+        }
+        let experiment = self.setup.load()?;
+        for run in experiment.run(vec![contender], self.bound, cores())? {
+            if let Some(file) = &self.per_coflow {
+                output::write(file, |out| write_per_coflow_csv(&run, out))?;
+            }
+            if let Some(file) = &self.per_flow {
+                output::write(file, |out| write_per_flow_csv(&run, out))?;
+            }
+            let summary = Summary::of(&run);
+            output::print(|out| {
+                if self.json { write_json(&summary, out) } else { write!(out, "{summary}") }
+            })?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,234 @@
+//! Whatever is wrong with the input: exit status 2, one line that says what, and no files.
+
+mod common;
+
+use common::{Place, Ran, TINY};
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
+/// The line for a trace file of this content; no output file may be left.
+fn refused(content: impl AsRef<[u8]>) -> String {
+    let place = Place::new();
+    place.write("bad.txt", content);
+    let outputs = ["--per-coflow", "a.csv", "--per-flow", "b.csv"];
+    let line =
+        place.refusal(&[&["simulate", "bad.txt", "--policy", "fair"][..], &outputs].concat());
+    let outputs = ["--report", "a.html", "--per-coflow", "tables"];
+    let compare = ["compare", "bad.txt", "--policies", "fair,sebf"];
+    assert_eq!(place.refusal(&[&compare[..], &outputs].concat()), line);
+    assert_eq!(place.refusal(&["trace", "info", "bad.txt"]), line);
+    assert_eq!(place.refusal(&["trace", "convert", "bad.txt", "out.jsonl"]), line);
+    assert_eq!(place.names(), ["bad.txt", "tiny.txt"]);
+    line
+}
+
+#[test]
+fn truncated_file() {
+    assert_eq!(
+        refused(&TINY[..TINY.len() - 8]),
+        "bad.txt: line 3: mapper 2 of 2: expected a port from 0 to 2, found the end of the line"
+    );
+}
+
+#[test]
+fn fewer_coflows_than_announced() {
+    assert_eq!(
+        refused("3 2\n1 0 1 0 1 1:10\n"),
+        "bad.txt: line 2: coflows: expected 2, as the first line says, found 1 at the end of the file"
+    );
+}
+
+#[test]
+fn port_out_of_range() {
+    assert_eq!(
+        refused("3 1\n1 0 1 3 1 1:10\n"),
+        "bad.txt: line 2: mapper 1 of 1: expected a port from 0 to 2, found \"3\""
+    );
+}
+
+#[test]
+fn numbers_that_cannot_be() {
+    for number in ["-1", "NaN", "inf", "1e300"] {
+        assert_eq!(
+            refused(format!("3 1\n1 0 1 0 1 1:{number}\n")),
+            format!(
+                "bad.txt: line 2: reducer 1 of 1: expected MB from 0 to 9.5367431640625e11, found \"{number}\""
+            )
+        );
+        assert_eq!(
+            refused(format!("3 1\n1 {number} 1 0 1 1:1\n")),
+            format!(
+                "bad.txt: line 2: arrival: expected milliseconds from 0 to 1e15, found \"{number}\""
+            )
+        );
+    }
+}
+
+#[test]
+fn duplicate_id() {
+    assert_eq!(
+        refused("3 2\n1 0 1 0 1 1:10\n1 0 1 0 1 1:10\n"),
+        "bad.txt: line 3: id: expected an id not used before (line 2 has it), found \"1\""
+    );
+}
+
+#[test]
+fn empty_file() {
+    assert_eq!(
+        refused(""),
+        "bad.txt: line 1: header: expected PORTS COFLOWS, or a JSON header, found an empty file"
+    );
+}
+
+#[test]
+fn binary_file() {
+    assert_eq!(
+        refused(b"\x7fELF\x02\x01\x01\0\0\0\0"),
+        "bad.txt: line 1: text: expected UTF-8 without NUL, found the byte 0x00 (a binary file?)"
+    );
+    assert_eq!(
+        refused(b"\x89PNG\r\n"),
+        "bad.txt: line 1: text: expected UTF-8, found the byte 0x89 (a binary file?)"
+    );
+}
+
+#[test]
+fn line_of_100_mb() {
+    let mut content = b"3 1\n1 0 1 0 1 1:".to_vec();
+    content.resize(100 << 20, b'1');
+    assert_eq!(
+        refused(content),
+        "bad.txt: line 2: line: expected at most 64 MiB, found a longer line"
+    );
+}
+
+#[test]
+fn files_that_cannot_be_read() {
+    let place = Place::new();
+    let simulate = |trace| place.refusal(&["simulate", trace, "--policy", "fair"]);
+    assert!(simulate("none.txt").starts_with("none.txt: "));
+    assert!(simulate(".").starts_with(".: "));
+    assert_eq!(simulate("builtin:x"), "builtin: expected one of fb-like, found \"x\"");
+}
+
+#[test]
+fn policies_that_do_not_exist() {
+    let place = Place::new();
+    for (policy, line) in [
+        ("sbf", "unknown policy 'sbf': expected one of fair, fifo, sebf, sincronia, aalo, philae"),
+        ("aalo:k=3", "policy aalo: unknown parameter 'k': expected K, E, q1, delta, queues, share"),
+        ("aalo:K=0", "policy aalo: K=0: expected a whole number from 1 to 64"),
+        ("aalo:q1=NaN", "policy aalo: q1=NaN: expected a size above zero, like 10MiB"),
+        ("aalo:K", "policy aalo: found 'K': expected key=value"),
+    ] {
+        // Before the trace is read, which is why it need not be there.
+        assert_eq!(place.refusal(&["simulate", "none.txt", "--policy", policy]), line);
+        assert_eq!(place.refusal(&["compare", "none.txt", "--policies", policy]), line);
+    }
+}
+
+#[test]
+fn lists_of_policies() {
+    let place = Place::new();
+    let compare = |policies, baseline| {
+        place.refusal(&["compare", "none.txt", "--policies", policies, "--baseline", baseline])
+    };
+    assert_eq!(
+        compare("fair,sebf,fair", "fair"),
+        "--policies: expected each policy once, found 'fair' twice"
+    );
+    assert_eq!(
+        compare("fair,sebf", "fifo"),
+        "--baseline: expected one of fair | sebf, found 'fifo'"
+    );
+    assert_eq!(
+        compare("aalo:K=2,aalo:K=3", "aalo"),
+        "--baseline: expected one of aalo:K=2 | aalo:K=3, found 'aalo', which may mean several"
+    );
+}
+
+#[test]
+fn arguments() {
+    let place = Place::new();
+    let simulate = |more: &[&str]| {
+        place.refusal(&[&["simulate", "tiny.txt", "--policy", "fair"][..], more].concat())
+    };
+    for rate in ["x", "0gbps", "-1gbps", "nangbps", "10", "1e999gbps"] {
+        assert_eq!(
+            simulate(&[&format!("--port-rate={rate}")]),
+            format!(
+                "--port-rate: '{rate}' is not a speed above zero: expected one like 1gbps, 100mbps, 8bps or 128MiB/s"
+            )
+        );
+    }
+    assert_eq!(
+        simulate(&["--port-rate", "1e-9bps"]),
+        "--port-rate: expected a speed from 1bps to 1000tbps, found '1e-9bps'"
+    );
+    assert_eq!(
+        simulate(&["--per-coflow", "a.csv", "--per-flow", "a.csv"]),
+        "--per-flow: expected a file other than that of --per-coflow, found the same"
+    );
+    assert_eq!(
+        simulate(&["--fabric", "ring"]),
+        "invalid value 'ring' for '--fabric <FABRIC>' [possible values: big-switch]; try '--help'"
+    );
+    assert_eq!(
+        simulate(&["--jso"]),
+        "unexpected argument '--jso' found; a similar argument exists: '--json'; try '--help'"
+    );
+    assert_eq!(
+        place.refusal(&["trace", "replicate", "tiny.txt", "0", "-"]),
+        "copies: expected 1 to 333333, found 0"
+    );
+    place.refusal(&[]);
+    place.refusal(&["trace"]);
+    place.refusal(&["simulate", "tiny.txt"]);
+    place.refusal(&["simulate", "tiny.txt", "--policy", "a\nb"]);
+}
+
+#[test]
+fn outputs_that_cannot_be_written() {
+    let place = Place::new();
+    place.write("file", "");
+    let compare = |more: &[&str]| {
+        // Before the trace is read, which is why it need not be there.
+        place.refusal(&[&["compare", "none.txt", "--policies", "fair"][..], more].concat())
+    };
+    assert!(compare(&["--report", "none/a.html"]).starts_with("none/a.html: cannot be written: "));
+    assert!(compare(&["--report", "."]).starts_with(".: cannot be written: "));
+    assert!(compare(&["--per-coflow", "none/a"]).starts_with("none/a: cannot be written: "));
+    assert!(compare(&["--per-coflow", "file"]).starts_with("file: cannot be written: "));
+    let convert = ["trace", "convert", "none.txt", "none/a.jsonl"];
+    assert!(place.refusal(&convert).starts_with("none/a.jsonl: cannot be written: "));
+    assert_eq!(place.names(), ["file", "tiny.txt"]);
+}
+
+/// Neither the input nor the arguments are wrong if a disk is full.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk() {
+    let place = Place::new();
+    let simulate = ["simulate", "tiny.txt", "--policy", "fair", "--per-coflow", "/dev/full"];
+    let Ran { status, out, err } = place.covey(&simulate);
+    assert_eq!((status, out.as_str()), (Some(1), ""));
+    assert!(err.starts_with("covey: /dev/full: cannot be written: "), "{err}");
+    assert_eq!(err.lines().count(), 1);
+
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let output = place.command(&["policies"]).stdout(full).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(output.stderr.starts_with(b"covey: standard output: "));
+}
+
+/// As in `covey … | head -1`.
+#[test]
+fn a_reader_that_has_seen_enough() {
+    let mut command = Place::new().command(&["trace", "convert", "builtin:fb-like", "-"]);
+    command.current_dir(".").stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), output.stderr), (Some(0), Vec::new()));
+}

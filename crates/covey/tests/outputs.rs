@@ -1,0 +1,253 @@
+//! What the commands print and write, as others rely on it.
+
+mod common;
+
+use common::{Place, TINY};
+use serde_json::Value;
+
+const SUMMARY: [&str; 16] = [
+    "policy",
+    "params",
+    "trace",
+    "fabric",
+    "port_rate_bps",
+    "coflows",
+    "flows",
+    "bytes",
+    "cct_s",
+    "fct_s",
+    "makespan_s",
+    "lower_bound_mean_cct_s",
+    "events",
+    "wall_s",
+    "label",
+    "ports",
+];
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|e| panic!("{e}: {text}"))
+}
+
+fn keys(value: &Value) -> Vec<&str> {
+    value.as_object().unwrap().keys().map(String::as_str).collect()
+}
+
+#[test]
+fn simulate_prints_text() {
+    let text = Place::new().results(&["simulate", "tiny.txt", "--policy", "sebf", "--bound"]);
+    for part in ["CCT (s)", "FCT (s)", "Lower bound", "Policy sebf: share=madd", "Trace tiny.txt"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+#[test]
+fn simulate_prints_json() {
+    let place = Place::new();
+    let simulate = ["simulate", "tiny.txt", "--policy", "aalo:delta=0", "--json"];
+    let found = json(&place.results(&[&simulate[..], &["--port-rate", "8mbps"]].concat()));
+    assert_eq!(keys(&found), SUMMARY);
+    assert_eq!(keys(&found["cct_s"]), ["mean", "p50", "p90", "p95", "p99", "max"]);
+    assert_eq!(keys(&found["fct_s"]), keys(&found["cct_s"]));
+    assert_eq!(keys(&found["params"]), ["K", "E", "q1", "delta", "queues", "share"]);
+    assert_eq!(
+        [&found["policy"], &found["label"], &found["params"]["delta"], &found["fabric"]],
+        ["aalo", "aalo:delta=0", "0", "big-switch"]
+    );
+    assert_eq!(
+        [&found["port_rate_bps"], &found["coflows"], &found["flows"], &found["bytes"]],
+        [8_000_000, 2, 3, 14 * 1_048_576]
+    );
+    assert_eq!(found["lower_bound_mean_cct_s"], Value::Null);
+
+    let found = json(&place.results(&[&simulate[..], &["--bound"]].concat()));
+    let bound = found["lower_bound_mean_cct_s"].as_f64().unwrap();
+    assert!(bound > 0.0 && bound <= found["cct_s"]["mean"].as_f64().unwrap());
+}
+
+#[test]
+fn simulate_writes_tables() {
+    let place = Place::new();
+    let tables = ["--per-coflow", "coflows.csv", "--per-flow", "flows.csv"];
+    let simulate = ["simulate", "tiny.txt", "--policy", "fifo", "--port-rate", "1MiB/s"];
+    place.results(&[&simulate[..], &tables].concat());
+    let coflows = place.read("coflows.csv");
+    let mut lines = coflows.lines();
+    let header = "coflow_id,arrival_s,completion_s,cct_s,width,size_bytes,length_bytes,release_s";
+    assert_eq!(lines.next(), Some(header));
+    assert_eq!(lines.next(), Some("1,0,10,10,1,10485760,10485760,0"));
+    assert_eq!(lines.next(), Some("2,0.5,14,13.5,2,4194304,2097152,0.5"));
+    assert_eq!(lines.next(), None);
+    let flows = place.read("flows.csv");
+    let mut lines = flows.lines();
+    let header = "coflow_id,flow,src,dst,bytes,start_s,completion_s,fct_s";
+    assert_eq!(lines.next(), Some(header));
+    assert_eq!(lines.next(), Some("1,0,0,1,10485760,0,10,10"));
+    assert_eq!(lines.count(), 2);
+    assert_eq!(place.names(), ["coflows.csv", "flows.csv", "tiny.txt"]);
+}
+
+#[test]
+fn compare_prints_a_table_of_all_policies() {
+    let text = Place::new().results(&["compare", "tiny.txt"]);
+    let first = |line: &str| line.split(' ').next().unwrap_or_default().to_owned();
+    let rows: Vec<String> = text.lines().skip(2).take(6).map(first).collect();
+    assert_eq!(rows, ["fair", "fifo", "aalo", "philae", "sebf", "sincronia"]);
+    assert!(text.contains("Speed-up over fair"), "{text}");
+    assert!(text.contains("Lower bound of the mean CCT"), "{text}");
+}
+
+#[test]
+fn compare_prints_json() {
+    let place = Place::new();
+    let list = "sebf,aalo:queues=strict,delta=0,fifo";
+    let found = json(&place.results(&["compare", "tiny.txt", "--policies", list, "--json"]));
+    assert_eq!(keys(&found), ["baseline", "results", "speedups", "baseline_label"]);
+    assert_eq!(found["baseline"], "sebf");
+    let results = found["results"].as_array().unwrap();
+    let labels: Vec<&Value> = results.iter().map(|r| &r["label"]).collect();
+    assert_eq!(labels, ["sebf", "aalo:queues=strict,delta=0", "fifo"]);
+    for result in results {
+        assert_eq!(keys(result), SUMMARY);
+        assert_eq!(result["lower_bound_mean_cct_s"], results[0]["lower_bound_mean_cct_s"]);
+        assert!(result["lower_bound_mean_cct_s"].is_number());
+    }
+    let speedups = found["speedups"].as_array().unwrap();
+    assert_eq!(keys(&speedups[1]), ["policy", "mean_of_means", "p50", "p90", "label"]);
+    assert_eq!([&speedups[0]["policy"], &speedups[1]["policy"]], ["sebf", "aalo"]);
+    assert_eq!(speedups[0]["mean_of_means"], 1.0);
+}
+
+#[test]
+fn the_baseline_is_a_label_or_a_name() {
+    let place = Place::new();
+    let baseline = |more: &[&str]| {
+        let compare = ["compare", "tiny.txt", "--json", "--policies"];
+        json(&place.results(&[&compare[..], more].concat()))["baseline_label"].clone()
+    };
+    assert_eq!(baseline(&["fifo,fair"]), "fair");
+    assert_eq!(baseline(&["fifo,sebf"]), "fifo");
+    assert_eq!(baseline(&["fifo,sebf", "--baseline", "sebf"]), "sebf");
+    assert_eq!(baseline(&["fifo,aalo:delta=0", "--baseline", "aalo"]), "aalo:delta=0");
+    assert_eq!(baseline(&["aalo,aalo:delta=0", "--baseline", "aalo"]), "aalo");
+    assert_eq!(baseline(&["aalo,aalo:delta=0", "--baseline", "aalo:delta=0"]), "aalo:delta=0");
+}
+
+#[test]
+fn compare_writes_a_table_for_each_policy() {
+    let place = Place::new();
+    let compare = ["compare", "tiny.txt", "--policies", "sebf,aalo:queues=strict,delta=0"];
+    // The folder is made, and used again.
+    for _ in 0..2 {
+        place.results(&[&compare[..], &["--per-coflow", "out"]].concat());
+        for name in ["out/sebf.csv", "out/aalo_queues=strict_delta=0.csv"] {
+            assert_eq!(place.read(name).lines().count(), 3, "{name}");
+        }
+    }
+    assert_eq!(place.names(), ["out", "tiny.txt"]);
+}
+
+#[test]
+fn the_report_needs_nothing_else() {
+    let place = Place::new();
+    place.results(&["compare", "tiny.txt", "--policies", "fair,sebf", "--report", "page.html"]);
+    let page = place.read("page.html");
+    assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>"), "{page}");
+    for part in ["http:", "https:", "src=", "url(", "@import", "<link", "<script"] {
+        assert!(!page.contains(part), "{part}");
+    }
+    let command = "covey compare tiny.txt --policies fair,sebf --report page.html";
+    assert!(page.contains(command), "{page}");
+}
+
+#[test]
+fn policies_lists_all() {
+    let place = Place::new();
+    let found = json(&place.results(&["policies", "--json"]));
+    let text = place.results(&["policies"]);
+    let names: Vec<&str> =
+        found.as_array().unwrap().iter().map(|p| p["name"].as_str().unwrap()).collect();
+    for name in ["fair", "fifo", "sebf", "sincronia", "aalo", "philae"] {
+        assert!(names.contains(&name), "{name}");
+    }
+    for policy in found.as_array().unwrap() {
+        assert_eq!(keys(policy), ["name", "knows", "params", "source", "summary"]);
+        assert!(text.contains(policy["source"].as_str().unwrap()));
+        for param in policy["params"].as_array().unwrap() {
+            assert_eq!(keys(param), ["name", "default", "help"]);
+        }
+    }
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+}
+
+#[test]
+fn trace_info() {
+    let place = Place::new();
+    assert!(place.results(&["trace", "info", "tiny.txt"]).starts_with("ports     3\ncoflows   2"));
+    let found = json(&place.results(&["trace", "info", "tiny.txt", "--json"]));
+    assert_eq!([&found["ports"], &found["coflows"], &found["flows"]], [3, 2, 3]);
+    let hour = json(&place.results(&["trace", "info", "builtin:fb-like:seed=3", "--json"]));
+    assert_eq!(hour["coflows"], 526);
+}
+
+#[test]
+fn trace_convert_and_replicate() {
+    let place = Place::new();
+    let converted = place.results(&["trace", "convert", "tiny.txt", "-"]);
+    assert_eq!(converted.lines().next(), Some(r#"{"covey_trace":1,"ports":3,"coflows":2}"#));
+    assert_eq!(place.results(&["trace", "convert", "tiny.txt", "tiny.jsonl"]), "");
+    assert_eq!(place.read("tiny.jsonl"), converted);
+    assert_eq!(place.results(&["trace", "convert", "tiny.jsonl", "-"]), converted);
+    let twice = place.results(&["trace", "replicate", "tiny.txt", "2", "-"]);
+    assert_eq!(twice.lines().next(), Some(r#"{"covey_trace":1,"ports":6,"coflows":4}"#));
+    assert_eq!(place.names(), ["tiny.jsonl", "tiny.txt"]);
+}
+
+#[test]
+fn a_trace_may_come_on_standard_input() {
+    let place = Place::new();
+    let ran = place.covey_reading(&["simulate", "-", "--policy", "fair", "--json"], TINY);
+    assert_eq!((ran.status, ran.err.as_str()), (Some(0), ""));
+    let mut found = json(&ran.out);
+    assert_eq!(found["trace"], "standard input");
+    let mut same = json(&place.results(&["simulate", "tiny.txt", "--policy", "fair", "--json"]));
+    for object in [&mut found, &mut same] {
+        object["trace"] = Value::Null;
+        object["wall_s"] = Value::Null;
+    }
+    assert_eq!(found, same);
+}
+
+/// The same bytes come out again, however many policies are simulated at a time; but for the time
+/// it took.
+#[test]
+fn results_are_the_same_again() {
+    let trace = "builtin:fb-like:coflows=40,ports=20,seed=7";
+    let policies = "fair,fifo,aalo:delta=0,philae,sebf,sincronia";
+    let compare = |jobs: &str| {
+        let place = Place::new();
+        let arguments = ["compare", trace, "--policies", policies, "--jobs", jobs, "--json"];
+        let out = place.results(&[&arguments[..], &["--per-coflow", "out"]].concat());
+        let timeless = |line: &&str| !line.trim_start().starts_with("\"wall_s\"");
+        let out: Vec<&str> = out.lines().filter(timeless).collect();
+        let tables = ["fair", "fifo", "aalo_delta=0", "philae", "sebf", "sincronia"]
+            .map(|name| place.read(&format!("out/{name}.csv")));
+        (out.join("\n"), tables)
+    };
+    let once = compare("1");
+    assert_eq!(once, compare("1"));
+    assert_eq!(once, compare("2"));
+}
+
+#[test]
+fn every_command_has_help_with_examples() {
+    let place = Place::new();
+    for command in
+        ["simulate", "compare", "policies", "trace info", "trace convert", "trace replicate"]
+    {
+        let words: Vec<&str> = command.split(' ').chain(["--help"]).collect();
+        let text = place.results(&words);
+        assert!(text.contains("\nExamples:\n"), "{text}");
+        assert!(text.contains(&format!("  covey {command}")), "{text}");
+    }
+    assert!(place.results(&["--version"]).starts_with("covey "));
+}
