@@ -1,4 +1,4 @@
-//! Coflow scheduling policies, one file each, and the [registry](registry) that makes a policy from
+//! Coflow scheduling policies, one file each, and the [registry] that makes a policy from
 //! its name and parameters.
 //!
 //! A policy ranks; [`covey_core::alloc`] makes rates of the ranking. Mechanisms that several

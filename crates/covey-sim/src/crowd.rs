@@ -11,6 +11,8 @@ use covey_core::alloc::Crowd;
 use covey_core::state::State;
 use covey_core::{CoflowId, Time};
 
+use crate::fluid::least_product;
+
 /// A flow that ends when the service of its pair reaches `target`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Member {
@@ -40,6 +42,8 @@ pub(crate) struct CrowdFluid {
     ports: usize,
     anchor: Time,
     next: Time,
+    /// When the next flow of each sender ends.
+    row_next: Vec<Time>,
     /// Bytes until the next flow of each pair ends; infinite where there is none.
     need: Vec<f64>,
     members: Vec<BinaryHeap<Reverse<Member>>>,
@@ -103,6 +107,9 @@ impl CrowdFluid {
     pub(crate) fn take_finished(&mut self, mut finished: impl FnMut(CoflowId, usize)) {
         let (senders, receivers) = self.inverse.split_at(self.ports);
         for (src, &inverse) in senders.iter().enumerate() {
+            if !self.row_next[src].due(self.anchor) {
+                continue;
+            }
             for (dst, &other) in receivers.iter().enumerate() {
                 let pair = src * self.ports + dst;
                 if self.need[pair] * inverse.max(other) > Time::RESOLUTION_S {
@@ -132,13 +139,11 @@ impl CrowdFluid {
         self.inverse.clear();
         self.inverse.extend(self.level.iter().map(|level| 1.0 / level));
         let (senders, receivers) = self.inverse.split_at(self.ports);
-        let least = self
-            .need
-            .chunks_exact(self.ports)
-            .zip(senders)
-            .map(|(need, &inverse)| crate::fluid::least_product(need, receivers, inverse))
-            .fold(f64::INFINITY, f64::min);
-        self.next = self.anchor + least;
+        self.row_next.clear();
+        self.row_next.extend(self.need.chunks_exact(self.ports).zip(senders).map(
+            |(need, &inverse)| self.anchor + least_product(need, receivers, inverse),
+        ));
+        self.next = self.row_next.iter().copied().min().unwrap_or(Time::NEVER);
     }
 
     /// Writes what is left of every flow at the anchor into `state`.

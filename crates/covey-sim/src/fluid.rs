@@ -42,6 +42,8 @@ pub(crate) struct Fluid {
     used: Vec<f64>,
     /// κ.
     madd: f64,
+    /// When the next flow of each sender ends by its level.
+    row_next: Vec<Time>,
     /// At most one a flow.
     running: Vec<Running>,
     /// The list before, or working memory.
@@ -60,6 +62,7 @@ impl Fluid {
             inverse: Vec::new(),
             used: Vec::new(),
             madd: 0.0,
+            row_next: Vec::new(),
             running: Vec::new(),
             spare: Vec::new(),
             singles: Vec::new(),
@@ -197,25 +200,11 @@ impl Fluid {
         if self.levels.is_empty() {
             return;
         }
-        let receivers = &self.inverse[demand.senders()..];
-        for s in self.sending(demand) {
-            let row = demand.row(s);
-            let inverse = self.inverse[s];
-            let due = |left: f64, other: f64| {
-                left * progress.scale * inverse.max(other) <= Time::RESOLUTION_S
-            };
-            if demand.is_regular(s) {
-                let flows = progress.left[row.clone()].iter().zip(receivers);
-                for (p, (&left, &other)) in row.zip(flows) {
-                    if due(left, other) {
-                        finished(p);
-                    }
-                }
-            } else {
-                for p in row {
-                    if due(progress.left[p], self.inverse[demand.receiver_of(p)]) {
-                        finished(p);
-                    }
+        for s in self.sending(demand).filter(|&s| self.row_next[s].due(now)) {
+            for p in demand.active_in_row(s) {
+                let inverse = self.inverse[s].max(self.inverse[demand.receiver_of(p)]);
+                if progress.left[p] * progress.scale * inverse <= Time::RESOLUTION_S {
+                    finished(p);
                 }
             }
         }
@@ -286,26 +275,32 @@ impl Fluid {
     }
 
     /// When the next flow ends, all rates together. Progress is as of the anchor.
-    fn next_end(&self, demand: &Demand, progress: &Progress) -> Time {
+    fn next_end(&mut self, demand: &Demand, progress: &Progress) -> Time {
         let lesser = |a: Time, b: Time| if b < a { b } else { a };
-        let next = self.running.iter().map(|running| running.end).fold(Time::NEVER, lesser);
-        let mut seconds =
-            if self.madd > 0.0 { progress.scale / self.madd } else { f64::INFINITY };
+        let mut next = self.running.iter().map(|running| running.end).fold(Time::NEVER, lesser);
+        if self.madd > 0.0 {
+            next = next.min(self.anchor + progress.scale / self.madd);
+        }
         if !self.levels.is_empty() {
+            let mut row_next = std::mem::take(&mut self.row_next);
+            row_next.clear();
+            row_next.resize(demand.senders(), Time::NEVER);
             let receivers = &self.inverse[demand.senders()..];
             for s in self.sending(demand) {
                 let row = demand.row(s);
                 let inverse = self.inverse[s];
-                let in_row = if demand.is_regular(s) {
+                let least = if demand.is_regular(s) {
                     least_product(&progress.left[row], receivers, inverse)
                 } else {
                     row.map(|p| progress.left[p] * self.inverse[demand.receiver_of(p)].max(inverse))
                         .fold(f64::INFINITY, f64::min)
                 };
-                seconds = seconds.min(in_row * progress.scale);
+                row_next[s] = self.anchor + least * progress.scale;
+                next = next.min(row_next[s]);
             }
+            self.row_next = row_next;
         }
-        next.min(self.anchor + seconds)
+        next
     }
 
     /// Seconds from the anchor to the end of a flow with a rate of its own, all its rates together.

@@ -44,7 +44,9 @@ pub(super) struct Filling {
     /// `free / open`; infinite once the link is fixed or has no open flow.
     share: Vec<f64>,
     fixed: Vec<u32>,
+    /// The fixed receivers as bits, and those among them that a sender has flows to.
     mask: Vec<u64>,
+    masked: Vec<u64>,
 }
 
 /// Fills links of capacity `capacity` to max-min fairness; the levels are left in
@@ -119,42 +121,64 @@ impl Incidence for Demand {
     }
 
     fn relieve(&self, side: Side, fixed: &[u32], filling: &mut Filling) {
-        let Filling { free, open, level, share, mask, .. } = filling;
-        let senders = Demand::senders(self);
         match side {
-            Side::Senders => {
-                for &s in fixed {
-                    let level = level[s as usize];
-                    for p in self.active_in_row(s as usize) {
-                        let r = self.receiver_of(p);
-                        free[r] -= level;
-                        open[r] -= 1.0;
-                    }
-                }
+            Side::Senders => self.relieve_receivers(fixed, filling),
+            Side::Receivers => self.relieve_senders(fixed, filling),
+        }
+    }
+}
+
+/// In a shuffle most senders have flows to the same receivers; their rows are the same words, and
+/// one sum serves them all.
+impl Demand {
+    fn relieve_receivers(&self, fixed: &[u32], filling: &mut Filling) {
+        let Filling { free, open, level, .. } = filling;
+        let same_row = |a: &u32, b: &u32| {
+            let (a, b) = (*a as usize, *b as usize);
+            self.is_regular(a) && self.is_regular(b) && self.row_bits(a) == self.row_bits(b)
+        };
+        for same in fixed.chunk_by(same_row) {
+            let sum: f64 = same.iter().map(|&s| level[s as usize]).sum();
+            for p in self.active_in_row(same[0] as usize) {
+                let r = self.receiver_of(p);
+                free[r] -= sum;
+                open[r] -= same.len() as f64;
             }
-            Side::Receivers => {
-                mask.clear();
-                mask.resize(self.receivers().div_ceil(64), 0);
-                for &r in fixed {
-                    let k = r as usize - senders;
-                    mask[k / 64] |= 1 << (k % 64);
+        }
+    }
+
+    fn relieve_senders(&self, fixed: &[u32], filling: &mut Filling) {
+        let Filling { free, open, level, share, mask, masked, .. } = filling;
+        let senders = Demand::senders(self);
+        mask.clear();
+        mask.resize(self.receivers().div_ceil(64), 0);
+        for k in fixed.iter().map(|&r| r as usize - senders) {
+            mask[k / 64] |= 1 << (k % 64);
+        }
+        masked.clear();
+        let (mut sum, mut count) = (0.0, 0.0);
+        for s in (0..senders).filter(|&s| share[s] < f64::INFINITY) {
+            let row = self.row_bits(s);
+            if !self.is_regular(s) {
+                let relieved = self
+                    .active_in_row(s)
+                    .map(|p| self.receiver_of(p))
+                    .filter(|&r| mask[(r - senders) / 64] >> ((r - senders) % 64) & 1 == 1);
+                for r in relieved {
+                    free[s] -= level[r];
+                    open[s] -= 1.0;
                 }
-                for s in (0..senders).filter(|&s| share[s] < f64::INFINITY) {
-                    let mut relieve = |r: usize| {
-                        free[s] -= level[r];
-                        open[s] -= 1.0;
-                    };
-                    if self.is_regular(s) {
-                        let row = self.row_bits(s).iter().zip(&*mask).map(|(row, mask)| row & mask);
-                        bits(row).for_each(|k| relieve(senders + k));
-                    } else {
-                        self.active_in_row(s)
-                            .map(|p| self.receiver_of(p))
-                            .filter(|&r| mask[(r - senders) / 64] >> ((r - senders) % 64) & 1 == 1)
-                            .for_each(&mut relieve);
-                    }
-                }
+                continue;
             }
+            let words = row.iter().zip(&*mask).map(|(row, mask)| row & mask);
+            if !words.clone().eq(masked.iter().copied()) {
+                masked.clear();
+                masked.extend(words);
+                sum = bits(masked.iter().copied()).map(|k| level[senders + k]).sum();
+                count = masked.iter().map(|word| f64::from(word.count_ones())).sum();
+            }
+            free[s] -= sum;
+            open[s] -= count;
         }
     }
 }
