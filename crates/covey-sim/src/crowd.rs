@@ -140,9 +140,12 @@ impl CrowdFluid {
         self.inverse.extend(self.level.iter().map(|level| 1.0 / level));
         let (senders, receivers) = self.inverse.split_at(self.ports);
         self.row_next.clear();
-        self.row_next.extend(self.need.chunks_exact(self.ports).zip(senders).map(
-            |(need, &inverse)| self.anchor + least_product(need, receivers, inverse),
-        ));
+        self.row_next.extend(
+            self.need
+                .chunks_exact(self.ports)
+                .zip(senders)
+                .map(|(need, &inverse)| self.anchor + least_product(need, receivers, inverse)),
+        );
         self.next = self.row_next.iter().copied().min().unwrap_or(Time::NEVER);
     }
 

@@ -118,7 +118,6 @@ impl Fluid {
         self.madd > 0.0 && !self.running.is_empty()
     }
 
-
     /// Moves the anchor of what all flows have in common.
     fn pass(&mut self, progress: &mut Progress, now: Time) -> f64 {
         let dt = (now - self.anchor).max(0.0);

@@ -163,9 +163,8 @@ fn sum_of_differences(a: &[f64], b: &[f64]) -> f64 {
 
 /// Whether some sender and some receiver with unfinished flows have capacity.
 fn can_send(demand: &Demand, free: &[f64]) -> bool {
-    let any = |mut links: std::ops::Range<usize>| {
-        links.any(|l| free[l] > 0.0 && demand.count()[l] > 0)
-    };
+    let any =
+        |mut links: std::ops::Range<usize>| links.any(|l| free[l] > 0.0 && demand.count()[l] > 0);
     let (senders, receivers) = (demand.senders(), demand.receivers());
     any(0..senders) && any(senders..senders + receivers)
 }

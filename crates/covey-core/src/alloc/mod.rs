@@ -149,11 +149,7 @@ impl Allocator {
     ///
     /// # Errors
     /// When the plan is wrong; rates are then undefined.
-    pub fn allocate(
-        &mut self,
-        state: &State,
-        ranking: &Ranking,
-    ) -> Result<(), PlanError> {
+    pub fn allocate(&mut self, state: &State, ranking: &Ranking) -> Result<(), PlanError> {
         self.start_walk(state, ranking.layers);
         if let Some(everything) = ranking.entries.iter().find(|e| e.group == Group::Everything) {
             return self.serve_everything(state, ranking, everything);
@@ -208,11 +204,7 @@ impl Allocator {
 
     /// Gives each layer its weighted share of every link, and then leaves in `free` what the layers
     /// did not use.
-    fn serve_weighted(
-        &mut self,
-        state: &State,
-        ranking: &Ranking,
-    ) -> Result<(), PlanError> {
+    fn serve_weighted(&mut self, state: &State, ranking: &Ranking) -> Result<(), PlanError> {
         if let Some(&weight) = ranking.weights.iter().find(|w| !(w.is_finite() && **w > 0.0)) {
             return Err(PlanError::Weight(weight));
         }
@@ -228,11 +220,18 @@ impl Allocator {
         }
         shares.spare.clear();
         shares.spare.extend(
-            state.fabric().capacity().iter().zip(&shares.weight).map(|(c, w)| if *w > 0.0 { 0.0 } else { *c }),
+            state
+                .fabric()
+                .capacity()
+                .iter()
+                .zip(&shares.weight)
+                .map(|(c, w)| if *w > 0.0 { 0.0 } else { *c }),
         );
         for layer in ranking.entries.chunk_by(|a, b| a.layer == b.layer) {
             let weight = ranking.weights[layer[0].layer as usize];
-            for ((free, c), w) in self.free.iter_mut().zip(state.fabric().capacity()).zip(&shares.weight) {
+            for ((free, c), w) in
+                self.free.iter_mut().zip(state.fabric().capacity()).zip(&shares.weight)
+            {
                 *free = if *w > 0.0 { c * weight / w } else { 0.0 };
             }
             for entry in layer {

@@ -35,11 +35,7 @@ impl Allocator {
     }
 
     /// Serves one entry from what is free.
-    pub(super) fn serve(
-        &mut self,
-        state: &State,
-        entry: &Entry,
-    ) -> Result<(), PlanError> {
+    pub(super) fn serve(&mut self, state: &State, entry: &Entry) -> Result<(), PlanError> {
         checked(state, entry.group)?;
         match entry.group {
             Group::Everything => Err(PlanError::Everything),
@@ -54,12 +50,7 @@ impl Allocator {
         }
     }
 
-    fn serve_piece(
-        &mut self,
-        state: &State,
-        id: CoflowId,
-        entry: &Entry,
-    ) -> Result<(), PlanError> {
+    fn serve_piece(&mut self, state: &State, id: CoflowId, entry: &Entry) -> Result<(), PlanError> {
         let grant = &mut self.grants[id.index()];
         if grant.pieces_walk != self.walk {
             grant.pieces_walk = self.walk;
@@ -201,9 +192,9 @@ fn differences<'a>(a: &'a [f64], b: &'a [f64]) -> impl Iterator<Item = usize> + 
     let other = |k: usize| b.get(k..(k + CHUNK).min(a.len()));
     let starts = (0..a.len()).step_by(CHUNK);
     // Whole chunks are compared first: few links differ.
-    starts.filter(move |&k| Some(&a[k..(k + CHUNK).min(a.len())]) != other(k)).flat_map(move |k| {
-        (k..(k + CHUNK).min(a.len())).filter(move |&l| Some(&a[l]) != b.get(l))
-    })
+    starts
+        .filter(move |&k| Some(&a[k..(k + CHUNK).min(a.len())]) != other(k))
+        .flat_map(move |k| (k..(k + CHUNK).min(a.len())).filter(move |&l| Some(&a[l]) != b.get(l)))
 }
 
 /// The facts about the coflow that a group belongs to.
