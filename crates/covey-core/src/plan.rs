@@ -93,7 +93,8 @@ pub enum Layers {
     #[default]
     Strict,
     /// Each link is divided among the layers that have flows there, in proportion to the layers'
-    /// weights. What a layer cannot use is offered to all by [`Backfill::Greedy`].
+    /// weights. What a layer's coflows cannot use is offered to all coflows with an entry of their
+    /// own, in order.
     Weighted,
 }
 

@@ -9,6 +9,7 @@
 //!   rate has sent on top is taken from that flow's `y` when the rate ends, so until then all rates
 //!   of the flow are constant.
 //! - *Levels*: rows of flows, a sender at a time, in a form that compiles to vector instructions.
+//!   Each row has its own anchor; one whose rates go on unchanged is not touched.
 
 use covey_core::alloc::{Grant, Single};
 use covey_core::state::Progress;
@@ -42,7 +43,9 @@ pub(crate) struct Fluid {
     used: Vec<f64>,
     /// κ.
     madd: f64,
-    /// When the next flow of each sender ends by its level.
+    /// What is left of each sender's flows, their single rates aside, was written down then; and
+    /// when the next of them ends.
+    row_since: Vec<Time>,
     row_next: Vec<Time>,
     /// At most one a flow.
     running: Vec<Running>,
@@ -62,6 +65,7 @@ impl Fluid {
             inverse: Vec::new(),
             used: Vec::new(),
             madd: 0.0,
+            row_since: Vec::new(),
             row_next: Vec::new(),
             running: Vec::new(),
             spare: Vec::new(),
@@ -79,6 +83,7 @@ impl Fluid {
     /// No rates.
     pub(crate) fn halt(&mut self) {
         self.rate = 0.0;
+        self.row_next.clear();
         self.next = Time::NEVER;
         self.levels.clear();
         self.madd = 0.0;
@@ -119,7 +124,7 @@ impl Fluid {
     }
 
     /// Moves the anchor of what all flows have in common.
-    fn pass(&mut self, progress: &mut Progress, now: Time) -> f64 {
+    fn pass(&mut self, progress: &mut Progress, now: Time) {
         let dt = (now - self.anchor).max(0.0);
         self.anchor = self.anchor.max(now);
         self.sent += self.rate * dt;
@@ -129,47 +134,48 @@ impl Fluid {
             let rest = progress.scale - dt * self.madd;
             progress.scale = rest.max(progress.scale * f64::EPSILON);
         }
-        dt
+        if !self.levels.is_empty() {
+            for (left, used) in progress.link_left.iter_mut().zip(&self.used) {
+                *left -= used * dt / progress.scale;
+            }
+        }
     }
 
     /// Writes down what is left of every flow at `now`. No flow may end before `now`.
     pub(crate) fn advance(&mut self, demand: &Demand, progress: &mut Progress, now: Time) {
-        let dt = self.pass(progress, now);
+        self.pass(progress, now);
         if self.rate == 0.0 {
             return;
         }
-        if dt > 0.0 && !self.levels.is_empty() {
-            self.advance_by_level(demand, progress, dt / progress.scale);
+        if !self.levels.is_empty() {
+            for s in 0..demand.senders() {
+                self.advance_row(demand, progress, s, now);
+            }
         }
         for running in &mut self.running {
             running.settle(demand, progress, now);
         }
     }
 
-    fn advance_by_level(&self, demand: &Demand, progress: &mut Progress, by_scale: f64) {
-        for (left, used) in progress.link_left.iter_mut().zip(&self.used) {
-            *left -= used * by_scale;
+    /// Writes down what is left of a sender's flows, their single rates aside.
+    fn advance_row(&mut self, demand: &Demand, progress: &mut Progress, s: usize, now: Time) {
+        let by_scale = (now - self.row_since[s]) / progress.scale;
+        self.row_since[s] = now;
+        let level = self.levels[s];
+        if by_scale == 0.0 || level == 0.0 || demand.count()[s] == 0 {
+            return;
         }
-        let receivers = &self.levels[demand.senders()..];
-        for s in self.sending(demand) {
-            let row = demand.row(s);
-            let level = self.levels[s];
-            let left = &mut progress.left[row.clone()];
-            if demand.is_regular(s) {
-                for (left, &other) in left.iter_mut().zip(receivers) {
-                    *left -= (if other < level { other } else { level }) * by_scale;
-                }
-            } else {
-                for (left, &r) in left.iter_mut().zip(&demand.receiver_links()[row]) {
-                    *left -= self.levels[r as usize].min(level) * by_scale;
-                }
+        let row = demand.row(s);
+        let left = &mut progress.left[row.clone()];
+        if demand.is_regular(s) {
+            for (left, &other) in left.iter_mut().zip(&self.levels[demand.senders()..]) {
+                *left -= (if other < level { other } else { level }) * by_scale;
+            }
+        } else {
+            for (left, &r) in left.iter_mut().zip(&demand.receiver_links()[row]) {
+                *left -= self.levels[r as usize].min(level) * by_scale;
             }
         }
-    }
-
-    /// Senders with unfinished flows that have a rate by level.
-    fn sending<'a>(&'a self, demand: &'a Demand) -> impl Iterator<Item = usize> + 'a {
-        (0..demand.senders()).filter(|&s| demand.count()[s] > 0 && self.levels[s] > 0.0)
     }
 
     /// Writes down what is left where it is needed and calls `finished` with the position of every
@@ -181,11 +187,7 @@ impl Fluid {
         now: Time,
         mut finished: impl FnMut(usize),
     ) {
-        if self.levels.is_empty() {
-            self.pass(progress, now);
-        } else {
-            self.advance(demand, progress, now);
-        }
+        self.pass(progress, now);
         if self.madd > 0.0 && progress.scale / self.madd <= Time::RESOLUTION_S {
             // Single rates end with the flows; nothing of them is left to be written down.
             self.running.clear();
@@ -199,7 +201,11 @@ impl Fluid {
         if self.levels.is_empty() {
             return;
         }
-        for s in self.sending(demand).filter(|&s| self.row_next[s].due(now)) {
+        for s in 0..demand.senders() {
+            if !self.row_next[s].due(now) {
+                continue;
+            }
+            self.advance_row(demand, progress, s, now);
             for p in demand.active_in_row(s) {
                 let inverse = self.inverse[s].max(self.inverse[demand.receiver_of(p)]);
                 if progress.left[p] * progress.scale * inverse <= Time::RESOLUTION_S {
@@ -217,19 +223,22 @@ impl Fluid {
         grant: &Grant,
         now: Time,
     ) {
-        let no_levels = self.levels.is_empty() && grant.levels().is_empty();
-        if no_levels && self.madd == grant.madd() && !grant.may_repeat() {
+        let levels = (!self.levels.is_empty(), !grant.levels().is_empty());
+        let has_singles = !self.running.is_empty() || grant.singles().next().is_some();
+        if levels == (false, false) && self.madd == grant.madd() && !grant.may_repeat() {
             self.pass(progress, now);
             self.replace_running(demand, progress, grant.singles(), now);
+        } else if levels == (true, true) && !has_singles {
+            self.pass(progress, now);
+            self.replace_levels(demand, progress, grant, now);
         } else {
             self.advance(demand, progress, now);
             self.levels.clear();
-            self.levels.extend_from_slice(grant.levels());
-            self.inverse.clear();
-            self.inverse.extend(self.levels.iter().map(|level| 1.0 / level));
-            self.used.clear();
-            if !self.levels.is_empty() {
-                self.used.extend((0..demand.links().len()).map(|l| grant.used_by_level(l)));
+            self.levels.resize(grant.levels().len(), 0.0);
+            self.row_since.clear();
+            self.row_since.resize(demand.senders(), now);
+            if levels.1 {
+                self.replace_levels(demand, progress, grant, now);
             }
             self.madd = grant.madd();
             self.running.clear();
@@ -239,7 +248,55 @@ impl Fluid {
             self.singles = singles;
         }
         self.rate = grant.total();
-        self.next = self.next_end(demand, progress);
+        self.next = self.next_end(progress);
+    }
+
+    /// Makes the grant's levels those of the links, and finds out when the next flow of each sender
+    /// ends. A row is left alone when its own level stays and no level below that changes.
+    fn replace_levels(
+        &mut self,
+        demand: &Demand,
+        progress: &mut Progress,
+        grant: &Grant,
+        now: Time,
+    ) {
+        let senders = demand.senders();
+        let new = grant.levels();
+        let least_changed = self.levels[senders..]
+            .iter()
+            .zip(&new[senders..])
+            .filter(|(old, new)| old != new)
+            .map(|(old, new)| old.min(*new))
+            .fold(f64::INFINITY, f64::min);
+        self.inverse.clear();
+        self.inverse.extend(new.iter().map(|level| 1.0 / level));
+        self.row_next.resize(senders, Time::NEVER);
+        for s in 0..senders {
+            let level = new[s];
+            let goes_on = self.levels[s] == level && least_changed >= level;
+            if goes_on && !self.row_next[s].due(now) {
+                continue;
+            }
+            self.advance_row(demand, progress, s, now);
+            if demand.count()[s] == 0 || level == 0.0 {
+                self.row_next[s] = Time::NEVER;
+                continue;
+            }
+            let row = demand.row(s);
+            let inverse = self.inverse[s];
+            let least = if demand.is_regular(s) {
+                least_product(&progress.left[row], &self.inverse[senders..], inverse)
+            } else {
+                row.map(|p| progress.left[p] * self.inverse[demand.receiver_of(p)].max(inverse))
+                    .fold(f64::INFINITY, f64::min)
+            };
+            self.row_next[s] = now + least * progress.scale;
+        }
+        self.row_next.truncate(senders);
+        self.levels.clear();
+        self.levels.extend_from_slice(new);
+        self.used.clear();
+        self.used.extend((0..demand.links().len()).map(|l| grant.used_by_level(l)));
     }
 
     /// Makes `singles` the flows with a rate of their own. Those that keep their rate, in the same
@@ -273,31 +330,15 @@ impl Fluid {
         self.spare = before;
     }
 
-    /// When the next flow ends, all rates together. Progress is as of the anchor.
-    fn next_end(&mut self, demand: &Demand, progress: &Progress) -> Time {
+    /// When the next flow ends, all rates together.
+    fn next_end(&self, progress: &Progress) -> Time {
         let lesser = |a: Time, b: Time| if b < a { b } else { a };
         let mut next = self.running.iter().map(|running| running.end).fold(Time::NEVER, lesser);
         if self.madd > 0.0 {
-            next = next.min(self.anchor + progress.scale / self.madd);
+            next = lesser(next, self.anchor + progress.scale / self.madd);
         }
         if !self.levels.is_empty() {
-            let mut row_next = std::mem::take(&mut self.row_next);
-            row_next.clear();
-            row_next.resize(demand.senders(), Time::NEVER);
-            let receivers = &self.inverse[demand.senders()..];
-            for s in self.sending(demand) {
-                let row = demand.row(s);
-                let inverse = self.inverse[s];
-                let least = if demand.is_regular(s) {
-                    least_product(&progress.left[row], receivers, inverse)
-                } else {
-                    row.map(|p| progress.left[p] * self.inverse[demand.receiver_of(p)].max(inverse))
-                        .fold(f64::INFINITY, f64::min)
-                };
-                row_next[s] = self.anchor + least * progress.scale;
-                next = next.min(row_next[s]);
-            }
-            self.row_next = row_next;
+            next = self.row_next.iter().copied().fold(next, lesser);
         }
         next
     }

@@ -53,7 +53,7 @@ impl Part {
         self.rate = 0.0;
     }
 
-    fn used(&self, l: usize) -> f64 {
+    pub fn used(&self, l: usize) -> f64 {
         if self.is_empty() { 0.0 } else { self.before[l] - self.after[l] }
     }
 
@@ -173,6 +173,8 @@ fn can_send(demand: &Demand, free: &[f64]) -> bool {
 #[derive(Debug, Default)]
 pub struct Grant {
     pub(super) main: Part,
+    /// Under weighted layers, what the coflow gets of its layer's share alone.
+    pub(super) provisional: Part,
     /// In the order of the plan.
     pub(super) pieces: Vec<Part>,
     pub(super) fill: Fill,
@@ -205,7 +207,7 @@ impl Grant {
     }
 
     pub(super) fn parts_mut(&mut self) -> impl Iterator<Item = &mut Part> {
-        [&mut self.main].into_iter().chain(&mut self.pieces)
+        [&mut self.main, &mut self.provisional].into_iter().chain(&mut self.pieces)
     }
 
     pub(super) fn clear(&mut self) {

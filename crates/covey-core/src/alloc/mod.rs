@@ -158,7 +158,7 @@ impl Allocator {
         match ranking.layers {
             Layers::Strict => {
                 for entry in &ranking.entries {
-                    self.serve(state, entry)?;
+                    self.serve(state, entry, |grant| &mut grant.main)?;
                 }
             }
             Layers::Weighted => self.serve_weighted(state, ranking)?,
@@ -202,8 +202,9 @@ impl Allocator {
         Ok(())
     }
 
-    /// Gives each layer its weighted share of every link, and then leaves in `free` what the layers
-    /// did not use.
+    /// Gives each layer its weighted share of every link. What its coflows cannot use of that is
+    /// offered to all coflows in order: each shares anew what it had and what is spare by then.
+    /// Leaves in `free` what nobody can use.
     fn serve_weighted(&mut self, state: &State, ranking: &Ranking) -> Result<(), PlanError> {
         if let Some(&weight) = ranking.weights.iter().find(|w| !(w.is_finite() && **w > 0.0)) {
             return Err(PlanError::Weight(weight));
@@ -235,13 +236,18 @@ impl Allocator {
                 *free = if *w > 0.0 { c * weight / w } else { 0.0 };
             }
             for entry in layer {
-                self.serve(state, entry)?;
+                self.serve(state, entry, |grant| &mut grant.provisional)?;
             }
             // Only where the layer has flows was the link divided for it.
             shares.counted.fill(u32::MAX);
             for entry in layer {
                 let free = &self.free;
                 shares.visit_links(state, entry, |shares, l| shares.spare[l] += free[l])?;
+            }
+        }
+        for entry in &ranking.entries {
+            if let Group::Coflow(id) = entry.group {
+                self.serve_again(state, id, entry, &mut shares.spare)?;
             }
         }
         self.free.copy_from_slice(&shares.spare);

@@ -34,20 +34,47 @@ impl Allocator {
         }
     }
 
-    /// Serves one entry from what is free.
-    pub(super) fn serve(&mut self, state: &State, entry: &Entry) -> Result<(), PlanError> {
+    /// Serves one entry from what is free; an entry for a whole coflow by the part that `of_coflow`
+    /// finds.
+    pub(super) fn serve(
+        &mut self,
+        state: &State,
+        entry: &Entry,
+        of_coflow: Select,
+    ) -> Result<(), PlanError> {
         checked(state, entry.group)?;
         match entry.group {
             Group::Everything => Err(PlanError::Everything),
             Group::Coflow(id) => {
-                if self.grants[id.index()].main.walk == self.walk {
+                if of_coflow(&mut self.grants[id.index()]).walk == self.walk {
                     return Err(PlanError::Twice(id));
                 }
-                self.serve_part(state, id, |grant| &mut grant.main, entry)
+                self.serve_part(state, id, of_coflow, entry)
             }
             Group::CoflowAt(id, _) => self.serve_piece(state, id, entry),
             Group::Flow(flow) => self.serve_piece(state, flow.coflow, entry),
         }
+    }
+
+    /// Serves a coflow from what its provisional part uses and what is spare, and leaves in `spare`
+    /// what it does not use.
+    pub(super) fn serve_again(
+        &mut self,
+        state: &State,
+        id: CoflowId,
+        entry: &Entry,
+        spare: &mut [f64],
+    ) -> Result<(), PlanError> {
+        let links = state.coflow(id).demand().links();
+        let provisional = &self.grants[id.index()].provisional;
+        for (l, link) in links.iter().enumerate() {
+            self.free[link.index()] = spare[link.index()] + provisional.used(l);
+        }
+        self.serve_part(state, id, |grant| &mut grant.main, entry)?;
+        for link in links {
+            spare[link.index()] = self.free[link.index()];
+        }
+        Ok(())
     }
 
     fn serve_piece(&mut self, state: &State, id: CoflowId, entry: &Entry) -> Result<(), PlanError> {
