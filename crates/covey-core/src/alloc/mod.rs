@@ -344,14 +344,13 @@ impl Allocator {
         shares.counted.clear();
         shares.counted.resize(capacity.len(), u32::MAX);
         for entry in &ranking.entries {
-            let demand = checked(state, entry.group)?.demand();
-            for (link, &count) in demand.links().iter().zip(demand.count()) {
+            for_links_of(checked(state, entry.group)?, entry.group, |link| {
                 let l = link.index();
-                if count > 0 && shares.counted[l] != entry.layer {
+                if shares.counted[l] != entry.layer {
                     shares.counted[l] = entry.layer;
                     shares.weight[l] += ranking.weights[entry.layer as usize];
                 }
-            }
+            });
         }
         shares.spare.clear();
         shares.spare.extend(
@@ -370,14 +369,13 @@ impl Allocator {
             // Only where the layer has flows was the link divided for it.
             shares.counted.fill(u32::MAX);
             for entry in layer {
-                let demand = checked(state, entry.group)?.demand();
-                for (link, &count) in demand.links().iter().zip(demand.count()) {
+                for_links_of(checked(state, entry.group)?, entry.group, |link| {
                     let l = link.index();
-                    if count > 0 && shares.counted[l] != entry.layer {
+                    if shares.counted[l] != entry.layer {
                         shares.counted[l] = entry.layer;
                         shares.spare[l] += self.free[l];
                     }
-                }
+                });
             }
         }
         self.free.copy_from_slice(&shares.spare);
@@ -608,6 +606,27 @@ fn checked(state: &State, group: Group) -> Result<&CoflowState, PlanError> {
             Err(PlanError::Absent(id))
         }
         _ => Ok(coflow),
+    }
+}
+
+/// Calls `there` with the links where a group of a coflow's flows has unfinished ones, some more
+/// than once.
+fn for_links_of(coflow: &CoflowState, group: Group, there: impl FnMut(LinkId)) {
+    let demand = coflow.demand();
+    let name = |l: usize| demand.links()[l];
+    match group {
+        Group::Everything | Group::Coflow(_) => {
+            let counts = demand.links().iter().zip(demand.count());
+            counts.filter(|(_, count)| **count > 0).map(|(link, _)| *link).for_each(there);
+        }
+        Group::CoflowAt(_, link) => {
+            let here = demand.active().filter(|&p| demand.path(p).any(|l| name(l) == link));
+            here.flat_map(|p| demand.path(p)).map(name).for_each(there);
+        }
+        Group::Flow(flow) => {
+            let flow = Some(demand.position(flow.index)).filter(|&p| demand.is_active(p));
+            flow.into_iter().flat_map(|p| demand.path(p)).map(name).for_each(there);
+        }
     }
 }
 
