@@ -90,8 +90,9 @@ pub(super) fn grant(
 pub(super) fn take(demand: &Demand, position: usize, free: &mut [f64]) -> f64 {
     let rate = demand.path(position).map(|l| free[l]).fold(f64::INFINITY, f64::min);
     for l in demand.path(position) {
-        // The scarcest link ends at zero exactly.
-        free[l] -= rate;
+        // What rounding leaves is nothing: a flow must not count as running because of it.
+        let rest = free[l] - rate;
+        free[l] = if rest > rate * super::NEGLIGIBLE { rest } else { 0.0 };
     }
     rate
 }
