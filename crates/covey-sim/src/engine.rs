@@ -464,7 +464,7 @@ impl Engine {
             let fluid = &mut self.fluids[id.index()];
             let (demand, progress) = self.state.progress_mut(id);
             fluid.advance(demand, progress, self.now);
-            if fluid.is_disturbed() {
+            if fluid.is_by_size() {
                 self.allocator.touch(id);
             }
         }

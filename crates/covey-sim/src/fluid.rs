@@ -91,10 +91,9 @@ impl Fluid {
         }
     }
 
-    /// Whether flows are sent out of proportion to what is left of them while others are sent in
-    /// proportion, so that Γ changes with time.
-    pub(crate) fn is_disturbed(&self) -> bool {
-        self.inverse_gamma > 0.0 && !self.singles.is_empty()
+    /// Whether flows are sent in proportion to what is left of them, so that Γ changes with time.
+    pub(crate) fn is_by_size(&self) -> bool {
+        self.inverse_gamma > 0.0
     }
 
     /// Brings progress to `now`. No flow may end before `now`.
