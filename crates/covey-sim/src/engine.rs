@@ -317,7 +317,13 @@ impl Engine {
                 ended.flows.iter().for_each(|&flow| policy.flow_ended(flow, &view));
             }
             if wants.port_drains {
-                ended.drained.iter().for_each(|&(id, link)| policy.port_drained(id, link, &view));
+                // Flows that started at the same moment may use the link again.
+                let drained = ended.drained.iter().filter(|(id, link)| {
+                    let demand = self.state.coflow(*id).demand();
+                    let mut here = demand.links().iter().zip(demand.count());
+                    here.all(|(l, &unfinished)| l != link || unfinished == 0)
+                });
+                drained.for_each(|&(id, link)| policy.port_drained(id, link, &view));
             }
             ended.coflows.iter().for_each(|&id| policy.coflow_ended(id, &view));
         }
