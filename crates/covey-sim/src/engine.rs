@@ -21,8 +21,8 @@ use crate::error::SimError;
 use crate::fluid::Fluid;
 use crate::outcome::{CoflowOutcome, Outcome};
 
-/// A policy that is called this often in a row while nothing is sent and nothing is to come will
-/// never serve again.
+/// A policy that is called this often in a row while nothing is sent and nothing is to come, or at
+/// one moment, will never serve again.
 const PATIENCE: u32 = 10_000;
 
 /// Somebody who looks on: for progress, checks and recordings.
@@ -193,6 +193,7 @@ impl Engine {
             if !next.comes() || idle > PATIENCE {
                 return self.check_all_ended(&run);
             }
+            let stands_still = next <= self.now;
             self.now = next;
             self.outcome.events += 1;
 
@@ -221,7 +222,7 @@ impl Engine {
             if look.is_break() {
                 return Err(SimError::Interrupted);
             }
-            idle = if self.is_idle() { idle + 1 } else { 0 };
+            idle = if self.is_idle() || stands_still { idle + 1 } else { 0 };
         }
     }
 
