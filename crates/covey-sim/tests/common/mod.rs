@@ -5,7 +5,9 @@
 
 use std::path::Path;
 
-use covey_core::{AnyPolicy, Fabric};
+use covey_core::alloc::Allocator;
+use covey_core::state::State;
+use covey_core::{AnyPolicy, Fabric, PortId};
 use covey_sim::{Outcome, simulate};
 use covey_trace::{Coflow, Flow, Workload, read_path};
 use proptest::collection::vec;
@@ -63,6 +65,38 @@ pub fn as_trace(workload: &Workload) -> String {
 /// The coflow completion times.
 pub fn ccts(outcome: &Outcome) -> Vec<f64> {
     outcome.coflows.iter().map(|coflow| coflow.cct_s()).collect()
+}
+
+/// An unfinished flow as an observer sees it.
+pub struct Served {
+    /// Place of its coflow in the trace.
+    pub place: usize,
+    /// Its number within the coflow.
+    pub index: usize,
+    /// The links it crosses.
+    pub path: Vec<usize>,
+    /// Bytes per second.
+    pub rate: f64,
+}
+
+/// All unfinished flows with their rates.
+pub fn served(state: &State, rates: &Allocator) -> Vec<Served> {
+    let mut flows = Vec::new();
+    for &id in state.present() {
+        let coflow = state.coflow(id);
+        let demand = coflow.demand();
+        for position in demand.active() {
+            let path: Vec<usize> =
+                demand.path(position).map(|l| demand.links()[l].index()).collect();
+            let rate = match rates.crowd() {
+                Some(crowd) => path.iter().map(|&l| crowd.level()[l]).fold(f64::INFINITY, f64::min),
+                None => rates.grant(id).rate(coflow, position),
+            };
+            let place = coflow.registration.seq as usize;
+            flows.push(Served { place, index: demand.index(position) as usize, path, rate });
+        }
+    }
+    flows
 }
 
 /// To 9 digits, of times that are simulated to a nanosecond.
@@ -154,4 +188,15 @@ pub fn fabric() -> impl Strategy<Value = Fabric> {
     let alike = Just((vec![1.0; 6], vec![1.0; 6]));
     prop_oneof![alike, different]
         .prop_map(|(egress, ingress)| Fabric::big_switch_with(&egress, &ingress).unwrap())
+}
+
+/// Six ports with links of rate 1, and paths over up to three of three links between them.
+pub fn fabric_with_inner_links() -> impl Strategy<Value = Fabric> {
+    (vec(0.5..3.0, 3), vec(0..8_u32, 36)).prop_map(|(inner, masks)| {
+        let path = |src: PortId, dst: PortId| {
+            let mask = masks[src.index() * 6 + dst.index()];
+            (0..3).filter(|link| mask >> link & 1 == 1).collect()
+        };
+        Fabric::with_paths(6, 1.0, &inner, path).unwrap()
+    })
 }
