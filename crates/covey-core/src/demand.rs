@@ -220,6 +220,11 @@ impl Demand {
         &self.link_bits
     }
 
+    /// Active flows at a link that is among [`Demand::links`].
+    pub fn unfinished_at(&self, link: LinkId) -> u32 {
+        self.count[self.local(link.index())]
+    }
+
     /// Local number of a link that is among [`Demand::links`].
     pub(crate) fn local(&self, link: usize) -> usize {
         self.local[link] as usize

@@ -212,7 +212,8 @@ impl Policy<NonClairvoyant> for Philae {
         } else {
             let count = self.pilots.pilots(view.senders(coflow), view.width(coflow));
             self.pilot_load.choose(coflow, count, view, &mut track.pilots);
-            Phase::Sampling
+            // Without a flow to sample, all flows so far had no bytes.
+            if track.pilots.is_empty() { Phase::Known { length: 0.0 } } else { Phase::Sampling }
         };
         track.under_way = track.pilots.len();
     }

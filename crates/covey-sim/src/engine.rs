@@ -21,8 +21,8 @@ use crate::error::SimError;
 use crate::fluid::Fluid;
 use crate::outcome::{CoflowOutcome, Outcome};
 
-/// A policy that is called this often in a row while nothing is sent and nothing is to come will
-/// never serve again.
+/// A policy that is called this often in a row while nothing is sent and nothing is to come, or at
+/// one moment, will never serve again.
 const PATIENCE: u32 = 10_000;
 
 /// Somebody who looks on: for progress, checks and recordings.
@@ -192,6 +192,7 @@ impl Engine {
             if !next.comes() || idle > PATIENCE {
                 return self.check_all_ended(&run);
             }
+            let stands_still = next <= self.now;
             self.now = next;
             self.outcome.events += 1;
 
@@ -217,7 +218,7 @@ impl Engine {
             if look.is_break() {
                 return Err(SimError::Interrupted);
             }
-            idle = if self.is_idle() { idle + 1 } else { 0 };
+            idle = if self.is_idle() || stands_still { idle + 1 } else { 0 };
         }
     }
 
@@ -312,7 +313,11 @@ impl Engine {
                 ended.flows.iter().for_each(|&flow| policy.flow_ended(flow, &view));
             }
             if wants.port_drains {
-                ended.drained.iter().for_each(|&(id, link)| policy.port_drained(id, link, &view));
+                // Flows that started at the same moment may use the link again.
+                let drained = ended.drained.iter().filter(|(id, link)| {
+                    self.state.coflow(*id).demand().unfinished_at(*link) == 0
+                });
+                drained.for_each(|&(id, link)| policy.port_drained(id, link, &view));
             }
             ended.coflows.iter().for_each(|&id| policy.coflow_ended(id, &view));
         }

@@ -86,17 +86,24 @@ pub(super) fn grant(
     }
 }
 
-/// Gives a flow all that is free on its links. The scarcest link ends at exactly zero.
+/// Gives a flow all that is free on its links. What rounding leaves is nothing: a flow must not
+/// count as running because of it.
 pub(super) fn take(demand: &Demand, position: usize, free: &mut [f64]) -> f64 {
-    if demand.is_bipartite() {
-        let (s, r) = demand.ends(position);
-        let rate = free[s].min(free[r]);
-        free[s] -= rate;
-        free[r] -= rate;
-        rate
+    let (s, r) = demand.ends(position);
+    let rate = if demand.is_bipartite() {
+        free[s].min(free[r])
     } else {
-        let rate = demand.path(position).map(|l| free[l]).fold(f64::INFINITY, f64::min);
-        demand.path(position).for_each(|l| free[l] -= rate);
-        rate
+        demand.path(position).map(|l| free[l]).fold(f64::INFINITY, f64::min)
+    };
+    let mut spend = |l: usize| {
+        let rest = free[l] - rate;
+        free[l] = if rest > rate * super::NEGLIGIBLE { rest } else { 0.0 };
+    };
+    if demand.is_bipartite() {
+        spend(s);
+        spend(r);
+    } else {
+        demand.path(position).for_each(spend);
     }
+    rate
 }

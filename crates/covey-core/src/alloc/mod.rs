@@ -265,11 +265,28 @@ impl LayerShares {
         mut visit: impl FnMut(&mut LayerShares, usize),
     ) -> Result<(), PlanError> {
         let demand = walk::checked(state, entry.group)?.demand();
-        for (link, &count) in demand.links().iter().zip(demand.count()) {
-            let l = link.index();
-            if count > 0 && self.counted[l] != entry.layer {
-                self.counted[l] = entry.layer;
-                visit(self, l);
+        let mut visit_once = |l: usize| {
+            let link = demand.links()[l].index();
+            if demand.count()[l] > 0 && self.counted[link] != entry.layer {
+                self.counted[link] = entry.layer;
+                visit(self, link);
+            }
+        };
+        // A part of a coflow claims only the links that it uses.
+        match entry.group {
+            Group::Everything | Group::Coflow(_) => {
+                (0..demand.links().len()).for_each(visit_once);
+            }
+            Group::CoflowAt(_, link) => {
+                let crosses = |l: usize| demand.links()[l] == link;
+                let here = demand.active().filter(|&p| demand.path(p).any(crosses));
+                here.flat_map(|p| demand.path(p)).for_each(visit_once);
+            }
+            Group::Flow(flow) => {
+                let position = demand.position(flow.index);
+                if demand.is_active(position) {
+                    demand.path(position).for_each(&mut visit_once);
+                }
             }
         }
         Ok(())

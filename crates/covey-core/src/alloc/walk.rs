@@ -23,7 +23,8 @@ impl Allocator {
             self.grants.resize_with(state.slots(), Default::default);
         }
         // Shares of weighted layers move with every flow that ends.
-        self.afresh = std::mem::take(&mut self.replanned) || layers == Layers::Weighted;
+        let is_new = std::mem::take(&mut self.replanned) || self.walk == 1;
+        self.afresh = is_new || layers == Layers::Weighted;
         let capacity = state.fabric().capacity();
         self.moved.clear();
         self.moved.resize(capacity.len().div_ceil(64), 0);

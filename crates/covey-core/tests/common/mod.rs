@@ -1,0 +1,128 @@
+//! Random networks and plans, and rates worked out flow by flow from the definitions.
+
+pub mod naive;
+pub mod random;
+
+use covey_core::alloc::Allocator;
+use covey_core::state::{FlowSpec, Registration, State};
+use covey_core::{CoflowId, Fabric, FlowId, PortId, Time};
+
+/// A flow in short.
+pub fn flow(src: u32, dst: u32, bytes: f64) -> FlowSpec {
+    FlowSpec { src: PortId(src), dst: PortId(dst), bytes }
+}
+
+/// A network with coflows in it, all of whose flows have started, and what they were made from.
+pub struct World {
+    pub state: State,
+    /// By [`CoflowId`].
+    specs: Vec<Vec<FlowSpec>>,
+}
+
+/// A flow as the definitions see it.
+pub struct NaiveFlow {
+    pub id: FlowId,
+    pub path: Vec<usize>,
+    pub left: f64,
+}
+
+impl World {
+    pub fn new(fabric: Fabric, coflows: &[Vec<FlowSpec>]) -> World {
+        let mut world = World { state: State::new(fabric), specs: Vec::new() };
+        for flows in coflows {
+            world.arrive(flows);
+        }
+        world
+    }
+
+    /// A coflow arrives and starts all its flows.
+    pub fn arrive(&mut self, flows: &[FlowSpec]) -> CoflowId {
+        let registration =
+            Registration { seq: 0, arrival: Time::ZERO, weight: 1.0, deadline_s: None };
+        let coflow = self.state.register(registration, flows.iter().copied());
+        for index in 0..flows.len() as u32 {
+            self.state.start(FlowId { coflow, index });
+        }
+        if self.specs.len() <= coflow.index() {
+            self.specs.resize(coflow.index() + 1, Vec::new());
+        }
+        self.specs[coflow.index()] = flows.to_vec();
+        coflow
+    }
+
+    /// Position of a flow in its coflow's demand.
+    pub fn position(&self, flow: FlowId) -> usize {
+        self.state.coflow(flow.coflow).demand().position(flow.index)
+    }
+
+    /// Ends a flow, and its coflow with the last one, as a driver does.
+    pub fn end(&mut self, flow: FlowId, allocator: &mut Allocator) {
+        let (id, position) = (flow.coflow, self.position(flow));
+        self.state.finish(id, position, |_| {});
+        allocator.touch(id);
+        allocator.adjust(&self.state, id, position, -1.0);
+        if self.state.coflow(id).is_over() {
+            self.state.retire(id);
+            allocator.forget(id);
+            self.state.release(id);
+        }
+    }
+
+    /// Sends `share` of what is left of one flow, out of proportion to the others of its coflow.
+    pub fn send(&mut self, flow: FlowId, share: f64, allocator: &mut Allocator) {
+        let position = self.position(flow);
+        let (demand, progress) = self.state.progress_mut(flow.coflow);
+        let sent = progress.left[position] * share;
+        progress.left[position] -= sent;
+        demand.path(position).for_each(|l| progress.link_left[l] -= sent);
+        allocator.touch(flow.coflow);
+    }
+
+    /// Unfinished flows in the order in which greedy rules look at them: coflow by coflow, sender
+    /// by sender in order of the senders' first flows, then as registered.
+    pub fn flows(&self) -> Vec<NaiveFlow> {
+        let fabric = self.state.fabric();
+        let mut flows = Vec::new();
+        for &coflow in self.state.present() {
+            let specs = &self.specs[coflow.index()];
+            let first_of_sender = |src| specs.iter().position(|f| f.src == src);
+            let mut order: Vec<usize> = (0..specs.len()).collect();
+            order.sort_by_key(|&index| first_of_sender(specs[index].src));
+            for index in order {
+                let id = FlowId { coflow, index: index as u32 };
+                let (position, spec) = (self.position(id), specs[index]);
+                let state = self.state.coflow(coflow);
+                if state.demand().is_active(position) {
+                    let ends = [fabric.egress(spec.src), fabric.ingress(spec.dst)];
+                    let inner = fabric.inner_path(spec.src, spec.dst);
+                    let path = ends.iter().chain(inner).map(|link| link.index()).collect();
+                    let left = state.progress().left[position] * state.progress().scale;
+                    flows.push(NaiveFlow { id, path, left });
+                }
+            }
+        }
+        flows
+    }
+
+    /// The rates an allocator has decided, in the order of [`World::flows`].
+    pub fn rates(&self, allocator: &Allocator) -> Vec<f64> {
+        let rate = |flow: &NaiveFlow| match allocator.crowd() {
+            Some(crowd) => {
+                flow.path.iter().map(|&l| crowd.level()[l]).fold(f64::INFINITY, f64::min)
+            }
+            None => allocator
+                .grant(flow.id.coflow)
+                .rate(self.state.coflow(flow.id.coflow), self.position(flow.id)),
+        };
+        self.flows().iter().map(rate).collect()
+    }
+}
+
+/// Bytes per second that `flows` at `rates` send over each of `links` links.
+pub fn load(flows: &[NaiveFlow], rates: &[f64], links: usize) -> Vec<f64> {
+    let mut load = vec![0.0; links];
+    for (flow, rate) in flows.iter().zip(rates) {
+        flow.path.iter().for_each(|&l| load[l] += rate);
+    }
+    load
+}

@@ -1,0 +1,186 @@
+//! A plan's rates by its definition, with no memory and no regard for speed.
+
+use covey_core::{Backfill, Entry, Group, Layers, Ranking, Rule};
+
+use super::{NaiveFlow, World};
+
+/// A share of a link so small that it is what rounding leaves.
+const NEGLIGIBLE: f64 = 1e-9;
+
+/// Rates in the order of [`World::flows`]; `None` when an explicit rate does not fit.
+pub fn rates(world: &World, ranking: &Ranking) -> Option<Vec<f64>> {
+    let capacity = world.state.fabric().capacity();
+    let mut table = Table { flows: world.flows(), rates: Vec::new(), capacity: capacity.to_vec() };
+    table.rates.resize(table.flows.len(), 0.0);
+    let mut spare = capacity.to_vec();
+    match ranking.layers {
+        Layers::Strict => {
+            for entry in &ranking.entries {
+                table.serve(&table.members(entry.group), entry.rule, &mut spare)?;
+            }
+        }
+        Layers::Weighted => {
+            let mut by_entry = Vec::new();
+            for (layer, _) in ranking.weights.iter().enumerate() {
+                let portion: Vec<f64> = (0..capacity.len())
+                    .map(|link| table.share_of_layer(ranking, layer, link) * capacity[link])
+                    .collect();
+                let mut free = portion.clone();
+                for entry in ranking.entries.iter().filter(|e| e.layer as usize == layer) {
+                    let before = table.rates.clone();
+                    table.serve(&table.members(entry.group), entry.rule, &mut free)?;
+                    let given = table.rates.iter().zip(before).map(|(now, before)| now - before);
+                    by_entry.push((entry, given.collect::<Vec<f64>>()));
+                }
+                for ((spare, portion), free) in spare.iter_mut().zip(&portion).zip(&free) {
+                    *spare -= portion - free;
+                }
+            }
+            // Each coflow once more, with what it had and what is spare.
+            for (entry, given) in by_entry {
+                if matches!(entry.group, Group::Coflow(_)) {
+                    for ((rate, given), flow) in table.rates.iter_mut().zip(given).zip(&table.flows) {
+                        *rate -= given;
+                        flow.path.iter().for_each(|&l| spare[l] += given);
+                    }
+                    table.serve(&table.members(entry.group), entry.rule, &mut spare)?;
+                }
+            }
+        }
+    }
+    if ranking.backfill == Backfill::Greedy {
+        let whole = |e: &&Entry| matches!(e.group, Group::Coflow(_)) && e.rule != Rule::Hold;
+        for entry in ranking.entries.iter().filter(whole) {
+            table.serve(&table.members(entry.group), Rule::Matching, &mut spare)?;
+        }
+    }
+    Some(table.rates)
+}
+
+struct Table {
+    flows: Vec<NaiveFlow>,
+    rates: Vec<f64>,
+    capacity: Vec<f64>,
+}
+
+impl Table {
+    /// The flows of a group.
+    fn members(&self, group: Group) -> Vec<usize> {
+        let is_member = |flow: &NaiveFlow| match group {
+            Group::Everything => true,
+            Group::Coflow(id) => flow.id.coflow == id,
+            Group::CoflowAt(id, link) => flow.id.coflow == id && flow.path.contains(&link.index()),
+            Group::Flow(id) => flow.id == id,
+        };
+        (0..self.flows.len()).filter(|&f| is_member(&self.flows[f])).collect()
+    }
+
+    /// The share of a link that weighted layers give to one of them: its weight over that of all
+    /// layers with flows there.
+    fn share_of_layer(&self, ranking: &Ranking, layer: usize, link: usize) -> f64 {
+        let weight_here = |layer: usize| {
+            let mut entries = ranking.entries.iter().filter(|e| e.layer as usize == layer);
+            let here = entries
+                .any(|e| self.members(e.group).iter().any(|&f| self.flows[f].path.contains(&link)));
+            if here { ranking.weights[layer] } else { 0.0 }
+        };
+        let all: f64 = (0..ranking.weights.len()).map(weight_here).sum();
+        if all > 0.0 { weight_here(layer) / all } else { 0.0 }
+    }
+
+    /// Shares what is free among some flows.
+    fn serve(&mut self, members: &[usize], rule: Rule, free: &mut [f64]) -> Option<()> {
+        let mut local = free.to_vec();
+        for (free, capacity) in local.iter_mut().zip(&self.capacity) {
+            if *free <= capacity * NEGLIGIBLE {
+                *free = 0.0;
+            }
+        }
+        let flows: Vec<&NaiveFlow> = members.iter().map(|&f| &self.flows[f]).collect();
+        let given = match rule {
+            Rule::MaxMin => max_min(&flows, &mut local),
+            Rule::Equal => equal(&flows, &local),
+            Rule::Matching => walk(&flows, &mut local),
+            Rule::Madd => madd(&flows, &local),
+            Rule::Rate(rate) => explicit(&flows, rate, local, &self.capacity)?,
+            Rule::Hold => vec![0.0; flows.len()],
+        };
+        for (flow, rate) in flows.iter().zip(&given) {
+            flow.path.iter().for_each(|&l| free[l] -= rate);
+        }
+        for (&f, rate) in members.iter().zip(&given) {
+            self.rates[f] += rate;
+        }
+        Some(())
+    }
+}
+
+/// All rates grow together; a flow stops when a link on its path is full.
+pub fn max_min(flows: &[&NaiveFlow], free: &mut [f64]) -> Vec<f64> {
+    let full: Vec<f64> = free.iter().map(|free| free * 1e-12).collect();
+    let mut rates = vec![0.0; flows.len()];
+    let mut open: Vec<usize> = (0..flows.len()).collect();
+    loop {
+        open.retain(|&f| flows[f].path.iter().all(|&l| free[l] > full[l]));
+        let mut count = vec![0; free.len()];
+        open.iter().flat_map(|&f| &flows[f].path).for_each(|&l| count[l] += 1);
+        let shares = (0..free.len()).filter(|&l| count[l] > 0);
+        let Some(step) =
+            shares.map(|l| free[l] / f64::from(count[l])).min_by(|a, b| a.total_cmp(b))
+        else {
+            return rates;
+        };
+        for &f in &open {
+            rates[f] += step;
+            flows[f].path.iter().for_each(|&l| free[l] -= step);
+        }
+    }
+}
+
+/// Each flow gets the least, over its links, of what is free over the flows there that can send.
+fn equal(flows: &[&NaiveFlow], free: &[f64]) -> Vec<f64> {
+    let can_send = |flow: &NaiveFlow| flow.path.iter().all(|&l| free[l] > 0.0);
+    let there = |l: usize| flows.iter().filter(|f| can_send(f) && f.path.contains(&l)).count();
+    let share = |l: usize| free[l] / there(l) as f64;
+    let rate = |flow: &NaiveFlow| flow.path.iter().map(|&l| share(l)).fold(f64::INFINITY, f64::min);
+    flows.iter().map(|f| if can_send(f) { rate(f) } else { 0.0 }).collect()
+}
+
+/// One flow after another takes all that is free on its path.
+fn walk(flows: &[&NaiveFlow], free: &mut [f64]) -> Vec<f64> {
+    let mut take = |flow: &&NaiveFlow| {
+        let rate = flow.path.iter().map(|&l| free[l]).fold(f64::INFINITY, f64::min);
+        flow.path.iter().for_each(|&l| free[l] -= rate);
+        rate
+    };
+    flows.iter().map(&mut take).collect()
+}
+
+/// All flows end together, when the slowest link is done.
+fn madd(flows: &[&NaiveFlow], free: &[f64]) -> Vec<f64> {
+    let left_at =
+        |l: usize| -> f64 { flows.iter().filter(|f| f.path.contains(&l)).map(|f| f.left).sum() };
+    let gamma = (0..free.len())
+        .filter(|&l| left_at(l) > 0.0)
+        .map(|l| left_at(l) / free[l])
+        .fold(0.0, f64::max);
+    flows.iter().map(|flow| if gamma > 0.0 { flow.left / gamma } else { 0.0 }).collect()
+}
+
+/// The rate asked for, if it fits.
+fn explicit(
+    flows: &[&NaiveFlow],
+    rate: f64,
+    mut free: Vec<f64>,
+    capacity: &[f64],
+) -> Option<Vec<f64>> {
+    for flow in flows {
+        for &l in &flow.path {
+            if rate > free[l] + capacity[l] * NEGLIGIBLE {
+                return None;
+            }
+            free[l] = (free[l] - rate).max(0.0);
+        }
+    }
+    Some(vec![rate; flows.len()])
+}

@@ -1,0 +1,163 @@
+//! Random networks and plans.
+
+use covey_core::state::FlowSpec;
+use covey_core::{
+    Backfill, Clairvoyant, CoflowId, Fabric, FlowId, Group, Layers, Plan, PortId, Share,
+};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use super::{World, flow};
+
+/// This many random inputs; a failing one is printed, and no file is written.
+pub fn cases(cases: u32) -> ProptestConfig {
+    ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
+}
+
+/// Capacities that meet in equal sums as often as not.
+fn capacity() -> impl Strategy<Value = f64> {
+    prop_oneof![Just(1.0), Just(2.0), Just(0.5), 0.1..5.0]
+}
+
+/// Big switches with equal or different capacities.
+pub fn big_switch() -> impl Strategy<Value = Fabric> {
+    let ports = prop_oneof![8 => 1..6_usize, 1 => 66..70_usize];
+    ports.prop_flat_map(|ports| {
+        prop_oneof![Just(vec![1.0; 2 * ports]), vec(capacity(), 2 * ports),].prop_map(|links| {
+            let (egress, ingress) = links.split_at(links.len() / 2);
+            Fabric::big_switch_with(egress, ingress).unwrap()
+        })
+    })
+}
+
+/// Fabrics where paths cross up to three of three inner links.
+pub fn with_inner_links() -> impl Strategy<Value = Fabric> {
+    (1..6_u32, vec(capacity(), 3), vec(0..8_u32, 25)).prop_map(|(ports, inner, masks)| {
+        let path = |src: PortId, dst: PortId| {
+            let mask = masks[src.index() * 5 + dst.index()];
+            (0..3).filter(|l| mask >> l & 1 == 1).collect()
+        };
+        Fabric::with_paths(ports, 1.0, &inner, path).unwrap()
+    })
+}
+
+pub fn any_fabric() -> impl Strategy<Value = Fabric> {
+    prop_oneof![big_switch(), with_inner_links()]
+}
+
+/// Flows of a coflow on `ports` ports: scattered ones, pairs that occur twice included, or a whole
+/// shuffle.
+pub fn flows(ports: u32) -> impl Strategy<Value = Vec<FlowSpec>> {
+    let bytes = || prop_oneof![Just(1.0), Just(3.0), 0.01..100.0];
+    let one = (0..ports, 0..ports, bytes()).prop_map(|(src, dst, bytes)| flow(src, dst, bytes));
+    let scattered = vec(one, 1..8);
+    let shuffle =
+        (1..=ports.min(4), 1..=ports, bytes(), bytes()).prop_map(|(senders, receivers, a, b)| {
+            let pairs = (0..senders).flat_map(|s| (0..receivers).map(move |r| (s, r)));
+            pairs.map(|(s, r)| flow(s, r, if (s + r) % 3 == 0 { a } else { b })).collect()
+        });
+    prop_oneof![scattered, shuffle]
+}
+
+/// A fabric and coflows on it.
+pub fn network(
+    fabric: impl Strategy<Value = Fabric>,
+) -> impl Strategy<Value = (Fabric, Vec<Vec<FlowSpec>>)> {
+    fabric.prop_flat_map(|fabric| {
+        let coflows = vec(flows(fabric.ports()), 1..6);
+        (Just(fabric), coflows)
+    })
+}
+
+/// Says how to make a plan for whatever coflows are present.
+#[derive(Debug, Clone)]
+pub struct Recipe {
+    pub lines: Vec<Line>,
+    pub weighted: bool,
+    pub backfill: bool,
+}
+
+/// One entry; numbers are taken modulo what there is to choose from.
+#[derive(Debug, Clone)]
+pub struct Line {
+    coflow: usize,
+    part: Part,
+    share: Share<Clairvoyant>,
+    /// Weight of a layer opened before it.
+    layer: Option<f64>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Part {
+    Whole,
+    AtLink(usize),
+    OneFlow(usize),
+}
+
+/// Whole coflows, with a choice of rules.
+pub fn whole(shares: &'static [Share<Clairvoyant>]) -> impl Strategy<Value = Line> {
+    let layer = proptest::option::weighted(0.3, prop_oneof![Just(1.0), Just(10.0), 0.1..3.0]);
+    (0..8_usize, proptest::sample::select(shares), layer).prop_map(|(coflow, share, layer)| Line {
+        coflow,
+        part: Part::Whole,
+        share,
+        layer,
+    })
+}
+
+/// Parts of coflows; any rule but MADD.
+pub fn part(shares: &'static [Share<Clairvoyant>]) -> impl Strategy<Value = Line> {
+    let part =
+        prop_oneof![(0..8_usize).prop_map(Part::AtLink), (0..8_usize).prop_map(Part::OneFlow)];
+    (whole(shares), part).prop_map(|(line, part)| Line { part, ..line })
+}
+
+pub const PARTIAL: [Share<Clairvoyant>; 5] =
+    [Share::MAX_MIN, Share::EQUAL, Share::MATCHING, Share::HOLD, Share::rate(0.05)];
+pub const ALL: [Share<Clairvoyant>; 6] =
+    [Share::MAX_MIN, Share::EQUAL, Share::MATCHING, Share::HOLD, Share::rate(0.05), Share::MADD];
+/// Rules whose rates do not depend on what was running before.
+pub const FORGETFUL: [Share<Clairvoyant>; 4] =
+    [Share::MAX_MIN, Share::EQUAL, Share::MADD, Share::HOLD];
+
+pub fn recipe(line: impl Strategy<Value = Line>) -> impl Strategy<Value = Recipe> {
+    (vec(line, 1..10), any::<bool>(), any::<bool>())
+        .prop_map(|(lines, weighted, backfill)| Recipe { lines, weighted, backfill })
+}
+
+impl Recipe {
+    /// The plan for the coflows present. A coflow as a whole is named once.
+    pub fn plan(&self, world: &World) -> Plan<Clairvoyant> {
+        let mut plan = Plan::default();
+        let present = world.state.present();
+        let mut named: Vec<CoflowId> = Vec::new();
+        if self.weighted {
+            plan.set_layers(Layers::Weighted);
+        }
+        if self.backfill {
+            plan.set_backfill(Backfill::Greedy);
+        }
+        for line in self.lines.iter().filter(|_| !present.is_empty()) {
+            let coflow = present[line.coflow % present.len()];
+            let demand = world.state.coflow(coflow).demand();
+            let group = match line.part {
+                Part::Whole if named.contains(&coflow) => continue,
+                Part::Whole => {
+                    named.push(coflow);
+                    Group::Coflow(coflow)
+                }
+                Part::AtLink(k) => {
+                    Group::CoflowAt(coflow, demand.links()[k % demand.links().len()])
+                }
+                Part::OneFlow(k) => {
+                    Group::Flow(FlowId { coflow, index: (k % demand.width()) as u32 })
+                }
+            };
+            if let Some(weight) = line.layer {
+                plan.open_layer(weight);
+            }
+            plan.push(group, line.share);
+        }
+        plan
+    }
+}

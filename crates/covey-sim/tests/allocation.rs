@@ -1,0 +1,110 @@
+//! After a first run, a simulator and a policy take no new memory.
+//!
+//! What a second run of the same workload on the same [`Simulator`] and the same policy object may
+//! allocate is its [`Outcome`](covey_sim::Outcome), which it gives away: three vectors; and its
+//! plan, whose three lists begin empty and double from 4 as they grow. So the number of allocations
+//! depends on the most coflows present at once, and not on how long the run is.
+
+// A global allocator cannot be written without `unsafe`. This one is sound because it does nothing
+// but count: every call goes to the system's allocator with its arguments as they came, so that
+// what the caller guarantees is what the system's allocator requires, and what that guarantees is
+// what the caller gets. Counting itself touches only a `Cell` in a thread-local that is initialised
+// by a constant and has no destructor, so it neither allocates nor can it be gone.
+#![allow(unsafe_code)]
+
+mod common;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::hint::black_box;
+
+use common::{POLICIES, flow, policy};
+use covey_core::Fabric;
+use covey_sim::Simulator;
+use covey_trace::{Coflow, Workload};
+
+thread_local! {
+    /// Blocks of memory that this thread has asked for, or asked to be larger.
+    static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
+}
+
+struct Counting;
+
+// SAFETY: see the top of the file.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promises are passed on; `block` came from `System`.
+        unsafe { System.dealloc(block, layout) }
+    }
+
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
+        // SAFETY: the caller's promises are passed on; `block` came from `System`.
+        unsafe { System.realloc(block, layout, size) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+/// Allocations of `work`.
+fn allocations(work: impl FnOnce()) -> usize {
+    let before = ALLOCATIONS.get();
+    work();
+    ALLOCATIONS.get() - before
+}
+
+/// Seconds after which sixty shuffles are over under every policy.
+const OVER_S: f64 = 2000.0;
+
+/// So many times sixty shuffles of up to 7 x 5 flows on 12 ports, of which many are present at
+/// once.
+fn busy(times: u32) -> Workload {
+    let coflow = |number: u32| {
+        let c = number % 60;
+        let pairs = (0..=c % 7).flat_map(|s| (0..=c % 5).map(move |r| (s, r)));
+        let flows = pairs.map(|(s, r)| {
+            let bytes = f64::from(1 + (c * 7 + s * 3 + r * 11) % 13);
+            flow((c * 5 + s) % 12, (c * 7 + r) % 12, bytes)
+        });
+        let arrival_s = f64::from(c) + f64::from(number / 60) * OVER_S;
+        Coflow::new(number.to_string(), arrival_s, flows.collect())
+    };
+    Workload { ports: 12, coflows: (0..60 * times).map(coflow).collect() }
+}
+
+/// Allocations of a second run.
+fn in_second_run(workload: &Workload, spec: &str) -> usize {
+    let mut simulator = Simulator::new(Fabric::big_switch(workload.ports, 1.0).unwrap());
+    let mut policy = policy(spec);
+    let mut run = || {
+        let outcome = simulator.run(workload, spec, &mut policy, &mut ()).unwrap();
+        assert!(outcome.coflows[59].completion_s < OVER_S);
+    };
+    run();
+    allocations(run)
+}
+
+#[test]
+fn the_counter_counts() {
+    assert_eq!(allocations(|| drop(black_box(Box::new(1)))), 1);
+    let mut grows = Vec::with_capacity(1);
+    assert_eq!(allocations(|| grows.extend([1, 2, 3])), 1);
+}
+
+#[test]
+fn a_second_run_allocates_its_outcome_and_its_plan() {
+    // Sixty coflows, each named twice at most, with few pilots each: 4, 8, 16, ... 256 entries.
+    let (outcome, plan) = (3, 3 * 7);
+    for spec in POLICIES {
+        let (once, thrice) = (in_second_run(&busy(1), spec), in_second_run(&busy(3), spec));
+        assert!(once <= outcome + plan, "{spec}: {once} allocations");
+        assert_eq!(once, thrice, "{spec}: the number of allocations depends on the length");
+    }
+}

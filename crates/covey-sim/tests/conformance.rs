@@ -1,0 +1,182 @@
+//! What every policy must keep to, on random workloads: policies of all kinds, flows in waves,
+//! flows of zero bytes, coflows with parents, and many ties.
+
+mod common;
+
+use std::ops::ControlFlow;
+
+use common::{Kind, POLICIES, as_trace, ccts, policy, run, same_time, served};
+use covey_core::alloc::Allocator;
+use covey_core::state::State;
+use covey_core::{Fabric, Time};
+use covey_sim::bound::{bounds, isolated_cct_s};
+use covey_sim::{Observer, simulate};
+use covey_trace::Workload;
+use proptest::prelude::*;
+
+/// Whether the policy promises to leave no flow waiting whose links are both idle. Aalo does not
+/// between ticks, nor Philae where it is told not to.
+fn conserves_work(spec: &str) -> bool {
+    let ticks = spec.starts_with("aalo") && !spec.contains("delta=0");
+    !ticks && !spec.contains("work_conservation=false")
+}
+
+/// Looks at every moment of a simulation.
+struct Watch<'a> {
+    workload: &'a Workload,
+    conserves_work: bool,
+    last: Time,
+    /// Rates since then: place of the coflow, number of the flow, bytes per second.
+    rates: Vec<(usize, usize, f64)>,
+    /// Bytes sent by each flow of each coflow.
+    sent: Vec<Vec<f64>>,
+}
+
+impl<'a> Watch<'a> {
+    fn new(workload: &'a Workload, conserves_work: bool) -> Watch<'a> {
+        let sent = workload.coflows.iter().map(|c| vec![0.0; c.flows.len()]).collect();
+        Watch { workload, conserves_work, last: Time::ZERO, rates: Vec::new(), sent }
+    }
+
+    /// In the end every flow has sent its bytes.
+    fn assert_all_sent(&self) {
+        for (coflow, sent) in self.workload.coflows.iter().zip(&self.sent) {
+            for (flow, sent) in coflow.flows.iter().zip(sent) {
+                assert!((flow.bytes - sent).abs() < 1e-6, "{}: {sent} of {flow:?}", coflow.id);
+            }
+        }
+    }
+}
+
+impl Observer for Watch<'_> {
+    fn moment(&mut self, now: Time, _: usize, state: &State, rates: &Allocator) -> ControlFlow<()> {
+        for &(place, index, rate) in &self.rates {
+            self.sent[place][index] += rate * (now - self.last);
+        }
+        self.last = now;
+
+        let flows = served(state, rates);
+        self.rates = flows.iter().map(|flow| (flow.place, flow.index, flow.rate)).collect();
+        let capacity = state.fabric().capacity();
+        let mut used = vec![0.0; capacity.len()];
+        for flow in &flows {
+            assert!(flow.rate >= 0.0, "a rate of {} at {now}", flow.rate);
+            flow.path.iter().for_each(|&l| used[l] += flow.rate);
+        }
+        let fits = |(used, capacity): (&f64, &f64)| *used <= capacity * (1.0 + 1e-9);
+        assert!(used.iter().zip(capacity).all(fits), "too much at {now}: {used:?}");
+
+        let is_full = |&l: &usize| used[l] >= capacity[l] * (1.0 - 1e-6);
+        for flow in flows.iter().filter(|_| self.conserves_work) {
+            let stopped = flow.path.iter().any(is_full);
+            assert!(stopped, "flow {}.{} could send at {now}: {used:?}", flow.place, flow.index);
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// The two capacities of all ports.
+fn split(fabric: &Fabric) -> (&[f64], &[f64]) {
+    fabric.capacity().split_at(fabric.ports() as usize)
+}
+
+/// The same network with port `p` called `names[p]`.
+fn relabelled(workload: &Workload, fabric: &Fabric, names: &[u32]) -> (Workload, Fabric) {
+    let mut workload = workload.clone();
+    workload.ports = fabric.ports();
+    for flow in workload.coflows.iter_mut().flat_map(|coflow| &mut coflow.flows) {
+        (flow.src, flow.dst) = (names[flow.src as usize], names[flow.dst as usize]);
+    }
+    let (egress, ingress) = split(fabric);
+    let moved = |capacity: &[f64]| {
+        let mut moved = vec![0.0; capacity.len()];
+        names.iter().zip(capacity).for_each(|(&name, &capacity)| moved[name as usize] = capacity);
+        moved
+    };
+    let fabric = Fabric::big_switch_with(&moved(egress), &moved(ingress)).unwrap();
+    (workload, fabric)
+}
+
+/// Runs `check` for every policy, and says which policy and workload it was that failed.
+fn for_every_policy(workload: &Workload, fabric: &Fabric, check: impl Fn(&str)) {
+    for spec in POLICIES {
+        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| check(spec)));
+        if let Err(panic) = result {
+            let message = panic.downcast_ref::<String>().cloned().unwrap_or_default();
+            panic!("{spec} on {:?}\n{}{message}", fabric.capacity(), as_trace(workload));
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(common::cases(200))]
+
+    #[test]
+    fn rates_fit_the_links_leave_no_flow_waiting_for_nothing_and_send_all_bytes(
+        workload in common::workload(Kind::Ties), fabric in common::fabric(),
+    ) {
+        for_every_policy(&workload, &fabric, |spec| {
+            let mut watch = Watch::new(&workload, conserves_work(spec));
+            simulate(&workload, &fabric, spec, &mut policy(spec), &mut watch)
+                .unwrap_or_else(|error| panic!("{error}"));
+            watch.assert_all_sent();
+        });
+    }
+
+    #[test]
+    fn the_same_holds_with_links_inside_the_fabric(
+        workload in common::workload(Kind::Ties), fabric in common::fabric_with_inner_links(),
+    ) {
+        for_every_policy(&workload, &fabric, |spec| {
+            // It serves all flows as one group, which works on a big switch alone.
+            if spec != "fair" {
+                let mut watch = Watch::new(&workload, conserves_work(spec));
+                simulate(&workload, &fabric, spec, &mut policy(spec), &mut watch)
+                    .unwrap_or_else(|error| panic!("{error}"));
+                watch.assert_all_sent();
+            }
+        });
+    }
+
+    #[test]
+    fn the_same_run_again_gives_the_same_to_the_last_bit(
+        workload in common::workload(Kind::Ties), fabric in common::fabric(),
+    ) {
+        for_every_policy(&workload, &fabric, |spec| {
+            let (first, second) = (run(&workload, &fabric, spec), run(&workload, &fabric, spec));
+            assert_eq!(format!("{first:?}"), format!("{second:?}"));
+        });
+    }
+
+    #[test]
+    fn names_of_ports_do_not_matter(
+        workload in common::workload(Kind::Ties),
+        fabric in common::fabric(),
+        names in Just([0, 1, 2, 3, 4, 5]).prop_shuffle(),
+    ) {
+        let (other_workload, other_fabric) = relabelled(&workload, &fabric, &names);
+        for_every_policy(&workload, &fabric, |spec| {
+            let found = ccts(&run(&other_workload, &other_fabric, spec));
+            let expected = ccts(&run(&workload, &fabric, spec));
+            let same = found.iter().zip(&expected).all(|(a, b)| same_time(*a, *b));
+            assert!(same, "ports called {names:?}\nfound    {found:?}\nexpected {expected:?}");
+        });
+    }
+
+    #[test]
+    fn no_coflow_is_faster_than_alone_and_no_schedule_beats_the_bound(
+        workload in common::workload(Kind::Ties), fabric in common::fabric(),
+    ) {
+        let (egress, ingress) = split(&fabric);
+        let bound = bounds(&workload, egress, ingress).mean_cct_s;
+        for_every_policy(&workload, &fabric, |spec| {
+            let ccts = ccts(&run(&workload, &fabric, spec));
+            for (coflow, cct) in workload.coflows.iter().zip(&ccts) {
+                let alone = isolated_cct_s(coflow, egress, ingress);
+                assert!(*cct >= alone - 1e-8, "{} takes {cct}, alone {alone}", coflow.id);
+            }
+            let mean = ccts.iter().sum::<f64>() / ccts.len() as f64;
+            assert!(mean >= bound - 1e-8, "mean CCT {mean}, bound {bound}");
+        });
+    }
+}

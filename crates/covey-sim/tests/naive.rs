@@ -1,0 +1,344 @@
+//! The simulator against a slow and obvious one: all flows in one list, every rate worked out anew
+//! at every event, every flow advanced by itself.
+
+mod common;
+
+use std::collections::BTreeMap;
+
+use common::{Kind, as_trace, ccts, facebook, run, same_time};
+use covey_core::Fabric;
+use covey_trace::Workload;
+use proptest::prelude::*;
+
+/// Moments closer than this are one.
+const RESOLUTION_S: f64 = 1e-9;
+/// A share of a link so small that it is what rounding leaves.
+const NEGLIGIBLE: f64 = 1e-9;
+
+/// An unfinished flow.
+struct Flow {
+    /// Place of its coflow in the trace, and its own in the coflow.
+    id: (usize, usize),
+    /// Its egress and its ingress link.
+    path: [usize; 2],
+    left: f64,
+}
+
+/// What a rule gets to see.
+struct Moment<'a> {
+    /// Coflow by coflow in order of release, sender by sender in order of the senders' first flows,
+    /// then in the order of the trace.
+    flows: &'a [Flow],
+    /// Coflows in order of release.
+    coflows: &'a [usize],
+    capacity: &'a [f64],
+    /// Whether flows have begun or a coflow has ended.
+    replan: bool,
+}
+
+/// Decides the rate of every flow.
+type Rule = Box<dyn FnMut(&Moment<'_>) -> Vec<f64>>;
+
+/// Completion times of all coflows.
+fn simulate(workload: &Workload, capacity: &[f64], mut rule: Rule) -> Vec<f64> {
+    let coflows = &workload.coflows;
+    let ports = capacity.len() / 2;
+    let mut release = vec![f64::INFINITY; coflows.len()];
+    let mut end = vec![f64::INFINITY; coflows.len()];
+    let mut unfinished: Vec<usize> = coflows.iter().map(|c| c.flows.len()).collect();
+    let mut present: Vec<usize> = Vec::new();
+    // Flows of released coflows that are to start: when, and which.
+    let mut later: Vec<(f64, (usize, usize))> = Vec::new();
+    let mut flows: Vec<Flow> = Vec::new();
+    let first_of_sender: Vec<Vec<_>> = coflows
+        .iter()
+        .map(|c| c.flows.iter().map(|f| c.flows.iter().position(|g| g.src == f.src)).collect())
+        .collect();
+    let mut now = 0.0;
+    let mut replan = false;
+    while end.iter().any(|end| end.is_infinite()) {
+        replan |= end_flows(&mut flows, &mut unfinished, &mut present, &mut end, now);
+        let may_begin = |place: usize, end: &[f64]| {
+            let parents = coflows[place].parents.iter().map(|&parent| end[parent as usize]);
+            parents.fold(coflows[place].arrival_s, f64::max)
+        };
+        let mut beginning: Vec<usize> = (0..coflows.len())
+            .filter(|&place| release[place].is_infinite())
+            .filter(|&place| may_begin(place, &end) <= now + RESOLUTION_S)
+            .collect();
+        beginning.sort_by(|&a, &b| may_begin(a, &end).total_cmp(&may_begin(b, &end)));
+        for place in beginning {
+            release[place] = now;
+            present.push(place);
+            let starts = coflows[place].flows.iter().map(|flow| now + flow.start_s);
+            later.extend(starts.enumerate().map(|(index, start)| (start, (place, index))));
+            replan = true;
+        }
+        let before = flows.len();
+        for (_, id) in later.extract_if(.., |(start, _)| *start <= now + RESOLUTION_S) {
+            let flow = coflows[id.0].flows[id.1];
+            let path = [flow.src as usize, ports + flow.dst as usize];
+            flows.push(Flow { id, path, left: flow.bytes });
+            replan = true;
+        }
+        if flows.len() > before {
+            let turn = |place| present.iter().position(|&p| p == place);
+            flows.sort_by_cached_key(|Flow { id: (place, index), .. }| {
+                (turn(*place), first_of_sender[*place][*index], *index)
+            });
+        }
+        // What begins with nothing to send ends at once.
+        replan |= end_flows(&mut flows, &mut unfinished, &mut present, &mut end, now);
+
+        let moment = Moment { flows: &flows, coflows: &present, capacity, replan };
+        let rates = rule(&moment);
+        replan = false;
+        let releases = (0..coflows.len())
+            .filter(|&place| release[place].is_infinite())
+            .map(|place| may_begin(place, &end));
+        let starts = later.iter().map(|(start, _)| *start);
+        let ends = flows.iter().zip(&rates).map(|(flow, rate)| now + flow.left / rate);
+        let next = releases.chain(starts).chain(ends).fold(f64::INFINITY, f64::min).max(now);
+        assert!(next.is_finite() || end.iter().all(|end| end.is_finite()), "stuck at {now}");
+        for (flow, rate) in flows.iter_mut().zip(&rates) {
+            flow.left -= rate * (next - now);
+            if flow.left <= rate * RESOLUTION_S {
+                flow.left = 0.0;
+            }
+        }
+        now = next;
+    }
+    end.iter().zip(&release).map(|(end, release)| end - release).collect()
+}
+
+/// Removes flows with nothing left, and coflows without flows. Returns whether a coflow has ended.
+fn end_flows(
+    flows: &mut Vec<Flow>,
+    unfinished: &mut [usize],
+    present: &mut Vec<usize>,
+    end: &mut [f64],
+    now: f64,
+) -> bool {
+    for flow in flows.extract_if(.., |flow| flow.left <= 0.0) {
+        unfinished[flow.id.0] -= 1;
+    }
+    let ended: Vec<usize> = present.extract_if(.., |place| unfinished[*place] == 0).collect();
+    ended.iter().for_each(|&place| end[place] = now);
+    !ended.is_empty()
+}
+
+/// `free`, with what rounding leaves taken for nothing.
+fn usable(free: &[f64], capacity: &[f64]) -> Vec<f64> {
+    let usable =
+        |(&free, capacity): (&f64, &f64)| if free > capacity * NEGLIGIBLE { free } else { 0.0 };
+    free.iter().zip(capacity).map(usable).collect()
+}
+
+/// Max-min among some flows: the link with the smallest share per flow fixes its flows, and so on.
+fn max_min<'a>(flows: impl Iterator<Item = &'a Flow>, free: &[f64]) -> Vec<f64> {
+    let ports = free.len() / 2;
+    let paths: Vec<[usize; 2]> = flows.map(|flow| flow.path).collect();
+    let mut free = free.to_vec();
+    // Flows between two ports are alike.
+    let mut alike = vec![0.0; ports * ports];
+    let mut open = vec![0.0; 2 * ports];
+    for [egress, ingress] in &paths {
+        alike[egress * ports + ingress - ports] += 1.0;
+        open[*egress] += 1.0;
+        open[*ingress] += 1.0;
+    }
+    let mut rate = vec![0.0; ports * ports];
+    loop {
+        let share = |l: &usize| free[*l].max(0.0) / open[*l];
+        let candidates = (0..2 * ports).filter(|&l| open[l] > 0.5);
+        let Some(least) = candidates.min_by(|a, b| share(a).total_cmp(&share(b))) else { break };
+        let level = share(&least);
+        for other in 0..ports {
+            let pair =
+                if least < ports { least * ports + other } else { other * ports + least - ports };
+            let fixed = std::mem::take(&mut alike[pair]);
+            if fixed > 0.0 {
+                rate[pair] = level;
+                for link in [pair / ports, ports + pair % ports] {
+                    free[link] -= fixed * level;
+                    open[link] -= fixed;
+                }
+            }
+        }
+    }
+    paths.iter().map(|[egress, ingress]| rate[egress * ports + ingress - ports]).collect()
+}
+
+/// One flow at a time takes all that is free; flows that ran by the same rule before go first.
+#[derive(Default)]
+struct Walk {
+    /// By coflow, in the order in which they took.
+    running: BTreeMap<usize, Vec<(usize, usize)>>,
+}
+
+impl Walk {
+    fn serve(&mut self, coflow: usize, flows: &[&Flow], mut free: Vec<f64>) -> Vec<f64> {
+        let ran = self.running.remove(&coflow).unwrap_or_default();
+        let mut order: Vec<usize> = (0..flows.len()).collect();
+        let turn = |f: &usize| ran.iter().position(|id| *id == flows[*f].id).unwrap_or(ran.len());
+        order.sort_by_key(turn);
+        let mut rates = vec![0.0; flows.len()];
+        let mut running = Vec::new();
+        for f in order {
+            rates[f] = free[flows[f].path[0]].min(free[flows[f].path[1]]);
+            for &l in &flows[f].path {
+                let rest = free[l] - rates[f];
+                free[l] = if rest > rates[f] * NEGLIGIBLE { rest } else { 0.0 };
+            }
+            if rates[f] > 0.0 {
+                running.push(flows[f].id);
+            }
+        }
+        self.running.insert(coflow, running);
+        rates
+    }
+}
+
+/// Seconds that the flows alone need at the slowest link.
+fn bottleneck_s(flows: &[&Flow], free: &[f64]) -> f64 {
+    let mut left = vec![0.0; free.len()];
+    flows.iter().for_each(|flow| flow.path.iter().for_each(|&l| left[l] += flow.left));
+    let needed = left.iter().zip(free).filter(|(left, _)| **left > 0.0);
+    needed.map(|(left, free)| left / free).fold(0.0, f64::max)
+}
+
+fn fair() -> Rule {
+    Box::new(|moment| max_min(moment.flows.iter(), moment.capacity))
+}
+
+/// How a coflow's flows share what is free.
+type Share<'a> = &'a mut dyn FnMut(usize, &[&Flow], Vec<f64>) -> Vec<f64>;
+
+/// Each round offers what is left to coflows in an order.
+fn in_order(moment: &Moment<'_>, order: &[usize], rounds: &mut [Share<'_>]) -> Vec<f64> {
+    let mut rates = BTreeMap::new();
+    let mut free = moment.capacity.to_vec();
+    for share in rounds {
+        for &coflow in order {
+            let flows: Vec<&Flow> = moment.flows.iter().filter(|f| f.id.0 == coflow).collect();
+            let given = share(coflow, &flows, usable(&free, moment.capacity));
+            for (flow, rate) in flows.iter().zip(given) {
+                flow.path.iter().for_each(|&l| free[l] -= rate);
+                *rates.entry(flow.id).or_insert(0.0) += rate;
+            }
+        }
+    }
+    moment.flows.iter().map(|flow| rates[&flow.id]).collect()
+}
+
+fn fifo_max_min() -> Rule {
+    Box::new(|moment| {
+        let mut share = |_, flows: &[&Flow], free: Vec<f64>| max_min(flows.iter().copied(), &free);
+        in_order(moment, moment.coflows, &mut [&mut share])
+    })
+}
+
+fn fifo_matching() -> Rule {
+    let mut walk = Walk::default();
+    Box::new(move |moment| {
+        in_order(moment, moment.coflows, &mut [&mut |c, flows, free| walk.serve(c, flows, free)])
+    })
+}
+
+/// The coflows by effective bottleneck, re-ordered when flows begin or a coflow ends.
+fn sebf(mut share: impl FnMut(&Moment<'_>, &[usize]) -> Vec<f64> + 'static) -> Rule {
+    let mut order: Vec<usize> = Vec::new();
+    Box::new(move |moment| {
+        if moment.replan {
+            let gamma = |coflow: &usize| {
+                let flows: Vec<&Flow> = moment.flows.iter().filter(|f| f.id.0 == *coflow).collect();
+                bottleneck_s(&flows, moment.capacity)
+            };
+            order = moment.coflows.to_vec();
+            order.sort_by(|a, b| gamma(a).total_cmp(&gamma(b)));
+        }
+        share(moment, &order)
+    })
+}
+
+fn sebf_matching() -> Rule {
+    let mut walk = Walk::default();
+    sebf(move |moment, order| {
+        in_order(moment, order, &mut [&mut |c, flows, free| walk.serve(c, flows, free)])
+    })
+}
+
+fn sebf_madd() -> Rule {
+    let mut walk = Walk::default();
+    sebf(move |moment, order| {
+        let mut madd = |_, flows: &[&Flow], free: Vec<f64>| {
+            let gamma = bottleneck_s(flows, &free);
+            flows.iter().map(|flow| flow.left / gamma).collect()
+        };
+        let mut backfill = |c, flows: &[&Flow], free| walk.serve(c, flows, free);
+        in_order(moment, order, &mut [&mut madd, &mut backfill])
+    })
+}
+
+fn assert_same(workload: &Workload, fabric: &Fabric, spec: &str, rule: Rule) {
+    let expected = simulate(workload, fabric.capacity(), rule);
+    let found = ccts(&run(workload, fabric, spec));
+    let same = found.iter().zip(&expected).all(|(a, b)| same_time(*a, *b));
+    assert!(
+        same,
+        "{spec} on {:?}\n{}found    {found:?}\nexpected {expected:?}",
+        fabric.capacity(),
+        as_trace(workload)
+    );
+}
+
+proptest! {
+    #![proptest_config(common::cases(1000))]
+
+    #[test]
+    fn fair_is_max_min_over_all_flows(
+        workload in common::workload(Kind::Ties), fabric in common::fabric(),
+    ) {
+        assert_same(&workload, &fabric, "fair", fair());
+    }
+
+    #[test]
+    fn fifo_gives_each_coflow_max_min_on_what_is_left(
+        workload in common::workload(Kind::Ties), fabric in common::fabric(),
+    ) {
+        assert_same(&workload, &fabric, "fifo", fifo_max_min());
+    }
+
+    #[test]
+    fn fifo_with_matching_lets_one_flow_take_all(
+        workload in common::workload(Kind::Generic), fabric in common::fabric(),
+    ) {
+        assert_same(&workload, &fabric, "fifo:share=matching", fifo_matching());
+    }
+
+    #[test]
+    fn sebf_is_madd_in_order_of_bottleneck_and_backfill(
+        workload in common::workload(Kind::Generic), fabric in common::fabric(),
+    ) {
+        assert_same(&workload, &fabric, "sebf", sebf_madd());
+    }
+
+    #[test]
+    fn sebf_with_matching_lets_one_flow_take_all(
+        workload in common::workload(Kind::Generic), fabric in common::fabric(),
+    ) {
+        assert_same(&workload, &fabric, "sebf:share=matching", sebf_matching());
+    }
+}
+
+#[test]
+fn fair_on_the_first_hundred_coflows_of_the_facebook_trace() {
+    let Some(workload) = facebook(100) else { return };
+    let fabric = Fabric::big_switch(150, 125e6).unwrap();
+    let expected = simulate(&workload, fabric.capacity(), fair());
+    let found = ccts(&run(&workload, &fabric, "fair"));
+    for (place, (found, expected)) in found.iter().zip(&expected).enumerate() {
+        let off = (found - expected).abs() / expected;
+        assert!(off < 1e-9, "coflow {place}: {found} s, expected {expected} s");
+    }
+}
