@@ -15,7 +15,7 @@ impl Time {
     pub const ZERO: Time = Time(0.0);
     /// A moment that never comes.
     pub const NEVER: Time = Time(f64::INFINITY);
-    /// Moments closer than this coincide and are handled together.
+    /// Moments closer than this coincide and are handled together (see [`Time::slack_s`]).
     pub const RESOLUTION_S: f64 = 1e-9;
 
     /// The moment `seconds` after the origin. A NaN becomes [`Time::NEVER`].
@@ -33,9 +33,15 @@ impl Time {
         self.0 < f64::INFINITY
     }
 
-    /// Whether this moment has come at `now`, to within [`Time::RESOLUTION_S`].
+    /// How close another moment must be to coincide with this one, in seconds:
+    /// [`Time::RESOLUTION_S`], or more where a number of seconds this large is not that exact.
+    pub fn slack_s(self) -> f64 {
+        (self.0.abs() * (4.0 * f64::EPSILON)).max(Time::RESOLUTION_S)
+    }
+
+    /// Whether this moment has come at `now`, or coincides with it.
     pub fn due(self, now: Time) -> bool {
-        self.0 <= now.0 + Time::RESOLUTION_S
+        self.0 <= now.0 + now.slack_s()
     }
 }
 

@@ -112,10 +112,10 @@ impl CrowdFluid {
             }
             for (dst, &other) in receivers.iter().enumerate() {
                 let pair = src * self.ports + dst;
-                if self.need[pair] * inverse.max(other) > Time::RESOLUTION_S {
+                if self.need[pair] * inverse.max(other) > self.anchor.slack_s() {
                     continue;
                 }
-                let slack = Time::RESOLUTION_S / inverse.max(other);
+                let slack = self.anchor.slack_s() / inverse.max(other);
                 let members = &mut self.members[pair];
                 let served =
                     members.peek().map_or(0.0, |Reverse(first)| first.target - self.need[pair]);

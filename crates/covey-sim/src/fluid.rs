@@ -188,7 +188,8 @@ impl Fluid {
         mut finished: impl FnMut(usize),
     ) {
         self.pass(progress, now);
-        if self.madd > 0.0 && progress.scale / self.madd <= Time::RESOLUTION_S {
+        let slack = now.slack_s();
+        if self.madd > 0.0 && progress.scale / self.madd <= slack {
             // Single rates end with the flows; nothing of them is left to be written down.
             self.running.clear();
             demand.active().for_each(finished);
@@ -198,21 +199,23 @@ impl Fluid {
             running.settle(demand, progress, now);
             finished(running.position as usize);
         }
-        if self.levels.is_empty() {
-            return;
-        }
-        for s in 0..demand.senders() {
-            if !self.row_next[s].due(now) {
-                continue;
-            }
-            self.advance_row(demand, progress, s, now);
-            for p in demand.active_in_row(s) {
-                let inverse = self.inverse[s].max(self.inverse[demand.receiver_of(p)]);
-                if progress.left[p] * progress.scale * inverse <= Time::RESOLUTION_S {
-                    finished(p);
+        if !self.levels.is_empty() {
+            for s in 0..demand.senders() {
+                if !self.row_next[s].due(now) {
+                    continue;
                 }
+                self.advance_row(demand, progress, s, now);
+                for p in demand.active_in_row(s) {
+                    let inverse = self.inverse[s].max(self.inverse[demand.receiver_of(p)]);
+                    if progress.left[p] * progress.scale * inverse <= slack {
+                        finished(p);
+                    }
+                }
+                self.row_next[s] = self.next_in_row(demand, progress, s, now);
             }
         }
+        // Rounding may leave a flow a little beyond `now`; then it is still to come.
+        self.next = self.next_end(progress);
     }
 
     /// Takes over the rates of `grant` from `now` on.
@@ -278,19 +281,7 @@ impl Fluid {
                 continue;
             }
             self.advance_row(demand, progress, s, now);
-            if demand.count()[s] == 0 || level == 0.0 {
-                self.row_next[s] = Time::NEVER;
-                continue;
-            }
-            let row = demand.row(s);
-            let inverse = self.inverse[s];
-            let least = if demand.is_regular(s) {
-                least_product(&progress.left[row], &self.inverse[senders..], inverse)
-            } else {
-                row.map(|p| progress.left[p] * self.inverse[demand.receiver_of(p)].max(inverse))
-                    .fold(f64::INFINITY, f64::min)
-            };
-            self.row_next[s] = now + least * progress.scale;
+            self.row_next[s] = self.next_in_row(demand, progress, s, now);
         }
         self.row_next.truncate(senders);
         self.levels.clear();
@@ -327,7 +318,27 @@ impl Fluid {
             }));
         }
         rest.for_each(|old| old.settle(demand, progress, now));
+        // The two lists take turns: let neither be the one that has to grow again.
+        before.clear();
+        before.reserve(self.running.len());
         self.spare = before;
+    }
+
+    /// When the next flow of a sender ends, if what is left of them is as of `now`. Levels are those
+    /// in `inverse`.
+    fn next_in_row(&self, demand: &Demand, progress: &Progress, s: usize, now: Time) -> Time {
+        let inverse = self.inverse[s];
+        if demand.count()[s] == 0 || inverse == f64::INFINITY {
+            return Time::NEVER;
+        }
+        let row = demand.row(s);
+        let least = if demand.is_regular(s) {
+            least_product(&progress.left[row], &self.inverse[demand.senders()..], inverse)
+        } else {
+            row.map(|p| progress.left[p] * self.inverse[demand.receiver_of(p)].max(inverse))
+                .fold(f64::INFINITY, f64::min)
+        };
+        now + least * progress.scale
     }
 
     /// When the next flow ends, all rates together.
