@@ -20,7 +20,8 @@ impl Time {
 
     /// The moment `seconds` after the origin. A NaN becomes [`Time::NEVER`].
     pub fn from_secs(seconds: f64) -> Time {
-        if seconds.is_nan() { Time::NEVER } else { Time(seconds) }
+        // Adding zero makes a negative zero a positive one: there is one origin.
+        if seconds.is_nan() { Time::NEVER } else { Time(seconds + 0.0) }
     }
 
     /// Seconds since the origin.
@@ -50,6 +51,11 @@ impl Eq for Time {}
 impl PartialOrd for Time {
     fn partial_cmp(&self, other: &Time) -> Option<Ordering> {
         Some(self.cmp(other))
+    }
+
+    // Without NaN and negative zero the plain comparison is the total order, and much faster.
+    fn lt(&self, other: &Time) -> bool {
+        self.0 < other.0
     }
 }
 

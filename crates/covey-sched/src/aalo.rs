@@ -10,7 +10,7 @@
 //! anew whenever a flow ends, as Aalo's daemons do by themselves (§6.2).
 
 use covey_core::{
-    Answer, AnyPolicy, CoflowId, Group, Layers, NonClairvoyant, Plan, Policy, Share,
+    Answer, AnyPolicy, Backfill, CoflowId, Group, Layers, NonClairvoyant, Plan, Policy, Share,
     Time, View,
 };
 
@@ -120,6 +120,9 @@ impl Policy<NonClairvoyant> for Aalo {
 
         plan.clear();
         plan.set_layers(self.layers);
+        if self.layers == Layers::Weighted {
+            plan.set_backfill(Backfill::Greedy);
+        }
         for queue in self.order.chunk_by(|a, b| a.0 == b.0) {
             plan.open_layer(self.queues.factor.powi(-(queue[0].0 as i32)));
             for &(_, coflow) in queue {

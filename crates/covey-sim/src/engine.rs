@@ -399,7 +399,9 @@ impl Engine {
         let id = flow.coflow;
         let position = self.state.coflow(id).demand().position(flow.index);
         let (demand, progress) = self.state.progress_mut(id);
-        self.fluids[id.index()].advance(demand, progress, self.now);
+        let fluid = &mut self.fluids[id.index()];
+        fluid.advance(demand, progress, self.now);
+        fluid.started(demand.sender_of(position), self.now);
         self.state.start(flow);
         self.allocator.touch(id);
         self.allocator.adjust(&self.state, id, position, 1.0);
@@ -463,10 +465,10 @@ impl Engine {
             let id = self.state.present()[k];
             let fluid = &mut self.fluids[id.index()];
             let (demand, progress) = self.state.progress_mut(id);
-            fluid.advance(demand, progress, self.now);
             if fluid.is_disturbed() {
                 self.allocator.touch(id);
             }
+            fluid.advance(demand, progress, self.now);
         }
     }
 

@@ -6,8 +6,9 @@
 //! - *Single rates*: each running flow has its own anchor and its own end; what runs on unchanged
 //!   is not touched.
 //! - *MADD* (κ): only `scale` shrinks, by κ a second, whatever the number of flows. What a single
-//!   rate has sent on top is taken from that flow's `y` when the rate ends, so until then all rates
-//!   of the flow are constant.
+//!   rate sends on top is kept apart, and the flow's share under MADD stays, so that what the
+//!   allocator has booked is what is sent. It counts towards `y` when MADD is decided anew: for
+//!   flows that have stopped, when a flow of the coflow ends; for all, before the policy looks.
 //! - *Levels*: rows of flows, a sender at a time, in a form that compiles to vector instructions.
 //!   Each row has its own anchor; one whose rates go on unchanged is not touched.
 
@@ -20,7 +21,8 @@ use covey_core::{Demand, Time};
 struct Running {
     position: u32,
     rate: f64,
-    /// What is left of the flow was written down then.
+    /// Bytes sent at this and earlier rates that are not written down, up to `since`.
+    extra: f64,
     since: Time,
     /// When it ends, if it keeps all its rates.
     end: Time,
@@ -43,12 +45,16 @@ pub(crate) struct Fluid {
     used: Vec<f64>,
     /// κ.
     madd: f64,
+    /// Whether shares under MADD are held as booked; see above.
+    holds: bool,
     /// What is left of each sender's flows, their single rates aside, was written down then; and
     /// when the next of them ends.
     row_since: Vec<Time>,
     row_next: Vec<Time>,
     /// At most one a flow.
     running: Vec<Running>,
+    /// Under MADD, flows that ran and have bytes that are not written down.
+    stopped: Vec<Running>,
     /// The list before, or working memory.
     spare: Vec<Running>,
     singles: Vec<Single>,
@@ -65,9 +71,11 @@ impl Fluid {
             inverse: Vec::new(),
             used: Vec::new(),
             madd: 0.0,
+            holds: false,
             row_since: Vec::new(),
             row_next: Vec::new(),
             running: Vec::new(),
+            stopped: Vec::new(),
             spare: Vec::new(),
             singles: Vec::new(),
         }
@@ -87,7 +95,9 @@ impl Fluid {
         self.next = Time::NEVER;
         self.levels.clear();
         self.madd = 0.0;
+        self.holds = false;
         self.running.clear();
+        self.stopped.clear();
     }
 
     /// When the next flow ends if rates stay.
@@ -120,7 +130,7 @@ impl Fluid {
     /// Whether flows are sent out of proportion to what is left of them while others are sent in
     /// proportion, so that proportions change with time.
     pub(crate) fn is_disturbed(&self) -> bool {
-        self.madd > 0.0 && !self.running.is_empty()
+        self.holds && !(self.running.is_empty() && self.stopped.is_empty())
     }
 
     /// Moves the anchor of what all flows have in common.
@@ -152,9 +162,10 @@ impl Fluid {
                 self.advance_row(demand, progress, s, now);
             }
         }
-        for running in &mut self.running {
+        for running in self.running.iter_mut().chain(&mut self.stopped) {
             running.settle(demand, progress, now);
         }
+        self.stopped.clear();
     }
 
     /// Writes down what is left of a sender's flows, their single rates aside.
@@ -192,12 +203,26 @@ impl Fluid {
         if self.madd > 0.0 && progress.scale / self.madd <= slack {
             // Single rates end with the flows; nothing of them is left to be written down.
             self.running.clear();
-            demand.active().for_each(finished);
+            self.stopped.clear();
+                demand.active().for_each(finished);
             return;
         }
+        let mut any = false;
         for running in self.running.iter_mut().filter(|running| running.end.due(now)) {
-            running.settle(demand, progress, now);
+            if !self.holds {
+                running.settle(demand, progress, now);
+            }
             finished(running.position as usize);
+            any = true;
+        }
+        for stopped in self.stopped.iter().filter(|stopped| stopped.end.due(now)) {
+            finished(stopped.position as usize);
+            any = true;
+        }
+        if any {
+            for stopped in self.stopped.drain(..).filter(|stopped| !stopped.end.due(now)) {
+                stopped.write_down(demand, progress);
+            }
         }
         if !self.levels.is_empty() {
             for s in 0..demand.senders() {
@@ -218,6 +243,13 @@ impl Fluid {
         self.next = self.next_end(progress);
     }
 
+    /// A flow of a sender has started at `now`: the sender's row is to be looked at again.
+    pub(crate) fn started(&mut self, sender: usize, now: Time) {
+        if let Some(next) = self.row_next.get_mut(sender) {
+            *next = now;
+        }
+    }
+
     /// Takes over the rates of `grant` from `now` on.
     pub(crate) fn install(
         &mut self,
@@ -228,12 +260,16 @@ impl Fluid {
     ) {
         let levels = (!self.levels.is_empty(), !grant.levels().is_empty());
         let has_singles = !self.running.is_empty() || grant.singles().next().is_some();
-        if levels == (false, false) && self.madd == grant.madd() && !grant.may_repeat() {
-            self.pass(progress, now);
-            self.replace_running(demand, progress, grant.singles(), now);
-        } else if levels == (true, true) && !has_singles {
+        if levels == (true, true) && !has_singles {
             self.pass(progress, now);
             self.replace_levels(demand, progress, grant, now);
+        } else if levels == (false, false)
+            && !grant.may_repeat()
+            && self.holds == grant.is_by_size()
+        {
+            self.pass(progress, now);
+            self.change_madd(demand, progress, grant.madd(), now);
+            self.replace_running(demand, progress, grant.singles(), now);
         } else {
             self.advance(demand, progress, now);
             self.levels.clear();
@@ -244,6 +280,7 @@ impl Fluid {
                 self.replace_levels(demand, progress, grant, now);
             }
             self.madd = grant.madd();
+            self.holds = grant.is_by_size();
             self.running.clear();
             let mut singles = std::mem::take(&mut self.singles);
             merged(grant, &mut singles);
@@ -290,6 +327,22 @@ impl Fluid {
         self.used.extend((0..demand.links().len()).map(|l| grant.used_by_level(l)));
     }
 
+    /// Changes κ; flows with bytes that are not written down end at another time.
+    fn change_madd(&mut self, demand: &Demand, progress: &Progress, madd: f64, now: Time) {
+        if self.madd == madd {
+            return;
+        }
+        self.madd = madd;
+        let mut running = std::mem::take(&mut self.running);
+        let mut stopped = std::mem::take(&mut self.stopped);
+        for flow in running.iter_mut().chain(&mut stopped) {
+            flow.set_rate(flow.rate, now);
+            flow.end = self.end(demand, progress, flow);
+        }
+        self.running = running;
+        self.stopped = stopped;
+    }
+
     /// Makes `singles` the flows with a rate of their own. Those that keep their rate, in the same
     /// order as before, are not touched.
     fn replace_running(
@@ -303,25 +356,53 @@ impl Fluid {
         self.running.clear();
         let mut rest = before.iter_mut();
         for single in singles {
-            // Whoever is passed over here has stopped, or is met again below: written down by then.
-            let same = rest.by_ref().find_map(|old| {
-                let same = old.position == single.position && old.rate == single.rate;
-                if !same {
-                    old.settle(demand, progress, now);
+            let mut flow = None;
+            // Whoever is passed over here has stopped, or is met again below: then it is found among
+            // the stopped, or is written down.
+            for old in rest.by_ref() {
+                if old.position == single.position {
+                    flow = Some(*old);
+                    break;
                 }
-                same.then_some(*old)
+                self.stop(demand, progress, old, now);
+            }
+            let mut flow = flow.or_else(|| self.take_stopped(single.position)).unwrap_or(Running {
+                position: single.position,
+                rate: f64::NAN,
+                extra: 0.0,
+                since: now,
+                end: Time::NEVER,
             });
-            self.running.push(same.unwrap_or_else(|| {
-                let seconds = self.seconds_left(demand, progress, &single);
-                let Single { position, rate } = single;
-                Running { position, rate, since: now, end: now + seconds }
-            }));
+            if flow.rate != single.rate {
+                if !self.holds {
+                    flow.settle(demand, progress, now);
+                }
+                flow.set_rate(single.rate, now);
+                flow.end = self.end(demand, progress, &flow);
+            }
+            self.running.push(flow);
         }
-        rest.for_each(|old| old.settle(demand, progress, now));
+        rest.for_each(|old| self.stop(demand, progress, old, now));
         // The two lists take turns: let neither be the one that has to grow again.
         before.clear();
         before.reserve(self.running.len());
         self.spare = before;
+    }
+
+    /// Ends a flow's rate of its own.
+    fn stop(&mut self, demand: &Demand, progress: &mut Progress, flow: &mut Running, now: Time) {
+        if !self.holds {
+            flow.settle(demand, progress, now);
+        } else if demand.is_active(flow.position as usize) {
+            flow.set_rate(0.0, now);
+            flow.end = self.end(demand, progress, flow);
+            self.stopped.push(*flow);
+        }
+    }
+
+    fn take_stopped(&mut self, position: u32) -> Option<Running> {
+        let at = self.stopped.iter().position(|stopped| stopped.position == position)?;
+        Some(self.stopped.swap_remove(at))
     }
 
     /// When the next flow of a sender ends, if what is left of them is as of `now`. Levels are those
@@ -343,38 +424,57 @@ impl Fluid {
 
     /// When the next flow ends, all rates together.
     fn next_end(&self, progress: &Progress) -> Time {
-        let lesser = |a: Time, b: Time| if b < a { b } else { a };
-        let mut next = self.running.iter().map(|running| running.end).fold(Time::NEVER, lesser);
+        let mut next = earliest(earliest(Time::NEVER, &self.running), &self.stopped);
         if self.madd > 0.0 {
-            next = lesser(next, self.anchor + progress.scale / self.madd);
+            next = next.min(self.anchor + progress.scale / self.madd);
         }
         if !self.levels.is_empty() {
-            next = self.row_next.iter().copied().fold(next, lesser);
+            next = self.row_next.iter().fold(next, |a, &b| if b < a { b } else { a });
         }
         next
     }
 
-    /// Seconds from the anchor to the end of a flow with a rate of its own, all its rates together.
-    fn seconds_left(&self, demand: &Demand, progress: &Progress, single: &Single) -> f64 {
-        let position = single.position as usize;
+    /// When a flow ends, all its rates together, if its extra bytes are as of the anchor.
+    fn end(&self, demand: &Demand, progress: &Progress, flow: &Running) -> Time {
+        let position = flow.position as usize;
         let left = progress.left[position];
-        let mut rate = left * self.madd + single.rate;
+        let mut rate = left * self.madd + flow.rate;
         if !self.levels.is_empty() {
             rate += demand.path(position).map(|l| self.levels[l]).fold(f64::INFINITY, f64::min);
         }
-        left * progress.scale / rate
+        self.anchor + (left * progress.scale - flow.extra).max(0.0) / rate
     }
 }
 
+/// The earliest end among some flows, or `first` if that is earlier.
+fn earliest(first: Time, flows: &[Running]) -> Time {
+    flows.iter().fold(first, |next, flow| if flow.end < next { flow.end } else { next })
+}
+
 impl Running {
-    /// Writes down what the flow's own rate has sent up to `now`.
-    fn settle(&mut self, demand: &Demand, progress: &mut Progress, now: Time) {
-        let p = self.position as usize;
-        let sent = self.rate * (now - self.since) / progress.scale;
+    /// Changes the flow's own rate.
+    fn set_rate(&mut self, rate: f64, now: Time) {
+        if now > self.since {
+            self.extra += self.rate * (now - self.since);
+        }
         self.since = now;
+        self.rate = rate;
+    }
+
+    /// Writes down what the flow's own rates have sent up to `now`.
+    fn settle(&mut self, demand: &Demand, progress: &mut Progress, now: Time) {
+        self.set_rate(self.rate, now);
+        self.write_down(demand, progress);
+        self.extra = 0.0;
+    }
+
+    /// Takes the extra bytes from what is left.
+    fn write_down(&self, demand: &Demand, progress: &mut Progress) {
+        let p = self.position as usize;
         if !demand.is_active(p) {
             return;
         }
+        let sent = self.extra / progress.scale;
         progress.left[p] -= sent;
         if demand.is_bipartite() {
             let (s, r) = demand.ends(p);

@@ -32,6 +32,7 @@ struct Moment<'a> {
     /// Coflows in order of release.
     coflows: &'a [usize],
     capacity: &'a [f64],
+    now: f64,
     /// Whether flows have begun or a coflow has ended.
     replan: bool,
 }
@@ -90,7 +91,7 @@ fn simulate(workload: &Workload, capacity: &[f64], mut rule: Rule) -> Vec<f64> {
         // What begins with nothing to send ends at once.
         replan |= end_flows(&mut flows, &mut unfinished, &mut present, &mut end, now);
 
-        let moment = Moment { flows: &flows, coflows: &present, capacity, replan };
+        let moment = Moment { flows: &flows, coflows: &present, capacity, now, replan };
         let rates = rule(&moment);
         replan = false;
         let releases = (0..coflows.len())
@@ -270,10 +271,37 @@ fn sebf_matching() -> Rule {
 
 fn sebf_madd() -> Rule {
     let mut walk = Walk::default();
+    // What MADD has yet to send.
+    let mut planned: BTreeMap<(usize, usize), f64> = BTreeMap::new();
+    let mut given: BTreeMap<(usize, usize), f64> = BTreeMap::new();
+    let mut since = 0.0;
     sebf(move |moment, order| {
+        for (id, rate) in &given {
+            *planned.get_mut(id).unwrap() -= rate * (moment.now - since);
+        }
+        since = moment.now;
+        given.clear();
+        // Bytes that backfill has sent count once its flow has stopped and another has ended.
+        let is_here = |id: &(usize, usize)| moment.flows.iter().any(|flow| flow.id == *id);
+        let ended: Vec<usize> = planned.keys().filter(|id| !is_here(id)).map(|id| id.0).collect();
+        for flow in moment.flows.iter().filter(|flow| ended.contains(&flow.id.0)) {
+            let runs = walk.running.get(&flow.id.0).is_some_and(|ids| ids.contains(&flow.id));
+            if !runs {
+                planned.insert(flow.id, flow.left);
+            }
+        }
+        planned.retain(|id, _| is_here(id));
+        // For all flows they count when the coflows are ordered anew.
+        if moment.replan {
+            planned = moment.flows.iter().map(|flow| (flow.id, flow.left)).collect();
+        }
         let mut madd = |_, flows: &[&Flow], free: Vec<f64>| {
-            let gamma = bottleneck_s(flows, &free);
-            flows.iter().map(|flow| flow.left / gamma).collect()
+            let planned: Vec<Flow> =
+                flows.iter().map(|flow| Flow { left: planned[&flow.id], ..**flow }).collect();
+            let gamma = bottleneck_s(&planned.iter().collect::<Vec<_>>(), &free);
+            let rates: Vec<f64> = planned.iter().map(|flow| flow.left / gamma).collect();
+            given.extend(flows.iter().map(|flow| flow.id).zip(rates.iter().copied()));
+            rates
         };
         let mut backfill = |c, flows: &[&Flow], free| walk.serve(c, flows, free);
         in_order(moment, order, &mut [&mut madd, &mut backfill])

@@ -44,7 +44,7 @@ impl Fill {
 }
 
 /// Sets of links, a bit each: egress links, ingress links.
-#[derive(Debug, Default, Clone)]
+#[derive(Debug, Default)]
 struct Ends([Vec<u64>; 2]);
 
 /// Capacity that is left over at each link, and working memory.
@@ -95,7 +95,9 @@ impl Leftovers {
     /// Nothing is taken yet of what the entries leave.
     pub fn start(&mut self) {
         self.free.clone_from(&self.rest);
-        self.any.clone_from(&self.any_rest);
+        for (any, rest) in self.any.0.iter_mut().zip(&self.any_rest.0) {
+            any.clone_from(rest);
+        }
     }
 
     /// Offers what is left to the active flows of a coflow. Returns whether any rate changed.

@@ -119,6 +119,9 @@ impl Part {
         }
         let senders = demand.senders();
         self.rate = sum_of_differences(&self.before[..senders], &self.after[..senders]);
+        if self.rate == 0.0 {
+            self.withdraw();
+        }
         Ok(())
     }
 }
@@ -195,6 +198,12 @@ impl Grant {
     /// [`Progress::left`](crate::state::Progress::left); else zero.
     pub fn madd(&self) -> f64 {
         self.main.madd
+    }
+
+    /// Whether the coflow has an entry of its own that goes by what is left of it (MADD), though it
+    /// may get nothing by it.
+    pub fn is_by_size(&self) -> bool {
+        matches!(self.main.decided, Some((_, Rule::Madd)))
     }
 
     /// Rates of single flows, in bytes per second, on top; a flow can occur more than once.
