@@ -154,18 +154,18 @@ impl Fluid {
     /// Writes down what is left of every flow at `now`. No flow may end before `now`.
     pub(crate) fn advance(&mut self, demand: &Demand, progress: &mut Progress, now: Time) {
         self.pass(progress, now);
-        if self.rate == 0.0 {
-            return;
-        }
         if !self.levels.is_empty() {
             for s in 0..demand.senders() {
                 self.advance_row(demand, progress, s, now);
             }
         }
-        for running in self.running.iter_mut().chain(&mut self.stopped) {
-            running.settle(demand, progress, now);
+        for flow in self.running.iter_mut().chain(&mut self.stopped) {
+            flow.settle(demand, progress, now);
         }
         self.stopped.clear();
+        if self.holds {
+            self.find_ends(demand, progress, now);
+        }
     }
 
     /// Writes down what is left of a sender's flows, their single rates aside.
@@ -327,12 +327,16 @@ impl Fluid {
         self.used.extend((0..demand.links().len()).map(|l| grant.used_by_level(l)));
     }
 
-    /// Changes κ; flows with bytes that are not written down end at another time.
+    /// Changes κ.
     fn change_madd(&mut self, demand: &Demand, progress: &Progress, madd: f64, now: Time) {
-        if self.madd == madd {
-            return;
+        if self.madd != madd {
+            self.madd = madd;
+            self.find_ends(demand, progress, now);
         }
-        self.madd = madd;
+    }
+
+    /// Finds out anew when flows end that have bytes that are not written down.
+    fn find_ends(&mut self, demand: &Demand, progress: &Progress, now: Time) {
         let mut running = std::mem::take(&mut self.running);
         let mut stopped = std::mem::take(&mut self.stopped);
         for flow in running.iter_mut().chain(&mut stopped) {
