@@ -52,7 +52,7 @@ watch_memory() {
     done 2>/dev/null
 }
 
-# Runs covey with the arguments. Its output goes to $tmp/out; sets cpu_s and peak_mib.
+# Runs covey with the arguments. Its output goes to $tmp/out; sets cpu_s and peak_mb.
 run() {
     local status=0 TIMEFORMAT='%U %S' watcher
     rm -f "$tmp/pid" "$tmp/peak"
@@ -67,8 +67,8 @@ run() {
         exit 1
     fi
     cpu_s=$(awk '{ printf "%.2f", $1 + $2 }' "$tmp/time")
-    peak_mib=?
-    [[ ! -s $tmp/peak ]] || peak_mib=$((($(<"$tmp/peak") + 1023) / 1024))
+    peak_mb=?
+    [[ ! -s $tmp/peak ]] || peak_mb=$((($(<"$tmp/peak") * 1024 + 999999) / 1000000))
 }
 
 # The first value of a key in the JSON of the last run.
@@ -81,11 +81,11 @@ measure() {
     [[ -z $(get "$1" "$3" 3) ]] || return 0
     echo "$1 $3" >&2
     run simulate "$2" --policy "$3" --json
-    echo "$1 $3 $(field mean) $cpu_s $peak_mib $(field ports) $(field coflows) $(field flows)" \
+    echo "$1 $3 $(field mean) $cpu_s $peak_mb $(field ports) $(field coflows) $(field flows)" \
         >>"$tmp/results"
 }
 
-# get NAME SPEC COLUMN: what was noted. Columns: 3 mean CCT, 4 CPU, 5 MiB, 6 ports, 7 coflows, 8 flows.
+# get NAME SPEC COLUMN: what was noted. Columns: 3 mean CCT, 4 CPU, 5 MB, 6 ports, 7 coflows, 8 flows.
 : >"$tmp/results"
 get() {
     awk -v name="$1" -v spec="$2" -v column="$3" \
@@ -151,17 +151,17 @@ requirements() {
     row "CPU, the slowest of \`aalo\`, \`philae\`, \`fifo\` as they are by default" "" 2 s "$value" \
         " (\`$spec\`)" "time covey simulate TRACE --policy …"
     read -r value spec < <(most x1 5 $required $defaults)
-    row "peak memory, the largest of all" "" 200 MiB "$value" " (\`$spec\`)" "make bench TRACE=…"
+    row "peak memory, the largest of all" "" 200 MB "$value" " (\`$spec\`)" "make bench TRACE=…"
     read -r value spec < <(most x6 4 $coflow_policies)
     row "six-fold replica, CPU, the slowest coflow policy" "" 20 s "$value" " (\`$spec\`)" \
         "covey trace replicate TRACE 6 OUT"
     read -r value spec < <(most x6 5 $coflow_policies)
-    row "six-fold replica, peak memory" "" 1000 MiB "$value" " (\`$spec\`)" "make bench TRACE=…"
+    row "six-fold replica, peak memory" "" 1000 MB "$value" " (\`$spec\`)" "make bench TRACE=…"
 }
 
 policies() {
     local spec
-    echo "| policy | mean CCT, s | over the bound | CPU, s | peak, MiB |"
+    echo "| policy | mean CCT, s | over the bound | CPU, s | peak, MB |"
     echo "|---|--:|--:|--:|--:|"
     for spec in $required $defaults; do
         awk -v spec="$spec" -v bound="$bound" '$1 == "x1" && $2 == spec {
@@ -197,14 +197,14 @@ report() {
     echo
     echo "### Growth with ports and flows"
     echo
-    echo "The trace side by side 1, 2, 4 and 6 times (\`covey trace replicate\`). CPU in s / peak in MiB."
+    echo "The trace side by side 1, 2, 4 and 6 times (\`covey trace replicate\`). CPU in s / peak in MB."
     echo
     growth $(for k in $copies; do echo "x$k"; done)
     echo
     echo "### Growth with flows, ports as they are"
     echo
     echo "\`builtin:fb-like\` with more coflows in as much more time, so that the load stays. CPU in s /"
-    echo "peak in MiB."
+    echo "peak in MB."
     echo
     growth $(for n in $coflows; do echo "n$n"; done)
 }
@@ -249,7 +249,9 @@ else
         !inside { print }
         /^<!-- bench: begin/ {
             inside = 1
+            print ""
             while ((getline line < report) > 0) print line
+            print ""
         }' docs/compare.md >"$tmp/compare.md"
     cat "$tmp/compare.md" >docs/compare.md
     echo "docs/compare.md is up to date" >&2
