@@ -154,7 +154,7 @@ requirements() {
     row "peak memory, the largest of all" "" 200 MB "$value" " (\`$spec\`)" "make bench TRACE=…"
     read -r value spec < <(most x6 4 $coflow_policies)
     row "six-fold replica, CPU, the slowest coflow policy" "" 20 s "$value" " (\`$spec\`)" \
-        "covey trace replicate TRACE 6 OUT"
+        "covey trace replicate TRACE 6 OUT; time covey simulate OUT --policy …"
     read -r value spec < <(most x6 5 $coflow_policies)
     row "six-fold replica, peak memory" "" 1000 MB "$value" " (\`$spec\`)" "make bench TRACE=…"
 }
