@@ -9,7 +9,7 @@ FUZZ_SECONDS ?= 60
 export CARGO_TARGET_DIR ?= $(CURDIR)/target
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint wasm fuzz
+.PHONY: help demo test lint wasm fuzz bench
 
 help: ## List these targets
 	@sed -n 's/^\([a-z]*\):.*## /    make \1|/p' Makefile | while IFS='|' read -r target what; do \
@@ -31,6 +31,9 @@ lint: ## Check format, lints and documentation; a warning is an error
 
 wasm: ## Build the crates that must do without clock and I/O where there is neither
 	cargo build --locked --package covey-core --package covey-sched --target wasm32-unknown-unknown
+
+bench: ## Measure what docs/compare.md tells (TRACE=file; UPDATE=yes writes it there)
+	scripts/bench.sh $(TRACE) $(if $(UPDATE),--update)
 
 fuzz: ## Feed the readers of traces with garbage for a minute (FUZZ_SECONDS=60)
 	rustup toolchain list | grep -q '^$(NIGHTLY)' || rustup toolchain install $(NIGHTLY) --profile minimal
