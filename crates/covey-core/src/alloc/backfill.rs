@@ -88,8 +88,10 @@ impl Leftovers {
 
     /// The entries leave `rest` at a link.
     pub fn set_rest(&mut self, link: usize, ports: usize, rest: f64) {
+        // A residue of rounding must not keep a flow running.
+        let rest = if rest > self.negligible[link] { rest } else { 0.0 };
         self.rest[link] = rest;
-        self.any_rest.set(link, ports, rest > self.negligible[link]);
+        self.any_rest.set(link, ports, rest > 0.0);
     }
 
     /// Nothing is taken yet of what the entries leave.
