@@ -314,9 +314,10 @@ impl Engine {
             }
             if wants.port_drains {
                 // Flows that started at the same moment may use the link again.
-                let drained = ended.drained.iter().filter(|(id, link)| {
-                    self.state.coflow(*id).demand().unfinished_at(*link) == 0
-                });
+                let drained = ended
+                    .drained
+                    .iter()
+                    .filter(|(id, link)| self.state.coflow(*id).demand().unfinished_at(*link) == 0);
                 drained.for_each(|&(id, link)| policy.port_drained(id, link, &view));
             }
             ended.coflows.iter().for_each(|&id| policy.coflow_ended(id, &view));

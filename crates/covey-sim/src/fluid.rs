@@ -204,7 +204,7 @@ impl Fluid {
             // Single rates end with the flows; nothing of them is left to be written down.
             self.running.clear();
             self.stopped.clear();
-                demand.active().for_each(finished);
+            demand.active().for_each(finished);
             return;
         }
         let mut any = false;

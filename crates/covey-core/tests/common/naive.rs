@@ -39,7 +39,8 @@ pub fn rates(world: &World, ranking: &Ranking) -> Option<Vec<f64>> {
             // Each coflow once more, with what it had and what is spare.
             for (entry, given) in by_entry {
                 if matches!(entry.group, Group::Coflow(_)) {
-                    for ((rate, given), flow) in table.rates.iter_mut().zip(given).zip(&table.flows) {
+                    for ((rate, given), flow) in table.rates.iter_mut().zip(given).zip(&table.flows)
+                    {
                         *rate -= given;
                         flow.path.iter().for_each(|&l| spare[l] += given);
                     }
