@@ -311,8 +311,7 @@ impl Fluid {
         self.inverse.clear();
         self.inverse.extend(new.iter().map(|level| 1.0 / level));
         self.row_next.resize(senders, Time::NEVER);
-        for s in 0..senders {
-            let level = new[s];
+        for (s, &level) in new[..senders].iter().enumerate() {
             let goes_on = self.levels[s] == level && least_changed >= level;
             if goes_on && !self.row_next[s].due(now) {
                 continue;
