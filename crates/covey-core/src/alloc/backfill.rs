@@ -24,6 +24,8 @@ pub(super) struct Fill {
     flows: Vec<Filled>,
     /// Bytes per second of the whole coflow.
     pub rate: f64,
+    /// Whether flows may have ended since the last offer.
+    pub touched: bool,
     /// Walk over the plan in which this was last confirmed.
     pub walk: u64,
 }
@@ -106,10 +108,13 @@ impl Leftovers {
     pub fn offer(&mut self, demand: &Demand, fill: &mut Fill) -> bool {
         let mut changed = false;
         let mut total = 0.0;
+        if std::mem::take(&mut fill.touched) {
+            let before = fill.flows.len();
+            fill.flows.retain(|flow| demand.is_active(flow.position as usize));
+            changed = fill.flows.len() < before;
+        }
         fill.flows.retain_mut(|flow| {
-            let position = flow.position as usize;
-            let active = demand.is_active(position);
-            let rate = if active { self.take(demand, position, flow.ends) } else { 0.0 };
+            let rate = self.take(demand, flow.position as usize, flow.ends);
             changed |= rate != flow.rate;
             flow.rate = rate;
             total += rate;
@@ -138,8 +143,17 @@ impl Leftovers {
         for w in 0..self.senders.len() {
             let mut word = self.senders[w];
             while word != 0 {
-                self.offer_to_sender(demand, w * 64 + word.trailing_zeros() as usize, flows);
+                let sender = w * 64 + word.trailing_zeros() as usize;
                 word &= word - 1;
+                let row = demand.row_bits(sender);
+                let meets = |(flows, receivers): (&u64, &u64)| flows & receivers != 0;
+                if demand.is_regular(sender) && !row.iter().zip(&self.receivers).any(meets) {
+                    continue;
+                }
+                self.offer_to_sender(demand, sender, flows);
+                if self.receivers.iter().all(|receivers| *receivers == 0) {
+                    return;
+                }
             }
         }
     }
@@ -175,25 +189,36 @@ impl Leftovers {
 
     /// Gives a flow all that is left on its links.
     fn take(&mut self, demand: &Demand, position: usize, ends: [u32; 2]) -> f64 {
+        let [egress, ingress] = ends.map(|link| link as usize);
         if demand.is_bipartite() {
-            self.take_from(ends.into_iter().map(|l| l as usize))
-        } else {
-            self.take_from(demand.path(position).map(|l| demand.links()[l].index()))
-        }
-    }
-
-    fn take_from(&mut self, links: impl Iterator<Item = usize> + Clone) -> f64 {
-        let rate = links.clone().map(|l| self.free[l]).fold(f64::INFINITY, f64::min);
-        for l in links {
-            self.free[l] -= rate;
-            if self.free[l] <= self.negligible[l] {
-                self.free[l] = 0.0;
-                for set in &mut self.any.0 {
-                    set[l / 64] &= !(1 << (l % 64));
-                }
+            let (at_sender, at_receiver) = (self.free[egress], self.free[ingress]);
+            let rate = if at_sender < at_receiver { at_sender } else { at_receiver };
+            if rate > 0.0 {
+                self.spend(egress, Some(0), rate);
+                self.spend(ingress, Some(1), rate);
             }
+            return rate;
+        }
+        let links = demand.path(position).map(|l| demand.links()[l].index());
+        let rate = links.clone().map(|link| self.free[link]).fold(f64::INFINITY, f64::min);
+        for link in links {
+            let end = [egress, ingress].iter().position(|&end| end == link);
+            self.spend(link, end, rate);
         }
         rate
+    }
+
+    /// Takes `rate` from what is left at a link, which is at the given end of its flows.
+    fn spend(&mut self, link: usize, end: Option<usize>, rate: f64) {
+        let rest = self.free[link] - rate;
+        if rest > self.negligible[link] {
+            self.free[link] = rest;
+            return;
+        }
+        self.free[link] = 0.0;
+        if let Some(end) = end {
+            self.any.0[end][link / 64] &= !(1 << (link % 64));
+        }
     }
 }
 

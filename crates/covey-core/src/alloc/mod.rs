@@ -124,6 +124,7 @@ impl Allocator {
     pub fn touch(&mut self, id: CoflowId) {
         if let Some(grant) = self.grants.get_mut(id.index()) {
             grant.parts_mut().for_each(|part| part.decided = None);
+            grant.fill.touched = true;
         }
     }
 
