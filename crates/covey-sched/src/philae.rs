@@ -4,9 +4,10 @@
 //! pilot flows at the least busy ports go next, in order of arrival; their mean size is taken as the
 //! length of all its flows (§4.2). From then on a key puts the coflow in one of `K` queues (§4.4).
 //! Inside a queue, who joined it first goes first (§4.3); under order D coflows change queues as
-//! contention changes, and order of arrival instead would cost 13 % of the mean completion time. Queues are served strictly, or each in turn goes first
-//! for a number of time slots that falls by `E` from queue to queue (§4.5). Last, what is left over
-//! goes to coflows whose pilots are still under way, in order of arrival (§4.6).
+//! contention changes, and order of arrival instead would cost 13 % of the mean completion time.
+//! Queues are served strictly, or each in turn goes first for a number of time slots that falls by
+//! `E` from queue to queue (§4.5). Last, what is left over goes to coflows whose pilots are still
+//! under way, in order of arrival (§4.6).
 
 use covey_core::{
     Answer, AnyPolicy, CoflowId, FlowId, Group, LinkId, NonClairvoyant, Plan, Policy, Share, View,
@@ -153,10 +154,10 @@ impl Philae {
             Order::B => (size - view.attained(coflow).bytes).max(0.0),
             Order::C => f64::from(self.contention.of(coflow, view.coflows().iter().copied())),
             Order::D => {
-                // The coflow itself is counted at each of these ports.
                 // The coflow itself is counted at each of its ports.
+                let others = |link| f64::from(self.contention.at(link).saturating_sub(1));
                 let ports = view.loads(coflow).filter(|load| load.unfinished > 0);
-                ports.map(|load| f64::from(self.contention.at(load.link) - 1) * length).sum()
+                ports.map(|load| others(load.link) * length).sum()
             }
         }
     }

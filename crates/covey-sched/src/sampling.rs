@@ -49,6 +49,9 @@ impl PilotCount {
 #[derive(Debug, Default)]
 pub struct PilotLoad {
     at: Vec<u32>,
+    /// Flows of the coflow at hand that are chosen, by number, and how many of each sender.
+    chosen: Vec<bool>,
+    chosen_of: Vec<u32>,
 }
 
 impl PilotLoad {
@@ -64,23 +67,26 @@ impl PilotLoad {
     ) {
         self.at.resize(view.fabric().links(), 0);
         let senders = view.senders(coflow);
+        self.chosen_of.clear();
+        self.chosen_of.resize(senders, 0);
+        self.chosen.clear();
+        let flows = view.flows(coflow).map(|flow| flow.index as usize + 1).max();
+        self.chosen.resize(flows.unwrap_or(0), false);
         for _ in 0..count {
-            let busy = |sender: usize, load: covey_core::PortLoad| {
-                let chosen = pilots.iter().filter(|p| view.ends(**p).0 == load.link).count();
-                let has_more = load.unfinished as usize > chosen;
-                has_more.then(|| (self.at[load.link.index()], sender))
-            };
             let loads = view.loads(coflow).take(senders).enumerate();
-            let Some((_, sender)) = loads.filter_map(|(s, load)| busy(s, load)).min() else {
-                return;
-            };
-            let flows = view.flows_of_sender(coflow, sender).filter(|f| !pilots.contains(f));
+            let with_more = loads.filter(|(s, load)| load.unfinished > self.chosen_of[*s]);
+            let by_load = with_more.map(|(s, load)| (self.at[load.link.index()], s));
+            let Some((_, sender)) = by_load.min() else { return };
+            let flows = view.flows_of_sender(coflow, sender);
+            let flows = flows.filter(|flow| !self.chosen[flow.index as usize]);
             let Some(pilot) = flows.min_by_key(|&f| self.at[view.ends(f).1.index()]) else {
                 return;
             };
             let (egress, ingress) = view.ends(pilot);
             self.at[egress.index()] += 1;
             self.at[ingress.index()] += 1;
+            self.chosen[pilot.index as usize] = true;
+            self.chosen_of[sender] += 1;
             pilots.push(pilot);
         }
     }

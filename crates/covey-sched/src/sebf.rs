@@ -3,7 +3,8 @@
 //! Coflows are ordered by Γ, the time the rest of the coflow needs when it is alone, at every
 //! arrival and end of a coflow. Rates are shared anew at every end of a flow, too: each coflow in
 //! order gets MADD on what is left, and what remains after that is offered in the same order, flow
-//! by flow ([`Backfill::Greedy`]). Varys' own backfill and CoflowSim's differ; who gets the
+//! by flow ([`Backfill::Greedy`]). What a flow sends on leftovers counts towards MADD when coflows are
+//! ordered anew, or once it has stopped running on leftovers and a flow of its coflow ends. Varys' own backfill and CoflowSim's differ; who gets the
 //! leftovers decides some 20 % of the mean completion time, so it is part of the definition here.
 
 use covey_core::{

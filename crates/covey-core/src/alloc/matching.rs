@@ -1,9 +1,10 @@
-//! One flow per port at full rate (Philae §4.5), and greedy backfill: they are the same walk.
+//! One flow per port at full rate (Philae §4.5).
 //!
 //! Flows are looked at one after another, and each takes all that is free on its links. Flows that
 //! are running go first, so that a flow is not interrupted in favour of another of the same coflow;
 //! then sender by sender in order of first flow, and within a sender in order of registration.
-//! When links are either free or not, this is one flow a port at full rate.
+//! When links are either free or not, this is one flow a port at full rate. Greedy backfill keeps
+//! the same order over what all entries leave ([`backfill`](super::backfill)).
 
 use super::Single;
 use crate::demand::Demand;

@@ -4,7 +4,7 @@
 //! it leave, shared by its rule; the rules are modules of their own. The result for a coflow is a
 //! [`Grant`]: a flow's rate is
 //!
-//! > least level of its two links + bytes left / Γ + its own single rate
+//! > least level of its two links + (bytes left when that was decided) / Γ + its own single rate
 //!
 //! where an entry for a coflow contributes one of the first two, or single rates, according to its
 //! rule, and backfill contributes single rates.
