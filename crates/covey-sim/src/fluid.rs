@@ -144,9 +144,10 @@ impl Fluid {
             let rest = progress.scale - dt * self.madd;
             progress.scale = rest.max(progress.scale * f64::EPSILON);
         }
-        if !self.levels.is_empty() {
+        if !self.levels.is_empty() && dt > 0.0 {
+            let by_scale = dt / progress.scale;
             for (left, used) in progress.link_left.iter_mut().zip(&self.used) {
-                *left -= used * dt / progress.scale;
+                *left -= used * by_scale;
             }
         }
     }

@@ -67,7 +67,6 @@ pub(super) fn fill(incidence: &impl Incidence, capacity: &[f64], filling: &mut F
             .zip(&filling.open)
             .map(|(f, n)| if *n > 0.0 { f / n } else { f64::INFINITY }),
     );
-    let least = |shares: &[f64]| shares.iter().copied().fold(f64::INFINITY, f64::min);
     loop {
         let (by_senders, by_receivers) =
             (least(&filling.share[..senders]), least(&filling.share[senders..]));
@@ -109,6 +108,21 @@ pub(super) fn fill(incidence: &impl Incidence, capacity: &[f64], filling: &mut F
             }
         }
     }
+}
+
+/// The least of some shares, in a form that compiles to vector instructions.
+fn least(shares: &[f64]) -> f64 {
+    const LANES: usize = 8;
+    let lesser = |a: f64, b: f64| if a < b { a } else { b };
+    let chunks = shares.chunks_exact(LANES);
+    let rest = chunks.remainder().iter().copied().fold(f64::INFINITY, lesser);
+    let mut lanes = [f64::INFINITY; LANES];
+    for chunk in chunks {
+        for (lane, share) in lanes.iter_mut().zip(chunk) {
+            *lane = lesser(*share, *lane);
+        }
+    }
+    lanes.into_iter().fold(rest, lesser)
 }
 
 impl Incidence for Demand {

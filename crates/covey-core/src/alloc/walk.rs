@@ -128,7 +128,8 @@ impl Allocator {
         if !stale && !demand.link_bits().iter().zip(&self.moved).any(|(l, m)| l & m != 0) {
             return Ok(());
         }
-        stale |= part.look(demand, &self.moved, &self.free, state.fabric().capacity());
+        let moved = (!self.afresh).then_some(&*self.moved);
+        stale |= part.look(demand, moved, &self.free, state.fabric().capacity());
         if stale {
             let part = select(&mut self.grants[id.index()]);
             let was_empty = part.is_empty();
@@ -194,9 +195,15 @@ impl Allocator {
 }
 
 impl Part {
-    /// Brings `before` up to date at the links that have moved, negligible residues left out.
-    /// Returns whether anything differs.
-    fn look(&mut self, demand: &Demand, moved: &[u64], free: &[f64], capacity: &[f64]) -> bool {
+    /// Brings `before` up to date at the links that have moved (`None`: all of them), negligible
+    /// residues left out. Returns whether anything differs.
+    fn look(
+        &mut self,
+        demand: &Demand,
+        moved: Option<&[u64]>,
+        free: &[f64],
+        capacity: &[f64],
+    ) -> bool {
         let worth = |link: usize| {
             if free[link] > capacity[link] * NEGLIGIBLE { free[link] } else { 0.0 }
         };
@@ -205,10 +212,19 @@ impl Part {
             return true;
         }
         let mut differs = false;
-        for link in bits(demand.link_bits().iter().zip(moved).map(|(l, m)| l & m)) {
-            let (before, now) = (&mut self.before[demand.local(link)], worth(link));
+        let mut look_at = |before: &mut f64, link: usize| {
+            let now = worth(link);
             differs |= *before != now;
             *before = now;
+        };
+        if let Some(moved) = moved {
+            for link in bits(demand.link_bits().iter().zip(moved).map(|(l, m)| l & m)) {
+                look_at(&mut self.before[demand.local(link)], link);
+            }
+        } else {
+            for (before, link) in self.before.iter_mut().zip(demand.links()) {
+                look_at(before, link.index());
+            }
         }
         differs
     }
