@@ -7,6 +7,7 @@
 use crate::demand::{Builder, Demand};
 use crate::fabric::Fabric;
 use crate::ids::{CoflowId, FlowId, LinkId, PortId};
+use crate::lineage::Lineage;
 use crate::time::Time;
 
 /// All coflows present, and the fabric they share.
@@ -20,6 +21,8 @@ pub struct State {
 }
 
 /// What a coflow brings with it when it is registered.
+///
+/// The default is a coflow of which nothing is said: it arrives at the origin with weight 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Registration {
     /// Position in the trace, or serial number of the registration; breaks ties.
@@ -30,6 +33,23 @@ pub struct Registration {
     pub weight: f64,
     /// Time allowed from arrival to completion, in seconds.
     pub deadline_s: Option<f64>,
+    /// Where it stands among the coflows it depends on.
+    pub lineage: Lineage,
+    /// Bytes that coflows of its DAG which had ended by then had sent.
+    pub inherited_bytes: f64,
+}
+
+impl Default for Registration {
+    fn default() -> Registration {
+        Registration {
+            seq: 0,
+            arrival: Time::ZERO,
+            weight: 1.0,
+            deadline_s: None,
+            lineage: Lineage::default(),
+            inherited_bytes: 0.0,
+        }
+    }
 }
 
 /// One flow of a registration.
@@ -211,12 +231,7 @@ impl State {
 impl CoflowState {
     fn vacant() -> CoflowState {
         CoflowState {
-            registration: Registration {
-                seq: 0,
-                arrival: Time::ZERO,
-                weight: 1.0,
-                deadline_s: None,
-            },
+            registration: Registration::default(),
             demand: Demand::default(),
             progress: Progress::default(),
             present: false,

@@ -38,6 +38,7 @@ use std::marker::PhantomData;
 
 use crate::fabric::Fabric;
 use crate::ids::{CoflowId, FlowId, LinkId};
+use crate::lineage::Lineage;
 use crate::state::{CoflowState, State};
 use crate::time::Time;
 
@@ -160,6 +161,16 @@ impl<'a, K: Knowledge> View<'a, K> {
         self.coflow(id).registration.deadline_s
     }
 
+    /// Where the coflow stands among those it depends on.
+    pub fn lineage(&self, id: CoflowId) -> Lineage {
+        self.coflow(id).registration.lineage
+    }
+
+    /// Bytes that coflows of the same DAG which had ended when this one arrived had sent.
+    pub fn inherited(&self, id: CoflowId) -> f64 {
+        self.coflow(id).registration.inherited_bytes
+    }
+
     /// Number of flows started so far.
     pub fn width(&self, id: CoflowId) -> usize {
         self.coflow(id).started() as usize
@@ -230,7 +241,8 @@ impl<'a, K: Knowledge> View<'a, K> {
     }
 
     /// Bytes the coflow has sent in all, as last reported. Reports are as fresh as
-    /// [`Wants`](crate::Wants) asked for.
+    /// [`Wants`](crate::Wants) asked for; of a coflow that has ended they are complete. Bytes of
+    /// flows that had to begin anew count as often as they were sent.
     pub fn attained(&self, id: CoflowId) -> Reported {
         let (bytes, as_of) = self.coflow(id).attained();
         Reported { bytes, as_of }

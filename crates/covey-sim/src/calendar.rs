@@ -13,26 +13,35 @@ pub(crate) struct Calendar {
     releases: BinaryHeap<Reverse<(Time, u32)>>,
     /// Flows of released coflows: place of the coflow in the trace, number of the flow.
     starts: BinaryHeap<Reverse<(Time, u32, u32)>>,
+    /// Parents that a coflow waits for; none are waited for without a barrier.
     parents_left: Vec<u32>,
     children: Vec<Vec<u32>>,
 }
 
 impl Calendar {
-    pub(crate) fn fill(&mut self, workload: &Workload) {
+    /// The calendar of a workload. With a barrier between stages a coflow is released when its
+    /// parents have ended, without one when it arrives.
+    pub(crate) fn fill(&mut self, workload: &Workload, barrier: bool) {
         self.releases.clear();
         self.starts.clear();
         self.parents_left.clear();
         self.children.iter_mut().for_each(Vec::clear);
         self.children.resize_with(workload.coflows.len(), Vec::new);
         for (child, coflow) in workload.coflows.iter().enumerate() {
-            self.parents_left.push(coflow.parents.len() as u32);
+            let waits = barrier && !coflow.parents.is_empty();
+            self.parents_left.push(if waits { coflow.parents.len() as u32 } else { 0 });
             for &parent in &coflow.parents {
                 self.children[parent as usize].push(child as u32);
             }
-            if coflow.parents.is_empty() {
+            if !waits {
                 self.releases.push(Reverse((Time::from_secs(coflow.arrival_s), child as u32)));
             }
         }
+    }
+
+    /// The coflows whose parent is at place `parent`.
+    pub(crate) fn children(&self, parent: u32) -> &[u32] {
+        &self.children[parent as usize]
     }
 
     /// When the next coflow or flow begins.
@@ -64,6 +73,10 @@ impl Calendar {
     pub(crate) fn release_children(&mut self, workload: &Workload, parent: u32, now: Time) {
         for &child in &self.children[parent as usize] {
             let left = &mut self.parents_left[child as usize];
+            if *left == 0 {
+                // It did not wait.
+                continue;
+            }
             *left -= 1;
             if *left == 0 {
                 let arrival = Time::from_secs(workload.coflows[child as usize].arrival_s);

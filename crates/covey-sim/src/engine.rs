@@ -17,6 +17,7 @@ use covey_trace::Workload;
 
 use crate::calendar::Calendar;
 use crate::crowd::CrowdFluid;
+use crate::dags::Dags;
 use crate::error::SimError;
 use crate::fluid::Fluid;
 use crate::outcome::{CoflowOutcome, Outcome};
@@ -78,7 +79,9 @@ impl Simulator {
                 crowd: CrowdFluid::default(),
                 crowded: false,
                 now: Time::ZERO,
+                barrier: true,
                 calendar: Calendar::default(),
+                dags: Dags::default(),
                 id_of: Vec::new(),
                 place_of: Vec::new(),
                 first_flow: Vec::new(),
@@ -88,6 +91,15 @@ impl Simulator {
                 done: 0,
             },
         }
+    }
+
+    /// Whether a coflow with parents waits for their ends, as it does unless this says otherwise.
+    /// Without a barrier stages are pipelined: a coflow is released when it arrives, and its
+    /// parents only order it ([`View::lineage`]).
+    #[must_use]
+    pub fn barrier(mut self, barrier: bool) -> Simulator {
+        self.engine.barrier = barrier;
+        self
     }
 
     /// See [`simulate`].
@@ -136,7 +148,10 @@ struct Engine {
     /// Whether flows are in `crowd` rather than in `fluids`.
     crowded: bool,
     now: Time,
+    /// Whether coflows wait for their parents.
+    barrier: bool,
     calendar: Calendar,
+    dags: Dags,
     /// The number of each coflow while it is present, by place in the trace; and the reverse.
     id_of: Vec<CoflowId>,
     place_of: Vec<u32>,
@@ -159,7 +174,8 @@ impl Engine {
         self.allocator.clear();
         self.crowded = false;
         self.now = Time::ZERO;
-        self.calendar.fill(workload);
+        self.calendar.fill(workload, self.barrier);
+        self.dags.fill(workload, &self.calendar)?;
         self.id_of.clear();
         self.id_of.resize(workload.coflows.len(), CoflowId(u32::MAX));
         self.first_flow.clear();
@@ -304,6 +320,9 @@ impl Engine {
             || (wants.flow_ends && !ended.flows.is_empty())
             || (wants.port_drains && !ended.drained.is_empty());
         for &id in &ended.coflows {
+            let sent = self.sent(id);
+            self.state.report(id, sent, self.now);
+            self.dags.ended(self.state.coflow(id).registration.lineage, sent);
             self.state.retire(id);
         }
         if told {
@@ -362,11 +381,14 @@ impl Engine {
 
     fn release(&mut self, workload: &Workload, place: u32) -> CoflowId {
         let coflow = &workload.coflows[place as usize];
+        let (lineage, inherited_bytes) = self.dags.of(place);
         let registration = Registration {
             seq: u64::from(place),
             arrival: self.now,
             weight: coflow.weight,
             deadline_s: coflow.deadline_s,
+            lineage,
+            inherited_bytes,
         };
         let flows = coflow.flows.iter().map(|f| FlowSpec {
             src: PortId(f.src),
@@ -446,13 +468,18 @@ impl Engine {
         if wants.attained {
             for k in 0..self.state.present().len() {
                 let id = self.state.present()[k];
-                let sent = if self.crowded {
-                    self.state.coflow(id).sent()
-                } else {
-                    self.fluids[id.index()].sent(self.now)
-                };
+                let sent = self.sent(id);
                 self.state.report(id, sent, self.now);
             }
+        }
+    }
+
+    /// Bytes that a coflow has sent; in a crowd, as of when that was last written back.
+    fn sent(&self, id: CoflowId) -> f64 {
+        if self.crowded {
+            self.state.coflow(id).sent()
+        } else {
+            self.fluids[id.index()].sent(self.now)
         }
     }
 

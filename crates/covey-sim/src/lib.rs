@@ -3,6 +3,7 @@
 pub mod bound;
 mod calendar;
 mod crowd;
+mod dags;
 mod engine;
 mod error;
 mod fluid;

@@ -31,8 +31,8 @@ struct Call {
 
 #[derive(Debug, Clone)]
 enum Change {
-    /// The coflow at this place in the trace has this number now.
-    Registered(CoflowId, u64, Time),
+    /// The coflow registered so has this number now.
+    Registered(CoflowId, Registration),
     Started(FlowId),
     Ended(FlowId),
     Retired(CoflowId),
@@ -95,9 +95,17 @@ impl<K: Knowledge> Recorder<K> {
         let mut changes = Vec::new();
         for &id in present {
             self.stages.entry(id).or_insert_with(|| {
-                let (arrival, place) = view.order(id);
-                changes.push(Change::Registered(id, place, arrival));
-                vec![Stage::Waiting; self.workload.coflows[place as usize].flows.len()]
+                let (arrival, seq) = view.order(id);
+                let registration = Registration {
+                    seq,
+                    arrival,
+                    weight: view.weight(id),
+                    deadline_s: view.deadline_s(id),
+                    lineage: view.lineage(id),
+                    inherited_bytes: view.inherited(id),
+                };
+                changes.push(Change::Registered(id, registration));
+                vec![Stage::Waiting; self.workload.coflows[seq as usize].flows.len()]
             });
         }
         for (&coflow, stages) in &mut self.stages {
@@ -302,19 +310,13 @@ fn replay<K: Knowledge>(
 
 fn apply(change: &Change, state: &mut State, workload: &Workload) {
     match *change {
-        Change::Registered(expected, place, arrival) => {
-            let coflow = &workload.coflows[place as usize];
+        Change::Registered(expected, registration) => {
+            let coflow = &workload.coflows[registration.seq as usize];
             let flows = coflow.flows.iter().map(|flow| FlowSpec {
                 src: PortId(flow.src),
                 dst: PortId(flow.dst),
                 bytes: flow.bytes,
             });
-            let registration = Registration {
-                seq: place,
-                arrival,
-                weight: coflow.weight,
-                deadline_s: coflow.deadline_s,
-            };
             assert_eq!(state.register(registration, flows), expected);
         }
         Change::Started(flow) => state.start(flow),

@@ -1,0 +1,87 @@
+//! The ids of a workload's coflows, and what each DAG has sent.
+
+use std::collections::BTreeMap;
+
+use covey_core::lineage::{Lineage, Lineages};
+use covey_trace::Workload;
+
+use crate::calendar::Calendar;
+use crate::error::SimError;
+
+/// Lineages of all coflows.
+#[derive(Debug, Default)]
+pub(crate) struct Dags {
+    /// By place in the trace.
+    lineage: Vec<Lineage>,
+    /// Bytes sent by the coflows of each DAG that have ended.
+    sent: Vec<f64>,
+    /// Places in the trace, parents before children.
+    order: Vec<u32>,
+    parents_left: Vec<u32>,
+}
+
+impl Dags {
+    /// Gives ids: first to coflows without parents, in order of arrival, then to the others, each
+    /// after its parents, whenever they arrive. Coflows of one job that have no parents are the
+    /// first of one DAG.
+    ///
+    /// # Errors
+    /// [`SimError::Cycle`].
+    pub(crate) fn fill(
+        &mut self,
+        workload: &Workload,
+        calendar: &Calendar,
+    ) -> Result<(), SimError> {
+        let coflows = &workload.coflows;
+        self.parents_left.clear();
+        self.parents_left.extend(coflows.iter().map(|c| c.parents.len() as u32));
+        self.lineage.clear();
+        self.lineage.resize(coflows.len(), Lineage::default());
+        self.order.clear();
+        self.order.extend((0..).zip(coflows).filter(|(_, c)| c.parents.is_empty()).map(|(k, _)| k));
+        self.order.sort_unstable_by(|&a, &b| {
+            let arrival = |place: u32| coflows[place as usize].arrival_s;
+            arrival(a).total_cmp(&arrival(b)).then(a.cmp(&b))
+        });
+
+        let mut ids = Lineages::default();
+        let mut first_of_job: BTreeMap<&str, Lineage> = BTreeMap::new();
+        let mut next = 0;
+        while let Some(&place) = self.order.get(next) {
+            next += 1;
+            let coflow = &coflows[place as usize];
+            let parents = coflow.parents.iter().map(|&parent| self.lineage[parent as usize]);
+            self.lineage[place as usize] = match &coflow.job {
+                Some(job) if coflow.parents.is_empty() => {
+                    *first_of_job.entry(job).or_insert_with(|| ids.register([]))
+                }
+                _ => ids.register(parents),
+            };
+            for &child in calendar.children(place) {
+                let left = &mut self.parents_left[child as usize];
+                *left -= 1;
+                if *left == 0 {
+                    self.order.push(child);
+                }
+            }
+        }
+        self.sent.clear();
+        self.sent.resize(ids.dags() as usize, 0.0);
+        match self.parents_left.iter().position(|&left| left > 0) {
+            Some(place) => Err(SimError::Cycle { coflow: coflows[place].id.clone() }),
+            None => Ok(()),
+        }
+    }
+
+    /// The id of the coflow at a place in the trace, and what those of its DAG that have ended
+    /// had sent.
+    pub(crate) fn of(&self, place: u32) -> (Lineage, f64) {
+        let lineage = self.lineage[place as usize];
+        (lineage, self.sent[lineage.external as usize])
+    }
+
+    /// A coflow has ended that had sent so many bytes.
+    pub(crate) fn ended(&mut self, lineage: Lineage, bytes: f64) {
+        self.sent[lineage.external as usize] += bytes;
+    }
+}
