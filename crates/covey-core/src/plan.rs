@@ -127,6 +127,9 @@ pub enum Wake {
     At(Time),
     /// When the coflow has sent this many bytes in all.
     WhenSent(CoflowId, f64),
+    /// When the coflows of the DAG with this external id have sent this many bytes together, those
+    /// that have ended included.
+    WhenDagSent(u64, f64),
 }
 
 /// The part of a plan that decides rates: entries in order of precedence.
@@ -199,6 +202,12 @@ impl<K: Knowledge> Plan<K> {
     /// Asks to be called when the coflow has sent `bytes` in all.
     pub fn wake_when_sent(&mut self, coflow: CoflowId, bytes: f64) {
         self.wakes.push(Wake::WhenSent(coflow, bytes));
+    }
+
+    /// Asks to be called when all coflows of the DAG with this external id
+    /// ([`Lineage`](crate::Lineage)) have sent `bytes` together, those that have ended included.
+    pub fn wake_when_dag_sent(&mut self, external: u64, bytes: f64) {
+        self.wakes.push(Wake::WhenDagSent(external, bytes));
     }
 
     /// The part that decides rates.

@@ -58,6 +58,9 @@ pub trait Policy<K: Knowledge>: Send {
     /// The coflow has sent `bytes`, as [`Plan::wake_when_sent`] asked.
     fn bytes_reached(&mut self, _coflow: CoflowId, _bytes: f64, _view: &View<'_, K>) {}
 
+    /// The coflows of a DAG have sent `bytes`, as [`Plan::wake_when_dag_sent`] asked.
+    fn dag_bytes_reached(&mut self, _external: u64, _bytes: f64, _view: &View<'_, K>) {}
+
     /// A time given to [`Plan::wake_at`] has come.
     fn woke(&mut self, _view: &View<'_, K>) {}
 

@@ -2,7 +2,9 @@
 //!
 //! A coflow starts in the first queue and is demoted when the bytes it has sent in all reach the
 //! queue's limit. Inside a queue coflows go in order of arrival, each sharing max-min what those
-//! before it leave. Among queues, either the upper one goes strictly first or links are shared with
+//! before it leave. Coflows of one DAG are in one queue, which the bytes of the whole DAG decide,
+//! and go there in order of their ids: DAGs by arrival, a child after its parents (§5.1, Pseudocode
+//! 2). Among queues, either the upper one goes strictly first or links are shared with
 //! weights that fall by `E` from queue to queue; what a queue cannot use goes to the others.
 //!
 //! The coordinator decides every `delta`: until the next tick a new coflow waits and a coflow that
@@ -10,8 +12,8 @@
 //! anew whenever a flow ends, as Aalo's daemons do by themselves (§6.2).
 
 use covey_core::{
-    Answer, AnyPolicy, Backfill, CoflowId, Group, Layers, NonClairvoyant, Plan, Policy, Share,
-    Time, View,
+    Answer, AnyPolicy, Backfill, CoflowId, Group, Layers, Lineage, NonClairvoyant, Plan, Policy,
+    Share, Time, View,
 };
 
 use crate::queues::Queues;
@@ -52,6 +54,7 @@ pub(crate) const INFO: Info = Info {
                 .choice("share", &[("maxmin", Share::MAX_MIN), ("equal", Share::EQUAL)])?,
             queue: Vec::new(),
             order: Vec::new(),
+            limits: Vec::new(),
         })))
     },
 };
@@ -72,7 +75,10 @@ struct Aalo {
     share: Share<NonClairvoyant>,
     /// By coflow.
     queue: Vec<Place>,
-    order: Vec<(u32, CoflowId)>,
+    /// Who is served, by queue.
+    order: Vec<(u32, Lineage, CoflowId)>,
+    /// The DAGs present with what they have to send to be demoted.
+    limits: Vec<(u64, f64)>,
 }
 
 impl Aalo {
@@ -93,13 +99,23 @@ impl Aalo {
 impl Policy<NonClairvoyant> for Aalo {
     fn coflow_arrived(&mut self, coflow: CoflowId, view: &View<'_, NonClairvoyant>) {
         self.queue.resize(view.slots(), Place::default());
-        self.queue[coflow.index()] = Place::default();
+        let external = view.lineage(coflow).external;
+        let of_dag = |&&c: &&CoflowId| c != coflow && view.lineage(c).external == external;
+        let due = match view.coflows().iter().find(of_dag) {
+            Some(other) => self.queue[other.index()].due,
+            None => self.queues.left_at(view.inherited(coflow)),
+        };
+        self.queue[coflow.index()] = Place { served: None, due };
     }
 
-    fn bytes_reached(&mut self, coflow: CoflowId, bytes: f64, _: &View<'_, NonClairvoyant>) {
-        // Reaching the limit is what demotes; the queue of `bytes` itself is still the upper one.
-        let place = &mut self.queue[coflow.index()];
-        place.due = place.due.max(self.queues.queue_of(bytes) + 1).min(self.queues.count - 1);
+    fn dag_bytes_reached(&mut self, external: u64, bytes: f64, view: &View<'_, NonClairvoyant>) {
+        let due = self.queues.left_at(bytes);
+        for &coflow in view.coflows() {
+            if view.lineage(coflow).external == external {
+                let place = &mut self.queue[coflow.index()];
+                place.due = place.due.max(due);
+            }
+        }
     }
 
     fn plan(&mut self, view: &View<'_, NonClairvoyant>, plan: &mut Plan<NonClairvoyant>) -> Answer {
@@ -107,16 +123,19 @@ impl Policy<NonClairvoyant> for Aalo {
         let on_tick = tick.due(view.now());
         let mut waiting = false;
         self.order.clear();
+        self.limits.clear();
         for &coflow in view.coflows() {
+            let lineage = view.lineage(coflow);
             let place = &mut self.queue[coflow.index()];
+            self.limits.push((lineage.external, self.queues.limit(place.due)));
             if on_tick {
                 place.served = Some(place.due);
             }
             waiting |= place.served != Some(place.due);
-            self.order.extend(place.served.map(|queue| (queue, coflow)));
+            self.order.extend(place.served.map(|queue| (queue, lineage, coflow)));
         }
-        // Stable: inside a queue, order of arrival.
-        self.order.sort_by_key(|&(queue, _)| queue);
+        // Stable: coflows of the same id in order of arrival.
+        self.order.sort_by_key(|&(queue, lineage, _)| (queue, lineage));
 
         plan.clear();
         plan.set_layers(self.layers);
@@ -125,18 +144,18 @@ impl Policy<NonClairvoyant> for Aalo {
         }
         for queue in self.order.chunk_by(|a, b| a.0 == b.0) {
             plan.open_layer(self.queues.factor.powi(-(queue[0].0 as i32)));
-            for &(_, coflow) in queue {
+            for &(_, _, coflow) in queue {
                 plan.push(Group::Coflow(coflow), self.share);
             }
         }
         if waiting {
             plan.wake_at(tick);
         }
-        for &coflow in view.coflows() {
-            let limit = self.queues.limit(self.queue[coflow.index()].due);
-            if limit.is_finite() {
-                plan.wake_when_sent(coflow, limit);
-            }
+        // One wake-up for each DAG.
+        self.limits.sort_unstable_by_key(|&(external, _)| external);
+        self.limits.dedup_by_key(|&mut (external, _)| external);
+        for &(external, limit) in self.limits.iter().filter(|(_, limit)| limit.is_finite()) {
+            plan.wake_when_dag_sent(external, limit);
         }
         Answer::Replaced
     }

@@ -37,6 +37,11 @@ impl Queues {
     pub fn queue_of(&self, key: f64) -> u32 {
         (0..self.count).find(|&queue| key <= self.limit(queue)).unwrap_or(self.count - 1)
     }
+
+    /// The queue of somebody whose key has risen to `key`, when reaching a limit is what demotes.
+    pub fn left_at(&self, key: f64) -> u32 {
+        (0..self.count).find(|&queue| key < self.limit(queue)).unwrap_or(self.count - 1)
+    }
 }
 
 #[cfg(test)]
@@ -49,6 +54,10 @@ mod tests {
         assert_eq!(
             [0.0, 10.0, 10.5, 100.0, 101.0, 1e9].map(|key| queues.queue_of(key)),
             [0, 0, 1, 1, 2, 2]
+        );
+        assert_eq!(
+            [0.0, 9.5, 10.0, 100.0, 101.0, 1e9].map(|key| queues.left_at(key)),
+            [0, 0, 1, 2, 2, 2]
         );
         assert_eq!(queues.limit(2), f64::INFINITY);
         assert_eq!(Queues { count: 1, ..queues }.queue_of(1e12), 0);

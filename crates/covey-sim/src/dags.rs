@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use covey_core::CoflowId;
 use covey_core::lineage::{Lineage, Lineages};
 use covey_trace::Workload;
 
@@ -15,6 +16,8 @@ pub(crate) struct Dags {
     lineage: Vec<Lineage>,
     /// Bytes sent by the coflows of each DAG that have ended.
     sent: Vec<f64>,
+    /// The coflows of each DAG that are present.
+    present: Vec<Vec<CoflowId>>,
     /// Places in the trace, parents before children.
     order: Vec<u32>,
     parents_left: Vec<u32>,
@@ -67,21 +70,34 @@ impl Dags {
         }
         self.sent.clear();
         self.sent.resize(ids.dags() as usize, 0.0);
+        self.present.iter_mut().for_each(Vec::clear);
+        self.present.resize_with(ids.dags() as usize, Vec::new);
         match self.parents_left.iter().position(|&left| left > 0) {
             Some(place) => Err(SimError::Cycle { coflow: coflows[place].id.clone() }),
             None => Ok(()),
         }
     }
 
-    /// The id of the coflow at a place in the trace, and what those of its DAG that have ended
-    /// had sent.
+    /// The id of the coflow at a place in the trace, and what those of its DAG that have ended had
+    /// sent.
     pub(crate) fn of(&self, place: u32) -> (Lineage, f64) {
         let lineage = self.lineage[place as usize];
         (lineage, self.sent[lineage.external as usize])
     }
 
+    /// A coflow is released.
+    pub(crate) fn begin(&mut self, lineage: Lineage, id: CoflowId) {
+        self.present[lineage.external as usize].push(id);
+    }
+
     /// A coflow has ended that had sent so many bytes.
-    pub(crate) fn ended(&mut self, lineage: Lineage, bytes: f64) {
+    pub(crate) fn end(&mut self, lineage: Lineage, id: CoflowId, bytes: f64) {
+        self.present[lineage.external as usize].retain(|&c| c != id);
         self.sent[lineage.external as usize] += bytes;
+    }
+
+    /// The coflows of a DAG that are present, and what those that have ended had sent.
+    pub(crate) fn get(&self, external: u64) -> Option<(&[CoflowId], f64)> {
+        Some((self.present.get(external as usize)?, *self.sent.get(external as usize)?))
     }
 }

@@ -224,7 +224,7 @@ impl Engine {
                 }
             }
             self.share(plan.ranking(), &run)?;
-            if self.crowded && plan.wakes().iter().any(|w| matches!(w, Wake::WhenSent(..))) {
+            if self.crowded && plan.wakes().iter().any(|w| !matches!(w, Wake::At(_))) {
                 return Err(SimError::BytesOfACrowd {
                     policy: run.name.to_owned(),
                     time_s: self.now.as_secs(),
@@ -256,6 +256,9 @@ impl Engine {
             next = next.min(match *wake {
                 Wake::At(time) => time,
                 Wake::WhenSent(id, bytes) => self.fluids[id.index()].when_sent(bytes),
+                Wake::WhenDagSent(external, bytes) => {
+                    when_dag_sent(&self.dags, &self.fluids, self.now, external, bytes)
+                }
             });
         }
         // What was asked for too late has come now.
@@ -322,7 +325,7 @@ impl Engine {
         for &id in &ended.coflows {
             let sent = self.sent(id);
             self.state.report(id, sent, self.now);
-            self.dags.ended(self.state.coflow(id).registration.lineage, sent);
+            self.dags.end(self.state.coflow(id).registration.lineage, id, sent);
             self.state.retire(id);
         }
         if told {
@@ -396,6 +399,7 @@ impl Engine {
             bytes: f.bytes,
         });
         let id = self.state.register(registration, flows);
+        self.dags.begin(lineage, id);
         if self.fluids.len() <= id.index() {
             self.fluids.resize_with(id.index() + 1, Fluid::new);
             self.place_of.resize(id.index() + 1, 0);
@@ -445,10 +449,13 @@ impl Engine {
     ) -> bool {
         let mut told = false;
         loop {
-            let (now, fluids) = (self.now, &self.fluids);
+            let (now, fluids, dags) = (self.now, &self.fluids, &self.dags);
             let due = plan.take_due(|wake| match *wake {
                 Wake::At(time) => time.due(now),
                 Wake::WhenSent(id, bytes) => fluids[id.index()].when_sent(bytes).due(now),
+                Wake::WhenDagSent(external, bytes) => {
+                    when_dag_sent(dags, fluids, now, external, bytes).due(now)
+                }
             });
             let Some(wake) = due else { return told };
             self.refresh::<K>(wants);
@@ -456,6 +463,9 @@ impl Engine {
             match wake {
                 Wake::At(_) => policy.woke(&self.view()),
                 Wake::WhenSent(id, bytes) => policy.bytes_reached(id, bytes, &self.view()),
+                Wake::WhenDagSent(external, bytes) => {
+                    policy.dag_bytes_reached(external, bytes, &self.view());
+                }
             }
         }
     }
@@ -571,5 +581,24 @@ impl Engine {
             },
             None => SimError::Cycle { coflow },
         })
+    }
+}
+
+/// When the coflows of a DAG will have sent `bytes` together, if rates stay.
+fn when_dag_sent(dags: &Dags, fluids: &[Fluid], now: Time, external: u64, bytes: f64) -> Time {
+    let Some((present, ended)) = dags.get(external) else { return Time::NEVER };
+    if let &[id] = present {
+        // The same moment however often it is asked for.
+        return fluids[id.index()].when_sent(bytes - ended);
+    }
+    let fluids = || present.iter().map(|id| &fluids[id.index()]);
+    let missing = bytes - ended - fluids().map(|fluid| fluid.sent(now)).sum::<f64>();
+    let rate: f64 = fluids().map(Fluid::rate).sum();
+    if missing <= 0.0 {
+        now
+    } else if rate > 0.0 {
+        now + missing / rate
+    } else {
+        Time::NEVER
     }
 }

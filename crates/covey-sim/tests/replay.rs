@@ -46,6 +46,7 @@ enum What {
     PortDrained(CoflowId, LinkId),
     CoflowEnded(CoflowId),
     BytesReached(CoflowId, f64),
+    DagBytesReached(u64, f64),
     Woke,
     /// It was asked for its plan, which then was this.
     Planned(Ranking, Vec<Wake>),
@@ -179,6 +180,12 @@ impl<K: Knowledge> Policy<K> for Recorder<K> {
         self.policy.bytes_reached(coflow, bytes, view);
     }
 
+    fn dag_bytes_reached(&mut self, external: u64, bytes: f64, view: &View<'_, K>) {
+        self.write(view, What::DagBytesReached(external, bytes));
+        self.told = true;
+        self.policy.dag_bytes_reached(external, bytes, view);
+    }
+
     fn woke(&mut self, view: &View<'_, K>) {
         self.write(view, What::Woke);
         self.told = true;
@@ -287,6 +294,10 @@ fn replay<K: Knowledge>(
             What::BytesReached(id, bytes) => {
                 plan.take_due(|wake| *wake == Wake::WhenSent(*id, *bytes));
                 policy.bytes_reached(*id, *bytes, &view);
+            }
+            What::DagBytesReached(external, bytes) => {
+                plan.take_due(|wake| *wake == Wake::WhenDagSent(*external, *bytes));
+                policy.dag_bytes_reached(*external, *bytes, &view);
             }
             What::Woke => {
                 plan.take_due(|wake| matches!(wake, Wake::At(time) if time.due(call.now)));

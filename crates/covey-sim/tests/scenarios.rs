@@ -11,13 +11,14 @@ use common::{ccts, flow, policy, served};
 use covey_core::alloc::Allocator;
 use covey_core::state::State;
 use covey_core::{Fabric, Time};
-use covey_sim::{Observer, Outcome, simulate};
+use covey_sim::{Observer, Outcome, Simulator};
 use covey_trace::{Coflow, Flow, Workload};
 
 /// A scenario as written.
 #[derive(Default)]
 struct Scenario {
     rate: f64,
+    pipelined: bool,
     workload: Workload,
     acts: Vec<Act>,
 }
@@ -170,6 +171,10 @@ impl Scenario {
             words.need(",")?;
             words.need("rate")?;
             self.rate = words.number()?;
+        } else if words.accept("stages") {
+            words.need("are")?;
+            words.need("pipelined")?;
+            self.pipelined = true;
         } else if words.accept("policy") {
             let policy = words.word()?.to_owned();
             self.acts.push(Act { policy, claims: Vec::new() });
@@ -406,7 +411,8 @@ fn failures(file: &str, text: &str) -> String {
     for act in &scenario.acts {
         let mut record = Record::default();
         let mut policy = policy(&act.policy);
-        match simulate(&scenario.workload, &fabric, &act.policy, &mut policy, &mut record) {
+        let mut simulator = Simulator::new(fabric.clone()).barrier(!scenario.pipelined);
+        match simulator.run(&scenario.workload, &act.policy, &mut policy, &mut record) {
             Ok(outcome) => {
                 for (line, claim) in &act.claims {
                     if let Some(failure) = claim.check(&scenario.workload, &record, &outcome) {

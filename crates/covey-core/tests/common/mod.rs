@@ -37,8 +37,7 @@ impl World {
 
     /// A coflow arrives and starts all its flows.
     pub fn arrive(&mut self, flows: &[FlowSpec]) -> CoflowId {
-        let registration =
-            Registration::default();
+        let registration = Registration::default();
         let coflow = self.state.register(registration, flows.iter().copied());
         for index in 0..flows.len() as u32 {
             self.state.start(FlowId { coflow, index });
