@@ -45,6 +45,9 @@ pub trait Policy<K: Knowledge>: Send {
     /// More flows of a coflow that is present have started (a later wave).
     fn flows_started(&mut self, _coflow: CoflowId, _view: &View<'_, K>) {}
 
+    /// What an unfinished flow had sent is lost, and it has begun anew (a host has failed).
+    fn flow_restarted(&mut self, _flow: FlowId, _view: &View<'_, K>) {}
+
     /// A flow has ended; told if [`Wants::flow_ends`].
     fn flow_ended(&mut self, _flow: FlowId, _view: &View<'_, K>) {}
 

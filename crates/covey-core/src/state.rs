@@ -76,6 +76,8 @@ pub struct CoflowState {
     started: u32,
     finished: u32,
     finished_bytes: f64,
+    /// Bytes that flows had sent when they had to begin anew.
+    lost_bytes: f64,
     /// Bytes sent so far, over all flows, and when that was true.
     attained: f64,
     attained_as_of: Time,
@@ -184,6 +186,27 @@ impl State {
         }
     }
 
+    /// Lets an active flow begin anew: what it has sent, which progress must tell, is lost.
+    pub fn restart(&mut self, flow: FlowId) {
+        let coflow = &mut self.slots[flow.coflow.index()];
+        let p = coflow.demand.position(flow.index);
+        if !coflow.demand.is_active(p) {
+            return;
+        }
+        // The scale may have become very small.
+        let progress = &mut coflow.progress;
+        let scale = std::mem::replace(&mut progress.scale, 1.0);
+        for left in progress.left.iter_mut().chain(&mut progress.link_left) {
+            *left *= scale;
+        }
+        let sent = progress.size[p] - progress.left[p];
+        progress.left[p] = progress.size[p];
+        for l in coflow.demand.path(p) {
+            progress.link_left[l] += sent;
+        }
+        coflow.lost_bytes += sent;
+    }
+
     /// Ends the flow at a position of a coflow. Calls `drained` with each link at which the
     /// coflow has no unfinished flow any more.
     pub fn finish(&mut self, id: CoflowId, position: usize, mut drained: impl FnMut(LinkId)) {
@@ -238,6 +261,7 @@ impl CoflowState {
             started: 0,
             finished: 0,
             finished_bytes: 0.0,
+            lost_bytes: 0.0,
             attained: 0.0,
             attained_as_of: Time::ZERO,
         }
@@ -260,6 +284,7 @@ impl CoflowState {
         self.started = 0;
         self.finished = 0;
         self.finished_bytes = 0.0;
+        self.lost_bytes = 0.0;
         self.attained = 0.0;
         self.attained_as_of = arrival;
     }
@@ -294,11 +319,11 @@ impl CoflowState {
         (self.attained, self.attained_as_of)
     }
 
-    /// Bytes sent by all flows, as far as progress tells.
+    /// Bytes sent by all flows, lost ones included, as far as progress tells.
     pub fn sent(&self) -> f64 {
         let (size, left) = (&self.progress.size, &self.progress.left);
         let unfinished = self.demand.active().map(|p| size[p] - left[p] * self.progress.scale);
-        self.finished_bytes + unfinished.sum::<f64>()
+        self.finished_bytes + self.lost_bytes + unfinished.sum::<f64>()
     }
 
     /// Whether every flow registered has started and ended.

@@ -40,15 +40,8 @@ fn workload(random: &mut Random) -> Workload {
     let coflows = (0..500).map(|i| {
         let width = 10_f64.powf(random.uniform() * 2.8) as usize + 1;
         let bytes = 10_f64.powf(4.5 + random.uniform() * 4.0);
-        Coflow {
-            id: i.to_string(),
-            arrival_s: 7.0 * f64::from(i),
-            flows: vec![Flow { src: 0, dst: 1, bytes, start_s: 0.0 }; width],
-            parents: vec![],
-            weight: 1.0,
-            deadline_s: None,
-            job: None,
-        }
+        let flows = vec![Flow { src: 0, dst: 1, bytes, start_s: 0.0 }; width];
+        Coflow::new(i.to_string(), 7.0 * f64::from(i), flows)
     });
     Workload { ports: 150, coflows: coflows.collect() }
 }

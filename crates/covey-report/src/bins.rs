@@ -74,15 +74,7 @@ mod tests {
 
     fn coflow(width: usize, bytes: f64) -> Coflow {
         let flow = Flow { src: 0, dst: 1, bytes, start_s: 0.0 };
-        Coflow {
-            id: String::new(),
-            arrival_s: 0.0,
-            flows: vec![flow; width],
-            parents: vec![],
-            weight: 1.0,
-            deadline_s: None,
-            job: None,
-        }
+        Coflow::new(String::new(), 0.0, vec![flow; width])
     }
 
     #[test]

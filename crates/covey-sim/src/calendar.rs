@@ -13,6 +13,8 @@ pub(crate) struct Calendar {
     releases: BinaryHeap<Reverse<(Time, u32)>>,
     /// Flows of released coflows: place of the coflow in the trace, number of the flow.
     starts: BinaryHeap<Reverse<(Time, u32, u32)>>,
+    /// Flows of released coflows that will begin anew, likewise.
+    restarts: BinaryHeap<Reverse<(Time, u32, u32)>>,
     /// Parents that a coflow waits for; none are waited for without a barrier.
     parents_left: Vec<u32>,
     children: Vec<Vec<u32>>,
@@ -24,6 +26,7 @@ impl Calendar {
     pub(crate) fn fill(&mut self, workload: &Workload, barrier: bool) {
         self.releases.clear();
         self.starts.clear();
+        self.restarts.clear();
         self.parents_left.clear();
         self.children.iter_mut().for_each(Vec::clear);
         self.children.resize_with(workload.coflows.len(), Vec::new);
@@ -44,11 +47,13 @@ impl Calendar {
         &self.children[parent as usize]
     }
 
-    /// When the next coflow or flow begins.
+    /// When the next coflow or flow begins, or begins anew.
     pub(crate) fn next(&self) -> Time {
         let release = self.releases.peek().map_or(Time::NEVER, |Reverse((time, _))| *time);
-        let start = self.starts.peek().map_or(Time::NEVER, |Reverse((time, ..))| *time);
-        release.min(start)
+        [&self.starts, &self.restarts]
+            .into_iter()
+            .filter_map(|flows| flows.peek())
+            .fold(release, |next, Reverse((time, ..))| next.min(*time))
     }
 
     /// A coflow that is released by `now`, by place in the trace.
@@ -59,8 +64,17 @@ impl Calendar {
 
     /// A later flow that starts by `now`: place of its coflow in the trace, and its number.
     pub(crate) fn pop_start(&mut self, now: Time) -> Option<(u32, u32)> {
-        let Reverse((time, ..)) = self.starts.peek()?;
-        time.due(now).then(|| self.starts.pop()).flatten().map(|Reverse((_, c, f))| (c, f))
+        pop(&mut self.starts, now)
+    }
+
+    /// A flow that begins anew by `now`, if it is still under way: as [`Calendar::pop_start`].
+    pub(crate) fn pop_restart(&mut self, now: Time) -> Option<(u32, u32)> {
+        pop(&mut self.restarts, now)
+    }
+
+    /// Plans that a flow of a released coflow begins anew.
+    pub(crate) fn restart_later(&mut self, time: Time, coflow: u32, flow: u32) {
+        self.restarts.push(Reverse((time, coflow, flow)));
     }
 
     /// Plans the start of a flow of a released coflow.
@@ -84,4 +98,10 @@ impl Calendar {
             }
         }
     }
+}
+
+/// A flow whose time has come by `now`: place of its coflow in the trace, and its number.
+fn pop(flows: &mut BinaryHeap<Reverse<(Time, u32, u32)>>, now: Time) -> Option<(u32, u32)> {
+    let Reverse((time, ..)) = flows.peek()?;
+    time.due(now).then(|| flows.pop()).flatten().map(|Reverse((_, c, f))| (c, f))
 }

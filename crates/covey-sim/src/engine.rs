@@ -379,7 +379,45 @@ impl Engine {
             policy.flows_started(id, &self.view());
             told = true;
         }
+        while let Some((place, index)) = self.calendar.pop_restart(self.now) {
+            let flow = FlowId { coflow: self.id_of[place as usize], index };
+            if self.is_under_way(place, flow) {
+                self.restart(flow);
+                self.refresh::<K>(wants);
+                policy.flow_restarted(flow, &self.view());
+                told = true;
+            }
+        }
         told
+    }
+
+    /// Whether a flow of the coflow at `place` has started and not ended. The coflow may have left,
+    /// and its number been given to another.
+    fn is_under_way(&self, place: u32, flow: FlowId) -> bool {
+        if self.outcome.coflows[place as usize].completion_s.is_finite() {
+            return false;
+        }
+        let demand = self.state.coflow(flow.coflow).demand();
+        demand.is_active(demand.position(flow.index))
+    }
+
+    /// Lets a flow that is under way begin anew.
+    fn restart(&mut self, flow: FlowId) {
+        let id = flow.coflow;
+        if self.crowded {
+            self.advance_all();
+            self.state.restart(flow);
+            self.gather();
+            return;
+        }
+        let fluid = &mut self.fluids[id.index()];
+        let (demand, progress) = self.state.progress_mut(id);
+        fluid.advance(demand, progress, self.now);
+        let sent = fluid.sent(self.now);
+        fluid.resume(self.now, sent);
+        self.state.restart(flow);
+        // Nothing that was found out about its ends holds any more.
+        self.allocator.forget(id);
     }
 
     fn release(&mut self, workload: &Workload, place: u32) -> CoflowId {
@@ -417,6 +455,10 @@ impl Engine {
             } else {
                 self.calendar.start_later(start, place, index as u32);
             }
+        }
+        let width = coflow.flows.len();
+        for restart in coflow.restarts.iter().filter(|restart| (restart.flow as usize) < width) {
+            self.calendar.restart_later(self.now + restart.at_s, place, restart.flow);
         }
         id
     }
@@ -537,11 +579,8 @@ impl Engine {
     fn change_representation(&mut self, crowded: bool) {
         if crowded {
             self.advance_all();
-            self.crowd.clear(self.state.fabric().ports() as usize, self.now);
+            self.gather();
             for &id in self.state.present() {
-                for position in self.state.coflow(id).demand().active() {
-                    self.crowd.join(&self.state, id, position);
-                }
                 self.fluids[id.index()].halt();
             }
         } else {
@@ -553,6 +592,16 @@ impl Engine {
             }
         }
         self.crowded = crowded;
+    }
+
+    /// Makes a crowd of all flows, of which the state tells what is left.
+    fn gather(&mut self) {
+        self.crowd.clear(self.state.fabric().ports() as usize, self.now);
+        for &id in self.state.present() {
+            for position in self.state.coflow(id).demand().active() {
+                self.crowd.join(&self.state, id, position);
+            }
+        }
     }
 
     /// Whether coflows wait, nothing is sent, and nothing will change that but the policy.

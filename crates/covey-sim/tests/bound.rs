@@ -8,15 +8,7 @@ fn flow(src: u32, dst: u32, bytes: f64) -> Flow {
 }
 
 fn coflow(arrival_s: f64, flows: &[Flow]) -> Coflow {
-    Coflow {
-        id: String::new(),
-        arrival_s,
-        flows: flows.to_vec(),
-        parents: Vec::new(),
-        weight: 1.0,
-        deadline_s: None,
-        job: None,
-    }
+    Coflow::new(String::new(), arrival_s, flows.to_vec())
 }
 
 /// The bounds where every link carries `capacity` bytes per second.

@@ -12,7 +12,7 @@ use covey_core::alloc::Allocator;
 use covey_core::state::State;
 use covey_core::{Fabric, Time};
 use covey_sim::{Observer, Outcome, Simulator};
-use covey_trace::{Coflow, Flow, Workload};
+use covey_trace::{Coflow, Flow, Restart, Workload};
 
 /// A scenario as written.
 #[derive(Default)]
@@ -179,9 +179,12 @@ impl Scenario {
             let policy = words.word()?.to_owned();
             self.acts.push(Act { policy, claims: Vec::new() });
         } else if words.accept("and") {
-            let flows = self.flows(words)?;
+            let (flows, restarts) = self.flows(words)?;
             let last = self.workload.coflows.last_mut();
-            last.ok_or("there is no coflow to add flows to")?.flows.extend(flows);
+            let last = last.ok_or("there is no coflow to add flows to")?;
+            let before = last.flows.len() as u32;
+            last.flows.extend(flows);
+            last.restarts.extend(restarts.iter().map(|r| Restart { flow: r.flow + before, ..*r }));
         } else if words.accept("at") {
             let time = words.number()?;
             if words.accept("coflow") {
@@ -214,12 +217,13 @@ impl Scenario {
             words.need(",")?;
         }
         words.need("sends")?;
-        let flows = self.flows(words)?;
-        self.workload.coflows.push(Coflow { parents, ..Coflow::new(name, arrival_s, flows) });
+        let (flows, restarts) = self.flows(words)?;
+        let coflow = Coflow { parents, restarts, ..Coflow::new(name, arrival_s, flows) };
+        self.workload.coflows.push(coflow);
         Ok(())
     }
 
-    fn flows(&self, words: &mut Words<'_>) -> Result<Vec<Flow>, String> {
+    fn flows(&self, words: &mut Words<'_>) -> Result<(Vec<Flow>, Vec<Restart>), String> {
         let lists = words.list(|words| {
             let mut bytes = words.number()?;
             let mut times = 1.0;
@@ -228,12 +232,21 @@ impl Scenario {
             }
             let pairs = words.pairs(self.workload.ports)?.ok_or("expected 'on' or 'from'")?;
             let start_s = if words.accept("after") { words.number()? } else { 0.0 };
+            let restart = if words.accept("anew") {
+                words.need("after")?;
+                Some(words.number()?)
+            } else {
+                None
+            };
             let flows = pairs.into_iter().flat_map(|(src, dst)| {
                 std::iter::repeat_n(Flow { start_s, ..flow(src, dst, bytes) }, times as usize)
             });
-            Ok(flows.collect::<Vec<_>>())
+            Ok(flows.map(|flow| (flow, restart)).collect::<Vec<_>>())
         })?;
-        Ok(lists.concat())
+        let (flows, restarts): (Vec<_>, Vec<_>) = lists.concat().into_iter().unzip();
+        let restarts = (0..).zip(restarts);
+        let restarts = restarts.filter_map(|(flow, at_s)| Some(Restart { flow, at_s: at_s? }));
+        Ok((flows, restarts.collect()))
     }
 
     /// The place of the coflow that is named next.

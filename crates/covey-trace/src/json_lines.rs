@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use crate::error::{Place, TraceError, escape};
 use crate::limits::{MAX_BYTES, MAX_PORTS, MAX_TIME_S, MAX_WEIGHT};
 use crate::read::{Draft, Lines, check_name};
-use crate::workload::{Coflow, Flow, Workload};
+use crate::workload::{Coflow, Flow, Restart, Workload};
 
 /// The version of the format this module reads and writes.
 const VERSION: u32 = 1;
@@ -54,6 +54,8 @@ struct FlowItem {
     bytes: f64,
     #[serde(default, serialize_with = "short", skip_serializing_if = "is_zero")]
     start_s: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    restart_s: Option<f64>,
 }
 
 fn one() -> f64 {
@@ -121,6 +123,7 @@ fn add(place: Place<'_>, line: CoflowLine, draft: &mut Draft) -> Result<(), Trac
     }
     draft.announce(place, line.flows.len() as u64)?;
     let mut flows = Vec::with_capacity(line.flows.len());
+    let mut restarts = Vec::new();
     for (i, flow) in line.flows.into_iter().enumerate() {
         for (end, port) in [("src", flow.src), ("dst", flow.dst)] {
             if port >= draft.ports() {
@@ -132,6 +135,11 @@ fn add(place: Place<'_>, line: CoflowLine, draft: &mut Draft) -> Result<(), Trac
         check_number(place, field, "bytes", flow.bytes, MAX_BYTES)?;
         let field = format_args!("flows[{i}].start_s");
         check_number(place, field, "seconds", flow.start_s, MAX_TIME_S)?;
+        if let Some(at_s) = flow.restart_s {
+            let field = format_args!("flows[{i}].restart_s");
+            check_number(place, field, "seconds", at_s, MAX_TIME_S)?;
+            restarts.push(Restart { flow: i as u32, at_s });
+        }
         flows.push(Flow { src: flow.src, dst: flow.dst, bytes: flow.bytes, start_s: flow.start_s });
     }
     if !(f64::MIN_POSITIVE..=MAX_WEIGHT).contains(&line.weight) {
@@ -152,6 +160,7 @@ fn add(place: Place<'_>, line: CoflowLine, draft: &mut Draft) -> Result<(), Trac
         weight: line.weight,
         deadline_s: line.deadline_s,
         job: line.job,
+        restarts,
     };
     draft.push(place, coflow, line.parents)
 }
@@ -216,15 +225,15 @@ fn parse<'a, T: Deserialize<'a>>(
 ///
 /// The first line is `{"covey_trace":1,"ports":N,"coflows":M}`; each coflow follows on a line
 /// ```json
-/// {"id":"7","arrival_s":1.5,"flows":[{"src":0,"dst":1,"bytes":100,"start_s":2.5}],"parents":["3"],"weight":2,"deadline_s":9.5,"job":"q42"}
+/// {"id":"7","arrival_s":1.5,"flows":[{"src":0,"dst":1,"bytes":100,"start_s":2.5,"restart_s":4}],"parents":["3"],"weight":2,"deadline_s":9.5,"job":"q42"}
 /// ```
-/// with `start_s`, `parents`, `weight`, `deadline_s` and `job` left out where they say nothing
-/// (0, none, 1, none, none). A reader does not need `coflows`, but notices with it that a file
+/// with `start_s`, `restart_s`, `parents`, `weight`, `deadline_s` and `job` left out where they say
+/// nothing (0, none, none, 1, none, none). A reader does not need `coflows`, but notices with it that a file
 /// was cut off.
 ///
 /// # Errors
 /// Those of `out`, and [`io::ErrorKind::InvalidInput`] for a parent that is no coflow of the
-/// workload.
+/// workload, or a restart of a flow that its coflow does not have.
 pub fn write(workload: &Workload, out: impl Write) -> io::Result<()> {
     let mut out = BufWriter::new(out);
     let header = Header {
@@ -250,14 +259,27 @@ fn line_of(coflow: &Coflow, workload: &Workload) -> io::Result<CoflowLine> {
             format!("coflow {}: no coflow at position {position}", escape(&coflow.id, 40)),
         )),
     };
+    let item = |f: &Flow| FlowItem {
+        src: f.src,
+        dst: f.dst,
+        bytes: f.bytes,
+        start_s: f.start_s,
+        restart_s: None,
+    };
+    let mut flows: Vec<FlowItem> = coflow.flows.iter().map(item).collect();
+    for restart in &coflow.restarts {
+        let Some(flow) = flows.get_mut(restart.flow as usize) else {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                format!("coflow {}: no flow at position {}", escape(&coflow.id, 40), restart.flow),
+            ));
+        };
+        flow.restart_s = Some(restart.at_s);
+    }
     Ok(CoflowLine {
         id: coflow.id.clone(),
         arrival_s: coflow.arrival_s,
-        flows: coflow
-            .flows
-            .iter()
-            .map(|f| FlowItem { src: f.src, dst: f.dst, bytes: f.bytes, start_s: f.start_s })
-            .collect(),
+        flows,
         parents: coflow.parents.iter().map(parent).collect::<io::Result<_>>()?,
         weight: coflow.weight,
         deadline_s: coflow.deadline_s,

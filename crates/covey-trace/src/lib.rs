@@ -19,7 +19,7 @@ pub use json_lines::write;
 pub use open::open;
 pub use read::{read, read_path};
 pub use stats::Stats;
-pub use workload::{Coflow, Flow, Workload};
+pub use workload::{Coflow, Flow, Restart, Workload};
 
 /// The bytes of what traces and papers call a "MB".
 pub const MB: f64 = 1_048_576.0;

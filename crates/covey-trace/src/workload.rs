@@ -27,6 +27,18 @@ pub struct Coflow {
     pub deadline_s: Option<f64>,
     /// The job this coflow is a stage of.
     pub job: Option<String>,
+    /// Flows that lose what they have sent, in order of their numbers, each at most once.
+    pub restarts: Vec<Restart>,
+}
+
+/// A flow whose sender or receiver fails: what it has sent by then is lost, and it begins anew.
+/// Nothing happens to a flow that has ended or not begun.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Restart {
+    /// Position of the flow in [`Coflow::flows`].
+    pub flow: u32,
+    /// When, in seconds after the coflow's arrival.
+    pub at_s: f64,
 }
 
 /// One flow from an egress port to an ingress port.
@@ -56,9 +68,18 @@ impl Workload {
 
 impl Coflow {
     /// A coflow of `flows` that arrives at `arrival_s` seconds, with nothing else said of it: no
-    /// parents, weight 1, no deadline, no job.
+    /// parents, weight 1, no deadline, no job, no restarts.
     pub fn new(id: String, arrival_s: f64, flows: Vec<Flow>) -> Self {
-        Self { id, arrival_s, flows, parents: Vec::new(), weight: 1.0, deadline_s: None, job: None }
+        Self {
+            id,
+            arrival_s,
+            flows,
+            parents: Vec::new(),
+            weight: 1.0,
+            deadline_s: None,
+            job: None,
+            restarts: Vec::new(),
+        }
     }
 
     /// Width: the number of flows.

@@ -1,6 +1,6 @@
 //! What the three formats mean, and that nothing is lost on the way through JSON lines.
 
-use covey_trace::{Coflow, Flow, MB, Workload, read, transform::replicate, write};
+use covey_trace::{Coflow, Flow, MB, Restart, Workload, read, transform::replicate, write};
 use proptest::prelude::*;
 
 fn parse(text: &str) -> Workload {
@@ -116,10 +116,14 @@ prop_compose! {
         weight in prop_oneof![Just(1.0), 1e-300..1e18],
         deadline_s in prop::option::of(0.0..1e12),
         job in prop::option::of("\\PC{1,9}"),
+        restarts in prop::collection::vec(prop::option::of(0.0..1e12), 0..6),
     ) -> Coflow {
         let id = String::new();
         let parents = parents.into_iter().collect();
-        Coflow { id, arrival_s, flows, parents, weight, deadline_s, job }
+        let restarts = (0..).zip(restarts).filter(|&(flow, _)| flow < flows.len() as u32);
+        let restarts = restarts.filter_map(|(flow, at_s)| Some(Restart { flow, at_s: at_s? }));
+        let restarts = restarts.collect();
+        Coflow { id, arrival_s, flows, parents, weight, deadline_s, job, restarts }
     }
 }
 

@@ -5,7 +5,7 @@ pub mod random;
 
 use covey_core::alloc::Allocator;
 use covey_core::state::{FlowSpec, Registration, State};
-use covey_core::{CoflowId, Fabric, FlowId, PortId, Time};
+use covey_core::{CoflowId, Fabric, FlowId, PortId};
 
 /// A flow in short.
 pub fn flow(src: u32, dst: u32, bytes: f64) -> FlowSpec {

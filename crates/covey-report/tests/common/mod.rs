@@ -6,17 +6,9 @@ use covey_sim::{CoflowOutcome, Outcome};
 use covey_trace::{Coflow, Flow, Workload};
 
 pub fn workload() -> Workload {
-    let coflow = |id: &str, arrival_s, flows: &[(u32, u32, f64)]| Coflow {
-        id: id.to_owned(),
-        arrival_s,
-        flows: flows
-            .iter()
-            .map(|&(src, dst, bytes)| Flow { src, dst, bytes, start_s: 0.0 })
-            .collect(),
-        parents: vec![],
-        weight: 1.0,
-        deadline_s: None,
-        job: None,
+    let coflow = |id: &str, arrival_s, flows: &[(u32, u32, f64)]| {
+        let flow = |&(src, dst, bytes): &(u32, u32, f64)| Flow { src, dst, bytes, start_s: 0.0 };
+        Coflow::new(id.to_owned(), arrival_s, flows.iter().map(flow).collect())
     };
     Workload {
         ports: 2,

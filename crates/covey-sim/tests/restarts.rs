@@ -1,0 +1,81 @@
+//! Flows that lose what they have sent and begin anew, under every policy.
+
+mod common;
+
+use std::ops::ControlFlow;
+
+use common::{Kind, POLICIES, cases, policy, workload};
+use covey_core::alloc::Allocator;
+use covey_core::state::State;
+use covey_core::{Fabric, Time};
+use covey_sim::{Observer, simulate};
+use covey_trace::{Restart, Workload};
+use proptest::prelude::*;
+
+/// Integrates the rates of every coflow.
+struct Sent {
+    since: Time,
+    rates: Vec<f64>,
+    bytes: Vec<f64>,
+}
+
+impl Observer for Sent {
+    fn moment(&mut self, now: Time, _: usize, state: &State, rates: &Allocator) -> ControlFlow<()> {
+        for (bytes, rate) in self.bytes.iter_mut().zip(&self.rates) {
+            *bytes += rate * (now - self.since);
+        }
+        self.since = now;
+        self.rates.fill(0.0);
+        for flow in common::served(state, rates) {
+            self.rates[flow.place] += flow.rate;
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+fn with_restarts() -> impl Strategy<Value = Workload> {
+    let at = prop::collection::vec(prop::option::weighted(0.4, 0.0..15.0), 1..20);
+    (workload(Kind::Generic), at).prop_map(|(mut workload, at)| {
+        let mut at = at.into_iter().cycle();
+        for coflow in &mut workload.coflows {
+            let flows = 0..coflow.flows.len() as u32;
+            let restart = |flow| at.next().flatten().map(|at_s| Restart { flow, at_s });
+            coflow.restarts = flows.filter_map(restart).collect();
+        }
+        workload
+    })
+}
+
+proptest! {
+    #![proptest_config(cases(30))]
+
+    /// A flow that was under way takes at least as long again as it does alone; and what is sent in
+    /// all is every flow's size, plus what was lost, which cannot be more than one size each.
+    #[test]
+    fn lost_bytes_are_sent_again(workload in with_restarts()) {
+        let fabric = Fabric::big_switch(workload.ports, 1.0).unwrap();
+        for spec in POLICIES {
+            let places = workload.coflows.len();
+            let mut sent =
+                Sent { since: Time::ZERO, rates: vec![0.0; places], bytes: vec![0.0; places] };
+            let outcome = simulate(&workload, &fabric, spec, &mut policy(spec), &mut sent).unwrap();
+            let mut first = 0;
+            for (place, coflow) in workload.coflows.iter().enumerate() {
+                let release_s = outcome.coflows[place].release_s;
+                let mut most_lost = 0.0;
+                for restart in &coflow.restarts {
+                    let flow = &coflow.flows[restart.flow as usize];
+                    let end_s = outcome.flow_completion_s[first + restart.flow as usize];
+                    if restart.at_s > flow.start_s && end_s > release_s + restart.at_s + 1e-6 {
+                        let again_s = end_s - release_s - restart.at_s;
+                        prop_assert!(again_s >= flow.bytes - 1e-6, "{spec}: {again_s}");
+                        most_lost += flow.bytes;
+                    }
+                }
+                let lost = sent.bytes[place] - coflow.size_bytes();
+                prop_assert!(lost >= -1e-5 && lost <= most_lost + 1e-5, "{spec}: {lost}");
+                first += coflow.flows.len();
+            }
+        }
+    }
+}
