@@ -8,6 +8,7 @@ mod error;
 mod json_lines;
 pub mod limits;
 mod open;
+mod random;
 mod read;
 pub mod stats;
 pub mod transform;

@@ -87,7 +87,7 @@ fn takes_parameters() {
 fn opens_by_name() {
     assert_eq!(open("builtin:fb-like").ok(), builtin("fb-like:seed=1").ok());
     let error = open("builtin:x").map_err(|e| e.to_string());
-    let expected = "builtin: expected one of fb-like, found \"x\"";
+    let expected = "builtin: expected one of fb-like, coflowsim-custom, found \"x\"";
     assert_eq!(error, Err(expected.to_owned()));
     let missing = open("no such file").map_err(|e| e.to_string());
     assert!(missing.is_err_and(|e| e.starts_with("no such file: ")));
@@ -105,8 +105,8 @@ fn smallest() {
 #[test]
 fn unknown_names_and_values() {
     for (spec, message) in [
-        ("", "builtin: expected one of fb-like, found \"\""),
-        ("fb:seed=1", "builtin: expected one of fb-like, found \"fb\""),
+        ("", "builtin: expected one of fb-like, coflowsim-custom, found \"\""),
+        ("fb:seed=1", "builtin: expected one of fb-like, coflowsim-custom, found \"fb\""),
         (
             "fb-like:sed=1",
             "builtin:fb-like: expected one of seed, coflows, ports, duration_s, found \"sed\"",

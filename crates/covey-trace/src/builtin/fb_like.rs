@@ -11,8 +11,8 @@
 //! - times between arrivals are Weibull.
 
 use super::kinds::{KINDS, Kind};
-use super::random::Random;
 use crate::MB;
+use crate::random::Random;
 use crate::workload::{Coflow, Flow, Workload};
 
 /// Shape of the Weibull distribution of the times between arrivals.

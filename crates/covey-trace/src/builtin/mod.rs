@@ -1,8 +1,8 @@
 //! Workloads made on the spot, named as a trace file would be: `builtin:NAME[:key=value,…]`.
 
+mod coflowsim;
 mod fb_like;
 mod kinds;
-mod random;
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -10,6 +10,7 @@ use std::str::FromStr;
 
 use crate::error::{TraceError, quote};
 use crate::workload::Workload;
+use coflowsim::{Custom, WIDEST};
 use fb_like::FbLike;
 
 /// Makes the workload `NAME[:key=value,…]`, what follows `builtin:` in the name of a trace.
@@ -26,6 +27,15 @@ use fb_like::FbLike;
 /// | `ports` | 150 | number of ports, from 1 to 1,000; widths stay, up to the number of ports |
 /// | `duration_s` | 3630 | the last arrival in seconds, from 0 to 1e9 |
 ///
+/// `coflowsim-custom` is what CoflowSim makes when it is given no trace, Java's random numbers
+/// included: jobs of four classes, all at time 0. Its parameters:
+///
+/// | key | default | |
+/// |---|---|---|
+/// | `seed` | 13 | any integer from 0 |
+/// | `jobs` | 10 | jobs asked for, up to 10,000; classes get 41, 29, 9 and 21 % each rounded down, so 10 make 8 coflows |
+/// | `ports` | 100 | number of ports, from 100 to 1,000 |
+///
 /// # Errors
 /// [`TraceError::Argument`] for a name or key that does not exist, naming those that do, and for a
 /// value out of range.
@@ -33,8 +43,30 @@ pub fn builtin(spec: &str) -> Result<Workload, TraceError> {
     let (name, parameters) = spec.split_once(':').unwrap_or((spec, ""));
     match name {
         "fb-like" => fb_like(parameters),
-        _ => Err(bad("builtin", "one of fb-like", quote(name))),
+        "coflowsim-custom" => coflowsim_custom(parameters),
+        _ => Err(bad("builtin", "one of fb-like, coflowsim-custom", quote(name))),
     }
+}
+
+/// Reads the parameters of `coflowsim-custom` and makes the workload.
+fn coflowsim_custom(parameters: &str) -> Result<Workload, TraceError> {
+    let mut custom = Custom { seed: 13, jobs: 10, ports: 100 };
+    for item in parameters.split(',').filter(|item| !item.is_empty()) {
+        let (key, text) = item.split_once('=').unwrap_or((item, ""));
+        match key {
+            "seed" => custom.seed = value("builtin:coflowsim-custom: seed", text, 0..=u64::MAX)?,
+            "jobs" => custom.jobs = value("builtin:coflowsim-custom: jobs", text, 1..=10_000)?,
+            "ports" => {
+                let range = WIDEST..=1_000;
+                custom.ports = value("builtin:coflowsim-custom: ports", text, range)?;
+            }
+            _ => {
+                let expected = "one of seed, jobs, ports";
+                return Err(bad("builtin:coflowsim-custom", expected, quote(key)));
+            }
+        }
+    }
+    Ok(custom.generate())
 }
 
 /// Reads the parameters of `fb-like` and makes the workload.

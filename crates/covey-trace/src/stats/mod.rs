@@ -156,7 +156,7 @@ fn bins(
 
 /// The longest flow over the shortest; flows of zero bytes, which end when they start, are left
 /// out.
-fn skew(coflow: &Coflow) -> f64 {
+pub(crate) fn skew(coflow: &Coflow) -> f64 {
     let sent = || coflow.flows.iter().map(|f| f.bytes).filter(|&b| b > 0.0);
     let longest = sent().fold(0.0, f64::max);
     let shortest = sent().fold(f64::INFINITY, f64::min);

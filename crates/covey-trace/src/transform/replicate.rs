@@ -1,4 +1,4 @@
-//! Workloads made from workloads.
+//! Copies side by side.
 
 use crate::error::TraceError;
 use crate::limits::{MAX_FLOWS, MAX_PORTS};

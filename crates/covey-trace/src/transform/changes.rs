@@ -1,0 +1,95 @@
+//! What a transformation has made of a workload, in a line.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use crate::stats::Quantiles;
+use crate::transform::mapper_cv;
+use crate::workload::{Coflow, Workload};
+
+/// How a workload differs from the one it was made of; its text is one line.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Changes {
+    coflows: usize,
+    flows: usize,
+    bytes: f64,
+    ports: u32,
+    /// What is different, and in how many coflows.
+    differences: Vec<(&'static str, usize)>,
+    /// Coefficients of variation of mappers, where sizes are different.
+    mapper_cv: Option<Quantiles>,
+    /// Coflows with two, three and four waves or more, where starts are different.
+    waves: Option<[usize; 3]>,
+}
+
+impl Changes {
+    /// What has become of `before`. Coflows are told apart by their ids.
+    pub fn between(before: &Workload, after: &Workload) -> Changes {
+        let by_id: HashMap<&str, &Coflow> =
+            before.coflows.iter().map(|coflow| (coflow.id.as_str(), coflow)).collect();
+        let pairs: Vec<(&Coflow, &Coflow)> = (after.coflows.iter())
+            .filter_map(|coflow| Some((*by_id.get(coflow.id.as_str())?, coflow)))
+            .collect();
+        let in_pairs = |differ: fn(&Coflow, &Coflow) -> bool| {
+            pairs.iter().filter(|(before, after)| differ(before, after)).count()
+        };
+        fn flows<T: PartialEq>(a: &Coflow, b: &Coflow, of: fn(&crate::Flow) -> T) -> bool {
+            !a.flows.iter().map(of).eq(b.flows.iter().map(of))
+        }
+        let differences = [
+            ("left out", before.coflows.len() - pairs.len()),
+            ("new", after.coflows.len() - pairs.len()),
+            ("with other sizes", in_pairs(|a, b| flows(a, b, |f| f.bytes))),
+            ("with other ports", in_pairs(|a, b| flows(a, b, |f| (f.src, f.dst)))),
+            ("with other arrivals", in_pairs(|a, b| a.arrival_s != b.arrival_s)),
+            ("with other starts", in_pairs(|a, b| flows(a, b, |f| f.start_s))),
+        ];
+        let resized = differences[2].1 > 0;
+        let restarted = differences[5].1 > 0;
+        let cvs = || Quantiles::of(after.coflows.iter().filter_map(mapper_cv).collect());
+        let with_waves = |least: usize, most: usize| {
+            let waves = |c: &&Coflow| (least..=most).contains(&waves(c));
+            after.coflows.iter().filter(waves).count()
+        };
+        Changes {
+            coflows: after.coflows.len(),
+            flows: after.num_flows(),
+            bytes: after.bytes(),
+            ports: after.ports,
+            differences: differences.into_iter().filter(|(_, count)| *count > 0).collect(),
+            mapper_cv: if resized { cvs() } else { None },
+            waves: restarted
+                .then(|| [with_waves(2, 2), with_waves(3, 3), with_waves(4, usize::MAX)]),
+        }
+    }
+}
+
+/// The number of moments at which flows of a coflow start.
+fn waves(coflow: &Coflow) -> usize {
+    let mut starts: Vec<f64> = coflow.flows.iter().map(|flow| flow.start_s).collect();
+    starts.sort_unstable_by(f64::total_cmp);
+    starts.dedup();
+    starts.len()
+}
+
+impl fmt::Display for Changes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Changes { coflows, flows, bytes, ports, .. } = self;
+        write!(f, "{coflows} coflows, {flows} flows, {bytes} bytes on {ports} ports")?;
+        for (k, (what, count)) in self.differences.iter().enumerate() {
+            let joint = if k == 0 { "; " } else { ", " };
+            write!(f, "{joint}{count} coflows {what}")?;
+        }
+        if let Some([two, three, four]) = self.waves {
+            write!(f, "; {two} coflows with 2 waves, {three} with 3, {four} with 4 or more")?;
+        }
+        if let Some(cv) = &self.mapper_cv {
+            write!(
+                f,
+                "; variation of mappers' bytes {:.2} at the median, {:.2} at the 90th percentile",
+                cv.p50, cv.p90
+            )?;
+        }
+        Ok(())
+    }
+}

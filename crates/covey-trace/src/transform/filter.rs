@@ -1,0 +1,50 @@
+//! Some of the coflows of a workload.
+
+use super::bad;
+use crate::error::TraceError;
+use crate::stats::skew;
+use crate::workload::{Coflow, Workload};
+
+/// Which coflows stay: those that pass every test.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Filter {
+    /// At least this many flows. 8 gives *wide-coflows-only* of Philae (ATC 2019, §8.1).
+    pub min_width: Option<usize>,
+    /// Skew, the longest flow over the shortest, above this. 1 to 5 give *low-skew-filtered* of
+    /// Philae (§8.1): there coflows stay whose skew is "at least" k, but the numbers it gives
+    /// are those of a skew above k.
+    pub min_skew: Option<f64>,
+}
+
+/// The coflows of `workload` that pass `filter`, in their order. A parent that is left out is not
+/// waited for.
+///
+/// # Errors
+/// [`TraceError::Argument`] for a skew that is no number, and where no coflow is left.
+pub fn filter(workload: &Workload, filter: Filter) -> Result<Workload, TraceError> {
+    if let Some(skew) = filter.min_skew.filter(|skew| !(skew.is_finite() && *skew >= 0.0)) {
+        return Err(bad("min-skew", "a number from 0", skew));
+    }
+    let passes = |coflow: &Coflow| {
+        filter.min_width.is_none_or(|least| coflow.width() >= least)
+            && filter.min_skew.is_none_or(|least| skew(coflow) > least)
+    };
+    let mut place = vec![None; workload.coflows.len()];
+    let mut coflows: Vec<Coflow> = Vec::new();
+    for (k, coflow) in workload.coflows.iter().enumerate() {
+        if passes(coflow) {
+            place[k] = Some(coflows.len() as u32);
+            coflows.push(coflow.clone());
+        }
+    }
+    if coflows.is_empty() {
+        let widest = workload.coflows.iter().map(Coflow::width).max().unwrap_or(0);
+        let most = workload.coflows.iter().map(skew).fold(0.0, f64::max);
+        let found = format!("none: the largest width is {widest}, the largest skew {most}");
+        return Err(bad("filter", "a coflow that passes", found));
+    }
+    for coflow in &mut coflows {
+        coflow.parents = coflow.parents.iter().filter_map(|&p| place[p as usize]).collect();
+    }
+    Ok(Workload { ports: workload.ports, coflows })
+}

@@ -1,0 +1,164 @@
+//! Mappers that send unequally, as in the cluster Mantri describes (OSDI 2010; Philae, ATC 2019,
+//! §8.1).
+
+use super::{bad, senders};
+use crate::error::TraceError;
+use crate::random::Random;
+use crate::stats::Quantiles;
+use crate::workload::{Coflow, Workload};
+
+/// How unequally mappers send: the coefficient of variation of their bytes, over coflows with
+/// several mappers.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Mantri {
+    /// At the median of these coflows; 0.34 in the cluster.
+    pub cv_p50: f64,
+    /// At the 90th percentile; 3.1 in the cluster.
+    pub cv_p90: f64,
+    /// The seed.
+    pub seed: u64,
+}
+
+/// The 90th percentile of a standard normal variable.
+const Z90: f64 = 1.281_551_565_544_600_4;
+
+/// How far percentiles may be from what was asked for, as a share.
+const TOLERANCE: f64 = 0.02;
+
+/// `workload` with mappers that send unequally. What each reducer receives stays.
+///
+/// Coefficients of variation are lognormal over coflows, through the two percentiles. One of m
+/// mappers cannot have more than √(m - 1), where one of them sends all: large ones are given first,
+/// each to a random coflow that can have it. In a coflow a mapper has the weight exp(s z), z normal,
+/// with the spread s at which the coefficient is the one drawn; a reducer's bytes are shared in
+/// proportion to weights, but each flow has a byte.
+///
+/// # Errors
+/// [`TraceError::Argument`] for percentiles that are not 0 < `cv_p50` < `cv_p90`, and where the
+/// coflows have too few mappers for them.
+pub fn mantri(workload: &Workload, how: Mantri) -> Result<Workload, TraceError> {
+    let Mantri { cv_p50, cv_p90, seed } = how;
+    if !(cv_p50 > 0.0 && cv_p90 > cv_p50 && cv_p90.is_finite()) {
+        return Err(bad("cv-p50, cv-p90", "0 < cv-p50 < cv-p90", format!("{cv_p50}, {cv_p90}")));
+    }
+    let mut workload = workload.clone();
+    let mut random = Random::new("covey mantri", seed);
+    // Places and numbers of mappers of coflows with several, in random order.
+    let mut coflows: Vec<(usize, usize)> = (0..)
+        .zip(&workload.coflows)
+        .map(|(place, coflow)| (place, senders(coflow).0.len()))
+        .filter(|&(_, mappers)| mappers > 1)
+        .collect();
+    random.shuffle(&mut coflows);
+    let sigma = libm::log(cv_p90 / cv_p50) / Z90;
+    let n = coflows.len() as f64;
+    for rank in (0..coflows.len()).rev() {
+        let q = (rank as f64 + 0.5) / n;
+        let cv = cv_p50 * libm::exp(sigma * normal_quantile(q));
+        let most = |mappers: usize| ((mappers - 1) as f64).sqrt();
+        let able = coflows.iter().position(|&(_, mappers)| 0.999 * most(mappers) >= cv);
+        let widest = (0..coflows.len()).max_by_key(|&k| coflows[k].1);
+        if let Some(chosen) = able.or(widest) {
+            let (place, mappers) = coflows.swap_remove(chosen);
+            redraw(&mut workload.coflows[place], cv.min(0.999 * most(mappers)), &mut random);
+        }
+    }
+    let cvs = Quantiles::of(workload.coflows.iter().filter_map(mapper_cv).collect());
+    let near = |found: f64, wanted: f64| (found / wanted - 1.0).abs() <= TOLERANCE;
+    if !cvs.is_some_and(|cvs| near(cvs.p50, cv_p50) && near(cvs.p90, cv_p90)) {
+        let expected = format!(
+            "coflows with enough mappers for coefficients of variation of {cv_p50} and {cv_p90} \
+             (n mappers allow up to √(n - 1))"
+        );
+        let found = cvs.map_or("none with two mappers".to_owned(), |cvs| {
+            format!("{:.3} and {:.3} at most", cvs.p50, cvs.p90)
+        });
+        return Err(bad("mantri", expected, found));
+    }
+    Ok(workload)
+}
+
+/// The coefficient of variation, standard deviation over mean, of what the mappers (sending ports)
+/// of a coflow send; `None` with fewer than two or nothing sent.
+pub fn mapper_cv(coflow: &Coflow) -> Option<f64> {
+    let (ports, of_flow) = senders(coflow);
+    let bytes = coflow.flows.iter().map(|flow| flow.bytes);
+    cv(&sums(&of_flow, bytes, ports.len()))
+}
+
+/// What each of `n` groups has, by the group of each item.
+fn sums(group: &[usize], items: impl Iterator<Item = f64>, n: usize) -> Vec<f64> {
+    let mut sums = vec![0.0; n];
+    for (&group, item) in group.iter().zip(items) {
+        sums[group] += item;
+    }
+    sums
+}
+
+fn cv(values: &[f64]) -> Option<f64> {
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    let variance =
+        values.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / values.len() as f64;
+    (values.len() > 1 && mean > 0.0).then(|| variance.sqrt() / mean)
+}
+
+/// Shares what each reducer receives anew, so that the coefficient of variation of the mappers is
+/// `target`, or the next that is possible.
+fn redraw(coflow: &mut Coflow, target: f64, random: &mut Random) {
+    let (ports, of_flow) = senders(coflow);
+    let normal: Vec<f64> = ports.iter().map(|_| random.normal()).collect();
+    let greatest = normal.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let reducer: Vec<usize> = {
+        let mut place = std::collections::HashMap::new();
+        let number = coflow.flows.iter().map(|flow| {
+            let next = place.len();
+            *place.entry(flow.dst).or_insert(next)
+        });
+        number.collect()
+    };
+    let reducers = reducer.iter().max().map_or(0, |last| last + 1);
+    let received = sums(&reducer, coflow.flows.iter().map(|flow| flow.bytes), reducers);
+    let flows = sums(&reducer, coflow.flows.iter().map(|_| 1.0), reducers);
+    // The flows' bytes with a spread of weights.
+    let share = |spread: f64| -> Vec<f64> {
+        let weight = |&sender: &usize| libm::exp(spread * (normal[sender] - greatest));
+        let weights: Vec<f64> = of_flow.iter().map(weight).collect();
+        let all = sums(&reducer, weights.iter().copied(), reducers);
+        let bytes = reducer.iter().zip(&weights).map(|(&r, weight)| {
+            let least = (received[r] / flows[r]).min(1.0);
+            least + (received[r] - flows[r] * least) * weight / all[r]
+        });
+        bytes.collect()
+    };
+    let cv_at = |spread| cv(&sums(&of_flow, share(spread).into_iter(), ports.len())).unwrap_or(0.0);
+    let (mut low, mut high) = (0.0, 1.0);
+    while cv_at(high) < target && high < 1e6 {
+        (low, high) = (high, 2.0 * high);
+    }
+    for _ in 0..50 {
+        let middle = 0.5 * (low + high);
+        if cv_at(middle) < target {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    for (flow, bytes) in coflow.flows.iter_mut().zip(share(high)) {
+        flow.bytes = bytes;
+    }
+}
+
+/// The value below which a standard normal variable lies with probability `q`, by bisection of the
+/// error function.
+fn normal_quantile(q: f64) -> f64 {
+    let (mut low, mut high) = (-10.0, 10.0);
+    for _ in 0..60 {
+        let middle = 0.5 * (low + high);
+        if 0.5 * libm::erfc(-middle * std::f64::consts::FRAC_1_SQRT_2) < q {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    0.5 * (low + high)
+}

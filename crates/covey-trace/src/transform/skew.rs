@@ -1,0 +1,31 @@
+//! Unequal flows inside a coflow.
+
+use super::bad;
+use crate::error::TraceError;
+use crate::random::Random;
+use crate::workload::Workload;
+
+/// Every flow's size times a lognormal factor exp(σ z) of its own, z normal, and each coflow then
+/// scaled back to its size. The public trace shares a reducer's bytes equally among the mappers,
+/// which flatters whoever estimates sizes from a few flows; this is the cure.
+///
+/// # Errors
+/// [`TraceError::Argument`] where `sigma` is not from 0 to 10.
+pub fn skew(workload: &Workload, sigma: f64, seed: u64) -> Result<Workload, TraceError> {
+    if !(0.0..=10.0).contains(&sigma) {
+        return Err(bad("sigma", "a number from 0 to 10", sigma));
+    }
+    let mut random = Random::new("covey skew", seed);
+    let mut workload = workload.clone();
+    for coflow in &mut workload.coflows {
+        let total = coflow.size_bytes();
+        for flow in &mut coflow.flows {
+            flow.bytes *= libm::exp(sigma * random.normal());
+        }
+        let drawn = coflow.size_bytes();
+        if drawn > 0.0 {
+            coflow.flows.iter_mut().for_each(|flow| flow.bytes *= total / drawn);
+        }
+    }
+    Ok(workload)
+}

@@ -1,0 +1,84 @@
+//! Coflows that come in several waves (Aalo, SIGCOMM 2015, §7.3, Table 4).
+
+use super::{bad, senders};
+use crate::error::TraceError;
+use crate::random::Random;
+use crate::workload::{Coflow, Workload};
+
+/// How coflows come in waves.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Waves {
+    /// Most waves of a coflow: 1, 2 and 4 as in Table 4 of Aalo, 3 as in Table 2 of Stream.
+    pub max: u32,
+    /// Bytes per second at which a wave would be sent alone; the next begins when that is over.
+    pub rate: f64,
+    /// Which coflows have how many waves.
+    pub seed: u64,
+}
+
+/// Percent of coflows with one wave, two, three and four, by the most waves.
+const SHARES: [&[usize]; 4] = [&[100], &[90, 10], &[81, 9, 10], &[81, 9, 4, 6]];
+
+/// `workload` with the published shares of coflows in several waves.
+///
+/// A coflow of n waves has its senders, in order of their first flows, divided into n groups as
+/// equal as can be: the mappers of one wave. A wave begins when the one before would have ended,
+/// were it alone. When waves begin is not in the text we have, so this is a choice.
+///
+/// # Errors
+/// [`TraceError::Argument`] for a number of waves without published shares, a rate that is none,
+/// and where too few coflows have enough senders.
+pub fn waves(workload: &Workload, how: Waves) -> Result<Workload, TraceError> {
+    let shares = (how.max as usize).checked_sub(1).and_then(|k| SHARES.get(k));
+    let shares = shares.ok_or_else(|| bad("max", "1, 2, 3 or 4 waves", how.max))?;
+    if !(how.rate > 0.0 && how.rate.is_finite()) {
+        return Err(bad("rate", "a speed above zero", how.rate));
+    }
+    let mut workload = workload.clone();
+    let count = workload.coflows.len();
+    let mut random = Random::new("covey waves", how.seed);
+    let mut order: Vec<usize> = (0..count).collect();
+    random.shuffle(&mut order);
+    let width: Vec<usize> = workload.coflows.iter().map(|c| senders(c).0.len()).collect();
+    // The most waves first, which the fewest coflows can have.
+    for (k, percent) in shares.iter().enumerate().skip(1).rev() {
+        let (waves, wanted) = (k + 1, (count * percent + 50) / 100);
+        let (chosen, rest): (Vec<usize>, Vec<usize>) = {
+            let mut left = wanted;
+            order.iter().partition(|&&place| {
+                let chosen = left > 0 && width[place] >= waves;
+                left -= usize::from(chosen);
+                chosen
+            })
+        };
+        if chosen.len() < wanted {
+            let expected = format!(
+                "{wanted} of {count} coflows with at least {waves} senders for {waves} waves"
+            );
+            return Err(bad("waves", expected, chosen.len()));
+        }
+        for place in chosen {
+            divide(&mut workload.coflows[place], waves, how.rate);
+        }
+        order = rest;
+    }
+    Ok(workload)
+}
+
+/// Divides a coflow into so many waves.
+fn divide(coflow: &mut Coflow, waves: usize, rate: f64) {
+    let (ports, of_flow) = senders(coflow);
+    let wave_of = |sender: usize| sender * waves / ports.len();
+    let mut start_s = 0.0;
+    for wave in 0..waves {
+        let mut load = std::collections::BTreeMap::new();
+        for (flow, &sender) in coflow.flows.iter_mut().zip(&of_flow) {
+            if wave_of(sender) == wave {
+                flow.start_s += start_s;
+                *load.entry((false, flow.src)).or_insert(0.0) += flow.bytes;
+                *load.entry((true, flow.dst)).or_insert(0.0) += flow.bytes;
+            }
+        }
+        start_s += load.values().copied().fold(0.0, f64::max) / rate;
+    }
+}
