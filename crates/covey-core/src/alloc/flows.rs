@@ -3,7 +3,7 @@
 //! Used for single flows, for a coflow at one port, and for fabrics with inner links. Each rule
 //! appends a rate for every flow that gets one and takes it from `free` (capacity at local links).
 
-use super::{PlanError, Single, matching};
+use super::{PlanError, Single};
 use crate::demand::Demand;
 use crate::ids::LinkId;
 
@@ -98,7 +98,7 @@ pub(super) fn matching(
 ) {
     singles.retain_mut(|single| {
         single.rate = if flows.binary_search(&single.position).is_ok() {
-            matching::take(demand, single.position as usize, free)
+            take(demand, single.position as usize, free)
         } else {
             0.0
         };
@@ -106,10 +106,21 @@ pub(super) fn matching(
     });
     for &position in flows {
         if demand.path(position as usize).all(|l| free[l] > 0.0) {
-            let rate = matching::take(demand, position as usize, free);
+            let rate = take(demand, position as usize, free);
             singles.push(Single { position, rate });
         }
     }
+}
+
+/// Gives a flow all that is free on its links. What rounding leaves is nothing: a flow must not
+/// count as running because of it.
+fn take(demand: &Demand, position: usize, free: &mut [f64]) -> f64 {
+    let rate = demand.path(position).map(|l| free[l]).fold(f64::INFINITY, f64::min);
+    for l in demand.path(position) {
+        let rest = free[l] - rate;
+        free[l] = if rest > rate * super::NEGLIGIBLE { rest } else { 0.0 };
+    }
+    rate
 }
 
 /// Exactly `rate` for each flow.

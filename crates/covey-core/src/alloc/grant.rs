@@ -1,7 +1,8 @@
 //! What a coflow gets, and how one entry of a plan decides it.
 
-use super::backfill::Fill;
-use super::{PlanError, Work, equal, flows, madd, matching, max_min};
+use super::madd::Madd;
+use super::matching::Takers;
+use super::{PlanError, Work, differences, equal, flows, max_min};
 use crate::demand::Demand;
 use crate::ids::LinkId;
 use crate::plan::{Group, Rule};
@@ -25,12 +26,15 @@ pub(super) struct Part {
     pub before: Vec<f64>,
     pub after: Vec<f64>,
     levels: Vec<f64>,
-    madd: f64,
+    madd: Madd,
     singles: Vec<Single>,
+    /// Under matching, the flows that run.
+    takers: Takers,
     /// Bytes per second of the whole coflow.
     rate: f64,
-    /// Walk over the plan in which this was last confirmed.
+    /// Walks over the plan in which this was last confirmed, and last decided.
     pub walk: u64,
+    pub decided_in: u64,
 }
 
 impl Part {
@@ -48,8 +52,9 @@ impl Part {
 
     fn withdraw(&mut self) {
         self.levels.clear();
-        self.madd = 0.0;
+        self.madd.clear();
         self.singles.clear();
+        self.takers.withdraw();
         self.rate = 0.0;
     }
 
@@ -58,6 +63,8 @@ impl Part {
     }
 
     /// Shares the capacity `before` among the flows of `group`, all of `coflow`, by `rule`.
+    /// `work.moved` has the local links at which `before` has changed since the last decision, and
+    /// `work.changed` receives those at which `after` has. Returns whether rates may have changed.
     pub fn decide(
         &mut self,
         coflow: &CoflowState,
@@ -65,16 +72,78 @@ impl Part {
         rule: Rule,
         work: &mut Work,
         capacity: &[f64],
-    ) -> Result<(), PlanError> {
+    ) -> Result<bool, PlanError> {
+        let touched = self.decided != Some((group, rule));
         self.decided = Some((group, rule));
+        let was_empty = self.is_empty();
+        let whole = matches!(group, Group::Coflow(_));
+        if rule != Rule::Matching || !whole {
+            self.takers.withdraw();
+        }
+        if rule != Rule::Madd {
+            self.madd.clear();
+        }
+        match rule {
+            Rule::Matching if whole => {
+                self.levels.clear();
+                self.singles.clear();
+                self.takers.decide(coflow, &self.before, &mut self.after, touched, capacity, work);
+                self.sum_up(coflow.demand());
+                return Ok(!self.takers.changes().is_empty());
+            }
+            Rule::Madd if whole => {
+                self.levels.clear();
+                self.singles.clear();
+                self.decide_madd(&coflow.progress().link_left, touched, work);
+                self.sum_up(coflow.demand());
+            }
+            Rule::Madd => return Err(PlanError::MaddOfAPart),
+            _ => {
+                work.was.clone_from(&self.after);
+                self.decide_afresh(coflow.demand(), group, rule, work, capacity)?;
+                work.changed.clear();
+                work.changed.extend(differences(&self.after, &work.was).map(|l| l as u32));
+            }
+        }
+        Ok(!(was_empty && self.is_empty()))
+    }
+
+    fn decide_madd(&mut self, left: &[f64], touched: bool, work: &mut Work) {
+        let Work { moved, changed, was, .. } = work;
+        changed.clear();
+        if self.madd.decide(&self.before, left, touched, moved) {
+            was.clone_from(&self.after);
+            self.after.clear();
+            let both = self.before.iter().zip(left);
+            self.after.extend(both.map(|(before, left)| self.madd.rest(*before, *left)));
+            changed.extend(differences(&self.after, was).map(|l| l as u32));
+            return;
+        }
+        for &l in &*moved {
+            let k = l as usize;
+            let rest = self.madd.rest(self.before[k], left[k]);
+            if self.after[k] != rest {
+                self.after[k] = rest;
+                changed.push(l);
+            }
+        }
+    }
+
+    /// The rules that remember nothing.
+    fn decide_afresh(
+        &mut self,
+        demand: &Demand,
+        group: Group,
+        rule: Rule,
+        work: &mut Work,
+        capacity: &[f64],
+    ) -> Result<(), PlanError> {
         self.after.clone_from(&self.before);
-        let demand = coflow.demand();
         if !matches!(rule, Rule::Rate(_)) && !can_send(demand, &self.before) {
             self.withdraw();
             return Ok(());
         }
         self.levels.clear();
-        self.madd = 0.0;
         if rule != Rule::Matching {
             self.singles.clear();
         }
@@ -91,18 +160,7 @@ impl Part {
             Rule::Equal if by_link => {
                 equal::levels(demand, after, &mut self.levels, &mut work.counts);
             }
-            Rule::Matching if by_link => {
-                matching::grant(demand, after, singles, &mut work.matching);
-            }
-            Rule::Madd if matches!(group, Group::Coflow(_)) => {
-                let left = &coflow.progress().link_left;
-                self.madd = madd::least_ratio(after, left);
-                for (after, left) in after.iter_mut().zip(left) {
-                    *after = (*after - left * self.madd).max(0.0);
-                }
-            }
-            Rule::Madd => return Err(PlanError::MaddOfAPart),
-            Rule::Hold => {}
+            Rule::Hold | Rule::Madd => {}
             Rule::MaxMin | Rule::Equal | Rule::Matching | Rule::Rate(_) => {
                 work.select(demand, group);
                 let flows = &work.subset;
@@ -117,12 +175,20 @@ impl Part {
                 }
             }
         }
-        let senders = demand.senders();
-        self.rate = sum_of_differences(&self.before[..senders], &self.after[..senders]);
+        self.sum_up(demand);
         if self.rate == 0.0 {
             self.withdraw();
         }
         Ok(())
+    }
+
+    fn sum_up(&mut self, demand: &Demand) {
+        let senders = demand.senders();
+        self.rate = sum_of_differences(&self.before[..senders], &self.after[..senders]);
+    }
+
+    fn singles(&self) -> impl Iterator<Item = Single> + '_ {
+        self.singles.iter().copied().chain(self.takers.singles())
     }
 }
 
@@ -172,6 +238,19 @@ fn can_send(demand: &Demand, free: &[f64]) -> bool {
     any(0..senders) && any(senders..senders + receivers)
 }
 
+/// Which lists have the single rates of a grant.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Source {
+    #[default]
+    Nobody,
+    /// The running flows of the coflow's own entry.
+    Main,
+    /// Those of backfill.
+    Fill,
+    /// More than one list, or one that is made anew each time.
+    Other,
+}
+
 /// What a coflow gets: by its own entry, by entries for parts of it, and by backfill.
 #[derive(Debug, Default)]
 pub struct Grant {
@@ -180,12 +259,15 @@ pub struct Grant {
     pub(super) provisional: Part,
     /// In the order of the plan.
     pub(super) pieces: Vec<Part>,
-    pub(super) fill: Fill,
+    pub(super) fill: Part,
     /// Pieces met so far in the walk `pieces_walk`.
     pub(super) pieces_met: usize,
     pub(super) pieces_walk: u64,
     /// Walk over the plan in which this was last reported as changed.
     pub(super) reported: u64,
+    source: Source,
+    /// Whether the changes of the last walk tell all about single rates.
+    by_change: bool,
 }
 
 impl Grant {
@@ -197,7 +279,7 @@ impl Grant {
     /// Under MADD, rate in bytes per second for each unit of
     /// [`Progress::left`](crate::state::Progress::left); else zero.
     pub fn madd(&self) -> f64 {
-        self.main.madd
+        if self.main.is_empty() { 0.0 } else { self.main.madd.ratio() }
     }
 
     /// Whether the coflow has an entry of its own that goes by what is left of it (MADD), though it
@@ -208,31 +290,58 @@ impl Grant {
 
     /// Rates of single flows, in bytes per second, on top; a flow can occur more than once.
     pub fn singles(&self) -> impl Iterator<Item = Single> + '_ {
-        self.parts().flat_map(|part| part.singles.iter().copied()).chain(self.fill.singles())
+        self.parts().flat_map(Part::singles)
     }
 
+    /// The new rates of flows whose single rate has changed in the walk that last reported the
+    /// grant, zero for those that run no more; the others stay, in the same order, and those that
+    /// are new come behind them. `None` where that cannot be told.
+    pub fn changes(&self) -> Option<impl Iterator<Item = Single> + '_> {
+        let decided = |part: &&Part| part.decided_in == self.reported;
+        let parts = [&self.main, &self.fill].into_iter().filter(decided);
+        self.by_change.then(|| parts.flat_map(|part| part.takers.changes().iter().copied()))
+    }
+
+    /// Finds out, after a walk that has reported the grant, whether its changes tell all.
+    pub(super) fn conclude(&mut self) {
+        let lists = self.parts().any(|part| !part.singles.is_empty())
+            || self.pieces.iter().any(|piece| !piece.takers.is_empty());
+        let source = match (lists, self.main.takers.is_empty(), self.fill.takers.is_empty()) {
+            (false, true, true) => Source::Nobody,
+            (false, false, true) => Source::Main,
+            (false, true, false) => Source::Fill,
+            _ => Source::Other,
+        };
+        let before = std::mem::replace(&mut self.source, source);
+        self.by_change = match (before, source) {
+            (Source::Other, _) | (_, Source::Other) => false,
+            (Source::Nobody, _) | (_, Source::Nobody) => true,
+            _ => before == source,
+        };
+    }
+
+    /// What counts towards the coflow's rates.
     fn parts(&self) -> impl Iterator<Item = &Part> {
-        [&self.main].into_iter().chain(&self.pieces)
+        [&self.main].into_iter().chain(&self.pieces).chain([&self.fill])
     }
 
     pub(super) fn parts_mut(&mut self) -> impl Iterator<Item = &mut Part> {
-        [&mut self.main, &mut self.provisional].into_iter().chain(&mut self.pieces)
+        [&mut self.main, &mut self.provisional, &mut self.fill].into_iter().chain(&mut self.pieces)
     }
 
     pub(super) fn clear(&mut self) {
         self.parts_mut().for_each(Part::clear);
-        self.fill.clear();
+        self.source = Source::Nobody;
     }
 
     /// Whether a flow may occur more than once among [`Grant::singles`].
     pub fn may_repeat(&self) -> bool {
-        let lists = self.parts().filter(|part| !part.singles.is_empty()).count();
-        lists + usize::from(!self.fill.is_empty()) > 1
+        self.parts().filter(|part| part.singles().next().is_some()).count() > 1
     }
 
     /// Bytes per second of the whole coflow.
     pub fn total(&self) -> f64 {
-        self.parts().map(|part| part.rate).sum::<f64>() + self.fill.rate
+        self.parts().map(|part| part.rate).sum::<f64>()
     }
 
     /// Use of local link `l` by the rates given by level, in bytes per second.
@@ -241,10 +350,8 @@ impl Grant {
     }
 
     /// Use of local link `l` by the whole coflow, in bytes per second.
-    pub fn used(&self, demand: &Demand, l: usize) -> f64 {
-        let crosses = |single: &Single| demand.path(single.position as usize).any(|k| k == l);
-        let by_fill: f64 = self.fill.singles().filter(crosses).map(|single| single.rate).sum();
-        self.parts().map(|part| part.used(l)).sum::<f64>() + by_fill
+    pub fn used(&self, l: usize) -> f64 {
+        self.parts().map(|part| part.used(l)).sum::<f64>()
     }
 
     /// Rate of the flow at `position` of `coflow`, in bytes per second.

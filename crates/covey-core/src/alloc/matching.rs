@@ -1,110 +1,318 @@
-//! One flow per port at full rate (Philae §4.5).
+//! One flow per port at full rate (Philae §4.5); greedy backfill is the same over what all entries
+//! leave.
 //!
 //! Flows are looked at one after another, and each takes all that is free on its links. Flows that
-//! are running go first, so that a flow is not interrupted in favour of another of the same coflow;
-//! then sender by sender in order of first flow, and within a sender in order of registration.
-//! When links are either free or not, this is one flow a port at full rate. Greedy backfill keeps
-//! the same order over what all entries leave ([`backfill`](super::backfill)).
+//! are running go first, in the order in which they began, so that a flow is not interrupted in
+//! favour of another of the same coflow; then sender by sender in order of first flow, and within a
+//! sender in order of registration. When links are either free or not, this is one flow a port at
+//! full rate.
+//!
+//! Little of that changes from one walk to the next. So each running flow remembers what it found
+//! at its two ends. It is looked at again only when it has ended or what is free at one of its ends
+//! has *moved* by its turn; if it then takes another amount, its other end has moved for those
+//! after it. A flow that does not run had nothing free at one of its ends: it can begin only where
+//! an end has moved.
 
-use super::Single;
+use super::{NEGLIGIBLE, Single};
 use crate::demand::Demand;
+use crate::ids::LinkId;
+use crate::state::CoflowState;
 
-/// Working memory of [`grant`].
+/// A running flow.
+#[derive(Debug, Clone, Copy)]
+struct Taker {
+    position: u32,
+    /// Local sender and receiver.
+    ends: [u32; 2],
+    /// What was free there at its turn.
+    found: [f64; 2],
+    rate: f64,
+}
+
+/// The running flows of a coflow, in the order in which they take.
 #[derive(Debug, Default)]
-pub(super) struct Matching {
-    free_receivers: Vec<u64>,
+pub(super) struct Takers {
+    flows: Vec<Taker>,
+    /// Senders and receivers where something is left, a bit each.
+    open: [Vec<u64>; 2],
+    /// Whether `open`, and what the flows found, hold.
+    valid: bool,
+    /// Flows of the coflow that had started.
+    started: u32,
+    /// New rates of flows whose rate the last decision changed: first those that ran before, in
+    /// order, then those that have begun.
+    changes: Vec<Single>,
 }
 
-/// Hands `free` (capacity at the local links, zero where there is none worth giving) to the active
-/// flows of a bipartite demand. `singles` holds the flows that were running before and is replaced
-/// by those that run now.
-pub(super) fn grant(
-    demand: &Demand,
-    free: &mut [f64],
-    singles: &mut Vec<Single>,
-    work: &mut Matching,
-) {
-    singles.retain_mut(|single| {
-        let p = single.position as usize;
-        single.rate = if demand.is_active(p) { take(demand, p, free) } else { 0.0 };
-        single.rate > 0.0
-    });
+/// Working memory.
+#[derive(Debug, Default)]
+pub(super) struct Work {
+    /// Whether what is free at a local link has moved. All false between decisions.
+    moved: Vec<bool>,
+    /// The local links that have moved, and what was left there in the end.
+    were: Vec<(u32, f64)>,
+    /// Receivers that have moved and are open, a bit each.
+    reopened: Vec<u64>,
+}
 
-    let senders = demand.senders();
-    work.free_receivers.clear();
-    work.free_receivers.resize(demand.receivers().div_ceil(64), 0);
-    let mut any = 0;
-    for (k, (free, count)) in free[senders..].iter().zip(&demand.count()[senders..]).enumerate() {
-        if *free > 0.0 && *count > 0 {
-            work.free_receivers[k / 64] |= 1 << (k % 64);
-            any += 1;
-        }
+impl Takers {
+    pub fn is_empty(&self) -> bool {
+        self.flows.is_empty()
     }
-    for s in 0..senders {
-        if any == 0 {
-            return;
+
+    pub fn singles(&self) -> impl Iterator<Item = Single> + '_ {
+        self.flows.iter().map(|flow| Single { position: flow.position, rate: flow.rate })
+    }
+
+    /// New rates of the flows whose rate the last decision changed.
+    pub fn changes(&self) -> &[Single] {
+        &self.changes
+    }
+
+    /// All flows stop.
+    pub fn withdraw(&mut self) {
+        self.valid = false;
+        self.changes.clear();
+        let stopped = |flow: Taker| Single { position: flow.position, rate: 0.0 };
+        self.changes.extend(self.flows.drain(..).map(stopped));
+    }
+
+    /// Hands `before` (capacity at the local links, zero where there is none worth giving) to the
+    /// active flows of `coflow`. `after` is what the last decision left, and becomes what this one
+    /// does. `work.moved` are the links at which `before` has changed since; `work.changed` receives
+    /// those at which `after` has. `touched` tells whether flows may have ended.
+    pub fn decide(
+        &mut self,
+        coflow: &CoflowState,
+        before: &[f64],
+        after: &mut Vec<f64>,
+        touched: bool,
+        capacity: &[f64],
+        work: &mut super::Work,
+    ) {
+        let super::Work { moved: found, changed: left, matching: work, .. } = work;
+        let demand = coflow.demand();
+        self.changes.clear();
+        let is_new = !self.valid;
+        if is_new {
+            self.flows.clear();
+            after.clear();
+            after.extend_from_slice(before);
+            self.open_where(demand, after);
         }
-        if free[s] <= 0.0 || demand.count()[s] == 0 {
-            continue;
-        }
-        let row = demand.row(s).start;
-        if demand.is_regular(s) {
-            for w in 0..work.free_receivers.len() {
-                let mut candidates = demand.row_bits(s)[w] & work.free_receivers[w];
-                while candidates != 0 && free[s] > 0.0 {
-                    let k = w * 64 + candidates.trailing_zeros() as usize;
-                    candidates &= candidates - 1;
-                    let rate = take(demand, row + k, free);
-                    if rate > 0.0 {
-                        singles.push(Single { position: (row + k) as u32, rate });
-                    }
-                    if free[senders + k] <= 0.0 {
-                        work.free_receivers[w] &= !(1 << (k % 64));
-                        any -= 1;
-                    }
-                }
-                if free[s] <= 0.0 {
-                    break;
-                }
-            }
+        let begins_anywhere =
+            is_new || self.started != coflow.started() || !demand.is_bipartite();
+        self.valid = true;
+        self.started = coflow.started();
+        work.moved.resize(work.moved.len().max(before.len()), false);
+        let mut turn = Turn { demand, capacity, after, work };
+        if demand.is_bipartite() {
+            found.iter().for_each(|&l| turn.set(l as usize, before[l as usize]));
         } else {
-            for p in demand.active_in_row(s) {
-                if free[s] <= 0.0 {
-                    break;
+            // Inner links are not remembered: all have moved.
+            (0..before.len()).for_each(|l| turn.set(l, before[l]));
+        }
+        self.keep(&mut turn, touched);
+        self.reopen(&mut turn);
+        self.begin(&mut turn, begins_anywhere);
+        left.clear();
+        if is_new {
+            left.extend(0..before.len() as u32);
+        }
+        for (l, was) in work.were.drain(..) {
+            work.moved[l as usize] = false;
+            if !is_new && after[l as usize] != was {
+                left.push(l);
+            }
+        }
+    }
+
+    fn open_where(&mut self, demand: &Demand, free: &[f64]) {
+        let (senders, receivers) = (demand.senders(), demand.receivers());
+        let sides = [0..senders, senders..senders + receivers];
+        for (open, side) in self.open.iter_mut().zip(sides) {
+            open.clear();
+            open.resize(side.len().div_ceil(64), 0);
+            for (k, free) in free[side].iter().enumerate() {
+                open[k / 64] |= u64::from(*free > 0.0) << (k % 64);
+            }
+        }
+    }
+
+    /// Running flows take what is free now.
+    fn keep(&mut self, turn: &mut Turn<'_>, touched: bool) {
+        let mut kept = 0;
+        for k in 0..self.flows.len() {
+            let flow = &self.flows[k];
+            let ended = touched && !turn.demand.is_active(flow.position as usize);
+            let moved = flow.ends.map(|l| turn.work.moved[l as usize]);
+            if moved == [false, false] && !ended {
+                if kept < k {
+                    self.flows[kept] = self.flows[k];
                 }
-                let r = demand.receiver_of(p);
-                if free[r] > 0.0 {
-                    let rate = take(demand, p, free);
-                    singles.push(Single { position: p as u32, rate });
-                    if free[r] <= 0.0 {
-                        let k = r - senders;
-                        work.free_receivers[k / 64] &= !(1 << (k % 64));
-                        any -= 1;
-                    }
+                kept += 1;
+                continue;
+            }
+            let mut flow = *flow;
+            let was = flow.rate;
+            for side in [0, 1] {
+                let l = flow.ends[side] as usize;
+                if moved[side] {
+                    flow.found[side] = turn.after[l];
+                }
+            }
+            if ended {
+                flow.rate = 0.0;
+                turn.set_ends(&flow);
+            } else {
+                turn.take(&mut flow, was);
+            }
+            if flow.rate != was {
+                self.changes.push(Single { position: flow.position, rate: flow.rate });
+            }
+            if flow.rate > 0.0 {
+                self.flows[kept] = flow;
+                kept += 1;
+            }
+        }
+        self.flows.truncate(kept);
+    }
+
+    /// Brings `open` up to date.
+    fn reopen(&mut self, turn: &mut Turn<'_>) {
+        let senders = turn.demand.senders();
+        turn.work.reopened.clear();
+        turn.work.reopened.resize(turn.demand.receivers().div_ceil(64), 0);
+        for (l, _) in &turn.work.were {
+            let l = *l as usize;
+            let is_open = turn.after[l] > 0.0;
+            if l < senders {
+                set(&mut self.open[0], l, is_open);
+            } else if l < senders + turn.demand.receivers() {
+                set(&mut self.open[1], l - senders, is_open);
+                set(&mut turn.work.reopened, l - senders, is_open);
+            }
+        }
+    }
+
+    /// Flows that do not run take what is left: those with an end that has moved, or all.
+    fn begin(&mut self, turn: &mut Turn<'_>, anywhere: bool) {
+        let none_reopened = turn.work.reopened.iter().all(|word| *word == 0);
+        for w in 0..self.open[0].len() {
+            let mut word = self.open[0][w];
+            while word != 0 {
+                let sender = w * 64 + word.trailing_zeros() as usize;
+                word &= word - 1;
+                let with_all = anywhere || turn.work.moved[sender];
+                if with_all || !none_reopened {
+                    self.begin_at(turn, sender, with_all);
+                }
+            }
+        }
+    }
+
+    /// The same for one sender; with all open receivers, or those that have moved.
+    fn begin_at(&mut self, turn: &mut Turn<'_>, sender: usize, with_all: bool) {
+        let demand = turn.demand;
+        let senders = demand.senders();
+        let row = demand.row(sender).start;
+        let is_regular = demand.is_regular(sender);
+        for (w, &active) in demand.row_bits(sender).iter().enumerate() {
+            let receivers = if with_all { &self.open[1] } else { &turn.work.reopened };
+            let mut candidates = if is_regular { active & receivers[w] } else { active };
+            while candidates != 0 {
+                let position = row + w * 64 + candidates.trailing_zeros() as usize;
+                candidates &= candidates - 1;
+                let receiver = demand.receiver_of(position);
+                if turn.after[receiver] == 0.0 || !(with_all || turn.work.moved[receiver]) {
+                    continue;
+                }
+                let mut flow = Taker {
+                    position: position as u32,
+                    ends: [sender as u32, receiver as u32],
+                    found: [turn.after[sender], turn.after[receiver]],
+                    rate: 0.0,
+                };
+                turn.take(&mut flow, 0.0);
+                if flow.rate > 0.0 {
+                    self.changes.push(Single { position: flow.position, rate: flow.rate });
+                    self.flows.push(flow);
+                }
+                if turn.after[receiver] == 0.0 {
+                    set(&mut self.open[1], receiver - senders, false);
+                    set(&mut turn.work.reopened, receiver - senders, false);
+                }
+                if turn.after[sender] == 0.0 {
+                    set(&mut self.open[0], sender, false);
+                    return;
                 }
             }
         }
     }
 }
 
-/// Gives a flow all that is free on its links. What rounding leaves is nothing: a flow must not
-/// count as running because of it.
-pub(super) fn take(demand: &Demand, position: usize, free: &mut [f64]) -> f64 {
-    let (s, r) = demand.ends(position);
-    let rate = if demand.is_bipartite() {
-        free[s].min(free[r])
-    } else {
-        demand.path(position).map(|l| free[l]).fold(f64::INFINITY, f64::min)
-    };
-    let mut spend = |l: usize| {
-        let rest = free[l] - rate;
-        free[l] = if rest > rate * super::NEGLIGIBLE { rest } else { 0.0 };
-    };
-    if demand.is_bipartite() {
-        spend(s);
-        spend(r);
-    } else {
-        demand.path(position).for_each(spend);
+/// One decision under way: `after` is what is left so far at the links that have moved, and what
+/// was left in the end at the others.
+struct Turn<'a> {
+    demand: &'a Demand,
+    capacity: &'a [f64],
+    after: &'a mut [f64],
+    work: &'a mut Work,
+}
+
+impl Turn<'_> {
+    /// What is free at a local link is another amount now.
+    fn set(&mut self, l: usize, free: f64) {
+        if !std::mem::replace(&mut self.work.moved[l], true) {
+            self.work.were.push((l as u32, self.after[l]));
+        }
+        self.after[l] = free;
     }
-    rate
+
+    /// What a flow leaves at its ends.
+    fn set_ends(&mut self, flow: &Taker) {
+        for (l, found) in flow.ends.iter().zip(flow.found) {
+            let rest = self.rest(*l as usize, found, flow.rate);
+            self.set(*l as usize, rest);
+        }
+    }
+
+    /// What is left at a link after a flow. What rounding leaves is nothing: a flow must not run
+    /// because of it.
+    fn rest(&self, l: usize, found: f64, rate: f64) -> f64 {
+        let rest = found - rate;
+        let link: LinkId = self.demand.links()[l];
+        if rate == 0.0 || rest > self.capacity[link.index()] * NEGLIGIBLE { rest } else { 0.0 }
+    }
+
+    /// Gives a flow, which had the rate `was`, the least of what is free on its links.
+    fn take(&mut self, flow: &mut Taker, was: f64) {
+        let [at_sender, at_receiver] = flow.found;
+        flow.rate = if at_sender < at_receiver { at_sender } else { at_receiver };
+        if !self.demand.is_bipartite() {
+            let position = flow.position as usize;
+            let free = self.demand.path(position).map(|l| self.after[l]);
+            flow.rate = free.fold(f64::INFINITY, f64::min);
+            for l in self.demand.path(position) {
+                let rest = self.rest(l, self.after[l], flow.rate);
+                self.set(l, rest);
+            }
+        } else if flow.rate != was {
+            self.set_ends(flow);
+        } else {
+            // An end that has not moved stays as it is.
+            for (l, found) in flow.ends.iter().zip(flow.found) {
+                let l = *l as usize;
+                if self.work.moved[l] {
+                    self.after[l] = self.rest(l, found, flow.rate);
+                }
+            }
+        }
+    }
+}
+
+/// Puts a number into a set of bits, or takes it out.
+fn set(set: &mut [u64], k: usize, value: bool) {
+    set[k / 64] &= !(1 << (k % 64));
+    set[k / 64] |= u64::from(value) << (k % 64);
 }

@@ -13,7 +13,6 @@
 //! force, a coflow is looked at again only when its flows have changed or what it finds free at one
 //! of its links has; so an event costs little where it changes little.
 
-mod backfill;
 mod crowd;
 mod equal;
 mod error;
@@ -61,7 +60,6 @@ pub struct Allocator {
     moved: Vec<u64>,
     /// Capacity left over by the entries so far, at the links that have moved.
     free: Vec<f64>,
-    leftovers: backfill::Leftovers,
     work: Work,
     layers: LayerShares,
 }
@@ -69,13 +67,17 @@ pub struct Allocator {
 /// Working memory of one entry.
 #[derive(Debug, Default)]
 struct Work {
-    /// What the coflow left at its links in the walk before.
-    after: Vec<f64>,
+    /// Local links at which the coflow finds another amount free than before, and at which it
+    /// leaves another.
+    moved: Vec<u32>,
+    changed: Vec<u32>,
+    /// What the coflow left at its links before.
+    was: Vec<f64>,
     /// Positions of the flows of a piece.
     subset: Vec<u32>,
     counts: Vec<u32>,
     filling: max_min::Filling,
-    matching: matching::Matching,
+    matching: matching::Work,
     flows: flows::Work,
 }
 
@@ -124,7 +126,6 @@ impl Allocator {
     pub fn touch(&mut self, id: CoflowId) {
         if let Some(grant) = self.grants.get_mut(id.index()) {
             grant.parts_mut().for_each(|part| part.decided = None);
-            grant.fill.touched = true;
         }
     }
 
@@ -165,10 +166,10 @@ impl Allocator {
             Layers::Weighted => self.serve_weighted(state, ranking)?,
         }
         if ranking.backfill == Backfill::Greedy {
-            self.keep_rest(state);
             for entry in ranking.entries.iter().filter(|e| e.rule != Rule::Hold) {
-                if let Group::Coflow(id) = entry.group {
-                    self.fill(state, id);
+                if matches!(entry.group, Group::Coflow(_)) {
+                    let fill = Entry { rule: Rule::Matching, ..*entry };
+                    self.serve(state, &fill, |grant| &mut grant.fill)?;
                 }
             }
         }
@@ -292,6 +293,20 @@ impl LayerShares {
         }
         Ok(())
     }
+}
+
+/// Places at which `a` differs from `b`; all of them when `b` has another length.
+fn differences<'a>(a: &'a [f64], b: &'a [f64]) -> impl Iterator<Item = usize> + 'a {
+    const CHUNK: usize = 16;
+    let starts = (0..a.len()).step_by(CHUNK);
+    let chunk = move |k: usize| k..(k + CHUNK).min(a.len());
+    // Whole chunks are compared first, in a form that compiles to vector instructions: few differ.
+    let differs = move |k: &usize| {
+        b.get(chunk(*k)).is_none_or(|b| {
+            a[chunk(*k)].iter().zip(b).fold(0, |bits, (a, b)| bits | (a.to_bits() ^ b.to_bits())) != 0
+        })
+    };
+    starts.filter(differs).flat_map(move |k| chunk(k).filter(move |&l| Some(&a[l]) != b.get(l)))
 }
 
 /// The links at the two ends of a flow.

@@ -91,28 +91,6 @@ impl Allocator {
         self.serve_part(state, id, |grant| &mut grant.pieces[grant.pieces_met - 1], entry)
     }
 
-    /// Brings what all entries leave up to date, before backfill.
-    pub(super) fn keep_rest(&mut self, state: &State) {
-        let fabric = state.fabric();
-        if self.afresh {
-            self.leftovers.reset(fabric.capacity());
-        }
-        let moved = self.moved.iter().copied();
-        for link in bits(moved).take_while(|&link| link < fabric.links()) {
-            self.leftovers.set_rest(link, fabric.ports() as usize, self.free[link]);
-        }
-        self.leftovers.start();
-    }
-
-    /// Offers what is left over to a coflow, flow by flow.
-    pub(super) fn fill(&mut self, state: &State, id: CoflowId) {
-        let fill = &mut self.grants[id.index()].fill;
-        fill.walk = self.walk;
-        if self.leftovers.offer(state.coflow(id).demand(), fill) {
-            self.report(id);
-        }
-    }
-
     /// Serves the flows of an entry, unless nothing has changed since this was last decided.
     fn serve_part(
         &mut self,
@@ -123,25 +101,23 @@ impl Allocator {
     ) -> Result<(), PlanError> {
         let part = select(&mut self.grants[id.index()]);
         part.walk = self.walk;
-        let mut stale = part.decided != Some((entry.group, entry.rule));
+        let touched = part.decided != Some((entry.group, entry.rule));
         let demand = state.coflow(id).demand();
-        if !stale && !demand.link_bits().iter().zip(&self.moved).any(|(l, m)| l & m != 0) {
+        if !touched && !demand.link_bits().iter().zip(&self.moved).any(|(l, m)| l & m != 0) {
             return Ok(());
         }
+        let capacity = state.fabric().capacity();
         let moved = (!self.afresh).then_some(&*self.moved);
-        stale |= part.look(demand, moved, &self.free, state.fabric().capacity());
-        if stale {
-            let part = select(&mut self.grants[id.index()]);
-            let was_empty = part.is_empty();
-            self.work.after.clone_from(&part.after);
-            let capacity = state.fabric().capacity();
-            part.decide(state.coflow(id), entry.group, entry.rule, &mut self.work, capacity)?;
-            if !(was_empty && part.is_empty()) {
+        part.look(demand, moved, &self.free, capacity, &mut self.work.moved);
+        self.work.changed.clear();
+        if touched || !self.work.moved.is_empty() {
+            part.decided_in = self.walk;
+            let coflow = state.coflow(id);
+            if part.decide(coflow, entry.group, entry.rule, &mut self.work, capacity)? {
                 self.report(id);
             }
         }
         let part = select(&mut self.grants[id.index()]);
-        let demand = state.coflow(id).demand();
         if self.afresh {
             for (link, after) in demand.links().iter().zip(&part.after) {
                 self.free[link.index()] = *after;
@@ -151,36 +127,32 @@ impl Allocator {
         for (moved, links) in self.moved.iter_mut().zip(demand.link_bits()) {
             *moved &= !links;
         }
-        if stale {
-            for l in differences(&part.after, &self.work.after) {
-                let link = demand.links()[l].index();
-                self.moved[link / 64] |= 1 << (link % 64);
-                self.free[link] = part.after[l];
-            }
+        for &l in &self.work.changed {
+            let link = demand.links()[l as usize].index();
+            self.moved[link / 64] |= 1 << (link % 64);
+            self.free[link] = part.after[l as usize];
         }
         Ok(())
     }
 
     /// Takes back what coflows had that the plan no longer serves.
     pub(super) fn end_walk(&mut self, state: &State) {
-        if !self.afresh {
-            return;
+        if self.afresh {
+            for &id in state.present() {
+                let walk = self.walk;
+                let mut withdrawn = false;
+                for part in self.grants[id.index()].parts_mut().filter(|part| part.walk != walk) {
+                    withdrawn |= !part.is_empty();
+                    part.decided_in = walk;
+                    part.clear();
+                }
+                if withdrawn {
+                    self.report(id);
+                }
+            }
         }
-        for &id in state.present() {
-            let walk = self.walk;
-            let mut withdrawn = false;
-            for part in self.grants[id.index()].parts_mut().filter(|part| part.walk != walk) {
-                withdrawn |= !part.is_empty();
-                part.clear();
-            }
-            let fill = &mut self.grants[id.index()].fill;
-            if fill.walk != walk {
-                withdrawn |= !fill.is_empty();
-                fill.clear();
-            }
-            if withdrawn {
-                self.report(id);
-            }
+        for id in &self.changed {
+            self.grants[id.index()].conclude();
         }
     }
 
@@ -196,49 +168,40 @@ impl Allocator {
 
 impl Part {
     /// Brings `before` up to date at the links that have moved (`None`: all of them), negligible
-    /// residues left out. Returns whether anything differs.
+    /// residues left out. Leaves in `differs` the local links at which it is another amount.
     fn look(
         &mut self,
         demand: &Demand,
         moved: Option<&[u64]>,
         free: &[f64],
         capacity: &[f64],
-    ) -> bool {
+        differs: &mut Vec<u32>,
+    ) {
         let worth = |link: usize| {
             if free[link] > capacity[link] * NEGLIGIBLE { free[link] } else { 0.0 }
         };
+        differs.clear();
         if self.before.is_empty() {
             self.before.extend(demand.links().iter().map(|link| worth(link.index())));
-            return true;
+            return;
         }
-        let mut differs = false;
-        let mut look_at = |before: &mut f64, link: usize| {
+        let mut look_at = |l: usize, link: usize| {
             let now = worth(link);
-            differs |= *before != now;
-            *before = now;
+            if self.before[l] != now {
+                self.before[l] = now;
+                differs.push(l as u32);
+            }
         };
         if let Some(moved) = moved {
             for link in bits(demand.link_bits().iter().zip(moved).map(|(l, m)| l & m)) {
-                look_at(&mut self.before[demand.local(link)], link);
+                look_at(demand.local(link), link);
             }
         } else {
-            for (before, link) in self.before.iter_mut().zip(demand.links()) {
-                look_at(before, link.index());
+            for (l, link) in demand.links().iter().enumerate() {
+                look_at(l, link.index());
             }
         }
-        differs
     }
-}
-
-/// Places at which `a` differs from `b`; all of them when `b` has another length.
-fn differences<'a>(a: &'a [f64], b: &'a [f64]) -> impl Iterator<Item = usize> + 'a {
-    const CHUNK: usize = 16;
-    let other = |k: usize| b.get(k..(k + CHUNK).min(a.len()));
-    let starts = (0..a.len()).step_by(CHUNK);
-    // Whole chunks are compared first: few links differ.
-    starts
-        .filter(move |&k| Some(&a[k..(k + CHUNK).min(a.len())]) != other(k))
-        .flat_map(move |k| (k..(k + CHUNK).min(a.len())).filter(move |&l| Some(&a[l]) != b.get(l)))
 }
 
 /// The facts about the coflow that a group belongs to.
