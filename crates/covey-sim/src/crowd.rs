@@ -11,8 +11,6 @@ use covey_core::alloc::Crowd;
 use covey_core::state::State;
 use covey_core::{CoflowId, Time};
 
-use crate::fluid::least_product;
-
 /// A flow that ends when the service of its pair reaches `target`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Member {
@@ -163,4 +161,24 @@ impl CrowdFluid {
             }
         }
     }
+}
+
+/// Least of `left[k] * max(other[k], inverse)`, in a form that compiles to vector instructions. NaN
+/// (a flow yet to start, or an ended one nobody limits) is never the least.
+fn least_product(left: &[f64], other: &[f64], inverse: f64) -> f64 {
+    const LANES: usize = 8;
+    let lesser = |a: f64, b: f64| if a < b { a } else { b };
+    let greater = |a: f64, b: f64| if a > b { a } else { b };
+    let mut least = [f64::INFINITY; LANES];
+    let (lefts, others) = (left.chunks_exact(LANES), other.chunks_exact(LANES));
+    let rest = lefts.remainder().iter().zip(others.remainder());
+    for (k, (&left, &other)) in rest.enumerate() {
+        least[k] = lesser(left * greater(other, inverse), least[k]);
+    }
+    for (left, other) in lefts.zip(others) {
+        for k in 0..LANES {
+            least[k] = lesser(left[k] * greater(other[k], inverse), least[k]);
+        }
+    }
+    least.into_iter().fold(f64::INFINITY, lesser)
 }

@@ -470,7 +470,7 @@ impl Engine {
         let (demand, progress) = self.state.progress_mut(id);
         let fluid = &mut self.fluids[id.index()];
         fluid.advance(demand, progress, self.now);
-        fluid.started(demand.sender_of(position), self.now);
+        fluid.started();
         self.state.start(flow);
         self.allocator.touch(id);
         self.allocator.adjust(&self.state, id, position, 1.0);

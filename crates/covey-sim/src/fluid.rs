@@ -9,12 +9,14 @@
 //!   rate sends on top is kept apart, and the flow's share under MADD stays, so that what the
 //!   allocator has booked is what is sent. It counts towards `y` when MADD is decided anew: for
 //!   flows that have stopped, when a flow of the coflow ends; for all, before the policy looks.
-//! - *Levels*: rows of flows, a sender at a time, in a form that compiles to vector instructions.
-//!   Each row has its own anchor; one whose rates go on unchanged is not touched.
+//! - *Levels*: each flow hangs at the link that limits it ([`Levels`]); a link whose level changes
+//!   costs the same whatever the number of its flows.
 
 use covey_core::alloc::{Grant, Single};
 use covey_core::state::Progress;
 use covey_core::{Demand, Time};
+
+use crate::levels::Levels;
 
 /// A flow with a rate of its own.
 #[derive(Debug, Clone, Copy)]
@@ -38,19 +40,11 @@ pub(crate) struct Fluid {
     rate: f64,
     /// When the next flow ends at these rates.
     next: Time,
-    levels: Vec<f64>,
-    /// 1 / level.
-    inverse: Vec<f64>,
-    /// Use of each local link by the rates given by level.
-    used: Vec<f64>,
+    levels: Levels,
     /// κ.
     madd: f64,
     /// Whether shares under MADD are held as booked; see above.
     holds: bool,
-    /// What is left of each sender's flows, their single rates aside, was written down then; and
-    /// when the next of them ends.
-    row_since: Vec<Time>,
-    row_next: Vec<Time>,
     /// At most one a flow.
     running: Vec<Running>,
     /// Under MADD, flows that ran and have bytes that are not written down.
@@ -67,13 +61,9 @@ impl Fluid {
             sent: 0.0,
             rate: 0.0,
             next: Time::NEVER,
-            levels: Vec::new(),
-            inverse: Vec::new(),
-            used: Vec::new(),
+            levels: Levels::default(),
             madd: 0.0,
             holds: false,
-            row_since: Vec::new(),
-            row_next: Vec::new(),
             running: Vec::new(),
             stopped: Vec::new(),
             spare: Vec::new(),
@@ -91,7 +81,6 @@ impl Fluid {
     /// No rates.
     pub(crate) fn halt(&mut self) {
         self.rate = 0.0;
-        self.row_next.clear();
         self.next = Time::NEVER;
         self.levels.clear();
         self.madd = 0.0;
@@ -144,49 +133,21 @@ impl Fluid {
             let rest = progress.scale - dt * self.madd;
             progress.scale = rest.max(progress.scale * f64::EPSILON);
         }
-        if !self.levels.is_empty() && dt > 0.0 {
-            let by_scale = dt / progress.scale;
-            for (left, used) in progress.link_left.iter_mut().zip(&self.used) {
-                *left -= used * by_scale;
-            }
-        }
     }
 
     /// Writes down what is left of every flow at `now`. No flow may end before `now`.
     pub(crate) fn advance(&mut self, demand: &Demand, progress: &mut Progress, now: Time) {
         self.pass(progress, now);
-        if !self.levels.is_empty() {
-            for s in 0..demand.senders() {
-                self.advance_row(demand, progress, s, now);
-            }
-        }
         for flow in self.running.iter_mut().chain(&mut self.stopped) {
-            flow.settle(demand, progress, now);
+            flow.settle(demand, progress, &mut self.levels, now);
         }
         self.stopped.clear();
+        if !self.levels.is_empty() {
+            self.levels.settle(demand);
+            self.levels.write_down(demand, progress, now);
+        }
         if self.holds {
             self.find_ends(demand, progress, now);
-        }
-    }
-
-    /// Writes down what is left of a sender's flows, their single rates aside.
-    fn advance_row(&mut self, demand: &Demand, progress: &mut Progress, s: usize, now: Time) {
-        let by_scale = (now - self.row_since[s]) / progress.scale;
-        self.row_since[s] = now;
-        let level = self.levels[s];
-        if by_scale == 0.0 || level == 0.0 || demand.count()[s] == 0 {
-            return;
-        }
-        let row = demand.row(s);
-        let left = &mut progress.left[row.clone()];
-        if demand.is_regular(s) {
-            for (left, &other) in left.iter_mut().zip(&self.levels[demand.senders()..]) {
-                *left -= (if other < level { other } else { level }) * by_scale;
-            }
-        } else {
-            for (left, &r) in left.iter_mut().zip(&demand.receiver_links()[row]) {
-                *left -= self.levels[r as usize].min(level) * by_scale;
-            }
         }
     }
 
@@ -211,7 +172,7 @@ impl Fluid {
         let mut any = false;
         for running in self.running.iter_mut().filter(|running| running.end.due(now)) {
             if !self.holds {
-                running.settle(demand, progress, now);
+                running.settle(demand, progress, &mut self.levels, now);
             }
             finished(running.position as usize);
             any = true;
@@ -226,29 +187,18 @@ impl Fluid {
             }
         }
         if !self.levels.is_empty() {
-            for s in 0..demand.senders() {
-                if !self.row_next[s].due(now) {
-                    continue;
-                }
-                self.advance_row(demand, progress, s, now);
-                for p in demand.active_in_row(s) {
-                    let inverse = self.inverse[s].max(self.inverse[demand.receiver_of(p)]);
-                    if progress.left[p] * progress.scale * inverse <= slack {
-                        finished(p);
-                    }
-                }
-                self.row_next[s] = self.next_in_row(demand, progress, s, now);
+            for running in self.running.iter().filter(|running| running.end.due(now)) {
+                self.levels.end(demand, running.position as usize);
             }
+            self.levels.finish(demand, now, finished);
         }
         // Rounding may leave a flow a little beyond `now`; then it is still to come.
         self.next = self.next_end(progress);
     }
 
-    /// A flow of a sender has started at `now`: the sender's row is to be looked at again.
-    pub(crate) fn started(&mut self, sender: usize, now: Time) {
-        if let Some(next) = self.row_next.get_mut(sender) {
-            *next = now;
-        }
+    /// A flow has started.
+    pub(crate) fn started(&mut self) {
+        self.levels.started();
     }
 
     /// Takes over the rates of `grant` from `now` on.
@@ -259,72 +209,36 @@ impl Fluid {
         grant: &Grant,
         now: Time,
     ) {
-        let levels = (!self.levels.is_empty(), !grant.levels().is_empty());
-        let has_singles = !self.running.is_empty() || grant.singles().next().is_some();
-        if levels == (true, true) && !has_singles {
-            self.pass(progress, now);
-            self.replace_levels(demand, progress, grant, now);
-        } else if levels == (false, false)
+        let goes_on = self.levels.is_empty() == grant.levels().is_empty()
+            && !self.levels.is_incomplete()
             && !grant.may_repeat()
-            && self.holds == grant.is_by_size()
-        {
+            && self.holds == grant.is_by_size();
+        if goes_on {
             self.pass(progress, now);
-            self.change_madd(demand, progress, grant.madd(), now);
-            self.replace_running(demand, progress, grant.singles(), now);
         } else {
             self.advance(demand, progress, now);
             self.levels.clear();
-            self.levels.resize(grant.levels().len(), 0.0);
-            self.row_since.clear();
-            self.row_since.resize(demand.senders(), now);
-            if levels.1 {
-                self.replace_levels(demand, progress, grant, now);
-            }
-            self.madd = grant.madd();
-            self.holds = grant.is_by_size();
             self.running.clear();
+            self.holds = grant.is_by_size();
+        }
+        if !grant.levels().is_empty() {
+            self.levels.replace(demand, progress, grant.levels(), now);
+        }
+        self.change_madd(demand, progress, grant.madd(), now);
+        if grant.may_repeat() {
             let mut singles = std::mem::take(&mut self.singles);
             merged(grant, &mut singles);
             self.replace_running(demand, progress, singles.iter().copied(), now);
             self.singles = singles;
+        } else {
+            self.replace_running(demand, progress, grant.singles(), now);
+        }
+        if !self.levels.is_empty() {
+            self.levels.settle(demand);
+            self.find_ends(demand, progress, now);
         }
         self.rate = grant.total();
         self.next = self.next_end(progress);
-    }
-
-    /// Makes the grant's levels those of the links, and finds out when the next flow of each sender
-    /// ends. A row is left alone when its own level stays and no level below that changes.
-    fn replace_levels(
-        &mut self,
-        demand: &Demand,
-        progress: &mut Progress,
-        grant: &Grant,
-        now: Time,
-    ) {
-        let senders = demand.senders();
-        let new = grant.levels();
-        let least_changed = self.levels[senders..]
-            .iter()
-            .zip(&new[senders..])
-            .filter(|(old, new)| old != new)
-            .map(|(old, new)| old.min(*new))
-            .fold(f64::INFINITY, f64::min);
-        self.inverse.clear();
-        self.inverse.extend(new.iter().map(|level| 1.0 / level));
-        self.row_next.resize(senders, Time::NEVER);
-        for (s, &level) in new[..senders].iter().enumerate() {
-            let goes_on = self.levels[s] == level && least_changed >= level;
-            if goes_on && !self.row_next[s].due(now) {
-                continue;
-            }
-            self.advance_row(demand, progress, s, now);
-            self.row_next[s] = self.next_in_row(demand, progress, s, now);
-        }
-        self.row_next.truncate(senders);
-        self.levels.clear();
-        self.levels.extend_from_slice(new);
-        self.used.clear();
-        self.used.extend((0..demand.links().len()).map(|l| grant.used_by_level(l)));
     }
 
     /// Changes κ.
@@ -379,7 +293,7 @@ impl Fluid {
             });
             if flow.rate != single.rate {
                 if !self.holds {
-                    flow.settle(demand, progress, now);
+                    flow.settle(demand, progress, &mut self.levels, now);
                 }
                 flow.set_rate(single.rate, now);
                 flow.end = self.end(demand, progress, &flow);
@@ -396,7 +310,7 @@ impl Fluid {
     /// Ends a flow's rate of its own.
     fn stop(&mut self, demand: &Demand, progress: &mut Progress, flow: &mut Running, now: Time) {
         if !self.holds {
-            flow.settle(demand, progress, now);
+            flow.settle(demand, progress, &mut self.levels, now);
         } else if demand.is_active(flow.position as usize) {
             flow.set_rate(0.0, now);
             flow.end = self.end(demand, progress, flow);
@@ -409,43 +323,24 @@ impl Fluid {
         Some(self.stopped.swap_remove(at))
     }
 
-    /// When the next flow of a sender ends, if what is left of them is as of `now`. Levels are those
-    /// in `inverse`.
-    fn next_in_row(&self, demand: &Demand, progress: &Progress, s: usize, now: Time) -> Time {
-        let inverse = self.inverse[s];
-        if demand.count()[s] == 0 || inverse == f64::INFINITY {
-            return Time::NEVER;
-        }
-        let row = demand.row(s);
-        let least = if demand.is_regular(s) {
-            least_product(&progress.left[row], &self.inverse[demand.senders()..], inverse)
-        } else {
-            row.map(|p| progress.left[p] * self.inverse[demand.receiver_of(p)].max(inverse))
-                .fold(f64::INFINITY, f64::min)
-        };
-        now + least * progress.scale
-    }
-
     /// When the next flow ends, all rates together.
     fn next_end(&self, progress: &Progress) -> Time {
         let mut next = earliest(earliest(Time::NEVER, &self.running), &self.stopped);
         if self.madd > 0.0 {
             next = next.min(self.anchor + progress.scale / self.madd);
         }
-        if !self.levels.is_empty() {
-            next = self.row_next.iter().fold(next, |a, &b| if b < a { b } else { a });
-        }
-        next
+        next.min(self.levels.next())
     }
 
     /// When a flow ends, all its rates together, if its extra bytes are as of the anchor.
     fn end(&self, demand: &Demand, progress: &Progress, flow: &Running) -> Time {
         let position = flow.position as usize;
-        let left = progress.left[position];
-        let mut rate = left * self.madd + flow.rate;
         if !self.levels.is_empty() {
-            rate += demand.path(position).map(|l| self.levels[l]).fold(f64::INFINITY, f64::min);
+            let left = self.levels.left(demand, position, self.anchor) - flow.extra;
+            return self.anchor + left.max(0.0) / (self.levels.rate(demand, position) + flow.rate);
         }
+        let left = progress.left[position];
+        let rate = left * self.madd + flow.rate;
         self.anchor + (left * progress.scale - flow.extra).max(0.0) / rate
     }
 }
@@ -466,9 +361,19 @@ impl Running {
     }
 
     /// Writes down what the flow's own rates have sent up to `now`.
-    fn settle(&mut self, demand: &Demand, progress: &mut Progress, now: Time) {
+    fn settle(
+        &mut self,
+        demand: &Demand,
+        progress: &mut Progress,
+        levels: &mut Levels,
+        now: Time,
+    ) {
         self.set_rate(self.rate, now);
-        self.write_down(demand, progress);
+        if levels.is_empty() {
+            self.write_down(demand, progress);
+        } else {
+            levels.take(demand, self.position as usize, self.extra);
+        }
         self.extra = 0.0;
     }
 
@@ -504,24 +409,4 @@ fn merged(grant: &Grant, singles: &mut Vec<Single>) {
             same
         });
     }
-}
-
-/// Least of `left[k] * max(other[k], inverse)`, in a form that compiles to vector instructions. NaN
-/// (a flow yet to start, or an ended one nobody limits) is never the least.
-pub(crate) fn least_product(left: &[f64], other: &[f64], inverse: f64) -> f64 {
-    const LANES: usize = 8;
-    let lesser = |a: f64, b: f64| if a < b { a } else { b };
-    let greater = |a: f64, b: f64| if a > b { a } else { b };
-    let mut least = [f64::INFINITY; LANES];
-    let (lefts, others) = (left.chunks_exact(LANES), other.chunks_exact(LANES));
-    let rest = lefts.remainder().iter().zip(others.remainder());
-    for (k, (&left, &other)) in rest.enumerate() {
-        least[k] = lesser(left * greater(other, inverse), least[k]);
-    }
-    for (left, other) in lefts.zip(others) {
-        for k in 0..LANES {
-            least[k] = lesser(left[k] * greater(other[k], inverse), least[k]);
-        }
-    }
-    least.into_iter().fold(f64::INFINITY, lesser)
 }

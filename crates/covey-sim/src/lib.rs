@@ -7,6 +7,7 @@ mod dags;
 mod engine;
 mod error;
 mod fluid;
+mod levels;
 mod outcome;
 
 pub use engine::{Observer, Simulator, simulate};

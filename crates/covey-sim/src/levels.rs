@@ -1,0 +1,362 @@
+//! Flows whose rate is the lesser level of their two links, each hung at the link that limits it.
+//!
+//! A link's *service* is the integral of its level: what a flow that it limits has been sent since
+//! the flow was hung there. So a flow with `left` bytes that is hung at a link of service `v` ends
+//! when the service reaches `v + left`, its *target*, whatever the level does until then; and of all
+//! flows at a link the one with the least target ends next. A change of a link's level costs the
+//! same for one flow as for thousands. Only a flow whose lesser level becomes the other one is moved:
+//! its target is written in terms of the other link's service.
+
+use covey_core::state::Progress;
+use covey_core::{Demand, Time};
+
+/// A link of the coflow and the flows that hang there.
+#[derive(Debug, Clone, Copy)]
+struct Limit {
+    /// Service up to `since`; no more than what one flow can have been sent, as it starts from zero
+    /// when the first flow is hung here.
+    service: f64,
+    since: Time,
+    /// Flows that hang here.
+    flows: u32,
+    /// The least target among them, or a lesser one if `stale`.
+    least: f64,
+    /// Whether `least` or the level has changed since the next end was worked out.
+    changed: bool,
+    stale: bool,
+}
+
+/// The flows of one coflow, by the link that limits them.
+#[derive(Debug, Default)]
+pub(crate) struct Levels {
+    /// Level of each local link in bytes per second; empty when no rates are given by level.
+    level: Vec<f64>,
+    /// The levels before these.
+    before: Vec<f64>,
+    limits: Vec<Limit>,
+    /// When the next of the flows at each link ends.
+    next: Vec<Time>,
+    /// Service at which each flow ends, by position; infinite when it has ended or is yet to start.
+    target: Vec<f64>,
+    /// Whether the flow hangs at its receiver.
+    at_receiver: Vec<bool>,
+    /// Positions by receiver: those of the `k`th from `column_start[k]` on.
+    column: Vec<u32>,
+    column_start: Vec<u32>,
+    /// Links that are to be looked at again.
+    pending: Vec<u32>,
+    /// Whether flows have started that do not hang yet.
+    incomplete: bool,
+}
+
+impl Levels {
+    /// Whether no rates are given by level.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.level.is_empty()
+    }
+
+    /// No rates; what has been sent must have been written down.
+    pub(crate) fn clear(&mut self) {
+        self.level.clear();
+        self.incomplete = false;
+    }
+
+    /// A flow has started.
+    pub(crate) fn started(&mut self) {
+        self.incomplete = !self.is_empty();
+    }
+
+    /// Whether flows have started that do not hang yet.
+    pub(crate) fn is_incomplete(&self) -> bool {
+        self.incomplete
+    }
+
+    /// When the next flow ends.
+    pub(crate) fn next(&self) -> Time {
+        if self.is_empty() {
+            return Time::NEVER;
+        }
+        self.next.iter().fold(Time::NEVER, |least, &next| if next < least { next } else { least })
+    }
+
+    /// The lesser level of a flow's two links.
+    pub(crate) fn rate(&self, demand: &Demand, position: usize) -> f64 {
+        self.level[self.link(demand, position)]
+    }
+
+    /// Bytes left of an active flow at `now`.
+    pub(crate) fn left(&self, demand: &Demand, position: usize, now: Time) -> f64 {
+        self.target[position] - self.service(self.link(demand, position), now)
+    }
+
+    /// Takes `bytes` that a flow has been sent beside its level.
+    pub(crate) fn take(&mut self, demand: &Demand, position: usize, bytes: f64) {
+        if self.target[position] < f64::INFINITY && bytes > 0.0 {
+            let l = self.link(demand, position);
+            self.target[position] -= bytes;
+            self.limits[l].least = self.limits[l].least.min(self.target[position]);
+            self.look_again(l);
+        }
+    }
+
+    /// Works out anew when flows end after [`Levels::take`] and [`Levels::end`].
+    pub(crate) fn settle(&mut self, demand: &Demand) {
+        while let Some(l) = self.pending.pop() {
+            let l = l as usize;
+            if std::mem::take(&mut self.limits[l].stale) {
+                self.limits[l].least = self.least(demand, l);
+            }
+            let Limit { service, since, least, .. } = self.limits[l];
+            self.limits[l].changed = false;
+            self.next[l] = if self.level[l] > 0.0 && least < f64::INFINITY {
+                since + ((least - service) / self.level[l]).max(0.0)
+            } else {
+                Time::NEVER
+            };
+        }
+    }
+
+    /// Writes down what is left of every flow at `now`.
+    pub(crate) fn write_down(&self, demand: &Demand, progress: &mut Progress, now: Time) {
+        progress.link_left.fill(0.0);
+        for p in demand.active() {
+            if self.target[p] < f64::INFINITY {
+                progress.left[p] = self.left(demand, p, now) / progress.scale;
+            }
+            let (s, r) = demand.ends(p);
+            progress.link_left[s] += progress.left[p];
+            progress.link_left[r] += progress.left[p];
+        }
+    }
+
+    /// Makes `levels` those of the links from `now` on. If there were none, what is left of the
+    /// flows must have been written down.
+    pub(crate) fn replace(
+        &mut self,
+        demand: &Demand,
+        progress: &Progress,
+        levels: &[f64],
+        now: Time,
+    ) {
+        if self.is_empty() {
+            self.hang_all(demand, progress, levels, now);
+        } else {
+            for (l, (level, new)) in self.level.iter().zip(levels).enumerate() {
+                if level != new {
+                    let limit = &mut self.limits[l];
+                    limit.service += level * (now - limit.since);
+                    limit.since = now;
+                    look_again(limit, &mut self.pending, l);
+                }
+            }
+            std::mem::swap(&mut self.level, &mut self.before);
+            self.level.clear();
+            self.level.extend_from_slice(levels);
+            self.move_flows(demand, now);
+        }
+        self.settle(demand);
+    }
+
+    fn hang_all(&mut self, demand: &Demand, progress: &Progress, levels: &[f64], now: Time) {
+        self.level.clear();
+        self.level.extend_from_slice(levels);
+        self.limits.clear();
+        self.limits.resize(levels.len(), Limit::unused(now));
+        self.next.clear();
+        self.next.resize(levels.len(), Time::NEVER);
+        self.pending.clear();
+        self.lay_columns(demand);
+        self.target.clear();
+        self.target.resize(demand.width(), f64::INFINITY);
+        self.at_receiver.clear();
+        self.at_receiver.resize(demand.width(), false);
+        for p in demand.active() {
+            self.hang(demand, p, progress.left[p] * progress.scale, now);
+        }
+    }
+
+    /// Sorts positions by receiver.
+    fn lay_columns(&mut self, demand: &Demand) {
+        let (senders, receivers) = (demand.senders(), demand.receivers());
+        self.column_start.clear();
+        self.column_start.resize(receivers + 1, 0);
+        for &r in demand.receiver_links() {
+            self.column_start[r as usize - senders] += 1;
+        }
+        let mut end = 0;
+        for start in &mut self.column_start {
+            end += *start;
+            *start = end;
+        }
+        self.column.clear();
+        self.column.resize(demand.width(), 0);
+        for (p, &r) in demand.receiver_links().iter().enumerate().rev() {
+            let start = &mut self.column_start[r as usize - senders];
+            *start -= 1;
+            self.column[*start as usize] = p as u32;
+        }
+    }
+
+    /// Moves the flows whose lesser level is now that of the other link.
+    fn move_flows(&mut self, demand: &Demand, now: Time) {
+        let senders = demand.senders();
+        for k in 0..self.pending.len() {
+            let l = self.pending[k] as usize;
+            if l < senders {
+                if self.crosses_receivers(l, senders) {
+                    demand.row(l).for_each(|p| self.move_flow(demand, p, now));
+                }
+            } else if self.crosses_senders(l, senders) {
+                for k in self.column_of(senders, l) {
+                    self.move_flow(demand, self.column[k] as usize, now);
+                }
+            }
+        }
+    }
+
+    /// Whether some sender was limited by the receiver `l` and is no longer, or the reverse; in a
+    /// form that compiles to vector instructions, without an early end.
+    fn crosses_senders(&self, l: usize, senders: usize) -> bool {
+        let (before, after) = (self.before[l], self.level[l]);
+        let pairs = self.before[..senders].iter().zip(&self.level[..senders]);
+        pairs.fold(false, |any, (b, a)| any | ((*b > before) != (*a > after)))
+    }
+
+    /// The same for the sender `l` and the receivers.
+    fn crosses_receivers(&self, l: usize, senders: usize) -> bool {
+        let (before, after) = (self.before[l], self.level[l]);
+        let pairs = self.before[senders..].iter().zip(&self.level[senders..]);
+        pairs.fold(false, |any, (b, a)| any | ((*b < before) != (*a < after)))
+    }
+
+    /// Hangs a flow at the link that limits it, if that is not where it hangs.
+    fn move_flow(&mut self, demand: &Demand, position: usize, now: Time) {
+        let (s, r) = demand.ends(position);
+        let at_receiver = self.level[r] < self.level[s];
+        if self.at_receiver[position] == at_receiver || self.target[position] == f64::INFINITY {
+            return;
+        }
+        let left = self.left(demand, position, now);
+        self.unhang(demand, position);
+        self.hang(demand, position, left, now);
+    }
+
+    fn hang(&mut self, demand: &Demand, position: usize, left: f64, now: Time) {
+        let (s, r) = demand.ends(position);
+        self.at_receiver[position] = self.level[r] < self.level[s];
+        let l = self.link(demand, position);
+        if self.limits[l].flows == 0 {
+            let Limit { changed, .. } = self.limits[l];
+            self.limits[l] = Limit { changed, ..Limit::unused(now) };
+        }
+        let target = self.service(l, now) + left;
+        self.target[position] = target;
+        self.limits[l].flows += 1;
+        self.limits[l].least = self.limits[l].least.min(target);
+        self.look_again(l);
+    }
+
+    fn unhang(&mut self, demand: &Demand, position: usize) {
+        let l = self.link(demand, position);
+        self.limits[l].flows -= 1;
+        self.limits[l].stale |= self.target[position] <= self.limits[l].least;
+        self.look_again(l);
+        self.target[position] = f64::INFINITY;
+    }
+
+    /// A flow has ended.
+    pub(crate) fn end(&mut self, demand: &Demand, position: usize) {
+        if self.target[position] < f64::INFINITY {
+            self.unhang(demand, position);
+        }
+    }
+
+    /// Ends the flows that end at `now` by their level, and calls `finished` with each.
+    pub(crate) fn finish(&mut self, demand: &Demand, now: Time, mut finished: impl FnMut(usize)) {
+        for l in 0..self.next.len() {
+            if !self.next[l].due(now) {
+                continue;
+            }
+            let service = self.service(l, now);
+            self.limits[l].service = service;
+            self.limits[l].since = now;
+            self.look_again(l);
+            let bound = service + self.level[l] * now.slack_s();
+            let mut end = |levels: &mut Levels, p: usize| {
+                if levels.target[p] <= bound && levels.link(demand, p) == l {
+                    levels.unhang(demand, p);
+                    finished(p);
+                }
+            };
+            if l < demand.senders() {
+                demand.row(l).for_each(|p| end(self, p));
+            } else {
+                for k in self.column_of(demand.senders(), l) {
+                    end(self, self.column[k] as usize);
+                }
+            }
+        }
+        self.settle(demand);
+    }
+
+    /// The least target of the flows that hang at a link.
+    fn least(&self, demand: &Demand, l: usize) -> f64 {
+        if self.limits[l].flows == 0 {
+            return f64::INFINITY;
+        }
+        let lesser = |a: f64, b: f64| if b < a { b } else { a };
+        if l < demand.senders() {
+            let row = demand.row(l);
+            let flows = self.target[row.clone()].iter().zip(&self.at_receiver[row]);
+            flows
+                .map(|(&target, &elsewhere)| if elsewhere { f64::INFINITY } else { target })
+                .fold(f64::INFINITY, lesser)
+        } else {
+            let flows = self.column[self.column_of(demand.senders(), l)].iter();
+            flows
+                .map(|&p| p as usize)
+                .map(|p| if self.at_receiver[p] { self.target[p] } else { f64::INFINITY })
+                .fold(f64::INFINITY, lesser)
+        }
+    }
+
+    /// Where the positions of a receiver's flows are.
+    fn column_of(&self, senders: usize, l: usize) -> std::ops::Range<usize> {
+        let k = l - senders;
+        self.column_start[k] as usize..self.column_start[k + 1] as usize
+    }
+
+    /// The link at which a flow hangs.
+    fn link(&self, demand: &Demand, position: usize) -> usize {
+        let (s, r) = demand.ends(position);
+        if self.at_receiver[position] { r } else { s }
+    }
+
+    fn service(&self, l: usize, now: Time) -> f64 {
+        let Limit { service, since, .. } = self.limits[l];
+        service + self.level[l] * (now - since)
+    }
+
+    fn look_again(&mut self, l: usize) {
+        look_again(&mut self.limits[l], &mut self.pending, l);
+    }
+}
+
+impl Limit {
+    fn unused(now: Time) -> Limit {
+        Limit {
+            service: 0.0,
+            since: now,
+            flows: 0,
+            least: f64::INFINITY,
+            changed: false,
+            stale: false,
+        }
+    }
+}
+
+fn look_again(limit: &mut Limit, pending: &mut Vec<u32>, l: usize) {
+    if !std::mem::replace(&mut limit.changed, true) {
+        pending.push(l as u32);
+    }
+}
