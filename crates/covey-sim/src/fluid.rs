@@ -211,9 +211,9 @@ impl Fluid {
     ) {
         let goes_on = self.levels.is_empty() == grant.levels().is_empty()
             && !self.levels.is_incomplete()
-            && !grant.may_repeat()
             && self.holds == grant.is_by_size();
-        if goes_on {
+        let changes = grant.changes().filter(|_| goes_on);
+        if goes_on && (changes.is_some() || !grant.may_repeat()) {
             self.pass(progress, now);
         } else {
             self.advance(demand, progress, now);
@@ -225,7 +225,9 @@ impl Fluid {
             self.levels.replace(demand, progress, grant.levels(), now);
         }
         self.change_madd(demand, progress, grant.madd(), now);
-        if grant.may_repeat() {
+        if let Some(changes) = changes {
+            self.change_running(demand, progress, changes, now);
+        } else if grant.may_repeat() {
             let mut singles = std::mem::take(&mut self.singles);
             merged(grant, &mut singles);
             self.replace_running(demand, progress, singles.iter().copied(), now);
@@ -261,6 +263,72 @@ impl Fluid {
         self.stopped = stopped;
     }
 
+    /// Gives flows other rates of their own. `changes` come in the order of `running`, those of flows
+    /// that begin last.
+    fn change_running(
+        &mut self,
+        demand: &Demand,
+        progress: &mut Progress,
+        changes: impl Iterator<Item = Single>,
+        now: Time,
+    ) {
+        let mut running = std::mem::take(&mut self.running);
+        // All before `next` are looked at; those of them that run on are the first `kept`.
+        let (mut kept, mut next) = (0, 0);
+        let before = running.len();
+        for single in changes {
+            let ahead = &running[next..before];
+            let at = ahead.iter().position(|flow| flow.position == single.position);
+            let met = at.map_or(before, |k| next + k);
+            if kept < next {
+                running.copy_within(next..met, kept);
+            }
+            kept += met - next;
+            next = met;
+            if met < before {
+                let mut flow = running[met];
+                next += 1;
+                if single.rate > 0.0 {
+                    self.change_rate(demand, progress, &mut flow, single.rate, now);
+                    running[kept] = flow;
+                    kept += 1;
+                } else {
+                    self.stop(demand, progress, &mut flow, now);
+                }
+            } else if single.rate > 0.0 {
+                let mut flow = self.begun(single.position, now);
+                self.change_rate(demand, progress, &mut flow, single.rate, now);
+                running.push(flow);
+            }
+        }
+        running.drain(kept..next);
+        self.running = running;
+    }
+
+    /// A flow that is to have a rate of its own.
+    fn begun(&mut self, position: u32, now: Time) -> Running {
+        let never = Running { position, rate: f64::NAN, extra: 0.0, since: now, end: Time::NEVER };
+        self.take_stopped(position).unwrap_or(never)
+    }
+
+    /// Changes a flow's own rate.
+    fn change_rate(
+        &mut self,
+        demand: &Demand,
+        progress: &mut Progress,
+        flow: &mut Running,
+        rate: f64,
+        now: Time,
+    ) {
+        if flow.rate != rate {
+            if !self.holds {
+                flow.settle(demand, progress, &mut self.levels, now);
+            }
+            flow.set_rate(rate, now);
+            flow.end = self.end(demand, progress, flow);
+        }
+    }
+
     /// Makes `singles` the flows with a rate of their own. Those that keep their rate, in the same
     /// order as before, are not touched.
     fn replace_running(
@@ -284,20 +352,8 @@ impl Fluid {
                 }
                 self.stop(demand, progress, old, now);
             }
-            let mut flow = flow.or_else(|| self.take_stopped(single.position)).unwrap_or(Running {
-                position: single.position,
-                rate: f64::NAN,
-                extra: 0.0,
-                since: now,
-                end: Time::NEVER,
-            });
-            if flow.rate != single.rate {
-                if !self.holds {
-                    flow.settle(demand, progress, &mut self.levels, now);
-                }
-                flow.set_rate(single.rate, now);
-                flow.end = self.end(demand, progress, &flow);
-            }
+            let mut flow = flow.unwrap_or_else(|| self.begun(single.position, now));
+            self.change_rate(demand, progress, &mut flow, single.rate, now);
             self.running.push(flow);
         }
         rest.for_each(|old| self.stop(demand, progress, old, now));
@@ -347,7 +403,20 @@ impl Fluid {
 
 /// The earliest end among some flows, or `first` if that is earlier.
 fn earliest(first: Time, flows: &[Running]) -> Time {
-    flows.iter().fold(first, |next, flow| if flow.end < next { flow.end } else { next })
+    const LANES: usize = 4;
+    let earlier = |a: Time, b: Time| if b < a { b } else { a };
+    // Several at a time, for no comparison to wait for the one before.
+    let mut lanes = [first; LANES];
+    let chunks = flows.chunks_exact(LANES);
+    for (lane, flow) in lanes.iter_mut().zip(chunks.remainder()) {
+        *lane = earlier(*lane, flow.end);
+    }
+    for chunk in chunks {
+        for k in 0..LANES {
+            lanes[k] = earlier(lanes[k], chunk[k].end);
+        }
+    }
+    lanes.into_iter().fold(first, earlier)
 }
 
 impl Running {
@@ -361,13 +430,7 @@ impl Running {
     }
 
     /// Writes down what the flow's own rates have sent up to `now`.
-    fn settle(
-        &mut self,
-        demand: &Demand,
-        progress: &mut Progress,
-        levels: &mut Levels,
-        now: Time,
-    ) {
+    fn settle(&mut self, demand: &Demand, progress: &mut Progress, levels: &mut Levels, now: Time) {
         self.set_rate(self.rate, now);
         if levels.is_empty() {
             self.write_down(demand, progress);

@@ -108,7 +108,10 @@ fn files_that_cannot_be_read() {
     let simulate = |trace| place.refusal(&["simulate", trace, "--policy", "fair"]);
     assert!(simulate("none.txt").starts_with("none.txt: "));
     assert!(simulate(".").starts_with(".: "));
-    assert_eq!(simulate("builtin:x"), "builtin: expected one of fb-like, coflowsim-custom, found \"x\"");
+    assert_eq!(
+        simulate("builtin:x"),
+        "builtin: expected one of fb-like, coflowsim-custom, found \"x\""
+    );
 }
 
 #[test]

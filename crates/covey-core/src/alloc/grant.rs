@@ -85,11 +85,12 @@ impl Part {
         }
         match rule {
             Rule::Matching if whole => {
+                let by_another_rule = !was_empty && self.takers.is_empty();
                 self.levels.clear();
                 self.singles.clear();
                 self.takers.decide(coflow, &self.before, &mut self.after, touched, capacity, work);
                 self.sum_up(coflow.demand());
-                return Ok(!self.takers.changes().is_empty());
+                return Ok(by_another_rule || !self.takers.changes().is_empty());
             }
             Rule::Madd if whole => {
                 self.levels.clear();
@@ -102,7 +103,7 @@ impl Part {
                 work.was.clone_from(&self.after);
                 self.decide_afresh(coflow.demand(), group, rule, work, capacity)?;
                 work.changed.clear();
-                work.changed.extend(differences(&self.after, &work.was).map(|l| l as u32));
+                differences(&self.after, &work.was, &mut work.changed);
             }
         }
         Ok(!(was_empty && self.is_empty()))
@@ -116,7 +117,7 @@ impl Part {
             self.after.clear();
             let both = self.before.iter().zip(left);
             self.after.extend(both.map(|(before, left)| self.madd.rest(*before, *left)));
-            changed.extend(differences(&self.after, was).map(|l| l as u32));
+            differences(&self.after, was, changed);
             return;
         }
         for &l in &*moved {

@@ -41,7 +41,7 @@ impl Madd {
     ) -> bool {
         if self.left.len() == left.len() && self.tightest.is_some() {
             if touched {
-                moved.extend(super::differences(left, &self.left).map(|l| l as u32));
+                super::differences(left, &self.left, moved);
             }
             let mut stays = true;
             for &l in &*moved {

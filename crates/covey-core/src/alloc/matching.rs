@@ -15,7 +15,6 @@
 
 use super::{NEGLIGIBLE, Single};
 use crate::demand::Demand;
-use crate::ids::LinkId;
 use crate::state::CoflowState;
 
 /// A running flow.
@@ -33,7 +32,7 @@ struct Taker {
 #[derive(Debug, Default)]
 pub(super) struct Takers {
     flows: Vec<Taker>,
-    /// Senders and receivers where something is left, a bit each.
+    /// Senders and receivers with unfinished flows where something is left, a bit each.
     open: [Vec<u64>; 2],
     /// Whether `open`, and what the flows found, hold.
     valid: bool,
@@ -98,10 +97,11 @@ impl Takers {
             self.flows.clear();
             after.clear();
             after.extend_from_slice(before);
+        }
+        let begins_anywhere = is_new || self.started != coflow.started() || !demand.is_bipartite();
+        if begins_anywhere {
             self.open_where(demand, after);
         }
-        let begins_anywhere =
-            is_new || self.started != coflow.started() || !demand.is_bipartite();
         self.valid = true;
         self.started = coflow.started();
         work.moved.resize(work.moved.len().max(before.len()), false);
@@ -133,8 +133,8 @@ impl Takers {
         for (open, side) in self.open.iter_mut().zip(sides) {
             open.clear();
             open.resize(side.len().div_ceil(64), 0);
-            for (k, free) in free[side].iter().enumerate() {
-                open[k / 64] |= u64::from(*free > 0.0) << (k % 64);
+            for (k, l) in side.enumerate() {
+                set(open, k, free[l] > 0.0 && demand.count()[l] > 0);
             }
         }
     }
@@ -144,9 +144,11 @@ impl Takers {
         let mut kept = 0;
         for k in 0..self.flows.len() {
             let flow = &self.flows[k];
+            let [s, r] = flow.ends;
+            let at_sender = turn.work.moved[s as usize];
+            let at_receiver = turn.work.moved[r as usize];
             let ended = touched && !turn.demand.is_active(flow.position as usize);
-            let moved = flow.ends.map(|l| turn.work.moved[l as usize]);
-            if moved == [false, false] && !ended {
+            if !(at_sender | at_receiver | ended) {
                 if kept < k {
                     self.flows[kept] = self.flows[k];
                 }
@@ -155,15 +157,15 @@ impl Takers {
             }
             let mut flow = *flow;
             let was = flow.rate;
-            for side in [0, 1] {
-                let l = flow.ends[side] as usize;
-                if moved[side] {
-                    flow.found[side] = turn.after[l];
-                }
+            if at_sender {
+                flow.found[0] = turn.after[s as usize];
+            }
+            if at_receiver {
+                flow.found[1] = turn.after[r as usize];
             }
             if ended {
                 flow.rate = 0.0;
-                turn.set_ends(&flow);
+                turn.leave(&flow);
             } else {
                 turn.take(&mut flow, was);
             }
@@ -185,7 +187,7 @@ impl Takers {
         turn.work.reopened.resize(turn.demand.receivers().div_ceil(64), 0);
         for (l, _) in &turn.work.were {
             let l = *l as usize;
-            let is_open = turn.after[l] > 0.0;
+            let is_open = turn.after[l] > 0.0 && turn.demand.count()[l] > 0;
             if l < senders {
                 set(&mut self.open[0], l, is_open);
             } else if l < senders + turn.demand.receivers() {
@@ -269,43 +271,35 @@ impl Turn<'_> {
         self.after[l] = free;
     }
 
-    /// What a flow leaves at its ends.
-    fn set_ends(&mut self, flow: &Taker) {
-        for (l, found) in flow.ends.iter().zip(flow.found) {
-            let rest = self.rest(*l as usize, found, flow.rate);
-            self.set(*l as usize, rest);
-        }
+    /// What a flow leaves at its ends is another amount now.
+    fn leave(&mut self, flow: &Taker) {
+        let ([s, r], [at_sender, at_receiver]) = (flow.ends, flow.found);
+        self.set(s as usize, self.rest(s as usize, at_sender, flow.rate));
+        self.set(r as usize, self.rest(r as usize, at_receiver, flow.rate));
     }
 
     /// What is left at a link after a flow. What rounding leaves is nothing: a flow must not run
     /// because of it.
     fn rest(&self, l: usize, found: f64, rate: f64) -> f64 {
         let rest = found - rate;
-        let link: LinkId = self.demand.links()[l];
-        if rate == 0.0 || rest > self.capacity[link.index()] * NEGLIGIBLE { rest } else { 0.0 }
+        let negligible = || self.capacity[self.demand.links()[l].index()] * NEGLIGIBLE;
+        if rate == 0.0 || rest > negligible() { rest } else { 0.0 }
     }
 
     /// Gives a flow, which had the rate `was`, the least of what is free on its links.
     fn take(&mut self, flow: &mut Taker, was: f64) {
-        let [at_sender, at_receiver] = flow.found;
-        flow.rate = if at_sender < at_receiver { at_sender } else { at_receiver };
         if !self.demand.is_bipartite() {
-            let position = flow.position as usize;
-            let free = self.demand.path(position).map(|l| self.after[l]);
-            flow.rate = free.fold(f64::INFINITY, f64::min);
-            for l in self.demand.path(position) {
-                let rest = self.rest(l, self.after[l], flow.rate);
-                self.set(l, rest);
-            }
-        } else if flow.rate != was {
-            self.set_ends(flow);
-        } else {
-            // An end that has not moved stays as it is.
-            for (l, found) in flow.ends.iter().zip(flow.found) {
-                let l = *l as usize;
-                if self.work.moved[l] {
-                    self.after[l] = self.rest(l, found, flow.rate);
-                }
+            let path = || self.demand.path(flow.position as usize);
+            flow.rate = path().map(|l| self.after[l]).fold(f64::INFINITY, f64::min);
+            path().for_each(|l| self.set(l, self.rest(l, self.after[l], flow.rate)));
+            return;
+        }
+        let ([s, r], [at_sender, at_receiver]) = (flow.ends, flow.found);
+        flow.rate = if at_sender < at_receiver { at_sender } else { at_receiver };
+        // An end that has not moved stays as it is if the flow keeps its rate.
+        for (l, found) in [(s as usize, at_sender), (r as usize, at_receiver)] {
+            if flow.rate != was || self.work.moved[l] {
+                self.set(l, self.rest(l, found, flow.rate));
             }
         }
     }

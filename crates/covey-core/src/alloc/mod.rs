@@ -295,18 +295,21 @@ impl LayerShares {
     }
 }
 
-/// Places at which `a` differs from `b`; all of them when `b` has another length.
-fn differences<'a>(a: &'a [f64], b: &'a [f64]) -> impl Iterator<Item = usize> + 'a {
+/// Adds to `places` those at which `a` differs from `b`; all of them when `b` has another length.
+fn differences(a: &[f64], b: &[f64], places: &mut Vec<u32>) {
     const CHUNK: usize = 16;
-    let starts = (0..a.len()).step_by(CHUNK);
-    let chunk = move |k: usize| k..(k + CHUNK).min(a.len());
+    if a.len() != b.len() {
+        places.extend(0..a.len() as u32);
+        return;
+    }
     // Whole chunks are compared first, in a form that compiles to vector instructions: few differ.
-    let differs = move |k: &usize| {
-        b.get(chunk(*k)).is_none_or(|b| {
-            a[chunk(*k)].iter().zip(b).fold(0, |bits, (a, b)| bits | (a.to_bits() ^ b.to_bits())) != 0
-        })
-    };
-    starts.filter(differs).flat_map(move |k| chunk(k).filter(move |&l| Some(&a[l]) != b.get(l)))
+    for (k, (a, b)) in a.chunks(CHUNK).zip(b.chunks(CHUNK)).enumerate() {
+        let differs = |(a, b): (&f64, &f64)| a.to_bits() ^ b.to_bits();
+        if a.iter().zip(b).map(differs).fold(0, |all, one| all | one) != 0 {
+            let there = (0..a.len()).filter(|&l| a[l] != b[l]);
+            places.extend(there.map(|l| (k * CHUNK + l) as u32));
+        }
+    }
 }
 
 /// The links at the two ends of a flow.

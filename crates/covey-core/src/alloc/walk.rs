@@ -6,7 +6,7 @@
 //! shares anew adds the links where it leaves another amount, and takes out those where it does not.
 
 use super::{Allocator, Grant, NEGLIGIBLE, PlanError, grant::Part};
-use crate::demand::{Demand, bits};
+use crate::demand::Demand;
 use crate::ids::CoflowId;
 use crate::plan::{Entry, Group, Layers};
 use crate::state::{CoflowState, State};
@@ -193,8 +193,13 @@ impl Part {
             }
         };
         if let Some(moved) = moved {
-            for link in bits(demand.link_bits().iter().zip(moved).map(|(l, m)| l & m)) {
-                look_at(demand.local(link), link);
+            for (w, (links, moved)) in demand.link_bits().iter().zip(moved).enumerate() {
+                let mut here = links & moved;
+                while here != 0 {
+                    let link = w * 64 + here.trailing_zeros() as usize;
+                    here &= here - 1;
+                    look_at(demand.local(link), link);
+                }
             }
         } else {
             for (l, link) in demand.links().iter().enumerate() {
