@@ -2,11 +2,12 @@
 
 mod common;
 
+use std::collections::BTreeMap;
 use std::slice;
 
 use common::random::{self, Recipe};
 use common::{NaiveFlow, World, flow, load, naive};
-use covey_core::alloc::{Allocator, PlanError};
+use covey_core::alloc::{Allocator, PlanError, Single};
 use covey_core::state::FlowSpec;
 use covey_core::{
     Backfill, Clairvoyant, CoflowId, Fabric, FlowId, Group, Layers, LinkId, Plan, Share,
@@ -427,6 +428,72 @@ proptest! {
                     prop_assert_eq!(kept, Err(error));
                     return Ok(());
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn matching_and_backfill_that_are_kept_equal_those_worked_out_whole(
+        network in random::network(random::any_fabric()),
+        steps in steps(
+            random::recipe(random::whole(&[
+                Share::MADD, Share::MATCHING, Share::MAX_MIN, Share::HOLD,
+            ]))
+                .prop_map(|recipe| Recipe { weighted: false, ..recipe })
+        ),
+    ) {
+        let world = World::new(network.0, &network.1);
+        let first = Recipe { lines: Vec::new(), weighted: false, backfill: true };
+        let mut history = History { world, kept: Allocator::default(), recipe: Some(first) };
+        let mut running = naive::Running::default();
+        for step in steps.iter().filter(|step| !matches!(step, Step::Everything)) {
+            history.step(step);
+            let plan = history.plan();
+            history.kept.allocate(&history.world.state, plan.ranking()).unwrap();
+            let expected = naive::rates_after(&history.world, plan.ranking(), &mut running);
+            assert_same(&history.world.rates(&history.kept), &expected.unwrap());
+        }
+    }
+
+    /// Who goes by the changes alone knows all single rates, in order.
+    #[test]
+    fn changes_of_single_rates_lead_from_one_grant_to_the_next(
+        network in random::network(random::any_fabric()),
+        steps in steps(random::recipe(prop_oneof![
+            3 => random::whole(&[Share::MADD, Share::MATCHING, Share::MAX_MIN, Share::HOLD]),
+            1 => random::part(&random::FORGETFUL[..2]),
+        ])),
+    ) {
+        let world = World::new(network.0, &network.1);
+        let nobody_is_served = Recipe { lines: Vec::new(), weighted: false, backfill: false };
+        let mut history =
+            History { world, kept: Allocator::default(), recipe: Some(nobody_is_served) };
+        let mut known: BTreeMap<CoflowId, Vec<Single>> = BTreeMap::new();
+        for step in steps.iter().filter(|step| !matches!(step, Step::Everything)) {
+            history.step(step);
+            if let Step::Arrive(_) = step {
+                let newcomer = history.world.state.present().last().unwrap();
+                known.remove(newcomer);
+            }
+            history.kept.allocate(&history.world.state, history.plan().ranking()).unwrap();
+            for &id in history.kept.changed() {
+                let grant = history.kept.grant(id);
+                let known = known.entry(id).or_default();
+                match grant.changes() {
+                    None => *known = grant.singles().collect(),
+                    Some(changes) => for change in changes {
+                        let at = known.iter().position(|s| s.position == change.position);
+                        match at {
+                            Some(k) if change.rate > 0.0 => known[k] = change,
+                            Some(k) => drop(known.remove(k)),
+                            None => known.push(change),
+                        }
+                    }
+                }
+            }
+            for &id in history.world.state.present() {
+                let singles: Vec<Single> = history.kept.grant(id).singles().collect();
+                prop_assert_eq!(known.get(&id).unwrap_or(&Vec::new()), &singles);
             }
         }
     }

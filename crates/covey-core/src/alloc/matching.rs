@@ -10,8 +10,8 @@
 //! Little of that changes from one walk to the next. So each running flow remembers what it found
 //! at its two ends. It is looked at again only when it has ended or what is free at one of its ends
 //! has *moved* by its turn; if it then takes another amount, its other end has moved for those
-//! after it. A flow that does not run had nothing free at one of its ends: it can begin only where
-//! an end has moved.
+//! after it. A flow that does not run had nothing free at one of its ends in the end: it can begin
+//! only where an end has opened since.
 
 use super::{NEGLIGIBLE, Single};
 use crate::demand::Demand;
@@ -50,8 +50,8 @@ pub(super) struct Work {
     moved: Vec<bool>,
     /// The local links that have moved, and what was left there in the end.
     were: Vec<(u32, f64)>,
-    /// Receivers that have moved and are open, a bit each.
-    reopened: Vec<u64>,
+    /// Senders and receivers that are open and were not, a bit each.
+    opened: [Vec<u64>; 2],
 }
 
 impl Takers {
@@ -182,51 +182,59 @@ impl Takers {
 
     /// Brings `open` up to date.
     fn reopen(&mut self, turn: &mut Turn<'_>) {
-        let senders = turn.demand.senders();
-        turn.work.reopened.clear();
-        turn.work.reopened.resize(turn.demand.receivers().div_ceil(64), 0);
-        for (l, _) in &turn.work.were {
-            let l = *l as usize;
-            let is_open = turn.after[l] > 0.0 && turn.demand.count()[l] > 0;
-            if l < senders {
-                set(&mut self.open[0], l, is_open);
-            } else if l < senders + turn.demand.receivers() {
-                set(&mut self.open[1], l - senders, is_open);
-                set(&mut turn.work.reopened, l - senders, is_open);
+        let demand = turn.demand;
+        let Work { were, opened, .. } = &mut *turn.work;
+        for (opened, open) in opened.iter_mut().zip(&self.open) {
+            opened.clear();
+            opened.resize(open.len(), 0);
+        }
+        for &(l, was) in &*were {
+            let l = l as usize;
+            let (side, k) =
+                if l < demand.senders() { (0, l) } else { (1, l - demand.senders()) };
+            // Inner links are neither.
+            if side == 0 || k < demand.receivers() {
+                let is_open = turn.after[l] > 0.0 && demand.count()[l] > 0;
+                set(&mut self.open[side], k, is_open);
+                set(&mut opened[side], k, is_open && was == 0.0);
             }
         }
     }
 
-    /// Flows that do not run take what is left: those with an end that has moved, or all.
+    /// Flows that do not run take what is left: those with an end that has opened, or all.
     fn begin(&mut self, turn: &mut Turn<'_>, anywhere: bool) {
-        let none_reopened = turn.work.reopened.iter().all(|word| *word == 0);
+        let any = |set: &[u64]| set.iter().any(|word| *word != 0);
+        let at_any_sender = any(&turn.work.opened[1]);
+        if !(anywhere || at_any_sender || any(&turn.work.opened[0])) {
+            return;
+        }
         for w in 0..self.open[0].len() {
-            let mut word = self.open[0][w];
+            let with_all = if anywhere { u64::MAX } else { turn.work.opened[0][w] };
+            let mut word = self.open[0][w] & if at_any_sender { u64::MAX } else { with_all };
             while word != 0 {
-                let sender = w * 64 + word.trailing_zeros() as usize;
+                let k = word.trailing_zeros() as usize;
                 word &= word - 1;
-                let with_all = anywhere || turn.work.moved[sender];
-                if with_all || !none_reopened {
-                    self.begin_at(turn, sender, with_all);
-                }
+                self.begin_at(turn, w * 64 + k, with_all >> k & 1 == 1);
             }
         }
     }
 
-    /// The same for one sender; with all open receivers, or those that have moved.
+    /// The same for one sender; with all open receivers, or those that have opened.
     fn begin_at(&mut self, turn: &mut Turn<'_>, sender: usize, with_all: bool) {
         let demand = turn.demand;
         let senders = demand.senders();
         let row = demand.row(sender).start;
         let is_regular = demand.is_regular(sender);
         for (w, &active) in demand.row_bits(sender).iter().enumerate() {
-            let receivers = if with_all { &self.open[1] } else { &turn.work.reopened };
+            let receivers = if with_all { &self.open[1] } else { &turn.work.opened[1] };
             let mut candidates = if is_regular { active & receivers[w] } else { active };
             while candidates != 0 {
                 let position = row + w * 64 + candidates.trailing_zeros() as usize;
                 candidates &= candidates - 1;
                 let receiver = demand.receiver_of(position);
-                if turn.after[receiver] == 0.0 || !(with_all || turn.work.moved[receiver]) {
+                let k = receiver - senders;
+                let receivers = if with_all { &self.open[1] } else { &turn.work.opened[1] };
+                if receivers[k / 64] >> (k % 64) & 1 == 0 {
                     continue;
                 }
                 let mut flow = Taker {
@@ -241,8 +249,8 @@ impl Takers {
                     self.flows.push(flow);
                 }
                 if turn.after[receiver] == 0.0 {
-                    set(&mut self.open[1], receiver - senders, false);
-                    set(&mut turn.work.reopened, receiver - senders, false);
+                    set(&mut self.open[1], k, false);
+                    set(&mut turn.work.opened[1], k, false);
                 }
                 if turn.after[sender] == 0.0 {
                     set(&mut self.open[0], sender, false);

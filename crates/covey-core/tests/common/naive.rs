@@ -1,14 +1,26 @@
-//! A plan's rates by its definition, with no memory and no regard for speed.
+//! A plan's rates by its definition, with no regard for speed.
 
-use covey_core::{Backfill, Entry, Group, Layers, Ranking, Rule};
+use covey_core::{Backfill, CoflowId, Entry, FlowId, Group, Layers, Ranking, Rule};
 
 use super::{NaiveFlow, World};
 
 /// A share of a link so small that it is what rounding leaves.
 const NEGLIGIBLE: f64 = 1e-9;
 
-/// Rates in the order of [`World::flows`]; `None` when an explicit rate does not fit.
+/// Who runs by matching, in the order in which they take: of each coflow by its own entry, and by
+/// backfill.
+#[derive(Default)]
+pub struct Running(Vec<(CoflowId, bool, Vec<FlowId>)>);
+
+/// Rates in the order of [`World::flows`] when nobody ran before; `None` when an explicit rate does
+/// not fit.
 pub fn rates(world: &World, ranking: &Ranking) -> Option<Vec<f64>> {
+    rates_after(world, ranking, &mut Running::default())
+}
+
+/// The same, with who ran before and, afterwards, who runs now: under strict layers.
+pub fn rates_after(world: &World, ranking: &Ranking, running: &mut Running) -> Option<Vec<f64>> {
+    let before = std::mem::take(running);
     let capacity = world.state.fabric().capacity();
     let mut table = Table { flows: world.flows(), rates: Vec::new(), capacity: capacity.to_vec() };
     table.rates.resize(table.flows.len(), 0.0);
@@ -16,7 +28,10 @@ pub fn rates(world: &World, ranking: &Ranking) -> Option<Vec<f64>> {
     match ranking.layers {
         Layers::Strict => {
             for entry in &ranking.entries {
-                table.serve(&table.members(entry.group), entry.rule, &mut spare)?;
+                let members = table.in_turn(entry, false, &before);
+                let ran = table.rates.clone();
+                table.serve(&members, entry.rule, &mut spare)?;
+                table.note(entry, false, &members, &ran, running);
             }
         }
         Layers::Weighted => {
@@ -52,7 +67,11 @@ pub fn rates(world: &World, ranking: &Ranking) -> Option<Vec<f64>> {
     if ranking.backfill == Backfill::Greedy {
         let whole = |e: &&Entry| matches!(e.group, Group::Coflow(_)) && e.rule != Rule::Hold;
         for entry in ranking.entries.iter().filter(whole) {
-            table.serve(&table.members(entry.group), Rule::Matching, &mut spare)?;
+            let fill = Entry { rule: Rule::Matching, ..*entry };
+            let members = table.in_turn(&fill, true, &before);
+            let ran = table.rates.clone();
+            table.serve(&members, Rule::Matching, &mut spare)?;
+            table.note(&fill, true, &members, &ran, running);
         }
     }
     Some(table.rates)
@@ -74,6 +93,36 @@ impl Table {
             Group::Flow(id) => flow.id == id,
         };
         (0..self.flows.len()).filter(|&f| is_member(&self.flows[f])).collect()
+    }
+
+    /// The flows of an entry, those first that ran by it before.
+    fn in_turn(&self, entry: &Entry, fill: bool, before: &Running) -> Vec<usize> {
+        let mut members = self.members(entry.group);
+        let ran = before.0.iter().find(|(id, by_fill, _)| {
+            entry.group == Group::Coflow(*id) && *by_fill == fill && entry.rule == Rule::Matching
+        });
+        if let Some((.., ran)) = ran {
+            // Stable: the others stay as they are.
+            let turn = |&f: &usize| ran.iter().position(|id| *id == self.flows[f].id);
+            members.sort_by_key(|f| turn(f).unwrap_or(ran.len()));
+        }
+        members
+    }
+
+    /// Writes down who runs by an entry; `rates` are those before it.
+    fn note(
+        &self,
+        entry: &Entry,
+        fill: bool,
+        members: &[usize],
+        rates: &[f64],
+        running: &mut Running,
+    ) {
+        if let (Group::Coflow(id), Rule::Matching) = (entry.group, entry.rule) {
+            let runs = |f: &usize| self.rates[*f] > rates[*f] + NEGLIGIBLE;
+            let runs = members.iter().copied().filter(runs).map(|f| self.flows[f].id);
+            running.0.push((id, fill, runs.collect()));
+        }
     }
 
     /// The share of a link that weighted layers give to one of them: its weight over that of all
