@@ -493,7 +493,7 @@ proptest! {
             }
             for &id in history.world.state.present() {
                 let singles: Vec<Single> = history.kept.grant(id).singles().collect();
-                prop_assert_eq!(known.get(&id).unwrap_or(&Vec::new()), &singles);
+                prop_assert_eq!(known.get(&id).map_or(&[][..], Vec::as_slice), singles);
             }
         }
     }

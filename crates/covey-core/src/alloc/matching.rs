@@ -204,27 +204,35 @@ impl Takers {
     /// Flows that do not run take what is left: those with an end that has opened, or all.
     fn begin(&mut self, turn: &mut Turn<'_>, anywhere: bool) {
         let any = |set: &[u64]| set.iter().any(|word| *word != 0);
-        let at_any_sender = any(&turn.work.opened[1]);
-        if !(anywhere || at_any_sender || any(&turn.work.opened[0])) {
+        if anywhere {
+            turn.work.opened.clone_from(&self.open);
+        }
+        let mut at_any_sender = any(&turn.work.opened[1]);
+        if !at_any_sender && !any(&turn.work.opened[0]) {
             return;
         }
         for w in 0..self.open[0].len() {
-            let with_all = if anywhere { u64::MAX } else { turn.work.opened[0][w] };
+            let with_all = turn.work.opened[0][w];
             let mut word = self.open[0][w] & if at_any_sender { u64::MAX } else { with_all };
             while word != 0 {
                 let k = word.trailing_zeros() as usize;
                 word &= word - 1;
-                self.begin_at(turn, w * 64 + k, with_all >> k & 1 == 1);
+                if self.begin_at(turn, w * 64 + k, with_all >> k & 1 == 1) && at_any_sender {
+                    at_any_sender = any(&turn.work.opened[1]);
+                    word &= if at_any_sender { u64::MAX } else { with_all };
+                }
             }
         }
     }
 
-    /// The same for one sender; with all open receivers, or those that have opened.
-    fn begin_at(&mut self, turn: &mut Turn<'_>, sender: usize, with_all: bool) {
+    /// The same for one sender; with all open receivers, or those that have opened. Returns whether
+    /// any of them is open no more.
+    fn begin_at(&mut self, turn: &mut Turn<'_>, sender: usize, with_all: bool) -> bool {
         let demand = turn.demand;
         let senders = demand.senders();
         let row = demand.row(sender).start;
         let is_regular = demand.is_regular(sender);
+        let mut any_closed = false;
         for (w, &active) in demand.row_bits(sender).iter().enumerate() {
             let receivers = if with_all { &self.open[1] } else { &turn.work.opened[1] };
             let mut candidates = if is_regular { active & receivers[w] } else { active };
@@ -249,15 +257,17 @@ impl Takers {
                     self.flows.push(flow);
                 }
                 if turn.after[receiver] == 0.0 {
+                    any_closed = true;
                     set(&mut self.open[1], k, false);
                     set(&mut turn.work.opened[1], k, false);
                 }
                 if turn.after[sender] == 0.0 {
                     set(&mut self.open[0], sender, false);
-                    return;
+                    return any_closed;
                 }
             }
         }
+        any_closed
     }
 }
 

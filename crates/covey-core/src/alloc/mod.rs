@@ -299,17 +299,23 @@ impl LayerShares {
 fn differences(a: &[f64], b: &[f64], places: &mut Vec<u32>) {
     const CHUNK: usize = 16;
     if a.len() != b.len() {
-        places.extend(0..a.len() as u32);
-        return;
+        return places.extend(0..a.len() as u32);
     }
+    let mut look = |some: std::ops::Range<usize>| {
+        places.extend(some.filter(|&l| a[l] != b[l]).map(|l| l as u32));
+    };
     // Whole chunks are compared first, in a form that compiles to vector instructions: few differ.
-    for (k, (a, b)) in a.chunks(CHUNK).zip(b.chunks(CHUNK)).enumerate() {
-        let differs = |(a, b): (&f64, &f64)| a.to_bits() ^ b.to_bits();
-        if a.iter().zip(b).map(differs).fold(0, |all, one| all | one) != 0 {
-            let there = (0..a.len()).filter(|&l| a[l] != b[l]);
-            places.extend(there.map(|l| (k * CHUNK + l) as u32));
+    let (chunks, _) = a.as_chunks::<CHUNK>();
+    for (k, (a, b)) in chunks.iter().zip(b.as_chunks::<CHUNK>().0).enumerate() {
+        let mut all = 0;
+        for j in 0..CHUNK {
+            all |= a[j].to_bits() ^ b[j].to_bits();
+        }
+        if all != 0 {
+            look(k * CHUNK..(k + 1) * CHUNK);
         }
     }
+    look(chunks.len() * CHUNK..a.len());
 }
 
 /// The links at the two ends of a flow.
