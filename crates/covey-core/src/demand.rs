@@ -14,6 +14,8 @@ use crate::ids::{LinkId, PortId};
 pub struct Demand {
     links: Vec<LinkId>,
     link_bits: Vec<u64>,
+    /// Those of them that active flows cross.
+    active_links: Vec<u64>,
     /// Local number of each link of the fabric, where there is one.
     local: Vec<u32>,
     senders: usize,
@@ -121,6 +123,8 @@ impl Demand {
         self.lay_inner_paths(fabric, builder);
         self.link_bits.clear();
         self.link_bits.resize(fabric.links().div_ceil(64), 0);
+        self.active_links.clear();
+        self.active_links.resize(fabric.links().div_ceil(64), 0);
         self.local.resize(fabric.links(), 0);
         for (local, link) in self.links.iter().enumerate() {
             self.link_bits[link.index() / 64] |= 1 << (link.index() % 64);
@@ -220,6 +224,11 @@ impl Demand {
         &self.link_bits
     }
 
+    /// The links that active flows cross, as a set of bits.
+    pub fn active_links(&self) -> &[u64] {
+        &self.active_links
+    }
+
     /// Active flows at a link that is among [`Demand::links`].
     pub fn unfinished_at(&self, link: LinkId) -> u32 {
         self.count[self.local(link.index())]
@@ -311,7 +320,11 @@ impl Demand {
         let inner = self.inner_start[position] as usize..self.inner_start[position + 1] as usize;
         let ends = [self.sender[position], self.receiver[position]];
         for &l in ends.iter().chain(&self.inner[inner]) {
-            self.count[l as usize] = self.count[l as usize].wrapping_add(by);
+            let count = &mut self.count[l as usize];
+            *count = count.wrapping_add(by);
+            let (link, bit) = (self.links[l as usize].index(), u64::from(*count > 0));
+            let word = &mut self.active_links[link / 64];
+            *word = *word & !(1 << (link % 64)) | bit << (link % 64);
         }
     }
 

@@ -92,9 +92,10 @@ pub enum Layers {
     /// A layer gets what the layers before it leave.
     #[default]
     Strict,
-    /// Each link is divided among the layers that have flows there, in proportion to the layers'
-    /// weights. What a layer's coflows cannot use is offered to all coflows with an entry of their
-    /// own, in order.
+    /// At each link, a layer gets of what the layers before it leave the part that its weight has
+    /// in the weights of all layers from it on that have flows there; the last of them gets all that
+    /// is left. So each layer is offered at least its weight's share of the link. What a layer
+    /// cannot use goes to the layers after it, and by [`Backfill`] to those before it.
     Weighted,
 }
 

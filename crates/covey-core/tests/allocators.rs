@@ -101,7 +101,7 @@ fn weighted_layers_divide_the_links_where_they_meet() {
 }
 
 #[test]
-fn what_a_weighted_layer_cannot_use_is_offered_to_all_in_order() {
+fn what_a_weighted_layer_cannot_use_goes_down_and_by_backfill_up() {
     // A shares sender 0 with B, but is held back by its receiver, which C fills.
     let coflows = [vec![flow(0, 0, 1.0)], vec![flow(0, 1, 1.0)], vec![flow(1, 0, 1.0)]];
     let world = World::new(Fabric::big_switch(2, 1.0).unwrap(), &coflows);
@@ -111,7 +111,17 @@ fn what_a_weighted_layer_cannot_use_is_offered_to_all_in_order() {
         plan.open_layer(weight);
         plan.push(Group::Coflow(CoflowId(coflow)), Share::MAX_MIN);
     }
-    // A has 1/4 of sender 0, so 1/4 of receiver 0's half is spare, and C takes it.
+    // A has 1/4 of sender 0, so 1/4 of receiver 0's half is spare; C is above A.
+    assert_same(&fresh(&world, &plan).unwrap(), &[0.25, 0.75, 0.5]);
+    plan.set_backfill(Backfill::Greedy);
+    assert_same(&fresh(&world, &plan).unwrap(), &[0.25, 0.75, 0.75]);
+    // Upside down, A finds what C has left of receiver 0, but B's part of sender 0 is kept back.
+    let mut plan = Plan::default();
+    plan.set_layers(Layers::Weighted);
+    for (weight, coflow) in [(1.0, 0), (3.0, 1), (1.0, 2)] {
+        plan.open_layer(weight);
+        plan.push(Group::Coflow(CoflowId(coflow)), Share::MAX_MIN);
+    }
     assert_same(&fresh(&world, &plan).unwrap(), &[0.25, 0.75, 0.75]);
 }
 

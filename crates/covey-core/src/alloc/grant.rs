@@ -256,8 +256,6 @@ enum Source {
 #[derive(Debug, Default)]
 pub struct Grant {
     pub(super) main: Part,
-    /// Under weighted layers, what the coflow gets of its layer's share alone.
-    pub(super) provisional: Part,
     /// In the order of the plan.
     pub(super) pieces: Vec<Part>,
     pub(super) fill: Part,
@@ -327,7 +325,7 @@ impl Grant {
     }
 
     pub(super) fn parts_mut(&mut self) -> impl Iterator<Item = &mut Part> {
-        [&mut self.main, &mut self.provisional, &mut self.fill].into_iter().chain(&mut self.pieces)
+        [&mut self.main, &mut self.fill].into_iter().chain(&mut self.pieces)
     }
 
     pub(super) fn clear(&mut self) {
@@ -343,11 +341,6 @@ impl Grant {
     /// Bytes per second of the whole coflow.
     pub fn total(&self) -> f64 {
         self.parts().map(|part| part.rate).sum::<f64>()
-    }
-
-    /// Use of local link `l` by the rates given by level, in bytes per second.
-    pub fn used_by_level(&self, l: usize) -> f64 {
-        if self.main.levels.is_empty() { 0.0 } else { self.main.used(l) }
     }
 
     /// Use of local link `l` by the whole coflow, in bytes per second.

@@ -190,8 +190,7 @@ impl Takers {
         }
         for &(l, was) in &*were {
             let l = l as usize;
-            let (side, k) =
-                if l < demand.senders() { (0, l) } else { (1, l - demand.senders()) };
+            let (side, k) = if l < demand.senders() { (0, l) } else { (1, l - demand.senders()) };
             // Inner links are neither.
             if side == 0 || k < demand.receivers() {
                 let is_open = turn.after[l] > 0.0 && demand.count()[l] > 0;

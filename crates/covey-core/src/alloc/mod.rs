@@ -18,6 +18,7 @@ mod equal;
 mod error;
 mod flows;
 mod grant;
+mod layers;
 mod madd;
 mod matching;
 mod max_min;
@@ -61,7 +62,7 @@ pub struct Allocator {
     /// Capacity left over by the entries so far, at the links that have moved.
     free: Vec<f64>,
     work: Work,
-    layers: LayerShares,
+    shares: layers::Shares,
 }
 
 /// Working memory of one entry.
@@ -79,17 +80,6 @@ struct Work {
     filling: max_min::Filling,
     matching: matching::Work,
     flows: flows::Work,
-}
-
-/// Working memory of weighted layers.
-#[derive(Debug, Default)]
-struct LayerShares {
-    /// Sum of the weights of the layers present at each link.
-    weight: Vec<f64>,
-    /// Last layer counted at each link.
-    counted: Vec<u32>,
-    /// What the layers so far have left over of their shares.
-    spare: Vec<f64>,
 }
 
 impl Allocator {
@@ -152,7 +142,7 @@ impl Allocator {
     /// # Errors
     /// When the plan is wrong; rates are then undefined.
     pub fn allocate(&mut self, state: &State, ranking: &Ranking) -> Result<(), PlanError> {
-        self.start_walk(state, ranking.layers);
+        self.start_walk(state);
         if let Some(everything) = ranking.entries.iter().find(|e| e.group == Group::Everything) {
             return self.serve_everything(state, ranking, everything);
         }
@@ -160,16 +150,16 @@ impl Allocator {
         match ranking.layers {
             Layers::Strict => {
                 for entry in &ranking.entries {
-                    self.serve(state, entry, |grant| &mut grant.main)?;
+                    self.serve(state, entry)?;
                 }
             }
             Layers::Weighted => self.serve_weighted(state, ranking)?,
         }
         if ranking.backfill == Backfill::Greedy {
             for entry in ranking.entries.iter().filter(|e| e.rule != Rule::Hold) {
-                if matches!(entry.group, Group::Coflow(_)) {
+                if let Group::Coflow(id) = entry.group {
                     let fill = Entry { rule: Rule::Matching, ..*entry };
-                    self.serve(state, &fill, |grant| &mut grant.fill)?;
+                    self.serve_part(state, id, |grant| &mut grant.fill, &fill)?;
                 }
             }
         }
@@ -201,96 +191,6 @@ impl Allocator {
         }
         self.end_walk(state);
         self.crowd.fill(fabric.capacity());
-        Ok(())
-    }
-
-    /// Gives each layer its weighted share of every link. What its coflows cannot use of that is
-    /// offered to all coflows in order: each shares anew what it had and what is spare by then.
-    /// Leaves in `free` what nobody can use.
-    fn serve_weighted(&mut self, state: &State, ranking: &Ranking) -> Result<(), PlanError> {
-        if let Some(&weight) = ranking.weights.iter().find(|w| !(w.is_finite() && **w > 0.0)) {
-            return Err(PlanError::Weight(weight));
-        }
-        let links = state.fabric().links();
-        let mut shares = std::mem::take(&mut self.layers);
-        shares.weight.clear();
-        shares.weight.resize(links, 0.0);
-        shares.counted.clear();
-        shares.counted.resize(links, u32::MAX);
-        for entry in &ranking.entries {
-            let weight = ranking.weights[entry.layer as usize];
-            shares.visit_links(state, entry, |shares, l| shares.weight[l] += weight)?;
-        }
-        shares.spare.clear();
-        shares.spare.extend(
-            state
-                .fabric()
-                .capacity()
-                .iter()
-                .zip(&shares.weight)
-                .map(|(c, w)| if *w > 0.0 { 0.0 } else { *c }),
-        );
-        for layer in ranking.entries.chunk_by(|a, b| a.layer == b.layer) {
-            let weight = ranking.weights[layer[0].layer as usize];
-            for ((free, c), w) in
-                self.free.iter_mut().zip(state.fabric().capacity()).zip(&shares.weight)
-            {
-                *free = if *w > 0.0 { c * weight / w } else { 0.0 };
-            }
-            for entry in layer {
-                self.serve(state, entry, |grant| &mut grant.provisional)?;
-            }
-            // Only where the layer has flows was the link divided for it.
-            shares.counted.fill(u32::MAX);
-            for entry in layer {
-                let free = &self.free;
-                shares.visit_links(state, entry, |shares, l| shares.spare[l] += free[l])?;
-            }
-        }
-        for entry in &ranking.entries {
-            if let Group::Coflow(id) = entry.group {
-                self.serve_again(state, id, entry, &mut shares.spare)?;
-            }
-        }
-        self.free.copy_from_slice(&shares.spare);
-        self.layers = shares;
-        Ok(())
-    }
-}
-
-impl LayerShares {
-    /// Calls `visit` with each link at which an entry's coflow has flows, once a layer.
-    fn visit_links(
-        &mut self,
-        state: &State,
-        entry: &Entry,
-        mut visit: impl FnMut(&mut LayerShares, usize),
-    ) -> Result<(), PlanError> {
-        let demand = walk::checked(state, entry.group)?.demand();
-        let mut visit_once = |l: usize| {
-            let link = demand.links()[l].index();
-            if demand.count()[l] > 0 && self.counted[link] != entry.layer {
-                self.counted[link] = entry.layer;
-                visit(self, link);
-            }
-        };
-        // A part of a coflow claims only the links that it uses.
-        match entry.group {
-            Group::Everything | Group::Coflow(_) => {
-                (0..demand.links().len()).for_each(visit_once);
-            }
-            Group::CoflowAt(_, link) => {
-                let crosses = |l: usize| demand.links()[l] == link;
-                let here = demand.active().filter(|&p| demand.path(p).any(crosses));
-                here.flat_map(|p| demand.path(p)).for_each(visit_once);
-            }
-            Group::Flow(flow) => {
-                let position = demand.position(flow.index);
-                if demand.is_active(position) {
-                    demand.path(position).for_each(&mut visit_once);
-                }
-            }
-        }
         Ok(())
     }
 }

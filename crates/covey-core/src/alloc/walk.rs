@@ -8,7 +8,7 @@
 use super::{Allocator, Grant, NEGLIGIBLE, PlanError, grant::Part};
 use crate::demand::Demand;
 use crate::ids::CoflowId;
-use crate::plan::{Entry, Group, Layers};
+use crate::plan::{Entry, Group};
 use crate::state::{CoflowState, State};
 
 /// Finds the part of a grant that an entry decides.
@@ -16,15 +16,13 @@ type Select = fn(&mut Grant) -> &mut Part;
 
 impl Allocator {
     /// Nobody is served yet.
-    pub(super) fn start_walk(&mut self, state: &State, layers: Layers) {
+    pub(super) fn start_walk(&mut self, state: &State) {
         self.changed.clear();
         self.walk += 1;
         if self.grants.len() < state.slots() {
             self.grants.resize_with(state.slots(), Default::default);
         }
-        // Shares of weighted layers move with every flow that ends.
-        let is_new = std::mem::take(&mut self.replanned) || self.walk == 1;
-        self.afresh = is_new || layers == Layers::Weighted;
+        self.afresh = std::mem::take(&mut self.replanned) || self.walk == 1;
         let capacity = state.fabric().capacity();
         self.moved.clear();
         self.moved.resize(capacity.len().div_ceil(64), 0);
@@ -35,47 +33,20 @@ impl Allocator {
         }
     }
 
-    /// Serves one entry from what is free; an entry for a whole coflow by the part that `of_coflow`
-    /// finds.
-    pub(super) fn serve(
-        &mut self,
-        state: &State,
-        entry: &Entry,
-        of_coflow: Select,
-    ) -> Result<(), PlanError> {
+    /// Serves one entry from what is free.
+    pub(super) fn serve(&mut self, state: &State, entry: &Entry) -> Result<(), PlanError> {
         checked(state, entry.group)?;
         match entry.group {
             Group::Everything => Err(PlanError::Everything),
             Group::Coflow(id) => {
-                if of_coflow(&mut self.grants[id.index()]).walk == self.walk {
+                if self.grants[id.index()].main.walk == self.walk {
                     return Err(PlanError::Twice(id));
                 }
-                self.serve_part(state, id, of_coflow, entry)
+                self.serve_part(state, id, |grant| &mut grant.main, entry)
             }
             Group::CoflowAt(id, _) => self.serve_piece(state, id, entry),
             Group::Flow(flow) => self.serve_piece(state, flow.coflow, entry),
         }
-    }
-
-    /// Serves a coflow from what its provisional part uses and what is spare, and leaves in `spare`
-    /// what it does not use.
-    pub(super) fn serve_again(
-        &mut self,
-        state: &State,
-        id: CoflowId,
-        entry: &Entry,
-        spare: &mut [f64],
-    ) -> Result<(), PlanError> {
-        let links = state.coflow(id).demand().links();
-        let provisional = &self.grants[id.index()].provisional;
-        for (l, link) in links.iter().enumerate() {
-            self.free[link.index()] = spare[link.index()] + provisional.used(l);
-        }
-        self.serve_part(state, id, |grant| &mut grant.main, entry)?;
-        for link in links {
-            spare[link.index()] = self.free[link.index()];
-        }
-        Ok(())
     }
 
     fn serve_piece(&mut self, state: &State, id: CoflowId, entry: &Entry) -> Result<(), PlanError> {
@@ -92,7 +63,7 @@ impl Allocator {
     }
 
     /// Serves the flows of an entry, unless nothing has changed since this was last decided.
-    fn serve_part(
+    pub(super) fn serve_part(
         &mut self,
         state: &State,
         id: CoflowId,

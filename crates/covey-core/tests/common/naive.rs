@@ -35,32 +35,15 @@ pub fn rates_after(world: &World, ranking: &Ranking, running: &mut Running) -> O
             }
         }
         Layers::Weighted => {
-            let mut by_entry = Vec::new();
             for (layer, _) in ranking.weights.iter().enumerate() {
-                let portion: Vec<f64> = (0..capacity.len())
-                    .map(|link| table.share_of_layer(ranking, layer, link) * capacity[link])
+                let mut free: Vec<f64> = (0..capacity.len())
+                    .map(|link| table.share_of_layer(ranking, layer, link) * spare[link])
                     .collect();
-                let mut free = portion.clone();
+                let kept: Vec<f64> = spare.iter().zip(&free).map(|(s, free)| s - free).collect();
                 for entry in ranking.entries.iter().filter(|e| e.layer as usize == layer) {
-                    let before = table.rates.clone();
                     table.serve(&table.members(entry.group), entry.rule, &mut free)?;
-                    let given = table.rates.iter().zip(before).map(|(now, before)| now - before);
-                    by_entry.push((entry, given.collect::<Vec<f64>>()));
                 }
-                for ((spare, portion), free) in spare.iter_mut().zip(&portion).zip(&free) {
-                    *spare -= portion - free;
-                }
-            }
-            // Each coflow once more, with what it had and what is spare.
-            for (entry, given) in by_entry {
-                if matches!(entry.group, Group::Coflow(_)) {
-                    for ((rate, given), flow) in table.rates.iter_mut().zip(given).zip(&table.flows)
-                    {
-                        *rate -= given;
-                        flow.path.iter().for_each(|&l| spare[l] += given);
-                    }
-                    table.serve(&table.members(entry.group), entry.rule, &mut spare)?;
-                }
+                spare = kept.iter().zip(&free).map(|(kept, free)| kept + free).collect();
             }
         }
     }
@@ -125,8 +108,8 @@ impl Table {
         }
     }
 
-    /// The share of a link that weighted layers give to one of them: its weight over that of all
-    /// layers with flows there.
+    /// The part that one of weighted layers gets of what those before it leave of a link: its weight
+    /// over that of all layers from it on with flows there.
     fn share_of_layer(&self, ranking: &Ranking, layer: usize, link: usize) -> f64 {
         let weight_here = |layer: usize| {
             let mut entries = ranking.entries.iter().filter(|e| e.layer as usize == layer);
@@ -134,7 +117,7 @@ impl Table {
                 .any(|e| self.members(e.group).iter().any(|&f| self.flows[f].path.contains(&link)));
             if here { ranking.weights[layer] } else { 0.0 }
         };
-        let all: f64 = (0..ranking.weights.len()).map(weight_here).sum();
+        let all: f64 = (layer..ranking.weights.len()).map(weight_here).sum();
         if all > 0.0 { weight_here(layer) / all } else { 0.0 }
     }
 
