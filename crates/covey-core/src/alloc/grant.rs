@@ -47,6 +47,7 @@ impl Part {
         self.decided = None;
         self.before.clear();
         self.after.clear();
+        self.takers.forget_changes();
         self.withdraw();
     }
 
@@ -74,6 +75,7 @@ impl Part {
         capacity: &[f64],
     ) -> Result<bool, PlanError> {
         let touched = self.decided != Some((group, rule));
+        self.takers.forget_changes();
         self.decided = Some((group, rule));
         let was_empty = self.is_empty();
         let whole = matches!(group, Group::Coflow(_));

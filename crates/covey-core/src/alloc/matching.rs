@@ -68,10 +68,14 @@ impl Takers {
         &self.changes
     }
 
+    /// To be called before anything is decided anew.
+    pub fn forget_changes(&mut self) {
+        self.changes.clear();
+    }
+
     /// All flows stop.
     pub fn withdraw(&mut self) {
         self.valid = false;
-        self.changes.clear();
         let stopped = |flow: Taker| Single { position: flow.position, rate: 0.0 };
         self.changes.extend(self.flows.drain(..).map(stopped));
     }
@@ -91,7 +95,6 @@ impl Takers {
     ) {
         let super::Work { moved: found, changed: left, matching: work, .. } = work;
         let demand = coflow.demand();
-        self.changes.clear();
         let is_new = !self.valid;
         if is_new {
             self.flows.clear();
@@ -241,7 +244,7 @@ impl Takers {
                 let receiver = demand.receiver_of(position);
                 let k = receiver - senders;
                 let receivers = if with_all { &self.open[1] } else { &turn.work.opened[1] };
-                if receivers[k / 64] >> (k % 64) & 1 == 0 {
+                if !is_regular && receivers[k / 64] >> (k % 64) & 1 == 0 {
                     continue;
                 }
                 let mut flow = Taker {
