@@ -303,6 +303,8 @@ impl Fluid {
         }
         running.drain(kept..next);
         self.running = running;
+        // See `replace_running`.
+        self.spare.reserve_exact(self.running.capacity());
     }
 
     /// A flow that is to have a rate of its own.
@@ -359,8 +361,8 @@ impl Fluid {
         rest.for_each(|old| self.stop(demand, progress, old, now));
         // The two lists take turns: let neither be the one that has to grow again.
         before.clear();
-        before.reserve(self.running.len());
         self.spare = before;
+        self.spare.reserve_exact(self.running.capacity());
     }
 
     /// Ends a flow's rate of its own.
