@@ -14,6 +14,7 @@ mod policies;
 mod progress;
 mod simulate;
 mod trace;
+mod transform;
 
 use std::process::ExitCode;
 

@@ -3,6 +3,8 @@
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::Path;
 
+use covey_trace::Workload;
+
 use crate::failure::Failure;
 
 /// Writes results to standard output. A reader that has seen enough, such as `head`, is no failure.
@@ -32,4 +34,25 @@ pub fn write(
 /// What the operating system has against a path.
 pub fn message(path: &Path, error: &io::Error) -> String {
     format!("{}: cannot be written: {error}", path.display())
+}
+
+/// Writes a workload to the file `path`, or to standard output for `-`; it is made once the file is
+/// known to be writable.
+pub fn write_trace(
+    path: &Path,
+    make: impl FnOnce() -> Result<Workload, Failure>,
+) -> Result<(), Failure> {
+    if path.as_os_str() == "-" {
+        let workload = make()?;
+        return print(|out| covey_trace::write(&workload, out));
+    }
+    check(path)?;
+    let workload = make()?;
+    write(path, |out| covey_trace::write(&workload, out))
+}
+
+/// Says on standard error what was done.
+pub fn note(line: &str) {
+    // Where it is closed, nobody wants to know.
+    let _ = writeln!(io::stderr(), "{line}");
 }

@@ -1,17 +1,28 @@
 //! `covey trace`: workloads by themselves.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use covey_report::write_json;
-use covey_trace::{Stats, Workload, open, transform};
+use covey_trace::{Stats, open, transform};
 
 use crate::failure::Failure;
 use crate::output;
+use crate::transform::Transform;
 
-/// Describe, convert, generate and multiply traces
+/// Describe, convert, generate and transform traces
 #[derive(Debug, Args)]
-#[command(arg_required_else_help = false)]
+#[command(
+    arg_required_else_help = false,
+    after_help = "\
+Examples:
+  covey trace info trace.txt
+  covey trace filter trace.txt --min-width 8 -o wide.jsonl
+  covey trace skew builtin:fb-like --sigma 0.3 | covey trace burst - | covey compare -
+  covey trace dag trace.txt --shape tao -o jobs.jsonl
+Each command that makes a workload says on standard error what it made; the same seed makes the
+same workload. docs/workloads.md tells where they come from."
+)]
 pub struct Trace {
     #[command(subcommand)]
     command: Command,
@@ -22,6 +33,8 @@ enum Command {
     Info(Info),
     Convert(Convert),
     Replicate(Replicate),
+    #[command(flatten)]
+    Transform(Transform),
 }
 
 /// Print the statistics of a trace: width, length, size, skew, the papers' bins
@@ -79,21 +92,13 @@ impl Trace {
                     },
                 )
             }
-            Command::Convert(Convert { trace, out }) => write(&out, || Ok(open(&trace)?)),
-            Command::Replicate(Replicate { trace, copies, out }) => {
-                write(&out, || Ok(transform::replicate(&open(&trace)?, copies)?))
+            Command::Convert(Convert { trace, out }) => {
+                output::write_trace(&out, || Ok(open(&trace)?))
             }
+            Command::Replicate(Replicate { trace, copies, out }) => {
+                output::write_trace(&out, || Ok(transform::replicate(&open(&trace)?, copies)?))
+            }
+            Command::Transform(transform) => transform.run(),
         }
     }
-}
-
-/// Writes a workload to the file `path`, made once that is known to be writable.
-fn write(path: &Path, make: impl FnOnce() -> Result<Workload, Failure>) -> Result<(), Failure> {
-    if path.as_os_str() == "-" {
-        let workload = make()?;
-        return output::print(|out| covey_trace::write(&workload, out));
-    }
-    output::check(path)?;
-    let workload = make()?;
-    output::write(path, |out| covey_trace::write(&workload, out))
 }

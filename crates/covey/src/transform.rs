@@ -1,0 +1,197 @@
+//! `covey trace filter | mantri | skew | …`: workloads made from workloads.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use covey_core::units;
+use covey_trace::transform::{self, Changes, Filter, Mantri, Scale, Waves};
+use covey_trace::{Workload, open};
+
+use crate::failure::Failure;
+use crate::output;
+
+/// From which workload, and where to.
+#[derive(Debug, Args)]
+pub struct Ends {
+    /// A trace file, - for standard input, or builtin:NAME[:key=value,…]
+    trace: String,
+    /// The file to write, - for standard output
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    output: PathBuf,
+}
+
+/// A transformation.
+#[derive(Debug, Subcommand)]
+pub enum Transform {
+    /// Keep only some coflows: wide ones (Philae 8.1: 8 or more flows), unequal ones
+    #[command(
+        arg_required_else_help = false,
+        after_help = "Example: covey trace filter trace.txt --min-width 8 -o wide.jsonl"
+    )]
+    Filter {
+        #[command(flatten)]
+        ends: Ends,
+        /// Keep coflows of at least N flows
+        #[arg(long, value_name = "N")]
+        min_width: Option<usize>,
+        /// Keep coflows whose longest flow is more than K times as long as the shortest
+        #[arg(long, value_name = "K")]
+        min_skew: Option<f64>,
+    },
+    /// Let mappers send unequally (Mantri; Philae 8.1); what reducers receive stays
+    #[command(after_help = "\
+Coefficients of variation over the mappers of a coflow are lognormal through the two percentiles.
+Example: covey trace mantri trace.txt --seed 2 | covey compare -")]
+    Mantri {
+        #[command(flatten)]
+        ends: Ends,
+        /// Coefficient of variation at the median of coflows with several mappers
+        #[arg(long, value_name = "CV", default_value_t = 0.34)]
+        cv_p50: f64,
+        /// Coefficient of variation at their 90th percentile
+        #[arg(long, value_name = "CV", default_value_t = 3.1)]
+        cv_p90: f64,
+        /// The seed
+        #[arg(long, value_name = "N", default_value_t = 1)]
+        seed: u64,
+    },
+    /// Multiply each flow by a lognormal factor; the size of each coflow stays
+    #[command(
+        after_help = "Example: covey trace skew trace.txt --sigma 0.3 --seed 2 -o skew.jsonl"
+    )]
+    Skew {
+        #[command(flatten)]
+        ends: Ends,
+        /// Standard deviation of the factor's logarithm
+        #[arg(long, default_value_t = 1.0)]
+        sigma: f64,
+        /// The seed
+        #[arg(long, value_name = "N", default_value_t = 1)]
+        seed: u64,
+    },
+    /// Multiply times and sizes, fold ports
+    #[command(after_help = "\
+A load 1.5 times as high: covey trace scale trace.txt --time 2/3 -o busy.jsonl")]
+    Scale {
+        #[command(flatten)]
+        ends: Ends,
+        /// Factor of all times, a number or a fraction
+        #[arg(long, value_name = "FACTOR", default_value = "1", value_parser = factor)]
+        time: f64,
+        /// Factor of all sizes, a number or a fraction
+        #[arg(long, value_name = "FACTOR", default_value = "1", value_parser = factor)]
+        size: f64,
+        /// Number of ports, at most those of the trace: port p becomes p modulo N
+        #[arg(long, value_name = "N")]
+        ports: Option<u32>,
+    },
+    /// Let coflows that follow each other arrive together (Stream V: all at once)
+    #[command(after_help = "Example: covey trace burst trace.txt --group 20 -o bursts.jsonl")]
+    Burst {
+        #[command(flatten)]
+        ends: Ends,
+        /// Coflows in a burst; more than there are: all arrive at once
+        #[arg(long, value_name = "N", default_value_t = 20)]
+        group: usize,
+    },
+    /// Divide coflows into several waves of senders (Aalo 7.3, Table 4)
+    #[command(after_help = "\
+At most 2, 3 or 4 waves: 90/10, 81/9/10 or 81/9/4/6 % of coflows have 1/2/3/4.
+Example: covey trace waves trace.txt --max 4 -o waves.jsonl")]
+    Waves {
+        #[command(flatten)]
+        ends: Ends,
+        /// Most waves of a coflow, 1 to 4
+        #[arg(long, value_name = "N", default_value_t = 4)]
+        max: u32,
+        /// A wave begins when the one before would be over, alone on ports of this speed
+        #[arg(long, value_name = "RATE", default_value = "1gbps")]
+        rate: String,
+        /// The seed
+        #[arg(long, value_name = "N", default_value_t = 1)]
+        seed: u64,
+    },
+    /// Make each coflow a job of six stages (Stream V): q42 (TPC-DS query 42) or tao
+    #[command(after_help = "\
+Stages are exact copies; each waits for those before it.
+Example: covey trace dag trace.txt --shape q42 | covey compare - --policies fair,aalo,sebf")]
+    Dag {
+        #[command(flatten)]
+        ends: Ends,
+        /// q42 or tao
+        #[arg(long, default_value = "q42")]
+        shape: String,
+    },
+    /// Write a generated workload: NAME[:key=value,…], what follows builtin: elsewhere
+    #[command(after_help = "\
+Examples:
+  covey trace generate fb-like:seed=2,coflows=100 -o hour.jsonl
+  covey trace generate coflowsim-custom:jobs=50")]
+    Generate {
+        /// fb-like or coflowsim-custom, with parameters
+        name: String,
+        /// The file to write, - for standard output
+        #[arg(short, long, value_name = "FILE", default_value = "-")]
+        output: PathBuf,
+    },
+}
+
+impl Transform {
+    /// Does it, and says on standard error what was made.
+    pub fn run(self) -> Result<(), Failure> {
+        match self {
+            Transform::Filter { ends, min_width, min_skew } => {
+                ends.make(|w| Ok(transform::filter(w, Filter { min_width, min_skew })?))
+            }
+            Transform::Mantri { ends, cv_p50, cv_p90, seed } => {
+                ends.make(|w| Ok(transform::mantri(w, Mantri { cv_p50, cv_p90, seed })?))
+            }
+            Transform::Skew { ends, sigma, seed } => {
+                ends.make(|w| Ok(transform::skew(w, sigma, seed)?))
+            }
+            Transform::Scale { ends, time, size, ports } => {
+                ends.make(|w| Ok(transform::scale(w, Scale { time, size, ports })?))
+            }
+            Transform::Burst { ends, group } => ends.make(|w| Ok(transform::burst(w, group)?)),
+            Transform::Waves { ends, max, rate, seed } => {
+                let rate = units::parse_rate(&rate)
+                    .map_err(|error| Failure::Input(format!("--rate: {error}")))?;
+                ends.make(|w| Ok(transform::waves(w, Waves { max, rate, seed })?))
+            }
+            Transform::Dag { ends, shape } => {
+                let shape = shape.parse()?;
+                ends.make(|w| Ok(transform::dag(w, shape)?))
+            }
+            Transform::Generate { name, output } => {
+                let ends = Ends { trace: format!("builtin:{name}"), output };
+                ends.make(|workload| Ok(workload.clone()))
+            }
+        }
+    }
+}
+
+impl Ends {
+    fn make(
+        self,
+        transform: impl FnOnce(&Workload) -> Result<Workload, Failure>,
+    ) -> Result<(), Failure> {
+        let mut line = String::new();
+        output::write_trace(&self.output, || {
+            let before = open(&self.trace)?;
+            let after = transform(&before)?;
+            line = Changes::between(&before, &after).to_string();
+            Ok(after)
+        })?;
+        output::note(&line);
+        Ok(())
+    }
+}
+
+/// A factor as people write it: `1.5`, `2/3`.
+fn factor(text: &str) -> Result<f64, String> {
+    let (above, below) = text.split_once('/').unwrap_or((text, "1"));
+    match (above.parse::<f64>(), below.parse::<f64>()) {
+        (Ok(above), Ok(below)) => Ok(above / below),
+        _ => Err("expected a number or a fraction, like 1.5 or 2/3".to_owned()),
+    }
+}
