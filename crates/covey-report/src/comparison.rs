@@ -1,7 +1,8 @@
 //! Several policies on the same workload.
 
-use crate::stats::{percentile, sorted};
-use crate::{Error, Run, Summary, text};
+use crate::stats::{Distribution, mean, percentile, sorted};
+use crate::{Error, Jobs, Run, Summary, jcts_by_share_s, text};
+use covey_trace::shuffle_shares;
 use serde::Serialize;
 use std::fmt;
 
@@ -16,6 +17,9 @@ pub struct Comparison<'a> {
     results: Vec<Summary>,
     speedups: Vec<Speedup>,
     baseline_label: String,
+    /// Seed of the shares of time in shuffle from which JCTs were made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    jct_shares: Option<u64>,
     #[serde(skip)]
     runs: Vec<Run<'a>>,
     #[serde(skip)]
@@ -35,6 +39,19 @@ pub struct Speedup {
     pub p90: f64,
     /// The policy as the user typed it.
     pub label: String,
+    /// The same of job completion times, if there are any.
+    pub jct: Option<JctSpeedup>,
+}
+
+/// How many times faster jobs are than under the baseline.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct JctSpeedup {
+    /// Baseline's mean JCT divided by the policy's.
+    pub mean_of_means: f64,
+    /// Median of the ratios of single jobs.
+    pub p50: f64,
+    /// 90th percentile of these ratios.
+    pub p90: f64,
 }
 
 impl<'a> Comparison<'a> {
@@ -56,6 +73,7 @@ impl<'a> Comparison<'a> {
             }
         }
         let results: Vec<Summary> = runs.iter().map(Summary::of).collect();
+        let jobs = Jobs::of(first.workload());
         let base_mean_s = results[baseline].cct_s.mean;
         let speedups = runs.iter().zip(&results).map(|(run, summary)| {
             let ratios = sorted(ratios(base, run));
@@ -65,12 +83,39 @@ impl<'a> Comparison<'a> {
                 p50: percentile(&ratios, 50.0),
                 p90: percentile(&ratios, 90.0),
                 label: summary.label.clone(),
+                jct: jobs.as_ref().map(|jobs| JctSpeedup::of(&jobs.jcts_s(base), jobs.jcts_s(run))),
             }
         });
         let speedups = speedups.collect();
         let info = base.info();
         let (baseline_policy, baseline_label) = (info.policy.clone(), info.label.clone());
-        Ok(Self { baseline_policy, results, speedups, baseline_label, runs, baseline })
+        let jct_shares = None;
+        Ok(Self { baseline_policy, results, speedups, baseline_label, jct_shares, runs, baseline })
+    }
+
+    /// Takes each coflow for the shuffle of a job that computes as well, with the published shares
+    /// of time in shuffle drawn by `seed`, relative to the baseline (see [`jcts_by_share_s`]). JCTs
+    /// are then these jobs', and replace those of jobs in the trace.
+    #[must_use]
+    pub fn with_jct_shares(mut self, seed: u64) -> Self {
+        let base = &self.runs[self.baseline];
+        let shares = shuffle_shares(base.workload().coflows.len(), seed);
+        let base_s = jcts_by_share_s(base, base, &shares);
+        for ((run, summary), speedup) in
+            self.runs.iter().zip(&mut self.results).zip(&mut self.speedups)
+        {
+            let jcts_s = jcts_by_share_s(base, run, &shares);
+            summary.jobs = Some(jcts_s.len());
+            summary.jct_s = Some(Distribution::of(jcts_s.iter().copied()));
+            speedup.jct = Some(JctSpeedup::of(&base_s, jcts_s));
+        }
+        self.jct_shares = Some(seed);
+        self
+    }
+
+    /// The seed given to [`with_jct_shares`](Self::with_jct_shares), if any.
+    pub fn jct_shares(&self) -> Option<u64> {
+        self.jct_shares
     }
 
     /// The runs, in the order given.
@@ -99,6 +144,18 @@ impl<'a> Comparison<'a> {
     /// alone an infinite one.
     pub fn ratios(&self, run: &Run<'_>) -> impl Iterator<Item = f64> {
         ratios(&self.runs[self.baseline], run)
+    }
+}
+
+impl JctSpeedup {
+    fn of(base_s: &[f64], jcts_s: Vec<f64>) -> Self {
+        let ratios = base_s.iter().zip(&jcts_s).map(|(&base_s, &jct_s)| ratio(base_s, jct_s));
+        let ratios = sorted(ratios);
+        Self {
+            mean_of_means: ratio(mean(base_s), mean(&jcts_s)),
+            p50: percentile(&ratios, 50.0),
+            p90: percentile(&ratios, 90.0),
+        }
     }
 }
 

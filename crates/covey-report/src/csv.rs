@@ -5,10 +5,12 @@ use crate::Run;
 use std::io::{self, Write};
 
 /// Writes a line for each coflow, in the order of the workload, under the header
-/// `coflow_id,arrival_s,completion_s,cct_s,width,size_bytes,length_bytes,release_s`.
+/// `coflow_id,arrival_s,completion_s,cct_s,width,size_bytes,length_bytes,release_s,job,weight,deadline_s,deadline_met`.
 ///
 /// `cct_s` runs from `release_s`, which is the arrival unless a parent ended later; `width` is the
-/// number of flows, `size_bytes` the sum of their bytes and `length_bytes` the longest of them.
+/// number of flows, `size_bytes` the sum of their bytes and `length_bytes` the longest of them. `job`
+/// and `deadline_s` are empty where the trace gives none; `deadline_met` is then empty too, else
+/// `true` or `false`.
 ///
 /// # Errors
 ///
@@ -24,10 +26,15 @@ pub fn write_per_coflow_csv(run: &Run<'_>, out: impl Write) -> io::Result<()> {
         "size_bytes",
         "length_bytes",
         "release_s",
+        "job",
+        "weight",
+        "deadline_s",
+        "deadline_met",
     ])?;
-    for (coflow, outcome) in run.workload().coflows.iter().zip(&run.outcome().coflows) {
+    let coflows = run.workload().coflows.iter().zip(&run.outcome().coflows);
+    for ((coflow, outcome), met) in coflows.zip(run.deadlines_met()) {
         csv.write_record([
-            &coflow.id,
+            coflow.id.as_str(),
             &coflow.arrival_s.to_string(),
             &outcome.completion_s.to_string(),
             &outcome.cct_s().to_string(),
@@ -35,6 +42,10 @@ pub fn write_per_coflow_csv(run: &Run<'_>, out: impl Write) -> io::Result<()> {
             &coflow.size_bytes().to_string(),
             &coflow.length_bytes().to_string(),
             &outcome.release_s.to_string(),
+            coflow.job.as_deref().unwrap_or_default(),
+            &coflow.weight.to_string(),
+            &coflow.deadline_s.map(|d| d.to_string()).unwrap_or_default(),
+            &met.map(|met| met.to_string()).unwrap_or_default(),
         ])?;
     }
     csv.flush()

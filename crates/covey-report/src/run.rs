@@ -23,6 +23,8 @@ pub struct RunInfo {
     pub lower_bound_mean_cct_s: Option<f64>,
     /// Time the simulation took, in seconds.
     pub wall_s: f64,
+    /// Whether coflows were released without waiting for their parents' ends.
+    pub pipelined: bool,
 }
 
 /// One policy simulated on one workload.
@@ -71,6 +73,27 @@ impl<'a> Run<'a> {
     /// Completion time of each coflow in seconds, in the order of the workload.
     pub fn ccts_s(&self) -> impl ExactSizeIterator<Item = f64> + '_ {
         self.outcome.coflows.iter().map(|c| c.cct_s())
+    }
+
+    /// Mean of the coflow completion times by the trace's weights, in seconds; `None` where it
+    /// gives none.
+    pub fn weighted_mean_cct_s(&self) -> Option<f64> {
+        let coflows = &self.workload.coflows;
+        if coflows.iter().all(|coflow| coflow.weight == 1.0) {
+            return None;
+        }
+        let all: f64 = coflows.iter().map(|coflow| coflow.weight).sum();
+        let sum: f64 = coflows.iter().zip(self.ccts_s()).map(|(c, cct_s)| c.weight * cct_s).sum();
+        Some(sum / all)
+    }
+
+    /// For each coflow whether its CCT is within its deadline, if the trace gives one.
+    pub fn deadlines_met(&self) -> impl Iterator<Item = Option<bool>> + '_ {
+        self.workload.coflows.iter().zip(&self.outcome.coflows).map(|(coflow, outcome)| {
+            // A nanosecond, or more where numbers are not that exact, is no delay.
+            let slack_s = 1e-9_f64.max(4.0 * f64::EPSILON * outcome.completion_s);
+            coflow.deadline_s.map(|deadline_s| outcome.cct_s() <= deadline_s + slack_s)
+        })
     }
 
     /// Completion time of each flow in seconds, from its own start, in the order of the workload.

@@ -2,7 +2,7 @@
 
 use crate::json::{as_object, whole_as_integer};
 use crate::stats::Distribution;
-use crate::{Run, text};
+use crate::{Jobs, Run, text};
 use serde::Serialize;
 use std::fmt;
 
@@ -45,6 +45,20 @@ pub struct Summary {
     pub label: String,
     /// Number of ports.
     pub ports: u32,
+    /// Number of jobs, if the trace has jobs.
+    pub jobs: Option<usize>,
+    /// Job completion times in seconds, from a job's first arrival to its last end, if the trace has
+    /// jobs.
+    pub jct_s: Option<Distribution>,
+    /// Mean CCT by the trace's weights in seconds, if it gives any.
+    pub weighted_mean_cct_s: Option<f64>,
+    /// Coflows with a deadline, if there are any.
+    pub deadlines: Option<usize>,
+    /// Coflows of these that met it.
+    pub deadlines_met: Option<usize>,
+    /// `false` where coflows did not wait for their parents' ends; else it is left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub barrier: Option<bool>,
 }
 
 impl Summary {
@@ -53,6 +67,9 @@ impl Summary {
         let (workload, outcome, info) = (run.workload(), run.outcome(), run.info());
         let start = outcome.coflows.iter().map(|c| c.release_s).reduce(f64::min);
         let end = outcome.coflows.iter().map(|c| c.completion_s).reduce(f64::max);
+        let jcts_s = Jobs::of(workload).map(|jobs| jobs.jcts_s(run));
+        let deadlines = run.deadlines_met().flatten().count();
+        let met = run.deadlines_met().flatten().filter(|&met| met).count();
         Self {
             policy: info.policy.clone(),
             params: info.params.clone(),
@@ -70,6 +87,12 @@ impl Summary {
             wall_s: info.wall_s,
             label: info.label.clone(),
             ports: workload.ports,
+            jobs: jcts_s.as_ref().map(Vec::len),
+            jct_s: jcts_s.map(Distribution::of),
+            weighted_mean_cct_s: run.weighted_mean_cct_s(),
+            deadlines: (deadlines > 0).then_some(deadlines),
+            deadlines_met: (deadlines > 0).then_some(met),
+            barrier: info.pipelined.then_some(false),
         }
     }
 

@@ -1,8 +1,8 @@
 //! Text for terminals, at most 100 columns wide unless a name is longer.
 
 use crate::table::{Column, Table};
-use crate::units::{bytes, counted, decimals, fixed, rate};
-use crate::{Comparison, Summary};
+use crate::units::{bytes, count, counted, decimals, fixed, rate};
+use crate::{Comparison, Distribution, Summary};
 use std::fmt::{self, Write};
 
 /// Columns of a terminal.
@@ -42,26 +42,53 @@ pub(crate) fn comparison(comparison: &Comparison<'_>, out: &mut fmt::Formatter<'
     if let Some(bound) = bound(comparison.summaries()) {
         writeln!(out, "Lower bound of the mean CCT: {bound}.")?;
     }
+    if let Some(note) = jobs_note(comparison) {
+        writeln!(out, "{note}")?;
+    }
     writeln!(out, "Trace {}: {}.", base.trace, load(base))
+}
+
+/// What job completion times and the columns beside them are; `None` where there are none.
+pub(crate) fn jobs_note(comparison: &Comparison<'_>) -> Option<String> {
+    let base = &comparison.summaries()[comparison.baseline()];
+    let mut notes = Vec::new();
+    if let Some(seed) = comparison.jct_shares() {
+        notes.push(format!(
+            "JCT of jobs that compute as well, with the published shares of time in shuffle (seed {seed})."
+        ));
+    } else if base.jobs.is_some() {
+        notes.push("JCT: from a job's first arrival to its last end.".to_owned());
+    }
+    if let Some(deadlines) = base.deadlines {
+        notes.push(format!("{} with a deadline.", counted(deadlines, "coflow")));
+    }
+    (!notes.is_empty()).then(|| notes.join(" "))
 }
 
 /// The text of `simulate`.
 pub(crate) fn summary(summary: &Summary, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-    let (cct, fct) = (&summary.cct_s, &summary.fct_s);
-    let column = |heading: &str, [cct, fct]: [f64; 2]| {
-        let decimals = decimals([cct, fct]);
+    let rows = [
+        ("CCT (s)", Some(summary.cct_s)),
+        ("FCT (s)", Some(summary.fct_s)),
+        ("JCT (s)", summary.jct_s),
+    ];
+    let rows: Vec<(&str, Distribution)> =
+        rows.into_iter().filter_map(|(label, row)| Some((label, row?))).collect();
+    let column = |heading: &str, pick: fn(&Distribution) -> f64| {
+        let values: Vec<f64> = rows.iter().map(|(_, row)| pick(row)).collect();
+        let decimals = decimals(values.iter().copied());
         Column {
             heading: [heading.to_owned(), String::new()],
-            cells: [cct, fct].map(|v| fixed(v, decimals)).to_vec(),
+            cells: values.into_iter().map(|v| fixed(v, decimals)).collect(),
         }
     };
     let columns = [
-        column("mean", [cct.mean, fct.mean]),
-        column("p50", [cct.p50, fct.p50]),
-        column("p90", [cct.p90, fct.p90]),
-        column("p95", [cct.p95, fct.p95]),
-        column("p99", [cct.p99, fct.p99]),
-        column("max", [cct.max, fct.max]),
+        column("mean", |d| d.mean),
+        column("p50", |d| d.p50),
+        column("p90", |d| d.p90),
+        column("p95", |d| d.p95),
+        column("p99", |d| d.p99),
+        column("max", |d| d.max),
     ];
     let mut line = |label: &str, cells: &mut dyn Iterator<Item = &String>| {
         write!(out, "{label:7}")?;
@@ -71,13 +98,20 @@ pub(crate) fn summary(summary: &Summary, out: &mut fmt::Formatter<'_>) -> fmt::R
         out.write_char('\n')
     };
     line("", &mut columns.iter().map(|c| &c.heading[0]))?;
-    line("CCT (s)", &mut columns.iter().map(|c| &c.cells[0]))?;
-    line("FCT (s)", &mut columns.iter().map(|c| &c.cells[1]))?;
+    for (row, (label, _)) in rows.iter().enumerate() {
+        line(label, &mut columns.iter().map(|c| &c.cells[row]))?;
+    }
 
     writeln!(out)?;
     if let (Some(bound), Some(distance)) = (bound([summary]), summary.mean_over_bound()) {
         let distance = fixed(distance, 3);
         writeln!(out, "Lower bound of the mean CCT: {bound}; the mean is {distance} times that.")?;
+    }
+    if let Some(mean) = summary.weighted_mean_cct_s {
+        writeln!(out, "Mean CCT by the trace's weights: {} s.", fixed(mean, decimals([mean])))?;
+    }
+    if let (Some(all), Some(met)) = (summary.deadlines, summary.deadlines_met) {
+        writeln!(out, "Deadlines met: {} of {}.", count(met), count(all))?;
     }
     let makespan = fixed(summary.makespan_s, decimals([summary.makespan_s]));
     writeln!(out, "From the first arrival to the last end: {makespan} s.")?;
@@ -97,7 +131,13 @@ pub(crate) fn load(summary: &Summary) -> String {
     let flows = counted(summary.flows, "flow");
     let ports = counted(summary.ports as usize, "port");
     let (bytes, rate) = (bytes(summary.bytes), rate(summary.port_rate_bps));
-    format!("{coflows}, {flows}, {bytes} in all; {ports} of {rate}, {}", summary.fabric)
+    let jobs = summary.jobs.map(|jobs| format!("{} of ", counted(jobs, "job")));
+    let pipelined = if summary.barrier == Some(false) { ", stages pipelined" } else { "" };
+    format!(
+        "{}{coflows}, {flows}, {bytes} in all; {ports} of {rate}, {}{pipelined}",
+        jobs.unwrap_or_default(),
+        summary.fabric
+    )
 }
 
 /// The lower bound in seconds: one for all, or the range if policies have their own (compression

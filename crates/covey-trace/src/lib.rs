@@ -10,6 +10,7 @@ pub mod limits;
 mod open;
 mod random;
 mod read;
+mod shares;
 pub mod stats;
 pub mod transform;
 mod workload;
@@ -19,6 +20,7 @@ pub use error::TraceError;
 pub use json_lines::write;
 pub use open::open;
 pub use read::{read, read_path};
+pub use shares::shuffle_shares;
 pub use stats::Stats;
 pub use workload::{Coflow, Flow, Restart, Workload};
 

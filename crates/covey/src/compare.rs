@@ -44,6 +44,10 @@ pub struct Compare {
     /// Write a CSV file for each policy into this directory, with a line for each coflow
     #[arg(long, value_name = "DIR")]
     per_coflow: Option<PathBuf>,
+    /// Job completion times as if each coflow were the shuffle of a job that computes as well, with
+    /// the published shares of time in shuffle drawn by SEED (Philae 9.2), relative to the baseline
+    #[arg(long, value_name = "SEED")]
+    jct_shares: Option<u64>,
     /// How many policies are simulated at a time [default: the number of cores]
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
@@ -62,7 +66,14 @@ impl Compare {
         let experiment = self.setup.load()?;
         let jobs = self.jobs.map_or_else(cores, NonZeroUsize::get);
         let runs = experiment.run(contenders, true, jobs)?;
-        let comparison = Comparison::new(runs, baseline)?;
+        let mut comparison = Comparison::new(runs, baseline)?;
+        if let Some(seed) = self.jct_shares {
+            if comparison.summaries()[baseline].jobs.is_some() {
+                let expected = "a trace of coflows without jobs";
+                return Err(Failure::argument("--jct-shares", expected, "one with jobs"));
+            }
+            comparison = comparison.with_jct_shares(seed);
+        }
 
         if let Some(folder) = &self.per_coflow {
             make(folder)?;

@@ -3,12 +3,12 @@
 use std::ops::RangeInclusive;
 use std::time::Instant;
 
-use clap::{Args, ValueEnum};
+use clap::{ArgAction, Args, ValueEnum};
 use covey_core::{Fabric, units};
 use covey_report::{Run, RunInfo};
 use covey_sched::Built;
 use covey_sim::bound::bounds;
-use covey_sim::{Outcome, SimError, simulate};
+use covey_sim::{Outcome, SimError, Simulator};
 use covey_trace::Workload;
 
 use crate::failure::Failure;
@@ -34,7 +34,12 @@ pub struct Setup {
     /// The simulator: the exact one solves for the moment of every event
     #[arg(long, value_enum, default_value_t = Clock::Exact)]
     sim: Clock,
-    /// Seed for policies that have a parameter `seed`, unless they say another
+    /// Whether coflows wait for their parents' ends. Without a barrier they are released when they
+    /// arrive, and parents only order them (Aalo)
+    #[arg(long, value_name = "BOOL", default_value_t = true, action = ArgAction::Set)]
+    barrier: bool,
+    /// Seed for policies that have a parameter `seed`, and for builtin traces, unless they say
+    /// another
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
 }
@@ -67,6 +72,7 @@ pub struct Experiment {
     workload: Workload,
     port_rate_bps: f64,
     fabric: Fabric,
+    barrier: bool,
 }
 
 impl Setup {
@@ -98,12 +104,28 @@ impl Setup {
     /// Reads the workload and lays the network.
     pub fn load(self) -> Result<Experiment, Failure> {
         let rate = self.port_rate()?;
-        let workload = covey_trace::open(&self.trace)?;
+        let trace = self.seeded_trace();
+        let workload = covey_trace::open(&trace)?;
         let Topology::BigSwitch = self.fabric;
         let fabric = Fabric::big_switch(workload.ports, rate)
             .map_err(|e| Failure::Input(format!("--port-rate: {e}")))?;
-        let trace = if self.trace == "-" { "standard input".to_owned() } else { self.trace };
-        Ok(Experiment { trace, workload, port_rate_bps: rate * 8.0, fabric })
+        let trace = if trace == "-" { "standard input".to_owned() } else { trace };
+        let barrier = self.barrier;
+        Ok(Experiment { trace, workload, port_rate_bps: rate * 8.0, fabric, barrier })
+    }
+
+    /// The trace, with the seed if it is a builtin one that says none.
+    fn seeded_trace(&self) -> String {
+        let builtin = self.trace.strip_prefix("builtin:");
+        match (builtin.map(|spec| spec.split_once(':').unwrap_or((spec, ""))), self.seed) {
+            (Some((name, given)), Some(seed))
+                if !given.split(',').any(|item| item.starts_with("seed=")) =>
+            {
+                let joint = if given.is_empty() { "" } else { "," };
+                format!("builtin:{name}:{given}{joint}seed={seed}")
+            }
+            _ => self.trace.clone(),
+        }
     }
 }
 
@@ -162,7 +184,8 @@ impl Experiment {
         let Contender { label, built: Built { info, params, mut policy } } = contender;
         let started = Instant::now();
         let mut watch = progress.watch();
-        let result = simulate(&self.workload, &self.fabric, &label, &mut policy, &mut watch);
+        let mut simulator = Simulator::new(self.fabric.clone()).barrier(self.barrier);
+        let result = simulator.run(&self.workload, &label, &mut policy, &mut watch);
         let outcome = result.inspect_err(|_| progress.fail())?;
         let info = RunInfo {
             policy: info.name.to_owned(),
@@ -173,6 +196,7 @@ impl Experiment {
             port_rate_bps: self.port_rate_bps,
             lower_bound_mean_cct_s: None,
             wall_s: started.elapsed().as_secs_f64(),
+            pipelined: !self.barrier,
         };
         Ok((outcome, info))
     }

@@ -72,7 +72,7 @@ fn simulate_writes_tables() {
     place.results(&[&simulate[..], &tables].concat());
     let coflows = place.read("coflows.csv");
     let mut lines = coflows.lines();
-    let header = "coflow_id,arrival_s,completion_s,cct_s,width,size_bytes,length_bytes,release_s";
+    let header = "coflow_id,arrival_s,completion_s,cct_s,width,size_bytes,length_bytes,release_s,job,weight,deadline_s,deadline_met";
     assert_eq!(lines.next(), Some(header));
     assert_eq!(lines.next(), Some("1,0,10,10,1,10485760,10485760,0"));
     assert_eq!(lines.next(), Some("2,0.5,14,13.5,2,4194304,2097152,0.5"));

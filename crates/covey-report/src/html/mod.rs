@@ -7,7 +7,7 @@ mod series;
 
 use crate::Comparison;
 use crate::table::Table;
-use crate::text::{bound, load};
+use crate::text::{bound, jobs_note, load};
 use crate::units::{decimals, fixed};
 use cdf::Cdf;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -122,6 +122,7 @@ fn results(comparison: &Comparison<'_>, series: &[Series<'_>]) -> Markup {
                     "No schedule has a mean CCT below " b { (bound) } "; "
                     i { "mean / bound" } " tells how far from it a policy is. "
                 }
+                @if let Some(note) = jobs_note(comparison) { (note) " " }
                 i { "wall" } " is the time the simulation took."
             }
         }

@@ -62,5 +62,6 @@ fn info(policy: &str, label: &str, params: &[(&str, &str)]) -> RunInfo {
         port_rate_bps: 8.0,
         lower_bound_mean_cct_s: Some(2.25),
         wall_s: 0.125,
+        pipelined: false,
     }
 }
