@@ -70,6 +70,7 @@ fn run<'a>(
         port_rate_bps: 1e9,
         lower_bound_mean_cct_s: Some(4.2),
         wall_s: 1.25,
+        pipelined: false,
     };
     Run::new(workload, outcome, info)
 }

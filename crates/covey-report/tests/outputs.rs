@@ -98,3 +98,64 @@ fn what_does_not_belong_together_is_an_error() {
     let error = Comparison::new(vec![fair(&workload), scf(&other)], 0).unwrap_err();
     assert!(matches!(error, Error::WorkloadsDiffer { .. }));
 }
+
+/// Two jobs: q of two stages, and the rest by itself; a weight and two deadlines.
+fn with_jobs() -> Workload {
+    let mut workload = workload();
+    workload.coflows[0].job = Some("q".to_owned());
+    workload.coflows[0].weight = 3.0;
+    workload.coflows[0].deadline_s = Some(5.5);
+    workload.coflows[1].job = Some("q".to_owned());
+    workload.coflows[1].parents = vec![0];
+    workload.coflows[1].deadline_s = Some(1.0);
+    workload
+}
+
+#[test]
+fn jobs_weights_and_deadlines_are_in_all_outputs() {
+    let workload = with_jobs();
+    let run = scf(&workload);
+    let summary = Summary::of(&run);
+    let ccts: Vec<f64> = run.ccts_s().collect();
+    let others = workload.coflows.len() - 2;
+    assert_eq!(summary.jobs, Some(1 + others));
+    let jcts = covey_report::Jobs::of(&workload).map(|jobs| jobs.jcts_s(&run)).unwrap();
+    let ends = run.outcome().coflows.iter().map(|c| c.completion_s);
+    assert_eq!(jcts[0], ends.take(2).fold(0.0, f64::max));
+    let weighted = (3.0 * ccts[0] + ccts[1..].iter().sum::<f64>()) / (2.0 + ccts.len() as f64);
+    assert_eq!(summary.weighted_mean_cct_s, Some(weighted));
+    // 5.5 is met to the nanosecond, 1.0 is not.
+    assert_eq!((summary.deadlines, summary.deadlines_met), (Some(2), Some(1)));
+    let text = summary.to_string();
+    for part in ["JCT (s)", "Mean CCT by the trace's weights", "Deadlines met: 1 of 2", "jobs of"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let csv = written(|out| write_per_coflow_csv(&run, out));
+    assert!(csv.lines().next().unwrap().ends_with("job,weight,deadline_s,deadline_met"));
+    assert!(csv.lines().nth(1).unwrap().ends_with(",q,3,5.5,true"), "{csv}");
+    let compared = comparison(&workload);
+    let (table, page) = (compared.to_string(), covey_report::html_page(&compared, "covey"));
+    for part in ["JCT", "weighted", "deadlines"] {
+        assert!(table.contains(part) && page.contains(part), "{part}");
+    }
+    assert_eq!(compared.speedups()[0].jct.as_ref().map(|jct| jct.mean_of_means), Some(1.0));
+}
+
+#[test]
+fn shares_of_time_in_shuffle_make_jcts() {
+    let workload = workload();
+    let plain = comparison(&workload);
+    assert_eq!(plain.summaries()[1].jct_s, None);
+    let shared = plain.clone().with_jct_shares(1);
+    let shares = covey_trace::shuffle_shares(workload.coflows.len(), 1);
+    let (base, other) = (&shared.runs()[0], &shared.runs()[1]);
+    let jcts = covey_report::jcts_by_share_s(base, other, &shares);
+    let saved: Vec<f64> = base.ccts_s().zip(other.ccts_s()).map(|(b, o)| b - o).collect();
+    for ((jct, cct), (share, saved)) in jcts.iter().zip(base.ccts_s()).zip(shares.iter().zip(saved))
+    {
+        assert!((jct - (cct / share - saved)).abs() < 1e-9);
+    }
+    let mean = jcts.iter().sum::<f64>() / jcts.len() as f64;
+    assert_eq!(shared.summaries()[1].jct_s.map(|d| d.mean), Some(mean));
+    assert_eq!(shared.jct_shares(), Some(1));
+}

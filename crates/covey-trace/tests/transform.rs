@@ -279,4 +279,7 @@ fn what_was_made_is_told_in_a_line() {
     let made = waves(&trace, Waves { max: 4, rate: 125e6, seed: 1 }).unwrap();
     let text = Changes::between(&trace, &made).to_string();
     assert!(text.ends_with("; 47 coflows with 2 waves, 21 with 3, 32 with 4 or more"), "{text}");
+    let jobs = dag(&trace, Shape::Tao).unwrap();
+    let text = Changes::between(&trace, &jobs).to_string();
+    assert!(text.ends_with("on 150 ports, 526 jobs"), "{text}");
 }

@@ -1,6 +1,6 @@
 //! What a transformation has made of a workload, in a line.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use crate::stats::Quantiles;
@@ -14,6 +14,8 @@ pub struct Changes {
     flows: usize,
     bytes: f64,
     ports: u32,
+    /// Jobs named.
+    jobs: usize,
     /// What is different, and in how many coflows.
     differences: Vec<(&'static str, usize)>,
     /// Coefficients of variation of mappers, where sizes are different.
@@ -36,9 +38,11 @@ impl Changes {
         fn flows<T: PartialEq>(a: &Coflow, b: &Coflow, of: fn(&crate::Flow) -> T) -> bool {
             !a.flows.iter().map(of).eq(b.flows.iter().map(of))
         }
+        // Where none has kept its id, all were made anew.
+        let kept = usize::from(!pairs.is_empty());
         let differences = [
-            ("left out", before.coflows.len() - pairs.len()),
-            ("new", after.coflows.len() - pairs.len()),
+            ("left out", kept * (before.coflows.len() - pairs.len())),
+            ("new", kept * (after.coflows.len() - pairs.len())),
             ("with other sizes", in_pairs(|a, b| flows(a, b, |f| f.bytes))),
             ("with other ports", in_pairs(|a, b| flows(a, b, |f| (f.src, f.dst)))),
             ("with other arrivals", in_pairs(|a, b| a.arrival_s != b.arrival_s)),
@@ -56,6 +60,7 @@ impl Changes {
             flows: after.num_flows(),
             bytes: after.bytes(),
             ports: after.ports,
+            jobs: after.coflows.iter().filter_map(|c| c.job.as_ref()).collect::<HashSet<_>>().len(),
             differences: differences.into_iter().filter(|(_, count)| *count > 0).collect(),
             mapper_cv: if resized { cvs() } else { None },
             waves: restarted
@@ -76,6 +81,9 @@ impl fmt::Display for Changes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Changes { coflows, flows, bytes, ports, .. } = self;
         write!(f, "{coflows} coflows, {flows} flows, {bytes} bytes on {ports} ports")?;
+        if self.jobs > 0 {
+            write!(f, ", {} jobs", self.jobs)?;
+        }
         for (k, (what, count)) in self.differences.iter().enumerate() {
             let joint = if k == 0 { "; " } else { ", " };
             write!(f, "{joint}{count} coflows {what}")?;
