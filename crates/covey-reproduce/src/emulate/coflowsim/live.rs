@@ -1,0 +1,215 @@
+//! An admitted coflow, and how it moves on.
+
+use super::job::Job;
+use super::repeat::{count_down, drain};
+use super::{BYTES_PER_BPS, ZERO};
+
+/// No coflow is looked at less often than after so many quanta; the bounds on rounding below hold
+/// for them.
+const HORIZON: u64 = 100_000;
+
+/// An admitted coflow.
+#[derive(Debug, Clone)]
+pub(super) struct Live {
+    /// The reducers in order of rack.
+    pub reducers: Vec<Receiver>,
+    /// Its state is as after so many quanta since the start.
+    pub at: u64,
+    /// It does not end before so many quanta since the start.
+    pub not_before: u64,
+    /// The quantum after which it ended, once it has.
+    pub ended: Option<u64>,
+    /// Of each flow, the quantum after which it ended.
+    pub flow_ended: Vec<u64>,
+}
+
+/// One of its reducers.
+#[derive(Debug, Clone)]
+pub(super) struct Receiver {
+    pub rack: usize,
+    /// Flows that have not ended, in order of the mappers' racks.
+    pub flows: Vec<Sending>,
+    /// CoflowSim's own count of bytes left, which drifts away from that of the flows; zero once
+    /// it has ended.
+    pub left: f64,
+    pub ended: bool,
+    /// Whether its flows move. Those that a drifted count leaves behind stop doing so where flows
+    /// are laid out anew, but keep what bandwidth they are given.
+    pub moving: bool,
+    /// Bytes asked for and received.
+    pub asked: f64,
+    pub received: f64,
+}
+
+/// A flow.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sending {
+    /// Its number in the coflow.
+    pub number: u32,
+    /// The mapper's rack.
+    pub src: usize,
+    pub left: f64,
+    /// Its rate in bits per second.
+    pub rate_bps: f64,
+}
+
+impl Live {
+    /// The coflow `job`, admitted after `at` quanta.
+    pub fn admit(job: &Job, at: u64) -> Self {
+        let mut numbers = 0..;
+        let receiver = |r: &super::job::Reducer| {
+            let sending = |(&src, number)| Sending { number, src, left: r.flow_bytes, rate_bps: 0.0 };
+            Receiver {
+                rack: r.rack,
+                flows: r.from.iter().zip(&mut numbers).map(sending).collect(),
+                left: r.bytes,
+                ended: false,
+                moving: true,
+                asked: r.asked_bytes,
+                received: 0.0,
+            }
+        };
+        Self {
+            reducers: job.reducers.iter().map(receiver).collect(),
+            at,
+            not_before: at,
+            ended: None,
+            flow_ended: vec![u64::MAX; job.flows()],
+        }
+    }
+
+    /// Bytes it has received.
+    pub fn received(&self) -> f64 {
+        self.reducers.iter().map(|r| r.received).sum()
+    }
+
+    /// Bytes it asked for and has not received.
+    pub fn asked_left(&self) -> f64 {
+        self.reducers.iter().map(|r| (r.asked - r.received).max(0.0)).sum()
+    }
+
+    /// Lays out its flows anew: those of reducers that have ended no longer move.
+    pub fn lay_out(&mut self) {
+        self.reducers.iter_mut().for_each(|r| r.moving = !r.ended);
+    }
+
+    /// Takes all rates away.
+    pub fn stop(&mut self) {
+        self.reducers.iter_mut().flat_map(|r| &mut r.flows).for_each(|f| f.rate_bps = 0.0);
+    }
+
+    /// Moves on with the rates it has, to `quantum`; not beyond the first quantum in which it may
+    /// have ended, which [`Live::not_before`] tells.
+    pub fn advance(&mut self, quantum: u64) {
+        let quanta = quantum - self.at;
+        if quanta == 0 || self.ended.is_some() {
+            return;
+        }
+        for receiver in self.reducers.iter_mut().filter(|r| r.moving) {
+            receiver.advance(self.at, quanta, &mut self.flow_ended);
+        }
+        self.at = quantum;
+        if self.reducers.iter().all(|r| r.ended) {
+            self.ended = Some(quantum);
+            // Flows that a drifted count leaves behind end with their coflow.
+            let left_behind = self.reducers.iter().flat_map(|r| &r.flows);
+            left_behind.for_each(|f| self.flow_ended[f.number as usize] = quantum);
+        }
+    }
+
+    /// Bounds from below when it ends at the present rates.
+    pub fn look_ahead(&mut self) {
+        let open = self.reducers.iter().filter(|r| !r.ended);
+        let quanta = open.map(|r| r.quanta_left()).fold(0.0, f64::max);
+        // More than the rounding of so many subtractions, of up to thousands of flows, amounts to.
+        let surely = (quanta * (1.0 - 1e-8) - 1.0).clamp(1.0, HORIZON as f64) as u64;
+        self.not_before = if quanta.is_finite() { self.at + surely } else { u64::MAX };
+    }
+}
+
+impl Receiver {
+    /// Quanta until it ends at the present rates, but for rounding.
+    fn quanta_left(&self) -> f64 {
+        if self.left <= ZERO {
+            return 1.0;
+        }
+        let (mut step, mut last) = (0.0, 0.0_f64);
+        for flow in &self.flows {
+            let flow_step = flow.rate_bps * BYTES_PER_BPS;
+            step += flow_step;
+            last = last.max((flow.left - ZERO) / flow_step);
+        }
+        last.min((self.left - ZERO) / step)
+    }
+
+    /// Moves all flows on by `quanta`, from the moment `at`.
+    fn advance(&mut self, at: u64, quanta: u64, flow_ended: &mut [u64]) {
+        // One that has nothing to receive ends as soon as it is looked at.
+        self.ended |= self.left <= ZERO;
+        let mut ends: Vec<u64> = Vec::new();
+        let mut moves: Vec<Move> = Vec::new();
+        for flow in self.flows.iter_mut().filter(|f| f.rate_bps > 0.0) {
+            let step = flow.rate_bps * BYTES_PER_BPS;
+            let drained = drain(flow.left, step, quanta);
+            flow.left = drained.left;
+            let whole = drained.ended.map_or(quanta, |end| end - 1);
+            self.received += whole as f64 * step;
+            if let Some(end) = drained.ended {
+                self.received += drained.last;
+                flow_ended[flow.number as usize] = at + end;
+                ends.push(end);
+            }
+            moves.push(Move { step, last: drained.last, end: drained.ended.unwrap_or(u64::MAX) });
+        }
+        if !self.ended && !moves.is_empty() {
+            ends.sort_unstable();
+            ends.dedup();
+            self.count(&mut moves, &ends, quanta);
+        }
+        if !ends.is_empty() {
+            self.flows.retain(|f| flow_ended[f.number as usize] == u64::MAX);
+        }
+        if self.ended {
+            self.left = 0.0;
+        }
+    }
+
+    /// Counts down what is left by all `moves`, in the order of the flows, quantum by quantum;
+    /// notes whether that ends the reducer. Flows end in the quanta `ends`.
+    fn count(&mut self, moves: &mut Vec<Move>, ends: &[u64], quanta: u64) {
+        let mut open = self.flows.len();
+        let mut done = 0;
+        let mut steps: Vec<f64> = Vec::new();
+        for end in ends.iter().copied().chain([quanta + 1]) {
+            steps.clear();
+            steps.extend(moves.iter().map(|m| m.step));
+            if count_down(&mut self.left, &steps, end - done - 1).is_some() {
+                self.ended = true;
+                return;
+            }
+            done = end;
+            if end > quanta {
+                return;
+            }
+            for m in &*moves {
+                self.left -= if m.end == end { m.last } else { m.step };
+                open -= usize::from(m.end == end);
+                if self.left <= ZERO || open == 0 {
+                    self.ended = true;
+                    return;
+                }
+            }
+            moves.retain(|m| m.end != end);
+        }
+    }
+}
+
+/// What a flow does within a stretch of quanta.
+struct Move {
+    /// Bytes in each quantum, ...
+    step: f64,
+    /// ... but for the last, ...
+    last: f64,
+    /// ... counted from 1.
+    end: u64,
+}

@@ -1,0 +1,158 @@
+//! Subtracting the same numbers again and again, as quickly as once, with every rounding.
+//!
+//! CoflowSim subtracts what is sent in a quantum from two counters, quantum by quantum, in double
+//! precision. The counters drift apart, and the drift decides things. So it has to be had exactly,
+//! but not by doing hundreds of subtractions a flow.
+//!
+//! Between two powers of two all doubles are multiples of one unit. So long as a counter stays
+//! between them, subtracting a number takes away a whole number of units, the same each time: only
+//! a number that lies exactly half way between two units may be rounded either way, to an even
+//! counter, and from an even counter always the same way. So one pass is made, after which ties are
+//! settled, a second that shows how much a pass takes away, and the rest in one multiplication,
+//! which is exact. Near the lower power of two, and near zero, single passes are made.
+
+use super::ZERO;
+
+/// A flow after some quanta.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Drained {
+    /// Bytes left.
+    pub left: f64,
+    /// The quantum it ended in, counted from 1.
+    pub ended: Option<u64>,
+    /// What it sent in the last quantum.
+    pub last: f64,
+}
+
+/// A flow of `left` bytes that sends `step` bytes in each of `quanta` quanta, or what is left.
+pub(super) fn drain(mut left: f64, step: f64, quanta: u64) -> Drained {
+    let mut done = 0;
+    while done < quanta {
+        let last = step.min(left);
+        left -= last;
+        done += 1;
+        if left <= ZERO {
+            return Drained { left, ended: Some(done), last };
+        }
+        let (more, then) = glide(left, quanta - done, |x| x - step);
+        done += more;
+        left = then;
+    }
+    Drained { left, ended: None, last: step }
+}
+
+/// Subtracts all of `steps` from `left`, `quanta` times over. Stops where `left` is no longer above
+/// zero, and tells in which quantum, counted from 1.
+pub(super) fn count_down(left: &mut f64, steps: &[f64], quanta: u64) -> Option<u64> {
+    if steps.is_empty() {
+        return None;
+    }
+    let mut done = 0;
+    while done < quanta {
+        done += 1;
+        for step in steps {
+            *left -= step;
+            if *left <= ZERO {
+                return Some(done);
+            }
+        }
+        let (more, then) = glide(*left, quanta - done, |x| steps.iter().fold(x, |x, s| x - s));
+        done += more;
+        *left = then;
+    }
+    None
+}
+
+/// As many passes from `x` on as surely do not leave its powers of two, at most `most`: how many,
+/// and where they lead.
+fn glide(x: f64, most: u64, pass: impl Fn(f64) -> f64) -> (u64, f64) {
+    let floor = f64::from_bits(x.to_bits() & (0x7ff << 52));
+    if most < 2 || floor <= ZERO {
+        return (0, x);
+    }
+    // The first pass settles ties, the second shows what all others take away.
+    let settled = pass(x);
+    let y = pass(settled);
+    if y < floor {
+        return (0, x);
+    }
+    let drop = settled - y;
+    if drop == 0.0 {
+        return (most, y);
+    }
+    // One pass fewer than fit, for the rounding of the division.
+    let passes = ((y - floor) / drop) as u64;
+    let passes = passes.saturating_sub(1).min(most - 2);
+    (2 + passes, y - passes as f64 * drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::emulate::java_random::JavaRandom;
+
+    fn slowly(mut left: f64, step: f64, quanta: u64) -> Drained {
+        for quantum in 1..=quanta {
+            let last = step.min(left);
+            left -= last;
+            if left <= ZERO {
+                return Drained { left, ended: Some(quantum), last };
+            }
+        }
+        Drained { left, ended: None, last: step }
+    }
+
+    /// A number of bytes with all its digits, or with few, so that there are ties.
+    fn number(random: &mut JavaRandom, most: f64) -> f64 {
+        let number = most * random.next_double().powi(3) + 1e-9;
+        match random.next_int(3) {
+            0 => number,
+            1 => f64::from(number as f32),
+            _ => f64::from_bits(number.to_bits() >> 44 << 44),
+        }
+    }
+
+    #[test]
+    fn drains_as_single_steps_do() {
+        let mut random = JavaRandom::new(1);
+        for _ in 0..20_000 {
+            let left = number(&mut random, 1e9);
+            let most = if random.next_int(9) == 0 { 1e-3 } else { 1e7 };
+            let step = number(&mut random, most);
+            let quanta = random.next_int(2000) as u64;
+            let slow = slowly(left, step, quanta);
+            assert_eq!(drain(left, step, quanta), slow, "{left:?} {step:?} {quanta}");
+        }
+    }
+
+    #[test]
+    fn ties_are_rounded_as_single_steps_do() {
+        // The unit of numbers from 2^53 to 2^54 is 2: every odd step is a tie.
+        for start in [2_f64.powi(53) + 9e6, 2_f64.powi(53) + 9e6 + 2.0] {
+            for step in [1.0, 3.0, 5.0, 7.0] {
+                assert_eq!(drain(start, step, 999), slowly(start, step, 999), "{start} {step}");
+            }
+        }
+    }
+
+    #[test]
+    fn counts_down_as_single_steps_do() {
+        let mut random = JavaRandom::new(2);
+        for _ in 0..5_000 {
+            let start = number(&mut random, 1e9);
+            let most = if random.next_int(9) == 0 { 1e-3 } else { 1e6 };
+            let steps = random.next_int(20) + 1;
+            let steps: Vec<f64> = (0..steps).map(|_| number(&mut random, most)).collect();
+            let quanta = random.next_int(1000) as u64;
+            let (mut fast, mut slow) = (start, start);
+            let ended = count_down(&mut fast, &steps, quanta);
+            let expected = (1..=quanta).find(|_| {
+                steps.iter().any(|step| {
+                    slow -= step;
+                    slow <= ZERO
+                })
+            });
+            assert_eq!((ended, fast.to_bits()), (expected, slow.to_bits()), "{start:?} {quanta}");
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! Other simulators, as they behave.
+//!
+//! Both work in steps of 8 ms, admit coflows in bins of about ten seconds, and know only shuffles:
+//! every mapper sends to every reducer, and the flows to a reducer are equal. What they know of
+//! nothing else, a workload must not have; [`EmulationError`] names the coflow that does.
+
+pub mod coflowsim;
+mod error;
+pub mod java_random;
+mod shuffle;
+
+pub use error::EmulationError;
