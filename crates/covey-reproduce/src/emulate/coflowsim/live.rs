@@ -29,8 +29,8 @@ pub(super) struct Receiver {
     pub rack: usize,
     /// Flows that have not ended, in order of the mappers' racks.
     pub flows: Vec<Sending>,
-    /// CoflowSim's own count of bytes left, which drifts away from that of the flows; zero once
-    /// it has ended.
+    /// CoflowSim's own count of bytes left, which drifts away from that of the flows. Zero when it
+    /// ends, and below where flows go on after that.
     pub left: f64,
     pub ended: bool,
     /// Whether its flows move. Those that a drifted count leaves behind stop doing so where flows
@@ -144,8 +144,6 @@ impl Receiver {
 
     /// Moves all flows on by `quanta`, from the moment `at`.
     fn advance(&mut self, at: u64, quanta: u64, flow_ended: &mut [u64]) {
-        // One that has nothing to receive ends as soon as it is looked at.
-        self.ended |= self.left <= ZERO;
         let mut ends: Vec<u64> = Vec::new();
         let mut moves: Vec<Move> = Vec::new();
         for flow in self.flows.iter_mut().filter(|f| f.rate_bps > 0.0) {
@@ -161,46 +159,69 @@ impl Receiver {
             }
             moves.push(Move { step, last: drained.last, end: drained.ended.unwrap_or(u64::MAX) });
         }
-        if !self.ended && !moves.is_empty() {
-            ends.sort_unstable();
-            ends.dedup();
-            self.count(&mut moves, &ends, quanta);
+        ends.sort_unstable();
+        ends.dedup();
+        let (from, number) = if self.ended { (1, 0) } else { self.count(&moves, &ends, quanta) };
+        if self.ended {
+            self.count_on(&moves, from, number, quanta);
         }
         if !ends.is_empty() {
             self.flows.retain(|f| flow_ended[f.number as usize] == u64::MAX);
         }
-        if self.ended {
-            self.left = 0.0;
-        }
     }
 
-    /// Counts down what is left by all `moves`, in the order of the flows, quantum by quantum;
-    /// notes whether that ends the reducer. Flows end in the quanta `ends`.
-    fn count(&mut self, moves: &mut Vec<Move>, ends: &[u64], quanta: u64) {
+    /// Counts down what is left by all `moves`, in the order of the flows, quantum by quantum, until
+    /// that ends the reducer; flows end in the quanta `ends`. Tells what comes next: the quantum,
+    /// and the number of the move in it.
+    fn count(&mut self, moves: &[Move], ends: &[u64], quanta: u64) -> (u64, usize) {
+        // One that has nothing to receive ends as soon as it is looked at.
+        if self.left <= ZERO {
+            self.end();
+            return (1, 0);
+        }
         let mut open = self.flows.len();
         let mut done = 0;
         let mut steps: Vec<f64> = Vec::new();
         for end in ends.iter().copied().chain([quanta + 1]) {
+            let running = moves.iter().enumerate().filter(|(_, m)| m.end > done);
             steps.clear();
-            steps.extend(moves.iter().map(|m| m.step));
-            if count_down(&mut self.left, &steps, end - done - 1).is_some() {
-                self.ended = true;
-                return;
+            steps.extend(running.clone().map(|(_, m)| m.step));
+            if let Some((quantum, step)) = count_down(&mut self.left, &steps, end - done - 1) {
+                self.end();
+                let number = running.map(|(number, _)| number).nth(step);
+                return (done + quantum, number.map_or(0, |number| number + 1));
             }
-            done = end;
             if end > quanta {
-                return;
+                break;
             }
-            for m in &*moves {
-                self.left -= if m.end == end { m.last } else { m.step };
+            for (number, m) in running {
+                self.left -= m.in_quantum(end);
                 open -= usize::from(m.end == end);
                 if self.left <= ZERO || open == 0 {
-                    self.ended = true;
-                    return;
+                    self.end();
+                    return (end, number + 1);
                 }
             }
-            moves.retain(|m| m.end != end);
+            done = end;
         }
+        (quanta + 1, 0)
+    }
+
+    /// Counts on after the reducer has ended, from the move `number` in the quantum `from`: flows
+    /// that a drifted count leaves behind take it below zero.
+    fn count_on(&mut self, moves: &[Move], from: u64, number: usize, quanta: u64) {
+        let mut skip = number;
+        for quantum in from..=quanta {
+            for m in moves.iter().skip(skip).filter(|m| m.end >= quantum) {
+                self.left -= m.in_quantum(quantum);
+            }
+            skip = 0;
+        }
+    }
+
+    fn end(&mut self) {
+        self.ended = true;
+        self.left = 0.0;
     }
 }
 
@@ -212,4 +233,11 @@ struct Move {
     last: f64,
     /// ... counted from 1.
     end: u64,
+}
+
+impl Move {
+    /// Bytes in a quantum, not after the last.
+    fn in_quantum(&self, quantum: u64) -> f64 {
+        if quantum == self.end { self.last } else { self.step }
+    }
 }

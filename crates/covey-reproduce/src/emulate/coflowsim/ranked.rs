@@ -94,10 +94,11 @@ fn bottleneck_s(coflow: &Live, free: &Ports) -> Option<f64> {
     }
     let mut bottleneck_s = f64::from_bits(1); // Java's smallest double
     for (bytes, free) in [(left.send, &free.send), (left.recv, &free.recv)] {
-        for (bytes, free) in bytes.into_iter().zip(free).filter(|(bytes, _)| *bytes > 0.0) {
-            if *free <= ZERO {
+        for (bytes, free) in bytes.into_iter().zip(free) {
+            if bytes > 0.0 && *free <= ZERO {
                 return None;
             }
+            // A reducer's count below zero over a port's rest below zero counts as well.
             bottleneck_s = bottleneck_s.max(bytes * 8.0 / free);
         }
     }

@@ -42,18 +42,18 @@ pub(super) fn drain(mut left: f64, step: f64, quanta: u64) -> Drained {
 }
 
 /// Subtracts all of `steps` from `left`, `quanta` times over. Stops where `left` is no longer above
-/// zero, and tells in which quantum, counted from 1.
-pub(super) fn count_down(left: &mut f64, steps: &[f64], quanta: u64) -> Option<u64> {
+/// zero, and tells in which quantum, counted from 1, and at which step, counted from 0.
+pub(super) fn count_down(left: &mut f64, steps: &[f64], quanta: u64) -> Option<(u64, usize)> {
     if steps.is_empty() {
         return None;
     }
     let mut done = 0;
     while done < quanta {
         done += 1;
-        for step in steps {
+        for (number, step) in steps.iter().enumerate() {
             *left -= step;
             if *left <= ZERO {
-                return Some(done);
+                return Some((done, number));
             }
         }
         let (more, then) = glide(*left, quanta - done, |x| steps.iter().fold(x, |x, s| x - s));
@@ -152,6 +152,7 @@ mod tests {
                     slow <= ZERO
                 })
             });
+            let ended = ended.map(|(quantum, _)| quantum);
             assert_eq!((ended, fast.to_bits()), (expected, slow.to_bits()), "{start:?} {quanta}");
         }
     }
