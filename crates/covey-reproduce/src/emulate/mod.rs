@@ -7,6 +7,7 @@
 pub mod coflowsim;
 mod error;
 pub mod java_random;
+pub mod philae_authors;
 mod shuffle;
 
 pub use error::EmulationError;

@@ -11,11 +11,11 @@ use crate::emulate::EmulationError;
 
 /// How flows move within an epoch.
 trait Moving {
-    /// A flow is admitted.
-    fn admit(&mut self, flow: Flow);
-    /// Moves on until flows end, by at most `quanta`: by how many, and the flows that end after the
-    /// last of them.
-    fn advance(&mut self, quanta: u64, ended: &mut Vec<Flow>) -> u64;
+    /// A flow is admitted after the quantum `now`.
+    fn admit(&mut self, flow: Flow, now: u64);
+    /// Moves on from the quantum `now` until flows end, which are told, or to the quantum `until`;
+    /// returns the quantum reached.
+    fn advance(&mut self, now: u64, until: u64, ended: &mut Vec<Flow>) -> u64;
 }
 
 /// A flow, by number of its coflow and its own number there.
@@ -76,7 +76,8 @@ fn run(
                 for (m, &src) in reducer.from.iter().enumerate() {
                     let mib = (reducer.flow_bytes / MB) as u64;
                     let number = r * jobs[c].mappers + m;
-                    moving.admit(Flow { src, dst: reducer.rack, mib, coflow: c, number });
+                    let flow = Flow { src, dst: reducer.rack, mib, coflow: c, number };
+                    moving.admit(flow, now);
                 }
             }
             if reducers[c] == 0 {
@@ -85,7 +86,7 @@ fn run(
             }
         }
         while active > 0 && now < end {
-            now += moving.advance(end - now, &mut ended);
+            now = moving.advance(now, end, &mut ended);
             events += 1;
             for flow in ended.drain(..) {
                 let (c, r) = (flow.coflow, flow.number / jobs[flow.coflow].mappers);
@@ -113,26 +114,54 @@ fn run(
 }
 
 /// FAIR. Flows between the same two racks send the same in each quantum, so what one of them
-/// would have sent since the start is counted once for each pair.
+/// would have sent since the start is counted once for each pair of racks.
 struct Fair {
     /// Flows at each rack.
     sending: Vec<u32>,
     receiving: Vec<u32>,
     /// By sender and receiver.
     pairs: Vec<Pair>,
-    /// The pairs that have flows.
-    busy: Vec<usize>,
+    /// Of each pair, the quantum after which a flow ends next.
+    next: Vec<u64>,
+    /// The racks at which the number of flows has changed.
+    senders: Vec<usize>,
+    receivers: Vec<usize>,
 }
 
 /// Flows between two racks.
 #[derive(Default, Clone)]
 struct Pair {
-    /// Bytes that each flow would have sent since the start.
+    /// Bytes that each flow would have sent since the start, ...
     sent: f64,
+    /// ... after so many quanta.
+    at: u64,
+    /// The most flows at one of the two racks, ...
+    crowd: u32,
+    /// ... and so the bytes each sends in a quantum.
+    step: f64,
     /// The flows by what `sent` will be at their end.
     ends: BinaryHeap<Reverse<(u64, Flow)>>,
-    /// Bytes a quantum.
-    step: f64,
+}
+
+impl Pair {
+    /// What a flow would have sent by the end of the quantum `now`.
+    fn sent_at(&self, now: u64) -> f64 {
+        self.sent + (now - self.at) as f64 * self.step
+    }
+
+    /// Moves on to `now`, to share with `crowd` from then on.
+    fn share(&mut self, now: u64, crowd: u32) {
+        self.sent = self.sent_at(now);
+        self.at = now;
+        self.crowd = crowd;
+        self.step = MB / f64::from(crowd);
+    }
+
+    /// The quantum after which a flow ends next.
+    fn next(&self) -> u64 {
+        let end = self.ends.peek().map(|Reverse((end, _))| f64::from_bits(*end));
+        end.map_or(u64::MAX, |end| self.at + ((end - self.sent) / self.step).ceil().max(1.0) as u64)
+    }
 }
 
 impl Fair {
@@ -141,53 +170,84 @@ impl Fair {
             sending: vec![0; racks],
             receiving: vec![0; racks],
             pairs: vec![Pair::default(); racks * racks],
-            busy: Vec::new(),
+            next: vec![u64::MAX; racks * racks],
+            senders: Vec::new(),
+            receivers: Vec::new(),
         }
+    }
+
+    /// Where the number of flows has changed, pairs share anew.
+    fn share_anew(&mut self, now: u64) {
+        let racks = self.receiving.len();
+        for racks in [&mut self.senders, &mut self.receivers] {
+            racks.sort_unstable();
+            racks.dedup();
+        }
+        for src in std::mem::take(&mut self.senders) {
+            (0..racks).for_each(|dst| self.share_pair(src, dst, now));
+        }
+        for dst in std::mem::take(&mut self.receivers) {
+            (0..racks).for_each(|src| self.share_pair(src, dst, now));
+        }
+    }
+
+    fn share_pair(&mut self, src: usize, dst: usize, now: u64) {
+        let number = src * self.receiving.len() + dst;
+        let crowd = self.sending[src].max(self.receiving[dst]);
+        if self.next[number] != u64::MAX && self.pairs[number].crowd != crowd {
+            self.pairs[number].share(now, crowd);
+            self.next[number] = self.pairs[number].next();
+        }
+    }
+
+    /// One more or less flow.
+    fn count(&mut self, flow: &Flow, change: i32) {
+        let counts = [&mut self.sending[flow.src], &mut self.receiving[flow.dst]];
+        counts.into_iter().for_each(|count| *count = count.wrapping_add_signed(change));
+        self.senders.push(flow.src);
+        self.receivers.push(flow.dst);
     }
 }
 
 impl Moving for Fair {
-    fn admit(&mut self, flow: Flow) {
-        self.sending[flow.src] += 1;
-        self.receiving[flow.dst] += 1;
+    fn admit(&mut self, flow: Flow, now: u64) {
+        self.count(&flow, 1);
         let number = flow.src * self.receiving.len() + flow.dst;
         let pair = &mut self.pairs[number];
         if pair.ends.is_empty() {
-            self.busy.push(number);
-            pair.sent = 0.0;
+            *pair = Pair { at: now, ..Pair::default() };
         }
         // Doubles from zero on are ordered as their bits are.
-        let end = pair.sent + flow.mib as f64 * MB - ZERO;
+        let end = pair.sent_at(now) + flow.mib as f64 * MB - ZERO;
         pair.ends.push(Reverse((end.to_bits(), flow)));
+        // It shares anew before anything moves.
+        pair.crowd = 0;
+        self.next[number] = now;
     }
 
-    fn advance(&mut self, quanta: u64, ended: &mut Vec<Flow>) -> u64 {
-        let racks = self.receiving.len();
-        let mut quanta = quanta as f64;
-        for &number in &self.busy {
-            let pair = &mut self.pairs[number];
-            let flows = self.sending[number / racks].max(self.receiving[number % racks]);
-            pair.step = MB / f64::from(flows);
-            if let Some(Reverse((end, _))) = pair.ends.peek() {
-                quanta = quanta.min(((f64::from_bits(*end) - pair.sent) / pair.step).ceil());
-            }
+    fn advance(&mut self, now: u64, until: u64, ended: &mut Vec<Flow>) -> u64 {
+        self.share_anew(now);
+        let now = self.next.iter().copied().min().unwrap_or(u64::MAX);
+        if now > until {
+            return until;
         }
-        let quanta = quanta.max(1.0);
-        let (sending, receiving) = (&mut self.sending, &mut self.receiving);
-        self.busy.retain(|&number| {
+        for number in 0..self.next.len() {
+            if self.next[number] > now {
+                continue;
+            }
             let pair = &mut self.pairs[number];
-            pair.sent += quanta * pair.step;
-            while let Some(Reverse((end, flow))) = pair.ends.peek().copied()
-                && f64::from_bits(end) <= pair.sent
+            let sent = pair.sent_at(now).to_bits();
+            let first = ended.len();
+            while let Some(&Reverse((end, flow))) = pair.ends.peek()
+                && end <= sent
             {
                 pair.ends.pop();
-                sending[flow.src] -= 1;
-                receiving[flow.dst] -= 1;
                 ended.push(flow);
             }
-            !pair.ends.is_empty()
-        });
-        quanta as u64
+            self.next[number] = pair.next().max(now + 1);
+            ended[first..].iter().for_each(|flow| self.count(flow, -1));
+        }
+        now
     }
 }
 
@@ -217,7 +277,7 @@ impl ShortestFirst {
 }
 
 impl Moving for ShortestFirst {
-    fn admit(&mut self, flow: Flow) {
+    fn admit(&mut self, flow: Flow, _: u64) {
         let queue = &mut self.queues[flow.dst];
         let place = queue.left.iter().position(|&left| left > flow.mib);
         let place = place.unwrap_or(queue.left.len());
@@ -226,9 +286,9 @@ impl Moving for ShortestFirst {
         queue.flows.insert(place, flow);
     }
 
-    fn advance(&mut self, quanta: u64, ended: &mut Vec<Flow>) -> u64 {
+    fn advance(&mut self, now: u64, until: u64, ended: &mut Vec<Flow>) -> u64 {
         self.taken.fill(false);
-        let mut quanta = quanta;
+        let mut quanta = until - now;
         for queue in &mut self.queues {
             queue.served = queue.src.iter().position(|&src| !self.taken[src as usize]);
             if let Some(served) = queue.served {
@@ -245,6 +305,6 @@ impl Moving for ShortestFirst {
                 ended.push(queue.flows.remove(served));
             }
         }
-        quanta
+        now + quanta
     }
 }
