@@ -58,7 +58,8 @@ fn facebook_scf_with_its_drift() {
 #[test]
 fn facebook_others() {
     let Some(trace) = facebook() else { return };
-    for p in [Policy::Pfp, Policy::Fair, Policy::Fifo, Policy::Ncf, Policy::Lcf, Policy::DarkOracle] {
+    for p in [Policy::Pfp, Policy::Fair, Policy::Fifo, Policy::Ncf, Policy::Lcf, Policy::DarkOracle]
+    {
         let t = std::time::Instant::now();
         eprintln!("{p:?} {} {:?}", sum_ms(&trace, p), t.elapsed());
     }

@@ -26,7 +26,12 @@ fn all() {
             let mut ccts: Vec<f64> = o.coflows.iter().map(|c| c.cct_s()).collect();
             ccts.sort_by(f64::total_cmp);
             let mean = ccts.iter().sum::<f64>() / ccts.len() as f64;
-            eprintln!("{order:?} {ties:?} mean {mean} median {} events {} {:?}", (ccts[262] + ccts[263]) / 2.0, o.events, t.elapsed());
+            eprintln!(
+                "{order:?} {ties:?} mean {mean} median {} events {} {:?}",
+                (ccts[262] + ccts[263]) / 2.0,
+                o.events,
+                t.elapsed()
+            );
         }
     }
 }

@@ -108,7 +108,7 @@ impl Compare {
     fn baseline(&self, contenders: &[Contender]) -> Result<usize, Failure> {
         let labelled = |name: &str| contenders.iter().position(|c| c.label == name);
         let named = |name: &str| {
-            let all = contenders.iter().enumerate().filter(|(_, c)| c.built.info.name == name);
+            let all = contenders.iter().enumerate().filter(|(_, c)| c.name == name);
             all.map(|(i, _)| i).collect::<Vec<usize>>()
         };
         let Some(name) = &self.baseline else {

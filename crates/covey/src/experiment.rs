@@ -4,9 +4,9 @@ use std::ops::RangeInclusive;
 use std::time::Instant;
 
 use clap::{ArgAction, Args, ValueEnum};
-use covey_core::{Fabric, units};
+use covey_core::{AnyPolicy, Fabric, units};
 use covey_report::{Run, RunInfo};
-use covey_sched::Built;
+use covey_reproduce::emulate::{self, Emulation};
 use covey_sim::bound::bounds;
 use covey_sim::{Outcome, SimError, Simulator};
 use covey_trace::Workload;
@@ -18,6 +18,8 @@ use crate::progress::Progress;
 /// Speeds of ports that make sense, in bits per second. Far outside of them times are too large or
 /// too small to tell one event from the next.
 const PORT_RATE_BPS: RangeInclusive<f64> = 1.0..=1e15;
+/// The speed where none is given.
+const PORT_RATE: &str = "1gbps";
 
 /// What is simulated, and on what network.
 #[derive(Debug, Args)]
@@ -28,10 +30,12 @@ pub struct Setup {
     /// The network: on a big switch only the ports limit
     #[arg(long, value_enum, default_value_t = Topology::BigSwitch)]
     fabric: Topology,
-    /// Speed of each port in each direction: 1gbps, 100mbps, 128MiB/s
-    #[arg(long, value_name = "RATE", default_value = "1gbps")]
-    port_rate: String,
-    /// The simulator: the exact one solves for the moment of every event
+    /// Speed of each port in each direction: 1gbps, 100mbps, 128MiB/s [default: 1gbps, or that of
+    /// the simulator that --sim emulates]
+    #[arg(long, value_name = "RATE")]
+    port_rate: Option<String>,
+    /// The simulator: the exact one solves for the moment of every event; the others emulate those
+    /// in which papers were measured, with their quirks
     #[arg(long, value_enum, default_value_t = Clock::Exact)]
     sim: Clock,
     /// Whether coflows wait for their parents' ends. Without a barrier they are released when they
@@ -56,14 +60,28 @@ enum Topology {
 enum Clock {
     // In continuous time, event by event.
     Exact,
+    // Like CoflowSim.
+    Coflowsim,
+    // Like the simulator of Philae's authors.
+    PhilaeAuthors,
 }
 
 /// A policy that is to be simulated.
 pub struct Contender {
     /// As the user wrote it.
     pub label: String,
+    /// The policy's name.
+    pub name: String,
+    /// Its parameters.
+    params: Vec<(String, String)>,
     /// What that means.
-    pub built: Built,
+    policy: Simulated,
+}
+
+/// A policy in the exact simulator, or in another.
+enum Simulated {
+    Exactly(AnyPolicy),
+    Emulated(Emulation),
 }
 
 /// A workload and the network it runs on.
@@ -73,12 +91,18 @@ pub struct Experiment {
     port_rate_bps: f64,
     fabric: Fabric,
     barrier: bool,
+    emulated: bool,
 }
 
 impl Setup {
     /// The policy that `spec` says.
     pub fn contender(&self, spec: &str) -> Result<Contender, Failure> {
         let label = spec.to_owned();
+        if let Some(simulator) = self.emulated() {
+            let emulation = Emulation::new(simulator, spec)?;
+            let (name, params) = (emulation.name().to_owned(), emulation.params().to_vec());
+            return Ok(Contender { label, name, params, policy: Simulated::Emulated(emulation) });
+        }
         let mut built = covey_sched::build(spec)?;
         let seeded = built.info.params.iter().any(|p| p.name == "seed");
         if let (true, Some(seed)) = (seeded, self.seed) {
@@ -87,23 +111,48 @@ impl Setup {
                 built = covey_sched::build(&format!("{name}:{given},seed={seed}"))?;
             }
         }
-        Ok(Contender { label, built })
+        let name = built.info.name.to_owned();
+        let policy = Simulated::Exactly(built.policy);
+        Ok(Contender { label, name, params: built.params, policy })
+    }
+
+    /// The simulator to be emulated, if it is not to be the exact one.
+    pub fn emulated(&self) -> Option<emulate::Simulator> {
+        match self.sim {
+            Clock::Exact => None,
+            Clock::Coflowsim => Some(emulate::Simulator::CoflowSim),
+            Clock::PhilaeAuthors => Some(emulate::Simulator::PhilaeAuthors),
+        }
     }
 
     /// The speed of ports in bytes per second.
     pub fn port_rate(&self) -> Result<f64, Failure> {
-        let rate = units::parse_rate(&self.port_rate)
-            .map_err(|e| Failure::Input(format!("--port-rate: {e}")))?;
+        let emulated = self.emulated();
+        let text = match (&self.port_rate, emulated) {
+            (Some(text), _) => text,
+            (None, None) => PORT_RATE,
+            (None, Some(simulator)) => return Ok(simulator.port_rate_bps() / 8.0),
+        };
+        let rate =
+            units::parse_rate(text).map_err(|e| Failure::Input(format!("--port-rate: {e}")))?;
+        let found = format!("'{text}'");
+        if let Some(simulator) = emulated
+            && rate * 8.0 != simulator.port_rate_bps()
+        {
+            let (bps, name) = (simulator.port_rate_bps(), simulator.name());
+            let expected = format!("{bps}bps, which is that of --sim {name}");
+            return Err(Failure::argument("--port-rate", expected, found));
+        }
         if PORT_RATE_BPS.contains(&(rate * 8.0)) {
             return Ok(rate);
         }
-        let found = format!("'{}'", self.port_rate);
         Err(Failure::argument("--port-rate", "a speed from 1bps to 1000tbps", found))
     }
 
     /// Reads the workload and lays the network.
     pub fn load(self) -> Result<Experiment, Failure> {
         let rate = self.port_rate()?;
+        let emulated = self.emulated().is_some();
         let trace = self.seeded_trace();
         let workload = covey_trace::open(&trace)?;
         let Topology::BigSwitch = self.fabric;
@@ -111,7 +160,7 @@ impl Setup {
             .map_err(|e| Failure::Input(format!("--port-rate: {e}")))?;
         let trace = if trace == "-" { "standard input".to_owned() } else { trace };
         let barrier = self.barrier;
-        Ok(Experiment { trace, workload, port_rate_bps: rate * 8.0, fabric, barrier })
+        Ok(Experiment { trace, workload, port_rate_bps: rate * 8.0, fabric, barrier, emulated })
     }
 
     /// The trace, with the seed if it is a builtin one that says none.
@@ -131,7 +180,8 @@ impl Setup {
 
 impl Experiment {
     /// Simulates every policy, and bounds all schedules if `bounded`, `jobs` of these at a time.
-    /// The runs are in the order of the policies.
+    /// The runs are in the order of the policies. Other simulators change the workload, so there is
+    /// no bound for them.
     pub fn run(
         &self,
         contenders: Vec<Contender>,
@@ -144,7 +194,7 @@ impl Experiment {
         simulated.resize_with(contenders.len(), || None);
 
         let mut tasks: Vec<Task<'_>> = Vec::new();
-        if bounded {
+        if bounded && !self.emulated {
             tasks.push(Box::new(|| bound_s = Some(self.bound_s())));
         }
         for (contender, place) in contenders.into_iter().zip(&mut simulated) {
@@ -158,16 +208,15 @@ impl Experiment {
         let mut failure = None;
         for result in simulated.into_iter().flatten() {
             match result {
-                Ok((outcome, info)) => {
+                Ok(Some((outcome, info))) => {
                     let info = RunInfo { lower_bound_mean_cct_s: bound_s, ..info };
                     runs.push(Run::new(&self.workload, outcome, info)?);
                 }
-                // The others stopped because one failed.
-                Err(SimError::Interrupted) => {}
+                Ok(None) => {}
                 Err(error) => failure = failure.or(Some(error)),
             }
         }
-        failure.map_or(Ok(runs), |error| Err(error.into()))
+        failure.map_or(Ok(runs), Err)
     }
 
     /// The least mean CCT that any schedule could have, in seconds.
@@ -176,19 +225,32 @@ impl Experiment {
         bounds(&self.workload, egress, ingress).mean_cct_s
     }
 
+    /// Simulates one policy; none if it was stopped because another failed.
     fn simulate(
         &self,
         contender: Contender,
         progress: &Progress,
-    ) -> Result<(Outcome, RunInfo), SimError> {
-        let Contender { label, built: Built { info, params, mut policy } } = contender;
+    ) -> Result<Option<(Outcome, RunInfo)>, Failure> {
+        let Contender { label, name, params, policy } = contender;
         let started = Instant::now();
-        let mut watch = progress.watch();
-        let mut simulator = Simulator::new(self.fabric.clone()).barrier(self.barrier);
-        let result = simulator.run(&self.workload, &label, &mut policy, &mut watch);
+        let result = match policy {
+            Simulated::Exactly(mut policy) => {
+                let mut watch = progress.watch();
+                let mut simulator = Simulator::new(self.fabric.clone()).barrier(self.barrier);
+                match simulator.run(&self.workload, &label, &mut policy, &mut watch) {
+                    Err(SimError::Interrupted) => return Ok(None),
+                    result => result.map_err(Failure::from),
+                }
+            }
+            Simulated::Emulated(emulation) => {
+                let result = emulation.run(&self.workload);
+                progress.advance(self.workload.coflows.len());
+                result.map_err(Failure::from)
+            }
+        };
         let outcome = result.inspect_err(|_| progress.fail())?;
         let info = RunInfo {
-            policy: info.name.to_owned(),
+            policy: name,
             params,
             label,
             trace: self.trace.clone(),
@@ -198,7 +260,7 @@ impl Experiment {
             wall_s: started.elapsed().as_secs_f64(),
             pipelined: !self.barrier,
         };
-        Ok((outcome, info))
+        Ok(Some((outcome, info)))
     }
 }
 

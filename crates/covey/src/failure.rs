@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use covey_reproduce::emulate::{EmulationError, EmulationSpecError};
 use covey_sched::SpecError;
 use covey_sim::SimError;
 use covey_trace::TraceError;
@@ -52,6 +53,18 @@ impl From<SimError> for Failure {
             SimError::Ports { .. } | SimError::Cycle { .. } => Failure::Input(error.to_string()),
             _ => Failure::Other(error.to_string()),
         }
+    }
+}
+
+impl From<EmulationSpecError> for Failure {
+    fn from(error: EmulationSpecError) -> Self {
+        Failure::Input(error.to_string())
+    }
+}
+
+impl From<EmulationError> for Failure {
+    fn from(error: EmulationError) -> Self {
+        Failure::Input(error.to_string())
     }
 }
 

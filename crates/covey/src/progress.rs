@@ -42,7 +42,8 @@ impl Progress {
         self.failed.store(true, Ordering::Relaxed);
     }
 
-    fn advance(&self, coflows: usize) {
+    /// So many more coflows have been simulated.
+    pub fn advance(&self, coflows: usize) {
         self.bar.inc(coflows as u64);
         if self.started.elapsed() > PATIENCE && !self.shown.swap(true, Ordering::Relaxed) {
             // Not a terminal: indicatif draws nothing.

@@ -16,6 +16,7 @@ Examples:
   covey simulate builtin:fb-like --policy sebf
   covey simulate trace.txt --policy aalo:queues=strict,delta=0 --port-rate 10gbps --bound
   covey simulate trace.txt --policy philae --json --per-coflow philae.csv
+  covey simulate trace.txt --policy aalo --sim coflowsim
 `covey policies` lists the policies and their parameters.")]
 pub struct Simulate {
     /// The policy, with parameters that differ from their defaults
@@ -41,6 +42,9 @@ impl Simulate {
     /// Does it.
     pub fn run(self) -> Result<(), Failure> {
         let contender = self.setup.contender(&self.policy)?;
+        if self.bound && self.setup.emulated().is_some() {
+            return Err(Failure::argument("--bound", "--sim exact with it", "another"));
+        }
         if self.per_coflow.is_some() && self.per_coflow == self.per_flow {
             let expected = "a file other than that of --per-coflow";
             return Err(Failure::argument("--per-flow", expected, "the same"));

@@ -5,9 +5,11 @@
 //! nothing else, a workload must not have; [`EmulationError`] names the coflow that does.
 
 pub mod coflowsim;
+mod emulation;
 mod error;
 pub mod java_random;
 pub mod philae_authors;
 mod shuffle;
 
+pub use emulation::{Emulation, EmulationSpecError, Simulator};
 pub use error::EmulationError;

@@ -58,7 +58,8 @@ impl Live {
     pub fn admit(job: &Job, at: u64) -> Self {
         let mut numbers = 0..;
         let receiver = |r: &super::job::Reducer| {
-            let sending = |(&src, number)| Sending { number, src, left: r.flow_bytes, rate_bps: 0.0 };
+            let sending =
+                |(&src, number)| Sending { number, src, left: r.flow_bytes, rate_bps: 0.0 };
             Receiver {
                 rack: r.rack,
                 flows: r.from.iter().zip(&mut numbers).map(sending).collect(),

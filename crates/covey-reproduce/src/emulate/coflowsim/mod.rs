@@ -205,7 +205,8 @@ impl Cluster {
     /// be the first is moved on.
     fn next_end(&mut self, active: &[usize], end: u64) -> Option<u64> {
         loop {
-            let not_before = |c: &&usize| self.live[**c].as_ref().map_or(u64::MAX, |l| l.not_before);
+            let not_before =
+                |c: &&usize| self.live[**c].as_ref().map_or(u64::MAX, |l| l.not_before);
             let first = *active.iter().min_by_key(not_before)?;
             let live = self.live[first].as_mut().filter(|live| live.not_before <= end)?;
             live.advance(live.not_before);

@@ -66,7 +66,7 @@ mod tests {
         let mut odd = Bits::none(150);
         (0..75).for_each(|i| odd.insert(2 * i + 1));
         let mut some = Bits::none(150);
-        [2, 63, 64, 65, 149].map(|i| some.insert(i));
+        [2, 63, 64, 65, 149].into_iter().for_each(|i| some.insert(i));
         assert_eq!(odd.common(&some).collect::<Vec<_>>(), [63, 65, 149]);
         assert_eq!(odd.first_common(&some), Some(63));
         odd.remove(63);

@@ -40,7 +40,8 @@ mod tests {
     fn a_tenth_of_the_turns_for_each_next_queue() {
         let mut slots = Slots::default();
         assert_eq!(slots.next(std::iter::empty()), None);
-        let turns: Vec<_> = (0..256 + 25 + 2).map(|_| slots.next([3, 4, 5, 6].into_iter())).collect();
+        let turns: Vec<_> =
+            (0..256 + 25 + 2).map(|_| slots.next([3, 4, 5, 6].into_iter())).collect();
         let turns_of = |queue| turns.iter().filter(|q| **q == Some(queue)).count();
         assert_eq!([3, 4, 5, 6].map(turns_of), [256, 25, 2, 0]);
         assert!(turns.is_sorted());
