@@ -1,25 +1,15 @@
 //! The sums of CCTs that CoflowSim prints, in its milliseconds.
 
-use std::path::Path;
+mod common;
 
+use common::facebook;
 use covey_reproduce::emulate::coflowsim::{Custom, Policy, run};
-use covey_trace::{Workload, read_path};
+use covey_trace::Workload;
 
 /// The sum of CCTs in milliseconds, 1024 a second.
 fn sum_ms(workload: &Workload, policy: Policy) -> f64 {
     let outcome = run(workload, policy).unwrap_or_else(|error| panic!("{error}"));
     outcome.coflows.iter().map(|c| c.cct_s() * 1024.0).sum()
-}
-
-/// The public Facebook trace, or `None` with a printed reason.
-fn facebook() -> Option<Workload> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let path = root.join("../shared/data/FB2010-1Hr-150-0.txt");
-    if !path.exists() {
-        eprintln!("skipped: the Facebook trace is not in ../shared/data");
-        return None;
-    }
-    Some(read_path(&path).expect("the Facebook trace"))
 }
 
 #[test]
@@ -38,29 +28,27 @@ fn custom_as_in_swallow_table_vi() {
 }
 
 #[test]
-fn facebook_dark() {
+fn facebook_as_the_program_prints_it() {
     let Some(trace) = facebook() else { return };
     assert_eq!(sum_ms(&trace, Policy::Dark), 24_247_392.0);
-}
-
-#[test]
-fn facebook_sebf_with_its_drift() {
-    let Some(trace) = facebook() else { return };
+    // These depend on the drift of its counters.
     assert_eq!(sum_ms(&trace, Policy::Sebf), 15_005_968.0);
-}
-
-#[test]
-fn facebook_scf_with_its_drift() {
-    let Some(trace) = facebook() else { return };
     assert_eq!(sum_ms(&trace, Policy::Scf), 15_578_368.0);
 }
 
+/// What the program prints is not known for these; `naive.rs` does as it does on small workloads.
 #[test]
-fn facebook_others() {
+fn facebook_otherwise() {
     let Some(trace) = facebook() else { return };
-    for p in [Policy::Pfp, Policy::Fair, Policy::Fifo, Policy::Ncf, Policy::Lcf, Policy::DarkOracle]
-    {
-        let t = std::time::Instant::now();
-        eprintln!("{p:?} {} {:?}", sum_ms(&trace, p), t.elapsed());
-    }
+    assert_eq!(sum_ms(&trace, Policy::Fifo), 43_473_352.0);
+    assert_eq!(sum_ms(&trace, Policy::Ncf), 21_937_472.0);
+    assert_eq!(sum_ms(&trace, Policy::Lcf), 16_123_600.0);
+    assert_eq!(sum_ms(&trace, Policy::DarkOracle), 18_928_288.0);
+}
+
+#[test]
+fn facebook_by_flows() {
+    let Some(trace) = facebook() else { return };
+    assert_eq!(sum_ms(&trace, Policy::Pfp), 52_216_912.0);
+    assert_eq!(sum_ms(&trace, Policy::Fair), 37_131_824.0);
 }

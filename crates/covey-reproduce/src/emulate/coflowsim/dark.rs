@@ -1,7 +1,7 @@
 //! DARK, its Aalo: queues by bytes sent, FIFO inside a queue.
 
 use super::ports::Ports;
-use super::{Cluster, Sharing};
+use super::{Cluster, Sharing, ZERO};
 
 /// Number of queues.
 const QUEUES: usize = 10;
@@ -62,8 +62,11 @@ impl Sharing for Dark {
     }
 }
 
-/// The queue for a coflow that has sent `bytes`.
+/// The queue for a coflow that has sent `bytes`. The program adds them up flow by flow and quantum by
+/// quantum; here it is done in another order. Where that should be a limit but for rounding, it is
+/// taken for the limit.
 fn queue_of(bytes: f64) -> usize {
+    let bytes = bytes - ZERO;
     let limits = std::iter::successors(Some(FIRST_LIMIT), |limit| Some(limit * FACTOR));
     limits.take(QUEUES - 1).filter(|limit| *limit < bytes).count()
 }

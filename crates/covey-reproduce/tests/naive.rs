@@ -1,0 +1,399 @@
+//! CoflowSim done slowly and obviously: every quantum, every flow, every subtraction. The emulation
+//! must find the same, to the quantum.
+
+use covey_reproduce::emulate::coflowsim::{Policy, run};
+use covey_reproduce::emulate::java_random::JavaRandom;
+use covey_trace::{Coflow, Flow, MB, Workload};
+
+const ZERO: f64 = 1e-3;
+const CAPACITY: f64 = 1024.0 * 1_048_576.0;
+const RACKS: usize = 6;
+
+#[derive(Clone)]
+struct NaiveFlow {
+    src: usize,
+    left: f64,
+    bps: f64,
+}
+
+#[derive(Clone)]
+struct NaiveReducer {
+    dst: usize,
+    flows: Vec<NaiveFlow>,
+    left: f64,
+    /// What it asked for and has not received.
+    asked: f64,
+    ended: bool,
+    moving: bool,
+}
+
+#[derive(Clone)]
+struct NaiveJob {
+    arrival_ms: f64,
+    mappers: usize,
+    largest: f64,
+    alpha: f64,
+    deadline: f64,
+    reducers: Vec<NaiveReducer>,
+    sent: f64,
+    queue: usize,
+    start_ms: f64,
+    end_ms: Option<f64>,
+}
+
+fn load(workload: &Workload) -> Vec<NaiveJob> {
+    let mut random = JavaRandom::new(17);
+    let mut jobs = Vec::new();
+    for coflow in &workload.coflows {
+        let mut mappers: Vec<usize> = coflow.flows.iter().map(|f| f.src as usize).collect();
+        mappers.sort_unstable();
+        mappers.dedup();
+        let mut reducers = Vec::new();
+        for dst in 0..RACKS {
+            let to = coflow.flows.iter().filter(|f| f.dst as usize == dst);
+            let bytes: f64 = to.map(|f| f.bytes).sum();
+            if bytes == 0.0 {
+                continue;
+            }
+            let asked = (bytes.floor() / MB).ceil() * MB;
+            let unit = mappers.len() as f64 * MB;
+            let left = (asked / unit).ceil() * unit;
+            let flow = |&src| NaiveFlow { src, left: left / mappers.len() as f64, bps: 0.0 };
+            let flows = mappers.iter().map(flow).collect();
+            reducers.push(NaiveReducer { dst, flows, left, asked, ended: false, moving: false });
+        }
+        let total: f64 = reducers.iter().map(|r| r.left).sum();
+        let largest = reducers.iter().map(|r| r.left).fold(0.0, f64::max);
+        let alpha = (total / mappers.len() as f64).max(largest);
+        jobs.push(NaiveJob {
+            arrival_ms: (coflow.arrival_s * 1e3).round(),
+            mappers: mappers.len(),
+            largest,
+            alpha,
+            deadline: alpha / (CAPACITY / 8.0) * (1.0 + random.next_double()) * 1000.0,
+            reducers,
+            sent: 0.0,
+            queue: 0,
+            start_ms: 0.0,
+            end_ms: None,
+        });
+    }
+    jobs
+}
+
+struct Naive {
+    policy: Policy,
+    jobs: Vec<NaiveJob>,
+    /// In order of the policy; for DARK, in order within a queue.
+    order: Vec<usize>,
+    /// For FAIR and PFP: of each receiver, coflow, reducer and mapper of its flows.
+    queues: Vec<Vec<[usize; 3]>>,
+}
+
+impl Naive {
+    /// The ends of all coflows in milliseconds.
+    fn run(mut self) -> Vec<[f64; 2]> {
+        let mut next = 0;
+        let mut epoch_ms = 0.0;
+        let by_flows = matches!(self.policy, Policy::Fair | Policy::Pfp);
+        while next < self.jobs.len() || !self.order.is_empty() {
+            let first = next;
+            while next < self.jobs.len() && self.jobs[next].arrival_ms <= epoch_ms + 10240.0 {
+                self.jobs[next].start_ms = epoch_ms;
+                if by_flows {
+                    self.admit_flows(next);
+                    self.order.push(next);
+                } else {
+                    self.admit(next);
+                }
+                next += 1;
+            }
+            if next > first && !by_flows {
+                self.share(epoch_ms, true);
+            }
+            for quantum in 0..1280 {
+                if self.order.is_empty() {
+                    break;
+                }
+                let now_ms = epoch_ms + 8.0 * f64::from(quantum);
+                match self.policy {
+                    Policy::Fair => self.fair_quantum(now_ms + 8.0),
+                    Policy::Pfp => self.pfp_quantum(now_ms + 8.0),
+                    _ => self.quantum(now_ms + 8.0),
+                }
+                let before = self.order.len();
+                let jobs = &self.jobs;
+                self.order.retain(|&c| jobs[c].end_ms.is_none());
+                if self.order.len() < before && !by_flows {
+                    self.share(now_ms, false);
+                }
+            }
+            epoch_ms += 10240.0;
+        }
+        self.jobs.iter().map(|j| [j.start_ms, j.end_ms.expect("all have ended")]).collect()
+    }
+
+    fn key(&self, c: usize) -> f64 {
+        let job = &self.jobs[c];
+        match self.policy {
+            Policy::Scf => job.largest / job.mappers as f64,
+            Policy::Ncf => job.mappers.min(job.reducers.len()) as f64,
+            Policy::Lcf => job.reducers.iter().map(|r| r.asked).sum(),
+            Policy::Sebf => job.alpha,
+            _ => 0.0,
+        }
+    }
+
+    fn admit(&mut self, c: usize) {
+        let place = self.order.iter().position(|&other| self.key(c) < self.key(other));
+        self.order.insert(place.unwrap_or(self.order.len()), c);
+    }
+
+    fn share(&mut self, now_ms: f64, admitted: bool) {
+        let dark = self.policy == Policy::Dark;
+        if dark {
+            for q in 0..9 {
+                let limit = 10.0 * MB * 10_f64.powi(q as i32);
+                // A limit but for rounding is taken for the limit, in the emulation as well.
+                let too_large = |job: &NaiveJob| job.sent - ZERO > limit;
+                let moved = |c: &&usize| self.jobs[**c].queue == q && too_large(&self.jobs[**c]);
+                for c in self.order.iter().filter(moved).copied().collect::<Vec<_>>() {
+                    self.jobs[c].queue = q + 1;
+                    self.order.retain(|&other| other != c);
+                    self.order.push(c);
+                }
+            }
+            let jobs = &self.jobs;
+            self.order.sort_by_key(|&c| jobs[c].queue);
+        }
+        let mut free = [[CAPACITY; RACKS]; 2];
+        let mut skipped = Vec::new();
+        for &c in &self.order {
+            for reducer in &mut self.jobs[c].reducers {
+                if admitted || dark {
+                    reducer.moving = !reducer.ended;
+                }
+                reducer.flows.iter_mut().for_each(|f| f.bps = 0.0);
+            }
+            if dark {
+                fair_shares(&mut self.jobs, &[c], &mut free);
+            } else if !madd(&mut self.jobs[c], &mut free) {
+                skipped.push(c);
+            }
+        }
+        if dark {
+            return;
+        }
+        fair_shares(&mut self.jobs, &skipped, &mut free);
+        let mut by_deadline = self.order.clone();
+        let jobs = &mut self.jobs;
+        by_deadline.sort_by_key(|&c| (jobs[c].start_ms + jobs[c].deadline - now_ms) as i32);
+        for c in by_deadline {
+            for reducer in &mut jobs[c].reducers {
+                if free[1][reducer.dst] <= ZERO {
+                    continue;
+                }
+                for flow in &mut reducer.flows {
+                    let more = free[0][flow.src].min(free[1][reducer.dst]);
+                    let more = if more <= ZERO { 0.0 } else { more };
+                    flow.bps += more;
+                    free[0][flow.src] -= more;
+                    free[1][reducer.dst] -= more;
+                }
+            }
+        }
+    }
+
+    fn quantum(&mut self, end_ms: f64) {
+        for &c in &self.order {
+            let job = &mut self.jobs[c];
+            for reducer in job.reducers.iter_mut().filter(|r| r.moving) {
+                let mut at = 0;
+                while at < reducer.flows.len() {
+                    let flow = &mut reducer.flows[at];
+                    let bytes = (flow.bps / 8.0 * (8.0 / 1024.0)).min(flow.left);
+                    flow.left -= bytes;
+                    if flow.left <= ZERO {
+                        reducer.flows.remove(at);
+                    } else {
+                        at += 1;
+                    }
+                    reducer.left -= bytes;
+                    reducer.asked = (reducer.asked - bytes).max(0.0);
+                    job.sent += bytes;
+                    if (reducer.left <= ZERO || reducer.flows.is_empty()) && !reducer.ended {
+                        reducer.ended = true;
+                        reducer.left = 0.0;
+                    }
+                }
+            }
+            if job.reducers.iter().all(|r| r.ended) {
+                job.end_ms = Some(end_ms);
+            }
+        }
+    }
+
+    fn admit_flows(&mut self, c: usize) {
+        for (r, reducer) in self.jobs[c].reducers.iter().enumerate() {
+            for (m, flow) in reducer.flows.iter().enumerate() {
+                let left = |[c, r, m]: [usize; 3]| self.jobs[c].reducers[r].flows[m].left;
+                let queue = &mut self.queues[reducer.dst];
+                let place = queue.iter().position(|&other| left(other) > flow.left);
+                queue.insert(place.unwrap_or(queue.len()), [c, r, m]);
+            }
+        }
+    }
+
+    /// Sends `bytes` of a flow; whether it has ended.
+    fn send(&mut self, [c, r, m]: [usize; 3], bytes: f64, end_ms: f64) -> bool {
+        let job = &mut self.jobs[c];
+        let reducer = &mut job.reducers[r];
+        let bytes = bytes.min(reducer.flows[m].left);
+        reducer.flows[m].left -= bytes;
+        reducer.left -= bytes;
+        let gone = reducer.flows[m].left <= ZERO;
+        reducer.ended |= reducer.left <= ZERO || reducer.flows.iter().all(|f| f.left <= ZERO);
+        if job.end_ms.is_none() && job.reducers.iter().all(|r| r.ended) {
+            job.end_ms = Some(end_ms);
+        }
+        gone
+    }
+
+    fn fair_quantum(&mut self, end_ms: f64) {
+        let src = |jobs: &[NaiveJob], [c, r, m]: [usize; 3]| jobs[c].reducers[r].flows[m].src;
+        let mut sending = [0; RACKS];
+        self.queues.iter().flatten().for_each(|&flow| sending[src(&self.jobs, flow)] += 1);
+        for dst in 0..RACKS {
+            let queue = std::mem::take(&mut self.queues[dst]);
+            let receiving = queue.len() as f64;
+            let mut rest = Vec::new();
+            for flow in queue {
+                let bytes = (MB / receiving).min(MB / f64::from(sending[src(&self.jobs, flow)]));
+                if !self.send(flow, bytes, end_ms) {
+                    rest.push(flow);
+                }
+            }
+            self.queues[dst] = rest;
+        }
+    }
+
+    fn pfp_quantum(&mut self, end_ms: f64) {
+        let mut taken = [false; RACKS];
+        for dst in 0..RACKS {
+            let src = |&[c, r, m]: &[usize; 3]| self.jobs[c].reducers[r].flows[m].src;
+            let Some(place) = self.queues[dst].iter().position(|flow| !taken[src(flow)]) else {
+                continue;
+            };
+            let flow = self.queues[dst][place];
+            taken[src(&flow)] = true;
+            if self.send(flow, MB, end_ms) {
+                self.queues[dst].remove(place);
+            }
+        }
+    }
+}
+
+/// Whether `job` was given rates.
+fn madd(job: &mut NaiveJob, free: &mut [[f64; RACKS]; 2]) -> bool {
+    let mut left = [[0.0; RACKS]; 2];
+    for reducer in &job.reducers {
+        left[1][reducer.dst] = reducer.left;
+        reducer.flows.iter().for_each(|f| left[0][f.src] += f.left);
+    }
+    let mut seconds = f64::from_bits(1);
+    for (left, free) in left.iter().flatten().zip(free.iter().flatten()) {
+        if *left > 0.0 && *free <= ZERO {
+            return false;
+        }
+        if left * 8.0 / free > seconds {
+            seconds = left * 8.0 / free;
+        }
+    }
+    let before = *free;
+    let mut used = [[0.0; RACKS]; 2];
+    for reducer in job.reducers.iter_mut().filter(|r| before[1][r.dst] > ZERO) {
+        for flow in &mut reducer.flows {
+            let bps = flow.left * 8.0 / seconds;
+            flow.bps = bps.min(before[0][flow.src]).min(before[1][reducer.dst]);
+            used[0][flow.src] += flow.bps;
+            used[1][reducer.dst] += flow.bps;
+        }
+    }
+    free.iter_mut().flatten().zip(used.iter().flatten()).for_each(|(free, used)| *free -= used);
+    true
+}
+
+fn fair_shares(jobs: &mut [NaiveJob], coflows: &[usize], free: &mut [[f64; RACKS]; 2]) {
+    let mut count = [[0.0; RACKS]; 2];
+    let mut used = [[0.0; RACKS]; 2];
+    for rates in [false, true] {
+        for &c in coflows {
+            for reducer in &mut jobs[c].reducers {
+                let dst = reducer.dst;
+                for flow in &mut reducer.flows {
+                    if free[1][dst] <= ZERO || free[0][flow.src] <= ZERO {
+                        continue;
+                    }
+                    if !rates {
+                        count[0][flow.src] += 1.0;
+                        count[1][dst] += 1.0;
+                        continue;
+                    }
+                    flow.bps =
+                        (free[0][flow.src] / count[0][flow.src]).min(free[1][dst] / count[1][dst]);
+                    if flow.bps <= ZERO {
+                        flow.bps = 0.0;
+                    }
+                    used[0][flow.src] += flow.bps;
+                    used[1][dst] += flow.bps;
+                }
+            }
+        }
+    }
+    free.iter_mut().flatten().zip(used.iter().flatten()).for_each(|(free, used)| *free -= used);
+}
+
+/// Shuffles of all sizes among a few racks, in less time than they need.
+fn workload(seed: i64) -> Workload {
+    let mut random = JavaRandom::new(seed);
+    let racks = |random: &mut JavaRandom| {
+        let mut racks: Vec<u32> = (0..RACKS as u32).collect();
+        let number = random.next_int(RACKS as i32) as usize + 1;
+        (0..RACKS).for_each(|i| racks.swap(i, random.next_int(RACKS as i32) as usize));
+        racks.truncate(number);
+        racks
+    };
+    let mut arrival_ms = 0;
+    let coflows = (0..25).map(|id| {
+        arrival_ms += random.next_int(4000);
+        let (mappers, reducers) = (racks(&mut random), racks(&mut random));
+        let most = [40, 400, 4000][random.next_int(3) as usize];
+        let mb = reducers.iter().map(|_| f64::from(random.next_int(most) + 1) / 3.0);
+        let mb: Vec<f64> = mb.collect();
+        let mut flows = Vec::new();
+        for &src in &mappers {
+            let flow = |(&dst, &mb): (&u32, &f64)| Flow { src, dst, bytes: mb * MB, start_s: 0.0 };
+            flows.extend(reducers.iter().zip(&mb).map(flow));
+        }
+        Coflow::new(id.to_string(), f64::from(arrival_ms) / 1e3, flows)
+    });
+    let coflows = coflows.collect();
+    Workload { ports: RACKS as u32, coflows }
+}
+
+#[test]
+fn quantum_by_quantum() {
+    use Policy::{Dark, Fair, Fifo, Lcf, Ncf, Pfp, Scf, Sebf};
+    for seed in 0..20 {
+        let workload = workload(seed);
+        for policy in [Fifo, Scf, Ncf, Lcf, Sebf, Dark, Fair, Pfp] {
+            let jobs = load(&workload);
+            let queues = vec![Vec::new(); RACKS];
+            let slow = Naive { policy, jobs, order: Vec::new(), queues }.run();
+            let outcome = run(&workload, policy).unwrap_or_else(|error| panic!("{error}"));
+            let ms = |s: f64| s * 1024.0;
+            let fast = outcome.coflows.iter().map(|c| [ms(c.release_s), ms(c.completion_s)]);
+            assert_eq!(fast.collect::<Vec<_>>(), slow, "{policy:?}, seed {seed}");
+        }
+    }
+}
