@@ -65,9 +65,10 @@ mod tests {
         at[1][1] = 1;
         let mut job = job(2, 3);
         choose(&mut job, &mut at, Ties::ByPort);
-        // By (sender, receiver): the pilots so far count from choice to choice.
+        // Sender and receiver. Before the fourth, senders have 2 pilots each and receivers 1, 2, 1:
+        // the first pair of the first diagonal is still unused.
         let pairs: Vec<[usize; 2]> = job.pilots.iter().map(|&flow| job.ends_of(flow)).collect();
-        assert_eq!(pairs, [[1, 0], [0, 2], [1, 1], [1, 2], [0, 0], [0, 1]]);
+        assert_eq!(pairs, [[1, 0], [0, 2], [1, 1], [0, 0], [1, 2], [0, 1]]);
         assert_eq!(at[0][..2], [4, 3]);
     }
 }
