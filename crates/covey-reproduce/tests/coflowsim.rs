@@ -3,8 +3,8 @@
 mod common;
 
 use common::facebook;
-use covey_reproduce::emulate::coflowsim::{Custom, Policy, run};
-use covey_trace::Workload;
+use covey_reproduce::emulate::coflowsim::{Policy, run};
+use covey_trace::{Workload, builtin};
 
 /// The sum of CCTs in milliseconds, 1024 a second.
 fn sum_ms(workload: &Workload, policy: Policy) -> f64 {
@@ -14,7 +14,7 @@ fn sum_ms(workload: &Workload, policy: Policy) -> f64 {
 
 #[test]
 fn custom_as_in_swallow_table_vi() {
-    let custom = Custom::default().generate();
+    let custom = builtin("coflowsim-custom").expect("the workload");
     assert_eq!(custom.coflows.len(), 8);
     let sum_ms = |policy| sum_ms(&custom, policy);
     assert_eq!(sum_ms(Policy::Sebf), 894_472.0);

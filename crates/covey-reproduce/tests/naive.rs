@@ -2,7 +2,7 @@
 //! must find the same, to the quantum.
 
 use covey_reproduce::emulate::coflowsim::{Policy, run};
-use covey_reproduce::emulate::java_random::JavaRandom;
+use covey_trace::java_random::JavaRandom;
 use covey_trace::{Coflow, Flow, MB, Workload};
 
 const ZERO: f64 = 1e-3;

@@ -5,6 +5,7 @@
 
 mod builtin;
 mod error;
+pub mod java_random;
 mod json_lines;
 pub mod limits;
 mod open;

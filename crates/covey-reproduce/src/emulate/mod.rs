@@ -7,7 +7,6 @@
 pub mod coflowsim;
 mod emulation;
 mod error;
-pub mod java_random;
 pub mod philae_authors;
 mod shuffle;
 

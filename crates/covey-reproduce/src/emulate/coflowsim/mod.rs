@@ -15,7 +15,6 @@
 //! a reducer as done. This is part of what the program prints, so it is done here as well: every
 //! rounding is (`repeat`), but not every step.
 
-mod custom;
 mod dark;
 mod flows;
 mod job;
@@ -26,11 +25,9 @@ mod repeat;
 
 use covey_sim::{CoflowOutcome, Outcome};
 use covey_trace::Workload;
-
-pub use custom::Custom;
+use covey_trace::java_random::JavaRandom;
 
 use super::EmulationError;
-use super::java_random::JavaRandom;
 use dark::Dark;
 use job::Job;
 use live::Live;

@@ -89,7 +89,7 @@ fn glide(x: f64, most: u64, pass: impl Fn(f64) -> f64) -> (u64, f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::emulate::java_random::JavaRandom;
+    use covey_trace::java_random::JavaRandom;
 
     fn slowly(mut left: f64, step: f64, quanta: u64) -> Drained {
         for quantum in 1..=quanta {

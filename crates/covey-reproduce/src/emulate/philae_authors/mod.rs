@@ -9,7 +9,7 @@
 //! ends at a cycle's end.
 //!
 //! **Queues.** Thin coflows, by contention, the least first; then pilots; then the main queue whose
-//! turn it is ([`slots`]); then the other main queues from the first. A coflow of the main queues is
+//! turn it is; then the other main queues from the first. A coflow of the main queues is
 //! in the queue that its key says now, at the end when it has just come. Inside a queue, by
 //! position: for each free sender in the coflow's order the first free receiver.
 //!

@@ -63,6 +63,12 @@ mod tests {
     }
 
     #[test]
+    fn another_seed() {
+        let mut random = JavaRandom::new(42);
+        assert_eq!([(); 10].map(|()| random.next_int(10)), [0, 3, 8, 4, 0, 5, 5, 8, 9, 3]);
+    }
+
+    #[test]
     fn doubles_as_java_draws_them() {
         let mut random = JavaRandom::new(17);
         let drawn = [(); 4].map(|()| random.next_double());
