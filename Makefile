@@ -9,7 +9,7 @@ FUZZ_SECONDS ?= 60
 export CARGO_TARGET_DIR ?= $(CURDIR)/target
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint wasm fuzz bench
+.PHONY: help demo test slow lint wasm fuzz bench
 
 help: ## List these targets
 	@sed -n 's/^\([a-z]*\):.*## /    make \1|/p' Makefile | while IFS='|' read -r target what; do \
@@ -23,6 +23,9 @@ demo: ## Compare all policies on a synthetic hour of traffic; a page with plots 
 
 test: ## Run everything the project tests
 	cargo test --locked --workspace
+
+slow: ## Run the tests that `make test` leaves out because they take long
+	cargo test --locked --workspace -- --ignored
 
 lint: ## Check format, lints and documentation; a warning is an error
 	cargo fmt --all --check

@@ -47,6 +47,7 @@ fn facebook_otherwise() {
 }
 
 #[test]
+#[ignore = "takes ten seconds; make slow"]
 fn facebook_by_flows() {
     let Some(trace) = facebook() else { return };
     assert_eq!(sum_ms(&trace, Policy::Pfp), 52_216_912.0);
