@@ -40,6 +40,8 @@ pub enum Rule {
     MaxMin,
     /// See [`Share::EQUAL`].
     Equal,
+    /// See [`Share::ALL_OR_NONE`].
+    AllOrNone,
     /// See [`Share::MATCHING`].
     Matching,
     /// See [`Share::MADD`].
@@ -67,6 +69,9 @@ impl<K> Share<K> {
     /// One pass of equal shares: each flow gets the least, over its links, of what is free over the
     /// number of the group's flows there that can send at all.
     pub const EQUAL: Share<K> = Share::of(Rule::Equal);
+    /// The same rate for every flow, the largest that fits; nothing when a link that the group
+    /// needs is full (Saath). It is the rate of the slowest flow under max-min fairness (Philae §4.5).
+    pub const ALL_OR_NONE: Share<K> = Share::of(Rule::AllOrNone);
     /// One flow at a time takes all that is free on its links; flows that are running go first.
     pub const MATCHING: Share<K> = Share::of(Rule::Matching);
     /// Nothing, not even what is left over.
@@ -97,6 +102,21 @@ pub enum Layers {
     /// is left. So each layer is offered at least its weight's share of the link. What a layer
     /// cannot use goes to the layers after it, and by [`Backfill`] to those before it.
     Weighted,
+    /// Each port's node has divided its two links among coflows ([`Plan::give`]). A coflow is served
+    /// from its own parts alone, so that a flow gets no more than either end gives it; what is not
+    /// used in this way is offered to all coflows in order. All entries are for whole coflows.
+    ByNode,
+}
+
+/// A part of a link that is a coflow's own under [`Layers::ByNode`].
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Portion {
+    /// The coflow.
+    pub coflow: CoflowId,
+    /// An egress or ingress link.
+    pub link: LinkId,
+    /// Share of the link's capacity, from 0 to 1; at most 1 for all coflows together.
+    pub share: f64,
 }
 
 /// What becomes of capacity that no entry has taken.
@@ -108,6 +128,8 @@ pub enum Backfill {
     /// It is offered once more to all coflow entries in order, flow by flow; each flow takes all
     /// that is free on its links.
     Greedy,
+    /// The same, but only coflow entries that have got nothing are offered it.
+    Skipped,
 }
 
 /// One line of a plan.
@@ -131,6 +153,8 @@ pub enum Wake {
     /// When the coflows of the DAG with this external id have sent this many bytes together, those
     /// that have ended included.
     WhenDagSent(u64, f64),
+    /// When any flow of the coflow has sent this many bytes.
+    WhenFlowSent(CoflowId, f64),
 }
 
 /// The part of a plan that decides rates: entries in order of precedence.
@@ -142,6 +166,8 @@ pub struct Ranking {
     pub weights: Vec<f64>,
     /// How layers share.
     pub layers: Layers,
+    /// Parts of links, under [`Layers::ByNode`].
+    pub portions: Vec<Portion>,
     /// What becomes of the rest.
     pub backfill: Backfill,
 }
@@ -166,6 +192,7 @@ impl<K: Knowledge> Plan<K> {
     pub fn clear(&mut self) {
         self.ranking.entries.clear();
         self.ranking.weights.clear();
+        self.ranking.portions.clear();
         self.ranking.layers = Layers::Strict;
         self.ranking.backfill = Backfill::None;
         self.wakes.clear();
@@ -190,6 +217,11 @@ impl<K: Knowledge> Plan<K> {
         self.ranking.layers = layers;
     }
 
+    /// Gives a coflow a `share` (from 0 to 1) of a link for its own, under [`Layers::ByNode`].
+    pub fn give(&mut self, coflow: CoflowId, link: LinkId, share: f64) {
+        self.ranking.portions.push(Portion { coflow, link, share });
+    }
+
     /// Sets what becomes of capacity that no entry has taken.
     pub fn set_backfill(&mut self, backfill: Backfill) {
         self.ranking.backfill = backfill;
@@ -209,6 +241,11 @@ impl<K: Knowledge> Plan<K> {
     /// ([`Lineage`](crate::Lineage)) have sent `bytes` together, those that have ended included.
     pub fn wake_when_dag_sent(&mut self, external: u64, bytes: f64) {
         self.wakes.push(Wake::WhenDagSent(external, bytes));
+    }
+
+    /// Asks to be called when any flow of the coflow, ended ones included, has sent `bytes`.
+    pub fn wake_when_flow_sent(&mut self, coflow: CoflowId, bytes: f64) {
+        self.wakes.push(Wake::WhenFlowSent(coflow, bytes));
     }
 
     /// The part that decides rates.

@@ -64,6 +64,25 @@ pub trait Policy<K: Knowledge>: Send {
     /// The coflows of a DAG have sent `bytes`, as [`Plan::wake_when_dag_sent`] asked.
     fn dag_bytes_reached(&mut self, _external: u64, _bytes: f64, _view: &View<'_, K>) {}
 
+    /// Numbers of bytes, ascending, at which [`Policy::link_bytes_reached`] is called.
+    fn link_limits(&self) -> &[f64] {
+        &[]
+    }
+
+    /// What the coflow has sent through `link` has reached `bytes`, the next of
+    /// [`Policy::link_limits`].
+    fn link_bytes_reached(
+        &mut self,
+        _coflow: CoflowId,
+        _link: LinkId,
+        _bytes: f64,
+        _view: &View<'_, K>,
+    ) {
+    }
+
+    /// A flow of the coflow has sent `bytes`, as [`Plan::wake_when_flow_sent`] asked.
+    fn flow_bytes_reached(&mut self, _coflow: CoflowId, _bytes: f64, _view: &View<'_, K>) {}
+
     /// A time given to [`Plan::wake_at`] has come.
     fn woke(&mut self, _view: &View<'_, K>) {}
 

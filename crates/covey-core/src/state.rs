@@ -81,6 +81,11 @@ pub struct CoflowState {
     /// Bytes sent so far, over all flows, and when that was true.
     attained: f64,
     attained_as_of: Time,
+    /// The most that any flow is known to have sent, and when that was reported.
+    longest: f64,
+    longest_as_of: Time,
+    /// Size of the longest flow that has ended.
+    finished_longest: f64,
 }
 
 /// Bytes of each flow of one coflow, total and left.
@@ -214,6 +219,7 @@ impl State {
         coflow.demand.finish(position);
         coflow.finished += 1;
         coflow.finished_bytes += coflow.progress.size[position];
+        coflow.finished_longest = coflow.finished_longest.max(coflow.progress.size[position]);
         let left = std::mem::replace(&mut coflow.progress.left[position], f64::INFINITY);
         for l in coflow.demand.path(position) {
             if coflow.demand.count()[l] == 0 {
@@ -244,6 +250,13 @@ impl State {
         coflow.attained_as_of = as_of;
     }
 
+    /// Writes down that some flow of a coflow had sent `bytes` at the moment `as_of`.
+    pub fn report_longest(&mut self, id: CoflowId, bytes: f64, as_of: Time) {
+        let coflow = &mut self.slots[id.index()];
+        coflow.longest = coflow.longest.max(bytes);
+        coflow.longest_as_of = as_of;
+    }
+
     /// What is left of a coflow, to be brought up to date.
     pub fn progress_mut(&mut self, id: CoflowId) -> (&Demand, &mut Progress) {
         let coflow = &mut self.slots[id.index()];
@@ -264,6 +277,9 @@ impl CoflowState {
             lost_bytes: 0.0,
             attained: 0.0,
             attained_as_of: Time::ZERO,
+            longest: 0.0,
+            longest_as_of: Time::ZERO,
+            finished_longest: 0.0,
         }
     }
 
@@ -287,6 +303,9 @@ impl CoflowState {
         self.lost_bytes = 0.0;
         self.attained = 0.0;
         self.attained_as_of = arrival;
+        self.longest = 0.0;
+        self.longest_as_of = arrival;
+        self.finished_longest = 0.0;
     }
 
     /// Its unfinished flows, and the links they need.
@@ -320,6 +339,17 @@ impl CoflowState {
     }
 
     /// Bytes sent by all flows, lost ones included, as far as progress tells.
+    /// The most that any flow is known to have sent, and when that was true.
+    pub fn attained_by_longest(&self) -> (f64, Time) {
+        (self.longest.max(self.finished_longest), self.longest_as_of)
+    }
+
+    /// Size of the longest flow that has ended, in bytes; 0 when none has.
+    pub fn finished_longest(&self) -> f64 {
+        self.finished_longest
+    }
+
+    /// Bytes sent by all flows, as far as progress tells.
     pub fn sent(&self) -> f64 {
         let (size, left) = (&self.progress.size, &self.progress.left);
         let unfinished = self.demand.active().map(|p| size[p] - left[p] * self.progress.scale);

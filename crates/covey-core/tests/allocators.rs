@@ -78,6 +78,35 @@ fn max_min_is_not_equal_shares() {
     assert_same(&rates(Share::EQUAL), &[0.5, 0.25, 0.25, 0.25, 0.25]);
 }
 
+/// Saath, 3: a coflow that finds one of its links full sends nothing, and the one behind it does.
+#[test]
+fn all_or_none_of_a_coflows_flows_are_served() {
+    let coflows = [
+        vec![flow(0, 0, 1.0), flow(0, 1, 1.0)],
+        vec![flow(1, 1, 1.0), flow(0, 2, 1.0)],
+        vec![flow(2, 1, 1.0), flow(2, 2, 1.0)],
+    ];
+    let entries = [0, 1, 2].map(|coflow| (Group::Coflow(CoflowId(coflow)), Share::ALL_OR_NONE));
+    let rates = on_unit_switch(3, &coflows, &entries).unwrap();
+    assert_same(&rates, &[0.5, 0.5, 0.0, 0.0, 0.5, 0.5]);
+}
+
+/// What is left over goes to those that all-or-none has passed over, and not to those it has served.
+#[test]
+fn backfill_of_the_skipped_leaves_the_served_as_they_are() {
+    let coflows = [
+        vec![flow(0, 0, 1.0), flow(0, 1, 1.0), flow(1, 2, 1.0)],
+        vec![flow(0, 2, 1.0), flow(2, 2, 1.0)],
+    ];
+    let mut plan =
+        plan_of(&[(Group::Coflow(A), Share::ALL_OR_NONE), (Group::Coflow(B), Share::ALL_OR_NONE)]);
+    plan.set_backfill(Backfill::Skipped);
+    let world = World::new(Fabric::big_switch(3, 1.0).unwrap(), &coflows);
+    assert_same(&fresh(&world, &plan).unwrap(), &[0.5, 0.5, 0.5, 0.0, 0.5]);
+    plan.set_backfill(Backfill::Greedy);
+    assert_same(&fresh(&world, &plan).unwrap(), &[0.5, 0.5, 1.0, 0.0, 0.0]);
+}
+
 #[test]
 fn equal_shares_do_not_count_flows_that_cannot_send() {
     let first = vec![flow(1, 1, 1.0)];

@@ -41,6 +41,16 @@ impl Contention {
         }
     }
 
+    /// The coflow is nowhere any more.
+    pub fn remove(&mut self, coflow: CoflowId) {
+        for (w, word) in self.counted[coflow.index()].iter_mut().enumerate() {
+            for l in (0..64).filter(|bit| *word >> bit & 1 == 1) {
+                self.at[w * 64 + l] -= 1;
+            }
+            *word = 0;
+        }
+    }
+
     /// Coflows with unfinished flows at a link.
     pub fn at(&self, link: LinkId) -> u32 {
         self.at[link.index()]

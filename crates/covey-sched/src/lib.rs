@@ -14,9 +14,14 @@ pub mod sampling;
 pub mod slots;
 
 mod aalo;
+mod aalo_local;
 mod fair;
 mod fifo;
+mod fifo_lm;
+mod graviton;
+mod local;
 mod philae;
+mod saath;
 mod sebf;
 mod settings;
 mod sincronia;

@@ -8,16 +8,20 @@
 //! Queues are served strictly, or each in turn goes first for a number of time slots that falls by
 //! `E` from queue to queue (§4.5). Last, what is left over goes to coflows whose pilots are still
 //! under way, in order of arrival (§4.6).
+//!
+//! A coflow may grow: flows of later waves, or restarted ones. One that was thin is sampled as soon
+//! as it is not any more, and one that has been sampled keeps its estimate of a flow's length. Bytes
+//! of flows that have ended are samples too, so pilots are chosen only where there are none.
 
 use covey_core::{
-    Answer, AnyPolicy, CoflowId, FlowId, Group, LinkId, NonClairvoyant, Plan, Policy, Share, View,
-    Wants,
+    Answer, AnyPolicy, Backfill, CoflowId, FlowId, Group, LinkId, NonClairvoyant, Plan, Policy,
+    PortLoad, Share, View, Wants,
 };
 
 use crate::contention::Contention;
 use crate::queues::Queues;
 use crate::registry::{Info, Param};
-use crate::sampling::{PilotCount, PilotLoad};
+use crate::sampling::{PilotCount, PilotLoad, PilotPorts};
 use crate::slots::Slots;
 
 /// Length of a time slot in seconds: the interval δ of §8.
@@ -60,11 +64,37 @@ pub(crate) const INFO: Info = Info {
             default: "true",
             help: "serve other flows of coflows under sampling with what is left over: true or false",
         },
+        Param {
+            name: "ports",
+            default: "least-busy",
+            help: "where pilots go: least-busy (fewest pilots under way) or random",
+        },
+        Param { name: "seed", default: "1", help: "of ports=random, a whole number" },
+        Param {
+            name: "share",
+            default: "matching",
+            help: "matching (one flow per port at full rate) or equal (the slowest flow's max-min rate for all; who gets nothing shares the rest)",
+        },
+        Param {
+            name: "size",
+            default: "estimate",
+            help: "what keys go by: estimate (l n), or left (l n less what has been sent)",
+        },
+        Param {
+            name: "contention",
+            default: "unfinished",
+            help: "coflows count at ports with unfinished flows, or at all their ports: unfinished or all",
+        },
     ],
     source: "Philae (USENIX ATC 2019) 4, 8",
     make: |settings| {
         let queues = Queues::from_settings(settings)?;
         let slots = Slots::new(SLOT_S, queues.factor);
+        let ports = settings.choice(
+            "ports",
+            &[("least-busy", PilotPorts::LeastBusy), ("random", PilotPorts::Random)],
+        )?;
+        let seed = settings.integer("seed", 0, u32::MAX)?;
         Ok(AnyPolicy::Unsized(Box::new(Philae {
             pilots: PilotCount::from_settings(settings, "pilots")?,
             thin: settings.integer("thin", 0, u32::MAX)? as usize,
@@ -77,10 +107,13 @@ pub(crate) const INFO: Info = Info {
                 .then_some(slots),
             work_conserving: settings
                 .choice("work_conservation", &[("true", true), ("false", false)])?,
+            equal: settings.choice("share", &[("matching", false), ("equal", true)])?,
+            size_left: settings.choice("size", &[("estimate", false), ("left", true)])?,
+            at_all_ports: settings.choice("contention", &[("unfinished", false), ("all", true)])?,
             queues,
             tracks: Vec::new(),
             contention: Contention::default(),
-            pilot_load: PilotLoad::default(),
+            pilot_load: PilotLoad::new(ports, u64::from(seed)),
             stale: true,
             thin_coflows: Vec::new(),
             ranked: Vec::new(),
@@ -132,6 +165,12 @@ struct Philae {
     queues: Queues,
     slots: Option<Slots>,
     work_conserving: bool,
+    /// Whether all flows of a coflow get the same rate (§4.5).
+    equal: bool,
+    /// Whether keys go by what is left of the estimate (§4.6, 1).
+    size_left: bool,
+    /// Whether a coflow counts where it has no unfinished flows any more (against §4.6, 2).
+    at_all_ports: bool,
     /// By coflow.
     tracks: Vec<Track>,
     contention: Contention,
@@ -149,17 +188,44 @@ impl Philae {
     /// The key of a coflow whose flows are estimated at `length` bytes.
     fn key(&self, coflow: CoflowId, length: f64, view: &View<'_, NonClairvoyant>) -> f64 {
         let size = length * view.width(coflow) as f64;
+        let left = (size - view.attained(coflow).bytes).max(0.0);
         match self.order {
-            Order::A => size,
-            Order::B => (size - view.attained(coflow).bytes).max(0.0),
+            Order::A if !self.size_left => size,
+            Order::A | Order::B => left,
             Order::C => f64::from(self.contention.of(coflow, view.coflows().iter().copied())),
             Order::D => {
+                let length = if self.size_left {
+                    left / view.unfinished(coflow).max(1) as f64
+                } else {
+                    length
+                };
                 // The coflow itself is counted at each of its ports.
                 let others = |link| f64::from(self.contention.at(link).saturating_sub(1));
-                let ports = view.loads(coflow).filter(|load| load.unfinished > 0);
+                let counts = |load: &PortLoad| self.at_all_ports || load.unfinished > 0;
+                let ports = view.loads(coflow).filter(counts);
                 ports.map(|load| others(load.link) * length).sum()
             }
         }
+    }
+
+    /// Decides how a coflow's flow length is to be found out, from the flows that have started.
+    fn assess(&mut self, coflow: CoflowId, view: &View<'_, NonClairvoyant>) {
+        let track = &mut self.tracks[coflow.index()];
+        let (ended, bytes) = view.finished(coflow);
+        track.phase = if view.width(coflow) <= self.thin {
+            Phase::Thin
+        } else if self.order == Order::C {
+            // Contention needs no size.
+            Phase::Known { length: 0.0 }
+        } else if bytes > 0.0 {
+            Phase::Known { length: bytes / ended as f64 }
+        } else {
+            let count = self.pilots.pilots(view.senders(coflow), view.width(coflow));
+            self.pilot_load.choose(coflow, count, view, &mut track.pilots);
+            // Without a flow to sample, all flows so far had no bytes.
+            if track.pilots.is_empty() { Phase::Known { length: 0.0 } } else { Phase::Sampling }
+        };
+        track.under_way = track.pilots.len();
     }
 
     /// Fills `thin_coflows` and `ranked`.
@@ -195,7 +261,8 @@ impl Philae {
 
 impl Policy<NonClairvoyant> for Philae {
     fn wants(&self) -> Wants {
-        Wants { flow_ends: true, port_drains: true, attained: self.order == Order::B }
+        let attained = self.order == Order::B || self.size_left;
+        Wants { flow_ends: true, port_drains: true, attained }
     }
 
     fn coflow_arrived(&mut self, coflow: CoflowId, view: &View<'_, NonClairvoyant>) {
@@ -205,23 +272,17 @@ impl Policy<NonClairvoyant> for Philae {
         let track = &mut self.tracks[coflow.index()];
         track.pilots.clear();
         track.queue = None;
-        track.phase = if view.width(coflow) <= self.thin {
-            Phase::Thin
-        } else if self.order == Order::C {
-            // Contention needs no size.
-            Phase::Known { length: 0.0 }
-        } else {
-            let count = self.pilots.pilots(view.senders(coflow), view.width(coflow));
-            self.pilot_load.choose(coflow, count, view, &mut track.pilots);
-            // Without a flow to sample, all flows so far had no bytes.
-            if track.pilots.is_empty() { Phase::Known { length: 0.0 } } else { Phase::Sampling }
-        };
-        track.under_way = track.pilots.len();
+        self.assess(coflow, view);
     }
 
     fn flows_started(&mut self, coflow: CoflowId, view: &View<'_, NonClairvoyant>) {
         self.stale = true;
         self.contention.add(coflow, view);
+        let track = &self.tracks[coflow.index()];
+        let unsampled = track.phase == Phase::Known { length: 0.0 } && track.pilots.is_empty();
+        if track.phase == Phase::Thin || unsampled {
+            self.assess(coflow, view);
+        }
     }
 
     fn flow_ended(&mut self, flow: FlowId, view: &View<'_, NonClairvoyant>) {
@@ -240,11 +301,14 @@ impl Policy<NonClairvoyant> for Philae {
     }
 
     fn port_drained(&mut self, coflow: CoflowId, link: LinkId, _: &View<'_, NonClairvoyant>) {
-        self.contention.drained(coflow, link);
-        self.stale = true;
+        if !self.at_all_ports {
+            self.contention.drained(coflow, link);
+            self.stale = true;
+        }
     }
 
-    fn coflow_ended(&mut self, _: CoflowId, _: &View<'_, NonClairvoyant>) {
+    fn coflow_ended(&mut self, coflow: CoflowId, _: &View<'_, NonClairvoyant>) {
+        self.contention.remove(coflow);
         self.stale = true;
     }
 
@@ -262,8 +326,12 @@ impl Policy<NonClairvoyant> for Philae {
         }
         self.rank(view);
         plan.clear();
+        let share = if self.equal { Share::ALL_OR_NONE } else { Share::MATCHING };
+        if self.equal {
+            plan.set_backfill(Backfill::Skipped);
+        }
         for &(_, coflow) in &self.thin_coflows {
-            plan.push(Group::Coflow(coflow), Share::MATCHING);
+            plan.push(Group::Coflow(coflow), share);
         }
         plan.open_layer(1.0);
         for &coflow in view.coflows() {
@@ -279,7 +347,7 @@ impl Policy<NonClairvoyant> for Philae {
         if let Some((queue, until)) = slot {
             plan.open_layer(1.0);
             for &(.., coflow) in ranked.iter().filter(|&&(q, ..)| q == queue) {
-                plan.push(Group::Coflow(coflow), Share::MATCHING);
+                plan.push(Group::Coflow(coflow), share);
             }
             plan.wake_at(until);
         }
@@ -287,7 +355,7 @@ impl Policy<NonClairvoyant> for Philae {
         for queue in ranked.chunk_by(|a, b| a.0 == b.0).filter(|queue| Some(queue[0].0) != first) {
             plan.open_layer(1.0);
             for &(.., coflow) in queue {
-                plan.push(Group::Coflow(coflow), Share::MATCHING);
+                plan.push(Group::Coflow(coflow), share);
             }
         }
         if self.work_conserving {

@@ -33,6 +33,12 @@ impl Queues {
         }
     }
 
+    /// Width of a queue; of the last, what it would be if another followed.
+    pub fn span(&self, queue: u32) -> f64 {
+        let limit = |queue: u32| self.first_limit * self.factor.powi(queue as i32);
+        if queue == 0 { limit(0) } else { limit(queue) - limit(queue - 1) }
+    }
+
     /// The queue of a key. A key equal to a limit stays in the upper queue.
     pub fn queue_of(&self, key: f64) -> u32 {
         (0..self.count).find(|&queue| key <= self.limit(queue)).unwrap_or(self.count - 1)
@@ -60,6 +66,7 @@ mod tests {
             [0, 0, 1, 2, 2, 2]
         );
         assert_eq!(queues.limit(2), f64::INFINITY);
+        assert_eq!([0, 1, 2].map(|queue| queues.span(queue)), [10.0, 90.0, 900.0]);
         assert_eq!(Queues { count: 1, ..queues }.queue_of(1e12), 0);
     }
 }

@@ -6,6 +6,13 @@ use covey_core::{CoflowId, FlowId, Knowledge, View};
 use crate::registry::SpecError;
 use crate::settings::Settings;
 
+/// The median of some ascending numbers; `None` when there are none.
+pub(crate) fn median(ascending: &[f64]) -> Option<f64> {
+    let upper = *ascending.get(ascending.len() / 2)?;
+    let lower = ascending[(ascending.len() - 1) / 2];
+    Some(lower / 2.0 + upper / 2.0)
+}
+
 /// How many pilots a coflow has; at least one, at most all its flows.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum PilotCount {
@@ -45,9 +52,20 @@ impl PilotCount {
     }
 }
 
+/// Where pilots go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PilotPorts {
+    /// To the ports where the fewest pilots are under way.
+    LeastBusy,
+    /// Anywhere, every flow alike.
+    Random,
+}
+
 /// Pilots under way at each link.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct PilotLoad {
+    ports: PilotPorts,
+    random: SplitMix,
     at: Vec<u32>,
     /// Flows of the coflow at hand that are chosen, by number, and how many of each sender.
     chosen: Vec<bool>,
@@ -55,9 +73,18 @@ pub struct PilotLoad {
 }
 
 impl PilotLoad {
-    /// Chooses `count` pilots of a coflow at the ports where the fewest pilots are under way, and
-    /// adds them to `pilots`: least busy sender first, then its flow to the least busy receiver;
-    /// each choice counts for the next. Ties: the coflow's order of flows.
+    /// No pilots yet. `seed` decides where those at random ports go.
+    pub fn new(ports: PilotPorts, seed: u64) -> PilotLoad {
+        PilotLoad {
+            ports,
+            random: SplitMix(seed),
+            at: Vec::new(),
+            chosen: Vec::new(),
+            chosen_of: Vec::new(),
+        }
+    }
+
+    /// Chooses `count` pilots among a coflow's unfinished flows and adds them to `pilots`.
     pub fn choose<K: Knowledge>(
         &mut self,
         coflow: CoflowId,
@@ -66,6 +93,36 @@ impl PilotLoad {
         pilots: &mut Vec<FlowId>,
     ) {
         self.at.resize(view.fabric().links(), 0);
+        match self.ports {
+            PilotPorts::LeastBusy => self.choose_least_busy(coflow, count, view, pilots),
+            PilotPorts::Random => {
+                let first = pilots.len();
+                pilots.extend(view.flows(coflow));
+                // The beginning of a random order.
+                let end = (first + count).min(pilots.len());
+                for k in first..end {
+                    let other = k + self.random.below(pilots.len() - k);
+                    pilots.swap(k, other);
+                }
+                pilots.truncate(end);
+                for &pilot in &pilots[first..] {
+                    let (egress, ingress) = view.ends(pilot);
+                    self.at[egress.index()] += 1;
+                    self.at[ingress.index()] += 1;
+                }
+            }
+        }
+    }
+
+    /// Least busy sender first, then its flow to the least busy receiver; each choice counts for the
+    /// next. Ties: the coflow's order of flows.
+    fn choose_least_busy<K: Knowledge>(
+        &mut self,
+        coflow: CoflowId,
+        count: usize,
+        view: &View<'_, K>,
+        pilots: &mut Vec<FlowId>,
+    ) {
         let senders = view.senders(coflow);
         self.chosen_of.clear();
         self.chosen_of.resize(senders, 0);
@@ -96,5 +153,44 @@ impl PilotLoad {
         let (egress, ingress) = view.ends(pilot);
         self.at[egress.index()] -= 1;
         self.at[ingress.index()] -= 1;
+    }
+}
+
+/// Seeded random numbers (Steele, Lea and Flood: SplitMix, OOPSLA 2014).
+#[derive(Debug)]
+struct SplitMix(u64);
+
+impl SplitMix {
+    /// A number from 0 to `end - 1`; `end` is far below 2^64, so all are alike.
+    fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^= z >> 31;
+        ((u128::from(z) * end as u128) >> 64) as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_is_between_the_middle_two() {
+        assert_eq!(median(&[]), None);
+        assert_eq!(median(&[1.0, 2.0, 9.0]), Some(2.0));
+        assert_eq!(median(&[1.0, 2.0, 4.0, 9.0]), Some(3.0));
+    }
+
+    #[test]
+    fn random_numbers_depend_on_the_seed_alone_and_reach_everything() {
+        let numbers = |seed| {
+            let mut random = SplitMix(seed);
+            (0..64).map(|_| random.below(8)).collect::<Vec<_>>()
+        };
+        assert_eq!(numbers(1), numbers(1));
+        assert_ne!(numbers(1), numbers(2));
+        assert!((0..8).all(|n| numbers(1).contains(&n)));
     }
 }

@@ -20,6 +20,7 @@ use crate::crowd::CrowdFluid;
 use crate::dags::Dags;
 use crate::error::SimError;
 use crate::fluid::Fluid;
+use crate::meters::Meters;
 use crate::outcome::{CoflowOutcome, Outcome};
 
 /// A policy that is called this often in a row while nothing is sent and nothing is to come, or at
@@ -76,6 +77,7 @@ impl Simulator {
                 state: State::new(fabric),
                 allocator: Allocator::default(),
                 fluids: Vec::new(),
+                meters: Meters::default(),
                 crowd: CrowdFluid::default(),
                 crowded: false,
                 now: Time::ZERO,
@@ -144,6 +146,7 @@ struct Engine {
     allocator: Allocator,
     /// By [`CoflowId`].
     fluids: Vec<Fluid>,
+    meters: Meters,
     crowd: CrowdFluid,
     /// Whether flows are in `crowd` rather than in `fluids`.
     crowded: bool,
@@ -202,6 +205,7 @@ impl Engine {
     ) -> Result<(), SimError> {
         let wants = policy.wants();
         let mut plan = Plan::<K>::default();
+        self.meters.start(policy.link_limits());
         let mut idle = 0;
         loop {
             let next = self.next_moment(plan.wakes());
@@ -217,6 +221,7 @@ impl Engine {
             told |= self.begin(&run, policy, wants);
             told |= self.tell_ends(&run, policy, wants);
             told |= self.wake(&mut plan, policy, wants);
+            told |= self.tell_limits(policy, wants);
             if told {
                 self.refresh::<K>(wants);
                 if policy.plan(&self.view(), &mut plan) == Answer::Replaced {
@@ -249,7 +254,7 @@ impl Engine {
             next = next.min(self.crowd.next());
         } else {
             for &id in self.state.present() {
-                next = next.min(self.fluids[id.index()].next());
+                next = next.min(self.fluids[id.index()].next()).min(self.meters.next(id));
             }
         }
         for wake in wakes {
@@ -258,6 +263,9 @@ impl Engine {
                 Wake::WhenSent(id, bytes) => self.fluids[id.index()].when_sent(bytes),
                 Wake::WhenDagSent(external, bytes) => {
                     when_dag_sent(&self.dags, &self.fluids, self.now, external, bytes)
+                }
+                Wake::WhenFlowSent(id, bytes) => {
+                    self.fluids[id.index()].when_flow_sent(self.state.coflow(id), bytes, next)
                 }
             });
         }
@@ -443,6 +451,7 @@ impl Engine {
             self.place_of.resize(id.index() + 1, 0);
         }
         self.fluids[id.index()].resume(self.now, 0.0);
+        self.meters.reset(id, self.state.coflow(id), self.now);
         self.place_of[id.index()] = place;
         self.id_of[place as usize] = id;
         self.outcome.coflows[place as usize].release_s = self.now.as_secs();
@@ -492,11 +501,16 @@ impl Engine {
         let mut told = false;
         loop {
             let (now, fluids, dags) = (self.now, &self.fluids, &self.dags);
+            let state = &self.state;
             let due = plan.take_due(|wake| match *wake {
                 Wake::At(time) => time.due(now),
                 Wake::WhenSent(id, bytes) => fluids[id.index()].when_sent(bytes).due(now),
                 Wake::WhenDagSent(external, bytes) => {
                     when_dag_sent(dags, fluids, now, external, bytes).due(now)
+                }
+                Wake::WhenFlowSent(id, bytes) => {
+                    let soon = now + 2.0 * now.slack_s();
+                    fluids[id.index()].when_flow_sent(state.coflow(id), bytes, soon).due(now)
                 }
             });
             let Some(wake) = due else { return told };
@@ -508,8 +522,29 @@ impl Engine {
                 Wake::WhenDagSent(external, bytes) => {
                     policy.dag_bytes_reached(external, bytes, &self.view());
                 }
+                Wake::WhenFlowSent(id, bytes) => {
+                    self.state.report_longest(id, bytes, self.now);
+                    policy.flow_bytes_reached(id, bytes, &self.view());
+                }
             }
         }
+    }
+
+    /// Tells the policy which limits coflows have reached at their links. Returns whether there were
+    /// any.
+    fn tell_limits<K: Knowledge>(&mut self, policy: &mut dyn Policy<K>, wants: Wants) -> bool {
+        let mut told = false;
+        for k in 0..self.state.present().len() {
+            let id = self.state.present()[k];
+            if self.meters.next(id).due(self.now) {
+                self.refresh::<K>(wants);
+                let view = View::new(&self.state, self.now);
+                let tell = |link, bytes| policy.link_bytes_reached(id, link, bytes, &view);
+                self.meters.take_reached(id, self.state.coflow(id), self.now, tell);
+                told = true;
+            }
+        }
+        told
     }
 
     /// Brings what the policy may look at up to date.
@@ -571,6 +606,7 @@ impl Engine {
             let fluid = &mut self.fluids[id.index()];
             let (demand, progress) = self.state.progress_mut(id);
             fluid.install(demand, progress, self.allocator.grant(id), self.now);
+            self.meters.install(id, self.allocator.grant(id), self.now);
         }
         Ok(())
     }

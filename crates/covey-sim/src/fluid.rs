@@ -12,6 +12,10 @@
 //! - *Levels*: each flow hangs at the link that limits it ([`Levels`]); a link whose level changes
 //!   costs the same whatever the number of its flows.
 
+mod longest;
+
+use std::cell::Cell;
+
 use covey_core::alloc::{Grant, Single};
 use covey_core::state::Progress;
 use covey_core::{Demand, Time};
@@ -52,6 +56,7 @@ pub(crate) struct Fluid {
     /// The list before, or working memory.
     spare: Vec<Running>,
     singles: Vec<Single>,
+    longest: Cell<longest::Longest>,
 }
 
 impl Fluid {
@@ -68,6 +73,7 @@ impl Fluid {
             stopped: Vec::new(),
             spare: Vec::new(),
             singles: Vec::new(),
+            longest: Cell::default(),
         }
     }
 
@@ -75,6 +81,7 @@ impl Fluid {
     pub(crate) fn resume(&mut self, now: Time, sent: f64) {
         self.anchor = now;
         self.sent = sent;
+        self.longest.take();
         self.halt();
     }
 
@@ -241,6 +248,7 @@ impl Fluid {
         }
         self.rate = grant.total();
         self.next = self.next_end(progress);
+        self.carry_longest(demand, now);
     }
 
     /// Changes κ.

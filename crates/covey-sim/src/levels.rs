@@ -84,6 +84,13 @@ impl Levels {
         self.level[self.link(demand, position)]
     }
 
+    /// No flow has a higher rate.
+    pub(crate) fn fastest(&self, demand: &Demand) -> f64 {
+        let greatest = |levels: &[f64]| levels.iter().fold(0.0, |a: f64, &b| a.max(b));
+        let (senders, receivers) = self.level.split_at(demand.senders().min(self.level.len()));
+        greatest(senders).min(greatest(receivers))
+    }
+
     /// Bytes left of an active flow at `now`.
     pub(crate) fn left(&self, demand: &Demand, position: usize, now: Time) -> f64 {
         self.target[position] - self.service(self.link(demand, position), now)

@@ -8,6 +8,7 @@ mod engine;
 mod error;
 mod fluid;
 mod levels;
+mod meters;
 mod outcome;
 
 pub use engine::{Observer, Simulator, simulate};

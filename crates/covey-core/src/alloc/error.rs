@@ -30,6 +30,17 @@ pub enum PlanError {
     /// MADD asked for less than a whole coflow.
     #[error("asks for MADD for less than a whole coflow")]
     MaddOfAPart,
+    /// Parts of a link are less than nothing, more than the link, or of a link that does not exist.
+    #[error("gives away {share} of link {}: expected from 0 to 1 in sum", link.0)]
+    Portion {
+        /// The link.
+        link: LinkId,
+        /// What is given away, in capacities of the link.
+        share: f64,
+    },
+    /// Where nodes divide their links, an entry is for less than a whole coflow.
+    #[error("serves less than a whole coflow, where nodes divide their links among whole coflows")]
+    PartByNode,
     /// The weight of a layer is not a finite number above zero.
     #[error("gives a layer the weight {0}: expected a finite number above zero")]
     Weight(f64),

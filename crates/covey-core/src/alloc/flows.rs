@@ -3,7 +3,7 @@
 //! Used for single flows, for a coflow at one port, and for fabrics with inner links. Each rule
 //! appends a rate for every flow that gets one and takes it from `free` (capacity at local links).
 
-use super::{PlanError, Single};
+use super::{PlanError, Single, all_or_none as same};
 use crate::demand::Demand;
 use crate::ids::LinkId;
 
@@ -86,6 +86,25 @@ pub(super) fn equal(
             .fold(f64::INFINITY, f64::min);
         demand.path(position as usize).for_each(|l| free[l] = (free[l] - rate).max(0.0));
         singles.push(Single { position, rate });
+    }
+}
+
+/// The largest rate that fits for every flow.
+pub(super) fn all_or_none(
+    demand: &Demand,
+    flows: &[u32],
+    free: &mut [f64],
+    singles: &mut Vec<Single>,
+    work: &mut Work,
+) {
+    work.open.clear();
+    work.open.resize(free.len(), 0);
+    for &p in flows {
+        demand.path(p as usize).for_each(|l| work.open[l] += 1);
+    }
+    let rate = same::rate(&work.open, free);
+    if rate > 0.0 {
+        singles.extend(flows.iter().map(|&position| Single { position, rate }));
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::madd::Madd;
 use super::matching::Takers;
-use super::{PlanError, Work, differences, equal, flows, max_min};
+use super::{PlanError, Work, all_or_none, differences, equal, flows, max_min};
 use crate::demand::Demand;
 use crate::ids::LinkId;
 use crate::plan::{Group, Rule};
@@ -163,13 +163,20 @@ impl Part {
             Rule::Equal if by_link => {
                 equal::levels(demand, after, &mut self.levels, &mut work.counts);
             }
+            Rule::AllOrNone if by_link => {
+                let rate = all_or_none::rate(demand.count(), after);
+                self.levels.resize(after.len(), rate);
+            }
             Rule::Hold | Rule::Madd => {}
-            Rule::MaxMin | Rule::Equal | Rule::Matching | Rule::Rate(_) => {
+            Rule::MaxMin | Rule::Equal | Rule::AllOrNone | Rule::Matching | Rule::Rate(_) => {
                 work.select(demand, group);
                 let flows = &work.subset;
                 match rule {
                     Rule::MaxMin => flows::max_min(demand, flows, after, singles, &mut work.flows),
                     Rule::Equal => flows::equal(demand, flows, after, singles, &mut work.flows),
+                    Rule::AllOrNone => {
+                        flows::all_or_none(demand, flows, after, singles, &mut work.flows);
+                    }
                     Rule::Rate(rate) => {
                         let capacity = |link: LinkId| capacity[link.index()];
                         flows::fixed(demand, flows, rate, after, capacity, singles)?;
@@ -258,6 +265,8 @@ enum Source {
 #[derive(Debug, Default)]
 pub struct Grant {
     pub(super) main: Part,
+    /// Where nodes divide their links, what the coflow gets of its own parts alone.
+    pub(super) provisional: Part,
     /// In the order of the plan.
     pub(super) pieces: Vec<Part>,
     pub(super) fill: Part,
@@ -327,7 +336,7 @@ impl Grant {
     }
 
     pub(super) fn parts_mut(&mut self) -> impl Iterator<Item = &mut Part> {
-        [&mut self.main, &mut self.fill].into_iter().chain(&mut self.pieces)
+        [&mut self.main, &mut self.provisional, &mut self.fill].into_iter().chain(&mut self.pieces)
     }
 
     pub(super) fn clear(&mut self) {

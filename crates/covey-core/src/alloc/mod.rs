@@ -13,6 +13,8 @@
 //! force, a coflow is looked at again only when its flows have changed or what it finds free at one
 //! of its links has; so an event costs little where it changes little.
 
+mod all_or_none;
+mod by_node;
 mod crowd;
 mod equal;
 mod error;
@@ -63,6 +65,7 @@ pub struct Allocator {
     free: Vec<f64>,
     work: Work,
     shares: layers::Shares,
+    portions: by_node::Portions,
 }
 
 /// Working memory of one entry.
@@ -154,13 +157,16 @@ impl Allocator {
                 }
             }
             Layers::Weighted => self.serve_weighted(state, ranking)?,
+            Layers::ByNode => self.serve_by_node(state, ranking)?,
         }
-        if ranking.backfill == Backfill::Greedy {
+        if ranking.backfill != Backfill::None {
             for entry in ranking.entries.iter().filter(|e| e.rule != Rule::Hold) {
-                if let Group::Coflow(id) = entry.group {
-                    let fill = Entry { rule: Rule::Matching, ..*entry };
-                    self.serve_part(state, id, |grant| &mut grant.fill, &fill)?;
-                }
+                let Group::Coflow(id) = entry.group else { continue };
+                let skipped = self.grants[id.index()].main.is_empty();
+                let offered = skipped || ranking.backfill == Backfill::Greedy;
+                let rule = if offered { Rule::Matching } else { Rule::Hold };
+                let fill = Entry { rule, ..*entry };
+                self.serve_part(state, id, |grant| &mut grant.fill, &fill)?;
             }
         }
         self.end_walk(state);

@@ -25,12 +25,14 @@ pub fn rates_after(world: &World, ranking: &Ranking, running: &mut Running) -> O
     let mut table = Table { flows: world.flows(), rates: Vec::new(), capacity: capacity.to_vec() };
     table.rates.resize(table.flows.len(), 0.0);
     let mut spare = capacity.to_vec();
+    // Entries that have got something.
+    let mut served = vec![false; ranking.entries.len()];
     match ranking.layers {
         Layers::Strict => {
-            for entry in &ranking.entries {
+            for (entry, served) in ranking.entries.iter().zip(&mut served) {
                 let members = table.in_turn(entry, false, &before);
                 let ran = table.rates.clone();
-                table.serve(&members, entry.rule, &mut spare)?;
+                *served = table.serve(&members, entry.rule, &mut spare)? > 0.0;
                 table.note(entry, false, &members, &ran, running);
             }
         }
@@ -47,9 +49,14 @@ pub fn rates_after(world: &World, ranking: &Ranking, running: &mut Running) -> O
             }
         }
     }
-    if ranking.backfill == Backfill::Greedy {
-        let whole = |e: &&Entry| matches!(e.group, Group::Coflow(_)) && e.rule != Rule::Hold;
-        for entry in ranking.entries.iter().filter(whole) {
+    let whole = |e: &Entry| matches!(e.group, Group::Coflow(_)) && e.rule != Rule::Hold;
+    for (entry, served) in ranking.entries.iter().zip(served) {
+        let offered = match ranking.backfill {
+            Backfill::None => false,
+            Backfill::Greedy => true,
+            Backfill::Skipped => !served,
+        };
+        if offered && whole(entry) {
             let fill = Entry { rule: Rule::Matching, ..*entry };
             let members = table.in_turn(&fill, true, &before);
             let ran = table.rates.clone();
@@ -121,8 +128,8 @@ impl Table {
         if all > 0.0 { weight_here(layer) / all } else { 0.0 }
     }
 
-    /// Shares what is free among some flows.
-    fn serve(&mut self, members: &[usize], rule: Rule, free: &mut [f64]) -> Option<()> {
+    /// Shares what is free among some flows. Returns what they get in all.
+    fn serve(&mut self, members: &[usize], rule: Rule, free: &mut [f64]) -> Option<f64> {
         let mut local = free.to_vec();
         for (free, capacity) in local.iter_mut().zip(&self.capacity) {
             if *free <= capacity * NEGLIGIBLE {
@@ -133,6 +140,7 @@ impl Table {
         let given = match rule {
             Rule::MaxMin => max_min(&flows, &mut local),
             Rule::Equal => equal(&flows, &local),
+            Rule::AllOrNone => all_or_none(&flows, &local),
             Rule::Matching => walk(&flows, &mut local),
             Rule::Madd => madd(&flows, &local),
             Rule::Rate(rate) => explicit(&flows, rate, local, &self.capacity)?,
@@ -144,7 +152,7 @@ impl Table {
         for (&f, rate) in members.iter().zip(&given) {
             self.rates[f] += rate;
         }
-        Some(())
+        Some(given.iter().sum())
     }
 }
 
@@ -177,6 +185,12 @@ fn equal(flows: &[&NaiveFlow], free: &[f64]) -> Vec<f64> {
     let share = |l: usize| free[l] / there(l) as f64;
     let rate = |flow: &NaiveFlow| flow.path.iter().map(|&l| share(l)).fold(f64::INFINITY, f64::min);
     flows.iter().map(|f| if can_send(f) { rate(f) } else { 0.0 }).collect()
+}
+
+/// The rate of the slowest flow under max-min fairness, for all.
+pub fn all_or_none(flows: &[&NaiveFlow], free: &[f64]) -> Vec<f64> {
+    let slowest = max_min(flows, &mut free.to_vec()).into_iter().fold(f64::INFINITY, f64::min);
+    vec![slowest; flows.len()]
 }
 
 /// One flow after another takes all that is free on its path.

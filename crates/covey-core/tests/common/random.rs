@@ -74,7 +74,7 @@ pub fn network(
 pub struct Recipe {
     pub lines: Vec<Line>,
     pub weighted: bool,
-    pub backfill: bool,
+    pub backfill: Backfill,
 }
 
 /// One entry; numbers are taken modulo what there is to choose from.
@@ -112,17 +112,38 @@ pub fn part(shares: &'static [Share<Clairvoyant>]) -> impl Strategy<Value = Line
     (whole(shares), part).prop_map(|(line, part)| Line { part, ..line })
 }
 
-pub const PARTIAL: [Share<Clairvoyant>; 5] =
-    [Share::MAX_MIN, Share::EQUAL, Share::MATCHING, Share::HOLD, Share::rate(0.05)];
-pub const ALL: [Share<Clairvoyant>; 6] =
-    [Share::MAX_MIN, Share::EQUAL, Share::MATCHING, Share::HOLD, Share::rate(0.05), Share::MADD];
+pub const PARTIAL: [Share<Clairvoyant>; 6] = [
+    Share::MAX_MIN,
+    Share::EQUAL,
+    Share::ALL_OR_NONE,
+    Share::MATCHING,
+    Share::HOLD,
+    Share::rate(0.05),
+];
+pub const ALL: [Share<Clairvoyant>; 7] = [
+    Share::MAX_MIN,
+    Share::EQUAL,
+    Share::ALL_OR_NONE,
+    Share::MATCHING,
+    Share::HOLD,
+    Share::rate(0.05),
+    Share::MADD,
+];
 /// Rules whose rates do not depend on what was running before.
-pub const FORGETFUL: [Share<Clairvoyant>; 4] =
-    [Share::MAX_MIN, Share::EQUAL, Share::MADD, Share::HOLD];
+pub const FORGETFUL: [Share<Clairvoyant>; 5] =
+    [Share::MAX_MIN, Share::EQUAL, Share::ALL_OR_NONE, Share::MADD, Share::HOLD];
 
 pub fn recipe(line: impl Strategy<Value = Line>) -> impl Strategy<Value = Recipe> {
-    (vec(line, 1..10), any::<bool>(), any::<bool>())
-        .prop_map(|(lines, weighted, backfill)| Recipe { lines, weighted, backfill })
+    let backfill = prop_oneof![
+        2 => Just(Backfill::None),
+        1 => Just(Backfill::Greedy),
+        1 => Just(Backfill::Skipped),
+    ];
+    (vec(line, 1..10), any::<bool>(), backfill).prop_map(|(lines, weighted, backfill)| Recipe {
+        lines,
+        weighted,
+        backfill,
+    })
 }
 
 impl Recipe {
@@ -134,9 +155,7 @@ impl Recipe {
         if self.weighted {
             plan.set_layers(Layers::Weighted);
         }
-        if self.backfill {
-            plan.set_backfill(Backfill::Greedy);
-        }
+        plan.set_backfill(self.backfill);
         for line in self.lines.iter().filter(|_| !present.is_empty()) {
             let coflow = present[line.coflow % present.len()];
             let demand = world.state.coflow(coflow).demand();

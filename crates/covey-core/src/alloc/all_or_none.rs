@@ -1,0 +1,40 @@
+//! All or none: every flow of a coflow gets the same rate, or none gets any (Saath, CoNEXT 2017, §3).
+//!
+//! A coflow ends with its slowest flow, so that it gains nothing by sending where it can while it
+//! waits elsewhere; others do. The rate is that of the slowest flow under max-min fairness (Philae
+//! §4.5): the least, over the links that the coflow needs, of what is free for each of its flows.
+
+/// The largest rate that `flows` flows at each link can all have, taken from `free`; 0 when a link
+/// that is needed is full, or none is needed.
+pub(super) fn rate(flows: &[u32], free: &mut [f64]) -> f64 {
+    let needed = flows.iter().zip(&*free).filter(|(flows, _)| **flows > 0);
+    let rate = needed.map(|(&flows, free)| free / f64::from(flows)).fold(f64::INFINITY, f64::min);
+    if !(rate.is_finite() && rate > 0.0) {
+        return 0.0;
+    }
+    for (free, &flows) in free.iter_mut().zip(flows) {
+        *free = (*free - rate * f64::from(flows)).max(0.0);
+    }
+    rate
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fullest_link_decides_for_all_flows() {
+        let mut free = [1.0, 1.0, 0.5];
+        assert_eq!(rate(&[2, 1, 0], &mut free), 0.5);
+        assert_eq!(free, [0.0, 0.5, 0.5]);
+    }
+
+    #[test]
+    fn a_full_link_that_is_needed_stops_all_flows() {
+        let mut free = [1.0, 0.0];
+        assert_eq!(rate(&[1, 1], &mut free), 0.0);
+        assert_eq!(free, [1.0, 0.0]);
+        assert_eq!(rate(&[1, 0], &mut free), 1.0);
+        assert_eq!(rate(&[0, 0], &mut free), 0.0);
+    }
+}

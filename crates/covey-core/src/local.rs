@@ -1,0 +1,121 @@
+//! Policies without a coordinator: one instance a node, which knows what passes through that node.
+//!
+//! A [`LocalPolicy`] divides the two links of its own port, out and in, among the coflows that have
+//! flows there. It sees these coflows, when they arrived, and how much of each has passed through the
+//! link; of all else it learns only by [messages](Outbox), which take time. A [`LocalView`] holds
+//! nothing more, so that a local policy cannot look at the network:
+//!
+//! ```compile_fail
+//! use covey_core::{CoflowId, LocalView};
+//! fn peek(view: &LocalView<'_>, coflow: CoflowId) -> f64 {
+//!     view.attained(coflow).bytes // no such method: nobody has added the nodes' counts up
+//! }
+//! ```
+//!
+//! How the two ends of a flow agree on its rate is told at [`Layers::ByNode`](crate::Layers::ByNode).
+
+use crate::ids::{CoflowId, PortId};
+use crate::time::Time;
+
+/// One of the two links of a port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// The link out of the port: what the node sends.
+    Egress,
+    /// The link into the port: what the node receives.
+    Ingress,
+}
+
+/// A coflow with unfinished flows at a link, as the node sees it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Seen {
+    /// Its number at this time; numbers of ended coflows are used again.
+    pub coflow: CoflowId,
+    /// Arrival, and serial number of the registration: its name for ever, known to all nodes that
+    /// have flows of it.
+    pub order: (Time, u64),
+    /// How many of [`LocalPolicy::limits`] its bytes through this link have reached.
+    pub limits_reached: usize,
+}
+
+/// What a node knows.
+#[derive(Debug, Clone, Copy)]
+pub struct LocalView<'a> {
+    node: PortId,
+    now: Time,
+    seen: [&'a [Seen]; 2],
+}
+
+impl<'a> LocalView<'a> {
+    /// What an adapter shows to the instance of `node`: coflows with unfinished flows at its egress
+    /// and ingress link, each in order of arrival.
+    pub fn new(node: PortId, now: Time, seen: [&'a [Seen]; 2]) -> LocalView<'a> {
+        LocalView { node, now, seen }
+    }
+
+    /// The node's port.
+    pub fn node(&self) -> PortId {
+        self.node
+    }
+
+    /// The present moment.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// Coflows with unfinished flows at one of the node's links, in order of arrival.
+    pub fn coflows(&self, end: End) -> &'a [Seen] {
+        match end {
+            End::Egress => self.seen[0],
+            End::Ingress => self.seen[1],
+        }
+    }
+}
+
+/// Messages to all other nodes. They arrive later.
+#[derive(Debug)]
+pub struct Outbox<'a, M> {
+    messages: &'a mut Vec<M>,
+}
+
+impl<'a, M> Outbox<'a, M> {
+    /// Collects in `messages` what is sent.
+    pub fn new(messages: &'a mut Vec<M>) -> Outbox<'a, M> {
+        Outbox { messages }
+    }
+
+    /// Sends a message to all other nodes.
+    pub fn tell_all(&mut self, message: M) {
+        self.messages.push(message);
+    }
+}
+
+/// A scheduling policy of one node: a deterministic state machine like [`Policy`](crate::Policy).
+pub trait LocalPolicy: Send {
+    /// What nodes tell each other.
+    type Message: Clone + Send;
+
+    /// Numbers of bytes, ascending: the node is told when what has passed of a coflow through one of
+    /// its links reaches one of them.
+    fn limits(&self) -> &[f64];
+
+    /// What has passed of a coflow through a link has reached the next limit.
+    fn limit_reached(
+        &mut self,
+        _end: End,
+        _seen: &Seen,
+        _view: &LocalView<'_>,
+        _outbox: &mut Outbox<'_, Self::Message>,
+    ) {
+    }
+
+    /// A message of another node has arrived.
+    fn received(&mut self, _from: PortId, _message: &Self::Message, _view: &LocalView<'_>) {}
+
+    /// A coflow has ended at the node: it has no unfinished flow at either link.
+    fn left(&mut self, _seen: &Seen, _view: &LocalView<'_>) {}
+
+    /// Divides a link: adds to `parts` the coflows that are to get a part of it, and the share of its
+    /// capacity that each gets; in sum at most 1.
+    fn divide(&mut self, end: End, view: &LocalView<'_>, parts: &mut Vec<(CoflowId, f64)>);
+}

@@ -1,0 +1,66 @@
+//! `aalo-local`: Aalo without coordination (Aalo, SIGCOMM 2015, §3.2, §6): every node has the queues
+//! of [`aalo`](crate::aalo), but counts only what has passed through the link at hand.
+//!
+//! A link goes to the first coflow of its uppermost queue, in order of arrival, or is divided among
+//! the first coflows of all its queues with weights that fall by `E`. A coflow that sends little at
+//! each of many ports so stays in upper queues for longer than it would if its bytes were added up,
+//! and the ports that it meets do not agree on when it has to yield.
+
+use covey_core::{AnyPolicy, CoflowId, End, LocalPolicy, LocalView};
+
+use crate::local::Local;
+use crate::queues::Queues;
+use crate::registry::{Info, Param};
+
+pub(crate) const INFO: Info = Info {
+    name: "aalo-local",
+    knows: "unsized, local",
+    summary: "Aalo's queues at each node by the bytes that have passed through it",
+    params: &[
+        Param { name: "K", default: "10", help: "number of queues, 1 to 64" },
+        Param {
+            name: "E",
+            default: "10",
+            help: "ratio of adjacent queue limits, and of queue weights",
+        },
+        Param { name: "q1", default: "10MiB", help: "limit of the first queue" },
+        Param { name: "queues", default: "weighted", help: "weighted or strict" },
+    ],
+    source: "Aalo (SIGCOMM 2015) 3.2, 7: the uncoordinated variant",
+    make: |settings| {
+        let queues = Queues::from_settings(settings)?;
+        let strict = settings.choice("queues", &[("weighted", false), ("strict", true)])?;
+        let limits = (0..queues.count - 1).map(|queue| queues.limit(queue)).collect();
+        let node = AaloNode { queues, strict, limits };
+        // Nodes have nothing to tell each other.
+        Ok(AnyPolicy::Unsized(Box::new(Local::new(node, 0.0))))
+    },
+};
+
+#[derive(Clone)]
+struct AaloNode {
+    queues: Queues,
+    strict: bool,
+    limits: Vec<f64>,
+}
+
+impl LocalPolicy for AaloNode {
+    type Message = ();
+
+    fn limits(&self) -> &[f64] {
+        &self.limits
+    }
+
+    fn divide(&mut self, end: End, view: &LocalView<'_>, parts: &mut Vec<(CoflowId, f64)>) {
+        // A coflow's queue is the number of limits that it has reached here.
+        let first_of =
+            |queue: usize| view.coflows(end).iter().find(|seen| seen.limits_reached == queue);
+        let firsts = (0..self.queues.count).filter_map(|queue| {
+            let seen = first_of(queue as usize)?;
+            Some((seen.coflow, self.queues.factor.powi(-(queue as i32))))
+        });
+        parts.extend(firsts.take(if self.strict { 1 } else { usize::MAX }));
+        let sum: f64 = parts.iter().map(|(_, weight)| weight).sum();
+        parts.iter_mut().for_each(|(_, weight)| *weight /= sum);
+    }
+}

@@ -1,0 +1,95 @@
+//! `fifo-lm`: first in, first out with limited multiplexing (Baraat, SIGCOMM 2014, §4).
+//!
+//! At each link coflows are served in order of arrival. One that has sent more than a threshold
+//! through the link is heavy, and no longer keeps those behind it waiting: the link is shared equally
+//! by the heavy coflows at the head of the line and the first one behind them that is not heavy.
+//! Every node decides alone, but order of arrival is known everywhere.
+//!
+//! Baraat takes the 80th percentile of sizes as the threshold. A policy that does not know sizes does
+//! not know it either; the default is that of the public Facebook trace.
+//!
+//! With `tell=true` nodes tell each other which coflows they have found heavy, so that one is heavy
+//! everywhere soon after it is anywhere.
+
+use covey_core::{AnyPolicy, CoflowId, End, LocalPolicy, LocalView, Outbox, PortId, Seen, Time};
+
+use crate::local::Local;
+use crate::registry::{Info, Param};
+
+pub(crate) const INFO: Info = Info {
+    name: "fifo-lm",
+    knows: "unsized, local",
+    summary: "order of arrival at each node; a heavy coflow shares with those behind it",
+    params: &[
+        Param {
+            name: "heavy",
+            default: "1160MiB",
+            help: "bytes through a link from which on a coflow is heavy there; the default is the 80th percentile of sizes in the public Facebook trace",
+        },
+        Param {
+            name: "tell",
+            default: "false",
+            help: "whether nodes tell each other which coflows are heavy: true or false",
+        },
+        Param { name: "latency", default: "1ms", help: "how long a message takes" },
+    ],
+    source: "Baraat (SIGCOMM 2014) 4: FIFO-LM",
+    make: |settings| {
+        let node = FifoLm {
+            limits: [settings.size("heavy")?],
+            tells: settings.choice("tell", &[("true", true), ("false", false)])?,
+            told: Vec::new(),
+        };
+        Ok(AnyPolicy::Unsized(Box::new(Local::new(node, settings.duration("latency")?))))
+    },
+};
+
+/// The name of a coflow that all nodes know.
+type Name = (Time, u64);
+
+#[derive(Clone)]
+struct FifoLm {
+    limits: [f64; 1],
+    tells: bool,
+    /// Coflows that this or another node has found heavy.
+    told: Vec<Name>,
+}
+
+impl LocalPolicy for FifoLm {
+    type Message = Name;
+
+    fn limits(&self) -> &[f64] {
+        &self.limits
+    }
+
+    fn limit_reached(
+        &mut self,
+        _: End,
+        seen: &Seen,
+        _: &LocalView<'_>,
+        outbox: &mut Outbox<'_, Name>,
+    ) {
+        if self.tells && !self.told.contains(&seen.order) {
+            self.told.push(seen.order);
+            outbox.tell_all(seen.order);
+        }
+    }
+
+    fn received(&mut self, _: PortId, name: &Name, _: &LocalView<'_>) {
+        if !self.told.contains(name) {
+            self.told.push(*name);
+        }
+    }
+
+    fn left(&mut self, seen: &Seen, _: &LocalView<'_>) {
+        self.told.retain(|name| *name != seen.order);
+    }
+
+    fn divide(&mut self, end: End, view: &LocalView<'_>, parts: &mut Vec<(CoflowId, f64)>) {
+        let is_heavy = |seen: &Seen| seen.limits_reached > 0 || self.told.contains(&seen.order);
+        let line = view.coflows(end);
+        let heavy = line.iter().take_while(|seen| is_heavy(seen)).count();
+        let served = (heavy + 1).min(line.len());
+        parts.extend(line[..served].iter().map(|seen| (seen.coflow, 1.0 / served as f64)));
+    }
+}

@@ -1,0 +1,36 @@
+//! `graviton`: Aalo's queues, ordered by the space that a coflow takes (Graviton, HotCloud 2017).
+//!
+//! The publication's insight is that coflows block each other in space, at ports, and not only in
+//! time: inside a queue narrow coflows go first, and a coflow takes all its ports together. What it
+//! leaves open is filled in here by Saath, its successor: this is `saath` without its per-flow limits
+//! and without its deadlines. It is an approximation of Graviton, not the authors' system.
+
+use covey_core::{AnyPolicy, Backfill};
+
+use crate::queues::Queues;
+use crate::registry::{Info, Param};
+use crate::saath::{Order, Rules, Saath};
+
+pub(crate) const INFO: Info = Info {
+    name: "graviton",
+    knows: "unsized",
+    summary: "queues by bytes sent, narrow coflows first inside a queue, all ports together",
+    params: &[
+        Param { name: "K", default: "10", help: "number of queues, 1 to 64" },
+        Param { name: "E", default: "10", help: "ratio of adjacent queue limits" },
+        Param { name: "q1", default: "10MiB", help: "limit of the first queue" },
+        Param { name: "order", default: "width", help: "inside a queue: width or contention" },
+    ],
+    source: "after Graviton (HotCloud 2017); simplified as Saath without per-flow limits and deadlines",
+    make: |settings| {
+        Ok(AnyPolicy::Unsized(Box::new(Saath::new(Rules {
+            queues: Queues::from_settings(settings)?,
+            per_flow: false,
+            order: settings
+                .choice("order", &[("width", Order::Width), ("contention", Order::Contention)])?,
+            deadline: 0.0,
+            backfill: Backfill::Skipped,
+            dynamics: false,
+        }))))
+    },
+};

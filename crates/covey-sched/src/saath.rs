@@ -1,0 +1,313 @@
+//! `saath`: all or none, least contention first, and a queue by the longest flow (Saath, CoNEXT 2017).
+//!
+//! Three changes to Aalo. A coflow is served only when all its ports have something free, and then
+//! all its flows at the same rate; those passed over share what is left, in order. Inside a queue
+//! the coflow that meets the fewest others of the queue goes first. And a coflow of `N` flows is
+//! demoted when any one of them has sent an `N`-th of its queue's limit, which an uneven start cannot
+//! delay.
+//!
+//! Queues go strictly, upper ones first. So that no coflow starves, one that has been in its queue
+//! for longer than `d` times the number of coflows there times the queue's span at port rate goes
+//! before all others, first come first served, until it changes queues.
+//!
+//! With `dynamics=true`, once flows of a coflow have ended, its queue follows from what is left: the
+//! median of their lengths, for each unfinished flow, less what these have sent so far.
+//!
+//! The published system decides every few milliseconds. Here everything happens at once, as in `aalo`
+//! with `delta=0`.
+
+use covey_core::{
+    Answer, AnyPolicy, Backfill, CoflowId, FlowId, Group, LinkId, NonClairvoyant, Plan, Policy,
+    Share, Time, View, Wants,
+};
+
+use crate::contention::Contention;
+use crate::queues::Queues;
+use crate::registry::{Info, Param};
+
+pub(crate) const INFO: Info = Info {
+    name: "saath",
+    knows: "unsized",
+    summary: "all or none of a coflow's flows, least contention first, queues by the longest flow",
+    params: &[
+        Param { name: "K", default: "10", help: "number of queues, 1 to 64" },
+        Param { name: "E", default: "10", help: "ratio of adjacent queue limits" },
+        Param { name: "q1", default: "10MiB", help: "limit of the first queue" },
+        Param {
+            name: "threshold",
+            default: "flow",
+            help: "what demotes: flow (any flow has sent its part of the limit) or coflow (all have sent the limit)",
+        },
+        Param {
+            name: "order",
+            default: "contention",
+            help: "inside a queue: contention, width or fifo",
+        },
+        Param {
+            name: "d",
+            default: "2",
+            help: "deadline in a queue, as a multiple of what serving the queue takes; 0 for none",
+        },
+        Param {
+            name: "work_conservation",
+            default: "skipped",
+            help: "who shares what is left over, flow by flow: skipped (coflows that were passed over), all or none",
+        },
+        Param {
+            name: "dynamics",
+            default: "false",
+            help: "queues by an estimate of what is left once flows have ended: true or false",
+        },
+    ],
+    source: "Saath (CoNEXT 2017) 3, 4",
+    make: |settings| {
+        Ok(AnyPolicy::Unsized(Box::new(Saath::new(Rules {
+            queues: Queues::from_settings(settings)?,
+            per_flow: settings.choice("threshold", &[("flow", true), ("coflow", false)])?,
+            order: settings.choice(
+                "order",
+                &[
+                    ("contention", Order::Contention),
+                    ("width", Order::Width),
+                    ("fifo", Order::Arrival),
+                ],
+            )?,
+            deadline: settings.number("d", 0.0, 1e6)?,
+            backfill: settings.choice(
+                "work_conservation",
+                &[
+                    ("skipped", Backfill::Skipped),
+                    ("all", Backfill::Greedy),
+                    ("none", Backfill::None),
+                ],
+            )?,
+            dynamics: settings.choice("dynamics", &[("true", true), ("false", false)])?,
+        }))))
+    },
+};
+
+/// Who goes first inside a queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// The coflow that meets the fewest others of the queue.
+    Contention,
+    /// The one with the fewest flows.
+    Width,
+    /// The one that arrived first.
+    Arrival,
+}
+
+/// What is known of a coflow.
+#[derive(Debug, Clone, Default)]
+struct Track {
+    queue: u32,
+    /// When it goes before all others.
+    deadline: Option<Time>,
+    /// Lengths of ended flows, ascending.
+    ended: Vec<f64>,
+}
+
+/// What can be chosen.
+pub(crate) struct Rules {
+    pub queues: Queues,
+    /// Whether limits are for any flow, in parts, or for all flows together.
+    pub per_flow: bool,
+    pub order: Order,
+    /// `d`; 0 for no deadlines.
+    pub deadline: f64,
+    pub backfill: Backfill,
+    pub dynamics: bool,
+}
+
+pub(crate) struct Saath {
+    rules: Rules,
+    contention: Contention,
+    /// By coflow.
+    tracks: Vec<Track>,
+    /// Coflows in each queue.
+    sizes: Vec<u32>,
+    /// Whether anything has happened that can change the plan.
+    stale: bool,
+    expired: Vec<(Time, CoflowId)>,
+    ranked: Vec<(u32, u32, CoflowId)>,
+}
+
+impl Saath {
+    pub(crate) fn new(rules: Rules) -> Saath {
+        Saath {
+            sizes: vec![0; rules.queues.count as usize],
+            rules,
+            contention: Contention::default(),
+            tracks: Vec::new(),
+            stale: false,
+            expired: Vec::new(),
+            ranked: Vec::new(),
+        }
+    }
+
+    /// What a flow, or all, may send before a coflow leaves a queue downwards.
+    fn limit(&self, coflow: CoflowId, queue: u32, view: &View<'_, NonClairvoyant>) -> f64 {
+        let flows = if self.rules.per_flow { view.width(coflow).max(1) as f64 } else { 1.0 };
+        self.rules.queues.limit(queue) / flows
+    }
+
+    /// Puts a coflow into a queue, with a deadline to leave it again.
+    fn join(&mut self, coflow: CoflowId, queue: u32, view: &View<'_, NonClairvoyant>) {
+        self.stale = true;
+        self.sizes[queue as usize] += 1;
+        let coflows = f64::from(self.sizes[queue as usize]);
+        let track = &mut self.tracks[coflow.index()];
+        track.queue = queue;
+        if self.rules.deadline > 0.0 {
+            let capacity = view.fabric().capacity();
+            let rates = view.loads(coflow).map(|load| capacity[load.link.index()]);
+            let rate = rates.fold(f64::INFINITY, f64::min);
+            let wait_s = self.rules.deadline * coflows * self.rules.queues.span(queue) / rate;
+            track.deadline = Some(view.now() + wait_s);
+        }
+    }
+
+    fn move_to(&mut self, coflow: CoflowId, queue: u32, view: &View<'_, NonClairvoyant>) {
+        let before = self.tracks[coflow.index()].queue;
+        if queue != before {
+            self.sizes[before as usize] -= 1;
+            self.join(coflow, queue, view);
+        }
+    }
+
+    /// The queue by what is left, once flows have ended.
+    fn estimated_queue(&self, coflow: CoflowId, view: &View<'_, NonClairvoyant>) -> Option<u32> {
+        let ended = &self.tracks[coflow.index()].ended;
+        let unfinished = view.unfinished(coflow) as f64;
+        let (_, finished) = view.finished(coflow);
+        let median = crate::sampling::median(ended)?;
+        let sent = view.attained(coflow).bytes - finished;
+        let left = (median * unfinished - sent).max(0.0);
+        // Limits are divided by the number of flows: what is left of each, times that number.
+        let key = if self.rules.per_flow {
+            left / unfinished.max(1.0) * view.width(coflow) as f64
+        } else {
+            left
+        };
+        Some(self.rules.queues.queue_of(key))
+    }
+
+    fn is_estimated(&self, coflow: CoflowId) -> bool {
+        self.rules.dynamics && !self.tracks[coflow.index()].ended.is_empty()
+    }
+
+    /// A limit of the queue that the coflow was in has been reached.
+    fn demote(&mut self, coflow: CoflowId, view: &View<'_, NonClairvoyant>) {
+        let next = (self.tracks[coflow.index()].queue + 1).min(self.rules.queues.count - 1);
+        self.move_to(coflow, next, view);
+    }
+
+    /// Fills `expired` and `ranked`.
+    fn rank(&mut self, view: &View<'_, NonClairvoyant>) {
+        self.expired.clear();
+        self.ranked.clear();
+        for &coflow in view.coflows() {
+            let Track { queue, deadline, .. } = self.tracks[coflow.index()];
+            if let Some(deadline) = deadline.filter(|deadline| deadline.due(view.now())) {
+                self.expired.push((deadline, coflow));
+                continue;
+            }
+            let key = match self.rules.order {
+                Order::Contention => {
+                    let tracks = &self.tracks;
+                    let same = |c: &CoflowId| tracks[c.index()].queue == queue;
+                    self.contention.of(coflow, view.coflows().iter().copied().filter(same))
+                }
+                Order::Width => view.width(coflow) as u32,
+                Order::Arrival => 0,
+            };
+            self.ranked.push((queue, key, coflow));
+        }
+        // Stable: ties in order of arrival.
+        self.expired.sort_by_key(|&(deadline, _)| deadline);
+        self.ranked.sort_by_key(|&(queue, key, _)| (queue, key));
+    }
+}
+
+impl Policy<NonClairvoyant> for Saath {
+    fn wants(&self) -> Wants {
+        Wants { flow_ends: self.rules.dynamics, port_drains: true, attained: self.rules.dynamics }
+    }
+
+    fn coflow_arrived(&mut self, coflow: CoflowId, view: &View<'_, NonClairvoyant>) {
+        self.contention.add(coflow, view);
+        self.tracks.resize_with(view.slots(), Track::default);
+        self.tracks[coflow.index()].ended.clear();
+        self.join(coflow, 0, view);
+    }
+
+    fn flows_started(&mut self, coflow: CoflowId, view: &View<'_, NonClairvoyant>) {
+        self.contention.add(coflow, view);
+        self.stale = true;
+    }
+
+    fn flow_ended(&mut self, flow: FlowId, view: &View<'_, NonClairvoyant>) {
+        let Some(length) = view.finished_size(flow) else { return };
+        let ended = &mut self.tracks[flow.coflow.index()].ended;
+        ended.insert(ended.partition_point(|&other| other < length), length);
+        if let Some(queue) = self.estimated_queue(flow.coflow, view) {
+            self.move_to(flow.coflow, queue, view);
+        }
+    }
+
+    fn port_drained(&mut self, coflow: CoflowId, link: LinkId, _: &View<'_, NonClairvoyant>) {
+        self.contention.drained(coflow, link);
+        self.stale = true;
+    }
+
+    fn coflow_ended(&mut self, coflow: CoflowId, _: &View<'_, NonClairvoyant>) {
+        self.sizes[self.tracks[coflow.index()].queue as usize] -= 1;
+        self.stale = true;
+    }
+
+    fn bytes_reached(&mut self, coflow: CoflowId, _: f64, view: &View<'_, NonClairvoyant>) {
+        self.demote(coflow, view);
+    }
+
+    fn flow_bytes_reached(&mut self, coflow: CoflowId, _: f64, view: &View<'_, NonClairvoyant>) {
+        self.demote(coflow, view);
+    }
+
+    fn woke(&mut self, _: &View<'_, NonClairvoyant>) {
+        self.stale = true;
+    }
+
+    fn plan(&mut self, view: &View<'_, NonClairvoyant>, plan: &mut Plan<NonClairvoyant>) -> Answer {
+        if !std::mem::take(&mut self.stale) {
+            return Answer::Unchanged;
+        }
+        self.rank(view);
+        plan.clear();
+        plan.set_backfill(self.rules.backfill);
+        for &(_, coflow) in &self.expired {
+            plan.push(Group::Coflow(coflow), Share::ALL_OR_NONE);
+        }
+        for queue in self.ranked.chunk_by(|a, b| a.0 == b.0) {
+            plan.open_layer(1.0);
+            for &(.., coflow) in queue {
+                plan.push(Group::Coflow(coflow), Share::ALL_OR_NONE);
+            }
+        }
+        for &coflow in view.coflows() {
+            let track = &self.tracks[coflow.index()];
+            let deadline = track.deadline.filter(|deadline| !deadline.due(view.now()));
+            if let Some(deadline) = deadline {
+                plan.wake_at(deadline);
+            }
+            let limit = self.limit(coflow, track.queue, view);
+            if limit.is_finite() && !self.is_estimated(coflow) {
+                if self.rules.per_flow {
+                    plan.wake_when_flow_sent(coflow, limit);
+                } else {
+                    plan.wake_when_sent(coflow, limit);
+                }
+            }
+        }
+        Answer::Replaced
+    }
+}
