@@ -34,6 +34,6 @@ pub use ids::{CoflowId, FlowId, LinkId, PortId};
 pub use lineage::Lineage;
 pub use local::{End, LocalPolicy, LocalView, Outbox, Seen};
 pub use plan::{Backfill, Entry, Group, Layers, Plan, Portion, Ranking, Rule, Share, Wake};
-pub use policy::{Answer, AnyPolicy, Policy, Wants};
+pub use policy::{Answer, AnyPolicy, Policy, Promises, Wants};
 pub use time::Time;
 pub use view::{Clairvoyant, Knowledge, NonClairvoyant, PortLoad, Reported, View};

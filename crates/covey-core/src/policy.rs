@@ -16,6 +16,17 @@ pub struct Wants {
     pub attained: bool,
 }
 
+/// What a policy promises with the parameters it has, for tests that hold it to that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Promises {
+    /// No flow waits while all its links have capacity to spare.
+    pub conserves_work: bool,
+    /// A coflow ends however many others come after it, at links that can carry them.
+    pub starves_nobody: bool,
+    /// What happens at a node depends on what has passed through it alone.
+    pub is_local: bool,
+}
+
 /// Whether the plan has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
@@ -37,6 +48,11 @@ pub trait Policy<K: Knowledge>: Send {
     /// Which further events to be told.
     fn wants(&self) -> Wants {
         Wants::default()
+    }
+
+    /// What it promises; nothing unless overridden.
+    fn promises(&self) -> Promises {
+        Promises::default()
     }
 
     /// A coflow has arrived and its first flows have started.
@@ -99,6 +115,14 @@ pub enum AnyPolicy {
 }
 
 impl AnyPolicy {
+    /// See [`Policy::promises`].
+    pub fn promises(&self) -> Promises {
+        match self {
+            AnyPolicy::Sized(policy) => policy.promises(),
+            AnyPolicy::Unsized(policy) => policy.promises(),
+        }
+    }
+
     /// The word for its level of knowledge in lists of policies.
     pub fn knows(&self) -> &'static str {
         match self {

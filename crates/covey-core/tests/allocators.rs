@@ -78,6 +78,28 @@ fn max_min_is_not_equal_shares() {
     assert_same(&rates(Share::EQUAL), &[0.5, 0.25, 0.25, 0.25, 0.25]);
 }
 
+/// A flow gets what both of its ends give it; what one end gives and the other does not is for all.
+#[test]
+fn both_ends_decide_where_nodes_divide_their_links() {
+    let coflows = [vec![flow(0, 0, 1.0), flow(1, 1, 1.0)], vec![flow(0, 0, 1.0), flow(1, 2, 1.0)]];
+    let world = World::new(Fabric::big_switch(3, 1.0).unwrap(), &coflows);
+    let mut plan =
+        plan_of(&[(Group::Coflow(A), Share::MAX_MIN), (Group::Coflow(B), Share::MAX_MIN)]);
+    plan.set_layers(Layers::ByNode);
+    // Port 0 prefers A on its way out and B on its way in; port 1 gives B three quarters.
+    plan.give(A, LinkId(0), 1.0);
+    plan.give(B, LinkId(3), 1.0);
+    plan.give(A, LinkId(1), 0.25);
+    plan.give(B, LinkId(1), 0.75);
+    plan.give(A, LinkId(4), 1.0);
+    plan.give(B, LinkId(5), 1.0);
+    // A is first in the plan, so it takes what nobody uses.
+    assert_same(&fresh(&world, &plan).unwrap(), &[1.0, 0.25, 0.0, 0.75]);
+    plan.give(B, LinkId(0), 0.5);
+    let too_much = PlanError::Portion { link: LinkId(0), share: 1.5 };
+    assert_eq!(fresh(&world, &plan), Err(too_much));
+}
+
 /// Saath, 3: a coflow that finds one of its links full sends nothing, and the one behind it does.
 #[test]
 fn all_or_none_of_a_coflows_flows_are_served() {
@@ -326,6 +348,27 @@ proptest! {
     }
 
     #[test]
+    fn links_divided_by_their_nodes_give_the_rates_of_the_definition(
+        network in random::network(random::any_fabric()),
+        shares in proptest::collection::vec(prop_oneof![1 => Just(0.0), 2 => 0.1..1.0], 64),
+        share in proptest::sample::select(&[Share::MAX_MIN, Share::ALL_OR_NONE]),
+    ) {
+        let world = World::new(network.0.clone(), &network.1);
+        let mut plan = Plan::default();
+        plan.set_layers(Layers::ByNode);
+        let present = world.state.present();
+        for (c, &coflow) in present.iter().enumerate() {
+            plan.push(Group::Coflow(coflow), share);
+            for link in 0..2 * network.0.ports() {
+                let share = shares[(7 * c + link as usize) % shares.len()] / present.len() as f64;
+                plan.give(coflow, LinkId(link), share);
+            }
+        }
+        let expected = naive::rates(&world, plan.ranking()).unwrap();
+        assert_same(&fresh(&world, &plan).unwrap(), &expected);
+    }
+
+    #[test]
     fn max_min_gives_each_flow_a_bottleneck(
         network in random::network(random::any_fabric()),
     ) {
@@ -447,7 +490,7 @@ proptest! {
                 3 => random::whole(&random::FORGETFUL),
                 1 => random::part(&random::FORGETFUL[..2]),
             ])
-                .prop_map(|recipe| Recipe { backfill: false, ..recipe })
+                .prop_map(|recipe| Recipe { backfill: Backfill::None, ..recipe })
         ),
     ) {
         let world = World::new(network.0, &network.1);
@@ -545,7 +588,7 @@ proptest! {
         ]))),
     ) {
         let world = World::new(network.0, &network.1);
-        let nobody_is_served = Recipe { lines: Vec::new(), weighted: false, backfill: false };
+        let nobody_is_served = Recipe { lines: Vec::new(), weighted: false, backfill: Backfill::None };
         let mut history =
             History { world, kept: Allocator::default(), recipe: Some(nobody_is_served) };
         let ids = history.world.flows().into_iter().map(|flow| flow.id);
@@ -595,7 +638,7 @@ proptest! {
         ),
     ) {
         let world = World::new(network.0, &network.1);
-        let first = Recipe { lines: Vec::new(), weighted: false, backfill: true };
+        let first = Recipe { lines: Vec::new(), weighted: false, backfill: Backfill::Greedy };
         let mut history = History { world, kept: Allocator::default(), recipe: Some(first) };
         for step in steps.iter().filter(|step| !matches!(step, Step::Everything)) {
             history.step(step);

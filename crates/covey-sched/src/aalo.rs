@@ -13,7 +13,7 @@
 
 use covey_core::{
     Answer, AnyPolicy, Backfill, CoflowId, Group, Layers, Lineage, NonClairvoyant, Plan, Policy,
-    Share, Time, View,
+    Promises, Share, Time, View,
 };
 
 use crate::queues::Queues;
@@ -97,6 +97,14 @@ impl Aalo {
 }
 
 impl Policy<NonClairvoyant> for Aalo {
+    fn promises(&self) -> Promises {
+        Promises {
+            conserves_work: self.delta_s == 0.0,
+            starves_nobody: self.layers == Layers::Weighted,
+            ..Promises::default()
+        }
+    }
+
     fn coflow_arrived(&mut self, coflow: CoflowId, view: &View<'_, NonClairvoyant>) {
         self.queue.resize(view.slots(), Place::default());
         let external = view.lineage(coflow).external;

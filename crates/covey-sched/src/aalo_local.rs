@@ -51,6 +51,14 @@ impl LocalPolicy for AaloNode {
         &self.limits
     }
 
+    fn starves_nobody(&self) -> bool {
+        !self.strict
+    }
+
+    fn is_silent(&self) -> bool {
+        true
+    }
+
     fn divide(&mut self, end: End, view: &LocalView<'_>, parts: &mut Vec<(CoflowId, f64)>) {
         // A coflow's queue is the number of limits that it has reached here.
         let first_of =

@@ -1,6 +1,6 @@
 //! `fair`: exact max-min fairness among all flows, the ideal of TCP. Coflows do not matter.
 
-use covey_core::{Answer, AnyPolicy, Group, NonClairvoyant, Plan, Policy, Share, View};
+use covey_core::{Answer, AnyPolicy, Group, NonClairvoyant, Plan, Policy, Promises, Share, View};
 
 use crate::registry::Info;
 
@@ -18,6 +18,10 @@ struct Fair {
 }
 
 impl Policy<NonClairvoyant> for Fair {
+    fn promises(&self) -> Promises {
+        Promises { conserves_work: true, starves_nobody: true, ..Promises::default() }
+    }
+
     fn plan(&mut self, _: &View<'_, NonClairvoyant>, plan: &mut Plan<NonClairvoyant>) -> Answer {
         if std::mem::replace(&mut self.planned, true) && !plan.ranking().entries.is_empty() {
             return Answer::Unchanged;

@@ -1,6 +1,8 @@
 //! `fifo`: coflows in order of arrival; what the first leaves goes to the second, and so on.
 
-use covey_core::{Answer, AnyPolicy, Backfill, Group, Knowledge, Plan, Policy, Share, View};
+use covey_core::{
+    Answer, AnyPolicy, Backfill, Group, Knowledge, Plan, Policy, Promises, Share, View,
+};
 
 use crate::registry::{Info, Param};
 
@@ -41,6 +43,10 @@ struct Fifo<K> {
 }
 
 impl<K: Knowledge + Copy> Policy<K> for Fifo<K> {
+    fn promises(&self) -> Promises {
+        Promises { conserves_work: true, starves_nobody: true, ..Promises::default() }
+    }
+
     fn plan(&mut self, view: &View<'_, K>, plan: &mut Plan<K>) -> Answer {
         plan.clear();
         plan.set_backfill(self.backfill);

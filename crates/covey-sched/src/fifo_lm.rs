@@ -85,6 +85,14 @@ impl LocalPolicy for FifoLm {
         self.told.retain(|name| *name != seen.order);
     }
 
+    fn starves_nobody(&self) -> bool {
+        true
+    }
+
+    fn is_silent(&self) -> bool {
+        !self.tells
+    }
+
     fn divide(&mut self, end: End, view: &LocalView<'_>, parts: &mut Vec<(CoflowId, f64)>) {
         let is_heavy = |seen: &Seen| seen.limits_reached > 0 || self.told.contains(&seen.order);
         let line = view.coflows(end);

@@ -15,7 +15,7 @@
 
 use covey_core::{
     Answer, AnyPolicy, Backfill, CoflowId, FlowId, Group, LinkId, NonClairvoyant, Plan, Policy,
-    PortLoad, Share, View, Wants,
+    PortLoad, Promises, Share, View, Wants,
 };
 
 use crate::contention::Contention;
@@ -260,6 +260,10 @@ impl Philae {
 }
 
 impl Policy<NonClairvoyant> for Philae {
+    fn promises(&self) -> Promises {
+        Promises { conserves_work: self.work_conserving && !self.equal, ..Promises::default() }
+    }
+
     fn wants(&self) -> Wants {
         let attained = self.order == Order::B || self.size_left;
         Wants { flow_ends: true, port_drains: true, attained }

@@ -18,7 +18,7 @@
 
 use covey_core::{
     Answer, AnyPolicy, Backfill, CoflowId, FlowId, Group, LinkId, NonClairvoyant, Plan, Policy,
-    Share, Time, View, Wants,
+    Promises, Share, Time, View, Wants,
 };
 
 use crate::contention::Contention;
@@ -230,6 +230,14 @@ impl Saath {
 }
 
 impl Policy<NonClairvoyant> for Saath {
+    fn promises(&self) -> Promises {
+        Promises {
+            conserves_work: self.rules.backfill == Backfill::Greedy,
+            starves_nobody: self.rules.deadline > 0.0,
+            ..Promises::default()
+        }
+    }
+
     fn wants(&self) -> Wants {
         Wants { flow_ends: self.rules.dynamics, port_drains: true, attained: self.rules.dynamics }
     }

@@ -8,7 +8,7 @@
 //! leftovers decides some 20 % of the mean completion time, so it is part of the definition here.
 
 use covey_core::{
-    Answer, AnyPolicy, Backfill, Clairvoyant, CoflowId, Group, Plan, Policy, Share, View,
+    Answer, AnyPolicy, Backfill, Clairvoyant, CoflowId, Group, Plan, Policy, Promises, Share, View,
 };
 
 use crate::registry::{Info, Param};
@@ -42,6 +42,10 @@ struct Sebf {
 }
 
 impl Policy<Clairvoyant> for Sebf {
+    fn promises(&self) -> Promises {
+        Promises { conserves_work: true, ..Promises::default() }
+    }
+
     fn plan(&mut self, view: &View<'_, Clairvoyant>, plan: &mut Plan<Clairvoyant>) -> Answer {
         plan.clear();
         plan.set_backfill(self.backfill);

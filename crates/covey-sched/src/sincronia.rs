@@ -3,7 +3,9 @@
 //!
 //! The order is all that the policy decides; any work-conserving allocation that keeps it will do.
 
-use covey_core::{Answer, AnyPolicy, Clairvoyant, CoflowId, Group, Plan, Policy, Share, View};
+use covey_core::{
+    Answer, AnyPolicy, Clairvoyant, CoflowId, Group, Plan, Policy, Promises, Share, View,
+};
 
 use crate::bssi::Bssi;
 use crate::registry::{Info, Param};
@@ -36,6 +38,10 @@ struct Sincronia {
 }
 
 impl Policy<Clairvoyant> for Sincronia {
+    fn promises(&self) -> Promises {
+        Promises { conserves_work: true, ..Promises::default() }
+    }
+
     fn plan(&mut self, view: &View<'_, Clairvoyant>, plan: &mut Plan<Clairvoyant>) -> Answer {
         let capacity = view.fabric().capacity();
         self.arrived.clear();

@@ -1,6 +1,6 @@
 //! A plan's rates by its definition, with no regard for speed.
 
-use covey_core::{Backfill, CoflowId, Entry, FlowId, Group, Layers, Ranking, Rule};
+use covey_core::{Backfill, CoflowId, Entry, FlowId, Group, Layers, Portion, Ranking, Rule};
 
 use super::{NaiveFlow, World};
 
@@ -42,11 +42,36 @@ pub fn rates_after(world: &World, ranking: &Ranking, running: &mut Running) -> O
                     .map(|link| table.share_of_layer(ranking, layer, link) * spare[link])
                     .collect();
                 let kept: Vec<f64> = spare.iter().zip(&free).map(|(s, free)| s - free).collect();
-                for entry in ranking.entries.iter().filter(|e| e.layer as usize == layer) {
-                    table.serve(&table.members(entry.group), entry.rule, &mut free)?;
+                let entries = ranking.entries.iter().zip(&mut served);
+                for (entry, served) in entries.filter(|(e, _)| e.layer as usize == layer) {
+                    let given = table.serve(&table.members(entry.group), entry.rule, &mut free)?;
+                    *served = given > 0.0;
                 }
                 spare = kept.iter().zip(&free).map(|(kept, free)| kept + free).collect();
             }
+        }
+        Layers::ByNode => {
+            let ports = 2 * world.state.fabric().ports() as usize;
+            let mut by_entry = Vec::new();
+            for entry in &ranking.entries {
+                let Group::Coflow(id) = entry.group else { return None };
+                // Links of ports are divided; those inside go to the first who comes.
+                let mut free: Vec<f64> = (0..capacity.len())
+                    .map(|link| {
+                        let mine = |p: &&Portion| p.coflow == id && p.link.index() == link;
+                        let share = ranking.portions.iter().filter(mine).map(|p| p.share);
+                        if link < ports { share.sum::<f64>() * capacity[link] } else { spare[link] }
+                    })
+                    .collect();
+                let (rates, found) = (table.rates.clone(), free.clone());
+                table.serve(&table.members(entry.group), entry.rule, &mut free)?;
+                let given = table.rates.iter().zip(rates).map(|(now, before)| now - before);
+                by_entry.push((entry, given.collect::<Vec<f64>>()));
+                for ((spare, found), free) in spare.iter_mut().zip(&found).zip(&free) {
+                    *spare -= found - free;
+                }
+            }
+            served = table.serve_again(by_entry, &mut spare)?;
         }
     }
     let whole = |e: &Entry| matches!(e.group, Group::Coflow(_)) && e.rule != Rule::Hold;
@@ -126,6 +151,28 @@ impl Table {
         };
         let all: f64 = (layer..ranking.weights.len()).map(weight_here).sum();
         if all > 0.0 { weight_here(layer) / all } else { 0.0 }
+    }
+
+    /// Serves each coflow once more, with what it had and what is spare. Returns which of the entries
+    /// have got something.
+    fn serve_again(
+        &mut self,
+        by_entry: Vec<(&Entry, Vec<f64>)>,
+        spare: &mut [f64],
+    ) -> Option<Vec<bool>> {
+        let mut served = Vec::new();
+        for (entry, given) in by_entry {
+            let mut sum = 0.0;
+            if matches!(entry.group, Group::Coflow(_)) {
+                for ((rate, given), flow) in self.rates.iter_mut().zip(given).zip(&self.flows) {
+                    *rate -= given;
+                    flow.path.iter().for_each(|&l| spare[l] += given);
+                }
+                sum = self.serve(&self.members(entry.group), entry.rule, spare)?;
+            }
+            served.push(sum > 0.0);
+        }
+        Some(served)
     }
 
     /// Shares what is free among some flows. Returns what they get in all.
