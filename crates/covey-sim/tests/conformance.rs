@@ -5,20 +5,18 @@ mod common;
 
 use std::ops::ControlFlow;
 
-use common::{Kind, POLICIES, as_trace, ccts, policy, run, same_time, served};
+use common::{Kind, POLICIES, as_trace, ccts, flow, policy, run, same_time, served};
 use covey_core::alloc::Allocator;
 use covey_core::state::State;
 use covey_core::{Fabric, Time};
 use covey_sim::bound::{bounds, isolated_cct_s};
 use covey_sim::{Observer, simulate};
-use covey_trace::Workload;
+use covey_trace::{Coflow, Flow, Workload};
 use proptest::prelude::*;
 
-/// Whether the policy promises to leave no flow waiting whose links are both idle. Aalo does not
-/// between ticks, nor Philae where it is told not to.
+/// Whether the policy promises to leave no flow waiting whose links are both idle.
 fn conserves_work(spec: &str) -> bool {
-    let ticks = spec.starts_with("aalo") && !spec.contains("delta=0");
-    !ticks && !spec.contains("work_conservation=false")
+    policy(spec).promises().conserves_work
 }
 
 /// Looks at every moment of a simulation.
@@ -178,5 +176,71 @@ proptest! {
             let mean = ccts.iter().sum::<f64>() / ccts.len() as f64;
             assert!(mean >= bound - 1e-8, "mean CCT {mean}, bound {bound}");
         });
+    }
+}
+
+/// What starves a coflow: others that come after it, as much as the link can carry, without end.
+fn mice(count: u32) -> Workload {
+    let mut coflows = vec![Coflow::new("elephant".to_owned(), 0.0, vec![flow(0, 0, 20.0)])];
+    coflows.extend((0..count).map(|mouse| {
+        Coflow::new(format!("mouse {mouse}"), f64::from(mouse) + 0.5, vec![flow(0, 0, 1.0)])
+    }));
+    Workload { ports: 1, coflows }
+}
+
+#[test]
+fn who_promises_so_starves_nobody() {
+    const MICE: u32 = 4000;
+    let fabric = Fabric::big_switch(1, 1.0).unwrap();
+    let waits = |spec: &str| run(&mice(MICE), &fabric, spec).coflows[0].completion_s;
+    for spec in POLICIES.into_iter().filter(|spec| policy(spec).promises().starves_nobody) {
+        let completion_s = waits(spec);
+        assert!(completion_s < f64::from(MICE), "{spec}: {completion_s}");
+    }
+    // Such a stream does starve a coflow under those who do not promise it.
+    for spec in ["sebf", "aalo:q1=1,K=3,queues=strict,delta=0", "saath:q1=1,d=0"] {
+        assert!(waits(spec) > f64::from(MICE), "{spec}");
+    }
+}
+
+/// A network of two halves, and coflows with flows in both of them but none between them.
+fn in_two_halves(first: &Workload, second: &Workload) -> Workload {
+    let mut both = first.clone();
+    both.ports = 2 * 6;
+    for (coflow, other) in both.coflows.iter_mut().zip(&second.coflows) {
+        let moved = other.flows.iter().map(|f| Flow { src: f.src + 6, dst: f.dst + 6, ..*f });
+        coflow.flows.extend(moved);
+    }
+    both
+}
+
+proptest! {
+    #![proptest_config(common::cases(100))]
+
+    #[test]
+    fn under_a_local_policy_nothing_that_happens_elsewhere_matters(
+        first in common::workload(Kind::Ties),
+        second in common::workload(Kind::Ties),
+    ) {
+        let without_parents = |workload: &Workload| {
+            let mut workload = workload.clone();
+            workload.coflows.iter_mut().for_each(|coflow| coflow.parents.clear());
+            workload
+        };
+        let (first, second) = (without_parents(&first), without_parents(&second));
+        let both = in_two_halves(&first, &second);
+        let network = |ports| Fabric::big_switch(ports, 1.0).unwrap();
+        for spec in POLICIES.into_iter().filter(|spec| policy(spec).promises().is_local) {
+            let alone = run(&first, &network(6), spec).flow_completion_s;
+            let beside = run(&both, &network(12), spec).flow_completion_s;
+            let mut beside = beside.into_iter();
+            let mut alone = alone.into_iter();
+            for (coflow, both) in first.coflows.iter().zip(&both.coflows) {
+                let expected: Vec<f64> = alone.by_ref().take(coflow.flows.len()).collect();
+                let found: Vec<f64> = beside.by_ref().take(both.flows.len()).collect();
+                let same = expected.iter().zip(&found).all(|(a, b)| same_time(*a, *b));
+                prop_assert!(same, "{}: {:?} {:?}\n{}", spec, expected, found, as_trace(&first));
+            }
+        }
     }
 }

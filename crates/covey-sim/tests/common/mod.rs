@@ -19,7 +19,7 @@ pub fn flow(src: u32, dst: u32, bytes: f64) -> Flow {
 }
 
 /// Every registered policy, and parameters that take other ways through it.
-pub const POLICIES: [&str; 22] = [
+pub const POLICIES: [&str; 39] = [
     "fair",
     "fifo",
     "fifo:share=matching",
@@ -42,6 +42,23 @@ pub const POLICIES: [&str; 22] = [
     "philae:thin=2,q1=2,order=C,pilots=senders:1",
     "philae:thin=2,q1=2,work_conservation=false,queues=strict",
     "philae:thin=1,q1=1,E=1.5,work_conservation=false",
+    "aalo-local",
+    "aalo-local:q1=1,E=2,K=4",
+    "aalo-local:q1=2,queues=strict",
+    "fifo-lm",
+    "fifo-lm:heavy=2",
+    "fifo-lm:heavy=1,tell=true,latency=100ms",
+    "saath",
+    "saath:q1=2,E=2,K=4",
+    "saath:q1=1,E=2,d=0.5,work_conservation=all",
+    "saath:q1=2,threshold=coflow,order=width,work_conservation=none",
+    "saath:q1=2,dynamics=true",
+    "graviton",
+    "graviton:q1=1,E=2,order=contention",
+    "philae:thin=2,q1=2,share=equal",
+    "philae:thin=2,q1=2,share=equal,queues=strict,work_conservation=false",
+    "philae:thin=1,q1=2,ports=random,seed=7,size=left",
+    "philae:thin=1,q1=2,contention=all,pilots=const:3",
 ];
 
 /// A policy by its name and parameters.
