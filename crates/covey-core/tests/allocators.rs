@@ -525,7 +525,7 @@ proptest! {
         ),
     ) {
         let world = World::new(network.0, &network.1);
-        let first = Recipe { lines: Vec::new(), weighted: false, backfill: true };
+        let first = Recipe { lines: Vec::new(), weighted: false, backfill: Backfill::Greedy };
         let mut history = History { world, kept: Allocator::default(), recipe: Some(first) };
         let mut running = naive::Running::default();
         for step in steps.iter().filter(|step| !matches!(step, Step::Everything)) {
@@ -547,7 +547,7 @@ proptest! {
         ])),
     ) {
         let world = World::new(network.0, &network.1);
-        let nobody_is_served = Recipe { lines: Vec::new(), weighted: false, backfill: false };
+        let nobody_is_served = Recipe { lines: Vec::new(), weighted: false, backfill: Backfill::None };
         let mut history =
             History { world, kept: Allocator::default(), recipe: Some(nobody_is_served) };
         let mut known: BTreeMap<CoflowId, Vec<Single>> = BTreeMap::new();
