@@ -198,6 +198,10 @@ impl Saath {
 
     /// A limit of the queue that the coflow was in has been reached.
     fn demote(&mut self, coflow: CoflowId, view: &View<'_, NonClairvoyant>) {
+        // It may have ended at the same moment.
+        if !view.coflows().contains(&coflow) {
+            return;
+        }
         let next = (self.tracks[coflow.index()].queue + 1).min(self.rules.queues.count - 1);
         self.move_to(coflow, next, view);
     }

@@ -52,10 +52,15 @@ impl Part {
     }
 
     fn withdraw(&mut self) {
-        self.levels.clear();
         self.madd.clear();
-        self.singles.clear();
         self.takers.withdraw();
+        self.give_nothing();
+    }
+
+    /// Withdraws what the rules that remember nothing have given.
+    fn give_nothing(&mut self) {
+        self.levels.clear();
+        self.singles.clear();
         self.rate = 0.0;
     }
 
@@ -143,7 +148,7 @@ impl Part {
     ) -> Result<(), PlanError> {
         self.after.clone_from(&self.before);
         if !matches!(rule, Rule::Rate(_)) && !can_send(demand, &self.before) {
-            self.withdraw();
+            self.give_nothing();
             return Ok(());
         }
         self.levels.clear();
@@ -187,7 +192,7 @@ impl Part {
         }
         self.sum_up(demand);
         if self.rate == 0.0 {
-            self.withdraw();
+            self.give_nothing();
         }
         Ok(())
     }
