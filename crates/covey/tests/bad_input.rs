@@ -118,7 +118,10 @@ fn files_that_cannot_be_read() {
 fn policies_that_do_not_exist() {
     let place = Place::new();
     for (policy, line) in [
-        ("sbf", "unknown policy 'sbf': expected one of fair, fifo, sebf, sincronia, aalo, aalo-local, fifo-lm, saath, graviton, philae"),
+        (
+            "sbf",
+            "unknown policy 'sbf': expected one of fair, fifo, sebf, sincronia, aalo, aalo-local, fifo-lm, saath, graviton, philae",
+        ),
         ("aalo:k=3", "policy aalo: unknown parameter 'k': expected K, E, q1, delta, queues, share"),
         ("aalo:K=0", "policy aalo: K=0: expected a whole number from 1 to 64"),
         ("aalo:q1=NaN", "policy aalo: q1=NaN: expected a size above zero, like 10MiB"),
