@@ -186,6 +186,11 @@ impl<'a, K: Knowledge> View<'a, K> {
         self.coflow(id).demand().senders()
     }
 
+    /// Number of ports at which the coflow receives, finished flows included.
+    pub fn receivers(&self, id: CoflowId) -> usize {
+        self.coflow(id).demand().receivers()
+    }
+
     /// Links of the coflow with their unfinished flows, drained ones included: first the senders'
     /// in order of their first flow, then the receivers' likewise, then links between.
     pub fn loads(&self, id: CoflowId) -> impl Iterator<Item = PortLoad> + 'a {
@@ -285,6 +290,11 @@ impl<'a> View<'a, Clairvoyant> {
             .iter()
             .zip(&coflow.progress().link_left)
             .map(move |(&link, &left)| (link, left * scale))
+    }
+
+    /// Bytes left of all the coflow's started flows.
+    pub fn left_of(&self, id: CoflowId) -> f64 {
+        self.left_at(id).take(self.senders(id)).map(|(_, left)| left).sum()
     }
 
     /// Effective bottleneck Γ in seconds: how long the rest of the coflow takes when it is alone,

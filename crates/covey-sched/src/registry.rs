@@ -4,7 +4,9 @@ use covey_core::AnyPolicy;
 use thiserror::Error;
 
 use crate::settings::Settings;
-use crate::{aalo, aalo_local, fair, fifo, fifo_lm, graviton, philae, saath, sebf, sincronia};
+use crate::{
+    aalo, aalo_local, fair, fifo, fifo_lm, graviton, lcf, ncf, philae, saath, scf, sebf, sincronia,
+};
 
 /// What is known of a policy without making one.
 pub struct Info {
@@ -97,9 +99,13 @@ impl Info {
     }
 }
 
-static POLICIES: [Info; 10] = [
+/// In the order in which they are listed.
+static POLICIES: &[Info] = &[
     fair::INFO,
     fifo::INFO,
+    scf::INFO,
+    ncf::INFO,
+    lcf::INFO,
     sebf::INFO,
     sincronia::INFO,
     aalo::INFO,
@@ -112,7 +118,7 @@ static POLICIES: [Info; 10] = [
 
 /// All policies.
 pub fn policies() -> &'static [Info] {
-    &POLICIES
+    POLICIES
 }
 
 /// Makes a policy from `name` or `name:key=value,key=value`.
@@ -173,7 +179,8 @@ mod tests {
         let message = |spec: &str| build(spec).err().map(|e| e.to_string()).unwrap_or_default();
         assert_eq!(
             message("sbf"),
-            "unknown policy 'sbf': expected one of fair, fifo, sebf, sincronia, aalo, aalo-local, fifo-lm, saath, graviton, philae"
+            "unknown policy 'sbf': expected one of fair, fifo, scf, ncf, lcf, sebf, sincronia, aalo, \
+             aalo-local, fifo-lm, saath, graviton, philae"
         );
         assert_eq!(
             message("aalo:k=3"),

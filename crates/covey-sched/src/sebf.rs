@@ -1,61 +1,16 @@
 //! `sebf`: smallest effective bottleneck first (Varys, SIGCOMM 2014, §5).
 //!
-//! Coflows are ordered by Γ, the time the rest of the coflow needs when it is alone, at every
-//! arrival and end of a coflow. Rates are shared anew at every end of a flow, too: each coflow in
-//! order gets MADD on what is left, and what remains after that is offered in the same order, flow
-//! by flow ([`Backfill::Greedy`]). What a flow sends on leftovers counts towards MADD when coflows are
-//! ordered anew, or once it has stopped running on leftovers and a flow of its coflow ends. Varys' own backfill and CoflowSim's differ; who gets the
-//! leftovers decides some 20 % of the mean completion time, so it is part of the definition here.
+//! Coflows are ordered by Γ, the time the rest of the coflow needs when it is alone; see
+//! [`ranked`](crate::ranked) for how they share.
 
-use covey_core::{
-    Answer, AnyPolicy, Backfill, Clairvoyant, CoflowId, Group, Plan, Policy, Promises, Share, View,
-};
-
-use crate::registry::{Info, Param};
+use crate::ranked::{SHARE, ranked};
+use crate::registry::Info;
 
 pub(crate) const INFO: Info = Info {
     name: "sebf",
     knows: "sized",
     summary: "smallest effective bottleneck first",
-    params: &[Param {
-        name: "share",
-        default: "madd",
-        help: "madd (on what is left, then greedy backfill in the same order) or matching (one flow per port at full rate)",
-    }],
+    params: &[SHARE],
     source: "Varys (SIGCOMM 2014) 5.1, 5.2",
-    make: |settings| {
-        let (share, backfill) = settings.choice(
-            "share",
-            &[
-                ("madd", (Share::MADD, Backfill::Greedy)),
-                ("matching", (Share::MATCHING, Backfill::None)),
-            ],
-        )?;
-        Ok(AnyPolicy::Sized(Box::new(Sebf { share, backfill, order: Vec::new() })))
-    },
+    make: |settings| ranked(settings, |view, coflow| view.bottleneck_s(coflow)),
 };
-
-struct Sebf {
-    share: Share<Clairvoyant>,
-    backfill: Backfill,
-    order: Vec<(f64, CoflowId)>,
-}
-
-impl Policy<Clairvoyant> for Sebf {
-    fn promises(&self) -> Promises {
-        Promises { conserves_work: true, ..Promises::default() }
-    }
-
-    fn plan(&mut self, view: &View<'_, Clairvoyant>, plan: &mut Plan<Clairvoyant>) -> Answer {
-        plan.clear();
-        plan.set_backfill(self.backfill);
-        self.order.clear();
-        self.order.extend(view.coflows().iter().map(|&c| (view.bottleneck_s(c), c)));
-        // Stable: ties stay in order of arrival.
-        self.order.sort_by(|a, b| a.0.total_cmp(&b.0));
-        for &(_, coflow) in &self.order {
-            plan.push(Group::Coflow(coflow), self.share);
-        }
-        Answer::Replaced
-    }
-}

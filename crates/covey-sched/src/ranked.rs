@@ -1,0 +1,63 @@
+//! Coflows in the order of a key, least first: what SEBF, SCF, NCF and LCF have in common.
+//!
+//! They are ordered anew at every arrival and end of a coflow. Rates are shared anew at every end of
+//! a flow, too: each coflow in order gets MADD on what is left, and what remains after that is offered
+//! in the same order, flow by flow ([`Backfill::Greedy`]). What a flow sends on leftovers counts towards
+//! MADD when coflows are ordered anew, or once it has stopped running on leftovers and a flow of its
+//! coflow ends. Varys' own backfill and CoflowSim's differ; who gets the leftovers decides some 20 % of
+//! the mean completion time, so it is part of the definition here.
+
+use covey_core::{
+    Answer, AnyPolicy, Backfill, Clairvoyant, CoflowId, Group, Plan, Policy, Promises, Share, View,
+};
+
+use crate::registry::{Param, SpecError};
+use crate::settings::Settings;
+
+/// The parameter `share` of every policy made by [`ranked`].
+pub(crate) const SHARE: Param = Param {
+    name: "share",
+    default: "madd",
+    help: "madd (on what is left, then greedy backfill in the same order) or matching (one flow per port at full rate)",
+};
+
+/// What a coflow is ranked by.
+pub(crate) type Key = fn(&View<'_, Clairvoyant>, CoflowId) -> f64;
+
+/// A policy that serves coflows by `key`, least first, and ties in order of arrival.
+pub(crate) fn ranked(settings: &Settings, key: Key) -> Result<AnyPolicy, SpecError> {
+    let (share, backfill) = settings.choice(
+        "share",
+        &[
+            ("madd", (Share::MADD, Backfill::Greedy)),
+            ("matching", (Share::MATCHING, Backfill::None)),
+        ],
+    )?;
+    Ok(AnyPolicy::Sized(Box::new(Ranked { key, share, backfill, order: Vec::new() })))
+}
+
+struct Ranked {
+    key: Key,
+    share: Share<Clairvoyant>,
+    backfill: Backfill,
+    order: Vec<(f64, CoflowId)>,
+}
+
+impl Policy<Clairvoyant> for Ranked {
+    fn promises(&self) -> Promises {
+        Promises { conserves_work: true, ..Promises::default() }
+    }
+
+    fn plan(&mut self, view: &View<'_, Clairvoyant>, plan: &mut Plan<Clairvoyant>) -> Answer {
+        plan.clear();
+        plan.set_backfill(self.backfill);
+        self.order.clear();
+        self.order.extend(view.coflows().iter().map(|&c| ((self.key)(view, c), c)));
+        // Stable: ties stay in order of arrival.
+        self.order.sort_by(|a, b| a.0.total_cmp(&b.0));
+        for &(_, coflow) in &self.order {
+            plan.push(Group::Coflow(coflow), self.share);
+        }
+        Answer::Replaced
+    }
+}
