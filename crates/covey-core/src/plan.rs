@@ -46,6 +46,10 @@ pub enum Rule {
     Matching,
     /// See [`Share::MADD`].
     Madd,
+    /// See [`Share::OLDEST_FIRST`].
+    OldestFirst,
+    /// See [`Share::SHORTEST_FIRST`].
+    ShortestFirst,
     /// See [`Share::rate`].
     Rate(f64),
     /// See [`Share::HOLD`].
@@ -74,6 +78,9 @@ impl<K> Share<K> {
     pub const ALL_OR_NONE: Share<K> = Share::of(Rule::AllOrNone);
     /// One flow at a time takes all that is free on its links; flows that are running go first.
     pub const MATCHING: Share<K> = Share::of(Rule::Matching);
+    /// All flows in one line, in order of their starts, and then of arrival of their coflows and of
+    /// registration: each takes all that is free on its links. For [`Group::Everything`].
+    pub const OLDEST_FIRST: Share<K> = Share::of(Rule::OldestFirst);
     /// Nothing, not even what is left over.
     pub const HOLD: Share<K> = Share::of(Rule::Hold);
 
@@ -89,6 +96,9 @@ impl Share<Clairvoyant> {
     /// flows end together and no earlier than the bottleneck allows (Varys §5.2). A coflow gets
     /// nothing when a link it needs is full.
     pub const MADD: Share<Clairvoyant> = Share::of(Rule::Madd);
+    /// All flows in one line, fewest bytes left first, and then as with [`Share::OLDEST_FIRST`]: each
+    /// takes all that is free on its links. For [`Group::Everything`].
+    pub const SHORTEST_FIRST: Share<Clairvoyant> = Share::of(Rule::ShortestFirst);
 }
 
 /// How the layers of a plan share the links.

@@ -1,7 +1,8 @@
 //! `fair`: exact max-min fairness among all flows, the ideal of TCP. Coflows do not matter.
 
-use covey_core::{Answer, AnyPolicy, Group, NonClairvoyant, Plan, Policy, Promises, Share, View};
+use covey_core::{AnyPolicy, Share};
 
+use crate::everything::Everything;
 use crate::registry::Info;
 
 pub(crate) const INFO: Info = Info {
@@ -10,24 +11,5 @@ pub(crate) const INFO: Info = Info {
     summary: "exact per-flow max-min fairness",
     params: &[],
     source: "Bertsekas and Gallager, Data Networks, 6.5; FAIR in Philae 8.4",
-    make: |_| Ok(AnyPolicy::Unsized(Box::new(Fair { planned: false }))),
+    make: |_| Ok(AnyPolicy::Unsized(Box::new(Everything::new(Share::MAX_MIN, true)))),
 };
-
-struct Fair {
-    planned: bool,
-}
-
-impl Policy<NonClairvoyant> for Fair {
-    fn promises(&self) -> Promises {
-        Promises { conserves_work: true, starves_nobody: true, ..Promises::default() }
-    }
-
-    fn plan(&mut self, _: &View<'_, NonClairvoyant>, plan: &mut Plan<NonClairvoyant>) -> Answer {
-        if std::mem::replace(&mut self.planned, true) && !plan.ranking().entries.is_empty() {
-            return Answer::Unchanged;
-        }
-        plan.clear();
-        plan.push(Group::Everything, Share::MAX_MIN);
-        Answer::Replaced
-    }
-}

@@ -15,13 +15,16 @@ pub mod slots;
 
 mod aalo;
 mod aalo_local;
+mod everything;
 mod fair;
 mod fifo;
+mod fifo_flow;
 mod fifo_lm;
 mod graviton;
 mod lcf;
 mod local;
 mod ncf;
+mod pfp;
 mod philae;
 mod ranked;
 mod saath;

@@ -5,7 +5,8 @@ use thiserror::Error;
 
 use crate::settings::Settings;
 use crate::{
-    aalo, aalo_local, fair, fifo, fifo_lm, graviton, lcf, ncf, philae, saath, scf, sebf, sincronia,
+    aalo, aalo_local, fair, fifo, fifo_flow, fifo_lm, graviton, lcf, ncf, pfp, philae, saath, scf,
+    sebf, sincronia,
 };
 
 /// What is known of a policy without making one.
@@ -103,6 +104,8 @@ impl Info {
 static POLICIES: &[Info] = &[
     fair::INFO,
     fifo::INFO,
+    fifo_flow::INFO,
+    pfp::INFO,
     scf::INFO,
     ncf::INFO,
     lcf::INFO,
@@ -116,6 +119,9 @@ static POLICIES: &[Info] = &[
     philae::INFO,
 ];
 
+/// Other names, and the policies that they mean.
+static ALIASES: [(&str, &str); 1] = [("srtf", "pfp")];
+
 /// All policies.
 pub fn policies() -> &'static [Info] {
     POLICIES
@@ -128,6 +134,7 @@ pub fn policies() -> &'static [Info] {
 /// expected.
 pub fn build(spec: &str) -> Result<Built, SpecError> {
     let (name, given) = spec.split_once(':').unwrap_or((spec, ""));
+    let name = ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, policy)| policy);
     let info = POLICIES.iter().find(|info| info.name == name).ok_or_else(|| {
         let known: Vec<&str> = POLICIES.iter().map(|info| info.name).collect();
         SpecError::UnknownPolicy { name: name.to_owned(), known: known.join(", ") }
@@ -179,8 +186,8 @@ mod tests {
         let message = |spec: &str| build(spec).err().map(|e| e.to_string()).unwrap_or_default();
         assert_eq!(
             message("sbf"),
-            "unknown policy 'sbf': expected one of fair, fifo, scf, ncf, lcf, sebf, sincronia, aalo, \
-             aalo-local, fifo-lm, saath, graviton, philae"
+            "unknown policy 'sbf': expected one of fair, fifo, fifo-flow, pfp, scf, ncf, lcf, sebf, \
+             sincronia, aalo, aalo-local, fifo-lm, saath, graviton, philae"
         );
         assert_eq!(
             message("aalo:k=3"),

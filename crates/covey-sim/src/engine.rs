@@ -20,6 +20,7 @@ use crate::crowd::CrowdFluid;
 use crate::dags::Dags;
 use crate::error::SimError;
 use crate::fluid::Fluid;
+use crate::line::{self, LineFluid};
 use crate::meters::Meters;
 use crate::outcome::{CoflowOutcome, Outcome};
 
@@ -79,7 +80,8 @@ impl Simulator {
                 fluids: Vec::new(),
                 meters: Meters::default(),
                 crowd: CrowdFluid::default(),
-                crowded: false,
+                line: LineFluid::default(),
+                held_in: Held::Fluids,
                 now: Time::ZERO,
                 barrier: true,
                 calendar: Calendar::default(),
@@ -140,6 +142,14 @@ struct Ended {
     coflows: Vec<CoflowId>,
 }
 
+/// Where the flows are whose progress is followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Held {
+    Fluids,
+    Crowd,
+    Line,
+}
+
 #[derive(Debug)]
 struct Engine {
     state: State,
@@ -148,8 +158,8 @@ struct Engine {
     fluids: Vec<Fluid>,
     meters: Meters,
     crowd: CrowdFluid,
-    /// Whether flows are in `crowd` rather than in `fluids`.
-    crowded: bool,
+    line: LineFluid,
+    held_in: Held,
     now: Time,
     /// Whether coflows wait for their parents.
     barrier: bool,
@@ -175,7 +185,7 @@ impl Engine {
         }
         self.state.clear();
         self.allocator.clear();
-        self.crowded = false;
+        self.held_in = Held::Fluids;
         self.now = Time::ZERO;
         self.calendar.fill(workload, self.barrier);
         self.dags.fill(workload, &self.calendar)?;
@@ -225,11 +235,14 @@ impl Engine {
             if told {
                 self.refresh::<K>(wants);
                 if policy.plan(&self.view(), &mut plan) == Answer::Replaced {
+                    if self.held_in == Held::Line || line::is_asked_for(plan.ranking()) {
+                        self.advance_all();
+                    }
                     self.allocator.replan();
                 }
             }
             self.share(plan.ranking(), &run)?;
-            if self.crowded && plan.wakes().iter().any(|w| !matches!(w, Wake::At(_))) {
+            if self.is_together() && plan.wakes().iter().any(|w| !matches!(w, Wake::At(_))) {
                 return Err(SimError::BytesOfACrowd {
                     policy: run.name.to_owned(),
                     time_s: self.now.as_secs(),
@@ -249,14 +262,7 @@ impl Engine {
 
     /// The earliest moment at which anything happens.
     fn next_moment(&self, wakes: &[Wake]) -> Time {
-        let mut next = self.calendar.next();
-        if self.crowded {
-            next = next.min(self.crowd.next());
-        } else {
-            for &id in self.state.present() {
-                next = next.min(self.fluids[id.index()].next()).min(self.meters.next(id));
-            }
-        }
+        let mut next = self.calendar.next().min(self.next_end());
         for wake in wakes {
             next = next.min(match *wake {
                 Wake::At(time) => time,
@@ -273,13 +279,44 @@ impl Engine {
         next.max(self.now)
     }
 
+    /// When the next flow ends if rates stay.
+    fn next_end(&self) -> Time {
+        match self.held_in {
+            Held::Crowd => self.crowd.next(),
+            Held::Line => self.line.next(),
+            Held::Fluids => {
+                let next =
+                    |&id: &CoflowId| self.fluids[id.index()].next().min(self.meters.next(id));
+                self.state.present().iter().map(next).fold(Time::NEVER, Time::min)
+            }
+        }
+    }
+
+    /// Whether flows are followed all together rather than coflow by coflow.
+    fn is_together(&self) -> bool {
+        self.held_in != Held::Fluids
+    }
+
+    /// Brings flows that are followed all together up to date.
+    fn advance_together(&mut self) {
+        match (self.held_in, self.allocator.line_mut()) {
+            (Held::Crowd, _) => self.crowd.advance(self.now),
+            (Held::Line, Some(line)) => self.line.advance(line, self.now),
+            _ => {}
+        }
+    }
+
     /// Ends the flows that end at this moment.
     fn end_flows(&mut self) {
         self.ending.clear();
-        if self.crowded {
-            if self.crowd.next().due(self.now) {
-                self.crowd.advance(self.now);
-                self.crowd.take_finished(|id, position| self.ending.push((id, position)));
+        if self.is_together() {
+            if self.next_end().due(self.now) {
+                self.advance_together();
+                let ending = &mut self.ending;
+                match (self.held_in, self.allocator.line()) {
+                    (Held::Line, Some(line)) => self.line.find_finished(line, ending),
+                    _ => self.crowd.take_finished(|id, position| ending.push((id, position))),
+                }
                 // By coflow and flow, whatever their ports.
                 self.ending.sort_unstable();
             }
@@ -412,10 +449,17 @@ impl Engine {
     /// Lets a flow that is under way begin anew.
     fn restart(&mut self, flow: FlowId) {
         let id = flow.coflow;
-        if self.crowded {
+        if self.is_together() {
             self.advance_all();
             self.state.restart(flow);
-            self.gather();
+            if self.held_in == Held::Crowd {
+                self.gather();
+            } else {
+                // It joins the line again.
+                let position = self.state.coflow(id).demand().position(flow.index);
+                self.allocator.adjust(&self.state, id, position, -1.0);
+                self.allocator.adjust(&self.state, id, position, 1.0);
+            }
             return;
         }
         let fluid = &mut self.fluids[id.index()];
@@ -485,7 +529,7 @@ impl Engine {
         self.allocator.adjust(&self.state, id, position, 1.0);
         if self.state.coflow(id).progress().size[position] <= 0.0 {
             self.end_flow(id, position);
-        } else if self.crowded {
+        } else if self.held_in == Held::Crowd {
             self.crowd.advance(self.now);
             self.crowd.join(&self.state, id, position);
         }
@@ -549,7 +593,7 @@ impl Engine {
 
     /// Brings what the policy may look at up to date.
     fn refresh<K: Knowledge>(&mut self, wants: Wants) {
-        if K::SEES_SIZES || (wants.attained && self.crowded) {
+        if K::SEES_SIZES || (wants.attained && self.is_together()) {
             self.advance_all();
         }
         if wants.attained {
@@ -563,7 +607,7 @@ impl Engine {
 
     /// Bytes that a coflow has sent; in a crowd, as of when that was last written back.
     fn sent(&self, id: CoflowId) -> f64 {
-        if self.crowded {
+        if self.is_together() {
             self.state.coflow(id).sent()
         } else {
             self.fluids[id.index()].sent(self.now)
@@ -571,9 +615,9 @@ impl Engine {
     }
 
     fn advance_all(&mut self) {
-        if self.crowded {
-            self.crowd.advance(self.now);
-            self.crowd.write_back(&mut self.state);
+        if self.is_together() {
+            self.advance_together();
+            self.write_back();
             return;
         }
         for k in 0..self.state.present().len() {
@@ -587,20 +631,40 @@ impl Engine {
         }
     }
 
+    /// Writes what is left of flows that are followed all together into the state.
+    fn write_back(&mut self) {
+        match (self.held_in, self.allocator.line()) {
+            (Held::Crowd, _) => self.crowd.write_back(&mut self.state),
+            (Held::Line, Some(line)) => line::write_back(line.running(), &mut self.state),
+            _ => {}
+        }
+    }
+
     /// Shares the links anew and takes the rates over.
     fn share(&mut self, ranking: &Ranking, run: &Run<'_>) -> Result<(), SimError> {
+        if self.held_in == Held::Line {
+            self.advance_together();
+        }
         self.allocator.allocate(&self.state, ranking).map_err(|source| SimError::Plan {
             policy: run.name.to_owned(),
             time_s: self.now.as_secs(),
             source,
         })?;
-        let crowded = self.allocator.crowd().is_some();
-        if crowded != self.crowded {
-            self.change_representation(crowded);
+        let held_in = match (self.allocator.crowd(), self.allocator.line()) {
+            (Some(_), _) => Held::Crowd,
+            (_, Some(_)) => Held::Line,
+            _ => Held::Fluids,
+        };
+        if held_in != self.held_in {
+            self.change_representation(held_in);
         }
         if let Some(crowd) = self.allocator.crowd() {
             self.crowd.advance(self.now);
             self.crowd.install(crowd);
+        }
+        if let Some(line) = self.allocator.line_mut() {
+            line::write_back(line.stopped().iter().copied(), &mut self.state);
+            self.line.install(line, self.now);
         }
         for &id in self.allocator.changed() {
             let fluid = &mut self.fluids[id.index()];
@@ -611,23 +675,24 @@ impl Engine {
         Ok(())
     }
 
-    /// Moves all flows from their coflows' fluids to the crowd, or back.
-    fn change_representation(&mut self, crowded: bool) {
-        if crowded {
+    /// Follows flows coflow by coflow, or all together in one of two ways. Who is to stand in line, or
+    /// stood in it, is up to date.
+    fn change_representation(&mut self, held_in: Held) {
+        if self.held_in != Held::Line {
             self.advance_all();
+        }
+        if held_in == Held::Crowd {
             self.gather();
-            for &id in self.state.present() {
-                self.fluids[id.index()].halt();
-            }
-        } else {
-            self.crowd.advance(self.now);
-            self.crowd.write_back(&mut self.state);
-            for &id in self.state.present() {
+        }
+        for &id in self.state.present() {
+            if held_in == Held::Fluids {
                 let sent = self.state.coflow(id).sent();
                 self.fluids[id.index()].resume(self.now, sent);
+            } else {
+                self.fluids[id.index()].halt();
             }
         }
-        self.crowded = crowded;
+        self.held_in = held_in;
     }
 
     /// Makes a crowd of all flows, of which the state tells what is left.
@@ -642,8 +707,8 @@ impl Engine {
 
     /// Whether coflows wait, nothing is sent, and nothing will change that but the policy.
     fn is_idle(&self) -> bool {
-        let nothing_sent = if self.crowded {
-            !self.crowd.next().comes()
+        let nothing_sent = if self.is_together() {
+            !self.next_end().comes()
         } else {
             self.state.present().iter().all(|id| self.fluids[id.index()].rate() == 0.0)
         };

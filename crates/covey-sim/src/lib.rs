@@ -8,6 +8,7 @@ mod engine;
 mod error;
 mod fluid;
 mod levels;
+mod line;
 mod meters;
 mod outcome;
 

@@ -126,8 +126,8 @@ proptest! {
         workload in common::workload(Kind::Ties), fabric in common::fabric_with_inner_links(),
     ) {
         for_every_policy(&workload, &fabric, |spec| {
-            // It serves all flows as one group, which works on a big switch alone.
-            if spec != "fair" {
+            // They serve all flows as one group, which works on a big switch alone.
+            if !["fair", "fifo-flow", "pfp"].contains(&spec) {
                 let mut watch = Watch::new(&workload, conserves_work(spec));
                 simulate(&workload, &fabric, spec, &mut policy(spec), &mut watch)
                     .unwrap_or_else(|error| panic!("{error}"));

@@ -212,6 +212,33 @@ fn fair() -> Rule {
     Box::new(|moment| max_min(moment.flows.iter(), moment.capacity))
 }
 
+/// Flows one by one in the order of `key`, then of their starts: each takes all that is free.
+fn one_by_one(key: impl Fn(&Flow) -> f64 + 'static) -> Rule {
+    let mut line: Vec<(usize, usize)> = Vec::new();
+    Box::new(move |moment| {
+        let is_new = |flow: &&Flow| !line.contains(&flow.id);
+        let mut new: Vec<_> = moment.flows.iter().filter(is_new).map(|flow| flow.id).collect();
+        let turn = |place| moment.coflows.iter().position(|&p| p == place);
+        new.sort_by_key(|&(place, index)| (turn(place), index));
+        line.extend(new);
+        let place = |flow: &Flow| line.iter().position(|&id| id == flow.id);
+        let mut order: Vec<usize> = (0..moment.flows.len()).collect();
+        order.sort_by(|&a, &b| {
+            let (a, b) = (&moment.flows[a], &moment.flows[b]);
+            key(a).total_cmp(&key(b)).then(place(a).cmp(&place(b)))
+        });
+        let mut free = moment.capacity.to_vec();
+        let mut rates = vec![0.0; order.len()];
+        for f in order {
+            let path = moment.flows[f].path;
+            rates[f] = path.iter().map(|&l| free[l]).fold(f64::INFINITY, f64::min);
+            path.iter().for_each(|&l| free[l] -= rates[f]);
+            free = usable(&free, moment.capacity);
+        }
+        rates
+    })
+}
+
 /// How a coflow's flows share what is free.
 type Share<'a> = &'a mut dyn FnMut(usize, &[&Flow], Vec<f64>) -> Vec<f64>;
 
@@ -328,6 +355,20 @@ proptest! {
         workload in common::workload(Kind::Ties), fabric in common::fabric(),
     ) {
         assert_same(&workload, &fabric, "fair", fair());
+    }
+
+    #[test]
+    fn fifo_flow_serves_flows_one_by_one_as_they_start(
+        workload in common::workload(Kind::Generic), fabric in common::fabric(),
+    ) {
+        assert_same(&workload, &fabric, "fifo-flow", one_by_one(|_| 0.0));
+    }
+
+    #[test]
+    fn pfp_serves_flows_one_by_one_shortest_first(
+        workload in common::workload(Kind::Generic), fabric in common::fabric(),
+    ) {
+        assert_same(&workload, &fabric, "pfp", one_by_one(|flow| flow.left));
     }
 
     #[test]

@@ -24,9 +24,14 @@ pub enum PlanError {
     #[error("names coflow {}, which is not present", .0.0)]
     Absent(CoflowId),
     /// [`Group::Everything`](crate::Group::Everything) stands beside other entries, or in a fabric
-    /// with inner links, or with a rule other than max-min.
-    #[error("serves everything, which must be its only entry, shared max-min, on a big switch")]
+    /// with inner links, or with a rule that is not for it.
+    #[error(
+        "serves everything, which must be its only entry, shared max-min or flow by flow, on a big switch"
+    )]
     Everything,
+    /// A line of flows asked for less than all flows.
+    #[error("asks for a line of less than all flows")]
+    LineOfAPart,
     /// MADD asked for less than a whole coflow.
     #[error("asks for MADD for less than a whole coflow")]
     MaddOfAPart,

@@ -173,6 +173,7 @@ impl Part {
                 self.levels.resize(after.len(), rate);
             }
             Rule::Hold | Rule::Madd => {}
+            Rule::OldestFirst | Rule::ShortestFirst => return Err(PlanError::LineOfAPart),
             Rule::MaxMin | Rule::Equal | Rule::AllOrNone | Rule::Matching | Rule::Rate(_) => {
                 work.select(demand, group);
                 let flows = &work.subset;

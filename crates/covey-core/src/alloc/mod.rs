@@ -21,6 +21,7 @@ mod error;
 mod flows;
 mod grant;
 mod layers;
+mod line;
 mod madd;
 mod matching;
 mod max_min;
@@ -29,11 +30,13 @@ mod walk;
 pub use crowd::Crowd;
 pub use error::PlanError;
 pub use grant::{Grant, Single};
+pub use line::{Line, Running};
 
 use crate::demand::Demand;
 use crate::ids::{CoflowId, LinkId};
 use crate::plan::{Backfill, Entry, Group, Layers, Ranking, Rule};
 use crate::state::State;
+use line::Precedence;
 
 /// A share of a link's capacity so small that it counts as nothing; rounding leaves such residues.
 const NEGLIGIBLE: f64 = 1e-9;
@@ -45,12 +48,22 @@ enum Side {
     Receivers,
 }
 
+/// What the plan serves: coflows, or all flows as one group, and then how.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Together {
+    #[default]
+    No,
+    AsCrowd,
+    InLine(Precedence),
+}
+
 /// Turns plans into rates, and remembers them.
 #[derive(Debug, Default)]
 pub struct Allocator {
     grants: Vec<Grant>,
     crowd: Crowd,
-    crowded: bool,
+    line: Line,
+    together: Together,
     changed: Vec<CoflowId>,
     /// Whether nothing that is remembered about the order of entries holds any more.
     replanned: bool,
@@ -89,7 +102,7 @@ impl Allocator {
     /// Forgets everything but its memory.
     pub fn clear(&mut self) {
         self.grants.iter_mut().for_each(Grant::clear);
-        self.crowded = false;
+        self.together = Together::No;
         self.changed.clear();
         self.replanned = true;
     }
@@ -99,9 +112,32 @@ impl Allocator {
         &self.grants[id.index()]
     }
 
-    /// All flows as one group, if that is what the plan serves.
+    /// All flows as one group shared max-min, if that is what the plan serves.
     pub fn crowd(&self) -> Option<&Crowd> {
-        self.crowded.then_some(&self.crowd)
+        (self.together == Together::AsCrowd).then_some(&self.crowd)
+    }
+
+    /// All flows in one line, if that is what the plan serves.
+    pub fn line(&self) -> Option<&Line> {
+        matches!(self.together, Together::InLine(_)).then_some(&self.line)
+    }
+
+    /// [`Allocator::line`], to bring what is left of its flows up to date.
+    pub fn line_mut(&mut self) -> Option<&mut Line> {
+        matches!(self.together, Together::InLine(_)).then_some(&mut self.line)
+    }
+
+    /// Rate of the active flow at `position` of a coflow, in bytes per second.
+    pub fn rate(&self, state: &State, id: CoflowId, position: usize) -> f64 {
+        match self.together {
+            Together::No => self.grant(id).rate(state.coflow(id), position),
+            Together::AsCrowd => {
+                let (egress, ingress) = ends(state.coflow(id).demand(), position);
+                let level = self.crowd.level();
+                level[egress.index()].min(level[ingress.index()])
+            }
+            Together::InLine(_) => self.line.rate(state, id, position),
+        }
     }
 
     /// Coflows whose grant may differ from the one before the last [`Allocator::allocate`].
@@ -125,9 +161,14 @@ impl Allocator {
     /// To be called when the flow at `position` has started (`by = 1`) or ended (`by = -1`), beside
     /// [`Allocator::touch`].
     pub fn adjust(&mut self, state: &State, id: CoflowId, position: usize, by: f32) {
-        if self.crowded {
-            let (egress, ingress) = ends(state.coflow(id).demand(), position);
-            self.crowd.adjust(egress, ingress, by);
+        match self.together {
+            Together::No => {}
+            Together::AsCrowd => {
+                let (egress, ingress) = ends(state.coflow(id).demand(), position);
+                self.crowd.adjust(egress, ingress, by);
+            }
+            Together::InLine(_) if by > 0.0 => self.line.join(id, position),
+            Together::InLine(_) => self.line.leave(state, id, position),
         }
     }
 
@@ -149,7 +190,7 @@ impl Allocator {
         if let Some(everything) = ranking.entries.iter().find(|e| e.group == Group::Everything) {
             return self.serve_everything(state, ranking, everything);
         }
-        self.crowded = false;
+        self.together = Together::No;
         match ranking.layers {
             Layers::Strict => {
                 for entry in &ranking.entries {
@@ -181,22 +222,36 @@ impl Allocator {
     ) -> Result<(), PlanError> {
         let fabric = state.fabric();
         let ports = fabric.ports() as usize;
-        if ranking.entries.len() != 1 || entry.rule != Rule::MaxMin || fabric.links() != 2 * ports {
+        let together = match entry.rule {
+            Rule::MaxMin => Together::AsCrowd,
+            Rule::OldestFirst => Together::InLine(Precedence::Oldest),
+            Rule::ShortestFirst => Together::InLine(Precedence::Shortest),
+            _ => return Err(PlanError::Everything),
+        };
+        if ranking.entries.len() != 1 || fabric.links() != 2 * ports {
             return Err(PlanError::Everything);
         }
-        if !self.crowded {
-            self.crowded = true;
-            self.crowd.clear(ports);
+        if self.together != together {
+            self.together = together;
+            match together {
+                Together::InLine(precedence) => {
+                    self.line.clear(precedence, ports, fabric.capacity());
+                }
+                _ => self.crowd.clear(ports),
+            }
             for &id in state.present() {
                 let demand = state.coflow(id).demand();
-                for p in demand.active() {
-                    let (egress, ingress) = ends(demand, p);
-                    self.crowd.adjust(egress, ingress, 1.0);
+                let positions = (0..demand.width()).map(|index| demand.position(index as u32));
+                for p in positions.filter(|&p| demand.is_active(p)) {
+                    self.adjust(state, id, p, 1.0);
                 }
             }
         }
         self.end_walk(state);
-        self.crowd.fill(fabric.capacity());
+        match together {
+            Together::InLine(_) => self.line.advance(state),
+            _ => self.crowd.fill(fabric.capacity()),
+        }
         Ok(())
     }
 }

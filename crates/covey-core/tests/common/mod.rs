@@ -105,14 +105,8 @@ impl World {
 
     /// The rates an allocator has decided, in the order of [`World::flows`].
     pub fn rates(&self, allocator: &Allocator) -> Vec<f64> {
-        let rate = |flow: &NaiveFlow| match allocator.crowd() {
-            Some(crowd) => {
-                flow.path.iter().map(|&l| crowd.level()[l]).fold(f64::INFINITY, f64::min)
-            }
-            None => allocator
-                .grant(flow.id.coflow)
-                .rate(self.state.coflow(flow.id.coflow), self.position(flow.id)),
-        };
+        let rate =
+            |flow: &NaiveFlow| allocator.rate(&self.state, flow.id.coflow, self.position(flow.id));
         self.flows().iter().map(rate).collect()
     }
 }

@@ -189,6 +189,16 @@ impl Table {
             Rule::Equal => equal(&flows, &local),
             Rule::AllOrNone => all_or_none(&flows, &local),
             Rule::Matching => walk(&flows, &mut local),
+            Rule::OldestFirst | Rule::ShortestFirst => {
+                let mut order: Vec<usize> = (0..flows.len()).collect();
+                if rule == Rule::ShortestFirst {
+                    order.sort_by(|&a, &b| flows[a].left.total_cmp(&flows[b].left));
+                }
+                let line: Vec<&NaiveFlow> = order.iter().map(|&f| flows[f]).collect();
+                let taken = walk(&line, &mut local);
+                let place = |f| order.iter().position(|&g| g == f);
+                (0..flows.len()).map(|f| place(f).map_or(0.0, |p| taken[p])).collect()
+            }
             Rule::Madd => madd(&flows, &local),
             Rule::Rate(rate) => explicit(&flows, rate, local, &self.capacity)?,
             Rule::Hold => vec![0.0; flows.len()],

@@ -19,11 +19,17 @@ pub fn flow(src: u32, dst: u32, bytes: f64) -> Flow {
 }
 
 /// Every registered policy, and parameters that take other ways through it.
-pub const POLICIES: [&str; 39] = [
+pub const POLICIES: [&str; 45] = [
     "fair",
     "fifo",
     "fifo:share=matching",
     "fifo:share=madd",
+    "fifo-flow",
+    "pfp",
+    "scf",
+    "scf:share=matching",
+    "ncf",
+    "lcf",
     "sebf",
     "sebf:share=matching",
     "sincronia",
@@ -105,10 +111,7 @@ pub fn served(state: &State, rates: &Allocator) -> Vec<Served> {
         for position in demand.active() {
             let path: Vec<usize> =
                 demand.path(position).map(|l| demand.links()[l].index()).collect();
-            let rate = match rates.crowd() {
-                Some(crowd) => path.iter().map(|&l| crowd.level()[l]).fold(f64::INFINITY, f64::min),
-                None => rates.grant(id).rate(coflow, position),
-            };
+            let rate = rates.rate(state, id, position);
             let place = coflow.registration.seq as usize;
             flows.push(Served { place, index: demand.index(position) as usize, path, rate });
         }

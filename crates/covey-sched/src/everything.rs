@@ -1,0 +1,32 @@
+//! What policies that do not tell coflows apart have in common: one plan for all time.
+
+use covey_core::{Answer, Group, Knowledge, Plan, Policy, Promises, Share, View};
+
+/// Serves all flows as one group, which shares as it was made to.
+pub(crate) struct Everything<K> {
+    share: Share<K>,
+    promises: Promises,
+    planned: bool,
+}
+
+impl<K> Everything<K> {
+    pub(crate) fn new(share: Share<K>, starves_nobody: bool) -> Everything<K> {
+        let promises = Promises { conserves_work: true, starves_nobody, ..Promises::default() };
+        Everything { share, promises, planned: false }
+    }
+}
+
+impl<K: Knowledge + Copy> Policy<K> for Everything<K> {
+    fn promises(&self) -> Promises {
+        self.promises
+    }
+
+    fn plan(&mut self, _: &View<'_, K>, plan: &mut Plan<K>) -> Answer {
+        if std::mem::replace(&mut self.planned, true) && !plan.ranking().entries.is_empty() {
+            return Answer::Unchanged;
+        }
+        plan.clear();
+        plan.push(Group::Everything, self.share);
+        Answer::Replaced
+    }
+}

@@ -1,0 +1,18 @@
+//! `fifo-flow`: flows one by one, first come first served. Coflows do not matter.
+//!
+//! All flows stand in one line in the order in which they started, ties by arrival of their coflow and
+//! by place in it. Each takes all that is free on its links, so a port serves one flow at a time.
+
+use covey_core::{AnyPolicy, Share};
+
+use crate::everything::Everything;
+use crate::registry::Info;
+
+pub(crate) const INFO: Info = Info {
+    name: "fifo-flow",
+    knows: "unsized",
+    summary: "flows one by one, in order of their starts",
+    params: &[],
+    source: "FIFO in Swallow (IPDPS 2018) Fig. 4",
+    make: |_| Ok(AnyPolicy::Unsized(Box::new(Everything::new(Share::OLDEST_FIRST, true)))),
+};

@@ -1,0 +1,19 @@
+//! `pfp`: per-flow prioritisation, flows one by one, shortest remaining first. Coflows do not matter.
+//!
+//! All flows stand in one line, fewest bytes left first, ties in the order in which they started. Each
+//! takes all that is free on its links, so a port serves one flow at a time; the ideal of pFabric
+//! (SIGCOMM 2013). The line is put in order whenever a flow starts or ends.
+
+use covey_core::{AnyPolicy, Share};
+
+use crate::everything::Everything;
+use crate::registry::Info;
+
+pub(crate) const INFO: Info = Info {
+    name: "pfp",
+    knows: "sized",
+    summary: "flows one by one, fewest bytes left first (also called srtf)",
+    params: &[],
+    source: "PFP in Swallow (IPDPS 2018) Fig. 4; pFabric (SIGCOMM 2013) 4",
+    make: |_| Ok(AnyPolicy::Sized(Box::new(Everything::new(Share::SHORTEST_FIRST, false)))),
+};
