@@ -292,6 +292,11 @@ impl<'a> View<'a, Clairvoyant> {
             .map(move |(&link, &left)| (link, left * scale))
     }
 
+    /// Bytes of all the coflow's flows, those that are yet to start included.
+    pub fn total(&self, id: CoflowId) -> f64 {
+        self.coflow(id).progress().size.iter().sum()
+    }
+
     /// Bytes left of all the coflow's started flows.
     pub fn left_of(&self, id: CoflowId) -> f64 {
         self.left_at(id).take(self.senders(id)).map(|(_, left)| left).sum()

@@ -81,19 +81,17 @@ struct Aalo {
     limits: Vec<(u64, f64)>,
 }
 
-impl Aalo {
-    /// The next tick, no earlier than `now`.
-    fn tick(&self, now: Time) -> Time {
-        if self.delta_s == 0.0 {
-            return now;
-        }
-        let ticks = now.as_secs() / self.delta_s;
-        // A moment that is a tick but for rounding is one.
-        let near = ticks.round();
-        let slack = Time::RESOLUTION_S / self.delta_s;
-        let next = if (ticks - near).abs() <= slack { near } else { ticks.ceil() };
-        Time::from_secs(next * self.delta_s)
+/// The next tick of a clock of `delta_s` seconds, no earlier than `now`; `now` where there is none.
+pub(crate) fn next_tick(delta_s: f64, now: Time) -> Time {
+    if delta_s == 0.0 {
+        return now;
     }
+    let ticks = now.as_secs() / delta_s;
+    // A moment that is a tick but for rounding is one.
+    let near = ticks.round();
+    let slack = Time::RESOLUTION_S / delta_s;
+    let next = if (ticks - near).abs() <= slack { near } else { ticks.ceil() };
+    Time::from_secs(next * delta_s)
 }
 
 impl Policy<NonClairvoyant> for Aalo {
@@ -127,7 +125,7 @@ impl Policy<NonClairvoyant> for Aalo {
     }
 
     fn plan(&mut self, view: &View<'_, NonClairvoyant>, plan: &mut Plan<NonClairvoyant>) -> Answer {
-        let tick = self.tick(view.now());
+        let tick = next_tick(self.delta_s, view.now());
         let on_tick = tick.due(view.now());
         let mut waiting = false;
         self.order.clear();

@@ -15,6 +15,7 @@ pub mod slots;
 
 mod aalo;
 mod aalo_local;
+mod aalo_oracle;
 mod everything;
 mod fair;
 mod fifo;

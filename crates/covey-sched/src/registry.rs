@@ -5,8 +5,8 @@ use thiserror::Error;
 
 use crate::settings::Settings;
 use crate::{
-    aalo, aalo_local, fair, fifo, fifo_flow, fifo_lm, graviton, lcf, ncf, pfp, philae, saath, scf,
-    sebf, sincronia,
+    aalo, aalo_local, aalo_oracle, fair, fifo, fifo_flow, fifo_lm, graviton, lcf, ncf, pfp, philae,
+    saath, scf, sebf, sincronia,
 };
 
 /// What is known of a policy without making one.
@@ -112,6 +112,7 @@ static POLICIES: &[Info] = &[
     sebf::INFO,
     sincronia::INFO,
     aalo::INFO,
+    aalo_oracle::INFO,
     aalo_local::INFO,
     fifo_lm::INFO,
     saath::INFO,
@@ -187,7 +188,7 @@ mod tests {
         assert_eq!(
             message("sbf"),
             "unknown policy 'sbf': expected one of fair, fifo, fifo-flow, pfp, scf, ncf, lcf, sebf, \
-             sincronia, aalo, aalo-local, fifo-lm, saath, graviton, philae"
+             sincronia, aalo, aalo-oracle, aalo-local, fifo-lm, saath, graviton, philae"
         );
         assert_eq!(
             message("aalo:k=3"),

@@ -19,7 +19,7 @@ pub fn flow(src: u32, dst: u32, bytes: f64) -> Flow {
 }
 
 /// Every registered policy, and parameters that take other ways through it.
-pub const POLICIES: [&str; 45] = [
+pub const POLICIES: [&str; 47] = [
     "fair",
     "fifo",
     "fifo:share=matching",
@@ -40,6 +40,8 @@ pub const POLICIES: [&str; 45] = [
     "aalo:q1=1,K=3,queues=strict,delta=0",
     "aalo:q1=1,E=3,queues=strict,delta=300ms",
     "aalo:q1=1,share=equal,delta=0",
+    "aalo-oracle",
+    "aalo-oracle:q1=2,E=2,K=4,queues=strict,delta=0",
     "philae",
     "philae:thin=0,q1=2,E=2,K=4",
     "philae:thin=2,q1=2,E=2,queues=strict",
