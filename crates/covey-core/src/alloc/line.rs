@@ -122,6 +122,8 @@ pub struct Line {
     joined: f64,
     /// Flows that have started since the last allocation.
     coming: Vec<(CoflowId, u32)>,
+    /// Links on which flows have ended since then, with their places.
+    freed: Vec<(usize, Place)>,
     /// The flows of each pair `src * ports + dst`.
     members: Vec<BinaryHeap<Reverse<Member>>>,
     /// Place of the first flow of each pair, as each link sees it: at `link * ports + other port`.
@@ -158,6 +160,7 @@ impl Line {
         self.capacity.extend_from_slice(capacity);
         self.joined = 0.0;
         self.coming.clear();
+        self.freed.clear();
         self.members.iter_mut().for_each(BinaryHeap::clear);
         self.members.resize_with(pairs, BinaryHeap::new);
         self.first.clear(2 * pairs);
@@ -239,10 +242,10 @@ impl Line {
         if self.members[pair].peek().is_some_and(|Reverse(first)| is_this(first)) {
             self.members[pair].pop();
             if self.slot[pair] != WAITS {
-                let place = self.stop(pair);
-                for (link, _) in self.links_of(pair) {
-                    self.open_from(link, place);
-                }
+                // Whoever it kept waiting was behind it, and with nothing left it is before all others.
+                let place = self.precedence.place(0.0, self.stop(pair).number);
+                let links = self.links_of(pair).map(|(link, _)| (link, place));
+                self.freed.extend(links);
             }
             self.see_first(pair);
         } else {
@@ -255,6 +258,9 @@ impl Line {
         self.stopped.clear();
         if self.precedence == Precedence::Shortest {
             self.look_at_places();
+        }
+        while let Some((link, place)) = self.freed.pop() {
+            self.open_from(link, place);
         }
         let mut coming = std::mem::take(&mut self.coming);
         for (id, position) in coming.drain(..) {
