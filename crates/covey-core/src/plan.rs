@@ -44,6 +44,8 @@ pub enum Rule {
     AllOrNone,
     /// See [`Share::MATCHING`].
     Matching,
+    /// See [`Share::MATCHING_BY_LOAD`].
+    MatchingByLoad,
     /// See [`Share::MADD`].
     Madd,
     /// See [`Share::OLDEST_FIRST`].
@@ -78,6 +80,9 @@ impl<K> Share<K> {
     pub const ALL_OR_NONE: Share<K> = Share::of(Rule::AllOrNone);
     /// One flow at a time takes all that is free on its links; flows that are running go first.
     pub const MATCHING: Share<K> = Share::of(Rule::Matching);
+    /// As [`Share::MATCHING`], with the ports that have most flows left first: senders by their
+    /// number of unfinished flows, and each sender to the receiver with most of them.
+    pub const MATCHING_BY_LOAD: Share<K> = Share::of(Rule::MatchingByLoad);
     /// All flows in one line, in order of their starts, and then of arrival of their coflows and of
     /// registration: each takes all that is free on its links. For [`Group::Everything`].
     pub const OLDEST_FIRST: Share<K> = Share::of(Rule::OldestFirst);

@@ -401,17 +401,33 @@ proptest! {
     }
 
     #[test]
+    fn matching_by_load_serves_the_most_loaded_ports_first(
+        network in random::network(random::any_fabric()),
+    ) {
+        let world = World::new(network.0, &network.1);
+        let plan = plan_of(&[(Group::Coflow(A), Share::MATCHING_BY_LOAD)]);
+        let found = fresh(&world, &plan).unwrap();
+        assert_same(&found, &naive::rates(&world, plan.ranking()).unwrap());
+    }
+
+    #[test]
     fn matching_leaves_nothing_idle_and_passes_nobody_over(
         network in random::network(random::any_fabric()),
         order in Just([0, 1, 2, 3, 4]).prop_shuffle(),
+        share in matchings(),
     ) {
         let world = World::new(network.0, &network.1);
         let present = order.into_iter().filter(|&c| c < network.1.len());
         let entries: Vec<_> =
-            present.map(|c| (Group::Coflow(CoflowId(c as u32)), Share::MATCHING)).collect();
+            present.map(|c| (Group::Coflow(CoflowId(c as u32)), share)).collect();
         let plan = plan_of(&entries);
         assert_maximal_in_order(&world, &plan, &fresh(&world, &plan).unwrap());
     }
+}
+
+/// Both orders of matching.
+fn matchings() -> impl Strategy<Value = Share<Clairvoyant>> {
+    prop_oneof![Just(Share::MATCHING), Just(Share::MATCHING_BY_LOAD)]
 }
 
 // Memory: rates do not depend on how one got there.
@@ -584,7 +600,8 @@ proptest! {
     fn grants_not_listed_as_changed_have_not_changed(
         network in random::network(random::any_fabric()),
         steps in steps(random::recipe(random::whole(&[
-            Share::MAX_MIN, Share::EQUAL, Share::MADD, Share::MATCHING, Share::HOLD,
+            Share::MAX_MIN, Share::EQUAL, Share::MADD, Share::MATCHING,
+            Share::MATCHING_BY_LOAD, Share::HOLD,
         ]))),
     ) {
         let world = World::new(network.0, &network.1);
@@ -633,7 +650,7 @@ proptest! {
     fn matching_stays_maximal_and_in_order_through_a_history(
         network in random::network(random::any_fabric()),
         steps in steps(
-            random::recipe(random::whole(&[Share::MATCHING]))
+            random::recipe(random::whole(&[Share::MATCHING, Share::MATCHING_BY_LOAD]))
                 .prop_map(|recipe| Recipe { weighted: false, ..recipe })
         ),
     ) {
@@ -654,11 +671,12 @@ proptest! {
         ports in 1..6_u32,
         flows in (1..6_u32).prop_flat_map(random::flows),
         ends in proptest::collection::vec(any::<usize>(), 1..8),
+        share in matchings(),
     ) {
         let ports = flows.iter().map(|f| f.src.0.max(f.dst.0) + 1).max().unwrap().max(ports);
         let mut world = World::new(Fabric::big_switch(ports, 1.0).unwrap(), &[flows]);
         let mut kept = Allocator::default();
-        let plan = plan_of(&[(Group::Coflow(A), Share::MATCHING)]);
+        let plan = plan_of(&[(Group::Coflow(A), share)]);
         kept.allocate(&world.state, plan.ranking()).unwrap();
         for end in ends {
             let rates = world.rates(&kept);

@@ -6,7 +6,8 @@
 //! put it.
 
 use covey_core::{
-    Answer, AnyPolicy, Backfill, Clairvoyant, CoflowId, Group, Layers, Plan, Policy, Share, View,
+    Answer, AnyPolicy, Backfill, Clairvoyant, CoflowId, Group, Layers, Plan, Policy, Promises,
+    Share, View,
 };
 
 use crate::aalo::{self, next_tick};
@@ -44,6 +45,14 @@ struct AaloOracle {
 }
 
 impl Policy<Clairvoyant> for AaloOracle {
+    fn promises(&self) -> Promises {
+        Promises {
+            conserves_work: self.delta_s == 0.0,
+            starves_nobody: self.layers == Layers::Weighted,
+            ..Promises::default()
+        }
+    }
+
     fn coflow_arrived(&mut self, coflow: CoflowId, view: &View<'_, Clairvoyant>) {
         self.served.resize(view.slots(), false);
         self.served[coflow.index()] = false;

@@ -8,6 +8,8 @@
 
 pub mod bssi;
 pub mod contention;
+pub mod estimate;
+pub mod guard;
 pub mod queues;
 pub mod registry;
 pub mod sampling;
@@ -16,6 +18,7 @@ pub mod slots;
 mod aalo;
 mod aalo_local;
 mod aalo_oracle;
+mod covey;
 mod everything;
 mod fair;
 mod fifo;

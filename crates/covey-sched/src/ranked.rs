@@ -18,7 +18,7 @@ use crate::settings::Settings;
 pub(crate) const SHARE: Param = Param {
     name: "share",
     default: "madd",
-    help: "madd (on what is left, then greedy backfill in the same order) or matching (one flow per port at full rate)",
+    help: "madd (on what is left, then greedy backfill in the same order) or matching (one flow per port at full rate) or matching-by-load (the ports with most flows left first)",
 };
 
 /// What a coflow is ranked by.
@@ -31,6 +31,7 @@ pub(crate) fn ranked(settings: &Settings, key: Key) -> Result<AnyPolicy, SpecErr
         &[
             ("madd", (Share::MADD, Backfill::Greedy)),
             ("matching", (Share::MATCHING, Backfill::None)),
+            ("matching-by-load", (Share::MATCHING_BY_LOAD, Backfill::None)),
         ],
     )?;
     Ok(AnyPolicy::Sized(Box::new(Ranked { key, share, backfill, order: Vec::new() })))

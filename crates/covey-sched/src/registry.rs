@@ -5,8 +5,8 @@ use thiserror::Error;
 
 use crate::settings::Settings;
 use crate::{
-    aalo, aalo_local, aalo_oracle, fair, fifo, fifo_flow, fifo_lm, graviton, lcf, ncf, pfp, philae,
-    saath, scf, sebf, sincronia,
+    aalo, aalo_local, aalo_oracle, covey, fair, fifo, fifo_flow, fifo_lm, graviton, lcf, ncf, pfp,
+    philae, saath, scf, sebf, sincronia,
 };
 
 /// What is known of a policy without making one.
@@ -118,6 +118,7 @@ static POLICIES: &[Info] = &[
     saath::INFO,
     graviton::INFO,
     philae::INFO,
+    covey::INFO,
 ];
 
 /// Other names, and the policies that they mean.
@@ -188,7 +189,7 @@ mod tests {
         assert_eq!(
             message("sbf"),
             "unknown policy 'sbf': expected one of fair, fifo, fifo-flow, pfp, scf, ncf, lcf, sebf, \
-             sincronia, aalo, aalo-oracle, aalo-local, fifo-lm, saath, graviton, philae"
+             sincronia, aalo, aalo-oracle, aalo-local, fifo-lm, saath, graviton, philae, covey"
         );
         assert_eq!(
             message("aalo:k=3"),

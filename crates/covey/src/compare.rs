@@ -27,7 +27,7 @@ In the list, key=value belongs to the policy before it. `covey policies` lists t
 their parameters.")]
 pub struct Compare {
     /// The policies, each NAME[:key=value,…]
-    #[arg(long, value_name = "LIST", default_value = "fair,fifo,aalo,philae,sebf,sincronia")]
+    #[arg(long, value_name = "LIST", default_value = "covey,fair,fifo,aalo,philae,sebf,sincronia")]
     policies: String,
     /// The policy of the list that the others are measured against [default: fair if listed, else
     /// the first]

@@ -13,14 +13,14 @@ use crate::output;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  covey simulate builtin:fb-like --policy sebf
+  covey simulate builtin:fb-like
   covey simulate trace.txt --policy aalo:queues=strict,delta=0 --port-rate 10gbps --bound
   covey simulate trace.txt --policy philae --json --per-coflow philae.csv
   covey simulate trace.txt --policy aalo --sim coflowsim
 `covey policies` lists the policies and their parameters.")]
 pub struct Simulate {
     /// The policy, with parameters that differ from their defaults
-    #[arg(long, value_name = "NAME[:key=value,…]")]
+    #[arg(long, value_name = "NAME[:key=value,…]", default_value = "covey")]
     policy: String,
     #[command(flatten)]
     setup: Setup,

@@ -84,18 +84,21 @@ impl Part {
         self.decided = Some((group, rule));
         let was_empty = self.is_empty();
         let whole = matches!(group, Group::Coflow(_));
-        if rule != Rule::Matching || !whole {
+        let matches = matches!(rule, Rule::Matching | Rule::MatchingByLoad);
+        if !matches || !whole {
             self.takers.withdraw();
         }
         if rule != Rule::Madd {
             self.madd.clear();
         }
         match rule {
-            Rule::Matching if whole => {
+            Rule::Matching | Rule::MatchingByLoad if whole => {
                 let by_another_rule = !was_empty && self.takers.is_empty();
                 self.levels.clear();
                 self.singles.clear();
-                self.takers.decide(coflow, &self.before, &mut self.after, touched, capacity, work);
+                let by_load = rule == Rule::MatchingByLoad;
+                let (before, after) = (&self.before, &mut self.after);
+                self.takers.decide(coflow, before, after, by_load, touched, capacity, work);
                 self.sum_up(coflow.demand());
                 return Ok(by_another_rule || !self.takers.changes().is_empty());
             }
@@ -152,7 +155,7 @@ impl Part {
             return Ok(());
         }
         self.levels.clear();
-        if rule != Rule::Matching {
+        if !matches!(rule, Rule::Matching | Rule::MatchingByLoad) {
             self.singles.clear();
         }
         let (after, singles) = (&mut self.after, &mut self.singles);
@@ -174,7 +177,12 @@ impl Part {
             }
             Rule::Hold | Rule::Madd => {}
             Rule::OldestFirst | Rule::ShortestFirst => return Err(PlanError::LineOfAPart),
-            Rule::MaxMin | Rule::Equal | Rule::AllOrNone | Rule::Matching | Rule::Rate(_) => {
+            Rule::MaxMin
+            | Rule::Equal
+            | Rule::AllOrNone
+            | Rule::Matching
+            | Rule::MatchingByLoad
+            | Rule::Rate(_) => {
                 work.select(demand, group);
                 let flows = &work.subset;
                 match rule {

@@ -13,6 +13,7 @@
 //! after it. A flow that does not run had nothing free at one of its ends in the end: it can begin
 //! only where an end has opened since.
 
+use super::by_load::ByLoad;
 use super::{NEGLIGIBLE, Single};
 use crate::demand::Demand;
 use crate::state::CoflowState;
@@ -52,6 +53,7 @@ pub(super) struct Work {
     were: Vec<(u32, f64)>,
     /// Senders and receivers that are open and were not, a bit each.
     opened: [Vec<u64>; 2],
+    by_load: ByLoad,
 }
 
 impl Takers {
@@ -83,12 +85,14 @@ impl Takers {
     /// Hands `before` (capacity at the local links, zero where there is none worth giving) to the
     /// active flows of `coflow`. `after` is what the last decision left, and becomes what this one
     /// does. `work.moved` are the links at which `before` has changed since; `work.changed` receives
-    /// those at which `after` has. `touched` tells whether flows may have ended.
+    /// those at which `after` has. Flows begin at the most loaded ports first if `by_load`. `touched`
+    /// tells whether flows may have ended.
     pub fn decide(
         &mut self,
         coflow: &CoflowState,
         before: &[f64],
         after: &mut Vec<f64>,
+        by_load: bool,
         touched: bool,
         capacity: &[f64],
         work: &mut super::Work,
@@ -117,7 +121,11 @@ impl Takers {
         }
         self.keep(&mut turn, touched);
         self.reopen(&mut turn);
-        self.begin(&mut turn, begins_anywhere);
+        if by_load {
+            self.begin_by_load(&mut turn, begins_anywhere);
+        } else {
+            self.begin(&mut turn, begins_anywhere);
+        }
         left.clear();
         if is_new {
             left.extend(0..before.len() as u32);
@@ -244,32 +252,66 @@ impl Takers {
                 let receiver = demand.receiver_of(position);
                 let k = receiver - senders;
                 let receivers = if with_all { &self.open[1] } else { &turn.work.opened[1] };
-                if !is_regular && receivers[k / 64] >> (k % 64) & 1 == 0 {
+                if !is_regular && !contains(receivers, k) {
                     continue;
                 }
-                let mut flow = Taker {
-                    position: position as u32,
-                    ends: [sender as u32, receiver as u32],
-                    found: [turn.after[sender], turn.after[receiver]],
-                    rate: 0.0,
-                };
-                turn.take(&mut flow, 0.0);
-                if flow.rate > 0.0 {
-                    self.changes.push(Single { position: flow.position, rate: flow.rate });
-                    self.flows.push(flow);
-                }
-                if turn.after[receiver] == 0.0 {
-                    any_closed = true;
-                    set(&mut self.open[1], k, false);
-                    set(&mut turn.work.opened[1], k, false);
-                }
+                self.begin_flow(turn, position);
+                any_closed |= turn.after[receiver] == 0.0;
                 if turn.after[sender] == 0.0 {
-                    set(&mut self.open[0], sender, false);
                     return any_closed;
                 }
             }
         }
         any_closed
+    }
+
+    /// A flow takes what is free at its ends.
+    fn begin_flow(&mut self, turn: &mut Turn<'_>, position: usize) {
+        let (sender, receiver) = turn.demand.ends(position);
+        let mut flow = Taker {
+            position: position as u32,
+            ends: [sender as u32, receiver as u32],
+            found: [turn.after[sender], turn.after[receiver]],
+            rate: 0.0,
+        };
+        turn.take(&mut flow, 0.0);
+        if flow.rate > 0.0 {
+            self.changes.push(Single { position: flow.position, rate: flow.rate });
+            self.flows.push(flow);
+        }
+        if turn.after[receiver] == 0.0 {
+            let k = receiver - turn.demand.senders();
+            set(&mut self.open[1], k, false);
+            set(&mut turn.work.opened[1], k, false);
+        }
+        if turn.after[sender] == 0.0 {
+            set(&mut self.open[0], sender, false);
+        }
+    }
+
+    /// As [`Takers::begin`], the most loaded ports first (see [`by_load`](super::by_load)).
+    fn begin_by_load(&mut self, turn: &mut Turn<'_>, anywhere: bool) {
+        if anywhere {
+            turn.work.opened.clone_from(&self.open);
+        }
+        let demand = turn.demand;
+        let mut ports = std::mem::take(&mut turn.work.by_load);
+        ports.collect(demand, &self.open, &turn.work.opened);
+        while let Some((sender, with_all)) = ports.next_sender(demand) {
+            while turn.after[sender] > 0.0
+                && let Some(position) = ports.next_flow(demand, sender)
+            {
+                let receiver = demand.receiver_of(position);
+                let receivers = if with_all { &self.open[1] } else { &turn.work.opened[1] };
+                if contains(receivers, receiver - demand.senders()) {
+                    self.begin_flow(turn, position);
+                    if turn.after[receiver] == 0.0 {
+                        ports.close(demand, receiver);
+                    }
+                }
+            }
+        }
+        turn.work.by_load = ports;
     }
 }
 
@@ -323,6 +365,11 @@ impl Turn<'_> {
             }
         }
     }
+}
+
+/// Whether a set of bits has a number.
+pub(super) fn contains(set: &[u64], k: usize) -> bool {
+    set[k / 64] >> (k % 64) & 1 == 1
 }
 
 /// Puts a number into a set of bits, or takes it out.

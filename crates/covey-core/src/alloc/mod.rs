@@ -14,6 +14,7 @@
 //! of its links has; so an event costs little where it changes little.
 
 mod all_or_none;
+mod by_load;
 mod by_node;
 mod crowd;
 mod equal;

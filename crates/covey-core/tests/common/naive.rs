@@ -1,5 +1,7 @@
 //! A plan's rates by its definition, with no regard for speed.
 
+use std::cmp::Reverse;
+
 use covey_core::{Backfill, CoflowId, Entry, FlowId, Group, Layers, Portion, Ranking, Rule};
 
 use super::{NaiveFlow, World};
@@ -189,6 +191,7 @@ impl Table {
             Rule::Equal => equal(&flows, &local),
             Rule::AllOrNone => all_or_none(&flows, &local),
             Rule::Matching => walk(&flows, &mut local),
+            Rule::MatchingByLoad => by_load(&flows, &mut local),
             Rule::OldestFirst | Rule::ShortestFirst => {
                 let mut order: Vec<usize> = (0..flows.len()).collect();
                 if rule == Rule::ShortestFirst {
@@ -258,6 +261,24 @@ fn walk(flows: &[&NaiveFlow], free: &mut [f64]) -> Vec<f64> {
         rate
     };
     flows.iter().map(&mut take).collect()
+}
+
+/// The same for the flows of a whole coflow, by the number of flows at their senders, then at their
+/// receivers, most first; ties by first flow.
+fn by_load(flows: &[&NaiveFlow], free: &mut [f64]) -> Vec<f64> {
+    let at = |end: usize, f: &&NaiveFlow| -> (Reverse<usize>, u32) {
+        let there = flows.iter().filter(|other| other.path[end] == f.path[end]);
+        let first = there.clone().map(|other| other.id.index).min().unwrap();
+        (Reverse(there.count()), first)
+    };
+    let mut order: Vec<usize> = (0..flows.len()).collect();
+    order.sort_by_key(|&f| (at(0, &flows[f]), at(1, &flows[f]), flows[f].id.index));
+    let sorted: Vec<&NaiveFlow> = order.iter().map(|&f| flows[f]).collect();
+    let mut rates = vec![0.0; flows.len()];
+    for (f, rate) in order.into_iter().zip(walk(&sorted, free)) {
+        rates[f] = rate;
+    }
+    rates
 }
 
 /// All flows end together, when the slowest link is done.

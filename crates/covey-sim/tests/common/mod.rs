@@ -19,7 +19,7 @@ pub fn flow(src: u32, dst: u32, bytes: f64) -> Flow {
 }
 
 /// Every registered policy, and parameters that take other ways through it.
-pub const POLICIES: [&str; 47] = [
+pub const POLICIES: [&str; 52] = [
     "fair",
     "fifo",
     "fifo:share=matching",
@@ -67,6 +67,11 @@ pub const POLICIES: [&str; 47] = [
     "philae:thin=2,q1=2,share=equal,queues=strict,work_conservation=false",
     "philae:thin=1,q1=2,ports=random,seed=7,size=left",
     "philae:thin=1,q1=2,contention=all,pilots=const:3",
+    "sebf:share=matching-by-load",
+    "covey",
+    "covey:prior=1,pilots=const:2,phi=0",
+    "covey:prior=1,phi=0.3,T=700ms,d0=1s,d=2",
+    "covey:prior=2,pilots=flows:0.3,phi=1,d0=0,d=0",
 ];
 
 /// A policy by its name and parameters.

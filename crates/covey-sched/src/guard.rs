@@ -1,0 +1,111 @@
+//! A guard against starvation: overdue coflows go first in a fixed share of the time.
+//!
+//! Time is cut into windows of `window_s`. In the first `share` of each window, the *slot*, overdue
+//! coflows are served before all others, in order of arrival. A coflow is overdue when its age
+//! exceeds `grace_s + stretch * x`, where `x` is a time that the coflow needs even when it is
+//! alone, as far as what it has sent shows it.
+//!
+//! # The bound
+//! `x` never exceeds Γ, what the whole coflow needs alone. So a coflow of age `grace_s + stretch Γ`
+//! is overdue, and stays so. From then on, in every slot, a flow of it that is not at full rate
+//! crosses a link that is full with flows of the coflow itself or of coflows that came before it.
+//! Let `W` be, for the worst of its flows, the sum over the flow's links of the time that the link
+//! needs for all bytes of these coflows. After `W` of slots the flow has ended. Slots are `share` of
+//! the time, and the first begins within `window_s`. So
+//!
+//! > CCT ≤ grace + stretch Γ + window + W / share.
+//!
+//! Nothing in it depends on coflows that come later. Where flows start later than their coflow, the
+//! clock runs from the last start, if that is after `grace + stretch Γ`.
+
+use covey_core::Time;
+
+/// The guard's parameters.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Guard {
+    /// Share of each window in which overdue coflows go first, from 0 (never) to 1.
+    pub share: f64,
+    /// Length of a window in seconds.
+    pub window_s: f64,
+    /// Age in seconds at which even an empty coflow is overdue.
+    pub grace_s: f64,
+    /// Seconds of age allowed for each second that a coflow needs alone.
+    pub stretch: f64,
+}
+
+/// Where in a window a moment is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Phase {
+    /// Whether overdue coflows go first.
+    pub in_slot: bool,
+    /// When that changes.
+    pub until: Time,
+}
+
+impl Guard {
+    /// The phase at `now`.
+    pub fn phase(&self, now: Time) -> Phase {
+        // A moment that is a boundary but for rounding is one.
+        let slack = now.slack_s();
+        let start = ((now.as_secs() + slack) / self.window_s).floor() * self.window_s;
+        let end_of_slot = start + self.share * self.window_s;
+        let in_slot = now.as_secs() + slack < end_of_slot;
+        let until = if in_slot { end_of_slot } else { start + self.window_s };
+        Phase { in_slot, until: Time::from_secs(until) }
+    }
+
+    /// The first moment of a slot from `time` on.
+    pub fn next_slot(&self, time: Time) -> Time {
+        if !time.comes() {
+            return time;
+        }
+        let phase = self.phase(time);
+        if phase.in_slot { time } else { phase.until }
+    }
+
+    /// When a coflow becomes overdue that arrived at `arrival` and needs at least `alone_s` seconds
+    /// alone.
+    pub fn due(&self, arrival: Time, alone_s: f64) -> Time {
+        arrival + (self.grace_s + self.stretch * alone_s)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GUARD: Guard = Guard { share: 0.25, window_s: 2.0, grace_s: 30.0, stretch: 16.0 };
+
+    #[test]
+    fn a_window_begins_with_its_slot() {
+        let phase = |s: f64| {
+            let phase = GUARD.phase(Time::from_secs(s));
+            (phase.in_slot, phase.until.as_secs())
+        };
+        assert_eq!(phase(0.0), (true, 0.5));
+        assert_eq!(phase(0.5), (false, 2.0));
+        assert_eq!(phase(1.9), (false, 2.0));
+        assert_eq!(phase(2.0 - 1e-12), (true, 2.5));
+        assert_eq!(phase(7.0), (false, 8.0));
+    }
+
+    #[test]
+    fn the_slots_are_the_share_of_the_time() {
+        let (mut now, mut inside) = (Time::ZERO, 0.0);
+        while now.as_secs() < 1000.0 {
+            let phase = GUARD.phase(now);
+            assert!(phase.until > now);
+            inside += if phase.in_slot { phase.until - now } else { 0.0 };
+            now = phase.until;
+        }
+        assert!((inside / now.as_secs() - 0.25).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_next_slot_is_now_or_the_next_window() {
+        let next = |s: f64| GUARD.next_slot(Time::from_secs(s)).as_secs();
+        assert_eq!((next(4.25), next(4.75)), (4.25, 6.0));
+        assert_eq!(GUARD.next_slot(Time::NEVER), Time::NEVER);
+        assert_eq!(GUARD.due(Time::from_secs(1.0), 2.0), Time::from_secs(63.0));
+    }
+}
