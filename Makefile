@@ -9,10 +9,10 @@ FUZZ_SECONDS ?= 60
 export CARGO_TARGET_DIR ?= $(CURDIR)/target
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test slow lint wasm fuzz bench
+.PHONY: help demo test slow lint wasm fuzz bench policy-table
 
 help: ## List these targets
-	@sed -n 's/^\([a-z]*\):.*## /    make \1|/p' Makefile | while IFS='|' read -r target what; do \
+	@sed -n 's/^\([a-z-]*\):.*## /    make \1|/p' Makefile | while IFS='|' read -r target what; do \
 		printf '%-16s %s\n' "$$target" "$$what"; done
 
 demo: ## Compare all policies on a synthetic hour of traffic; a page with plots in out/demo.html
@@ -37,6 +37,9 @@ wasm: ## Build the crates that must do without clock and I/O where there is neit
 
 bench: ## Measure what docs/compare.md tells (TRACE=file; UPDATE=yes writes it there)
 	scripts/bench.sh $(TRACE) $(if $(UPDATE),--update)
+
+policy-table: ## Compare the project's own policy with others on synthetic traces (TRACES='file …')
+	scripts/policy-table.sh $(TRACES)
 
 fuzz: ## Feed the readers of traces with garbage for a minute (FUZZ_SECONDS=60)
 	rustup toolchain list | grep -q '^$(NIGHTLY)' || rustup toolchain install $(NIGHTLY) --profile minimal
