@@ -50,8 +50,7 @@ impl ByLoad {
         self.senders.clear();
         self.receivers.clear();
         self.any_closed = false;
-        let senders = if any(&opened[1]) { &open[0] } else { &opened[0] };
-        let senders = bits(senders.iter().copied());
+        let senders = bits((if any(&opened[1]) { &open[0] } else { &opened[0] }).iter().copied());
         self.senders.extend(senders.map(|s| (Port::new(demand, s), contains(&opened[0], s))));
         if self.senders.is_empty() {
             return;

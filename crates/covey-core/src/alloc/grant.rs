@@ -96,9 +96,8 @@ impl Part {
                 let by_another_rule = !was_empty && self.takers.is_empty();
                 self.levels.clear();
                 self.singles.clear();
-                let by_load = rule == Rule::MatchingByLoad;
-                let (before, after) = (&self.before, &mut self.after);
-                self.takers.decide(coflow, before, after, by_load, touched, capacity, work);
+                self.takers.by_load = rule == Rule::MatchingByLoad;
+                self.takers.decide(coflow, &self.before, &mut self.after, touched, capacity, work);
                 self.sum_up(coflow.demand());
                 return Ok(by_another_rule || !self.takers.changes().is_empty());
             }

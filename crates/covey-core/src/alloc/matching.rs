@@ -32,6 +32,8 @@ struct Taker {
 /// The running flows of a coflow, in the order in which they take.
 #[derive(Debug, Default)]
 pub(super) struct Takers {
+    /// Whether flows begin at the most loaded ports first.
+    pub by_load: bool,
     flows: Vec<Taker>,
     /// Senders and receivers with unfinished flows where something is left, a bit each.
     open: [Vec<u64>; 2],
@@ -85,14 +87,13 @@ impl Takers {
     /// Hands `before` (capacity at the local links, zero where there is none worth giving) to the
     /// active flows of `coflow`. `after` is what the last decision left, and becomes what this one
     /// does. `work.moved` are the links at which `before` has changed since; `work.changed` receives
-    /// those at which `after` has. Flows begin at the most loaded ports first if `by_load`. `touched`
+    /// those at which `after` has. `touched`
     /// tells whether flows may have ended.
     pub fn decide(
         &mut self,
         coflow: &CoflowState,
         before: &[f64],
         after: &mut Vec<f64>,
-        by_load: bool,
         touched: bool,
         capacity: &[f64],
         work: &mut super::Work,
@@ -121,7 +122,7 @@ impl Takers {
         }
         self.keep(&mut turn, touched);
         self.reopen(&mut turn);
-        if by_load {
+        if self.by_load {
             self.begin_by_load(&mut turn, begins_anywhere);
         } else {
             self.begin(&mut turn, begins_anywhere);
