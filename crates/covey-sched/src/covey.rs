@@ -23,7 +23,7 @@ use covey_core::{
 use crate::estimate::Lengths;
 use crate::guard::Guard;
 use crate::registry::{Info, Param};
-use crate::sampling::{PilotCount, PilotLoad};
+use crate::sampling::{PilotCount, PilotLoad, PilotPorts};
 
 /// A flow of a coflow without a finished one is taken to be this many times as long as what it has
 /// sent.
@@ -77,7 +77,7 @@ pub(crate) const INFO: Info = Info {
                 stretch: settings.number("d", 0.0, 1e6)?,
             },
             tracks: Vec::new(),
-            pilot_load: PilotLoad::default(),
+            pilot_load: PilotLoad::new(PilotPorts::LeastBusy, 0),
             order: Vec::new(),
             overdue: Vec::new(),
             grown: Vec::new(),
