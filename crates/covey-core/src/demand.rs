@@ -154,6 +154,28 @@ impl Demand {
         self.unfinished = 0;
     }
 
+    /// Becomes the same as `other`, in the memory it has.
+    pub(crate) fn copy(&mut self, other: &Demand) {
+        self.links.clone_from(&other.links);
+        self.link_bits.clone_from(&other.link_bits);
+        self.local.clone_from(&other.local);
+        self.senders = other.senders;
+        self.receivers = other.receivers;
+        self.row_start.clone_from(&other.row_start);
+        self.word_start.clone_from(&other.word_start);
+        self.regular.clone_from(&other.regular);
+        self.sender.clone_from(&other.sender);
+        self.receiver.clone_from(&other.receiver);
+        self.inner_start.clone_from(&other.inner_start);
+        self.inner.clone_from(&other.inner);
+        self.is_active.clone_from(&other.is_active);
+        self.active.clone_from(&other.active);
+        self.count.clone_from(&other.count);
+        self.unfinished = other.unfinished;
+        self.position.clone_from(&other.position);
+        self.index.clone_from(&other.index);
+    }
+
     fn lay_inner_paths(&mut self, fabric: &Fabric, builder: &mut Builder) {
         self.inner_start.clear();
         self.inner_start.push(0);
@@ -234,8 +256,8 @@ impl Demand {
         self.count[self.local(link.index())]
     }
 
-    /// Local number of a link that is among [`Demand::links`].
-    pub(crate) fn local(&self, link: usize) -> usize {
+    /// Local number of the fabric's link `link`, which is among [`Demand::links`].
+    pub fn local(&self, link: usize) -> usize {
         self.local[link] as usize
     }
 

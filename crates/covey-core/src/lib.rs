@@ -16,6 +16,8 @@
 //! per second. This crate does no I/O, reads no clock and draws no random number.
 
 pub mod alloc;
+mod codec;
+mod compressed;
 mod demand;
 mod fabric;
 mod ids;
@@ -28,6 +30,8 @@ mod time;
 pub mod units;
 mod view;
 
+pub use codec::{CODECS, Codec, Compress, Compression};
+pub use compressed::Compressed;
 pub use demand::Demand;
 pub use fabric::{Fabric, FabricError};
 pub use ids::{CoflowId, FlowId, LinkId, PortId};

@@ -15,6 +15,7 @@
 
 use std::marker::PhantomData;
 
+use crate::codec::{Compress, Compression};
 use crate::ids::{CoflowId, FlowId, LinkId};
 use crate::time::Time;
 use crate::view::{Clairvoyant, Knowledge};
@@ -156,6 +157,8 @@ pub struct Entry {
     pub rule: Rule,
     /// Number of its layer, from 0; also its class where a world has only priorities.
     pub layer: u32,
+    /// How its flows are compressed: a place in [`Ranking::compressions`].
+    pub compressed: Option<u16>,
 }
 
 /// A moment at which the policy wants to be called.
@@ -185,6 +188,8 @@ pub struct Ranking {
     pub portions: Vec<Portion>,
     /// What becomes of the rest.
     pub backfill: Backfill,
+    /// What [`Entry::compressed`] refers to.
+    pub compressions: Vec<Compression>,
 }
 
 /// A plan of a policy with knowledge `K`. It is kept and refilled, so that making one allocates
@@ -210,6 +215,7 @@ impl<K: Knowledge> Plan<K> {
         self.ranking.portions.clear();
         self.ranking.layers = Layers::Strict;
         self.ranking.backfill = Backfill::None;
+        self.ranking.compressions.clear();
         self.wakes.clear();
     }
 
@@ -219,7 +225,23 @@ impl<K: Knowledge> Plan<K> {
             self.ranking.weights.push(1.0);
         }
         let layer = self.ranking.weights.len() as u32 - 1;
-        self.ranking.entries.push(Entry { group, rule: share.rule, layer });
+        let compressed = self.ranking.compressions.len().checked_sub(1).map(|last| last as u16);
+        self.ranking.entries.push(Entry { group, rule: share.rule, layer, compressed });
+    }
+
+    /// Has the flows of the groups that are added from now on compressed. Where hosts have less
+    /// processor than that takes, they serve coflows in the order of their first entries.
+    pub fn compress(&mut self, compress: Compress<K>) {
+        if self.ranking.compressions.last() != Some(&compress.compression()) {
+            self.ranking.compressions.push(compress.compression());
+        }
+    }
+
+    /// Has the flows of all groups of the plan compressed.
+    pub fn compress_all(&mut self, compress: Compress<K>) {
+        self.ranking.compressions.clear();
+        self.ranking.compressions.push(compress.compression());
+        self.ranking.entries.iter_mut().for_each(|entry| entry.compressed = Some(0));
     }
 
     /// Opens a layer behind all others. `weight` counts when layers are [`Layers::Weighted`].

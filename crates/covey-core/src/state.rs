@@ -4,6 +4,7 @@
 //! Policies never see this type: they get a [`View`](crate::View) of it, which grants what they may
 //! know.
 
+use crate::compressed::Compressed;
 use crate::demand::{Builder, Demand};
 use crate::fabric::Fabric;
 use crate::ids::{CoflowId, FlowId, LinkId, PortId};
@@ -18,6 +19,8 @@ pub struct State {
     present: Vec<CoflowId>,
     vacant: Vec<CoflowId>,
     builder: Builder,
+    /// Share of each port's processor that is there for compressing; empty where all of it is.
+    processors: Vec<f64>,
 }
 
 /// What a coflow brings with it when it is registered.
@@ -72,6 +75,7 @@ pub struct CoflowState {
     demand: Demand,
     /// What is left to send.
     progress: Progress,
+    compressed: Compressed,
     present: bool,
     started: u32,
     finished: u32,
@@ -114,6 +118,7 @@ impl State {
             present: Vec::new(),
             vacant: Vec::new(),
             builder: Builder::default(),
+            processors: Vec::new(),
         }
     }
 
@@ -128,8 +133,20 @@ impl State {
         for id in self.present.drain(..) {
             self.slots[id.index()].present = false;
         }
+        self.processors.clear();
         self.vacant.clear();
         self.vacant.extend((0..self.slots.len() as u32).rev().map(CoflowId));
+    }
+
+    /// Share of a port's processor, 0 to 1, that is there for compressing; all of it unless told.
+    pub fn processor(&self, port: PortId) -> f64 {
+        self.processors.get(port.index()).copied().unwrap_or(1.0)
+    }
+
+    /// Writes down what share of a port's processor is there for compressing.
+    pub fn set_processor(&mut self, port: PortId, share: f64) {
+        self.processors.resize(self.fabric.ports() as usize, 1.0);
+        self.processors[port.index()] = share;
     }
 
     /// Coflows present, in order of arrival.
@@ -183,6 +200,9 @@ impl State {
             coflow.progress.scale = 1.0;
         }
         coflow.demand.start(p);
+        if coflow.compressed.is_on() {
+            coflow.compressed.unfinished.start(p);
+        }
         coflow.started += 1;
         let left = coflow.progress.size[p] / coflow.progress.scale;
         coflow.progress.left[p] = left;
@@ -210,6 +230,9 @@ impl State {
             progress.link_left[l] += sent;
         }
         coflow.lost_bytes += sent;
+        if coflow.compressed.is_on() {
+            coflow.compressed.set_raw(p, coflow.progress.size[p]);
+        }
     }
 
     /// Ends the flow at a position of a coflow. Calls `drained` with each link at which the
@@ -221,14 +244,60 @@ impl State {
         coflow.finished_bytes += coflow.progress.size[position];
         coflow.finished_longest = coflow.finished_longest.max(coflow.progress.size[position]);
         let left = std::mem::replace(&mut coflow.progress.left[position], f64::INFINITY);
+        let holds = coflow.compressed.is_on();
+        if holds {
+            coflow.compressed.unfinished.finish(position);
+        }
         for l in coflow.demand.path(position) {
             if coflow.demand.count()[l] == 0 {
                 coflow.progress.link_left[l] = 0.0;
-                drained(coflow.demand.links()[l]);
+                if !holds || coflow.compressed.unfinished.count()[l] == 0 {
+                    drained(coflow.demand.links()[l]);
+                }
             } else {
                 coflow.progress.link_left[l] -= left;
             }
         }
+    }
+
+    /// The coflow is compressed from now on.
+    pub fn compress(&mut self, id: CoflowId) {
+        let coflow = &mut self.slots[id.index()];
+        if !coflow.compressed.is_on() {
+            coflow.compressed.begin(&coflow.demand, &coflow.progress.size);
+        }
+    }
+
+    /// Hides a flow of a compressed coflow, of which `volume` bytes are left, from allocators.
+    pub fn hold(&mut self, id: CoflowId, position: usize, volume: f64) {
+        let coflow = &mut self.slots[id.index()];
+        coflow.demand.finish(position);
+        let left = std::mem::replace(&mut coflow.progress.left[position], f64::NAN);
+        for l in coflow.demand.path(position) {
+            let rest = &mut coflow.progress.link_left[l];
+            *rest = if coflow.demand.count()[l] == 0 { 0.0 } else { *rest - left };
+        }
+        coflow.compressed.hold(position, volume);
+    }
+
+    /// Shows a flow that was held to allocators again.
+    pub fn let_go(&mut self, id: CoflowId, position: usize) {
+        let coflow = &mut self.slots[id.index()];
+        if coflow.demand.unfinished() == 0 {
+            // As in `start`.
+            coflow.progress.scale = 1.0;
+        }
+        coflow.demand.start(position);
+        let left = coflow.compressed.let_go(position) / coflow.progress.scale;
+        coflow.progress.left[position] = left;
+        for l in coflow.demand.path(position) {
+            coflow.progress.link_left[l] += left;
+        }
+    }
+
+    /// What compression has made of a coflow, to be brought up to date.
+    pub fn compressed_mut(&mut self, id: CoflowId) -> &mut Compressed {
+        &mut self.slots[id.index()].compressed
     }
 
     /// Takes a coflow out of [`State::present`]; its facts stay readable until
@@ -270,6 +339,7 @@ impl CoflowState {
             registration: Registration::default(),
             demand: Demand::default(),
             progress: Progress::default(),
+            compressed: Compressed::default(),
             present: false,
             started: 0,
             finished: 0,
@@ -296,6 +366,7 @@ impl CoflowState {
         }
         progress.link_left.clear();
         progress.link_left.resize(self.demand.links().len(), 0.0);
+        self.compressed.clear();
         self.present = true;
         self.started = 0;
         self.finished = 0;
@@ -308,9 +379,36 @@ impl CoflowState {
         self.finished_longest = 0.0;
     }
 
-    /// Its unfinished flows, and the links they need.
+    /// Its flows that can be sent, and the links they need: all unfinished ones but those that are
+    /// held to be compressed first.
     pub fn demand(&self) -> &Demand {
         &self.demand
+    }
+
+    /// Its unfinished flows, those that are held included.
+    pub fn unfinished(&self) -> &Demand {
+        if self.compressed.is_on() { &self.compressed.unfinished } else { &self.demand }
+    }
+
+    /// What compression has made of its flows.
+    pub fn compressed(&self) -> &Compressed {
+        &self.compressed
+    }
+
+    /// Bytes left of an unfinished flow: its volume, when it is compressed.
+    pub fn left(&self, position: usize) -> f64 {
+        if self.compressed.is_on() {
+            if let Some(volume) = self.compressed.held(position) {
+                return volume;
+            }
+        }
+        self.progress.left[position] * self.progress.scale
+    }
+
+    /// Raw bytes left of an unfinished flow.
+    pub fn raw_left(&self, position: usize) -> f64 {
+        let left = self.left(position);
+        if self.compressed.is_on() { self.compressed.raw(position, left) } else { left }
     }
 
     /// What is left to send.
@@ -338,7 +436,6 @@ impl CoflowState {
         (self.attained, self.attained_as_of)
     }
 
-    /// Bytes sent by all flows, lost ones included, as far as progress tells.
     /// The most that any flow is known to have sent, and when that was true.
     pub fn attained_by_longest(&self) -> (f64, Time) {
         (self.longest.max(self.finished_longest), self.longest_as_of)
@@ -349,11 +446,17 @@ impl CoflowState {
         self.finished_longest
     }
 
-    /// Bytes sent by all flows, as far as progress tells.
+    /// Bytes sent by all flows, lost ones included, as far as progress tells; those that
+    /// compression saved were not.
     pub fn sent(&self) -> f64 {
         let (size, left) = (&self.progress.size, &self.progress.left);
         let unfinished = self.demand.active().map(|p| size[p] - left[p] * self.progress.scale);
-        self.finished_bytes + self.lost_bytes + unfinished.sum::<f64>()
+        let sent = self.finished_bytes + self.lost_bytes + unfinished.sum::<f64>();
+        if !self.compressed.is_on() {
+            return sent;
+        }
+        let held = self.compressed.held_flows().map(|(p, volume)| size[p] - volume);
+        sent + held.sum::<f64>() - self.compressed.saved()
     }
 
     /// Whether every flow registered has started and ended.

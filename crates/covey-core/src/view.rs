@@ -37,7 +37,7 @@
 use std::marker::PhantomData;
 
 use crate::fabric::Fabric;
-use crate::ids::{CoflowId, FlowId, LinkId};
+use crate::ids::{CoflowId, FlowId, LinkId, PortId};
 use crate::lineage::Lineage;
 use crate::state::{CoflowState, State};
 use crate::time::Time;
@@ -120,6 +120,11 @@ impl<'a, K: Knowledge> View<'a, K> {
         self.state.coflow(id)
     }
 
+    /// Share of a port's processor, 0 to 1, that is there for compressing.
+    pub fn processor(&self, port: PortId) -> f64 {
+        self.state.processor(port)
+    }
+
     /// The present moment.
     pub fn now(&self) -> Time {
         self.now
@@ -178,7 +183,7 @@ impl<'a, K: Knowledge> View<'a, K> {
 
     /// Number of flows that have started and not ended.
     pub fn unfinished(&self, id: CoflowId) -> usize {
-        self.coflow(id).demand().unfinished() as usize
+        self.coflow(id).unfinished().unfinished() as usize
     }
 
     /// Number of ports from which the coflow sends, finished flows included.
@@ -194,7 +199,7 @@ impl<'a, K: Knowledge> View<'a, K> {
     /// Links of the coflow with their unfinished flows, drained ones included: first the senders'
     /// in order of their first flow, then the receivers' likewise, then links between.
     pub fn loads(&self, id: CoflowId) -> impl Iterator<Item = PortLoad> + 'a {
-        let demand = self.coflow(id).demand();
+        let demand = self.coflow(id).unfinished();
         demand
             .links()
             .iter()
@@ -204,7 +209,7 @@ impl<'a, K: Knowledge> View<'a, K> {
 
     /// Unfinished flows of the coflow, sender by sender in order of the senders' first flows.
     pub fn flows(&self, id: CoflowId) -> impl Iterator<Item = FlowId> + 'a {
-        let demand = self.coflow(id).demand();
+        let demand = self.coflow(id).unfinished();
         demand.active().map(move |p| FlowId { coflow: id, index: demand.index(p) })
     }
 
@@ -214,7 +219,7 @@ impl<'a, K: Knowledge> View<'a, K> {
         id: CoflowId,
         sender: usize,
     ) -> impl Iterator<Item = FlowId> + 'a {
-        let demand = self.coflow(id).demand();
+        let demand = self.coflow(id).unfinished();
         demand.active_in_row(sender).map(move |p| FlowId { coflow: id, index: demand.index(p) })
     }
 
@@ -227,7 +232,7 @@ impl<'a, K: Knowledge> View<'a, K> {
 
     /// Whether a flow has ended (or not started).
     pub fn is_active(&self, flow: FlowId) -> bool {
-        let demand = self.coflow(flow.coflow).demand();
+        let demand = self.coflow(flow.coflow).unfinished();
         demand.is_active(demand.position(flow.index))
     }
 
@@ -268,15 +273,19 @@ impl<'a> View<'a, Clairvoyant> {
         coflow.progress().size[coflow.demand().position(flow.index)]
     }
 
-    /// Bytes left of a flow; 0 when it has ended.
+    /// Bytes left of a flow; 0 when it has ended. Of a flow that is compressed it is the volume:
+    /// raw bytes and compressed ones.
     pub fn left(&self, flow: FlowId) -> f64 {
         let coflow = self.coflow(flow.coflow);
         let p = coflow.demand().position(flow.index);
-        if coflow.demand().is_active(p) {
-            coflow.progress().left[p] * coflow.progress().scale
-        } else {
-            0.0
-        }
+        if coflow.unfinished().is_active(p) { coflow.left(p) } else { 0.0 }
+    }
+
+    /// Raw bytes among those left of a flow; all, unless it is compressed.
+    pub fn raw_left(&self, flow: FlowId) -> f64 {
+        let coflow = self.coflow(flow.coflow);
+        let p = coflow.demand().position(flow.index);
+        if coflow.unfinished().is_active(p) { coflow.raw_left(p) } else { 0.0 }
     }
 
     /// Bytes left of the coflow's started flows at each of its links, in the order of
@@ -284,12 +293,11 @@ impl<'a> View<'a, Clairvoyant> {
     pub fn left_at(&self, id: CoflowId) -> impl Iterator<Item = (LinkId, f64)> + 'a {
         let coflow = self.coflow(id);
         let scale = coflow.progress().scale;
-        coflow
-            .demand()
-            .links()
-            .iter()
-            .zip(&coflow.progress().link_left)
-            .map(move |(&link, &left)| (link, left * scale))
+        let compressed = coflow.compressed();
+        let held = if compressed.is_on() { compressed.held_at() } else { &[] };
+        coflow.demand().links().iter().zip(&coflow.progress().link_left).enumerate().map(
+            move |(l, (&link, &left))| (link, left * scale + held.get(l).copied().unwrap_or(0.0)),
+        )
     }
 
     /// Bytes of all the coflow's flows, those that are yet to start included.

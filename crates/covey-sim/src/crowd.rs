@@ -86,6 +86,17 @@ impl CrowdFluid {
         self.need[pair] = self.need[pair].min(left);
     }
 
+    /// Takes a flow out. What is left of it is what was written back last.
+    pub(crate) fn leave(&mut self, state: &State, coflow: CoflowId, position: usize) {
+        let pair = self.pair(state, coflow, position);
+        let members = &mut self.members[pair];
+        let served = members.peek().map_or(0.0, |Reverse(first)| first.target - self.need[pair]);
+        let is_it = |m: &Member| m.coflow == coflow && m.position as usize == position;
+        members.retain(|Reverse(member)| !is_it(member));
+        let next = members.peek().map_or(f64::INFINITY, |Reverse(first)| first.target - served);
+        self.need[pair] = next;
+    }
+
     /// Moves the anchor to `now`; no flow may end before it.
     pub(crate) fn advance(&mut self, now: Time) {
         let dt = now - self.anchor;

@@ -13,7 +13,7 @@ use covey_core::{
     Answer, AnyPolicy, CoflowId, Fabric, FlowId, Knowledge, LinkId, Plan, Policy, PortId, Ranking,
     Time, View, Wake, Wants,
 };
-use covey_trace::Workload;
+use covey_trace::{Availability, Workload};
 
 use crate::calendar::Calendar;
 use crate::crowd::CrowdFluid;
@@ -22,7 +22,8 @@ use crate::error::SimError;
 use crate::fluid::Fluid;
 use crate::line::{self, LineFluid};
 use crate::meters::Meters;
-use crate::outcome::{CoflowOutcome, Outcome};
+use crate::outcome::{CoflowOutcome, CompressionOutcome, Outcome};
+use crate::processors::Processors;
 
 /// A policy that is called this often in a row while nothing is sent and nothing is to come, or at
 /// one moment, will never serve again.
@@ -82,6 +83,8 @@ impl Simulator {
                 crowd: CrowdFluid::default(),
                 line: LineFluid::default(),
                 held_in: Held::Fluids,
+                availability: Availability::default(),
+                processors: Processors::default(),
                 now: Time::ZERO,
                 barrier: true,
                 calendar: Calendar::default(),
@@ -103,6 +106,13 @@ impl Simulator {
     #[must_use]
     pub fn barrier(mut self, barrier: bool) -> Simulator {
         self.engine.barrier = barrier;
+        self
+    }
+
+    /// The same with processors that are there for compressing only in part.
+    #[must_use]
+    pub fn with_processors(mut self, availability: Availability) -> Simulator {
+        self.engine.availability = availability;
         self
     }
 
@@ -160,6 +170,8 @@ struct Engine {
     crowd: CrowdFluid,
     line: LineFluid,
     held_in: Held,
+    availability: Availability,
+    processors: Processors,
     now: Time,
     /// Whether coflows wait for their parents.
     barrier: bool,
@@ -186,6 +198,7 @@ impl Engine {
         self.state.clear();
         self.allocator.clear();
         self.held_in = Held::Fluids;
+        self.processors.clear(self.state.fabric().ports() as usize, &self.availability);
         self.now = Time::ZERO;
         self.calendar.fill(workload, self.barrier);
         self.dags.fill(workload, &self.calendar)?;
@@ -203,6 +216,7 @@ impl Engine {
             flow_completion_s: vec![f64::INFINITY; flows],
             flow_start_s: vec![f64::INFINITY; flows],
             events: 0,
+            compression: Vec::new(),
         };
         self.done = 0;
         Ok(())
@@ -227,20 +241,24 @@ impl Engine {
             self.outcome.events += 1;
 
             self.end_flows();
+            self.advance_processors();
             let mut told = self.tell_ends(&run, policy, wants);
             told |= self.begin(&run, policy, wants);
             told |= self.tell_ends(&run, policy, wants);
             told |= self.wake(&mut plan, policy, wants);
             told |= self.tell_limits(policy, wants);
+            let mut replaced = false;
             if told {
                 self.refresh::<K>(wants);
-                if policy.plan(&self.view(), &mut plan) == Answer::Replaced {
+                replaced = policy.plan(&self.view(), &mut plan) == Answer::Replaced;
+                if replaced {
                     if self.held_in == Held::Line || line::is_asked_for(plan.ranking()) {
                         self.advance_all();
                     }
                     self.allocator.replan();
                 }
             }
+            self.compress(replaced.then_some(plan.ranking()));
             self.share(plan.ranking(), &run)?;
             if self.is_together() && plan.wakes().iter().any(|w| !matches!(w, Wake::At(_))) {
                 return Err(SimError::BytesOfACrowd {
@@ -262,7 +280,7 @@ impl Engine {
 
     /// The earliest moment at which anything happens.
     fn next_moment(&self, wakes: &[Wake]) -> Time {
-        let mut next = self.calendar.next().min(self.next_end());
+        let mut next = self.calendar.next().min(self.next_end()).min(self.processors.next());
         for wake in wakes {
             next = next.min(match *wake {
                 Wake::At(time) => time,
@@ -342,6 +360,8 @@ impl Engine {
     fn end_flow(&mut self, id: CoflowId, position: usize) {
         let place = self.place_of[id.index()] as usize;
         let index = self.state.coflow(id).demand().index(position);
+        let (state, allocator) = (&mut self.state, &mut self.allocator);
+        self.processors.flow_ended(id, position, state, allocator, &self.fluids, self.now);
         let drained = &mut self.ended.drained;
         self.state.finish(id, position, |link| drained.push((id, link)));
         self.allocator.touch(id);
@@ -352,7 +372,70 @@ impl Engine {
         if self.state.coflow(id).is_over() {
             self.ended.coflows.push(id);
             self.outcome.coflows[place].completion_s = self.now.as_secs();
+            let compressed = self.state.coflow(id).compressed();
+            if compressed.is_on() {
+                let all = &mut self.outcome.compression;
+                all.resize(self.outcome.coflows.len(), CompressionOutcome::default());
+                all[place] = CompressionOutcome {
+                    saved_bytes: compressed.saved(),
+                    cpu_s: compressed.cpu_s(),
+                };
+            }
         }
+    }
+
+    /// Brings the processors to this moment.
+    fn advance_processors(&mut self) {
+        self.processors.advance(&mut self.state, &mut self.allocator, &self.fluids, self.now);
+        self.hold_and_let_go();
+    }
+
+    /// Has processors compress what the plan in force says; a new one if there is one.
+    fn compress(&mut self, ranking: Option<&Ranking>) {
+        let (state, allocator) = (&mut self.state, &mut self.allocator);
+        self.processors.plan(ranking, state, allocator, &self.fluids, self.now);
+        self.hold_and_let_go();
+        self.processors.assign(&mut self.state, &mut self.allocator, &self.fluids, self.now);
+    }
+
+    /// Takes flows that are to be compressed first out of what is shared, and puts back those that
+    /// have been.
+    fn hold_and_let_go(&mut self) {
+        let toggles = self.processors.take_toggles();
+        if self.crowded && !toggles.is_empty() {
+            self.crowd.advance(self.now);
+            if toggles.iter().any(|toggle| toggle.hold) {
+                self.crowd.write_back(&mut self.state);
+            }
+        }
+        for toggle in &toggles {
+            let (id, position) = (toggle.coflow, toggle.position);
+            let coflow = self.state.coflow(id);
+            // Two things that happen at one moment may ask for the same.
+            if toggle.hold != coflow.demand().is_active(position) {
+                continue;
+            }
+            let volume = coflow.left(position);
+            let (demand, progress) = self.state.progress_mut(id);
+            let fluid = &mut self.fluids[id.index()];
+            self.allocator.touch(id);
+            if toggle.hold {
+                let left = fluid.hold(demand, progress, position, self.now);
+                if self.crowded {
+                    self.crowd.leave(&self.state, id, position);
+                }
+                self.state.hold(id, position, left);
+                self.allocator.adjust(&self.state, id, position, -1.0);
+            } else {
+                fluid.let_go(demand, progress, position, volume, self.now);
+                self.state.let_go(id, position);
+                self.allocator.adjust(&self.state, id, position, 1.0);
+                if self.crowded {
+                    self.crowd.join(&self.state, id, position);
+                }
+            }
+        }
+        self.processors.keep(toggles);
     }
 
     /// Tells the policy what has ended, and lets ended coflows go. Returns whether it was told
@@ -381,10 +464,9 @@ impl Engine {
             }
             if wants.port_drains {
                 // Flows that started at the same moment may use the link again.
-                let drained = ended
-                    .drained
-                    .iter()
-                    .filter(|(id, link)| self.state.coflow(*id).demand().unfinished_at(*link) == 0);
+                let drained = ended.drained.iter().filter(|(id, link)| {
+                    self.state.coflow(*id).unfinished().unfinished_at(*link) == 0
+                });
                 drained.for_each(|&(id, link)| policy.port_drained(id, link, &view));
             }
             ended.coflows.iter().for_each(|&id| policy.coflow_ended(id, &view));
@@ -392,6 +474,7 @@ impl Engine {
         for &id in &ended.coflows {
             self.calendar.release_children(run.workload, self.place_of[id.index()], self.now);
             self.allocator.forget(id);
+            self.processors.forget(id);
             self.fluids[id.index()].halt();
             self.state.release(id);
             self.done += 1;
@@ -449,6 +532,12 @@ impl Engine {
     /// Lets a flow that is under way begin anew.
     fn restart(&mut self, flow: FlowId) {
         let id = flow.coflow;
+        if self.state.coflow(id).compressed().is_on() {
+            let position = self.state.coflow(id).demand().position(flow.index);
+            let (state, allocator) = (&mut self.state, &mut self.allocator);
+            self.processors.restart(id, position, state, allocator, &self.fluids, self.now);
+            self.hold_and_let_go();
+        }
         if self.is_together() {
             self.advance_all();
             self.state.restart(flow);
@@ -533,6 +622,7 @@ impl Engine {
             self.crowd.advance(self.now);
             self.crowd.join(&self.state, id, position);
         }
+        self.processors.flow_started(id, position);
     }
 
     /// Calls the policy for wake-ups that have come. Returns whether there were any.
@@ -615,6 +705,7 @@ impl Engine {
     }
 
     fn advance_all(&mut self) {
+        self.processors.settle_all(&mut self.state, &self.fluids, self.now);
         if self.is_together() {
             self.advance_together();
             self.write_back();
@@ -667,6 +758,7 @@ impl Engine {
             self.line.install(line, self.now);
         }
         for &id in self.allocator.changed() {
+            self.processors.before_rates_change(id, &mut self.state, &self.fluids, self.now);
             let fluid = &mut self.fluids[id.index()];
             let (demand, progress) = self.state.progress_mut(id);
             fluid.install(demand, progress, self.allocator.grant(id), self.now);
@@ -712,7 +804,7 @@ impl Engine {
         } else {
             self.state.present().iter().all(|id| self.fluids[id.index()].rate() == 0.0)
         };
-        nothing_sent && !self.calendar.next().comes()
+        nothing_sent && !self.calendar.next().min(self.processors.next()).comes()
     }
 
     /// At the end every coflow must have ended.

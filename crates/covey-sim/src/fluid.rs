@@ -1,7 +1,8 @@
 //! One coflow as a fluid: constant rates between moments, integrated when somebody looks.
 //!
 //! A coflow's [`Grant`] gives a flow the rate `min(level of its two links) + y κ + single`, where
-//! `y = left / scale`. Three ways to integrate, by what the grant holds:
+//! `y = left / scale`. While a flow is compressed and sent, what compression takes from what is left
+//! of it counts among its single rates, but not as sent. Three ways to integrate, by what the grant holds:
 //!
 //! - *Single rates*: each running flow has its own anchor and its own end; what runs on unchanged
 //!   is not touched.
@@ -49,6 +50,8 @@ pub(crate) struct Fluid {
     madd: f64,
     /// Whether shares under MADD are held as booked; see above.
     holds: bool,
+    /// Whether compression lessens what is left of some flows.
+    shrinks: bool,
     /// At most one a flow.
     running: Vec<Running>,
     /// Under MADD, flows that ran and have bytes that are not written down.
@@ -69,6 +72,7 @@ impl Fluid {
             levels: Levels::default(),
             madd: 0.0,
             holds: false,
+            shrinks: false,
             running: Vec::new(),
             stopped: Vec::new(),
             spare: Vec::new(),
@@ -92,6 +96,7 @@ impl Fluid {
         self.levels.clear();
         self.madd = 0.0;
         self.holds = false;
+        self.shrinks = false;
         self.running.clear();
         self.stopped.clear();
     }
@@ -109,6 +114,25 @@ impl Fluid {
     /// Bytes sent up to `now`.
     pub(crate) fn sent(&self, now: Time) -> f64 {
         self.sent + self.rate * (now - self.anchor)
+    }
+
+    /// What is left of an unfinished flow at `now`, which is not written down.
+    pub(crate) fn left(
+        &self,
+        demand: &Demand,
+        progress: &Progress,
+        position: usize,
+        now: Time,
+    ) -> f64 {
+        let mut left = progress.left[position] * (progress.scale - self.madd * (now - self.anchor));
+        if self.levels.hangs(position) {
+            left = self.levels.left(demand, position, now);
+        }
+        let own = self.running.iter().chain(&self.stopped);
+        for flow in own.filter(|flow| flow.position as usize == position) {
+            left -= flow.extra + flow.rate * (now - flow.since);
+        }
+        left.max(0.0)
     }
 
     /// When `bytes` will have been sent if rates stay.
@@ -208,6 +232,40 @@ impl Fluid {
         self.levels.started();
     }
 
+    /// Takes a flow out that is not to be sent for a while, and returns what is left of it. The
+    /// rates are to be decided anew.
+    pub(crate) fn hold(
+        &mut self,
+        demand: &Demand,
+        progress: &mut Progress,
+        position: usize,
+        now: Time,
+    ) -> f64 {
+        if self.levels.is_empty() {
+            self.advance(demand, progress, now);
+            return progress.left[position] * progress.scale;
+        }
+        let left = self.left(demand, progress, position, now);
+        self.levels.end(demand, position);
+        left
+    }
+
+    /// Takes a flow in that has `left` bytes left and may be sent again.
+    pub(crate) fn let_go(
+        &mut self,
+        demand: &Demand,
+        progress: &mut Progress,
+        position: usize,
+        left: f64,
+        now: Time,
+    ) {
+        if self.levels.is_empty() {
+            self.advance(demand, progress, now);
+        } else {
+            self.levels.join(demand, position, left, now);
+        }
+    }
+
     /// Takes over the rates of `grant` from `now` on.
     pub(crate) fn install(
         &mut self,
@@ -219,7 +277,9 @@ impl Fluid {
         let goes_on = self.levels.is_empty() == grant.levels().is_empty()
             && !self.levels.is_incomplete()
             && self.holds == grant.is_by_size();
-        let changes = grant.changes().filter(|_| goes_on);
+        let shrinks = !grant.shrinks().is_empty();
+        let shrank = std::mem::replace(&mut self.shrinks, shrinks);
+        let changes = grant.changes().filter(|_| goes_on && !shrinks && !shrank);
         if goes_on && (changes.is_some() || !grant.may_repeat()) {
             self.pass(progress, now);
         } else {
@@ -234,7 +294,7 @@ impl Fluid {
         self.change_madd(demand, progress, grant.madd(), now);
         if let Some(changes) = changes {
             self.change_running(demand, progress, changes, now);
-        } else if grant.may_repeat() {
+        } else if grant.may_repeat() || shrinks {
             let mut singles = std::mem::take(&mut self.singles);
             merged(grant, &mut singles);
             self.replace_running(demand, progress, singles.iter().copied(), now);
@@ -468,11 +528,11 @@ impl Running {
     }
 }
 
-/// The single rates of a grant, at most one a flow, into `singles`.
+/// The single rates of a grant and those of compression, at most one a flow, into `singles`.
 fn merged(grant: &Grant, singles: &mut Vec<Single>) {
     singles.clear();
-    singles.extend(grant.singles());
-    if grant.may_repeat() {
+    singles.extend(grant.singles().chain(grant.shrinks().iter().copied()));
+    if grant.may_repeat() || !grant.shrinks().is_empty() {
         singles.sort_unstable_by_key(|single| single.position);
         singles.dedup_by(|second, first| {
             let same = first.position == second.position;

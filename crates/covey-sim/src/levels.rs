@@ -271,6 +271,18 @@ impl Levels {
         self.target[position] = f64::INFINITY;
     }
 
+    /// Whether a flow is sent at a level.
+    pub(crate) fn hangs(&self, position: usize) -> bool {
+        !self.is_empty() && self.target[position] < f64::INFINITY
+    }
+
+    /// A flow goes on with `left` bytes that did not hang anywhere.
+    pub(crate) fn join(&mut self, demand: &Demand, position: usize, left: f64, now: Time) {
+        if !self.hangs(position) {
+            self.hang(demand, position, left, now);
+        }
+    }
+
     /// A flow has ended.
     pub(crate) fn end(&mut self, demand: &Demand, position: usize) {
         if self.target[position] < f64::INFINITY {

@@ -11,7 +11,8 @@ mod levels;
 mod line;
 mod meters;
 mod outcome;
+mod processors;
 
 pub use engine::{Observer, Simulator, simulate};
 pub use error::SimError;
-pub use outcome::{CoflowOutcome, Outcome};
+pub use outcome::{CoflowOutcome, CompressionOutcome, Outcome};

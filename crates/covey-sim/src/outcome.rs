@@ -12,6 +12,17 @@ pub struct Outcome {
     pub flow_start_s: Vec<f64>,
     /// Moments at which rates were decided anew.
     pub events: u64,
+    /// What compression did for each coflow; empty where nothing was compressed.
+    pub compression: Vec<CompressionOutcome>,
+}
+
+/// What compression did for one coflow.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct CompressionOutcome {
+    /// Bytes of the coflow that did not have to be sent.
+    pub saved_bytes: f64,
+    /// Seconds of whole processors that it took.
+    pub cpu_s: f64,
 }
 
 /// What became of one coflow.

@@ -3,6 +3,7 @@
 //! A [`Workload`] is plain data. Readers make one from a trace file, generators from a seed;
 //! the simulator and the statistics read it.
 
+mod availability;
 mod builtin;
 mod error;
 pub mod java_random;
@@ -16,6 +17,7 @@ pub mod stats;
 pub mod transform;
 mod workload;
 
+pub use availability::{Availability, Change};
 pub use builtin::builtin;
 pub use error::TraceError;
 pub use json_lines::write;

@@ -283,6 +283,7 @@ pub struct Grant {
     /// In the order of the plan.
     pub(super) pieces: Vec<Part>,
     pub(super) fill: Part,
+    pub(super) shrinks: Vec<Single>,
     /// Pieces met so far in the walk `pieces_walk`.
     pub(super) pieces_met: usize,
     pub(super) pieces_walk: u64,
@@ -314,6 +315,12 @@ impl Grant {
     /// Rates of single flows, in bytes per second, on top; a flow can occur more than once.
     pub fn singles(&self) -> impl Iterator<Item = Single> + '_ {
         self.parts().flat_map(Part::singles)
+    }
+
+    /// Rates at which compression lessens what is left of flows that are sent meanwhile, in bytes
+    /// per second, at most one a flow. They take nothing from links.
+    pub fn shrinks(&self) -> &[Single] {
+        &self.shrinks
     }
 
     /// The new rates of flows whose single rate has changed in the walk that last reported the
@@ -355,6 +362,7 @@ impl Grant {
     pub(super) fn clear(&mut self) {
         self.parts_mut().for_each(Part::clear);
         self.source = Source::Nobody;
+        self.shrinks.clear();
     }
 
     /// Whether a flow may occur more than once among [`Grant::singles`].

@@ -66,6 +66,8 @@ pub struct Allocator {
     line: Line,
     together: Together,
     changed: Vec<CoflowId>,
+    /// Coflows whose rates of compression have changed since the walk before.
+    reshrunk: Vec<CoflowId>,
     /// Whether nothing that is remembered about the order of entries holds any more.
     replanned: bool,
     /// Whether this walk decides everything from scratch.
@@ -105,6 +107,7 @@ impl Allocator {
         self.grants.iter_mut().for_each(Grant::clear);
         self.together = Together::No;
         self.changed.clear();
+        self.reshrunk.clear();
         self.replanned = true;
     }
 
@@ -171,6 +174,21 @@ impl Allocator {
             Together::InLine(_) if by > 0.0 => self.line.join(id, position),
             Together::InLine(_) => self.line.leave(state, id, position),
         }
+    }
+
+    /// To be called when compression begins to lessen what is left of a flow by `rate` bytes per
+    /// second while it is sent, or ends to (`rate = 0`).
+    pub fn shrink(&mut self, id: CoflowId, position: usize, rate: f64) {
+        let position = position as u32;
+        if self.grants.len() <= id.index() {
+            self.grants.resize_with(id.index() + 1, Default::default);
+        }
+        let shrinks = &mut self.grants[id.index()].shrinks;
+        shrinks.retain(|single| single.position != position);
+        if rate > 0.0 {
+            shrinks.push(Single { position, rate });
+        }
+        self.reshrunk.push(id);
     }
 
     /// To be called when a coflow has ended: its number may be used again.

@@ -22,6 +22,11 @@ impl Allocator {
         if self.grants.len() < state.slots() {
             self.grants.resize_with(state.slots(), Default::default);
         }
+        while let Some(id) = self.reshrunk.pop() {
+            if state.is_present(id) {
+                self.report(id);
+            }
+        }
         self.afresh = std::mem::take(&mut self.replanned) || self.walk == 1;
         let capacity = state.fabric().capacity();
         self.moved.clear();

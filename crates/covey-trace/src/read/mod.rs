@@ -12,6 +12,7 @@ use std::path::Path;
 
 pub(crate) use draft::{Draft, check_name};
 use fields::Fields;
+pub(crate) use fields::number;
 pub(crate) use lines::Lines;
 
 use crate::error::{TraceError, quote};

@@ -1,0 +1,567 @@
+//! The hosts' processors: which flow each compresses, and when that has no raw bytes left.
+//!
+//! A processor compresses one flow at a time, at the codec's speed times the share of it that is
+//! there. It serves coflows in the order of the plan, and of the first one that has something for it
+//! the longest flow, or the first registered, as the plan says; a coflow that comes to stand before
+//! another takes over at once. Which flows are to be compressed (Swallow, Eq. 3) is decided when a
+//! coflow is first served, when a flow starts, and when the processor's share changes.
+//!
+//! What happens to a flow meanwhile is told in [`Compressed`](covey_core::Compressed). One that is
+//! not to be sent is *held*: the engine takes it out of what allocators see until its raw bytes are
+//! exhausted.
+
+use covey_core::alloc::Allocator;
+use covey_core::state::State;
+use covey_core::{CoflowId, Compression, Group, PortId, Ranking, Time};
+use covey_trace::{Availability, Change};
+
+use crate::fluid::Fluid;
+
+/// A flow that is compressed at present.
+#[derive(Debug, Clone, Copy)]
+struct Job {
+    coflow: CoflowId,
+    position: u32,
+    overlap: bool,
+    ratio: f64,
+    /// Share of the processor that is there.
+    share: f64,
+    /// Raw bytes compressed in a second.
+    speed: f64,
+    /// Raw bytes left, at the time `since`.
+    raw: f64,
+    since: Time,
+}
+
+/// A flow to be held (taken out of what allocators see) or let go again.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Toggle {
+    pub coflow: CoflowId,
+    pub position: usize,
+    pub hold: bool,
+}
+
+/// What is to be compressed of one coflow.
+#[derive(Debug, Default)]
+struct Work {
+    compression: Option<Compression>,
+    /// The plan in which the coflow was met last.
+    plan: u64,
+    /// Hosts that compress a flow of it, or could; a bit each.
+    hosts: Vec<u64>,
+    /// By local sender, positions of flows that wait for the processor; the first to be served is
+    /// the last.
+    waiting: Vec<Vec<u32>>,
+}
+
+/// The processors of all hosts.
+#[derive(Debug, Default)]
+pub(crate) struct Processors {
+    changes: Vec<Change>,
+    changes_done: usize,
+    /// By [`CoflowId`].
+    work: Vec<Work>,
+    /// Coflows that are compressed, in the order of the plan.
+    order: Vec<CoflowId>,
+    plan: u64,
+    /// Flows that started at this moment, of coflows that are compressed.
+    started: Vec<(CoflowId, usize)>,
+    /// By host.
+    jobs: Vec<Option<Job>>,
+    ends: Vec<Time>,
+    /// The earliest of `ends`.
+    next_end: Time,
+    /// Whether processors may have to serve other flows than they do.
+    stale: bool,
+    taken: Vec<u64>,
+    toggles: Vec<Toggle>,
+}
+
+impl Processors {
+    /// Processors of `ports` hosts without work.
+    pub(crate) fn clear(&mut self, ports: usize, availability: &Availability) {
+        self.changes.clear();
+        self.changes.extend_from_slice(availability.changes());
+        self.changes_done = 0;
+        self.work.iter_mut().for_each(|work| work.compression = None);
+        self.order.clear();
+        self.started.clear();
+        self.jobs.clear();
+        self.jobs.resize(ports, None);
+        self.ends.clear();
+        self.ends.resize(ports, Time::NEVER);
+        self.next_end = Time::NEVER;
+        self.stale = false;
+        self.taken.clear();
+        self.taken.resize(ports.div_ceil(64), 0);
+        self.toggles.clear();
+    }
+
+    /// The next moment at which raw bytes are exhausted or the share of a processor changes; never
+    /// if nothing is compressed.
+    pub(crate) fn next(&self) -> Time {
+        if self.order.is_empty() {
+            return Time::NEVER;
+        }
+        let change = self.changes.get(self.changes_done);
+        self.next_end.min(change.map_or(Time::NEVER, |change| Time::from_secs(change.time_s)))
+    }
+
+    /// Takes what is to be held and to be let go.
+    pub(crate) fn take_toggles(&mut self) -> Vec<Toggle> {
+        std::mem::take(&mut self.toggles)
+    }
+
+    /// Gives the memory of [`Processors::take_toggles`] back.
+    pub(crate) fn keep(&mut self, mut toggles: Vec<Toggle>) {
+        toggles.clear();
+        self.toggles = toggles;
+    }
+
+    /// Ends the flows' compression whose raw bytes are exhausted, and changes shares.
+    pub(crate) fn advance(
+        &mut self,
+        state: &mut State,
+        allocator: &mut Allocator,
+        fluids: &[Fluid],
+        now: Time,
+    ) {
+        if self.next_end.due(now) {
+            for host in 0..self.jobs.len() {
+                if self.ends[host].due(now) {
+                    self.exhaust(host, state, allocator, fluids, now);
+                }
+            }
+            self.find_next_end();
+        }
+        while let Some(&change) = self.changes.get(self.changes_done) {
+            if !Time::from_secs(change.time_s).due(now) {
+                break;
+            }
+            self.changes_done += 1;
+            let hosts = match change.port {
+                Some(port) => port as usize..port as usize + 1,
+                None => 0..self.jobs.len(),
+            };
+            for host in hosts {
+                let port = PortId(host as u32);
+                if state.processor(port) != change.share {
+                    self.stop(host, state, allocator, fluids, now);
+                    state.set_processor(port, change.share);
+                    self.decide_at(host, state);
+                }
+            }
+        }
+    }
+
+    /// No raw bytes are left of the flow that a host compresses.
+    fn exhaust(
+        &mut self,
+        host: usize,
+        state: &mut State,
+        allocator: &mut Allocator,
+        fluids: &[Fluid],
+        now: Time,
+    ) {
+        self.settle(host, state, fluids, now);
+        let Some(job) = self.jobs[host].take() else { return };
+        let position = job.position as usize;
+        let compressed = state.compressed_mut(job.coflow);
+        if job.overlap {
+            allocator.shrink(job.coflow, position, 0.0);
+        } else {
+            compressed.compress_held(position, job.raw, job.ratio);
+            compressed.account(job.raw * (1.0 - job.ratio), 0.0);
+            self.toggles.push(Toggle { coflow: job.coflow, position, hold: false });
+        }
+        compressed.set_raw(position, 0.0);
+        self.ends[host] = Time::NEVER;
+        self.stale = true;
+    }
+
+    /// Writes down what a host has compressed up to `now`.
+    fn settle(&mut self, host: usize, state: &mut State, fluids: &[Fluid], now: Time) {
+        let Some(job) = &mut self.jobs[host] else { return };
+        let dt = (now - job.since).max(0.0);
+        if dt == 0.0 {
+            return;
+        }
+        job.since = now;
+        let position = job.position as usize;
+        let raw = (job.speed * dt).min(job.raw);
+        job.raw -= raw;
+        let less = raw * (1.0 - job.ratio);
+        if job.overlap {
+            job.raw = job.raw.min(volume(state, fluids, job.coflow, position, now));
+            self.ends[host] = now + job.raw / job.speed;
+        }
+        let compressed = state.compressed_mut(job.coflow);
+        compressed.account(less, job.share * dt);
+        if job.overlap {
+            compressed.set_raw(position, job.raw);
+        } else {
+            compressed.compress_held(position, raw, job.ratio);
+        }
+    }
+
+    /// Writes down what all hosts have compressed up to `now`.
+    pub(crate) fn settle_all(&mut self, state: &mut State, fluids: &[Fluid], now: Time) {
+        if !self.order.is_empty() {
+            (0..self.jobs.len()).for_each(|host| self.settle(host, state, fluids, now));
+        }
+    }
+
+    /// The rates at which a coflow is sent are about to change: what is left of flows that are
+    /// compressed meanwhile is written down before that.
+    pub(crate) fn before_rates_change(
+        &mut self,
+        coflow: CoflowId,
+        state: &mut State,
+        fluids: &[Fluid],
+        now: Time,
+    ) {
+        let Some(work) = self.work.get(coflow.index()) else { return };
+        if !work.compression.is_some_and(|compression| compression.overlap) {
+            return;
+        }
+        for host in 0..self.jobs.len() {
+            if self.jobs[host].is_some_and(|job| job.coflow == coflow) {
+                self.settle(host, state, fluids, now);
+            }
+        }
+        self.find_next_end();
+    }
+
+    /// A flow has started.
+    pub(crate) fn flow_started(&mut self, coflow: CoflowId, position: usize) {
+        if self.compression(coflow).is_some() {
+            self.started.push((coflow, position));
+        }
+    }
+
+    /// A flow begins anew: it is decided about again, and may be sent until then.
+    pub(crate) fn restart(
+        &mut self,
+        coflow: CoflowId,
+        position: usize,
+        state: &mut State,
+        allocator: &mut Allocator,
+        fluids: &[Fluid],
+        now: Time,
+    ) {
+        if !state.coflow(coflow).unfinished().is_active(position) {
+            return;
+        }
+        for host in 0..self.jobs.len() {
+            if self.jobs[host].is_some_and(|job| job.coflow == coflow) {
+                self.stop(host, state, allocator, fluids, now);
+            }
+        }
+        let sender = state.coflow(coflow).demand().sender_of(position);
+        self.work[coflow.index()].waiting[sender].retain(|&p| p as usize != position);
+        self.stale = true;
+        self.toggles.push(Toggle { coflow, position, hold: false });
+        self.flow_started(coflow, position);
+    }
+
+    /// A flow has ended, maybe while it was compressed.
+    pub(crate) fn flow_ended(
+        &mut self,
+        coflow: CoflowId,
+        position: usize,
+        state: &mut State,
+        allocator: &mut Allocator,
+        fluids: &[Fluid],
+        now: Time,
+    ) {
+        if self.compression(coflow).is_none() {
+            return;
+        }
+        let demand = state.coflow(coflow).demand();
+        let host = demand.links()[demand.sender_of(position)].index();
+        let is_it = |job: Job| job.coflow == coflow && job.position as usize == position;
+        if self.jobs[host].is_some_and(is_it) {
+            self.settle(host, state, fluids, now);
+            allocator.shrink(coflow, position, 0.0);
+            self.jobs[host] = None;
+            self.ends[host] = Time::NEVER;
+            self.find_next_end();
+            self.stale = true;
+        }
+    }
+
+    /// A coflow has ended: its number may be used again.
+    pub(crate) fn forget(&mut self, coflow: CoflowId) {
+        if let Some(work) = self.work.get_mut(coflow.index()) {
+            if work.compression.take().is_some() {
+                self.order.retain(|&c| c != coflow);
+            }
+        }
+    }
+
+    fn compression(&self, coflow: CoflowId) -> Option<Compression> {
+        self.work.get(coflow.index()).and_then(|work| work.compression)
+    }
+
+    /// Takes over what a new plan says, if there is one, and decides about flows that have started.
+    pub(crate) fn plan(
+        &mut self,
+        ranking: Option<&Ranking>,
+        state: &mut State,
+        allocator: &mut Allocator,
+        fluids: &[Fluid],
+        now: Time,
+    ) {
+        if let Some(ranking) = ranking {
+            if !(ranking.compressions.is_empty() && self.order.is_empty()) {
+                self.replan(ranking, state, allocator, fluids, now);
+            }
+        }
+        while let Some((coflow, position)) = self.started.pop() {
+            let demand = state.coflow(coflow).unfinished();
+            if self.compression(coflow).is_some() && demand.is_active(position) {
+                let sender = demand.sender_of(position);
+                self.decide(coflow, position, state);
+                self.sort(coflow, sender, state);
+                self.stale = true;
+            }
+        }
+    }
+
+    fn replan(
+        &mut self,
+        ranking: &Ranking,
+        state: &mut State,
+        allocator: &mut Allocator,
+        fluids: &[Fluid],
+        now: Time,
+    ) {
+        self.plan += 1;
+        self.order.clear();
+        self.stale = true;
+        self.work.resize_with(state.slots(), Work::default);
+        for entry in &ranking.entries {
+            let Some(compression) = entry.compressed.map(|k| ranking.compressions[k as usize])
+            else {
+                continue;
+            };
+            let id = match entry.group {
+                Group::Everything => {
+                    // Flows that share one rate cannot be told apart while they are sent.
+                    let compression = Compression { overlap: false, ..compression };
+                    for k in 0..state.present().len() {
+                        let id = state.present()[k];
+                        self.admit(id, compression, state, allocator, fluids, now);
+                    }
+                    continue;
+                }
+                Group::Coflow(id) | Group::CoflowAt(id, _) => id,
+                Group::Flow(flow) => flow.coflow,
+            };
+            if state.is_present(id) {
+                self.admit(id, compression, state, allocator, fluids, now);
+            }
+        }
+    }
+
+    /// A coflow's first entry in a plan is to be compressed.
+    fn admit(
+        &mut self,
+        id: CoflowId,
+        compression: Compression,
+        state: &mut State,
+        allocator: &mut Allocator,
+        fluids: &[Fluid],
+        now: Time,
+    ) {
+        if self.work[id.index()].plan == self.plan {
+            return;
+        }
+        self.work[id.index()].plan = self.plan;
+        self.order.push(id);
+        let before = self.work[id.index()].compression.replace(compression);
+        if before == Some(compression) {
+            return;
+        }
+        if before.is_some() {
+            for host in 0..self.jobs.len() {
+                if self.jobs[host].is_some_and(|job| job.coflow == id) {
+                    self.stop(host, state, allocator, fluids, now);
+                }
+            }
+        }
+        state.compress(id);
+        let senders = state.coflow(id).demand().senders();
+        let work = &mut self.work[id.index()];
+        work.hosts.clear();
+        work.hosts.resize(self.taken.len(), 0);
+        if work.waiting.len() < senders {
+            work.waiting.resize_with(senders, Vec::new);
+        }
+        for sender in 0..senders {
+            self.decide_row(id, sender, state);
+        }
+    }
+
+    /// Decides anew about all flows of a host.
+    fn decide_at(&mut self, host: usize, state: &State) {
+        for k in 0..self.order.len() {
+            let id = self.order[k];
+            let demand = state.coflow(id).demand();
+            if demand.link_bits()[host / 64] >> (host % 64) & 1 == 1 {
+                self.decide_row(id, demand.local(host), state);
+            }
+        }
+        self.stale = true;
+    }
+
+    /// Decides anew about all flows of a sender, none of which is compressed at present.
+    fn decide_row(&mut self, id: CoflowId, sender: usize, state: &State) {
+        self.work[id.index()].waiting[sender].clear();
+        for position in state.coflow(id).unfinished().active_in_row(sender) {
+            self.decide(id, position, state);
+        }
+        self.sort(id, sender, state);
+    }
+
+    /// Decides whether a flow is to be compressed (Eq. 3), and so whether it is held.
+    fn decide(&mut self, id: CoflowId, position: usize, state: &State) {
+        let coflow = state.coflow(id);
+        let Some(compression) = self.compression(id) else { return };
+        let demand = coflow.demand();
+        let sender = demand.sender_of(position);
+        let host = demand.links()[sender].index();
+        let capacity = state.fabric().capacity();
+        let path = demand.path(position).map(|l| capacity[demand.links()[l].index()]);
+        let bandwidth = path.fold(f64::INFINITY, f64::min);
+        let share = state.processor(PortId(host as u32));
+        let size = coflow.progress().size[position];
+        let pays = coflow.raw_left(position) > 0.0 && compression.pays(share, size, bandwidth);
+        let work = &mut self.work[id.index()];
+        if pays {
+            work.waiting[sender].push(position as u32);
+            work.hosts[host / 64] |= 1 << (host % 64);
+        }
+        let hold = pays && !compression.overlap;
+        if hold == demand.is_active(position) {
+            self.toggles.push(Toggle { coflow: id, position, hold });
+        }
+    }
+
+    /// Puts those of a sender's flows last that are to be served first.
+    fn sort(&mut self, id: CoflowId, sender: usize, state: &State) {
+        let longest_first = self.compression(id).is_some_and(|c| c.longest_first);
+        let size = &state.coflow(id).progress().size;
+        let waiting = &mut self.work[id.index()].waiting[sender];
+        waiting.sort_unstable_by(|&a, &b| {
+            let longer = size[a as usize].total_cmp(&size[b as usize]);
+            if longest_first { longer.then(b.cmp(&a)) } else { b.cmp(&a) }
+        });
+    }
+
+    /// Gives every processor to the first coflow that has something for it. To be called when flows
+    /// are held as decided.
+    pub(crate) fn assign(
+        &mut self,
+        state: &mut State,
+        allocator: &mut Allocator,
+        fluids: &[Fluid],
+        now: Time,
+    ) {
+        if !std::mem::take(&mut self.stale) {
+            return;
+        }
+        self.taken.fill(0);
+        for k in 0..self.order.len() {
+            let id = self.order[k];
+            for word in 0..self.taken.len() {
+                let mut hosts = self.work[id.index()].hosts[word] & !self.taken[word];
+                while hosts != 0 {
+                    let bit = hosts & hosts.wrapping_neg();
+                    hosts &= !bit;
+                    let host = word * 64 + bit.trailing_zeros() as usize;
+                    if self.serve(host, id, state, allocator, fluids, now) {
+                        self.taken[word] |= bit;
+                    } else {
+                        self.work[id.index()].hosts[word] &= !bit;
+                    }
+                }
+            }
+        }
+        for host in 0..self.jobs.len() {
+            if self.jobs[host].is_some() && self.taken[host / 64] >> (host % 64) & 1 == 0 {
+                self.stop(host, state, allocator, fluids, now);
+            }
+        }
+        self.find_next_end();
+    }
+
+    /// Has a host compress a flow of a coflow. Returns whether there is one.
+    fn serve(
+        &mut self,
+        host: usize,
+        id: CoflowId,
+        state: &mut State,
+        allocator: &mut Allocator,
+        fluids: &[Fluid],
+        now: Time,
+    ) -> bool {
+        if self.jobs[host].is_some_and(|job| job.coflow == id) {
+            return true;
+        }
+        let Some(compression) = self.compression(id) else { return false };
+        let coflow = state.coflow(id);
+        let waiting = &mut self.work[id.index()].waiting[coflow.demand().local(host)];
+        // Flows that were sent meanwhile may have ended.
+        let unfinished = coflow.unfinished();
+        while waiting.pop_if(|position| !unfinished.is_active(*position as usize)).is_some() {}
+        let Some(position) = waiting.pop() else { return false };
+        self.stop(host, state, allocator, fluids, now);
+        let coflow = state.coflow(id);
+        let share = state.processor(PortId(host as u32));
+        let ratio = compression.ratio(coflow.progress().size[position as usize]);
+        let volume = volume(state, fluids, id, position as usize, now);
+        let speed = compression.codec.speed * share;
+        let raw = coflow.compressed().raw(position as usize, volume);
+        let overlap = compression.overlap;
+        let job = Job { coflow: id, position, overlap, ratio, share, speed, raw, since: now };
+        self.jobs[host] = Some(job);
+        self.ends[host] = now + raw / speed;
+        if overlap {
+            allocator.shrink(id, position as usize, speed * (1.0 - ratio));
+        }
+        true
+    }
+
+    /// Has a host stop compressing a flow, which waits from now on.
+    fn stop(
+        &mut self,
+        host: usize,
+        state: &mut State,
+        allocator: &mut Allocator,
+        fluids: &[Fluid],
+        now: Time,
+    ) {
+        self.settle(host, state, fluids, now);
+        let Some(job) = self.jobs[host].take() else { return };
+        self.ends[host] = Time::NEVER;
+        if job.overlap {
+            allocator.shrink(job.coflow, job.position as usize, 0.0);
+        }
+        let sender = state.coflow(job.coflow).demand().local(host);
+        self.work[job.coflow.index()].waiting[sender].push(job.position);
+    }
+
+    fn find_next_end(&mut self) {
+        self.next_end = self.ends.iter().fold(Time::NEVER, |a, &b| if b < a { b } else { a });
+    }
+}
+
+/// Volume of an unfinished flow at `now`.
+fn volume(state: &State, fluids: &[Fluid], id: CoflowId, position: usize, now: Time) -> f64 {
+    let coflow = state.coflow(id);
+    match coflow.compressed().held(position) {
+        Some(volume) => volume,
+        None => fluids[id.index()].left(coflow.demand(), coflow.progress(), position, now),
+    }
+}

@@ -1,0 +1,156 @@
+//! How much of each port's processor is there for compressing, over time.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+
+use crate::error::{TraceError, quote};
+use crate::limits::MAX_TIME_S;
+use crate::read::{Lines, number};
+
+/// From a time on, a share of a processor is there.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Change {
+    /// When, in seconds since the start of the trace.
+    pub time_s: f64,
+    /// Whose; `None` for every port's.
+    pub port: Option<u32>,
+    /// The share, from 0 (none) to 1 (all).
+    pub share: f64,
+}
+
+/// The shares of all ports' processors over time: all of each until something else is said.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Availability {
+    /// By time; of two at the same time the later one counts.
+    changes: Vec<Change>,
+}
+
+impl Availability {
+    /// These changes, in any order.
+    pub fn new(mut changes: Vec<Change>) -> Availability {
+        changes.sort_by(|a, b| a.time_s.total_cmp(&b.time_s));
+        Availability { changes }
+    }
+
+    /// The changes by time.
+    pub fn changes(&self) -> &[Change] {
+        &self.changes
+    }
+
+    /// What `text` names on a command line: a share for all ports and all the time, from 0 to 1, or
+    /// else a file for [`Availability::read`].
+    ///
+    /// # Errors
+    /// Those of [`Availability::read`]; a number that is no share; a file that cannot be read.
+    pub fn open(text: &str, ports: u32) -> Result<Availability, TraceError> {
+        if let Ok(share) = text.parse::<f64>() {
+            if !(0.0..=1.0).contains(&share) {
+                return Err(TraceError::Argument {
+                    argument: "--cpu".to_owned(),
+                    expected: "a share from 0 to 1, or a file".to_owned(),
+                    found: quote(text),
+                });
+            }
+            return Ok(Availability::new(vec![Change { time_s: 0.0, port: None, share }]));
+        }
+        let path = Path::new(text);
+        let name = path.display().to_string();
+        let file = File::open(path).map_err(|e| TraceError::io(&name, e))?;
+        Availability::read(BufReader::new(file), &name, ports)
+    }
+
+    /// Reads comma-separated values under the header `port,from_s,share`: from that second of the
+    /// trace on, that share of the port's processor is there. A port of `*` means all ports.
+    /// `name` is the source's in messages.
+    ///
+    /// # Errors
+    /// What is wrong with a line, and where.
+    pub fn read(source: impl BufRead, name: &str, ports: u32) -> Result<Availability, TraceError> {
+        const HEADER: &str = "port,from_s,share";
+        let mut lines = Lines::new(source, name);
+        match lines.next()? {
+            Some((_, line)) if line.trim() == HEADER => {}
+            Some((place, line)) => return Err(place.bad("header", HEADER, quote(line.trim()))),
+            None => return Err(lines.place().bad("header", HEADER, "the end of the file")),
+        }
+        let mut changes = Vec::new();
+        while let Some((place, line)) = lines.next()? {
+            let mut fields = line.split(',').map(str::trim);
+            let mut field = |what: &str, expected: &str| {
+                fields.next().ok_or_else(|| place.bad(what, expected, "the end of the line"))
+            };
+            let last = ports.saturating_sub(1);
+            let expected = format!("a port from 0 to {last}, or *");
+            let port = match field("port", &expected)? {
+                "*" => None,
+                text => match text.parse() {
+                    Ok(port) if port < ports => Some(port),
+                    _ => return Err(place.bad("port", expected, quote(text))),
+                },
+            };
+            let text = field("from_s", "seconds")?;
+            let time_s = number(place, "from_s", "seconds", text, MAX_TIME_S)?;
+            let share = number(place, "share", "a share", field("share", "a share")?, 1.0)?;
+            if let Some(text) = fields.next() {
+                return Err(place.bad("end of line", "nothing after share", quote(text)));
+            }
+            changes.push(Change { time_s, port, share });
+        }
+        Ok(Availability::new(changes))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Availability, String> {
+        Availability::read(text.as_bytes(), "cpu.csv", 4).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn changes_come_by_time() {
+        let read = read("port,from_s,share\n2,3.5,0.25\n*, 1, 0\n\n").unwrap();
+        let change = |time_s, port, share| Change { time_s, port, share };
+        assert_eq!(read.changes(), [change(1.0, None, 0.0), change(3.5, Some(2), 0.25)]);
+        assert_eq!(Availability::open("0.5", 4).unwrap().changes(), [change(0.0, None, 0.5)]);
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_line_and_field() {
+        let error = |line: &str| read(&format!("port,from_s,share\n{line}\n")).unwrap_err();
+        assert_eq!(
+            error("4,0,1"),
+            "cpu.csv: line 2: port: expected a port from 0 to 3, or *, found \"4\""
+        );
+        assert_eq!(
+            error("0,-1,1"),
+            "cpu.csv: line 2: from_s: expected seconds from 0 to 1e12, found \"-1\""
+        );
+        assert_eq!(
+            error("0,1,1.5"),
+            "cpu.csv: line 2: share: expected a share from 0 to 1e0, found \"1.5\""
+        );
+        assert_eq!(
+            error("0,1"),
+            "cpu.csv: line 2: share: expected a share, found the end of the line"
+        );
+        assert_eq!(
+            error("0,1,1,1"),
+            "cpu.csv: line 2: end of line: expected nothing after share, found \"1\""
+        );
+        assert_eq!(
+            read("0,1,1\n").unwrap_err(),
+            "cpu.csv: line 1: header: expected port,from_s,share, found \"0,1,1\""
+        );
+        assert_eq!(
+            read("").unwrap_err(),
+            "cpu.csv: line 1: header: expected port,from_s,share, found the end of the file"
+        );
+        assert_eq!(
+            Availability::open("2", 4).unwrap_err().to_string(),
+            "--cpu: expected a share from 0 to 1, or a file, found \"2\""
+        );
+    }
+}
