@@ -129,11 +129,19 @@ impl Compression {
 }
 
 /// A [`Compression`] that a policy with knowledge `K` may ask for.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, PartialEq)]
 pub struct Compress<K> {
-    pub(crate) compression: Compression,
+    compression: Compression,
     knowledge: PhantomData<K>,
 }
+
+impl<K> Clone for Compress<K> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<K> Copy for Compress<K> {}
 
 impl<K> Compress<K> {
     fn of(compression: Compression) -> Compress<K> {

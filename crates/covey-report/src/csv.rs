@@ -5,12 +5,13 @@ use crate::Run;
 use std::io::{self, Write};
 
 /// Writes a line for each coflow, in the order of the workload, under the header
-/// `coflow_id,arrival_s,completion_s,cct_s,width,size_bytes,length_bytes,release_s,job,weight,deadline_s,deadline_met`.
+/// `coflow_id,arrival_s,completion_s,cct_s,width,size_bytes,length_bytes,release_s,job,weight,deadline_s,deadline_met,saved_bytes,cpu_s`.
 ///
 /// `cct_s` runs from `release_s`, which is the arrival unless a parent ended later; `width` is the
 /// number of flows, `size_bytes` the sum of their bytes and `length_bytes` the longest of them. `job`
 /// and `deadline_s` are empty where the trace gives none; `deadline_met` is then empty too, else
-/// `true` or `false`.
+/// `true` or `false`. `saved_bytes` need not be sent thanks to compression, which took `cpu_s`
+/// seconds of processors.
 ///
 /// # Errors
 ///
@@ -30,9 +31,12 @@ pub fn write_per_coflow_csv(run: &Run<'_>, out: impl Write) -> io::Result<()> {
         "weight",
         "deadline_s",
         "deadline_met",
+        "saved_bytes",
+        "cpu_s",
     ])?;
     let coflows = run.workload().coflows.iter().zip(&run.outcome().coflows);
-    for ((coflow, outcome), met) in coflows.zip(run.deadlines_met()) {
+    for (place, ((coflow, outcome), met)) in coflows.zip(run.deadlines_met()).enumerate() {
+        let compression = run.outcome().compression.get(place).copied().unwrap_or_default();
         csv.write_record([
             coflow.id.as_str(),
             &coflow.arrival_s.to_string(),
@@ -46,6 +50,8 @@ pub fn write_per_coflow_csv(run: &Run<'_>, out: impl Write) -> io::Result<()> {
             &coflow.weight.to_string(),
             &coflow.deadline_s.map(|d| d.to_string()).unwrap_or_default(),
             &met.map(|met| met.to_string()).unwrap_or_default(),
+            &compression.saved_bytes.to_string(),
+            &compression.cpu_s.to_string(),
         ])?;
     }
     csv.flush()

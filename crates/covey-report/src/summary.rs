@@ -59,6 +59,10 @@ pub struct Summary {
     /// `false` where coflows did not wait for their parents' ends; else it is left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub barrier: Option<bool>,
+    /// Bytes that did not have to be sent thanks to compression.
+    pub saved_bytes: f64,
+    /// Seconds of whole processors that compression took.
+    pub cpu_s: f64,
 }
 
 impl Summary {
@@ -93,6 +97,8 @@ impl Summary {
             deadlines: (deadlines > 0).then_some(deadlines),
             deadlines_met: (deadlines > 0).then_some(met),
             barrier: info.pipelined.then_some(false),
+            saved_bytes: outcome.compression.iter().map(|c| c.saved_bytes).sum(),
+            cpu_s: outcome.compression.iter().map(|c| c.cpu_s).sum(),
         }
     }
 

@@ -55,6 +55,10 @@ impl Table {
         if let Some(values) = some(summaries.iter().map(met).collect()) {
             columns.push(column(["deadlines", "met"], values, 0));
         }
+        if summaries.iter().any(|s| s.saved_bytes > 0.0) {
+            let saved = summaries.iter().map(|s| 100.0 * s.saved_bytes / s.bytes);
+            columns.push(column(["saved", "%"], saved, 1));
+        }
         columns.push(column(["wall", "s"], summaries.iter().map(|s| s.wall_s), 2));
         Self { columns, labels: summaries.iter().map(|s| s.label.clone()).collect() }
     }

@@ -113,6 +113,11 @@ pub(crate) fn summary(summary: &Summary, out: &mut fmt::Formatter<'_>) -> fmt::R
     if let (Some(all), Some(met)) = (summary.deadlines, summary.deadlines_met) {
         writeln!(out, "Deadlines met: {} of {}.", count(met), count(all))?;
     }
+    if summary.saved_bytes > 0.0 {
+        let (saved, cpu) = (bytes(summary.saved_bytes), fixed(summary.cpu_s, 1));
+        let percent = fixed(100.0 * summary.saved_bytes / summary.bytes, 1);
+        writeln!(out, "Compression saved {saved} ({percent} %) for {cpu} s of processors.")?;
+    }
     let makespan = fixed(summary.makespan_s, decimals([summary.makespan_s]));
     writeln!(out, "From the first arrival to the last end: {makespan} s.")?;
     write!(out, "Policy {}", summary.policy)?;

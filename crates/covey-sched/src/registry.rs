@@ -1,12 +1,12 @@
 //! All policies by name, with their parameters and where they come from.
 
-use covey_core::AnyPolicy;
+use covey_core::{AnyPolicy, Codec, Compression};
 use thiserror::Error;
 
 use crate::settings::Settings;
 use crate::{
-    aalo, aalo_local, aalo_oracle, covey, fair, fifo, fifo_flow, fifo_lm, graviton, lcf, ncf, pfp,
-    philae, saath, scf, sebf, sincronia,
+    aalo, aalo_local, aalo_oracle, compressed, covey, fair, fifo, fifo_flow, fifo_lm, fvdf,
+    graviton, lcf, ncf, pfp, philae, saath, scf, sebf, sincronia,
 };
 
 /// What is known of a policy without making one.
@@ -44,6 +44,8 @@ pub struct Built {
     pub params: Vec<(String, String)>,
     /// The policy.
     pub policy: AnyPolicy,
+    /// How it has flows compressed, if it does.
+    pub compression: Option<Compression>,
 }
 
 /// Why a policy cannot be made from a text.
@@ -118,11 +120,19 @@ static POLICIES: &[Info] = &[
     saath::INFO,
     graviton::INFO,
     philae::INFO,
+    fvdf::INFO,
     covey::INFO,
 ];
 
 /// Other names, and the policies that they mean.
 static ALIASES: [(&str, &str); 1] = [("srtf", "pfp")];
+
+/// What every policy takes beside its own parameters.
+pub const COMPRESS: Param = Param {
+    name: "compress",
+    default: "none",
+    help: "compress flows before they are sent, where that is faster: none, lz4, lzo, snappy, lzf, zstd, or SPEED:RATIO like 785MB/s:0.62",
+};
 
 /// All policies.
 pub fn policies() -> &'static [Info] {
@@ -141,9 +151,48 @@ pub fn build(spec: &str) -> Result<Built, SpecError> {
         let known: Vec<&str> = POLICIES.iter().map(|info| info.name).collect();
         SpecError::UnknownPolicy { name: name.to_owned(), known: known.join(", ") }
     })?;
-    let settings = Settings::new(info, given)?;
+    let (given, compress) = take_compress(info, given)?;
+    let settings = Settings::new(info, &given)?;
     let policy = (info.make)(&settings)?;
-    Ok(Built { info, params: settings.pairs(), policy })
+    let mut built = Built { info, params: settings.pairs(), policy, compression: None };
+    if has_codec(info) {
+        built.compression = Some(fvdf::compress(&settings)?.compression());
+    }
+    if let Some(text) = compress {
+        if text != COMPRESS.default {
+            let codec = Codec::parse(&text)
+                .map_err(|expected| info.bad(COMPRESS.name, &text, &format!("none, {expected}")))?;
+            let (policy, compression) = compressed::compressed(built.policy, codec);
+            built.policy = policy;
+            built.compression = Some(compression);
+        }
+        built.params.push((COMPRESS.name.to_owned(), text));
+    }
+    Ok(built)
+}
+
+/// Whether a policy has a codec of its own.
+fn has_codec(info: &Info) -> bool {
+    info.params.iter().any(|param| param.name == "codec")
+}
+
+/// Takes `compress=CODEC` out of what was given for a policy; one that has a codec of its own is
+/// given that instead.
+fn take_compress(info: &Info, given: &str) -> Result<(String, Option<String>), SpecError> {
+    let mut rest: Vec<String> = Vec::new();
+    let mut compress = None;
+    for item in given.split(',') {
+        match item.strip_prefix("compress=") {
+            Some(codec) if has_codec(info) => rest.push(format!("codec={codec}")),
+            Some(codec) => {
+                if compress.replace(codec.to_owned()).is_some() {
+                    return Err(info.bad(COMPRESS.name, codec, "the parameter once"));
+                }
+            }
+            None => rest.push(item.to_owned()),
+        }
+    }
+    Ok((rest.join(","), compress))
 }
 
 /// Splits `a,b:x=1,y=2,c` into `a`, `b:x=1,y=2` and `c`: an item whose first `:` or `=` is `=`
@@ -189,7 +238,8 @@ mod tests {
         assert_eq!(
             message("sbf"),
             "unknown policy 'sbf': expected one of fair, fifo, fifo-flow, pfp, scf, ncf, lcf, sebf, \
-             sincronia, aalo, aalo-oracle, aalo-local, fifo-lm, saath, graviton, philae, covey"
+             sincronia, aalo, aalo-oracle, aalo-local, fifo-lm, saath, graviton, philae, fvdf, \
+             covey"
         );
         assert_eq!(
             message("aalo:k=3"),
@@ -204,5 +254,31 @@ mod tests {
         assert_eq!(message("aalo:K"), "policy aalo: found 'K': expected key=value");
         assert_eq!(message("aalo:K=2,K=3"), "policy aalo: K=3: expected the parameter once");
         assert!(message("philae:pilots=senders:7").contains("expected"));
+        let codecs = "one of lz4, lzo, snappy, lzf, zstd, or SPEED:RATIO like 785MB/s:0.62 with a ratio between 0 and 1";
+        assert_eq!(
+            message("fvdf:codec=gzip"),
+            format!("policy fvdf: codec=gzip: expected {codecs}")
+        );
+        assert_eq!(
+            message("fair:compress=gzip"),
+            format!("policy fair: compress=gzip: expected none, {codecs}")
+        );
+        assert_eq!(
+            message("fair:compress=lz4,compress=lz4"),
+            "policy fair: compress=lz4: expected the parameter once"
+        );
+        assert!(message("fvdf:logbase=0.9").contains("expected a number from 1 to"));
+    }
+
+    #[test]
+    fn every_policy_takes_a_codec() {
+        for info in policies() {
+            let built = build(&format!("{}:compress=zstd", info.name)).unwrap();
+            assert_eq!(built.policy.knows(), info.knows, "{}", info.name);
+            let given = |(name, value): &(String, String)| {
+                (name == "compress" || name == "codec") && value == "zstd"
+            };
+            assert!(built.params.iter().any(given), "{}", info.name);
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! A policy's parameters as text, read with checks.
 
-use covey_core::units;
+use covey_core::{Codec, units};
 
 use crate::registry::{Info, SpecError};
 
@@ -72,6 +72,10 @@ impl Settings {
     pub(crate) fn duration(&self, name: &str) -> Result<f64, SpecError> {
         let duration = units::parse_duration(self.text(name)).ok().filter(|d| *d <= 86_400.0);
         duration.ok_or_else(|| self.bad(name, "a duration of at most a day, like 8ms, or 0"))
+    }
+
+    pub(crate) fn codec(&self, name: &str) -> Result<Codec, SpecError> {
+        Codec::parse(self.text(name)).map_err(|expected| self.bad(name, &expected))
     }
 
     pub(crate) fn choice<T: Copy>(

@@ -402,10 +402,10 @@ impl Engine {
     /// have been.
     fn hold_and_let_go(&mut self) {
         let toggles = self.processors.take_toggles();
-        if self.crowded && !toggles.is_empty() {
-            self.crowd.advance(self.now);
+        if self.is_together() && !toggles.is_empty() {
+            self.advance_together();
             if toggles.iter().any(|toggle| toggle.hold) {
-                self.crowd.write_back(&mut self.state);
+                self.write_back();
             }
         }
         for toggle in &toggles {
@@ -421,7 +421,7 @@ impl Engine {
             self.allocator.touch(id);
             if toggle.hold {
                 let left = fluid.hold(demand, progress, position, self.now);
-                if self.crowded {
+                if self.held_in == Held::Crowd {
                     self.crowd.leave(&self.state, id, position);
                 }
                 self.state.hold(id, position, left);
@@ -430,7 +430,7 @@ impl Engine {
                 fluid.let_go(demand, progress, position, volume, self.now);
                 self.state.let_go(id, position);
                 self.allocator.adjust(&self.state, id, position, 1.0);
-                if self.crowded {
+                if self.held_in == Held::Crowd {
                     self.crowd.join(&self.state, id, position);
                 }
             }

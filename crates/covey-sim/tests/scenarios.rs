@@ -12,7 +12,7 @@ use covey_core::alloc::Allocator;
 use covey_core::state::State;
 use covey_core::{Fabric, Time};
 use covey_sim::{Observer, Outcome, Simulator};
-use covey_trace::{Coflow, Flow, Restart, Workload};
+use covey_trace::{Availability, Change, Coflow, Flow, Restart, Workload};
 
 /// A scenario as written.
 #[derive(Default)]
@@ -20,6 +20,7 @@ struct Scenario {
     rate: f64,
     pipelined: bool,
     workload: Workload,
+    processors: Vec<Change>,
     acts: Vec<Act>,
 }
 
@@ -43,6 +44,8 @@ enum Claim {
     Ccts(Vec<f64>),
     MeanCct(f64),
     MeanFct(f64),
+    /// Bytes that compression saves each coflow.
+    Saved(Vec<f64>),
 }
 
 /// Flows of a coflow: all, or those between some ports.
@@ -175,6 +178,13 @@ impl Scenario {
             words.need("are")?;
             words.need("pipelined")?;
             self.pipelined = true;
+        } else if words.accept("processors") {
+            let changes = words.list(|words| {
+                let share = words.number()?;
+                words.need("from")?;
+                Ok(Change { time_s: words.number()?, port: None, share })
+            })?;
+            self.processors.extend(changes);
         } else if words.accept("policy") {
             let policy = words.word()?.to_owned();
             self.acts.push(Act { policy, claims: Vec::new() });
@@ -302,6 +312,13 @@ impl Scenario {
             }
             return Ok(vec![Claim::Ccts(ccts)]);
         }
+        if words.accept("saved") {
+            let saved = words.list(Words::number)?;
+            if saved.len() != self.workload.coflows.len() {
+                return Err(format!("there are {} coflows", self.workload.coflows.len()));
+            }
+            return Ok(vec![Claim::Saved(saved)]);
+        }
         if words.accept("mean") {
             return match words.word()? {
                 "CCT" => Ok(vec![Claim::MeanCct(words.number()?)]),
@@ -401,6 +418,13 @@ impl Claim {
                 let all = expected.iter().zip(&found).all(|(a, b)| same(*a, *b));
                 (!all).then(|| format!("CCTs: expected {expected:?}, found {found:?}"))
             }
+            Claim::Saved(expected) => {
+                let all = &outcome.compression;
+                let found: Vec<f64> = all.iter().map(|coflow| coflow.saved_bytes).collect();
+                let all = expected.len() == found.len()
+                    && expected.iter().zip(&found).all(|(a, b)| same(*a, *b));
+                (!all).then(|| format!("saved: expected {expected:?}, found {found:?}"))
+            }
             Claim::MeanCct(expected) => {
                 differ("mean CCT".to_owned(), *expected, mean(&ccts(outcome)))
             }
@@ -424,7 +448,9 @@ fn failures(file: &str, text: &str) -> String {
     for act in &scenario.acts {
         let mut record = Record::default();
         let mut policy = policy(&act.policy);
-        let mut simulator = Simulator::new(fabric.clone()).barrier(!scenario.pipelined);
+        let processors = Availability::new(scenario.processors.clone());
+        let mut simulator =
+            Simulator::new(fabric.clone()).barrier(!scenario.pipelined).with_processors(processors);
         match simulator.run(&scenario.workload, &act.policy, &mut policy, &mut record) {
             Ok(outcome) => {
                 for (line, claim) in &act.claims {

@@ -38,6 +38,14 @@ impl Availability {
         &self.changes
     }
 
+    /// The greatest share of a port's processor that is there at any time.
+    pub fn greatest(&self, port: u32) -> f64 {
+        let of_port = self.changes.iter().filter(|c| c.port.is_none_or(|p| p == port));
+        of_port.fold(1.0, |greatest, change| {
+            if change.time_s <= 0.0 { change.share } else { change.share.max(greatest) }
+        })
+    }
+
     /// What `text` names on a command line: a share for all ports and all the time, from 0 to 1, or
     /// else a file for [`Availability::read`].
     ///
@@ -115,6 +123,13 @@ mod tests {
         let change = |time_s, port, share| Change { time_s, port, share };
         assert_eq!(read.changes(), [change(1.0, None, 0.0), change(3.5, Some(2), 0.25)]);
         assert_eq!(Availability::open("0.5", 4).unwrap().changes(), [change(0.0, None, 0.5)]);
+    }
+
+    #[test]
+    fn the_greatest_share() {
+        let read = read("port,from_s,share\n*,0,0.5\n2,0,0.1\n1,9,0.8\n*,10,0\n").unwrap();
+        assert_eq!([0, 1, 2].map(|port| read.greatest(port)), [0.5, 0.8, 0.1]);
+        assert_eq!(Availability::default().greatest(0), 1.0);
     }
 
     #[test]

@@ -4,12 +4,12 @@ use std::ops::RangeInclusive;
 use std::time::Instant;
 
 use clap::{ArgAction, Args, ValueEnum};
-use covey_core::{AnyPolicy, Fabric, units};
+use covey_core::{AnyPolicy, Compression, Fabric, units};
 use covey_report::{Run, RunInfo};
 use covey_reproduce::emulate::{self, Emulation};
-use covey_sim::bound::bounds;
+use covey_sim::bound::{bounds, on_the_wire};
 use covey_sim::{Outcome, SimError, Simulator};
-use covey_trace::Workload;
+use covey_trace::{Availability, Workload};
 
 use crate::failure::Failure;
 use crate::parallel::{self, Task};
@@ -34,6 +34,10 @@ pub struct Setup {
     /// the simulator that --sim emulates]
     #[arg(long, value_name = "RATE")]
     port_rate: Option<String>,
+    /// Share of each port's processor that is there for compressing: a number from 0 to 1, or a
+    /// CSV file with the header port,from_s,share and a line for each change (a port of * means all)
+    #[arg(long, value_name = "SHARE|FILE", default_value = "1")]
+    cpu: String,
     /// The simulator: the exact one solves for the moment of every event; the others emulate those
     /// in which papers were measured, with their quirks
     #[arg(long, value_enum, default_value_t = Clock::Exact)]
@@ -74,6 +78,8 @@ pub struct Contender {
     pub name: String,
     /// Its parameters.
     params: Vec<(String, String)>,
+    /// How it has flows compressed, if it does.
+    compression: Option<Compression>,
     /// What that means.
     policy: Simulated,
 }
@@ -92,6 +98,7 @@ pub struct Experiment {
     fabric: Fabric,
     barrier: bool,
     emulated: bool,
+    processors: Availability,
 }
 
 impl Setup {
@@ -101,7 +108,8 @@ impl Setup {
         if let Some(simulator) = self.emulated() {
             let emulation = Emulation::new(simulator, spec)?;
             let (name, params) = (emulation.name().to_owned(), emulation.params().to_vec());
-            return Ok(Contender { label, name, params, policy: Simulated::Emulated(emulation) });
+            let policy = Simulated::Emulated(emulation);
+            return Ok(Contender { label, name, params, compression: None, policy });
         }
         let mut built = covey_sched::build(spec)?;
         let seeded = built.info.params.iter().any(|p| p.name == "seed");
@@ -113,7 +121,8 @@ impl Setup {
         }
         let name = built.info.name.to_owned();
         let policy = Simulated::Exactly(built.policy);
-        Ok(Contender { label, name, params: built.params, policy })
+        let (params, compression) = (built.params, built.compression);
+        Ok(Contender { label, name, params, compression, policy })
     }
 
     /// The simulator to be emulated, if it is not to be the exact one.
@@ -158,9 +167,18 @@ impl Setup {
         let Topology::BigSwitch = self.fabric;
         let fabric = Fabric::big_switch(workload.ports, rate)
             .map_err(|e| Failure::Input(format!("--port-rate: {e}")))?;
+        let processors = Availability::open(&self.cpu, workload.ports)?;
         let trace = if trace == "-" { "standard input".to_owned() } else { trace };
         let barrier = self.barrier;
-        Ok(Experiment { trace, workload, port_rate_bps: rate * 8.0, fabric, barrier, emulated })
+        Ok(Experiment {
+            trace,
+            workload,
+            port_rate_bps: rate * 8.0,
+            fabric,
+            barrier,
+            emulated,
+            processors,
+        })
     }
 
     /// The trace, with the seed if it is a builtin one that says none.
@@ -189,13 +207,23 @@ impl Experiment {
         jobs: usize,
     ) -> Result<Vec<Run<'_>>, Failure> {
         let progress = Progress::new(contenders.len() * self.workload.coflows.len());
-        let mut bound_s = None;
+        let mut bound_s: Vec<(Option<Compression>, f64)> = Vec::new();
+        if bounded && !self.emulated {
+            for contender in &contenders {
+                let compression = contender.compression;
+                if bound_s.iter().all(|(known, _)| *known != compression) {
+                    bound_s.push((compression, f64::NAN));
+                }
+            }
+        }
+        let compressions: Vec<_> = contenders.iter().map(|c| c.compression).collect();
         let mut simulated = Vec::new();
         simulated.resize_with(contenders.len(), || None);
 
         let mut tasks: Vec<Task<'_>> = Vec::new();
-        if bounded && !self.emulated {
-            tasks.push(Box::new(|| bound_s = Some(self.bound_s())));
+        for (compression, bound_s) in &mut bound_s {
+            let compression = *compression;
+            tasks.push(Box::new(move || *bound_s = self.bound_s(compression)));
         }
         for (contender, place) in contenders.into_iter().zip(&mut simulated) {
             let progress = &progress;
@@ -206,10 +234,13 @@ impl Experiment {
 
         let mut runs = Vec::new();
         let mut failure = None;
-        for result in simulated.into_iter().flatten() {
+        for (result, compression) in simulated.into_iter().zip(compressions) {
+            let Some(result) = result else { continue };
             match result {
                 Ok(Some((outcome, info))) => {
-                    let info = RunInfo { lower_bound_mean_cct_s: bound_s, ..info };
+                    let bound = bound_s.iter().find(|(known, _)| *known == compression);
+                    let lower_bound_mean_cct_s = bound.map(|(_, bound_s)| *bound_s);
+                    let info = RunInfo { lower_bound_mean_cct_s, ..info };
                     runs.push(Run::new(&self.workload, outcome, info)?);
                 }
                 Ok(None) => {}
@@ -219,10 +250,14 @@ impl Experiment {
         failure.map_or(Ok(runs), Err)
     }
 
-    /// The least mean CCT that any schedule could have, in seconds.
-    fn bound_s(&self) -> f64 {
+    /// The least mean CCT that any schedule could have that compresses like this, in seconds.
+    fn bound_s(&self, compression: Option<Compression>) -> f64 {
         let (egress, ingress) = self.fabric.capacity().split_at(self.workload.ports as usize);
-        bounds(&self.workload, egress, ingress).mean_cct_s
+        let Some(compression) = compression else {
+            return bounds(&self.workload, egress, ingress).mean_cct_s;
+        };
+        let wire = on_the_wire(&self.workload, &self.fabric, &compression, &self.processors);
+        bounds(&wire, egress, ingress).mean_cct_s
     }
 
     /// Simulates one policy; none if it was stopped because another failed.
@@ -231,12 +266,14 @@ impl Experiment {
         contender: Contender,
         progress: &Progress,
     ) -> Result<Option<(Outcome, RunInfo)>, Failure> {
-        let Contender { label, name, params, policy } = contender;
+        let Contender { label, name, params, policy, .. } = contender;
         let started = Instant::now();
         let result = match policy {
             Simulated::Exactly(mut policy) => {
                 let mut watch = progress.watch();
-                let mut simulator = Simulator::new(self.fabric.clone()).barrier(self.barrier);
+                let mut simulator = Simulator::new(self.fabric.clone())
+                    .barrier(self.barrier)
+                    .with_processors(self.processors.clone());
                 match simulator.run(&self.workload, &label, &mut policy, &mut watch) {
                     Err(SimError::Interrupted) => return Ok(None),
                     result => result.map_err(Failure::from),

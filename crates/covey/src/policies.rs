@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use clap::Args;
 use covey_report::write_json;
-use covey_sched::{Info, Param};
+use covey_sched::{COMPRESS, Info, Param};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -32,7 +32,9 @@ impl Policies {
             if self.json {
                 write_json(&policies.iter().map(Item::of).collect::<Vec<_>>(), out)
             } else {
-                policies.iter().enumerate().try_for_each(|(i, info)| print(i, info, out))
+                policies.iter().enumerate().try_for_each(|(i, info)| print(i, info, out))?;
+                writeln!(out, "\nAny policy")?;
+                print_params(&[COMPRESS], out)
             }
         })
     }
@@ -62,11 +64,18 @@ impl Item {
         Self {
             name: info.name,
             knows: info.knows,
-            params: info.params.iter().map(param).collect(),
+            params: params(info).map(param).collect(),
             source: info.source,
             summary: info.summary,
         }
     }
+}
+
+/// The parameters of a policy, and the one that all take; where a policy has a codec of its own, that
+/// is the same.
+fn params(info: &Info) -> impl Iterator<Item = &Param> {
+    let own = info.params.iter().any(|param| param.name == "codec");
+    info.params.iter().chain((!own).then_some(&COMPRESS))
 }
 
 /// One policy as text.
@@ -75,16 +84,21 @@ fn print(i: usize, info: &Info, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out)?;
     }
     writeln!(out, "{} ({}): {}", info.name, info.knows, info.summary)?;
+    print_params(info.params, out)?;
+    writeln!(out, "{:INDENT$}from {}", "", info.source)
+}
+
+fn print_params(params: &[Param], out: &mut dyn Write) -> io::Result<()> {
     let setting = |p: &Param| format!("{}={}", p.name, p.default);
-    let width = info.params.iter().map(|p| setting(p).len()).max().unwrap_or(0);
-    for param in info.params {
+    let width = params.iter().map(|p| setting(p).len()).max().unwrap_or(0);
+    for param in params {
         let mut margin = setting(param);
         for line in lines(param.help, COLUMNS.saturating_sub(INDENT + width + GAP)) {
             writeln!(out, "{:INDENT$}{margin:width$}{:GAP$}{line}", "", "")?;
             margin.clear();
         }
     }
-    writeln!(out, "{:INDENT$}from {}", "", info.source)
+    Ok(())
 }
 
 /// Columns of a terminal.

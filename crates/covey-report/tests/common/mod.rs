@@ -49,6 +49,7 @@ fn outcome(workload: &Workload, flow_completion_s: &[f64]) -> Outcome {
         flow_completion_s: flow_completion_s.to_vec(),
         flow_start_s: vec![0.0, 0.0, 1.0, 2.0],
         events: 5,
+        ..Outcome::default()
     }
 }
 

@@ -50,6 +50,11 @@
 //!
 //! When a coflow with parents is released depends on the schedule, and its CCT counts from there.
 //! It adds its isolated CCT and nothing to the load of the links.
+//!
+//! # Compression
+//!
+//! With compression links carry less: [`on_the_wire`] makes the workload that is left if all that may
+//! be compressed is, at no cost of time. Bounds of that hold for schedules of the whole.
 
 mod busy;
 mod links;
@@ -57,7 +62,8 @@ mod prices;
 
 pub use links::isolated_cct_s;
 
-use covey_trace::Workload;
+use covey_core::{Compression, Fabric, PortId};
+use covey_trace::{Availability, Workload};
 use links::Links;
 
 /// Share of a bound by which it is lowered, far above what rounding could have added.
@@ -71,6 +77,29 @@ pub struct Bounds {
     /// Bound on the mean CCT that accounts for coflows sharing links; never below
     /// [`Bounds::isolated_s`].
     pub mean_cct_s: f64,
+}
+
+/// The workload with each flow's bytes as they would be if all of it were compressed wherever that
+/// ever pays, given the greatest share of the sender's processor.
+pub fn on_the_wire(
+    workload: &Workload,
+    fabric: &Fabric,
+    compression: &Compression,
+    processors: &Availability,
+) -> Workload {
+    let mut wire = workload.clone();
+    let capacity = fabric.capacity();
+    let greatest: Vec<f64> = (0..workload.ports).map(|port| processors.greatest(port)).collect();
+    for flow in wire.coflows.iter_mut().flat_map(|coflow| &mut coflow.flows) {
+        let (src, dst) = (PortId(flow.src), PortId(flow.dst));
+        let inner = fabric.inner_path(src, dst).iter().copied();
+        let path = [fabric.egress(src), fabric.ingress(dst)].into_iter().chain(inner);
+        let bandwidth = path.map(|link| capacity[link.index()]).fold(f64::INFINITY, f64::min);
+        if compression.pays(greatest[flow.src as usize], flow.bytes, bandwidth) {
+            flow.bytes *= compression.ratio(flow.bytes);
+        }
+    }
+    wire
 }
 
 /// Bounds the mean CCT of `workload` over all schedules, those that know everything beforehand

@@ -1,0 +1,214 @@
+//! `fvdf`: fastest volume disposal first (Swallow, IPDPS 2018, §IV).
+//!
+//! A flow's volume shrinks by compression or by sending. Coflows are ordered by the time that the
+//! slowest of their flows is expected to need (Eq. 7 and 8): one slice δ of what is chosen now, then
+//! sending alone, since nobody knows what processors will be there. With `B` the lesser capacity of
+//! the flow's links, and β = 1 if the flow is to be compressed,
+//!
+//! ```text
+//! Γ(flow) = δ + (V - (β R (1 - ξ) + (1 - β) B) δ) / B
+//! Γ(coflow) = max over its flows
+//! ```
+//!
+//! Where flows are sent while they are compressed, both take their part of the slice.
+//!
+//! Against starvation Γ is divided by a priority `P`, which grows by the factor `logbase` at every
+//! arrival and end of a coflow (Pseudocode 3). Orders change at these moments only. Rates are
+//! `V / Γ`, so those of MADD, and what is left over is offered in the same order ([`Backfill::Greedy`]);
+//! the paper serves the first coflow alone, which would leave most of a fabric idle.
+
+use covey_core::{
+    Answer, AnyPolicy, Backfill, Clairvoyant, CoflowId, Compress, Compression, Group, Plan, Policy,
+    PortId, Share, View,
+};
+
+use crate::registry::{Info, Param, SpecError};
+use crate::settings::Settings;
+
+pub(crate) const INFO: Info = Info {
+    name: "fvdf",
+    knows: "sized",
+    summary: "fastest volume disposal first: flows are compressed where that is faster than sending",
+    params: &[
+        Param {
+            name: "codec",
+            default: "lz4",
+            help: "lz4, lzo, snappy, lzf, zstd, or SPEED:RATIO like 785MB/s:0.62",
+        },
+        Param { name: "delta", default: "10ms", help: "slice of which the choice is known" },
+        Param {
+            name: "logbase",
+            default: "1.2",
+            help: "growth of priority at every arrival and end of a coflow; 1 for none",
+        },
+        Param {
+            name: "overlap",
+            default: "false",
+            help: "true to send flows while they are compressed; false: compress, then send",
+        },
+        Param {
+            name: "ratio",
+            default: "codec",
+            help: "compressed size: codec (the codec's ratio) or size (by the flow's size, Table III)",
+        },
+        Param {
+            name: "gamma",
+            default: "flow",
+            help: "a coflow's time: flow (that of its slowest flow, Eq. 8) or port (no less than its busiest port needs for all of its flows there)",
+        },
+        Param {
+            name: "share",
+            default: "madd",
+            help: "madd (on what is left, then greedy backfill in the same order) or matching (one flow per port at full rate)",
+        },
+    ],
+    source: "Swallow (IPDPS 2018) IV",
+    make: |settings| {
+        let (share, backfill) = settings.choice(
+            "share",
+            &[
+                ("madd", (Share::MADD, Backfill::Greedy)),
+                ("matching", (Share::MATCHING, Backfill::None)),
+            ],
+        )?;
+        Ok(AnyPolicy::Sized(Box::new(Fvdf {
+            compress: compress(settings)?,
+            delta_s: settings.duration("delta")?,
+            log_of_base: libm::log(settings.number("logbase", 1.0, 1e6)?),
+            by_port: settings.choice("gamma", &[("flow", false), ("port", true)])?,
+            share,
+            backfill,
+            upgrades: 0,
+            upgrades_due: false,
+            arrived_at: Vec::new(),
+            order: Vec::new(),
+        })))
+    },
+};
+
+struct Fvdf {
+    compress: Compress<Clairvoyant>,
+    delta_s: f64,
+    /// ln of the growth of priorities: priorities themselves would soon be too large to be numbers.
+    log_of_base: f64,
+    by_port: bool,
+    share: Share<Clairvoyant>,
+    backfill: Backfill,
+    /// Times that priorities have grown.
+    upgrades: u64,
+    upgrades_due: bool,
+    /// By coflow, `upgrades` when it arrived.
+    arrived_at: Vec<u64>,
+    order: Vec<(f64, CoflowId)>,
+}
+
+/// Γ of a flow (Eq. 7) in seconds. `gain` is what compression takes from its volume in a second, 0
+/// if it is not to be compressed.
+fn expected_s(volume: f64, bandwidth: f64, gain: f64, overlap: bool, delta_s: f64) -> f64 {
+    let sends = gain == 0.0 || overlap;
+    let decrement = (gain + if sends { bandwidth } else { 0.0 }) * delta_s;
+    delta_s + (volume - decrement).max(0.0) / bandwidth
+}
+
+impl Fvdf {
+    /// Γ of a coflow (Eq. 8) in seconds.
+    fn gamma_s(&self, view: &View<'_, Clairvoyant>, coflow: CoflowId) -> f64 {
+        let capacity = view.fabric().capacity();
+        let compression = self.compress.compression();
+        let mut slowest: f64 = 0.0;
+        for sender in 0..view.senders(coflow) {
+            for flow in view.flows_of_sender(coflow, sender) {
+                let (egress, ingress) = view.ends(flow);
+                let bandwidth = capacity[egress.index()].min(capacity[ingress.index()]);
+                let share = view.processor(PortId(egress.0));
+                let raw = view.raw_left(flow);
+                let gain = gain(&compression, share, view.size(flow), raw, bandwidth);
+                let volume = view.left(flow);
+                slowest = slowest.max(expected_s(
+                    volume,
+                    bandwidth,
+                    gain,
+                    compression.overlap,
+                    self.delta_s,
+                ));
+            }
+        }
+        slowest
+    }
+}
+
+/// What is to be compressed, and how.
+pub(crate) fn compress(settings: &Settings) -> Result<Compress<Clairvoyant>, SpecError> {
+    let codec = settings.codec("codec")?;
+    let overlap = settings.choice("overlap", &[("true", true), ("false", false)])?;
+    let by_size = settings.choice("ratio", &[("codec", false), ("size", true)])?;
+    Ok(Compress::longest_first(codec).overlapping(overlap).ratio_by_size(by_size))
+}
+
+/// What compression takes from the volume of a flow in a second, if it is to be compressed.
+fn gain(compression: &Compression, share: f64, size: f64, raw: f64, bandwidth: f64) -> f64 {
+    let pays = raw > 0.0 && compression.pays(share, size, bandwidth);
+    if pays { compression.gain(share, size) } else { 0.0 }
+}
+
+impl Policy<Clairvoyant> for Fvdf {
+    fn coflow_arrived(&mut self, coflow: CoflowId, view: &View<'_, Clairvoyant>) {
+        self.arrived_at.resize(view.slots(), 0);
+        self.arrived_at[coflow.index()] = self.upgrades;
+        self.upgrades_due = true;
+    }
+
+    fn coflow_ended(&mut self, _: CoflowId, _: &View<'_, Clairvoyant>) {
+        self.upgrades_due = true;
+    }
+
+    fn plan(&mut self, view: &View<'_, Clairvoyant>, plan: &mut Plan<Clairvoyant>) -> Answer {
+        self.upgrades += u64::from(std::mem::take(&mut self.upgrades_due));
+        let mut order = std::mem::take(&mut self.order);
+        order.clear();
+        order.extend(view.coflows().iter().map(|&coflow| {
+            let mut gamma = self.gamma_s(view, coflow);
+            if self.by_port {
+                gamma = gamma.max(view.bottleneck_s(coflow));
+            }
+            let grown = self.upgrades - self.arrived_at[coflow.index()];
+            (libm::log(gamma) - grown as f64 * self.log_of_base, coflow)
+        }));
+        // Stable: ties stay in order of arrival.
+        order.sort_by(|a, b| a.0.total_cmp(&b.0));
+        plan.clear();
+        plan.set_backfill(self.backfill);
+        plan.compress(self.compress);
+        for &(_, coflow) in &order {
+            plan.push(Group::Coflow(coflow), self.share);
+        }
+        self.order = order;
+        Answer::Replaced
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use covey_core::Codec;
+
+    use super::*;
+
+    #[test]
+    fn the_first_slice_of_eq_7() {
+        // KA9: V = 10, B = 1, R = 4, ξ = 0.5, δ = 0.01.
+        let compress = Compress::longest_first(Codec { speed: 4.0, ratio: 0.5 });
+        let gain = gain(&compress.compression(), 1.0, 10.0, 10.0, 1.0);
+        assert!((expected_s(10.0, 1.0, gain, false, 0.01) - 9.99).abs() < 1e-12);
+        // With R = 2 compressing is no faster than sending, and 10 seconds of sending are left.
+        let compress = Compress::longest_first(Codec { speed: 2.0, ratio: 0.5 });
+        let gain = super::gain(&compress.compression(), 1.0, 10.0, 10.0, 1.0);
+        assert_eq!(expected_s(10.0, 1.0, gain, false, 0.01), 10.0);
+        // Both at once: 0.01 for the slice, in which 0.01 is sent and 0.02 compressed away.
+        assert!((expected_s(10.0, 1.0, 2.0, true, 0.01) - 9.98).abs() < 1e-12);
+    }
+
+    #[test]
+    fn what_is_compressed_within_the_slice_takes_the_slice() {
+        assert_eq!(expected_s(0.01, 1.0, 2.0, false, 0.01), 0.01);
+    }
+}
