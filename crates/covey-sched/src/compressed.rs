@@ -7,7 +7,7 @@
 
 use covey_core::{
     Answer, AnyPolicy, Clairvoyant, Codec, CoflowId, Compress, Compression, FlowId, Knowledge,
-    LinkId, Plan, Policy, View, Wants,
+    LinkId, Plan, Policy, Promises, View, Wants,
 };
 
 /// The policy, with its flows compressed, and how they are.
@@ -42,6 +42,10 @@ impl<K: Knowledge> Policy<K> for Compressed<K> {
         self.inner.flows_started(coflow, view);
     }
 
+    fn flow_restarted(&mut self, flow: FlowId, view: &View<'_, K>) {
+        self.inner.flow_restarted(flow, view);
+    }
+
     fn flow_ended(&mut self, flow: FlowId, view: &View<'_, K>) {
         self.inner.flow_ended(flow, view);
     }
@@ -64,6 +68,24 @@ impl<K: Knowledge> Policy<K> for Compressed<K> {
 
     fn flow_bytes_reached(&mut self, coflow: CoflowId, bytes: f64, view: &View<'_, K>) {
         self.inner.flow_bytes_reached(coflow, bytes, view);
+    }
+
+    fn dag_bytes_reached(&mut self, external: u64, bytes: f64, view: &View<'_, K>) {
+        self.inner.dag_bytes_reached(external, bytes, view);
+    }
+
+    fn promises(&self) -> Promises {
+        self.inner.promises()
+    }
+
+    fn link_bytes_reached(
+        &mut self,
+        coflow: CoflowId,
+        link: LinkId,
+        bytes: f64,
+        view: &View<'_, K>,
+    ) {
+        self.inner.link_bytes_reached(coflow, link, bytes, view);
     }
 
     fn woke(&mut self, view: &View<'_, K>) {

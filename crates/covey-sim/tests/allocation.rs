@@ -18,7 +18,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::hint::black_box;
 
-use common::{POLICIES, flow, policy};
+use common::{COMPRESSED, POLICIES, flow, policy};
 use covey_core::Fabric;
 use covey_sim::Simulator;
 use covey_trace::{Coflow, Workload};
@@ -102,7 +102,7 @@ fn the_counter_counts() {
 fn a_second_run_allocates_its_outcome_and_its_plan() {
     // Sixty coflows, each named twice at most, with few pilots each: 4, 8, 16, ... 256 entries.
     let (outcome, plan) = (3, 3 * 7);
-    for spec in POLICIES {
+    for spec in POLICIES.into_iter().chain(COMPRESSED) {
         let (once, thrice) = (in_second_run(&busy(1), spec), in_second_run(&busy(3), spec));
         assert!(once <= outcome + plan, "{spec}: {once} allocations");
         assert_eq!(once, thrice, "{spec}: the number of allocations depends on the length");

@@ -5,13 +5,13 @@ mod common;
 
 use std::ops::ControlFlow;
 
-use common::{Kind, POLICIES, as_trace, ccts, flow, policy, run, same_time, served};
+use common::{COMPRESSED, Kind, POLICIES, as_trace, ccts, flow, policy, run, same_time, served};
 use covey_core::alloc::Allocator;
 use covey_core::state::State;
 use covey_core::{Fabric, Time};
-use covey_sim::bound::{bounds, isolated_cct_s};
-use covey_sim::{Observer, simulate};
-use covey_trace::{Coflow, Flow, Workload};
+use covey_sim::bound::{bounds, isolated_cct_s, on_the_wire};
+use covey_sim::{Observer, Outcome, simulate};
+use covey_trace::{Availability, Coflow, Flow, Workload};
 use proptest::prelude::*;
 
 /// Whether the policy promises to leave no flow waiting whose links are both idle.
@@ -37,8 +37,14 @@ impl<'a> Watch<'a> {
     }
 
     /// In the end every flow has sent its bytes.
-    fn assert_all_sent(&self) {
-        for (coflow, sent) in self.workload.coflows.iter().zip(&self.sent) {
+    fn assert_all_sent(&self, outcome: &Outcome) {
+        for (place, (coflow, sent)) in self.workload.coflows.iter().zip(&self.sent).enumerate() {
+            // Where flows are compressed, what that saved is known of all of them together.
+            if let Some(compression) = outcome.compression.get(place) {
+                let all = sent.iter().sum::<f64>() + compression.saved_bytes;
+                assert!((coflow.size_bytes() - all).abs() < 1e-6, "{}: {all}", coflow.id);
+                continue;
+            }
             for (flow, sent) in coflow.flows.iter().zip(sent) {
                 assert!((flow.bytes - sent).abs() < 1e-6, "{}: {sent} of {flow:?}", coflow.id);
             }
@@ -97,7 +103,7 @@ fn relabelled(workload: &Workload, fabric: &Fabric, names: &[u32]) -> (Workload,
 
 /// Runs `check` for every policy, and says which policy and workload it was that failed.
 fn for_every_policy(workload: &Workload, fabric: &Fabric, check: impl Fn(&str)) {
-    for spec in POLICIES {
+    for spec in POLICIES.into_iter().chain(COMPRESSED) {
         let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| check(spec)));
         if let Err(panic) = result {
             let message = panic.downcast_ref::<String>().cloned().unwrap_or_default();
@@ -115,9 +121,9 @@ proptest! {
     ) {
         for_every_policy(&workload, &fabric, |spec| {
             let mut watch = Watch::new(&workload, conserves_work(spec));
-            simulate(&workload, &fabric, spec, &mut policy(spec), &mut watch)
+            let outcome = simulate(&workload, &fabric, spec, &mut policy(spec), &mut watch)
                 .unwrap_or_else(|error| panic!("{error}"));
-            watch.assert_all_sent();
+            watch.assert_all_sent(&outcome);
         });
     }
 
@@ -127,11 +133,12 @@ proptest! {
     ) {
         for_every_policy(&workload, &fabric, |spec| {
             // They serve all flows as one group, which works on a big switch alone.
-            if !["fair", "fifo-flow", "pfp"].contains(&spec) {
+            let name = spec.split(':').next().unwrap_or(spec);
+            if !["fair", "fifo-flow", "pfp"].contains(&name) {
                 let mut watch = Watch::new(&workload, conserves_work(spec));
-                simulate(&workload, &fabric, spec, &mut policy(spec), &mut watch)
+                let outcome = simulate(&workload, &fabric, spec, &mut policy(spec), &mut watch)
                     .unwrap_or_else(|error| panic!("{error}"));
-                watch.assert_all_sent();
+                watch.assert_all_sent(&outcome);
             }
         });
     }
@@ -166,10 +173,14 @@ proptest! {
         workload in common::workload(Kind::Ties), fabric in common::fabric(),
     ) {
         let (egress, ingress) = split(&fabric);
-        let bound = bounds(&workload, egress, ingress).mean_cct_s;
         for_every_policy(&workload, &fabric, |spec| {
+            let wire = match covey_sched::build(spec).ok().and_then(|built| built.compression) {
+                Some(codec) => on_the_wire(&workload, &fabric, &codec, &Availability::default()),
+                None => workload.clone(),
+            };
+            let bound = bounds(&wire, egress, ingress).mean_cct_s;
             let ccts = ccts(&run(&workload, &fabric, spec));
-            for (coflow, cct) in workload.coflows.iter().zip(&ccts) {
+            for (coflow, cct) in wire.coflows.iter().zip(&ccts) {
                 let alone = isolated_cct_s(coflow, egress, ingress);
                 assert!(*cct >= alone - 1e-8, "{} takes {cct}, alone {alone}", coflow.id);
             }

@@ -74,6 +74,20 @@ pub const POLICIES: [&str; 52] = [
     "covey:prior=2,pilots=flows:0.3,phi=1,d0=0,d=0",
 ];
 
+/// Policies with flows compressed at 4 bytes a second to half of their size; at a bandwidth of 2 or
+/// more that does not pay.
+pub const COMPRESSED: [&str; 9] = [
+    "fvdf:codec=32bps:0.5",
+    "fvdf:codec=32bps:0.5,gamma=port,share=matching,logbase=1",
+    "fvdf:codec=32bps:0.5,overlap=true",
+    "fvdf:codec=32bps:0.5,overlap=true,share=matching",
+    "fair:compress=32bps:0.5",
+    "fifo:compress=32bps:0.5",
+    "sebf:compress=32bps:0.5",
+    "aalo:q1=2,E=2,K=4,compress=32bps:0.5",
+    "philae:thin=2,q1=2,compress=32bps:0.5",
+];
+
 /// A policy by its name and parameters.
 pub fn policy(spec: &str) -> AnyPolicy {
     covey_sched::build(spec).unwrap_or_else(|error| panic!("{error}")).policy

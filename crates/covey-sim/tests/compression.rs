@@ -1,0 +1,367 @@
+//! Compression: what Swallow (IPDPS 2018) claims, what must hold on random workloads, and a slow and
+//! obvious counterpart that steps through time.
+
+mod common;
+
+use std::ops::ControlFlow;
+
+use common::{COMPRESSED, POLICIES, as_trace, ccts, flow, policy, run, served};
+use covey_core::alloc::Allocator;
+use covey_core::state::State;
+use covey_core::{
+    Answer, AnyPolicy, CODECS, Codec, Compress, Fabric, Group, NonClairvoyant, Plan, Policy, Share,
+    Time, View,
+};
+use covey_sim::{Observer, Outcome, Simulator};
+use covey_trace::{Availability, Change, Coflow, Flow, Workload};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+/// Runs with processors that come and go.
+fn run_with(
+    workload: &Workload,
+    fabric: &Fabric,
+    processors: &Availability,
+    policy: &mut AnyPolicy,
+    observer: &mut dyn Observer,
+) -> Outcome {
+    let mut simulator = Simulator::new(fabric.clone()).with_processors(processors.clone());
+    simulator.run(workload, "policy", policy, observer).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// One flow of so many bytes over one link.
+fn alone(bytes: f64) -> Workload {
+    let coflow = Coflow::new("a".to_owned(), 0.0, vec![flow(0, 0, bytes)]);
+    Workload { ports: 1, coflows: vec![coflow] }
+}
+
+// Claims.
+
+/// How many times faster one flow is with each codec than without.
+fn speed_ups(rate: f64, overlap: bool) -> Vec<f64> {
+    let fabric = Fabric::big_switch(1, rate).unwrap();
+    let cct = |spec: &str| ccts(&run(&alone(1e9), &fabric, spec))[0];
+    let plain = cct("sebf");
+    let spec = |name| format!("fvdf:codec={name},overlap={overlap}");
+    CODECS.iter().map(|(name, _)| plain / cct(&spec(name))).collect()
+}
+
+fn rounded(numbers: &[f64]) -> Vec<f64> {
+    numbers.iter().map(|number| (number * 100.0).round() / 100.0).collect()
+}
+
+#[test]
+fn one_flow_is_faster_by_the_bandwidth_over_speed_plus_ratio() {
+    // 1 / (B / R + ξ), for LZ4, LZO, Snappy, LZF and Zstandard.
+    assert_eq!(rounded(&speed_ups(12.5e6, false)), [1.57, 1.88, 1.92, 1.88, 2.59]);
+    assert_eq!(rounded(&speed_ups(125e6, false)), [1.28, 1.25, 1.16, 1.02, 1.38]);
+}
+
+#[test]
+fn compression_is_disabled_when_bandwidth_is_sufficient() {
+    assert_eq!(speed_ups(1250e6, false), [1.0; 5]);
+}
+
+#[test]
+fn sent_while_it_is_compressed_a_flow_is_faster_by_up_to_the_inverse_ratio() {
+    let speed_ups = speed_ups(12.5e6, true);
+    for (speed_up, (name, codec)) in speed_ups.iter().zip(CODECS) {
+        let compressed = 1.0 / codec.ratio;
+        assert!(*speed_up <= compressed * (1.0 + 1e-9) && *speed_up > compressed * 0.999, "{name}");
+    }
+}
+
+#[test]
+fn a_network_faster_than_the_processor_sends_raw_bytes_beside_compressed_ones() {
+    // V falls at B + R (1 - ξ) to the end: LZ4 takes 297 MB/s on top of 1250.
+    let fabric = Fabric::big_switch(1, 1250e6).unwrap();
+    let outcome = run(&alone(1e9), &fabric, "fvdf:overlap=true");
+    let expected = 1e9 / (1250e6 + 785e6 * (1.0 - 0.6215));
+    assert!((ccts(&outcome)[0] - expected).abs() < 1e-9);
+    let wire = 1e9 - outcome.compression[0].saved_bytes;
+    assert!((wire - 1250e6 * expected).abs() < 1.0);
+}
+
+#[test]
+fn a_large_coflow_that_small_ones_keep_arriving_before_is_served_thanks_to_its_priority() {
+    // A link that small coflows fill by themselves for 200 seconds.
+    let mut coflows = vec![Coflow::new("large".to_owned(), 0.0, vec![flow(0, 0, 50.0)])];
+    for k in 0..200 {
+        let name = format!("small {k}");
+        coflows.push(Coflow::new(name, f64::from(k), vec![flow(0, 0, 1.0)]));
+    }
+    let workload = Workload { ports: 1, coflows };
+    let fabric = Fabric::big_switch(1, 1.0).unwrap();
+    let large = |logbase: f64| {
+        // Nothing is compressed: it is the order that is looked at.
+        let spec = format!("fvdf:codec=1bps:0.9,logbase={logbase}");
+        run(&workload, &fabric, &spec).coflows[0].completion_s
+    };
+    assert_eq!(large(1.0), 250.0);
+    // Priority grows twice a second: 50 / 1.2^n < 1 from n = 22 on.
+    assert!(large(1.2) < 100.0, "{}", large(1.2));
+}
+
+#[test]
+fn ratios_of_table_iii_decide_what_is_saved() {
+    let fabric = Fabric::big_switch(1, 125e6).unwrap();
+    let outcome = run(&alone(1.01e6), &fabric, "fvdf:ratio=size");
+    let saved = 1.01e6 * (1.0 - 0.4124);
+    assert!((outcome.compression[0].saved_bytes - saved).abs() < 1e-3);
+}
+
+#[test]
+fn a_codec_that_never_pays_changes_nothing_under_any_policy() {
+    let pairs = (0..4).flat_map(|s| (0..4).map(move |r| (s, r)));
+    let coflow = |k: u32| {
+        let flows = pairs.clone().filter(|(s, r)| (s + r + k) % 3 > 0);
+        let bytes = |s, r| f64::from(1 + (k * 7 + s * 3 + r * 11) % 13);
+        let flows = flows.map(|(s, r)| flow(s, r, bytes(s, r))).collect();
+        Coflow::new(k.to_string(), f64::from(k) * 2.5, flows)
+    };
+    let workload = Workload { ports: 4, coflows: (0..12).map(coflow).collect() };
+    let fabric = Fabric::big_switch(4, 1.0).unwrap();
+    for spec in POLICIES {
+        let separator = if spec.contains(':') { ',' } else { ':' };
+        let plain = run(&workload, &fabric, spec);
+        let found = run(&workload, &fabric, &format!("{spec}{separator}compress=1bps:0.9"));
+        assert_eq!(found.coflows, plain.coflows, "{spec}");
+        assert_eq!(found.flow_completion_s, plain.flow_completion_s, "{spec}");
+        assert!(found.compression.iter().all(|c| c.saved_bytes == 0.0 && c.cpu_s == 0.0));
+    }
+}
+
+// What must hold.
+
+/// Adds up what each coflow is sent.
+struct Wire {
+    last: Time,
+    rates: Vec<f64>,
+    sent: Vec<f64>,
+}
+
+impl Observer for Wire {
+    fn moment(&mut self, now: Time, _: usize, state: &State, rates: &Allocator) -> ControlFlow<()> {
+        for (sent, rate) in self.sent.iter_mut().zip(&self.rates) {
+            *sent += rate * (now - self.last);
+        }
+        self.last = now;
+        self.rates.fill(0.0);
+        for flow in served(state, rates) {
+            self.rates[flow.place] += flow.rate;
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// Processors that are there in part, at times.
+fn processors() -> impl Strategy<Value = Availability> {
+    let change = (0.0..12.0, proptest::option::of(0..3_u32), 0..=4_u32);
+    vec(change, 0..8).prop_map(|changes| {
+        let changes = changes.into_iter().map(|(time_s, port, quarters)| Change {
+            time_s,
+            port,
+            share: f64::from(quarters) / 4.0,
+        });
+        Availability::new(changes.collect())
+    })
+}
+
+/// A few coflows on three ports.
+fn workload() -> impl Strategy<Value = Workload> {
+    let flow = (0..3_u32, 0..3_u32, 0.5..6.0);
+    vec((0.0..6.0, vec(flow, 1..6)), 1..5).prop_map(|coflows| {
+        let coflow = |(place, (arrival_s, flows)): (usize, (f64, Vec<(u32, u32, f64)>))| {
+            let flows = flows.into_iter().map(|(src, dst, bytes)| flow_of(src, dst, bytes));
+            Coflow::new(format!("c{place}"), arrival_s, flows.collect())
+        };
+        Workload { ports: 3, coflows: coflows.into_iter().enumerate().map(coflow).collect() }
+    })
+}
+
+fn flow_of(src: u32, dst: u32, bytes: f64) -> Flow {
+    flow(src, dst, bytes)
+}
+
+fn fabric() -> impl Strategy<Value = Fabric> {
+    (vec(0.5..3.0, 3), vec(0.5..3.0, 3))
+        .prop_map(|(egress, ingress)| Fabric::big_switch_with(&egress, &ingress).unwrap())
+}
+
+proptest! {
+    #![proptest_config(common::cases(300))]
+
+    #[test]
+    fn raw_bytes_are_sent_or_saved_and_processors_did_it(
+        workload in workload(), fabric in fabric(), processors in processors(),
+    ) {
+        for spec in COMPRESSED {
+            let codec = Codec { speed: 4.0, ratio: 0.5 };
+            let n = workload.coflows.len();
+            let mut wire = Wire { last: Time::ZERO, rates: vec![0.0; n], sent: vec![0.0; n] };
+            let outcome = run_with(&workload, &fabric, &processors, &mut policy(spec), &mut wire);
+            for (place, coflow) in workload.coflows.iter().enumerate() {
+                let bytes = coflow.size_bytes();
+                let found = outcome.compression[place];
+                let told = format!("{spec}, {}\n{processors:?}\n{}", coflow.id, as_trace(&workload));
+                let sum = wire.sent[place] + found.saved_bytes;
+                prop_assert!((sum - bytes).abs() < 1e-6, "{sum} of {bytes}: {told}");
+                let least = bytes * codec.ratio;
+                prop_assert!(wire.sent[place] > least - 1e-6, "{} {told}", wire.sent[place]);
+                let made = found.cpu_s * codec.threshold();
+                prop_assert!((made - found.saved_bytes).abs() < 1e-6, "{made}, {found:?}: {told}");
+            }
+            let again = run_with(&workload, &fabric, &processors, &mut policy(spec), &mut ());
+            prop_assert_eq!(format!("{outcome:?}"), format!("{again:?}"));
+        }
+    }
+}
+
+// The counterpart.
+
+/// First in first out with max-min inside a coflow, and everything compressed.
+struct Fifo(Compress<NonClairvoyant>);
+
+impl Policy<NonClairvoyant> for Fifo {
+    fn plan(&mut self, view: &View<'_, NonClairvoyant>, plan: &mut Plan<NonClairvoyant>) -> Answer {
+        plan.clear();
+        plan.compress(self.0);
+        view.coflows().iter().for_each(|&c| plan.push(Group::Coflow(c), Share::MAX_MIN));
+        Answer::Replaced
+    }
+}
+
+/// A flow of the counterpart: raw and compressed bytes left.
+struct Fluid {
+    coflow: usize,
+    src: usize,
+    dst: usize,
+    raw: f64,
+    made: f64,
+}
+
+/// Completion times under [`Fifo`], in steps of `dt` seconds.
+fn stepped(
+    workload: &Workload,
+    capacity: &[f64],
+    processors: &Availability,
+    (codec, overlap): (Codec, bool),
+    dt: f64,
+) -> Vec<f64> {
+    let ports = capacity.len() / 2;
+    let mut order: Vec<usize> = (0..workload.coflows.len()).collect();
+    let arrival = |c: usize| workload.coflows[c].arrival_s;
+    order.sort_by(|&a, &b| arrival(a).total_cmp(&arrival(b)));
+    // In the order in which they are served: by arrival, then as registered.
+    let mut flows: Vec<Fluid> = Vec::new();
+    for &coflow in &order {
+        flows.extend(workload.coflows[coflow].flows.iter().map(|f| Fluid {
+            coflow,
+            src: f.src as usize,
+            dst: ports + f.dst as usize,
+            raw: f.bytes,
+            made: 0.0,
+        }));
+    }
+    let mut end = vec![f64::NAN; order.len()];
+    let mut step = 0.0;
+    while end.iter().any(|end| end.is_nan()) {
+        let now = step * dt;
+        let share = |host: usize| {
+            let of_host =
+                |c: &&Change| c.time_s <= now && c.port.is_none_or(|p| p as usize == host);
+            processors.changes().iter().filter(of_host).next_back().map_or(1.0, |c| c.share)
+        };
+        let here = |flow: &Fluid| arrival(flow.coflow) <= now && flow.raw + flow.made > 0.0;
+        let pays = |flow: &Fluid| {
+            let bandwidth = if overlap { 0.0 } else { capacity[flow.src].min(capacity[flow.dst]) };
+            flow.raw > 0.0 && share(flow.src) * codec.threshold() > bandwidth
+        };
+        let jobs: Vec<Option<usize>> = (0..ports)
+            .map(|host| flows.iter().position(|f| f.src == host && here(f) && pays(f)))
+            .collect();
+        let sent: Vec<bool> = flows.iter().map(|f| here(f) && (overlap || !pays(f))).collect();
+        let rates = max_min_in_order(&flows, &sent, capacity);
+        for (host, job) in jobs.iter().enumerate() {
+            if let Some(job) = *job {
+                let raw = (codec.speed * share(host) * dt).min(flows[job].raw);
+                flows[job].raw -= raw;
+                flows[job].made += raw * codec.ratio;
+            }
+        }
+        for (flow, rate) in flows.iter_mut().zip(rates) {
+            let made = (rate * dt).min(flow.made);
+            flow.made -= made;
+            flow.raw = (flow.raw - (rate * dt - made)).max(0.0);
+            // What is left by rounding.
+            if flow.raw + flow.made < 1e-9 {
+                (flow.raw, flow.made) = (0.0, 0.0);
+            }
+        }
+        step += 1.0;
+        for coflow in 0..end.len() {
+            let over = flows.iter().filter(|f| f.coflow == coflow).all(|f| f.raw + f.made == 0.0);
+            if over && end[coflow].is_nan() {
+                end[coflow] = step * dt;
+            }
+        }
+    }
+    end.iter().enumerate().map(|(coflow, end)| end - arrival(coflow)).collect()
+}
+
+/// Max-min inside each coflow on what the coflows before it leave.
+fn max_min_in_order(flows: &[Fluid], sent: &[bool], capacity: &[f64]) -> Vec<f64> {
+    let mut free = capacity.to_vec();
+    let mut rates = vec![0.0; flows.len()];
+    for of_coflow in
+        (0..flows.len()).collect::<Vec<_>>().chunk_by(|&a, &b| flows[a].coflow == flows[b].coflow)
+    {
+        let mut open: Vec<usize> = of_coflow.iter().copied().filter(|&f| sent[f]).collect();
+        while !open.is_empty() {
+            let users =
+                |l: usize| open.iter().filter(|&&f| flows[f].src == l || flows[f].dst == l).count();
+            let shares = (0..free.len())
+                .filter(|&l| users(l) > 0)
+                .map(|l| (free[l].max(0.0) / users(l) as f64, l));
+            let (least, link) =
+                shares.fold((f64::INFINITY, 0), |a, b| if b.0 < a.0 { b } else { a });
+            for f in open
+                .extract_if(.., |f| flows[*f].src == link || flows[*f].dst == link)
+                .collect::<Vec<_>>()
+            {
+                rates[f] = least;
+                free[flows[f].src] -= least;
+                free[flows[f].dst] -= least;
+            }
+        }
+    }
+    rates
+}
+
+proptest! {
+    #![proptest_config(common::cases(40))]
+
+    #[test]
+    fn steps_through_time_lead_to_the_same(
+        workload in workload(),
+        fabric in fabric(),
+        processors in processors(),
+        overlap in any::<bool>(),
+        ratio in 0.2..0.8,
+        speed in 0.5..12.0,
+    ) {
+        let codec = Codec { speed, ratio };
+        let compress = Compress::with(codec).overlapping(overlap);
+        let mut policy = AnyPolicy::Unsized(Box::new(Fifo(compress)));
+        let outcome = run_with(&workload, &fabric, &processors, &mut policy, &mut ());
+        let expected = stepped(&workload, fabric.capacity(), &processors, (codec, overlap), 1e-3);
+        for (found, expected) in ccts(&outcome).iter().zip(&expected) {
+            prop_assert!(
+                (found - expected).abs() < 0.05,
+                "{found} s, expected about {expected} s: {codec:?}, {overlap}, {:?}, {processors:?}\n{}",
+                fabric.capacity(),
+                as_trace(&workload)
+            );
+        }
+    }
+}
