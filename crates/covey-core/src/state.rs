@@ -78,6 +78,8 @@ pub struct CoflowState {
     compressed: Compressed,
     present: bool,
     started: u32,
+    /// Times that a flow could be sent that could not before.
+    begun: u32,
     finished: u32,
     finished_bytes: f64,
     /// Bytes that flows had sent when they had to begin anew.
@@ -204,6 +206,7 @@ impl State {
             coflow.compressed.unfinished.start(p);
         }
         coflow.started += 1;
+        coflow.begun += 1;
         let left = coflow.progress.size[p] / coflow.progress.scale;
         coflow.progress.left[p] = left;
         for l in coflow.demand.path(p) {
@@ -288,6 +291,7 @@ impl State {
             coflow.progress.scale = 1.0;
         }
         coflow.demand.start(position);
+        coflow.begun += 1;
         let left = coflow.compressed.let_go(position) / coflow.progress.scale;
         coflow.progress.left[position] = left;
         for l in coflow.demand.path(position) {
@@ -342,6 +346,7 @@ impl CoflowState {
             compressed: Compressed::default(),
             present: false,
             started: 0,
+            begun: 0,
             finished: 0,
             finished_bytes: 0.0,
             lost_bytes: 0.0,
@@ -369,6 +374,7 @@ impl CoflowState {
         self.compressed.clear();
         self.present = true;
         self.started = 0;
+        self.begun = 0;
         self.finished = 0;
         self.finished_bytes = 0.0;
         self.lost_bytes = 0.0;
@@ -419,6 +425,12 @@ impl CoflowState {
     /// Flows started so far.
     pub fn started(&self) -> u32 {
         self.started
+    }
+
+    /// Times that flows have begun that allocators may serve: at their start, and when they are let
+    /// go again.
+    pub fn begun(&self) -> u32 {
+        self.begun
     }
 
     /// Flows ended so far.

@@ -39,8 +39,8 @@ pub(super) struct Takers {
     open: [Vec<u64>; 2],
     /// Whether `open`, and what the flows found, hold.
     valid: bool,
-    /// Flows of the coflow that had started.
-    started: u32,
+    /// Times that flows of the coflow had begun.
+    begun: u32,
     /// New rates of flows whose rate the last decision changed: first those that ran before, in
     /// order, then those that have begun.
     changes: Vec<Single>,
@@ -106,12 +106,12 @@ impl Takers {
             after.clear();
             after.extend_from_slice(before);
         }
-        let begins_anywhere = is_new || self.started != coflow.started() || !demand.is_bipartite();
+        let begins_anywhere = is_new || self.begun != coflow.begun() || !demand.is_bipartite();
         if begins_anywhere {
             self.open_where(demand, after);
         }
         self.valid = true;
-        self.started = coflow.started();
+        self.begun = coflow.begun();
         work.moved.resize(work.moved.len().max(before.len()), false);
         let mut turn = Turn { demand, capacity, after, work };
         if demand.is_bipartite() {
