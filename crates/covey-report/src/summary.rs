@@ -60,6 +60,7 @@ pub struct Summary {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub barrier: Option<bool>,
     /// Bytes that did not have to be sent thanks to compression.
+    #[serde(serialize_with = "whole_as_integer")]
     pub saved_bytes: f64,
     /// Seconds of whole processors that compression took.
     pub cpu_s: f64,
@@ -97,8 +98,9 @@ impl Summary {
             deadlines: (deadlines > 0).then_some(deadlines),
             deadlines_met: (deadlines > 0).then_some(met),
             barrier: info.pipelined.then_some(false),
-            saved_bytes: outcome.compression.iter().map(|c| c.saved_bytes).sum(),
-            cpu_s: outcome.compression.iter().map(|c| c.cpu_s).sum(),
+            // From zero: a sum of nothing would be -0.
+            saved_bytes: outcome.compression.iter().fold(0.0, |sum, c| sum + c.saved_bytes),
+            cpu_s: outcome.compression.iter().fold(0.0, |sum, c| sum + c.cpu_s),
         }
     }
 

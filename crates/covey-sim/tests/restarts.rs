@@ -4,7 +4,7 @@ mod common;
 
 use std::ops::ControlFlow;
 
-use common::{Kind, POLICIES, cases, policy, workload};
+use common::{COMPRESSED, Kind, POLICIES, cases, policy, workload};
 use covey_core::alloc::Allocator;
 use covey_core::state::State;
 use covey_core::{Fabric, Time};
@@ -54,7 +54,8 @@ proptest! {
     #[test]
     fn lost_bytes_are_sent_again(workload in with_restarts()) {
         let fabric = Fabric::big_switch(workload.ports, 1.0).unwrap();
-        for spec in POLICIES {
+        for spec in POLICIES.into_iter().chain(COMPRESSED) {
+            let is_compressed = COMPRESSED.contains(&spec);
             let places = workload.coflows.len();
             let mut sent =
                 Sent { since: Time::ZERO, rates: vec![0.0; places], bytes: vec![0.0; places] };
@@ -68,11 +69,14 @@ proptest! {
                     let end_s = outcome.flow_completion_s[first + restart.flow as usize];
                     if restart.at_s > flow.start_s && end_s > release_s + restart.at_s + 1e-6 {
                         let again_s = end_s - release_s - restart.at_s;
-                        prop_assert!(again_s >= flow.bytes - 1e-6, "{spec}: {again_s}");
+                        let wire = flow.bytes * if is_compressed { 0.5 } else { 1.0 };
+                        prop_assert!(again_s >= wire - 1e-6, "{spec}: {again_s}");
                         most_lost += flow.bytes;
                     }
                 }
-                let lost = sent.bytes[place] - coflow.size_bytes();
+                // What compression saved of bytes that were lost was sent or saved again.
+                let compression = outcome.compression.get(place).copied().unwrap_or_default();
+                let lost = sent.bytes[place] + compression.saved_bytes - coflow.size_bytes();
                 prop_assert!(lost >= -1e-5 && lost <= most_lost + 1e-5, "{spec}: {lost}");
                 first += coflow.flows.len();
             }

@@ -210,6 +210,33 @@ fn outputs_that_cannot_be_written() {
     assert_eq!(place.names(), ["file", "tiny.txt"]);
 }
 
+#[test]
+fn codecs_and_processors_that_are_none() {
+    let place = Place::new();
+    let refusal = |policy: &str, cpu: &str| {
+        place.refusal(&["simulate", "tiny.txt", "--policy", policy, "--cpu", cpu])
+    };
+    let codecs = "one of lz4, lzo, snappy, lzf, zstd, or SPEED:RATIO like 785MB/s:0.62 with a ratio between 0 and 1";
+    assert_eq!(
+        refusal("fvdf:codec=gzip", "1"),
+        format!("policy fvdf: codec=gzip: expected {codecs}")
+    );
+    assert_eq!(
+        refusal("aalo:compress=lz5", "1"),
+        format!("policy aalo: compress=lz5: expected none, {codecs}")
+    );
+    assert_eq!(
+        refusal("sebf", "1.5"),
+        "--cpu: expected a share from 0 to 1, or a file, found \"1.5\""
+    );
+    assert!(refusal("sebf", "none.csv").starts_with("none.csv: "));
+    place.write("cpu.csv", "port,from_s,share\n3,0,1\n");
+    assert_eq!(
+        refusal("sebf", "cpu.csv"),
+        "cpu.csv: line 2: port: expected a port from 0 to 2, or *, found \"3\""
+    );
+}
+
 /// Neither the input nor the arguments are wrong if a disk is full.
 #[cfg(target_os = "linux")]
 #[test]

@@ -5,7 +5,7 @@ mod common;
 use common::{Place, TINY};
 use serde_json::Value;
 
-const SUMMARY: [&str; 16] = [
+const SUMMARY: [&str; 18] = [
     "policy",
     "params",
     "trace",
@@ -22,6 +22,8 @@ const SUMMARY: [&str; 16] = [
     "wall_s",
     "label",
     "ports",
+    "saved_bytes",
+    "cpu_s",
 ];
 
 fn json(text: &str) -> Value {
@@ -72,10 +74,10 @@ fn simulate_writes_tables() {
     place.results(&[&simulate[..], &tables].concat());
     let coflows = place.read("coflows.csv");
     let mut lines = coflows.lines();
-    let header = "coflow_id,arrival_s,completion_s,cct_s,width,size_bytes,length_bytes,release_s,job,weight,deadline_s,deadline_met";
+    let header = "coflow_id,arrival_s,completion_s,cct_s,width,size_bytes,length_bytes,release_s,job,weight,deadline_s,deadline_met,saved_bytes,cpu_s";
     assert_eq!(lines.next(), Some(header));
-    assert_eq!(lines.next(), Some("1,0,10,10,1,10485760,10485760,0"));
-    assert_eq!(lines.next(), Some("2,0.5,14,13.5,2,4194304,2097152,0.5"));
+    assert_eq!(lines.next(), Some("1,0,10,10,1,10485760,10485760,0,0,0"));
+    assert_eq!(lines.next(), Some("2,0.5,14,13.5,2,4194304,2097152,0.5,0,0"));
     assert_eq!(lines.next(), None);
     let flows = place.read("flows.csv");
     let mut lines = flows.lines();
@@ -84,6 +86,34 @@ fn simulate_writes_tables() {
     assert_eq!(lines.next(), Some("1,0,0,1,10485760,0,10,10"));
     assert_eq!(lines.count(), 2);
     assert_eq!(place.names(), ["coflows.csv", "flows.csv", "tiny.txt"]);
+}
+
+#[test]
+fn compression_is_told_everywhere() {
+    let place = Place::new();
+    place.write("cpu.csv", "port,from_s,share\n*,0,0.5\n");
+    // Ports of 1 MiB a second; 2 MiB a second are compressed to half, with half of a processor 1.
+    let simulate = ["simulate", "tiny.txt", "--policy", "fifo:compress=4MiB/s:0.5"];
+    let simulate = [&simulate[..], &["--port-rate", "0.5MiB/s", "--cpu", "cpu.csv"]].concat();
+    let found = json(&place.results(&[&simulate[..], &["--json", "--bound"]].concat()));
+    assert_eq!(found["params"]["compress"], "4MiB/s:0.5");
+    assert_eq!(found["saved_bytes"], 7 * 1_048_576);
+    assert_eq!(found["cpu_s"], 14.0 / 4.0);
+    let bound = found["lower_bound_mean_cct_s"].as_f64().unwrap();
+    assert!(bound > 0.0 && bound <= found["cct_s"]["mean"].as_f64().unwrap());
+    let text = place.results(&[&simulate[..], &["--per-coflow", "coflows.csv"]].concat());
+    assert!(text.contains("Compression saved 7 MiB (50.0 %) for 3.5 s of processors."), "{text}");
+    assert!(place.read("coflows.csv").lines().nth(1).unwrap().ends_with(",5242880,2.5"));
+    // Without processors nothing is compressed.
+    let compare = ["compare", "tiny.txt", "--policies", "fifo,fifo:compress=lz4", "--json"];
+    let found = json(&place.results(&[&compare[..], &["--cpu", "0"]].concat()));
+    assert_eq!(found["results"][0]["cct_s"], found["results"][1]["cct_s"]);
+    // Each has the bound that goes with its bytes.
+    let found = json(&place.results(&compare));
+    let bound = |k: usize| found["results"][k]["lower_bound_mean_cct_s"].as_f64().unwrap();
+    assert!((bound(1) / bound(0) - 0.6215).abs() < 0.01, "{} {}", bound(0), bound(1));
+    let text = place.results(&compare[..4]);
+    assert!(text.contains("saved"), "{text}");
 }
 
 #[test]
@@ -175,6 +205,8 @@ fn policies_lists_all() {
         for param in policy["params"].as_array().unwrap() {
             assert_eq!(keys(param), ["name", "default", "help"]);
         }
+        let last = policy["params"].as_array().unwrap().last().unwrap();
+        assert!(policy["name"] == "fvdf" || last["name"] == "compress", "{policy}");
     }
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
 }
