@@ -156,24 +156,47 @@ impl Demand {
 
     /// Becomes the same as `other`, in the memory it has.
     pub(crate) fn copy(&mut self, other: &Demand) {
-        self.links.clone_from(&other.links);
-        self.link_bits.clone_from(&other.link_bits);
-        self.local.clone_from(&other.local);
-        self.senders = other.senders;
-        self.receivers = other.receivers;
-        self.row_start.clone_from(&other.row_start);
-        self.word_start.clone_from(&other.word_start);
-        self.regular.clone_from(&other.regular);
-        self.sender.clone_from(&other.sender);
-        self.receiver.clone_from(&other.receiver);
-        self.inner_start.clone_from(&other.inner_start);
-        self.inner.clone_from(&other.inner);
-        self.is_active.clone_from(&other.is_active);
-        self.active.clone_from(&other.active);
-        self.count.clone_from(&other.count);
-        self.unfinished = other.unfinished;
-        self.position.clone_from(&other.position);
-        self.index.clone_from(&other.index);
+        // All by name, so that a new one cannot be forgotten.
+        let Demand {
+            links,
+            link_bits,
+            active_links,
+            local,
+            senders,
+            receivers,
+            row_start,
+            word_start,
+            regular,
+            sender,
+            receiver,
+            inner_start,
+            inner,
+            is_active,
+            active,
+            count,
+            unfinished,
+            position,
+            index,
+        } = other;
+        self.links.clone_from(links);
+        self.link_bits.clone_from(link_bits);
+        self.active_links.clone_from(active_links);
+        self.local.clone_from(local);
+        self.senders.clone_from(senders);
+        self.receivers.clone_from(receivers);
+        self.row_start.clone_from(row_start);
+        self.word_start.clone_from(word_start);
+        self.regular.clone_from(regular);
+        self.sender.clone_from(sender);
+        self.receiver.clone_from(receiver);
+        self.inner_start.clone_from(inner_start);
+        self.inner.clone_from(inner);
+        self.is_active.clone_from(is_active);
+        self.active.clone_from(active);
+        self.count.clone_from(count);
+        self.unfinished.clone_from(unfinished);
+        self.position.clone_from(position);
+        self.index.clone_from(index);
     }
 
     fn lay_inner_paths(&mut self, fabric: &Fabric, builder: &mut Builder) {
