@@ -403,10 +403,10 @@ impl CoflowState {
 
     /// Bytes left of an unfinished flow: its volume, when it is compressed.
     pub fn left(&self, position: usize) -> f64 {
-        if self.compressed.is_on() {
-            if let Some(volume) = self.compressed.held(position) {
-                return volume;
-            }
+        if self.compressed.is_on()
+            && let Some(volume) = self.compressed.held(position)
+        {
+            return volume;
         }
         self.progress.left[position] * self.progress.scale
     }

@@ -292,10 +292,9 @@ impl Processors {
 
     /// A coflow has ended: its number may be used again.
     pub(crate) fn forget(&mut self, coflow: CoflowId) {
-        if let Some(work) = self.work.get_mut(coflow.index()) {
-            if work.compression.take().is_some() {
-                self.order.retain(|&c| c != coflow);
-            }
+        let work = self.work.get_mut(coflow.index());
+        if work.is_some_and(|work| work.compression.take().is_some()) {
+            self.order.retain(|&c| c != coflow);
         }
     }
 
@@ -312,10 +311,10 @@ impl Processors {
         fluids: &[Fluid],
         now: Time,
     ) {
-        if let Some(ranking) = ranking {
-            if !(ranking.compressions.is_empty() && self.order.is_empty()) {
-                self.replan(ranking, state, allocator, fluids, now);
-            }
+        let is_of_use =
+            |ranking: &&Ranking| !(ranking.compressions.is_empty() && self.order.is_empty());
+        if let Some(ranking) = ranking.filter(is_of_use) {
+            self.replan(ranking, state, allocator, fluids, now);
         }
         while let Some((coflow, position)) = self.started.pop() {
             let demand = state.coflow(coflow).unfinished();

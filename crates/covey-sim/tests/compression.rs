@@ -114,7 +114,7 @@ fn ratios_of_table_iii_decide_what_is_saved() {
 fn a_codec_that_never_pays_changes_nothing_under_any_policy() {
     let pairs = (0..4).flat_map(|s| (0..4).map(move |r| (s, r)));
     let coflow = |k: u32| {
-        let flows = pairs.clone().filter(|(s, r)| (s + r + k) % 3 > 0);
+        let flows = pairs.clone().filter(|(s, r)| !(s + r + k).is_multiple_of(3));
         let bytes = |s, r| f64::from(1 + (k * 7 + s * 3 + r * 11) % 13);
         let flows = flows.map(|(s, r)| flow(s, r, bytes(s, r))).collect();
         Coflow::new(k.to_string(), f64::from(k) * 2.5, flows)
@@ -169,18 +169,13 @@ fn processors() -> impl Strategy<Value = Availability> {
 
 /// A few coflows on three ports.
 fn workload() -> impl Strategy<Value = Workload> {
-    let flow = (0..3_u32, 0..3_u32, 0.5..6.0);
+    let flow = (0..3_u32, 0..3_u32, 0.5..6.0).prop_map(|(src, dst, bytes)| flow(src, dst, bytes));
     vec((0.0..6.0, vec(flow, 1..6)), 1..5).prop_map(|coflows| {
-        let coflow = |(place, (arrival_s, flows)): (usize, (f64, Vec<(u32, u32, f64)>))| {
-            let flows = flows.into_iter().map(|(src, dst, bytes)| flow_of(src, dst, bytes));
-            Coflow::new(format!("c{place}"), arrival_s, flows.collect())
+        let coflow = |(place, (arrival_s, flows)): (usize, (f64, Vec<Flow>))| {
+            Coflow::new(format!("c{place}"), arrival_s, flows)
         };
         Workload { ports: 3, coflows: coflows.into_iter().enumerate().map(coflow).collect() }
     })
-}
-
-fn flow_of(src: u32, dst: u32, bytes: f64) -> Flow {
-    flow(src, dst, bytes)
 }
 
 fn fabric() -> impl Strategy<Value = Fabric> {
@@ -270,7 +265,7 @@ fn stepped(
         let share = |host: usize| {
             let of_host =
                 |c: &&Change| c.time_s <= now && c.port.is_none_or(|p| p as usize == host);
-            processors.changes().iter().filter(of_host).next_back().map_or(1.0, |c| c.share)
+            processors.changes().iter().rfind(of_host).map_or(1.0, |c| c.share)
         };
         let here = |flow: &Fluid| arrival(flow.coflow) <= now && flow.raw + flow.made > 0.0;
         let pays = |flow: &Fluid| {
@@ -299,10 +294,10 @@ fn stepped(
             }
         }
         step += 1.0;
-        for coflow in 0..end.len() {
+        for (coflow, end) in end.iter_mut().enumerate() {
             let over = flows.iter().filter(|f| f.coflow == coflow).all(|f| f.raw + f.made == 0.0);
-            if over && end[coflow].is_nan() {
-                end[coflow] = step * dt;
+            if over && end.is_nan() {
+                *end = step * dt;
             }
         }
     }
