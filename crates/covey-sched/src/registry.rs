@@ -274,7 +274,8 @@ mod tests {
     fn every_policy_takes_a_codec() {
         for info in policies() {
             let built = build(&format!("{}:compress=zstd", info.name)).unwrap();
-            assert_eq!(built.policy.knows(), info.knows, "{}", info.name);
+            let level = info.knows.split(',').next();
+            assert_eq!(Some(built.policy.knows()), level, "{}", info.name);
             let given = |(name, value): &(String, String)| {
                 (name == "compress" || name == "codec") && value == "zstd"
             };

@@ -259,6 +259,10 @@ impl Policy<NonClairvoyant> for Saath {
     }
 
     fn flow_ended(&mut self, flow: FlowId, view: &View<'_, NonClairvoyant>) {
+        // With its last flow a coflow has ended, and is in no queue that counts.
+        if !view.coflows().contains(&flow.coflow) {
+            return;
+        }
         let Some(length) = view.finished_size(flow) else { return };
         let ended = &mut self.tracks[flow.coflow.index()].ended;
         ended.insert(ended.partition_point(|&other| other < length), length);

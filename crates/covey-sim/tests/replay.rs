@@ -47,6 +47,8 @@ enum What {
     CoflowEnded(CoflowId),
     BytesReached(CoflowId, f64),
     DagBytesReached(u64, f64),
+    LinkBytesReached(CoflowId, LinkId, f64),
+    FlowBytesReached(CoflowId, f64),
     Woke,
     /// It was asked for its plan, which then was this.
     Planned(Ranking, Vec<Wake>),
@@ -186,6 +188,28 @@ impl<K: Knowledge> Policy<K> for Recorder<K> {
         self.policy.dag_bytes_reached(external, bytes, view);
     }
 
+    fn link_limits(&self) -> &[f64] {
+        self.policy.link_limits()
+    }
+
+    fn link_bytes_reached(
+        &mut self,
+        coflow: CoflowId,
+        link: LinkId,
+        bytes: f64,
+        view: &View<'_, K>,
+    ) {
+        self.write(view, What::LinkBytesReached(coflow, link, bytes));
+        self.told = true;
+        self.policy.link_bytes_reached(coflow, link, bytes, view);
+    }
+
+    fn flow_bytes_reached(&mut self, coflow: CoflowId, bytes: f64, view: &View<'_, K>) {
+        self.write(view, What::FlowBytesReached(coflow, bytes));
+        self.told = true;
+        self.policy.flow_bytes_reached(coflow, bytes, view);
+    }
+
     fn woke(&mut self, view: &View<'_, K>) {
         self.write(view, What::Woke);
         self.told = true;
@@ -298,6 +322,13 @@ fn replay<K: Knowledge>(
             What::DagBytesReached(external, bytes) => {
                 plan.take_due(|wake| *wake == Wake::WhenDagSent(*external, *bytes));
                 policy.dag_bytes_reached(*external, *bytes, &view);
+            }
+            What::LinkBytesReached(id, link, bytes) => {
+                policy.link_bytes_reached(*id, *link, *bytes, &view);
+            }
+            What::FlowBytesReached(id, bytes) => {
+                plan.take_due(|wake| *wake == Wake::WhenFlowSent(*id, *bytes));
+                policy.flow_bytes_reached(*id, *bytes, &view);
             }
             What::Woke => {
                 plan.take_due(|wake| matches!(wake, Wake::At(time) if time.due(call.now)));

@@ -120,7 +120,7 @@ fn policies_that_do_not_exist() {
     for (policy, line) in [
         (
             "sbf",
-            "unknown policy 'sbf': expected one of fair, fifo, sebf, sincronia, aalo, aalo-local, fifo-lm, saath, graviton, philae, covey",
+            "unknown policy 'sbf': expected one of fair, fifo, fifo-flow, pfp, scf, ncf, lcf, sebf, sincronia, aalo, aalo-oracle, aalo-local, fifo-lm, saath, graviton, philae, fvdf, covey",
         ),
         ("aalo:k=3", "policy aalo: unknown parameter 'k': expected K, E, q1, delta, queues, share"),
         ("aalo:K=0", "policy aalo: K=0: expected a whole number from 1 to 64"),
@@ -189,7 +189,7 @@ fn arguments() {
     );
     place.refusal(&[]);
     place.refusal(&["trace"]);
-    place.refusal(&["simulate", "tiny.txt"]);
+    place.refusal(&["simulate"]);
     place.refusal(&["simulate", "tiny.txt", "--policy", "a\nb"]);
 }
 

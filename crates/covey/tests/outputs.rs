@@ -5,7 +5,7 @@ mod common;
 use common::{Place, TINY};
 use serde_json::Value;
 
-const SUMMARY: [&str; 18] = [
+const SUMMARY: [&str; 23] = [
     "policy",
     "params",
     "trace",
@@ -22,6 +22,11 @@ const SUMMARY: [&str; 18] = [
     "wall_s",
     "label",
     "ports",
+    "jobs",
+    "jct_s",
+    "weighted_mean_cct_s",
+    "deadlines",
+    "deadlines_met",
     "saved_bytes",
     "cpu_s",
 ];
@@ -120,8 +125,8 @@ fn compression_is_told_everywhere() {
 fn compare_prints_a_table_of_all_policies() {
     let text = Place::new().results(&["compare", "tiny.txt"]);
     let first = |line: &str| line.split(' ').next().unwrap_or_default().to_owned();
-    let rows: Vec<String> = text.lines().skip(2).take(6).map(first).collect();
-    assert_eq!(rows, ["fair", "fifo", "aalo", "philae", "sebf", "sincronia"]);
+    let rows: Vec<String> = text.lines().skip(2).take(7).map(first).collect();
+    assert_eq!(rows, ["covey", "fair", "fifo", "aalo", "philae", "sebf", "sincronia"]);
     assert!(text.contains("Speed-up over fair"), "{text}");
     assert!(text.contains("Lower bound of the mean CCT"), "{text}");
 }
@@ -142,7 +147,7 @@ fn compare_prints_json() {
         assert!(result["lower_bound_mean_cct_s"].is_number());
     }
     let speedups = found["speedups"].as_array().unwrap();
-    assert_eq!(keys(&speedups[1]), ["policy", "mean_of_means", "p50", "p90", "label"]);
+    assert_eq!(keys(&speedups[1]), ["policy", "mean_of_means", "p50", "p90", "label", "jct"]);
     assert_eq!([&speedups[0]["policy"], &speedups[1]["policy"]], ["sebf", "aalo"]);
     assert_eq!(speedups[0]["mean_of_means"], 1.0);
 }
