@@ -9,7 +9,7 @@ FUZZ_SECONDS ?= 60
 export CARGO_TARGET_DIR ?= $(CURDIR)/target
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test slow lint wasm fuzz bench policy-table
+.PHONY: help demo test slow lint wasm fuzz bench policy-table policies
 
 help: ## List these targets
 	@sed -n 's/^\([a-z-]*\):.*## /    make \1|/p' Makefile | while IFS='|' read -r target what; do \
@@ -38,8 +38,11 @@ wasm: ## Build the crates that must do without clock and I/O where there is neit
 bench: ## Measure what docs/compare.md tells (TRACE=file; UPDATE=yes writes it there)
 	scripts/bench.sh $(TRACE) $(if $(UPDATE),--update)
 
-policy-table: ## Compare the project's own policy with others on synthetic traces (TRACES='file …')
-	scripts/policy-table.sh $(TRACES)
+policy-table: ## Measure the table of docs/covey-policy.md (TRACE=file; UPDATE=yes writes it there)
+	scripts/policy-table.sh $(TRACE) $(if $(UPDATE),--update)
+
+policies: ## Measure the tables of docs/policies.md (TRACE=file; UPDATE=yes writes it there)
+	scripts/policies.sh $(TRACE) $(if $(UPDATE),--update)
 
 fuzz: ## Feed the readers of traces with garbage for a minute (FUZZ_SECONDS=60)
 	rustup toolchain list | grep -q '^$(NIGHTLY)' || rustup toolchain install $(NIGHTLY) --profile minimal

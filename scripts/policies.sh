@@ -1,0 +1,111 @@
+#!/usr/bin/env bash
+# Measures every policy that `covey policies` lists, and the variants that the requirements name, and
+# prints the tables of docs/policies.md as Markdown.
+#
+#     scripts/policies.sh [TRACE] [--update]
+#
+# TRACE is a file, or builtin:fb-like if none is given. With --update the part of docs/policies.md
+# between the two marks is replaced. COVEY names a ready binary; without it one is built. CPU is user
+# time of the whole process, reading the trace included: the least of RUNS runs (1 unless set).
+set -euo pipefail
+export LC_ALL=C
+
+trace=builtin:fb-like
+update=
+for argument in "$@"; do
+    case $argument in
+        --update) update=yes ;;
+        -*) echo "usage: $0 [TRACE] [--update]" >&2; exit 2 ;;
+        *) trace=$argument ;;
+    esac
+done
+[[ $trace == builtin:* ]] || trace=$(realpath "$trace")
+cd "$(dirname "$0")/.."
+
+covey=${COVEY:-}
+if [[ -z $covey ]]; then
+    cargo build --locked --release --quiet --package covey
+    covey=${CARGO_TARGET_DIR:-target}/release/covey
+fi
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+
+# measure TRACE SPEC: simulates; sets mean, median and cpu.
+measure() {
+    local TIMEFORMAT=%U run
+    : >"$tmp/time"
+    for ((run = 0; run < ${RUNS:-1}; run++)); do
+        { time "$covey" simulate "$1" --policy "$2" --json >"$tmp/out"; } 2>>"$tmp/time"
+    done
+    read -r mean median < <(awk -F'[:, ]+' '
+        $2 == "\"cct_s\"" { inside = 1 }
+        inside && $2 == "\"mean\"" { mean = $3 }
+        inside && $2 == "\"p50\"" { print mean, $3; exit }' "$tmp/out")
+    cpu=$(sort -g "$tmp/time" | head -1)
+    echo "$2 $mean $median $cpu" >&2
+}
+
+# required TRACE WHAT SPEC LEAST MOST: a line of the table of requirements.
+required() {
+    measure "$1" "$3"
+    awk -v what="$2" -v spec="$3" -v least="$4" -v most="$5" -v mean="$mean" 'BEGIN {
+        must = least == "" ? "≤ " most : least "–" most
+        met = (least == "" || mean >= least + 0) && mean <= most + 0
+        printf "| %s | `%s` | %s | %.2f%s |\n", what, spec, must, mean, met ? "" : " **not met**"
+    }'
+}
+
+"$covey" trace filter "$trace" --min-width 8 -o "$tmp/wide.jsonl" 2>/dev/null
+
+{
+    echo "| policy | what it does | knows sizes | source | mean CCT, s | p50, s | CPU, s |"
+    echo "|---|---|---|---|--:|--:|--:|"
+    # A policy begins with "name (knowledge): title"; "from source" ends it.
+    "$covey" policies | awk '
+        match($0, /^[^ ]+ \([^)]*\): /) {
+            name = $1
+            knows = substr($0, length(name) + 3, RLENGTH - length(name) - 5)
+            title = substr($0, RLENGTH + 1)
+        }
+        /^    from / { print name "|" knows "|" title "|" substr($0, 10); name = "" }' |
+        while IFS='|' read -r name knows title source; do
+            measure "$trace" "$name"
+            case $knows in
+                sized) sizes=yes ;;
+                *local*) sizes="no; local" ;;
+                *) sizes=no ;;
+            esac
+            printf '| `%s` | %s | %s | %s | %.2f | %.3f | %.2f |\n' \
+                "$name" "$title" "$sizes" "$source" "$mean" "$median" "$cpu"
+        done
+    echo
+    echo "| workload | policy | mean CCT must be, s | measured |"
+    echo "|---|---|--:|--:|"
+    required "$trace" "the trace" aalo-oracle:queues=strict,delta=0 33.0 35.4
+    required "$trace" "the trace" philae:queues=strict,order=A 33.0 35.5
+    required "$trace" "the trace" scf "" 31.5
+    required "$trace" "the trace" lcf "" 33
+    required "$trace" "the trace" ncf "" 46
+    required "$trace" "the trace" covey "" 23.8
+    required "$tmp/wide.jsonl" wide-only aalo:queues=strict,delta=0 79 83.5
+    required "$tmp/wide.jsonl" wide-only aalo 79 83.5
+    required "$tmp/wide.jsonl" wide-only philae:queues=strict "" 61.5
+    required "$tmp/wide.jsonl" wide-only sincronia "" 47.5
+    required "$tmp/wide.jsonl" wide-only covey "" 47
+} >"$tmp/tables"
+
+if [[ -z $update ]]; then
+    cat "$tmp/tables"
+    exit
+fi
+awk -v tables="$tmp/tables" '
+    /^<!-- policies: end -->$/ { inside = 0 }
+    !inside { print }
+    /^<!-- policies: begin/ {
+        inside = 1
+        print ""
+        while ((getline line < tables) > 0) print line
+        print ""
+    }' docs/policies.md >"$tmp/page.md"
+cat "$tmp/page.md" >docs/policies.md
+echo "docs/policies.md is up to date" >&2
