@@ -7,5 +7,5 @@ page=$(mktemp --suffix .html)
 trap 'rm -f "$page"' EXIT
 sed 's#</head>#<style>main > section:first-of-type { display: none }</style></head>#' \
     out/demo.html >"$page"
-chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1100,1630 \
+chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1100,1590 \
     --screenshot="$PWD/docs/images/plots.png" "file://$page" 2>/dev/null
