@@ -49,6 +49,8 @@ pub enum Rule {
     MatchingByLoad,
     /// See [`Share::MADD`].
     Madd,
+    /// See [`Share::madd_within`].
+    MaddWithin(f64),
     /// See [`Share::OLDEST_FIRST`].
     OldestFirst,
     /// See [`Share::SHORTEST_FIRST`].
@@ -102,6 +104,14 @@ impl Share<Clairvoyant> {
     /// flows end together and no earlier than the bottleneck allows (Varys §5.2). A coflow gets
     /// nothing when a link it needs is full.
     pub const MADD: Share<Clairvoyant> = Share::of(Rule::Madd);
+
+    /// As [`Share::MADD`], but no faster than is needed for all flows to end after so many seconds,
+    /// counted from when rates are shared; the rest is left to others (Varys §5.3). A policy that
+    /// asks for it plans anew whenever a flow starts or ends.
+    pub const fn madd_within(seconds: f64) -> Share<Clairvoyant> {
+        Share::of(Rule::MaddWithin(seconds))
+    }
+
     /// All flows in one line, fewest bytes left first, and then as with [`Share::OLDEST_FIRST`]: each
     /// takes all that is free on its links. For [`Group::Everything`].
     pub const SHORTEST_FIRST: Share<Clairvoyant> = Share::of(Rule::ShortestFirst);

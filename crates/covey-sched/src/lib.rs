@@ -20,6 +20,7 @@ mod aalo_local;
 mod aalo_oracle;
 mod compressed;
 mod covey;
+mod deadlines;
 mod everything;
 mod fair;
 mod fifo;

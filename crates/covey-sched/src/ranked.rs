@@ -26,39 +26,60 @@ pub(crate) type Key = fn(&View<'_, Clairvoyant>, CoflowId) -> f64;
 
 /// A policy that serves coflows by `key`, least first, and ties in order of arrival.
 pub(crate) fn ranked(settings: &Settings, key: Key) -> Result<AnyPolicy, SpecError> {
-    let (share, backfill) = settings.choice(
-        "share",
-        &[
-            ("madd", (Share::MADD, Backfill::Greedy)),
-            ("matching", (Share::MATCHING, Backfill::None)),
-            ("matching-by-load", (Share::MATCHING_BY_LOAD, Backfill::None)),
-        ],
-    )?;
-    Ok(AnyPolicy::Sized(Box::new(Ranked { key, share, backfill, order: Vec::new() })))
+    Ok(AnyPolicy::Sized(Box::new(Ranked::new(settings, key)?)))
 }
 
-struct Ranked {
+/// See [`ranked`].
+pub(crate) struct Ranked {
     key: Key,
     share: Share<Clairvoyant>,
-    backfill: Backfill,
+    /// What becomes of what is left over.
+    pub(crate) backfill: Backfill,
+    /// Whether sharing so leaves no flow waiting for nothing.
+    pub(crate) conserves_work: bool,
     order: Vec<(f64, CoflowId)>,
 }
 
-impl Policy<Clairvoyant> for Ranked {
-    fn promises(&self) -> Promises {
-        Promises { conserves_work: true, ..Promises::default() }
+impl Ranked {
+    pub(crate) fn new(settings: &Settings, key: Key) -> Result<Ranked, SpecError> {
+        let (share, backfill) = settings.choice(
+            "share",
+            &[
+                ("madd", (Share::MADD, Backfill::Greedy)),
+                ("matching", (Share::MATCHING, Backfill::None)),
+                ("matching-by-load", (Share::MATCHING_BY_LOAD, Backfill::None)),
+            ],
+        )?;
+        Ok(Ranked { key, share, backfill, conserves_work: true, order: Vec::new() })
     }
 
-    fn plan(&mut self, view: &View<'_, Clairvoyant>, plan: &mut Plan<Clairvoyant>) -> Answer {
-        plan.clear();
-        plan.set_backfill(self.backfill);
+    /// Adds those of the coflows present that are `meant` to a plan, in order.
+    pub(crate) fn push(
+        &mut self,
+        view: &View<'_, Clairvoyant>,
+        plan: &mut Plan<Clairvoyant>,
+        meant: impl Fn(CoflowId) -> bool,
+    ) {
         self.order.clear();
-        self.order.extend(view.coflows().iter().map(|&c| ((self.key)(view, c), c)));
+        let meant = view.coflows().iter().filter(|&&coflow| meant(coflow));
+        self.order.extend(meant.map(|&c| ((self.key)(view, c), c)));
         // Stable: ties stay in order of arrival.
         self.order.sort_by(|a, b| a.0.total_cmp(&b.0));
         for &(_, coflow) in &self.order {
             plan.push(Group::Coflow(coflow), self.share);
         }
+    }
+}
+
+impl Policy<Clairvoyant> for Ranked {
+    fn promises(&self) -> Promises {
+        Promises { conserves_work: self.conserves_work, ..Promises::default() }
+    }
+
+    fn plan(&mut self, view: &View<'_, Clairvoyant>, plan: &mut Plan<Clairvoyant>) -> Answer {
+        plan.clear();
+        plan.set_backfill(self.backfill);
+        self.push(view, plan, |_| true);
         Answer::Replaced
     }
 }

@@ -1,16 +1,60 @@
 //! `sebf`: smallest effective bottleneck first (Varys, SIGCOMM 2014, §5).
 //!
 //! Coflows are ordered by Γ, the time the rest of the coflow needs when it is alone; see
-//! [`ranked`](crate::ranked) for how they share.
+//! [`ranked`](crate::ranked) for how they share, and [`deadlines`](crate::deadlines) for those that
+//! are to end in time.
 
-use crate::ranked::{SHARE, ranked};
-use crate::registry::Info;
+use covey_core::{AnyPolicy, Backfill};
+
+use crate::deadlines::Deadlines;
+use crate::ranked::{Ranked, SHARE};
+use crate::registry::{Info, Param};
 
 pub(crate) const INFO: Info = Info {
     name: "sebf",
     knows: "sized",
     summary: "smallest effective bottleneck first",
-    params: &[SHARE],
-    source: "Varys (SIGCOMM 2014) 5.1, 5.2",
-    make: |settings| ranked(settings, |view, coflow| view.bottleneck_s(coflow)),
+    params: &[
+        SHARE,
+        Param {
+            name: "mode",
+            default: "cct",
+            help: "cct (completion times), or deadline (coflows whose deadlines can be kept are admitted when they arrive and go first; the others as under cct)",
+        },
+        Param {
+            name: "padding",
+            default: "0.1",
+            help: "under mode=deadline, time to spare at admission, as a share of what is needed",
+        },
+        Param {
+            name: "min",
+            default: "200ms",
+            help: "under mode=deadline, the shortest deadline that is admitted",
+        },
+        Param {
+            name: "work_conservation",
+            default: "true",
+            help: "offer what MADD leaves over once more in the same order: true or false",
+        },
+    ],
+    source: "Varys (SIGCOMM 2014) 5.1 to 5.3",
+    make: |settings| {
+        let mut ranked = Ranked::new(settings, |view, coflow| view.bottleneck_s(coflow))?;
+        let meets_deadlines = settings.choice("mode", &[("cct", false), ("deadline", true)])?;
+        let padding = settings.number("padding", 0.0, 1e6)?;
+        let min_s = settings.duration("min")?;
+        let conserves_work =
+            settings.choice("work_conservation", &[("true", true), ("false", false)])?;
+        if !conserves_work {
+            ranked.conserves_work = false;
+            ranked.backfill = Backfill::None;
+        } else if meets_deadlines {
+            ranked.backfill = Backfill::Greedy;
+        }
+        Ok(AnyPolicy::Sized(if meets_deadlines {
+            Box::new(Deadlines::new(ranked, padding, min_s))
+        } else {
+            Box::new(ranked)
+        }))
+    },
 };

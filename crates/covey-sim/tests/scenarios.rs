@@ -228,7 +228,9 @@ impl Scenario {
         }
         words.need("sends")?;
         let (flows, restarts) = self.flows(words)?;
-        let coflow = Coflow { parents, restarts, ..Coflow::new(name, arrival_s, flows) };
+        let deadline_s = words.accept("within").then(|| words.number()).transpose()?;
+        let coflow =
+            Coflow { parents, restarts, deadline_s, ..Coflow::new(name, arrival_s, flows) };
         self.workload.coflows.push(coflow);
         Ok(())
     }

@@ -88,7 +88,7 @@ impl Part {
         if !matches || !whole {
             self.takers.withdraw();
         }
-        if rule != Rule::Madd {
+        if !is_madd(rule) {
             self.madd.clear();
         }
         match rule {
@@ -101,13 +101,18 @@ impl Part {
                 self.sum_up(coflow.demand());
                 return Ok(by_another_rule || !self.takers.changes().is_empty());
             }
-            Rule::Madd if whole => {
+            Rule::Madd | Rule::MaddWithin(_) if whole => {
                 self.levels.clear();
                 self.singles.clear();
-                self.decide_madd(&coflow.progress().link_left, touched, work);
+                let progress = coflow.progress();
+                let limit = match rule {
+                    Rule::MaddWithin(seconds) => progress.scale / seconds,
+                    _ => f64::INFINITY,
+                };
+                self.decide_madd(&progress.link_left, limit, touched, work);
                 self.sum_up(coflow.demand());
             }
-            Rule::Madd => return Err(PlanError::MaddOfAPart),
+            Rule::Madd | Rule::MaddWithin(_) => return Err(PlanError::MaddOfAPart),
             _ => {
                 work.was.clone_from(&self.after);
                 self.decide_afresh(coflow.demand(), group, rule, work, capacity)?;
@@ -118,10 +123,10 @@ impl Part {
         Ok(!(was_empty && self.is_empty()))
     }
 
-    fn decide_madd(&mut self, left: &[f64], touched: bool, work: &mut Work) {
+    fn decide_madd(&mut self, left: &[f64], limit: f64, touched: bool, work: &mut Work) {
         let Work { moved, changed, was, .. } = work;
         changed.clear();
-        if self.madd.decide(&self.before, left, touched, moved) {
+        if self.madd.decide(&self.before, left, limit, touched, moved) {
             was.clone_from(&self.after);
             self.after.clear();
             let both = self.before.iter().zip(left);
@@ -174,7 +179,7 @@ impl Part {
                 let rate = all_or_none::rate(demand.count(), after);
                 self.levels.resize(after.len(), rate);
             }
-            Rule::Hold | Rule::Madd => {}
+            Rule::Hold | Rule::Madd | Rule::MaddWithin(_) => {}
             Rule::OldestFirst | Rule::ShortestFirst => return Err(PlanError::LineOfAPart),
             Rule::MaxMin
             | Rule::Equal
@@ -235,6 +240,11 @@ impl Work {
             }
         }
     }
+}
+
+/// Whether rates go by what is left.
+fn is_madd(rule: Rule) -> bool {
+    matches!(rule, Rule::Madd | Rule::MaddWithin(_))
 }
 
 /// Sum of `a[k] - b[k]`, in a form that compiles to vector instructions.
@@ -309,7 +319,7 @@ impl Grant {
     /// Whether the coflow has an entry of its own that goes by what is left of it (MADD), though it
     /// may get nothing by it.
     pub fn is_by_size(&self) -> bool {
-        matches!(self.main.decided, Some((_, Rule::Madd)))
+        matches!(self.main.decided, Some((_, rule)) if is_madd(rule))
     }
 
     /// Rates of single flows, in bytes per second, on top; a flow can occur more than once.

@@ -30,12 +30,14 @@ impl Madd {
     }
 
     /// Brings the ratio up to date. `before` is free at the local links, and differs from the last
-    /// time at `moved`; `left` is left there, and may differ anywhere if `touched`. Returns whether
-    /// the ratio is new; if not, `moved` now has all links at which anything differs.
+    /// time at `moved`; `left` is left there, and may differ anywhere if `touched`. The ratio is at
+    /// most `limit`. Returns whether it is new; if not, `moved` now has all links at which anything
+    /// differs.
     pub fn decide(
         &mut self,
         before: &[f64],
         left: &[f64],
+        limit: f64,
         touched: bool,
         moved: &mut Vec<u32>,
     ) -> bool {
@@ -55,7 +57,7 @@ impl Madd {
         }
         self.left.clear();
         self.left.extend_from_slice(left);
-        self.ratio = least_ratio(before, left);
+        self.ratio = least_ratio(before, left).min(limit);
         let tightest = before.iter().zip(left).position(|(b, l)| ratio(*b, *l) == self.ratio);
         self.tightest = tightest.map(|l| l as u32);
         true
@@ -103,12 +105,22 @@ mod tests {
     }
 
     #[test]
+    fn a_limit_decides_where_it_is_less_than_what_fits() {
+        let mut madd = Madd::default();
+        let mut ratio = |limit| {
+            madd.decide(&[1.0, 1.0], &[4.0, 2.0], limit, true, &mut Vec::new());
+            madd.ratio()
+        };
+        assert_eq!([0.125, 0.5, 0.0625].map(&mut ratio), [0.125, 0.25, 0.0625]);
+    }
+
+    #[test]
     fn a_link_that_does_not_decide_leaves_the_ratio() {
         let mut madd = Madd::default();
         let (mut before, mut left) = (vec![1.0, 1.0, 1.0], vec![4.0, 2.0, 1.0]);
         let mut decide = |before: &[f64], left: &[f64], moved: &[u32], touched| {
             let mut moved = moved.to_vec();
-            let is_new = madd.decide(before, left, touched, &mut moved);
+            let is_new = madd.decide(before, left, f64::INFINITY, touched, &mut moved);
             (is_new, moved, madd.ratio())
         };
         assert_eq!(decide(&before, &left, &[], true), (true, vec![], 0.25));

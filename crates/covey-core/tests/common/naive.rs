@@ -203,6 +203,10 @@ impl Table {
                 (0..flows.len()).map(|f| place(f).map_or(0.0, |p| taken[p])).collect()
             }
             Rule::Madd => madd(&flows, &local),
+            Rule::MaddWithin(seconds) => {
+                let rates = madd(&flows, &local);
+                rates.iter().zip(&flows).map(|(rate, f)| rate.min(f.left / seconds)).collect()
+            }
             Rule::Rate(rate) => explicit(&flows, rate, local, &self.capacity)?,
             Rule::Hold => vec![0.0; flows.len()],
         };

@@ -19,7 +19,7 @@ pub fn flow(src: u32, dst: u32, bytes: f64) -> Flow {
 }
 
 /// Every registered policy, and parameters that take other ways through it.
-pub const POLICIES: [&str; 52] = [
+pub const POLICIES: [&str; 55] = [
     "fair",
     "fifo",
     "fifo:share=matching",
@@ -68,6 +68,9 @@ pub const POLICIES: [&str; 52] = [
     "philae:thin=1,q1=2,ports=random,seed=7,size=left",
     "philae:thin=1,q1=2,contention=all,pilots=const:3",
     "sebf:share=matching-by-load",
+    "sebf:work_conservation=false",
+    "sebf:mode=deadline",
+    "sebf:mode=deadline,padding=0,min=0,work_conservation=false",
     "covey",
     "covey:prior=1,pilots=const:2,phi=0",
     "covey:prior=1,phi=0.3,T=700ms,d0=1s,d=2",
@@ -211,13 +214,16 @@ fn flows(ports: u32, kind: Kind) -> impl Strategy<Value = Vec<Flow>> {
 pub fn workload(kind: Kind) -> impl Strategy<Value = Workload> {
     (1..6_u32).prop_flat_map(move |ports| {
         let parent = proptest::option::weighted(0.15, 0..8_u32);
-        vec((moment(kind), flows(ports, kind), parent), 1..9).prop_map(move |coflows| {
-            let coflows =
-                coflows.into_iter().enumerate().map(|(place, (arrival_s, flows, parent))| {
+        let deadline = proptest::option::weighted(0.5, 0.5..30.0);
+        vec((moment(kind), flows(ports, kind), parent, deadline), 1..9).prop_map(move |coflows| {
+            let coflows = coflows.into_iter().enumerate().map(
+                |(place, (arrival_s, flows, parent, deadline_s))| {
                     let mut coflow = Coflow::new(format!("c{place}"), arrival_s, flows);
+                    coflow.deadline_s = deadline_s;
                     coflow.parents.extend(parent.filter(|&parent| (parent as usize) < place));
                     coflow
-                });
+                },
+            );
             Workload { ports, coflows: coflows.collect() }
         })
     })

@@ -1,0 +1,103 @@
+//! Coflows with deadlines: admission, and rates that are just enough (Varys, SIGCOMM 2014, §5.3).
+//!
+//! When a coflow arrives, Γ is worked out on what the coflows admitted before it leave of each link.
+//! It is admitted if it can end in time, with some time to spare; from then on all its flows get what
+//! they need to end together at the deadline, so nobody who comes later delays it. All others,
+//! those that were not admitted and those without a deadline, share what is left in an order of
+//! their own.
+//!
+//! What is not known to be there at admission is not counted: flows that start later, or begin anew.
+//! A coflow that misses its deadline for such a reason goes on among the others.
+
+use covey_core::{
+    Answer, Clairvoyant, CoflowId, Group, Plan, Policy, Promises, Share, View, Wants,
+};
+
+use crate::ranked::Ranked;
+
+/// Rounding of rates, as a share of a link's capacity.
+const ROUNDING: f64 = 1e-10;
+
+/// Admitted coflows first, the others by rank.
+pub(crate) struct Deadlines {
+    others: Ranked,
+    padding: f64,
+    min_s: f64,
+    /// In order of arrival.
+    admitted: Vec<CoflowId>,
+    /// Bytes per second of each link that admitted coflows need.
+    booked: Vec<f64>,
+}
+
+impl Deadlines {
+    /// `padding` is the share of Γ by which the deadline is to exceed it, and `min_s` the shortest
+    /// deadline in seconds that is admitted.
+    pub(crate) fn new(others: Ranked, padding: f64, min_s: f64) -> Deadlines {
+        Deadlines { others, padding, min_s, admitted: Vec::new(), booked: Vec::new() }
+    }
+
+    /// Whether a coflow of which nothing has been sent can end within its deadline.
+    fn admits(&mut self, coflow: CoflowId, view: &View<'_, Clairvoyant>) -> bool {
+        let Some(deadline_s) = view.deadline_s(coflow).filter(|&d| d > 0.0 && d >= self.min_s)
+        else {
+            return false;
+        };
+        let capacity = view.fabric().capacity();
+        self.booked.clear();
+        self.booked.resize(capacity.len(), 0.0);
+        for &earlier in &self.admitted {
+            if let Some(seconds) = seconds_left(earlier, view) {
+                for (link, left) in view.left_at(earlier) {
+                    self.booked[link.index()] += left / seconds;
+                }
+            }
+        }
+        // Γ (1 + padding) is at most the deadline.
+        view.left_at(coflow).all(|(link, left)| {
+            let need = left * (1.0 + self.padding) / deadline_s;
+            let all = capacity[link.index()] * (1.0 + ROUNDING);
+            left <= 0.0 || self.booked[link.index()] + need <= all
+        })
+    }
+}
+
+/// Seconds to a coflow's deadline, unless it has passed or there is none.
+fn seconds_left(coflow: CoflowId, view: &View<'_, Clairvoyant>) -> Option<f64> {
+    let deadline = view.arrival(coflow) + view.deadline_s(coflow)?;
+    Some(deadline - view.now()).filter(|&seconds| seconds > 0.0)
+}
+
+impl Policy<Clairvoyant> for Deadlines {
+    fn promises(&self) -> Promises {
+        self.others.promises()
+    }
+
+    fn wants(&self) -> Wants {
+        Wants { flow_ends: true, ..Wants::default() }
+    }
+
+    fn coflow_arrived(&mut self, coflow: CoflowId, view: &View<'_, Clairvoyant>) {
+        if self.admits(coflow, view) {
+            self.admitted.push(coflow);
+        }
+    }
+
+    fn coflow_ended(&mut self, coflow: CoflowId, _: &View<'_, Clairvoyant>) {
+        self.admitted.retain(|&c| c != coflow);
+    }
+
+    fn plan(&mut self, view: &View<'_, Clairvoyant>, plan: &mut Plan<Clairvoyant>) -> Answer {
+        plan.clear();
+        plan.set_backfill(self.others.backfill);
+        self.admitted.retain(|&coflow| match seconds_left(coflow, view) {
+            Some(seconds) => {
+                plan.push(Group::Coflow(coflow), Share::madd_within(seconds));
+                true
+            }
+            None => false,
+        });
+        let admitted = &self.admitted;
+        self.others.push(view, plan, |coflow| !admitted.contains(&coflow));
+        Answer::Replaced
+    }
+}
