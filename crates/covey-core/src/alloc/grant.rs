@@ -69,8 +69,9 @@ impl Part {
     }
 
     /// Shares the capacity `before` among the flows of `group`, all of `coflow`, by `rule`.
-    /// `work.moved` has the local links at which `before` has changed since the last decision, and
-    /// `work.changed` receives those at which `after` has. Returns whether rates may have changed.
+    /// `work.moved` has the local links at which `before` has changed since the last decision,
+    /// `work.found` what it was there, and `work.changed` receives the links at which `after` has
+    /// changed. Returns whether rates may have.
     pub fn decide(
         &mut self,
         coflow: &CoflowState,
@@ -113,6 +114,7 @@ impl Part {
                 self.sum_up(coflow.demand());
             }
             Rule::Madd | Rule::MaddWithin(_) => return Err(PlanError::MaddOfAPart),
+            _ if !touched && self.stays(coflow.demand(), rule, work) => return Ok(false),
             _ => {
                 work.was.clone_from(&self.after);
                 self.decide_afresh(coflow.demand(), group, rule, work, capacity)?;
@@ -142,6 +144,32 @@ impl Part {
                 changed.push(l);
             }
         }
+    }
+
+    /// Whether the rates stay though other amounts are free at `work.moved`; then `after` follows.
+    ///
+    /// Who gets nothing stays so while it cannot send. Max-min fair rates are unique, and they stay
+    /// the fair ones as long as they fit and the links that limit flows have not moved.
+    fn stays(&mut self, demand: &Demand, rule: Rule, work: &mut Work) -> bool {
+        let Work { moved, found, changed, .. } = work;
+        let mut both = moved.iter().map(|&l| l as usize).zip(&*found);
+        let stays = if self.is_empty() {
+            !matches!(rule, Rule::Rate(_)) && !can_send(demand, &self.before)
+        } else {
+            rule == Rule::MaxMin
+                && !self.levels.is_empty()
+                && both.all(|(l, found)| {
+                    let limits = self.levels[l] < max_min::UNLIMITED;
+                    !limits && self.before[l] >= found - self.after[l]
+                })
+        };
+        if stays {
+            for (l, found) in moved.iter().map(|&l| l as usize).zip(&*found) {
+                self.after[l] = self.before[l] - (found - self.after[l]);
+            }
+            changed.clone_from(moved);
+        }
+        stays
     }
 
     /// The rules that remember nothing.

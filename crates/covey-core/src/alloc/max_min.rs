@@ -20,7 +20,7 @@ const TOGETHER: f64 = 1.0 + 1e-12;
 
 /// Level of a link that limits nobody, in bytes per second. Finite, so that infinitely much left
 /// minus any service stays infinitely much.
-const UNLIMITED: f64 = 1e300;
+pub(super) const UNLIMITED: f64 = 1e300;
 
 /// Flows between senders `0..S` and receivers `S..S + R`.
 pub(super) trait Incidence {

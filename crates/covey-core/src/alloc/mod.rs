@@ -88,9 +88,10 @@ pub struct Allocator {
 #[derive(Debug, Default)]
 struct Work {
     /// Local links at which the coflow finds another amount free than before, and at which it
-    /// leaves another.
+    /// leaves another; and what it found at the former before.
     moved: Vec<u32>,
     changed: Vec<u32>,
+    found: Vec<f64>,
     /// What the coflow left at its links before.
     was: Vec<f64>,
     /// Positions of the flows of a piece.

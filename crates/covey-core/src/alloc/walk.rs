@@ -5,7 +5,7 @@
 //! coflow whose flows have not changed and at whose links nothing has moved is passed by; one that
 //! shares anew adds the links where it leaves another amount, and takes out those where it does not.
 
-use super::{Allocator, Grant, NEGLIGIBLE, PlanError, grant::Part};
+use super::{Allocator, Grant, NEGLIGIBLE, PlanError, Work, grant::Part};
 use crate::demand::Demand;
 use crate::ids::CoflowId;
 use crate::plan::{Entry, Group};
@@ -84,7 +84,7 @@ impl Allocator {
         }
         let capacity = state.fabric().capacity();
         let moved = (!self.afresh).then_some(&*self.moved);
-        part.look(demand, moved, &self.free, capacity, &mut self.work.moved);
+        part.look(demand, moved, &self.free, capacity, &mut self.work);
         self.work.changed.clear();
         if touched || !self.work.moved.is_empty() {
             part.decided_in = self.walk;
@@ -144,28 +144,32 @@ impl Allocator {
 
 impl Part {
     /// Brings `before` up to date at the links that have moved (`None`: all of them), negligible
-    /// residues left out. Leaves in `differs` the local links at which it is another amount.
+    /// residues left out. Leaves in `work.moved` the local links at which it is another amount, and
+    /// in `work.found` what it was there.
     fn look(
         &mut self,
         demand: &Demand,
         moved: Option<&[u64]>,
         free: &[f64],
         capacity: &[f64],
-        differs: &mut Vec<u32>,
+        work: &mut Work,
     ) {
+        let Work { moved: differs, found, .. } = work;
         let worth = |link: usize| {
             if free[link] > capacity[link] * NEGLIGIBLE { free[link] } else { 0.0 }
         };
         differs.clear();
+        found.clear();
         if self.before.is_empty() {
             self.before.extend(demand.links().iter().map(|link| worth(link.index())));
             return;
         }
         let mut look_at = |l: usize, link: usize| {
             let now = worth(link);
-            if self.before[l] != now {
-                self.before[l] = now;
+            let before = std::mem::replace(&mut self.before[l], now);
+            if before != now {
                 differs.push(l as u32);
+                found.push(before);
             }
         };
         if let Some(moved) = moved {
