@@ -45,6 +45,8 @@ pub(crate) struct Levels {
     column_start: Vec<u32>,
     /// Links that are to be looked at again.
     pending: Vec<u32>,
+    /// Working memory: links of the other side that some link's level has crossed.
+    crossed: Vec<u32>,
     /// Whether flows have started that do not hang yet.
     incomplete: bool,
 }
@@ -207,33 +209,38 @@ impl Levels {
     /// Moves the flows whose lesser level is now that of the other link.
     fn move_flows(&mut self, demand: &Demand, now: Time) {
         let senders = demand.senders();
+        let links = senders + demand.receivers();
+        let mut crossed = std::mem::take(&mut self.crossed);
         for k in 0..self.pending.len() {
             let l = self.pending[k] as usize;
+            let (was, is) = (self.before[l], self.level[l]);
+            crossed.clear();
             if l < senders {
-                if self.crosses_receivers(l, senders) {
-                    demand.row(l).for_each(|p| self.move_flow(demand, p, now));
+                let others = (&self.before[senders..links], &self.level[senders..links]);
+                crossings(others, |b, a| (b < was) != (a < is), &mut crossed);
+                let row = demand.row(l);
+                if demand.is_regular(l) {
+                    for &k in &crossed {
+                        self.move_flow(demand, row.start + k as usize, now);
+                    }
+                } else if !crossed.is_empty() {
+                    row.for_each(|p| self.move_flow(demand, p, now));
                 }
-            } else if self.crosses_senders(l, senders) {
-                for k in self.column_of(senders, l) {
-                    self.move_flow(demand, self.column[k] as usize, now);
+            } else {
+                let others = (&self.before[..senders], &self.level[..senders]);
+                crossings(others, |b, a| (was < b) != (is < a), &mut crossed);
+                if crossed.iter().all(|&s| demand.is_regular(s as usize)) {
+                    for row in crossed.iter().map(|&s| demand.row(s as usize)) {
+                        self.move_flow(demand, row.start + l - senders, now);
+                    }
+                } else {
+                    for k in self.column_of(senders, l) {
+                        self.move_flow(demand, self.column[k] as usize, now);
+                    }
                 }
             }
         }
-    }
-
-    /// Whether some sender was limited by the receiver `l` and is no longer, or the reverse; in a
-    /// form that compiles to vector instructions, without an early end.
-    fn crosses_senders(&self, l: usize, senders: usize) -> bool {
-        let (before, after) = (self.before[l], self.level[l]);
-        let pairs = self.before[..senders].iter().zip(&self.level[..senders]);
-        pairs.fold(false, |any, (b, a)| any | ((*b > before) != (*a > after)))
-    }
-
-    /// The same for the sender `l` and the receivers.
-    fn crosses_receivers(&self, l: usize, senders: usize) -> bool {
-        let (before, after) = (self.before[l], self.level[l]);
-        let pairs = self.before[senders..].iter().zip(&self.level[senders..]);
-        pairs.fold(false, |any, (b, a)| any | ((*b < before) != (*a < after)))
+        self.crossed = crossed;
     }
 
     /// Hangs a flow at the link that limits it, if that is not where it hangs.
@@ -377,5 +384,23 @@ impl Limit {
 fn look_again(limit: &mut Limit, pending: &mut Vec<u32>, l: usize) {
     if !std::mem::replace(&mut limit.changed, true) {
         pending.push(l as u32);
+    }
+}
+
+/// Adds to `places` those at which `crosses` holds of the levels before and after.
+fn crossings(
+    (before, after): (&[f64], &[f64]),
+    crosses: impl Fn(f64, f64) -> bool,
+    places: &mut Vec<u32>,
+) {
+    const CHUNK: usize = 16;
+    // Chunks are looked at as a whole first, in a form that compiles to vector instructions, without
+    // an early end: few cross.
+    for (k, (before, after)) in before.chunks(CHUNK).zip(after.chunks(CHUNK)).enumerate() {
+        let pairs = || before.iter().zip(after);
+        if pairs().fold(false, |any, (b, a)| any | crosses(*b, *a)) {
+            let here = pairs().enumerate().filter(|(_, (b, a))| crosses(**b, **a));
+            places.extend(here.map(|(j, _)| (k * CHUNK + j) as u32));
+        }
     }
 }
