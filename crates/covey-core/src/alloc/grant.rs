@@ -99,8 +99,11 @@ impl Part {
                 self.singles.clear();
                 self.takers.by_load = rule == Rule::MatchingByLoad;
                 self.takers.decide(coflow, &self.before, &mut self.after, touched, capacity, work);
-                self.sum_up(coflow.demand());
-                return Ok(by_another_rule || !self.takers.changes().is_empty());
+                let changes = by_another_rule || !self.takers.changes().is_empty();
+                if changes {
+                    self.sum_up(coflow.demand());
+                }
+                return Ok(changes);
             }
             Rule::Madd | Rule::MaddWithin(_) if whole => {
                 self.levels.clear();
