@@ -7,9 +7,14 @@
 //! let share: Share<NonClairvoyant> = Share::<NonClairvoyant>::MADD;
 //! ```
 //!
+//! ```compile_fail
+//! use covey_core::{NonClairvoyant, Share};
+//! let share: Share<NonClairvoyant> = Share::<NonClairvoyant>::BY_SIZE;
+//! ```
+//!
 //! ```
 //! use covey_core::{Clairvoyant, NonClairvoyant, Share};
-//! let sized: Share<Clairvoyant> = Share::MADD;
+//! let sized: [Share<Clairvoyant>; 2] = [Share::MADD, Share::BY_SIZE];
 //! let either: Share<NonClairvoyant> = Share::MAX_MIN;
 //! ```
 
@@ -51,6 +56,8 @@ pub enum Rule {
     Madd,
     /// See [`Share::madd_within`].
     MaddWithin(f64),
+    /// See [`Share::BY_SIZE`].
+    BySize,
     /// See [`Share::OLDEST_FIRST`].
     OldestFirst,
     /// See [`Share::SHORTEST_FIRST`].
@@ -104,6 +111,13 @@ impl Share<Clairvoyant> {
     /// flows end together and no earlier than the bottleneck allows (Varys §5.2). A coflow gets
     /// nothing when a link it needs is full.
     pub const MADD: Share<Clairvoyant> = Share::of(Rule::Madd);
+    /// Each link is divided in proportion to the flows' sizes: a flow gets the least, over its links, of
+    /// capacity times its size over the sizes of all flows there. What a flow cannot use is left
+    /// idle. For [`Group::Everything`].
+    pub const BY_SIZE: Share<Clairvoyant> = Share::of(Rule::BySize);
+    /// All flows in one line, fewest bytes left first, and then as with [`Share::OLDEST_FIRST`]: each
+    /// takes all that is free on its links. For [`Group::Everything`].
+    pub const SHORTEST_FIRST: Share<Clairvoyant> = Share::of(Rule::ShortestFirst);
 
     /// As [`Share::MADD`], but no faster than is needed for all flows to end after so many seconds,
     /// counted from when rates are shared; the rest is left to others (Varys §5.3). A policy that
@@ -111,10 +125,6 @@ impl Share<Clairvoyant> {
     pub const fn madd_within(seconds: f64) -> Share<Clairvoyant> {
         Share::of(Rule::MaddWithin(seconds))
     }
-
-    /// All flows in one line, fewest bytes left first, and then as with [`Share::OLDEST_FIRST`]: each
-    /// takes all that is free on its links. For [`Group::Everything`].
-    pub const SHORTEST_FIRST: Share<Clairvoyant> = Share::of(Rule::ShortestFirst);
 }
 
 /// How the layers of a plan share the links.

@@ -235,6 +235,8 @@ fn plans_that_make_no_sense_are_errors() {
     assert_eq!(of(&[everything, whole(A)]), Err(PlanError::Everything));
     assert_eq!(of(&[whole(A), everything]), Err(PlanError::Everything));
     assert_eq!(of(&[(Group::Everything, Share::EQUAL)]), Err(PlanError::Everything));
+    assert_eq!(of(&[(Group::Everything, Share::BY_SIZE)]), Ok(()));
+    assert_eq!(of(&[(Group::Coflow(A), Share::BY_SIZE)]), Err(PlanError::BySizeOfAPart));
 }
 
 #[test]
@@ -387,6 +389,17 @@ proptest! {
     }
 
     #[test]
+    fn everything_by_size_divides_each_link_in_proportion(
+        network in random::network(random::big_switch()),
+    ) {
+        let world = World::new(network.0, &network.1);
+        let plan = plan_of(&[(Group::Everything, Share::BY_SIZE)]);
+        let rates = fresh(&world, &plan).unwrap();
+        assert_within_capacity(&world, &world.flows(), &rates);
+        assert_same(&rates, &naive::rates(&world, plan.ranking()).unwrap());
+    }
+
+    #[test]
     fn under_madd_all_flows_end_together_and_the_slowest_link_is_full(
         network in random::network(random::any_fabric()),
     ) {
@@ -439,7 +452,7 @@ enum Step {
     Send(usize, f64),
     Arrive(Vec<FlowSpec>),
     Replan(Recipe),
-    Everything,
+    Everything(Share<Clairvoyant>),
 }
 
 fn steps(recipe: impl Strategy<Value = Recipe> + 'static) -> impl Strategy<Value = Vec<Step>> {
@@ -448,7 +461,8 @@ fn steps(recipe: impl Strategy<Value = Recipe> + 'static) -> impl Strategy<Value
         2 => (any::<usize>(), 0.1..0.9).prop_map(|(k, share)| Step::Send(k, share)),
         1 => random::flows(1).prop_map(Step::Arrive),
         3 => recipe.prop_map(Step::Replan),
-        1 => Just(Step::Everything),
+        1 => Just(Step::Everything(Share::MAX_MIN)),
+        1 => Just(Step::Everything(Share::BY_SIZE)),
     ];
     proptest::collection::vec(step, 1..25)
 }
@@ -458,11 +472,13 @@ struct History {
     world: World,
     kept: Allocator,
     recipe: Option<Recipe>,
+    /// How all flows share where there is no recipe.
+    together: Share<Clairvoyant>,
 }
 
 impl History {
     fn step(&mut self, step: &Step) {
-        let History { world, kept, recipe } = self;
+        let History { world, kept, recipe, together } = self;
         match step {
             Step::End(k) | Step::Send(k, _) => {
                 let flows = world.flows();
@@ -480,9 +496,12 @@ impl History {
                 }
             }
             Step::Replan(new) => *recipe = Some(new.clone()),
-            Step::Everything => *recipe = None,
+            Step::Everything(share) => {
+                *recipe = None;
+                *together = *share;
+            }
         }
-        if matches!(step, Step::Arrive(_) | Step::Replan(_) | Step::Everything) {
+        if matches!(step, Step::Arrive(_) | Step::Replan(_) | Step::Everything(_)) {
             kept.replan();
         }
     }
@@ -490,7 +509,7 @@ impl History {
     fn plan(&self) -> Plan<Clairvoyant> {
         match &self.recipe {
             Some(recipe) => recipe.plan(&self.world),
-            None => plan_of(&[(Group::Everything, Share::MAX_MIN)]),
+            None => plan_of(&[(Group::Everything, self.together)]),
         }
     }
 }
@@ -510,7 +529,7 @@ proptest! {
         ),
     ) {
         let world = World::new(network.0, &network.1);
-        let mut history = History { world, kept: Allocator::default(), recipe: None };
+        let mut history = History { world, kept: Allocator::default(), recipe: None, together: Share::MAX_MIN };
         for step in &steps {
             history.step(step);
             let plan = history.plan();
@@ -542,9 +561,9 @@ proptest! {
     ) {
         let world = World::new(network.0, &network.1);
         let first = Recipe { lines: Vec::new(), weighted: false, backfill: Backfill::Greedy };
-        let mut history = History { world, kept: Allocator::default(), recipe: Some(first) };
+        let mut history = History { world, kept: Allocator::default(), recipe: Some(first), together: Share::MAX_MIN };
         let mut running = naive::Running::default();
-        for step in steps.iter().filter(|step| !matches!(step, Step::Everything)) {
+        for step in steps.iter().filter(|step| !matches!(step, Step::Everything(_))) {
             history.step(step);
             let plan = history.plan();
             history.kept.allocate(&history.world.state, plan.ranking()).unwrap();
@@ -565,9 +584,9 @@ proptest! {
         let world = World::new(network.0, &network.1);
         let nobody_is_served = Recipe { lines: Vec::new(), weighted: false, backfill: Backfill::None };
         let mut history =
-            History { world, kept: Allocator::default(), recipe: Some(nobody_is_served) };
+            History { world, kept: Allocator::default(), recipe: Some(nobody_is_served), together: Share::MAX_MIN };
         let mut known: BTreeMap<CoflowId, Vec<Single>> = BTreeMap::new();
-        for step in steps.iter().filter(|step| !matches!(step, Step::Everything)) {
+        for step in steps.iter().filter(|step| !matches!(step, Step::Everything(_))) {
             history.step(step);
             if let Step::Arrive(_) = step {
                 let newcomer = history.world.state.present().last().unwrap();
@@ -607,10 +626,10 @@ proptest! {
         let world = World::new(network.0, &network.1);
         let nobody_is_served = Recipe { lines: Vec::new(), weighted: false, backfill: Backfill::None };
         let mut history =
-            History { world, kept: Allocator::default(), recipe: Some(nobody_is_served) };
+            History { world, kept: Allocator::default(), recipe: Some(nobody_is_served), together: Share::MAX_MIN };
         let ids = history.world.flows().into_iter().map(|flow| flow.id);
         let mut before: Vec<(FlowId, f64)> = ids.map(|id| (id, 0.0)).collect();
-        for step in steps.iter().filter(|step| !matches!(step, Step::Everything)) {
+        for step in steps.iter().filter(|step| !matches!(step, Step::Everything(_))) {
             history.step(step);
             history.kept.allocate(&history.world.state, history.plan().ranking()).unwrap();
             let ids = history.world.flows().into_iter().map(|flow| flow.id);
@@ -656,8 +675,8 @@ proptest! {
     ) {
         let world = World::new(network.0, &network.1);
         let first = Recipe { lines: Vec::new(), weighted: false, backfill: Backfill::Greedy };
-        let mut history = History { world, kept: Allocator::default(), recipe: Some(first) };
-        for step in steps.iter().filter(|step| !matches!(step, Step::Everything)) {
+        let mut history = History { world, kept: Allocator::default(), recipe: Some(first), together: Share::MAX_MIN };
+        for step in steps.iter().filter(|step| !matches!(step, Step::Everything(_))) {
             history.step(step);
             let plan = history.plan();
             history.kept.allocate(&history.world.state, plan.ranking()).unwrap();

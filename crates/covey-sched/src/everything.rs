@@ -14,6 +14,11 @@ impl<K> Everything<K> {
         let promises = Promises { conserves_work: true, starves_nobody, ..Promises::default() };
         Everything { share, promises, planned: false }
     }
+
+    /// With a share that may leave links idle; nothing is promised then.
+    pub(crate) fn leaving_idle(share: Share<K>) -> Everything<K> {
+        Everything { share, promises: Promises::default(), planned: false }
+    }
 }
 
 impl<K: Knowledge + Copy> Policy<K> for Everything<K> {

@@ -39,5 +39,6 @@ mod scf;
 mod sebf;
 mod settings;
 mod sincronia;
+mod wss;
 
 pub use registry::{Built, COMPRESS, Info, Param, SpecError, build, policies, split_list};

@@ -6,7 +6,7 @@ use thiserror::Error;
 use crate::settings::Settings;
 use crate::{
     aalo, aalo_local, aalo_oracle, compressed, covey, fair, fifo, fifo_flow, fifo_lm, fvdf,
-    graviton, lcf, ncf, pfp, philae, saath, scf, sebf, sincronia,
+    graviton, lcf, ncf, pfp, philae, saath, scf, sebf, sincronia, wss,
 };
 
 /// What is known of a policy without making one.
@@ -112,6 +112,7 @@ static POLICIES: &[Info] = &[
     ncf::INFO,
     lcf::INFO,
     sebf::INFO,
+    wss::INFO,
     sincronia::INFO,
     aalo::INFO,
     aalo_oracle::INFO,
@@ -238,7 +239,7 @@ mod tests {
         assert_eq!(
             message("sbf"),
             "unknown policy 'sbf': expected one of fair, fifo, fifo-flow, pfp, scf, ncf, lcf, sebf, \
-             sincronia, aalo, aalo-oracle, aalo-local, fifo-lm, saath, graviton, philae, fvdf, \
+             wss, sincronia, aalo, aalo-oracle, aalo-local, fifo-lm, saath, graviton, philae, fvdf, \
              covey"
         );
         assert_eq!(

@@ -1,13 +1,14 @@
 //! All flows as one fluid, for policies that do not tell coflows apart.
 //!
-//! Flows between the same two ports share one rate, the lesser level of the two links. So per pair
+//! Flows between the same two ports share one rate, the lesser level of the two links, times what
+//! each counts for; left is counted in the same unit, bytes or sizes of the flow. So per pair
 //! of ports a counter of the service that each of its flows has had is enough, and of its flows the
 //! one that ends next. What changes at every moment is a dense row per sender.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-use covey_core::alloc::Crowd;
+use covey_core::alloc::{Crowd, Measure};
 use covey_core::state::State;
 use covey_core::{CoflowId, Time};
 
@@ -37,12 +38,13 @@ impl Ord for Member {
 /// The flows of every pair of ports.
 #[derive(Debug, Default)]
 pub(crate) struct CrowdFluid {
+    measure: Measure,
     ports: usize,
     anchor: Time,
     next: Time,
     /// When the next flow of each sender ends.
     row_next: Vec<Time>,
-    /// Bytes until the next flow of each pair ends; infinite where there is none.
+    /// Service until the next flow of each pair ends; infinite where there is none.
     need: Vec<f64>,
     members: Vec<BinaryHeap<Reverse<Member>>>,
     level: Vec<f64>,
@@ -51,7 +53,8 @@ pub(crate) struct CrowdFluid {
 }
 
 impl CrowdFluid {
-    pub(crate) fn clear(&mut self, ports: usize, now: Time) {
+    pub(crate) fn clear(&mut self, measure: Measure, ports: usize, now: Time) {
+        self.measure = measure;
         self.ports = ports;
         self.anchor = now;
         self.next = Time::NEVER;
@@ -61,6 +64,11 @@ impl CrowdFluid {
         self.members.resize_with(ports * ports, BinaryHeap::new);
         self.level.clear();
         self.level.resize(2 * ports, 0.0);
+    }
+
+    /// What flows count for.
+    pub(crate) fn measure(&self) -> Measure {
+        self.measure
     }
 
     /// When the next flow ends if rates stay.
@@ -79,7 +87,8 @@ impl CrowdFluid {
     pub(crate) fn join(&mut self, state: &State, coflow: CoflowId, position: usize) {
         let pair = self.pair(state, coflow, position);
         let progress = state.coflow(coflow).progress();
-        let left = progress.left[position] * progress.scale;
+        let unit = self.measure.of(progress.size[position]);
+        let left = progress.left[position] * progress.scale / unit;
         let members = &mut self.members[pair];
         let served = members.peek().map_or(0.0, |Reverse(first)| first.target - self.need[pair]);
         members.push(Reverse(Member { target: served + left, coflow, position: position as u32 }));
@@ -165,7 +174,8 @@ impl CrowdFluid {
             for Reverse(member) in members {
                 let (demand, progress) = state.progress_mut(member.coflow);
                 let p = member.position as usize;
-                let left = (member.target - served) / progress.scale;
+                let unit = self.measure.of(progress.size[p]);
+                let left = (member.target - served) * unit / progress.scale;
                 let less = progress.left[p] - left;
                 progress.left[p] = left;
                 demand.path(p).for_each(|l| progress.link_left[l] -= less);

@@ -7,7 +7,7 @@
 
 use std::ops::ControlFlow;
 
-use covey_core::alloc::Allocator;
+use covey_core::alloc::{Allocator, Crowd, Measure};
 use covey_core::state::{FlowSpec, Registration, State};
 use covey_core::{
     Answer, AnyPolicy, CoflowId, Fabric, FlowId, Knowledge, LinkId, Plan, Policy, PortId, Ranking,
@@ -746,7 +746,9 @@ impl Engine {
             (_, Some(_)) => Held::Line,
             _ => Held::Fluids,
         };
-        if held_in != self.held_in {
+        let crowd = self.allocator.crowd().filter(|_| self.held_in == Held::Crowd);
+        let measured_anew = crowd.is_some_and(|crowd| crowd.measure() != self.crowd.measure());
+        if held_in != self.held_in || measured_anew {
             self.change_representation(held_in);
         }
         if let Some(crowd) = self.allocator.crowd() {
@@ -789,7 +791,8 @@ impl Engine {
 
     /// Makes a crowd of all flows, of which the state tells what is left.
     fn gather(&mut self) {
-        self.crowd.clear(self.state.fabric().ports() as usize, self.now);
+        let measure = self.allocator.crowd().map_or(Measure::Number, Crowd::measure);
+        self.crowd.clear(measure, self.state.fabric().ports() as usize, self.now);
         for &id in self.state.present() {
             for position in self.state.coflow(id).demand().active() {
                 self.crowd.join(&self.state, id, position);

@@ -134,7 +134,7 @@ proptest! {
         for_every_policy(&workload, &fabric, |spec| {
             // They serve all flows as one group, which works on a big switch alone.
             let name = spec.split(':').next().unwrap_or(spec);
-            if !["fair", "fifo-flow", "pfp"].contains(&name) {
+            if !["fair", "fifo-flow", "pfp", "wss"].contains(&name) {
                 let mut watch = Watch::new(&workload, conserves_work(spec));
                 let outcome = simulate(&workload, &fabric, spec, &mut policy(spec), &mut watch)
                     .unwrap_or_else(|error| panic!("{error}"));

@@ -212,6 +212,23 @@ fn fair() -> Rule {
     Box::new(|moment| max_min(moment.flows.iter(), moment.capacity))
 }
 
+/// Each link divided in proportion to the sizes that flows had at first, without more.
+fn by_size(workload: &Workload) -> Rule {
+    let sizes: Vec<Vec<f64>> =
+        workload.coflows.iter().map(|c| c.flows.iter().map(|f| f.bytes).collect()).collect();
+    Box::new(move |moment| {
+        let size = |flow: &Flow| sizes[flow.id.0][flow.id.1];
+        let rate = |flow: &Flow| {
+            let share = |&link: &usize| {
+                let here = moment.flows.iter().filter(|other| other.path.contains(&link));
+                moment.capacity[link] * size(flow) / here.map(size).sum::<f64>()
+            };
+            flow.path.iter().map(share).fold(f64::INFINITY, f64::min)
+        };
+        moment.flows.iter().map(rate).collect()
+    })
+}
+
 /// Flows one by one in the order of `key`, then of their starts: each takes all that is free.
 fn one_by_one(key: impl Fn(&Flow) -> f64 + 'static) -> Rule {
     let mut line: Vec<(usize, usize)> = Vec::new();
@@ -369,6 +386,13 @@ proptest! {
         workload in common::workload(Kind::Generic), fabric in common::fabric(),
     ) {
         assert_same(&workload, &fabric, "pfp", one_by_one(|flow| flow.left));
+    }
+
+    #[test]
+    fn wss_divides_each_link_by_size(
+        workload in common::workload(Kind::Ties), fabric in common::fabric(),
+    ) {
+        assert_same(&workload, &fabric, "wss", by_size(&workload));
     }
 
     #[test]

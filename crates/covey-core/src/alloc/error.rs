@@ -26,12 +26,15 @@ pub enum PlanError {
     /// [`Group::Everything`](crate::Group::Everything) stands beside other entries, or in a fabric
     /// with inner links, or with a rule that is not for it.
     #[error(
-        "serves everything, which must be its only entry, shared max-min or flow by flow, on a big switch"
+        "serves everything, which must be its only entry, shared max-min, by size or flow by flow, on a big switch"
     )]
     Everything,
     /// A line of flows asked for less than all flows.
     #[error("asks for a line of less than all flows")]
     LineOfAPart,
+    /// Shares by size asked for less than all flows.
+    #[error("asks for shares by size for less than all flows")]
+    BySizeOfAPart,
     /// MADD asked for less than a whole coflow.
     #[error("asks for MADD for less than a whole coflow")]
     MaddOfAPart,

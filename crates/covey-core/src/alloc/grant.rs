@@ -211,6 +211,7 @@ impl Part {
                 self.levels.resize(after.len(), rate);
             }
             Rule::Hold | Rule::Madd | Rule::MaddWithin(_) => {}
+            Rule::BySize => return Err(PlanError::BySizeOfAPart),
             Rule::OldestFirst | Rule::ShortestFirst => return Err(PlanError::LineOfAPart),
             Rule::MaxMin
             | Rule::Equal

@@ -28,7 +28,7 @@ mod matching;
 mod max_min;
 mod walk;
 
-pub use crowd::Crowd;
+pub use crowd::{Crowd, Measure};
 pub use error::PlanError;
 pub use grant::{Grant, Single};
 pub use line::{Line, Running};
@@ -54,7 +54,7 @@ enum Side {
 enum Together {
     #[default]
     No,
-    AsCrowd,
+    AsCrowd(Measure),
     InLine(Precedence),
 }
 
@@ -117,9 +117,9 @@ impl Allocator {
         &self.grants[id.index()]
     }
 
-    /// All flows as one group shared max-min, if that is what the plan serves.
+    /// All flows as one group that shares by levels of links, if that is what the plan serves.
     pub fn crowd(&self) -> Option<&Crowd> {
-        (self.together == Together::AsCrowd).then_some(&self.crowd)
+        matches!(self.together, Together::AsCrowd(_)).then_some(&self.crowd)
     }
 
     /// All flows in one line, if that is what the plan serves.
@@ -136,10 +136,11 @@ impl Allocator {
     pub fn rate(&self, state: &State, id: CoflowId, position: usize) -> f64 {
         match self.together {
             Together::No => self.grant(id).rate(state.coflow(id), position),
-            Together::AsCrowd => {
+            Together::AsCrowd(_) => {
                 let (egress, ingress) = ends(state.coflow(id).demand(), position);
                 let level = self.crowd.level();
-                level[egress.index()].min(level[ingress.index()])
+                let unit = self.crowd.measure().of(state.coflow(id).progress().size[position]);
+                unit * level[egress.index()].min(level[ingress.index()])
             }
             Together::InLine(_) => self.line.rate(state, id, position),
         }
@@ -168,9 +169,10 @@ impl Allocator {
     pub fn adjust(&mut self, state: &State, id: CoflowId, position: usize, by: f32) {
         match self.together {
             Together::No => {}
-            Together::AsCrowd => {
+            Together::AsCrowd(_) => {
                 let (egress, ingress) = ends(state.coflow(id).demand(), position);
-                self.crowd.adjust(egress, ingress, by);
+                let size = state.coflow(id).progress().size[position];
+                self.crowd.adjust(egress, ingress, size, by);
             }
             Together::InLine(_) if by > 0.0 => self.line.join(id, position),
             Together::InLine(_) => self.line.leave(state, id, position),
@@ -243,7 +245,8 @@ impl Allocator {
         let fabric = state.fabric();
         let ports = fabric.ports() as usize;
         let together = match entry.rule {
-            Rule::MaxMin => Together::AsCrowd,
+            Rule::MaxMin => Together::AsCrowd(Measure::Number),
+            Rule::BySize => Together::AsCrowd(Measure::Size),
             Rule::OldestFirst => Together::InLine(Precedence::Oldest),
             Rule::ShortestFirst => Together::InLine(Precedence::Shortest),
             _ => return Err(PlanError::Everything),
@@ -257,7 +260,8 @@ impl Allocator {
                 Together::InLine(precedence) => {
                     self.line.clear(precedence, ports, fabric.capacity());
                 }
-                _ => self.crowd.clear(ports),
+                Together::AsCrowd(measure) => self.crowd.clear(measure, ports),
+                Together::No => {}
             }
             for &id in state.present() {
                 let demand = state.coflow(id).demand();

@@ -23,6 +23,7 @@ pub struct World {
 pub struct NaiveFlow {
     pub id: FlowId,
     pub path: Vec<usize>,
+    pub size: f64,
     pub left: f64,
 }
 
@@ -96,7 +97,7 @@ impl World {
                     let inner = fabric.inner_path(spec.src, spec.dst);
                     let path = ends.iter().chain(inner).map(|link| link.index()).collect();
                     let left = state.progress().left[position] * state.progress().scale;
-                    flows.push(NaiveFlow { id, path, left });
+                    flows.push(NaiveFlow { id, path, size: spec.bytes, left });
                 }
             }
         }

@@ -192,6 +192,7 @@ impl Table {
             Rule::AllOrNone => all_or_none(&flows, &local),
             Rule::Matching => walk(&flows, &mut local),
             Rule::MatchingByLoad => by_load(&flows, &mut local),
+            Rule::BySize => by_size(&flows, &local),
             Rule::OldestFirst | Rule::ShortestFirst => {
                 let mut order: Vec<usize> = (0..flows.len()).collect();
                 if rule == Rule::ShortestFirst {
@@ -249,6 +250,17 @@ fn equal(flows: &[&NaiveFlow], free: &[f64]) -> Vec<f64> {
     let share = |l: usize| free[l] / there(l) as f64;
     let rate = |flow: &NaiveFlow| flow.path.iter().map(|&l| share(l)).fold(f64::INFINITY, f64::min);
     flows.iter().map(|f| if can_send(f) { rate(f) } else { 0.0 }).collect()
+}
+
+/// Each flow gets the least, over its links, of the part that its size has in the sizes there.
+fn by_size(flows: &[&NaiveFlow], free: &[f64]) -> Vec<f64> {
+    let there =
+        |l: usize| flows.iter().filter(|f| f.path.contains(&l)).map(|f| f.size).sum::<f64>();
+    let rate = |flow: &NaiveFlow| {
+        let parts = flow.path.iter().map(|&l| free[l] * flow.size / there(l));
+        parts.fold(f64::INFINITY, f64::min)
+    };
+    flows.iter().map(|f| rate(f)).collect()
 }
 
 /// The rate of the slowest flow under max-min fairness, for all.

@@ -19,13 +19,14 @@ pub fn flow(src: u32, dst: u32, bytes: f64) -> Flow {
 }
 
 /// Every registered policy, and parameters that take other ways through it.
-pub const POLICIES: [&str; 55] = [
+pub const POLICIES: [&str; 56] = [
     "fair",
     "fifo",
     "fifo:share=matching",
     "fifo:share=madd",
     "fifo-flow",
     "pfp",
+    "wss",
     "scf",
     "scf:share=matching",
     "ncf",

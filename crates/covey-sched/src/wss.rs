@@ -1,0 +1,19 @@
+//! `wss`: weighted shuffle scheduling (Orchestra, SIGCOMM 2011, §5.3). Coflows do not matter, sizes do.
+//!
+//! Each link is divided among all flows there in proportion to their sizes, so that the flows of one
+//! transfer tend to end together; a flow gets the lesser share of its two links. As in the paper what
+//! a flow cannot use at one link because of the other is left idle.
+
+use covey_core::{AnyPolicy, Share};
+
+use crate::everything::Everything;
+use crate::registry::Info;
+
+pub(crate) const INFO: Info = Info {
+    name: "wss",
+    knows: "sized",
+    summary: "links divided in proportion to flow sizes",
+    params: &[],
+    source: "WSS in Orchestra (SIGCOMM 2011) 5.3; Swallow (IPDPS 2018) Fig. 4",
+    make: |_| Ok(AnyPolicy::Sized(Box::new(Everything::leaving_idle(Share::BY_SIZE)))),
+};
