@@ -41,7 +41,7 @@ impl Madd {
         touched: bool,
         moved: &mut Vec<u32>,
     ) -> bool {
-        if self.left.len() == left.len() && self.tightest.is_some() {
+        if self.left.len() == left.len() && self.tightest.is_some() && self.ratio <= limit {
             if touched {
                 super::differences(left, &self.left, moved);
             }
