@@ -330,6 +330,10 @@ fn assert_by_definition(network: &Network, recipe: &Recipe) {
     }
 }
 
+/// Shares with single rates, and those that may come before or after them.
+const BY_CHANGE: [Share<Clairvoyant>; 5] =
+    [Share::MADD, Share::madd_within(3.0), Share::MATCHING, Share::MAX_MIN, Share::HOLD];
+
 proptest! {
     #![proptest_config(random::cases(1000))]
 
@@ -577,7 +581,7 @@ proptest! {
     fn changes_of_single_rates_lead_from_one_grant_to_the_next(
         network in random::network(random::any_fabric()),
         steps in steps(random::recipe(prop_oneof![
-            3 => random::whole(&[Share::MADD, Share::MATCHING, Share::MAX_MIN, Share::HOLD]),
+            3 => random::whole(&BY_CHANGE),
             1 => random::part(&random::FORGETFUL[..2]),
         ])),
     ) {
