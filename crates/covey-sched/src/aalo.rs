@@ -16,7 +16,7 @@ use covey_core::{
     Promises, Share, Time, View,
 };
 
-use crate::queues::Queues;
+use crate::queues::{self, Queues};
 use crate::registry::{Info, Param};
 
 pub(crate) const INFO: Info = Info {
@@ -24,13 +24,9 @@ pub(crate) const INFO: Info = Info {
     knows: "unsized",
     summary: "multi-level queues by bytes sent, first in first out inside a queue",
     params: &[
-        Param { name: "K", default: "10", help: "number of queues, 1 to 64" },
-        Param {
-            name: "E",
-            default: "10",
-            help: "ratio of adjacent queue limits, and of queue weights",
-        },
-        Param { name: "q1", default: "10MiB", help: "limit of the first queue" },
+        queues::K,
+        queues::E,
+        queues::Q1,
         Param {
             name: "delta",
             default: "8ms",

@@ -9,7 +9,7 @@
 use covey_core::{AnyPolicy, CoflowId, End, LocalPolicy, LocalView};
 
 use crate::local::Local;
-use crate::queues::Queues;
+use crate::queues::{self, Queues};
 use crate::registry::{Info, Param};
 
 pub(crate) const INFO: Info = Info {
@@ -17,13 +17,9 @@ pub(crate) const INFO: Info = Info {
     knows: "unsized, local",
     summary: "Aalo's queues at each node by the bytes that have passed through it",
     params: &[
-        Param { name: "K", default: "10", help: "number of queues, 1 to 64" },
-        Param {
-            name: "E",
-            default: "10",
-            help: "ratio of adjacent queue limits, and of queue weights",
-        },
-        Param { name: "q1", default: "10MiB", help: "limit of the first queue" },
+        queues::K,
+        queues::E,
+        queues::Q1,
         Param { name: "queues", default: "weighted", help: "weighted or strict" },
     ],
     source: "Aalo (SIGCOMM 2015) 3.2, 7: the uncoordinated variant",

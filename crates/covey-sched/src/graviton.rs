@@ -7,7 +7,7 @@
 
 use covey_core::{AnyPolicy, Backfill};
 
-use crate::queues::Queues;
+use crate::queues::{self, Queues};
 use crate::registry::{Info, Param};
 use crate::saath::{Order, Rules, Saath};
 
@@ -16,9 +16,9 @@ pub(crate) const INFO: Info = Info {
     knows: "unsized",
     summary: "queues by bytes sent, narrow coflows first inside a queue, all ports together",
     params: &[
-        Param { name: "K", default: "10", help: "number of queues, 1 to 64" },
+        queues::K,
         Param { name: "E", default: "10", help: "ratio of adjacent queue limits" },
-        Param { name: "q1", default: "10MiB", help: "limit of the first queue" },
+        queues::Q1,
         Param { name: "order", default: "width", help: "inside a queue: width or contention" },
     ],
     source: "after Graviton (HotCloud 2017); simplified as Saath without per-flow limits and deadlines",

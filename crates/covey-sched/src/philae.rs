@@ -19,7 +19,7 @@ use covey_core::{
 };
 
 use crate::contention::Contention;
-use crate::queues::Queues;
+use crate::queues::{self, Queues};
 use crate::registry::{Info, Param};
 use crate::sampling::{PilotCount, PilotLoad, PilotPorts};
 use crate::slots::Slots;
@@ -47,13 +47,9 @@ pub(crate) const INFO: Info = Info {
             default: "D",
             help: "A size, B remaining size, C contention, D length-weighted total-port contention",
         },
-        Param { name: "K", default: "10", help: "number of queues, 1 to 64" },
-        Param {
-            name: "E",
-            default: "10",
-            help: "ratio of adjacent queue limits, and of time slots",
-        },
-        Param { name: "q1", default: "10MiB", help: "limit of the first queue" },
+        queues::K,
+        queues::E,
+        queues::Q1,
         Param {
             name: "queues",
             default: "weighted",

@@ -1,6 +1,6 @@
 //! Multi-level queues with exponentially growing limits (Aalo §4; Philae §4.3).
 
-use crate::registry::SpecError;
+use crate::registry::{Param, SpecError};
 use crate::settings::Settings;
 
 /// `K` queues; queue `k` (from 0) holds keys up to `q1 * E^k`, the last one all others.
@@ -13,6 +13,20 @@ pub struct Queues {
     /// Ratio of adjacent limits.
     pub factor: f64,
 }
+
+/// The parameter `K` of [`Queues`].
+pub(crate) const K: Param = Param { name: "K", default: "10", help: "number of queues, 1 to 64" };
+
+/// The parameter `E`, where queues have weights or time slots, too.
+pub(crate) const E: Param = Param {
+    name: "E",
+    default: "10",
+    help: "ratio of adjacent queue limits, and of the weights or time slots of queues",
+};
+
+/// The parameter `q1`.
+pub(crate) const Q1: Param =
+    Param { name: "q1", default: "10MiB", help: "limit of the first queue" };
 
 impl Queues {
     /// From the parameters `K`, `E` and `q1`.

@@ -22,7 +22,7 @@ use covey_core::{
 };
 
 use crate::contention::Contention;
-use crate::queues::Queues;
+use crate::queues::{self, Queues};
 use crate::registry::{Info, Param};
 
 pub(crate) const INFO: Info = Info {
@@ -30,9 +30,9 @@ pub(crate) const INFO: Info = Info {
     knows: "unsized",
     summary: "all or none of a coflow's flows, least contention first, queues by the longest flow",
     params: &[
-        Param { name: "K", default: "10", help: "number of queues, 1 to 64" },
+        queues::K,
         Param { name: "E", default: "10", help: "ratio of adjacent queue limits" },
-        Param { name: "q1", default: "10MiB", help: "limit of the first queue" },
+        queues::Q1,
         Param {
             name: "threshold",
             default: "flow",
