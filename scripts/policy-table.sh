@@ -9,17 +9,7 @@
 set -euo pipefail
 export LC_ALL=C
 
-trace=builtin:fb-like
-update=
-for argument in "$@"; do
-    case $argument in
-        --update) update=yes ;;
-        -*) echo "usage: $0 [TRACE] [--update]" >&2; exit 2 ;;
-        *) trace=$argument ;;
-    esac
-done
-[[ $trace == builtin:* ]] || trace=$(realpath "$trace")
-cd "$(dirname "$0")/.."
+source "$(dirname "$0")/arguments.sh"
 
 covey=${COVEY:-}
 if [[ -z $covey ]]; then
