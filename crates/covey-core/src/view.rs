@@ -47,7 +47,7 @@ mod sealed {
 }
 
 /// A level of knowledge: [`Clairvoyant`] or [`NonClairvoyant`].
-pub trait Knowledge: sealed::Sealed + Send + 'static {
+pub trait Knowledge: sealed::Sealed + Copy + Send + 'static {
     /// The word for it in lists of policies.
     const NAME: &'static str;
     /// Whether policies of this level are shown sizes, which drivers then keep up to date.

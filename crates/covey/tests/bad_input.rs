@@ -120,7 +120,7 @@ fn policies_that_do_not_exist() {
     for (policy, line) in [
         (
             "sbf",
-            "unknown policy 'sbf': expected one of fair, fifo, fifo-flow, pfp, scf, ncf, lcf, sebf, wss, sincronia, aalo, aalo-oracle, aalo-local, fifo-lm, saath, graviton, philae, fvdf, covey",
+            "unknown policy 'sbf': expected one of fair, fifo, fifo-flow, pfp, scf, ncf, lcf, sebf, wss, sincronia, aalo, aalo-oracle, aalo-local, fifo-lm, saath, graviton, philae, philae-oracle, fvdf, covey",
         ),
         ("aalo:k=3", "policy aalo: unknown parameter 'k': expected K, E, q1, delta, queues, share"),
         ("aalo:K=0", "policy aalo: K=0: expected a whole number from 1 to 64"),
