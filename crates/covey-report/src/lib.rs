@@ -8,6 +8,7 @@
 //!                                  ├────────────────────────▶ CSV: a line a coflow, a line a flow
 //!                                  ▼
 //!                 several Runs ─▶ Comparison ───────────────▶ text table, JSON, HTML page
+//! Workload + Bounds ────────────▶ Landmarks ────────────────▶ text, JSON
 //! ```
 //!
 //! Nothing here runs a simulation or reads a clock: the same input gives the same bytes.
@@ -20,6 +21,7 @@ mod file;
 mod html;
 mod jobs;
 mod json;
+mod landmarks;
 mod run;
 mod stats;
 mod summary;
@@ -35,6 +37,7 @@ pub use file::{check_writable, write_file_atomically};
 pub use html::html_page;
 pub use jobs::{Jobs, jcts_by_share_s};
 pub use json::write_json;
+pub use landmarks::Landmarks;
 pub use run::{Run, RunInfo};
 pub use stats::{Distribution, percentile};
 pub use summary::Summary;

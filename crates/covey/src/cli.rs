@@ -2,6 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
+use crate::bound::Bound;
 use crate::compare::Compare;
 use crate::failure::Failure;
 use crate::output;
@@ -33,6 +34,7 @@ struct Cli {
 enum Command {
     Compare(Compare),
     Simulate(Simulate),
+    Bound(Bound),
     Policies(Policies),
     Trace(Trace),
 }
@@ -43,6 +45,7 @@ pub fn run() -> Result<(), Failure> {
         Ok(Cli { command }) => match command {
             Command::Compare(compare) => compare.run(),
             Command::Simulate(simulate) => simulate.run(),
+            Command::Bound(bound) => bound.run(),
             Command::Policies(policies) => policies.run(),
             Command::Trace(trace) => trace.run(),
         },

@@ -276,6 +276,66 @@ fn results_are_the_same_again() {
 }
 
 #[test]
+fn bound_prints_what_means_can_be_compared_with() {
+    let place = Place::new();
+    // KA6, at a byte a second.
+    let spread = [0, 1, 2].map(|port| format!(r#"{{"src":{port},"dst":{port},"bytes":2}}"#));
+    let mut trace = format!(
+        "{{\"covey_trace\":1,\"ports\":3}}\n{{\"id\":\"A\",\"arrival_s\":0,\"flows\":[{}]}}\n",
+        spread.join(",")
+    );
+    for (id, port) in [("B", 0), ("C", 1), ("D", 2)] {
+        trace += &format!(
+            "{{\"id\":\"{id}\",\"arrival_s\":0,\"flows\":[{{\"src\":{port},\"dst\":{port},\"bytes\":3}}]}}\n"
+        );
+    }
+    place.write("ka6.jsonl", &trace);
+    let bound = ["bound", "ka6.jsonl", "--port-rate", "8bps"];
+    let found = json(&place.results(&[&bound[..], &["--json"]].concat()));
+    assert_eq!(
+        keys(&found),
+        [
+            "trace",
+            "port_rate_bps",
+            "ports",
+            "coflows",
+            "isolated_mean_cct_s",
+            "single_port_mean_cct_s",
+            "lower_bound_mean_cct_s",
+            "uncoupled_mean_cct_s",
+            "uncoupled_weighted_mean_cct_s"
+        ]
+    );
+    let value = |key: &str| found[key].as_f64().unwrap();
+    // 2, 3, 3, 3; the two on one port 2 and 5, and the others alone.
+    assert!((value("isolated_mean_cct_s") - 11.0 / 4.0).abs() < 1e-6, "{found}");
+    assert!((value("single_port_mean_cct_s") - 13.0 / 4.0).abs() < 1e-6, "{found}");
+    assert_eq!(value("uncoupled_mean_cct_s"), 16.0 / 4.0);
+    assert_eq!(found["uncoupled_weighted_mean_cct_s"], Value::Null);
+    let simulate = ["simulate", "ka6.jsonl", "--policy", "fair", "--bound", "--json"];
+    let same = json(&place.results(&[&simulate[..], &["--port-rate", "8bps"]].concat()));
+    assert_eq!(found["lower_bound_mean_cct_s"], same["lower_bound_mean_cct_s"]);
+
+    let text = place.results(&bound);
+    assert!(text.contains("uncoupled           4.000  no bound"), "{text}");
+    // With a weight of 10, A is first: 2, 5, 5, 5.
+    place.write("ka6.jsonl", trace.replacen("\"id\":\"A\"", "\"weight\":10,\"id\":\"A\"", 1));
+    let text = place.results(&bound);
+    assert!(text.contains("uncoupled           4.250"), "{text}");
+    assert!(text.contains("  by weight         2.692"), "{text}");
+}
+
+#[test]
+fn bound_refuses_what_cannot_be() {
+    let place = Place::new();
+    assert_eq!(
+        place.refusal(&["bound", "tiny.txt", "--port-rate", "fast"]),
+        "--port-rate: 'fast' is not a speed above zero: expected one like 1gbps, 100mbps, 8bps or 128MiB/s"
+    );
+    assert!(place.refusal(&["bound", "none.txt"]).starts_with("none.txt: "));
+}
+
+#[test]
 fn every_command_has_help_with_examples() {
     let place = Place::new();
     for command in

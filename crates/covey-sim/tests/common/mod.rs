@@ -19,7 +19,7 @@ pub fn flow(src: u32, dst: u32, bytes: f64) -> Flow {
 }
 
 /// Every registered policy, and parameters that take other ways through it.
-pub const POLICIES: [&str; 60] = [
+pub const POLICIES: [&str; 61] = [
     "fair",
     "fifo",
     "fifo:share=matching",
@@ -35,6 +35,7 @@ pub const POLICIES: [&str; 60] = [
     "sebf:share=matching",
     "sincronia",
     "sincronia:share=maxmin",
+    "sincronia:mode=offline",
     "aalo",
     "aalo:q1=2,E=2,K=4",
     "aalo:q1=2,E=2,K=4,delta=0",
