@@ -26,7 +26,7 @@ pub struct Landmarks {
     pub single_port_mean_cct_s: f64,
     /// No schedule has less: the best bound there is here.
     pub lower_bound_mean_cct_s: f64,
-    /// What the offline order would give if ports did not depend on each other: optimistic, no bound.
+    /// What the offline order would give if ports did not depend on each other. No bound.
     pub uncoupled_mean_cct_s: f64,
     /// The same by the trace's weights, if it has some.
     pub uncoupled_weighted_mean_cct_s: Option<f64>,

@@ -15,7 +15,8 @@ use crate::output;
 Isolated is the mean of what each coflow needs alone, single port the best bound that one port
 gives, lower bound the best that is known here. No schedule is faster than these, also if it knows
 the future. Uncoupled is what Sincronia's offline order (BSSI over all coflows, with the trace's
-weights) would give if ports did not depend on each other: optimistic, but no bound.
+weights) would give if ports did not depend on each other. That is optimistic for coflows that arrive
+together, but no bound: another order may be better. docs/bounds.md tells more.
 
 Examples:
   covey bound trace.txt

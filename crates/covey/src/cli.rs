@@ -1,5 +1,6 @@
 //! Which command is meant.
 
+use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 
 use crate::bound::Bound;
@@ -15,11 +16,11 @@ use crate::trace::Trace;
 #[command(
     name = "covey",
     version,
-    arg_required_else_help = false,
     after_help = "\
 Examples:
   covey compare builtin:fb-like --report report.html
   covey simulate trace.txt --policy sebf --bound
+  covey bound trace.txt
   covey trace info trace.txt
 `covey COMMAND --help` tells more.
 
@@ -49,6 +50,9 @@ pub fn run() -> Result<(), Failure> {
             Command::Policies(policies) => policies.run(),
             Command::Trace(trace) => trace.run(),
         },
+        Err(help) if help.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            Err(Failure::Usage(help.render().to_string()))
+        }
         Err(help) if !help.use_stderr() => output::print(|out| write!(out, "{}", help.render())),
         Err(error) => Err(Failure::Input(in_one_line(&error))),
     }

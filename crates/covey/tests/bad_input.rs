@@ -187,8 +187,6 @@ fn arguments() {
         place.refusal(&["trace", "replicate", "tiny.txt", "0", "-"]),
         "copies: expected 1 to 333333, found 0"
     );
-    place.refusal(&[]);
-    place.refusal(&["trace"]);
     place.refusal(&["simulate"]);
     place.refusal(&["simulate", "tiny.txt", "--policy", "a\nb"]);
 }

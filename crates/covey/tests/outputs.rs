@@ -335,16 +335,39 @@ fn bound_refuses_what_cannot_be() {
     assert!(place.refusal(&["bound", "none.txt"]).starts_with("none.txt: "));
 }
 
+/// The commands that a help text lists.
+fn commands(help: &str) -> Vec<&str> {
+    let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let names = lines.map_while(|line| line.strip_prefix("  ")?.split(' ').next());
+    names.filter(|name| *name != "help").collect()
+}
+
 #[test]
 fn every_command_has_help_with_examples() {
     let place = Place::new();
-    for command in
-        ["simulate", "compare", "policies", "trace info", "trace convert", "trace replicate"]
-    {
+    let (top, trace) = (place.results(&["--help"]), place.results(&["trace", "--help"]));
+    let mut all: Vec<String> = commands(&top).into_iter().map(str::to_owned).collect();
+    all.extend(commands(&trace).into_iter().map(|name| format!("trace {name}")));
+    for command in ["bound", "compare", "trace filter", "trace generate"] {
+        assert!(all.iter().any(|name| name == command), "{all:?}");
+    }
+    for command in all {
         let words: Vec<&str> = command.split(' ').chain(["--help"]).collect();
         let text = place.results(&words);
         assert!(text.contains("\nExamples:\n"), "{text}");
         assert!(text.contains(&format!("  covey {command}")), "{text}");
     }
     assert!(place.results(&["--version"]).starts_with("covey "));
+}
+
+/// Not an answer to a question, so it goes to standard error, and nothing was done.
+#[test]
+fn without_a_command_there_is_help() {
+    let place = Place::new();
+    for arguments in [&[][..], &["trace"]] {
+        let ran = place.covey(arguments);
+        assert_eq!((ran.status, ran.out.as_str()), (Some(2), ""));
+        let help = place.results(&[arguments, &["--help"]].concat());
+        assert_eq!(ran.err, help);
+    }
 }

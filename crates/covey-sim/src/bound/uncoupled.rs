@@ -12,8 +12,8 @@ use super::machine::Machine;
 /// coflows that arrive together this is the 2-approximation for coflows without coupled resources, by which
 /// Aalo estimates how far from the optimum it is (SIGCOMM 2015, §7; Mastrolilli et al.,
 /// "Minimizing the sum of weighted completion times in a concurrent open shop", Operations Research Letters
-/// 38, 2010). It is optimistic, but no bound: another order may be better. A coflow with parents
-/// takes the time it needs alone and no link's.
+/// 38, 2010). It is optimistic, but no bound: another order may be better, and where coflows arrive one
+/// after the other, one that is decided anew as they do often is. A coflow with parents takes the time it needs alone and no link's.
 pub fn uncoupled_cct_s(
     workload: &Workload,
     egress: &[f64],
