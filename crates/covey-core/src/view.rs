@@ -257,13 +257,6 @@ impl<'a, K: Knowledge> View<'a, K> {
         let (bytes, as_of) = self.coflow(id).attained();
         Reported { bytes, as_of }
     }
-
-    /// Bytes that the flow which has sent most is known to have sent, as last reported: when
-    /// [`Plan::wake_when_flow_sent`](crate::Plan::wake_when_flow_sent) came, or by an end of a flow.
-    pub fn attained_by_longest(&self, id: CoflowId) -> Reported {
-        let (bytes, as_of) = self.coflow(id).attained_by_longest();
-        Reported { bytes, as_of }
-    }
 }
 
 impl<'a> View<'a, Clairvoyant> {
