@@ -97,10 +97,10 @@ mod tests {
             uncoupled_weighted_mean_cct_s: None,
         };
         let text = landmarks.to_string();
-        assert!(text.contains("isolated           1.000  bound: each coflow alone\n"), "{text}");
+        assert!(text.contains("isolated            1.000  bound: each coflow alone\n"), "{text}");
         assert!(text.contains("\nTrace t: 1 coflow; 2 ports of 1 Gbps, big-switch.\n"), "{text}");
         assert!(!text.contains("weight"), "{text}");
         let weighted = Landmarks { uncoupled_weighted_mean_cct_s: Some(0.0), ..landmarks };
-        assert!(weighted.to_string().contains("  by weight        0.000  "), "{weighted}");
+        assert!(weighted.to_string().contains("  by weight         0.000  "), "{weighted}");
     }
 }
