@@ -26,6 +26,7 @@ mod line;
 mod madd;
 mod matching;
 mod max_min;
+mod rows;
 mod walk;
 
 pub use crowd::{Crowd, Measure};
@@ -301,6 +302,14 @@ fn differences(a: &[f64], b: &[f64], places: &mut Vec<u32>) {
         }
     }
     look(chunks.len() * CHUNK..a.len());
+}
+
+/// Whether some sender and some receiver with unfinished flows have capacity.
+fn can_send(demand: &Demand, free: &[f64]) -> bool {
+    let any =
+        |mut links: std::ops::Range<usize>| links.any(|l| free[l] > 0.0 && demand.count()[l] > 0);
+    let (senders, receivers) = (demand.senders(), demand.receivers());
+    any(0..senders) && any(senders..senders + receivers)
 }
 
 /// The links at the two ends of a flow.
