@@ -8,7 +8,7 @@
 //! its target is written in terms of the other link's service.
 
 use covey_core::state::Progress;
-use covey_core::{Demand, Time, least};
+use covey_core::{Demand, Time, differences, least};
 
 /// A link of the coflow and the flows that hang there.
 #[derive(Debug, Clone, Copy)]
@@ -50,7 +50,8 @@ pub(crate) struct Levels {
     place: Vec<u32>,
     /// Links that are to be looked at again.
     pending: Vec<u32>,
-    /// Working memory: links of the other side that some link's level has crossed.
+    /// Working memory: links whose level changes, and links of the other side that some link's level has crossed.
+    changed: Vec<u32>,
     crossed: Vec<u32>,
     /// Whether flows have started that do not hang yet.
     incomplete: bool,
@@ -156,13 +157,13 @@ impl Levels {
         if self.is_empty() {
             self.hang_all(demand, progress, levels, now);
         } else {
-            for (l, (level, new)) in self.level.iter().zip(levels).enumerate() {
-                if level != new {
-                    let limit = &mut self.limits[l];
-                    limit.service += level * (now - limit.since);
-                    limit.since = now;
-                    look_again(limit, &mut self.pending, l);
-                }
+            self.changed.clear();
+            differences(&self.level, levels, &mut self.changed);
+            for l in self.changed.iter().map(|&l| l as usize) {
+                let limit = &mut self.limits[l];
+                limit.service += self.level[l] * (now - limit.since);
+                limit.since = now;
+                look_again(limit, &mut self.pending, l);
             }
             std::mem::swap(&mut self.level, &mut self.before);
             self.level.clear();

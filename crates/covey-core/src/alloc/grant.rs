@@ -3,8 +3,9 @@
 use super::madd::Madd;
 use super::matching::Takers;
 use super::rows::Rows;
-use super::{PlanError, Work, all_or_none, can_send, differences, equal, flows, max_min};
+use super::{PlanError, Work, all_or_none, can_send, equal, flows, max_min};
 use crate::demand::Demand;
+use crate::differences;
 use crate::ids::LinkId;
 use crate::plan::{Group, Rule};
 use crate::state::CoflowState;

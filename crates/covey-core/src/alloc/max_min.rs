@@ -159,8 +159,11 @@ impl Shuffle<'_> {
     fn relieve_receivers(&self, fixed: &[u32], filling: &mut Filling) {
         let senders = self.demand.senders();
         let Filling { free, open, level, share, mask, sum, .. } = filling;
-        for &s in fixed {
-            sum[self.rows.of()[s as usize] as usize].add(level[s as usize]);
+        let row = |s: u32| self.rows.of()[s as usize] as usize;
+        for same in fixed.chunk_by(|&a, &b| row(a) == row(b)) {
+            let sum = &mut sum[row(same[0])];
+            sum.levels += same.iter().map(|&s| level[s as usize]).sum::<f64>();
+            sum.flows += same.len() as f64;
         }
         let is_open = |r: usize| share[r] < f64::INFINITY;
         mask.clear();
