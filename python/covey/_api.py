@@ -35,9 +35,10 @@ def parse_trace(text: str | bytes, name: str = "a text") -> Trace:
 
 
 def generate(name: str, **params: object) -> Trace:
-    """Make a workload: "fb-like" (seed, coflows, ports, duration_s) or "coflowsim-custom" (seed, jobs,
-    ports).
-    """  # noqa: D205
+    """Make a workload: "fb-like" or "coflowsim-custom", with parameters.
+
+    The first has seed, coflows, ports and duration_s, the second seed, jobs and ports.
+    """
     return _core.open(f"builtin:{spec(name, **params)}")
 
 
@@ -56,7 +57,7 @@ def _text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def simulate(  # noqa: PLR0913
+def simulate(
     trace: Trace,
     policy: PolicyLike = "covey",
     *,
@@ -100,7 +101,7 @@ def simulate(  # noqa: PLR0913
         )[0]
 
 
-def compare(  # noqa: PLR0913
+def compare(
     trace: Trace,
     policies: str | Iterable[PolicyLike] = POLICIES,
     *,

@@ -1,5 +1,6 @@
 """What the Rust crates give."""
 
+import builtins
 import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypedDict
@@ -112,7 +113,7 @@ class Trace:
     def info(self) -> dict[str, Any]:
         """Statistics, as of ``covey trace info --json``."""
 
-    def dumps(self) -> bytes:
+    def dumps(self) -> builtins.bytes:
         """Write the trace as Covey JSON lines."""
 
     def filter(self, min_width: int | None = None, min_skew: float | None = None) -> Trace:
@@ -134,7 +135,7 @@ class Trace:
     def burst(self, group: int = 20) -> Trace:
         """Let so many coflows that follow each other arrive together."""
 
-    def waves(self, max: int = 4, rate: str = "1gbps", seed: int = 1) -> Trace:  # noqa: A002
+    def waves(self, max: int = 4, rate: str = "1gbps", seed: int = 1) -> Trace:
         """Divide coflows into at most `max` waves of senders (Aalo 7.3, Table 4).
 
         A wave begins when the one before would be over, alone on ports of this rate.
@@ -360,7 +361,7 @@ class Plan:
     def give(self, coflow: int, link: int, share: float) -> None:
         """Give a coflow a share, 0 to 1, of a link for its own, with layers "by-node"."""
 
-    def compress(self, codec: str, overlap: bool = False) -> None:  # noqa: FBT001, FBT002
+    def compress(self, codec: str, overlap: bool = False) -> None:
         """Have what is added from now on compressed: "lz4", or SPEED:RATIO like "785MB/s:0.62"."""
 
     def wake_at(self, time_s: float) -> None:
@@ -382,10 +383,10 @@ class Stop:
     def set(self) -> None:
         """Stop them now."""
 
-def open(name: str, seed: int | None = None) -> Trace: ...  # noqa: A001
+def open(name: str, seed: int | None = None) -> Trace: ...
 def parse(text: bytes, name: str) -> Trace: ...
 def policies() -> list[PolicyInfo]: ...
-def split_list(list: str) -> list[str]: ...  # noqa: A002
+def split_list(list: str) -> list[str]: ...
 def check(make: Callable[[], Policy], cases: int) -> None: ...
 def run(
     trace: Trace,

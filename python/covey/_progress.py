@@ -20,7 +20,7 @@ def somebody_looks() -> bool:
 
 
 @contextmanager
-def bar(progress: bool | None, unit: str) -> Iterator[Callable[[int, int], None] | None]:  # noqa: FBT001
+def bar(progress: bool | None, unit: str) -> Iterator[Callable[[int, int], None] | None]:
     """Give a function that is told how many of how many are done; nothing if there is no bar."""
     if not (somebody_looks() if progress is None else progress):
         yield None

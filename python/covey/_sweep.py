@@ -62,7 +62,9 @@ def sweep(
             rows[place] = row
     missing = [place for place in range(len(points)) if place not in rows]
     with bar(progress, "simulations") as tell:
-        measured = ENGINES[engine]([points[place] for place in missing], jobs or os.cpu_count() or 1)
+        measured = ENGINES[engine](
+            [points[place] for place in missing], jobs or os.cpu_count() or 1
+        )
         for number, row in measured:
             place = missing[number]
             rows[place] = row
@@ -187,14 +189,14 @@ def _threads(points: list[Point], jobs: int) -> Measured:
 
 
 def _ray(points: list[Point], jobs: int) -> Measured:
-    import ray  # noqa: PLC0415
+    import ray
 
     started = not ray.is_initialized()
     if started:
         ray.init(num_cpus=jobs, include_dashboard=False, log_to_driver=False)
     try:
         shared = {key: ray.put(trace) for key, trace in _traces(points)}
-        task = ray.remote(_measure_apart)
+        task: Any = ray.remote(_measure_apart)
         running = {
             task.remote(shared.get(id(point["trace"])), _without_trace(point)): number
             for number, point in enumerate(points)
@@ -208,7 +210,7 @@ def _ray(points: list[Point], jobs: int) -> Measured:
 
 
 def _dask(points: list[Point], jobs: int) -> Measured:
-    import distributed  # noqa: PLC0415
+    import distributed
 
     with _dask_client(jobs) as client:
         shared = {key: client.scatter(trace, broadcast=True) for key, trace in _traces(points)}
@@ -225,7 +227,7 @@ def _dask(points: list[Point], jobs: int) -> Measured:
 @contextmanager
 def _dask_client(jobs: int) -> Iterator[Any]:
     """Give the client that is there, or one with workers on this machine for the time being."""
-    import distributed  # noqa: PLC0415
+    import distributed
 
     try:
         client = distributed.get_client()
