@@ -8,8 +8,12 @@ FUZZ_SECONDS ?= 60
 # One folder for all that is built, the fuzz target too.
 export CARGO_TARGET_DIR ?= $(CURDIR)/target
 
+# The Python package is a crate that Python loads: it is checked without any Python.
+lint: export PYO3_NO_PYTHON := 1
+lint: export PYO3_BUILD_EXTENSION_MODULE := 1
+
 .DEFAULT_GOAL := help
-.PHONY: help demo test slow lint wasm fuzz bench policy-table policies
+.PHONY: help demo test python slow lint wasm fuzz bench policy-table policies
 
 help: ## List these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r target what; do \
@@ -22,10 +26,14 @@ demo: ## Compare all policies on a synthetic hour of traffic; a page with plots 
 	@echo 'The same with plots: $(CURDIR)/out/demo.html (open it in a browser)'
 
 test: ## Run everything the project tests
-	cargo test --locked --workspace
+	cargo test --locked --workspace --exclude covey-python
+	scripts/python.sh
+
+python: ## Check and test the Python package alone
+	scripts/python.sh
 
 slow: ## Run the tests that `make test` leaves out because they take long
-	cargo test --locked --workspace -- --ignored
+	cargo test --locked --workspace --exclude covey-python -- --ignored
 
 lint: ## Check format, lints and documentation; a warning is an error
 	cargo fmt --all --check

@@ -145,6 +145,12 @@ impl<'a, K: Knowledge> View<'a, K> {
         self.state.slots()
     }
 
+    /// Whether a flow of this number can be asked about: for drivers that take numbers from elsewhere.
+    pub fn has(&self, flow: FlowId) -> bool {
+        flow.coflow.index() < self.slots()
+            && (flow.index as usize) < self.coflow(flow.coflow).demand().width()
+    }
+
     /// When the coflow arrived.
     pub fn arrival(&self, id: CoflowId) -> Time {
         self.coflow(id).registration.arrival

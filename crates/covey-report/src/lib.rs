@@ -5,7 +5,7 @@
 //! ```text
 //! Workload + Outcome + RunInfo ─▶ Run ─▶ Summary ───────────▶ text, JSON
 //!                                  │
-//!                                  ├────────────────────────▶ CSV: a line a coflow, a line a flow
+//!                                  ├────────────────────────▶ tables: a row a coflow, a row a flow; CSV
 //!                                  ▼
 //!                 several Runs ─▶ Comparison ───────────────▶ text table, JSON, HTML page
 //! Workload + Bounds ────────────▶ Landmarks ────────────────▶ text, JSON
@@ -14,6 +14,7 @@
 //! Nothing here runs a simulation or reads a clock: the same input gives the same bytes.
 
 mod bins;
+mod columns;
 mod comparison;
 mod csv;
 mod error;
@@ -30,6 +31,7 @@ mod text;
 mod units;
 
 pub use bins::{Bin, BinMean, mean_cct_by_bin};
+pub use columns::{Column, Values, per_coflow, per_flow};
 pub use comparison::{Comparison, JctSpeedup, Speedup};
 pub use csv::{write_per_coflow_csv, write_per_flow_csv};
 pub use error::Error;

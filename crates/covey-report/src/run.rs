@@ -1,5 +1,7 @@
 //! One simulated policy.
 
+use std::borrow::Cow;
+
 use crate::Error;
 use covey_sim::Outcome;
 use covey_trace::Workload;
@@ -31,7 +33,7 @@ pub struct RunInfo {
 #[derive(Debug, Clone)]
 pub struct Run<'a> {
     workload: &'a Workload,
-    outcome: Outcome,
+    outcome: Cow<'a, Outcome>,
     info: RunInfo,
 }
 
@@ -42,6 +44,23 @@ impl<'a> Run<'a> {
     ///
     /// [`Error::CoflowCount`] or [`Error::FlowCount`] if the outcome is of another workload.
     pub fn new(workload: &'a Workload, outcome: Outcome, info: RunInfo) -> Result<Self, Error> {
+        Self::of(workload, Cow::Owned(outcome), info)
+    }
+
+    /// [`Run::new`] for an outcome that somebody else keeps.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Run::new`].
+    pub fn borrowed(
+        workload: &'a Workload,
+        outcome: &'a Outcome,
+        info: RunInfo,
+    ) -> Result<Self, Error> {
+        Self::of(workload, Cow::Borrowed(outcome), info)
+    }
+
+    fn of(workload: &'a Workload, outcome: Cow<'a, Outcome>, info: RunInfo) -> Result<Self, Error> {
         let (expected, found) = (workload.coflows.len(), outcome.coflows.len());
         if found != expected {
             return Err(Error::CoflowCount { expected, found });
@@ -53,6 +72,11 @@ impl<'a> Run<'a> {
             }
         }
         Ok(Self { workload, outcome, info })
+    }
+
+    /// What became of the workload, and the rest, to be kept.
+    pub fn into_parts(self) -> (Outcome, RunInfo) {
+        (self.outcome.into_owned(), self.info)
     }
 
     /// The workload.

@@ -92,6 +92,12 @@ pub enum SpecError {
 }
 
 impl Info {
+    /// The policy's parameters, and the one that all take; where it has a codec of its own, that is
+    /// the same.
+    pub fn all_params(&self) -> impl Iterator<Item = &Param> {
+        self.params.iter().chain((!has_codec(self)).then_some(&COMPRESS))
+    }
+
     pub(crate) fn bad(&self, param: &str, found: &str, expected: &str) -> SpecError {
         SpecError::Value {
             policy: self.name,

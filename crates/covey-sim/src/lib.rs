@@ -12,7 +12,9 @@ mod line;
 mod meters;
 mod outcome;
 mod processors;
+mod timeline;
 
 pub use engine::{Observer, Simulator, simulate};
 pub use error::SimError;
 pub use outcome::{CoflowOutcome, CompressionOutcome, Outcome};
+pub use timeline::{Span, Timeline};

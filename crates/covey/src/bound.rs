@@ -1,11 +1,11 @@
 //! `covey bound`: what mean completion times of a trace can be compared with.
 
 use clap::Args;
+use covey_experiment::{PORT_RATE, Setup};
 use covey_report::{Landmarks, write_json};
 use covey_sched::bssi::Bssi;
 use covey_sim::bound::{bounds, loads, uncoupled_cct_s};
 
-use crate::experiment::{PORT_RATE, port_rate};
 use crate::failure::Failure;
 use crate::output;
 
@@ -36,7 +36,7 @@ pub struct Bound {
 impl Bound {
     /// Does it.
     pub fn run(self) -> Result<(), Failure> {
-        let rate = port_rate(&self.port_rate)?;
+        let rate = Setup { port_rate: Some(self.port_rate), ..Setup::default() }.port_rate()?;
         let workload = covey_trace::open(&self.trace)?;
         let links = vec![rate; workload.ports as usize];
         let mut bssi = Bssi::default();

@@ -7,14 +7,12 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use covey_experiment::{Contender, baseline, cores};
 use covey_report::{Comparison, html_page, write_json, write_per_coflow_csv};
 
-use crate::experiment::{Contender, Setup, cores};
+use crate::experiment::Arguments;
 use crate::failure::Failure;
 use crate::output;
-
-/// The baseline, where the user names none and it is there.
-const BASELINE: &str = "fair";
 
 /// Compare policies on a trace
 #[derive(Debug, Args)]
@@ -34,7 +32,7 @@ pub struct Compare {
     #[arg(long, value_name = "NAME")]
     baseline: Option<String>,
     #[command(flatten)]
-    setup: Setup,
+    setup: Arguments,
     /// Print one JSON object instead of a table
     #[arg(long)]
     json: bool,
@@ -56,16 +54,16 @@ pub struct Compare {
 impl Compare {
     /// Does it.
     pub fn run(self) -> Result<(), Failure> {
-        let contenders = self.contenders()?;
-        let baseline = self.baseline(&contenders)?;
+        let contenders = self.setup.setup().contenders(&self.policies)?;
+        let baseline = baseline(self.baseline.as_deref(), &contenders)?;
         let tables = self.tables(&contenders)?;
         if let Some(file) = &self.report {
             output::check(file)?;
         }
 
-        let experiment = self.setup.load()?;
+        let workload = self.setup.open()?;
         let jobs = self.jobs.map_or_else(cores, NonZeroUsize::get);
-        let runs = experiment.run(contenders, true, jobs)?;
+        let runs = self.setup.run(&workload, contenders, true, jobs)?;
         let mut comparison = Comparison::new(runs, baseline)?;
         if let Some(seed) = self.jct_shares {
             if comparison.summaries()[baseline].jobs.is_some() {
@@ -88,41 +86,6 @@ impl Compare {
         output::print(|out| {
             if self.json { write_json(&comparison, out) } else { write!(out, "{comparison}") }
         })
-    }
-
-    /// The policies, each once.
-    fn contenders(&self) -> Result<Vec<Contender>, Failure> {
-        let mut contenders: Vec<Contender> = Vec::new();
-        for spec in covey_sched::split_list(&self.policies) {
-            if contenders.iter().any(|c| c.label == spec) {
-                let found = format!("'{spec}' twice");
-                return Err(Failure::argument("--policies", "each policy once", found));
-            }
-            contenders.push(self.setup.contender(&spec)?);
-        }
-        Ok(contenders)
-    }
-
-    /// The position of the baseline: the policy that was written so, or else the only one of that
-    /// name.
-    fn baseline(&self, contenders: &[Contender]) -> Result<usize, Failure> {
-        let labelled = |name: &str| contenders.iter().position(|c| c.label == name);
-        let named = |name: &str| {
-            let all = contenders.iter().enumerate().filter(|(_, c)| c.name == name);
-            all.map(|(i, _)| i).collect::<Vec<usize>>()
-        };
-        let Some(name) = &self.baseline else {
-            return Ok(labelled(BASELINE).unwrap_or(0));
-        };
-        match (labelled(name), named(name).as_slice()) {
-            (Some(one), _) | (None, &[one]) => Ok(one),
-            (None, several) => {
-                let labels: Vec<&str> = contenders.iter().map(|c| c.label.as_str()).collect();
-                let expected = format!("one of {}", labels.join(" | "));
-                let why = if several.is_empty() { "" } else { ", which may mean several" };
-                Err(Failure::argument("--baseline", expected, format!("'{name}'{why}")))
-            }
-        }
     }
 
     /// The CSV file of each policy, known to be writable; none if none are wanted.

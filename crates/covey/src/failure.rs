@@ -4,9 +4,7 @@ use std::fmt::Display;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use covey_reproduce::emulate::{EmulationError, EmulationSpecError};
-use covey_sched::SpecError;
-use covey_sim::SimError;
+use covey_experiment::Error;
 use covey_trace::TraceError;
 
 /// Why a command did not do what was asked.
@@ -53,30 +51,15 @@ impl From<TraceError> for Failure {
     }
 }
 
-impl From<SpecError> for Failure {
-    fn from(error: SpecError) -> Self {
-        Failure::Input(error.to_string())
-    }
-}
-
-impl From<SimError> for Failure {
-    fn from(error: SimError) -> Self {
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
         match error {
-            SimError::Ports { .. } | SimError::Cycle { .. } => Failure::Input(error.to_string()),
-            _ => Failure::Other(error.to_string()),
+            Error::Argument { argument, problem } => {
+                Failure::Input(format!("--{argument}: {problem}"))
+            }
+            error if error.is_input() => Failure::Input(error.to_string()),
+            error => Failure::Other(error.to_string()),
         }
-    }
-}
-
-impl From<EmulationSpecError> for Failure {
-    fn from(error: EmulationSpecError) -> Self {
-        Failure::Input(error.to_string())
-    }
-}
-
-impl From<EmulationError> for Failure {
-    fn from(error: EmulationError) -> Self {
-        Failure::Input(error.to_string())
     }
 }
 

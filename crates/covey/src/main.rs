@@ -10,7 +10,6 @@ mod compare;
 mod experiment;
 mod failure;
 mod output;
-mod parallel;
 mod policies;
 mod progress;
 mod simulate;

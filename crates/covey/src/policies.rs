@@ -64,18 +64,11 @@ impl Item {
         Self {
             name: info.name,
             knows: info.knows,
-            params: params(info).map(param).collect(),
+            params: info.all_params().map(param).collect(),
             source: info.source,
             summary: info.summary,
         }
     }
-}
-
-/// The parameters of a policy, and the one that all take; where a policy has a codec of its own, that
-/// is the same.
-fn params(info: &Info) -> impl Iterator<Item = &Param> {
-    let own = info.params.iter().any(|param| param.name == "codec");
-    info.params.iter().chain((!own).then_some(&COMPRESS))
 }
 
 /// One policy as text.

@@ -1,27 +1,22 @@
 //! A bar on standard error, if that is a terminal and the work takes over a second.
 
-use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use covey_core::Time;
-use covey_core::alloc::Allocator;
-use covey_core::state::State;
-use covey_sim::Observer;
+use covey_experiment::Progress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// How long the work may take before there is a bar.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// How far simulations that run at the same time have come, and whether one has failed.
-pub struct Progress {
+/// How far simulations that run at the same time have come.
+pub struct Bar {
     bar: ProgressBar,
     started: Instant,
     shown: AtomicBool,
-    failed: AtomicBool,
 }
 
-impl Progress {
+impl Bar {
     /// Progress of simulating `coflows` coflows, those of all simulations together.
     pub fn new(coflows: usize) -> Self {
         let bar = ProgressBar::with_draw_target(Some(coflows as u64), ProgressDrawTarget::hidden());
@@ -29,21 +24,12 @@ impl Progress {
         bar.set_style(
             ProgressStyle::with_template(template).unwrap_or(ProgressStyle::default_bar()),
         );
-        Self { bar, started: Instant::now(), shown: false.into(), failed: false.into() }
+        Self { bar, started: Instant::now(), shown: false.into() }
     }
+}
 
-    /// An observer for one of the simulations.
-    pub fn watch(&self) -> Watch<'_> {
-        Watch { progress: self, seen: 0 }
-    }
-
-    /// The work is in vain: all simulations shall stop.
-    pub fn fail(&self) {
-        self.failed.store(true, Ordering::Relaxed);
-    }
-
-    /// So many more coflows have been simulated.
-    pub fn advance(&self, coflows: usize) {
+impl Progress for Bar {
+    fn advance(&self, coflows: usize) {
         self.bar.inc(coflows as u64);
         if self.started.elapsed() > PATIENCE && !self.shown.swap(true, Ordering::Relaxed) {
             // Not a terminal: indicatif draws nothing.
@@ -52,28 +38,8 @@ impl Progress {
     }
 }
 
-impl Drop for Progress {
+impl Drop for Bar {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
-    }
-}
-
-/// Tells the progress of one simulation.
-pub struct Watch<'a> {
-    progress: &'a Progress,
-    /// Coflows told of.
-    seen: usize,
-}
-
-impl Observer for Watch<'_> {
-    fn moment(&mut self, _: Time, done: usize, _: &State, _: &Allocator) -> ControlFlow<()> {
-        if done > self.seen {
-            self.progress.advance(done - self.seen);
-            self.seen = done;
-        }
-        if self.progress.failed.load(Ordering::Relaxed) {
-            return ControlFlow::Break(());
-        }
-        ControlFlow::Continue(())
     }
 }

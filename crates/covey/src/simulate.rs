@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use covey_experiment::cores;
 use covey_report::{Summary, write_json, write_per_coflow_csv, write_per_flow_csv};
 
-use crate::experiment::{Setup, cores};
+use crate::experiment::Arguments;
 use crate::failure::Failure;
 use crate::output;
 
@@ -23,7 +24,7 @@ pub struct Simulate {
     #[arg(long, value_name = "NAME[:key=value,…]", default_value = "covey")]
     policy: String,
     #[command(flatten)]
-    setup: Setup,
+    setup: Arguments,
     /// Print one JSON object instead of text
     #[arg(long)]
     json: bool,
@@ -41,8 +42,9 @@ pub struct Simulate {
 impl Simulate {
     /// Does it.
     pub fn run(self) -> Result<(), Failure> {
-        let contender = self.setup.contender(&self.policy)?;
-        if self.bound && self.setup.emulated().is_some() {
+        let setup = self.setup.setup();
+        let contender = setup.contender(&self.policy)?;
+        if self.bound && setup.emulated.is_some() {
             return Err(Failure::argument("--bound", "--sim exact with it", "another"));
         }
         if self.per_coflow.is_some() && self.per_coflow == self.per_flow {
@@ -52,8 +54,8 @@ impl Simulate {
         for file in self.per_coflow.iter().chain(&self.per_flow) {
             output::check(file)?;
         }
-        let experiment = self.setup.load()?;
-        for run in experiment.run(vec![contender], self.bound, cores())? {
+        let workload = self.setup.open()?;
+        for run in self.setup.run(&workload, vec![contender], self.bound, cores())? {
             if let Some(file) = &self.per_coflow {
                 output::write(file, |out| write_per_coflow_csv(&run, out))?;
             }

@@ -21,3 +21,8 @@ pub fn run(tasks: Vec<Task<'_>>, jobs: usize) {
         }
     });
 }
+
+/// How many tasks the machine can do at a time.
+pub fn cores() -> usize {
+    thread::available_parallelism().map_or(1, usize::from)
+}

@@ -1,0 +1,214 @@
+//! What every policy must keep to, one function a rule, each on one workload.
+
+use covey_core::{AnyPolicy, Compression, Fabric};
+use covey_sim::bound::{bounds, isolated_cct_s, on_the_wire};
+use covey_sim::{Outcome, simulate};
+use covey_trace::{Availability, Coflow, Flow, Workload};
+
+use crate::watch::Watch;
+use crate::{Violation, flow};
+
+/// Makes a policy anew; every simulation needs one of its own.
+pub type Make<'a> = &'a dyn Fn() -> AnyPolicy;
+
+/// Simulates without anybody looking on.
+fn run(workload: &Workload, fabric: &Fabric, make: Make<'_>) -> Result<Outcome, Violation> {
+    let outcome = simulate(workload, fabric, "under test", &mut make(), &mut ());
+    outcome.map_err(|error| Violation(error.to_string()))
+}
+
+/// The coflow completion times.
+pub fn ccts(outcome: &Outcome) -> Vec<f64> {
+    outcome.coflows.iter().map(|coflow| coflow.cct_s()).collect()
+}
+
+/// To 9 digits, of times that are simulated to a nanosecond.
+pub fn same_time(a: f64, b: f64) -> bool {
+    (a - b).abs() <= 1e-9 * a.abs().max(b.abs()).max(20.0)
+}
+
+/// Rates fit the links at every moment, and no flow sends more or less than its bytes. A policy that
+/// promises to conserve work leaves no flow waiting whose links all have capacity to spare.
+///
+/// # Errors
+/// When that is not so, or the plan cannot be carried out.
+pub fn rates_fit(workload: &Workload, fabric: &Fabric, make: Make<'_>) -> Result<(), Violation> {
+    let mut policy = make();
+    let mut watch = Watch::new(workload, policy.promises().conserves_work);
+    let outcome = simulate(workload, fabric, "under test", &mut policy, &mut watch);
+    if let Some(violation) = watch.found.take() {
+        return Err(violation);
+    }
+    watch.check_all_sent(&outcome.map_err(|error| Violation(error.to_string()))?)
+}
+
+/// The same run again gives the same to the last bit.
+///
+/// # Errors
+/// When it does not.
+pub fn same_again(workload: &Workload, fabric: &Fabric, make: Make<'_>) -> Result<(), Violation> {
+    let (first, second) = (run(workload, fabric, make)?, run(workload, fabric, make)?);
+    if format!("{first:?}") == format!("{second:?}") {
+        return Ok(());
+    }
+    let (first, second) = (ccts(&first), ccts(&second));
+    Err(Violation(format!("the same run gives CCTs of {first:?} and then of {second:?}")))
+}
+
+/// Nothing changes when ports are called otherwise: port `p` becomes `names[p]`.
+///
+/// # Errors
+/// When a completion time changes.
+pub fn names_of_ports_do_not_matter(
+    workload: &Workload,
+    fabric: &Fabric,
+    names: &[u32],
+    make: Make<'_>,
+) -> Result<(), Violation> {
+    let (other_workload, other_fabric) = relabelled(workload, fabric, names);
+    let found = ccts(&run(&other_workload, &other_fabric, make)?);
+    let expected = ccts(&run(workload, fabric, make)?);
+    if found.iter().zip(&expected).all(|(a, b)| same_time(*a, *b)) {
+        return Ok(());
+    }
+    Err(Violation(format!(
+        "with ports called {names:?} CCTs are {found:?} instead of {expected:?}"
+    )))
+}
+
+/// No coflow is faster than alone, and the mean is not below the bound. `compression` is that of the
+/// policy.
+///
+/// # Errors
+/// When one is.
+pub fn nothing_is_too_fast(
+    workload: &Workload,
+    fabric: &Fabric,
+    compression: Option<Compression>,
+    make: Make<'_>,
+) -> Result<(), Violation> {
+    let (egress, ingress) = split(fabric);
+    let outcome = run(workload, fabric, make)?;
+    if compression.is_none() && !outcome.compression.is_empty() {
+        // A policy that says what to compress in its plans alone.
+        return Ok(());
+    }
+    let wire = match compression {
+        Some(codec) => on_the_wire(workload, fabric, &codec, &Availability::default()),
+        None => workload.clone(),
+    };
+    let ccts = ccts(&outcome);
+    for (coflow, cct) in wire.coflows.iter().zip(&ccts) {
+        let alone = isolated_cct_s(coflow, egress, ingress);
+        if *cct < alone - 1e-8 {
+            return Err(Violation(format!("coflow {} takes {cct} s, alone {alone} s", coflow.id)));
+        }
+    }
+    let (mean, bound) =
+        (ccts.iter().sum::<f64>() / ccts.len() as f64, bounds(&wire, egress, ingress).mean_cct_s);
+    if mean < bound - 1e-8 {
+        return Err(Violation(format!("the mean CCT is {mean} s, the bound {bound} s")));
+    }
+    Ok(())
+}
+
+/// How many small coflows follow the large one in [`elephant_s`].
+pub const MICE: u32 = 4000;
+
+/// When a large coflow ends that others follow, as much as the link can carry, until [`MICE`]
+/// seconds.
+///
+/// # Errors
+/// When the simulation fails.
+pub fn elephant_s(make: Make<'_>) -> Result<f64, Violation> {
+    let mut coflows = vec![Coflow::new("elephant".to_owned(), 0.0, vec![flow(0, 0, 20.0)])];
+    coflows.extend((0..MICE).map(|mouse| {
+        Coflow::new(format!("mouse {mouse}"), f64::from(mouse) + 0.5, vec![flow(0, 0, 1.0)])
+    }));
+    let fabric = Fabric::big_switch(1, 1.0).map_err(|error| Violation(error.to_string()))?;
+    Ok(run(&Workload { ports: 1, coflows }, &fabric, make)?.coflows[0].completion_s)
+}
+
+/// A policy that promises so starves nobody.
+///
+/// # Errors
+/// When it promises, and does.
+pub fn starves_nobody(make: Make<'_>) -> Result<(), Violation> {
+    if make().promises().starves_nobody {
+        let completion_s = elephant_s(make)?;
+        if completion_s >= f64::from(MICE) {
+            let promise = "it promises to starve nobody, but a coflow";
+            return Err(Violation(format!("{promise} has to wait for {MICE} that come after it")));
+        }
+    }
+    Ok(())
+}
+
+/// Under a policy that promises to be local, nothing that happens elsewhere matters: the flows of
+/// `first` end when they end also if those of `second` are beside them on six ports of their own.
+///
+/// # Errors
+/// When it promises that, and something matters.
+pub fn is_local(first: &Workload, second: &Workload, make: Make<'_>) -> Result<(), Violation> {
+    if !make().promises().is_local {
+        return Ok(());
+    }
+    let (first, second) = (without_parents(first), without_parents(second));
+    let both = in_two_halves(&first, &second);
+    let network =
+        |ports| Fabric::big_switch(ports, 1.0).map_err(|error| Violation(error.to_string()));
+    let alone = run(&first, &network(6)?, make)?.flow_completion_s;
+    let beside = run(&both, &network(12)?, make)?.flow_completion_s;
+    let (mut alone, mut beside) = (alone.into_iter(), beside.into_iter());
+    for (coflow, both) in first.coflows.iter().zip(&both.coflows) {
+        let expected: Vec<f64> = alone.by_ref().take(coflow.flows.len()).collect();
+        let found: Vec<f64> = beside.by_ref().take(both.flows.len()).collect();
+        if !expected.iter().zip(&found).all(|(a, b)| same_time(*a, *b)) {
+            let id = &coflow.id;
+            return Err(Violation(format!(
+                "it promises to be local, but flows of coflow {id} end at {found:?} instead of {expected:?} when others send elsewhere"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The two capacities of all ports.
+fn split(fabric: &Fabric) -> (&[f64], &[f64]) {
+    fabric.capacity().split_at(fabric.ports() as usize)
+}
+
+/// The same network with port `p` called `names[p]`.
+fn relabelled(workload: &Workload, fabric: &Fabric, names: &[u32]) -> (Workload, Fabric) {
+    let mut workload = workload.clone();
+    workload.ports = fabric.ports();
+    for flow in workload.coflows.iter_mut().flat_map(|coflow| &mut coflow.flows) {
+        (flow.src, flow.dst) = (names[flow.src as usize], names[flow.dst as usize]);
+    }
+    let (egress, ingress) = split(fabric);
+    let moved = |capacity: &[f64]| {
+        let mut moved = vec![0.0; capacity.len()];
+        names.iter().zip(capacity).for_each(|(&name, &capacity)| moved[name as usize] = capacity);
+        moved
+    };
+    let fabric = Fabric::big_switch_with(&moved(egress), &moved(ingress))
+        .expect("the capacities are those of a fabric");
+    (workload, fabric)
+}
+
+fn without_parents(workload: &Workload) -> Workload {
+    let mut workload = workload.clone();
+    workload.coflows.iter_mut().for_each(|coflow| coflow.parents.clear());
+    workload
+}
+
+/// A network of two halves, and coflows with flows in both of them but none between them.
+fn in_two_halves(first: &Workload, second: &Workload) -> Workload {
+    let mut both = first.clone();
+    both.ports = 2 * 6;
+    for (coflow, other) in both.coflows.iter_mut().zip(&second.coflows) {
+        let moved = other.flows.iter().map(|f| Flow { src: f.src + 6, dst: f.dst + 6, ..*f });
+        coflow.flows.extend(moved);
+    }
+    both
+}

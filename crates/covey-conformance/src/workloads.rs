@@ -1,0 +1,101 @@
+//! Random workloads and networks: flows in waves, flows of zero bytes, coflows with parents, and
+//! many ties.
+
+use covey_core::{Fabric, PortId};
+use covey_trace::{Coflow, Flow, Workload};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+/// A flow that starts with its coflow.
+pub fn flow(src: u32, dst: u32, bytes: f64) -> Flow {
+    Flow { src, dst, bytes, start_s: 0.0 }
+}
+
+/// A workload as a trace, to be simulated again by hand.
+pub fn as_trace(workload: &Workload) -> String {
+    let mut text = Vec::new();
+    covey_trace::write(workload, &mut text).expect("memory takes all");
+    String::from_utf8(text).expect("JSON is text")
+}
+
+/// How alike sizes and times of a random workload are.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Kind {
+    /// Sizes and arrivals that are often equal, flows of zero bytes.
+    Ties,
+    /// Sizes and arrivals that are all different, so that no order hangs on rounding.
+    Generic,
+}
+
+fn bytes(kind: Kind) -> BoxedStrategy<f64> {
+    match kind {
+        Kind::Ties => {
+            prop_oneof![1 => Just(0.0), 4 => Just(1.0), 4 => Just(2.0), 2 => 0.01..20.0].boxed()
+        }
+        Kind::Generic => (0.01..20.0).boxed(),
+    }
+}
+
+fn moment(kind: Kind) -> BoxedStrategy<f64> {
+    match kind {
+        Kind::Ties => prop_oneof![3 => Just(0.0), 2 => Just(1.0), 2 => 0.0..10.0].boxed(),
+        Kind::Generic => (0.0..10.0).boxed(),
+    }
+}
+
+/// Scattered flows, pairs that occur twice included, or a whole shuffle; some in later waves.
+fn flows(ports: u32, kind: Kind) -> impl Strategy<Value = Vec<Flow>> {
+    let size = bytes(kind);
+    let scattered = vec((0..ports, 0..ports, bytes(kind)), 1..10);
+    let shuffle = (1..=ports, 1..=ports).prop_flat_map(move |(senders, receivers)| {
+        let pairs = (0..senders).flat_map(move |s| (0..receivers).map(move |r| (s, r)));
+        let pairs: Vec<_> = pairs.collect();
+        vec(size.clone(), pairs.len()).prop_map(move |sizes| {
+            pairs.iter().zip(sizes).map(|(&(s, r), bytes)| (s, r, bytes)).collect()
+        })
+    });
+    let waves = prop_oneof![3 => Just(vec![0.0]), 1 => vec(moment(kind), 1..4)];
+    (prop_oneof![scattered, shuffle], waves).prop_map(|(flows, waves)| {
+        let start = waves.into_iter().cycle();
+        let with_start = |((src, dst, bytes), start_s)| Flow { src, dst, bytes, start_s };
+        flows.into_iter().zip(start).map(with_start).collect()
+    })
+}
+
+/// Coflows of many shapes, some with parents.
+pub fn workload(kind: Kind) -> impl Strategy<Value = Workload> {
+    (1..6_u32).prop_flat_map(move |ports| {
+        let parent = proptest::option::weighted(0.15, 0..8_u32);
+        let deadline = proptest::option::weighted(0.5, 0.5..30.0);
+        vec((moment(kind), flows(ports, kind), parent, deadline), 1..9).prop_map(move |coflows| {
+            let coflows = coflows.into_iter().enumerate().map(
+                |(place, (arrival_s, flows, parent, deadline_s))| {
+                    let mut coflow = Coflow::new(format!("c{place}"), arrival_s, flows);
+                    coflow.deadline_s = deadline_s;
+                    coflow.parents.extend(parent.filter(|&parent| (parent as usize) < place));
+                    coflow
+                },
+            );
+            Workload { ports, coflows: coflows.collect() }
+        })
+    })
+}
+
+/// Six ports, all alike or not.
+pub fn fabric() -> impl Strategy<Value = Fabric> {
+    let different = (vec(0.5..3.0, 6), vec(0.5..3.0, 6));
+    let alike = Just((vec![1.0; 6], vec![1.0; 6]));
+    prop_oneof![alike, different]
+        .prop_map(|(egress, ingress)| Fabric::big_switch_with(&egress, &ingress).unwrap())
+}
+
+/// Six ports with links of rate 1, and paths over up to three of three links between them.
+pub fn fabric_with_inner_links() -> impl Strategy<Value = Fabric> {
+    (vec(0.5..3.0, 3), vec(0..8_u32, 36)).prop_map(|(inner, masks)| {
+        let path = |src: PortId, dst: PortId| {
+            let mask = masks[src.index() * 6 + dst.index()];
+            (0..3).filter(|link| mask >> link & 1 == 1).collect()
+        };
+        Fabric::with_paths(6, 1.0, &inner, path).unwrap()
+    })
+}

@@ -1,0 +1,58 @@
+//! Why an experiment could not be made.
+
+use covey_reproduce::emulate::{EmulationError, EmulationSpecError};
+use covey_sched::SpecError;
+use covey_sim::SimError;
+use covey_trace::TraceError;
+
+/// Why an experiment could not be made. The message is one line.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// An argument that means nothing. How users write arguments (`--port-rate`, `port_rate`) is the
+    /// caller's to know: the name here is `port-rate`.
+    #[error("{argument}: {problem}")]
+    Argument {
+        /// Its name.
+        argument: &'static str,
+        /// What was expected, and what was found.
+        problem: String,
+    },
+    /// The trace.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// The name or a parameter of a policy.
+    #[error(transparent)]
+    Spec(#[from] SpecError),
+    /// The same for an emulated simulator.
+    #[error(transparent)]
+    EmulationSpec(#[from] EmulationSpecError),
+    /// A workload that an emulated simulator cannot take.
+    #[error(transparent)]
+    Emulation(#[from] EmulationError),
+    /// The simulation.
+    #[error(transparent)]
+    Sim(#[from] SimError),
+    /// The report.
+    #[error(transparent)]
+    Report(#[from] covey_report::Error),
+}
+
+impl Error {
+    /// An argument that means nothing.
+    pub fn argument(
+        argument: &'static str,
+        expected: impl std::fmt::Display,
+        found: impl std::fmt::Display,
+    ) -> Error {
+        Error::Argument { argument, problem: format!("expected {expected}, found {found}") }
+    }
+
+    /// Whether what the user gave is wrong, rather than something else.
+    pub fn is_input(&self) -> bool {
+        match self {
+            Error::Sim(error) => matches!(error, SimError::Ports { .. } | SimError::Cycle { .. }),
+            Error::Report(_) => false,
+            _ => true,
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! A workload on a network, under several policies.
+
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use covey_core::alloc::Allocator;
+use covey_core::state::State;
+use covey_core::{Compression, Fabric, Time};
+use covey_report::{Run, RunInfo};
+use covey_sim::bound::{bounds, on_the_wire};
+use covey_sim::{Observer, Outcome, SimError, Simulator};
+use covey_trace::{Availability, Workload};
+
+use crate::contender::Simulated;
+use crate::parallel::{self, Task};
+use crate::progress::Watch;
+use crate::{Contender, Error, Progress, Setup};
+
+/// A workload and the network it runs on.
+pub struct Experiment<'a> {
+    workload: &'a Workload,
+    trace: String,
+    port_rate_bps: f64,
+    fabric: Fabric,
+    barrier: bool,
+    emulated: bool,
+    processors: Availability,
+}
+
+impl<'a> Experiment<'a> {
+    /// Lays the network for a workload; `trace` is what reports call it.
+    ///
+    /// # Errors
+    /// When the speed of ports or the share of processors makes no sense.
+    pub fn new(
+        workload: &'a Workload,
+        trace: impl Into<String>,
+        setup: &Setup,
+    ) -> Result<Experiment<'a>, Error> {
+        let rate = setup.port_rate()?;
+        let fabric = Fabric::big_switch(workload.ports, rate)
+            .map_err(|e| Error::Argument { argument: "port-rate", problem: e.to_string() })?;
+        Ok(Experiment {
+            workload,
+            trace: trace.into(),
+            port_rate_bps: rate * 8.0,
+            fabric,
+            barrier: setup.barrier,
+            emulated: setup.emulated.is_some(),
+            processors: Availability::open(&setup.cpu, workload.ports)?,
+        })
+    }
+
+    /// Simulates every policy, and bounds all schedules if `bounded`, `jobs` of these at a time.
+    /// The runs are in the order of the policies. Other simulators change the workload, so there is
+    /// no bound for them.
+    ///
+    /// # Errors
+    /// The first error in the order of the policies, or [`SimError::Interrupted`] where `progress`
+    /// says that nobody wants the results.
+    pub fn run(
+        &self,
+        contenders: Vec<Contender>,
+        bounded: bool,
+        jobs: usize,
+        progress: &dyn Progress,
+    ) -> Result<Vec<Run<'a>>, Error> {
+        let mut bound_s: Vec<(Option<Compression>, f64)> = Vec::new();
+        if bounded && !self.emulated {
+            for contender in &contenders {
+                let compression = contender.compression;
+                if bound_s.iter().all(|(known, _)| *known != compression) {
+                    bound_s.push((compression, f64::NAN));
+                }
+            }
+        }
+        let compressions: Vec<_> = contenders.iter().map(|c| c.compression).collect();
+        let failed = AtomicBool::new(false);
+        let mut simulated = Vec::new();
+        simulated.resize_with(contenders.len(), || None);
+
+        let mut tasks: Vec<Task<'_>> = Vec::new();
+        for (compression, bound_s) in &mut bound_s {
+            let compression = *compression;
+            tasks.push(Box::new(move || *bound_s = self.bound_s(compression)));
+        }
+        for (contender, place) in contenders.into_iter().zip(&mut simulated) {
+            let failed = &failed;
+            tasks.push(Box::new(move || {
+                let result = self.simulate(contender, Watch { progress, failed, seen: 0 });
+                if result.is_err() {
+                    failed.store(true, Ordering::Relaxed);
+                }
+                *place = Some(result);
+            }));
+        }
+        parallel::run(tasks, jobs);
+
+        let mut runs = Vec::new();
+        let (mut failure, mut interrupted) = (None, None);
+        for (result, compression) in simulated.into_iter().zip(compressions) {
+            match result {
+                Some(Ok((outcome, info))) => {
+                    let bound = bound_s.iter().find(|(known, _)| *known == compression);
+                    let lower_bound_mean_cct_s = bound.map(|(_, bound_s)| *bound_s);
+                    let info = RunInfo { lower_bound_mean_cct_s, ..info };
+                    runs.push(Run::new(self.workload, outcome, info)?);
+                }
+                // Perhaps because another has failed, which then is the reason.
+                Some(Err(Error::Sim(SimError::Interrupted))) => {
+                    interrupted = Some(Error::Sim(SimError::Interrupted));
+                }
+                Some(Err(error)) => failure = failure.or(Some(error)),
+                None => {}
+            }
+        }
+        failure.or(interrupted).map_or(Ok(runs), Err)
+    }
+
+    /// The least mean CCT that any schedule could have that compresses like this, in seconds.
+    fn bound_s(&self, compression: Option<Compression>) -> f64 {
+        let (egress, ingress) = self.fabric.capacity().split_at(self.workload.ports as usize);
+        let Some(compression) = compression else {
+            return bounds(self.workload, egress, ingress).mean_cct_s;
+        };
+        let wire = on_the_wire(self.workload, &self.fabric, &compression, &self.processors);
+        bounds(&wire, egress, ingress).mean_cct_s
+    }
+
+    /// Simulates one policy.
+    fn simulate(
+        &self,
+        contender: Contender,
+        mut watch: Watch<'_>,
+    ) -> Result<(Outcome, RunInfo), Error> {
+        let Contender { label, name, params, policy, observer, .. } = contender;
+        let started = Instant::now();
+        let outcome = match policy {
+            Simulated::Exactly(mut policy) => {
+                let mut simulator = Simulator::new(self.fabric.clone())
+                    .barrier(self.barrier)
+                    .with_processors(self.processors.clone());
+                match observer {
+                    Some(other) => {
+                        let mut both = Both { watch, other };
+                        simulator.run(self.workload, &label, &mut policy, &mut both)?
+                    }
+                    None => simulator.run(self.workload, &label, &mut policy, &mut watch)?,
+                }
+            }
+            Simulated::Emulated(emulation) => {
+                let outcome = emulation.run(self.workload)?;
+                watch.progress.advance(self.workload.coflows.len());
+                outcome
+            }
+        };
+        let info = RunInfo {
+            policy: name,
+            params,
+            label,
+            trace: self.trace.clone(),
+            fabric: "big-switch".to_owned(),
+            port_rate_bps: self.port_rate_bps,
+            lower_bound_mean_cct_s: None,
+            wall_s: started.elapsed().as_secs_f64(),
+            pipelined: !self.barrier,
+        };
+        Ok((outcome, info))
+    }
+}
+
+/// Two who look on.
+struct Both<'a> {
+    watch: Watch<'a>,
+    other: Box<dyn Observer + Send>,
+}
+
+impl Observer for Both<'_> {
+    fn moment(
+        &mut self,
+        now: Time,
+        done: usize,
+        state: &State,
+        rates: &Allocator,
+    ) -> ControlFlow<()> {
+        self.watch.moment(now, done, state, rates)?;
+        self.other.moment(now, done, state, rates)
+    }
+}

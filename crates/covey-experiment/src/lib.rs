@@ -1,0 +1,27 @@
+//! Policies on a workload: what `covey simulate` does with one and `covey compare` with several, for
+//! the command line and for the Python package.
+//!
+//! ```
+//! use covey_experiment::{Experiment, Setup, Silent};
+//! let setup = Setup::default();
+//! let workload = covey_trace::open("builtin:fb-like:coflows=20")?;
+//! let contenders = setup.contenders("sebf,fair")?;
+//! let experiment = Experiment::new(&workload, "an hour", &setup)?;
+//! let runs = experiment.run(contenders, false, 1, &Silent)?;
+//! assert_eq!(runs[1].info().label, "fair");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod contender;
+mod error;
+mod experiment;
+mod parallel;
+mod progress;
+mod setup;
+
+pub use contender::{Contender, baseline};
+pub use error::Error;
+pub use experiment::Experiment;
+pub use parallel::cores;
+pub use progress::{Progress, Silent};
+pub use setup::{PORT_RATE, Setup};

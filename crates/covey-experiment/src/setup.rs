@@ -1,0 +1,114 @@
+//! The network, and how policies are simulated on it.
+
+use std::ops::RangeInclusive;
+
+use covey_core::units;
+use covey_reproduce::emulate::{Emulation, Simulator};
+
+use crate::{Contender, Error};
+
+/// Speeds of ports that make sense, in bits per second. Far outside of them times are too large or
+/// too small to tell one event from the next.
+const PORT_RATE_BPS: RangeInclusive<f64> = 1.0..=1e15;
+/// The speed of ports where none is given.
+pub const PORT_RATE: &str = "1gbps";
+
+/// A network of ports that are all alike around a big switch, and how policies are simulated on it.
+/// Quantities are as users write them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Setup {
+    /// Speed of each port in each direction, like `10gbps` or `128MiB/s`; 1 Gbps if none is given, or
+    /// that of the simulator that is emulated.
+    pub port_rate: Option<String>,
+    /// Share of each port's processor that is there for compressing: a number from 0 to 1, or a
+    /// file, see [`Availability::open`](covey_trace::Availability::open).
+    pub cpu: String,
+    /// The simulator to be emulated; none for the exact one.
+    pub emulated: Option<Simulator>,
+    /// Whether coflows wait for their parents' ends.
+    pub barrier: bool,
+    /// Seed for policies that have a parameter `seed`, and for builtin traces, unless they say
+    /// another.
+    pub seed: Option<u64>,
+}
+
+impl Default for Setup {
+    fn default() -> Setup {
+        Setup { port_rate: None, cpu: "1".to_owned(), emulated: None, barrier: true, seed: None }
+    }
+}
+
+impl Setup {
+    /// The policy that `spec` says.
+    ///
+    /// # Errors
+    /// When there is no such policy in the simulator, or a parameter is wrong.
+    pub fn contender(&self, spec: &str) -> Result<Contender, Error> {
+        if let Some(simulator) = self.emulated {
+            return Ok(Contender::emulated(spec, Emulation::new(simulator, spec)?));
+        }
+        let mut built = covey_sched::build(spec)?;
+        let seeded = built.info.params.iter().any(|p| p.name == "seed");
+        if let (true, Some(seed)) = (seeded, self.seed) {
+            let (name, given) = spec.split_once(':').unwrap_or((spec, ""));
+            if !given.split(',').any(|item| item.starts_with("seed=")) {
+                built = covey_sched::build(&format!("{name}:{given},seed={seed}"))?;
+            }
+        }
+        Ok(Contender::built(spec, built))
+    }
+
+    /// The policies of a list, each once.
+    ///
+    /// # Errors
+    /// Those of [`Setup::contender`], and for a policy that is listed twice.
+    pub fn contenders(&self, list: &str) -> Result<Vec<Contender>, Error> {
+        let mut contenders: Vec<Contender> = Vec::new();
+        for spec in covey_sched::split_list(list) {
+            contenders.push(self.contender(&spec)?);
+            Contender::check_differ(&contenders)?;
+        }
+        Ok(contenders)
+    }
+
+    /// The speed of ports in bytes per second.
+    ///
+    /// # Errors
+    /// When it is no speed, out of range, or not that of the emulated simulator.
+    pub fn port_rate(&self) -> Result<f64, Error> {
+        const ARGUMENT: &str = "port-rate";
+        let text = match (&self.port_rate, self.emulated) {
+            (Some(text), _) => text,
+            (None, None) => PORT_RATE,
+            (None, Some(simulator)) => return Ok(simulator.port_rate_bps() / 8.0),
+        };
+        let rate = units::parse_rate(text)
+            .map_err(|problem| Error::Argument { argument: ARGUMENT, problem })?;
+        let found = format!("'{text}'");
+        if let Some(simulator) = self.emulated
+            && rate * 8.0 != simulator.port_rate_bps()
+        {
+            let (bps, name) = (simulator.port_rate_bps(), simulator.name());
+            let expected = format!("{bps}bps, which is that of --sim {name}");
+            return Err(Error::argument(ARGUMENT, expected, found));
+        }
+        if PORT_RATE_BPS.contains(&(rate * 8.0)) {
+            return Ok(rate);
+        }
+        Err(Error::argument(ARGUMENT, "a speed from 1bps to 1000tbps", found))
+    }
+
+    /// The name of a trace, with the seed if it is a builtin one that says none.
+    pub fn seeded(&self, trace: &str) -> String {
+        let builtin = trace.strip_prefix("builtin:");
+        match (builtin.map(|spec| spec.split_once(':').unwrap_or((spec, ""))), self.seed) {
+            (Some((name, given)), Some(seed))
+                if !given.split(',').any(|item| item.starts_with("seed=")) =>
+            {
+                let joint = if given.is_empty() { "" } else { "," };
+                format!("builtin:{name}:{given}{joint}seed={seed}")
+            }
+            _ => trace.to_owned(),
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! The tables of a run, column by column: a row a coflow, a row a flow.
+
+use covey_trace::{Coflow, Flow};
+
+use crate::Run;
+
+/// A column of a table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Column<'a> {
+    /// Its heading, which ends with the unit.
+    pub name: &'static str,
+    /// A value a row.
+    pub values: Values<'a>,
+}
+
+/// The values of a column.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Values<'a> {
+    /// Text, where there is any.
+    Text(Vec<Option<&'a str>>),
+    /// The name of a coflow for each flow: the names, and the place of each row's among them.
+    Name(Vec<&'a str>, Vec<u32>),
+    /// Counts and numbers of ports.
+    Count(Vec<u32>),
+    /// Numbers.
+    Number(Vec<f64>),
+    /// Numbers, where there are any.
+    Maybe(Vec<Option<f64>>),
+    /// Yes or no, where that is known.
+    Flag(Vec<Option<bool>>),
+}
+
+impl Values<'_> {
+    /// The value of a row as text; nothing where there is none. Numbers have as few digits as give
+    /// the same `f64` when read back.
+    pub fn text(&self, row: usize) -> String {
+        match self {
+            Values::Text(values) => values[row].unwrap_or_default().to_owned(),
+            Values::Name(names, places) => names[places[row] as usize].to_owned(),
+            Values::Count(values) => values[row].to_string(),
+            Values::Number(values) => values[row].to_string(),
+            Values::Maybe(values) => values[row].map(|v| v.to_string()).unwrap_or_default(),
+            Values::Flag(values) => values[row].map(|v| v.to_string()).unwrap_or_default(),
+        }
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        match self {
+            Values::Text(values) => values.len(),
+            Values::Name(_, places) => places.len(),
+            Values::Count(values) => values.len(),
+            Values::Number(values) => values.len(),
+            Values::Maybe(values) => values.len(),
+            Values::Flag(values) => values.len(),
+        }
+    }
+}
+
+/// A row for each coflow, in the order of the workload: `coflow_id`, `arrival_s`, `completion_s`,
+/// `cct_s`, `width`, `size_bytes`, `length_bytes`, `release_s`, `job`, `weight`, `deadline_s`,
+/// `deadline_met`, `saved_bytes`, `cpu_s`.
+///
+/// `cct_s` runs from `release_s`, which is the arrival unless a parent ended later; `width` is the
+/// number of flows, `size_bytes` the sum of their bytes and `length_bytes` the longest of them. `job`
+/// and `deadline_s` are empty where the trace gives none, and so is `deadline_met` then. `saved_bytes`
+/// need not be sent thanks to compression, which took `cpu_s` seconds of processors.
+pub fn per_coflow<'a>(run: &'a Run<'_>) -> Vec<Column<'a>> {
+    let (coflows, outcome) = (&run.workload().coflows, run.outcome());
+    let number = |of: fn(&Coflow) -> f64| Values::Number(coflows.iter().map(of).collect());
+    let ends = outcome.coflows.iter().map(|c| c.completion_s).collect();
+    let releases = outcome.coflows.iter().map(|c| c.release_s).collect();
+    let compression: Vec<_> = (0..coflows.len())
+        .map(|place| outcome.compression.get(place).copied().unwrap_or_default())
+        .collect();
+    let columns = [
+        ("coflow_id", Values::Text(coflows.iter().map(|c| Some(c.id.as_str())).collect())),
+        ("arrival_s", number(|c| c.arrival_s)),
+        ("completion_s", Values::Number(ends)),
+        ("cct_s", Values::Number(run.ccts_s().collect())),
+        ("width", Values::Count(coflows.iter().map(|c| c.width() as u32).collect())),
+        ("size_bytes", number(Coflow::size_bytes)),
+        ("length_bytes", number(Coflow::length_bytes)),
+        ("release_s", Values::Number(releases)),
+        ("job", Values::Text(coflows.iter().map(|c| c.job.as_deref()).collect())),
+        ("weight", number(|c| c.weight)),
+        ("deadline_s", Values::Maybe(coflows.iter().map(|c| c.deadline_s).collect())),
+        ("deadline_met", Values::Flag(run.deadlines_met().collect())),
+        ("saved_bytes", Values::Number(compression.iter().map(|c| c.saved_bytes).collect())),
+        ("cpu_s", Values::Number(compression.iter().map(|c| c.cpu_s).collect())),
+    ];
+    columns.map(|(name, values)| Column { name, values }).into()
+}
+
+/// A row for each flow, in the order of the workload: `coflow_id`, `flow`, `src`, `dst`, `bytes`,
+/// `start_s`, `completion_s`, `fct_s`.
+///
+/// `flow` counts from 0 within its coflow; `start_s` and `completion_s` are seconds since the start
+/// of the trace, and `fct_s` is their difference.
+pub fn per_flow<'a>(run: &'a Run<'_>) -> Vec<Column<'a>> {
+    let (coflows, outcome) = (&run.workload().coflows, run.outcome());
+    let flows = || coflows.iter().flat_map(|c| &c.flows);
+    let count = |of: fn(&Flow) -> u32| Values::Count(flows().map(of).collect());
+    let names = coflows.iter().map(|c| c.id.as_str()).collect();
+    let places = (0..).zip(coflows).flat_map(|(place, c)| c.flows.iter().map(move |_| place));
+    let numbers = coflows.iter().flat_map(|c| 0..c.flows.len() as u32);
+    let columns = [
+        ("coflow_id", Values::Name(names, places.collect())),
+        ("flow", Values::Count(numbers.collect())),
+        ("src", count(|f| f.src)),
+        ("dst", count(|f| f.dst)),
+        ("bytes", Values::Number(flows().map(|f| f.bytes).collect())),
+        ("start_s", Values::Number(outcome.flow_start_s.clone())),
+        ("completion_s", Values::Number(outcome.flow_completion_s.clone())),
+        ("fct_s", Values::Number(run.fcts_s().collect())),
+    ];
+    columns.map(|(name, values)| Column { name, values }).into()
+}

@@ -1,0 +1,46 @@
+//! The spans of a timeline add up to what was sent, and no port sends more than it can.
+
+mod common;
+
+use common::{Kind, POLICIES, as_trace, policy};
+use covey_sim::{Span, Timeline, simulate};
+use covey_trace::Workload;
+use proptest::prelude::*;
+
+/// Bytes that a coflow sends out of a port, as the trace says.
+fn bytes(workload: &Workload, coflow: usize, port: u32) -> f64 {
+    let flows = workload.coflows[coflow].flows.iter();
+    flows.filter(|flow| flow.src == port).map(|flow| flow.bytes).sum()
+}
+
+/// Bytes in the spans for which `meant` holds.
+fn sent(spans: &[Span], meant: impl Fn(&Span) -> bool) -> f64 {
+    let of = |span: &Span| span.rate * (span.end_s - span.start_s);
+    spans.iter().filter(|span| meant(span)).map(of).sum()
+}
+
+proptest! {
+    #![proptest_config(common::cases(100))]
+
+    #[test]
+    fn spans_add_up_to_what_was_sent(
+        workload in common::workload(Kind::Ties), fabric in common::fabric(),
+    ) {
+        for spec in POLICIES.into_iter() {
+            let mut timeline = Timeline::default();
+            simulate(&workload, &fabric, spec, &mut policy(spec), &mut timeline).unwrap();
+            let spans = timeline.into_spans();
+            prop_assert!(spans.is_sorted_by(|a, b| a.end_s <= b.end_s), "{}", spec);
+            for coflow in 0..workload.coflows.len() {
+                for port in 0..workload.ports {
+                    let expected = bytes(&workload, coflow, port);
+                    let found =
+                        sent(&spans, |span| (span.coflow as usize, span.port) == (coflow, port));
+                    let same = (found - expected).abs() <= 1e-6;
+                    let trace = || as_trace(&workload);
+                    prop_assert!(same, "{spec}: {coflow} at {port}: {found} of {expected}\n{}", trace());
+                }
+            }
+        }
+    }
+}

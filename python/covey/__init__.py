@@ -1,0 +1,59 @@
+"""Coflow scheduling: every published policy in one exact simulator.
+
+>>> import covey
+>>> trace = covey.generate("fb-like", coflows=20)
+>>> covey.simulate(trace, "sebf").summary()["coflows"]
+20
+
+Units: times are seconds, sizes bytes, rates bytes per second unless a name says another. Tables are
+`Frame` objects, which pandas, polars and pyarrow take over. ``docs/python.md`` lists everything.
+"""
+
+from covey._api import (
+    compare,
+    generate,
+    load_trace,
+    parse_trace,
+    policies,
+    simulate,
+    spec,
+)
+from covey._check import check_policy
+from covey._core import (
+    Comparison,
+    ConformanceError,
+    Frame,
+    InputError,
+    KnowledgeError,
+    Plan,
+    Result,
+    SimulationError,
+    Trace,
+    View,
+)
+from covey._policy import UNCHANGED, Policy
+from covey._sweep import sweep
+
+__all__ = [
+    "UNCHANGED",
+    "Comparison",
+    "ConformanceError",
+    "Frame",
+    "InputError",
+    "KnowledgeError",
+    "Plan",
+    "Policy",
+    "Result",
+    "SimulationError",
+    "Trace",
+    "View",
+    "check_policy",
+    "compare",
+    "generate",
+    "load_trace",
+    "parse_trace",
+    "policies",
+    "simulate",
+    "spec",
+    "sweep",
+]

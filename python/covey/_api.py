@@ -1,0 +1,144 @@
+"""What the package does, as functions."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Literal
+
+from covey import _core
+from covey._policy import PolicyLike, prepared
+from covey._progress import bar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from covey._core import Comparison, PolicyInfo, Result, Trace
+
+POLICIES = "covey,fair,fifo,aalo,philae,sebf,sincronia"
+"""What is compared if nothing is named, as on the command line."""
+
+Sim = Literal["exact", "coflowsim", "philae-authors"]
+
+
+def load_trace(path: str | os.PathLike[str], *, seed: int | None = None) -> Trace:
+    """Read a trace, in any of the formats that README.md names; `builtin:NAME` makes one.
+
+    Raises `InputError` with file, line and field if it is none. `seed` is for builtin traces that
+    say no other.
+    """
+    return _core.open(os.fspath(path), seed)
+
+
+def parse_trace(text: str | bytes, name: str = "a text") -> Trace:
+    """Read a trace from text in any of the formats; messages and reports call it `name`."""
+    return _core.parse(text.encode() if isinstance(text, str) else text, name)
+
+
+def generate(name: str, **params: object) -> Trace:
+    """Make a workload: "fb-like" or "coflowsim-custom", with parameters.
+
+    The first has seed, coflows, ports and duration_s, the second seed, jobs and ports.
+    """
+    return _core.open(f"builtin:{spec(name, **params)}")
+
+
+def policies() -> list[PolicyInfo]:
+    """Every policy: name, what it knows, parameters with defaults and help, source, summary."""
+    return _core.policies()
+
+
+def spec(name: str, **params: object) -> str:
+    """A name with parameters as text: ``spec("philae", thin=5)`` is ``"philae:thin=5"``."""
+    given = ",".join(f"{key}={_text(value)}" for key, value in params.items())
+    return f"{name}:{given}" if given else name
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def simulate(
+    trace: Trace,
+    policy: PolicyLike = "covey",
+    *,
+    port_rate: str | None = None,
+    cpu: str | float = 1.0,
+    sim: Sim = "exact",
+    barrier: bool = True,
+    seed: int | None = None,
+    bound: bool = False,
+    timeline: bool = False,
+    progress: bool | None = None,
+    stop: _core.Stop | None = None,
+) -> Result:
+    """Simulate one policy: a text like "philae:thin=5", a `Policy` class, or an instance of one.
+
+    `port_rate` is the speed of ports ("10gbps", "128MiB/s"; default "1gbps"). `cpu` is the share of
+    processors that is there for compressing, or a CSV file of changes. `sim` is the simulator.
+    `barrier` says whether coflows wait for their parents. `seed` is for policies that take one.
+    `bound` also computes a mean CCT that no schedule can beat. `timeline` records who sends when,
+    which takes much longer than the simulation itself. `progress` shows a bar, or not; by default
+    after a second, on a terminal or in a notebook. `stop` stops it from another thread.
+
+    The global interpreter lock is free meanwhile, and Ctrl-C stops it.
+    """
+    with bar(progress, "coflows") as tell:
+        return _core.run(
+            trace,
+            [prepared(policy)],
+            port_rate=port_rate,
+            cpu=str(cpu),
+            sim=sim,
+            barrier=barrier,
+            seed=seed,
+            bound=bound,
+            timeline=timeline,
+            baseline=None,
+            jct_shares=None,
+            jobs=None,
+            progress=tell,
+            stop=stop,
+        )[0]
+
+
+def compare(
+    trace: Trace,
+    policies: str | Iterable[PolicyLike] = POLICIES,
+    *,
+    baseline: str | None = None,
+    port_rate: str | None = None,
+    cpu: str | float = 1.0,
+    sim: Sim = "exact",
+    barrier: bool = True,
+    seed: int | None = None,
+    jct_shares: int | None = None,
+    timeline: bool = False,
+    jobs: int | None = None,
+    progress: bool | None = None,
+    stop: _core.Stop | None = None,
+) -> Comparison:
+    """Simulate several policies, `jobs` at a time (default: the number of cores), and the bound.
+
+    `policies` is a list of what `simulate` takes, or a text as on the command line. `baseline` is the
+    one that the others are measured against: by default "fair" if it is there, else the first.
+    `jct_shares` is a seed for job completion times as if each coflow were the shuffle of a job that
+    computes as well (Philae 9.2). The rest is as for `simulate`.
+    """
+    given = _core.split_list(policies) if isinstance(policies, str) else policies
+    with bar(progress, "coflows") as tell:
+        return _core.run(
+            trace,
+            [prepared(policy) for policy in given],
+            port_rate=port_rate,
+            cpu=str(cpu),
+            sim=sim,
+            barrier=barrier,
+            seed=seed,
+            bound=sim == "exact",
+            timeline=timeline,
+            baseline=baseline,
+            jct_shares=jct_shares,
+            jobs=jobs,
+            progress=tell,
+            stop=stop,
+        )

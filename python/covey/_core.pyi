@@ -1,0 +1,404 @@
+"""What the Rust crates give."""
+
+import builtins
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, TypedDict
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+
+from covey._policy import Policy
+
+Flow = tuple[int, int]
+"""The number of its coflow, and its own within that."""
+
+Sharing = Literal[
+    "maxmin",
+    "equal",
+    "all-or-none",
+    "matching",
+    "matching-by-load",
+    "oldest-first",
+    "hold",
+    "rate",
+    "madd",
+    "by-size",
+    "shortest-first",
+]
+
+class InputError(ValueError):
+    """A trace, a policy or an argument is wrong; the message says where, and what was expected."""
+
+class SimulationError(RuntimeError):
+    """A simulation could not go on, most often because of what a policy planned."""
+
+class KnowledgeError(AttributeError):
+    """A policy asked for what its level of knowledge does not grant."""
+
+class ConformanceError(RuntimeError):
+    """A policy does not keep to what every policy must; the message has a workload that shows it."""
+
+class ParamInfo(TypedDict):
+    """A parameter of a policy."""
+
+    name: str
+    default: str
+    help: str
+
+class PolicyInfo(TypedDict):
+    """A policy of the registry."""
+
+    name: str
+    knows: str
+    params: list[ParamInfo]
+    source: str
+    summary: str
+
+class Frame:
+    """A table: named columns of the same length, with the unit at the end of each name.
+
+    It has the Arrow PyCapsule interface: ``polars.DataFrame(frame)`` and ``pyarrow.table(frame)``
+    share its memory.
+    """
+
+    def __new__(cls, columns: Mapping[str, Sequence[object]]) -> Frame: ...
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, name: str) -> list[Any]:
+        """A column as a list of Python's values."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+    def to_pyarrow(self) -> pa.Table:
+        """As a `pyarrow.Table`, which shares its memory."""
+
+    def to_pandas(self) -> pd.DataFrame:
+        """As a `pandas.DataFrame`; columns of numbers are not copied. Needs pyarrow."""
+
+    def to_polars(self) -> pl.DataFrame:
+        """As a `polars.DataFrame`, which shares its memory."""
+
+    def _repr_html_(self) -> str: ...
+
+class Trace:
+    """What is to be sent, when, and between which ports. It never changes, and can be pickled."""
+
+    @property
+    def name(self) -> str:
+        """What reports call it."""
+
+    @property
+    def ports(self) -> int:
+        """Number of ports."""
+
+    @property
+    def flows(self) -> int:
+        """Number of flows of all coflows."""
+
+    @property
+    def bytes(self) -> float:
+        """Bytes of all flows."""
+
+    @property
+    def coflows(self) -> Frame:
+        """A row for each coflow: coflow_id, arrival_s, width, size_bytes, length_bytes."""
+
+    def __len__(self) -> int:
+        """Count the coflows."""
+
+    def info(self) -> dict[str, Any]:
+        """Statistics, as of ``covey trace info --json``."""
+
+    def dumps(self) -> builtins.bytes:
+        """Write the trace as Covey JSON lines."""
+
+    def filter(self, min_width: int | None = None, min_skew: float | None = None) -> Trace:
+        """Keep coflows of at least so many flows, and of more than so much skew (Philae 8.1)."""
+
+    def mantri(self, cv_p50: float = 0.34, cv_p90: float = 3.1, seed: int = 1) -> Trace:
+        """Let mappers send unequally (Philae 8.1); what reducers receive stays.
+
+        The coefficients of variation over the mappers of a coflow are `cv_p50` at the median and
+        `cv_p90` at the 90th percentile.
+        """
+
+    def skew(self, sigma: float = 1.0, seed: int = 1) -> Trace:
+        """Multiply each flow by exp(sigma * normal); the size of each coflow stays."""
+
+    def scale(self, time: float = 1.0, size: float = 1.0, ports: int | None = None) -> Trace:
+        """Multiply all times and sizes; fold ports, p becoming p modulo `ports`."""
+
+    def burst(self, group: int = 20) -> Trace:
+        """Let so many coflows that follow each other arrive together."""
+
+    def waves(self, max: int = 4, rate: str = "1gbps", seed: int = 1) -> Trace:
+        """Divide coflows into at most `max` waves of senders (Aalo 7.3, Table 4).
+
+        A wave begins when the one before would be over, alone on ports of this rate.
+        """
+
+    def dag(self, shape: str = "q42") -> Trace:
+        """Make each coflow a job of six stages (Stream V): "q42" or "tao"."""
+
+    def replicate(self, copies: int) -> Trace:
+        """Put copies side by side, each on ports of its own; the original counts."""
+
+class Result:
+    """One policy simulated on one trace."""
+
+    @property
+    def label(self) -> str:
+        """The policy as it was written."""
+
+    @property
+    def policy(self) -> str:
+        """The policy's name."""
+
+    @property
+    def per_coflow(self) -> Frame:
+        """A row for each coflow in the order of the trace, as in ``--per-coflow``.
+
+        coflow_id, arrival_s, completion_s, cct_s, width (flows), size_bytes, length_bytes (longest
+        flow), release_s, job, weight, deadline_s, deadline_met, saved_bytes, cpu_s.
+        """
+
+    @property
+    def per_flow(self) -> Frame:
+        """A row for each flow in the order of the trace, as in ``--per-flow``.
+
+        coflow_id, flow (from 0 within its coflow), src and dst (ports), bytes, start_s,
+        completion_s, fct_s.
+        """
+
+    @property
+    def timeline(self) -> Frame:
+        """A row for each time in which a coflow sends out of a port at one rate.
+
+        coflow_id, port, start_s, end_s, bytes_per_s. Needs ``simulate(..., timeline=True)``.
+        """
+
+    def summary(self) -> dict[str, Any]:
+        """Statistics, as of ``covey simulate --json``."""
+
+    def _repr_html_(self) -> str: ...
+
+class Comparison:
+    """Several policies simulated on one trace. Iterating gives their results in order."""
+
+    @property
+    def baseline(self) -> str:
+        """The label of the policy that the others are measured against."""
+
+    @property
+    def speedups(self) -> Frame:
+        """A row for each policy and coflow: policy, coflow_id, speedup.
+
+        The speed-up is the baseline's CCT over the policy's: above 1 is faster.
+        """
+
+    @property
+    def by_bin(self) -> Frame:
+        """A row for each policy and kind of coflow (Aalo, Table 3).
+
+        policy, bin, coflows, mean_cct_s, speedup (of the mean CCT over the baseline's).
+        """
+
+    def summary(self) -> dict[str, Any]:
+        """Statistics, as of ``covey compare --json``."""
+
+    def report(self, path: str | os.PathLike[str], command: str = "a Python program") -> None:
+        """Write a page with table and plots that needs no other file.
+
+        `command` is what the page says made it.
+        """
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, policy: int | str) -> Result:
+        """Give the result of a policy, by its place or as it was written."""
+
+    def _repr_html_(self) -> str: ...
+
+class View:
+    """The network at one moment, as far as the policy's level of knowledge grants it.
+
+    It shows something only during the call that it is an argument of.
+    """
+
+    @property
+    def now_s(self) -> float:
+        """The present moment."""
+
+    @property
+    def coflows(self) -> list[int]:
+        """Coflows present, in order of arrival; ties in the order of the trace."""
+
+    @property
+    def ports(self) -> int:
+        """Number of ports."""
+
+    @property
+    def capacity(self) -> list[float]:
+        """Capacity of each link, in bytes per second."""
+
+    def egress(self, port: int) -> int:
+        """Give the link out of a port."""
+
+    def ingress(self, port: int) -> int:
+        """Give the link into a port."""
+
+    def processor(self, port: int) -> float:
+        """Share of a port's processor, 0 to 1, that is there for compressing."""
+
+    def arrival_s(self, coflow: int) -> float:
+        """When it arrived."""
+
+    def weight(self, coflow: int) -> float:
+        """Weight in a weighted mean of completion times; 1 unless given."""
+
+    def deadline_s(self, coflow: int) -> float | None:
+        """Time allowed from arrival to completion, if any."""
+
+    def lineage(self, coflow: int) -> tuple[int, int]:
+        """Give the number of its DAG, and its own among the coflows that it depends on."""
+
+    def inherited(self, coflow: int) -> float:
+        """Bytes that coflows of the same DAG which had ended when this one arrived had sent."""
+
+    def width(self, coflow: int) -> int:
+        """Count the flows started so far."""
+
+    def unfinished(self, coflow: int) -> int:
+        """Count the flows that have started and not ended."""
+
+    def senders(self, coflow: int) -> int:
+        """Count the ports from which it sends, finished flows included."""
+
+    def receivers(self, coflow: int) -> int:
+        """Count the ports at which it receives, finished flows included."""
+
+    def loads(self, coflow: int) -> list[tuple[int, int]]:
+        """Links it uses, with the number of its unfinished flows there."""
+
+    def flows(self, coflow: int) -> list[Flow]:
+        """Give its unfinished flows, sender by sender."""
+
+    def ends(self, flow: Flow) -> tuple[int, int]:
+        """Give the links (egress, ingress) at the two ends of a flow."""
+
+    def is_active(self, flow: Flow) -> bool:
+        """Whether a flow has started and not ended."""
+
+    def finished_size(self, flow: Flow) -> float | None:
+        """Size in bytes of a flow that has ended; None while it has not."""
+
+    def finished(self, coflow: int) -> tuple[int, float]:
+        """Number of its flows that have ended, and their bytes."""
+
+    def attained(self, coflow: int) -> tuple[float, float]:
+        """Bytes it has sent as last reported, and when that was true in seconds."""
+
+    def size(self, flow: Flow) -> float:
+        """Size in bytes; for sized policies."""
+
+    def left(self, flow: Flow) -> float:
+        """Bytes left, 0 when it has ended; for sized policies."""
+
+    def raw_left(self, flow: Flow) -> float:
+        """Raw bytes among those left; for sized policies."""
+
+    def left_at(self, coflow: int) -> list[tuple[int, float]]:
+        """Links and bytes left there, in the order of `loads`; for sized policies."""
+
+    def total(self, coflow: int) -> float:
+        """Bytes of all flows, those that are yet to start included; for sized policies."""
+
+    def left_of(self, coflow: int) -> float:
+        """Bytes left of all started flows; for sized policies."""
+
+    def bottleneck_s(self, coflow: int) -> float:
+        """Seconds that the rest takes when it is alone (Varys 5.1); for sized policies."""
+
+class Plan:
+    """Who is served, in what order, and how each shares what those before it leave.
+
+    Ways to share: "maxmin" (exact max-min fairness), "equal" (one pass of equal shares),
+    "all-or-none" (the same rate for every flow), "matching" (one flow per port at full rate),
+    "matching-by-load" (the same, ports with most flows first), "oldest-first" (all flows in one
+    line), "hold" (nothing), "rate" (`value` bytes per second for each flow). For sized policies also
+    "madd" (all flows end together; with a `value` no earlier than after so many seconds), "by-size",
+    and "shortest-first".
+    """
+
+    layers: Literal["strict", "weighted", "by-node"]
+    """How layers share: what those before leave, or by weight, or as `give` says."""
+    backfill: Literal["none", "greedy", "skipped"]
+    """Who is offered what is left over: nobody, all coflows in order, or those that got nothing."""
+
+    def everything(self, share: Sharing = "maxmin") -> None:
+        """Serve every flow as one group; then nothing else can be in the plan."""
+
+    def coflow(self, coflow: int, share: Sharing = "maxmin", value: float | None = None) -> None:
+        """Serve a coflow behind all others."""
+
+    def coflow_at(
+        self, coflow: int, link: int, share: Sharing = "maxmin", value: float | None = None
+    ) -> None:
+        """Serve the flows of a coflow that cross a link."""
+
+    def flow(self, flow: Flow, share: Sharing = "maxmin", value: float | None = None) -> None:
+        """Serve a single flow."""
+
+    def open_layer(self, weight: float = 1.0) -> None:
+        """Open a layer behind all others."""
+
+    def give(self, coflow: int, link: int, share: float) -> None:
+        """Give a coflow a share, 0 to 1, of a link for its own, with layers "by-node"."""
+
+    def compress(self, codec: str, overlap: bool = False) -> None:
+        """Have what is added from now on compressed: "lz4", or SPEED:RATIO like "785MB/s:0.62"."""
+
+    def wake_at(self, time_s: float) -> None:
+        """Ask for `Policy.woke` at a time. Wake-ups are gone with the plan."""
+
+    def wake_when_sent(self, coflow: int, bytes_: float, /) -> None:
+        """Ask for `Policy.bytes_reached`."""
+
+    def wake_when_dag_sent(self, dag: int, bytes_: float, /) -> None:
+        """Ask for `Policy.dag_bytes_reached`."""
+
+    def wake_when_flow_sent(self, coflow: int, bytes_: float, /) -> None:
+        """Ask for `Policy.flow_bytes_reached`."""
+
+class Stop:
+    """Stops simulations in other threads that were given it."""
+
+    def __new__(cls) -> Stop: ...
+    def set(self) -> None:
+        """Stop them now."""
+
+def open(name: str, seed: int | None = None) -> Trace: ...
+def parse(text: bytes, name: str) -> Trace: ...
+def policies() -> list[PolicyInfo]: ...
+def split_list(list: str) -> list[str]: ...
+def check(make: Callable[[], Policy], cases: int) -> None: ...
+def run(
+    trace: Trace,
+    policies: Sequence[str | tuple[str, list[tuple[str, str]], Policy]],
+    *,
+    port_rate: str | None,
+    cpu: str,
+    sim: str,
+    barrier: bool,
+    seed: int | None,
+    bound: bool,
+    timeline: bool,
+    baseline: str | None,
+    jct_shares: int | None,
+    jobs: int | None,
+    progress: Callable[[int, int], None] | None,
+    stop: Stop | None,
+) -> Comparison: ...

@@ -1,0 +1,105 @@
+"""Policies that are written in Python."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from typing import TYPE_CHECKING, ClassVar, Final, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from covey._core import Flow, Plan, View
+
+UNCHANGED: Final = True
+"""What `Policy.plan` returns when the plan in force is to stay."""
+
+
+class Policy:
+    """A scheduling policy: events in, a plan out. Subclass it, and say what it knows.
+
+    At each moment the simulator first tells all that happened (the handlers, which do nothing unless
+    overridden) and then asks for the plan once. Between two plans rates are shared anew by
+    themselves whenever a flow ends. A policy keeps no clock and draws no unseeded random number.
+
+    Coflows are small numbers that are used again after a coflow has ended; a flow is the pair of its
+    coflow and its number within that; links are numbers (`View.egress`, `View.ingress`).
+    """
+
+    knows: ClassVar[Literal["sized", "unsized"]] = "unsized"
+    """Whether it sees sizes. An unsized policy that asks for one gets a `KnowledgeError`."""
+
+    conserves_work: bool = False
+    """Whether it promises that no flow waits while all its links have capacity to spare."""
+    starves_nobody: bool = False
+    """Whether it promises that a coflow ends however many others come after it."""
+    is_local: bool = False
+    """Whether it promises that what happens at a node depends on what passed through it alone."""
+
+    wants_attained: bool = False
+    """Whether what coflows have sent is to be brought up to date before every call."""
+    link_limits: Sequence[float] = ()
+    """Numbers of bytes, ascending, at which `link_bytes_reached` is called."""
+
+    def coflow_arrived(self, coflow: int, view: View) -> None:
+        """A coflow has arrived and its first flows have started."""
+
+    def flows_started(self, coflow: int, view: View) -> None:
+        """More flows of a coflow that is present have started."""
+
+    def flow_restarted(self, flow: Flow, view: View) -> None:
+        """What an unfinished flow had sent is lost, and it has begun anew."""
+
+    def flow_ended(self, flow: Flow, view: View) -> None:
+        """A flow has ended. Called (and the plan asked for) for every flow, if it is overridden."""
+
+    def port_drained(self, coflow: int, link: int, view: View) -> None:
+        """The coflow has no unfinished flow at a link any more. Called if it is overridden."""
+
+    def coflow_ended(self, coflow: int, view: View) -> None:
+        """The coflow's last flow has ended; its number will be used again."""
+
+    def bytes_reached(self, coflow: int, bytes_: float, view: View) -> None:
+        """The coflow has sent so many bytes, as `Plan.wake_when_sent` asked."""
+
+    def dag_bytes_reached(self, dag: int, bytes_: float, view: View) -> None:
+        """The coflows of a DAG have sent so many bytes, as `Plan.wake_when_dag_sent` asked."""
+
+    def link_bytes_reached(self, coflow: int, link: int, bytes_: float, view: View) -> None:
+        """The coflow has sent so many bytes through a link, the next of `link_limits`."""
+
+    def flow_bytes_reached(self, coflow: int, bytes_: float, view: View) -> None:
+        """A flow of the coflow has sent so many bytes, as `Plan.wake_when_flow_sent` asked."""
+
+    def woke(self, view: View) -> None:
+        """A time given to `Plan.wake_at` has come."""
+
+    def plan(self, view: View, plan: Plan) -> bool | None:
+        """Fill `plan`, which is empty: it replaces the one in force with its wake-ups.
+
+        Return `UNCHANGED` to let the one in force stay instead.
+        """
+        raise NotImplementedError
+
+
+PolicyLike = str | Policy | type[Policy]
+
+
+def prepared(policy: PolicyLike) -> str | tuple[str, list[tuple[str, str]], Policy]:
+    """What the core takes: a text, or the label, the parameters and an instance for one run.
+
+    An instance is a pattern, of which every run gets a copy; so runs are alike.
+    """
+    if isinstance(policy, str):
+        return policy
+    instance = policy() if isinstance(policy, type) else copy.deepcopy(policy)
+    params = parameters(instance)
+    name = type(instance).__name__
+    given = ",".join(f"{key}={value}" for key, value in params)
+    return (f"{name}:{given}" if given else name), params, instance
+
+
+def parameters(instance: Policy) -> list[tuple[str, str]]:
+    """What the constructor takes, as far as the instance keeps it under the same name."""
+    names = inspect.signature(type(instance)).parameters
+    return [(name, str(getattr(instance, name))) for name in names if hasattr(instance, name)]

@@ -1,0 +1,37 @@
+//! `covey._core`: what the Python package `covey` takes from the Rust crates.
+//!
+//! Nothing is computed here: parsing, transformations, simulation, statistics and the words of errors
+//! are the crates'. The package's own files (`python/covey`) give it the shape that Python expects.
+
+mod conformance;
+mod errors;
+mod frame;
+mod json;
+mod plan;
+mod policy;
+mod registry;
+mod run;
+mod trace;
+mod view;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+mod _core {
+    #[pymodule_export]
+    use crate::conformance::check;
+    #[pymodule_export]
+    use crate::errors::{ConformanceError, InputError, KnowledgeError, SimulationError};
+    #[pymodule_export]
+    use crate::frame::Frame;
+    #[pymodule_export]
+    use crate::plan::PyPlan;
+    #[pymodule_export]
+    use crate::registry::{policies, split_list};
+    #[pymodule_export]
+    use crate::run::{Comparison, Result, Stop, run};
+    #[pymodule_export]
+    use crate::trace::{Trace, open, parse};
+    #[pymodule_export]
+    use crate::view::PyView;
+}

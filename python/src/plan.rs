@@ -1,0 +1,276 @@
+//! A policy's answer, in Python: what is asked for is written down, and becomes a plan of the level
+//! of knowledge that the policy has.
+
+use covey_core::{
+    Backfill, Clairvoyant, Codec, CoflowId, Compress, FlowId, Group, Knowledge, Layers, LinkId,
+    NonClairvoyant, Plan, Rule, Share, Time, View,
+};
+use pyo3::prelude::*;
+
+use crate::errors::{KnowledgeError, bad};
+use crate::view::Seen;
+
+/// A level of knowledge, as what Python asks for is granted by it.
+pub trait Level: Knowledge + Sized {
+    /// What is shown to Python.
+    fn seen<'a>(view: &View<'a, Self>) -> Seen<'a>;
+
+    /// The share that follows a rule; none where the rule needs sizes that are not known.
+    fn share(rule: Rule) -> Option<Share<Self>>;
+}
+
+/// The rules that every level grants.
+fn share_of_all<K>(rule: Rule) -> Option<Share<K>> {
+    Some(match rule {
+        Rule::MaxMin => Share::MAX_MIN,
+        Rule::Equal => Share::EQUAL,
+        Rule::AllOrNone => Share::ALL_OR_NONE,
+        Rule::Matching => Share::MATCHING,
+        Rule::MatchingByLoad => Share::MATCHING_BY_LOAD,
+        Rule::OldestFirst => Share::OLDEST_FIRST,
+        Rule::Hold => Share::HOLD,
+        Rule::Rate(rate) => Share::rate(rate),
+        Rule::Madd | Rule::MaddWithin(_) | Rule::BySize | Rule::ShortestFirst => return None,
+    })
+}
+
+impl Level for Clairvoyant {
+    fn seen<'a>(view: &View<'a, Self>) -> Seen<'a> {
+        Seen::Sized(*view)
+    }
+
+    fn share(rule: Rule) -> Option<Share<Self>> {
+        match rule {
+            Rule::Madd => Some(Share::MADD),
+            Rule::MaddWithin(seconds) => Some(Share::madd_within(seconds)),
+            Rule::BySize => Some(Share::BY_SIZE),
+            Rule::ShortestFirst => Some(Share::SHORTEST_FIRST),
+            rule => share_of_all(rule),
+        }
+    }
+}
+
+impl Level for NonClairvoyant {
+    fn seen<'a>(view: &View<'a, Self>) -> Seen<'a> {
+        Seen::Unsized(*view)
+    }
+
+    fn share(rule: Rule) -> Option<Share<Self>> {
+        share_of_all(rule)
+    }
+}
+
+/// Something that is asked for.
+#[derive(Clone, Copy)]
+enum Item {
+    Push(Group, Rule),
+    OpenLayer(f64),
+    Give(CoflowId, LinkId, f64),
+    Compress(Codec, bool),
+    WakeAt(Time),
+    WakeWhenSent(CoflowId, f64),
+    WakeWhenDagSent(u64, f64),
+    WakeWhenFlowSent(CoflowId, f64),
+}
+
+/// Who is served, in what order, and how each shares what those before it leave.
+#[pyclass(module = "covey", name = "Plan")]
+pub struct PyPlan {
+    items: Vec<Item>,
+    layers: Layers,
+    backfill: Backfill,
+    is_sized: bool,
+}
+
+impl PyPlan {
+    pub fn new(is_sized: bool) -> PyPlan {
+        let (layers, backfill) = (Layers::default(), Backfill::default());
+        PyPlan { items: Vec::new(), layers, backfill, is_sized }
+    }
+
+    /// Empties it.
+    pub fn clear(&mut self) {
+        *self = PyPlan { items: std::mem::take(&mut self.items), ..PyPlan::new(self.is_sized) };
+        self.items.clear();
+    }
+
+    /// Makes a plan anew as asked.
+    pub fn fill<K: Level>(&self, plan: &mut Plan<K>) {
+        plan.clear();
+        plan.set_layers(self.layers);
+        plan.set_backfill(self.backfill);
+        for &item in &self.items {
+            match item {
+                Item::Push(group, rule) => {
+                    // What the level does not grant was refused when it was asked for.
+                    if let Some(share) = K::share(rule) {
+                        plan.push(group, share);
+                    }
+                }
+                Item::OpenLayer(weight) => plan.open_layer(weight),
+                Item::Give(coflow, link, share) => plan.give(coflow, link, share),
+                Item::Compress(codec, overlap) => {
+                    plan.compress(Compress::with(codec).overlapping(overlap));
+                }
+                Item::WakeAt(time) => plan.wake_at(time),
+                Item::WakeWhenSent(coflow, bytes) => plan.wake_when_sent(coflow, bytes),
+                Item::WakeWhenDagSent(dag, bytes) => plan.wake_when_dag_sent(dag, bytes),
+                Item::WakeWhenFlowSent(coflow, bytes) => plan.wake_when_flow_sent(coflow, bytes),
+            }
+        }
+    }
+
+    /// The numbers that the plan names, which must be those of something that is there. Returns what
+    /// is not there.
+    pub fn stray<K: Knowledge>(&self, view: &View<'_, K>) -> Option<String> {
+        let links = view.fabric().links();
+        let coflow = |id: CoflowId| {
+            (id.index() >= view.slots()).then(|| format!("no coflow has the number {}", id.0))
+        };
+        let link =
+            |id: LinkId| (id.index() >= links).then(|| format!("no link has the number {}", id.0));
+        self.items.iter().find_map(|item| match *item {
+            Item::Push(Group::Coflow(id), _)
+            | Item::WakeWhenSent(id, _)
+            | Item::WakeWhenFlowSent(id, _) => coflow(id),
+            Item::Push(Group::CoflowAt(id, at), _) | Item::Give(id, at, _) => {
+                coflow(id).or_else(|| link(at))
+            }
+            Item::Push(Group::Flow(flow), _) => (!view.has(flow))
+                .then(|| format!("no flow has the number ({}, {})", flow.coflow.0, flow.index)),
+            _ => None,
+        })
+    }
+
+    fn push(&mut self, group: Group, share: &str, value: Option<f64>) -> PyResult<()> {
+        let rule = match (share, value) {
+            ("maxmin", None) => Rule::MaxMin,
+            ("equal", None) => Rule::Equal,
+            ("all-or-none", None) => Rule::AllOrNone,
+            ("matching", None) => Rule::Matching,
+            ("matching-by-load", None) => Rule::MatchingByLoad,
+            ("oldest-first", None) => Rule::OldestFirst,
+            ("hold", None) => Rule::Hold,
+            ("rate", Some(bytes_per_s)) => Rule::Rate(bytes_per_s),
+            ("madd", None) => Rule::Madd,
+            ("madd", Some(seconds)) => Rule::MaddWithin(seconds),
+            ("by-size", None) => Rule::BySize,
+            ("shortest-first", None) => Rule::ShortestFirst,
+            _ => {
+                let expected = "maxmin, equal, all-or-none, matching, matching-by-load, \
+                    oldest-first, hold, madd, by-size or shortest-first, without a value, or rate \
+                    with bytes per second, or madd with seconds";
+                return Err(bad("share", expected, share));
+            }
+        };
+        if !self.is_sized && NonClairvoyant::share(rule).is_none() {
+            return Err(KnowledgeError::new_err(format!(
+                "an unsized policy has no share '{share}': the allocator would look at sizes for it"
+            )));
+        }
+        self.items.push(Item::Push(group, rule));
+        Ok(())
+    }
+}
+
+#[pymethods]
+impl PyPlan {
+    #[pyo3(signature = (share="maxmin"))]
+    fn everything(&mut self, share: &str) -> PyResult<()> {
+        self.push(Group::Everything, share, None)
+    }
+
+    #[pyo3(signature = (coflow, share="maxmin", value=None))]
+    fn coflow(&mut self, coflow: u32, share: &str, value: Option<f64>) -> PyResult<()> {
+        self.push(Group::Coflow(CoflowId(coflow)), share, value)
+    }
+
+    #[pyo3(signature = (coflow, link, share="maxmin", value=None))]
+    fn coflow_at(
+        &mut self,
+        coflow: u32,
+        link: u32,
+        share: &str,
+        value: Option<f64>,
+    ) -> PyResult<()> {
+        self.push(Group::CoflowAt(CoflowId(coflow), LinkId(link)), share, value)
+    }
+
+    #[pyo3(signature = (flow, share="maxmin", value=None))]
+    fn flow(&mut self, flow: (u32, u32), share: &str, value: Option<f64>) -> PyResult<()> {
+        let flow = FlowId { coflow: CoflowId(flow.0), index: flow.1 };
+        self.push(Group::Flow(flow), share, value)
+    }
+
+    #[pyo3(signature = (weight=1.0))]
+    fn open_layer(&mut self, weight: f64) {
+        self.items.push(Item::OpenLayer(weight));
+    }
+
+    fn give(&mut self, coflow: u32, link: u32, share: f64) {
+        self.items.push(Item::Give(CoflowId(coflow), LinkId(link), share));
+    }
+
+    #[pyo3(signature = (codec, overlap=false))]
+    fn compress(&mut self, codec: &str, overlap: bool) -> PyResult<()> {
+        let parsed = Codec::parse(codec).map_err(|expected| bad("codec", &expected, codec))?;
+        self.items.push(Item::Compress(parsed, overlap));
+        Ok(())
+    }
+
+    fn wake_at(&mut self, time_s: f64) {
+        self.items.push(Item::WakeAt(Time::from_secs(time_s)));
+    }
+
+    fn wake_when_sent(&mut self, coflow: u32, bytes: f64) {
+        self.items.push(Item::WakeWhenSent(CoflowId(coflow), bytes));
+    }
+
+    fn wake_when_dag_sent(&mut self, dag: u64, bytes: f64) {
+        self.items.push(Item::WakeWhenDagSent(dag, bytes));
+    }
+
+    fn wake_when_flow_sent(&mut self, coflow: u32, bytes: f64) {
+        self.items.push(Item::WakeWhenFlowSent(CoflowId(coflow), bytes));
+    }
+
+    #[getter]
+    fn layers(&self) -> &'static str {
+        match self.layers {
+            Layers::Strict => "strict",
+            Layers::Weighted => "weighted",
+            Layers::ByNode => "by-node",
+        }
+    }
+
+    #[setter]
+    fn set_layers(&mut self, layers: &str) -> PyResult<()> {
+        self.layers = match layers {
+            "strict" => Layers::Strict,
+            "weighted" => Layers::Weighted,
+            "by-node" => Layers::ByNode,
+            _ => return Err(bad("layers", "strict, weighted or by-node", layers)),
+        };
+        Ok(())
+    }
+
+    #[getter]
+    fn backfill(&self) -> &'static str {
+        match self.backfill {
+            Backfill::None => "none",
+            Backfill::Greedy => "greedy",
+            Backfill::Skipped => "skipped",
+        }
+    }
+
+    #[setter]
+    fn set_backfill(&mut self, backfill: &str) -> PyResult<()> {
+        self.backfill = match backfill {
+            "none" => Backfill::None,
+            "greedy" => Backfill::Greedy,
+            "skipped" => Backfill::Skipped,
+            _ => return Err(bad("backfill", "none, greedy or skipped", backfill)),
+        };
+        Ok(())
+    }
+}

@@ -1,0 +1,36 @@
+//! What there is to choose from.
+
+use covey_sched::Info;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+/// The list of `covey policies --json`.
+#[pyfunction]
+pub fn policies(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
+    let each = covey_sched::policies().iter().map(|info| entry(py, info));
+    PyList::new(py, each.collect::<PyResult<Vec<_>>>()?)
+}
+
+fn entry<'py>(py: Python<'py>, info: &Info) -> PyResult<Bound<'py, PyDict>> {
+    let params = PyList::empty(py);
+    for param in info.all_params() {
+        let each = PyDict::new(py);
+        each.set_item("name", param.name)?;
+        each.set_item("default", param.default)?;
+        each.set_item("help", param.help)?;
+        params.append(each)?;
+    }
+    let entry = PyDict::new(py);
+    entry.set_item("name", info.name)?;
+    entry.set_item("knows", info.knows)?;
+    entry.set_item("params", params)?;
+    entry.set_item("source", info.source)?;
+    entry.set_item("summary", info.summary)?;
+    Ok(entry)
+}
+
+/// The policies of a list as it is written on the command line.
+#[pyfunction]
+pub fn split_list(list: &str) -> Vec<String> {
+    covey_sched::split_list(list)
+}

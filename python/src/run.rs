@@ -1,0 +1,449 @@
+//! Simulations, which run in a thread of their own while Python waits, shows progress, and listens
+//! for Ctrl-C.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use covey_core::Time;
+use covey_core::alloc::Allocator;
+use covey_core::state::State;
+use covey_experiment::{Contender, Experiment, Progress, Setup};
+use covey_report::{
+    Bin, Column, Run, RunInfo, Summary, Values, html_page, mean_cct_by_bin, per_coflow, per_flow,
+    write_file_atomically,
+};
+use covey_reproduce::emulate::Simulator;
+use covey_sim::{Observer, Outcome, Span, Timeline};
+use covey_trace::Workload;
+use pyo3::exceptions::{PyIndexError, PyKeyError, PyOSError, PyRuntimeError};
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+
+use crate::errors::{InputError, SimulationError, bad, raised};
+use crate::frame::Frame;
+use crate::json::as_python;
+use crate::policy::{Halt, policy};
+use crate::trace::Trace;
+
+/// How long Python waits before it looks for signals and shows progress.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// Tells simulations in other threads to stop.
+#[pyclass(frozen, module = "covey._core")]
+pub struct Stop {
+    halt: Arc<Halt>,
+}
+
+#[pymethods]
+impl Stop {
+    #[new]
+    fn new() -> Stop {
+        Stop { halt: Arc::new(Halt::default()) }
+    }
+
+    /// Simulations that were given this stop now.
+    fn set(&self) {
+        self.halt.stop();
+    }
+}
+
+/// What is known of simulations that run.
+pub struct Watch {
+    halt: Arc<Halt>,
+    /// Another reason to stop.
+    outer: Option<Arc<Halt>>,
+    done: AtomicUsize,
+}
+
+impl Watch {
+    pub fn new(halt: Arc<Halt>, outer: Option<Arc<Halt>>) -> Watch {
+        Watch { halt, outer, done: 0.into() }
+    }
+}
+
+impl Progress for Watch {
+    fn advance(&self, coflows: usize) {
+        self.done.fetch_add(coflows, Ordering::Relaxed);
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.halt.is_stopped() || self.outer.as_ref().is_some_and(|halt| halt.is_stopped())
+    }
+}
+
+/// A timeline that is read when its simulation is over.
+#[derive(Clone, Default)]
+struct Shared(Arc<Mutex<Timeline>>);
+
+impl Observer for Shared {
+    fn moment(
+        &mut self,
+        now: Time,
+        done: usize,
+        state: &State,
+        rates: &Allocator,
+    ) -> std::ops::ControlFlow<()> {
+        let mut timeline = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        timeline.moment(now, done, state, rates)
+    }
+}
+
+/// What became of a workload under one policy.
+struct Kept {
+    workload: Arc<Workload>,
+    outcome: Outcome,
+    info: RunInfo,
+    spans: Option<Vec<Span>>,
+}
+
+impl Kept {
+    fn run(&self) -> PyResult<Run<'_>> {
+        Run::borrowed(&self.workload, &self.outcome, self.info.clone()).map_err(raised)
+    }
+}
+
+/// One policy simulated on one trace.
+#[pyclass(frozen, module = "covey")]
+pub struct Result {
+    kept: Arc<Kept>,
+    summary: OnceLock<Summary>,
+}
+
+/// Several policies simulated on one trace.
+#[pyclass(frozen, module = "covey")]
+pub struct Comparison {
+    results: Vec<Arc<Kept>>,
+    baseline: usize,
+    jct_shares: Option<u64>,
+}
+
+/// Simulates policies (each a text, or a label and an instance of `covey.Policy`) on a trace.
+/// `progress` is called with the number of coflows that have ended, over all policies.
+#[pyfunction]
+#[pyo3(signature = (trace, policies, *, port_rate, cpu, sim, barrier, seed, bound, timeline, baseline, jct_shares, jobs, progress, stop))]
+#[allow(clippy::too_many_arguments, reason = "they are keywords in Python")]
+pub fn run(
+    py: Python<'_>,
+    trace: &Bound<'_, Trace>,
+    policies: Vec<Bound<'_, PyAny>>,
+    port_rate: Option<String>,
+    cpu: String,
+    sim: &str,
+    barrier: bool,
+    seed: Option<u64>,
+    bound: bool,
+    timeline: bool,
+    baseline: Option<&str>,
+    jct_shares: Option<u64>,
+    jobs: Option<usize>,
+    progress: Option<Bound<'_, PyAny>>,
+    stop: Option<Bound<'_, Stop>>,
+) -> PyResult<Comparison> {
+    let emulated = match sim {
+        "exact" => None,
+        "coflowsim" => Some(Simulator::CoflowSim),
+        "philae-authors" => Some(Simulator::PhilaeAuthors),
+        _ => return Err(bad("sim", "exact, coflowsim or philae-authors", sim)),
+    };
+    let setup = Setup { port_rate, cpu, emulated, barrier, seed };
+    if emulated.is_some() && (bound || timeline) {
+        let argument = if bound { "bound" } else { "timeline" };
+        return Err(bad(argument, "sim='exact' with it", sim));
+    }
+    let halt = Arc::new(Halt::default());
+    let mut contenders = Vec::new();
+    let mut timelines = Vec::new();
+    for given in &policies {
+        let mut contender = contender(given, &setup, &halt)?;
+        if timeline {
+            let shared = Shared::default();
+            contender = contender.watched_by(Box::new(shared.clone()));
+            timelines.push(shared);
+        }
+        contenders.push(contender);
+        Contender::check_differ(&contenders).map_err(raised)?;
+    }
+    let baseline = covey_experiment::baseline(baseline, &contenders).map_err(raised)?;
+
+    let trace = trace.get();
+    let workload = Arc::clone(&trace.workload);
+    let total = contenders.len() * workload.coflows.len();
+    let outer = stop.map(|stop| Arc::clone(&stop.get().halt));
+    let watch = Arc::new(Watch::new(Arc::clone(&halt), outer));
+    let jobs = jobs.unwrap_or_else(covey_experiment::cores).max(1);
+    let runs = in_thread(py, &watch, total, progress.as_ref(), {
+        let (workload, name, watch) =
+            (Arc::clone(&workload), trace.name.clone(), Arc::clone(&watch));
+        move || {
+            let experiment = Experiment::new(&workload, name, &setup)?;
+            let runs = experiment.run(contenders, bound, jobs, watch.as_ref())?;
+            Ok::<_, covey_experiment::Error>(
+                runs.into_iter().map(Run::into_parts).collect::<Vec<_>>(),
+            )
+        }
+    })?;
+    if let Some(exception) = halt.take() {
+        return Err(exception);
+    }
+    let mut timelines = timelines.into_iter();
+    let kept = runs.map_err(raised)?.into_iter().map(|(outcome, info)| {
+        let spans = timelines.next().map(|shared| {
+            let mut timeline = shared.0.lock().unwrap_or_else(PoisonError::into_inner);
+            std::mem::take(&mut *timeline).into_spans()
+        });
+        Arc::new(Kept { workload: Arc::clone(&workload), outcome, info, spans })
+    });
+    Ok(Comparison { results: kept.collect(), baseline, jct_shares })
+}
+
+/// The policy that Python means: a text, or a tuple of label, parameters and instance.
+fn contender(given: &Bound<'_, PyAny>, setup: &Setup, halt: &Arc<Halt>) -> PyResult<Contender> {
+    if given.is_instance_of::<PyString>() {
+        return setup.contender(&given.extract::<String>()?).map_err(raised);
+    }
+    if let Some(simulator) = setup.emulated {
+        let expected = "the name of a policy that the simulator has";
+        return Err(bad("policies", expected, simulator.name()));
+    }
+    let (label, params, object): (String, Vec<(String, String)>, Bound<'_, PyAny>) =
+        given.extract()?;
+    Ok(Contender::new(&label, params, policy(&object, Arc::clone(halt))?))
+}
+
+/// Does something in a thread. When a signal asks to stop, Python does not wait for the thread.
+pub fn in_thread<T: Send + 'static>(
+    py: Python<'_>,
+    watch: &Watch,
+    total: usize,
+    progress: Option<&Bound<'_, PyAny>>,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> PyResult<T> {
+    let (send, receive) = channel();
+    let thread = thread::Builder::new().name("covey".to_owned()).spawn(move || {
+        // Where nobody waits any more, the result is not wanted.
+        let _ = send.send(work());
+    });
+    thread.map_err(|error| PyOSError::new_err(error.to_string()))?;
+    let receive = Mutex::new(receive);
+    let wait = || receive.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(PATIENCE);
+    let tell = || -> PyResult<()> {
+        py.check_signals()?;
+        if let Some(progress) = progress {
+            progress.call1((watch.done.load(Ordering::Relaxed), total))?;
+        }
+        Ok(())
+    };
+    loop {
+        match py.detach(wait) {
+            Ok(result) => return Ok(result),
+            Err(RecvTimeoutError::Timeout) => tell().inspect_err(|_| watch.halt.stop())?,
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(PyRuntimeError::new_err("a bug, please report it: the thread is gone"));
+            }
+        }
+    }
+}
+
+/// Text as it is, in a notebook.
+fn preformatted(py: Python<'_>, text: &str) -> PyResult<String> {
+    let escaped: String = py.import("html")?.call_method1("escape", (text,))?.extract()?;
+    Ok(format!("<pre>{escaped}</pre>"))
+}
+
+#[pymethods]
+impl Result {
+    /// The policy as it was written.
+    #[getter]
+    fn label(&self) -> &str {
+        &self.kept.info.label
+    }
+
+    /// The policy's name.
+    #[getter]
+    fn policy(&self) -> &str {
+        &self.kept.info.policy
+    }
+
+    #[getter]
+    fn per_coflow(&self) -> PyResult<Frame> {
+        Frame::of(per_coflow(&self.kept.run()?))
+    }
+
+    #[getter]
+    fn per_flow(&self) -> PyResult<Frame> {
+        Frame::of(per_flow(&self.kept.run()?))
+    }
+
+    #[getter]
+    fn timeline(&self) -> PyResult<Frame> {
+        let spans = self.kept.spans.as_ref().ok_or_else(|| {
+            InputError::new_err("timeline: expected a simulation with timeline=True")
+        })?;
+        let number = |of: fn(&Span) -> f64| Values::Number(spans.iter().map(of).collect());
+        let names = self.kept.workload.coflows.iter().map(|c| c.id.as_str()).collect();
+        let places = spans.iter().map(|span| span.coflow).collect();
+        let ports = spans.iter().map(|span| span.port).collect();
+        Frame::of(vec![
+            Column { name: "coflow_id", values: Values::Name(names, places) },
+            Column { name: "port", values: Values::Count(ports) },
+            Column { name: "start_s", values: number(|span| span.start_s) },
+            Column { name: "end_s", values: number(|span| span.end_s) },
+            Column { name: "bytes_per_s", values: number(|span| span.rate) },
+        ])
+    }
+
+    /// The object of `covey simulate --json`.
+    fn summary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        as_python(py, self.statistics()?)
+    }
+
+    /// The text of `covey simulate`.
+    fn _repr_html_(&self, py: Python<'_>) -> PyResult<String> {
+        preformatted(py, &self.__str__()?)
+    }
+
+    fn __str__(&self) -> PyResult<String> {
+        Ok(self.statistics()?.to_string())
+    }
+
+    fn __repr__(&self) -> String {
+        let info = &self.kept.info;
+        format!("<covey.Result of {} on {}>", info.label, info.trace)
+    }
+}
+
+impl Result {
+    fn of(kept: &Arc<Kept>) -> Result {
+        Result { kept: Arc::clone(kept), summary: OnceLock::new() }
+    }
+
+    fn statistics(&self) -> PyResult<&Summary> {
+        if self.summary.get().is_none() {
+            let _ = self.summary.set(Summary::of(&self.kept.run()?));
+        }
+        self.summary.get().ok_or_else(|| SimulationError::new_err("no summary"))
+    }
+}
+
+impl Comparison {
+    fn comparison(&self) -> PyResult<covey_report::Comparison<'_>> {
+        let runs = self.results.iter().map(|kept| kept.run()).collect::<PyResult<_>>()?;
+        let comparison = covey_report::Comparison::new(runs, self.baseline).map_err(raised)?;
+        Ok(match self.jct_shares {
+            Some(seed) => comparison.with_jct_shares(seed),
+            None => comparison,
+        })
+    }
+}
+
+#[pymethods]
+impl Comparison {
+    /// The label of the baseline.
+    #[getter]
+    fn baseline(&self) -> &str {
+        &self.results[self.baseline].info.label
+    }
+
+    /// The object of `covey compare --json`.
+    fn summary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        as_python(py, &self.comparison()?)
+    }
+
+    /// The table of `covey compare`.
+    fn __str__(&self) -> PyResult<String> {
+        Ok(self.comparison()?.to_string())
+    }
+
+    fn _repr_html_(&self, py: Python<'_>) -> PyResult<String> {
+        preformatted(py, &self.__str__()?)
+    }
+
+    fn __repr__(&self) -> String {
+        let labels: Vec<&str> = self.results.iter().map(|kept| kept.info.label.as_str()).collect();
+        format!("<covey.Comparison of {}>", labels.join(", "))
+    }
+
+    fn __len__(&self) -> usize {
+        self.results.len()
+    }
+
+    /// The result of a policy, by its place or as it was written.
+    fn __getitem__(&self, policy: &Bound<'_, PyAny>) -> PyResult<Result> {
+        let place = match policy.extract::<usize>() {
+            Ok(place) => (place < self.results.len()).then_some(place),
+            Err(_) => {
+                let label: String = policy.extract()?;
+                let place = self.results.iter().position(|kept| kept.info.label == label);
+                let missing = || PyKeyError::new_err(format!("no policy '{label}' was compared"));
+                Some(place.ok_or_else(missing)?)
+            }
+        };
+        let place = place.ok_or_else(|| PyIndexError::new_err("no such result"))?;
+        Ok(Result::of(&self.results[place]))
+    }
+
+    /// A row for each policy and coflow: the baseline's CCT over the policy's.
+    #[getter]
+    fn speedups(&self) -> PyResult<Frame> {
+        let comparison = self.comparison()?;
+        let runs = comparison.runs();
+        let coflows = runs.first().map_or(&[][..], |run| run.workload().coflows.as_slice());
+        let policy = (0..runs.len() as u32).flat_map(|run| coflows.iter().map(move |_| run));
+        let coflow = runs.iter().flat_map(|_| 0..coflows.len() as u32);
+        let labels = runs.iter().map(|run| run.info().label.as_str()).collect();
+        let ids = coflows.iter().map(|coflow| coflow.id.as_str()).collect();
+        let ratios = runs.iter().flat_map(|run| comparison.ratios(run).collect::<Vec<_>>());
+        Frame::of(vec![
+            Column { name: "policy", values: Values::Name(labels, policy.collect()) },
+            Column { name: "coflow_id", values: Values::Name(ids, coflow.collect()) },
+            Column { name: "speedup", values: Values::Number(ratios.collect()) },
+        ])
+    }
+
+    /// A row for each policy and kind of coflow (Aalo's Table 3).
+    #[getter]
+    fn by_bin(&self) -> PyResult<Frame> {
+        let runs = self.results.iter().map(|kept| kept.run()).collect::<PyResult<Vec<_>>>()?;
+        let means: Vec<_> = runs.iter().map(mean_cct_by_bin).collect();
+        let base = means[self.baseline];
+        let labels = runs.iter().map(|run| run.info().label.as_str()).collect();
+        let policy = (0..runs.len() as u32).flat_map(|run| [run; 4]);
+        let bins = Bin::ALL.iter().map(|bin| bin.name()).collect();
+        let bin = runs.iter().flat_map(|_| 0..4);
+        let each = || means.iter().flat_map(|bins| bins.iter().zip(&base));
+        Frame::of(vec![
+            Column { name: "policy", values: Values::Name(labels, policy.collect()) },
+            Column { name: "bin", values: Values::Name(bins, bin.collect()) },
+            Column {
+                name: "coflows",
+                values: Values::Count(each().map(|(bin, _)| bin.coflows as u32).collect()),
+            },
+            Column {
+                name: "mean_cct_s",
+                values: Values::Number(each().map(|(bin, _)| bin.mean_cct_s).collect()),
+            },
+            Column {
+                name: "speedup",
+                values: Values::Number(
+                    each().map(|(bin, base)| base.mean_cct_s / bin.mean_cct_s).collect(),
+                ),
+            },
+        ])
+    }
+
+    /// Writes the page of `covey compare --report`.
+    #[pyo3(signature = (path, command="a Python program"))]
+    fn report(&self, py: Python<'_>, path: PathBuf, command: &str) -> PyResult<()> {
+        py.detach(|| {
+            let page = html_page(&self.comparison()?, command);
+            let write = |out: &mut dyn std::io::Write| out.write_all(page.as_bytes());
+            write_file_atomically(&path, write).map_err(|error| {
+                PyOSError::new_err(format!("{}: cannot be written: {error}", path.display()))
+            })
+        })
+    }
+}

@@ -1,0 +1,200 @@
+//! Workloads.
+
+use std::sync::Arc;
+
+use covey_core::units;
+use covey_experiment::Setup;
+use covey_report::{Column, Values};
+use covey_trace::transform::{self, Filter, Mantri, Scale, Waves};
+use covey_trace::{Stats, TraceError, Workload};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyTuple};
+
+use crate::errors::{InputError, raised};
+use crate::frame::Frame;
+use crate::json::as_python;
+
+/// What is to be sent, when, and between which ports.
+#[pyclass(frozen, module = "covey")]
+pub struct Trace {
+    pub name: String,
+    pub workload: Arc<Workload>,
+}
+
+impl Trace {
+    fn new(name: String, workload: Workload) -> Trace {
+        Trace { name, workload: Arc::new(workload) }
+    }
+
+    /// A workload made of this one, without holding up Python.
+    fn made(
+        &self,
+        py: Python<'_>,
+        how: String,
+        make: impl FnOnce(&Workload) -> Result<Workload, TraceError> + Send,
+    ) -> PyResult<Trace> {
+        let workload = py.detach(|| make(&self.workload)).map_err(raised)?;
+        Ok(Trace::new(format!("{} | {how}", self.name), workload))
+    }
+}
+
+/// Reads the workload that a name on the command line means.
+#[pyfunction]
+#[pyo3(signature = (name, seed=None))]
+pub fn open(py: Python<'_>, name: &str, seed: Option<u64>) -> PyResult<Trace> {
+    let name = Setup { seed, ..Setup::default() }.seeded(name);
+    let workload = py.detach(|| covey_trace::open(&name)).map_err(raised)?;
+    Ok(Trace::new(name, workload))
+}
+
+/// Reads a trace in any of the formats; messages call it `name`.
+#[pyfunction]
+pub fn parse(py: Python<'_>, text: Vec<u8>, name: String) -> PyResult<Trace> {
+    let workload = py.detach(|| covey_trace::read(text.as_slice(), &name)).map_err(raised)?;
+    Ok(Trace::new(name, workload))
+}
+
+#[pymethods]
+impl Trace {
+    /// What reports call it.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Number of ports.
+    #[getter]
+    fn ports(&self) -> u32 {
+        self.workload.ports
+    }
+
+    /// Number of flows of all coflows.
+    #[getter]
+    fn flows(&self) -> usize {
+        self.workload.num_flows()
+    }
+
+    /// Bytes of all flows.
+    #[getter]
+    fn bytes(&self) -> f64 {
+        self.workload.bytes()
+    }
+
+    /// Number of coflows.
+    fn __len__(&self) -> usize {
+        self.workload.coflows.len()
+    }
+
+    /// A row for each coflow.
+    #[getter]
+    fn coflows(&self) -> PyResult<Frame> {
+        let coflows = &self.workload.coflows;
+        let number =
+            |of: fn(&covey_trace::Coflow) -> f64| Values::Number(coflows.iter().map(of).collect());
+        Frame::of(vec![
+            Column {
+                name: "coflow_id",
+                values: Values::Text(coflows.iter().map(|c| Some(c.id.as_str())).collect()),
+            },
+            Column { name: "arrival_s", values: number(|c| c.arrival_s) },
+            Column {
+                name: "width",
+                values: Values::Count(coflows.iter().map(|c| c.width() as u32).collect()),
+            },
+            Column { name: "size_bytes", values: number(|c| c.size_bytes()) },
+            Column { name: "length_bytes", values: number(|c| c.length_bytes()) },
+        ])
+    }
+
+    /// The object of `covey trace info --json`.
+    fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        as_python(py, &Stats::of(&self.workload))
+    }
+
+    /// The statistics as a page of text.
+    fn __str__(&self) -> String {
+        format!("{}\n{}", self.name, Stats::of(&self.workload))
+    }
+
+    fn __repr__(&self) -> String {
+        let (coflows, flows) = (self.workload.coflows.len(), self.workload.num_flows());
+        format!("<covey.Trace {}: {coflows} coflows, {flows} flows>", self.name)
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        let other = other.cast::<Trace>();
+        other.is_ok_and(|other| self.workload == other.get().workload)
+    }
+
+    /// The trace as Covey JSON lines.
+    fn dumps<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let mut text = Vec::new();
+        py.detach(|| covey_trace::write(&self.workload, &mut text))?;
+        Ok(PyBytes::new(py, &text))
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let parse = py.import("covey._core")?.getattr("parse")?;
+        (parse, (self.dumps(py)?, &self.name)).into_pyobject(py)
+    }
+
+    #[pyo3(signature = (min_width=None, min_skew=None))]
+    fn filter(
+        &self,
+        py: Python<'_>,
+        min_width: Option<usize>,
+        min_skew: Option<f64>,
+    ) -> PyResult<Trace> {
+        let given = [
+            min_width.map(|n| format!("min_width={n}")),
+            min_skew.map(|k| format!("min_skew={k}")),
+        ];
+        let given = given.into_iter().flatten().collect::<Vec<_>>().join(", ");
+        self.made(py, format!("filter({given})"), |w| {
+            transform::filter(w, Filter { min_width, min_skew })
+        })
+    }
+
+    #[pyo3(signature = (cv_p50=0.34, cv_p90=3.1, seed=1))]
+    fn mantri(&self, py: Python<'_>, cv_p50: f64, cv_p90: f64, seed: u64) -> PyResult<Trace> {
+        let how = format!("mantri(cv_p50={cv_p50}, cv_p90={cv_p90}, seed={seed})");
+        self.made(py, how, |w| transform::mantri(w, Mantri { cv_p50, cv_p90, seed }))
+    }
+
+    #[pyo3(signature = (sigma=1.0, seed=1))]
+    fn skew(&self, py: Python<'_>, sigma: f64, seed: u64) -> PyResult<Trace> {
+        let how = format!("skew(sigma={sigma}, seed={seed})");
+        self.made(py, how, |w| transform::skew(w, sigma, seed))
+    }
+
+    #[pyo3(signature = (time=1.0, size=1.0, ports=None))]
+    fn scale(&self, py: Python<'_>, time: f64, size: f64, ports: Option<u32>) -> PyResult<Trace> {
+        let ports_given = ports.map(|n| format!(", ports={n}")).unwrap_or_default();
+        let how = format!("scale(time={time}, size={size}{ports_given})");
+        self.made(py, how, |w| transform::scale(w, Scale { time, size, ports }))
+    }
+
+    #[pyo3(signature = (group=20))]
+    fn burst(&self, py: Python<'_>, group: usize) -> PyResult<Trace> {
+        self.made(py, format!("burst(group={group})"), |w| transform::burst(w, group))
+    }
+
+    #[pyo3(signature = (max=4, rate="1gbps", seed=1))]
+    fn waves(&self, py: Python<'_>, max: u32, rate: &str, seed: u64) -> PyResult<Trace> {
+        let how = format!("waves(max={max}, rate={rate}, seed={seed})");
+        let rate = units::parse_rate(rate)
+            .map_err(|problem| InputError::new_err(format!("rate: {problem}")))?;
+        self.made(py, how, |w| transform::waves(w, Waves { max, rate, seed }))
+    }
+
+    #[pyo3(signature = (shape="q42"))]
+    fn dag(&self, py: Python<'_>, shape: &str) -> PyResult<Trace> {
+        let how = format!("dag(shape={shape})");
+        let shape = shape.parse().map_err(|error: TraceError| raised(error))?;
+        self.made(py, how, |w| transform::dag(w, shape))
+    }
+
+    fn replicate(&self, py: Python<'_>, copies: u32) -> PyResult<Trace> {
+        self.made(py, format!("replicate({copies})"), |w| transform::replicate(w, copies))
+    }
+}

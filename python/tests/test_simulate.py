@@ -1,0 +1,152 @@
+"""Simulations: results, comparisons, errors, Ctrl-C."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import covey
+import pytest
+
+
+def test_results_are_known(tiny: covey.Trace) -> None:
+    result = covey.simulate(tiny, "fifo", port_rate="8mbps", bound=True)
+    # 10 MB, and then 2 MB a sender into the port that the first coflow has left.
+    mb = 1.048576
+    table = result.per_coflow
+    assert table["cct_s"] == pytest.approx([10 * mb, 14 * mb - 0.5])
+    assert table["job"] == [None, None]
+    assert result.per_flow["fct_s"] == pytest.approx([10 * mb, 14 * mb - 0.5, 14 * mb - 0.5])
+    summary = result.summary()
+    assert summary["policy"] == "fifo"
+    assert summary["port_rate_bps"] == 8_000_000
+    assert summary["cct_s"]["mean"] >= summary["lower_bound_mean_cct_s"]
+    assert "Policy fifo" in str(result)
+    assert "CCT (s)" in result._repr_html_()
+
+
+def test_a_timeline_tells_who_sends_when(tiny: covey.Trace) -> None:
+    result = covey.simulate(tiny, "fifo", port_rate="8mbps", timeline=True)
+    spans = result.timeline
+    sent: dict[str, float] = {}
+    for name, start, end, rate in zip(
+        *(spans[c] for c in ("coflow_id", "start_s", "end_s", "bytes_per_s")), strict=True
+    ):
+        sent[name] = sent.get(name, 0.0) + rate * (end - start)
+    assert sent == pytest.approx({"1": 10 * 2**20, "2": 4 * 2**20})
+    with pytest.raises(covey.InputError, match="timeline=True"):
+        _ = covey.simulate(tiny, "fifo").timeline
+
+
+def test_a_comparison_has_results_speedups_and_bins(hour: covey.Trace, tmp_path: Path) -> None:
+    comparison = covey.compare(hour, ["fair", "sebf", "aalo:K=5"], baseline="fair")
+    assert [result.label for result in (comparison[0], comparison["sebf"])] == ["fair", "sebf"]
+    assert len(comparison) == 3
+    assert comparison.baseline == "fair"
+    base, sebf = (comparison[name].per_coflow["cct_s"] for name in ("fair", "sebf"))
+    speedups = comparison.speedups
+    of_sebf = [
+        speedup
+        for policy, speedup in zip(speedups["policy"], speedups["speedup"], strict=True)
+        if policy == "sebf"
+    ]
+    assert of_sebf == pytest.approx([b / s for b, s in zip(base, sebf, strict=True)])
+    assert sum(comparison.by_bin["coflows"]) == 3 * len(hour)
+    assert comparison.summary()["speedups"][1]["policy"] == "sebf"
+    assert "speed-up" in str(comparison)
+    comparison.report(tmp_path / "page.html")
+    assert (tmp_path / "page.html").read_text().startswith("<!DOCTYPE html>")
+    assert covey.compare(hour, "sebf,aalo:K=5,E=2")[1].label == "aalo:K=5,E=2"
+
+
+def test_policies_are_listed() -> None:
+    listed = {policy["name"]: policy for policy in covey.policies()}
+    assert listed["sebf"]["knows"] == "sized"
+    assert listed["aalo"]["params"][0]["name"] == "K"
+    assert covey.spec("aalo", K=5, delta=0) == "aalo:K=5,delta=0"
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"policy": "sbf"}, "unknown policy 'sbf': expected one of fair, fifo,"),
+        ({"policy": "aalo:K=0"}, "policy aalo: K=0: expected a whole number from 1 to 64"),
+        ({"port_rate": "1"}, "port_rate: '1' is not a speed above zero: expected one like 1gbps"),
+        ({"port_rate": "1e-9bps"}, "port_rate: expected a speed from 1bps to 1000tbps"),
+        ({"sim": "ns3"}, "sim: expected exact, coflowsim or philae-authors, found 'ns3'"),
+        ({"policy": "covey", "sim": "coflowsim"}, "policy 'covey' with --sim coflowsim: expected"),
+    ],
+)
+def test_errors_have_the_words_of_the_command_line(
+    tiny: covey.Trace, options: dict[str, str], words: str
+) -> None:
+    with pytest.raises(covey.InputError) as error:
+        covey.simulate(tiny, **options)  # type: ignore[arg-type]
+    assert str(error.value).startswith(words)
+
+
+def test_a_baseline_must_be_there(tiny: covey.Trace) -> None:
+    with pytest.raises(covey.InputError, match=r"baseline: expected one of sebf \| fifo, found"):
+        covey.compare(tiny, "sebf,fifo", baseline="fair")
+
+
+def test_the_interpreter_is_free_meanwhile(hour: covey.Trace) -> None:
+    trace = hour.replicate(4)
+    turns = 0
+    ended = threading.Event()
+
+    def simulate() -> None:
+        covey.simulate(trace, "sebf")
+        ended.set()
+
+    threading.Thread(target=simulate).start()
+    while not ended.wait(0.001):
+        turns += 1
+    assert turns > 10
+
+
+def test_progress_is_told(hour: covey.Trace, capsys: pytest.CaptureFixture[str]) -> None:
+    covey.simulate(hour.replicate(4), "sebf", progress=True)
+    assert "coflows" in capsys.readouterr().err
+
+
+def test_a_stop_from_another_thread() -> None:
+    from covey._core import Stop
+
+    stop = Stop()
+    stop.set()
+    with pytest.raises(covey.SimulationError, match="interrupted"):
+        covey.simulate(covey.generate("fb-like", coflows=50), "sebf", stop=stop)
+
+
+LONG = """
+import time, covey
+trace = covey.generate("fb-like", coflows=400).replicate(6)
+print("begins", flush=True)
+try:
+    covey.simulate(trace, "covey")
+except KeyboardInterrupt:
+    print("stopped", flush=True)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Ctrl-C is no signal there")
+def test_ctrl_c_stops_a_long_simulation_at_once() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", LONG], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout
+        assert process.stdout.readline() == "begins\n"
+        time.sleep(0.5)
+        asked = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(20)
+        took_s = time.monotonic() - asked
+        process.kill()
+        assert process.stdout.read() == "stopped\n"
+    assert took_s < 3, f"it took {took_s} s"

@@ -1,0 +1,72 @@
+"""Traces: reading, making, transforming."""
+
+import pickle
+from pathlib import Path
+
+import covey
+import pytest
+from conftest import TINY
+
+
+def test_a_trace_is_read_from_a_file_or_a_text(tmp_path: Path, tiny: covey.Trace) -> None:
+    path = tmp_path / "tiny.txt"
+    path.write_text(TINY)
+    assert covey.load_trace(path) == tiny
+    assert (len(tiny), tiny.ports, tiny.flows) == (2, 3, 3)
+    assert tiny.bytes == 14 * 2**20
+    assert tiny.coflows["coflow_id"] == ["1", "2"]
+    assert tiny.coflows["width"] == [1, 2]
+    assert tiny.info()["coflows"] == 2
+
+
+def test_a_generated_trace_has_its_parameters() -> None:
+    one, same, other = (covey.generate("fb-like", seed=s, coflows=30) for s in (1, 1, 2))
+    assert one == same != other
+    assert one == covey.load_trace("builtin:fb-like:coflows=30", seed=1)
+    assert len(one) == 30
+
+
+def test_a_trace_survives_pickling(hour: covey.Trace) -> None:
+    again = pickle.loads(pickle.dumps(hour))
+    assert again == hour
+    assert again.name == hour.name
+
+
+def test_transformations_are_those_of_the_command_line(hour: covey.Trace) -> None:
+    wide = hour.filter(min_width=8)
+    assert min(wide.coflows["width"]) >= 8
+    assert wide.name == f"{hour.name} | filter(min_width=8)"
+    sizes = hour.skew(sigma=0.3, seed=2).coflows["size_bytes"]
+    assert sizes == pytest.approx(hour.coflows["size_bytes"])
+    assert hour.scale(time=0.5).coflows["arrival_s"] == [a / 2 for a in hour.coflows["arrival_s"]]
+    assert len(set(hour.burst(group=len(hour)).coflows["arrival_s"])) == 1
+    assert len(hour.dag("tao")) == 6 * len(hour)
+    assert hour.replicate(2).ports == 2 * hour.ports
+    assert hour.mantri(seed=2).bytes == pytest.approx(hour.bytes)
+    assert hour.waves(max=2).flows == hour.flows
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: covey.load_trace("none.txt"), "none.txt: No such file or directory (os error 2)"),
+        (
+            lambda: covey.parse_trace('{"covey_trace":1,"ports":2}\n{"id":"7"}', "t.jsonl"),
+            "t.jsonl: line 2: arrival_s: expected",
+        ),
+        (
+            lambda: covey.generate("fb-like", coflows=0),
+            'builtin:fb-like: coflows: expected a number from 1 to 20000, found "0"',
+        ),
+        (
+            lambda: covey.parse_trace(TINY).skew(sigma=-1.0),
+            "sigma: expected a number from 0 to 10, found -1",
+        ),
+        (lambda: covey.parse_trace(TINY).waves(rate="x"), "rate: 'x' is not a speed above zero"),
+    ],
+)
+def test_errors_have_the_words_of_the_command_line(make: object, words: str) -> None:
+    assert callable(make)
+    with pytest.raises(covey.InputError) as error:
+        make()
+    assert str(error.value).startswith(words)

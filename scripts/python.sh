@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# Checks and tests the Python package in fresh environments: lints, types, the wheel that pip builds
+# from the source distribution in an empty environment, the tests, and the tutorial.
+#
+# PYTHON names the interpreter (python3). Where it is absent or older than 3.10 that is said, and
+# nothing is done; with SKIP_NOTHING set it is a failure. The wheel has the optimisation of tests, and
+# its compiled dependencies are kept in CARGO_TARGET_DIR.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+python=${PYTHON:-python3}
+CARGO_TARGET_DIR=$(realpath -m "${CARGO_TARGET_DIR:-target}")
+export CARGO_TARGET_DIR PIP_DISABLE_PIP_VERSION_CHECK=1
+
+works() {
+    "$1" -c 'import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 10))' 2>/dev/null
+}
+if ! works "$python"; then
+    echo "skipped: the Python package is not tested: '$python' is not Python 3.10 or newer with venv"
+    exit "${SKIP_NOTHING:+1}"
+fi
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# environment NAME PYTHON: an empty one.
+environment() {
+    "$2" -m venv "$work/$1"
+}
+
+environment full "$python"
+bin=$work/full/bin
+"$bin/pip" install --quiet --requirement python/requirements.txt
+"$bin/ruff" check
+"$bin/ruff" format --check
+"$bin/mypy"
+
+# Pip unpacks an archive into a new folder each time, which Cargo would take for new crates; so it gets
+# a folder that stays, with the files as new as they are.
+source=$CARGO_TARGET_DIR/python/source
+"$bin/maturin" sdist --quiet --out "$work/dist"
+rm -rf "$source"
+mkdir -p "$source"
+tar -xmzf "$work"/dist/covey-*.tar.gz --strip-components 1 -C "$source"
+environment empty "$python"
+MATURIN_PEP517_ARGS='--profile test' \
+    "$work/empty/bin/pip" wheel --quiet --no-deps --wheel-dir "$work/dist" "$source"
+"$work/empty/bin/pip" install --quiet "$work"/dist/covey-*.whl
+"$work/empty/bin/python" -m doctest python/covey/__init__.py
+
+"$bin/pip" install --quiet --no-deps "$work"/dist/covey-*.whl
+"$bin/pytest" -q --nbmake python/tests docs/tutorial.ipynb
+
+# The same wheel with the other interpreters that are here, without the optional packages.
+for version in 3.10 3.11 3.12 3.13 3.14; do
+    other=python$version
+    if works "$other" && [[ $("$bin/python" -V) != "$("$other" -V)" ]]; then
+        echo "with Python $version:"
+        environment "$version" "$other"
+        "$work/$version/bin/pip" install --quiet --constraint python/requirements.txt \
+            pytest "$work"/dist/covey-*.whl
+        "$work/$version/bin/pytest" -q python/tests
+    fi
+done
