@@ -6,6 +6,7 @@ use crate::compare::Compare;
 use crate::failure::Failure;
 use crate::output;
 use crate::policies::Policies;
+use crate::reproduce::Reproduce;
 use crate::simulate::Simulate;
 use crate::trace::Trace;
 
@@ -34,6 +35,7 @@ enum Command {
     Compare(Compare),
     Simulate(Simulate),
     Policies(Policies),
+    Reproduce(Reproduce),
     Trace(Trace),
 }
 
@@ -44,6 +46,7 @@ pub fn run() -> Result<(), Failure> {
             Command::Compare(compare) => compare.run(),
             Command::Simulate(simulate) => simulate.run(),
             Command::Policies(policies) => policies.run(),
+            Command::Reproduce(reproduce) => reproduce.run(),
             Command::Trace(trace) => trace.run(),
         },
         Err(help) if !help.use_stderr() => output::print(|out| write!(out, "{}", help.render())),

@@ -12,6 +12,7 @@ mod output;
 mod parallel;
 mod policies;
 mod progress;
+mod reproduce;
 mod simulate;
 mod trace;
 mod transform;

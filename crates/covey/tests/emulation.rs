@@ -50,7 +50,8 @@ fn what_an_emulation_does_not_have_is_refused() {
     );
     assert_eq!(
         refusal("philae-authors", "philae:K=9", &[]),
-        "policy philae with --sim philae-authors: expected the parameters order, ties, found 'K=9'"
+        "policy philae with --sim philae-authors: expected the parameters order, ties, pilots, \
+         thin, q1, E, found 'K=9'"
     );
     assert_eq!(
         refusal("coflowsim", "aalo", &["--port-rate", "1gbps"]),
