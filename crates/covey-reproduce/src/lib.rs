@@ -21,6 +21,7 @@ pub mod finding;
 mod learning;
 mod numbers;
 mod page;
+mod parts;
 pub mod philae;
 pub mod plan;
 pub mod published;

@@ -98,6 +98,13 @@ impl Plan {
         TraceId(self.traces.len() - 1)
     }
 
+    /// A workload that the paper defines, whatever trace was given; the one of that name if there
+    /// is one.
+    pub fn own(&mut self, name: &str, workload: Workload) -> TraceId {
+        let known = self.traces.iter().position(|trace| trace.name == name);
+        known.map_or_else(|| self.add(name, workload, true), TraceId)
+    }
+
     /// The workload of that name, made by `make` if there is none yet; it can be compared if `of`
     /// can.
     ///

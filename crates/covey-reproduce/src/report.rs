@@ -131,6 +131,7 @@ fn number(finding: &Finding, results: &Results<'_>) -> Number {
         rule: match finding.rule {
             _ if finding.published == Published::Nothing => String::new(),
             Rule::Within(0.0) => "exactly".to_owned(),
+            Rule::Within(share) if share < 1e-3 => "but for rounding".to_owned(),
             Rule::Within(share) => format!("within {} %", (share * 1000.0).round() / 10.0),
             Rule::AtLeast(least) => format!("at least {least}"),
             Rule::AtMost(most) => format!("at most {most}"),

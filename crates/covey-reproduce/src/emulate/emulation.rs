@@ -89,7 +89,7 @@ pub enum EmulationSpecError {
 impl Emulation {
     /// The policy `name` or `name:key=value,…` in `simulator`. CoflowSim's DARK is `aalo`; it takes
     /// no parameters. `philae` has the `order` of the paper's Table 3, A, B, C or D, `ties` among
-    /// ports, `reversed` or `by-port`, and `pilots`, `thin`, `q1` and `E` as Covey's own has them.
+    /// ports, `reversed` or `by-port`, and `pilots`, `thin`, `K`, `q1` and `E` as Covey's own has them.
     ///
     /// # Errors
     /// For a policy, a parameter or a value that the simulator does not have; the message says what
@@ -200,7 +200,7 @@ mod tests {
         let shown: Vec<_> = philae.params().iter().map(|(k, v)| format!("{k}={v}")).collect();
         assert_eq!(
             shown.join(" "),
-            "sim=philae-authors order=A ties=reversed pilots=const:2 thin=7 q1=4MiB E=10"
+            "sim=philae-authors order=A ties=reversed pilots=const:2 thin=7 K=10 q1=4MiB E=10"
         );
     }
 
@@ -223,9 +223,9 @@ mod tests {
             "policy philae with --sim philae-authors: expected order=A, B, C or D, found 'order=E'"
         );
         assert_eq!(
-            refusal(Simulator::PhilaeAuthors, "philae:K=7"),
+            refusal(Simulator::PhilaeAuthors, "philae:T=7"),
             "policy philae with --sim philae-authors: expected the parameters order, ties, pilots, \
-             thin, q1, E, found 'K=7'"
+             thin, K, q1, E, found 'T=7'"
         );
     }
 }

@@ -10,12 +10,9 @@ use crate::reproduction::{Item, Lab, Section};
 type Sweep = Vec<(u32, [Pair; 2])>;
 
 /// Plans `philae` with each of the values; `default` is the run that others need, too.
-fn sweep(lab: &mut Lab, key: &str, unit: &str, values: &[u32], default: u32) -> Sweep {
+fn sweep(lab: &mut Lab, values: &[u32], default: u32, spec: fn(u32) -> String) -> Sweep {
     let one = |&value: &u32| {
-        let policy = match value == default {
-            true => "philae".to_owned(),
-            false => format!("philae:{key}={value}{unit}"),
-        };
+        let policy = if value == default { "philae".to_owned() } else { spec(value) };
         (value, Pair::with_aalo(&mut lab.plan, lab.trace, &policy))
     };
     values.iter().map(one).collect()
@@ -90,7 +87,7 @@ pub(super) const FIGURE_7A: Item = Item {
     section: "8.6",
     shows: "the limit of thin coflows",
     plan: |lab| {
-        let sweep = sweep(lab, "thin", "", &[0, 3, 7, 15, 30], 7);
+        let sweep = sweep(lab, &[0, 3, 7, 15, 30], 7, |thin| format!("philae:thin={thin}"));
         Ok(Box::new(move |results, section| {
             let means = over_all(&sweep, "mean of CCTs", results, |setting, points| {
                 let what = "mean of CCTs: greatest difference from that at 7";
@@ -126,7 +123,7 @@ pub(super) const FIGURE_7B: Item = Item {
     section: "8.6",
     shows: "the limit of the first queue",
     plan: |lab| {
-        let sweep = sweep(lab, "q1", "MiB", &[2, 4, 8, 10, 16, 32, 64], 10);
+        let sweep = sweep(lab, &[2, 4, 10, 16, 32, 64], 10, |q1| format!("philae:q1={q1}MiB"));
         Ok(Box::new(move |results, section| {
             section.findings = over_all(&sweep, "mean of CCTs", results, |setting, points| {
                 let what = "mean of CCTs: greatest difference from that at 10 MB";
@@ -144,12 +141,20 @@ pub(super) const FIGURE_7B: Item = Item {
 
 const WHY_7B: &str = "";
 
+/// So many queues that the last limit is not below that of ten queues with a factor of 10: "as E
+/// grows, the number of queues decreases".
+fn queues(factor: u32) -> u32 {
+    2 + (8.0 / f64::from(factor).log10()).ceil() as u32
+}
+
 pub(super) const FIGURE_7C: Item = Item {
     place: "Figure 7(c)",
     section: "8.6",
     shows: "the factor between queues",
     plan: |lab| {
-        let sweep = sweep(lab, "E", "", &[2, 4, 8, 10, 16, 32, 64], 10);
+        let sweep = sweep(lab, &[2, 4, 10, 16, 32, 64], 10, |factor| {
+            format!("philae:K={},E={factor}", queues(factor))
+        });
         Ok(Box::new(move |results, section| {
             section.findings = over_all(&sweep, "mean of CCTs", results, |setting, points| {
                 vec![

@@ -51,8 +51,6 @@ const CYCLE_MS: u64 = 8;
 const CYCLE_BYTES: u64 = CAPACITY * CYCLE_MS;
 /// Milliseconds between arrivals.
 const BIN_MS: u64 = 10_240;
-/// Number of main queues.
-const QUEUES: usize = 10;
 /// What the program learnt of a coflow from its pilots.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
@@ -105,7 +103,7 @@ struct Simulator {
     flow_end_ms: Vec<Vec<u64>>,
     thin: Vec<usize>,
     piloted: Vec<usize>,
-    main: [Vec<usize>; QUEUES],
+    main: Vec<Vec<usize>>,
     slots: Slots,
     /// Coflows with flows at each sending and each receiving port.
     coflows_at: [Vec<i64>; 2],
@@ -142,7 +140,7 @@ impl Simulator {
             flow_end_ms: jobs.iter().map(|job| vec![0; job.width()]).collect(),
             thin: Vec::new(),
             piloted: Vec::new(),
-            main: Default::default(),
+            main: vec![Vec::new(); with.queues],
             slots: Slots::default(),
             coflows_at: [vec![0; ports], vec![0; ports]],
             pilots_at: [vec![0; ports], vec![0; ports]],

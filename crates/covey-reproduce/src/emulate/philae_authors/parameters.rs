@@ -48,6 +48,8 @@ pub struct Parameters {
     pub pilots: Pilots,
     /// Width of the widest thin coflow.
     pub thin: usize,
+    /// Number of main queues.
+    pub queues: usize,
     /// Below which key, in bytes, a coflow is in the first main queue, ...
     pub q1: i64,
     /// ... and how many times larger it may be in the next.
@@ -61,6 +63,7 @@ impl Default for Parameters {
             ties: Ties::Reversed,
             pilots: Pilots::Senders(0.05),
             thin: 7,
+            queues: 10,
             q1: 10 * MB as i64,
             factor: 10,
         }
@@ -120,6 +123,10 @@ impl Parameters {
                 self.pilots = Pilots::parse(value).ok_or(expected)?;
             }
             "thin" => self.thin = value.parse().map_err(|_| "thin=N, a whole number")?,
+            "K" => {
+                let queues = value.parse().ok().filter(|n| (1..=64).contains(n));
+                self.queues = queues.ok_or("K=N, a whole number from 1 to 64")?;
+            }
             "q1" => {
                 let mib = value.strip_suffix("MiB").and_then(|n| n.parse::<i64>().ok());
                 let expected = "q1=NMiB, a whole number from 1 to 1000000";
@@ -130,7 +137,7 @@ impl Parameters {
                 let factor = value.parse().ok().filter(|n| (2..=64).contains(n));
                 self.factor = factor.ok_or("E=N, a whole number from 2 to 64")?;
             }
-            _ => return Err("the parameters order, ties, pilots, thin, q1, E"),
+            _ => return Err("the parameters order, ties, pilots, thin, K, q1, E"),
         }
         Ok(())
     }
@@ -153,6 +160,7 @@ impl Parameters {
             ("ties", ties.to_owned()),
             ("pilots", pilots),
             ("thin", self.thin.to_string()),
+            ("K", self.queues.to_string()),
             ("q1", format!("{mib}MiB")),
             ("E", self.factor.to_string()),
         ];

@@ -1,6 +1,6 @@
 //! Which queue a coflow is in, by its key.
 
-use super::{Estimate, Order, Place, QUEUES, Simulator};
+use super::{Estimate, Order, Place, Simulator};
 
 impl Simulator {
     pub(super) fn queue(&mut self, place: Place) -> &mut Vec<usize> {
@@ -40,8 +40,8 @@ impl Simulator {
             }
         };
         let limits =
-            std::iter::successors(Some(self.with.q1), |limit| Some(limit * self.with.factor));
-        limits.take(QUEUES - 1).filter(|limit| *limit <= key).count()
+            std::iter::successors(Some(self.with.q1), |limit| limit.checked_mul(self.with.factor));
+        limits.take(self.with.queues - 1).filter(|limit| *limit <= key).count()
     }
 
     /// Moves a coflow to the end of the main queue where it should be.
