@@ -167,9 +167,19 @@ fn told(run: RunId, results: &Results<'_>) -> RunTold {
 fn name(run: RunId, results: &Results<'_>) -> String {
     let planned = results.plan.of(run);
     let sim = match &planned.sim {
-        Sim::Exact { port_rate_bps: 1e9, barrier: true, .. } => String::new(),
-        Sim::Exact { barrier: false, .. } => " without barriers".to_owned(),
-        Sim::Exact { port_rate_bps, .. } => format!(" at {} bit/s", port_rate_bps),
+        Sim::Exact { port_rate_bps, cpu, barrier } => {
+            let rate = match port_rate_bps {
+                1e9 => String::new(),
+                bps if *bps < 1e6 => format!(" at {bps} bit/s"),
+                bps => format!(" at {} Mbps", bps / 1e6),
+            };
+            let cpu = match cpu.changes() {
+                [] => String::new(),
+                [one] => format!(" with {} % of processors", 100.0 * one.share),
+                _ => " with processors that come and go".to_owned(),
+            };
+            format!("{rate}{cpu}{}", if *barrier { "" } else { " without barriers" })
+        }
         Sim::Emulated(emulate::Simulator::CoflowSim) => " in coflowsim".to_owned(),
         Sim::Emulated(emulate::Simulator::PhilaeAuthors) => " in philae-authors".to_owned(),
     };

@@ -118,10 +118,13 @@ fn figure_1(
     Ok(())
 }
 
-const WHY_PHILAE: &str = "";
-const WHY_AALO: &str = "";
-const WHY_SHARE: &str = "";
-const WHY_RATIO: &str = "";
+const WHY_PHILAE: &str = "A little later than published, and as early by any measure: pilots wait at \
+    their ports for thin coflows and for pilots of others.";
+const WHY_AALO: &str = "A larger part than published; here coflows count that both policies have to \
+    learn of, and the paper's exact selection and its Aalo are not public. The direction is the paper's.";
+const WHY_SHARE: &str = "More coflows than published; see the line above.";
+const WHY_RATIO: &str = "Half of the published ratio. Philae's bytes here include what its work \
+    conservation sends for a coflow beside the pilots.";
 
 pub(super) const FIGURE_3: Item = Item {
     place: "Figure 3",
@@ -210,4 +213,5 @@ fn figure_3(
     Ok(())
 }
 
-const WHY_ERROR: &str = "";
+const WHY_ERROR: &str = "Which flows are pilots decides; the paper does not say how ties among ports are \
+    broken. A flow to another reducer has another size.";

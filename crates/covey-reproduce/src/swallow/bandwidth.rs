@@ -107,8 +107,11 @@ pub(super) const FIGURE_6E: Item = Item {
     },
 };
 
-const WHY: &str = "";
-const WHY_10: &str = "";
+const WHY: &str = "LZ4 at the paper's 62.15 % cannot gain more than 1.61 for any flow; the code behind \
+    the figure compresses to 48 %, has a processor for every flow at a time, and goes on sending \
+    meanwhile. Here a host compresses one flow at a time.";
+const WHY_10: &str = "Nothing is compressed, and what is left of FVDF is its order: by its slowest flow \
+    alone (Equation 8), not by how many share a port, which SEBF looks at.";
 
 pub(super) const FIGURE_6F: Item = Item {
     place: "Figure 6(f)",
@@ -130,8 +133,7 @@ pub(super) const FIGURE_6F: Item = Item {
                     let gain = results.gain(sebf, run)?;
                     section.add(
                         Finding::new(what, Setting::FairComparison, &[sebf, run], gain)
-                            .says("FVDF is better than SEBF with each format", Rule::AtLeast(1.0))
-                            .why(WHY_6F),
+                            .says("FVDF is better than SEBF with each format", Rule::AtLeast(1.0)),
                     );
                 }
             }
@@ -139,5 +141,3 @@ pub(super) const FIGURE_6F: Item = Item {
         }))
     },
 };
-
-const WHY_6F: &str = "";

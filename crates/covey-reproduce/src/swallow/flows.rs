@@ -80,7 +80,9 @@ pub(super) const FIGURE_6A: Item = Item {
     },
 };
 
-const WHY_6A: &str = "";
+const WHY_6A: &str = "FVDF orders coflows. In the mean over flows SRTF, which is made for it, stays a \
+    little ahead though it does not compress. FIFO and FAIR of the public flow simulator serve batches of \
+    five flows that end together, and its sizes are typed in; on a trace they are not that slow.";
 
 pub(super) const FIGURE_6B: Item = Item {
     place: "Figure 6(b)",
@@ -119,8 +121,7 @@ pub(super) const FIGURE_6B: Item = Item {
                         .says(
                             "more is gained over SRTF for large flows than for small ones",
                             Rule::AtLeast(1.0),
-                        )
-                        .why(WHY_6B),
+                        ),
                     );
                 }
                 for (size, gain) in gains {
@@ -137,8 +138,6 @@ pub(super) const FIGURE_6B: Item = Item {
         }))
     },
 };
-
-const WHY_6B: &str = "";
 
 pub(super) const FIGURE_6C: Item = Item {
     place: "Figure 6(c)",
@@ -169,7 +168,8 @@ pub(super) const FIGURE_6C: Item = Item {
     },
 };
 
-const WHY_6C: &str = "";
+const WHY_6C: &str = "FVDF orders coflows, not flows; in the mean over flows SRTF, and on few flows FIFO, \
+    is ahead of it.";
 
 pub(super) const FIGURE_6D: Item = Item {
     place: "Figure 6(d)",
@@ -226,5 +226,7 @@ pub(super) const FIGURE_6D: Item = Item {
     },
 };
 
-const WHY_6D: &str = "";
-const WHY_END: &str = "";
+const WHY_6D: &str = "It depends on the sizes, which are not public; and FIFO and FAIR of the public flow \
+    simulator serve batches of five flows that end together.";
+const WHY_END: &str = "Coflows arrive over ten minutes here, and who comes last ends last under any \
+    policy; with all there at the beginning compression would show.";
