@@ -6,7 +6,7 @@ use covey_trace::transform::{Filter, filter};
 use super::Pair;
 use crate::drawings::cdf;
 use crate::finding::{Finding, Setting};
-use crate::numbers::{mean, percentile};
+use crate::numbers::{mean, percent, percentile};
 use crate::reproduction::Item;
 
 /// Seeds with which shares of time in shuffle are drawn.
@@ -71,6 +71,34 @@ fn why(column: &str) -> &'static str {
         }
     }
 }
+
+/// The columns of the classes, and the shares of time in shuffle at which they begin.
+const CLASSES: [(&str, f64); 4] =
+    [("below 25%", 0.0), ("25-49%", 0.25), ("50-74%", 0.5), ("75% and more", 0.75)];
+
+pub(super) const SECTION_9_2: Item = Item {
+    place: "Section 9.2",
+    section: "9.2",
+    shows: "jobs by the part of their time spent in shuffle, as they are drawn for Figure 6",
+    plan: |lab| {
+        let jobs = lab.plan.workload(lab.trace).coflows.len();
+        Ok(Box::new(move |results, section| {
+            section.note(format!("A job for each coflow of the trace, over {SEEDS} seeds."));
+            let drawn: Vec<f64> = (1..=SEEDS).flat_map(|seed| shuffle_shares(jobs, seed)).collect();
+            for (k, (column, least)) in CLASSES.into_iter().enumerate() {
+                let below = CLASSES.get(k + 1).map_or(f64::INFINITY, |(_, share)| *share);
+                let ours = percent(&drawn, |share| (least..below).contains(&share));
+                let published = results.published("Section 9.2", "jobs", column);
+                section.add(
+                    Finding::new(column, Setting::FairComparison, &[], ours)
+                        .unit("%")
+                        .published(published, 0.1),
+                );
+            }
+            Ok(())
+        }))
+    },
+};
 
 pub(super) const TABLE_5: Item = Item {
     place: "Table 5",

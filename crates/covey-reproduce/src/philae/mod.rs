@@ -37,6 +37,7 @@ pub const ITEMS: &[Item] = &[
     sensitivity::FIGURE_7A,
     sensitivity::FIGURE_7B,
     sensitivity::FIGURE_7C,
+    jobs::SECTION_9_2,
     jobs::FIGURE_6,
     jobs::TABLE_5,
     Item {
