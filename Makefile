@@ -12,8 +12,8 @@ export CARGO_TARGET_DIR ?= $(CURDIR)/target
 .PHONY: help demo test slow lint wasm fuzz bench policy-table policies
 
 help: ## List these targets
-	@sed -n 's/^\([a-z-]*\):.*## /    make \1|/p' Makefile | while IFS='|' read -r target what; do \
-		printf '%-16s %s\n' "$$target" "$$what"; done
+	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r target what; do \
+		printf '    make %-12s  %s\n' "$$target" "$$what"; done
 
 demo: ## Compare all policies on a synthetic hour of traffic; a page with plots in out/demo.html
 	mkdir -p out

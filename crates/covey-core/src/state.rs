@@ -87,9 +87,6 @@ pub struct CoflowState {
     /// Bytes sent so far, over all flows, and when that was true.
     attained: f64,
     attained_as_of: Time,
-    /// The most that any flow is known to have sent, and when that was reported.
-    longest: f64,
-    longest_as_of: Time,
     /// Size of the longest flow that has ended.
     finished_longest: f64,
 }
@@ -323,13 +320,6 @@ impl State {
         coflow.attained_as_of = as_of;
     }
 
-    /// Writes down that some flow of a coflow had sent `bytes` at the moment `as_of`.
-    pub fn report_longest(&mut self, id: CoflowId, bytes: f64, as_of: Time) {
-        let coflow = &mut self.slots[id.index()];
-        coflow.longest = coflow.longest.max(bytes);
-        coflow.longest_as_of = as_of;
-    }
-
     /// What is left of a coflow, to be brought up to date.
     pub fn progress_mut(&mut self, id: CoflowId) -> (&Demand, &mut Progress) {
         let coflow = &mut self.slots[id.index()];
@@ -352,8 +342,6 @@ impl CoflowState {
             lost_bytes: 0.0,
             attained: 0.0,
             attained_as_of: Time::ZERO,
-            longest: 0.0,
-            longest_as_of: Time::ZERO,
             finished_longest: 0.0,
         }
     }
@@ -380,8 +368,6 @@ impl CoflowState {
         self.lost_bytes = 0.0;
         self.attained = 0.0;
         self.attained_as_of = arrival;
-        self.longest = 0.0;
-        self.longest_as_of = arrival;
         self.finished_longest = 0.0;
     }
 
@@ -446,11 +432,6 @@ impl CoflowState {
     /// Bytes sent so far over all flows, and when that was true.
     pub fn attained(&self) -> (f64, Time) {
         (self.attained, self.attained_as_of)
-    }
-
-    /// The most that any flow is known to have sent, and when that was true.
-    pub fn attained_by_longest(&self) -> (f64, Time) {
-        (self.longest.max(self.finished_longest), self.longest_as_of)
     }
 
     /// Size of the longest flow that has ended, in bytes; 0 when none has.

@@ -8,6 +8,7 @@
 //!                                  ├────────────────────────▶ CSV: a line a coflow, a line a flow
 //!                                  ▼
 //!                 several Runs ─▶ Comparison ───────────────▶ text table, JSON, HTML page
+//! Workload + Bounds ────────────▶ Landmarks ────────────────▶ text, JSON
 //! ```
 //!
 //! Nothing here runs a simulation or reads a clock: the same input gives the same bytes.
@@ -21,6 +22,7 @@ mod file;
 mod html;
 mod jobs;
 mod json;
+mod landmarks;
 mod run;
 mod stats;
 mod summary;
@@ -37,6 +39,7 @@ pub use file::{check_writable, write_file_atomically};
 pub use html::{Appendix, Cell, Grid, Part, appendix_page, html_page};
 pub use jobs::{Jobs, jcts_by_share_s};
 pub use json::write_json;
+pub use landmarks::Landmarks;
 pub use run::{Run, RunInfo};
 pub use stats::{Distribution, percentile};
 pub use summary::Summary;

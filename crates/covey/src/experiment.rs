@@ -19,7 +19,16 @@ use crate::progress::Progress;
 /// too small to tell one event from the next.
 const PORT_RATE_BPS: RangeInclusive<f64> = 1.0..=1e15;
 /// The speed where none is given.
-const PORT_RATE: &str = "1gbps";
+pub const PORT_RATE: &str = "1gbps";
+
+/// The speed of ports that `--port-rate` says, in bytes per second.
+pub fn port_rate(text: &str) -> Result<f64, Failure> {
+    let rate = units::parse_rate(text).map_err(|e| Failure::Input(format!("--port-rate: {e}")))?;
+    if PORT_RATE_BPS.contains(&(rate * 8.0)) {
+        return Ok(rate);
+    }
+    Err(Failure::argument("--port-rate", "a speed from 1bps to 1000tbps", format!("'{text}'")))
+}
 
 /// What is simulated, and on what network.
 #[derive(Debug, Args)]
@@ -142,20 +151,15 @@ impl Setup {
             (None, None) => PORT_RATE,
             (None, Some(simulator)) => return Ok(simulator.port_rate_bps() / 8.0),
         };
-        let rate =
-            units::parse_rate(text).map_err(|e| Failure::Input(format!("--port-rate: {e}")))?;
-        let found = format!("'{text}'");
+        let rate = port_rate(text)?;
         if let Some(simulator) = emulated
             && rate * 8.0 != simulator.port_rate_bps()
         {
             let (bps, name) = (simulator.port_rate_bps(), simulator.name());
             let expected = format!("{bps}bps, which is that of --sim {name}");
-            return Err(Failure::argument("--port-rate", expected, found));
+            return Err(Failure::argument("--port-rate", expected, format!("'{text}'")));
         }
-        if PORT_RATE_BPS.contains(&(rate * 8.0)) {
-            return Ok(rate);
-        }
-        Err(Failure::argument("--port-rate", "a speed from 1bps to 1000tbps", found))
+        Ok(rate)
     }
 
     /// Reads the workload and lays the network.
