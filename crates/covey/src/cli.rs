@@ -8,6 +8,7 @@ use crate::compare::Compare;
 use crate::failure::Failure;
 use crate::output;
 use crate::policies::Policies;
+use crate::reproduce::Reproduce;
 use crate::simulate::Simulate;
 use crate::trace::Trace;
 
@@ -37,6 +38,7 @@ enum Command {
     Simulate(Simulate),
     Bound(Bound),
     Policies(Policies),
+    Reproduce(Reproduce),
     Trace(Trace),
 }
 
@@ -48,6 +50,7 @@ pub fn run() -> Result<(), Failure> {
             Command::Simulate(simulate) => simulate.run(),
             Command::Bound(bound) => bound.run(),
             Command::Policies(policies) => policies.run(),
+            Command::Reproduce(reproduce) => reproduce.run(),
             Command::Trace(trace) => trace.run(),
         },
         Err(help) if help.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {

@@ -12,6 +12,7 @@ mod failure;
 mod output;
 mod policies;
 mod progress;
+mod reproduce;
 mod simulate;
 mod trace;
 mod transform;
