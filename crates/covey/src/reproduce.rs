@@ -3,18 +3,14 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use covey_experiment::cores;
+use covey_experiment::reproduction::{self, STAND_IN};
 use covey_report::write_json;
-use covey_reproduce::published::papers;
-use covey_reproduce::reproduction::{Reproduction, Selection};
+use covey_reproduce::reproduction::Selection;
 
-use crate::experiment::cores;
 use crate::failure::Failure;
 use crate::output;
-use crate::parallel::{self, Task};
-use crate::progress::Progress;
-
-/// What stands in for the Facebook trace.
-const STAND_IN: &str = "builtin:fb-like";
+use crate::progress::Bar;
 
 /// Repeat a paper's evaluation: published values, ours, and whether they hold
 #[derive(Debug, Args)]
@@ -63,28 +59,13 @@ enum Name {
 impl Reproduce {
     /// Does it.
     pub fn run(self) -> Result<(), Failure> {
-        let reproduction = self.plan()?;
+        let plan = reproduction::plan(self.paper(), &self.selection(), &self.trace)?;
         if let Some(file) = &self.report {
             output::check(file)?;
         }
-        let runs: Vec<_> = reproduction.runs().collect();
-        let progress = Progress::new(runs.iter().map(|run| reproduction.coflows(*run)).sum());
-        let mut measured = Vec::new();
-        measured.resize_with(runs.len(), || Err("it was not run".to_owned()));
-        let mut tasks: Vec<Task<'_>> = Vec::new();
-        for (run, place) in runs.into_iter().zip(&mut measured) {
-            let (progress, reproduction) = (&progress, &reproduction);
-            tasks.push(Box::new(move || {
-                *place = reproduction.measure(run, &mut progress.watch());
-                if !reproduction.is_observed(run) {
-                    progress.advance(reproduction.coflows(run));
-                }
-            }));
-        }
-        parallel::run(tasks, cores());
-        drop(progress);
-
-        let report = reproduction.finish(measured);
+        let bar = Bar::new(reproduction::coflows(&plan));
+        let report = reproduction::reproduce(plan, cores(), &bar)?;
+        drop(bar);
         if let Some(file) = &self.report {
             let page = report.html_page(&output::command());
             output::write(file, |out| out.write_all(page.as_bytes()))?;
@@ -96,25 +77,19 @@ impl Reproduce {
         )
     }
 
-    /// Which items, on which trace.
-    fn plan(&self) -> Result<Reproduction, Failure> {
-        let name = match self.paper {
+    fn paper(&self) -> &'static str {
+        match self.paper {
             Name::Philae => "philae",
             Name::Swallow => "swallow",
             Name::Aalo => "aalo",
-        };
-        let selection = match (&self.table, &self.figure) {
+        }
+    }
+
+    fn selection(&self) -> Selection {
+        match (&self.table, &self.figure) {
             (Some(number), _) => Selection::Table(number.clone()),
             (None, Some(number)) => Selection::Figure(number.clone()),
             (None, None) => Selection::All,
-        };
-        selection.check(name).map_err(|error| Failure::Input(error.to_string()))?;
-        let papers = papers().map_err(|error| Failure::Other(error.to_string()))?;
-        let paper = papers.into_iter().find(|paper| paper.name == name);
-        let paper =
-            paper.ok_or_else(|| Failure::Other(format!("nothing is published of {name}")))?;
-        let workload = covey_trace::open(&self.trace)?;
-        let trace = if self.trace == "-" { "standard input" } else { &self.trace };
-        Ok(Reproduction::new(paper, &selection, trace, workload))
+        }
     }
 }
