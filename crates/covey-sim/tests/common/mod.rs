@@ -3,6 +3,8 @@
 // Every test binary uses its own part of this module.
 #![allow(dead_code)]
 
+pub mod record;
+
 use std::path::Path;
 
 use covey_core::alloc::Allocator;
