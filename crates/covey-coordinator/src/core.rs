@@ -522,13 +522,6 @@ impl Core {
                 Pending::Settle(_, port, keys) => self.settle(port, keys),
             }
         }
-        if !self.unwritten.is_empty() {
-            // The journal can be written again.
-            for (record, port, keys) in std::mem::take(&mut self.unwritten) {
-                let lsn = self.write(record.clone());
-                self.pending.insert(lsn, Pending::Settle(record, port, keys));
-            }
-        }
     }
 
     /// The records from `first` to `last` could not be written, and are not in the journal.
@@ -764,9 +757,7 @@ impl Core {
         coflow.longest = coflow.longest.max(bytes);
         coflow.served.retain(|(served, _)| *served != index);
         self.stirred = true;
-        let (attained, key) = (coflow.attained, FlowKey { coflow: serial, flow: index });
-        let agent = &mut self.agents[it.src as usize];
-        agent.flow_ended(key, &mut self.booked, &mut self.woken);
+        let attained = coflow.attained;
         if self.driver.needs_progress() {
             self.driver.report(id, attained, self.now);
         }
@@ -948,6 +939,8 @@ impl Core {
                     Some(flow) if flow.src != port => continue,
                     Some(flow) if flow.stage != Stage::Ended => {
                         new.push((ended.key.flow, ended.bytes));
+                        let agent = &mut self.agents[port as usize];
+                        agent.flow_ended(ended.key, &mut self.booked, &mut self.woken);
                         self.finish(serial, ended.key.flow, ended.bytes);
                     }
                     _ => {}
@@ -998,12 +991,16 @@ impl Core {
         }
     }
 
-    /// Takes silent agents for lost.
-    fn check_agents(&mut self) {
+    /// Takes silent agents for lost, and tries again to write what could not be written.
+    fn check(&mut self) {
         if self.now < self.next_check {
             return;
         }
         self.next_check = self.now + self.config.heartbeat_s;
+        for (record, port, keys) in std::mem::take(&mut self.unwritten) {
+            let lsn = self.write(record.clone());
+            self.pending.insert(lsn, Pending::Settle(record, port, keys));
+        }
         for port in 0..self.agents.len() as u32 {
             let agent = &mut self.agents[port as usize];
             if agent.is_away || self.now - agent.heard <= self.config.lost_after_s {
@@ -1070,7 +1067,7 @@ impl Core {
     /// When the policy's plan cannot be carried out: the rates before stay in force.
     pub fn decide(&mut self, now: Time) -> Result<bool, PlanError> {
         self.advance(now);
-        self.check_agents();
+        self.check();
         self.follow_hosts();
         self.tell_reached();
         let due = |wake: &Wake| matches!(wake, Wake::At(time) if time.due(self.now));
