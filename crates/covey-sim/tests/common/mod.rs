@@ -3,6 +3,8 @@
 // Every test binary uses its own part of this module.
 #![allow(dead_code, unused_imports)]
 
+pub mod record;
+
 use std::path::Path;
 
 pub use covey_conformance::{
