@@ -3,7 +3,9 @@
 mod common;
 
 use common::{comparison, fair, scf, workload};
-use covey_report::{Comparison, Run, html_page};
+use covey_report::{
+    Appendix, Cell, Comparison, Figure, Grid, Part, Plot, Run, appendix_page, html_page,
+};
 use covey_sim::Outcome;
 use covey_trace::Workload;
 use std::collections::HashSet;
@@ -74,4 +76,75 @@ fn nothing_is_a_page_too() {
     let run = || Run::new(&workload, Outcome::default(), info.clone()).unwrap();
     let page = html_page(&Comparison::new(vec![run(), run()], 0).unwrap(), "");
     assert!(!page.contains("NaN") && page.ends_with("</html>"));
+}
+
+/// A page with a figure of each kind, and a table.
+fn appendix() -> Appendix {
+    let figure = |title: &str, plot: Plot| Figure {
+        title: title.to_owned(),
+        caption: "How to read it.".to_owned(),
+        plot,
+    };
+    let curve = vec![("first".to_owned(), vec![[1.0, 2.0], [10.0, 4.0], [100.0, f64::NAN]])];
+    let figures = vec![
+        figure(
+            "Distribution",
+            Plot::Cdf {
+                x: "CCT (s)".to_owned(),
+                of: "flows".to_owned(),
+                mark: None,
+                curves: vec![("a <b>".to_owned(), vec![1.0, 2.0])],
+            },
+        ),
+        figure(
+            "Ratios",
+            Plot::Bars {
+                x: "speed-up".to_owned(),
+                series: vec!["published".to_owned(), "ours".to_owned()],
+                groups: vec![("Aalo".to_owned(), vec![f64::NAN, 0.5])],
+            },
+        ),
+        figure(
+            "Points",
+            Plot::Scatter {
+                x: "actual (MB)".to_owned(),
+                y: "estimated (MB)".to_owned(),
+                points: curve.clone(),
+            },
+        ),
+        figure("Curve", Plot::Curves { x: "K".to_owned(), y: "gain".to_owned(), curves: curve }),
+    ];
+    let row = vec![
+        Cell::Words("order D".to_owned()),
+        Cell::Short("1.51×".to_owned()),
+        Cell::Verdict(Some(false), "differs".to_owned()),
+    ];
+    let columns = ["what", "published", "verdict"].map(str::to_owned).into();
+    let part = Part {
+        heading: "Table 3: orders".to_owned(),
+        before: vec!["What was done.".to_owned()],
+        table: Some(Grid { columns, rows: vec![row] }),
+        figures,
+        terms: vec![("aalo".to_owned(), "with all its parameters".to_owned())],
+    };
+    Appendix { title: "The evaluation again".to_owned(), parts: vec![part], ..Appendix::default() }
+}
+
+#[test]
+fn page_of_an_appendix() {
+    insta::assert_snapshot!(skeleton(&appendix_page(&appendix(), "covey reproduce philae")));
+}
+
+#[test]
+fn figures_of_nothing_are_figures_too() {
+    let mut appendix = appendix();
+    for figure in &mut appendix.parts[0].figures {
+        match &mut figure.plot {
+            Plot::Cdf { curves, .. } => curves[0].1.clear(),
+            Plot::Bars { groups, .. } => groups.clear(),
+            Plot::Scatter { points: curves, .. } | Plot::Curves { curves, .. } => curves.clear(),
+        }
+    }
+    let page = appendix_page(&appendix, "");
+    assert!(!page.contains("NaN") && page.matches("<figure>").count() == 4);
 }

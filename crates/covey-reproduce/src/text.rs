@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::finding::Verdict;
+use crate::finding::{Setting, Verdict};
 use crate::report::{Number, Report, Told};
 
 /// Columns of a terminal.
@@ -11,6 +11,9 @@ const WIDTH: usize = 100;
 impl fmt::Display for Report {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(out, "{}, {}", self.title, self.venue)?;
+        let settings = "Settings: \"fair\" is the fair comparison, all in the one exact simulator; \
+                        \"paper's\" has its simulators emulated.";
+        paragraph(out, "", settings)?;
         if let Some(line) = self.not_comparable() {
             paragraph(out, "", &line)?;
         }
@@ -61,10 +64,10 @@ fn told(section: &Told, out: &mut fmt::Formatter<'_>) -> fmt::Result {
     for note in &section.notes {
         paragraph(out, "  ", note)?;
     }
-    let width = section.findings.iter().map(|f| f.what.chars().count()).max().unwrap_or(0).min(48);
+    let width = section.findings.iter().map(|f| f.what.chars().count()).max().unwrap_or(0).min(40);
     if !section.findings.is_empty() {
         let (a, b, c, d) = ("setting", "published", "ours", "diff.");
-        writeln!(out, "  {:width$}  {a:15}  {b:>9}  {c:>9}  {d:>7}  verdict", "")?;
+        writeln!(out, "  {:width$}  {a:7}  {b:>9}  {c:>9}  {d:>8}  verdict", "")?;
     }
     let mut told = "";
     for number in &section.findings {
@@ -77,8 +80,11 @@ fn told(section: &Told, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let published = if number.says.is_some() { "words".to_owned() } else { published(number) };
         writeln!(
             out,
-            "  {:15}  {published:>9}  {:>9}  {:>7}  {}",
-            number.setting.name(),
+            "  {:7}  {published:>9}  {:>9}  {:>8}  {}",
+            match number.setting {
+                Setting::FairComparison => "fair",
+                Setting::PapersSetting => "paper's",
+            },
             value(number.ours, number.unit),
             difference(number),
             number.verdict.name(),

@@ -21,9 +21,9 @@ fn reproduce(paper: &str, selection: &Selection, name: &str, workload: Workload)
     reproduction.finish(measured)
 }
 
-/// A synthetic trace of twenty coflows.
+/// A synthetic trace of sixteen coflows.
 fn small() -> Workload {
-    builtin("fb-like:coflows=20").expect("a workload")
+    builtin("fb-like:coflows=16").expect("a workload")
 }
 
 /// A line for each finding, with five digits of ours.

@@ -22,6 +22,7 @@ Examples:
   covey compare builtin:fb-like --report report.html
   covey simulate trace.txt --policy sebf --bound
   covey bound trace.txt
+  covey reproduce swallow --figure 4
   covey trace info trace.txt
 `covey COMMAND --help` tells more.
 
