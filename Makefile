@@ -16,8 +16,8 @@ lint: export PYO3_BUILD_EXTENSION_MODULE := 1
 .PHONY: help demo test python slow lint wasm fuzz bench policy-table policies
 
 help: ## List these targets
-	@sed -n 's/^\([a-z-]*\):.*## /    make \1|/p' Makefile | while IFS='|' read -r target what; do \
-		printf '%-16s %s\n' "$$target" "$$what"; done
+	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r target what; do \
+		printf '    make %-12s  %s\n' "$$target" "$$what"; done
 
 demo: ## Compare all policies on a synthetic hour of traffic; a page with plots in out/demo.html
 	mkdir -p out

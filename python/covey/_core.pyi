@@ -301,9 +301,6 @@ class View:
     def attained(self, coflow: int) -> tuple[float, float]:
         """Bytes it has sent as last reported, and when that was true in seconds."""
 
-    def attained_by_longest(self, coflow: int) -> tuple[float, float]:
-        """Bytes that the flow which has sent most is known to have sent, and when, in seconds."""
-
     def size(self, flow: Flow) -> float:
         """Size in bytes; for sized policies."""
 

@@ -209,13 +209,6 @@ impl PyView {
         })
     }
 
-    fn attained_by_longest(&self, coflow: u32) -> PyResult<(f64, f64)> {
-        all!(view => {
-            let reported = view.attained_by_longest(coflow!(view, coflow));
-            Ok((reported.bytes, reported.as_of.as_secs()))
-        })
-    }
-
     fn size(&self, flow: Flow) -> PyResult<f64> {
         sized("size", |view| Ok(view.size(flow!(view, flow))))
     }

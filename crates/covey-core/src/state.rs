@@ -87,9 +87,6 @@ pub struct CoflowState {
     /// Bytes sent so far, over all flows, and when that was true.
     attained: f64,
     attained_as_of: Time,
-    /// The most that any flow is known to have sent, and when that was reported.
-    longest: f64,
-    longest_as_of: Time,
     /// Size of the longest flow that has ended.
     finished_longest: f64,
 }
@@ -238,6 +235,73 @@ impl State {
         }
     }
 
+    /// Adds flows to a coflow that is present and not compressed, behind those it has; none of the new
+    /// ones has started. Positions and local links change, so that allocators must forget all
+    /// they know ([`Allocator::clear`](crate::alloc::Allocator::clear)).
+    pub fn extend(&mut self, id: CoflowId, flows: impl Iterator<Item = FlowSpec> + Clone) {
+        let coflow = &mut self.slots[id.index()];
+        let old = coflow.demand.clone();
+        let before = (0..old.width() as u32).map(|index| {
+            let (s, r) = old.ends(old.position(index));
+            (PortId(old.links()[s].0), PortId(old.links()[r].0 - self.fabric.ports()))
+        });
+        let ends = before.chain(flows.clone().map(|f| (f.src, f.dst)));
+        coflow.demand.rebuild(&self.fabric, ends, &mut self.builder);
+        let was = std::mem::take(&mut coflow.progress);
+        let (demand, progress) = (&mut coflow.demand, &mut coflow.progress);
+        progress.scale = was.scale;
+        progress.size.resize(demand.width(), 0.0);
+        progress.left.resize(demand.width(), f64::NAN);
+        progress.link_left.resize(demand.links().len(), 0.0);
+        for index in 0..old.width() as u32 {
+            let (from, to) = (old.position(index), demand.position(index));
+            progress.size[to] = was.size[from];
+            progress.left[to] = was.left[from];
+            if old.is_active(from) {
+                demand.start(to);
+                for l in demand.path(to) {
+                    progress.link_left[l] += was.left[from];
+                }
+            }
+        }
+        for (index, flow) in (old.width() as u32..).zip(flows) {
+            progress.size[demand.position(index)] = flow.bytes;
+        }
+    }
+
+    /// Writes down the size of a flow that was not known, before its end.
+    pub fn set_size(&mut self, flow: FlowId, bytes: f64) {
+        let coflow = &mut self.slots[flow.coflow.index()];
+        coflow.progress.size[coflow.demand.position(flow.index)] = bytes;
+    }
+
+    /// Takes an active flow out of what is served, until [`State::resume`]: its host is away. Calls
+    /// `drained` as [`State::finish`] does. Not for coflows that are compressed.
+    pub fn suspend(&mut self, flow: FlowId, mut drained: impl FnMut(LinkId)) {
+        let coflow = &mut self.slots[flow.coflow.index()];
+        let p = coflow.demand.position(flow.index);
+        coflow.demand.finish(p);
+        for l in coflow.demand.path(p) {
+            if coflow.demand.count()[l] == 0 {
+                coflow.progress.link_left[l] = 0.0;
+                drained(coflow.demand.links()[l]);
+            } else {
+                coflow.progress.link_left[l] -= coflow.progress.left[p];
+            }
+        }
+    }
+
+    /// Puts a flow back into what is served.
+    pub fn resume(&mut self, flow: FlowId) {
+        let coflow = &mut self.slots[flow.coflow.index()];
+        let p = coflow.demand.position(flow.index);
+        coflow.demand.start(p);
+        coflow.begun += 1;
+        for l in coflow.demand.path(p) {
+            coflow.progress.link_left[l] += coflow.progress.left[p];
+        }
+    }
+
     /// Ends the flow at a position of a coflow. Calls `drained` with each link at which the
     /// coflow has no unfinished flow any more.
     pub fn finish(&mut self, id: CoflowId, position: usize, mut drained: impl FnMut(LinkId)) {
@@ -323,13 +387,6 @@ impl State {
         coflow.attained_as_of = as_of;
     }
 
-    /// Writes down that some flow of a coflow had sent `bytes` at the moment `as_of`.
-    pub fn report_longest(&mut self, id: CoflowId, bytes: f64, as_of: Time) {
-        let coflow = &mut self.slots[id.index()];
-        coflow.longest = coflow.longest.max(bytes);
-        coflow.longest_as_of = as_of;
-    }
-
     /// What is left of a coflow, to be brought up to date.
     pub fn progress_mut(&mut self, id: CoflowId) -> (&Demand, &mut Progress) {
         let coflow = &mut self.slots[id.index()];
@@ -352,8 +409,6 @@ impl CoflowState {
             lost_bytes: 0.0,
             attained: 0.0,
             attained_as_of: Time::ZERO,
-            longest: 0.0,
-            longest_as_of: Time::ZERO,
             finished_longest: 0.0,
         }
     }
@@ -380,8 +435,6 @@ impl CoflowState {
         self.lost_bytes = 0.0;
         self.attained = 0.0;
         self.attained_as_of = arrival;
-        self.longest = 0.0;
-        self.longest_as_of = arrival;
         self.finished_longest = 0.0;
     }
 
@@ -446,11 +499,6 @@ impl CoflowState {
     /// Bytes sent so far over all flows, and when that was true.
     pub fn attained(&self) -> (f64, Time) {
         (self.attained, self.attained_as_of)
-    }
-
-    /// The most that any flow is known to have sent, and when that was true.
-    pub fn attained_by_longest(&self) -> (f64, Time) {
-        (self.longest.max(self.finished_longest), self.longest_as_of)
     }
 
     /// Size of the longest flow that has ended, in bytes; 0 when none has.

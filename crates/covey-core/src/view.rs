@@ -47,7 +47,7 @@ mod sealed {
 }
 
 /// A level of knowledge: [`Clairvoyant`] or [`NonClairvoyant`].
-pub trait Knowledge: sealed::Sealed + Send + 'static {
+pub trait Knowledge: sealed::Sealed + Copy + Send + 'static {
     /// The word for it in lists of policies.
     const NAME: &'static str;
     /// Whether policies of this level are shown sizes, which drivers then keep up to date.
@@ -261,13 +261,6 @@ impl<'a, K: Knowledge> View<'a, K> {
     /// flows that had to begin anew count as often as they were sent.
     pub fn attained(&self, id: CoflowId) -> Reported {
         let (bytes, as_of) = self.coflow(id).attained();
-        Reported { bytes, as_of }
-    }
-
-    /// Bytes that the flow which has sent most is known to have sent, as last reported: when
-    /// [`Plan::wake_when_flow_sent`](crate::Plan::wake_when_flow_sent) came, or by an end of a flow.
-    pub fn attained_by_longest(&self, id: CoflowId) -> Reported {
-        let (bytes, as_of) = self.coflow(id).attained_by_longest();
         Reported { bytes, as_of }
     }
 }

@@ -10,8 +10,8 @@ use crate::{Contender, Error};
 /// Speeds of ports that make sense, in bits per second. Far outside of them times are too large or
 /// too small to tell one event from the next.
 const PORT_RATE_BPS: RangeInclusive<f64> = 1.0..=1e15;
-/// The speed where none is given.
-const PORT_RATE: &str = "1gbps";
+/// The speed of ports where none is given.
+pub const PORT_RATE: &str = "1gbps";
 
 /// A network of ports that are all alike around a big switch, and how policies are simulated on it.
 /// Quantities are as users write them.

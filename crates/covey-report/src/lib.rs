@@ -8,6 +8,7 @@
 //!                                  ├────────────────────────▶ tables: a row a coflow, a row a flow; CSV
 //!                                  ▼
 //!                 several Runs ─▶ Comparison ───────────────▶ text table, JSON, HTML page
+//! Workload + Bounds ────────────▶ Landmarks ────────────────▶ text, JSON
 //! ```
 //!
 //! Nothing here runs a simulation or reads a clock: the same input gives the same bytes.
@@ -17,10 +18,12 @@ mod columns;
 mod comparison;
 mod csv;
 mod error;
+mod figure;
 mod file;
 mod html;
 mod jobs;
 mod json;
+mod landmarks;
 mod run;
 mod stats;
 mod summary;
@@ -33,10 +36,12 @@ pub use columns::{Column, Values, per_coflow, per_flow};
 pub use comparison::{Comparison, JctSpeedup, Speedup};
 pub use csv::{write_per_coflow_csv, write_per_flow_csv};
 pub use error::Error;
+pub use figure::{Figure, Plot};
 pub use file::{check_writable, write_file_atomically};
-pub use html::html_page;
+pub use html::{Appendix, Cell, Grid, Part, appendix_page, html_page};
 pub use jobs::{Jobs, jcts_by_share_s};
 pub use json::write_json;
+pub use landmarks::Landmarks;
 pub use run::{Run, RunInfo};
 pub use stats::{Distribution, percentile};
 pub use summary::Summary;

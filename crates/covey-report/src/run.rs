@@ -102,13 +102,7 @@ impl<'a> Run<'a> {
     /// Mean of the coflow completion times by the trace's weights, in seconds; `None` where it
     /// gives none.
     pub fn weighted_mean_cct_s(&self) -> Option<f64> {
-        let coflows = &self.workload.coflows;
-        if coflows.iter().all(|coflow| coflow.weight == 1.0) {
-            return None;
-        }
-        let all: f64 = coflows.iter().map(|coflow| coflow.weight).sum();
-        let sum: f64 = coflows.iter().zip(self.ccts_s()).map(|(c, cct_s)| c.weight * cct_s).sum();
-        Some(sum / all)
+        weighted_mean(self.workload, self.ccts_s())
     }
 
     /// For each coflow whether its CCT is within its deadline, if the trace gives one.
@@ -125,4 +119,19 @@ impl<'a> Run<'a> {
         let starts = &self.outcome.flow_start_s;
         self.outcome.flow_completion_s.iter().zip(starts).map(|(end, start)| end - start)
     }
+}
+
+/// Mean of some completion times, in the order of the workload, by its weights; `None` where it gives
+/// none.
+pub(crate) fn weighted_mean(
+    workload: &Workload,
+    ccts_s: impl IntoIterator<Item = f64>,
+) -> Option<f64> {
+    let coflows = &workload.coflows;
+    if coflows.iter().all(|coflow| coflow.weight == 1.0) {
+        return None;
+    }
+    let all: f64 = coflows.iter().map(|coflow| coflow.weight).sum();
+    let sum: f64 = coflows.iter().zip(ccts_s).map(|(c, cct_s)| c.weight * cct_s).sum();
+    Some(sum / all)
 }

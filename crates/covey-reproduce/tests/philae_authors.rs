@@ -3,11 +3,12 @@
 mod common;
 
 use common::facebook;
-use covey_reproduce::emulate::philae_authors::{Order, Ties, run};
+use covey_reproduce::emulate::philae_authors::{Order, Parameters, Ties, run};
 
 /// Mean and median CCT in milliseconds, on the public Facebook trace if it is there.
 fn facebook_ms(order: Order, ties: Ties) -> Option<[f64; 2]> {
-    let outcome = run(&facebook()?, order, ties).unwrap_or_else(|error| panic!("{error}"));
+    let with = Parameters { order, ties, ..Parameters::default() };
+    let outcome = run(&facebook()?, with).unwrap_or_else(|error| panic!("{error}"));
     let mut ccts: Vec<f64> = outcome.coflows.iter().map(|c| (c.cct_s() * 1e3).round()).collect();
     ccts.sort_by(f64::total_cmp);
     let mean = ccts.iter().sum::<f64>() / ccts.len() as f64;

@@ -12,12 +12,13 @@
 //! anew whenever a flow ends, as Aalo's daemons do by themselves (§6.2).
 
 use covey_core::{
-    Answer, AnyPolicy, Backfill, CoflowId, Group, Layers, Lineage, NonClairvoyant, Plan, Policy,
-    Promises, Share, Time, View,
+    Answer, AnyPolicy, Backfill, CoflowId, Group, Knowledge, Layers, Lineage, NonClairvoyant, Plan,
+    Policy, Promises, Share, Time, View,
 };
 
 use crate::queues::{self, Queues};
-use crate::registry::{Info, Param};
+use crate::registry::{Info, Param, SpecError};
+use crate::settings::Settings;
 
 pub(crate) const INFO: Info = Info {
     name: "aalo",
@@ -42,18 +43,68 @@ pub(crate) const INFO: Info = Info {
     source: "Aalo (SIGCOMM 2015) 4, 6.2; defaults of Philae 8",
     make: |settings| {
         Ok(AnyPolicy::Unsized(Box::new(Aalo {
-            queues: Queues::from_settings(settings)?,
-            delta_s: settings.duration("delta")?,
-            layers: settings
-                .choice("queues", &[("weighted", Layers::Weighted), ("strict", Layers::Strict)])?,
-            share: settings
-                .choice("share", &[("maxmin", Share::MAX_MIN), ("equal", Share::EQUAL)])?,
+            service: Service::from_settings(settings)?,
             queue: Vec::new(),
             order: Vec::new(),
             limits: Vec::new(),
         })))
     },
 };
+
+/// How coflows are served once it is known in which queue each of them is.
+pub(crate) struct Service<K> {
+    pub(crate) queues: Queues,
+    delta_s: f64,
+    layers: Layers,
+    share: Share<K>,
+}
+
+impl<K: Knowledge> Service<K> {
+    /// From the parameters of `aalo`.
+    pub(crate) fn from_settings(settings: &Settings) -> Result<Service<K>, SpecError> {
+        Ok(Service {
+            queues: Queues::from_settings(settings)?,
+            delta_s: settings.duration("delta")?,
+            layers: settings
+                .choice("queues", &[("weighted", Layers::Weighted), ("strict", Layers::Strict)])?,
+            share: settings
+                .choice("share", &[("maxmin", Share::MAX_MIN), ("equal", Share::EQUAL)])?,
+        })
+    }
+
+    pub(crate) fn promises(&self) -> Promises {
+        Promises {
+            conserves_work: self.delta_s == 0.0,
+            starves_nobody: self.layers == Layers::Weighted,
+            ..Promises::default()
+        }
+    }
+
+    /// The next tick, no earlier than `now`; `now` where nobody ticks.
+    pub(crate) fn next_tick(&self, now: Time) -> Time {
+        next_tick(self.delta_s, now)
+    }
+
+    /// Makes the plan anew for coflows in order of service, each with its queue.
+    pub(crate) fn serve(
+        &self,
+        plan: &mut Plan<K>,
+        order: impl IntoIterator<Item = (u32, CoflowId)>,
+    ) {
+        plan.clear();
+        plan.set_layers(self.layers);
+        if self.layers == Layers::Weighted {
+            plan.set_backfill(Backfill::Greedy);
+        }
+        let mut last = None;
+        for (queue, coflow) in order {
+            if last.replace(queue) != Some(queue) {
+                plan.open_layer(self.queues.factor.powi(-(queue as i32)));
+            }
+            plan.push(Group::Coflow(coflow), self.share);
+        }
+    }
+}
 
 /// The queue of a coflow.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -65,10 +116,7 @@ struct Place {
 }
 
 struct Aalo {
-    queues: Queues,
-    delta_s: f64,
-    layers: Layers,
-    share: Share<NonClairvoyant>,
+    service: Service<NonClairvoyant>,
     /// By coflow.
     queue: Vec<Place>,
     /// Who is served, by queue.
@@ -78,7 +126,7 @@ struct Aalo {
 }
 
 /// The next tick of a clock of `delta_s` seconds, no earlier than `now`; `now` where there is none.
-pub(crate) fn next_tick(delta_s: f64, now: Time) -> Time {
+fn next_tick(delta_s: f64, now: Time) -> Time {
     if delta_s == 0.0 {
         return now;
     }
@@ -92,11 +140,7 @@ pub(crate) fn next_tick(delta_s: f64, now: Time) -> Time {
 
 impl Policy<NonClairvoyant> for Aalo {
     fn promises(&self) -> Promises {
-        Promises {
-            conserves_work: self.delta_s == 0.0,
-            starves_nobody: self.layers == Layers::Weighted,
-            ..Promises::default()
-        }
+        self.service.promises()
     }
 
     fn coflow_arrived(&mut self, coflow: CoflowId, view: &View<'_, NonClairvoyant>) {
@@ -105,13 +149,13 @@ impl Policy<NonClairvoyant> for Aalo {
         let of_dag = |&&c: &&CoflowId| c != coflow && view.lineage(c).external == external;
         let due = match view.coflows().iter().find(of_dag) {
             Some(other) => self.queue[other.index()].due,
-            None => self.queues.left_at(view.inherited(coflow)),
+            None => self.service.queues.left_at(view.inherited(coflow)),
         };
         self.queue[coflow.index()] = Place { served: None, due };
     }
 
     fn dag_bytes_reached(&mut self, external: u64, bytes: f64, view: &View<'_, NonClairvoyant>) {
-        let due = self.queues.left_at(bytes);
+        let due = self.service.queues.left_at(bytes);
         for &coflow in view.coflows() {
             if view.lineage(coflow).external == external {
                 let place = &mut self.queue[coflow.index()];
@@ -121,7 +165,7 @@ impl Policy<NonClairvoyant> for Aalo {
     }
 
     fn plan(&mut self, view: &View<'_, NonClairvoyant>, plan: &mut Plan<NonClairvoyant>) -> Answer {
-        let tick = next_tick(self.delta_s, view.now());
+        let tick = self.service.next_tick(view.now());
         let on_tick = tick.due(view.now());
         let mut waiting = false;
         self.order.clear();
@@ -129,7 +173,7 @@ impl Policy<NonClairvoyant> for Aalo {
         for &coflow in view.coflows() {
             let lineage = view.lineage(coflow);
             let place = &mut self.queue[coflow.index()];
-            self.limits.push((lineage.external, self.queues.limit(place.due)));
+            self.limits.push((lineage.external, self.service.queues.limit(place.due)));
             if on_tick {
                 place.served = Some(place.due);
             }
@@ -139,17 +183,7 @@ impl Policy<NonClairvoyant> for Aalo {
         // Stable: coflows of the same id in order of arrival.
         self.order.sort_by_key(|&(queue, lineage, _)| (queue, lineage));
 
-        plan.clear();
-        plan.set_layers(self.layers);
-        if self.layers == Layers::Weighted {
-            plan.set_backfill(Backfill::Greedy);
-        }
-        for queue in self.order.chunk_by(|a, b| a.0 == b.0) {
-            plan.open_layer(self.queues.factor.powi(-(queue[0].0 as i32)));
-            for &(_, _, coflow) in queue {
-                plan.push(Group::Coflow(coflow), self.share);
-            }
-        }
+        self.service.serve(plan, self.order.iter().map(|&(queue, _, coflow)| (queue, coflow)));
         if waiting {
             plan.wake_at(tick);
         }

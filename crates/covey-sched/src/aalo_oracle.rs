@@ -5,13 +5,9 @@
 //! the time that learning takes. Coflows of one DAG do not share a queue: each is where its own bytes
 //! put it.
 
-use covey_core::{
-    Answer, AnyPolicy, Backfill, Clairvoyant, CoflowId, Group, Layers, Plan, Policy, Promises,
-    Share, View,
-};
+use covey_core::{Answer, AnyPolicy, Clairvoyant, CoflowId, Plan, Policy, Promises, View};
 
-use crate::aalo::{self, next_tick};
-use crate::queues::Queues;
+use crate::aalo::{self, Service};
 use crate::registry::Info;
 
 pub(crate) const INFO: Info = Info {
@@ -22,12 +18,7 @@ pub(crate) const INFO: Info = Info {
     source: "Philae (USENIX ATC 2019) 8.1",
     make: |settings| {
         Ok(AnyPolicy::Sized(Box::new(AaloOracle {
-            queues: Queues::from_settings(settings)?,
-            delta_s: settings.duration("delta")?,
-            layers: settings
-                .choice("queues", &[("weighted", Layers::Weighted), ("strict", Layers::Strict)])?,
-            share: settings
-                .choice("share", &[("maxmin", Share::MAX_MIN), ("equal", Share::EQUAL)])?,
+            service: Service::from_settings(settings)?,
             served: Vec::new(),
             order: Vec::new(),
         })))
@@ -35,10 +26,7 @@ pub(crate) const INFO: Info = Info {
 };
 
 struct AaloOracle {
-    queues: Queues,
-    delta_s: f64,
-    layers: Layers,
-    share: Share<Clairvoyant>,
+    service: Service<Clairvoyant>,
     /// By coflow: whether a tick has come since its arrival.
     served: Vec<bool>,
     order: Vec<(u32, CoflowId)>,
@@ -46,11 +34,7 @@ struct AaloOracle {
 
 impl Policy<Clairvoyant> for AaloOracle {
     fn promises(&self) -> Promises {
-        Promises {
-            conserves_work: self.delta_s == 0.0,
-            starves_nobody: self.layers == Layers::Weighted,
-            ..Promises::default()
-        }
+        self.service.promises()
     }
 
     fn coflow_arrived(&mut self, coflow: CoflowId, view: &View<'_, Clairvoyant>) {
@@ -59,13 +43,8 @@ impl Policy<Clairvoyant> for AaloOracle {
     }
 
     fn plan(&mut self, view: &View<'_, Clairvoyant>, plan: &mut Plan<Clairvoyant>) -> Answer {
-        let tick = next_tick(self.delta_s, view.now());
+        let tick = self.service.next_tick(view.now());
         let on_tick = tick.due(view.now());
-        plan.clear();
-        plan.set_layers(self.layers);
-        if self.layers == Layers::Weighted {
-            plan.set_backfill(Backfill::Greedy);
-        }
         self.order.clear();
         let mut waiting = false;
         for &coflow in view.coflows() {
@@ -73,17 +52,12 @@ impl Policy<Clairvoyant> for AaloOracle {
             *served |= on_tick;
             waiting |= !*served;
             if *served {
-                self.order.push((self.queues.queue_of(view.total(coflow)), coflow));
+                self.order.push((self.service.queues.queue_of(view.total(coflow)), coflow));
             }
         }
         // Stable: inside a queue, order of arrival.
         self.order.sort_by_key(|&(queue, _)| queue);
-        for queue in self.order.chunk_by(|a, b| a.0 == b.0) {
-            plan.open_layer(self.queues.factor.powi(-(queue[0].0 as i32)));
-            for &(_, coflow) in queue {
-                plan.push(Group::Coflow(coflow), self.share);
-            }
-        }
+        self.service.serve(plan, self.order.iter().copied());
         if waiting {
             plan.wake_at(tick);
         }

@@ -33,6 +33,7 @@ mod local;
 mod ncf;
 mod pfp;
 mod philae;
+mod philae_oracle;
 mod ranked;
 mod saath;
 mod scf;

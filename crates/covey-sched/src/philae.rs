@@ -12,16 +12,20 @@
 //! A coflow may grow: flows of later waves, or restarted ones. One that was thin is sampled as soon
 //! as it is not any more, and one that has been sampled keeps its estimate of a flow's length. Bytes
 //! of flows that have ended are samples too, so pilots are chosen only where there are none.
+//!
+//! Where lengths come from is a parameter of the type ([`Lengths`]): [`Pilots`] here, and whoever knows
+//! sizes in [`philae_oracle`](crate::philae_oracle).
 
 use covey_core::{
-    Answer, AnyPolicy, Backfill, CoflowId, FlowId, Group, LinkId, NonClairvoyant, Plan, Policy,
+    Answer, AnyPolicy, Backfill, CoflowId, FlowId, Group, Knowledge, LinkId, Plan, Policy,
     PortLoad, Promises, Share, View, Wants,
 };
 
 use crate::contention::Contention;
 use crate::queues::{self, Queues};
-use crate::registry::{Info, Param};
+use crate::registry::{Info, Param, SpecError};
 use crate::sampling::{PilotCount, PilotLoad, PilotPorts};
+use crate::settings::Settings;
 use crate::slots::Slots;
 
 /// Length of a time slot in seconds: the interval δ of §8.
@@ -42,19 +46,11 @@ pub(crate) const INFO: Info = Info {
             default: "7",
             help: "coflows of at most this many flows are not sampled",
         },
-        Param {
-            name: "order",
-            default: "D",
-            help: "A size, B remaining size, C contention, D length-weighted total-port contention",
-        },
+        ORDER,
         queues::K,
         queues::E,
         queues::Q1,
-        Param {
-            name: "queues",
-            default: "weighted",
-            help: "weighted (by time slots of 8 ms) or strict",
-        },
+        QUEUES,
         Param {
             name: "work_conservation",
             default: "true",
@@ -66,57 +62,117 @@ pub(crate) const INFO: Info = Info {
             help: "where pilots go: least-busy (fewest pilots under way) or random",
         },
         Param { name: "seed", default: "1", help: "of ports=random, a whole number" },
-        Param {
-            name: "share",
-            default: "matching",
-            help: "matching (one flow per port at full rate) or equal (the slowest flow's max-min rate for all; who gets nothing shares the rest)",
-        },
+        SHARE,
         Param {
             name: "size",
             default: "estimate",
             help: "what keys go by: estimate (l n), or left (l n less what has been sent)",
         },
-        Param {
-            name: "contention",
-            default: "unfinished",
-            help: "coflows count at ports with unfinished flows, or at all their ports: unfinished or all",
-        },
+        CONTENTION,
     ],
     source: "Philae (USENIX ATC 2019) 4, 8",
     make: |settings| {
-        let queues = Queues::from_settings(settings)?;
-        let slots = Slots::new(SLOT_S, queues.factor);
+        let size_left = settings.choice("size", &[("estimate", false), ("left", true)])?;
+        let pilots = Pilots::from_settings(settings)?;
+        Ok(AnyPolicy::Unsized(Box::new(Philae::new(settings, size_left, pilots)?)))
+    },
+};
+
+/// The parameter `order`.
+pub(crate) const ORDER: Param = Param {
+    name: "order",
+    default: "D",
+    help: "A size, B remaining size, C contention, D length-weighted total-port contention",
+};
+
+/// The parameter `queues`.
+pub(crate) const QUEUES: Param = Param {
+    name: "queues",
+    default: "weighted",
+    help: "weighted (by time slots of 8 ms) or strict",
+};
+
+/// The parameter `share`.
+pub(crate) const SHARE: Param = Param {
+    name: "share",
+    default: "matching",
+    help: "matching (one flow per port at full rate) or equal (the slowest flow's max-min rate for all; who gets nothing shares the rest)",
+};
+
+/// The parameter `contention`.
+pub(crate) const CONTENTION: Param = Param {
+    name: "contention",
+    default: "unfinished",
+    help: "coflows count at ports with unfinished flows, or at all their ports: unfinished or all",
+};
+
+/// Where the length of a coflow's flows comes from, for a policy with knowledge `K`.
+pub(crate) trait Lengths<K: Knowledge>: Send {
+    /// Whether flows are sampled, and so may be in [`Phase::Sampling`].
+    const SAMPLES: bool;
+
+    /// Whether flows of coflows under sampling that are no pilots are served with what is left over.
+    fn conserve_work(&self) -> bool;
+
+    /// The mean length in bytes of the coflow's flows that have started; or pilots that will tell,
+    /// which are added to `pilots`, and then `None`.
+    fn of(&mut self, coflow: CoflowId, view: &View<'_, K>, pilots: &mut Vec<FlowId>)
+    -> Option<f64>;
+
+    /// A pilot has ended.
+    fn pilot_ended(&mut self, _pilot: FlowId, _view: &View<'_, K>) {}
+}
+
+/// Lengths learned from pilot flows (§4.2).
+struct Pilots {
+    count: PilotCount,
+    load: PilotLoad,
+    conserve_work: bool,
+}
+
+impl Pilots {
+    fn from_settings(settings: &Settings) -> Result<Pilots, SpecError> {
         let ports = settings.choice(
             "ports",
             &[("least-busy", PilotPorts::LeastBusy), ("random", PilotPorts::Random)],
         )?;
         let seed = settings.integer("seed", 0, u32::MAX)?;
-        Ok(AnyPolicy::Unsized(Box::new(Philae {
-            pilots: PilotCount::from_settings(settings, "pilots")?,
-            thin: settings.integer("thin", 0, u32::MAX)? as usize,
-            order: settings.choice(
-                "order",
-                &[("A", Order::A), ("B", Order::B), ("C", Order::C), ("D", Order::D)],
-            )?,
-            slots: settings
-                .choice("queues", &[("weighted", true), ("strict", false)])?
-                .then_some(slots),
-            work_conserving: settings
+        Ok(Pilots {
+            count: PilotCount::from_settings(settings, "pilots")?,
+            load: PilotLoad::new(ports, u64::from(seed)),
+            conserve_work: settings
                 .choice("work_conservation", &[("true", true), ("false", false)])?,
-            equal: settings.choice("share", &[("matching", false), ("equal", true)])?,
-            size_left: settings.choice("size", &[("estimate", false), ("left", true)])?,
-            at_all_ports: settings.choice("contention", &[("unfinished", false), ("all", true)])?,
-            queues,
-            tracks: Vec::new(),
-            contention: Contention::default(),
-            pilot_load: PilotLoad::new(ports, u64::from(seed)),
-            stale: true,
-            thin_coflows: Vec::new(),
-            ranked: Vec::new(),
-            last_joined: 0,
-        })))
-    },
-};
+        })
+    }
+}
+
+impl<K: Knowledge> Lengths<K> for Pilots {
+    const SAMPLES: bool = true;
+
+    fn conserve_work(&self) -> bool {
+        self.conserve_work
+    }
+
+    fn of(
+        &mut self,
+        coflow: CoflowId,
+        view: &View<'_, K>,
+        pilots: &mut Vec<FlowId>,
+    ) -> Option<f64> {
+        let (ended, bytes) = view.finished(coflow);
+        if bytes > 0.0 {
+            return Some(bytes / ended as f64);
+        }
+        let count = self.count.pilots(view.senders(coflow), view.width(coflow));
+        self.load.choose(coflow, count, view, pilots);
+        // Without a flow to sample, all flows so far had no bytes.
+        pilots.is_empty().then_some(0.0)
+    }
+
+    fn pilot_ended(&mut self, pilot: FlowId, view: &View<'_, K>) {
+        self.load.ended(pilot, view);
+    }
+}
 
 /// The key that assigns a queue (§4.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -154,13 +210,13 @@ struct Track {
     joined: u64,
 }
 
-struct Philae {
-    pilots: PilotCount,
+/// See the module; `lengths` decides what it has to know.
+pub(crate) struct Philae<L> {
+    lengths: L,
     thin: usize,
     order: Order,
     queues: Queues,
     slots: Option<Slots>,
-    work_conserving: bool,
     /// Whether all flows of a coflow get the same rate (§4.5).
     equal: bool,
     /// Whether keys go by what is left of the estimate (§4.6, 1).
@@ -170,7 +226,6 @@ struct Philae {
     /// By coflow.
     tracks: Vec<Track>,
     contention: Contention,
-    pilot_load: PilotLoad,
     /// Whether anything has happened that can change the plan.
     stale: bool,
     thin_coflows: Vec<(u32, CoflowId)>,
@@ -180,9 +235,41 @@ struct Philae {
     last_joined: u64,
 }
 
-impl Philae {
+impl<L> Philae<L> {
+    /// From the parameters that all sources of lengths have in common.
+    pub(crate) fn new(
+        settings: &Settings,
+        size_left: bool,
+        lengths: L,
+    ) -> Result<Philae<L>, SpecError> {
+        let queues = Queues::from_settings(settings)?;
+        let slots = Slots::new(SLOT_S, queues.factor);
+        Ok(Philae {
+            lengths,
+            thin: settings.integer("thin", 0, u32::MAX)? as usize,
+            order: settings.choice(
+                ORDER.name,
+                &[("A", Order::A), ("B", Order::B), ("C", Order::C), ("D", Order::D)],
+            )?,
+            slots: settings
+                .choice(QUEUES.name, &[("weighted", true), ("strict", false)])?
+                .then_some(slots),
+            equal: settings.choice(SHARE.name, &[("matching", false), ("equal", true)])?,
+            size_left,
+            at_all_ports: settings
+                .choice(CONTENTION.name, &[("unfinished", false), ("all", true)])?,
+            queues,
+            tracks: Vec::new(),
+            contention: Contention::default(),
+            stale: true,
+            thin_coflows: Vec::new(),
+            ranked: Vec::new(),
+            last_joined: 0,
+        })
+    }
+
     /// The key of a coflow whose flows are estimated at `length` bytes.
-    fn key(&self, coflow: CoflowId, length: f64, view: &View<'_, NonClairvoyant>) -> f64 {
+    fn key<K: Knowledge>(&self, coflow: CoflowId, length: f64, view: &View<'_, K>) -> f64 {
         let size = length * view.width(coflow) as f64;
         let left = (size - view.attained(coflow).bytes).max(0.0);
         match self.order {
@@ -204,28 +291,26 @@ impl Philae {
         }
     }
 
-    /// Decides how a coflow's flow length is to be found out, from the flows that have started.
-    fn assess(&mut self, coflow: CoflowId, view: &View<'_, NonClairvoyant>) {
+    /// Finds out the length of a coflow's flows, or decides how to, from the flows that have started.
+    fn assess<K: Knowledge>(&mut self, coflow: CoflowId, view: &View<'_, K>)
+    where
+        L: Lengths<K>,
+    {
         let track = &mut self.tracks[coflow.index()];
-        let (ended, bytes) = view.finished(coflow);
         track.phase = if view.width(coflow) <= self.thin {
             Phase::Thin
         } else if self.order == Order::C {
             // Contention needs no size.
             Phase::Known { length: 0.0 }
-        } else if bytes > 0.0 {
-            Phase::Known { length: bytes / ended as f64 }
         } else {
-            let count = self.pilots.pilots(view.senders(coflow), view.width(coflow));
-            self.pilot_load.choose(coflow, count, view, &mut track.pilots);
-            // Without a flow to sample, all flows so far had no bytes.
-            if track.pilots.is_empty() { Phase::Known { length: 0.0 } } else { Phase::Sampling }
+            let length = self.lengths.of(coflow, view, &mut track.pilots);
+            length.map_or(Phase::Sampling, |length| Phase::Known { length })
         };
         track.under_way = track.pilots.len();
     }
 
     /// Fills `thin_coflows` and `ranked`.
-    fn rank(&mut self, view: &View<'_, NonClairvoyant>) {
+    fn rank<K: Knowledge>(&mut self, view: &View<'_, K>) {
         self.thin_coflows.clear();
         self.ranked.clear();
         for &coflow in view.coflows() {
@@ -255,17 +340,20 @@ impl Philae {
     }
 }
 
-impl Policy<NonClairvoyant> for Philae {
+impl<K: Knowledge, L: Lengths<K>> Policy<K> for Philae<L> {
     fn promises(&self) -> Promises {
-        Promises { conserves_work: self.work_conserving && !self.equal, ..Promises::default() }
+        Promises {
+            conserves_work: self.lengths.conserve_work() && !self.equal,
+            ..Promises::default()
+        }
     }
 
     fn wants(&self) -> Wants {
         let attained = self.order == Order::B || self.size_left;
-        Wants { flow_ends: true, port_drains: true, attained }
+        Wants { flow_ends: L::SAMPLES, port_drains: true, attained }
     }
 
-    fn coflow_arrived(&mut self, coflow: CoflowId, view: &View<'_, NonClairvoyant>) {
+    fn coflow_arrived(&mut self, coflow: CoflowId, view: &View<'_, K>) {
         self.stale = true;
         self.contention.add(coflow, view);
         self.tracks.resize_with(view.slots(), Track::default);
@@ -275,22 +363,22 @@ impl Policy<NonClairvoyant> for Philae {
         self.assess(coflow, view);
     }
 
-    fn flows_started(&mut self, coflow: CoflowId, view: &View<'_, NonClairvoyant>) {
+    fn flows_started(&mut self, coflow: CoflowId, view: &View<'_, K>) {
         self.stale = true;
         self.contention.add(coflow, view);
         let track = &self.tracks[coflow.index()];
         let unsampled = track.phase == Phase::Known { length: 0.0 } && track.pilots.is_empty();
-        if track.phase == Phase::Thin || unsampled {
+        if track.phase == Phase::Thin || unsampled || !L::SAMPLES {
             self.assess(coflow, view);
         }
     }
 
-    fn flow_ended(&mut self, flow: FlowId, view: &View<'_, NonClairvoyant>) {
+    fn flow_ended(&mut self, flow: FlowId, view: &View<'_, K>) {
         let track = &mut self.tracks[flow.coflow.index()];
         if track.phase != Phase::Sampling || !track.pilots.contains(&flow) {
             return;
         }
-        self.pilot_load.ended(flow, view);
+        self.lengths.pilot_ended(flow, view);
         track.under_way -= 1;
         if track.under_way == 0 {
             let sizes = track.pilots.iter().filter_map(|&pilot| view.finished_size(pilot));
@@ -300,27 +388,27 @@ impl Policy<NonClairvoyant> for Philae {
         }
     }
 
-    fn port_drained(&mut self, coflow: CoflowId, link: LinkId, _: &View<'_, NonClairvoyant>) {
+    fn port_drained(&mut self, coflow: CoflowId, link: LinkId, _: &View<'_, K>) {
         if !self.at_all_ports {
             self.contention.drained(coflow, link);
             self.stale = true;
         }
     }
 
-    fn coflow_ended(&mut self, coflow: CoflowId, _: &View<'_, NonClairvoyant>) {
+    fn coflow_ended(&mut self, coflow: CoflowId, _: &View<'_, K>) {
         self.contention.remove(coflow);
         self.stale = true;
     }
 
-    fn bytes_reached(&mut self, _: CoflowId, _: f64, _: &View<'_, NonClairvoyant>) {
+    fn bytes_reached(&mut self, _: CoflowId, _: f64, _: &View<'_, K>) {
         self.stale = true;
     }
 
-    fn woke(&mut self, _: &View<'_, NonClairvoyant>) {
+    fn woke(&mut self, _: &View<'_, K>) {
         self.stale = true;
     }
 
-    fn plan(&mut self, view: &View<'_, NonClairvoyant>, plan: &mut Plan<NonClairvoyant>) -> Answer {
+    fn plan(&mut self, view: &View<'_, K>, plan: &mut Plan<K>) -> Answer {
         if !std::mem::take(&mut self.stale) {
             return Answer::Unchanged;
         }
@@ -358,7 +446,7 @@ impl Policy<NonClairvoyant> for Philae {
                 plan.push(Group::Coflow(coflow), share);
             }
         }
-        if self.work_conserving {
+        if self.lengths.conserve_work() {
             plan.open_layer(1.0);
             let sampling = |c: &&CoflowId| self.tracks[c.index()].phase == Phase::Sampling;
             for &coflow in view.coflows().iter().filter(sampling) {

@@ -6,7 +6,7 @@ use thiserror::Error;
 use crate::settings::Settings;
 use crate::{
     aalo, aalo_local, aalo_oracle, compressed, covey, fair, fifo, fifo_flow, fifo_lm, fvdf,
-    graviton, lcf, ncf, pfp, philae, saath, scf, sebf, sincronia, wss,
+    graviton, lcf, ncf, pfp, philae, philae_oracle, saath, scf, sebf, sincronia, wss,
 };
 
 /// What is known of a policy without making one.
@@ -127,6 +127,7 @@ static POLICIES: &[Info] = &[
     saath::INFO,
     graviton::INFO,
     philae::INFO,
+    philae_oracle::INFO,
     fvdf::INFO,
     covey::INFO,
 ];
@@ -245,8 +246,8 @@ mod tests {
         assert_eq!(
             message("sbf"),
             "unknown policy 'sbf': expected one of fair, fifo, fifo-flow, pfp, scf, ncf, lcf, sebf, \
-             wss, sincronia, aalo, aalo-oracle, aalo-local, fifo-lm, saath, graviton, philae, fvdf, \
-             covey"
+             wss, sincronia, aalo, aalo-oracle, aalo-local, fifo-lm, saath, graviton, philae, \
+             philae-oracle, fvdf, covey"
         );
         assert_eq!(
             message("aalo:k=3"),

@@ -1,7 +1,13 @@
 //! `sincronia`: the BSSI order on what is left, at every arrival and end of a coflow (Sincronia,
 //! SIGCOMM 2018).
 //!
-//! The order is all that the policy decides; any work-conserving allocation that keeps it will do.
+//! The order is all that the policy decides; any work-conserving allocation that keeps it will do. It
+//! minds the weights of coflows.
+//!
+//! With `mode=offline` only coflows and flows that come decide the order, ends do not. So coflows that
+//! arrive together are served in the order of the paper's offline algorithm (§3.1), which makes it a
+//! 4-approximation. A policy sees no coflow before it arrives, hence an offline order of coflows that
+//! arrive at different times is only to be had from a trace in which they do not.
 
 use covey_core::{
     Answer, AnyPolicy, Clairvoyant, CoflowId, Group, Plan, Policy, Promises, Share, View,
@@ -14,27 +20,41 @@ pub(crate) const INFO: Info = Info {
     name: "sincronia",
     knows: "sized",
     summary: "bottleneck-select-scale-iterate order on remaining demand",
-    params: &[Param {
-        name: "share",
-        default: "matching",
-        help: "matching (one flow per port at full rate) or maxmin, in the order",
-    }],
+    params: &[
+        Param {
+            name: "share",
+            default: "matching",
+            help: "matching (one flow per port at full rate) or maxmin, in the order",
+        },
+        Param {
+            name: "mode",
+            default: "online",
+            help: "online (ordered anew when coflows arrive or end) or offline (only when they arrive: those that arrive together keep the order of the offline algorithm)",
+        },
+    ],
     source: "Sincronia (SIGCOMM 2018) 3",
     make: |settings| {
         let share = settings
             .choice("share", &[("matching", Share::MATCHING), ("maxmin", Share::MAX_MIN)])?;
         Ok(AnyPolicy::Sized(Box::new(Sincronia {
             share,
+            offline: settings.choice("mode", &[("online", false), ("offline", true)])?,
+            stale: true,
             bssi: Bssi::default(),
-            arrived: Vec::new(),
+            order: Vec::new(),
         })))
     },
 };
 
 struct Sincronia {
     share: Share<Clairvoyant>,
+    /// Whether ends leave the order as it is.
+    offline: bool,
+    /// Whether the order is to be decided anew.
+    stale: bool,
     bssi: Bssi,
-    arrived: Vec<CoflowId>,
+    /// The coflows present, first to be served first.
+    order: Vec<CoflowId>,
 }
 
 impl Policy<Clairvoyant> for Sincronia {
@@ -42,19 +62,33 @@ impl Policy<Clairvoyant> for Sincronia {
         Promises { conserves_work: true, ..Promises::default() }
     }
 
+    fn coflow_arrived(&mut self, _: CoflowId, _: &View<'_, Clairvoyant>) {
+        self.stale = true;
+    }
+
+    fn flows_started(&mut self, _: CoflowId, _: &View<'_, Clairvoyant>) {
+        self.stale = true;
+    }
+
+    fn coflow_ended(&mut self, coflow: CoflowId, _: &View<'_, Clairvoyant>) {
+        self.order.retain(|&other| other != coflow);
+    }
+
     fn plan(&mut self, view: &View<'_, Clairvoyant>, plan: &mut Plan<Clairvoyant>) -> Answer {
-        let capacity = view.fabric().capacity();
-        self.arrived.clear();
-        self.arrived.extend_from_slice(view.coflows());
-        self.bssi.clear();
-        for &coflow in &self.arrived {
-            let loads =
-                view.left_at(coflow).map(|(link, left)| (link, left / capacity[link.index()]));
-            self.bssi.add(view.weight(coflow), loads);
+        if std::mem::take(&mut self.stale) || !self.offline {
+            let capacity = view.fabric().capacity();
+            self.bssi.clear();
+            for &coflow in view.coflows() {
+                let loads =
+                    view.left_at(coflow).map(|(link, left)| (link, left / capacity[link.index()]));
+                self.bssi.add(view.weight(coflow), loads);
+            }
+            self.order.clear();
+            self.order.extend(self.bssi.order().iter().map(|&k| view.coflows()[k]));
         }
         plan.clear();
-        for &k in self.bssi.order() {
-            plan.push(Group::Coflow(self.arrived[k]), self.share);
+        for &coflow in &self.order {
+            plan.push(Group::Coflow(coflow), self.share);
         }
         Answer::Replaced
     }

@@ -657,7 +657,6 @@ impl Engine {
                     policy.dag_bytes_reached(external, bytes, &self.view());
                 }
                 Wake::WhenFlowSent(id, bytes) => {
-                    self.state.report_longest(id, bytes, self.now);
                     policy.flow_bytes_reached(id, bytes, &self.view());
                 }
             }

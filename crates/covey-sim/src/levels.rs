@@ -8,7 +8,7 @@
 //! its target is written in terms of the other link's service.
 
 use covey_core::state::Progress;
-use covey_core::{Demand, Time};
+use covey_core::{Demand, Time, differences, least};
 
 /// A link of the coflow and the flows that hang there.
 #[derive(Debug, Clone, Copy)]
@@ -36,16 +36,22 @@ pub(crate) struct Levels {
     limits: Vec<Limit>,
     /// When the next of the flows at each link ends.
     next: Vec<Time>,
-    /// Service at which each flow ends, by position; infinite when it has ended or is yet to start.
-    target: Vec<f64>,
+    /// Service at which each flow ends: of those that hang at their sender by position, of those
+    /// at their receiver by place in `column`. Infinite where no flow hangs, so that the flows of a
+    /// link are neighbours, and the others at its place do not count.
+    by_row: Vec<f64>,
+    by_column: Vec<f64>,
     /// Whether the flow hangs at its receiver.
     at_receiver: Vec<bool>,
     /// Positions by receiver: those of the `k`th from `column_start[k]` on.
     column: Vec<u32>,
     column_start: Vec<u32>,
+    /// The reverse of `column`.
+    place: Vec<u32>,
     /// Links that are to be looked at again.
     pending: Vec<u32>,
-    /// Working memory: links of the other side that some link's level has crossed.
+    /// Working memory: links whose level changes, and links of the other side that some link's level has crossed.
+    changed: Vec<u32>,
     crossed: Vec<u32>,
     /// Whether flows have started that do not hang yet.
     incomplete: bool,
@@ -78,7 +84,7 @@ impl Levels {
         if self.is_empty() {
             return Time::NEVER;
         }
-        self.next.iter().fold(Time::NEVER, |least, &next| if next < least { next } else { least })
+        least(Time::NEVER, &self.next)
     }
 
     /// The lesser level of a flow's two links.
@@ -95,15 +101,16 @@ impl Levels {
 
     /// Bytes left of an active flow at `now`.
     pub(crate) fn left(&self, demand: &Demand, position: usize, now: Time) -> f64 {
-        self.target[position] - self.service(self.link(demand, position), now)
+        self.target(position) - self.service(self.link(demand, position), now)
     }
 
     /// Takes `bytes` that a flow has been sent beside its level.
     pub(crate) fn take(&mut self, demand: &Demand, position: usize, bytes: f64) {
-        if self.target[position] < f64::INFINITY && bytes > 0.0 {
+        let target = self.target(position) - bytes;
+        if target < f64::INFINITY && bytes > 0.0 {
             let l = self.link(demand, position);
-            self.target[position] -= bytes;
-            self.limits[l].least = self.limits[l].least.min(self.target[position]);
+            self.set_target(position, target);
+            self.limits[l].least = self.limits[l].least.min(target);
             self.look_again(l);
         }
     }
@@ -129,7 +136,7 @@ impl Levels {
     pub(crate) fn write_down(&self, demand: &Demand, progress: &mut Progress, now: Time) {
         progress.link_left.fill(0.0);
         for p in demand.active() {
-            if self.target[p] < f64::INFINITY {
+            if self.target(p) < f64::INFINITY {
                 progress.left[p] = self.left(demand, p, now) / progress.scale;
             }
             let (s, r) = demand.ends(p);
@@ -150,13 +157,13 @@ impl Levels {
         if self.is_empty() {
             self.hang_all(demand, progress, levels, now);
         } else {
-            for (l, (level, new)) in self.level.iter().zip(levels).enumerate() {
-                if level != new {
-                    let limit = &mut self.limits[l];
-                    limit.service += level * (now - limit.since);
-                    limit.since = now;
-                    look_again(limit, &mut self.pending, l);
-                }
+            self.changed.clear();
+            differences(&self.level, levels, &mut self.changed);
+            for l in self.changed.iter().map(|&l| l as usize) {
+                let limit = &mut self.limits[l];
+                limit.service += self.level[l] * (now - limit.since);
+                limit.since = now;
+                look_again(limit, &mut self.pending, l);
             }
             std::mem::swap(&mut self.level, &mut self.before);
             self.level.clear();
@@ -175,8 +182,10 @@ impl Levels {
         self.next.resize(levels.len(), Time::NEVER);
         self.pending.clear();
         self.lay_columns(demand);
-        self.target.clear();
-        self.target.resize(demand.width(), f64::INFINITY);
+        for targets in [&mut self.by_row, &mut self.by_column] {
+            targets.clear();
+            targets.resize(demand.width(), f64::INFINITY);
+        }
         self.at_receiver.clear();
         self.at_receiver.resize(demand.width(), false);
         for p in demand.active() {
@@ -199,10 +208,13 @@ impl Levels {
         }
         self.column.clear();
         self.column.resize(demand.width(), 0);
+        self.place.clear();
+        self.place.resize(demand.width(), 0);
         for (p, &r) in demand.receiver_links().iter().enumerate().rev() {
             let start = &mut self.column_start[r as usize - senders];
             *start -= 1;
             self.column[*start as usize] = p as u32;
+            self.place[p] = *start;
         }
     }
 
@@ -247,7 +259,7 @@ impl Levels {
     fn move_flow(&mut self, demand: &Demand, position: usize, now: Time) {
         let (s, r) = demand.ends(position);
         let at_receiver = self.level[r] < self.level[s];
-        if self.at_receiver[position] == at_receiver || self.target[position] == f64::INFINITY {
+        if self.at_receiver[position] == at_receiver || !self.hangs(position) {
             return;
         }
         let left = self.left(demand, position, now);
@@ -264,7 +276,7 @@ impl Levels {
             self.limits[l] = Limit { changed, ..Limit::unused(now) };
         }
         let target = self.service(l, now) + left;
-        self.target[position] = target;
+        self.set_target(position, target);
         self.limits[l].flows += 1;
         self.limits[l].least = self.limits[l].least.min(target);
         self.look_again(l);
@@ -273,14 +285,14 @@ impl Levels {
     fn unhang(&mut self, demand: &Demand, position: usize) {
         let l = self.link(demand, position);
         self.limits[l].flows -= 1;
-        self.limits[l].stale |= self.target[position] <= self.limits[l].least;
+        self.limits[l].stale |= self.target(position) <= self.limits[l].least;
         self.look_again(l);
-        self.target[position] = f64::INFINITY;
+        self.set_target(position, f64::INFINITY);
     }
 
     /// Whether a flow is sent at a level.
     pub(crate) fn hangs(&self, position: usize) -> bool {
-        !self.is_empty() && self.target[position] < f64::INFINITY
+        !self.is_empty() && self.target(position) < f64::INFINITY
     }
 
     /// A flow goes on with `left` bytes that did not hang anywhere.
@@ -292,7 +304,7 @@ impl Levels {
 
     /// A flow has ended.
     pub(crate) fn end(&mut self, demand: &Demand, position: usize) {
-        if self.target[position] < f64::INFINITY {
+        if self.target(position) < f64::INFINITY {
             self.unhang(demand, position);
         }
     }
@@ -309,16 +321,20 @@ impl Levels {
             self.look_again(l);
             let bound = service + self.level[l] * now.slack_s();
             let mut end = |levels: &mut Levels, p: usize| {
-                if levels.target[p] <= bound && levels.link(demand, p) == l {
-                    levels.unhang(demand, p);
-                    finished(p);
-                }
+                levels.unhang(demand, p);
+                finished(p);
             };
             if l < demand.senders() {
-                demand.row(l).for_each(|p| end(self, p));
+                for p in demand.row(l) {
+                    if self.by_row[p] <= bound {
+                        end(self, p);
+                    }
+                }
             } else {
                 for k in self.column_of(demand.senders(), l) {
-                    end(self, self.column[k] as usize);
+                    if self.by_column[k] <= bound {
+                        end(self, self.column[k] as usize);
+                    }
                 }
             }
         }
@@ -330,19 +346,28 @@ impl Levels {
         if self.limits[l].flows == 0 {
             return f64::INFINITY;
         }
-        let lesser = |a: f64, b: f64| if b < a { b } else { a };
-        if l < demand.senders() {
-            let row = demand.row(l);
-            let flows = self.target[row.clone()].iter().zip(&self.at_receiver[row]);
-            flows
-                .map(|(&target, &elsewhere)| if elsewhere { f64::INFINITY } else { target })
-                .fold(f64::INFINITY, lesser)
+        let flows = if l < demand.senders() {
+            &self.by_row[demand.row(l)]
         } else {
-            let flows = self.column[self.column_of(demand.senders(), l)].iter();
-            flows
-                .map(|&p| p as usize)
-                .map(|p| if self.at_receiver[p] { self.target[p] } else { f64::INFINITY })
-                .fold(f64::INFINITY, lesser)
+            &self.by_column[self.column_of(demand.senders(), l)]
+        };
+        least(f64::INFINITY, flows)
+    }
+
+    /// Service at which a flow ends, of the link where it hangs; infinite if it does not.
+    fn target(&self, position: usize) -> f64 {
+        if self.at_receiver[position] {
+            self.by_column[self.place[position] as usize]
+        } else {
+            self.by_row[position]
+        }
+    }
+
+    fn set_target(&mut self, position: usize, target: f64) {
+        if self.at_receiver[position] {
+            self.by_column[self.place[position] as usize] = target;
+        } else {
+            self.by_row[position] = target;
         }
     }
 

@@ -1,6 +1,8 @@
 //! Lower bounds: never above a schedule, near the best one known, and right where it is known.
 
-use covey_sim::bound::{Bounds, bounds, isolated_cct_s};
+use covey_core::LinkId;
+use covey_sched::bssi::Bssi;
+use covey_sim::bound::{Bounds, bounds, isolated_cct_s, loads, uncoupled_cct_s};
 use covey_trace::{Coflow, Flow, Workload};
 
 fn flow(src: u32, dst: u32, bytes: f64) -> Flow {
@@ -52,6 +54,7 @@ fn facebook_trace() {
     let found = uniform(&read_benchmark(&text), 125e6);
     println!("{found:?}");
     assert!((15.3..15.5).contains(&found.isolated_s), "{found:?}");
+    assert!((16.1..16.3).contains(&found.single_port_s), "{found:?}");
     assert!((21.75..22.9).contains(&found.mean_cct_s), "{found:?}");
 }
 
@@ -67,7 +70,7 @@ fn isolated_counts_the_bytes_of_late_flows_from_their_start() {
 
 #[test]
 fn nothing_to_send_takes_no_time() {
-    let nothing = Bounds { isolated_s: 0.0, mean_cct_s: 0.0 };
+    let nothing = Bounds { isolated_s: 0.0, single_port_s: 0.0, mean_cct_s: 0.0 };
     assert_eq!(bounds_of(0, vec![]), nothing);
     assert_eq!(bounds_of(1, vec![coflow(3.0, &[flow(0, 0, 0.0)])]), nothing);
 }
@@ -92,6 +95,92 @@ fn known_optimum_of_four_coflows_on_three_links() {
     coflows.extend((0..3).map(|k| coflow(0.0, &[flow(k, k, 3.0)])));
     let found = bounds_of(3, coflows).mean_cct_s;
     assert!((3.2..=3.5).contains(&found), "{found}");
+}
+
+/// Tight where nothing else is: KA13, and many that interrupt a long one.
+#[test]
+fn on_one_port_shortest_remaining_first_is_the_bound() {
+    let ends = |bounds: Bounds, mean: f64| {
+        assert!((bounds.single_port_s - mean).abs() < 1e-6, "{bounds:?}");
+        assert!((bounds.mean_cct_s - mean).abs() < 1e-6, "{bounds:?}");
+    };
+    let late = |arrival_s, bytes| coflow(arrival_s, &[flow(0, 0, bytes)]);
+    ends(bounds_of(1, vec![late(0.0, 4.0), late(1.0, 2.0)]), 4.0);
+    // Somebody who does not use the port counts alone.
+    ends(bounds_of(2, vec![late(0.0, 4.0), late(1.0, 2.0), coflow(0.0, &[flow(1, 1, 7.0)])]), 5.0);
+}
+
+/// Those that hardly use a port are left out of what is shared there, or their isolated times were lost.
+#[test]
+fn coflows_with_another_bottleneck_need_not_share() {
+    let spread = |bytes| coflow(0.0, &[flow(0, 0, bytes), flow(1, 1, 10.0)]);
+    let found = bounds_of(2, vec![spread(0.5), coflow(0.0, &[flow(0, 0, 2.0)])]);
+    assert!((found.single_port_s - 6.0).abs() < 1e-6, "{found:?}");
+    let third = coflow(0.0, &[flow(0, 0, 2.0)]);
+    let found = bounds_of(2, vec![spread(0.5), coflow(0.0, &[flow(0, 0, 2.0)]), third]);
+    assert!((found.single_port_s - (10.0 + 2.0 + 4.0) / 3.0).abs() < 1e-6, "{found:?}");
+}
+
+/// The CCTs in BSSI's order where links do not depend on each other, and capacities are 1.
+fn uncoupled(workload: &Workload) -> Vec<f64> {
+    let links = vec![1.0; workload.ports as usize];
+    let mut bssi = Bssi::default();
+    for (coflow, loads) in workload.coflows.iter().zip(loads(workload, &links, &links)) {
+        bssi.add(coflow.weight, loads.into_iter());
+    }
+    uncoupled_cct_s(workload, &links, &links, bssi.order())
+}
+
+/// KA6: the order is D, C, A, B.
+#[test]
+fn uncoupled_bssi_of_four_coflows_on_three_links() {
+    let spread = |bytes: f64| (0..3).map(|k| flow(k, k, bytes)).collect::<Vec<_>>();
+    let mut coflows = vec![coflow(0.0, &spread(2.0))];
+    coflows.extend((0..3).map(|k| coflow(0.0, &[flow(k, k, 3.0)])));
+    assert_eq!(uncoupled(&Workload { ports: 3, coflows }), [5.0, 5.0, 3.0, 3.0]);
+}
+
+#[test]
+fn uncoupled_links_do_not_wait_for_each_other() {
+    // The second coflow needs port 0 to send, where the first is until 1, and port 1 to receive, where
+    // the last is from then to 2. It ends at 3; but at 2 if its byte need not cross both at once.
+    let coflows = vec![
+        coflow(0.0, &[flow(0, 0, 1.0)]),
+        coflow(0.0, &[flow(0, 1, 1.0)]),
+        coflow(1.0, &[flow(2, 1, 1.0)]),
+    ];
+    let workload = Workload { ports: 3, coflows };
+    let caps: &[f64] = &[1.0; 3];
+    let coupled = mean_cct_of_order(&workload, &[0, 2, 1], caps, caps);
+    assert!((coupled - 5.0 / 3.0).abs() < 1e-9, "{coupled}");
+    assert_eq!(uncoupled_cct_s(&workload, caps, caps, &[0, 2, 1]), [1.0, 2.0, 1.0]);
+    // Who is not in the order comes last, and a place that is not in the workload is nobody's.
+    assert_eq!(uncoupled_cct_s(&workload, caps, caps, &[0, 9, 2]), [1.0, 2.0, 1.0]);
+}
+
+#[test]
+fn uncoupled_links_serve_who_is_there() {
+    let late = Flow { start_s: 2.0, ..flow(0, 0, 1.0) };
+    let child = Coflow { parents: vec![0], ..coflow(0.0, &[flow(0, 0, 3.0)]) };
+    let coflows = vec![
+        coflow(0.0, &[flow(0, 0, 4.0)]),
+        coflow(1.0, &[flow(0, 0, 2.0)]),
+        child,
+        coflow(0.0, &[late]),
+    ];
+    let workload = Workload { ports: 1, coflows };
+    // The second interrupts the first from 1 to 3, the last comes then; a child counts alone.
+    let ccts = uncoupled_cct_s(&workload, &[1.0], &[1.0], &[1, 3, 0, 2]);
+    assert_eq!(ccts, [7.0, 2.0, 3.0, 4.0]);
+}
+
+#[test]
+fn loads_are_seconds_of_links_in_order_of_first_use() {
+    let flows = [flow(1, 0, 4.0), flow(0, 0, 2.0), flow(1, 1, 2.0), flow(0, 1, 0.0)];
+    let workload = Workload { ports: 2, coflows: vec![coflow(0.0, &flows)] };
+    let expected = [(1, 3.0), (0, 2.0), (2, 1.5), (3, 1.0)];
+    let found = loads(&workload, &[1.0, 2.0], &[4.0, 2.0]);
+    assert_eq!(found, [expected.map(|(link, load)| (LinkId(link), load))]);
 }
 
 #[test]
@@ -225,7 +314,8 @@ fn never_above_a_schedule() {
         let ingress = random.capacities(workload.ports);
         let bounds = bounds(&workload, &egress, &ingress);
         let schedule = best_order(&workload, &egress, &ingress);
-        assert!(bounds.isolated_s <= bounds.mean_cct_s, "{bounds:?} {workload:?}");
+        assert!(bounds.isolated_s <= bounds.single_port_s, "{bounds:?} {workload:?}");
+        assert!(bounds.single_port_s <= bounds.mean_cct_s, "{bounds:?} {workload:?}");
         assert!(bounds.mean_cct_s <= schedule, "{bounds:?} {schedule} {workload:?}");
         found += bounds.mean_cct_s;
         best += schedule;

@@ -1,11 +1,14 @@
 //! Which command is meant.
 
+use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 
+use crate::bound::Bound;
 use crate::compare::Compare;
 use crate::failure::Failure;
 use crate::output;
 use crate::policies::Policies;
+use crate::reproduce::Reproduce;
 use crate::simulate::Simulate;
 use crate::trace::Trace;
 
@@ -14,11 +17,11 @@ use crate::trace::Trace;
 #[command(
     name = "covey",
     version,
-    arg_required_else_help = false,
     after_help = "\
 Examples:
   covey compare builtin:fb-like --report report.html
   covey simulate trace.txt --policy sebf --bound
+  covey bound trace.txt
   covey trace info trace.txt
 `covey COMMAND --help` tells more.
 
@@ -33,7 +36,9 @@ struct Cli {
 enum Command {
     Compare(Compare),
     Simulate(Simulate),
+    Bound(Bound),
     Policies(Policies),
+    Reproduce(Reproduce),
     Trace(Trace),
 }
 
@@ -43,9 +48,14 @@ pub fn run() -> Result<(), Failure> {
         Ok(Cli { command }) => match command {
             Command::Compare(compare) => compare.run(),
             Command::Simulate(simulate) => simulate.run(),
+            Command::Bound(bound) => bound.run(),
             Command::Policies(policies) => policies.run(),
+            Command::Reproduce(reproduce) => reproduce.run(),
             Command::Trace(trace) => trace.run(),
         },
+        Err(help) if help.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            Err(Failure::Usage(help.render().to_string()))
+        }
         Err(help) if !help.use_stderr() => output::print(|out| write!(out, "{}", help.render())),
         Err(error) => Err(Failure::Input(in_one_line(&error))),
     }

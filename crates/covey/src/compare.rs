@@ -1,6 +1,5 @@
 //! `covey compare`: several policies on the same trace.
 
-use std::ffi::OsString;
 use std::fs;
 use std::io::ErrorKind;
 use std::num::NonZeroUsize;
@@ -80,7 +79,7 @@ impl Compare {
             output::write(file, |out| write_per_coflow_csv(run, out))?;
         }
         if let Some(file) = &self.report {
-            let page = html_page(&comparison, &command());
+            let page = html_page(&comparison, &output::command());
             output::write(file, |out| out.write_all(page.as_bytes()))?;
         }
         output::print(|out| {
@@ -119,19 +118,4 @@ fn make(folder: &Path) -> Result<(), Failure> {
         }
         _ => Ok(()),
     }
-}
-
-/// The command line as it was given, for somebody to give it again.
-fn command() -> String {
-    let plain = |c: char| c.is_alphanumeric() || "-_=:,./+%@".contains(c);
-    let quoted = |argument: OsString| {
-        let text = argument.to_string_lossy().into_owned();
-        if !text.is_empty() && text.chars().all(plain) {
-            text
-        } else {
-            format!("'{}'", text.replace('\'', r"'\''"))
-        }
-    };
-    let arguments = std::env::args_os().skip(1).map(quoted);
-    std::iter::once("covey".to_owned()).chain(arguments).collect::<Vec<_>>().join(" ")
 }

@@ -12,6 +12,8 @@ use covey_trace::TraceError;
 pub enum Failure {
     /// The user's input or arguments are wrong, and how: exit status 2.
     Input(String),
+    /// Nothing was asked for; how one asks: exit status 2.
+    Usage(String),
     /// Anything else: exit status 1.
     Other(String),
 }
@@ -22,13 +24,23 @@ impl Failure {
         Failure::Input(format!("{argument}: expected {expected}, found {found}"))
     }
 
-    /// Prints the line, and gives the exit status.
+    /// Prints the line (or the help), and gives the exit status.
     pub fn report(&self) -> ExitCode {
-        let (message, status) = match self {
-            Failure::Input(message) => (message, 2),
-            Failure::Other(message) => (message, 1),
+        let status = match self {
+            Failure::Input(message) => {
+                print_line(message);
+                2
+            }
+            Failure::Usage(help) => {
+                // Where standard error is closed, nobody wants to know.
+                let _ = write!(io::stderr(), "{help}");
+                2
+            }
+            Failure::Other(message) => {
+                print_line(message);
+                1
+            }
         };
-        print_line(message);
         ExitCode::from(status)
     }
 }

@@ -4,6 +4,7 @@
 //! line on standard error and the exit status: 2 where the user's input or arguments are wrong, 1
 //! for anything else.
 
+mod bound;
 mod cli;
 mod compare;
 mod experiment;
@@ -11,6 +12,7 @@ mod failure;
 mod output;
 mod policies;
 mod progress;
+mod reproduce;
 mod simulate;
 mod trace;
 mod transform;

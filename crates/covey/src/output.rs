@@ -1,5 +1,6 @@
 //! Where results go: standard output and files.
 
+use std::ffi::OsString;
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::Path;
 
@@ -55,4 +56,19 @@ pub fn write_trace(
 pub fn note(line: &str) {
     // Where it is closed, nobody wants to know.
     let _ = writeln!(io::stderr(), "{line}");
+}
+
+/// The command line as it was given, for somebody to give it again.
+pub fn command() -> String {
+    let plain = |c: char| c.is_alphanumeric() || "-_=:,./+%@".contains(c);
+    let quoted = |argument: OsString| {
+        let text = argument.to_string_lossy().into_owned();
+        if !text.is_empty() && text.chars().all(plain) {
+            text
+        } else {
+            format!("'{}'", text.replace('\'', r"'\''"))
+        }
+    };
+    let arguments = std::env::args_os().skip(1).map(quoted);
+    std::iter::once("covey".to_owned()).chain(arguments).collect::<Vec<_>>().join(" ")
 }

@@ -12,17 +12,14 @@ use crate::transform::Transform;
 
 /// Describe, convert, generate and transform traces
 #[derive(Debug, Args)]
-#[command(
-    arg_required_else_help = false,
-    after_help = "\
+#[command(after_help = "\
 Examples:
   covey trace info trace.txt
   covey trace filter trace.txt --min-width 8 -o wide.jsonl
   covey trace skew builtin:fb-like --sigma 0.3 | covey trace burst - | covey compare -
   covey trace dag trace.txt --shape tao -o jobs.jsonl
 Each command that makes a workload says on standard error what it made; the same seed makes the
-same workload. docs/workloads.md tells where they come from."
-)]
+same workload. docs/workloads.md tells where they come from.")]
 pub struct Trace {
     #[command(subcommand)]
     command: Command,

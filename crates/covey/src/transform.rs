@@ -26,7 +26,10 @@ pub enum Transform {
     /// Keep only some coflows: wide ones (Philae 8.1: 8 or more flows), unequal ones
     #[command(
         arg_required_else_help = false,
-        after_help = "Example: covey trace filter trace.txt --min-width 8 -o wide.jsonl"
+        after_help = "\
+Examples:
+  covey trace filter trace.txt --min-width 8 -o wide.jsonl
+  covey trace filter trace.txt --min-skew 2 | covey compare -"
     )]
     Filter {
         #[command(flatten)]
@@ -41,7 +44,9 @@ pub enum Transform {
     /// Let mappers send unequally (Mantri; Philae 8.1); what reducers receive stays
     #[command(after_help = "\
 Coefficients of variation over the mappers of a coflow are lognormal through the two percentiles.
-Example: covey trace mantri trace.txt --seed 2 | covey compare -")]
+
+Examples:
+  covey trace mantri trace.txt --seed 2 | covey compare -")]
     Mantri {
         #[command(flatten)]
         ends: Ends,
@@ -56,9 +61,9 @@ Example: covey trace mantri trace.txt --seed 2 | covey compare -")]
         seed: u64,
     },
     /// Multiply each flow by a lognormal factor; the size of each coflow stays
-    #[command(
-        after_help = "Example: covey trace skew trace.txt --sigma 0.3 --seed 2 -o skew.jsonl"
-    )]
+    #[command(after_help = "\
+Examples:
+  covey trace skew trace.txt --sigma 0.3 --seed 2 -o skew.jsonl")]
     Skew {
         #[command(flatten)]
         ends: Ends,
@@ -71,7 +76,11 @@ Example: covey trace mantri trace.txt --seed 2 | covey compare -")]
     },
     /// Multiply times and sizes, fold ports
     #[command(after_help = "\
-A load 1.5 times as high: covey trace scale trace.txt --time 2/3 -o busy.jsonl")]
+With all times multiplied by 2/3, the load is 1.5 times as high.
+
+Examples:
+  covey trace scale trace.txt --time 2/3 -o busy.jsonl
+  covey trace scale trace.txt --ports 50 | covey trace info -")]
     Scale {
         #[command(flatten)]
         ends: Ends,
@@ -86,7 +95,9 @@ A load 1.5 times as high: covey trace scale trace.txt --time 2/3 -o busy.jsonl")
         ports: Option<u32>,
     },
     /// Let coflows that follow each other arrive together (Stream V: all at once)
-    #[command(after_help = "Example: covey trace burst trace.txt --group 20 -o bursts.jsonl")]
+    #[command(after_help = "\
+Examples:
+  covey trace burst trace.txt --group 20 -o bursts.jsonl")]
     Burst {
         #[command(flatten)]
         ends: Ends,
@@ -97,7 +108,9 @@ A load 1.5 times as high: covey trace scale trace.txt --time 2/3 -o busy.jsonl")
     /// Divide coflows into several waves of senders (Aalo 7.3, Table 4)
     #[command(after_help = "\
 At most 2, 3 or 4 waves: 90/10, 81/9/10 or 81/9/4/6 % of coflows have 1/2/3/4.
-Example: covey trace waves trace.txt --max 4 -o waves.jsonl")]
+
+Examples:
+  covey trace waves trace.txt --max 4 -o waves.jsonl")]
     Waves {
         #[command(flatten)]
         ends: Ends,
@@ -114,7 +127,10 @@ Example: covey trace waves trace.txt --max 4 -o waves.jsonl")]
     /// Make each coflow a job of six stages (Stream V): q42 (TPC-DS query 42) or tao
     #[command(after_help = "\
 Stages are exact copies; each waits for those before it.
-Example: covey trace dag trace.txt --shape q42 | covey compare - --policies fair,aalo,sebf")]
+
+Examples:
+  covey trace dag trace.txt --shape q42 | covey compare - --policies fair,aalo,sebf
+  covey trace dag trace.txt --shape tao -o jobs.jsonl")]
     Dag {
         #[command(flatten)]
         ends: Ends,

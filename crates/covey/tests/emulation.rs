@@ -49,8 +49,9 @@ fn what_an_emulation_does_not_have_is_refused() {
          fair, pfp, fifo, scf, ncf, lcf, sebf, aalo, aalo-oracle"
     );
     assert_eq!(
-        refusal("philae-authors", "philae:K=9", &[]),
-        "policy philae with --sim philae-authors: expected the parameters order, ties, found 'K=9'"
+        refusal("philae-authors", "philae:T=9", &[]),
+        "policy philae with --sim philae-authors: expected the parameters order, ties, pilots, \
+         thin, K, q1, E, found 'T=9'"
     );
     assert_eq!(
         refusal("coflowsim", "aalo", &["--port-rate", "1gbps"]),

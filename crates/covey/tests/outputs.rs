@@ -276,15 +276,98 @@ fn results_are_the_same_again() {
 }
 
 #[test]
+fn bound_prints_what_means_can_be_compared_with() {
+    let place = Place::new();
+    // KA6, at a byte a second.
+    let spread = [0, 1, 2].map(|port| format!(r#"{{"src":{port},"dst":{port},"bytes":2}}"#));
+    let mut trace = format!(
+        "{{\"covey_trace\":1,\"ports\":3}}\n{{\"id\":\"A\",\"arrival_s\":0,\"flows\":[{}]}}\n",
+        spread.join(",")
+    );
+    for (id, port) in [("B", 0), ("C", 1), ("D", 2)] {
+        trace += &format!(
+            "{{\"id\":\"{id}\",\"arrival_s\":0,\"flows\":[{{\"src\":{port},\"dst\":{port},\"bytes\":3}}]}}\n"
+        );
+    }
+    place.write("ka6.jsonl", &trace);
+    let bound = ["bound", "ka6.jsonl", "--port-rate", "8bps"];
+    let found = json(&place.results(&[&bound[..], &["--json"]].concat()));
+    assert_eq!(
+        keys(&found),
+        [
+            "trace",
+            "port_rate_bps",
+            "ports",
+            "coflows",
+            "isolated_mean_cct_s",
+            "single_port_mean_cct_s",
+            "lower_bound_mean_cct_s",
+            "uncoupled_mean_cct_s",
+            "uncoupled_weighted_mean_cct_s"
+        ]
+    );
+    let value = |key: &str| found[key].as_f64().unwrap();
+    // 2, 3, 3, 3; the two on one port 2 and 5, and the others alone.
+    assert!((value("isolated_mean_cct_s") - 11.0 / 4.0).abs() < 1e-6, "{found}");
+    assert!((value("single_port_mean_cct_s") - 13.0 / 4.0).abs() < 1e-6, "{found}");
+    assert_eq!(value("uncoupled_mean_cct_s"), 16.0 / 4.0);
+    assert_eq!(found["uncoupled_weighted_mean_cct_s"], Value::Null);
+    let simulate = ["simulate", "ka6.jsonl", "--policy", "fair", "--bound", "--json"];
+    let same = json(&place.results(&[&simulate[..], &["--port-rate", "8bps"]].concat()));
+    assert_eq!(found["lower_bound_mean_cct_s"], same["lower_bound_mean_cct_s"]);
+
+    let text = place.results(&bound);
+    assert!(text.contains("uncoupled           4.000  no bound"), "{text}");
+    // With a weight of 10, A is first: 2, 5, 5, 5.
+    place.write("ka6.jsonl", trace.replacen("\"id\":\"A\"", "\"weight\":10,\"id\":\"A\"", 1));
+    let text = place.results(&bound);
+    assert!(text.contains("uncoupled           4.250"), "{text}");
+    assert!(text.contains("  by weight         2.692"), "{text}");
+}
+
+#[test]
+fn bound_refuses_what_cannot_be() {
+    let place = Place::new();
+    assert_eq!(
+        place.refusal(&["bound", "tiny.txt", "--port-rate", "fast"]),
+        "--port-rate: 'fast' is not a speed above zero: expected one like 1gbps, 100mbps, 8bps or 128MiB/s"
+    );
+    assert!(place.refusal(&["bound", "none.txt"]).starts_with("none.txt: "));
+}
+
+/// The commands that a help text lists.
+fn commands(help: &str) -> Vec<&str> {
+    let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let names = lines.map_while(|line| line.strip_prefix("  ")?.split(' ').next());
+    names.filter(|name| *name != "help").collect()
+}
+
+#[test]
 fn every_command_has_help_with_examples() {
     let place = Place::new();
-    for command in
-        ["simulate", "compare", "policies", "trace info", "trace convert", "trace replicate"]
-    {
+    let (top, trace) = (place.results(&["--help"]), place.results(&["trace", "--help"]));
+    let mut all: Vec<String> = commands(&top).into_iter().map(str::to_owned).collect();
+    all.extend(commands(&trace).into_iter().map(|name| format!("trace {name}")));
+    for command in ["bound", "compare", "trace filter", "trace generate"] {
+        assert!(all.iter().any(|name| name == command), "{all:?}");
+    }
+    for command in all {
         let words: Vec<&str> = command.split(' ').chain(["--help"]).collect();
         let text = place.results(&words);
         assert!(text.contains("\nExamples:\n"), "{text}");
         assert!(text.contains(&format!("  covey {command}")), "{text}");
     }
     assert!(place.results(&["--version"]).starts_with("covey "));
+}
+
+/// Not an answer to a question, so it goes to standard error, and nothing was done.
+#[test]
+fn without_a_command_there_is_help() {
+    let place = Place::new();
+    for arguments in [&[][..], &["trace"]] {
+        let ran = place.covey(arguments);
+        assert_eq!((ran.status, ran.out.as_str()), (Some(2), ""));
+        let help = place.results(&[arguments, &["--help"]].concat());
+        assert_eq!(ran.err, help);
+    }
 }

@@ -101,8 +101,9 @@ impl Crowd {
         &self.filling.level
     }
 
-    pub(super) fn count(&self, link: usize) -> f64 {
-        self.count[link]
+    /// Flows at each link.
+    pub(super) fn counts(&self) -> &[f64] {
+        &self.count
     }
 
     /// Flows between a link and each port on the other side.

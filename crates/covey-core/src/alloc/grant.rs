@@ -2,8 +2,10 @@
 
 use super::madd::Madd;
 use super::matching::Takers;
-use super::{PlanError, Work, all_or_none, differences, equal, flows, max_min};
+use super::rows::Rows;
+use super::{PlanError, Work, all_or_none, can_send, equal, flows, max_min};
 use crate::demand::Demand;
+use crate::differences;
 use crate::ids::LinkId;
 use crate::plan::{Group, Rule};
 use crate::state::CoflowState;
@@ -26,6 +28,8 @@ pub(super) struct Part {
     pub before: Vec<f64>,
     pub after: Vec<f64>,
     levels: Vec<f64>,
+    /// Under max-min fairness, the rows of the coflow; empty when they have to be told apart anew.
+    rows: Rows,
     madd: Madd,
     singles: Vec<Single>,
     /// Under matching, the flows that run.
@@ -88,6 +92,9 @@ impl Part {
         let matches = matches!(rule, Rule::Matching | Rule::MatchingByLoad);
         if !matches || !whole {
             self.takers.withdraw();
+        }
+        if touched {
+            self.rows.clear();
         }
         if !is_madd(rule) {
             self.madd.clear();
@@ -197,7 +204,11 @@ impl Part {
         let by_link = matches!(group, Group::Coflow(_)) && demand.is_bipartite();
         match rule {
             Rule::MaxMin if by_link => {
-                max_min::fill(demand, &self.before, &mut work.filling);
+                if self.rows.is_empty() {
+                    self.rows.tell_apart(demand);
+                }
+                let flows = max_min::Shuffle { demand, rows: &self.rows };
+                max_min::fill(&flows, &self.before, &mut work.filling);
                 self.levels.extend_from_slice(&work.filling.level);
                 for (after, free) in after.iter_mut().zip(&work.filling.free) {
                     *after = free.max(0.0);
@@ -293,14 +304,6 @@ fn sum_of_differences(a: &[f64], b: &[f64]) -> f64 {
         }
     }
     sums.iter().sum()
-}
-
-/// Whether some sender and some receiver with unfinished flows have capacity.
-fn can_send(demand: &Demand, free: &[f64]) -> bool {
-    let any =
-        |mut links: std::ops::Range<usize>| links.any(|l| free[l] > 0.0 && demand.count()[l] > 0);
-    let (senders, receivers) = (demand.senders(), demand.receivers());
-    any(0..senders) && any(senders..senders + receivers)
 }
 
 /// Which lists have the single rates of a grant.

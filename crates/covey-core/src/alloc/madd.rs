@@ -43,7 +43,7 @@ impl Madd {
     ) -> bool {
         if self.left.len() == left.len() && self.tightest.is_some() && self.ratio <= limit {
             if touched {
-                super::differences(left, &self.left, moved);
+                crate::differences(left, &self.left, moved);
             }
             let mut stays = true;
             for &l in &*moved {

@@ -14,7 +14,7 @@
 //! only where an end has opened since.
 
 use super::by_load::ByLoad;
-use super::{NEGLIGIBLE, Single};
+use super::{NEGLIGIBLE, Single, can_send};
 use crate::demand::Demand;
 use crate::state::CoflowState;
 
@@ -39,6 +39,8 @@ pub(super) struct Takers {
     open: [Vec<u64>; 2],
     /// Whether `open`, and what the flows found, hold.
     valid: bool,
+    /// Whether only `open` does not hold, since nothing could be sent.
+    aside: bool,
     /// Times that flows of the coflow had begun.
     begun: u32,
     /// New rates of flows whose rate the last decision changed: first those that ran before, in
@@ -106,7 +108,15 @@ impl Takers {
             after.clear();
             after.extend_from_slice(before);
         }
-        let begins_anywhere = is_new || self.begun != coflow.begun() || !demand.is_bipartite();
+        if !is_new && self.flows.is_empty() && !can_send(demand, before) {
+            self.aside = true;
+            found.iter().for_each(|&l| after[l as usize] = before[l as usize]);
+            return left.clone_from(found);
+        }
+        let begins_anywhere = is_new
+            || std::mem::take(&mut self.aside)
+            || self.begun != coflow.begun()
+            || !demand.is_bipartite();
         if begins_anywhere {
             self.open_where(demand, after);
         }

@@ -11,8 +11,9 @@
 //! receivers, and leaves those of other senders alone. So all senders whose share is no larger than
 //! the smallest share of a receiver are fixed together, and the other way round.
 
-use super::{Side, crowd::Crowd};
+use super::{Side, crowd::Crowd, rows::Rows};
 use crate::demand::{Demand, bits};
+use crate::least;
 
 /// Shares that differ by less than this, relatively, are fixed in one round (each at its own
 /// level): equal shares differ in the last bits after many subtractions.
@@ -25,8 +26,8 @@ pub(super) const UNLIMITED: f64 = 1e300;
 /// Flows between senders `0..S` and receivers `S..S + R`.
 pub(super) trait Incidence {
     fn senders(&self) -> usize;
-    /// Open flows at each link at the start.
-    fn flows(&self, link: usize) -> f64;
+    /// Adds to `open` the flows at each link.
+    fn count(&self, open: &mut Vec<f64>);
     /// For every open flow between a link of `fixed` (all of `side`) and a link of the other side:
     /// takes the fixed link's level from the other's `free` and one from its `open`.
     fn relieve(&self, side: Side, fixed: &[u32], filling: &mut Filling);
@@ -44,9 +45,24 @@ pub(super) struct Filling {
     /// `free / open`; infinite once the link is fixed or has no open flow.
     share: Vec<f64>,
     fixed: Vec<u32>,
-    /// The fixed receivers as bits, and those among them that a sender has flows to.
+    /// Receivers, a bit each: those that are open or those that are fixed.
     mask: Vec<u64>,
-    masked: Vec<u64>,
+    /// What is fixed of each row of a shuffle.
+    sum: Vec<Sum>,
+}
+
+/// Levels of some flows, added up, and how many they are.
+#[derive(Debug, Default, Clone, Copy)]
+struct Sum {
+    levels: f64,
+    flows: f64,
+}
+
+impl Sum {
+    fn add(&mut self, level: f64) {
+        self.levels += level;
+        self.flows += 1.0;
+    }
 }
 
 /// Fills links of capacity `capacity` to max-min fairness; the levels are left in
@@ -56,20 +72,18 @@ pub(super) fn fill(incidence: &impl Incidence, capacity: &[f64], filling: &mut F
     filling.free.clear();
     filling.free.extend_from_slice(capacity);
     filling.open.clear();
-    filling.open.extend((0..links).map(|l| incidence.flows(l)));
+    incidence.count(&mut filling.open);
     filling.level.clear();
     filling.level.resize(links, UNLIMITED);
     filling.share.clear();
-    filling.share.extend(
-        filling
-            .free
-            .iter()
-            .zip(&filling.open)
-            .map(|(f, n)| if *n > 0.0 { f / n } else { f64::INFINITY }),
-    );
+    filling.share.resize(links, 0.0);
+    filling.share_out(0..links);
+    filling.fixed.resize(links, 0);
     loop {
-        let (by_senders, by_receivers) =
-            (least(&filling.share[..senders]), least(&filling.share[senders..]));
+        let (by_senders, by_receivers) = (
+            least(f64::INFINITY, &filling.share[..senders]),
+            least(f64::INFINITY, &filling.share[senders..]),
+        );
         if by_senders == f64::INFINITY && by_receivers == f64::INFINITY {
             return;
         }
@@ -83,58 +97,57 @@ pub(super) fn fill(incidence: &impl Incidence, capacity: &[f64], filling: &mut F
             Side::Receivers => (senders..links, 0..senders),
         };
         let mut fixed = std::mem::take(&mut filling.fixed);
-        fixed.clear();
-        for l in these {
-            let share = filling.share[l];
-            if share <= limit * TOGETHER && share < f64::INFINITY {
-                filling.level[l] = share;
-                filling.share[l] = f64::INFINITY;
-                fixed.push(l as u32);
-            }
+        let limit = (limit * TOGETHER).min(f64::MAX);
+        let mut count = 0;
+        // Every link is written down, to be overwritten unless it is fixed: no branch to mispredict.
+        for (share, l) in filling.share[these.clone()].iter().zip(these) {
+            fixed[count] = l as u32;
+            count += usize::from(*share <= limit);
         }
-        incidence.relieve(side, &fixed, filling);
-        for &l in &fixed {
+        for l in fixed[..count].iter().map(|&l| l as usize) {
+            filling.level[l] = std::mem::replace(&mut filling.share[l], f64::INFINITY);
+        }
+        incidence.relieve(side, &fixed[..count], filling);
+        for &l in &fixed[..count] {
             filling.free[l as usize] = 0.0;
         }
         filling.fixed = fixed;
-        for l in others {
-            if filling.share[l] < f64::INFINITY {
-                // Less than half a flow open means none: counts are whole but for rounding.
-                filling.share[l] = if filling.open[l] > 0.5 {
-                    filling.free[l].max(0.0) / filling.open[l]
-                } else {
-                    f64::INFINITY
-                };
-            }
+        filling.share_out(others);
+    }
+}
+
+impl Filling {
+    /// Works out the shares of links that are not fixed.
+    fn share_out(&mut self, links: std::ops::Range<usize>) {
+        let (free, open) = (&self.free[links.clone()], &self.open[links.clone()]);
+        for ((share, &free), &open) in self.share[links].iter_mut().zip(free).zip(open) {
+            // Less than half a flow open means none: counts are whole but for rounding.
+            let is_open = (open > 0.5) & (*share < f64::INFINITY);
+            let free = if free > 0.0 { free } else { 0.0 };
+            *share = if is_open { free / open } else { f64::INFINITY };
         }
     }
 }
 
-/// The least of some shares, in a form that compiles to vector instructions.
-fn least(shares: &[f64]) -> f64 {
-    const LANES: usize = 8;
-    let lesser = |a: f64, b: f64| if a < b { a } else { b };
-    let chunks = shares.chunks_exact(LANES);
-    let rest = chunks.remainder().iter().copied().fold(f64::INFINITY, lesser);
-    let mut lanes = [f64::INFINITY; LANES];
-    for chunk in chunks {
-        for (lane, share) in lanes.iter_mut().zip(chunk) {
-            *lane = lesser(*share, *lane);
-        }
-    }
-    lanes.into_iter().fold(rest, lesser)
+/// The flows of one coflow.
+pub(super) struct Shuffle<'a> {
+    pub demand: &'a Demand,
+    /// Those of `demand`.
+    pub rows: &'a Rows,
 }
 
-impl Incidence for Demand {
+impl Incidence for Shuffle<'_> {
     fn senders(&self) -> usize {
-        Demand::senders(self)
+        self.demand.senders()
     }
 
-    fn flows(&self, link: usize) -> f64 {
-        f64::from(self.count()[link])
+    fn count(&self, open: &mut Vec<f64>) {
+        open.extend(self.demand.count().iter().map(|&flows| f64::from(flows)));
     }
 
     fn relieve(&self, side: Side, fixed: &[u32], filling: &mut Filling) {
+        filling.sum.clear();
+        filling.sum.resize(self.rows.senders().len(), Sum::default());
         match side {
             Side::Senders => self.relieve_receivers(fixed, filling),
             Side::Receivers => self.relieve_senders(fixed, filling),
@@ -142,57 +155,68 @@ impl Incidence for Demand {
     }
 }
 
-/// In a shuffle most senders have flows to the same receivers; their rows are the same words, and
-/// one sum serves them all.
-impl Demand {
+impl Shuffle<'_> {
     fn relieve_receivers(&self, fixed: &[u32], filling: &mut Filling) {
-        let Filling { free, open, level, .. } = filling;
-        let same_row = |a: &u32, b: &u32| {
-            let (a, b) = (*a as usize, *b as usize);
-            self.is_regular(a) && self.is_regular(b) && self.row_bits(a) == self.row_bits(b)
-        };
-        for same in fixed.chunk_by(same_row) {
-            let sum: f64 = same.iter().map(|&s| level[s as usize]).sum();
-            for p in self.active_in_row(same[0] as usize) {
-                let r = self.receiver_of(p);
-                free[r] -= sum;
-                open[r] -= same.len() as f64;
+        let senders = self.demand.senders();
+        let Filling { free, open, level, share, mask, sum, .. } = filling;
+        let row = |s: u32| self.rows.of()[s as usize] as usize;
+        for same in fixed.chunk_by(|&a, &b| row(a) == row(b)) {
+            let sum = &mut sum[row(same[0])];
+            sum.levels += same.iter().map(|&s| level[s as usize]).sum::<f64>();
+            sum.flows += same.len() as f64;
+        }
+        let is_open = |r: usize| share[r] < f64::INFINITY;
+        mask.clear();
+        mask.extend(share[senders..].chunks(64).map(|shares| {
+            let bits =
+                shares.iter().enumerate().map(|(k, share)| u64::from(*share < f64::INFINITY) << k);
+            bits.fold(0, |word, bit| word | bit)
+        }));
+        for (sum, &s) in sum.iter().zip(self.rows.senders()).filter(|(sum, _)| sum.flows > 0.0) {
+            let mut take = |r: usize| {
+                free[r] -= sum.levels;
+                open[r] -= sum.flows;
+            };
+            let s = s as usize;
+            if self.demand.is_regular(s) {
+                let words =
+                    self.demand.row_bits(s).iter().zip(&*mask).map(|(row, mask)| row & mask);
+                bits(words).for_each(|k| take(senders + k));
+            } else {
+                let receivers = self.demand.active_in_row(s).map(|p| self.demand.receiver_of(p));
+                receivers.filter(|&r| is_open(r)).for_each(take);
             }
         }
     }
 
     fn relieve_senders(&self, fixed: &[u32], filling: &mut Filling) {
-        let Filling { free, open, level, share, mask, masked, .. } = filling;
-        let senders = Demand::senders(self);
+        let Filling { free, open, level, mask, sum, .. } = filling;
+        let senders = self.demand.senders();
+        let any = fixed.iter().any(|&r| level[r as usize] > 0.0);
         mask.clear();
-        mask.resize(self.receivers().div_ceil(64), 0);
+        mask.resize(self.demand.receivers().div_ceil(64), 0);
         for k in fixed.iter().map(|&r| r as usize - senders) {
             mask[k / 64] |= 1 << (k % 64);
         }
-        masked.clear();
-        let (mut sum, mut count) = (0.0, 0.0);
-        for s in (0..senders).filter(|&s| share[s] < f64::INFINITY) {
-            let row = self.row_bits(s);
-            if !self.is_regular(s) {
-                let relieved = self
-                    .active_in_row(s)
-                    .map(|p| self.receiver_of(p))
-                    .filter(|&r| mask[(r - senders) / 64] >> ((r - senders) % 64) & 1 == 1);
-                for r in relieved {
-                    free[s] -= level[r];
-                    open[s] -= 1.0;
-                }
-                continue;
+        for (sum, &s) in sum.iter_mut().zip(self.rows.senders()) {
+            let s = s as usize;
+            if self.demand.is_regular(s) {
+                let words =
+                    self.demand.row_bits(s).iter().zip(&*mask).map(|(row, mask)| row & mask);
+                // Links with nothing free are many, and they add nothing.
+                sum.levels =
+                    if any { bits(words.clone()).map(|k| level[senders + k]).sum() } else { 0.0 };
+                sum.flows = words.map(|word| f64::from(word.count_ones())).sum();
+            } else {
+                let receivers = self.demand.active_in_row(s).map(|p| self.demand.receiver_of(p));
+                let is_fixed = |k: usize| mask[k / 64] >> (k % 64) & 1 == 1;
+                receivers.filter(|r| is_fixed(r - senders)).for_each(|r| sum.add(level[r]));
             }
-            let words = row.iter().zip(&*mask).map(|(row, mask)| row & mask);
-            if !words.clone().eq(masked.iter().copied()) {
-                masked.clear();
-                masked.extend(words);
-                sum = bits(masked.iter().copied()).map(|k| level[senders + k]).sum();
-                count = masked.iter().map(|word| f64::from(word.count_ones())).sum();
-            }
-            free[s] -= sum;
-            open[s] -= count;
+        }
+        for ((free, open), row) in free.iter_mut().zip(open).zip(self.rows.of()) {
+            let sum = &sum[*row as usize];
+            *free -= sum.levels;
+            *open -= sum.flows;
         }
     }
 }
@@ -202,8 +226,8 @@ impl Incidence for Crowd {
         self.ports()
     }
 
-    fn flows(&self, link: usize) -> f64 {
-        self.count(link)
+    fn count(&self, open: &mut Vec<f64>) {
+        open.extend_from_slice(self.counts());
     }
 
     fn relieve(&self, side: Side, fixed: &[u32], filling: &mut Filling) {

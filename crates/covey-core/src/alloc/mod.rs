@@ -26,6 +26,7 @@ mod line;
 mod madd;
 mod matching;
 mod max_min;
+mod rows;
 mod walk;
 
 pub use crowd::{Crowd, Measure};
@@ -280,27 +281,12 @@ impl Allocator {
     }
 }
 
-/// Adds to `places` those at which `a` differs from `b`; all of them when `b` has another length.
-fn differences(a: &[f64], b: &[f64], places: &mut Vec<u32>) {
-    const CHUNK: usize = 16;
-    if a.len() != b.len() {
-        return places.extend(0..a.len() as u32);
-    }
-    let mut look = |some: std::ops::Range<usize>| {
-        places.extend(some.filter(|&l| a[l] != b[l]).map(|l| l as u32));
-    };
-    // Whole chunks are compared first, in a form that compiles to vector instructions: few differ.
-    let (chunks, _) = a.as_chunks::<CHUNK>();
-    for (k, (a, b)) in chunks.iter().zip(b.as_chunks::<CHUNK>().0).enumerate() {
-        let mut all = 0;
-        for j in 0..CHUNK {
-            all |= a[j].to_bits() ^ b[j].to_bits();
-        }
-        if all != 0 {
-            look(k * CHUNK..(k + 1) * CHUNK);
-        }
-    }
-    look(chunks.len() * CHUNK..a.len());
+/// Whether some sender and some receiver with unfinished flows have capacity.
+fn can_send(demand: &Demand, free: &[f64]) -> bool {
+    let any =
+        |mut links: std::ops::Range<usize>| links.any(|l| free[l] > 0.0 && demand.count()[l] > 0);
+    let (senders, receivers) = (demand.senders(), demand.receivers());
+    any(0..senders) && any(senders..senders + receivers)
 }
 
 /// The links at the two ends of a flow.

@@ -1,9 +1,17 @@
-//! A logarithmic axis: from values to places on the plot.
+//! Axes: from values to places on the plot.
 
 /// At most so many decades are shown; smaller values fall on the left edge.
 const MAX_DECADES: f64 = 9.0;
 
-/// A horizontal axis over powers of ten.
+/// An axis of a plot.
+pub(super) trait Axis {
+    /// The place of a value; what lies beyond an end is put on that end.
+    fn at(&self, value: f64) -> f64;
+    /// Where lines cross the plot.
+    fn ticks(&self) -> Vec<Tick>;
+}
+
+/// An axis over powers of ten.
 pub(super) struct LogAxis {
     /// Decimal logarithms of both ends.
     low: f64,
@@ -13,9 +21,17 @@ pub(super) struct LogAxis {
     right: f64,
 }
 
-/// A value with a line across the plot, and perhaps with its number below.
+/// An axis from 0 in equal steps.
+pub(super) struct LinearAxis {
+    step: f64,
+    steps: u32,
+    /// Both ends on the plot.
+    ends: [f64; 2],
+}
+
+/// A value with a line across the plot, and perhaps with its number beside.
 pub(super) struct Tick {
-    pub x: f64,
+    pub at: f64,
     pub label: Option<String>,
 }
 
@@ -35,15 +51,16 @@ impl LogAxis {
         }
         Self { low: low.max((high - MAX_DECADES).ceil()), high, left, right }
     }
+}
 
-    /// The place of a value; what lies beyond an end, and 0, is put on that end.
-    pub fn at(&self, value: f64) -> f64 {
+impl Axis for LogAxis {
+    fn at(&self, value: f64) -> f64 {
         let log = value.max(f64::MIN_POSITIVE).log10().clamp(self.low, self.high);
         self.left + (self.right - self.left) * (log - self.low) / (self.high - self.low)
     }
 
-    /// Ticks at 1 to 9 times the powers of ten, with numbers where there is room for them.
-    pub fn ticks(&self) -> Vec<Tick> {
+    // At 1 to 9 times the powers of ten, with numbers where there is room for them.
+    fn ticks(&self) -> Vec<Tick> {
         let decades = self.high - self.low;
         let mut ticks = Vec::new();
         for power in self.low.floor() as i32..=self.high.floor() as i32 {
@@ -58,11 +75,38 @@ impl LogAxis {
                     _ => false,
                 };
                 let share = (log - self.low) / decades;
-                let x = self.left + (self.right - self.left) * share;
-                ticks.push(Tick { x, label: numbered.then(|| number(factor, power)) });
+                let at = self.left + (self.right - self.left) * share;
+                ticks.push(Tick { at, label: numbered.then(|| number(factor, power)) });
             }
         }
         ticks
+    }
+}
+
+impl LinearAxis {
+    /// An axis from 0 to a round number that is not below any of `values`.
+    pub fn covering(values: impl IntoIterator<Item = f64>, ends: [f64; 2]) -> Self {
+        let most = values.into_iter().filter(|v| v.is_finite()).fold(0.0, f64::max);
+        let most = if most > 0.0 { most } else { 1.0 };
+        // Steps of 1, 2 or 5 times a power of ten, four to nine of them.
+        let step = 10_f64.powf(round((most / 4.0).log10(), f64::floor));
+        Self { step, steps: (most / step - 1e-9).ceil() as u32, ends }
+    }
+}
+
+impl Axis for LinearAxis {
+    fn at(&self, value: f64) -> f64 {
+        let share = value / (self.step * f64::from(self.steps));
+        self.ends[0] + (self.ends[1] - self.ends[0]) * share.clamp(0.0, 1.0)
+    }
+
+    fn ticks(&self) -> Vec<Tick> {
+        let decimals = (-self.step.log10().floor()).max(0.0) as usize;
+        let tick = |k: u32| {
+            let value = self.step * f64::from(k);
+            Tick { at: self.at(value), label: Some(format!("{value:.decimals$}")) }
+        };
+        (0..=self.steps).map(tick).collect()
     }
 }
 
@@ -108,6 +152,19 @@ mod tests {
     fn one_value_or_none_is_an_axis_too() {
         assert_eq!(numbers(&[10.0]), ["1", "2", "5", "10"]);
         assert_eq!(numbers(&[0.0, f64::INFINITY]), ["1", "2", "5", "10"]);
+    }
+
+    #[test]
+    fn equal_steps_from_zero() {
+        let labels = |most: f64| {
+            let axis = LinearAxis::covering([most], [300.0, 0.0]);
+            axis.ticks().into_iter().filter_map(|t| t.label).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(labels(1.8), "0.0 0.2 0.4 0.6 0.8 1.0 1.2 1.4 1.6 1.8");
+        assert_eq!(labels(9.0), "0 2 4 6 8 10");
+        assert_eq!(labels(400.0), "0 100 200 300 400");
+        assert_eq!(labels(f64::NAN), "0.0 0.2 0.4 0.6 0.8 1.0");
+        assert_eq!(LinearAxis::covering([9.0], [300.0, 0.0]).at(5.0), 150.0);
     }
 
     #[test]

@@ -1,19 +1,12 @@
 //! Plots of cumulative distributions.
 
-use super::axis::LogAxis;
+use super::axis::{Axis, LogAxis};
+use super::frame::{BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, place, vertical_grid};
 use super::series::Series;
 use crate::stats::sorted;
 use maud::{Markup, html};
 use std::fmt::Write;
 
-/// Size of the drawing; the page scales it.
-const WIDTH: f64 = 560.0;
-const HEIGHT: f64 = 406.0;
-/// The part of it that the axes enclose.
-const LEFT: f64 = 58.0;
-const RIGHT: f64 = 540.0;
-const TOP: f64 = 32.0;
-const BOTTOM: f64 = 340.0;
 /// A curve of more values is drawn through so many of them.
 const MAX_POINTS: usize = 2000;
 
@@ -23,6 +16,8 @@ pub(super) struct Cdf<'a> {
     pub title: String,
     /// What the horizontal axis measures, with its unit.
     pub x_label: String,
+    /// What is counted.
+    pub of: &'a str,
     /// A value to mark by a vertical line.
     pub mark: Option<f64>,
     /// The curves: each the distribution of its values.
@@ -42,7 +37,7 @@ impl Cdf<'_> {
                     text class="end" x=(LEFT - 8.0) y=(y) dy="0.35em" { (percent) }
                 }
                 (vertical_grid(&axis, TOP, BOTTOM))
-                text x="2" y="14" { "coflows (%)" }
+                text x="2" y="14" { (self.of) " (%)" }
                 text class="middle" x=((LEFT + RIGHT) / 2.0) y=(BOTTOM + 56.0) { (self.x_label) }
                 @if let Some(mark) = self.mark {
                     @let x = place(axis.at(mark));
@@ -53,19 +48,6 @@ impl Cdf<'_> {
                         title { (series.label) }
                     }
                 }
-            }
-        }
-    }
-}
-
-/// Vertical lines at the ticks of `axis`, from `top` to `bottom`, and the numbers below.
-pub(super) fn vertical_grid(axis: &LogAxis, top: f64, bottom: f64) -> Markup {
-    html! {
-        @for tick in axis.ticks() {
-            @let x = place(tick.x);
-            line class={ "grid" @if tick.label.is_some() { " major" } } x1=(x) x2=(x) y1=(top) y2=(bottom) {}
-            @if let Some(label) = tick.label {
-                text class="middle" x=(x) y=(bottom + 26.0) { (label) }
             }
         }
     }
@@ -95,11 +77,6 @@ fn steps(values: &[f64], axis: &LogAxis) -> String {
 /// The height of a share from 0 to 1.
 fn height(share: f64) -> f64 {
     place(BOTTOM - (BOTTOM - TOP) * share)
-}
-
-/// A tenth of a unit is as fine as anybody can see.
-pub(super) fn place(x: f64) -> f64 {
-    (x * 10.0).round() / 10.0
 }
 
 #[cfg(test)]

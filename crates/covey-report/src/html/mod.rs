@@ -1,8 +1,12 @@
 //! The page: one HTML file that needs nothing else, not even a script.
 
+mod appendix;
 mod axis;
 mod bars;
 mod cdf;
+mod document;
+mod figures;
+mod frame;
 mod series;
 
 use crate::Comparison;
@@ -10,11 +14,11 @@ use crate::table::Table;
 use crate::text::{bound, jobs_note, load};
 use crate::units::{decimals, fixed};
 use cdf::Cdf;
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use document::{document, repeat};
+use maud::{Markup, html};
 use series::{Series, legend};
 
-/// The style sheet, for screens of any width, light or dark, and for paper.
-const STYLE: &str = include_str!("style.css");
+pub use appendix::{Appendix, Cell, Grid, Part, appendix_page};
 
 /// A self-contained HTML page about a comparison: the table, the distributions of CCT and of the
 /// speed-up over the baseline, the mean CCT in Aalo's bins, the parameters, and `command`, the
@@ -22,37 +26,18 @@ const STYLE: &str = include_str!("style.css");
 pub fn html_page(comparison: &Comparison<'_>, command: &str) -> String {
     let base = &comparison.summaries()[comparison.baseline()];
     let series = Series::all(comparison);
-    let page = html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'";
-                meta name="generator" content=(concat!("covey ", env!("CARGO_PKG_VERSION")));
-                title { "Coflow completion times on " (base.trace) }
-                style { (PreEscaped(STYLE)) }
-            }
-            body {
-                (header(comparison))
-                main {
-                    (results(comparison, &series))
-                    div class="pair" {
-                        (cct_figure(comparison, &series))
-                        @if series.len() > 1 { (speedup_figure(comparison, &series)) }
-                    }
-                    @if series.len() > 1 { (bins_figure(comparison, &series)) }
-                    (parameters(comparison, &series))
-                    section {
-                        h2 { "How to repeat this" }
-                        pre { code { (command) } }
-                    }
-                }
-                footer { "Made by covey " (env!("CARGO_PKG_VERSION")) "." }
-            }
+    let main = html! {
+        (results(comparison, &series))
+        div class="pair" {
+            (cct_figure(comparison, &series))
+            @if series.len() > 1 { (speedup_figure(comparison, &series)) }
         }
+        @if series.len() > 1 { (bins_figure(comparison, &series)) }
+        (parameters(comparison, &series))
+        (repeat(command))
     };
-    page.into_string()
+    let title = format!("Coflow completion times on {}", base.trace);
+    document(&title, header(comparison), main)
 }
 
 fn header(comparison: &Comparison<'_>) -> Markup {
@@ -134,6 +119,7 @@ fn cct_figure(comparison: &Comparison<'_>, series: &[Series<'_>]) -> Markup {
     let plot = Cdf {
         title: "Cumulative distribution of the coflow completion time".to_owned(),
         x_label: "CCT (s)".to_owned(),
+        of: "coflows",
         mark: None,
         curves: runs.map(|(one, run)| (one, run.ccts_s().collect())).collect(),
     };
@@ -160,6 +146,7 @@ fn speedup_figure(comparison: &Comparison<'_>, series: &[Series<'_>]) -> Markup 
     let plot = Cdf {
         title: format!("Cumulative distribution of the speed-up over {}", base.label),
         x_label: format!("speed-up of a coflow over {}", base.short_label()),
+        of: "coflows",
         mark: Some(1.0),
         curves: others().map(|(one, run)| (one, comparison.ratios(run).collect())).collect(),
     };
@@ -208,15 +195,5 @@ fn parameters(comparison: &Comparison<'_>, series: &[Series<'_>]) -> Markup {
                 }
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_style_sheet_loads_nothing_and_cannot_end_its_element() {
-        assert!(!STYLE.contains("url(") && !STYLE.contains("@import") && !STYLE.contains('<'));
     }
 }

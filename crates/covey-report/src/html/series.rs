@@ -18,29 +18,32 @@ pub(super) struct Series<'a> {
 }
 
 impl<'a> Series<'a> {
-    /// A series for each run: the baseline in the colour of the text, all others so that colour
-    /// and dashes together tell them apart.
+    /// A series for each run of a comparison.
     pub fn all(comparison: &'a Comparison<'_>) -> Vec<Self> {
-        let baseline = comparison.baseline();
-        let runs = comparison.runs().iter().enumerate();
-        runs.map(|(i, run)| {
-            let n = if i < baseline { i } else { i.saturating_sub(1) };
-            let class = if i == baseline {
-                "base".to_owned()
-            } else {
-                format!("c{} d{}", n % STYLES, (n + n / STYLES) % STYLES)
-            };
-            Self { label: &run.info().label, class }
-        })
-        .collect()
+        let labels = comparison.runs().iter().map(|run| run.info().label.as_str());
+        Self::named(labels, comparison.baseline())
     }
 
-    /// Its name with the end cut off if it is too long, for places of a fixed size.
+    /// A series for each name: that of the baseline in the colour of the text, all others so that
+    /// colour and dashes together tell them apart.
+    pub fn named(labels: impl Iterator<Item = &'a str>, baseline: usize) -> Vec<Self> {
+        labels
+            .enumerate()
+            .map(|(i, label)| {
+                let n = if i < baseline { i } else { i.saturating_sub(1) };
+                let class = if i == baseline {
+                    "base".to_owned()
+                } else {
+                    format!("c{} d{}", n % STYLES, (n + n / STYLES) % STYLES)
+                };
+                Self { label, class }
+            })
+            .collect()
+    }
+
+    /// Its name, short enough for places of a fixed size.
     pub fn short_label(&self) -> String {
-        if self.label.chars().count() <= SHORT {
-            return self.label.to_owned();
-        }
-        self.label.chars().take(SHORT - 1).chain(['…']).collect()
+        short(self.label)
     }
 
     /// Its name beside a piece of its line.
@@ -54,6 +57,14 @@ impl<'a> Series<'a> {
             }
         }
     }
+}
+
+/// A name with the end cut off if it is too long.
+pub(super) fn short(label: &str) -> String {
+    if label.chars().count() <= SHORT {
+        return label.to_owned();
+    }
+    label.chars().take(SHORT - 1).chain(['…']).collect()
 }
 
 /// The keys of several series.

@@ -3,7 +3,7 @@
 use covey_sim::Outcome;
 use covey_trace::Workload;
 
-use super::philae_authors::{Order, Ties};
+use super::philae_authors::{Estimate, Parameters};
 use super::{EmulationError, coflowsim, philae_authors};
 
 /// An emulated simulator.
@@ -32,21 +32,13 @@ impl Simulator {
         }
     }
 
-    /// Its policies under the names that Covey has for them, with the parameters each takes.
-    fn policies(self) -> &'static [(&'static str, &'static [&'static str])] {
+    /// Its policies under the names that Covey has for them.
+    fn policies(self) -> &'static [&'static str] {
         match self {
-            Self::CoflowSim => &[
-                ("fair", &[]),
-                ("pfp", &[]),
-                ("fifo", &[]),
-                ("scf", &[]),
-                ("ncf", &[]),
-                ("lcf", &[]),
-                ("sebf", &[]),
-                ("aalo", &[]),
-                ("aalo-oracle", &[]),
-            ],
-            Self::PhilaeAuthors => &[("philae", &["order", "ties"])],
+            Self::CoflowSim => {
+                &["fair", "pfp", "fifo", "scf", "ncf", "lcf", "sebf", "aalo", "aalo-oracle"]
+            }
+            Self::PhilaeAuthors => &["philae"],
         }
     }
 }
@@ -64,7 +56,7 @@ pub struct Emulation {
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Run {
     CoflowSim(coflowsim::Policy),
-    PhilaeAuthors(Order, Ties),
+    PhilaeAuthors(Parameters),
 }
 
 /// Why a text names no policy of an emulated simulator.
@@ -96,8 +88,8 @@ pub enum EmulationSpecError {
 
 impl Emulation {
     /// The policy `name` or `name:key=value,…` in `simulator`. CoflowSim's DARK is `aalo`; it takes
-    /// no parameters. `philae` has the `order` of the paper's Table 2, A, B, C or D, and `ties`
-    /// among ports, `reversed` or `by-port`.
+    /// no parameters. `philae` has the `order` of the paper's Table 3, A, B, C or D, `ties` among
+    /// ports, `reversed` or `by-port`, and `pilots`, `thin`, `K`, `q1` and `E` as Covey's own has them.
     ///
     /// # Errors
     /// For a policy, a parameter or a value that the simulator does not have; the message says what
@@ -105,43 +97,24 @@ impl Emulation {
     pub fn new(simulator: Simulator, spec: &str) -> Result<Self, EmulationSpecError> {
         let (name, given) = spec.split_once(':').unwrap_or((spec, ""));
         let policies = simulator.policies();
-        let found = policies.iter().find(|(known, _)| *known == name);
-        let &(name, known) = found.ok_or_else(|| {
-            let names: Vec<&str> = policies.iter().map(|(name, _)| *name).collect();
+        let name = policies.iter().find(|known| **known == name).copied().ok_or_else(|| {
             EmulationSpecError::Policy {
                 name: name.to_owned(),
                 simulator: simulator.name(),
-                known: names.join(", "),
+                known: policies.join(", "),
             }
         })?;
-        let bad = |expected: String, found: &str| EmulationSpecError::Param {
+        let bad = |(expected, found)| EmulationSpecError::Param {
             policy: name,
             simulator: simulator.name(),
             expected,
-            found: found.to_owned(),
+            found,
         };
-        let mut order = Order::D;
-        let mut ties = Ties::Reversed;
-        for item in given.split(',').filter(|item| !item.is_empty()) {
-            match (item.split_once('='), known) {
-                (Some(("order", value)), ["order", ..]) => {
-                    let orders = [Order::A, Order::B, Order::C, Order::D];
-                    let named = orders.into_iter().find(|order| order.name() == value);
-                    order = named.ok_or_else(|| bad("order=A, B, C or D".to_owned(), item))?;
-                }
-                (Some(("ties", value)), [_, "ties"]) => {
-                    let named = [Ties::Reversed, Ties::ByPort].into_iter();
-                    let named = named.into_iter().find(|ties| ties.name() == value);
-                    ties = named.ok_or_else(|| bad("ties=reversed or by-port".to_owned(), item))?;
-                }
-                (_, []) => return Err(bad("no parameters".to_owned(), item)),
-                (_, known) => {
-                    return Err(bad(format!("the parameters {}", known.join(", ")), item));
-                }
-            }
-        }
         let mut params = vec![("sim".to_owned(), simulator.name().to_owned())];
         let run = match simulator {
+            Simulator::CoflowSim if !given.is_empty() => {
+                return Err(bad(("no parameters".to_owned(), given.to_owned())));
+            }
             Simulator::CoflowSim => Run::CoflowSim(match name {
                 "fair" => coflowsim::Policy::Fair,
                 "pfp" => coflowsim::Policy::Pfp,
@@ -154,9 +127,9 @@ impl Emulation {
                 _ => coflowsim::Policy::Sebf,
             }),
             Simulator::PhilaeAuthors => {
-                params.push(("order".to_owned(), order.name().to_owned()));
-                params.push(("ties".to_owned(), ties.name().to_owned()));
-                Run::PhilaeAuthors(order, ties)
+                let with = Parameters::parse(given).map_err(bad)?;
+                params.extend(with.pairs());
+                Run::PhilaeAuthors(with)
             }
         };
         Ok(Self { simulator, name, params, run })
@@ -185,7 +158,21 @@ impl Emulation {
     pub fn run(&self, workload: &Workload) -> Result<Outcome, EmulationError> {
         match self.run {
             Run::CoflowSim(policy) => coflowsim::run(workload, policy),
-            Run::PhilaeAuthors(order, ties) => philae_authors::run(workload, order, ties),
+            Run::PhilaeAuthors(with) => philae_authors::run(workload, with),
+        }
+    }
+
+    /// The same, with what a policy that samples has learnt of each coflow.
+    ///
+    /// # Errors
+    /// See [`run`](Self::run).
+    pub fn run_with_estimates(
+        &self,
+        workload: &Workload,
+    ) -> Result<(Outcome, Vec<Option<Estimate>>), EmulationError> {
+        match self.run {
+            Run::CoflowSim(_) => Ok((self.run(workload)?, vec![None; workload.coflows.len()])),
+            Run::PhilaeAuthors(with) => philae_authors::run_with_estimates(workload, with),
         }
     }
 }
@@ -198,7 +185,7 @@ mod tests {
     fn every_policy_listed_is_another_one() {
         let mut runs = Vec::new();
         for simulator in [Simulator::CoflowSim, Simulator::PhilaeAuthors] {
-            for (name, _) in simulator.policies() {
+            for name in simulator.policies() {
                 let run = Emulation::new(simulator, name).map(|emulation| emulation.run);
                 assert!(run.is_ok() && !runs.contains(&run), "{name}");
                 runs.push(run);
@@ -208,10 +195,13 @@ mod tests {
 
     #[test]
     fn parameters_are_shown_with_the_simulator() {
-        let philae = Emulation::new(Simulator::PhilaeAuthors, "philae:order=A").expect("a policy");
+        let spec = "philae:order=A,pilots=const:2,q1=4MiB";
+        let philae = Emulation::new(Simulator::PhilaeAuthors, spec).expect("a policy");
         let shown: Vec<_> = philae.params().iter().map(|(k, v)| format!("{k}={v}")).collect();
-        assert_eq!(shown, ["sim=philae-authors", "order=A", "ties=reversed"]);
-        assert_eq!(philae.run, Run::PhilaeAuthors(Order::A, Ties::Reversed));
+        assert_eq!(
+            shown.join(" "),
+            "sim=philae-authors order=A ties=reversed pilots=const:2 thin=7 K=10 q1=4MiB E=10"
+        );
     }
 
     #[test]
@@ -233,9 +223,9 @@ mod tests {
             "policy philae with --sim philae-authors: expected order=A, B, C or D, found 'order=E'"
         );
         assert_eq!(
-            refusal(Simulator::PhilaeAuthors, "philae:thin=7"),
-            "policy philae with --sim philae-authors: expected the parameters order, ties, \
-             found 'thin=7'"
+            refusal(Simulator::PhilaeAuthors, "philae:T=7"),
+            "policy philae with --sim philae-authors: expected the parameters order, ties, pilots, \
+             thin, K, q1, E, found 'T=7'"
         );
     }
 }

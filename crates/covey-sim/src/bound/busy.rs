@@ -4,10 +4,8 @@
 //! supergradient: the search moves weight towards the links that hold a coflow up longest,
 //! multiplicatively and in ever smaller steps.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
 use super::links::{Job, Links};
+use super::machine::Machine;
 
 /// Rounds of improving the weights.
 const ROUNDS: u32 = 100;
@@ -25,12 +23,12 @@ pub(super) struct Best {
 pub(super) fn maximise(links: &Links) -> Best {
     let mut weights = first_weights(links);
     let mut bounds = vec![0.0; links.jobs.len()];
-    let mut machine = Machine::default();
+    let mut server = Server::default();
     let mut best = Best { value: 0.0, weights: weights.clone() };
     for round in 0..ROUNDS {
         for link in links.starts.windows(2) {
             let jobs = link[0]..link[1];
-            machine.serve(&links.jobs[jobs.clone()], &weights[jobs.clone()], &mut bounds[jobs]);
+            server.serve(&links.jobs[jobs.clone()], &weights[jobs.clone()], &mut bounds[jobs]);
         }
         let value = weights.iter().zip(&bounds).map(|(w, b)| w * b).sum();
         if value > best.value {
@@ -78,42 +76,23 @@ fn normalise(weights: &mut [f64], jobs: &[u32]) {
 
 /// Serves the jobs of a link by largest weight over length; keeps its buffers between calls.
 #[derive(Debug, Default)]
-struct Machine {
+struct Server {
     order: Vec<u32>,
     rank: Vec<u32>,
-    left: Vec<f64>,
-    waiting: BinaryHeap<Reverse<u32>>,
+    machine: Machine<u32>,
 }
 
-impl Machine {
+impl Server {
     /// Sets `bounds` to mean busy time plus half the length, counted from the coflow's arrival.
     fn serve(&mut self, jobs: &[Job], weights: &[f64], bounds: &mut [f64]) {
         self.sort(jobs, weights);
-        self.left.clear();
-        self.left.extend(jobs.iter().map(|j| j.length));
         bounds.fill(0.0);
-        let (mut now, mut released) = (0.0, 0);
-        while released < jobs.len() || !self.waiting.is_empty() {
-            if self.waiting.is_empty() {
-                now = jobs[released].release;
-            }
-            while released < jobs.len() && jobs[released].release <= now {
-                self.waiting.push(Reverse(self.rank[released]));
-                released += 1;
-            }
-            let Some(&Reverse(rank)) = self.waiting.peek() else { break };
-            let j = self.order[rank as usize] as usize;
-            let next = jobs.get(released).map_or(f64::INFINITY, |job| job.release);
-            let work = self.left[j].min(next - now);
-            bounds[j] += work * (now - jobs[j].release + work / 2.0);
-            if work < self.left[j] {
-                self.left[j] -= work;
-                now = next;
-            } else {
-                self.waiting.pop();
-                now += work;
-            }
-        }
+        let rank = &self.rank;
+        self.machine.serve(
+            jobs,
+            |j, _| rank[j],
+            |j, since, work| bounds[j] += work * (since - jobs[j].release + work / 2.0),
+        );
         for (bound, job) in bounds.iter_mut().zip(jobs) {
             *bound = *bound / job.length + job.length / 2.0 + job.offset;
         }

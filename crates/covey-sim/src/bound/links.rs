@@ -1,5 +1,6 @@
 //! A workload as its links see it.
 
+use covey_core::LinkId;
 use covey_trace::{Coflow, Workload};
 
 /// What one coflow asks of one link.
@@ -98,6 +99,25 @@ impl<'a> Demand<'a> {
             .filter(|&(link, _)| self.bytes[link] > 0.0)
             .map(|(link, capacity)| (link, self.bytes[link] / capacity, self.start[link]))
     }
+}
+
+/// The load of each coflow on each link it uses, in seconds of the link's capacity: senders in order of
+/// their first flow, then receivers likewise. Links are numbered as on a big switch: egress of
+/// each port, then ingress.
+pub fn loads(workload: &Workload, egress: &[f64], ingress: &[f64]) -> Vec<Vec<(LinkId, f64)>> {
+    let mut demand = Demand::new(egress, ingress);
+    let of = |coflow: &Coflow| {
+        demand.sum_up(coflow);
+        let senders = coflow.flows.iter().map(|flow| flow.src as usize);
+        let receivers = coflow.flows.iter().map(|flow| egress.len() + flow.dst as usize);
+        let take = |link: usize| {
+            let bytes = std::mem::take(&mut demand.bytes[link]);
+            let capacity = egress.get(link).or_else(|| ingress.get(link - egress.len()));
+            capacity.filter(|_| bytes > 0.0).map(|capacity| (LinkId(link as u32), bytes / capacity))
+        };
+        senders.chain(receivers).filter_map(take).collect()
+    };
+    workload.coflows.iter().map(of).collect()
 }
 
 /// Time from arrival to completion of a coflow that has the network to itself, in seconds.

@@ -13,6 +13,11 @@
 //!
 //! `C[c] - r[c] >= max over l of p[c,l]`; see [`isolated_cct_s`].
 //!
+//! # Single port
+//!
+//! Coflows that share one link need no less time in all than shortest remaining first gives them there;
+//! the others need their isolated CCTs. The largest such sum over links is weak, but easy to see.
+//!
 //! # Prices
 //!
 //! Choose for every link any price `π[l](t) >= 0` for a second of it at time `t`. In a schedule
@@ -58,9 +63,13 @@
 
 mod busy;
 mod links;
+mod machine;
 mod prices;
+mod single_port;
+mod uncoupled;
 
-pub use links::isolated_cct_s;
+pub use links::{isolated_cct_s, loads};
+pub use uncoupled::uncoupled_cct_s;
 
 use covey_core::{Compression, Fabric, PortId};
 use covey_trace::{Availability, Workload};
@@ -74,8 +83,9 @@ const MARGIN: f64 = 1e-9;
 pub struct Bounds {
     /// Mean over the coflows of the time each would take alone in the network.
     pub isolated_s: f64,
-    /// Bound on the mean CCT that accounts for coflows sharing links; never below
-    /// [`Bounds::isolated_s`].
+    /// Bound on the mean CCT that accounts for coflows sharing one link, the one that tells most.
+    pub single_port_s: f64,
+    /// Bound on the mean CCT that accounts for coflows sharing links; never below the others.
     pub mean_cct_s: f64,
 }
 
@@ -111,18 +121,23 @@ pub fn bounds(workload: &Workload, egress: &[f64], ingress: &[f64]) -> Bounds {
         workload.coflows.iter().map(|c| isolated_cct_s(c, egress, ingress)).collect();
     let arrivals: Vec<f64> = workload.coflows.iter().map(|c| c.arrival_s).collect();
     let isolated_sum: f64 = isolated.iter().sum();
-    let mut sum = isolated_sum;
+    let (mut single_port, mut sum) = (isolated_sum, isolated_sum);
     if isolated_sum.is_finite() {
         let links = Links::new(workload, egress, ingress);
         let off_links = links.of_coflow.iter().zip(&isolated).filter(|(jobs, _)| jobs.is_empty());
         let rest: f64 = off_links.map(|(_, cct)| cct).sum();
         let busy = busy::maximise(&links);
         let priced = prices::maximise(&links, &arrivals, &isolated, &busy.weights);
-        sum = sum.max(rest + busy.value.max(priced));
+        single_port = single_port::sum(&links, &isolated);
+        sum = single_port.max(rest + busy.value.max(priced));
     }
     // A difference of two times is no more exact than the times are.
     let resolution = 4.0 * f64::EPSILON * arrivals.iter().fold(0.0, |a: f64, b| a.max(b.abs()));
     let count = workload.coflows.len().max(1) as f64;
     let lowered = |sum: f64| (sum / count * (1.0 - MARGIN) - resolution).max(0.0);
-    Bounds { isolated_s: lowered(isolated_sum), mean_cct_s: lowered(sum) }
+    Bounds {
+        isolated_s: lowered(isolated_sum),
+        single_port_s: lowered(single_port),
+        mean_cct_s: lowered(sum),
+    }
 }

@@ -3,6 +3,8 @@
 // Every test binary uses its own part of this module.
 #![allow(dead_code, unused_imports)]
 
+pub mod record;
+
 use std::path::Path;
 
 pub use covey_conformance::{
@@ -14,7 +16,7 @@ use covey_trace::{Workload, read_path};
 use proptest::prelude::ProptestConfig;
 
 /// Every registered policy, and parameters that take other ways through it.
-pub const POLICIES: [&str; 56] = [
+pub const POLICIES: [&str; 61] = [
     "fair",
     "fifo",
     "fifo:share=matching",
@@ -30,6 +32,7 @@ pub const POLICIES: [&str; 56] = [
     "sebf:share=matching",
     "sincronia",
     "sincronia:share=maxmin",
+    "sincronia:mode=offline",
     "aalo",
     "aalo:q1=2,E=2,K=4",
     "aalo:q1=2,E=2,K=4,delta=0",
@@ -46,6 +49,10 @@ pub const POLICIES: [&str; 56] = [
     "philae:thin=2,q1=2,order=C,pilots=senders:1",
     "philae:thin=2,q1=2,work_conservation=false,queues=strict",
     "philae:thin=1,q1=1,E=1.5,work_conservation=false",
+    "philae-oracle",
+    "philae-oracle:thin=2,q1=2,E=2,K=4,order=A",
+    "philae-oracle:thin=0,q1=2,order=B,queues=strict",
+    "philae-oracle:thin=1,q1=2,share=equal,size=left,contention=all",
     "aalo-local",
     "aalo-local:q1=1,E=2,K=4",
     "aalo-local:q1=2,queues=strict",

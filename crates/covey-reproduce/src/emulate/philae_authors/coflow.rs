@@ -3,7 +3,7 @@
 use covey_trace::Coflow;
 
 use super::bits::Bits;
-use super::{CYCLE_BYTES, NAME, PILOT_SHARE, THIN};
+use super::{CYCLE_BYTES, NAME, Parameters};
 use crate::emulate::EmulationError;
 use crate::emulate::shuffle::Shuffle;
 
@@ -99,16 +99,16 @@ impl Job {
         self.left.len()
     }
 
-    pub fn is_thin(&self) -> bool {
-        self.width() <= THIN
+    pub fn is_thin(&self, with: &Parameters) -> bool {
+        self.width() <= with.thin
     }
 
     /// How many pilots it is to have.
-    pub fn pilots_wanted(&self) -> usize {
-        if self.is_thin() {
+    pub fn pilots_wanted(&self, with: &Parameters) -> usize {
+        if self.is_thin(with) {
             return self.width();
         }
-        ((self.tasks[0].len() as f32 * PILOT_SHARE) as usize).max(1)
+        with.pilots.number(self.tasks[0].len(), self.width())
     }
 
     /// The places of the sender and the receiver of a flow.

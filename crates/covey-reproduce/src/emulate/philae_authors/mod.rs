@@ -22,6 +22,7 @@
 
 mod bits;
 mod coflow;
+mod parameters;
 mod pilots;
 mod queues;
 mod serving;
@@ -36,6 +37,8 @@ use coflow::Job;
 use pilots::PilotsAt;
 use slots::Slots;
 
+pub use parameters::{Order, Parameters, Pilots, Ties};
+
 /// Its name.
 const NAME: &str = "the simulator of Philae's authors";
 /// Bytes a millisecond of a port.
@@ -48,71 +51,36 @@ const CYCLE_MS: u64 = 8;
 const CYCLE_BYTES: u64 = CAPACITY * CYCLE_MS;
 /// Milliseconds between arrivals.
 const BIN_MS: u64 = 10_240;
-/// Width of the widest thin coflow.
-const THIN: usize = 7;
-/// Pilots a sender.
-const PILOT_SHARE: f32 = 0.05;
-/// Number of main queues.
-const QUEUES: usize = 10;
-/// Below which key a coflow is in the first of them, ...
-const FIRST_LIMIT: i64 = 10 * 1_048_576;
-/// ... and how many times larger it may be in the next.
-const FACTOR: i64 = 10;
-
-/// What the key of a coflow is, after the paper's Table 2.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Order {
-    /// Estimated size.
-    A,
-    /// Estimated size less what has been sent.
-    B,
-    /// Contention, in which the queues are of no use: FIFO, and no pilots.
-    C,
-    /// Estimated length times the number of coflows at a port, added up over ports. The program
-    /// takes away the least that was ever recorded as sent by a flow of the port, which is about
-    /// what a cycle carries.
-    D,
-}
-
-impl Order {
-    /// Its letter.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::A => "A",
-            Self::B => "B",
-            Self::C => "C",
-            Self::D => "D",
-        }
-    }
-}
-
-/// In which order ports come that have equally many pilots.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ties {
-    /// Reversed at each sort, as the stable sort of libstdc++ does with `<=`.
-    Reversed,
-    /// By number of port.
-    ByPort,
-}
-
-impl Ties {
-    /// Its name as a parameter.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Reversed => "reversed",
-            Self::ByPort => "by-port",
-        }
-    }
+/// What the program learnt of a coflow from its pilots.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Estimate {
+    /// When the last of its pilots ended, in seconds after its start.
+    pub after_s: f64,
+    /// What the coflow had sent by then, in bytes.
+    pub sent: f64,
+    /// Estimated bytes of the coflow.
+    pub size: f64,
 }
 
 /// What the program would find for `workload`; times are in seconds.
 ///
 /// # Errors
 /// When a coflow is no plain shuffle, or has flows of less than a byte.
-pub fn run(workload: &Workload, order: Order, ties: Ties) -> Result<Outcome, EmulationError> {
-    let mut simulator = Simulator::load(workload, order, ties)?;
+pub fn run(workload: &Workload, parameters: Parameters) -> Result<Outcome, EmulationError> {
+    run_with_estimates(workload, parameters).map(|(outcome, _)| outcome)
+}
+
+/// The same, with what was learnt of each coflow; none of thin ones and under order C.
+///
+/// # Errors
+/// See [`run`].
+pub fn run_with_estimates(
+    workload: &Workload,
+    parameters: Parameters,
+) -> Result<(Outcome, Vec<Option<Estimate>>), EmulationError> {
+    let mut simulator = Simulator::load(workload, parameters)?;
     simulator.run();
-    Ok(simulator.outcome())
+    Ok((simulator.outcome(), simulator.estimates))
 }
 
 /// Where a coflow is.
@@ -124,9 +92,9 @@ enum Place {
 }
 
 struct Simulator {
-    order: Order,
-    ties: Ties,
+    with: Parameters,
     jobs: Vec<Job>,
+    estimates: Vec<Option<Estimate>>,
     /// In order of arrival.
     arrivals: Vec<usize>,
     place: Vec<Place>,
@@ -135,7 +103,7 @@ struct Simulator {
     flow_end_ms: Vec<Vec<u64>>,
     thin: Vec<usize>,
     piloted: Vec<usize>,
-    main: [Vec<usize>; QUEUES],
+    main: Vec<Vec<usize>>,
     slots: Slots,
     /// Coflows with flows at each sending and each receiving port.
     coflows_at: [Vec<i64>; 2],
@@ -156,15 +124,15 @@ struct Simulator {
 }
 
 impl Simulator {
-    fn load(workload: &Workload, order: Order, ties: Ties) -> Result<Self, EmulationError> {
+    fn load(workload: &Workload, with: Parameters) -> Result<Self, EmulationError> {
         let ports = workload.ports as usize;
         let jobs: Vec<Job> =
             workload.coflows.iter().map(|c| Job::load(c, ports)).collect::<Result<_, _>>()?;
         let mut arrivals: Vec<usize> = (0..jobs.len()).collect();
         arrivals.sort_by_key(|&c| jobs[c].arrival_ms);
         Ok(Self {
-            order,
-            ties,
+            with,
+            estimates: vec![None; jobs.len()],
             arrivals,
             place: vec![Place::Thin; jobs.len()],
             start_ms: vec![0; jobs.len()],
@@ -172,7 +140,7 @@ impl Simulator {
             flow_end_ms: jobs.iter().map(|job| vec![0; job.width()]).collect(),
             thin: Vec::new(),
             piloted: Vec::new(),
-            main: Default::default(),
+            main: vec![Vec::new(); with.queues],
             slots: Slots::default(),
             coflows_at: [vec![0; ports], vec![0; ports]],
             pilots_at: [vec![0; ports], vec![0; ports]],
@@ -227,7 +195,7 @@ impl Simulator {
     fn admit(&mut self, coflows: &[usize]) {
         for &c in coflows {
             self.start_ms[c] = self.now_ms;
-            self.place[c] = match (self.order, self.jobs[c].is_thin()) {
+            self.place[c] = match (self.with.order, self.jobs[c].is_thin(&self.with)) {
                 (Order::C, _) => Place::Main(0),
                 (_, true) => Place::Thin,
                 (_, false) => Place::Pilots,
@@ -241,9 +209,9 @@ impl Simulator {
             self.thin_changed |= self.place[c] == Place::Thin;
             self.served_in = None;
         }
-        if self.order != Order::C {
+        if self.with.order != Order::C {
             for &c in coflows {
-                pilots::choose(&mut self.jobs[c], &mut self.pilots_at, self.ties);
+                pilots::choose(&mut self.jobs[c], &mut self.pilots_at, &self.with);
             }
         }
     }

@@ -1,21 +1,21 @@
 //! Which flows are pilots.
 
-use super::Ties;
 use super::coflow::Job;
+use super::{Parameters, Ties};
 
 /// Active pilots at each sending and each receiving port.
 pub(super) type PilotsAt = [Vec<i64>; 2];
 
 /// Chooses the pilots of `job`. Before each choice its ports are sorted by their active pilots; the
 /// first unused pair along the diagonals of the two lists is taken.
-pub(super) fn choose(job: &mut Job, at: &mut PilotsAt, ties: Ties) {
+pub(super) fn choose(job: &mut Job, at: &mut PilotsAt, with: &Parameters) {
     let mut places = [0, 1].map(|side| (0..job.tasks[side].len()).collect::<Vec<_>>());
     let receivers = job.tasks[1].len();
     let mut used = vec![false; job.width()];
-    for _ in 0..job.pilots_wanted() {
+    for _ in 0..job.pilots_wanted(with) {
         for side in [0, 1] {
             let port = |place: usize| job.tasks[side][place].port;
-            match ties {
+            match with.ties {
                 Ties::Reversed => {
                     places[side].reverse();
                     places[side].sort_by_key(|&p| at[side][port(p)]);
@@ -52,7 +52,8 @@ mod tests {
 
     #[test]
     fn a_twentieth_of_the_senders_but_one_at_least() {
-        let pilots = |senders, receivers| job(senders, receivers).pilots_wanted();
+        let with = Parameters::default();
+        let pilots = |senders, receivers| job(senders, receivers).pilots_wanted(&with);
         // All flows of a thin coflow are pilots.
         assert_eq!([pilots(1, 7), pilots(7, 1), pilots(1, 8), pilots(8, 1)], [7, 7, 1, 1]);
         assert_eq!([pilots(20, 9), pilots(39, 9), pilots(40, 3), pilots(140, 1)], [1, 1, 2, 7]);
@@ -64,7 +65,8 @@ mod tests {
         at[0][0] = 1;
         at[1][1] = 1;
         let mut job = job(2, 3);
-        choose(&mut job, &mut at, Ties::ByPort);
+        let with = Parameters { ties: Ties::ByPort, ..Parameters::default() };
+        choose(&mut job, &mut at, &with);
         // Sender and receiver. Before the fourth, senders have 2 pilots each and receivers 1, 2, 1:
         // the first pair of the first diagonal is still unused.
         let pairs: Vec<[usize; 2]> = job.pilots.iter().map(|&flow| job.ends_of(flow)).collect();

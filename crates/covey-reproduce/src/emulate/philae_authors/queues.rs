@@ -1,6 +1,6 @@
 //! Which queue a coflow is in, by its key.
 
-use super::{FACTOR, FIRST_LIMIT, Order, Place, QUEUES, Simulator};
+use super::{Estimate, Order, Place, Simulator};
 
 impl Simulator {
     pub(super) fn queue(&mut self, place: Place) -> &mut Vec<usize> {
@@ -14,7 +14,7 @@ impl Simulator {
     /// A coflow more or less at a port: keys of coflows there change.
     pub(super) fn count_coflow(&mut self, side: usize, port: usize, change: i64) {
         self.coflows_at[side][port] += change;
-        if self.order == Order::D {
+        if self.with.order == Order::D {
             for &c in self.main.iter().flatten() {
                 self.moved_key[c] |= self.jobs[c].ports[side].contains(port);
             }
@@ -25,7 +25,7 @@ impl Simulator {
     fn queue_of(&self, c: usize) -> usize {
         let job = &self.jobs[c];
         let (estimate, size) = (job.estimate as i64, (job.width() as u64 * job.estimate) as i64);
-        let key = match self.order {
+        let key = match self.with.order {
             Order::A => size,
             Order::B if size >= job.sent as i64 => size - job.sent as i64,
             Order::B => 1,
@@ -39,8 +39,9 @@ impl Simulator {
                 .sum()
             }
         };
-        let limits = std::iter::successors(Some(FIRST_LIMIT), |limit| Some(limit * FACTOR));
-        limits.take(QUEUES - 1).filter(|limit| *limit <= key).count()
+        let limits =
+            std::iter::successors(Some(self.with.q1), |limit| limit.checked_mul(self.with.factor));
+        limits.take(self.with.queues - 1).filter(|limit| *limit <= key).count()
     }
 
     /// Moves a coflow to the end of the main queue where it should be.
@@ -56,12 +57,20 @@ impl Simulator {
         let jobs = &self.jobs;
         let estimated = self.piloted.iter().filter(|&&c| jobs[c].open_pilots == 0);
         for c in estimated.copied().collect::<Vec<_>>() {
-            self.jobs[c].estimate();
+            let job = &mut self.jobs[c];
+            job.estimate();
+            if !job.is_thin(&self.with) {
+                self.estimates[c] = Some(Estimate {
+                    after_s: (self.now_ms - self.start_ms[c]) as f64 / 1e3,
+                    sent: job.sent as f64,
+                    size: (job.width() as u64 * job.estimate) as f64,
+                });
+            }
             self.move_to(c, self.queue_of(c));
         }
         let mut moves = Vec::new();
         for (q, queue) in self.main.iter().enumerate() {
-            for &c in queue.iter().filter(|&&c| self.order == Order::B || self.moved_key[c]) {
+            for &c in queue.iter().filter(|&&c| self.with.order == Order::B || self.moved_key[c]) {
                 let target = self.queue_of(c);
                 if target != q {
                     moves.push((c, target));

@@ -1,7 +1,7 @@
 //! Who gets a port for a cycle, and what that sends.
 
 use super::bits::Bits;
-use super::{Place, QUEUES, Simulator};
+use super::{Place, Simulator};
 
 impl Simulator {
     /// Gives out all ports, when it is the turn of the main queue `turn`.
@@ -20,7 +20,7 @@ impl Simulator {
                 }
             }
         }
-        let others = (0..QUEUES).filter(|q| Some(*q) != turn);
+        let others = (0..self.main.len()).filter(|q| Some(*q) != turn);
         for q in turn.into_iter().chain(others) {
             for at in 0..self.main[q].len() {
                 self.serve_coflow(self.main[q][at]);

@@ -1,0 +1,313 @@
+//! The agent without its I/O: messages and what happens to flows come in, messages go out.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use covey_proto::{
+    Ended, FlowKey, FromAgent, Grain, Hello, Refusal, Schedule, Sent, ToAgent, VERSION, Welcome,
+};
+
+/// How a flow is served.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Share {
+    /// Its layer in the plan, 0 first.
+    pub layer: u32,
+    /// Bytes per second.
+    pub rate: f64,
+}
+
+/// What happened to the flows that the host sends, since this was last asked.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Progress {
+    /// Flows that have ended, once each.
+    pub ended: Vec<Ended>,
+    /// What others have sent so far, of those that have sent anything since.
+    pub sent: Vec<Sent>,
+}
+
+/// The most flows named in a message, which keeps it below the limit.
+const MOST_NAMED: usize = 40_000;
+
+/// The agent of one host.
+#[derive(Debug)]
+pub struct Agent {
+    port: u32,
+    token: Vec<u8>,
+    /// The schedule: its epoch and version, and the flows in it.
+    holds: (u64, u64),
+    flows: BTreeMap<FlowKey, Share>,
+    /// While there is a session: what the coordinator said first.
+    welcome: Option<Welcome>,
+    /// The latest epoch heard of.
+    epoch: u64,
+    /// Ends that are not in the coordinator's journal yet.
+    unsettled: BTreeMap<FlowKey, f64>,
+    /// What flows have sent that have not ended, and which of them have since the last report.
+    sent: BTreeMap<FlowKey, f64>,
+    unreported: BTreeSet<FlowKey>,
+    grains: BTreeMap<u64, f64>,
+    /// What each coflow with a grain has sent since it was last reported.
+    since: BTreeMap<u64, f64>,
+    next_report_s: f64,
+}
+
+impl Agent {
+    /// The agent of the host that is `port` of the fabric. `token` is its credential where there is no
+    /// mutual TLS.
+    pub fn new(port: u32, token: Vec<u8>) -> Agent {
+        Agent {
+            port,
+            token,
+            holds: (0, 0),
+            flows: BTreeMap::new(),
+            welcome: None,
+            epoch: 0,
+            unsettled: BTreeMap::new(),
+            sent: BTreeMap::new(),
+            unreported: BTreeSet::new(),
+            grains: BTreeMap::new(),
+            since: BTreeMap::new(),
+            next_report_s: 0.0,
+        }
+    }
+
+    /// Epoch and version of the schedule it holds; zeros when none.
+    pub fn holds(&self) -> (u64, u64) {
+        self.holds
+    }
+
+    /// The flows it serves.
+    pub fn flows(&self) -> &BTreeMap<FlowKey, Share> {
+        &self.flows
+    }
+
+    /// What the coordinator said first, while there is a session.
+    pub fn welcome(&self) -> Option<Welcome> {
+        self.welcome
+    }
+
+    /// Ends that have not been confirmed.
+    pub fn unsettled(&self) -> usize {
+        self.unsettled.len()
+    }
+
+    /// The first message of a session.
+    pub fn hello(&mut self) -> FromAgent {
+        self.disconnected();
+        let (port, token) = (self.port, self.token.clone());
+        FromAgent::Hello(Hello { version: VERSION, port, holds: self.holds, token })
+    }
+
+    /// The session is over. The schedule stays.
+    pub fn disconnected(&mut self) {
+        self.welcome = None;
+        self.grains.clear();
+        self.since.clear();
+    }
+
+    /// The coordinator has said something; `out` receives what is to be said to it. Returns whether
+    /// the schedule has changed.
+    ///
+    /// # Errors
+    /// When the coordinator has ended the session.
+    pub fn heard(&mut self, message: ToAgent, out: &mut Vec<FromAgent>) -> Result<bool, Refusal> {
+        match message {
+            ToAgent::Refused(refusal) => return Err(refusal),
+            ToAgent::Welcome(welcome) if welcome.version != VERSION => {
+                return Err(Refusal::Version);
+            }
+            ToAgent::Welcome(welcome) => {
+                self.epoch = self.epoch.max(welcome.epoch);
+                self.welcome = Some(welcome);
+                self.next_report_s = 0.0;
+                say_ended(self.unsettled.iter().map(|(&key, &bytes)| Ended { key, bytes }), out);
+                // Who has heard nothing of this agent's flows yet hears all.
+                self.unreported = self.sent.keys().copied().collect();
+            }
+            ToAgent::Settled(keys) => {
+                for key in keys {
+                    self.unsettled.remove(&key);
+                }
+            }
+            ToAgent::Grains(grains) => {
+                for Grain { coflow, bytes } in grains {
+                    if bytes.is_finite() {
+                        self.grains.insert(coflow, bytes);
+                    } else {
+                        self.grains.remove(&coflow);
+                        self.since.remove(&coflow);
+                    }
+                }
+            }
+            ToAgent::Schedule(schedule) => return Ok(self.scheduled(schedule, out)),
+        }
+        Ok(false)
+    }
+
+    fn scheduled(&mut self, schedule: Schedule, out: &mut Vec<FromAgent>) -> bool {
+        let Schedule { epoch, version, base, set, removed } = schedule;
+        // An older coordinator may still be speaking somewhere: what is older counts for nothing.
+        if epoch < self.epoch || (epoch, version) <= self.holds {
+            return false;
+        }
+        if base == 0 {
+            self.flows.clear();
+        } else if (epoch, base) != self.holds {
+            out.push(FromAgent::Resync);
+            return false;
+        }
+        for key in removed {
+            self.flows.remove(&key);
+        }
+        for entry in set {
+            // Of a flow that has ended here the coordinator may not have heard.
+            if !self.unsettled.contains_key(&entry.key) {
+                self.flows.insert(entry.key, Share { layer: entry.layer, rate: entry.rate });
+            }
+        }
+        self.epoch = epoch;
+        self.holds = (epoch, version);
+        out.push(FromAgent::Applied { epoch, version });
+        true
+    }
+
+    /// Time has gone on to `now_s` (on any clock that never goes back), and this has happened; `out`
+    /// receives what is to be said.
+    pub fn happened(&mut self, progress: &Progress, now_s: f64, out: &mut Vec<FromAgent>) {
+        for sent in &progress.sent {
+            let before = self.sent.insert(sent.key, sent.bytes).unwrap_or(0.0);
+            self.unreported.insert(sent.key);
+            if self.grains.contains_key(&sent.key.coflow) {
+                *self.since.entry(sent.key.coflow).or_default() += sent.bytes - before;
+            }
+        }
+        for &Ended { key, bytes } in &progress.ended {
+            self.flows.remove(&key);
+            self.sent.remove(&key);
+            self.unreported.remove(&key);
+            self.unsettled.insert(key, bytes);
+        }
+        let Some(welcome) = self.welcome else { return };
+        say_ended(progress.ended.iter().copied(), out);
+        self.report_by_grain(out);
+        if welcome.report_every_s > 0.0 && now_s >= self.next_report_s {
+            self.next_report_s = now_s + welcome.report_every_s;
+            let keys = std::mem::take(&mut self.unreported);
+            self.say_sent(keys, out);
+        }
+    }
+
+    fn report_by_grain(&mut self, out: &mut Vec<FromAgent>) {
+        let mut due: Vec<u64> = Vec::new();
+        for (&coflow, since) in &mut self.since {
+            if self.grains.get(&coflow).is_some_and(|grain| *since >= *grain) {
+                *since = 0.0;
+                due.push(coflow);
+            }
+        }
+        for coflow in due {
+            let of_coflow = FlowKey { coflow, flow: 0 }..=FlowKey { coflow, flow: u32::MAX };
+            let keys: BTreeSet<FlowKey> = self.unreported.range(of_coflow).copied().collect();
+            self.unreported.retain(|key| key.coflow != coflow);
+            self.say_sent(keys, out);
+        }
+    }
+
+    fn say_sent(&self, keys: BTreeSet<FlowKey>, out: &mut Vec<FromAgent>) {
+        let bytes = |key: &FlowKey| self.sent.get(key).copied();
+        let sent: Vec<Sent> =
+            keys.iter().filter_map(|key| Some(Sent { key: *key, bytes: bytes(key)? })).collect();
+        out.extend(sent.chunks(MOST_NAMED).map(|some| FromAgent::Sent(some.to_vec())));
+    }
+}
+
+fn say_ended(ended: impl Iterator<Item = Ended>, out: &mut Vec<FromAgent>) {
+    let ended: Vec<Ended> = ended.collect();
+    out.extend(ended.chunks(MOST_NAMED).map(|some| FromAgent::Ended(some.to_vec())));
+}
+
+#[cfg(test)]
+mod tests {
+    use covey_proto::Entry;
+
+    use super::*;
+
+    const A: FlowKey = FlowKey { coflow: 1, flow: 0 };
+    const B: FlowKey = FlowKey { coflow: 1, flow: 1 };
+
+    fn set(epoch: u64, version: u64, base: u64, flows: &[FlowKey]) -> ToAgent {
+        let set = flows.iter().map(|&key| Entry { key, layer: 0, rate: 1.0 }).collect();
+        ToAgent::Schedule(Schedule { epoch, version, base, set, removed: Vec::new() })
+    }
+
+    fn tell(agent: &mut Agent, message: ToAgent) -> Vec<FromAgent> {
+        let mut out = Vec::new();
+        agent.heard(message, &mut out).expect("nothing is refused");
+        out
+    }
+
+    fn welcome(epoch: u64, report_every_s: f64) -> ToAgent {
+        ToAgent::Welcome(Welcome { version: VERSION, epoch, report_every_s, heartbeat_s: 1.0 })
+    }
+
+    #[test]
+    fn older_schedules_are_dropped_and_gaps_ask_for_all() {
+        let mut agent = Agent::new(0, Vec::new());
+        tell(&mut agent, welcome(2, 0.0));
+        let applied = FromAgent::Applied { epoch: 2, version: 1 };
+        assert_eq!(tell(&mut agent, set(2, 1, 0, &[A])), [applied]);
+        assert_eq!(tell(&mut agent, set(2, 1, 0, &[B])), []);
+        assert_eq!(tell(&mut agent, set(1, 9, 0, &[B])), []);
+        assert_eq!(tell(&mut agent, set(2, 3, 2, &[B])), [FromAgent::Resync]);
+        assert_eq!(agent.flows().keys().collect::<Vec<_>>(), [&A]);
+        assert_eq!(agent.holds(), (2, 1));
+        tell(&mut agent, set(2, 3, 0, &[B]));
+        assert_eq!(agent.flows().keys().collect::<Vec<_>>(), [&B]);
+        // A coordinator of a later epoch has been heard of: the one before counts for nothing.
+        tell(&mut agent, welcome(3, 0.0));
+        assert_eq!(tell(&mut agent, set(2, 4, 0, &[A])), []);
+        assert_eq!(agent.holds(), (2, 3));
+    }
+
+    #[test]
+    fn ends_are_said_again_until_they_are_settled() {
+        let mut agent = Agent::new(0, Vec::new());
+        let ended = Progress { ended: vec![Ended { key: A, bytes: 3.0 }], sent: Vec::new() };
+        let mut out = Vec::new();
+        agent.happened(&ended, 0.0, &mut out);
+        assert_eq!(out, []);
+        let said = [FromAgent::Ended(ended.ended.clone())];
+        assert_eq!(tell(&mut agent, welcome(1, 0.0)), said);
+        agent.hello();
+        assert_eq!(tell(&mut agent, welcome(1, 0.0)), said);
+        tell(&mut agent, set(1, 1, 0, &[A, B]));
+        assert_eq!(agent.flows().keys().collect::<Vec<_>>(), [&B]);
+        tell(&mut agent, ToAgent::Settled(vec![A]));
+        agent.hello();
+        assert_eq!(tell(&mut agent, welcome(1, 0.0)), []);
+    }
+
+    #[test]
+    fn bytes_are_reported_every_so_often_or_by_grain() {
+        let sent = |bytes| Progress { ended: Vec::new(), sent: vec![Sent { key: A, bytes }] };
+        let said = |bytes| vec![FromAgent::Sent(vec![Sent { key: A, bytes }])];
+        let happened = |agent: &mut Agent, bytes, now_s| {
+            let mut out = Vec::new();
+            agent.happened(&sent(bytes), now_s, &mut out);
+            out
+        };
+        let mut agent = Agent::new(0, Vec::new());
+        tell(&mut agent, welcome(1, 0.5));
+        assert_eq!(happened(&mut agent, 1.0, 1.0), said(1.0));
+        assert_eq!(happened(&mut agent, 2.0, 1.2), []);
+        assert_eq!(happened(&mut agent, 3.0, 1.5), said(3.0));
+
+        agent.hello();
+        tell(&mut agent, welcome(1, 0.0));
+        tell(&mut agent, ToAgent::Grains(vec![Grain { coflow: 1, bytes: 10.0 }]));
+        assert_eq!(happened(&mut agent, 9.0, 9.0), []);
+        assert_eq!(happened(&mut agent, 13.0, 9.0), said(13.0));
+        assert_eq!(happened(&mut agent, 22.0, 9.0), []);
+        tell(&mut agent, ToAgent::Grains(vec![Grain { coflow: 1, bytes: f64::INFINITY }]));
+        assert_eq!(happened(&mut agent, 99.0, 9.0), []);
+    }
+}

@@ -1,0 +1,82 @@
+//! What carries a schedule out.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use covey_proto::FlowKey;
+
+use crate::agent::{Progress, Share};
+
+/// Carries schedules out on a host, and knows what its flows do.
+pub trait Enforcer: Send {
+    /// These flows are to be served so from now on, and no others.
+    ///
+    /// # Errors
+    /// When the host does not do it; the agent tells and goes on.
+    fn apply(&mut self, holds: (u64, u64), flows: &BTreeMap<FlowKey, Share>) -> io::Result<()>;
+
+    /// What has happened to the host's flows since this was last asked.
+    fn progress(&mut self) -> Progress;
+}
+
+/// Enforces nothing: the agent only holds schedules.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Nothing;
+
+impl Enforcer for Nothing {
+    fn apply(&mut self, _: (u64, u64), _: &BTreeMap<FlowKey, Share>) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn progress(&mut self) -> Progress {
+        Progress::default()
+    }
+}
+
+/// Enforces nothing and writes down what it would have: a line of JSON for each schedule.
+#[derive(Debug)]
+pub struct Recorded<W> {
+    to: W,
+}
+
+impl<W: Write + Send> Recorded<W> {
+    /// Writes to `to`.
+    pub fn new(to: W) -> Recorded<W> {
+        Recorded { to }
+    }
+}
+
+impl<W: Write + Send> Enforcer for Recorded<W> {
+    fn apply(&mut self, holds: (u64, u64), flows: &BTreeMap<FlowKey, Share>) -> io::Result<()> {
+        write!(self.to, r#"{{"epoch":{},"version":{},"flows":["#, holds.0, holds.1)?;
+        for (k, (key, share)) in flows.iter().enumerate() {
+            let comma = if k == 0 { "" } else { "," };
+            let (FlowKey { coflow, flow }, Share { layer, rate }) = (key, share);
+            write!(
+                self.to,
+                r#"{comma}{{"coflow":{coflow},"flow":{flow},"layer":{layer},"rate":{rate}}}"#
+            )?;
+        }
+        writeln!(self.to, "]}}")?;
+        self.to.flush()
+    }
+
+    fn progress(&mut self) -> Progress {
+        Progress::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_schedule_is_a_line() {
+        let mut written = Vec::new();
+        let share = Share { layer: 2, rate: 1.5 };
+        let flows = BTreeMap::from([(FlowKey { coflow: 7, flow: 3 }, share)]);
+        Recorded::new(&mut written).apply((1, 2), &flows).expect("memory takes all");
+        let line = r#"{"epoch":1,"version":2,"flows":[{"coflow":7,"flow":3,"layer":2,"rate":1.5}]}"#;
+        assert_eq!(String::from_utf8(written).expect("text"), format!("{line}\n"));
+    }
+}

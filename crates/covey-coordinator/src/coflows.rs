@@ -1,0 +1,185 @@
+//! The coflows that are registered, by their serial numbers, and those that have gone.
+
+use std::collections::BTreeMap;
+
+use covey_core::{CoflowId, Lineage};
+
+use crate::record::{Key, Summary};
+
+/// A flow of a coflow that is present.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Flow {
+    pub src: u32,
+    pub dst: u32,
+    /// Its size, as far as known.
+    pub bytes: Option<f64>,
+    /// What it has sent since it last began, as reported.
+    pub sent: f64,
+    pub stage: Stage,
+}
+
+/// Where a flow is in its life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stage {
+    Active,
+    /// One of its hosts is away.
+    Stalled,
+    Ended,
+}
+
+/// A coflow that is present.
+#[derive(Debug)]
+pub(crate) struct Coflow {
+    pub id: CoflowId,
+    pub name: Option<String>,
+    pub key: Option<Key>,
+    pub parents: Vec<u64>,
+    pub weight: f64,
+    pub deadline_s: Option<f64>,
+    pub open: bool,
+    pub lineage: Lineage,
+    pub arrival_s: f64,
+    /// Grows with each update: the entity tag.
+    pub revision: u64,
+    pub flows: Vec<Flow>,
+    /// Flows that are stalled.
+    pub stalled: usize,
+    /// Bytes sent, as reported, by all flows; those that were lost included.
+    pub attained: f64,
+    /// The most that any flow has sent.
+    pub longest: f64,
+    /// Flows with a rate, by number, and the rates.
+    pub served: Vec<(u32, f64)>,
+    /// How often its agents report it, in bytes.
+    pub grain: f64,
+    /// Whether what is left of it is to be written down before the next decision.
+    pub stale: bool,
+}
+
+impl Coflow {
+    /// Flows that have ended.
+    pub fn ended(&self) -> usize {
+        self.flows.iter().filter(|flow| flow.stage == Stage::Ended).count()
+    }
+
+    /// Takes over a report. Whether it told anything new.
+    pub fn report(&mut self, flow: u32, bytes: f64) -> bool {
+        let Some(flow) = self.flows.get_mut(flow as usize) else { return false };
+        if flow.stage == Stage::Ended || bytes <= flow.sent {
+            return false;
+        }
+        self.attained += bytes - flow.sent;
+        flow.sent = bytes;
+        self.longest = self.longest.max(bytes);
+        self.stale = true;
+        true
+    }
+}
+
+/// A DAG of coflows.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct Dag {
+    /// Bytes sent by its coflows that have gone.
+    pub bytes: f64,
+    /// Its coflows that are present, or remembered.
+    pub members: usize,
+}
+
+/// All of them.
+#[derive(Debug, Default)]
+pub(crate) struct Coflows {
+    pub present: BTreeMap<u64, Coflow>,
+    pub gone: BTreeMap<u64, Summary>,
+    /// Serial numbers by [`CoflowId`].
+    pub serial: Vec<u64>,
+    pub keys: BTreeMap<String, (u64, u64)>,
+    pub dags: BTreeMap<u64, Dag>,
+    pub next_id: u64,
+    pub next_dag: u64,
+    /// The most that are remembered after they have gone.
+    pub most_gone: usize,
+}
+
+impl Coflows {
+    pub fn serial(&self, id: CoflowId) -> u64 {
+        self.serial[id.index()]
+    }
+
+    /// The present coflow behind a policy's number.
+    pub fn of(&mut self, id: CoflowId) -> Option<&mut Coflow> {
+        self.present.get_mut(self.serial.get(id.index())?)
+    }
+
+    /// The lineage of a coflow, present or remembered.
+    pub fn lineage(&self, serial: u64) -> Option<Lineage> {
+        let gone = || {
+            let (external, internal) = self.gone.get(&serial)?.lineage;
+            Some(Lineage { external, internal })
+        };
+        self.present.get(&serial).map(|coflow| coflow.lineage).or_else(gone)
+    }
+
+    pub fn insert(&mut self, serial: u64, coflow: Coflow) {
+        let slot = coflow.id.index();
+        if self.serial.len() <= slot {
+            self.serial.resize(slot + 1, u64::MAX);
+        }
+        self.serial[slot] = serial;
+        self.next_id = self.next_id.max(serial + 1);
+        self.next_dag = self.next_dag.max(coflow.lineage.external + 1);
+        self.dags.entry(coflow.lineage.external).or_default().members += 1;
+        if let Some(key) = &coflow.key {
+            self.keys.insert(key.key.clone(), (serial, key.digest));
+        }
+        self.present.insert(serial, coflow);
+    }
+
+    /// A coflow has gone: only what is said of it at the end stays, and not for ever.
+    pub fn retire(&mut self, serial: u64, end_s: f64, removed: bool) -> Option<Coflow> {
+        let coflow = self.present.remove(&serial)?;
+        if let Some(dag) = self.dags.get_mut(&coflow.lineage.external) {
+            dag.bytes += coflow.attained;
+        }
+        let summary = Summary {
+            id: serial,
+            name: coflow.name.clone(),
+            lineage: (coflow.lineage.external, coflow.lineage.internal),
+            arrival_s: coflow.arrival_s,
+            end_s,
+            flows: coflow.flows.len(),
+            bytes: coflow.attained,
+            removed,
+            key: coflow.key.clone(),
+        };
+        self.gone.insert(serial, summary);
+        self.forget_some();
+        Some(coflow)
+    }
+
+    /// Takes over what a compacted journal remembers.
+    pub fn remember(&mut self, summary: Summary) {
+        if let Some(key) = &summary.key {
+            self.keys.insert(key.key.clone(), (summary.id, key.digest));
+        }
+        self.dags.entry(summary.lineage.0).or_default().members += 1;
+        self.next_id = self.next_id.max(summary.id + 1);
+        self.next_dag = self.next_dag.max(summary.lineage.0 + 1);
+        self.gone.insert(summary.id, summary);
+        self.forget_some();
+    }
+
+    fn forget_some(&mut self) {
+        while self.gone.len() > self.most_gone {
+            let Some((_, summary)) = self.gone.pop_first() else { return };
+            if let Some(key) = summary.key {
+                self.keys.remove(&key.key);
+            }
+            if let Some(dag) = self.dags.get_mut(&summary.lineage.0) {
+                dag.members -= 1;
+                if dag.members == 0 {
+                    self.dags.remove(&summary.lineage.0);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! Drives a coflow scheduling policy in real time.
+//!
+//! The [`Core`] is a state machine without I/O and clock: requests, messages of agents and the time come
+//! in; records for the journal, answers, and schedules for agents go out. In it a [`Driver`] tells the
+//! policy what happens, exactly as the simulator would. The `server` around them (a feature) has
+//! the sockets, the journal's files and the clock.
+
+mod api;
+mod coflows;
+mod core;
+mod driver;
+mod record;
+mod slot;
+
+pub use api::{AgentStatus, Answer, CoflowStatus, Page, Problem, Rate, Reply, Request};
+pub use core::{Config, Core, Counts, Event, Lsn, Output, RequestId};
+pub use driver::Driver;
+pub use record::{CoflowSpec, Flow, Key, Move, Record, Summary, Update};
+pub use slot::SessionId;

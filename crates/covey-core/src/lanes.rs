@@ -1,0 +1,73 @@
+//! What is asked of many numbers at once, in forms that compile to vector instructions.
+
+/// The least of `first` and `all`; no comparison waits for the one before.
+pub fn least<T: PartialOrd + Copy>(first: T, all: &[T]) -> T {
+    const LANES: usize = 16;
+    let lesser = |a: T, b: T| if a < b { a } else { b };
+    let (chunks, rest) = all.as_chunks::<LANES>();
+    let mut lanes = [first; LANES];
+    for chunk in chunks {
+        for (lane, number) in lanes.iter_mut().zip(chunk) {
+            *lane = lesser(*number, *lane);
+        }
+    }
+    lanes.into_iter().chain(rest.iter().copied()).fold(first, lesser)
+}
+
+/// Adds to `places` those at which `a` differs from `b`; all of them when `b` has another length.
+/// Infinities of one sign and equal numbers do not differ.
+pub fn differences(a: &[f64], b: &[f64], places: &mut Vec<u32>) {
+    const CHUNK: usize = 16;
+    if a.len() != b.len() {
+        return places.extend(0..a.len() as u32);
+    }
+    let mut look = |some: std::ops::Range<usize>| {
+        places.extend(some.filter(|&l| a[l] != b[l]).map(|l| l as u32));
+    };
+    // Whole chunks are compared first, in a form that compiles to vector instructions: few differ.
+    let (chunks, _) = a.as_chunks::<CHUNK>();
+    for (k, (a, b)) in chunks.iter().zip(b.as_chunks::<CHUNK>().0).enumerate() {
+        let mut all = 0;
+        for j in 0..CHUNK {
+            all |= a[j].to_bits() ^ b[j].to_bits();
+        }
+        if all != 0 {
+            look(k * CHUNK..(k + 1) * CHUNK);
+        }
+    }
+    look(chunks.len() * CHUNK..a.len());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{differences, least};
+
+    #[test]
+    fn the_least_is_found_wherever_it_is() {
+        assert_eq!(least(2.0, &[]), 2.0);
+        for n in 1..70 {
+            for k in 0..n {
+                let all: Vec<f64> = (0..n).map(|j| if j == k { -1.0 } else { j as f64 }).collect();
+                assert_eq!(least(f64::INFINITY, &all), -1.0);
+                assert_eq!(least(-2.0, &all), -2.0);
+            }
+        }
+    }
+
+    #[test]
+    fn differences_are_found_wherever_they_are() {
+        for n in 0..40 {
+            let a: Vec<f64> = (0..n).map(f64::from).collect();
+            for k in 0..n as usize {
+                let mut b = a.clone();
+                b[k] = -1.0;
+                let mut places = Vec::new();
+                differences(&a, &b, &mut places);
+                assert_eq!(places, [k as u32]);
+            }
+        }
+        let mut places = Vec::new();
+        differences(&[0.0, 1.0], &[0.0], &mut places);
+        assert_eq!(places, [0, 1]);
+    }
+}

@@ -1,0 +1,68 @@
+//! A paper's evaluation, run.
+
+use std::sync::atomic::AtomicBool;
+
+use covey_reproduce::published::papers;
+use covey_reproduce::report::Report;
+use covey_reproduce::reproduction::{Reproduction, Selection};
+use covey_sim::SimError;
+
+use crate::parallel::{self, Task};
+use crate::progress::Watch;
+use crate::{Error, Progress};
+
+/// What stands in for the Facebook trace, which the papers used.
+pub const STAND_IN: &str = "builtin:fb-like";
+
+/// Plans a paper's evaluation on a trace, which is given as users name it.
+///
+/// # Errors
+/// When nothing is published of the paper, when it has nothing of that number, or when the trace
+/// cannot be read.
+pub fn plan(paper: &str, selection: &Selection, trace: &str) -> Result<Reproduction, Error> {
+    selection.check(paper)?;
+    let papers = papers().map_err(|error| Error::Published(error.to_string()))?;
+    let found = papers.into_iter().find(|known| known.name == paper);
+    let paper = found.ok_or_else(|| Error::Published(format!("nothing of {paper}")))?;
+    let workload = covey_trace::open(trace)?;
+    let trace = if trace == "-" { "standard input" } else { trace };
+    Ok(Reproduction::new(paper, selection, trace, workload))
+}
+
+/// Coflows of all runs together, of which progress is told.
+pub fn coflows(reproduction: &Reproduction) -> usize {
+    reproduction.runs().map(|run| reproduction.coflows(run)).sum()
+}
+
+/// Does all runs, `jobs` at a time, and tells what was found. A run that fails is told there.
+///
+/// # Errors
+/// [`SimError::Interrupted`] where `progress` says that nobody wants the results.
+pub fn reproduce(
+    reproduction: Reproduction,
+    jobs: usize,
+    progress: &dyn Progress,
+) -> Result<Report, Error> {
+    let never = AtomicBool::new(false);
+    let runs: Vec<_> = reproduction.runs().collect();
+    let mut measured = Vec::new();
+    measured.resize_with(runs.len(), || Err("it was not run".to_owned()));
+    let mut tasks: Vec<Task<'_>> = Vec::new();
+    for (run, place) in runs.into_iter().zip(&mut measured) {
+        let (reproduction, failed) = (&reproduction, &never);
+        tasks.push(Box::new(move || {
+            if progress.is_stopped() {
+                return;
+            }
+            *place = reproduction.measure(run, &mut Watch { progress, failed, seen: 0 });
+            if !reproduction.is_observed(run) {
+                progress.advance(reproduction.coflows(run));
+            }
+        }));
+    }
+    parallel::run(tasks, jobs);
+    if progress.is_stopped() {
+        return Err(Error::Sim(SimError::Interrupted));
+    }
+    Ok(reproduction.finish(measured))
+}

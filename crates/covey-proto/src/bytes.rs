@@ -1,0 +1,106 @@
+//! Numbers as little-endian bytes.
+
+use crate::message::FlowKey;
+
+/// Takes numbers from the front of a body. `None` where it is too short.
+#[derive(Debug)]
+pub struct Reader<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Reader<'a> {
+    pub(crate) fn new(body: &'a [u8]) -> Reader<'a> {
+        Reader { rest: body }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rest.is_empty()
+    }
+
+    pub(crate) fn bytes(&mut self, count: usize) -> Option<&'a [u8]> {
+        let (front, rest) = self.rest.split_at_checked(count)?;
+        self.rest = rest;
+        Some(front)
+    }
+
+    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
+        self.bytes(N)?.try_into().ok()
+    }
+
+    pub(crate) fn u8(&mut self) -> Option<u8> {
+        self.array::<1>().map(|[byte]| byte)
+    }
+
+    pub(crate) fn u16(&mut self) -> Option<u16> {
+        self.array().map(u16::from_le_bytes)
+    }
+
+    pub(crate) fn u32(&mut self) -> Option<u32> {
+        self.array().map(u32::from_le_bytes)
+    }
+
+    pub(crate) fn u64(&mut self) -> Option<u64> {
+        self.array().map(u64::from_le_bytes)
+    }
+
+    /// A number that is not below zero; infinity is allowed, NaN is not.
+    pub(crate) fn amount(&mut self) -> Option<f64> {
+        self.array().map(f64::from_le_bytes).filter(|number| *number >= 0.0)
+    }
+
+    /// A finite [`Reader::amount`].
+    pub(crate) fn finite(&mut self) -> Option<f64> {
+        self.amount().filter(|number| number.is_finite())
+    }
+
+    pub(crate) fn key(&mut self) -> Option<FlowKey> {
+        Some(FlowKey { coflow: self.u64()?, flow: self.u32()? })
+    }
+
+    /// So many items of `size` bytes each. Their number is checked against what is there before memory
+    /// is taken for them.
+    pub(crate) fn items<T>(
+        &mut self,
+        count: u32,
+        size: usize,
+        mut item: impl FnMut(&mut Self) -> Option<T>,
+    ) -> Option<Vec<T>> {
+        let count = count as usize;
+        if self.rest.len() / size < count {
+            return None;
+        }
+        (0..count).map(|_| item(self)).collect()
+    }
+}
+
+/// Appends numbers to a body.
+pub(crate) trait Write {
+    fn u16(&mut self, number: u16);
+    fn u32(&mut self, number: u32);
+    fn u64(&mut self, number: u64);
+    fn f64(&mut self, number: f64);
+    fn key(&mut self, key: FlowKey);
+}
+
+impl Write for Vec<u8> {
+    fn u16(&mut self, number: u16) {
+        self.extend_from_slice(&number.to_le_bytes());
+    }
+
+    fn u32(&mut self, number: u32) {
+        self.extend_from_slice(&number.to_le_bytes());
+    }
+
+    fn u64(&mut self, number: u64) {
+        self.extend_from_slice(&number.to_le_bytes());
+    }
+
+    fn f64(&mut self, number: f64) {
+        self.extend_from_slice(&number.to_le_bytes());
+    }
+
+    fn key(&mut self, key: FlowKey) {
+        self.u64(key.coflow);
+        self.u32(key.flow);
+    }
+}

@@ -1,0 +1,27 @@
+//! The messages between the coordinator and its agents, as bytes.
+//!
+//! A message travels in a frame: its length, its kind, its body, in a fixed little-endian layout that
+//! another language can speak (docs/protocol.md). This crate does no I/O: [`encode`] appends a frame to
+//! a buffer, and a [`Decoder`] takes frames out of whatever bytes have come. Bytes that mean nothing
+//! are an error, never a panic, and a length is checked before memory is taken for it.
+
+mod bytes;
+mod decode;
+mod encode;
+mod message;
+
+pub use decode::{Decoder, ProtoError};
+pub use encode::encode;
+pub use message::{
+    Ended, Entry, FlowKey, FromAgent, Grain, Hello, Message, Refusal, Schedule, Sent, ToAgent,
+    Welcome,
+};
+
+/// The version of the messages. Both sides must speak the same.
+pub const VERSION: u16 = 1;
+
+/// The most bytes in a frame after its length, to an agent: a schedule of some 600,000 flows.
+pub const MOST_TO_AGENT: usize = 16 << 20;
+
+/// The most bytes in a frame after its length, from an agent.
+pub const MOST_FROM_AGENT: usize = 1 << 20;

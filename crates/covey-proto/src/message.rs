@@ -1,0 +1,157 @@
+//! What is said.
+
+/// A flow, by names that last: its coflow's serial number, and its number in the coflow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FlowKey {
+    /// Serial number of the coflow's registration.
+    pub coflow: u64,
+    /// Number within the coflow in order of registration, from 0.
+    pub flow: u32,
+}
+
+/// A flow that is served.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Entry {
+    /// Which flow.
+    pub key: FlowKey,
+    /// Its layer in the plan, 0 first: the class, where a host has priorities rather than rates.
+    pub layer: u32,
+    /// Bytes per second, above zero.
+    pub rate: f64,
+}
+
+/// What an agent is to carry out: the flows it serves. Others wait.
+///
+/// `epoch` grows each time the coordinator starts, `version` with each schedule of an epoch. An agent
+/// drops what is not newer than what it holds.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Schedule {
+    /// Number of the coordinator's start.
+    pub epoch: u64,
+    /// Number of the schedule for this agent within the epoch, from 1.
+    pub version: u64,
+    /// The version this differs from as `set` and `removed` say; 0 when `set` is all there is.
+    pub base: u64,
+    /// Flows that are served from now on, or otherwise than before.
+    pub set: Vec<Entry>,
+    /// Flows that are served no more; empty in a full schedule.
+    pub removed: Vec<FlowKey>,
+}
+
+/// A flow has ended.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Ended {
+    /// Which flow.
+    pub key: FlowKey,
+    /// Bytes it had.
+    pub bytes: f64,
+}
+
+/// What a flow has sent so far.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Sent {
+    /// Which flow.
+    pub key: FlowKey,
+    /// Bytes it has sent.
+    pub bytes: f64,
+}
+
+/// An agent is to report a coflow whenever that has sent this many bytes more there.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Grain {
+    /// Serial number of the coflow.
+    pub coflow: u64,
+    /// Bytes; infinite when nobody wants to know any more.
+    pub bytes: f64,
+}
+
+/// An agent's first message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hello {
+    /// [`VERSION`](crate::VERSION) of the agent.
+    pub version: u16,
+    /// The port of the fabric that the agent's host is.
+    pub port: u32,
+    /// The epoch and version of the schedule it holds; zeros when none.
+    pub holds: (u64, u64),
+    /// Its credential where there is no mutual TLS; at most 255 bytes.
+    pub token: Vec<u8>,
+}
+
+/// The coordinator's answer to a [`Hello`] it accepts.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Welcome {
+    /// [`VERSION`](crate::VERSION) of the coordinator.
+    pub version: u16,
+    /// Its epoch.
+    pub epoch: u64,
+    /// How often the agent is to report what flows have sent, in seconds; 0 when only as
+    /// [`Grain`]s say.
+    pub report_every_s: f64,
+    /// How often the agent is to say something, in seconds, or be taken for lost.
+    pub heartbeat_s: f64,
+}
+
+/// Why the coordinator ends a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    /// It speaks another version.
+    Version,
+    /// The credential is wrong or missing.
+    Credential,
+    /// The fabric has no such port.
+    Port,
+    /// The message makes no sense at this point.
+    Order,
+    /// Another agent has joined for the same port.
+    Replaced,
+    /// There are as many agents as there may be.
+    Full,
+}
+
+/// From an agent to the coordinator.
+#[derive(Debug, Clone, PartialEq)]
+pub enum FromAgent {
+    /// The first message.
+    Hello(Hello),
+    /// The schedule of this epoch and version is carried out.
+    Applied {
+        /// Epoch.
+        epoch: u64,
+        /// Version.
+        version: u64,
+    },
+    /// Flows have ended. Said again after each new join until it is [`ToAgent::Settled`].
+    Ended(Vec<Ended>),
+    /// What flows have sent.
+    Sent(Vec<Sent>),
+    /// A schedule is missing: the next one must be full.
+    Resync,
+    /// Nothing else to say.
+    Alive,
+}
+
+/// From the coordinator to an agent.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ToAgent {
+    /// The agent has joined.
+    Welcome(Welcome),
+    /// What to carry out from now on.
+    Schedule(Schedule),
+    /// The ends of these flows are written down and need not be said again.
+    Settled(Vec<FlowKey>),
+    /// When to report what coflows have sent.
+    Grains(Vec<Grain>),
+    /// The session is over.
+    Refused(Refusal),
+}
+
+/// A message of one of the two directions.
+pub trait Message: Sized {
+    /// The most bytes of a frame after its length.
+    const MOST: usize;
+    #[doc(hidden)]
+    fn write(&self, out: &mut Vec<u8>);
+    #[doc(hidden)]
+    fn read(kind: u8, body: &mut crate::bytes::Reader<'_>) -> Option<Self>;
+}

@@ -1,0 +1,182 @@
+//! Messages survive the way over the wire in pieces of any length, and garbage is an error.
+
+use covey_proto::{
+    Decoder, Ended, Entry, FlowKey, FromAgent, Grain, Hello, Message, ProtoError, Refusal,
+    Schedule, Sent, ToAgent, Welcome, encode,
+};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+fn key() -> impl Strategy<Value = FlowKey> {
+    (any::<u64>(), any::<u32>()).prop_map(|(coflow, flow)| FlowKey { coflow, flow })
+}
+
+fn amount() -> impl Strategy<Value = f64> {
+    prop_oneof![Just(0.0), 0.0..1e12, Just(f64::MAX)]
+}
+
+fn from_agent() -> impl Strategy<Value = FromAgent> {
+    let hello = (any::<u16>(), any::<u32>(), any::<(u64, u64)>(), vec(any::<u8>(), 0..256));
+    prop_oneof![
+        hello.prop_map(|(version, port, holds, token)| FromAgent::Hello(Hello {
+            version,
+            port,
+            holds,
+            token
+        })),
+        any::<(u64, u64)>().prop_map(|(epoch, version)| FromAgent::Applied { epoch, version }),
+        vec((key(), amount()).prop_map(|(key, bytes)| Ended { key, bytes }), 0..20)
+            .prop_map(FromAgent::Ended),
+        vec((key(), amount()).prop_map(|(key, bytes)| Sent { key, bytes }), 0..20)
+            .prop_map(FromAgent::Sent),
+        Just(FromAgent::Resync),
+        Just(FromAgent::Alive),
+    ]
+}
+
+fn to_agent() -> impl Strategy<Value = ToAgent> {
+    let entry =
+        (key(), any::<u32>(), amount()).prop_map(|(key, layer, rate)| Entry { key, layer, rate });
+    let schedule = (any::<(u64, u64, u64)>(), vec(entry, 0..20), vec(key(), 0..20));
+    let grain = prop_oneof![amount(), Just(f64::INFINITY)];
+    prop_oneof![
+        (any::<u16>(), any::<u64>(), amount(), amount()).prop_map(
+            |(version, epoch, report_every_s, heartbeat_s)| ToAgent::Welcome(Welcome {
+                version,
+                epoch,
+                report_every_s,
+                heartbeat_s
+            })
+        ),
+        schedule.prop_map(|((epoch, version, base), set, removed)| ToAgent::Schedule(Schedule {
+            epoch,
+            version,
+            base,
+            set,
+            removed
+        })),
+        vec(key(), 0..20).prop_map(ToAgent::Settled),
+        vec((any::<u64>(), grain).prop_map(|(coflow, bytes)| Grain { coflow, bytes }), 0..20)
+            .prop_map(ToAgent::Grains),
+        prop_oneof![
+            Just(Refusal::Version),
+            Just(Refusal::Credential),
+            Just(Refusal::Port),
+            Just(Refusal::Order),
+            Just(Refusal::Replaced),
+            Just(Refusal::Full),
+        ]
+        .prop_map(ToAgent::Refused),
+    ]
+}
+
+/// Sends messages as bytes in pieces, and returns what comes out.
+fn sent<M: Message>(messages: &[M], piece: usize) -> Vec<M> {
+    let mut bytes = Vec::new();
+    messages.iter().for_each(|message| encode(message, &mut bytes));
+    let mut decoder = Decoder::default();
+    let mut found = Vec::new();
+    for piece in bytes.chunks(piece) {
+        decoder.push(piece);
+        while let Some(message) = decoder.next().expect("what was encoded") {
+            found.push(message);
+        }
+    }
+    found
+}
+
+/// Decodes all there is; the number of messages, and what ended it.
+fn decode_all<M: Message>(bytes: &[u8]) -> (usize, Option<ProtoError>) {
+    let mut decoder = Decoder::default();
+    decoder.push(bytes);
+    let mut count = 0;
+    loop {
+        match decoder.next::<M>() {
+            Ok(Some(_)) => count += 1,
+            Ok(None) => return (count, None),
+            Err(error) => return (count, Some(error)),
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn messages_come_as_they_were_sent(
+        up in vec(from_agent(), 0..8), down in vec(to_agent(), 0..8), piece in 1..100_usize,
+    ) {
+        prop_assert_eq!(sent(&up, piece), up);
+        prop_assert_eq!(sent(&down, piece), down);
+    }
+
+    #[test]
+    fn garbage_is_an_error_or_waits_for_more(bytes in vec(any::<u8>(), 0..2000)) {
+        decode_all::<FromAgent>(&bytes);
+        decode_all::<ToAgent>(&bytes);
+    }
+
+    #[test]
+    fn a_message_that_was_damaged_is_an_error_or_another(
+        message in to_agent(), at in any::<prop::sample::Index>(), by in 1..=255_u8,
+    ) {
+        let mut bytes = Vec::new();
+        encode(&message, &mut bytes);
+        let at = at.index(bytes.len());
+        bytes[at] = bytes[at].wrapping_add(by);
+        let (count, error) = decode_all::<ToAgent>(&bytes);
+        prop_assert!(count <= 1 || error.is_some());
+    }
+
+    #[test]
+    fn a_message_that_was_cut_short_is_waited_for(message in to_agent(), cut in any::<prop::sample::Index>()) {
+        let mut bytes = Vec::new();
+        encode(&message, &mut bytes);
+        bytes.truncate(cut.index(bytes.len()));
+        prop_assert_eq!(decode_all::<ToAgent>(&bytes), (0, None));
+    }
+}
+
+#[test]
+fn the_layout_is_that_of_the_page() {
+    let schedule = Schedule {
+        epoch: 3,
+        version: 7,
+        base: 6,
+        set: vec![Entry { key: FlowKey { coflow: 1, flow: 2 }, layer: 5, rate: 1.0 }],
+        removed: vec![FlowKey { coflow: 9, flow: 8 }],
+    };
+    let mut bytes = Vec::new();
+    encode(&ToAgent::Schedule(schedule), &mut bytes);
+    let expected: &[&[u8]] = &[
+        &[1 + 24 + 8 + 24 + 12, 0, 0, 0, 2],
+        &[3, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0],
+        &[1, 0, 0, 0, 1, 0, 0, 0],
+        &[1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f],
+        &[9, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0],
+    ];
+    assert_eq!(bytes, expected.concat());
+}
+
+#[test]
+fn what_a_frame_claims_takes_no_memory() {
+    // A schedule of 4 billion flows in a frame of 41 bytes; a frame longer than is allowed.
+    let mut bytes = vec![33, 0, 0, 0, 2];
+    bytes.extend([0; 24]);
+    bytes.extend([0xff; 8]);
+    let body = ProtoError::Body { kind: 2, length: 33 };
+    assert_eq!(decode_all::<ToAgent>(&bytes), (0, Some(body)));
+    let length = ProtoError::Length { found: 1 << 21, most: covey_proto::MOST_FROM_AGENT };
+    assert_eq!(decode_all::<FromAgent>(&(1_u32 << 21).to_le_bytes()), (0, Some(length)));
+    assert!(decode_all::<FromAgent>(&[0, 0, 0, 0]).1.is_some());
+}
+
+#[test]
+fn no_number_below_zero_and_no_nan_gets_in() {
+    for bytes in [-1.0, f64::NAN, f64::INFINITY] {
+        let mut frame = Vec::new();
+        let key = FlowKey { coflow: 0, flow: 0 };
+        encode(&FromAgent::Ended(vec![Ended { key, bytes }]), &mut frame);
+        assert!(decode_all::<FromAgent>(&frame).1.is_some(), "{bytes}");
+    }
+}

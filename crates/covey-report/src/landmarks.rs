@@ -1,0 +1,106 @@
+//! What mean completion times of a workload can be compared with.
+
+use crate::run::weighted_mean;
+use crate::stats::mean;
+use crate::units::{counted, decimals, fixed, rate};
+use covey_sim::bound::Bounds;
+use covey_trace::Workload;
+use serde::Serialize;
+use std::fmt;
+
+/// Bounds and reference points for the mean CCT of a workload: the object of `bound --json`. `Display`
+/// is the text for a terminal.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Landmarks {
+    /// Name of the trace.
+    pub trace: String,
+    /// Speed of each port in each direction, bits per second.
+    pub port_rate_bps: f64,
+    /// Number of ports.
+    pub ports: u32,
+    /// Number of coflows.
+    pub coflows: usize,
+    /// Mean over coflows of the time each needs alone, in seconds. No schedule has less.
+    pub isolated_mean_cct_s: f64,
+    /// No schedule has less because of one port alone.
+    pub single_port_mean_cct_s: f64,
+    /// No schedule has less: the best bound there is here.
+    pub lower_bound_mean_cct_s: f64,
+    /// What the offline order would give if ports did not depend on each other. No bound.
+    pub uncoupled_mean_cct_s: f64,
+    /// The same by the trace's weights, if it has some.
+    pub uncoupled_weighted_mean_cct_s: Option<f64>,
+}
+
+impl Landmarks {
+    /// Of a workload, called `trace`, on ports of so many bits per second. `uncoupled` holds the CCT of
+    /// each coflow if ports did not depend on each other, in seconds.
+    pub fn of(
+        workload: &Workload,
+        trace: &str,
+        port_rate_bps: f64,
+        bounds: &Bounds,
+        uncoupled: &[f64],
+    ) -> Landmarks {
+        Landmarks {
+            trace: trace.to_owned(),
+            port_rate_bps,
+            ports: workload.ports,
+            coflows: workload.coflows.len(),
+            isolated_mean_cct_s: bounds.isolated_s,
+            single_port_mean_cct_s: bounds.single_port_s,
+            lower_bound_mean_cct_s: bounds.mean_cct_s,
+            uncoupled_mean_cct_s: mean(uncoupled),
+            uncoupled_weighted_mean_cct_s: weighted_mean(workload, uncoupled.iter().copied()),
+        }
+    }
+}
+
+impl fmt::Display for Landmarks {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rows = [
+            ("isolated", Some(self.isolated_mean_cct_s), "bound: each coflow alone"),
+            ("single port", Some(self.single_port_mean_cct_s), "bound: one port counts"),
+            ("lower bound", Some(self.lower_bound_mean_cct_s), "bound: all ports count"),
+            ("uncoupled", Some(self.uncoupled_mean_cct_s), "no bound: BSSI, each port by itself"),
+            ("  by weight", self.uncoupled_weighted_mean_cct_s, "the same by the trace's weights"),
+        ];
+        let digits = decimals(rows.iter().filter_map(|(_, value, _)| *value));
+        writeln!(out, "{:<11}  {:>12}", "", "mean CCT, s")?;
+        for (what, value, meaning) in rows {
+            if let Some(value) = value {
+                writeln!(out, "{what:<11}  {:>12}  {meaning}", fixed(value, digits))?;
+            }
+        }
+        let (coflows, ports) =
+            (counted(self.coflows, "coflow"), counted(self.ports as usize, "port"));
+        let rate = rate(self.port_rate_bps);
+        writeln!(out, "\nTrace {}: {coflows}; {ports} of {rate}, big-switch.", self.trace)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_up_and_leaves_out_what_is_not_there() {
+        let landmarks = Landmarks {
+            trace: "t".to_owned(),
+            port_rate_bps: 1e9,
+            ports: 2,
+            coflows: 1,
+            isolated_mean_cct_s: 1.0,
+            single_port_mean_cct_s: 2.5,
+            lower_bound_mean_cct_s: 10.0,
+            uncoupled_mean_cct_s: 12.0,
+            uncoupled_weighted_mean_cct_s: None,
+        };
+        let text = landmarks.to_string();
+        assert!(text.contains("isolated            1.000  bound: each coflow alone\n"), "{text}");
+        assert!(text.contains("\nTrace t: 1 coflow; 2 ports of 1 Gbps, big-switch.\n"), "{text}");
+        assert!(!text.contains("weight"), "{text}");
+        let weighted = Landmarks { uncoupled_weighted_mean_cct_s: Some(0.0), ..landmarks };
+        assert!(weighted.to_string().contains("  by weight         0.000  "), "{weighted}");
+    }
+}

@@ -1,0 +1,60 @@
+//! Figures of what was found.
+
+use covey_report::{Figure, Plot};
+
+use crate::finding::{Finding, Published, Setting};
+use crate::numbers::thinned;
+
+/// A distribution of more values than this is drawn through so many of them.
+const MOST: usize = 500;
+
+/// The findings as bars, a group for each thing: published, fair comparison, paper's setting.
+pub fn bars(title: &str, x: &str, findings: &[Finding]) -> Figure {
+    let mut groups: Vec<(String, Vec<f64>)> = Vec::new();
+    for finding in findings {
+        let known = groups.iter().position(|(what, _)| *what == finding.what);
+        let at = known.unwrap_or_else(|| {
+            groups.push((finding.what.clone(), vec![f64::NAN; 3]));
+            groups.len() - 1
+        });
+        let bars = &mut groups[at].1;
+        if let Published::Value(value) = finding.published {
+            bars[0] = value;
+        }
+        match finding.setting {
+            Setting::FairComparison => bars[1] = finding.ours,
+            Setting::PapersSetting => bars[2] = finding.ours,
+        }
+    }
+    let series = ["published", "fair comparison", "paper's setting"].map(str::to_owned).into();
+    let caption = "Published values beside ours; bars begin at 1.".to_owned();
+    Figure {
+        title: title.to_owned(),
+        caption,
+        plot: Plot::Bars { x: x.to_owned(), series, groups },
+    }
+}
+
+/// Distributions, with a mark.
+pub fn cdf(
+    title: &str,
+    [x, of]: [&str; 2],
+    mark: Option<f64>,
+    curves: Vec<(String, Vec<f64>)>,
+    caption: &str,
+) -> Figure {
+    let curves = curves.into_iter().map(|(name, values)| (name, thinned(&values, MOST))).collect();
+    let plot = Plot::Cdf { x: x.to_owned(), of: of.to_owned(), mark, curves };
+    Figure { title: title.to_owned(), caption: caption.to_owned(), plot }
+}
+
+/// Curves through points.
+pub fn curves(
+    title: &str,
+    [x, y]: [&str; 2],
+    curves: Vec<(String, Vec<[f64; 2]>)>,
+    caption: &str,
+) -> Figure {
+    let plot = Plot::Curves { x: x.to_owned(), y: y.to_owned(), curves };
+    Figure { title: title.to_owned(), caption: caption.to_owned(), plot }
+}

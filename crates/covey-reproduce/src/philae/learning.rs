@@ -1,0 +1,217 @@
+//! Figures 1 and 3: what it costs to learn a coflow's size, and how well it is known then.
+
+use covey_report::{Figure, Plot};
+use covey_trace::MB;
+
+use super::{aalo, philae};
+use crate::drawings::cdf;
+use crate::finding::{Finding, Rule, Setting};
+use crate::learning::Learned;
+use crate::numbers::{mean, percent, percentile};
+use crate::plan::{Results, RunId};
+use crate::reproduction::{Item, Section};
+
+pub(super) const FIGURE_1: Item = Item {
+    place: "Figure 1",
+    section: "8.2",
+    shows: "the part of its CCT that a coflow spends until its right queue is known",
+    plan: |lab| {
+        let aalo = aalo(&mut lab.plan, lab.trace);
+        let philae = philae(&mut lab.plan, lab.trace, "philae");
+        Ok(Box::new(move |results, section| figure_1(aalo, philae, results, section)))
+    },
+};
+
+/// One coflow under both policies.
+struct Both {
+    aalo: (Learned, f64),
+    philae: (Learned, f64),
+}
+
+fn figure_1(
+    aalo: RunId,
+    philae: RunId,
+    results: &Results<'_>,
+    section: &mut Section,
+) -> Result<(), String> {
+    let workload = results.plan.workload(results.plan.of(aalo).trace);
+    let (with_aalo, with_philae) = (results.of(aalo)?, results.of(philae)?);
+    let mut both = Vec::new();
+    for (k, coflow) in workload.coflows.iter().enumerate() {
+        // Who ends in Aalo's first queue, or is thin for Philae, has nothing to learn.
+        let Some(Some(sampled)) = with_philae.learned.get(k).copied() else { continue };
+        if coflow.size_bytes() <= 10.0 * MB {
+            continue;
+        }
+        let cct_s = with_aalo.ccts_s[k];
+        // One that has ended before Aalo next looked never was in its right queue.
+        let never = Learned { after_s: cct_s, sent: coflow.size_bytes(), size: None };
+        let found = with_aalo.learned.get(k).copied().flatten().unwrap_or(never);
+        both.push(Both { aalo: (found, cct_s), philae: (sampled, with_philae.ccts_s[k]) });
+    }
+    let part = |(learned, cct_s): (Learned, f64)| 100.0 * learned.after_s / cct_s;
+    let aalo_parts: Vec<f64> = both.iter().map(|b| part(b.aalo)).collect();
+    let philae_parts: Vec<f64> = both.iter().map(|b| part(b.philae)).collect();
+    let times: Vec<f64> = both.iter().map(|b| b.aalo.0.after_s / b.philae.0.after_s).collect();
+    let bytes: Vec<f64> = both.iter().map(|b| b.aalo.0.sent / b.philae.0.sent).collect();
+    section.note(format!(
+        "{} coflows: wider than 7 flows, so that Philae samples them, and larger than 10 MB, so that \
+         Aalo moves them. Aalo knows the right queue when the coflow has sent what puts it there, \
+         Philae when the last pilot has ended.",
+        both.len()
+    ));
+    let fair = Setting::FairComparison;
+    let runs = [aalo, philae];
+    let published = |row, column| results.published("Figure 1", row, column);
+    section.add(
+        Finding::new(
+            "Philae: part of CCT of 63 % of the coflows",
+            fair,
+            &runs,
+            percentile(&philae_parts, 63.0),
+        )
+        .unit("%")
+        .published(published("Philae", "part of CCT"), 0.5)
+        .why(WHY_PHILAE),
+    );
+    section.add(
+        Finding::new(
+            "Aalo: part of CCT of 63 % of the coflows",
+            fair,
+            &runs,
+            percentile(&aalo_parts, 63.0),
+        )
+        .unit("%")
+        .published(published("Aalo", "part of CCT"), 0.25)
+        .why(WHY_AALO),
+    );
+    section.add(
+        Finding::new(
+            "Aalo: coflows with more than 20 % of CCT",
+            fair,
+            &runs,
+            percent(&aalo_parts, |p| p > 20.0),
+        )
+        .unit("%")
+        .says("40 %", Rule::AtLeast(36.0))
+        .why(WHY_SHARE),
+    );
+    for (what, row, ratios) in [("time", "time", &times), ("bytes", "bytes", &bytes)] {
+        section.add(
+            Finding::new(
+                format!("{what} until the queue is known, Aalo over Philae, median"),
+                fair,
+                &runs,
+                percentile(ratios, 50.0),
+            )
+            .published(published(row, "P50"), 0.25)
+            .why(WHY_RATIO),
+        );
+    }
+    section.figures.push(cdf(
+        "Learning overhead",
+        ["time until the right queue is known (% of CCT)", "coflows"],
+        Some(20.0),
+        vec![("Aalo".to_owned(), aalo_parts), ("Philae".to_owned(), philae_parts)],
+        "Each coflow's time until its queue is known over its CCT; the line is at 20 %.",
+    ));
+    Ok(())
+}
+
+const WHY_PHILAE: &str = "A little later than published, and as early by any measure: pilots wait at \
+    their ports for thin coflows and for pilots of others.";
+const WHY_AALO: &str = "A larger part than published; here coflows count that both policies have to \
+    learn of, and the paper's exact selection and its Aalo are not public. The direction is the paper's.";
+const WHY_SHARE: &str = "More coflows than published; see the line above.";
+const WHY_RATIO: &str = "Half of the published ratio. Philae's bytes here include what its work \
+    conservation sends for a coflow beside the pilots.";
+
+pub(super) const FIGURE_3: Item = Item {
+    place: "Figure 3",
+    section: "8.2",
+    shows: "estimated against actual coflow sizes",
+    plan: |lab| {
+        let exact = philae(&mut lab.plan, lab.trace, "philae");
+        let authors = lab.plan.authors(lab.trace, "philae");
+        Ok(Box::new(move |results, section| {
+            section.note(
+                "Errors are over all coflows; thin ones, whose flows are all pilots, have none. Only so \
+                 do the published ones come out: over sampled coflows alone errors are twice as large.",
+            );
+            figure_3(exact, Setting::FairComparison, results, section)?;
+            figure_3(authors, Setting::PapersSetting, results, section)
+        }))
+    },
+};
+
+/// Actual and estimated sizes in bytes of the coflows of a run that were sampled.
+fn sizes(run: RunId, results: &Results<'_>) -> Result<Vec<[f64; 2]>, String> {
+    let workload = results.plan.workload(results.plan.of(run).trace);
+    let learned = &results.of(run)?.learned;
+    let both = workload.coflows.iter().zip(learned).filter_map(|(coflow, learned)| {
+        let size = learned.as_ref()?.size?;
+        Some([coflow.size_bytes(), size])
+    });
+    Ok(both.collect())
+}
+
+/// Relative errors of the estimated sizes of a run, ascending, over all coflows. Of a thin one all
+/// flows are pilots, so its size is known without error; published errors come out so, and would be
+/// half of what they are over sampled coflows alone.
+pub(super) fn errors(run: RunId, results: &Results<'_>) -> Result<Vec<f64>, String> {
+    let sizes = sizes(run, results)?;
+    let mut errors: Vec<f64> = sizes.iter().map(|[a, e]| (e / a - 1.0).abs()).collect();
+    errors.resize(results.of(run)?.ccts_s.len(), 0.0);
+    errors.sort_unstable_by(f64::total_cmp);
+    Ok(errors)
+}
+
+fn figure_3(
+    run: RunId,
+    setting: Setting,
+    results: &Results<'_>,
+    section: &mut Section,
+) -> Result<(), String> {
+    let errors = errors(run, results)?;
+    let all = results.of(run)?.ccts_s.len();
+    let published = |row, column| results.published("Figure 3", row, column);
+    let sampled = sizes(run, results)?.len();
+    let unsampled = 100.0 * (all - sampled) as f64 / all as f64;
+    section.add(
+        Finding::new("coflows without pilots", setting, &[run], unsampled)
+            .unit("%")
+            .published(published("coflows", "share"), 0.03),
+    );
+    for (column, share) in [("100%", 1.0), ("99%", 0.99), ("95%", 0.95)] {
+        let best = &errors[..(errors.len() as f64 * share) as usize];
+        let deviation =
+            mean(&best.iter().map(|e| (e - mean(best)).powi(2)).collect::<Vec<_>>()).sqrt();
+        for (row, ours) in [("mean", mean(best)), ("standard deviation", deviation)] {
+            let what = format!("relative error, {row}, best {column}");
+            section.add(
+                Finding::new(what, setting, &[run], ours)
+                    .unit("")
+                    .published(published(row, column), 0.2)
+                    .why(WHY_ERROR),
+            );
+        }
+    }
+    let over_sampled = errors.iter().sum::<f64>() / sampled as f64;
+    let what = "relative error, mean, over sampled coflows alone";
+    section.add(Finding::new(what, setting, &[run], over_sampled).unit(""));
+    let points = sizes(run, results)?.iter().map(|both| both.map(|bytes| bytes / MB)).collect();
+    section.figures.push(Figure {
+        title: format!("Estimated against actual sizes, {}", setting.name()),
+        caption: "A point for each coflow that was sampled; on the line the estimate is right."
+            .to_owned(),
+        plot: Plot::Scatter {
+            x: "actual size (MB)".to_owned(),
+            y: "estimated size (MB)".to_owned(),
+            points: vec![("coflows".to_owned(), points)],
+        },
+    });
+    Ok(())
+}
+
+const WHY_ERROR: &str = "Which flows are pilots decides; the paper does not say how ties among ports are \
+    broken. A flow to another reducer has another size.";

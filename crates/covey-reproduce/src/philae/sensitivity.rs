@@ -1,0 +1,186 @@
+//! Figures 7(a) to 7(c): parameters of Philae, while Aalo keeps its own.
+
+use super::Pair;
+use crate::drawings::curves;
+use crate::finding::{Finding, Rule, Setting};
+use crate::plan::Results;
+use crate::reproduction::{Item, Lab, Section};
+
+/// Values of a parameter, each with Philae against Aalo in both settings.
+type Sweep = Vec<(u32, [Pair; 2])>;
+
+/// Plans `philae` with each of the values; `default` is the run that others need, too.
+fn sweep(lab: &mut Lab, values: &[u32], default: u32, spec: fn(u32) -> String) -> Sweep {
+    let one = |&value: &u32| {
+        let policy = if value == default { "philae".to_owned() } else { spec(value) };
+        (value, Pair::with_aalo(&mut lab.plan, lab.trace, &policy))
+    };
+    values.iter().map(one).collect()
+}
+
+/// The speed-ups in a column at all values, in one of the settings, and a curve for each.
+fn points(
+    sweep: &Sweep,
+    setting: usize,
+    column: &str,
+    results: &Results<'_>,
+) -> Result<Vec<[f64; 2]>, String> {
+    let one = |(value, pairs): &(u32, [Pair; 2])| {
+        Ok([f64::from(*value), pairs[setting].speedup(column, results)?])
+    };
+    sweep.iter().map(one).collect()
+}
+
+/// Draws the speed-ups of means and medians over the values.
+fn draw(
+    x: &str,
+    sweep: &Sweep,
+    results: &Results<'_>,
+    section: &mut Section,
+) -> Result<(), String> {
+    let mut drawn = Vec::new();
+    for (setting, name) in ["fair comparison", "paper's setting"].into_iter().enumerate() {
+        for column in ["mean of CCTs", "P50"] {
+            let points = points(sweep, setting, column, results)?;
+            // Nothing has a place on a logarithmic axis at 0.
+            let points = points.into_iter().map(|[x, y]| [x.max(0.5), y]).collect();
+            drawn.push((format!("{column}, {name}"), points));
+        }
+    }
+    let caption = "Speed-up of Philae over Aalo, which keeps its parameters.";
+    section.figures.push(curves("Speed-up over Aalo", [x, "speed-up"], drawn, caption));
+    Ok(())
+}
+
+/// A finding over all values in each of the settings.
+fn over_all(
+    sweep: &Sweep,
+    column: &str,
+    results: &Results<'_>,
+    mut find: impl FnMut(Setting, Vec<[f64; 2]>) -> Vec<Finding>,
+) -> Result<Vec<Finding>, String> {
+    let mut findings = Vec::new();
+    for setting in 0..2 {
+        let runs: Vec<_> =
+            sweep.iter().flat_map(|(_, p)| [p[setting].base, p[setting].philae]).collect();
+        let kind = sweep.first().map_or(Setting::FairComparison, |(_, p)| p[setting].setting);
+        for finding in find(kind, points(sweep, setting, column, results)?) {
+            findings.push(Finding { runs: runs.clone(), ..finding });
+        }
+    }
+    Ok(findings)
+}
+
+/// The value at `x`, NaN if there is none.
+fn at(points: &[[f64; 2]], x: f64) -> f64 {
+    points.iter().find(|point| point[0] == x).map_or(f64::NAN, |point| point[1])
+}
+
+/// The greatest difference from the value at `x`, in percent of it.
+fn spread(points: &[[f64; 2]], x: f64) -> f64 {
+    let base = at(points, x);
+    points.iter().map(|point| 100.0 * (point[1] / base - 1.0).abs()).fold(0.0, f64::max)
+}
+
+pub(super) const FIGURE_7A: Item = Item {
+    place: "Figure 7(a)",
+    section: "8.6",
+    shows: "the limit of thin coflows",
+    plan: |lab| {
+        let sweep = sweep(lab, &[0, 3, 7, 30], 7, |thin| format!("philae:thin={thin}"));
+        Ok(Box::new(move |results, section| {
+            let means = over_all(&sweep, "mean of CCTs", results, |setting, points| {
+                let what = "mean of CCTs: greatest difference from that at 7";
+                vec![
+                    Finding::new(what, setting, &[], spread(&points, 7.0))
+                        .unit("%")
+                        .says("the mean hardly changes", Rule::AtMost(5.0))
+                        .why(WHY_7A),
+                ]
+            })?;
+            let medians = over_all(&sweep, "P50", results, |setting, points| {
+                let (before, after) =
+                    (at(&points, 7.0) / at(&points, 0.0), at(&points, 30.0) / at(&points, 7.0));
+                vec![
+                    Finding::new("P50 at 7 over that at 0", setting, &[], before)
+                        .says("P50 grows up to 7", Rule::AtLeast(1.02))
+                        .why(WHY_7A),
+                    Finding::new("P50 at 30 over that at 7", setting, &[], after)
+                        .says("P50 tapers off after 7", Rule::AtMost(1.02))
+                        .why(WHY_7A),
+                ]
+            })?;
+            section.findings = [means, medians].concat();
+            draw("limit of thin coflows (flows)", &sweep, results, section)
+        }))
+    },
+};
+
+const WHY_7A: &str = "P50 is near 1 whatever the limit (see Table 3). In the authors' program other pilots \
+    move the mean by some percent in either direction.";
+
+pub(super) const FIGURE_7B: Item = Item {
+    place: "Figure 7(b)",
+    section: "8.6",
+    shows: "the limit of the first queue",
+    plan: |lab| {
+        let sweep = sweep(lab, &[2, 4, 10, 32, 64], 10, |q1| format!("philae:q1={q1}MiB"));
+        Ok(Box::new(move |results, section| {
+            section.findings = over_all(&sweep, "mean of CCTs", results, |setting, points| {
+                let what = "mean of CCTs: greatest difference from that at 10 MB";
+                vec![
+                    Finding::new(what, setting, &[], spread(&points, 10.0))
+                        .unit("%")
+                        .says("within 8 % of that for 10 MB", Rule::AtMost(8.0))
+                        .why(WHY_7B),
+                ]
+            })?;
+            draw("limit of the first queue (MB)", &sweep, results, section)
+        }))
+    },
+};
+
+const WHY_7B: &str = "The mean is that of a few coflows of terabytes. Between which limits these fall \
+    decides: it goes up and down as in the paper, but further.";
+
+/// So many queues that the last limit is not below that of ten queues with a factor of 10: "as E
+/// grows, the number of queues decreases".
+fn queues(factor: u32) -> u32 {
+    2 + (8.0 / f64::from(factor).log10()).ceil() as u32
+}
+
+pub(super) const FIGURE_7C: Item = Item {
+    place: "Figure 7(c)",
+    section: "8.6",
+    shows: "the factor between queues",
+    plan: |lab| {
+        let sweep = sweep(lab, &[2, 4, 10, 64], 10, |factor| {
+            format!("philae:K={},E={factor}", queues(factor))
+        });
+        Ok(Box::new(move |results, section| {
+            section.findings = over_all(&sweep, "mean of CCTs", results, |setting, points| {
+                vec![
+                    Finding::new(
+                        "mean of CCTs: at 2 over that at 64",
+                        setting,
+                        &[],
+                        at(&points, 2.0) / at(&points, 64.0),
+                    )
+                    .says("smaller factors perform better", Rule::AtLeast(1.0))
+                    .why(WHY_7C),
+                    Finding::new(
+                        "mean of CCTs: at 2 over that at 10",
+                        setting,
+                        &[],
+                        at(&points, 2.0) / at(&points, 10.0),
+                    )
+                    .says("smaller factors perform better", Rule::AtLeast(1.0))
+                    .why(WHY_7C),
+                ]
+            })?;
+            draw("factor between queues", &sweep, results, section)
+        }))
+    },
+};
+
+const WHY_7C: &str = "";

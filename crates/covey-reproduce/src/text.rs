@@ -1,0 +1,155 @@
+//! The report as text for a terminal.
+
+use std::fmt;
+
+use crate::finding::Verdict;
+use crate::report::{Number, Report, Told};
+
+/// Columns of a terminal.
+const WIDTH: usize = 100;
+
+impl fmt::Display for Report {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(out, "{}, {}", self.title, self.venue)?;
+        if let Some(line) = self.not_comparable() {
+            paragraph(out, "", &line)?;
+        }
+        for section in &self.sections {
+            told(section, out)?;
+        }
+        writeln!(out)?;
+        paragraph(out, "", &self.tally())
+    }
+}
+
+impl Report {
+    /// What to know where the trace is not the paper's.
+    pub(crate) fn not_comparable(&self) -> Option<String> {
+        (!self.comparable).then(|| {
+            format!(
+                "{} is not the trace of the paper, so published values of what was found on it are only \
+                 indicative: its verdicts are \"not comparable\". README tells where the Facebook trace is.",
+                self.trace
+            )
+        })
+    }
+
+    /// How many findings have which verdict.
+    pub(crate) fn tally(&self) -> String {
+        let all = || self.sections.iter().flat_map(|section| &section.findings);
+        let count = |verdict| all().filter(|f| f.verdict == verdict).count();
+        let (holds, differs) = (count(Verdict::Holds), count(Verdict::Differs));
+        let others = count(Verdict::NotComparable);
+        let not = if others > 0 { format!(", {others} are not comparable") } else { String::new() };
+        format!(
+            "Of {} published values, {holds} hold, {differs} differ{not}.",
+            holds + differs + others
+        )
+    }
+}
+
+fn told(section: &Told, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+    writeln!(out)?;
+    paragraph(
+        out,
+        "",
+        &format!("{} (section {}): {}", section.place, section.section, section.shows),
+    )?;
+    if let Some(why) = &section.cannot {
+        return paragraph(out, "  ", &format!("not shown: {why}"));
+    }
+    for note in &section.notes {
+        paragraph(out, "  ", note)?;
+    }
+    let width = section.findings.iter().map(|f| f.what.chars().count()).max().unwrap_or(0).min(48);
+    if !section.findings.is_empty() {
+        let (a, b, c, d) = ("setting", "published", "ours", "diff.");
+        writeln!(out, "  {:width$}  {a:15}  {b:>9}  {c:>9}  {d:>7}  verdict", "")?;
+    }
+    let mut told = "";
+    for number in &section.findings {
+        if number.what.chars().count() > width {
+            writeln!(out, "  {}", number.what)?;
+            write!(out, "  {:width$}", "")?;
+        } else {
+            write!(out, "  {:width$}", number.what)?;
+        }
+        let published = if number.says.is_some() { "words".to_owned() } else { published(number) };
+        writeln!(
+            out,
+            "  {:15}  {published:>9}  {:>9}  {:>7}  {}",
+            number.setting.name(),
+            value(number.ours, number.unit),
+            difference(number),
+            number.verdict.name(),
+        )?;
+        if let Some(says) = &number.says {
+            paragraph(out, "    ", &format!("says: {says} ({})", number.rule))?;
+        }
+        if number.verdict == Verdict::Differs && number.why != told {
+            told = number.why;
+            paragraph(out, "    ", number.why)?;
+        }
+    }
+    Ok(())
+}
+
+/// Lines of at most the width of a terminal.
+fn paragraph(out: &mut fmt::Formatter<'_>, indent: &str, text: &str) -> fmt::Result {
+    let mut column = 0;
+    for word in text.split_whitespace() {
+        let length = word.chars().count();
+        if column == 0 || column + 1 + length > WIDTH {
+            write!(out, "{}{indent}{word}", if column == 0 { "" } else { "\n" })?;
+            column = indent.len() + length;
+        } else {
+            write!(out, " {word}")?;
+            column += 1 + length;
+        }
+    }
+    writeln!(out)
+}
+
+/// A value with its unit: four digits that say something, or all of a large whole number.
+pub(crate) fn value(value: f64, unit: &str) -> String {
+    if !value.is_finite() {
+        return "–".to_owned();
+    }
+    let decimals = match value.abs() {
+        v if v.fract() == 0.0 && v >= 10.0 => 0,
+        0.0 => 0,
+        v => (2 - v.log10().floor() as i32).clamp(0, 6) as usize,
+    };
+    let joint = if matches!(unit, "" | "×") { "" } else { " " };
+    format!("{value:.decimals$}{joint}{unit}")
+}
+
+/// What was published.
+pub(crate) fn published(number: &Number) -> String {
+    match (&number.published, &number.says) {
+        (Some(published), _) => value(*published, number.unit),
+        (None, Some(says)) => says.clone(),
+        (None, None) => "–".to_owned(),
+    }
+}
+
+/// By how much ours differs.
+pub(crate) fn difference(number: &Number) -> String {
+    number
+        .difference
+        .filter(|d| d.is_finite())
+        .map_or(String::new(), |d| format!("{:+.1} %", 100.0 * d))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_have_three_digits_that_say_something() {
+        let shown = [1.598, 0.13, 77.96, 1947.0, 894_472.0, 0.0, 100.0].map(|v| value(v, "×"));
+        assert_eq!(shown, ["1.60×", "0.130×", "78.0×", "1947×", "894472×", "0×", "100×"]);
+        assert_eq!(value(12.5, "%"), "12.5 %");
+        assert_eq!(value(f64::NAN, "%"), "–");
+    }
+}

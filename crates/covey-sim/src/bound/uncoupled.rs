@@ -1,0 +1,42 @@
+//! What an order of coflows would give if links did not depend on each other.
+
+use covey_trace::Workload;
+
+use super::links::{Links, isolated_cct_s};
+use super::machine::Machine;
+
+/// The CCT of every coflow in seconds, if each link by itself served coflows in the given `order`, as
+/// soon as they are there: a byte need not cross both of its links at once.
+///
+/// `order` holds places in the workload; who is missing comes last. With the order of BSSI for
+/// coflows that arrive together this is the 2-approximation for coflows without coupled resources, by which
+/// Aalo estimates how far from the optimum it is (SIGCOMM 2015, §7; Mastrolilli et al.,
+/// "Minimizing the sum of weighted completion times in a concurrent open shop", Operations Research Letters
+/// 38, 2010). It is optimistic, but no bound: another order may be better, and where coflows arrive one
+/// after the other, one that is decided anew as they do often is. A coflow with parents takes the time it needs alone and no link's.
+pub fn uncoupled_cct_s(
+    workload: &Workload,
+    egress: &[f64],
+    ingress: &[f64],
+    order: &[usize],
+) -> Vec<f64> {
+    let mut rank = vec![usize::MAX; workload.coflows.len()];
+    for (place, &coflow) in order.iter().enumerate() {
+        if let Some(rank) = rank.get_mut(coflow) {
+            *rank = place;
+        }
+    }
+    let mut ccts: Vec<f64> =
+        workload.coflows.iter().map(|c| isolated_cct_s(c, egress, ingress)).collect();
+    let links = Links::new(workload, egress, ingress);
+    let mut machine = Machine::default();
+    for link in links.starts.windows(2) {
+        let jobs = &links.jobs[link[0]..link[1]];
+        let key = |j: usize, _| (rank[jobs[j].coflow as usize], jobs[j].coflow);
+        machine.serve(jobs, key, |j, since, work| {
+            let cct = &mut ccts[jobs[j].coflow as usize];
+            *cct = cct.max(since + work - (jobs[j].release - jobs[j].offset));
+        });
+    }
+    ccts
+}

@@ -1,0 +1,255 @@
+//! Writes down what a policy is told in a simulation, and its plans.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use covey_core::state::Registration;
+use covey_core::{
+    Answer, AnyPolicy, Clairvoyant, CoflowId, Fabric, FlowId, Knowledge, LinkId, NonClairvoyant,
+    Plan, Policy, Ranking, Time, View, Wake, Wants,
+};
+use covey_sim::simulate;
+use covey_trace::Workload;
+
+use super::policy;
+
+/// One call of a policy, with what has changed since the call before.
+#[derive(Debug, Clone)]
+pub struct Call {
+    pub now: Time,
+    pub changes: Vec<Change>,
+    /// What each coflow present had sent at that moment.
+    pub attained: Vec<(CoflowId, f64)>,
+    /// For sized policies: bytes left of each unfinished flow, and at each link.
+    pub left: Vec<(CoflowId, Left)>,
+    pub what: What,
+}
+
+#[derive(Debug, Clone)]
+pub enum Change {
+    /// The coflow registered so has this number now.
+    Registered(CoflowId, Registration),
+    Started(FlowId),
+    Ended(FlowId),
+    Retired(CoflowId),
+}
+
+#[derive(Debug, Clone)]
+pub enum What {
+    CoflowArrived(CoflowId),
+    FlowsStarted(CoflowId),
+    FlowEnded(FlowId),
+    PortDrained(CoflowId, LinkId),
+    CoflowEnded(CoflowId),
+    BytesReached(CoflowId, f64),
+    DagBytesReached(u64, f64),
+    LinkBytesReached(CoflowId, LinkId, f64),
+    FlowBytesReached(CoflowId, f64),
+    Woke,
+    /// It was asked for its plan, which then was this.
+    Planned(Ranking, Vec<Wake>),
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct Left {
+    pub flows: Vec<(FlowId, f64)>,
+    pub links: Vec<f64>,
+}
+
+/// Reads bytes left, where knowledge grants it.
+type ReadLeft<K> = fn(&View<'_, K>, CoflowId) -> Left;
+
+fn left_of_sized(view: &View<'_, Clairvoyant>, id: CoflowId) -> Left {
+    Left {
+        flows: view.flows(id).map(|flow| (flow, view.left(flow))).collect(),
+        links: view.left_at(id).map(|(_, left)| left).collect(),
+    }
+}
+
+/// Where a flow is in its life.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Stage {
+    Waiting,
+    Active,
+    Ended,
+}
+
+/// Passes all calls on to a policy and writes them down.
+struct Recorder<K: Knowledge> {
+    policy: Box<dyn Policy<K>>,
+    left: ReadLeft<K>,
+    workload: Workload,
+    /// Flows of the coflows it has heard of.
+    stages: BTreeMap<CoflowId, Vec<Stage>>,
+    /// Whether the policy has been told anything since its last plan.
+    told: bool,
+    calls: Arc<Mutex<Vec<Call>>>,
+}
+
+impl<K: Knowledge> Recorder<K> {
+    fn write(&mut self, view: &View<'_, K>, what: What) {
+        let present = view.coflows();
+        let mut changes = Vec::new();
+        for &id in present {
+            self.stages.entry(id).or_insert_with(|| {
+                let (arrival, seq) = view.order(id);
+                let registration = Registration {
+                    seq,
+                    arrival,
+                    weight: view.weight(id),
+                    deadline_s: view.deadline_s(id),
+                    lineage: view.lineage(id),
+                    inherited_bytes: view.inherited(id),
+                };
+                changes.push(Change::Registered(id, registration));
+                vec![Stage::Waiting; self.workload.coflows[seq as usize].flows.len()]
+            });
+        }
+        for (&coflow, stages) in &mut self.stages {
+            for (index, stage) in stages.iter_mut().enumerate() {
+                let flow = FlowId { coflow, index: index as u32 };
+                let before = *stage;
+                *stage = match (view.is_active(flow), view.finished_size(flow)) {
+                    (true, _) => Stage::Active,
+                    (false, Some(_)) => Stage::Ended,
+                    (false, None) => Stage::Waiting,
+                };
+                if before == Stage::Waiting && *stage != Stage::Waiting {
+                    changes.push(Change::Started(flow));
+                }
+                if before != Stage::Ended && *stage == Stage::Ended {
+                    changes.push(Change::Ended(flow));
+                }
+            }
+        }
+        let retired = self.stages.keys().filter(|id| !present.contains(id));
+        changes.extend(retired.map(|&id| Change::Retired(id)));
+        self.stages.retain(|id, _| present.contains(id));
+        let attained = present.iter().map(|&id| (id, view.attained(id).bytes)).collect();
+        let left = present.iter().map(|&id| (id, (self.left)(view, id))).collect();
+        let call = Call { now: view.now(), changes, attained, left, what };
+        self.calls.lock().unwrap().push(call);
+    }
+}
+
+impl<K: Knowledge> Policy<K> for Recorder<K> {
+    /// More than the policy may want: to write down what a driver knows.
+    fn wants(&self) -> Wants {
+        Wants { flow_ends: true, attained: true, ..self.policy.wants() }
+    }
+
+    fn coflow_arrived(&mut self, coflow: CoflowId, view: &View<'_, K>) {
+        self.write(view, What::CoflowArrived(coflow));
+        self.told = true;
+        self.policy.coflow_arrived(coflow, view);
+    }
+
+    fn flows_started(&mut self, coflow: CoflowId, view: &View<'_, K>) {
+        self.write(view, What::FlowsStarted(coflow));
+        self.told = true;
+        self.policy.flows_started(coflow, view);
+    }
+
+    fn flow_ended(&mut self, flow: FlowId, view: &View<'_, K>) {
+        if self.policy.wants().flow_ends {
+            self.write(view, What::FlowEnded(flow));
+            self.told = true;
+            self.policy.flow_ended(flow, view);
+        }
+    }
+
+    fn port_drained(&mut self, coflow: CoflowId, link: LinkId, view: &View<'_, K>) {
+        self.write(view, What::PortDrained(coflow, link));
+        self.told = true;
+        self.policy.port_drained(coflow, link, view);
+    }
+
+    fn coflow_ended(&mut self, coflow: CoflowId, view: &View<'_, K>) {
+        self.write(view, What::CoflowEnded(coflow));
+        self.told = true;
+        self.policy.coflow_ended(coflow, view);
+    }
+
+    fn bytes_reached(&mut self, coflow: CoflowId, bytes: f64, view: &View<'_, K>) {
+        self.write(view, What::BytesReached(coflow, bytes));
+        self.told = true;
+        self.policy.bytes_reached(coflow, bytes, view);
+    }
+
+    fn dag_bytes_reached(&mut self, external: u64, bytes: f64, view: &View<'_, K>) {
+        self.write(view, What::DagBytesReached(external, bytes));
+        self.told = true;
+        self.policy.dag_bytes_reached(external, bytes, view);
+    }
+
+    fn link_limits(&self) -> &[f64] {
+        self.policy.link_limits()
+    }
+
+    fn link_bytes_reached(
+        &mut self,
+        coflow: CoflowId,
+        link: LinkId,
+        bytes: f64,
+        view: &View<'_, K>,
+    ) {
+        self.write(view, What::LinkBytesReached(coflow, link, bytes));
+        self.told = true;
+        self.policy.link_bytes_reached(coflow, link, bytes, view);
+    }
+
+    fn flow_bytes_reached(&mut self, coflow: CoflowId, bytes: f64, view: &View<'_, K>) {
+        self.write(view, What::FlowBytesReached(coflow, bytes));
+        self.told = true;
+        self.policy.flow_bytes_reached(coflow, bytes, view);
+    }
+
+    fn woke(&mut self, view: &View<'_, K>) {
+        self.write(view, What::Woke);
+        self.told = true;
+        self.policy.woke(view);
+    }
+
+    fn plan(&mut self, view: &View<'_, K>, plan: &mut Plan<K>) -> Answer {
+        if !std::mem::take(&mut self.told) {
+            // Only the recorder wanted to know.
+            return Answer::Unchanged;
+        }
+        let answer = self.policy.plan(view, plan);
+        self.write(view, What::Planned(plan.ranking().clone(), plan.wakes().to_vec()));
+        answer
+    }
+}
+
+/// All calls of a policy in a simulation.
+pub fn record(workload: &Workload, fabric: &Fabric, spec: &str) -> Vec<Call> {
+    fn recorder<K: Knowledge>(
+        policy: Box<dyn Policy<K>>,
+        left: ReadLeft<K>,
+        workload: &Workload,
+        calls: &Arc<Mutex<Vec<Call>>>,
+    ) -> Box<dyn Policy<K>> {
+        Box::new(Recorder {
+            policy,
+            left,
+            workload: workload.clone(),
+            stages: BTreeMap::new(),
+            told: false,
+            calls: Arc::clone(calls),
+        })
+    }
+    let calls = Arc::default();
+    let mut recorder = match policy(spec) {
+        AnyPolicy::Sized(policy) => {
+            AnyPolicy::Sized(recorder(policy, left_of_sized, workload, &calls))
+        }
+        AnyPolicy::Unsized(policy) => {
+            let nothing: ReadLeft<NonClairvoyant> = |_, _| Left::default();
+            AnyPolicy::Unsized(recorder(policy, nothing, workload, &calls))
+        }
+    };
+    simulate(workload, fabric, spec, &mut recorder, &mut ())
+        .unwrap_or_else(|error| panic!("{error}"));
+    let mut calls = calls.lock().unwrap();
+    std::mem::take(&mut calls)
+}

@@ -1,0 +1,170 @@
+//! Simulation and reality lead a policy to the same plans: what happened in a simulation is told to the
+//! live driver, which decides by itself what to tell the policy, and in what order.
+
+mod common;
+
+use common::record::{Call, Change, Left, What, record};
+use common::{Kind, POLICIES, as_trace, policy};
+use covey_coordinator::Driver;
+use covey_core::state::{FlowSpec, Registration};
+use covey_core::{CoflowId, Fabric, FlowId, PortId, Wake};
+use covey_trace::Workload;
+use proptest::prelude::*;
+
+/// Feeds what happened into the live driver. Returns how its plans differ, if they do.
+fn drive(calls: &[Call], workload: &Workload, fabric: &Fabric, spec: &str) -> Result<(), String> {
+    let mut driver = Driver::new(fabric.clone(), policy(spec));
+    // The simulator tells by one call each what comes to one moment and one plan.
+    for moment in calls.split_inclusive(|call| matches!(call.what, What::Planned(..))) {
+        let mut arriving = None;
+        for (k, call) in moment.iter().enumerate() {
+            finish(&mut driver, &moment[k..], workload);
+            tell_progress(&mut driver, call);
+            for change in &call.changes {
+                match *change {
+                    Change::Registered(id, registration) => {
+                        arriving = Some((id, registration, Vec::new()));
+                    }
+                    Change::Started(flow) => match &mut arriving {
+                        Some((id, _, starts)) if *id == flow.coflow => starts.push(flow.index),
+                        _ => {}
+                    },
+                    Change::Ended(_) | Change::Retired(_) => {}
+                }
+            }
+            let now = call.now;
+            match call.what {
+                What::CoflowArrived(_) => {
+                    if let Some((id, registration, starts)) = arriving.take() {
+                        let id_here = arrive(&mut driver, workload, registration, &starts, call);
+                        assert_eq!(id, id_here);
+                    }
+                }
+                What::FlowsStarted(_) => {
+                    for change in &call.changes {
+                        if let Change::Started(flow) = *change {
+                            driver.start(flow, now);
+                        }
+                    }
+                }
+                What::FlowEnded(_) | What::PortDrained(..) | What::CoflowEnded(_) => {
+                    driver.tell_ends(|_| false, now);
+                }
+                What::BytesReached(id, bytes) => driver.reached(Wake::WhenSent(id, bytes), now),
+                What::DagBytesReached(dag, bytes) => {
+                    driver.reached(Wake::WhenDagSent(dag, bytes), now);
+                }
+                What::FlowBytesReached(id, bytes) => {
+                    driver.reached(Wake::WhenFlowSent(id, bytes), now);
+                }
+                What::LinkBytesReached(id, link, bytes) => {
+                    driver.limit_reached(id, link, bytes, now);
+                }
+                What::Woke => driver.wake(now),
+                What::Planned(ref ranking, ref wakes) => {
+                    driver.decide(now).map_err(|error| error.to_string())?;
+                    if driver.ranking() != ranking || driver.wakes() != wakes {
+                        return Err(format!(
+                            "at {now}\nfound    {:?} {:?}\nexpected {ranking:?} {wakes:?}",
+                            driver.ranking(),
+                            driver.wakes()
+                        ));
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn arrive(
+    driver: &mut Driver,
+    workload: &Workload,
+    registration: Registration,
+    starts: &[u32],
+    call: &Call,
+) -> CoflowId {
+    let unsized_ = !driver.needs_sizes();
+    let flows = workload.coflows[registration.seq as usize].flows.iter().map(|flow| FlowSpec {
+        src: PortId(flow.src),
+        dst: PortId(flow.dst),
+        // Who registers a coflow does not know sizes, but for flows that send nothing.
+        bytes: if unsized_ && flow.bytes > 0.0 { f64::NAN } else { flow.bytes },
+    });
+    driver.arrive(registration, flows, |index| starts.contains(&index), call.now)
+}
+
+/// Finishes the flows that have ended by the first of `calls`, in the order in which the calls say that
+/// flows have, or else coflows.
+fn finish(driver: &mut Driver, calls: &[Call], workload: &Workload) {
+    let told = calls.iter().filter_map(|call| match call.what {
+        What::FlowEnded(flow) => Some(flow),
+        _ => None,
+    });
+    let ended: Vec<FlowId> = calls[0]
+        .changes
+        .iter()
+        .filter_map(|change| if let Change::Ended(flow) = change { Some(*flow) } else { None })
+        .collect();
+    let left = |id| calls.iter().position(|call| matches!(call.what, What::CoflowEnded(c) if c == id));
+    let mut by_coflow = ended.clone();
+    by_coflow.sort_by_key(|flow| left(flow.coflow).unwrap_or(calls.len()));
+    let order: Vec<FlowId> = told.chain(by_coflow).collect();
+    for flow in order.into_iter().filter(|flow| ended.contains(flow)) {
+        // Flows without bytes have ended by themselves.
+        if driver.state().is_present(flow.coflow) {
+            let coflow = driver.state().coflow(flow.coflow);
+            let place = coflow.registration.seq as usize;
+            if coflow.demand().is_active(coflow.demand().position(flow.index)) {
+                driver.finish(flow, workload.coflows[place].flows[flow.index as usize].bytes);
+            }
+        }
+    }
+}
+
+/// Brings up to date what agents would report.
+fn tell_progress(driver: &mut Driver, call: &Call) {
+    for &(id, bytes) in &call.attained {
+        if driver.needs_progress() && driver.state().is_present(id) {
+            driver.report(id, bytes, call.now);
+        }
+    }
+    for (id, Left { flows, links }) in &call.left {
+        if !links.is_empty() && driver.state().is_present(*id) {
+            let (demand, progress) = driver.progress_mut(*id);
+            for (flow, left) in flows {
+                progress.left[demand.position(flow.index)] = *left;
+            }
+            progress.link_left.clone_from(links);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(common::cases(250))]
+
+    #[test]
+    fn the_same_events_give_the_same_plans_in_simulation_and_live(
+        workload in common::workload(Kind::Ties), fabric in common::fabric(),
+    ) {
+        for spec in POLICIES {
+            let calls = record(&workload, &fabric, spec);
+            if let Err(difference) = drive(&calls, &workload, &fabric, spec) {
+                panic!("{spec} {difference}\n{}", as_trace(&workload));
+            }
+        }
+    }
+}
+
+#[test]
+fn the_beginning_of_the_facebook_trace_gives_the_same_plans_live() {
+    let Some(workload) = common::facebook(10) else { return };
+    let fabric = Fabric::big_switch(workload.ports, 125e6).unwrap();
+    for spec in ["philae", "aalo", "sebf", "covey"] {
+        let calls = record(&workload, &fabric, spec);
+        assert!(calls.len() > workload.coflows.len());
+        if let Err(difference) = drive(&calls, &workload, &fabric, spec) {
+            panic!("{spec} {difference}");
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! `covey reproduce`: which parts, and in which form.
+
+mod common;
+
+use common::Place;
+use serde_json::Value;
+
+#[test]
+fn an_example_of_a_paper_as_json() {
+    let place = Place::new();
+    let json = place.results(&["reproduce", "swallow", "--figure", "4", "--json"]);
+    let report: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(report["paper"], "swallow");
+    let section = &report["sections"][0];
+    assert_eq!(section["place"], "Figure 4");
+    let found = &section["findings"][11];
+    assert_eq!(found["what"], "FVDF, mean CCT");
+    assert_eq!(found["published"], 3.25);
+    assert_eq!(found["verdict"], "holds");
+    assert!((found["ours"].as_f64().unwrap() - 3.25).abs() < 1e-6);
+    // Five runs, and one on the workload in the order of FIFO.
+    assert_eq!(section["runs"].as_array().unwrap().len(), 6);
+}
+
+#[test]
+fn text_tells_what_is_not_comparable() {
+    let place = Place::new();
+    let text = place.results(&["reproduce", "philae", "--table", "4", "--trace", "tiny.txt"]);
+    assert!(text.contains("tiny.txt is not the trace of the paper"), "{text}");
+    assert!(text.contains("thin, small  fair comparison     44.3 %      100 %"), "{text}");
+    assert!(
+        text.contains("Of 4 published values, 0 hold, 0 differ, 4 are not comparable."),
+        "{text}"
+    );
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+}
+
+#[test]
+fn a_page_is_written() {
+    let place = Place::new();
+    place.results(&["reproduce", "swallow", "--table", "VI", "--report", "page.html"]);
+    let page = place.read("page.html");
+    assert!(page.contains("<h2>Table VI: mean and sum of CCTs</h2>"));
+    assert!(page.contains("894472 ms") && page.contains("covey reproduce swallow --table VI"));
+}
+
+#[test]
+fn what_a_paper_does_not_have_is_refused() {
+    let place = Place::new();
+    let refusal = |arguments: &[&str]| place.refusal(&[&["reproduce"], arguments].concat());
+    assert_eq!(
+        refusal(&["philae", "--table", "9"]),
+        "--table: expected one of 2, 3, 4, 5, 6, 7 for philae, found '9'"
+    );
+    assert_eq!(
+        refusal(&["aalo", "--figure", "4"]),
+        "--figure: expected one of 8, 9 for aalo, found '4'"
+    );
+    assert!(refusal(&["coda"]).contains("[possible values: philae, swallow, aalo]"));
+    assert!(refusal(&["aalo", "--table", "4", "--figure", "8"]).contains("cannot be used with"));
+    assert!(refusal(&["aalo", "--trace", "none.txt"]).starts_with("none.txt: "));
+    assert!(refusal(&["swallow", "--report", "no/page.html"]).contains("no/page.html"));
+}
