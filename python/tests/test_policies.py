@@ -95,7 +95,9 @@ def test_exceptions_and_bad_plans_come_out(tiny: covey.Trace) -> None:
         covey.check_policy(Breaks)
     with pytest.raises(IndexError, match=r"no flow has the number \(0, 99\)"):
         covey.simulate(tiny, Strays)
-    with pytest.raises(covey.SimulationError, match=r"policy Idles, at 0\.5 s: coflow '1' has work"):
+    with pytest.raises(
+        covey.SimulationError, match=r"policy Idles, at 0\.5 s: coflow '1' has work"
+    ):
         covey.simulate(tiny, Idles)
     with pytest.raises(NotImplementedError):
         covey.simulate(tiny, covey.Policy)
