@@ -155,8 +155,8 @@ def reproduce(
 ) -> Reproduction:
     """Repeat a paper's evaluation: "philae", "swallow" or "aalo"; all of it, a table or a figure.
 
-    `trace` is the Facebook trace, which the papers used. Without it a synthetic hour stands in, and what is
-    found on that cannot be compared with published values.
+    `trace` is the Facebook trace, which the papers used. Without it a synthetic hour stands in, and
+    what is found on that cannot be compared with published values.
     """
     if table is not None and figure is not None:
         message = "figure: expected a table or a figure, found both"
