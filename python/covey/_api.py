@@ -12,7 +12,7 @@ from covey._progress import bar
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from covey._core import Comparison, PolicyInfo, Result, Trace
+    from covey._core import Comparison, PolicyInfo, Reproduction, Result, Trace
 
 POLICIES = "covey,fair,fifo,aalo,philae,sebf,sincronia"
 """What is compared if nothing is named, as on the command line."""
@@ -141,4 +141,32 @@ def compare(
             jobs=jobs,
             progress=tell,
             stop=stop,
+        )
+
+
+def reproduce(
+    paper: str,
+    *,
+    table: int | str | None = None,
+    figure: int | str | None = None,
+    trace: str | os.PathLike[str] | None = None,
+    jobs: int | None = None,
+    progress: bool | None = None,
+) -> Reproduction:
+    """Repeat a paper's evaluation: "philae", "swallow" or "aalo"; all of it, a table or a figure.
+
+    `trace` is the Facebook trace, which the papers used. Without it a synthetic hour stands in, and
+    what is found on that cannot be compared with published values.
+    """
+    if table is not None and figure is not None:
+        message = "figure: expected a table or a figure, found both"
+        raise _core.InputError(message)
+    with bar(progress, "coflows") as tell:
+        return _core.reproduce(
+            paper,
+            table=None if table is None else str(table),
+            figure=None if figure is None else str(figure),
+            trace=None if trace is None else os.fspath(trace),
+            jobs=jobs,
+            progress=tell,
         )

@@ -222,6 +222,17 @@ class Comparison:
 
     def _repr_html_(self) -> str: ...
 
+class Reproduction:
+    """What was found of a paper's evaluation: published values, ours, and whether they hold."""
+
+    def summary(self) -> dict[str, Any]:
+        """Give what was found, as of ``covey reproduce --json``."""
+
+    def report(self, path: str | os.PathLike[str], command: str = "a Python program") -> None:
+        """Write a page with tables and figures that needs no other file."""
+
+    def _repr_html_(self) -> str: ...
+
 class View:
     """The network at one moment, as far as the policy's level of knowledge grants it.
 
@@ -385,6 +396,15 @@ def parse(text: bytes, name: str) -> Trace: ...
 def policies() -> list[PolicyInfo]: ...
 def split_list(list: str) -> list[str]: ...
 def check(make: Callable[[], Policy], cases: int) -> None: ...
+def reproduce(
+    paper: str,
+    *,
+    table: str | None,
+    figure: str | None,
+    trace: str | None,
+    jobs: int | None,
+    progress: Callable[[int, int], None] | None,
+) -> Reproduction: ...
 def run(
     trace: Trace,
     policies: Sequence[str | tuple[str, list[tuple[str, str]], Policy]],

@@ -10,6 +10,7 @@ mod json;
 mod plan;
 mod policy;
 mod registry;
+mod reproduction;
 mod run;
 mod trace;
 mod view;
@@ -28,6 +29,8 @@ mod _core {
     use crate::plan::PyPlan;
     #[pymodule_export]
     use crate::registry::{policies, split_list};
+    #[pymodule_export]
+    use crate::reproduction::{Reproduction, reproduce};
     #[pymodule_export]
     use crate::run::{Comparison, Result, Stop, run};
     #[pymodule_export]

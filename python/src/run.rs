@@ -1,7 +1,7 @@
 //! Simulations, which run in a thread of their own while Python waits, shows progress, and listens
 //! for Ctrl-C.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -248,8 +248,15 @@ pub fn in_thread<T: Send + 'static>(
     }
 }
 
+/// Writes a page, which is there whole or not at all.
+pub fn write_page(path: &Path, page: &str) -> PyResult<()> {
+    write_file_atomically(path, |out| out.write_all(page.as_bytes())).map_err(|error| {
+        PyOSError::new_err(format!("{}: cannot be written: {error}", path.display()))
+    })
+}
+
 /// Text as it is, in a notebook.
-fn preformatted(py: Python<'_>, text: &str) -> PyResult<String> {
+pub fn preformatted(py: Python<'_>, text: &str) -> PyResult<String> {
     let escaped: String = py.import("html")?.call_method1("escape", (text,))?.extract()?;
     Ok(format!("<pre>{escaped}</pre>"))
 }
@@ -438,12 +445,7 @@ impl Comparison {
     /// Writes the page of `covey compare --report`.
     #[pyo3(signature = (path, command="a Python program"))]
     fn report(&self, py: Python<'_>, path: PathBuf, command: &str) -> PyResult<()> {
-        py.detach(|| {
-            let page = html_page(&self.comparison()?, command);
-            let write = |out: &mut dyn std::io::Write| out.write_all(page.as_bytes());
-            write_file_atomically(&path, write).map_err(|error| {
-                PyOSError::new_err(format!("{}: cannot be written: {error}", path.display()))
-            })
-        })
+        let page = py.detach(|| Ok::<_, PyErr>(html_page(&self.comparison()?, command)))?;
+        write_page(&path, &page)
     }
 }

@@ -76,40 +76,58 @@ pub fn names_of_ports_do_not_matter(
     )))
 }
 
-/// No coflow is faster than alone, and the mean is not below the bound. `compression` is that of the
-/// policy.
+/// What no schedule of a workload can beat.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// Seconds that each coflow takes when it is alone.
+    alone_s: Vec<f64>,
+    /// The bound of the mean CCT in seconds.
+    mean_cct_s: f64,
+}
+
+impl Limits {
+    /// The limits where flows are compressed like this, or not at all.
+    pub fn of(workload: &Workload, fabric: &Fabric, compression: Option<Compression>) -> Limits {
+        let (egress, ingress) = split(fabric);
+        let wire = match compression {
+            Some(codec) => on_the_wire(workload, fabric, &codec, &Availability::default()),
+            None => workload.clone(),
+        };
+        let alone = wire.coflows.iter().map(|coflow| isolated_cct_s(coflow, egress, ingress));
+        Limits { alone_s: alone.collect(), mean_cct_s: bounds(&wire, egress, ingress).mean_cct_s }
+    }
+}
+
+/// No coflow is faster than alone, and the mean is not below the bound. `limits` are those of
+/// the policy's compression.
 ///
 /// # Errors
 /// When one is.
 pub fn nothing_is_too_fast(
     workload: &Workload,
     fabric: &Fabric,
-    compression: Option<Compression>,
+    limits: &Limits,
     make: Make<'_>,
 ) -> Result<(), Violation> {
-    let (egress, ingress) = split(fabric);
-    let outcome = run(workload, fabric, make)?;
-    if compression.is_none() && !outcome.compression.is_empty() {
-        // A policy that says what to compress in its plans alone.
-        return Ok(());
-    }
-    let wire = match compression {
-        Some(codec) => on_the_wire(workload, fabric, &codec, &Availability::default()),
-        None => workload.clone(),
-    };
-    let ccts = ccts(&outcome);
-    for (coflow, cct) in wire.coflows.iter().zip(&ccts) {
-        let alone = isolated_cct_s(coflow, egress, ingress);
+    let ccts = ccts(&run(workload, fabric, make)?);
+    for ((coflow, cct), alone) in workload.coflows.iter().zip(&ccts).zip(&limits.alone_s) {
         if *cct < alone - 1e-8 {
             return Err(Violation(format!("coflow {} takes {cct} s, alone {alone} s", coflow.id)));
         }
     }
-    let (mean, bound) =
-        (ccts.iter().sum::<f64>() / ccts.len() as f64, bounds(&wire, egress, ingress).mean_cct_s);
+    let (mean, bound) = (ccts.iter().sum::<f64>() / ccts.len() as f64, limits.mean_cct_s);
     if mean < bound - 1e-8 {
         return Err(Violation(format!("the mean CCT is {mean} s, the bound {bound} s")));
     }
     Ok(())
+}
+
+/// Whether the policy has something compressed.
+///
+/// # Errors
+/// When the simulation fails.
+pub fn compresses(workload: &Workload, fabric: &Fabric, make: Make<'_>) -> Result<bool, Violation> {
+    Ok(!run(workload, fabric, make)?.compression.is_empty())
 }
 
 /// How many small coflows follow the large one in [`elephant_s`].

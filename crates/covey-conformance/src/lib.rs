@@ -14,8 +14,8 @@ mod watch;
 mod workloads;
 
 pub use checks::{
-    MICE, Make, ccts, elephant_s, is_local, names_of_ports_do_not_matter, nothing_is_too_fast,
-    rates_fit, same_again, same_time, starves_nobody,
+    Limits, MICE, Make, ccts, compresses, elephant_s, is_local, names_of_ports_do_not_matter,
+    nothing_is_too_fast, rates_fit, same_again, same_time, starves_nobody,
 };
 pub use watch::{Served, served};
 pub use workloads::{Kind, as_trace, fabric, fabric_with_inner_links, flow, workload};
@@ -51,7 +51,11 @@ pub fn check(make: Make<'_>, cases: u32) -> Result<(), Violation> {
             rates_fit(workload, fabric, make)?;
             same_again(workload, fabric, make)?;
             names_of_ports_do_not_matter(workload, fabric, names, make)?;
-            nothing_is_too_fast(workload, fabric, None, make)?;
+            // With what codec, only the plans of the policy say.
+            if !compresses(workload, fabric, make)? {
+                let limits = Limits::of(workload, fabric, None);
+                nothing_is_too_fast(workload, fabric, &limits, make)?;
+            }
             is_local(workload, other, make)
         })?;
     }

@@ -5,8 +5,8 @@ mod common;
 
 use common::{COMPRESSED, Kind, POLICIES, as_trace, policy};
 use covey_conformance::{
-    MICE, Violation, elephant_s, is_local, names_of_ports_do_not_matter, nothing_is_too_fast,
-    rates_fit, same_again, starves_nobody,
+    Limits, MICE, Violation, elephant_s, is_local, names_of_ports_do_not_matter,
+    nothing_is_too_fast, rates_fit, same_again, starves_nobody,
 };
 use covey_core::Fabric;
 use covey_trace::Workload;
@@ -75,9 +75,12 @@ proptest! {
     fn no_coflow_is_faster_than_alone_and_no_schedule_beats_the_bound(
         workload in common::workload(Kind::Ties), fabric in common::fabric(),
     ) {
+        let without = Limits::of(&workload, &fabric, None);
         for_every_policy(&workload, &fabric, |spec| {
             let compression = covey_sched::build(spec).ok().and_then(|built| built.compression);
-            nothing_is_too_fast(&workload, &fabric, compression, &|| policy(spec))
+            let with = compression.map(|codec| Limits::of(&workload, &fabric, Some(codec)));
+            let limits = with.as_ref().unwrap_or(&without);
+            nothing_is_too_fast(&workload, &fabric, limits, &|| policy(spec))
         });
     }
 }

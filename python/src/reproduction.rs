@@ -1,0 +1,73 @@
+//! A paper's evaluation again.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use covey_experiment::reproduction::{self, STAND_IN};
+use covey_reproduce::report::Report;
+use covey_reproduce::reproduction::Selection;
+use pyo3::prelude::*;
+
+use crate::errors::raised;
+use crate::json::as_python;
+use crate::policy::Halt;
+use crate::run::{Watch, in_thread, preformatted, write_page};
+
+/// What was found of a paper's evaluation.
+#[pyclass(frozen, module = "covey")]
+pub struct Reproduction {
+    report: Report,
+}
+
+/// Repeats what a paper published, all of it or a table or a figure. `progress` is called with the
+/// number of coflows that have ended, over all runs.
+#[pyfunction]
+#[pyo3(signature = (paper, *, table, figure, trace, jobs, progress))]
+pub fn reproduce(
+    py: Python<'_>,
+    paper: &str,
+    table: Option<String>,
+    figure: Option<String>,
+    trace: Option<&str>,
+    jobs: Option<usize>,
+    progress: Option<Bound<'_, PyAny>>,
+) -> PyResult<Reproduction> {
+    let selection = match (table, figure) {
+        (Some(number), _) => Selection::Table(number),
+        (None, Some(number)) => Selection::Figure(number),
+        (None, None) => Selection::All,
+    };
+    let trace = trace.unwrap_or(STAND_IN);
+    let plan = py.detach(|| reproduction::plan(paper, &selection, trace)).map_err(raised)?;
+    let total = reproduction::coflows(&plan);
+    let jobs = jobs.unwrap_or_else(covey_experiment::cores).max(1);
+    let watch = Arc::new(Watch::new(Arc::new(Halt::default()), None));
+    let report = in_thread(py, &watch, total, progress.as_ref(), {
+        let watch = Arc::clone(&watch);
+        move || reproduction::reproduce(plan, jobs, watch.as_ref())
+    })?;
+    Ok(Reproduction { report: report.map_err(raised)? })
+}
+
+#[pymethods]
+impl Reproduction {
+    /// The object of `covey reproduce --json`.
+    fn summary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        as_python(py, &self.report)
+    }
+
+    /// The text of `covey reproduce`.
+    fn __str__(&self) -> String {
+        self.report.to_string()
+    }
+
+    fn _repr_html_(&self, py: Python<'_>) -> PyResult<String> {
+        preformatted(py, &self.__str__())
+    }
+
+    /// Writes the page of `covey reproduce --report`.
+    #[pyo3(signature = (path, command="a Python program"))]
+    fn report(&self, path: PathBuf, command: &str) -> PyResult<()> {
+        write_page(&path, &self.report.html_page(command))
+    }
+}

@@ -1,0 +1,21 @@
+"""A paper's evaluation again."""
+
+from pathlib import Path
+
+import covey
+import pytest
+
+
+def test_a_table_is_repeated(tmp_path: Path) -> None:
+    found = covey.reproduce("swallow", table="VI")
+    assert isinstance(found.summary(), dict)
+    assert "VI" in str(found)
+    found.report(tmp_path / "page.html")
+    assert (tmp_path / "page.html").read_text().startswith("<!DOCTYPE html>")
+
+
+def test_what_is_not_there_is_told() -> None:
+    with pytest.raises(covey.InputError):
+        covey.reproduce("swallow", table=99)
+    with pytest.raises(covey.InputError, match="a table or a figure"):
+        covey.reproduce("swallow", table=1, figure=1)
