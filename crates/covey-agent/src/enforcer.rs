@@ -76,7 +76,8 @@ mod tests {
         let share = Share { layer: 2, rate: 1.5 };
         let flows = BTreeMap::from([(FlowKey { coflow: 7, flow: 3 }, share)]);
         Recorded::new(&mut written).apply((1, 2), &flows).expect("memory takes all");
-        let line = r#"{"epoch":1,"version":2,"flows":[{"coflow":7,"flow":3,"layer":2,"rate":1.5}]}"#;
+        let line =
+            r#"{"epoch":1,"version":2,"flows":[{"coflow":7,"flow":3,"layer":2,"rate":1.5}]}"#;
         assert_eq!(String::from_utf8(written).expect("text"), format!("{line}\n"));
     }
 }

@@ -13,14 +13,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use covey_core::alloc::PlanError;
 use covey_core::state::{FlowSpec, Registration};
-use covey_core::{
-    AnyPolicy, CoflowId, Fabric, FlowId, Group, Lineage, LinkId, PortId, Time, Wake,
-};
+use covey_core::{AnyPolicy, CoflowId, Fabric, FlowId, Group, Lineage, LinkId, PortId, Time, Wake};
 use covey_proto::{FlowKey, FromAgent, Hello, Refusal, ToAgent, VERSION, Welcome};
 
-use crate::api::{
-    AgentStatus, Answer, CoflowStatus, Page, Problem, Rate, Reply, Request,
-};
+use crate::api::{AgentStatus, Answer, CoflowStatus, Page, Problem, Rate, Reply, Request};
 use crate::coflows::{Coflow, Coflows, Flow, Stage};
 use crate::driver::Driver;
 use crate::record::{self, CoflowSpec, Key, Record, Summary, Update};
@@ -260,6 +256,11 @@ impl Core {
         (self.coflows.present.len(), stalled, self.sessions.len())
     }
 
+    /// Agents that have joined.
+    pub fn joined(&self) -> usize {
+        self.sessions.len()
+    }
+
     /// Changes that wait for the journal.
     pub fn pending(&self) -> usize {
         self.pending.len()
@@ -391,7 +392,9 @@ impl Core {
             return Err(Problem::invalid(format!("weight: expected above zero, found {found}")));
         }
         if let Some(found) = spec.deadline_s.filter(|s| !(s.is_finite() && *s > 0.0)) {
-            return Err(Problem::invalid(format!("deadline_s: expected above zero, found {found}")));
+            return Err(Problem::invalid(format!(
+                "deadline_s: expected above zero, found {found}"
+            )));
         }
         if spec.name.as_ref().is_some_and(|name| name.len() > 256) {
             return Err(Problem::invalid("name: expected at most 256 bytes"));
@@ -770,9 +773,8 @@ impl Core {
 
     fn tell_ends_of(&mut self, removed: bool) {
         let coflows = &mut self.coflows;
-        let over = self
-            .driver
-            .tell_ends(|id| coflows.of(id).is_some_and(|coflow| coflow.open), self.now);
+        let over =
+            self.driver.tell_ends(|id| coflows.of(id).is_some_and(|coflow| coflow.open), self.now);
         for id in over {
             let serial = self.coflows.serial(id);
             self.counts.gone += 1;
@@ -838,7 +840,9 @@ impl Core {
         self.advance(now);
         let port = match (&message, self.sessions.get(&session)) {
             (FromAgent::Hello(hello), None) => return self.hello(session, hello),
-            (FromAgent::Hello(_), Some(_)) | (_, None) => return self.close(session, Refusal::Order),
+            (FromAgent::Hello(_), Some(_)) | (_, None) => {
+                return self.close(session, Refusal::Order);
+            }
             (_, Some(port)) => *port,
         };
         self.agents[port as usize].heard = self.now;
@@ -964,6 +968,10 @@ impl Core {
 
     /// Confirms ends that were known: after what is on the way to the journal, for they may be in it.
     fn settle_in_order(&mut self, port: u32, keys: Vec<FlowKey>) {
+        if !self.unwritten.is_empty() {
+            let nothing = Record::Ended { id: 0, at_s: self.now.as_secs(), flows: vec![] };
+            return self.unwritten.push((nothing, port, keys));
+        }
         match self.pending.last_entry() {
             Some(mut last) => match last.get_mut() {
                 Pending::Settle(_, settled, more) if *settled == port => more.extend(keys),
@@ -1222,12 +1230,7 @@ impl Core {
                 new.next_if(|next| next.0 == flow);
                 let Flow { src, dst, .. } = coflow.flows[flow as usize];
                 let layer = layers.of(FlowId { coflow: id, index: flow });
-                self.agents[src as usize].want(
-                    FlowKey { coflow: serial, flow },
-                    dst,
-                    layer,
-                    rate,
-                );
+                self.agents[src as usize].want(FlowKey { coflow: serial, flow }, dst, layer, rate);
                 self.woken.insert(src);
             }
         }
@@ -1263,8 +1266,9 @@ impl Core {
             *bound = bound.min(grain);
         };
         for &wake in self.driver.wakes() {
-            let (Wake::WhenSent(_, goal) | Wake::WhenFlowSent(_, goal) | Wake::WhenDagSent(_, goal)) =
-                wake
+            let (Wake::WhenSent(_, goal)
+            | Wake::WhenFlowSent(_, goal)
+            | Wake::WhenDagSent(_, goal)) = wake
             else {
                 continue;
             };

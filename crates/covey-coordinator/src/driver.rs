@@ -374,8 +374,8 @@ impl Driver {
     /// # Errors
     /// When the policy's plan cannot be carried out; rates are then undefined.
     pub fn decide(&mut self, now: Time) -> Result<bool, PlanError> {
-        let replaced = std::mem::take(&mut self.told)
-            && self.mind.plan(&self.state, now) == Answer::Replaced;
+        let replaced =
+            std::mem::take(&mut self.told) && self.mind.plan(&self.state, now) == Answer::Replaced;
         if replaced {
             self.allocator.replan();
         }

@@ -13,9 +13,7 @@ use covey_coordinator::{
     RequestId, SessionId, Update,
 };
 use covey_core::{Fabric, Time};
-use covey_proto::{
-    Decoder, Ended, FlowKey, FromAgent, Message, Sent, ToAgent, encode,
-};
+use covey_proto::{Decoder, Ended, FlowKey, FromAgent, Message, Sent, ToAgent, encode};
 
 const SEEDS: u64 = 1000;
 
@@ -144,12 +142,7 @@ struct World {
 }
 
 fn config() -> Config {
-    Config {
-        heartbeat_s: 0.2,
-        lost_after_s: 1.0,
-        report_every_s: 0.1,
-        ..Config::default()
-    }
+    Config { heartbeat_s: 0.2, lost_after_s: 1.0, report_every_s: 0.1, ..Config::default() }
 }
 
 fn start(policy: &str, ports: u32, epoch: u64, records: Vec<Record>, now_s: f64) -> Core {
@@ -322,8 +315,7 @@ impl World {
             self.is_up = true;
             self.epoch += 1;
             self.disk.push(Record::Epoch(self.epoch));
-            self.core =
-                start(self.policy, self.ports, self.epoch, self.disk.clone(), self.now_s);
+            self.core = start(self.policy, self.ports, self.epoch, self.disk.clone(), self.now_s);
         }
     }
 
@@ -392,8 +384,12 @@ impl World {
                 let session = self.next_session;
                 self.next_session += 1;
                 self.hosts[k].session = Some(session);
-                let connection =
-                    Connection { host: k, up: Wire::default(), down: Wire::default(), closed: false };
+                let connection = Connection {
+                    host: k,
+                    up: Wire::default(),
+                    down: Wire::default(),
+                    closed: false,
+                };
                 self.connections.insert(session, connection);
                 out = vec![self.hosts[k].agent.hello()];
             } else if (self.now_s / STEP_S).round() as u64 % 10 == 0 {

@@ -106,7 +106,8 @@ fn finish(driver: &mut Driver, calls: &[Call], workload: &Workload) {
         .iter()
         .filter_map(|change| if let Change::Ended(flow) = change { Some(*flow) } else { None })
         .collect();
-    let left = |id| calls.iter().position(|call| matches!(call.what, What::CoflowEnded(c) if c == id));
+    let left =
+        |id| calls.iter().position(|call| matches!(call.what, What::CoflowEnded(c) if c == id));
     let mut by_coflow = ended.clone();
     by_coflow.sort_by_key(|flow| left(flow.coflow).unwrap_or(calls.len()));
     let order: Vec<FlowId> = told.chain(by_coflow).collect();

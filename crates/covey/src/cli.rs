@@ -2,11 +2,14 @@
 
 use clap::{Parser, Subcommand};
 
+use crate::agent::Agent;
 use crate::compare::Compare;
 use crate::failure::Failure;
 use crate::output;
 use crate::policies::Policies;
+use crate::serve::Serve;
 use crate::simulate::Simulate;
+use crate::status::Status;
 use crate::trace::Trace;
 
 /// Coflow scheduling: every published policy in one exact simulator
@@ -20,6 +23,7 @@ Examples:
   covey compare builtin:fb-like --report report.html
   covey simulate trace.txt --policy sebf --bound
   covey trace info trace.txt
+  covey serve --data covey-data --ports 16
 `covey COMMAND --help` tells more.
 
 Exit status: 0 done; 2 the input or the arguments are wrong; 1 anything else."
@@ -35,6 +39,9 @@ enum Command {
     Simulate(Simulate),
     Policies(Policies),
     Trace(Trace),
+    Serve(Serve),
+    Agent(Agent),
+    Status(Status),
 }
 
 /// Does what the arguments of the process say.
@@ -45,6 +52,9 @@ pub fn run() -> Result<(), Failure> {
             Command::Simulate(simulate) => simulate.run(),
             Command::Policies(policies) => policies.run(),
             Command::Trace(trace) => trace.run(),
+            Command::Serve(serve) => serve.run(),
+            Command::Agent(agent) => agent.run(),
+            Command::Status(status) => status.run(),
         },
         Err(help) if !help.use_stderr() => output::print(|out| write!(out, "{}", help.render())),
         Err(error) => Err(Failure::Input(in_one_line(&error))),

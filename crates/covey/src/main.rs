@@ -4,15 +4,19 @@
 //! line on standard error and the exit status: 2 where the user's input or arguments are wrong, 1
 //! for anything else.
 
+mod agent;
 mod cli;
 mod compare;
 mod experiment;
 mod failure;
+mod live;
 mod output;
 mod parallel;
 mod policies;
 mod progress;
+mod serve;
 mod simulate;
+mod status;
 mod trace;
 mod transform;
 
