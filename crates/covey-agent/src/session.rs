@@ -182,7 +182,7 @@ async fn talk(
                 }
                 decoder.push(&buffer[..count]);
                 let garbage = |error| io::Error::new(io::ErrorKind::InvalidData, error);
-                while let Some(message) = decoder.next::<ToAgent>().map_err(garbage)? {
+                while let Some(message) = decoder.take::<ToAgent>().map_err(garbage)? {
                     if agent.heard(message, &mut out).map_err(Over::Refused)? {
                         // The host may fail to do it; the agent goes on, for the next may succeed.
                         if let Err(error) = enforcer.apply(agent.holds(), agent.flows()) {

@@ -231,7 +231,7 @@ async fn host(
             sending.remove(&ended.key);
         }
         agent.happened(&progress, begin.elapsed().as_secs_f64(), &mut out);
-        while let Some(message) = decoder.next::<ToAgent>()? {
+        while let Some(message) = decoder.take::<ToAgent>()? {
             agent.heard(message, &mut out).map_err(|refusal| format!("{refusal:?}"))?;
         }
         sending.values_mut().for_each(|flow| flow.rate = 0.0);

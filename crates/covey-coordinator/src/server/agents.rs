@@ -141,7 +141,7 @@ async fn next(
 ) -> io::Result<Option<FromAgent>> {
     let mut buffer = [0; 4096];
     loop {
-        match decoder.next() {
+        match decoder.take() {
             Ok(Some(message)) => return Ok(Some(message)),
             Ok(None) => {}
             Err(error) => {
