@@ -13,7 +13,7 @@ lint: export PYO3_NO_PYTHON := 1
 lint: export PYO3_BUILD_EXTENSION_MODULE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test python slow lint wasm fuzz bench policy-table policies
+.PHONY: help demo test python slow soak lint wasm fuzz bench live-bench policy-table policies
 
 help: ## List these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r target what; do \
@@ -35,16 +35,22 @@ python: ## Check and test the Python package alone
 slow: ## Run the tests that `make test` leaves out because they take long
 	cargo test --locked --workspace --exclude covey-python -- --ignored
 
+soak: ## Kill the coordinator 200 times under load (COVEY_KILLS=200)
+	COVEY_KILLS=$${COVEY_KILLS:-200} cargo test --locked --package covey --test live -- --nocapture killed
+
 lint: ## Check format, lints and documentation; a warning is an error
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS='-D warnings' cargo doc --locked --workspace --no-deps
 
 wasm: ## Build the crates that must do without clock and I/O where there is neither
-	cargo build --locked --package covey-core --package covey-sched --target wasm32-unknown-unknown
+	cargo build --locked --package covey-core --package covey-sched --package covey-proto --package covey-agent --package covey-coordinator --no-default-features --target wasm32-unknown-unknown
 
 bench: ## Measure what docs/compare.md tells (TRACE=file; UPDATE=yes writes it there)
 	scripts/bench.sh $(TRACE) $(if $(UPDATE),--update)
+
+live-bench: ## Load a live coordinator and print what docs/live.md tells (TRACE=file, LIVE_SECONDS=600)
+	scripts/live-bench.sh $(TRACE)
 
 policy-table: ## Measure the table of docs/covey-policy.md (TRACE=file; UPDATE=yes writes it there)
 	scripts/policy-table.sh $(TRACE) $(if $(UPDATE),--update)

@@ -6,6 +6,10 @@
 
 mod agent;
 mod enforcer;
+#[cfg(feature = "session")]
+mod session;
 
 pub use agent::{Agent, Progress, Share};
 pub use enforcer::{Enforcer, Nothing, Recorded};
+#[cfg(feature = "session")]
+pub use session::{JoinError, Joining, run};

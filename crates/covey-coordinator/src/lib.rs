@@ -9,7 +9,11 @@ mod api;
 mod coflows;
 mod core;
 mod driver;
+#[cfg(feature = "server")]
+mod journal;
 mod record;
+#[cfg(feature = "server")]
+mod server;
 mod slot;
 
 pub use api::{AgentStatus, Answer, CoflowStatus, Page, Problem, Rate, Reply, Request};
@@ -17,3 +21,11 @@ pub use core::{Config, Core, Counts, Event, Lsn, Output, RequestId};
 pub use driver::Driver;
 pub use record::{CoflowSpec, Flow, Key, Move, Record, Summary, Update};
 pub use slot::SessionId;
+
+#[cfg(feature = "server")]
+pub use journal::JournalError;
+#[cfg(feature = "server")]
+pub use server::{
+    Client, ClientError, CredentialError, Credentials, Response, ServeError, Server, ServerConfig,
+    read_token,
+};

@@ -79,7 +79,7 @@ impl Wire {
         while let Some((_, bytes)) = self.under_way.pop_front_if(|(at, _)| *at <= now_s) {
             self.decoder.push(&bytes);
         }
-        self.decoder.next().expect("what was encoded")
+        self.decoder.take().expect("what was encoded")
     }
 }
 
@@ -392,7 +392,7 @@ impl World {
                 };
                 self.connections.insert(session, connection);
                 out = vec![self.hosts[k].agent.hello()];
-            } else if (self.now_s / STEP_S).round() as u64 % 10 == 0 {
+            } else if ((self.now_s / STEP_S).round() as u64).is_multiple_of(10) {
                 out.push(FromAgent::Alive);
             }
             self.say(k, &out);

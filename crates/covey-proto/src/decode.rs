@@ -46,7 +46,7 @@ impl Decoder {
     ///
     /// # Errors
     /// When the bytes are no message.
-    pub fn next<M: Message>(&mut self) -> Result<Option<M>, ProtoError> {
+    pub fn take<M: Message>(&mut self) -> Result<Option<M>, ProtoError> {
         let rest = &self.buffer[self.used..];
         let Some((length, rest)) = rest.split_first_chunk::<4>() else { return Ok(None) };
         let length = u32::from_le_bytes(*length) as usize;

@@ -78,7 +78,7 @@ fn sent<M: Message>(messages: &[M], piece: usize) -> Vec<M> {
     let mut found = Vec::new();
     for piece in bytes.chunks(piece) {
         decoder.push(piece);
-        while let Some(message) = decoder.next().expect("what was encoded") {
+        while let Some(message) = decoder.take().expect("what was encoded") {
             found.push(message);
         }
     }
@@ -91,7 +91,7 @@ fn decode_all<M: Message>(bytes: &[u8]) -> (usize, Option<ProtoError>) {
     decoder.push(bytes);
     let mut count = 0;
     loop {
-        match decoder.next::<M>() {
+        match decoder.take::<M>() {
             Ok(Some(_)) => count += 1,
             Ok(None) => return (count, None),
             Err(error) => return (count, Some(error)),

@@ -3,13 +3,16 @@
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 
+use crate::agent::Agent;
 use crate::bound::Bound;
 use crate::compare::Compare;
 use crate::failure::Failure;
 use crate::output;
 use crate::policies::Policies;
 use crate::reproduce::Reproduce;
+use crate::serve::Serve;
 use crate::simulate::Simulate;
+use crate::status::Status;
 use crate::trace::Trace;
 
 /// Coflow scheduling: every published policy in one exact simulator
@@ -24,6 +27,7 @@ Examples:
   covey bound trace.txt
   covey reproduce swallow --figure 4
   covey trace info trace.txt
+  covey serve --data covey-data --ports 16
 `covey COMMAND --help` tells more.
 
 Exit status: 0 done; 2 the input or the arguments are wrong; 1 anything else."
@@ -41,6 +45,9 @@ enum Command {
     Policies(Policies),
     Reproduce(Reproduce),
     Trace(Trace),
+    Serve(Serve),
+    Agent(Agent),
+    Status(Status),
 }
 
 /// Does what the arguments of the process say.
@@ -53,6 +60,9 @@ pub fn run() -> Result<(), Failure> {
             Command::Policies(policies) => policies.run(),
             Command::Reproduce(reproduce) => reproduce.run(),
             Command::Trace(trace) => trace.run(),
+            Command::Serve(serve) => serve.run(),
+            Command::Agent(agent) => agent.run(),
+            Command::Status(status) => status.run(),
         },
         Err(help) if help.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             Err(Failure::Usage(help.render().to_string()))

@@ -4,16 +4,20 @@
 //! line on standard error and the exit status: 2 where the user's input or arguments are wrong, 1
 //! for anything else.
 
+mod agent;
 mod bound;
 mod cli;
 mod compare;
 mod experiment;
 mod failure;
+mod live;
 mod output;
 mod policies;
 mod progress;
 mod reproduce;
+mod serve;
 mod simulate;
+mod status;
 mod trace;
 mod transform;
 

@@ -1,0 +1,277 @@
+//! What the journal says has happened, now or before a crash.
+
+use covey_core::state::{FlowSpec, Registration};
+use covey_core::{FlowId, Lineage, LinkId, PortId, Time};
+use covey_proto::FlowKey;
+
+use super::{Core, Event, Output, Pending};
+use crate::coflows::{Coflow, Flow, Stage};
+use crate::record::{self, CoflowSpec, Key, Record, Update};
+
+impl Core {
+    pub(super) fn apply(&mut self, record: &Record) {
+        match record {
+            Record::Epoch(_) => {}
+            Record::Registered { id, at_s, lineage, key, spec } => {
+                self.advance(Time::from_secs(*at_s));
+                self.apply_registered(*id, *lineage, key.clone(), spec);
+            }
+            Record::Updated { id, at_s, update } => {
+                self.advance(Time::from_secs(*at_s));
+                self.apply_updated(*id, update);
+            }
+            Record::Ended { id, at_s, flows } => {
+                self.advance(Time::from_secs(*at_s));
+                flows.iter().for_each(|&(flow, bytes)| self.finish(*id, flow, bytes));
+                self.tell_ends();
+            }
+            Record::Removed { id, at_s } => {
+                self.advance(Time::from_secs(*at_s));
+                self.apply_removed(*id);
+            }
+            Record::Gone(summary) => self.coflows.remember(summary.clone()),
+            Record::Dag { external, bytes } => {
+                self.coflows.dags.entry(*external).or_default().bytes = *bytes;
+            }
+            Record::Next { id, external } => {
+                self.coflows.next_id = self.coflows.next_id.max(*id);
+                self.coflows.next_dag = self.coflows.next_dag.max(*external);
+            }
+        }
+    }
+
+    fn apply_registered(
+        &mut self,
+        serial: u64,
+        lineage: (u64, u32),
+        key: Option<Key>,
+        spec: &CoflowSpec,
+    ) {
+        self.stirred = true;
+        let lineage = Lineage { external: lineage.0, internal: lineage.1 };
+        let registration = Registration {
+            seq: serial,
+            arrival: self.now,
+            weight: spec.weight,
+            deadline_s: spec.deadline_s,
+            lineage,
+            inherited_bytes: self.coflows.dags.get(&lineage.external).map_or(0.0, |dag| dag.bytes),
+        };
+        let flows = spec.flows.iter().map(spec_of);
+        let id = self.driver.arrive(registration, flows, |_| true, self.now);
+        let mut coflow = Coflow {
+            id,
+            name: spec.name.clone(),
+            key,
+            parents: spec.parents.clone(),
+            weight: spec.weight,
+            deadline_s: spec.deadline_s,
+            open: spec.open,
+            lineage,
+            arrival_s: self.now.as_secs(),
+            revision: 0,
+            flows: Vec::new(),
+            stalled: 0,
+            attained: 0.0,
+            longest: 0.0,
+            served: Vec::new(),
+            grain: f64::INFINITY,
+            stale: false,
+        };
+        coflow.flows.extend(spec.flows.iter().map(flow_of));
+        self.coflows.insert(serial, coflow);
+        self.counts.registered += 1;
+        self.hosts_changed |= self.touches_away(&spec.flows);
+        self.outputs.push(Output::Event(Event::Registered { id: serial }));
+        self.tell_ends();
+    }
+
+    fn touches_away(&self, flows: &[record::Flow]) -> bool {
+        let away = |port: u32| self.agents[port as usize].is_away;
+        flows.iter().any(|flow| away(flow.src) || away(flow.dst))
+    }
+
+    fn apply_updated(&mut self, serial: u64, update: &Update) {
+        // It may have gone since the update was asked for.
+        let Some(coflow) = self.coflows.present.get_mut(&serial) else { return };
+        self.stirred = true;
+        let id = coflow.id;
+        coflow.revision += 1;
+        // While flows are exchanged the coflow must not end.
+        let open = std::mem::replace(&mut coflow.open, true);
+        for &flow in &update.restart {
+            self.restart(serial, flow);
+        }
+        let mut added = update.add.clone();
+        for moved in &update.moved {
+            let flow = self.coflows.present.get(&serial).map(|c| c.flows[moved.flow as usize]);
+            if let Some(flow) = flow.filter(|flow| flow.stage != Stage::Ended) {
+                self.withdraw(serial, moved.flow);
+                self.finish(serial, moved.flow, flow.sent);
+                let bytes = moved.to.bytes.or(flow.bytes);
+                added.push(record::Flow { bytes, ..moved.to });
+            }
+        }
+        self.tell_ends();
+        if !added.is_empty() {
+            self.driver.extend(id, added.iter().map(spec_of), self.now);
+            if let Some(coflow) = self.coflows.present.get_mut(&serial) {
+                coflow.flows.extend(added.iter().map(flow_of));
+            }
+            self.hosts_changed |= self.touches_away(&added);
+            self.publish_all = true;
+        }
+        if let Some(coflow) = self.coflows.present.get_mut(&serial) {
+            coflow.open = update.open.unwrap_or(open);
+            if !coflow.open && self.driver.state().coflow(id).is_over() {
+                self.driver.leave(id);
+            }
+        }
+        self.outputs.push(Output::Event(Event::Updated { id: serial }));
+        self.tell_ends();
+    }
+
+    fn restart(&mut self, serial: u64, index: u32) {
+        let Some(coflow) = self.coflows.present.get_mut(&serial) else { return };
+        let flow = FlowId { coflow: coflow.id, index };
+        let Some(it) = coflow.flows.get_mut(index as usize) else { return };
+        if it.stage == Stage::Active {
+            // What was sent stays in what the coflow has sent.
+            it.sent = 0.0;
+            self.driver.restart(flow, self.now);
+            self.publish_all = true;
+        }
+    }
+
+    fn apply_removed(&mut self, serial: u64) {
+        let Some(coflow) = self.coflows.present.get(&serial) else { return };
+        self.stirred = true;
+        let id = coflow.id;
+        let unfinished: Vec<(u32, f64)> = (0..)
+            .zip(&coflow.flows)
+            .filter(|(_, flow)| flow.stage != Stage::Ended)
+            .map(|(index, flow)| (index, flow.sent))
+            .collect();
+        for (index, sent) in unfinished {
+            self.withdraw(serial, index);
+            self.finish(serial, index, sent);
+        }
+        self.driver.leave(id);
+        let removed = true;
+        self.tell_ends_of(removed);
+    }
+
+    /// A flow's rate is taken back from its agent.
+    fn withdraw(&mut self, serial: u64, index: u32) {
+        let Some(coflow) = self.coflows.present.get_mut(&serial) else { return };
+        let Flow { src, dst, .. } = coflow.flows[index as usize];
+        coflow.served.retain(|(served, _)| *served != index);
+        let agent = &mut self.agents[src as usize];
+        agent.want(FlowKey { coflow: serial, flow: index }, dst, 0, 0.0);
+        self.woken.insert(src);
+    }
+
+    /// A flow has ended, unless that is known already.
+    pub(super) fn finish(&mut self, serial: u64, index: u32, bytes: f64) {
+        let Some(coflow) = self.coflows.present.get_mut(&serial) else { return };
+        let id = coflow.id;
+        let flow = FlowId { coflow: id, index };
+        let Some(it) = coflow.flows.get_mut(index as usize) else { return };
+        match std::mem::replace(&mut it.stage, Stage::Ended) {
+            Stage::Ended => return,
+            Stage::Stalled => {
+                // It had ended before its host went.
+                coflow.stalled -= 1;
+                self.driver.resume(&[flow], self.now);
+            }
+            Stage::Active => {}
+        }
+        let more = (bytes - it.sent).max(0.0);
+        it.sent = it.sent.max(bytes);
+        coflow.attained += more;
+        coflow.longest = coflow.longest.max(bytes);
+        coflow.served.retain(|(served, _)| *served != index);
+        self.stirred = true;
+        let attained = coflow.attained;
+        if self.driver.needs_progress() {
+            self.driver.report(id, attained, self.now);
+        }
+        self.driver.finish(flow, bytes);
+    }
+
+    pub(super) fn tell_ends(&mut self) {
+        self.tell_ends_of(false);
+    }
+
+    fn tell_ends_of(&mut self, removed: bool) {
+        let coflows = &mut self.coflows;
+        let over =
+            self.driver.tell_ends(|id| coflows.of(id).is_some_and(|coflow| coflow.open), self.now);
+        for id in over {
+            let serial = self.coflows.serial(id);
+            self.counts.gone += 1;
+            self.coflows.retire(serial, self.now.as_secs(), removed);
+            let links = (serial, LinkId(0))..=(serial, LinkId(u32::MAX));
+            let reached: Vec<_> = self.limits_reached.range(links).map(|(key, _)| *key).collect();
+            reached.iter().for_each(|key| {
+                self.limits_reached.remove(key);
+            });
+            let event =
+                if removed { Event::Removed { id: serial } } else { Event::Ended { id: serial } };
+            self.outputs.push(Output::Event(event));
+        }
+    }
+
+    /// Records that say all that this coordinator knows, and what is on the way to the journal: a
+    /// journal with these alone is as good as the one there is.
+    pub fn snapshot(&self) -> Vec<Record> {
+        let coflows = &self.coflows;
+        let mut records = vec![
+            Record::Epoch(self.epoch),
+            Record::Next { id: coflows.next_id, external: coflows.next_dag },
+        ];
+        records.extend(coflows.gone.values().cloned().map(Record::Gone));
+        records.extend(
+            coflows.dags.iter().map(|(&external, dag)| Record::Dag { external, bytes: dag.bytes }),
+        );
+        for (&id, coflow) in &coflows.present {
+            let flow = |f: &Flow| record::Flow { src: f.src, dst: f.dst, bytes: f.bytes };
+            let spec = CoflowSpec {
+                name: coflow.name.clone(),
+                parents: coflow.parents.clone(),
+                weight: coflow.weight,
+                deadline_s: coflow.deadline_s,
+                // Its flows end one by one below.
+                open: true,
+                flows: coflow.flows.iter().map(flow).collect(),
+            };
+            let lineage = (coflow.lineage.external, coflow.lineage.internal);
+            let (at_s, key) = (coflow.arrival_s, coflow.key.clone());
+            records.push(Record::Registered { id, at_s, lineage, key, spec });
+            let ended = |flow: &(u32, &Flow)| flow.1.stage == Stage::Ended;
+            let flows = (0..).zip(&coflow.flows).filter(ended).map(|(k, flow)| (k, flow.sent));
+            records.push(Record::Ended { id, at_s, flows: flows.collect() });
+            if !coflow.open {
+                let update = Update { open: Some(false), ..Update::default() };
+                records.push(Record::Updated { id, at_s, update });
+            }
+        }
+        for pending in self.pending.values() {
+            if let Pending::Apply(record, _) = pending {
+                records.push(record.clone());
+            }
+        }
+        records
+    }
+}
+
+fn spec_of(flow: &record::Flow) -> FlowSpec {
+    let bytes = flow.bytes.unwrap_or(f64::NAN);
+    FlowSpec { src: PortId(flow.src), dst: PortId(flow.dst), bytes }
+}
+
+/// A flow of no bytes ends when it starts.
+fn flow_of(flow: &record::Flow) -> Flow {
+    let stage = if flow.bytes == Some(0.0) { Stage::Ended } else { Stage::Active };
+    Flow { src: flow.src, dst: flow.dst, bytes: flow.bytes, sent: 0.0, stage }
+}

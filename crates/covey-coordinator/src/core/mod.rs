@@ -1,0 +1,296 @@
+//! The coordinator without its I/O: what happens comes in, what is to be done comes out.
+//!
+//! The shell around it owns clock, sockets and journal. It passes on requests and messages as they
+//! come, calls [`Core::decide`] when it has passed on all there are, does what [`Core::take_outputs`]
+//! says, and asks for an agent's messages ([`Core::take_messages`]) when its connection can take some.
+//!
+//! A change that a client asks for has no effect before it is in the journal; then it is applied and
+//! answered. Ends of flows have effect at once, and are confirmed to the agent when they are in the
+//! journal; until then the agent says them again when it joins. After a crash the journal's records
+//! are applied in the same way.
+
+mod apply;
+mod moment;
+mod requests;
+mod sessions;
+mod tell;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use covey_core::{AnyPolicy, Fabric, LinkId, Time, Wake};
+use covey_proto::{FlowKey, Refusal};
+
+use crate::api::Answer;
+use crate::coflows::Coflows;
+use crate::driver::Driver;
+use crate::record::Record;
+use crate::slot::{Booked, SessionId, Slot};
+
+/// Number of a record of the journal, from 1 in each epoch.
+pub type Lsn = u64;
+
+/// Number of a request that waits for its answer; never used again.
+pub type RequestId = u64;
+
+/// Limits and times.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Config {
+    /// How often an agent is to say something, in seconds.
+    pub heartbeat_s: f64,
+    /// After how many seconds of silence a host is taken for lost.
+    pub lost_after_s: f64,
+    /// How often agents report what flows have sent, in seconds, where the policy needs that.
+    pub report_every_s: f64,
+    /// The most coflows that may be present.
+    pub most_coflows: usize,
+    /// The most flows of a coflow.
+    pub most_flows: usize,
+    /// The most changes that may wait for the journal.
+    pub most_pending: usize,
+    /// The most coflows that are remembered after they have gone.
+    pub most_gone: usize,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config {
+            heartbeat_s: 1.0,
+            lost_after_s: 5.0,
+            report_every_s: 0.008,
+            most_coflows: 100_000,
+            most_flows: 1_000_000,
+            most_pending: 10_000,
+            most_gone: 10_000,
+        }
+    }
+}
+
+/// What the shell is to do.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Output {
+    /// Write a record, and say so by [`Core::durable`] when it is on disk.
+    Journal(Lsn, Record),
+    /// Answer a request.
+    Answer(RequestId, Answer),
+    /// There are messages for an agent.
+    Ready(SessionId),
+    /// Say so and end the session.
+    Close(SessionId, Refusal),
+    /// Tell who watches.
+    Event(Event),
+}
+
+/// What those are told who watch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case", tag = "type")]
+pub enum Event {
+    /// A coflow has been registered.
+    Registered {
+        /// Its number.
+        id: u64,
+    },
+    /// A coflow has been changed.
+    Updated {
+        /// Its number.
+        id: u64,
+    },
+    /// The last flow of a coflow has ended.
+    Ended {
+        /// Its number.
+        id: u64,
+    },
+    /// A coflow has been deregistered.
+    Removed {
+        /// Its number.
+        id: u64,
+    },
+    /// Flows of a coflow cannot go on: a host is away.
+    Stalled {
+        /// Its number.
+        id: u64,
+    },
+    /// All flows of a coflow can go on again.
+    Resumed {
+        /// Its number.
+        id: u64,
+    },
+    /// An agent has joined.
+    Joined {
+        /// Its port.
+        port: u32,
+    },
+    /// A host is taken for lost.
+    Lost {
+        /// Its port.
+        port: u32,
+    },
+}
+
+/// What has been counted since the start.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Decisions, and those in which the policy planned anew.
+    pub decisions: u64,
+    /// See `decisions`.
+    pub replanned: u64,
+    /// Schedules sent, and flows named in them.
+    pub schedules: u64,
+    /// See `schedules`.
+    pub entries: u64,
+    /// Messages from agents: ends, reports of bytes, schedules applied, all others.
+    pub ends: u64,
+    /// See `ends`.
+    pub reports: u64,
+    /// See `ends`.
+    pub applied: u64,
+    /// See `ends`.
+    pub others: u64,
+    /// Coflows registered and gone.
+    pub registered: u64,
+    /// See `registered`.
+    pub gone: u64,
+}
+
+/// What is to happen when a record is on disk.
+#[derive(Debug)]
+enum Pending {
+    /// Apply it, and answer these requests.
+    Apply(Record, Vec<RequestId>),
+    /// Confirm the ends of flows to an agent.
+    Settle(Record, u32, Vec<FlowKey>),
+}
+
+/// The coordinator.
+pub struct Core {
+    config: Config,
+    epoch: u64,
+    now: Time,
+    driver: Driver,
+    coflows: Coflows,
+    agents: Vec<Slot>,
+    sessions: BTreeMap<SessionId, u32>,
+    booked: Booked,
+    /// Agents that could not be sent all because others had not given back.
+    woken: BTreeSet<u32>,
+    pending: BTreeMap<Lsn, Pending>,
+    /// Registrations that are pending, by key.
+    pending_keys: BTreeMap<String, (u64, Lsn)>,
+    /// Registrations among `pending`.
+    registering: usize,
+    next_lsn: Lsn,
+    /// Ends that could not be written.
+    unwritten: Vec<(Record, u32, Vec<FlowKey>)>,
+    outputs: Vec<Output>,
+    /// Whether anything has happened since the last decision.
+    stirred: bool,
+    /// Whether a host has come or gone since the last decision.
+    hosts_changed: bool,
+    /// Whether the rates of all coflows must be looked at.
+    publish_all: bool,
+    /// When to look for silent agents.
+    next_check: Time,
+    /// By coflow and link, how many of the policy's limits have been reached.
+    limits_reached: BTreeMap<(u64, LinkId), usize>,
+    counts: Counts,
+}
+
+impl Core {
+    /// A coordinator that knows what `records` say. `now` is not before the time of any of them.
+    pub fn new(
+        fabric: Fabric,
+        policy: AnyPolicy,
+        config: Config,
+        epoch: u64,
+        records: impl IntoIterator<Item = Record>,
+        start: Time,
+    ) -> Core {
+        let ports = fabric.ports() as usize;
+        let booked = Booked::new(&fabric.capacity()[ports..]);
+        let mut core = Core {
+            config,
+            epoch,
+            now: Time::ZERO,
+            driver: Driver::new(fabric, policy),
+            coflows: Coflows { most_gone: config.most_gone, ..Coflows::default() },
+            agents: Vec::new(),
+            sessions: BTreeMap::new(),
+            booked,
+            woken: BTreeSet::new(),
+            pending: BTreeMap::new(),
+            pending_keys: BTreeMap::new(),
+            registering: 0,
+            next_lsn: 1,
+            unwritten: Vec::new(),
+            outputs: Vec::new(),
+            stirred: true,
+            hosts_changed: false,
+            publish_all: true,
+            next_check: start,
+            limits_reached: BTreeMap::new(),
+            counts: Counts::default(),
+        };
+        core.agents.resize_with(ports, || Slot { heard: start, full: true, ..Slot::default() });
+        for record in records {
+            core.apply(&record);
+        }
+        core.outputs.clear();
+        core.counts = Counts::default();
+        core.now = core.now.max(start);
+        core
+    }
+
+    /// The epoch.
+    pub fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// The driver of the policy.
+    pub fn driver(&self) -> &Driver {
+        &self.driver
+    }
+
+    /// What has been counted.
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// Coflows present, stalled ones among them, and agents that have joined.
+    pub fn population(&self) -> (usize, usize, usize) {
+        let stalled = self.coflows.present.values().filter(|coflow| coflow.stalled > 0).count();
+        (self.coflows.present.len(), stalled, self.sessions.len())
+    }
+
+    /// Agents that have joined.
+    pub fn joined(&self) -> usize {
+        self.sessions.len()
+    }
+
+    /// Changes that wait for the journal.
+    pub fn pending(&self) -> usize {
+        self.pending.len()
+    }
+
+    /// The greatest age of a schedule that has been sent and not yet applied, in seconds.
+    pub fn oldest_unapplied_s(&self) -> f64 {
+        let under_way = self.agents.iter().filter(|a| a.session.is_some() && a.under_way.is_some());
+        under_way.map(|agent| self.now - agent.sent_at).fold(0.0, f64::max)
+    }
+
+    /// What is to be done, in order.
+    pub fn take_outputs(&mut self) -> Vec<Output> {
+        std::mem::take(&mut self.outputs)
+    }
+
+    /// When [`Core::decide`] is to be called at the latest.
+    pub fn next_wake(&self) -> Time {
+        let times = self.driver.wakes().iter().filter_map(|wake| match wake {
+            Wake::At(time) => Some(*time),
+            _ => None,
+        });
+        times.fold(self.next_check, Time::min)
+    }
+
+    fn advance(&mut self, now: Time) {
+        self.now = self.now.max(now);
+    }
+}

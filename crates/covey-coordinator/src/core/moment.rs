@@ -1,0 +1,351 @@
+//! The end of a moment: what the policy decides, and which agents are to be told.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use covey_core::alloc::PlanError;
+use covey_core::{CoflowId, FlowId, Group, LinkId, Time, Wake};
+use covey_proto::{FlowKey, ToAgent, VERSION, Welcome};
+
+use super::{Core, Output};
+use crate::coflows::{Coflow, Flow, Stage};
+use crate::driver::Driver;
+use crate::slot::SessionId;
+
+impl Core {
+    /// Ends a moment: has the policy plan, if anything has happened, and finds out which agents
+    /// are to be sent what. Returns whether it decided anything.
+    ///
+    /// # Errors
+    /// When the policy's plan cannot be carried out: the rates before stay in force.
+    pub fn decide(&mut self, now: Time) -> Result<bool, PlanError> {
+        self.advance(now);
+        self.check();
+        self.follow_hosts();
+        self.tell_reached();
+        let due = |wake: &Wake| matches!(wake, Wake::At(time) if time.due(self.now));
+        let woke = self.driver.wakes().iter().any(due);
+        if woke {
+            self.driver.wake(self.now);
+        }
+        let decides = std::mem::take(&mut self.stirred) || woke;
+        if decides {
+            self.counts.decisions += 1;
+            self.write_progress();
+            match self.driver.decide(self.now) {
+                Ok(replanned) => self.counts.replanned += u64::from(replanned),
+                Err(error) => {
+                    self.publish_all = true;
+                    return Err(error);
+                }
+            }
+            self.publish();
+            self.set_grains();
+        }
+        for port in std::mem::take(&mut self.woken) {
+            let agent = &self.agents[port as usize];
+            if let Some(session) = agent.session.filter(|_| agent.has_news()) {
+                self.outputs.push(Output::Ready(session));
+            }
+        }
+        Ok(decides)
+    }
+
+    /// Brings what is left of flows up to date, for policies that see sizes.
+    fn write_progress(&mut self) {
+        let sized = self.driver.needs_sizes();
+        for coflow in self.coflows.present.values_mut() {
+            if !std::mem::take(&mut coflow.stale) || !sized {
+                continue;
+            }
+            let (demand, progress) = self.driver.progress_mut(coflow.id);
+            progress.link_left.fill(0.0);
+            for p in demand.active() {
+                let sent = coflow.flows[demand.index(p) as usize].sent;
+                // Something is left of a flow that has not said that it has ended.
+                let left = (progress.size[p] - sent).max(1.0_f64.min(progress.size[p]));
+                progress.left[p] = left / progress.scale;
+                for l in demand.path(p) {
+                    progress.link_left[l] += progress.left[p];
+                }
+            }
+        }
+    }
+
+    /// Tells the policy of numbers of bytes that it waits for and that have been reported.
+    fn tell_reached(&mut self) {
+        let waits = |wake: &&Wake| !matches!(wake, Wake::At(_));
+        let wakes: Vec<Wake> = self.driver.wakes().iter().filter(waits).copied().collect();
+        for wake in wakes {
+            if self.missing(wake).is_some_and(|(missing, _)| missing <= 0.0) {
+                if let Wake::WhenSent(id, _) | Wake::WhenFlowSent(id, _) = wake
+                    && let Some(coflow) = self.coflows.of(id)
+                {
+                    self.driver.report(id, coflow.attained, self.now);
+                }
+                self.driver.reached(wake, self.now);
+                self.stirred = true;
+            }
+        }
+        self.tell_limits();
+    }
+
+    /// How many bytes are missing of what a wake-up waits for, as reported, and the coflows that can
+    /// send them. `None` for times, and where nobody can.
+    fn missing(&self, wake: Wake) -> Option<(f64, Vec<u64>)> {
+        match wake {
+            Wake::At(_) => None,
+            Wake::WhenSent(id, bytes) => {
+                let serial = self.coflows.serial(id);
+                let coflow = self.coflows.present.get(&serial)?;
+                Some((bytes - coflow.attained, vec![serial]))
+            }
+            Wake::WhenFlowSent(id, bytes) => {
+                let serial = self.coflows.serial(id);
+                let coflow = self.coflows.present.get(&serial)?;
+                Some((bytes - coflow.longest, vec![serial]))
+            }
+            Wake::WhenDagSent(external, bytes) => {
+                let members = || {
+                    let present = self.coflows.present.iter();
+                    present.filter(move |(_, coflow)| coflow.lineage.external == external)
+                };
+                let gone = self.coflows.dags.get(&external).map_or(0.0, |dag| dag.bytes);
+                let sent = gone + members().map(|(_, coflow)| coflow.attained).sum::<f64>();
+                Some((bytes - sent, members().map(|(&serial, _)| serial).collect()))
+            }
+        }
+    }
+
+    fn tell_limits(&mut self) {
+        if self.driver.link_limits().is_empty() {
+            return;
+        }
+        let limits = self.driver.link_limits().to_vec();
+        let ports = self.agents.len() as u32;
+        let mut told = Vec::new();
+        for (&serial, coflow) in self.coflows.present.iter().filter(|(_, coflow)| coflow.stale) {
+            for (link, bytes) in sent_at_links(coflow, ports) {
+                let reached = self.limits_reached.entry((serial, link)).or_default();
+                while limits.get(*reached).is_some_and(|limit| bytes >= *limit) {
+                    told.push((coflow.id, link, limits[*reached]));
+                    *reached += 1;
+                }
+            }
+        }
+        for (id, link, limit) in told {
+            self.driver.limit_reached(id, link, limit, self.now);
+            self.stirred = true;
+        }
+    }
+
+    /// Finds out what has changed for which agent.
+    fn publish(&mut self) {
+        let rates = self.driver.rates();
+        let together = rates.crowd().is_some() || rates.line().is_some();
+        let all = std::mem::replace(&mut self.publish_all, together) || together;
+        let changed: Vec<CoflowId> = if all {
+            self.driver.state().present().to_vec()
+        } else {
+            let present = |id: &&CoflowId| self.driver.state().is_present(**id);
+            rates.changed().iter().filter(present).copied().collect()
+        };
+        if changed.is_empty() {
+            return;
+        }
+        let layers = self.layers();
+        for id in changed {
+            let serial = self.coflows.serial(id);
+            let Some(coflow) = self.coflows.present.get_mut(&serial) else { continue };
+            let served = served(&self.driver, id, together);
+            let before = std::mem::replace(&mut coflow.served, served);
+            let (mut old, mut new) = (before.iter().peekable(), coflow.served.iter().peekable());
+            loop {
+                let (flow, rate) = match (old.peek(), new.peek()) {
+                    (Some(a), Some(b)) if a == b => {
+                        old.next();
+                        new.next();
+                        continue;
+                    }
+                    (Some(a), Some(b)) if a.0 < b.0 => (a.0, 0.0),
+                    (Some(a), None) => (a.0, 0.0),
+                    (_, Some(b)) => (b.0, b.1),
+                    (None, None) => break,
+                };
+                old.next_if(|next| next.0 == flow);
+                new.next_if(|next| next.0 == flow);
+                let Flow { src, dst, .. } = coflow.flows[flow as usize];
+                let layer = layers.of(FlowId { coflow: id, index: flow });
+                self.agents[src as usize].want(FlowKey { coflow: serial, flow }, dst, layer, rate);
+                self.woken.insert(src);
+            }
+        }
+    }
+
+    fn layers(&self) -> LayerOf {
+        let mut layers = LayerOf::default();
+        layers.coflows.resize(self.driver.state().slots(), 0);
+        for entry in self.driver.ranking().entries.iter().rev() {
+            match entry.group {
+                Group::Everything => {}
+                Group::Coflow(id) | Group::CoflowAt(id, _) => {
+                    layers.coflows[id.index()] = entry.layer;
+                }
+                Group::Flow(flow) => {
+                    layers.flows.insert(flow, entry.layer);
+                }
+            }
+        }
+        layers
+    }
+
+    /// Tells agents how often to report what coflows have sent, where the policy waits for that.
+    ///
+    /// While what is missing exceeds what all agents together may have sent without a word, it cannot
+    /// have been reached. So each may send its part of what is missing; the parts shrink with what
+    /// is missing, down to a hundredth of what is waited for.
+    fn set_grains(&mut self) {
+        let mut grains: BTreeMap<u64, f64> = BTreeMap::new();
+        let mut bound = |serial: u64, missing: f64, goal: f64, agents: usize| {
+            let grain = missing.max(goal / 100.0) / agents.max(1) as f64;
+            let bound = grains.entry(serial).or_insert(f64::INFINITY);
+            *bound = bound.min(grain);
+        };
+        for &wake in self.driver.wakes() {
+            let (Wake::WhenSent(_, goal)
+            | Wake::WhenFlowSent(_, goal)
+            | Wake::WhenDagSent(_, goal)) = wake
+            else {
+                continue;
+            };
+            let Some((missing, serials)) = self.missing(wake) else { continue };
+            let agents = serials.iter().map(|serial| self.senders(*serial).len()).sum();
+            serials.iter().for_each(|&serial| bound(serial, missing, goal, agents));
+        }
+        if let Some(&first) = self.driver.link_limits().first() {
+            let (limits, ports) = (self.driver.link_limits(), self.agents.len() as u32);
+            for (&serial, coflow) in &self.coflows.present {
+                let agents = self.senders(serial).len();
+                for (link, bytes) in sent_at_links(coflow, ports) {
+                    let reached = self.limits_reached.get(&(serial, link)).copied().unwrap_or(0);
+                    if let Some(limit) = limits.get(reached) {
+                        bound(serial, limit - bytes, *limit, agents);
+                    }
+                }
+                if coflow.attained == 0.0 {
+                    bound(serial, first, first, agents);
+                }
+            }
+        }
+        let serials: Vec<u64> = self.coflows.present.keys().copied().collect();
+        for serial in serials {
+            let grain = grains.get(&serial).copied().unwrap_or(f64::INFINITY);
+            let Some(coflow) = self.coflows.present.get_mut(&serial) else { continue };
+            // A grain that is a little too fine only makes a report more.
+            if grain == coflow.grain || (grain > coflow.grain && grain < 2.0 * coflow.grain) {
+                continue;
+            }
+            coflow.grain = grain;
+            for port in self.senders(serial) {
+                self.agents[port as usize].grains.insert(serial, grain);
+                self.woken.insert(port);
+            }
+        }
+    }
+
+    /// Ports with unfinished flows of a coflow.
+    fn senders(&self, serial: u64) -> BTreeSet<u32> {
+        let Some(coflow) = self.coflows.present.get(&serial) else { return BTreeSet::new() };
+        let unfinished = coflow.flows.iter().filter(|flow| flow.stage != Stage::Ended);
+        unfinished.map(|flow| flow.src).collect()
+    }
+
+    /// What an agent is to be sent now. To be asked for when its connection can take it.
+    pub fn take_messages(&mut self, session: SessionId, messages: &mut Vec<ToAgent>) {
+        let Some(&port) = self.sessions.get(&session) else { return };
+        let agent = &mut self.agents[port as usize];
+        if std::mem::take(&mut agent.welcome) {
+            let reports = self.driver.needs_progress();
+            messages.push(ToAgent::Welcome(Welcome {
+                version: VERSION,
+                epoch: self.epoch,
+                report_every_s: if reports { self.config.report_every_s } else { 0.0 },
+                heartbeat_s: self.config.heartbeat_s,
+            }));
+        }
+        let settled = agent.take_settled();
+        if !settled.is_empty() {
+            messages.push(ToAgent::Settled(settled));
+        }
+        let grains = agent.take_grains();
+        if !grains.is_empty() {
+            messages.push(ToAgent::Grains(grains));
+        }
+        if let Some(schedule) = agent.next_schedule(port, self.epoch, &mut self.booked, self.now) {
+            self.counts.schedules += 1;
+            self.counts.entries += (schedule.set.len() + schedule.removed.len()) as u64;
+            messages.push(ToAgent::Schedule(schedule));
+        }
+    }
+}
+
+/// The layer of each coflow by number, and of flows that have one of their own.
+#[derive(Debug, Default)]
+struct LayerOf {
+    coflows: Vec<u32>,
+    flows: BTreeMap<FlowId, u32>,
+}
+
+impl LayerOf {
+    fn of(&self, flow: FlowId) -> u32 {
+        let own = self.flows.get(&flow).copied();
+        own.unwrap_or_else(|| self.coflows[flow.coflow.index()])
+    }
+}
+
+/// What a coflow has sent through each port it uses, as reported.
+fn sent_at_links(coflow: &Coflow, ports: u32) -> BTreeMap<LinkId, f64> {
+    let mut sent = BTreeMap::new();
+    for flow in &coflow.flows {
+        for link in [LinkId(flow.src), LinkId(ports + flow.dst)] {
+            *sent.entry(link).or_default() += flow.sent;
+        }
+    }
+    sent
+}
+
+/// The flows of a coflow that get anything, by number, and their rates.
+fn served(driver: &Driver, id: CoflowId, together: bool) -> Vec<(u32, f64)> {
+    let (state, rates) = (driver.state(), driver.rates());
+    let coflow = state.coflow(id);
+    let demand = coflow.demand();
+    let mut served: Vec<(u32, f64)> = Vec::new();
+    if together {
+        served.extend(demand.active().map(|p| (demand.index(p), rates.rate(state, id, p))));
+    } else {
+        let grant = rates.grant(id);
+        let (levels, madd) = (grant.levels(), grant.madd());
+        if !levels.is_empty() || madd > 0.0 {
+            for p in demand.active() {
+                let level = match levels {
+                    [] => 0.0,
+                    _ => demand.path(p).map(|l| levels[l]).fold(f64::INFINITY, f64::min),
+                };
+                // What is left is not known where shares do not go by it.
+                let by_left = if madd > 0.0 { coflow.progress().left[p] * madd } else { 0.0 };
+                served.push((demand.index(p), level + by_left));
+            }
+        }
+        let singles = grant.singles().filter(|single| demand.is_active(single.position as usize));
+        served.extend(singles.map(|s| (demand.index(s.position as usize), s.rate)));
+    }
+    served.sort_unstable_by_key(|&(flow, _)| flow);
+    served.dedup_by(|next, kept| {
+        let same = next.0 == kept.0;
+        kept.1 += if same { next.1 } else { 0.0 };
+        same
+    });
+    // Rounding leaves shares that are none.
+    let least = 1e-9 * state.fabric().capacity().iter().copied().fold(0.0, f64::max);
+    served.retain(|&(_, rate)| rate > least);
+    served
+}

@@ -1,0 +1,302 @@
+//! What clients ask for: checked, and written to the journal.
+
+use covey_core::{Lineage, Time};
+use covey_proto::FlowKey;
+
+use super::{Core, Lsn, Output, Pending, RequestId};
+use crate::api::{Answer, Problem, Reply, Request};
+use crate::coflows::{Coflow, Stage};
+use crate::record::{self, CoflowSpec, Key, Record, Update};
+
+impl Core {
+    /// A client asks for something.
+    pub fn request(&mut self, request: RequestId, what: Request, now: Time) {
+        self.advance(now);
+        let refused = match what {
+            Request::Register { spec, key } => self.register(request, spec, key).err(),
+            Request::Update { id, update, revision } => {
+                self.update(request, id, update, revision).err()
+            }
+            Request::Remove { id } => self.remove(request, id).err(),
+            Request::Get { id } => {
+                let answer = self.status(id).map(Reply::Coflow).ok_or_else(|| Problem::unknown(id));
+                self.outputs.push(Output::Answer(request, answer));
+                None
+            }
+            Request::List { from, limit, all } => {
+                let page = Reply::Coflows(self.list(from, limit, all));
+                self.outputs.push(Output::Answer(request, Ok(page)));
+                None
+            }
+            Request::Schedule { from, limit } => {
+                let page = Reply::Schedule(self.rates(from, limit));
+                self.outputs.push(Output::Answer(request, Ok(page)));
+                None
+            }
+            Request::Agents { from, limit } => {
+                let page = Reply::Agents(self.list_agents(from, limit));
+                self.outputs.push(Output::Answer(request, Ok(page)));
+                None
+            }
+        };
+        if let Some(problem) = refused {
+            self.outputs.push(Output::Answer(request, Err(problem)));
+        }
+    }
+
+    fn register(
+        &mut self,
+        request: RequestId,
+        spec: CoflowSpec,
+        key: Option<Key>,
+    ) -> Result<(), Problem> {
+        if let Some(key) = &key {
+            let pending = self.pending_keys.get(&key.key).copied();
+            if let Some((digest, lsn)) = pending {
+                same(key, digest)?;
+                if let Some(Pending::Apply(_, requests)) = self.pending.get_mut(&lsn) {
+                    requests.push(request);
+                }
+                return Ok(());
+            }
+            if let Some(&(id, digest)) = self.coflows.keys.get(&key.key) {
+                same(key, digest)?;
+                let status = self.status(id).ok_or_else(|| Problem::unknown(id))?;
+                self.outputs.push(Output::Answer(request, Ok(Reply::Registered(status))));
+                return Ok(());
+            }
+        }
+        self.check_spec(&spec)?;
+        if self.coflows.present.len() + self.registering >= self.config.most_coflows {
+            let most = self.config.most_coflows;
+            let detail = format!("{most} coflows are registered, which is the limit");
+            return Err(Problem::new(429, "too many coflows", detail));
+        }
+        self.check_pending()?;
+        let parents = spec.parents.iter().filter_map(|&parent| self.coflows.lineage(parent));
+        let lineage = Lineage::after(parents).unwrap_or_else(|| {
+            let external = self.coflows.next_dag;
+            self.coflows.next_dag += 1;
+            Lineage { external, internal: 0 }
+        });
+        let id = self.coflows.next_id;
+        self.coflows.next_id += 1;
+        self.registering += 1;
+        if let Some(key) = &key {
+            self.pending_keys.insert(key.key.clone(), (key.digest, self.next_lsn));
+        }
+        let lineage = (lineage.external, lineage.internal);
+        let at_s = self.now.as_secs();
+        self.journal(Record::Registered { id, at_s, lineage, key, spec }, request);
+        Ok(())
+    }
+
+    fn check_pending(&self) -> Result<(), Problem> {
+        if self.pending.len() < self.config.most_pending {
+            return Ok(());
+        }
+        let detail = format!("{} changes wait for the journal", self.pending.len());
+        Err(Problem::new(429, "too many requests", detail))
+    }
+
+    fn check_spec(&self, spec: &CoflowSpec) -> Result<(), Problem> {
+        if spec.flows.is_empty() && !spec.open {
+            return Err(Problem::invalid("flows: expected at least one, or open: true"));
+        }
+        self.check_flows("flows", &spec.flows, 0)?;
+        if !(spec.weight.is_finite() && spec.weight > 0.0) {
+            let found = spec.weight;
+            return Err(Problem::invalid(format!("weight: expected above zero, found {found}")));
+        }
+        if let Some(found) = spec.deadline_s.filter(|s| !(s.is_finite() && *s > 0.0)) {
+            return Err(Problem::invalid(format!(
+                "deadline_s: expected above zero, found {found}"
+            )));
+        }
+        if spec.name.as_ref().is_some_and(|name| name.len() > 256) {
+            return Err(Problem::invalid("name: expected at most 256 bytes"));
+        }
+        match spec.parents.iter().find(|&&parent| self.coflows.lineage(parent).is_none()) {
+            Some(parent) => Err(Problem::invalid(format!("parents: coflow {parent} is not known"))),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether flows may be added to `there` others of a coflow.
+    fn check_flows(&self, at: &str, flows: &[record::Flow], there: usize) -> Result<(), Problem> {
+        let most = self.config.most_flows;
+        if flows.len() + there > most {
+            let found = flows.len() + there;
+            let detail = format!("{at}: expected at most {most} in all, found {found}");
+            return Err(Problem::new(413, "too many flows", detail));
+        }
+        let ports = self.agents.len();
+        for (k, flow) in flows.iter().enumerate() {
+            for port in [flow.src, flow.dst] {
+                if port as usize >= ports {
+                    let detail = format!("{at}[{k}]: expected a port below {ports}, found {port}");
+                    return Err(Problem::invalid(detail));
+                }
+            }
+            match flow.bytes {
+                Some(bytes) if !(bytes.is_finite() && bytes >= 0.0) => {
+                    let detail = format!("{at}[{k}].bytes: expected from 0 on, found {bytes}");
+                    return Err(Problem::invalid(detail));
+                }
+                None if self.driver.needs_sizes() => {
+                    let detail = format!("{at}[{k}].bytes: the policy in force must know sizes");
+                    return Err(Problem::invalid(detail));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn update(
+        &mut self,
+        request: RequestId,
+        id: u64,
+        update: Update,
+        revision: Option<u64>,
+    ) -> Result<(), Problem> {
+        let coflow = self.present(id)?;
+        if revision.is_some_and(|revision| revision != coflow.revision) {
+            let detail = format!("coflow {id} has revision {}", coflow.revision);
+            return Err(Problem::new(412, "changed meanwhile", detail));
+        }
+        let to: Vec<record::Flow> = update.moved.iter().map(|moved| moved.to).collect();
+        self.check_flows("add", &update.add, coflow.flows.len())?;
+        self.check_flows("move", &to, coflow.flows.len() + update.add.len())?;
+        let mut named: Vec<u32> = update.moved.iter().map(|moved| moved.flow).collect();
+        named.extend(&update.restart);
+        for &flow in &named {
+            match coflow.flows.get(flow as usize).map(|flow| flow.stage) {
+                None => {
+                    let detail = format!("coflow {id} has no flow {flow}");
+                    return Err(Problem::invalid(detail));
+                }
+                Some(Stage::Ended) => {
+                    let detail = format!("flow {flow} of coflow {id} has ended");
+                    return Err(Problem::new(409, "flow has ended", detail));
+                }
+                Some(_) => {}
+            }
+        }
+        named.sort_unstable();
+        if named.windows(2).any(|two| two[0] == two[1]) {
+            return Err(Problem::invalid("a flow is named twice"));
+        }
+        self.check_pending()?;
+        let at_s = self.now.as_secs();
+        self.journal(Record::Updated { id, at_s, update }, request);
+        Ok(())
+    }
+
+    fn present(&self, id: u64) -> Result<&Coflow, Problem> {
+        self.coflows.present.get(&id).ok_or_else(|| match self.coflows.gone.get(&id) {
+            Some(_) => Problem::new(409, "coflow has gone", format!("coflow {id} has ended")),
+            None => Problem::unknown(id),
+        })
+    }
+
+    fn remove(&mut self, request: RequestId, id: u64) -> Result<(), Problem> {
+        if self.coflows.gone.contains_key(&id) {
+            // As it would be had the client asked a little earlier.
+            self.outputs.push(Output::Answer(request, Ok(Reply::Removed)));
+            return Ok(());
+        }
+        self.present(id)?;
+        self.check_pending()?;
+        let at_s = self.now.as_secs();
+        self.journal(Record::Removed { id, at_s }, request);
+        Ok(())
+    }
+
+    fn journal(&mut self, record: Record, request: RequestId) {
+        let lsn = self.write(record.clone());
+        self.pending.insert(lsn, Pending::Apply(record, vec![request]));
+    }
+
+    pub(super) fn write(&mut self, record: Record) -> Lsn {
+        let lsn = self.next_lsn;
+        self.next_lsn += 1;
+        self.outputs.push(Output::Journal(lsn, record));
+        lsn
+    }
+
+    /// All records up to this one are on disk.
+    pub fn durable(&mut self, lsn: Lsn, now: Time) {
+        self.advance(now);
+        let rest = self.pending.split_off(&(lsn + 1));
+        for (_, pending) in std::mem::replace(&mut self.pending, rest) {
+            match pending {
+                Pending::Apply(record, requests) => {
+                    self.apply(&record);
+                    let answer = self.answer_to(&record);
+                    self.forget_pending(&record);
+                    for request in requests {
+                        self.outputs.push(Output::Answer(request, answer.clone()));
+                    }
+                }
+                Pending::Settle(_, port, keys) => self.settle(port, keys),
+            }
+        }
+    }
+
+    /// The records from `first` to `last` could not be written, and are not in the journal.
+    pub fn not_durable(&mut self, first: Lsn, last: Lsn, why: &str) {
+        let mut these = self.pending.split_off(&first);
+        let mut later = these.split_off(&(last + 1));
+        self.pending.append(&mut later);
+        for (_, pending) in these {
+            match pending {
+                Pending::Apply(record, requests) => {
+                    self.forget_pending(&record);
+                    for request in requests {
+                        let detail = format!("the journal cannot be written: {why}");
+                        let problem = Problem::new(503, "not durable", detail);
+                        self.outputs.push(Output::Answer(request, Err(problem)));
+                    }
+                }
+                // What has ended has ended: it is written when that is possible again.
+                Pending::Settle(record, port, keys) => self.unwritten.push((record, port, keys)),
+            }
+        }
+    }
+
+    fn forget_pending(&mut self, record: &Record) {
+        if let Record::Registered { key, .. } = record {
+            self.registering -= 1;
+            if let Some(key) = key {
+                self.pending_keys.remove(&key.key);
+            }
+        }
+    }
+
+    fn answer_to(&self, record: &Record) -> Answer {
+        let status = |id: u64| self.status(id).ok_or_else(|| Problem::unknown(id));
+        match record {
+            Record::Registered { id, .. } => status(*id).map(Reply::Registered),
+            Record::Updated { id, .. } => status(*id).map(Reply::Coflow),
+            _ => Ok(Reply::Removed),
+        }
+    }
+
+    pub(super) fn settle(&mut self, port: u32, keys: Vec<FlowKey>) {
+        let agent = &mut self.agents[port as usize];
+        // Who is not there says it again when it comes.
+        if let Some(session) = agent.session {
+            agent.settled.extend(keys);
+            self.outputs.push(Output::Ready(session));
+        }
+    }
+}
+
+fn same(key: &Key, digest: u64) -> Result<(), Problem> {
+    if key.digest == digest {
+        return Ok(());
+    }
+    let detail = format!("the key '{}' came with another request before", key.key);
+    Err(Problem::new(422, "key used before", detail))
+}

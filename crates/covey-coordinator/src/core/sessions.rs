@@ -1,0 +1,243 @@
+//! What agents say, and what they are sent.
+
+use covey_core::{FlowId, Time};
+use covey_proto::{FlowKey, FromAgent, Hello, Refusal, VERSION};
+
+use super::{Core, Event, Output, Pending};
+use crate::coflows::Stage;
+use crate::record::Record;
+use crate::slot::SessionId;
+
+impl Core {
+    /// An agent has said something. Sessions are not known before they say hello; whoever speaks for
+    /// the shell has checked the credential.
+    pub fn heard(&mut self, session: SessionId, message: FromAgent, now: Time) {
+        self.advance(now);
+        let port = match (&message, self.sessions.get(&session)) {
+            (FromAgent::Hello(hello), None) => return self.hello(session, hello),
+            (FromAgent::Hello(_), Some(_)) | (_, None) => {
+                return self.close(session, Refusal::Order);
+            }
+            (_, Some(port)) => *port,
+        };
+        self.agents[port as usize].heard = self.now;
+        match message {
+            FromAgent::Applied { epoch, version } => {
+                self.counts.applied += 1;
+                let agent = &mut self.agents[port as usize];
+                if epoch == self.epoch && version == agent.version && agent.under_way.is_some() {
+                    agent.applied = (epoch, version);
+                    agent.settle_schedule(&mut self.booked, &mut self.woken);
+                    self.woken.insert(port);
+                }
+            }
+            FromAgent::Ended(flows) => {
+                self.counts.ends += 1;
+                self.ended(port, &flows);
+            }
+            FromAgent::Sent(flows) => {
+                self.counts.reports += 1;
+                self.sent(port, &flows);
+            }
+            FromAgent::Resync => {
+                self.counts.others += 1;
+                self.agents[port as usize].lose_track();
+                self.woken.insert(port);
+            }
+            FromAgent::Hello(_) | FromAgent::Alive => self.counts.others += 1,
+        }
+    }
+
+    fn close(&mut self, session: SessionId, refusal: Refusal) {
+        self.outputs.push(Output::Close(session, refusal));
+        self.closed(session);
+    }
+
+    fn hello(&mut self, session: SessionId, hello: &Hello) {
+        self.counts.others += 1;
+        if hello.version != VERSION {
+            return self.close(session, Refusal::Version);
+        }
+        let Some(agent) = self.agents.get_mut(hello.port as usize) else {
+            return self.close(session, Refusal::Port);
+        };
+        let before = agent.session.replace(session);
+        if let Some(before) = before {
+            self.sessions.remove(&before);
+            self.outputs.push(Output::Close(before, Refusal::Replaced));
+        }
+        self.sessions.insert(session, hello.port);
+        agent.heard = self.now;
+        agent.welcome = true;
+        // What it did not get is decided anew.
+        agent.settled.clear();
+        agent.grains.clear();
+        let (epoch, version) = hello.holds;
+        if hello.holds == (0, 0) {
+            agent.holds_nothing(&mut self.booked, &mut self.woken);
+        } else if agent.is_away || epoch != self.epoch || version != agent.version {
+            agent.lose_track();
+        } else {
+            agent.applied = hello.holds;
+            agent.settle_schedule(&mut self.booked, &mut self.woken);
+        }
+        if std::mem::take(&mut agent.is_away) {
+            self.hosts_changed = true;
+            self.stirred = true;
+        }
+        for (&serial, coflow) in &self.coflows.present {
+            if coflow.grain.is_finite() && coflow.flows.iter().any(|flow| flow.src == hello.port) {
+                agent.grains.insert(serial, coflow.grain);
+            }
+        }
+        self.outputs.push(Output::Event(Event::Joined { port: hello.port }));
+        self.outputs.push(Output::Ready(session));
+    }
+
+    /// A session is over.
+    pub fn closed(&mut self, session: SessionId) {
+        if let Some(port) = self.sessions.remove(&session) {
+            let agent = &mut self.agents[port as usize];
+            if agent.session == Some(session) {
+                agent.session = None;
+            }
+        }
+    }
+
+    fn ended(&mut self, port: u32, flows: &[covey_proto::Ended]) {
+        let mut keys = Vec::new();
+        for of_coflow in flows.chunk_by(|a, b| a.key.coflow == b.key.coflow) {
+            let serial = of_coflow[0].key.coflow;
+            let mut new = Vec::new();
+            let mut its_keys = Vec::new();
+            for ended in of_coflow {
+                let coflow = self.coflows.present.get(&serial);
+                let flow = coflow.and_then(|c| c.flows.get(ended.key.flow as usize));
+                match flow {
+                    // It is not this agent's to say.
+                    Some(flow) if flow.src != port => continue,
+                    Some(flow) if flow.stage != Stage::Ended => {
+                        new.push((ended.key.flow, ended.bytes));
+                        let agent = &mut self.agents[port as usize];
+                        agent.flow_ended(ended.key, &mut self.booked, &mut self.woken);
+                        self.finish(serial, ended.key.flow, ended.bytes);
+                    }
+                    _ => {}
+                }
+                its_keys.push(ended.key);
+            }
+            if new.is_empty() {
+                keys.append(&mut its_keys);
+            } else {
+                let at_s = self.now.as_secs();
+                let record = Record::Ended { id: serial, at_s, flows: new };
+                let lsn = self.write(record.clone());
+                self.pending.insert(lsn, Pending::Settle(record, port, its_keys));
+            }
+        }
+        if !keys.is_empty() {
+            self.settle_in_order(port, keys);
+        }
+        self.tell_ends();
+    }
+
+    /// Confirms ends that were known: after what is on the way to the journal, for they may be in it.
+    fn settle_in_order(&mut self, port: u32, keys: Vec<FlowKey>) {
+        if !self.unwritten.is_empty() {
+            let nothing = Record::Ended { id: 0, at_s: self.now.as_secs(), flows: vec![] };
+            return self.unwritten.push((nothing, port, keys));
+        }
+        match self.pending.last_entry() {
+            Some(mut last) => match last.get_mut() {
+                Pending::Settle(_, settled, more) if *settled == port => more.extend(keys),
+                _ => {
+                    let nothing = Record::Ended { id: 0, at_s: self.now.as_secs(), flows: vec![] };
+                    let lsn = self.write(nothing.clone());
+                    self.pending.insert(lsn, Pending::Settle(nothing, port, keys));
+                }
+            },
+            None => self.settle(port, keys),
+        }
+    }
+
+    fn sent(&mut self, port: u32, flows: &[covey_proto::Sent]) {
+        let counts = self.driver.needs_progress();
+        for sent in flows {
+            let Some(coflow) = self.coflows.present.get_mut(&sent.key.coflow) else { continue };
+            let own = coflow.flows.get(sent.key.flow as usize).is_some_and(|f| f.src == port);
+            if own && coflow.report(sent.key.flow, sent.bytes) {
+                self.stirred |= coflow.grain.is_finite();
+                if counts {
+                    self.driver.report(coflow.id, coflow.attained, self.now);
+                }
+            }
+        }
+    }
+
+    /// Takes silent agents for lost, and tries again to write what could not be written.
+    pub(super) fn check(&mut self) {
+        if self.now < self.next_check {
+            return;
+        }
+        self.next_check = self.now + self.config.heartbeat_s;
+        for (record, port, keys) in std::mem::take(&mut self.unwritten) {
+            let lsn = self.write(record.clone());
+            self.pending.insert(lsn, Pending::Settle(record, port, keys));
+        }
+        for port in 0..self.agents.len() as u32 {
+            let agent = &mut self.agents[port as usize];
+            if agent.is_away || self.now - agent.heard <= self.config.lost_after_s {
+                continue;
+            }
+            agent.is_away = true;
+            // Its host is as good as dead: others may have what it held.
+            agent.holds_nothing(&mut self.booked, &mut self.woken);
+            if let Some(session) = agent.session.take() {
+                self.sessions.remove(&session);
+                self.outputs.push(Output::Close(session, Refusal::Order));
+            }
+            self.hosts_changed = true;
+            self.stirred = true;
+            self.outputs.push(Output::Event(Event::Lost { port }));
+        }
+    }
+
+    /// Stalls flows of which a host is away, and lets others go on.
+    pub(super) fn follow_hosts(&mut self) {
+        if !std::mem::take(&mut self.hosts_changed) {
+            return;
+        }
+        let (mut gone, mut back) = (Vec::new(), Vec::new());
+        for (&serial, coflow) in &mut self.coflows.present {
+            let before = coflow.stalled;
+            for (index, flow) in (0..).zip(&mut coflow.flows) {
+                let away = |port: u32| self.agents[port as usize].is_away;
+                let stalls = away(flow.src) || away(flow.dst);
+                let id = FlowId { coflow: coflow.id, index };
+                match flow.stage {
+                    Stage::Active if stalls => {
+                        flow.stage = Stage::Stalled;
+                        coflow.stalled += 1;
+                        gone.push(id);
+                    }
+                    Stage::Stalled if !stalls => {
+                        flow.stage = Stage::Active;
+                        coflow.stalled -= 1;
+                        back.push(id);
+                    }
+                    _ => {}
+                }
+            }
+            if before == 0 && coflow.stalled > 0 {
+                self.outputs.push(Output::Event(Event::Stalled { id: serial }));
+            } else if before > 0 && coflow.stalled == 0 {
+                self.outputs.push(Output::Event(Event::Resumed { id: serial }));
+            }
+        }
+        if !gone.is_empty() {
+            self.driver.suspend(&gone, self.now);
+        }
+        self.driver.resume(&back, self.now);
+        self.publish_all = true;
+    }
+}

@@ -1,0 +1,95 @@
+//! What clients read.
+
+use covey_core::Lineage;
+
+use super::Core;
+use crate::api::{AgentStatus, CoflowStatus, Page, Rate};
+use crate::coflows::Flow;
+use crate::record::Summary;
+
+impl Core {
+    pub(super) fn status(&self, id: u64) -> Option<CoflowStatus> {
+        if let Some(coflow) = self.coflows.present.get(&id) {
+            return Some(CoflowStatus {
+                id,
+                name: coflow.name.clone(),
+                lineage: coflow.lineage.to_string(),
+                state: if coflow.stalled > 0 { "stalled" } else { "active" },
+                revision: coflow.revision,
+                arrival_s: coflow.arrival_s,
+                end_s: None,
+                flows: coflow.flows.len(),
+                flows_ended: coflow.ended(),
+                flows_stalled: coflow.stalled,
+                bytes_sent: coflow.attained,
+                rate: coflow.served.iter().map(|(_, rate)| rate).sum(),
+            });
+        }
+        self.coflows.gone.get(&id).map(of_gone)
+    }
+
+    pub(super) fn list(&self, from: u64, limit: usize, all: bool) -> Page<CoflowStatus> {
+        let present = self.coflows.present.range(from..).map(|(&id, _)| id);
+        let mut ids: Vec<u64> = present.take(limit + 1).collect();
+        if all {
+            ids.extend(self.coflows.gone.range(from..).map(|(&id, _)| id).take(limit + 1));
+            ids.sort_unstable();
+        }
+        let next = ids.get(limit).map(u64::to_string);
+        let items = ids.iter().take(limit).filter_map(|&id| self.status(id)).collect();
+        Page { items, next }
+    }
+
+    pub(super) fn rates(&self, from: (u64, u32), limit: usize) -> Page<Rate> {
+        let mut items = Vec::new();
+        for (&serial, coflow) in self.coflows.present.range(from.0..) {
+            let first = if serial == from.0 { from.1 } else { 0 };
+            for &(flow, rate) in coflow.served.iter().filter(|(flow, _)| *flow >= first) {
+                if items.len() == limit {
+                    return Page { items, next: Some(format!("{serial}.{flow}")) };
+                }
+                let Flow { src, dst, .. } = coflow.flows[flow as usize];
+                items.push(Rate { coflow: serial, flow, src, dst, rate });
+            }
+        }
+        Page { items, next: None }
+    }
+
+    pub(super) fn list_agents(&self, from: u32, limit: usize) -> Page<AgentStatus> {
+        let agents = (0..).zip(&self.agents).skip(from as usize).take(limit);
+        let items: Vec<AgentStatus> = agents
+            .map(|(port, agent)| AgentStatus {
+                port,
+                state: match (agent.session, agent.is_away) {
+                    (Some(_), _) => "joined",
+                    (None, false) => "awaited",
+                    (None, true) => "lost",
+                },
+                version: agent.version,
+                applied: agent.applied.1,
+                flows: agent.flows.values().filter(|place| place.wanted > 0.0).count(),
+            })
+            .collect();
+        let end = from as usize + items.len();
+        let next = (end < self.agents.len()).then(|| end.to_string());
+        Page { items, next }
+    }
+}
+
+fn of_gone(summary: &Summary) -> CoflowStatus {
+    let (external, internal) = summary.lineage;
+    CoflowStatus {
+        id: summary.id,
+        name: summary.name.clone(),
+        lineage: Lineage { external, internal }.to_string(),
+        state: if summary.removed { "removed" } else { "ended" },
+        revision: 0,
+        arrival_s: summary.arrival_s,
+        end_s: Some(summary.end_s),
+        flows: summary.flows,
+        flows_ended: summary.flows,
+        flows_stalled: 0,
+        bytes_sent: summary.bytes,
+        rate: 0.0,
+    }
+}

@@ -1,0 +1,158 @@
+//! Connections of agents.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use covey_proto::{Decoder, FromAgent, Refusal, ToAgent, encode};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::time::timeout;
+use tokio_rustls::TlsAcceptor;
+
+use super::decide::{Command, Outbox, Shared};
+use super::metrics::count;
+use super::stopped;
+use super::tls::same_secret;
+
+/// How long a connection may take to say hello, and to take a group of messages.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What all connections share.
+pub(super) struct Agents {
+    pub commands: mpsc::Sender<Command>,
+    pub shared: Arc<Shared>,
+    /// Mutual TLS; without it agents show the token.
+    pub tls: Option<TlsAcceptor>,
+    pub token: Vec<u8>,
+    pub connections: Arc<Semaphore>,
+    pub next_session: AtomicU64,
+}
+
+/// Takes connections until `stop` says so.
+pub(super) async fn listen(
+    agents: Arc<Agents>,
+    listener: TcpListener,
+    mut stop: watch::Receiver<bool>,
+) {
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = stopped(&mut stop) => return,
+        };
+        let Ok((stream, peer)) = accepted else {
+            // Too many open files, as a rule: others will close.
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            continue;
+        };
+        let Ok(permit) = agents.connections.clone().try_acquire_owned() else {
+            count(&agents.shared.refused.connections);
+            continue;
+        };
+        let (agents, mut stop) = (agents.clone(), stop.clone());
+        tokio::spawn(async move {
+            let served = tokio::select! {
+                served = serve(&agents, stream) => served,
+                () = stopped(&mut stop) => Ok(()),
+            };
+            if let Err(error) = served {
+                tracing::debug!(%peer, %error, "connection of an agent ended");
+            }
+            drop(permit);
+        });
+    }
+}
+
+async fn serve(agents: &Agents, stream: TcpStream) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    match &agents.tls {
+        None => talk(agents, stream).await,
+        Some(tls) => match timeout(PATIENCE, tls.accept(stream)).await? {
+            Ok(stream) => talk(agents, stream).await,
+            Err(error) => {
+                count(&agents.shared.refused.credentials);
+                tracing::warn!(%error, "an agent was refused for its certificate");
+                Err(error)
+            }
+        },
+    }
+}
+
+async fn talk(agents: &Agents, stream: impl AsyncRead + AsyncWrite) -> io::Result<()> {
+    let (mut reader, mut writer) = tokio::io::split(stream);
+    let mut decoder = Decoder::default();
+    let first = timeout(PATIENCE, next(agents, &mut reader, &mut decoder)).await??;
+    let refusal = match &first {
+        Some(FromAgent::Hello(hello)) => {
+            let known = agents.tls.is_some() || same_secret(&hello.token, &agents.token);
+            (!known).then_some(Refusal::Credential)
+        }
+        Some(_) => Some(Refusal::Order),
+        None => return Ok(()),
+    };
+    let (Some(hello), None) = (first, refusal) else {
+        count(&agents.shared.refused.credentials);
+        tracing::warn!(?refusal, "an agent was refused");
+        let mut bytes = Vec::new();
+        encode(&ToAgent::Refused(refusal.unwrap_or(Refusal::Order)), &mut bytes);
+        writer.write_all(&bytes).await?;
+        return writer.shutdown().await;
+    };
+    let session = agents.next_session.fetch_add(1, Ordering::Relaxed);
+    let (sender, mut outbox) = mpsc::channel::<Vec<u8>>(1);
+    let wanted = Arc::new(AtomicBool::new(false));
+    tell(agents, Command::Joined(session, Outbox { bytes: sender, wanted: wanted.clone() }))
+        .await?;
+    tell(agents, Command::Heard(session, hello)).await?;
+    let read = async {
+        while let Some(message) = next(agents, &mut reader, &mut decoder).await? {
+            tell(agents, Command::Heard(session, message)).await?;
+        }
+        Ok(())
+    };
+    let write = async {
+        while let Some(bytes) = outbox.recv().await {
+            timeout(PATIENCE, writer.write_all(&bytes)).await??;
+            if wanted.swap(false, Ordering::AcqRel) {
+                tell(agents, Command::Writable(session)).await?;
+            }
+        }
+        writer.shutdown().await
+    };
+    let result = tokio::select! {
+        result = read => result,
+        result = write => result,
+    };
+    tell(agents, Command::Closed(session)).await?;
+    result
+}
+
+async fn tell(agents: &Agents, command: Command) -> io::Result<()> {
+    agents.commands.send(command).await.map_err(|_| io::ErrorKind::BrokenPipe.into())
+}
+
+/// The next message; `None` when the agent has left.
+async fn next(
+    agents: &Agents,
+    reader: &mut (impl AsyncRead + Unpin),
+    decoder: &mut Decoder,
+) -> io::Result<Option<FromAgent>> {
+    let mut buffer = [0; 4096];
+    loop {
+        match decoder.take() {
+            Ok(Some(message)) => return Ok(Some(message)),
+            Ok(None) => {}
+            Err(error) => {
+                count(&agents.shared.refused.garbage);
+                return Err(io::Error::new(io::ErrorKind::InvalidData, error));
+            }
+        }
+        let count = reader.read(&mut buffer).await?;
+        if count == 0 {
+            return Ok(None);
+        }
+        decoder.push(&buffer[..count]);
+    }
+}

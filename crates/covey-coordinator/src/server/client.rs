@@ -1,0 +1,122 @@
+//! A client of the REST API, for commands and tests.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use http_body_util::{BodyExt, Full};
+use hyper::body::Bytes;
+use hyper::client::conn::http1::{SendRequest, handshake};
+use hyper::{Request, header};
+use hyper_util::rt::TokioIo;
+use thiserror::Error;
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::rustls::ClientConfig;
+use tokio_rustls::rustls::pki_types::ServerName;
+
+/// Why there is no answer.
+#[derive(Debug, Error)]
+pub enum ClientError {
+    /// No connection.
+    #[error("{0}: {1}")]
+    Connect(SocketAddr, std::io::Error),
+    /// The connection broke.
+    #[error("{0}")]
+    Http(#[from] hyper::Error),
+    /// The request cannot be made.
+    #[error("{0}")]
+    Request(#[from] hyper::http::Error),
+}
+
+/// An answer.
+#[derive(Debug, Clone)]
+pub struct Response {
+    /// The HTTP status.
+    pub status: u16,
+    /// The entity tag, if there is one.
+    pub etag: Option<String>,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
+impl Response {
+    /// The body as JSON; null when it is not.
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::from_slice(&self.body).unwrap_or_default()
+    }
+}
+
+/// One connection to a coordinator.
+pub struct Client {
+    sender: SendRequest<Full<Bytes>>,
+    token: String,
+}
+
+impl Client {
+    /// Connects, with TLS if `tls` says how. The coordinator's certificate must be for `localhost` or
+    /// the address.
+    ///
+    /// # Errors
+    /// When there is no connection.
+    pub async fn connect(
+        address: SocketAddr,
+        token: &[u8],
+        tls: Option<Arc<ClientConfig>>,
+    ) -> Result<Client, ClientError> {
+        let io = |error| ClientError::Connect(address, error);
+        let stream = TcpStream::connect(address).await.map_err(io)?;
+        stream.set_nodelay(true).map_err(io)?;
+        let sender = match tls {
+            None => {
+                let (sender, connection) = handshake(TokioIo::new(stream)).await?;
+                tokio::spawn(connection);
+                sender
+            }
+            Some(tls) => {
+                let name = ServerName::IpAddress(address.ip().into());
+                let stream = TlsConnector::from(tls).connect(name, stream).await.map_err(io)?;
+                let (sender, connection) = handshake(TokioIo::new(stream)).await?;
+                tokio::spawn(connection);
+                sender
+            }
+        };
+        Ok(Client { sender, token: String::from_utf8_lossy(token).into_owned() })
+    }
+
+    /// Asks, with more headers.
+    ///
+    /// # Errors
+    /// When there is no answer.
+    pub async fn ask(
+        &mut self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: impl Into<Bytes>,
+    ) -> Result<Response, ClientError> {
+        let mut request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header(header::HOST, "covey")
+            .header(header::AUTHORIZATION, format!("Bearer {}", self.token));
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let request = request.body(Full::new(body.into()))?;
+        self.sender.ready().await?;
+        let response = self.sender.send_request(request).await?;
+        let status = response.status().as_u16();
+        let etag = response.headers().get(header::ETAG).and_then(|tag| tag.to_str().ok());
+        let etag = etag.map(str::to_owned);
+        let body = response.into_body().collect().await?.to_bytes().to_vec();
+        Ok(Response { status, etag, body })
+    }
+
+    /// Asks for something to read.
+    ///
+    /// # Errors
+    /// When there is no answer.
+    pub async fn get(&mut self, path: &str) -> Result<Response, ClientError> {
+        self.ask("GET", path, &[], Bytes::new()).await
+    }
+}

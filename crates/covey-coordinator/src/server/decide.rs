@@ -1,0 +1,313 @@
+//! The decision thread: the core, the clock, and who waits for what.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use covey_core::Time;
+use covey_proto::{FromAgent, ToAgent, encode};
+use tokio::runtime::Handle;
+use tokio::sync::{broadcast, mpsc, oneshot};
+use tokio::time::{Instant as Deadline, timeout_at};
+
+use super::metrics::{Measured, Refused, Snapshot, Used};
+use super::write::{Job, Written};
+use crate::api::{Answer, Request};
+use crate::core::{Core, Event, Output, RequestId};
+use crate::slot::SessionId;
+
+/// What the decision thread is told.
+pub(super) enum Command {
+    Request(Request, oneshot::Sender<Answer>),
+    /// A connection whose first message is a hello with the right credential.
+    Joined(SessionId, Outbox),
+    Heard(SessionId, FromAgent),
+    Closed(SessionId),
+    /// A connection that was full can take something again.
+    Writable(SessionId),
+    Written(Written),
+    /// No more changes are taken; the sender is told when all there are have been answered.
+    Drain(oneshot::Sender<()>),
+}
+
+/// The way to a connection: one group of messages at a time.
+pub(super) struct Outbox {
+    pub bytes: mpsc::Sender<Vec<u8>>,
+    /// Whether there is more to be sent when it is empty.
+    pub wanted: Arc<AtomicBool>,
+}
+
+/// What other threads may look at.
+pub(super) struct Shared {
+    pub measured: Mutex<(Snapshot, Measured)>,
+    pub refused: Refused,
+    pub events: broadcast::Sender<Numbered>,
+    pub past: Mutex<VecDeque<Numbered>>,
+    /// Whether the journal can be written.
+    pub durable: AtomicBool,
+    pub draining: AtomicBool,
+}
+
+/// An event with its number.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Numbered {
+    pub number: u64,
+    pub event: Event,
+}
+
+/// Events that are remembered for those who come back.
+pub(super) const PAST: usize = 4096;
+
+/// The most messages taken over before a decision.
+const BATCH: usize = 4096;
+
+/// How often numbers that take a look at everything are counted, in seconds.
+const LOOK_EVERY_S: f64 = 0.25;
+
+/// Locks, whatever became of who had it before.
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+pub(super) struct Decider {
+    pub core: Core,
+    pub commands: mpsc::Receiver<Command>,
+    pub journal: std::sync::mpsc::Sender<Job>,
+    pub journal_bytes: u64,
+    /// The journal is compacted when it is longer than this, and than twice what it was then.
+    pub compact_above: u64,
+    pub shared: Arc<Shared>,
+    /// The time of the core at `started`.
+    pub base: Time,
+    pub started: Instant,
+    pub state: State,
+}
+
+/// Who waits for what.
+#[derive(Default)]
+pub(super) struct State {
+    outboxes: BTreeMap<SessionId, Outbox>,
+    ready: BTreeSet<SessionId>,
+    waiting: BTreeMap<RequestId, oneshot::Sender<Answer>>,
+    next_request: RequestId,
+    next_event: u64,
+    journal_failures: u64,
+    plan_errors: u64,
+    drained: Option<oneshot::Sender<()>>,
+}
+
+impl Decider {
+    /// Runs until nobody can tell it anything any more.
+    pub fn run(mut self, runtime: &Handle) {
+        let mut batch = Vec::new();
+        loop {
+            let wait_s = (self.core.next_wake() - self.now()).clamp(0.0, 3600.0);
+            let deadline = Deadline::now() + Duration::from_secs_f64(wait_s);
+            let received = runtime.block_on(async {
+                timeout_at(deadline, self.commands.recv_many(&mut batch, BATCH)).await
+            });
+            if received == Ok(0) {
+                return;
+            }
+            self.turn(&mut batch);
+        }
+    }
+
+    fn now(&self) -> Time {
+        self.base + self.started.elapsed().as_secs_f64()
+    }
+
+    fn turn(&mut self, batch: &mut Vec<Command>) {
+        let began = cpu_s();
+        for command in batch.drain(..) {
+            self.command(command);
+        }
+        let received = cpu_s();
+        let decided = self.core.decide(self.now()).unwrap_or_else(|error| {
+            self.state.plan_errors += 1;
+            tracing::error!(%error, "the policy's plan cannot be carried out");
+            true
+        });
+        let calculated = cpu_s();
+        let before = self.core.counts().schedules;
+        self.obey();
+        self.push();
+        let sent = cpu_s();
+        let used = Used {
+            calculate_s: calculated - received,
+            send_s: sent - calculated,
+            receive_s: received - began,
+            flushed: self.core.counts().schedules > before,
+        };
+        self.tell_metrics(used, decided);
+        if self.core.pending() == 0
+            && let Some(drained) = self.state.drained.take()
+        {
+            // Nobody waits who is gone.
+            let _ = drained.send(());
+        }
+    }
+
+    fn command(&mut self, command: Command) {
+        let now = self.now();
+        match command {
+            Command::Request(request, answer) => {
+                let id = self.state.next_request;
+                self.state.next_request += 1;
+                self.state.waiting.insert(id, answer);
+                self.core.request(id, request, now);
+            }
+            Command::Joined(session, outbox) => {
+                self.state.outboxes.insert(session, outbox);
+            }
+            Command::Heard(session, message) => {
+                // Of a session that has been closed here, messages may still be under way.
+                if self.state.outboxes.contains_key(&session) {
+                    self.core.heard(session, message, now);
+                }
+            }
+            Command::Closed(session) => {
+                self.core.closed(session);
+                self.state.outboxes.remove(&session);
+                self.state.ready.remove(&session);
+            }
+            Command::Writable(session) => {
+                self.state.ready.insert(session);
+            }
+            Command::Written(Written::Durable { last, bytes }) => {
+                self.shared.durable.store(true, Ordering::Relaxed);
+                self.journal_bytes = bytes;
+                self.core.durable(last, now);
+                self.compact();
+            }
+            Command::Written(Written::Failed { first, last, why }) => {
+                self.shared.durable.store(false, Ordering::Relaxed);
+                self.state.journal_failures += 1;
+                tracing::error!(why, "the journal cannot be written");
+                self.core.not_durable(first, last, &why);
+            }
+            Command::Written(Written::Compacted { bytes }) => {
+                tracing::info!(bytes, "journal compacted");
+                self.journal_bytes = bytes;
+                self.compact_above = self.compact_above.max(2 * bytes);
+            }
+            Command::Drain(drained) => self.state.drained = Some(drained),
+        }
+    }
+
+    fn compact(&mut self) {
+        if self.journal_bytes > self.compact_above {
+            // Not again before it has happened.
+            self.compact_above = self.journal_bytes.saturating_mul(2);
+            // What was asked for in this batch and is not yet handed to the journal comes after.
+            let outputs = self.core.take_outputs();
+            self.obey_all(outputs);
+            let _ = self.journal.send(Job::Replace(self.core.snapshot()));
+        }
+    }
+
+    fn obey(&mut self) {
+        let outputs = self.core.take_outputs();
+        self.obey_all(outputs);
+    }
+
+    fn obey_all(&mut self, outputs: Vec<Output>) {
+        for output in outputs {
+            match output {
+                Output::Journal(lsn, record) => {
+                    // If the thread is gone the process is about to be.
+                    let _ = self.journal.send(Job::Append(lsn, record));
+                }
+                Output::Answer(request, answer) => {
+                    if let Some(waiting) = self.state.waiting.remove(&request) {
+                        // A client may have left.
+                        let _ = waiting.send(answer);
+                    }
+                }
+                Output::Ready(session) => {
+                    self.state.ready.insert(session);
+                }
+                Output::Close(session, refusal) => {
+                    tracing::info!(session, ?refusal, "session closed");
+                    if let Some(outbox) = self.state.outboxes.remove(&session) {
+                        let mut bytes = Vec::new();
+                        encode(&ToAgent::Refused(refusal), &mut bytes);
+                        // Who takes nothing is not told why.
+                        let _ = outbox.bytes.try_send(bytes);
+                    }
+                }
+                Output::Event(event) => self.tell_event(event),
+            }
+        }
+    }
+
+    fn tell_event(&mut self, event: Event) {
+        match event {
+            Event::Registered { id } => tracing::debug!(coflow = id, "registered"),
+            Event::Updated { id } => tracing::debug!(coflow = id, "updated"),
+            Event::Ended { id } => tracing::debug!(coflow = id, "ended"),
+            Event::Removed { id } => tracing::debug!(coflow = id, "deregistered"),
+            Event::Stalled { id } => tracing::warn!(coflow = id, "stalled: a host is away"),
+            Event::Resumed { id } => tracing::info!(coflow = id, "goes on"),
+            Event::Joined { port } => tracing::debug!(port, "agent joined"),
+            Event::Lost { port } => tracing::warn!(port, "agent lost"),
+        }
+        let numbered = Numbered { number: self.state.next_event, event };
+        self.state.next_event += 1;
+        let mut past = lock(&self.shared.past);
+        if past.len() == PAST {
+            past.pop_front();
+        }
+        past.push_back(numbered);
+        // Nobody may be watching.
+        let _ = self.shared.events.send(numbered);
+    }
+
+    /// Hands messages to the connections that can take some.
+    fn push(&mut self) {
+        let mut messages = Vec::new();
+        for session in std::mem::take(&mut self.state.ready) {
+            let Some(outbox) = self.state.outboxes.get(&session) else { continue };
+            if outbox.bytes.capacity() == 0 {
+                outbox.wanted.store(true, Ordering::Release);
+                // It may have become empty just before.
+                if outbox.bytes.capacity() == 0 {
+                    continue;
+                }
+            }
+            self.core.take_messages(session, &mut messages);
+            if !messages.is_empty() {
+                let mut bytes = Vec::new();
+                messages.drain(..).for_each(|message| encode(&message, &mut bytes));
+                // Only this thread sends, so that there is room; a connection may be gone.
+                let _ = outbox.bytes.try_send(bytes);
+            }
+        }
+    }
+
+    fn tell_metrics(&mut self, used: Used, decided: bool) {
+        let now_s = self.started.elapsed().as_secs_f64();
+        let mut shared = lock(&self.shared.measured);
+        shared.1.turn(now_s, used, decided);
+        shared.0.counts = self.core.counts();
+        shared.0.population.2 = self.core.joined();
+        shared.0.pending = self.core.pending();
+        shared.0.commands = self.commands.len();
+        shared.0.journal_bytes = self.journal_bytes;
+        shared.0.journal_failures = self.state.journal_failures;
+        shared.0.plan_errors = self.state.plan_errors;
+        // These look at all coflows and agents.
+        if now_s >= shared.0.looked_s + LOOK_EVERY_S {
+            shared.0.population = self.core.population();
+            shared.0.oldest_unapplied_s = self.core.oldest_unapplied_s();
+            shared.0.looked_s = now_s;
+        }
+    }
+}
+
+/// The CPU that this thread has used, in seconds.
+fn cpu_s() -> f64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
+}

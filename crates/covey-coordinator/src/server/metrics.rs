@@ -1,0 +1,317 @@
+//! What is measured, in the text format of Prometheus.
+
+use std::fmt::{Display, Write};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::core::Counts;
+
+/// Upper ends of the buckets of times, in seconds.
+const BUCKETS: [f64; 16] = [
+    1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 4e-3, 8e-3, 16e-3, 32e-3, 64e-3, 0.25, 1.0, 4.0,
+];
+
+/// How often times fell between which ends.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Histogram {
+    counts: [u64; BUCKETS.len() + 1],
+    sum_s: f64,
+}
+
+impl Histogram {
+    pub fn add(&mut self, seconds: f64) {
+        let bucket = BUCKETS.partition_point(|end| *end < seconds);
+        self.counts[bucket] += 1;
+        self.sum_s += seconds;
+    }
+
+    fn write(&self, name: &str, help: &str, out: &mut String) {
+        head(name, help, "histogram", out);
+        let mut total = 0;
+        for (count, end) in self.counts.iter().zip(BUCKETS) {
+            total += count;
+            let _ = writeln!(out, "{name}_bucket{{le=\"{end}\"}} {total}");
+        }
+        total += self.counts[BUCKETS.len()];
+        let _ = writeln!(out, "{name}_bucket{{le=\"+Inf\"}} {total}");
+        let _ = writeln!(out, "{name}_sum {}\n{name}_count {total}", self.sum_s);
+    }
+}
+
+/// What the CPU of the decision thread was used for, in seconds.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Used {
+    /// Calculating rates, and finding out what has changed for whom.
+    pub calculate_s: f64,
+    /// Making schedules and handing them to connections.
+    pub send_s: f64,
+    /// Taking over what agents and clients said.
+    pub receive_s: f64,
+    /// Whether any schedule was made.
+    pub flushed: bool,
+}
+
+impl Used {
+    fn total_s(self) -> f64 {
+        self.calculate_s + self.send_s + self.receive_s
+    }
+}
+
+/// Sums by scheduling interval, for Philae's Tables 6 and 7.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Intervals {
+    length_s: f64,
+    /// Number of the present one, from the start.
+    present: u64,
+    used: Used,
+    /// How many have gone by; with more work than fits; without a schedule sent.
+    gone: u64,
+    missed: u64,
+    unflushed: u64,
+    /// Sums and sums of squares: calculating, sending, receiving, all.
+    sums: [f64; 4],
+    squares: [f64; 4],
+}
+
+impl Intervals {
+    pub fn new(length_s: f64) -> Intervals {
+        Intervals { length_s, ..Intervals::default() }
+    }
+
+    /// Adds what was used at `now_s` seconds from the start.
+    pub fn add(&mut self, now_s: f64, used: Used) {
+        let number = (now_s / self.length_s) as u64;
+        if number > self.present {
+            let used = std::mem::take(&mut self.used);
+            let (total_s, Used { calculate_s, send_s, receive_s, flushed }) =
+                (used.total_s(), used);
+            for (k, s) in [calculate_s, send_s, receive_s, total_s].into_iter().enumerate() {
+                self.sums[k] += s;
+                self.squares[k] += s * s;
+            }
+            self.missed += u64::from(total_s > self.length_s);
+            // Those since then had nothing in them.
+            let gone = number - self.present;
+            self.gone += gone;
+            self.unflushed += gone - u64::from(flushed);
+            self.present = number;
+        }
+        self.used.calculate_s += used.calculate_s;
+        self.used.send_s += used.send_s;
+        self.used.receive_s += used.receive_s;
+        self.used.flushed |= used.flushed;
+    }
+
+    fn write(&self, out: &mut String) {
+        let all = [
+            ("covey_intervals_total", "Scheduling intervals so far.", self.gone),
+            (
+                "covey_intervals_missed_total",
+                "Intervals with more CPU work than fits.",
+                self.missed,
+            ),
+            (
+                "covey_intervals_without_flush_total",
+                "Intervals in which no schedule was sent.",
+                self.unflushed,
+            ),
+        ];
+        for (name, help, value) in all {
+            one(name, help, "counter", value, out);
+        }
+        for (name, help, values) in [
+            ("covey_interval_cpu_seconds_sum", "CPU by interval, summed.", self.sums),
+            (
+                "covey_interval_cpu_seconds_squares",
+                "CPU by interval, squares summed.",
+                self.squares,
+            ),
+        ] {
+            head(name, help, "counter", out);
+            for (part, value) in ["calculate", "send", "receive", "all"].iter().zip(values) {
+                let _ = writeln!(out, "{name}{{part=\"{part}\"}} {value}");
+            }
+        }
+    }
+}
+
+/// What connections count, which are many.
+#[derive(Debug, Default)]
+pub(super) struct Refused {
+    /// Agents without the right credential.
+    pub credentials: AtomicU64,
+    /// Connections above the limit.
+    pub connections: AtomicU64,
+    /// Messages that are none.
+    pub garbage: AtomicU64,
+    /// Requests without the right token, and above the rate.
+    pub tokens: AtomicU64,
+    /// See `tokens`.
+    pub rate: AtomicU64,
+}
+
+/// Adds one.
+pub(super) fn count(counter: &AtomicU64) {
+    counter.fetch_add(1, Ordering::Relaxed);
+}
+
+/// What the decision thread has measured, as of its last decision.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Snapshot {
+    pub epoch: u64,
+    pub counts: Counts,
+    /// Coflows present, stalled, and agents that have joined.
+    pub population: (usize, usize, usize),
+    pub pending: usize,
+    pub commands: usize,
+    pub oldest_unapplied_s: f64,
+    pub journal_bytes: u64,
+    pub journal_failures: u64,
+    pub plan_errors: u64,
+    /// When all coflows and agents were looked at, in seconds from the start.
+    pub looked_s: f64,
+}
+
+/// Times and intervals that the decision thread measures.
+#[derive(Debug, Clone)]
+pub(super) struct Measured {
+    /// CPU of a decision, of making schedules after it, and of taking over a batch of messages.
+    pub decide: Histogram,
+    pub push: Histogram,
+    pub receive: Histogram,
+    pub intervals: Intervals,
+    /// CPU in all.
+    cpu_s: f64,
+}
+
+impl Measured {
+    pub fn new(interval_s: f64) -> Measured {
+        Measured {
+            decide: Histogram::default(),
+            push: Histogram::default(),
+            receive: Histogram::default(),
+            intervals: Intervals::new(interval_s),
+            cpu_s: 0.0,
+        }
+    }
+
+    /// A turn of the decision loop is over.
+    pub fn turn(&mut self, now_s: f64, used: Used, decided: bool) {
+        if decided {
+            self.decide.add(used.calculate_s);
+        }
+        if used.flushed {
+            self.push.add(used.send_s);
+        }
+        self.receive.add(used.receive_s);
+        self.intervals.add(now_s, used);
+        self.cpu_s += used.total_s();
+    }
+}
+
+fn head(name: &str, help: &str, kind: &str, out: &mut String) {
+    let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} {kind}");
+}
+
+fn one(name: &str, help: &str, kind: &str, value: impl Display, out: &mut String) {
+    head(name, help, kind, out);
+    let _ = writeln!(out, "{name} {value}");
+}
+
+/// All of it as text.
+pub(super) fn text(now: &Snapshot, measured: &Measured, refused: &Refused) -> String {
+    let mut out = String::new();
+    let counts = now.counts;
+    let (coflows, stalled, agents) = now.population;
+    let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+    let counters = [
+        ("covey_decisions_total", "Decisions.", counts.decisions),
+        ("covey_replans_total", "Decisions in which the policy planned anew.", counts.replanned),
+        ("covey_schedules_sent_total", "Schedules sent to agents.", counts.schedules),
+        ("covey_schedule_entries_total", "Flows named in them.", counts.entries),
+        ("covey_messages_ended_total", "Messages with ends of flows.", counts.ends),
+        ("covey_messages_sent_total", "Messages with bytes sent.", counts.reports),
+        ("covey_messages_applied_total", "Messages that a schedule is applied.", counts.applied),
+        ("covey_messages_other_total", "Other messages of agents.", counts.others),
+        ("covey_coflows_registered_total", "Coflows registered.", counts.registered),
+        ("covey_coflows_gone_total", "Coflows ended or deregistered.", counts.gone),
+        (
+            "covey_journal_failures_total",
+            "Groups of records that could not be written.",
+            now.journal_failures,
+        ),
+        ("covey_plan_errors_total", "Plans that could not be carried out.", now.plan_errors),
+        (
+            "covey_refused_credentials_total",
+            "Agents refused for their credential.",
+            count(&refused.credentials),
+        ),
+        (
+            "covey_refused_connections_total",
+            "Connections above the limit.",
+            count(&refused.connections),
+        ),
+        (
+            "covey_refused_garbage_total",
+            "Sessions ended for bytes that are no message.",
+            count(&refused.garbage),
+        ),
+        ("covey_refused_tokens_total", "Requests refused for their token.", count(&refused.tokens)),
+        ("covey_refused_rate_total", "Requests above the rate.", count(&refused.rate)),
+    ];
+    for (name, help, value) in counters {
+        one(name, help, "counter", value, &mut out);
+    }
+    let gauges = [
+        ("covey_epoch", "Number of this start.", now.epoch as f64),
+        ("covey_coflows", "Coflows present.", coflows as f64),
+        ("covey_coflows_stalled", "Coflows with a flow whose host is away.", stalled as f64),
+        ("covey_agents", "Agents that have joined.", agents as f64),
+        ("covey_pending", "Changes that wait for the journal.", now.pending as f64),
+        ("covey_commands", "Messages that wait for the decision thread.", now.commands as f64),
+        (
+            "covey_schedule_age_seconds",
+            "Age of the oldest schedule sent and not applied.",
+            now.oldest_unapplied_s,
+        ),
+        ("covey_journal_bytes", "Length of the journal.", now.journal_bytes as f64),
+    ];
+    for (name, help, value) in gauges {
+        one(name, help, "gauge", value, &mut out);
+    }
+    measured.decide.write("covey_decide_cpu_seconds", "CPU of a decision.", &mut out);
+    measured.push.write(
+        "covey_push_cpu_seconds",
+        "CPU of making and handing over the schedules of a decision.",
+        &mut out,
+    );
+    measured.receive.write(
+        "covey_receive_cpu_seconds",
+        "CPU of taking over a batch of messages.",
+        &mut out,
+    );
+    measured.intervals.write(&mut out);
+    let cpu_s = measured.cpu_s;
+    one(
+        "covey_decision_thread_cpu_seconds_total",
+        "CPU of the decision thread.",
+        "counter",
+        cpu_s,
+        &mut out,
+    );
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_without_work_count_too() {
+        let mut intervals = Intervals::new(0.1);
+        let used = Used { calculate_s: 0.2, flushed: true, ..Used::default() };
+        intervals.add(0.05, used);
+        intervals.add(0.55, Used::default());
+        assert_eq!((intervals.gone, intervals.missed, intervals.unflushed), (5, 1, 4));
+        assert_eq!(intervals.sums, [0.2, 0.0, 0.0, 0.2]);
+    }
+}

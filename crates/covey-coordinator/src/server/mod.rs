@@ -1,0 +1,396 @@
+//! The coordinator with its I/O.
+
+mod agents;
+mod client;
+mod decide;
+mod metrics;
+mod rest;
+mod tls;
+mod write;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use covey_core::{Fabric, Time};
+use covey_sched::SpecError;
+use hyper::server::conn::http1;
+use hyper_util::rt::TokioIo;
+use hyper_util::service::TowerToHyperService;
+use thiserror::Error;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, broadcast, mpsc, oneshot, watch};
+use tokio_rustls::TlsAcceptor;
+
+use crate::core::{Config, Core};
+use crate::journal::{Journal, JournalError};
+use crate::record::Record;
+use decide::{Command, Decider, Shared};
+use metrics::{Measured, Refused, Snapshot, count};
+
+pub use client::{Client, ClientError, Response};
+pub use tls::{CredentialError, Credentials, read_token};
+
+/// What a coordinator is to be.
+#[derive(Debug, Clone)]
+pub struct ServerConfig {
+    /// The folder with its journal and its credentials.
+    pub folder: PathBuf,
+    /// The policy, by name and parameters.
+    pub policy: String,
+    /// The fabric: a big switch with so many ports.
+    pub ports: u32,
+    /// Bytes per second of each port.
+    pub port_rate: f64,
+    /// Where clients connect.
+    pub clients: SocketAddr,
+    /// Where agents connect.
+    pub agents: SocketAddr,
+    /// Limits and times.
+    pub core: Config,
+    /// The most connections of clients and of agents.
+    pub most_clients: usize,
+    /// See `most_clients`.
+    pub most_agents: usize,
+    /// The most requests of clients a second.
+    pub most_requests_per_s: f64,
+    /// The journal is compacted when it is longer than this, in bytes.
+    pub compact_above: u64,
+    /// Length of the intervals by which CPU is told, in seconds (Philae, Tables 6 and 7).
+    pub interval_s: f64,
+}
+
+/// Why a coordinator cannot start.
+#[derive(Debug, Error)]
+pub enum ServeError {
+    /// The policy does not exist.
+    #[error(transparent)]
+    Policy(#[from] SpecError),
+    /// The fabric makes no sense.
+    #[error(transparent)]
+    Fabric(#[from] covey_core::FabricError),
+    /// The policy compresses flows, which agents do not.
+    #[error("policy {0} compresses flows, which agents do not do")]
+    Compresses(String),
+    /// The credentials cannot be used.
+    #[error(transparent)]
+    Credentials(#[from] CredentialError),
+    /// The journal cannot be used.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// Nobody outside may connect without certificates.
+    #[error(
+        "{0} is not a loopback address: expected certificates in the folder (covey serve --init)"
+    )]
+    Public(SocketAddr),
+    /// The journal is about ports that the fabric does not have.
+    #[error("the journal has flows at port {found}: expected more than {ports} ports")]
+    Ports {
+        /// A port in the journal.
+        found: u32,
+        /// Ports of the fabric.
+        ports: u32,
+    },
+    /// An address cannot be used, or a thread not be started.
+    #[error("{what}: {source}")]
+    Io {
+        /// What was tried.
+        what: String,
+        /// Why it failed.
+        source: std::io::Error,
+    },
+}
+
+impl ServeError {
+    /// Whether the user's arguments are to blame, rather than the machine.
+    pub fn is_input(&self) -> bool {
+        !matches!(self, ServeError::Io { .. })
+    }
+}
+
+/// A coordinator that listens.
+pub struct Server {
+    clients: TcpListener,
+    agents: TcpListener,
+    decider: std::thread::JoinHandle<()>,
+    journal: std::thread::JoinHandle<()>,
+    commands: mpsc::Sender<Command>,
+    shared: Arc<Shared>,
+    config: ServerConfig,
+    token: Vec<u8>,
+    tls: Option<(TlsAcceptor, TlsAcceptor)>,
+    epoch: u64,
+}
+
+/// Messages that may wait for the decision thread, before connections have to.
+const WAITING: usize = 8192;
+
+impl Server {
+    /// Reads the journal and begins to listen. To be called in a runtime.
+    ///
+    /// # Errors
+    /// When it cannot start.
+    pub async fn start(config: ServerConfig) -> Result<Server, ServeError> {
+        let io = |what: &str| {
+            let what = what.to_owned();
+            move |source| ServeError::Io { what, source }
+        };
+        let built = covey_sched::build(&config.policy)?;
+        if built.compression.is_some() {
+            return Err(ServeError::Compresses(config.policy));
+        }
+        let fabric = Fabric::big_switch(config.ports, config.port_rate)?;
+        let credentials = Credentials::of(&config.folder);
+        let tls = match credentials.has_certificates() {
+            true => Some((
+                TlsAcceptor::from(credentials.for_clients()?),
+                TlsAcceptor::from(credentials.for_agents()?),
+            )),
+            false => None,
+        };
+        for address in [config.clients, config.agents] {
+            if tls.is_none() && !address.ip().is_loopback() {
+                return Err(ServeError::Public(address));
+            }
+        }
+        let token = credentials.token()?;
+        let (mut journal, found) = Journal::open(&config.folder)?;
+        if found.torn > 0 {
+            tracing::warn!(bytes = found.torn, "the journal's end was not whole and is put aside");
+        }
+        check_ports(&found.records, config.ports)?;
+        let (epoch, base) = after(&found.records);
+        let epoch_record = Record::Epoch(epoch);
+        journal.append([&epoch_record]).map_err(io("journal"))?;
+        let journal_bytes = journal.length();
+        let records = found.records.into_iter().chain([epoch_record]);
+        let core = Core::new(fabric, built.policy, config.core, epoch, records, base);
+        let (coflows, _, _) = core.population();
+        tracing::info!(epoch, coflows, policy = config.policy, "started");
+
+        let clients = TcpListener::bind(config.clients);
+        let clients = clients.await.map_err(io(&config.clients.to_string()))?;
+        let agents = TcpListener::bind(config.agents);
+        let agents = agents.await.map_err(io(&config.agents.to_string()))?;
+        let (commands, receiver) = mpsc::channel(WAITING);
+        let (events, _) = broadcast::channel(decide::PAST);
+        let snapshot = Snapshot { epoch, ..Snapshot::default() };
+        let shared = Arc::new(Shared {
+            measured: Mutex::new((snapshot, Measured::new(config.interval_s))),
+            refused: Refused::default(),
+            events,
+            past: Mutex::default(),
+            durable: AtomicBool::new(true),
+            draining: AtomicBool::new(false),
+        });
+        let (jobs, to_write) = std::sync::mpsc::channel();
+        let to_commands = commands.downgrade();
+        let journal = std::thread::Builder::new()
+            .name("journal".to_owned())
+            .spawn(move || write::run(journal, &to_write, &to_commands))
+            .map_err(io("thread"))?;
+        let decider = Decider {
+            core,
+            commands: receiver,
+            journal: jobs,
+            journal_bytes,
+            compact_above: config.compact_above,
+            shared: shared.clone(),
+            base,
+            started: Instant::now(),
+            state: decide::State::default(),
+        };
+        let runtime = tokio::runtime::Handle::current();
+        let decider = std::thread::Builder::new()
+            .name("decide".to_owned())
+            .spawn(move || decider.run(&runtime))
+            .map_err(io("thread"))?;
+        Ok(Server {
+            clients,
+            agents,
+            decider,
+            journal,
+            commands,
+            shared,
+            config,
+            token,
+            tls,
+            epoch,
+        })
+    }
+
+    /// Where clients and agents can connect.
+    ///
+    /// # Errors
+    /// When the system does not tell.
+    pub fn addresses(&self) -> std::io::Result<(SocketAddr, SocketAddr)> {
+        Ok((self.clients.local_addr()?, self.agents.local_addr()?))
+    }
+
+    /// Serves until `stop` comes to pass; then takes no more changes, answers those there are, and
+    /// returns.
+    pub async fn run(self, stop: impl Future<Output = ()>) {
+        let (stopper, stopped) = watch::channel(false);
+        let (clients_tls, agents_tls) = self.tls.unzip();
+        let all = Arc::new(agents::Agents {
+            commands: self.commands.clone(),
+            shared: self.shared.clone(),
+            tls: agents_tls,
+            token: self.token.clone(),
+            connections: Arc::new(Semaphore::new(self.config.most_agents)),
+            next_session: AtomicU64::new(1),
+        });
+        tokio::spawn(agents::listen(all, self.agents, stopped.clone()));
+        let api = Arc::new(rest::Api {
+            commands: self.commands.clone(),
+            shared: self.shared.clone(),
+            token: self.token,
+            epoch: self.epoch,
+            rate: rest::Rate::new(self.config.most_requests_per_s),
+        });
+        let clients = Clients {
+            router: rest::router(api),
+            tls: clients_tls,
+            connections: Arc::new(Semaphore::new(self.config.most_clients)),
+            shared: self.shared.clone(),
+        };
+        tokio::spawn(clients.listen(self.clients, stopped));
+        stop.await;
+        tracing::info!("draining");
+        self.shared.draining.store(true, Ordering::Relaxed);
+        let (drained, all_answered) = oneshot::channel();
+        if self.commands.send(Command::Drain(drained)).await.is_ok() {
+            let _ = tokio::time::timeout(DRAIN, all_answered).await;
+        }
+        // Answers are on their way.
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        let _ = stopper.send(true);
+        drop(self.commands);
+        // What is in the journal is on disk already: nothing is lost by not waiting any longer.
+        let threads = [self.decider, self.journal];
+        let joined = tokio::task::spawn_blocking(move || {
+            threads.into_iter().for_each(|thread| {
+                let _ = thread.join();
+            });
+        });
+        let _ = tokio::time::timeout(DRAIN, joined).await;
+        tracing::info!("stopped");
+    }
+}
+
+/// Returns when all is to end.
+async fn stopped(stop: &mut watch::Receiver<bool>) {
+    // Who could say so is gone: that is the end as well.
+    let _ = stop.wait_for(|stop| *stop).await;
+}
+
+/// How long draining may take.
+const DRAIN: Duration = Duration::from_secs(5);
+
+/// The epoch and the time that come after all in a journal.
+fn after(records: &[Record]) -> (u64, Time) {
+    let (mut epoch, mut time) = (0, Time::ZERO);
+    for record in records {
+        match record {
+            Record::Epoch(number) => epoch = epoch.max(*number),
+            Record::Registered { at_s, .. }
+            | Record::Updated { at_s, .. }
+            | Record::Ended { at_s, .. }
+            | Record::Removed { at_s, .. } => time = time.max(Time::from_secs(*at_s)),
+            Record::Gone(summary) => time = time.max(Time::from_secs(summary.end_s)),
+            Record::Dag { .. } | Record::Next { .. } => {}
+        }
+    }
+    (epoch + 1, time)
+}
+
+fn check_ports(records: &[Record], ports: u32) -> Result<(), ServeError> {
+    for record in records {
+        let flows = match record {
+            Record::Registered { spec, .. } => &spec.flows,
+            Record::Updated { update, .. } => &update.add,
+            _ => continue,
+        };
+        let most = flows.iter().map(|flow| flow.src.max(flow.dst)).max();
+        if let Some(found) = most.filter(|port| *port >= ports) {
+            return Err(ServeError::Ports { found, ports });
+        }
+    }
+    Ok(())
+}
+
+/// Connections of clients.
+#[derive(Clone)]
+struct Clients {
+    router: axum::Router,
+    tls: Option<TlsAcceptor>,
+    connections: Arc<Semaphore>,
+    shared: Arc<Shared>,
+}
+
+impl Clients {
+    async fn listen(self, listener: TcpListener, mut stop: watch::Receiver<bool>) {
+        loop {
+            let accepted = tokio::select! {
+                accepted = listener.accept() => accepted,
+                () = stopped(&mut stop) => return,
+            };
+            let Ok((stream, peer)) = accepted else {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                continue;
+            };
+            let Ok(permit) = self.connections.clone().try_acquire_owned() else {
+                count(&self.shared.refused.connections);
+                continue;
+            };
+            let (clients, stop) = (self.clone(), stop.clone());
+            tokio::spawn(async move {
+                if let Err(error) = clients.serve(stream, stop).await {
+                    tracing::debug!(%peer, error, "connection of a client ended");
+                }
+                drop(permit);
+            });
+        }
+    }
+
+    async fn serve(self, stream: TcpStream, stop: watch::Receiver<bool>) -> Result<(), String> {
+        stream.set_nodelay(true).map_err(|error| error.to_string())?;
+        match self.tls.clone() {
+            None => self.talk(TokioIo::new(stream), stop).await,
+            Some(tls) => {
+                let accepted = tokio::time::timeout(DRAIN, tls.accept(stream)).await;
+                let stream = accepted.map_err(|error| error.to_string())?;
+                let stream = stream.map_err(|error| error.to_string())?;
+                self.talk(TokioIo::new(stream), stop).await
+            }
+        }
+    }
+
+    async fn talk(
+        self,
+        io: impl hyper::rt::Read + hyper::rt::Write + Unpin,
+        mut stop: watch::Receiver<bool>,
+    ) -> Result<(), String> {
+        let service = TowerToHyperService::new(self.router);
+        let mut builder = http1::Builder::new();
+        builder.timer(hyper_util::rt::TokioTimer::new()).header_read_timeout(IDLE);
+        let mut connection = std::pin::pin!(builder.serve_connection(io, service));
+        tokio::select! {
+            served = connection.as_mut() => served.map_err(|error| error.to_string()),
+            () = stopped(&mut stop) => {
+                connection.as_mut().graceful_shutdown();
+                // A stream of events would go on for ever.
+                let ended = tokio::time::timeout(LAST_ANSWER, connection).await;
+                ended.map_or(Ok(()), |served| served.map_err(|error| error.to_string()))
+            }
+        }
+    }
+}
+
+/// How long an answer may take that is under way when all is to end.
+const LAST_ANSWER: Duration = Duration::from_secs(1);
+
+/// How long a connection of a client may be idle.
+const IDLE: Duration = Duration::from_secs(60);

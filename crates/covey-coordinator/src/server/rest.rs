@@ -1,0 +1,460 @@
+//! The REST API under `/v1`, and what watches over a service ask for.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::rejection::{BytesRejection, QueryRejection};
+use axum::extract::{DefaultBodyLimit, Path, Query, Request as HttpRequest, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::middleware::{self, Next};
+use axum::response::sse::{self, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use serde::de::DeserializeOwned;
+use tokio::sync::{broadcast, mpsc, oneshot};
+
+use super::decide::{Command, Numbered, Shared, lock};
+use super::metrics::{self, count};
+use super::tls::same_secret;
+use crate::api::{CoflowStatus, Problem, Reply, Request};
+use crate::record::{CoflowSpec, Key, Update};
+
+/// The most bytes of a request's body.
+const MOST_BODY: usize = 64 << 20;
+/// Items of a page, unless asked for, and at most.
+const PAGE: usize = 100;
+const MOST_PAGE: usize = 1000;
+
+/// The description of the API.
+pub(super) const OPENAPI: &str = include_str!("openapi.json");
+
+pub(super) struct Api {
+    pub commands: mpsc::Sender<Command>,
+    pub shared: Arc<Shared>,
+    pub token: Vec<u8>,
+    pub epoch: u64,
+    pub rate: Rate,
+}
+
+/// The most requests a second; a second's worth may come at once.
+pub(super) struct Rate {
+    pub per_s: f64,
+    left: Mutex<(Instant, f64)>,
+}
+
+impl Rate {
+    pub fn new(per_s: f64) -> Rate {
+        Rate { per_s, left: Mutex::new((Instant::now(), per_s)) }
+    }
+
+    fn take(&self) -> bool {
+        let mut left = lock(&self.left);
+        let now = Instant::now();
+        let gained = now.duration_since(left.0).as_secs_f64() * self.per_s;
+        *left = (now, (left.1 + gained).min(self.per_s));
+        if left.1 < 1.0 {
+            return false;
+        }
+        left.1 -= 1.0;
+        true
+    }
+}
+
+pub(super) fn router(api: Arc<Api>) -> Router {
+    let open = Router::new()
+        .route("/livez", get(async || "ok\n"))
+        .route("/readyz", get(readyz))
+        .route("/openapi.json", get(openapi));
+    let closed = Router::new()
+        .route("/metrics", get(metrics))
+        .route("/v1/coflows", get(list).post(register))
+        .route("/v1/coflows/{id}", get(status).patch(update).delete(remove))
+        .route("/v1/schedule", get(schedule))
+        .route("/v1/agents", get(agents))
+        .route("/v1/events", get(events))
+        .layer(middleware::from_fn_with_state(api.clone(), admit));
+    let nothing = async || refuse(Problem::new(404, "no such resource", "see /openapi.json"));
+    let method = async || refuse(Problem::new(405, "method not allowed", "see /openapi.json"));
+    open.merge(closed)
+        .fallback(nothing)
+        .method_not_allowed_fallback(method)
+        .layer(DefaultBodyLimit::max(MOST_BODY))
+        .with_state(api)
+}
+
+/// Lets those in that show the token, as fast as is allowed.
+async fn admit(State(api): State<Arc<Api>>, request: HttpRequest, next: Next) -> Response {
+    let shown = request.headers().get(header::AUTHORIZATION);
+    let shown = shown.and_then(|value| value.as_bytes().strip_prefix(b"Bearer "));
+    if !shown.is_some_and(|token| same_secret(token, &api.token)) {
+        count(&api.shared.refused.tokens);
+        let detail = "expected 'Authorization: Bearer' with the token of the coordinator";
+        let mut response = refuse(Problem::new(401, "unauthorized", detail));
+        response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        return response;
+    }
+    if !api.rate.take() {
+        count(&api.shared.refused.rate);
+        let detail = format!("expected at most {} requests a second", api.rate.per_s);
+        return refuse(Problem::new(429, "too many requests", detail));
+    }
+    next.run(request).await
+}
+
+fn refuse(problem: Problem) -> Response {
+    let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let mut response = (status, json(&problem)).into_response();
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+    if matches!(problem.status, 429 | 503) {
+        headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+    }
+    response
+}
+
+fn json(value: &impl serde::Serialize) -> String {
+    // Numbers, texts and lists of them can always be written.
+    serde_json::to_string(value).unwrap_or_default()
+}
+
+async fn ask(api: &Api, request: Request) -> Result<Reply, Problem> {
+    let changes = matches!(
+        request,
+        Request::Register { .. } | Request::Update { .. } | Request::Remove { .. }
+    );
+    if changes && api.shared.draining.load(Ordering::Relaxed) {
+        return Err(Problem::new(503, "draining", "the coordinator is about to stop"));
+    }
+    let gone = || Problem::new(503, "stopping", "the coordinator has stopped");
+    let (sender, answer) = oneshot::channel();
+    api.commands.send(Command::Request(request, sender)).await.map_err(|_| gone())?;
+    answer.await.map_err(|_| gone())?
+}
+
+/// The answer as a response.
+fn respond(reply: Result<Reply, Problem>) -> Response {
+    let body = |value: String| ([(header::CONTENT_TYPE, "application/json")], value);
+    match reply {
+        Err(problem) => refuse(problem),
+        Ok(Reply::Removed) => StatusCode::NO_CONTENT.into_response(),
+        Ok(Reply::Registered(status)) => {
+            let location = format!("/v1/coflows/{}", status.id);
+            let headers = [(header::LOCATION, location), (header::ETAG, etag(&status))];
+            (StatusCode::CREATED, headers, body(json(&status))).into_response()
+        }
+        Ok(Reply::Coflow(status)) => {
+            ([(header::ETAG, etag(&status))], body(json(&status))).into_response()
+        }
+        Ok(reply) => body(json(&reply)).into_response(),
+    }
+}
+
+fn etag(status: &CoflowStatus) -> String {
+    format!("\"{}\"", status.revision)
+}
+
+fn parse<T: DeserializeOwned>(body: Result<Bytes, BytesRejection>) -> Result<(T, Bytes), Problem> {
+    let body = body.map_err(|rejection| match rejection.status().as_u16() {
+        413 => {
+            let detail = format!("expected a body of at most {MOST_BODY} bytes");
+            Problem::new(413, "too large", detail)
+        }
+        _ => Problem::new(400, "unreadable body", rejection.to_string()),
+    })?;
+    let value = serde_json::from_slice(&body)
+        .map_err(|error| Problem::new(400, "malformed body", error.to_string()))?;
+    Ok((value, body))
+}
+
+async fn register(
+    State(api): State<Arc<Api>>,
+    headers: HeaderMap,
+    body: Result<Bytes, BytesRejection>,
+) -> Response {
+    let request = async {
+        let (spec, body) = parse::<CoflowSpec>(body)?;
+        let key = match headers.get("idempotency-key") {
+            None => None,
+            Some(key) => {
+                let key = key.to_str().ok().filter(|key| !key.is_empty() && key.len() <= 255);
+                let key = key.ok_or_else(|| {
+                    Problem::new(
+                        400,
+                        "bad key",
+                        "Idempotency-Key: expected 1 to 255 ASCII characters",
+                    )
+                })?;
+                // It is kept in the journal: the same for every version of this program.
+                let digest = u64::from(crc32fast::hash(&body)) << 32 | body.len() as u64;
+                Some(Key { key: key.to_owned(), digest })
+            }
+        };
+        ask(&api, Request::Register { spec, key }).await
+    };
+    respond(request.await)
+}
+
+fn number(id: &str) -> Result<u64, Problem> {
+    id.parse().map_err(|_| Problem::new(404, "no such coflow", format!("'{id}' is no number")))
+}
+
+async fn status(State(api): State<Arc<Api>>, Path(id): Path<String>) -> Response {
+    respond(async { ask(&api, Request::Get { id: number(&id)? }).await }.await)
+}
+
+async fn update(
+    State(api): State<Arc<Api>>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    body: Result<Bytes, BytesRejection>,
+) -> Response {
+    let request = async {
+        let id = number(&id)?;
+        let (update, _) = parse::<Update>(body)?;
+        let revision = match headers.get(header::IF_MATCH).map(HeaderValue::to_str) {
+            None | Some(Ok("*")) => None,
+            Some(tag) => {
+                let number = tag.ok().and_then(|tag| tag.trim_matches('"').parse().ok());
+                let unknown = || Problem::new(412, "changed meanwhile", "If-Match is no tag of it");
+                Some(number.ok_or_else(unknown)?)
+            }
+        };
+        ask(&api, Request::Update { id, update, revision }).await
+    };
+    respond(request.await)
+}
+
+async fn remove(State(api): State<Arc<Api>>, Path(id): Path<String>) -> Response {
+    respond(async { ask(&api, Request::Remove { id: number(&id)? }).await }.await)
+}
+
+type Asked = Result<Query<BTreeMap<String, String>>, QueryRejection>;
+
+/// The parameters of a request for a list: where it begins, how long it is, and others.
+struct List {
+    cursor: Option<String>,
+    limit: usize,
+    others: BTreeMap<String, String>,
+}
+
+fn asked(query: Asked) -> Result<List, Problem> {
+    let bad = |detail: String| Problem::new(400, "bad parameter", detail);
+    let mut others = query.map_err(|error| bad(error.to_string()))?.0;
+    let limit = match others.remove("limit") {
+        None => PAGE,
+        Some(text) => {
+            let limit = text.parse().ok().filter(|limit| (1..=MOST_PAGE).contains(limit));
+            limit.ok_or_else(|| bad(format!("limit: expected 1 to {MOST_PAGE}, found '{text}'")))?
+        }
+    };
+    Ok(List { cursor: others.remove("cursor"), limit, others })
+}
+
+fn cursor<T: std::str::FromStr + Default>(text: Option<&str>) -> Result<T, Problem> {
+    let Some(text) = text else { return Ok(T::default()) };
+    let bad = || Problem::new(400, "bad parameter", "cursor: expected what 'next' of a page said");
+    text.parse().map_err(|_| bad())
+}
+
+fn no_others(others: &BTreeMap<String, String>) -> Result<(), Problem> {
+    match others.keys().next() {
+        None => Ok(()),
+        Some(name) => {
+            Err(Problem::new(400, "bad parameter", format!("unknown parameter '{name}'")))
+        }
+    }
+}
+
+async fn list(State(api): State<Arc<Api>>, query: Asked) -> Response {
+    let request = async {
+        let mut list = asked(query)?;
+        let all = match list.others.remove("state").as_deref() {
+            None | Some("present") => false,
+            Some("all") => true,
+            Some(_) => {
+                return Err(Problem::new(400, "bad parameter", "state: expected present or all"));
+            }
+        };
+        no_others(&list.others)?;
+        let from = cursor(list.cursor.as_deref())?;
+        ask(&api, Request::List { from, limit: list.limit, all }).await
+    };
+    respond(request.await)
+}
+
+async fn schedule(State(api): State<Arc<Api>>, query: Asked) -> Response {
+    let request = async {
+        let list = asked(query)?;
+        no_others(&list.others)?;
+        let from = match list.cursor.as_deref().and_then(|text| text.split_once('.')) {
+            Some((coflow, flow)) => (cursor(Some(coflow))?, cursor(Some(flow))?),
+            None => (cursor(list.cursor.as_deref())?, 0),
+        };
+        ask(&api, Request::Schedule { from, limit: list.limit }).await
+    };
+    respond(request.await)
+}
+
+async fn agents(State(api): State<Arc<Api>>, query: Asked) -> Response {
+    let request = async {
+        let list = asked(query)?;
+        no_others(&list.others)?;
+        let from = cursor(list.cursor.as_deref())?;
+        ask(&api, Request::Agents { from, limit: list.limit }).await
+    };
+    respond(request.await)
+}
+
+async fn readyz(State(api): State<Arc<Api>>) -> Response {
+    if api.shared.draining.load(Ordering::Relaxed) {
+        return refuse(Problem::new(503, "draining", "the coordinator is about to stop"));
+    }
+    if !api.shared.durable.load(Ordering::Relaxed) {
+        return refuse(Problem::new(503, "not durable", "the journal cannot be written"));
+    }
+    "ok\n".into_response()
+}
+
+async fn openapi() -> impl IntoResponse {
+    ([(header::CONTENT_TYPE, "application/json")], OPENAPI)
+}
+
+async fn metrics(State(api): State<Arc<Api>>) -> impl IntoResponse {
+    let (snapshot, measured) = {
+        let measured = lock(&api.shared.measured);
+        (measured.0.clone(), measured.1.clone())
+    };
+    let text = metrics::text(&snapshot, &measured, &api.shared.refused);
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text)
+}
+
+/// Events since the one that `Last-Event-ID` names, or from now on.
+async fn events(State(api): State<Arc<Api>>, headers: HeaderMap) -> Response {
+    let mut live = api.shared.events.subscribe();
+    let mut past: Vec<Numbered> = Vec::new();
+    if let Some(last) = headers.get("last-event-id") {
+        let last = last.to_str().ok().and_then(|last| last.split_once('-'));
+        let last = last.and_then(|(epoch, number)| {
+            Some((epoch.parse::<u64>().ok()?, number.parse::<u64>().ok()?))
+        });
+        let remembered = lock(&api.shared.past);
+        let first = remembered.front().map_or(0, |event| event.number);
+        match last {
+            Some((epoch, number)) if epoch == api.epoch && number + 1 >= first => {
+                past.extend(remembered.iter().filter(|event| event.number > number));
+            }
+            _ => {
+                let detail = format!("events before {}-{first} are not kept", api.epoch);
+                return refuse(Problem::new(410, "compacted", detail));
+            }
+        }
+    }
+    let (sender, receiver) = mpsc::channel::<Numbered>(64);
+    tokio::spawn(async move {
+        let mut next = 0;
+        for event in past {
+            next = event.number + 1;
+            if sender.send(event).await.is_err() {
+                return;
+            }
+        }
+        loop {
+            match live.recv().await {
+                Ok(event) if event.number < next => {}
+                Ok(event) => {
+                    if sender.send(event).await.is_err() {
+                        return;
+                    }
+                }
+                // Who is too slow is cut off, and comes back with the number of what it has seen.
+                Err(
+                    broadcast::error::RecvError::Lagged(_) | broadcast::error::RecvError::Closed,
+                ) => {
+                    return;
+                }
+            }
+        }
+    });
+    let epoch = api.epoch;
+    let stream = stream_of(receiver, move |numbered| {
+        let id = format!("{epoch}-{}", numbered.number);
+        sse::Event::default().id(id).data(json(&numbered.event))
+    });
+    Sse::new(stream).keep_alive(KeepAlive::default()).into_response()
+}
+
+/// What comes through a channel, as a stream.
+fn stream_of(
+    mut receiver: mpsc::Receiver<Numbered>,
+    event: impl Fn(Numbered) -> sse::Event + Unpin,
+) -> impl futures_core::Stream<Item = Result<sse::Event, Infallible>> {
+    Poll(move |context: &mut std::task::Context<'_>| {
+        receiver.poll_recv(context).map(|next| next.map(|next| Ok(event(next))))
+    })
+}
+
+/// A stream that asks a function.
+struct Poll<F>(F);
+
+impl<T, F: FnMut(&mut std::task::Context<'_>) -> std::task::Poll<Option<T>> + Unpin>
+    futures_core::Stream for Poll<F>
+{
+    type Item = T;
+
+    fn poll_next(
+        mut self: std::pin::Pin<&mut Self>,
+        context: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Option<T>> {
+        (self.0)(context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_description_is_json_and_names_every_route() {
+        let document: serde_json::Value = serde_json::from_str(OPENAPI).expect("JSON");
+        let paths = document["paths"].as_object().expect("paths");
+        let described: Vec<String> = paths
+            .iter()
+            .flat_map(|(path, methods)| {
+                let methods = methods.as_object().expect("methods").keys();
+                methods
+                    .filter(|name| *name != "parameters")
+                    .map(move |name| format!("{name} {path}"))
+            })
+            .collect();
+        let mut routes = vec![
+            "get /livez",
+            "get /readyz",
+            "get /openapi.json",
+            "get /metrics",
+            "get /v1/coflows",
+            "post /v1/coflows",
+            "get /v1/coflows/{id}",
+            "patch /v1/coflows/{id}",
+            "delete /v1/coflows/{id}",
+            "get /v1/schedule",
+            "get /v1/agents",
+            "get /v1/events",
+        ];
+        let mut described: Vec<&str> = described.iter().map(String::as_str).collect();
+        routes.sort_unstable();
+        described.sort_unstable();
+        assert_eq!(described, routes);
+    }
+
+    #[test]
+    fn requests_above_the_rate_are_refused() {
+        let rate = Rate::new(3.0);
+        let taken = (0..100).filter(|_| rate.take()).count();
+        assert!((3..50).contains(&taken), "{taken}");
+    }
+}

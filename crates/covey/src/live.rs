@@ -1,0 +1,104 @@
+//! What the commands of the live system share: credentials, logs, signals.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use covey_coordinator::{CredentialError, Credentials, read_token};
+use tokio::runtime::{Builder, Runtime};
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::failure::Failure;
+
+/// Where clients of the coordinator connect, unless they are told otherwise.
+pub const CLIENTS: &str = "127.0.0.1:7420";
+/// Where agents do.
+pub const AGENTS: &str = "127.0.0.1:7421";
+
+/// How much is logged, and how.
+#[derive(Debug, clap::Args)]
+pub struct Logs {
+    /// Log from this level on: error, warn, info, debug or trace
+    #[arg(long, value_name = "LEVEL", default_value = "info")]
+    log: tracing::Level,
+    /// Log lines of JSON instead of text
+    #[arg(long)]
+    log_json: bool,
+}
+
+impl Logs {
+    /// Begins to log, on standard error.
+    pub fn start(&self) {
+        let builder = tracing_subscriber::fmt()
+            .with_max_level(self.log)
+            .with_target(false)
+            .with_writer(std::io::stderr);
+        if self.log_json {
+            builder.json().init();
+        } else {
+            builder.with_ansi(false).init();
+        }
+    }
+}
+
+/// The credentials that somebody shows who connects.
+#[derive(Debug, clap::Args)]
+pub struct Shown {
+    /// Folder with the coordinator's credentials, or a copy of those that are needed
+    #[arg(long, value_name = "FOLDER", default_value = "covey-data")]
+    credentials: PathBuf,
+}
+
+impl Shown {
+    /// All of the folder.
+    pub fn credentials(&self) -> Credentials {
+        Credentials::of(&self.credentials)
+    }
+
+    /// The token, if the folder has one.
+    pub fn token(&self) -> Result<Option<Vec<u8>>, Failure> {
+        let path = self.credentials().token_path();
+        if path.exists() { Ok(Some(read_token(&path)?)) } else { Ok(None) }
+    }
+
+    /// Why there is nothing to show.
+    pub fn none(&self) -> Failure {
+        none_in(&self.credentials)
+    }
+}
+
+fn none_in(folder: &Path) -> Failure {
+    let folder = folder.display();
+    Failure::Input(format!("--credentials: expected a folder with a token, found none in {folder}"))
+}
+
+impl From<CredentialError> for Failure {
+    fn from(error: CredentialError) -> Self {
+        Failure::Input(error.to_string())
+    }
+}
+
+/// A runtime with so many threads for connections.
+pub fn runtime(threads: usize) -> Result<Runtime, Failure> {
+    let runtime = Builder::new_multi_thread().worker_threads(threads).enable_all().build();
+    runtime.map_err(|error| Failure::Other(format!("threads: {error}")))
+}
+
+/// Comes to pass when the process is asked to end.
+pub async fn asked_to_end() {
+    let signals = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
+    let (Ok(mut term), Ok(mut int)) = signals else {
+        // Without handlers the signals end the process by themselves.
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = term.recv() => {}
+        _ = int.recv() => {}
+    }
+}
+
+/// An address from an argument.
+pub fn address(argument: &str, text: &str) -> Result<SocketAddr, Failure> {
+    text.parse().map_err(|_| {
+        Failure::argument(argument, "an address like 127.0.0.1:7420", format!("'{text}'"))
+    })
+}

@@ -1,0 +1,151 @@
+//! `covey serve`: the coordinator.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use covey_coordinator::{Config, Credentials, ServeError, Server, ServerConfig};
+use covey_core::units;
+
+use crate::failure::Failure;
+use crate::live::{self, AGENTS, CLIENTS, Logs};
+use crate::output;
+
+/// Schedule the coflows of real hosts: the coordinator
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  covey serve --data covey-data --ports 16
+  covey serve --data covey-data --init --name coordinator.example
+  covey serve --data covey-data --ports 150 --policy aalo --clients 0.0.0.0:7420 --agents 0.0.0.0:7421
+The folder holds the journal, the token that clients show (token, mode 0600), and certificates
+once --init has made them; without those only loopback addresses are served.")]
+pub struct Serve {
+    /// Folder with the journal and the credentials
+    #[arg(long, value_name = "FOLDER", default_value = "covey-data")]
+    data: PathBuf,
+    /// Make a private CA, certificates for coordinator and agents, and the token; then end
+    #[arg(long)]
+    init: bool,
+    /// With --init: a name or address under which the coordinator is reached, beside localhost
+    #[arg(long, value_name = "NAME", requires = "init")]
+    name: Vec<String>,
+    /// The policy, with parameters that differ from their defaults
+    #[arg(long, value_name = "NAME[:key=value,…]", default_value = "covey")]
+    policy: String,
+    /// Number of hosts
+    #[arg(long, value_name = "N", default_value_t = 16)]
+    ports: u32,
+    /// Speed of each host's port, in and out
+    #[arg(long, value_name = "RATE", default_value = "1gbps")]
+    port_rate: String,
+    /// Address for clients (REST)
+    #[arg(long, value_name = "ADDRESS", default_value = CLIENTS)]
+    clients: String,
+    /// Address for agents
+    #[arg(long, value_name = "ADDRESS", default_value = AGENTS)]
+    agents: String,
+    /// How often agents report bytes sent, where the policy needs that
+    #[arg(long, value_name = "TIME", default_value = "8ms")]
+    report_every: String,
+    /// How often an agent says something
+    #[arg(long, value_name = "TIME", default_value = "1s")]
+    heartbeat: String,
+    /// Silence after which a host is taken for lost
+    #[arg(long, value_name = "TIME", default_value = "5s")]
+    lost_after: String,
+    /// The most coflows at a time
+    #[arg(long, value_name = "N", default_value_t = 100_000)]
+    max_coflows: usize,
+    /// The most connections of clients
+    #[arg(long, value_name = "N", default_value_t = 1024)]
+    max_clients: usize,
+    /// The most connections of agents
+    #[arg(long, value_name = "N", default_value_t = 16_384)]
+    max_agents: usize,
+    /// The most requests a second
+    #[arg(long, value_name = "N", default_value_t = 20_000)]
+    max_requests: u32,
+    /// Length of the journal above which it is compacted, in bytes
+    #[arg(long, value_name = "BYTES", default_value_t = 64 << 20)]
+    compact_above: u64,
+    /// Length of the intervals by which /metrics tells CPU
+    #[arg(long, value_name = "TIME", default_value = "8ms")]
+    interval: String,
+    /// Threads for connections
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    threads: usize,
+    #[command(flatten)]
+    logs: Logs,
+}
+
+impl Serve {
+    /// Does it.
+    pub fn run(self) -> Result<(), Failure> {
+        if self.init {
+            Credentials::of(&self.data).init(&self.name)?;
+            let folder = self.data.display().to_string();
+            return output::print(|out| writeln!(out, "made credentials in {folder}"));
+        }
+        let threads = self.threads.max(1);
+        self.logs.start();
+        let config = self.config()?;
+        live::runtime(threads)?.block_on(async {
+            let server = Server::start(config).await?;
+            let (clients, agents) =
+                server.addresses().map_err(|error| Failure::Other(error.to_string()))?;
+            // For whoever has started this with port 0, or waits for it.
+            output::print(|out| {
+                writeln!(out, "clients {clients}")?;
+                writeln!(out, "agents {agents}")?;
+                out.flush()
+            })?;
+            server.run(live::asked_to_end()).await;
+            Ok(())
+        })
+    }
+
+    fn config(self) -> Result<ServerConfig, Failure> {
+        let seconds = |argument: &str, text: &str| {
+            units::parse_duration(text).ok().filter(|s| *s > 0.0).ok_or_else(|| {
+                Failure::argument(argument, "a time above zero like 8ms", format!("'{text}'"))
+            })
+        };
+        let rate = units::parse_rate(&self.port_rate).ok().ok_or_else(|| {
+            let found = format!("'{}'", self.port_rate);
+            Failure::argument("--port-rate", "a rate like 1gbps", found)
+        })?;
+        if self.ports == 0 || self.ports > 1_000_000 {
+            return Err(Failure::argument("--ports", "from 1 to 1000000", self.ports));
+        }
+        Ok(ServerConfig {
+            folder: self.data,
+            policy: self.policy,
+            ports: self.ports,
+            port_rate: rate,
+            clients: live::address("--clients", &self.clients)?,
+            agents: live::address("--agents", &self.agents)?,
+            core: Config {
+                heartbeat_s: seconds("--heartbeat", &self.heartbeat)?,
+                lost_after_s: seconds("--lost-after", &self.lost_after)?,
+                report_every_s: seconds("--report-every", &self.report_every)?,
+                most_coflows: self.max_coflows,
+                ..Config::default()
+            },
+            most_clients: self.max_clients,
+            most_agents: self.max_agents,
+            most_requests_per_s: self.max_requests.into(),
+            compact_above: self.compact_above,
+            interval_s: seconds("--interval", &self.interval)?,
+        })
+    }
+}
+
+impl From<ServeError> for Failure {
+    fn from(error: ServeError) -> Self {
+        if error.is_input() {
+            Failure::Input(error.to_string())
+        } else {
+            Failure::Other(error.to_string())
+        }
+    }
+}

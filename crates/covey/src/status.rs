@@ -1,0 +1,104 @@
+//! `covey status`: what a coordinator is doing.
+
+use clap::Args;
+use covey_coordinator::Client;
+use serde_json::Value;
+
+use crate::failure::Failure;
+use crate::live::{self, CLIENTS, Shown};
+use crate::output;
+
+/// Tell what a coordinator is doing
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  covey status
+  covey status --coordinator 10.0.0.1:7420 --credentials covey-client --json")]
+pub struct Status {
+    /// Where the coordinator listens for clients
+    #[arg(long, value_name = "ADDRESS", default_value = CLIENTS)]
+    coordinator: String,
+    #[command(flatten)]
+    shown: Shown,
+    /// The most coflows and agents to list
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    limit: u16,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+impl Status {
+    /// Does it.
+    pub fn run(self) -> Result<(), Failure> {
+        let credentials = self.shown.credentials();
+        let tls = credentials.has_certificates().then(|| credentials.client()).transpose()?;
+        let token = self.shown.token()?.ok_or_else(|| self.shown.none())?;
+        let address = live::address("--coordinator", &self.coordinator)?;
+        let limit = self.limit.clamp(1, 1000);
+        let (ready, coflows, agents) = live::runtime(1)?.block_on(async {
+            let other = |error: &dyn std::fmt::Display| Failure::Other(error.to_string());
+            let mut client =
+                Client::connect(address, &token, tls).await.map_err(|error| other(&error))?;
+            let ready = client.get("/readyz").await.map_err(|error| other(&error))?;
+            let mut answers = Vec::new();
+            for what in ["coflows", "agents"] {
+                let path = format!("/v1/{what}?limit={limit}");
+                let answer = client.get(&path).await.map_err(|error| other(&error))?;
+                if answer.status != 200 {
+                    let text = String::from_utf8_lossy(&answer.body).into_owned();
+                    return Err(Failure::Other(format!("{address}: {text}")));
+                }
+                answers.push(answer.json());
+            }
+            let agents = answers.pop().unwrap_or_default();
+            Ok((ready.status == 200, answers.pop().unwrap_or_default(), agents))
+        })?;
+        output::print(|out| {
+            if self.json {
+                let all = serde_json::json!({
+                    "ready": ready, "coflows": coflows["items"], "agents": agents["items"],
+                });
+                return writeln!(out, "{all}");
+            }
+            writeln!(out, "ready    {}", if ready { "yes" } else { "no" })?;
+            writeln!(out, "coflows")?;
+            for coflow in items(&coflows) {
+                let of = |name: &str| coflow[name].to_string();
+                let state = coflow["state"].as_str().unwrap_or_default();
+                writeln!(
+                    out,
+                    "  {:>8}  {state:8}  {} of {} flows ended, {} bytes sent, {} bytes/s",
+                    of("id"),
+                    of("flows_ended"),
+                    of("flows"),
+                    of("bytes_sent"),
+                    of("rate"),
+                )?;
+            }
+            more(&coflows, out)?;
+            writeln!(out, "agents")?;
+            for agent in items(&agents) {
+                let of = |name: &str| agent[name].to_string();
+                let state = agent["state"].as_str().unwrap_or_default();
+                writeln!(
+                    out,
+                    "  {:>8}  {state:8}  {} flows, schedule {} applied {}",
+                    of("port"),
+                    of("flows"),
+                    of("version"),
+                    of("applied"),
+                )?;
+            }
+            more(&agents, out)
+        })
+    }
+}
+
+fn items(page: &Value) -> &[Value] {
+    page["items"].as_array().map_or(&[], Vec::as_slice)
+}
+
+fn more(page: &Value, out: &mut dyn std::io::Write) -> std::io::Result<()> {
+    if page["next"].is_null() { Ok(()) } else { writeln!(out, "       …") }
+}
