@@ -18,7 +18,7 @@ pub mod aalo;
 mod drawings;
 pub mod emulate;
 pub mod finding;
-mod learning;
+pub mod learning;
 mod numbers;
 mod page;
 mod parts;

@@ -3,7 +3,7 @@
 //! *Fair comparison*: FVDF as the paper describes it, with Covey's model of processors and
 //! compression (docs/compression.md), against others in the exact simulator. *Paper's setting*:
 //! CoflowSim, and the closed form to which the public code of FVDF in it amounts
-//! ([`closed_form`]).
+//! (`closed_form.rs`).
 
 mod bandwidth;
 mod closed_form;
