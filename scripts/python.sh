@@ -28,7 +28,7 @@ environment() {
 
 environment full "$python"
 bin=$work/full/bin
-"$bin/pip" install --quiet --requirement python/requirements.txt
+"$bin/pip" install --quiet --no-compile --requirement python/requirements.txt
 "$bin/ruff" check
 "$bin/ruff" format --check
 "$bin/mypy"
@@ -36,7 +36,7 @@ bin=$work/full/bin
 # Pip unpacks an archive into a new folder each time, which Cargo would take for new crates; so it gets
 # a folder that stays, with the files as new as they are.
 source=$CARGO_TARGET_DIR/python/source
-"$bin/maturin" sdist --quiet --out "$work/dist"
+"$bin/maturin" sdist --out "$work/dist" 2>/dev/null
 rm -rf "$source"
 mkdir -p "$source"
 tar -xmzf "$work"/dist/covey-*.tar.gz --strip-components 1 -C "$source"
