@@ -16,7 +16,8 @@ works() {
 }
 if ! works "$python"; then
     echo "skipped: the Python package is not tested: '$python' is not Python 3.10 or newer with venv"
-    exit "${SKIP_NOTHING:+1}"
+    [[ -z ${SKIP_NOTHING:-} ]]
+    exit
 fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
