@@ -3,7 +3,7 @@
 # from the source distribution in an empty environment, the tests, and the tutorial.
 #
 # PYTHON names the interpreter (python3). Where it is absent or older than 3.10 that is said, and
-# nothing is done; with SKIP_NOTHING set it is a failure. The wheel has the optimisation of tests, and
+# nothing is done; with SKIP_NOTHING set it is a failure. The wheel is of the profile `dev`, and
 # its compiled dependencies are kept in CARGO_TARGET_DIR.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -42,7 +42,7 @@ rm -rf "$source"
 mkdir -p "$source"
 tar -xmzf "$work"/dist/covey-*.tar.gz --strip-components 1 -C "$source"
 environment empty "$python"
-MATURIN_PEP517_ARGS='--profile test' \
+MATURIN_PEP517_ARGS='--profile dev' \
     "$work/empty/bin/pip" wheel --quiet --no-deps --wheel-dir "$work/dist" "$source"
 "$work/empty/bin/pip" install --quiet "$work"/dist/covey-*.whl
 "$work/empty/bin/python" -m doctest python/covey/__init__.py
