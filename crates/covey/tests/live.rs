@@ -545,3 +545,42 @@ fn garbage_on_the_port_of_agents_harms_nobody() {
         assert_eq!(client.get("/readyz").await.unwrap().status, 200);
     });
 }
+
+/// Reads a stream of events until a line that contains `what`.
+fn watch(coordinator: &Coordinator, token: &[u8], more: &str, what: &str) -> String {
+    use std::io::Write;
+    let mut stream = std::net::TcpStream::connect(coordinator.clients).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    let token = std::str::from_utf8(token).unwrap();
+    let head = "GET /v1/events HTTP/1.1\r\nHost: covey\r\nAuthorization: Bearer";
+    write!(stream, "{head} {token}\r\n{more}\r\n").unwrap();
+    let mut lines = BufReader::new(stream).lines().map(|line| line.expect("an event in time"));
+    let mut all = String::new();
+    while !all.contains(what) {
+        all += &lines.next().expect("an event");
+        all.push('\n');
+    }
+    all
+}
+
+#[test]
+fn who_watches_is_told_what_happens_and_what_was_missed() {
+    let place = Place::new();
+    let coordinator = Coordinator::new(&place, &[]);
+    block_on(async {
+        let mut client = coordinator.client(&place).await;
+        for _ in 0..2 {
+            client.ask("POST", "/v1/coflows", &[], coflow(&[(0, 1)])).await.unwrap();
+        }
+        client.ask("DELETE", "/v1/coflows/0", &[], "").await.unwrap();
+    });
+    let token = token(&place);
+    // After the first of this epoch, which was the registration of coflow 0.
+    let missed = watch(&coordinator, &token, "Last-Event-ID: 1-0\r\n", "removed");
+    assert!(!missed.contains(r#"{"type":"registered","id":0}"#), "{missed}");
+    assert!(missed.contains(r#"{"type":"registered","id":1}"#), "{missed}");
+    assert!(missed.contains("id: 1-2\n"), "{missed}");
+    // An event of another epoch.
+    let gone = watch(&coordinator, &token, "Last-Event-ID: 0-7\r\n", "HTTP");
+    assert!(gone.starts_with("HTTP/1.1 410"), "{gone}");
+}

@@ -17,6 +17,7 @@ mod tell;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use covey_core::alloc::PlanError;
 use covey_core::{AnyPolicy, Fabric, LinkId, Time, Wake};
 use covey_proto::{FlowKey, Refusal};
 
@@ -191,6 +192,9 @@ pub struct Core {
     next_check: Time,
     /// By coflow and link, how many of the policy's limits have been reached.
     limits_reached: BTreeMap<(u64, LinkId), usize>,
+    /// Whether anything was decided since [`Core::decide`] last said so, and what was wrong with it.
+    decided: bool,
+    failed: Option<PlanError>,
     counts: Counts,
 }
 
@@ -227,6 +231,8 @@ impl Core {
             publish_all: true,
             next_check: start,
             limits_reached: BTreeMap::new(),
+            decided: false,
+            failed: None,
             counts: Counts::default(),
         };
         core.agents.resize_with(ports, || Slot { heard: start, full: true, ..Slot::default() });
@@ -288,9 +294,5 @@ impl Core {
             _ => None,
         });
         times.fold(self.next_check, Time::min)
-    }
-
-    fn advance(&mut self, now: Time) {
-        self.now = self.now.max(now);
     }
 }

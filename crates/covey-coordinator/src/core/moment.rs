@@ -11,15 +11,49 @@ use crate::coflows::{Coflow, Flow, Stage};
 use crate::driver::Driver;
 use crate::slot::SessionId;
 
+/// The most moments that are caught up with after a pause; what is left of them has then come all at once.
+const CATCH_UP: usize = 1000;
+
 impl Core {
     /// Ends a moment: has the policy plan, if anything has happened, and finds out which agents
-    /// are to be sent what. Returns whether it decided anything.
+    /// are to be sent what. Returns whether anything was decided since the last call.
     ///
     /// # Errors
     /// When the policy's plan cannot be carried out: the rates before stay in force.
     pub fn decide(&mut self, now: Time) -> Result<bool, PlanError> {
         self.advance(now);
         self.check();
+        self.moment();
+        for port in std::mem::take(&mut self.woken) {
+            let agent = &self.agents[port as usize];
+            if let Some(session) = agent.session.filter(|_| agent.has_news()) {
+                self.outputs.push(Output::Ready(session));
+            }
+        }
+        match self.failed.take() {
+            Some(error) => Err(error),
+            None => Ok(std::mem::take(&mut self.decided)),
+        }
+    }
+
+    /// Goes on to `now`. What the policy has asked to be called at in between happens on the way, each
+    /// at its own time: a clock's ticks are late in reality, and a policy that decides on a tick
+    /// must not be able to tell.
+    pub(super) fn advance(&mut self, now: Time) {
+        for _ in 0..CATCH_UP {
+            let times = self.driver.wakes().iter().filter_map(|wake| match wake {
+                Wake::At(time) if *time >= self.now && time.due(now) => Some(*time),
+                _ => None,
+            });
+            let Some(time) = times.min() else { break };
+            self.now = time;
+            self.moment();
+        }
+        self.now = self.now.max(now);
+    }
+
+    /// Has the policy plan, if anything has happened or a time has come, and publishes the rates.
+    fn moment(&mut self) {
         self.follow_hosts();
         self.tell_reached();
         let due = |wake: &Wake| matches!(wake, Wake::At(time) if time.due(self.now));
@@ -27,27 +61,23 @@ impl Core {
         if woke {
             self.driver.wake(self.now);
         }
-        let decides = std::mem::take(&mut self.stirred) || woke;
-        if decides {
-            self.counts.decisions += 1;
-            self.write_progress();
-            match self.driver.decide(self.now) {
-                Ok(replanned) => self.counts.replanned += u64::from(replanned),
-                Err(error) => {
-                    self.publish_all = true;
-                    return Err(error);
-                }
-            }
-            self.publish();
-            self.set_grains();
+        if !std::mem::take(&mut self.stirred) && !woke {
+            return;
         }
-        for port in std::mem::take(&mut self.woken) {
-            let agent = &self.agents[port as usize];
-            if let Some(session) = agent.session.filter(|_| agent.has_news()) {
-                self.outputs.push(Output::Ready(session));
+        self.decided = true;
+        self.counts.decisions += 1;
+        self.write_progress();
+        match self.driver.decide(self.now) {
+            Ok(replanned) => {
+                self.counts.replanned += u64::from(replanned);
+                self.publish();
+                self.set_grains();
+            }
+            Err(error) => {
+                self.publish_all = true;
+                self.failed = Some(error);
             }
         }
-        Ok(decides)
     }
 
     /// Brings what is left of flows up to date, for policies that see sizes.

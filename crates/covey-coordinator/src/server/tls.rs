@@ -286,7 +286,9 @@ mod tests {
             let agent = async {
                 let mut stream = connector.connect(name, there).await?;
                 stream.write_all(b"!").await?;
-                stream.flush().await
+                stream.flush().await?;
+                // Open until it has been heard.
+                io::Result::Ok(stream)
             };
             let coordinator = async {
                 let mut stream = acceptor.accept(here).await?;
