@@ -295,7 +295,8 @@ async fn register_all(
             Ok(answer) if answer.status == 201 => {
                 acknowledged.push(answer.json()["id"].as_u64().expect("an id"));
                 number += 1;
-                tokio::time::sleep(Duration::from_millis(20)).await;
+                // Fewer in all than are remembered after they have ended.
+                tokio::time::sleep(Duration::from_millis(50)).await;
             }
             Ok(answer) => panic!("{}: {}", answer.status, String::from_utf8_lossy(&answer.body)),
             Err(_) => connection = None,

@@ -22,7 +22,7 @@ impl Core {
                 flows_ended: coflow.ended(),
                 flows_stalled: coflow.stalled,
                 bytes_sent: coflow.attained,
-                rate: coflow.served.iter().map(|(_, rate)| rate).sum(),
+                rate: coflow.served.iter().fold(0.0, |sum, (_, rate)| sum + rate),
             });
         }
         self.coflows.gone.get(&id).map(of_gone)
