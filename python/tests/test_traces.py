@@ -42,7 +42,8 @@ def test_transformations_are_those_of_the_command_line(hour: covey.Trace) -> Non
     assert len(set(hour.burst(group=len(hour)).coflows["arrival_s"])) == 1
     assert len(hour.dag("tao")) == 6 * len(hour)
     assert hour.replicate(2).ports == 2 * hour.ports
-    assert hour.mantri(cv_p90=1.5, seed=2).bytes == pytest.approx(hour.bytes)
+    whole = covey.generate("fb-like")
+    assert whole.mantri(seed=2).bytes == pytest.approx(whole.bytes)
     assert hour.waves(max=2).flows == hour.flows
 
 
