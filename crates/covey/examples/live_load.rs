@@ -254,6 +254,9 @@ async fn host(
     }
 }
 
+/// How long it may take until all agents have joined.
+const JOINING: Duration = Duration::from_secs(60);
+
 /// Starts hosts, and waits until all have joined.
 async fn start_hosts(
     coordinator: &Coordinator,
@@ -263,10 +266,16 @@ async fn start_hosts(
 ) -> Result<()> {
     let begin = Instant::now();
     for port in 0..ports {
-        let host = host(coordinator.agents, coordinator.token.clone(), port, sizes.clone(), begin);
-        let failed = failed.clone();
+        let (address, token) = (coordinator.agents, coordinator.token.clone());
+        let (sizes, failed) = (sizes.clone(), failed.clone());
         tokio::spawn(async move {
-            if let Err(error) = host.await {
+            // All come at once, and not all find a place in the queue of new connections.
+            let mut result = host(address, token.clone(), port, sizes.clone(), begin).await;
+            while result.is_err() && begin.elapsed() < JOINING {
+                tokio::time::sleep(Duration::from_millis(200)).await;
+                result = host(address, token.clone(), port, sizes.clone(), begin).await;
+            }
+            if let Err(error) = result {
                 failed.fetch_add(1, Ordering::Relaxed);
                 eprintln!("agent {port}: {error}");
             }
@@ -281,7 +290,7 @@ async fn start_hosts(
         if joined >= f64::from(ports) {
             return Ok(());
         }
-        if begin.elapsed() > Duration::from_secs(60) {
+        if begin.elapsed() > JOINING {
             return Err(format!("only {joined} agents have joined").into());
         }
         tokio::time::sleep(Duration::from_millis(100)).await;
