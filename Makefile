@@ -34,7 +34,6 @@ python: ## Check and test the Python package alone
 
 slow: ## Run the tests that `make test` leaves out because they take long
 	cargo test --locked --workspace --exclude covey-python -- --ignored
-	scripts/python.sh --sdist
 
 soak: ## Kill the coordinator 200 times under load (COVEY_KILLS=200)
 	COVEY_KILLS=$${COVEY_KILLS:-200} cargo test --locked --package covey --test live -- --nocapture killed

@@ -1,11 +1,10 @@
 #!/usr/bin/env bash
-# Checks and tests the Python package in fresh environments: lints, types, the wheel, the tests, and the
-# tutorial. With --sdist the wheel is the one that pip builds from the source distribution in an empty
-# environment, which compiles everything again.
+# Checks and tests the Python package in fresh environments: lints, types, the wheel that pip builds
+# from the source distribution in an empty environment, the tests, and the tutorial.
 #
 # PYTHON names the interpreter (python3). Where it is absent or older than 3.10 that is said, and
-# nothing is done; with SKIP_NOTHING set it is a failure. The wheel is of the profile `dev`, and what is
-# compiled for it is kept in CARGO_TARGET_DIR.
+# nothing is done; with SKIP_NOTHING set it is a failure. The wheel is of the profile `dev`, and
+# its compiled dependencies are kept in CARGO_TARGET_DIR.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 python=${PYTHON:-python3}
@@ -35,22 +34,16 @@ bin=$work/full/bin
 "$bin/ruff" format --check
 "$bin/mypy"
 
-if [[ ${1:-} == --sdist ]]; then
-    # Pip unpacks an archive into a new folder each time, which Cargo would take for new crates; so it gets
-    # a folder that stays, with the files as new as they are.
-    source=$CARGO_TARGET_DIR/python/source
-    "$bin/maturin" sdist --out "$work/dist" 2>/dev/null
-    rm -rf "$source"
-    mkdir -p "$source"
-    tar -xmzf "$work"/dist/covey-*.tar.gz --strip-components 1 -C "$source"
-    environment builder "$python"
-    MATURIN_PEP517_ARGS='--profile dev' \
-        "$work/builder/bin/pip" wheel --quiet --no-deps --wheel-dir "$work/dist" "$source"
-else
-    "$bin/maturin" build --quiet --locked --profile dev --out "$work/dist"
-fi
-
+# Pip unpacks an archive into a new folder each time, which Cargo would take for new crates; so it gets
+# a folder that stays, with the files as new as they are.
+source=$CARGO_TARGET_DIR/python/source
+"$bin/maturin" sdist --out "$work/dist" 2>/dev/null
+rm -rf "$source"
+mkdir -p "$source"
+tar -xmzf "$work"/dist/covey-*.tar.gz --strip-components 1 -C "$source"
 environment empty "$python"
+MATURIN_PEP517_ARGS='--profile dev' \
+    "$work/empty/bin/pip" wheel --quiet --no-deps --wheel-dir "$work/dist" "$source"
 "$work/empty/bin/pip" install --quiet "$work"/dist/covey-*.whl
 "$work/empty/bin/python" -m doctest python/covey/__init__.py
 
