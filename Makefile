@@ -13,7 +13,7 @@ lint: export PYO3_NO_PYTHON := 1
 lint: export PYO3_BUILD_EXTENSION_MODULE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test python slow soak lint wasm fuzz bench live-bench policy-table policies
+.PHONY: help demo test rust python slow soak lint wasm fuzz bench live-bench policy-table policies
 
 help: ## List these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r target what; do \
@@ -26,8 +26,11 @@ demo: ## Compare all policies on a synthetic hour of traffic; a page with plots 
 	@echo 'The same with plots: $(CURDIR)/out/demo.html (open it in a browser)'
 
 test: ## Run everything the project tests
+	@# Side by side: while tests run one core is free to compile.
+	$(MAKE) --no-print-directory --jobs=2 rust python
+
+rust: ## Test all but the Python package
 	cargo test --locked --workspace --exclude covey-python
-	scripts/python.sh
 
 python: ## Check and test the Python package alone
 	scripts/python.sh
