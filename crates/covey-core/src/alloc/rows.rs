@@ -29,13 +29,13 @@ impl Rows {
     pub fn clear(&mut self) {
         self.of.clear();
         self.senders.clear();
+        self.keys.clear();
     }
 
     /// Finds out which senders have the same row. Rows that are not regular are all different, and
     /// two with different numbers may be the same.
     pub fn tell_apart(&mut self, demand: &Demand) {
         self.clear();
-        self.keys.clear();
         for s in 0..demand.senders() {
             let number = if demand.is_regular(s) { self.number(demand, s) } else { None };
             self.of.push(number.unwrap_or(self.senders.len()) as u32);
