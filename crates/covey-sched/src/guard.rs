@@ -45,22 +45,33 @@ pub struct Phase {
 impl Guard {
     /// The phase at `now`.
     pub fn phase(&self, now: Time) -> Phase {
-        // A moment that is a boundary but for rounding is one.
-        let slack = now.slack_s();
-        let start = ((now.as_secs() + slack) / self.window_s).floor() * self.window_s;
+        let (start, slack) = (self.window(now), now.slack_s());
         let end_of_slot = start + self.share * self.window_s;
         let in_slot = now.as_secs() + slack < end_of_slot;
         let until = if in_slot { end_of_slot } else { start + self.window_s };
         Phase { in_slot, until: Time::from_secs(until) }
     }
 
-    /// The first moment of a slot from `time` on.
+    /// The first beginning of a slot from `time` on.
+    ///
+    /// Who is looked for at the very time at which it will be overdue may be found to be due a
+    /// little later, by what it has sent meanwhile, and so on: a slot begins once a window.
     pub fn next_slot(&self, time: Time) -> Time {
         if !time.comes() {
             return time;
         }
-        let phase = self.phase(time);
-        if phase.in_slot { time } else { phase.until }
+        let start = self.window(time);
+        if start + time.slack_s() < time.as_secs() {
+            Time::from_secs(start + self.window_s)
+        } else {
+            time
+        }
+    }
+
+    /// The beginning in seconds of the window that `time` is in. A moment that is a boundary but
+    /// for rounding is one.
+    fn window(&self, time: Time) -> f64 {
+        ((time.as_secs() + time.slack_s()) / self.window_s).floor() * self.window_s
     }
 
     /// When a coflow becomes overdue that arrived at `arrival` and needs at least `alone_s` seconds
@@ -102,9 +113,9 @@ mod tests {
     }
 
     #[test]
-    fn the_next_slot_is_now_or_the_next_window() {
+    fn the_next_slot_begins_with_a_window() {
         let next = |s: f64| GUARD.next_slot(Time::from_secs(s)).as_secs();
-        assert_eq!((next(4.25), next(4.75)), (4.25, 6.0));
+        assert_eq!([4.0, 4.25, 4.75].map(next), [4.0, 6.0, 6.0]);
         assert_eq!(GUARD.next_slot(Time::NEVER), Time::NEVER);
         assert_eq!(GUARD.due(Time::from_secs(1.0), 2.0), Time::from_secs(63.0));
     }

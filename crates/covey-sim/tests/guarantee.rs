@@ -73,6 +73,18 @@ fn a_stream_of_small_coflows_starves_a_policy_without_guard() {
     assert!(ccts(&outcome)[0] > 200.0, "{} s", ccts(&outcome)[0]);
 }
 
+/// With `d = 2`, a coflow that is sent at half of what its ports carry becomes due as fast as time
+/// passes.
+#[test]
+fn who_is_nearly_due_is_not_looked_at_over_and_over() {
+    let lines = include_str!("data/nearly_due.jsonl");
+    let workload = covey_trace::read(lines.as_bytes(), "nearly_due.jsonl").expect("a workload");
+    let fabric = Fabric::big_switch(6, 1.0).unwrap();
+    let outcome = run(&workload, &fabric, "covey:prior=1,phi=0.3,T=700ms,d0=1s,d=2");
+    // Some 50 s have two boundaries each 700 ms, and there are 32 flows.
+    assert!(outcome.events < 300, "{} moments", outcome.events);
+}
+
 #[test]
 fn a_stream_of_small_coflows_does_not_break_the_bound() {
     let (workload, fabric) = stream();

@@ -143,7 +143,7 @@ fn wants_attained(spec: &str) -> bool {
 }
 
 proptest! {
-    #![proptest_config(common::cases(250))]
+    #![proptest_config(common::cases(100))]
 
     #[test]
     fn told_the_same_by_another_driver_policies_plan_the_same(
