@@ -162,7 +162,8 @@ pub enum Backfill {
     #[default]
     None,
     /// It is offered once more to all coflow entries in order, flow by flow; each flow takes all
-    /// that is free on its links.
+    /// that is free on its links, and keeps it while the plan stays, as far as no entry needs it
+    /// (see [`leftovers`](crate::alloc)).
     Greedy,
     /// The same, but only coflow entries that have got nothing are offered it.
     Skipped,

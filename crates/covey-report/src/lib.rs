@@ -38,7 +38,7 @@ pub use csv::{write_per_coflow_csv, write_per_flow_csv};
 pub use error::Error;
 pub use figure::{Figure, Plot};
 pub use file::{check_writable, write_file_atomically};
-pub use html::{Appendix, Cell, Grid, Part, appendix_page, html_page};
+pub use html::{Appendix, Cell, Grid, Part, Row, appendix_page, html_page};
 pub use jobs::{Jobs, jcts_by_share_s};
 pub use json::write_json;
 pub use landmarks::Landmarks;

@@ -4,7 +4,7 @@ mod common;
 
 use common::{comparison, fair, scf, workload};
 use covey_report::{
-    Appendix, Cell, Comparison, Figure, Grid, Part, Plot, Run, appendix_page, html_page,
+    Appendix, Cell, Comparison, Figure, Grid, Part, Plot, Row, Run, appendix_page, html_page,
 };
 use covey_sim::Outcome;
 use covey_trace::Workload;
@@ -114,16 +114,19 @@ fn appendix() -> Appendix {
         ),
         figure("Curve", Plot::Curves { x: "K".to_owned(), y: "gain".to_owned(), curves: curve }),
     ];
-    let row = vec![
+    let cells = vec![
         Cell::Words("order D".to_owned()),
+        Cell::Label("fair comparison".to_owned()),
         Cell::Short("1.51×".to_owned()),
         Cell::Verdict(Some(false), "differs".to_owned()),
     ];
-    let columns = ["what", "published", "verdict"].map(str::to_owned).into();
+    let plain = Row { cells: cells.clone(), note: String::new() };
+    let rows = vec![plain, Row { cells, note: "Why it differs.".to_owned() }];
+    let columns = ["what", "setting", "published", "verdict"].map(str::to_owned).into();
     let part = Part {
         heading: "Table 3: orders".to_owned(),
         before: vec!["What was done.".to_owned()],
-        table: Some(Grid { columns, rows: vec![row] }),
+        table: Some(Grid { columns, rows }),
         figures,
         terms: vec![("aalo".to_owned(), "with all its parameters".to_owned())],
     };

@@ -1,6 +1,6 @@
 //! The report as a page.
 
-use covey_report::{Appendix, Cell, Grid, Part, appendix_page};
+use covey_report::{Appendix, Cell, Grid, Part, Row, appendix_page};
 
 use crate::finding::Verdict;
 use crate::report::{Number, Report, Told};
@@ -37,7 +37,7 @@ impl Report {
     }
 }
 
-fn overview(section: &Told) -> Vec<Cell> {
+fn overview(section: &Told) -> Row {
     let count = |verdict: Verdict| {
         let number = section.findings.iter().filter(|f| f.verdict == verdict).count();
         Cell::Short(if number == 0 { "–".to_owned() } else { number.to_string() })
@@ -46,20 +46,21 @@ fn overview(section: &Told) -> Vec<Cell> {
         Some(why) => format!("{}. Not shown: {why}", section.shows),
         None => section.shows.to_owned(),
     };
-    vec![
+    let cells = vec![
         Cell::Words(section.place.to_owned()),
         Cell::Words(shows),
         count(Verdict::Holds),
         count(Verdict::Differs),
         count(Verdict::NotComparable),
-    ]
+    ];
+    Row { cells, note: String::new() }
 }
 
 fn part(section: &Told) -> Part {
     let mut before = vec![format!("Discussed in section {}.", section.section)];
     before.extend(section.cannot.iter().map(|why| format!("Not shown: {why}")));
     before.extend(section.notes.iter().cloned());
-    let columns = ["what", "setting", "published", "ours", "difference", "rule", "verdict", "why"];
+    let columns = ["what", "setting", "published", "ours", "difference", "rule", "verdict"];
     let table = Grid {
         columns: columns.map(str::to_owned).into(),
         rows: section.findings.iter().map(row).collect(),
@@ -84,26 +85,25 @@ fn part(section: &Told) -> Part {
     }
 }
 
-fn row(number: &Number) -> Vec<Cell> {
+fn row(number: &Number) -> Row {
     let verdict = match number.verdict {
         Verdict::Holds => Some(true),
         Verdict::Differs => Some(false),
         Verdict::NotComparable | Verdict::NotPublished => None,
     };
-    let words = |text: String| Cell::Words(text);
-    vec![
-        words(number.what.clone()),
-        words(number.setting.name().to_owned()),
+    let cells = vec![
+        Cell::Words(number.what.clone()),
+        Cell::Label(number.setting.name().to_owned()),
         match number.says {
-            Some(_) => words(published(number)),
+            Some(_) => Cell::Words(published(number)),
             None => Cell::Short(published(number)),
         },
         Cell::Short(value(number.ours, number.unit)),
         Cell::Short(difference(number)),
         Cell::Short(number.rule.clone()),
         Cell::Verdict(verdict, number.verdict.name().to_owned()),
-        words(number.why.to_owned()),
-    ]
+    ];
+    Row { cells, note: number.why.to_owned() }
 }
 
 fn capital(word: &str) -> String {

@@ -2,7 +2,7 @@
 //!
 //! They are ordered anew at every arrival and end of a coflow. Rates are shared anew at every end of
 //! a flow, too: each coflow in order gets MADD on what is left, and what remains after that is offered
-//! in the same order, flow by flow ([`Backfill::Greedy`]). What a flow sends on leftovers counts towards
+//! in the same order, flow by flow, and kept by those who take it ([`Backfill::Greedy`]). What a flow sends on leftovers counts towards
 //! MADD when coflows are ordered anew, or once it has stopped running on leftovers and a flow of its
 //! coflow ends. Varys' own backfill and CoflowSim's differ; who gets the leftovers decides some 20 % of
 //! the mean completion time, so it is part of the definition here.

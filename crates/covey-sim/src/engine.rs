@@ -763,7 +763,7 @@ impl Engine {
             let fluid = &mut self.fluids[id.index()];
             let (demand, progress) = self.state.progress_mut(id);
             fluid.install(demand, progress, self.allocator.grant(id), self.now);
-            self.meters.install(id, self.allocator.grant(id), self.now);
+            self.meters.install(id, demand, self.allocator.grant(id), self.now);
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 
 use covey_core::alloc::Grant;
 use covey_core::state::CoflowState;
-use covey_core::{CoflowId, LinkId, Time};
+use covey_core::{CoflowId, Demand, LinkId, Time};
 
 /// One meter a coflow; none while no limits are set.
 #[derive(Debug, Default)]
@@ -54,14 +54,14 @@ impl Meters {
     }
 
     /// Takes over a coflow's rates from `now` on.
-    pub(crate) fn install(&mut self, id: CoflowId, grant: &Grant, now: Time) {
+    pub(crate) fn install(&mut self, id: CoflowId, demand: &Demand, grant: &Grant, now: Time) {
         if self.limits.is_empty() {
             return;
         }
         let meter = &mut self.meters[id.index()];
         meter.advance(now);
         for (l, rate) in meter.rate.iter_mut().enumerate() {
-            *rate = grant.used(l);
+            *rate = grant.used(demand, l);
         }
         meter.find_next(&self.limits);
     }

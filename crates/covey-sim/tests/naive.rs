@@ -200,6 +200,65 @@ impl Walk {
     }
 }
 
+/// Who runs on leftovers, and what of them.
+#[derive(Default)]
+struct Leftovers {
+    /// In the order of the coflows, and in a coflow in the order in which they began.
+    kept: Vec<((usize, usize), f64)>,
+    /// How many ran when leftovers were last handed out.
+    handed_out: usize,
+}
+
+impl Leftovers {
+    /// Adds to `rates` what flows get of the rest. Unless the coflows were ordered anew or too many
+    /// flows run, they keep what they had as far as it is there.
+    fn serve(&mut self, moment: &Moment<'_>, order: &[usize], rates: &mut [f64]) {
+        let mut free = moment.capacity.to_vec();
+        for (flow, rate) in moment.flows.iter().zip(&*rates) {
+            flow.path.iter().for_each(|&l| free[l] -= rate);
+        }
+        let nothing: Vec<f64> = moment.capacity.iter().map(|c| c * NEGLIGIBLE).collect();
+        let kept = std::mem::take(&mut self.kept);
+        let anew = moment.replan || kept.len() as f64 > 1.5 * self.handed_out as f64 + 32.0;
+        let mut line: Vec<(usize, f64)> = Vec::new();
+        for coflow in order {
+            let mut members: Vec<usize> =
+                (0..rates.len()).filter(|&f| moment.flows[f].id.0 == *coflow).collect();
+            let turn = |f: &usize| kept.iter().position(|(id, _)| *id == moment.flows[*f].id);
+            // Stable: the others stay as they are.
+            members.sort_by_key(|f| turn(f).unwrap_or(kept.len()));
+            let had = |f: &usize| turn(f).filter(|_| !anew).map_or(0.0, |k| kept[k].1);
+            line.extend(members.iter().map(|f| (*f, had(f))));
+        }
+        for (f, rate) in &line {
+            moment.flows[*f].path.iter().for_each(|&l| free[l] -= rate);
+        }
+        for (f, rate) in line.iter_mut().rev() {
+            let path = moment.flows[*f].path;
+            let missing = path.iter().filter(|&&l| free[l] < -nothing[l]).map(|&l| -free[l]);
+            let missing = missing.fold(0.0, f64::max);
+            let keeps_some = path.iter().all(|&l| *rate - missing > nothing[l]);
+            let cut = if keeps_some { missing } else { *rate };
+            *rate -= cut;
+            path.iter().for_each(|&l| free[l] += cut);
+        }
+        for (f, rate) in &mut line {
+            let path = moment.flows[*f].path;
+            let here = |&l: &usize| if free[l] > nothing[l] { free[l] } else { 0.0 };
+            let more = path.iter().map(here).fold(f64::INFINITY, f64::min);
+            *rate += more;
+            path.iter().for_each(|&l| free[l] -= more);
+        }
+        for (f, rate) in line.into_iter().filter(|(_, rate)| *rate > 0.0) {
+            rates[f] += rate;
+            self.kept.push((moment.flows[f].id, rate));
+        }
+        if anew {
+            self.handed_out = self.kept.len();
+        }
+    }
+}
+
 /// Seconds that the flows alone need at the slowest link.
 fn bottleneck_s(flows: &[&Flow], free: &[f64]) -> f64 {
     let mut left = vec![0.0; free.len()];
@@ -259,18 +318,16 @@ fn one_by_one(key: impl Fn(&Flow) -> f64 + 'static) -> Rule {
 /// How a coflow's flows share what is free.
 type Share<'a> = &'a mut dyn FnMut(usize, &[&Flow], Vec<f64>) -> Vec<f64>;
 
-/// Each round offers what is left to coflows in an order.
-fn in_order(moment: &Moment<'_>, order: &[usize], rounds: &mut [Share<'_>]) -> Vec<f64> {
+/// Each coflow in an order gets its share of what those before it leave.
+fn in_order(moment: &Moment<'_>, order: &[usize], share: Share<'_>) -> Vec<f64> {
     let mut rates = BTreeMap::new();
     let mut free = moment.capacity.to_vec();
-    for share in rounds {
-        for &coflow in order {
-            let flows: Vec<&Flow> = moment.flows.iter().filter(|f| f.id.0 == coflow).collect();
-            let given = share(coflow, &flows, usable(&free, moment.capacity));
-            for (flow, rate) in flows.iter().zip(given) {
-                flow.path.iter().for_each(|&l| free[l] -= rate);
-                *rates.entry(flow.id).or_insert(0.0) += rate;
-            }
+    for &coflow in order {
+        let flows: Vec<&Flow> = moment.flows.iter().filter(|f| f.id.0 == coflow).collect();
+        let given = share(coflow, &flows, usable(&free, moment.capacity));
+        for (flow, rate) in flows.iter().zip(given) {
+            flow.path.iter().for_each(|&l| free[l] -= rate);
+            rates.insert(flow.id, rate);
         }
     }
     moment.flows.iter().map(|flow| rates[&flow.id]).collect()
@@ -279,14 +336,14 @@ fn in_order(moment: &Moment<'_>, order: &[usize], rounds: &mut [Share<'_>]) -> V
 fn fifo_max_min() -> Rule {
     Box::new(|moment| {
         let mut share = |_, flows: &[&Flow], free: Vec<f64>| max_min(flows.iter().copied(), &free);
-        in_order(moment, moment.coflows, &mut [&mut share])
+        in_order(moment, moment.coflows, &mut share)
     })
 }
 
 fn fifo_matching() -> Rule {
     let mut walk = Walk::default();
     Box::new(move |moment| {
-        in_order(moment, moment.coflows, &mut [&mut |c, flows, free| walk.serve(c, flows, free)])
+        in_order(moment, moment.coflows, &mut |c, flows, free| walk.serve(c, flows, free))
     })
 }
 
@@ -309,12 +366,12 @@ fn sebf(mut share: impl FnMut(&Moment<'_>, &[usize]) -> Vec<f64> + 'static) -> R
 fn sebf_matching() -> Rule {
     let mut walk = Walk::default();
     sebf(move |moment, order| {
-        in_order(moment, order, &mut [&mut |c, flows, free| walk.serve(c, flows, free)])
+        in_order(moment, order, &mut |c, flows, free| walk.serve(c, flows, free))
     })
 }
 
 fn sebf_madd() -> Rule {
-    let mut walk = Walk::default();
+    let mut leftovers = Leftovers::default();
     // What MADD has yet to send.
     let mut planned: BTreeMap<(usize, usize), f64> = BTreeMap::new();
     let mut given: BTreeMap<(usize, usize), f64> = BTreeMap::new();
@@ -329,8 +386,7 @@ fn sebf_madd() -> Rule {
         let is_here = |id: &(usize, usize)| moment.flows.iter().any(|flow| flow.id == *id);
         let ended: Vec<usize> = planned.keys().filter(|id| !is_here(id)).map(|id| id.0).collect();
         for flow in moment.flows.iter().filter(|flow| ended.contains(&flow.id.0)) {
-            let runs = walk.running.get(&flow.id.0).is_some_and(|ids| ids.contains(&flow.id));
-            if !runs {
+            if !leftovers.kept.iter().any(|(id, _)| *id == flow.id) {
                 planned.insert(flow.id, flow.left);
             }
         }
@@ -347,8 +403,9 @@ fn sebf_madd() -> Rule {
             given.extend(flows.iter().map(|flow| flow.id).zip(rates.iter().copied()));
             rates
         };
-        let mut backfill = |c, flows: &[&Flow], free| walk.serve(c, flows, free);
-        in_order(moment, order, &mut [&mut madd, &mut backfill])
+        let mut rates = in_order(moment, order, &mut madd);
+        leftovers.serve(moment, order, &mut rates);
+        rates
     })
 }
 

@@ -1,5 +1,6 @@
 //! What a coflow gets, and how one entry of a plan decides it.
 
+use super::leftovers::Fills;
 use super::madd::Madd;
 use super::matching::Takers;
 use super::rows::Rows;
@@ -19,7 +20,7 @@ pub struct Single {
     pub rate: f64,
 }
 
-/// What one entry, or backfill, gives to a coflow.
+/// What one entry gives to a coflow.
 #[derive(Debug, Default)]
 pub(super) struct Part {
     /// What this was decided for, and by which rule; `None` when it has to be decided anew.
@@ -327,7 +328,7 @@ pub struct Grant {
     pub(super) provisional: Part,
     /// In the order of the plan.
     pub(super) pieces: Vec<Part>,
-    pub(super) fill: Part,
+    pub(super) fills: Fills,
     pub(super) shrinks: Vec<Single>,
     /// Pieces met so far in the walk `pieces_walk`.
     pub(super) pieces_met: usize,
@@ -359,7 +360,7 @@ impl Grant {
 
     /// Rates of single flows, in bytes per second, on top; a flow can occur more than once.
     pub fn singles(&self) -> impl Iterator<Item = Single> + '_ {
-        self.parts().flat_map(Part::singles)
+        self.parts().flat_map(Part::singles).chain(self.fills.singles())
     }
 
     /// Rates at which compression lessens what is left of flows that are sent meanwhile, in bytes
@@ -372,16 +373,16 @@ impl Grant {
     /// grant, zero for those that run no more; the others stay, in the same order, and those that
     /// are new come behind them. `None` where that cannot be told.
     pub fn changes(&self) -> Option<impl Iterator<Item = Single> + '_> {
-        let decided = |part: &&Part| part.decided_in == self.reported;
-        let parts = [&self.main, &self.fill].into_iter().filter(decided);
-        self.by_change.then(|| parts.flat_map(|part| part.takers.changes().iter().copied()))
+        let main = (self.main.decided_in == self.reported).then(|| self.main.takers.changes());
+        let fills = (self.fills.changed_in == self.reported).then(|| self.fills.changes());
+        self.by_change.then(|| main.into_iter().chain(fills).flatten().copied())
     }
 
     /// Finds out, after a walk that has reported the grant, whether its changes tell all.
     pub(super) fn conclude(&mut self) {
         let lists = self.parts().any(|part| !part.singles.is_empty())
             || self.pieces.iter().any(|piece| !piece.takers.is_empty());
-        let source = match (lists, self.main.takers.is_empty(), self.fill.takers.is_empty()) {
+        let source = match (lists, self.main.takers.is_empty(), self.fills.is_empty()) {
             (false, true, true) => Source::Nobody,
             (false, false, true) => Source::Main,
             (false, true, false) => Source::Fill,
@@ -395,34 +396,36 @@ impl Grant {
         };
     }
 
-    /// What counts towards the coflow's rates.
+    /// What counts towards the coflow's rates, beside backfill.
     fn parts(&self) -> impl Iterator<Item = &Part> {
-        [&self.main].into_iter().chain(&self.pieces).chain([&self.fill])
+        [&self.main].into_iter().chain(&self.pieces)
     }
 
     pub(super) fn parts_mut(&mut self) -> impl Iterator<Item = &mut Part> {
-        [&mut self.main, &mut self.provisional, &mut self.fill].into_iter().chain(&mut self.pieces)
+        [&mut self.main, &mut self.provisional].into_iter().chain(&mut self.pieces)
     }
 
     pub(super) fn clear(&mut self) {
         self.parts_mut().for_each(Part::clear);
+        self.fills.clear();
         self.source = Source::Nobody;
         self.shrinks.clear();
     }
 
     /// Whether a flow may occur more than once among [`Grant::singles`].
     pub fn may_repeat(&self) -> bool {
-        self.parts().filter(|part| part.singles().next().is_some()).count() > 1
+        let lists = self.parts().filter(|part| part.singles().next().is_some()).count();
+        lists + usize::from(!self.fills.is_empty()) > 1
     }
 
     /// Bytes per second of the whole coflow.
     pub fn total(&self) -> f64 {
-        self.parts().map(|part| part.rate).sum::<f64>()
+        self.parts().map(|part| part.rate).sum::<f64>() + self.fills.rate()
     }
 
-    /// Use of local link `l` by the whole coflow, in bytes per second.
-    pub fn used(&self, l: usize) -> f64 {
-        self.parts().map(|part| part.used(l)).sum::<f64>()
+    /// Use of local link `l` by the whole coflow with this demand, in bytes per second.
+    pub fn used(&self, demand: &Demand, l: usize) -> f64 {
+        self.parts().map(|part| part.used(l)).sum::<f64>() + self.fills.used(demand, l)
     }
 
     /// Rate of the flow at `position` of `coflow`, in bytes per second.

@@ -1,5 +1,4 @@
-//! One flow per port at full rate (Philae §4.5); greedy backfill is the same over what all entries
-//! leave.
+//! One flow per port at full rate (Philae §4.5).
 //!
 //! Flows are looked at one after another, and each takes all that is free on its links. Flows that
 //! are running go first, in the order in which they began, so that a flow is not interrupted in
@@ -384,7 +383,7 @@ pub(super) fn contains(set: &[u64], k: usize) -> bool {
 }
 
 /// Puts a number into a set of bits, or takes it out.
-fn set(set: &mut [u64], k: usize, value: bool) {
+pub(super) fn set(set: &mut [u64], k: usize, value: bool) {
     set[k / 64] &= !(1 << (k % 64));
     set[k / 64] |= u64::from(value) << (k % 64);
 }

@@ -22,6 +22,7 @@ mod error;
 mod flows;
 mod grant;
 mod layers;
+mod leftovers;
 mod line;
 mod madd;
 mod matching;
@@ -36,7 +37,7 @@ pub use line::{Line, Running};
 
 use crate::demand::Demand;
 use crate::ids::{CoflowId, LinkId};
-use crate::plan::{Backfill, Entry, Group, Layers, Ranking, Rule};
+use crate::plan::{Entry, Group, Layers, Ranking, Rule};
 use crate::state::State;
 use line::Precedence;
 
@@ -71,7 +72,8 @@ pub struct Allocator {
     reshrunk: Vec<CoflowId>,
     /// Whether nothing that is remembered about the order of entries holds any more.
     replanned: bool,
-    /// Whether this walk decides everything from scratch.
+    /// Whether the plan of this walk is new, and whether the walk decides everything from scratch.
+    is_new: bool,
     afresh: bool,
     /// Number of the present walk over the entries.
     walk: u64,
@@ -83,6 +85,7 @@ pub struct Allocator {
     work: Work,
     shares: layers::Shares,
     portions: by_node::Portions,
+    leftovers: leftovers::Leftovers,
 }
 
 /// Working memory of one entry.
@@ -169,6 +172,7 @@ impl Allocator {
     /// [`Allocator::touch`].
     pub fn adjust(&mut self, state: &State, id: CoflowId, position: usize, by: f32) {
         match self.together {
+            Together::No if by < 0.0 => self.leftovers.ended(id, position),
             Together::No => {}
             Together::AsCrowd(_) => {
                 let (egress, ingress) = ends(state.coflow(id).demand(), position);
@@ -223,17 +227,7 @@ impl Allocator {
             Layers::Weighted => self.serve_weighted(state, ranking)?,
             Layers::ByNode => self.serve_by_node(state, ranking)?,
         }
-        if ranking.backfill != Backfill::None {
-            for entry in ranking.entries.iter().filter(|e| e.rule != Rule::Hold) {
-                let Group::Coflow(id) = entry.group else { continue };
-                let skipped = self.grants[id.index()].main.is_empty();
-                let offered = skipped || ranking.backfill == Backfill::Greedy;
-                let rule = if offered { Rule::Matching } else { Rule::Hold };
-                let fill = Entry { rule, ..*entry };
-                self.serve_part(state, id, |grant| &mut grant.fill, &fill)?;
-            }
-        }
-        self.end_walk(state);
+        self.end_walk(state, ranking);
         Ok(())
     }
 
@@ -272,7 +266,7 @@ impl Allocator {
                 }
             }
         }
-        self.end_walk(state);
+        self.end_walk(state, ranking);
         match together {
             Together::InLine(_) => self.line.advance(state),
             _ => self.crowd.fill(fabric.capacity()),

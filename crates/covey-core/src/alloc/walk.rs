@@ -8,7 +8,7 @@
 use super::{Allocator, Grant, NEGLIGIBLE, PlanError, Work, grant::Part};
 use crate::demand::Demand;
 use crate::ids::CoflowId;
-use crate::plan::{Entry, Group};
+use crate::plan::{Entry, Group, Ranking};
 use crate::state::{CoflowState, State};
 
 /// Finds the part of a grant that an entry decides.
@@ -27,7 +27,8 @@ impl Allocator {
                 self.report(id);
             }
         }
-        self.afresh = std::mem::take(&mut self.replanned) || self.walk == 1;
+        self.is_new = std::mem::take(&mut self.replanned) || self.walk == 1;
+        self.afresh = self.is_new;
         let capacity = state.fabric().capacity();
         self.moved.clear();
         self.moved.resize(capacity.len().div_ceil(64), 0);
@@ -111,8 +112,9 @@ impl Allocator {
         Ok(())
     }
 
-    /// Takes back what coflows had that the plan no longer serves.
-    pub(super) fn end_walk(&mut self, state: &State) {
+    /// Hands out what is left over, and takes back what coflows had that the plan no longer serves.
+    pub(super) fn end_walk(&mut self, state: &State, ranking: &Ranking) {
+        self.backfill(state, ranking);
         if self.afresh {
             for &id in state.present() {
                 let walk = self.walk;
@@ -133,7 +135,7 @@ impl Allocator {
     }
 
     /// Adds a coflow to those that have changed, once.
-    fn report(&mut self, id: CoflowId) {
+    pub(super) fn report(&mut self, id: CoflowId) {
         let grant = &mut self.grants[id.index()];
         if grant.reported != self.walk {
             grant.reported = self.walk;

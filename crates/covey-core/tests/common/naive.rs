@@ -9,19 +9,35 @@ use super::{NaiveFlow, World};
 /// A share of a link so small that it is what rounding leaves.
 const NEGLIGIBLE: f64 = 1e-9;
 
-/// Who runs by matching, in the order in which they take: of each coflow by its own entry, and by
-/// backfill.
+/// Leftovers are handed out anew when half as many flows again, and so many more, run on them.
+const FEW: f64 = 32.0;
+
+/// Who runs by matching, in the order in which they take, and on leftovers, in the order in which
+/// they began.
 #[derive(Default)]
-pub struct Running(Vec<(CoflowId, bool, Vec<FlowId>)>);
+pub struct Running {
+    matched: Vec<(CoflowId, Vec<FlowId>)>,
+    fills: Vec<(FlowId, f64)>,
+    /// How many ran on leftovers when they were last handed out.
+    handed_out: usize,
+    /// How often that was because they were too many.
+    pub crowded: usize,
+}
 
 /// Rates in the order of [`World::flows`] when nobody ran before; `None` when an explicit rate does
 /// not fit.
 pub fn rates(world: &World, ranking: &Ranking) -> Option<Vec<f64>> {
-    rates_after(world, ranking, &mut Running::default())
+    rates_after(world, ranking, true, &mut Running::default())
 }
 
-/// The same, with who ran before and, afterwards, who runs now: under strict layers.
-pub fn rates_after(world: &World, ranking: &Ranking, running: &mut Running) -> Option<Vec<f64>> {
+/// The same, with who ran before and, afterwards, who runs now: under strict layers. The plan may be
+/// new.
+pub fn rates_after(
+    world: &World,
+    ranking: &Ranking,
+    is_new: bool,
+    running: &mut Running,
+) -> Option<Vec<f64>> {
     let before = std::mem::take(running);
     let capacity = world.state.fabric().capacity();
     let mut table = Table { flows: world.flows(), rates: Vec::new(), capacity: capacity.to_vec() };
@@ -32,10 +48,10 @@ pub fn rates_after(world: &World, ranking: &Ranking, running: &mut Running) -> O
     match ranking.layers {
         Layers::Strict => {
             for (entry, served) in ranking.entries.iter().zip(&mut served) {
-                let members = table.in_turn(entry, false, &before);
+                let members = table.in_turn(entry, &before);
                 let ran = table.rates.clone();
                 *served = table.serve(&members, entry.rule, &mut spare)? > 0.0;
-                table.note(entry, false, &members, &ran, running);
+                table.note(entry, &members, &ran, running);
             }
         }
         Layers::Weighted => {
@@ -76,21 +92,18 @@ pub fn rates_after(world: &World, ranking: &Ranking, running: &mut Running) -> O
             served = table.serve_again(by_entry, &mut spare)?;
         }
     }
-    let whole = |e: &Entry| matches!(e.group, Group::Coflow(_)) && e.rule != Rule::Hold;
-    for (entry, served) in ranking.entries.iter().zip(served) {
-        let offered = match ranking.backfill {
-            Backfill::None => false,
-            Backfill::Greedy => true,
-            Backfill::Skipped => !served,
-        };
-        if offered && whole(entry) {
-            let fill = Entry { rule: Rule::Matching, ..*entry };
-            let members = table.in_turn(&fill, true, &before);
-            let ran = table.rates.clone();
-            table.serve(&members, Rule::Matching, &mut spare)?;
-            table.note(&fill, true, &members, &ran, running);
-        }
-    }
+    let offered: Vec<CoflowId> = ranking
+        .entries
+        .iter()
+        .zip(served)
+        .filter_map(|(entry, served)| match (entry.group, ranking.backfill) {
+            (Group::Coflow(_), _) if entry.rule == Rule::Hold => None,
+            (Group::Coflow(id), Backfill::Greedy) => Some(id),
+            (Group::Coflow(id), Backfill::Skipped) => Some(id).filter(|_| !served),
+            _ => None,
+        })
+        .collect();
+    table.backfill(&offered, spare, is_new, &before, running);
     Some(table.rates)
 }
 
@@ -113,11 +126,12 @@ impl Table {
     }
 
     /// The flows of an entry, those first that ran by it before.
-    fn in_turn(&self, entry: &Entry, fill: bool, before: &Running) -> Vec<usize> {
+    fn in_turn(&self, entry: &Entry, before: &Running) -> Vec<usize> {
         let mut members = self.members(entry.group);
-        let ran = before.0.iter().find(|(id, by_fill, _)| {
-            entry.group == Group::Coflow(*id) && *by_fill == fill && entry.rule == Rule::Matching
-        });
+        let ran = before
+            .matched
+            .iter()
+            .find(|(id, _)| entry.group == Group::Coflow(*id) && entry.rule == Rule::Matching);
         if let Some((.., ran)) = ran {
             // Stable: the others stay as they are.
             let turn = |&f: &usize| ran.iter().position(|id| *id == self.flows[f].id);
@@ -127,19 +141,64 @@ impl Table {
     }
 
     /// Writes down who runs by an entry; `rates` are those before it.
-    fn note(
-        &self,
-        entry: &Entry,
-        fill: bool,
-        members: &[usize],
-        rates: &[f64],
-        running: &mut Running,
-    ) {
+    fn note(&self, entry: &Entry, members: &[usize], rates: &[f64], running: &mut Running) {
         if let (Group::Coflow(id), Rule::Matching) = (entry.group, entry.rule) {
             let runs = |f: &usize| self.rates[*f] > rates[*f] + NEGLIGIBLE;
             let runs = members.iter().copied().filter(runs).map(|f| self.flows[f].id);
-            running.0.push((id, fill, runs.collect()));
+            running.matched.push((id, runs.collect()));
         }
+    }
+
+    /// Hands `spare` out to coflows in order. Unless that is done anew, flows keep what they had as
+    /// far as it is there.
+    fn backfill(
+        &mut self,
+        offered: &[CoflowId],
+        mut spare: Vec<f64>,
+        is_new: bool,
+        before: &Running,
+        running: &mut Running,
+    ) {
+        let crowded = before.fills.len() as f64 > 1.5 * before.handed_out as f64 + FEW;
+        let anew = is_new || crowded;
+        // By coflow those that ran, in order, then the others; with what they get.
+        let mut lines: Vec<Vec<(usize, f64)>> = Vec::new();
+        for &id in offered {
+            let members = self.members(Group::Coflow(id));
+            let place = |&(flow, rate): &(FlowId, f64)| {
+                let f = members.iter().find(|&&f| self.flows[f].id == flow)?;
+                Some((*f, if anew { 0.0 } else { rate }))
+            };
+            let mut line: Vec<(usize, f64)> = before.fills.iter().filter_map(place).collect();
+            let ran: Vec<usize> = line.iter().map(|(f, _)| *f).collect();
+            line.extend(members.iter().filter(|f| !ran.contains(f)).map(|f| (*f, 0.0)));
+            lines.push(line);
+        }
+        for (f, rate) in lines.iter().flatten() {
+            self.flows[*f].path.iter().for_each(|&l| spare[l] -= rate);
+        }
+        let nothing: Vec<f64> = self.capacity.iter().map(|c| c * NEGLIGIBLE).collect();
+        for (f, rate) in lines.iter_mut().rev().flat_map(|line| line.iter_mut().rev()) {
+            let overdrawn = self.flows[*f].path.iter().filter(|&&l| spare[l] < -nothing[l]);
+            let missing = overdrawn.map(|&l| -spare[l]).fold(0.0, f64::max);
+            let least = self.flows[*f].path.iter().map(|&l| nothing[l]).fold(0.0, f64::max);
+            let cut = if *rate - missing > least { missing } else { *rate };
+            *rate -= cut;
+            self.flows[*f].path.iter().for_each(|&l| spare[l] += cut);
+        }
+        for (f, rate) in lines.iter_mut().flatten() {
+            let path = &self.flows[*f].path;
+            let free = |&l: &usize| if spare[l] > nothing[l] { spare[l] } else { 0.0 };
+            let more = path.iter().map(free).fold(f64::INFINITY, f64::min);
+            *rate += more;
+            path.iter().for_each(|&l| spare[l] -= more);
+        }
+        for (f, rate) in lines.into_iter().flatten().filter(|(_, rate)| *rate > 0.0) {
+            self.rates[f] += rate;
+            running.fills.push((self.flows[f].id, rate));
+        }
+        running.crowded = before.crowded + usize::from(crowded && !is_new);
+        running.handed_out = if anew { running.fills.len() } else { before.handed_out };
     }
 
     /// The part that one of weighted layers gets of what those before it leave of a link: its weight

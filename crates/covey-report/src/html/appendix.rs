@@ -38,8 +38,17 @@ pub struct Part {
 pub struct Grid {
     /// The headings of its columns.
     pub columns: Vec<String>,
-    /// Its rows, each with a cell for each column.
-    pub rows: Vec<Vec<Cell>>,
+    /// Its rows.
+    pub rows: Vec<Row>,
+}
+
+/// A row of a table.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Row {
+    /// A cell for each column.
+    pub cells: Vec<Cell>,
+    /// What is to be said of it, below it; may be empty.
+    pub note: String,
 }
 
 /// A cell of a table.
@@ -47,6 +56,8 @@ pub struct Grid {
 pub enum Cell {
     /// A number or a short word, set to the right.
     Short(String),
+    /// A short word, set to the left.
+    Label(String),
     /// Words, which may take several lines.
     Words(String),
     /// Whether something holds; none if it cannot be said, for the reason given.
@@ -95,13 +106,33 @@ fn table(grid: &Grid) -> Markup {
     html! {
         div class="scroll" {
             table {
-                thead { tr { @for column in &grid.columns { th scope="col" { (column) } } } }
-                tbody {
-                    @for row in &grid.rows {
-                        tr { @for (i, one) in row.iter().enumerate() { (cell(one, i == 0)) } }
+                thead {
+                    tr {
+                        @for (k, column) in grid.columns.iter().enumerate() {
+                            @if is_left(grid, k) { th scope="col" class="left" { (column) } }
+                            @else { th scope="col" { (column) } }
+                        }
                     }
                 }
+                tbody { @for one in &grid.rows { (row(one)) } }
             }
+        }
+    }
+}
+
+/// Whether a column is set to the left.
+fn is_left(grid: &Grid, column: usize) -> bool {
+    let mut cells = grid.rows.iter().filter_map(|row| row.cells.get(column));
+    cells.any(|cell| matches!(cell, Cell::Label(_) | Cell::Words(_)))
+}
+
+fn row(row: &Row) -> Markup {
+    let cells = html! { @for (k, one) in row.cells.iter().enumerate() { (cell(one, k == 0)) } };
+    html! {
+        @if row.note.is_empty() { tr { (cells) } }
+        @else {
+            tr class="noted" { (cells) }
+            tr { td class="remark" colspan=(row.cells.len()) { span { (row.note) } } }
         }
     }
 }
@@ -109,7 +140,10 @@ fn table(grid: &Grid) -> Markup {
 fn cell(cell: &Cell, first: bool) -> Markup {
     html! {
         @match cell {
-            Cell::Short(text) | Cell::Words(text) if first => { th scope="row" { (text) } }
+            Cell::Short(text) | Cell::Label(text) | Cell::Words(text) if first => {
+                th scope="row" { (text) }
+            }
+            Cell::Label(text) => { td class="left" { (text) } }
             Cell::Short(text) => { td { (text) } }
             Cell::Words(text) => { td class="words" { (text) } }
             Cell::Verdict(holds, text) => {

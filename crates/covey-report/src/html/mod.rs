@@ -18,7 +18,7 @@ use document::{document, repeat};
 use maud::{Markup, html};
 use series::{Series, legend};
 
-pub use appendix::{Appendix, Cell, Grid, Part, appendix_page};
+pub use appendix::{Appendix, Cell, Grid, Part, Row, appendix_page};
 
 /// A self-contained HTML page about a comparison: the table, the distributions of CCT and of the
 /// speed-up over the baseline, the mean CCT in Aalo's bins, the parameters, and `command`, the
