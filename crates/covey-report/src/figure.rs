@@ -28,10 +28,12 @@ pub enum Plot {
         /// Each curve's name and values, in any order.
         curves: Vec<(String, Vec<f64>)>,
     },
-    /// Ratios as bars from 1, over a logarithmic axis.
+    /// Bars from 1, over a logarithmic axis.
     Bars {
         /// What the bars measure.
         x: String,
+        /// What stands behind each value, such as `×`.
+        unit: String,
         /// What the bars of a group stand for.
         series: Vec<String>,
         /// The name of each group, and a value for each of the series; NaN for none.

@@ -100,6 +100,7 @@ fn appendix() -> Appendix {
             "Ratios",
             Plot::Bars {
                 x: "speed-up".to_owned(),
+                unit: "×".to_owned(),
                 series: vec!["published".to_owned(), "ours".to_owned()],
                 groups: vec![("Aalo".to_owned(), vec![f64::NAN, 0.5])],
             },

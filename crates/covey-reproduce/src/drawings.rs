@@ -26,12 +26,13 @@ pub fn bars(title: &str, x: &str, findings: &[Finding]) -> Figure {
             Setting::PapersSetting => bars[2] = finding.ours,
         }
     }
+    let unit = findings.first().map_or("", |finding| finding.unit);
     let series = ["published", "fair comparison", "paper's setting"].map(str::to_owned).into();
     let caption = "Published values beside ours; bars begin at 1.".to_owned();
     Figure {
         title: title.to_owned(),
         caption,
-        plot: Plot::Bars { x: x.to_owned(), series, groups },
+        plot: Plot::Bars { x: x.to_owned(), unit: unit.to_owned(), series, groups },
     }
 }
 

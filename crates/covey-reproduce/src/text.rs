@@ -141,10 +141,11 @@ pub(crate) fn published(number: &Number) -> String {
 
 /// By how much ours differs.
 pub(crate) fn difference(number: &Number) -> String {
-    number
-        .difference
-        .filter(|d| d.is_finite())
-        .map_or(String::new(), |d| format!("{:+.1} %", 100.0 * d))
+    number.difference.filter(|d| d.is_finite()).map_or(String::new(), |d| {
+        let percent = format!("{:+.1} %", 100.0 * d);
+        // What rounds to nothing has no sign to speak of.
+        if percent == "-0.0 %" { "+0.0 %".to_owned() } else { percent }
+    })
 }
 
 #[cfg(test)]

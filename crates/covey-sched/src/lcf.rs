@@ -1,14 +1,14 @@
 //! `lcf`: lightest coflow first, by the bytes left of all its flows (CoflowSim's name; "smallest
 //! coflow first" in Varys, SIGCOMM 2014, §5.3).
 
-use crate::ranked::{SHARE, ranked};
+use crate::ranked::{SHARE, WORK_CONSERVATION, ranked};
 use crate::registry::Info;
 
 pub(crate) const INFO: Info = Info {
     name: "lcf",
     knows: "sized",
     summary: "lightest coflow first: by the bytes left of all flows",
-    params: &[SHARE],
+    params: &[SHARE, WORK_CONSERVATION],
     source: "LCF in CoflowSim; Varys (SIGCOMM 2014) 5.3",
     make: |settings| ranked(settings, |view, coflow| view.left_of(coflow)),
 };

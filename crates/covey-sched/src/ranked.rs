@@ -18,7 +18,14 @@ use crate::settings::Settings;
 pub(crate) const SHARE: Param = Param {
     name: "share",
     default: "madd",
-    help: "madd (on what is left, then greedy backfill in the same order) or matching (one flow per port at full rate) or matching-by-load (the ports with most flows left first)",
+    help: "madd (on what is left, then backfill in the same order) or matching (one flow per port at full rate) or matching-by-load (the ports with most flows left first)",
+};
+
+/// The parameter `work_conservation` of every policy made by [`ranked`].
+pub(crate) const WORK_CONSERVATION: Param = Param {
+    name: "work_conservation",
+    default: "all",
+    help: "who is offered what MADD leaves over, in the same order: all, skipped (only those that have got nothing) or none",
 };
 
 /// What a coflow is ranked by.
@@ -33,7 +40,8 @@ pub(crate) fn ranked(settings: &Settings, key: Key) -> Result<AnyPolicy, SpecErr
 pub(crate) struct Ranked {
     key: Key,
     share: Share<Clairvoyant>,
-    /// What becomes of what is left over.
+    /// What is to become of what is left over, and what does where coflows are served by `share`.
+    pub(crate) offered: Backfill,
     pub(crate) backfill: Backfill,
     /// Whether sharing so leaves no flow waiting for nothing.
     pub(crate) conserves_work: bool,
@@ -42,15 +50,25 @@ pub(crate) struct Ranked {
 
 impl Ranked {
     pub(crate) fn new(settings: &Settings, key: Key) -> Result<Ranked, SpecError> {
-        let (share, backfill) = settings.choice(
+        let (share, leaves_some) = settings.choice(
             "share",
             &[
-                ("madd", (Share::MADD, Backfill::Greedy)),
-                ("matching", (Share::MATCHING, Backfill::None)),
-                ("matching-by-load", (Share::MATCHING_BY_LOAD, Backfill::None)),
+                ("madd", (Share::MADD, true)),
+                ("matching", (Share::MATCHING, false)),
+                ("matching-by-load", (Share::MATCHING_BY_LOAD, false)),
             ],
         )?;
-        Ok(Ranked { key, share, backfill, conserves_work: true, order: Vec::new() })
+        let offered = settings.choice(
+            "work_conservation",
+            &[("all", Backfill::Greedy), ("skipped", Backfill::Skipped), ("none", Backfill::None)],
+        )?;
+        // Matching leaves nothing over that anybody could use.
+        let (backfill, conserves_work) = if leaves_some {
+            (offered, offered == Backfill::Greedy)
+        } else {
+            (Backfill::None, true)
+        };
+        Ok(Ranked { key, share, offered, backfill, conserves_work, order: Vec::new() })
     }
 
     /// Adds those of the coflows present that are `meant` to a plan, in order.

@@ -1,13 +1,13 @@
 //! `scf`: shortest coflow first, by what is left of the longest flow (Varys, SIGCOMM 2014, §5.3).
 
-use crate::ranked::{SHARE, ranked};
+use crate::ranked::{SHARE, WORK_CONSERVATION, ranked};
 use crate::registry::Info;
 
 pub(crate) const INFO: Info = Info {
     name: "scf",
     knows: "sized",
     summary: "shortest coflow first: by the bytes left of the longest flow",
-    params: &[SHARE],
+    params: &[SHARE, WORK_CONSERVATION],
     source: "SCF in Varys (SIGCOMM 2014) 5.3; CoflowSim",
     make: |settings| {
         ranked(settings, |view, coflow| {

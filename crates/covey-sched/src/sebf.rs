@@ -7,7 +7,7 @@
 use covey_core::{AnyPolicy, Backfill};
 
 use crate::deadlines::Deadlines;
-use crate::ranked::{Ranked, SHARE};
+use crate::ranked::{Ranked, SHARE, WORK_CONSERVATION};
 use crate::registry::{Info, Param};
 
 pub(crate) const INFO: Info = Info {
@@ -31,11 +31,7 @@ pub(crate) const INFO: Info = Info {
             default: "200ms",
             help: "under mode=deadline, the shortest deadline that is admitted",
         },
-        Param {
-            name: "work_conservation",
-            default: "true",
-            help: "offer what MADD leaves over once more in the same order: true or false",
-        },
+        WORK_CONSERVATION,
     ],
     source: "Varys (SIGCOMM 2014) 5.1 to 5.3",
     make: |settings| {
@@ -43,13 +39,10 @@ pub(crate) const INFO: Info = Info {
         let meets_deadlines = settings.choice("mode", &[("cct", false), ("deadline", true)])?;
         let padding = settings.number("padding", 0.0, 1e6)?;
         let min_s = settings.duration("min")?;
-        let conserves_work =
-            settings.choice("work_conservation", &[("true", true), ("false", false)])?;
-        if !conserves_work {
-            ranked.conserves_work = false;
-            ranked.backfill = Backfill::None;
-        } else if meets_deadlines {
-            ranked.backfill = Backfill::Greedy;
+        if meets_deadlines {
+            // Rates that just meet a deadline leave something over whatever the others share by.
+            ranked.backfill = ranked.offered;
+            ranked.conserves_work = ranked.offered == Backfill::Greedy;
         }
         Ok(AnyPolicy::Sized(if meets_deadlines {
             Box::new(Deadlines::new(ranked, padding, min_s))

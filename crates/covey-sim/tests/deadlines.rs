@@ -13,7 +13,7 @@ use covey_sim::{Observer, simulate};
 use covey_trace::{Coflow, Workload};
 use proptest::prelude::*;
 
-const EXACT: &str = "sebf:mode=deadline,padding=0,min=0,work_conservation=false";
+const EXACT: &str = "sebf:mode=deadline,padding=0,min=0,work_conservation=none";
 
 /// Coflows that are as fast when they arrive as they need to be.
 #[derive(Default)]
@@ -75,7 +75,10 @@ fn wrong_parameters_are_refused() {
         "sebf:min=soon",
         "policy sebf: min=soon: expected a duration of at most a day, like 8ms, or 0",
     );
-    says("sebf:work_conservation=1", "policy sebf: work_conservation=1: expected true or false");
+    says(
+        "sebf:work_conservation=1",
+        "policy sebf: work_conservation=1: expected all or skipped or none",
+    );
 }
 
 #[test]

@@ -32,7 +32,7 @@ pub(super) fn draw(comparison: &Comparison<'_>, series: &[Series<'_>]) -> Markup
                     label: series.label,
                     class: &series.class,
                     value: speedup(run, bin),
-                    note: format!(", {} s", fixed(run[bin].mean_cct_s, digits)),
+                    note: format!("×, {} s", fixed(run[bin].mean_cct_s, digits)),
                 }).collect::<Vec<_>>();
                 section {
                     h3 { (kind.name()) " " span { (share(base[bin].coflows, coflows)) } }
@@ -54,6 +54,7 @@ pub(super) fn draw(comparison: &Comparison<'_>, series: &[Series<'_>]) -> Markup
 pub(super) fn grouped(
     title: &str,
     x_label: &str,
+    unit: &str,
     series: &[String],
     groups: &[(String, Vec<f64>)],
 ) -> Markup {
@@ -67,7 +68,7 @@ pub(super) fn grouped(
         label,
         class,
         value: *value,
-        note: String::new(),
+        note: unit.to_owned(),
     });
     panel(title, x_label, &rows.collect::<Vec<_>>(), &axis)
 }
@@ -92,7 +93,7 @@ fn panel(title: &str, x_label: &str, rows: &[Row<'_>], axis: &LogAxis) -> Markup
                 @let end = place(axis.at(row.value));
                 text x="0" y=(top + TEXT) { (short(row.label)) }
                 text class="end" x=(WIDTH) y=(top + TEXT) {
-                    (fixed(row.value, 2)) "×" (row.note)
+                    (fixed(row.value, 2)) (row.note)
                 }
                 @if !row.value.is_nan() {
                     rect class={ "bar " (row.class) } x=(one.min(end)) y=(top + TEXT + 5.0)

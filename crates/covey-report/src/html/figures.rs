@@ -35,7 +35,9 @@ fn draw(title: &str, plot: &Plot) -> (Markup, Markup) {
             let (title, x_label) = (title.to_owned(), x.clone());
             (Cdf { title, x_label, of, mark: *mark, curves }.draw(), legend(&series))
         }
-        Plot::Bars { x, series, groups } => (bars::grouped(title, x, series, groups), html! {}),
+        Plot::Bars { x, unit, series, groups } => {
+            (bars::grouped(title, x, unit, series, groups), html! {})
+        }
         Plot::Scatter { x, y, points } => {
             let series = series(points);
             // Both axes measure alike, so they show the same range.

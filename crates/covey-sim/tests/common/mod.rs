@@ -16,7 +16,7 @@ use covey_trace::{Workload, read_path};
 use proptest::prelude::ProptestConfig;
 
 /// Every registered policy, and parameters that take other ways through it.
-pub const POLICIES: [&str; 61] = [
+pub const POLICIES: [&str; 62] = [
     "fair",
     "fifo",
     "fifo:share=matching",
@@ -71,9 +71,10 @@ pub const POLICIES: [&str; 61] = [
     "philae:thin=1,q1=2,ports=random,seed=7,size=left",
     "philae:thin=1,q1=2,contention=all,pilots=const:3",
     "sebf:share=matching-by-load",
-    "sebf:work_conservation=false",
+    "sebf:work_conservation=none",
+    "sebf:work_conservation=skipped",
     "sebf:mode=deadline",
-    "sebf:mode=deadline,padding=0,min=0,work_conservation=false",
+    "sebf:mode=deadline,padding=0,min=0,work_conservation=none",
     "covey",
     "covey:prior=1,pilots=const:2,phi=0",
     "covey:prior=1,phi=0.3,T=700ms,d0=1s,d=2",
