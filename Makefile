@@ -30,10 +30,11 @@ test: ## Run everything the project tests
 	$(MAKE) --no-print-directory --jobs=2 rust python
 
 rust: ## Test all but the Python package
-	cargo test --locked --workspace --exclude covey-python
+	@# Cargo is to use all cores, not the two jobs that are side by side here.
+	env -u MAKEFLAGS cargo test --locked --workspace --exclude covey-python
 
 python: ## Check and test the Python package alone
-	scripts/python.sh
+	env -u MAKEFLAGS scripts/python.sh
 
 slow: ## Run the tests that `make test` leaves out because they take long
 	cargo test --locked --workspace --exclude covey-python -- --ignored
