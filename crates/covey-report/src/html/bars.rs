@@ -2,7 +2,7 @@
 
 use super::axis::{Axis, LogAxis};
 use super::frame::{WIDTH, place, vertical_grid};
-use super::series::{Series, short};
+use super::series::{Series, short_pair};
 use crate::units::{counted, decimals, fixed};
 use crate::{Bin, BinMean, Comparison, mean_cct_by_bin};
 use maud::{Markup, html};
@@ -29,7 +29,7 @@ pub(super) fn draw(comparison: &Comparison<'_>, series: &[Series<'_>]) -> Markup
             @for (bin, kind) in Bin::ALL.into_iter().enumerate() {
                 @let digits = decimals(means.iter().map(|run| run[bin].mean_cct_s));
                 @let rows = means.iter().zip(series).map(|(run, series)| Row {
-                    label: series.label,
+                    label: series.short_label(),
                     class: &series.class,
                     value: speedup(run, bin),
                     note: format!("×, {} s", fixed(run[bin].mean_cct_s, digits)),
@@ -60,12 +60,12 @@ pub(super) fn grouped(
 ) -> Markup {
     let bars = groups.iter().flat_map(|(group, values)| {
         let named = series.iter().zip(values).enumerate();
-        named.map(move |(i, (one, value))| (format!("{group}: {one}"), format!("c{i}"), *value))
+        named.map(move |(i, (one, value))| (short_pair(group, one), format!("c{i}"), *value))
     });
     let bars: Vec<_> = bars.filter(|(.., value)| !value.is_nan()).collect();
     let axis = LogAxis::covering(bars.iter().map(|(.., value)| *value).chain([1.0]), ENDS);
     let rows = bars.iter().map(|(label, class, value)| Row {
-        label,
+        label: label.clone(),
         class,
         value: *value,
         note: unit.to_owned(),
@@ -75,7 +75,7 @@ pub(super) fn grouped(
 
 /// A bar from 1 to its value.
 struct Row<'a> {
-    label: &'a str,
+    label: String,
     class: &'a str,
     value: f64,
     /// What stands behind the value.
@@ -91,7 +91,7 @@ fn panel(title: &str, x_label: &str, rows: &[Row<'_>], axis: &LogAxis) -> Markup
             line class="mark" x1=(one) x2=(one) y1="0" y2=(bottom) {}
             @for (row, top) in rows.iter().zip((0..).map(|i| ROW * f64::from(i))) {
                 @let end = place(axis.at(row.value));
-                text x="0" y=(top + TEXT) { (short(row.label)) }
+                text x="0" y=(top + TEXT) { (row.label) }
                 text class="end" x=(WIDTH) y=(top + TEXT) {
                     (fixed(row.value, 2)) (row.note)
                 }

@@ -43,7 +43,7 @@ impl<'a> Series<'a> {
 
     /// Its name, short enough for places of a fixed size.
     pub fn short_label(&self) -> String {
-        short(self.label)
+        short(self.label, SHORT)
     }
 
     /// Its name beside a piece of its line.
@@ -59,12 +59,18 @@ impl<'a> Series<'a> {
     }
 }
 
-/// A name with the end cut off if it is too long.
-pub(super) fn short(label: &str) -> String {
-    if label.chars().count() <= SHORT {
+/// A name with the end cut off if it has more characters than `most`.
+fn short(label: &str, most: usize) -> String {
+    if label.chars().count() <= most {
         return label.to_owned();
     }
-    label.chars().take(SHORT - 1).chain(['…']).collect()
+    label.chars().take(most.saturating_sub(1)).chain(['…']).collect()
+}
+
+/// A name and what it is a case of, together short enough for a line of a panel. The case is kept.
+pub(super) fn short_pair(label: &str, case: &str) -> String {
+    const LINE: usize = 46;
+    format!("{}: {case}", short(label, LINE.saturating_sub(case.chars().count() + 2)))
 }
 
 /// The keys of several series.
