@@ -19,6 +19,7 @@ use std::ops::Range;
 
 use super::{NEGLIGIBLE, ends};
 use crate::ids::CoflowId;
+use crate::lanes;
 use crate::state::State;
 
 /// A flow's place in line: less is nearer.
@@ -144,6 +145,11 @@ pub struct Line {
     filled_at: Places,
     /// The place behind which each link is open; [`NOWHERE`] for links that are not.
     open: Vec<Place>,
+    /// Place of each link's latest entry in `next`; [`NOWHERE`] for links that are not open.
+    ahead: Vec<Place>,
+    /// Up to which place a link is worth looking at from the other side: nobody behind the one that
+    /// filled it is in line for it, and an open egress link looks by itself at all behind `ahead`.
+    limit: Places,
     /// Open links, each with who is next in line for it, or with a place before which nobody is.
     next: BinaryHeap<Reverse<(Place, u32, u32)>>,
     /// Flows that have given their links back since the last allocation.
@@ -176,8 +182,11 @@ impl Line {
         self.free.clear();
         self.free.extend_from_slice(capacity);
         self.filled_at.clear(links);
+        self.limit.clear(links);
         self.open.clear();
         self.open.resize(links, NOWHERE);
+        self.ahead.clear();
+        self.ahead.resize(links, NOWHERE);
         self.next.clear();
         self.stopped.clear();
     }
@@ -273,8 +282,11 @@ impl Line {
                 continue;
             }
             match self.next_in_line(link as usize) {
-                Some((place, pair)) => self.next.push(Reverse((place, link, pair as u32))),
-                None => self.open[link as usize] = NOWHERE,
+                Some((place, pair)) => {
+                    self.set_ahead(link as usize, place);
+                    self.next.push(Reverse((place, link, pair as u32)));
+                }
+                None => self.set_open(link as usize, NOWHERE),
             }
         }
     }
@@ -298,7 +310,7 @@ impl Line {
             self.place[slot] = self.precedence.place(self.left[slot], before.number);
             for (link, _) in self.links_of(self.pair[slot] as usize) {
                 if self.filled_at.get(link) == before {
-                    self.filled_at.set(link, self.place[slot]);
+                    self.set_filled_at(link, self.place[slot]);
                 }
                 shared |= self.at[link].len() > 1;
             }
@@ -358,7 +370,7 @@ impl Line {
     fn open_from(&mut self, link: usize, place: Place) {
         self.clear_behind(link, place);
         if self.open[link] == NOWHERE || place < self.open[link] {
-            self.open[link] = place;
+            self.set_open(link, place);
             self.next.push(Reverse((place, link as u32, NOBODY)));
         }
     }
@@ -406,12 +418,34 @@ impl Line {
             self.at[link].retain(|&other| other as usize != pair);
             let rates = self.at[link].iter().map(|&p| self.rate[self.slot[p as usize] as usize]);
             self.free[link] = self.capacity[link] - rates.sum::<f64>();
-            self.filled_at.set(link, NOWHERE);
+            self.set_filled_at(link, NOWHERE);
         }
         place
     }
 
-    /// Who is next in line for an open link: place and pair.
+    fn set_open(&mut self, link: usize, place: Place) {
+        self.open[link] = place;
+        self.set_ahead(link, place);
+    }
+
+    fn set_ahead(&mut self, link: usize, place: Place) {
+        self.ahead[link] = place;
+        self.set_limit(link);
+    }
+
+    fn set_filled_at(&mut self, link: usize, place: Place) {
+        self.filled_at.set(link, place);
+        self.set_limit(link);
+    }
+
+    fn set_limit(&mut self, link: usize) {
+        let filled_at = self.filled_at.get(link);
+        let is_egress = link < self.ports;
+        self.limit.set(link, if is_egress { filled_at.min(self.ahead[link]) } else { filled_at });
+    }
+
+    /// Who is next in line for an open link: place and pair. Whoever waits between two open links is
+    /// found by the egress link alone.
     fn next_in_line(&self, link: usize) -> Option<(Place, usize)> {
         let from = self.open[link];
         if from == NOWHERE {
@@ -420,7 +454,7 @@ impl Line {
         let ports = self.ports;
         let others = if link < ports { ports..2 * ports } else { 0..ports };
         let seen = link * ports..(link + 1) * ports;
-        let (other, place) = self.first.nearest(seen, from, &self.filled_at, others)?;
+        let (other, place) = self.first.nearest(seen, from, &self.limit, others)?;
         let pair = if link < ports { link * ports + other } else { other * ports + link - ports };
         Some((place, pair))
     }
@@ -446,12 +480,12 @@ impl Line {
             self.at[link].push(pair as u32);
             self.free[link] -= rate;
             if self.free[link] > self.capacity[link] * NEGLIGIBLE {
-                self.open[link] = place;
+                self.set_open(link, place);
                 self.next.push(Reverse((place, link as u32, NOBODY)));
             } else {
                 self.free[link] = 0.0;
-                self.filled_at.set(link, place);
-                self.open[link] = NOWHERE;
+                self.set_filled_at(link, place);
+                self.set_open(link, NOWHERE);
             }
         }
     }
@@ -491,26 +525,19 @@ impl Places {
         limits: &Places,
         of_limits: Range<usize>,
     ) -> Option<(usize, Place)> {
-        let (keys, numbers) = (&self.key[range.clone()], &self.number[range]);
-        let (limit_keys, limit_numbers) =
-            (&limits.key[of_limits.clone()], &limits.number[of_limits]);
+        let places = (&self.key[range.clone()], &self.number[range]);
+        let limits = (&limits.key[of_limits.clone()], &limits.number[of_limits]);
         let mut key = from.key;
         loop {
-            key = least_between(key, keys, limit_keys);
+            key = least_between(key, places.0, limits.0);
             if key == f64::INFINITY {
                 return None;
             }
             // Among equal keys numbers decide, also whether one is in range at all.
-            let (mut nearest, mut number) = (0, f64::INFINITY);
-            for (k, _) in keys.iter().enumerate().filter(|&(_, k)| *k == key) {
-                let behind = key > from.key || numbers[k] > from.number;
-                let limit = limit_keys[k];
-                let before = key < limit || key == limit && numbers[k] <= limit_numbers[k];
-                if numbers[k] < number && behind && before {
-                    (nearest, number) = (k, numbers[k]);
-                }
-            }
+            let after = if key > from.key { FRONT.number } else { from.number };
+            let number = least_number(key, after, places, limits);
             if number < f64::INFINITY {
+                let nearest = lanes::position(places.1, number)?;
                 return Some((nearest, Place { key, number }));
             }
             key = key.next_up();
@@ -521,21 +548,23 @@ impl Places {
 /// The least of `keys` that is neither below `least` nor above its counterpart in `limits`, or
 /// infinite; in a form that compiles to vector instructions.
 fn least_between(least: f64, keys: &[f64], limits: &[f64]) -> f64 {
-    const LANES: usize = 8;
-    let lesser = |a: f64, b: f64| if a < b { a } else { b };
-    let worth = |key: f64, limit: f64| {
+    let worth = |[key, limit]: [f64; 2]| {
         if (key >= least) & (key <= limit) { key } else { f64::INFINITY }
     };
-    let mut lanes = [f64::INFINITY; LANES];
-    let (key_chunks, limit_chunks) = (keys.chunks_exact(LANES), limits.chunks_exact(LANES));
-    let rest = key_chunks.remainder().iter().zip(limit_chunks.remainder());
-    for (lane, (&key, &limit)) in lanes.iter_mut().zip(rest) {
-        *lane = worth(key, limit);
-    }
-    for (keys, limits) in key_chunks.zip(limit_chunks) {
-        for k in 0..LANES {
-            lanes[k] = lesser(worth(keys[k], limits[k]), lanes[k]);
-        }
-    }
-    lanes.into_iter().fold(f64::INFINITY, lesser)
+    lanes::least_of([keys, limits], worth)
+}
+
+/// The least number behind `after` of those places whose key is `key` and that are not behind their
+/// counterparts in `limits`, or infinite; likewise.
+fn least_number(
+    key: f64,
+    after: f64,
+    (keys, numbers): (&[f64], &[f64]),
+    (limit_keys, limit_numbers): (&[f64], &[f64]),
+) -> f64 {
+    let worth = |[own, number, limit, limit_number]: [f64; 4]| {
+        let before = (key < limit) | (key == limit) & (number <= limit_number);
+        if (own == key) & (number > after) & before { number } else { f64::INFINITY }
+    };
+    lanes::least_of([keys, numbers, limit_keys, limit_numbers], worth)
 }
