@@ -104,6 +104,7 @@ pub fn policy(object: &Bound<'_, PyAny>, halt: Arc<Halt>) -> PyResult<AnyPolicy>
             flow_ends: flow_ended.is_there,
             port_drains: port_drained.is_there,
             attained: flag("wants_attained")?,
+            sizes_only: false,
         },
         promises: Promises {
             conserves_work: flag("conserves_work")?,

@@ -14,6 +14,9 @@ pub struct Wants {
     /// Bring what coflows have sent up to date before every call. Live, agents then report bytes
     /// periodically; leave it unset where wake-ups will do.
     pub attained: bool,
+    /// The policy never asks what is left of flows, only how large they are, so that drivers need not
+    /// keep it up to date: what a [`View`] says is left is then that of an earlier moment.
+    pub sizes_only: bool,
 }
 
 /// What a policy promises with the parameters it has, for tests that hold it to that.

@@ -5,7 +5,7 @@
 //! the time that learning takes. Coflows of one DAG do not share a queue: each is where its own bytes
 //! put it.
 
-use covey_core::{Answer, AnyPolicy, Clairvoyant, CoflowId, Plan, Policy, Promises, View};
+use covey_core::{Answer, AnyPolicy, Clairvoyant, CoflowId, Plan, Policy, Promises, View, Wants};
 
 use crate::aalo::{self, Service};
 use crate::registry::Info;
@@ -33,6 +33,10 @@ struct AaloOracle {
 }
 
 impl Policy<Clairvoyant> for AaloOracle {
+    fn wants(&self) -> Wants {
+        Wants { sizes_only: true, ..Wants::default() }
+    }
+
     fn promises(&self) -> Promises {
         self.service.promises()
     }

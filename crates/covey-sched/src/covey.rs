@@ -281,7 +281,7 @@ impl Covey {
 
 impl Policy<NonClairvoyant> for Covey {
     fn wants(&self) -> Wants {
-        Wants { flow_ends: true, port_drains: false, attained: true }
+        Wants { flow_ends: true, attained: true, ..Wants::default() }
     }
 
     fn coflow_arrived(&mut self, coflow: CoflowId, view: &View<'_, NonClairvoyant>) {

@@ -1,6 +1,6 @@
 //! What policies that do not tell coflows apart have in common: one plan for all time.
 
-use covey_core::{Answer, Group, Knowledge, Plan, Policy, Promises, Share, View};
+use covey_core::{Answer, Group, Knowledge, Plan, Policy, Promises, Share, View, Wants};
 
 /// Serves all flows as one group, which shares as it was made to.
 pub(crate) struct Everything<K> {
@@ -22,6 +22,10 @@ impl<K> Everything<K> {
 }
 
 impl<K: Knowledge + Copy> Policy<K> for Everything<K> {
+    fn wants(&self) -> Wants {
+        Wants { sizes_only: true, ..Wants::default() }
+    }
+
     fn promises(&self) -> Promises {
         self.promises
     }

@@ -350,7 +350,7 @@ impl<K: Knowledge, L: Lengths<K>> Policy<K> for Philae<L> {
 
     fn wants(&self) -> Wants {
         let attained = self.order == Order::B || self.size_left;
-        Wants { flow_ends: L::SAMPLES, port_drains: true, attained }
+        Wants { flow_ends: L::SAMPLES, port_drains: true, attained, ..Wants::default() }
     }
 
     fn coflow_arrived(&mut self, coflow: CoflowId, view: &View<'_, K>) {

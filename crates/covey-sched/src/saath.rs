@@ -243,7 +243,8 @@ impl Policy<NonClairvoyant> for Saath {
     }
 
     fn wants(&self) -> Wants {
-        Wants { flow_ends: self.rules.dynamics, port_drains: true, attained: self.rules.dynamics }
+        let dynamics = self.rules.dynamics;
+        Wants { flow_ends: dynamics, port_drains: true, attained: dynamics, ..Wants::default() }
     }
 
     fn coflow_arrived(&mut self, coflow: CoflowId, view: &View<'_, NonClairvoyant>) {

@@ -682,7 +682,7 @@ impl Engine {
 
     /// Brings what the policy may look at up to date.
     fn refresh<K: Knowledge>(&mut self, wants: Wants) {
-        if K::SEES_SIZES || (wants.attained && self.is_together()) {
+        if (K::SEES_SIZES && !wants.sizes_only) || (wants.attained && self.is_together()) {
             self.advance_all();
         }
         if wants.attained {

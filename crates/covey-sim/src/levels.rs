@@ -7,8 +7,50 @@
 //! same for one flow as for thousands. Only a flow whose lesser level becomes the other one is moved:
 //! its target is written in terms of the other link's service.
 
+use std::ops::Range;
+
 use covey_core::state::Progress;
 use covey_core::{Demand, Time, differences, least};
+
+/// How flows are laid out between senders, the links `0..S`, and receivers, `S..S + R`: by sender.
+pub(crate) trait Layout {
+    fn senders(&self) -> usize;
+    fn receivers(&self) -> usize;
+    /// Number of flows laid out.
+    fn width(&self) -> usize;
+    /// Positions of a sender's flows.
+    fn row(&self, sender: usize) -> Range<usize>;
+    /// Whether a sender has exactly one flow to each receiver, in the receivers' order.
+    fn is_regular(&self, sender: usize) -> bool;
+    /// Sender and receiver of a position.
+    fn ends(&self, position: usize) -> (usize, usize);
+}
+
+impl Layout for Demand {
+    fn senders(&self) -> usize {
+        self.senders()
+    }
+
+    fn receivers(&self) -> usize {
+        self.receivers()
+    }
+
+    fn width(&self) -> usize {
+        self.width()
+    }
+
+    fn row(&self, sender: usize) -> Range<usize> {
+        self.row(sender)
+    }
+
+    fn is_regular(&self, sender: usize) -> bool {
+        self.is_regular(sender)
+    }
+
+    fn ends(&self, position: usize) -> (usize, usize) {
+        self.ends(position)
+    }
+}
 
 /// A link of the coflow and the flows that hang there.
 #[derive(Debug, Clone, Copy)]
@@ -88,27 +130,27 @@ impl Levels {
     }
 
     /// The lesser level of a flow's two links.
-    pub(crate) fn rate(&self, demand: &Demand, position: usize) -> f64 {
-        self.level[self.link(demand, position)]
+    pub(crate) fn rate(&self, layout: &impl Layout, position: usize) -> f64 {
+        self.level[self.link(layout, position)]
     }
 
     /// No flow has a higher rate.
-    pub(crate) fn fastest(&self, demand: &Demand) -> f64 {
+    pub(crate) fn fastest(&self, layout: &impl Layout) -> f64 {
         let greatest = |levels: &[f64]| levels.iter().fold(0.0, |a: f64, &b| a.max(b));
-        let (senders, receivers) = self.level.split_at(demand.senders().min(self.level.len()));
+        let (senders, receivers) = self.level.split_at(layout.senders().min(self.level.len()));
         greatest(senders).min(greatest(receivers))
     }
 
     /// Bytes left of an active flow at `now`.
-    pub(crate) fn left(&self, demand: &Demand, position: usize, now: Time) -> f64 {
-        self.target(position) - self.service(self.link(demand, position), now)
+    pub(crate) fn left(&self, layout: &impl Layout, position: usize, now: Time) -> f64 {
+        self.target(position) - self.service(self.link(layout, position), now)
     }
 
     /// Takes `bytes` that a flow has been sent beside its level.
-    pub(crate) fn take(&mut self, demand: &Demand, position: usize, bytes: f64) {
+    pub(crate) fn take(&mut self, layout: &impl Layout, position: usize, bytes: f64) {
         let target = self.target(position) - bytes;
         if target < f64::INFINITY && bytes > 0.0 {
-            let l = self.link(demand, position);
+            let l = self.link(layout, position);
             self.set_target(position, target);
             self.limits[l].least = self.limits[l].least.min(target);
             self.look_again(l);
@@ -116,11 +158,11 @@ impl Levels {
     }
 
     /// Works out anew when flows end after [`Levels::take`] and [`Levels::end`].
-    pub(crate) fn settle(&mut self, demand: &Demand) {
+    pub(crate) fn settle(&mut self, layout: &impl Layout) {
         while let Some(l) = self.pending.pop() {
             let l = l as usize;
             if std::mem::take(&mut self.limits[l].stale) {
-                self.limits[l].least = self.least(demand, l);
+                self.limits[l].least = self.least(layout, l);
             }
             let Limit { service, since, least, .. } = self.limits[l];
             self.limits[l].changed = false;
@@ -155,51 +197,63 @@ impl Levels {
         now: Time,
     ) {
         if self.is_empty() {
-            self.hang_all(demand, progress, levels, now);
-        } else {
-            self.changed.clear();
-            differences(&self.level, levels, &mut self.changed);
-            for l in self.changed.iter().map(|&l| l as usize) {
-                let limit = &mut self.limits[l];
-                limit.service += self.level[l] * (now - limit.since);
-                limit.since = now;
-                look_again(limit, &mut self.pending, l);
+            self.start(demand, levels.iter().copied(), now);
+            for p in demand.active() {
+                self.hang(demand, p, progress.left[p] * progress.scale, now);
             }
-            std::mem::swap(&mut self.level, &mut self.before);
-            self.level.clear();
-            self.level.extend_from_slice(levels);
-            self.move_flows(demand, now);
+            self.settle(demand);
+        } else {
+            self.change(demand, levels, now);
         }
-        self.settle(demand);
     }
 
-    fn hang_all(&mut self, demand: &Demand, progress: &Progress, levels: &[f64], now: Time) {
+    /// Makes `levels` those of the links from `now` on, where there were some before.
+    pub(crate) fn change(&mut self, layout: &impl Layout, levels: &[f64], now: Time) {
+        self.changed.clear();
+        differences(&self.level, levels, &mut self.changed);
+        for l in self.changed.iter().map(|&l| l as usize) {
+            let limit = &mut self.limits[l];
+            limit.service += self.level[l] * (now - limit.since);
+            limit.since = now;
+            look_again(limit, &mut self.pending, l);
+        }
+        std::mem::swap(&mut self.level, &mut self.before);
         self.level.clear();
         self.level.extend_from_slice(levels);
+        self.move_flows(layout, now);
+        self.settle(layout);
+    }
+
+    /// Makes `levels` those of the links; no flow hangs yet.
+    pub(crate) fn start(
+        &mut self,
+        layout: &impl Layout,
+        levels: impl Iterator<Item = f64>,
+        now: Time,
+    ) {
+        self.level.clear();
+        self.level.extend(levels);
         self.limits.clear();
-        self.limits.resize(levels.len(), Limit::unused(now));
+        self.limits.resize(self.level.len(), Limit::unused(now));
         self.next.clear();
-        self.next.resize(levels.len(), Time::NEVER);
+        self.next.resize(self.level.len(), Time::NEVER);
         self.pending.clear();
-        self.lay_columns(demand);
+        self.lay_columns(layout);
         for targets in [&mut self.by_row, &mut self.by_column] {
             targets.clear();
-            targets.resize(demand.width(), f64::INFINITY);
+            targets.resize(layout.width(), f64::INFINITY);
         }
         self.at_receiver.clear();
-        self.at_receiver.resize(demand.width(), false);
-        for p in demand.active() {
-            self.hang(demand, p, progress.left[p] * progress.scale, now);
-        }
+        self.at_receiver.resize(layout.width(), false);
     }
 
     /// Sorts positions by receiver.
-    fn lay_columns(&mut self, demand: &Demand) {
-        let (senders, receivers) = (demand.senders(), demand.receivers());
+    fn lay_columns(&mut self, layout: &impl Layout) {
+        let (senders, receivers) = (layout.senders(), layout.receivers());
         self.column_start.clear();
         self.column_start.resize(receivers + 1, 0);
-        for &r in demand.receiver_links() {
-            self.column_start[r as usize - senders] += 1;
+        for r in (0..layout.width()).map(|p| layout.ends(p).1) {
+            self.column_start[r - senders] += 1;
         }
         let mut end = 0;
         for start in &mut self.column_start {
@@ -207,11 +261,11 @@ impl Levels {
             *start = end;
         }
         self.column.clear();
-        self.column.resize(demand.width(), 0);
+        self.column.resize(layout.width(), 0);
         self.place.clear();
-        self.place.resize(demand.width(), 0);
-        for (p, &r) in demand.receiver_links().iter().enumerate().rev() {
-            let start = &mut self.column_start[r as usize - senders];
+        self.place.resize(layout.width(), 0);
+        for p in (0..layout.width()).rev() {
+            let start = &mut self.column_start[layout.ends(p).1 - senders];
             *start -= 1;
             self.column[*start as usize] = p as u32;
             self.place[p] = *start;
@@ -219,9 +273,9 @@ impl Levels {
     }
 
     /// Moves the flows whose lesser level is now that of the other link.
-    fn move_flows(&mut self, demand: &Demand, now: Time) {
-        let senders = demand.senders();
-        let links = senders + demand.receivers();
+    fn move_flows(&mut self, layout: &impl Layout, now: Time) {
+        let senders = layout.senders();
+        let links = senders + layout.receivers();
         let mut crossed = std::mem::take(&mut self.crossed);
         for k in 0..self.pending.len() {
             let l = self.pending[k] as usize;
@@ -230,24 +284,24 @@ impl Levels {
             if l < senders {
                 let others = (&self.before[senders..links], &self.level[senders..links]);
                 crossings(others, |b, a| (b < was) != (a < is), &mut crossed);
-                let row = demand.row(l);
-                if demand.is_regular(l) {
+                let row = layout.row(l);
+                if layout.is_regular(l) {
                     for &k in &crossed {
-                        self.move_flow(demand, row.start + k as usize, now);
+                        self.move_flow(layout, row.start + k as usize, now);
                     }
                 } else if !crossed.is_empty() {
-                    row.for_each(|p| self.move_flow(demand, p, now));
+                    row.for_each(|p| self.move_flow(layout, p, now));
                 }
             } else {
                 let others = (&self.before[..senders], &self.level[..senders]);
                 crossings(others, |b, a| (was < b) != (is < a), &mut crossed);
-                if crossed.iter().all(|&s| demand.is_regular(s as usize)) {
-                    for row in crossed.iter().map(|&s| demand.row(s as usize)) {
-                        self.move_flow(demand, row.start + l - senders, now);
+                if crossed.iter().all(|&s| layout.is_regular(s as usize)) {
+                    for row in crossed.iter().map(|&s| layout.row(s as usize)) {
+                        self.move_flow(layout, row.start + l - senders, now);
                     }
                 } else {
                     for k in self.column_of(senders, l) {
-                        self.move_flow(demand, self.column[k] as usize, now);
+                        self.move_flow(layout, self.column[k] as usize, now);
                     }
                 }
             }
@@ -256,21 +310,21 @@ impl Levels {
     }
 
     /// Hangs a flow at the link that limits it, if that is not where it hangs.
-    fn move_flow(&mut self, demand: &Demand, position: usize, now: Time) {
-        let (s, r) = demand.ends(position);
+    fn move_flow(&mut self, layout: &impl Layout, position: usize, now: Time) {
+        let (s, r) = layout.ends(position);
         let at_receiver = self.level[r] < self.level[s];
         if self.at_receiver[position] == at_receiver || !self.hangs(position) {
             return;
         }
-        let left = self.left(demand, position, now);
-        self.unhang(demand, position);
-        self.hang(demand, position, left, now);
+        let left = self.left(layout, position, now);
+        self.unhang(layout, position);
+        self.hang(layout, position, left, now);
     }
 
-    fn hang(&mut self, demand: &Demand, position: usize, left: f64, now: Time) {
-        let (s, r) = demand.ends(position);
+    fn hang(&mut self, layout: &impl Layout, position: usize, left: f64, now: Time) {
+        let (s, r) = layout.ends(position);
         self.at_receiver[position] = self.level[r] < self.level[s];
-        let l = self.link(demand, position);
+        let l = self.link(layout, position);
         if self.limits[l].flows == 0 {
             let Limit { changed, .. } = self.limits[l];
             self.limits[l] = Limit { changed, ..Limit::unused(now) };
@@ -282,8 +336,8 @@ impl Levels {
         self.look_again(l);
     }
 
-    fn unhang(&mut self, demand: &Demand, position: usize) {
-        let l = self.link(demand, position);
+    fn unhang(&mut self, layout: &impl Layout, position: usize) {
+        let l = self.link(layout, position);
         self.limits[l].flows -= 1;
         self.limits[l].stale |= self.target(position) <= self.limits[l].least;
         self.look_again(l);
@@ -296,21 +350,26 @@ impl Levels {
     }
 
     /// A flow goes on with `left` bytes that did not hang anywhere.
-    pub(crate) fn join(&mut self, demand: &Demand, position: usize, left: f64, now: Time) {
+    pub(crate) fn join(&mut self, layout: &impl Layout, position: usize, left: f64, now: Time) {
         if !self.hangs(position) {
-            self.hang(demand, position, left, now);
+            self.hang(layout, position, left, now);
         }
     }
 
     /// A flow has ended.
-    pub(crate) fn end(&mut self, demand: &Demand, position: usize) {
+    pub(crate) fn end(&mut self, layout: &impl Layout, position: usize) {
         if self.target(position) < f64::INFINITY {
-            self.unhang(demand, position);
+            self.unhang(layout, position);
         }
     }
 
     /// Ends the flows that end at `now` by their level, and calls `finished` with each.
-    pub(crate) fn finish(&mut self, demand: &Demand, now: Time, mut finished: impl FnMut(usize)) {
+    pub(crate) fn finish(
+        &mut self,
+        layout: &impl Layout,
+        now: Time,
+        mut finished: impl FnMut(usize),
+    ) {
         for l in 0..self.next.len() {
             if !self.next[l].due(now) {
                 continue;
@@ -321,35 +380,35 @@ impl Levels {
             self.look_again(l);
             let bound = service + self.level[l] * now.slack_s();
             let mut end = |levels: &mut Levels, p: usize| {
-                levels.unhang(demand, p);
+                levels.unhang(layout, p);
                 finished(p);
             };
-            if l < demand.senders() {
-                for p in demand.row(l) {
+            if l < layout.senders() {
+                for p in layout.row(l) {
                     if self.by_row[p] <= bound {
                         end(self, p);
                     }
                 }
             } else {
-                for k in self.column_of(demand.senders(), l) {
+                for k in self.column_of(layout.senders(), l) {
                     if self.by_column[k] <= bound {
                         end(self, self.column[k] as usize);
                     }
                 }
             }
         }
-        self.settle(demand);
+        self.settle(layout);
     }
 
     /// The least target of the flows that hang at a link.
-    fn least(&self, demand: &Demand, l: usize) -> f64 {
+    fn least(&self, layout: &impl Layout, l: usize) -> f64 {
         if self.limits[l].flows == 0 {
             return f64::INFINITY;
         }
-        let flows = if l < demand.senders() {
-            &self.by_row[demand.row(l)]
+        let flows = if l < layout.senders() {
+            &self.by_row[layout.row(l)]
         } else {
-            &self.by_column[self.column_of(demand.senders(), l)]
+            &self.by_column[self.column_of(layout.senders(), l)]
         };
         least(f64::INFINITY, flows)
     }
@@ -378,8 +437,8 @@ impl Levels {
     }
 
     /// The link at which a flow hangs.
-    fn link(&self, demand: &Demand, position: usize) -> usize {
-        let (s, r) = demand.ends(position);
+    fn link(&self, layout: &impl Layout, position: usize) -> usize {
+        let (s, r) = layout.ends(position);
         if self.at_receiver[position] { r } else { s }
     }
 
