@@ -4,10 +4,15 @@
 //! its entry has. No two coflows meet there, so no order matters, and a flow gets what both of its
 //! ends would give it. Then what is not used, because the other end of a flow gives less, is offered
 //! to all coflows in the order of the plan: each shares anew what it had and what is spare by then.
+//!
+//! Nodes divide their links anew all the time, but few of them at a moment. While the plan serves the
+//! same coflows in the same order, only those are looked at for which the parts of links have changed,
+//! and then those that find another amount spare (see [`walk`](super::walk)).
 
 use super::{Allocator, PlanError};
+use crate::demand::bits;
 use crate::ids::CoflowId;
-use crate::plan::{Entry, Group, Portion, Ranking};
+use crate::plan::{Backfill, Entry, Group, Portion, Ranking};
 use crate::state::State;
 
 /// More than a link in sum, by more than rounding explains.
@@ -17,18 +22,42 @@ const TOO_MUCH: f64 = 1.0 + 1e-9;
 #[derive(Debug, Default)]
 pub(super) struct Portions {
     links: usize,
+    /// The walk that last served by node, and whom.
+    walk: u64,
+    entries: Vec<Entry>,
     /// `share[coflow * links + link]`, and where it is not zero.
     share: Vec<f64>,
     given: Vec<usize>,
+    /// The shares and their places before, while new ones are read.
+    share_before: Vec<f64>,
+    given_before: Vec<usize>,
     sum: Vec<f64>,
+    /// Links (a bit each, by coflow) at which a coflow's part differs from the walk before.
+    moved: Vec<u64>,
+    /// Links at which some coflow uses another amount of its parts.
+    moved_anywhere: Vec<u64>,
+    /// Links of one coflow at which it may find another amount free.
+    moved_of_one: Vec<u64>,
+    /// What nobody uses of his part.
     spare: Vec<f64>,
+    /// What a coflow used before.
+    used: Vec<f64>,
 }
 
 impl Portions {
+    fn words(&self) -> usize {
+        self.links.div_ceil(64)
+    }
+
     fn read(&mut self, state: &State, portions: &[Portion]) -> Result<(), PlanError> {
         self.links = state.fabric().links();
-        self.given.drain(..).for_each(|at| self.share[at] = 0.0);
-        self.share.resize(state.slots() * self.links, 0.0);
+        let places = state.slots() * self.links;
+        std::mem::swap(&mut self.share, &mut self.share_before);
+        std::mem::swap(&mut self.given, &mut self.given_before);
+        self.share.resize(places, 0.0);
+        self.share_before.resize(places, 0.0);
+        self.moved.clear();
+        self.moved.resize(state.slots() * self.words(), 0);
         self.sum.clear();
         self.sum.resize(self.links, 0.0);
         for &Portion { coflow, link, share } in portions {
@@ -45,82 +74,164 @@ impl Portions {
             self.share[at] += share;
             self.given.push(at);
         }
+        let words = self.words();
+        for &at in self.given.iter().chain(&self.given_before) {
+            if self.share[at] != self.share_before[at] {
+                let (coflow, link) = (at / self.links, at % self.links);
+                self.moved[coflow * words + link / 64] |= 1 << (link % 64);
+            }
+        }
+        self.given_before.drain(..).for_each(|at| self.share_before[at] = 0.0);
         Ok(())
     }
 
     fn of(&self, coflow: CoflowId, link: usize) -> f64 {
         self.share[coflow.index() * self.links + link]
     }
+
+    fn moved_of(&self, coflow: CoflowId) -> &[u64] {
+        let words = self.words();
+        &self.moved[coflow.index() * words..][..words]
+    }
 }
 
 impl Allocator {
-    /// Serves all coflows as the nodes have divided their links. Leaves in `free` what nobody uses.
+    /// Serves all coflows as the nodes have divided their links. Leaves in `free` what nobody uses,
+    /// if somebody is to have it.
     pub(super) fn serve_by_node(
         &mut self,
         state: &State,
         ranking: &Ranking,
     ) -> Result<(), PlanError> {
         let mut portions = std::mem::take(&mut self.portions);
-        portions.read(state, &ranking.portions)?;
-        let capacity = state.fabric().capacity();
-        // Parts move with every flow that ends.
-        self.afresh = true;
-        self.moved.fill(u64::MAX);
-        self.free.clear();
-        self.free.extend_from_slice(capacity);
-        let ports = 2 * state.fabric().ports() as usize;
-        portions.spare.clear();
-        portions.spare.extend_from_slice(capacity);
-        for entry in &ranking.entries {
-            let Group::Coflow(id) = entry.group else { return Err(PlanError::PartByNode) };
-            let links = super::walk::checked(state, entry.group)?.demand().links();
-            for link in links.iter().map(|link| link.index()) {
-                // Links inside the fabric are nobody's: first come first served.
-                self.free[link] = if link < ports {
-                    capacity[link] * portions.of(id, link)
-                } else {
-                    portions.spare[link]
-                };
-            }
-            if self.grants[id.index()].provisional.walk == self.walk {
-                return Err(PlanError::Twice(id));
-            }
-            self.serve_part(state, id, |grant| &mut grant.provisional, entry)?;
-            let provisional = &self.grants[id.index()].provisional;
-            for (l, link) in links.iter().enumerate() {
-                portions.spare[link.index()] -= provisional.used(l);
-            }
-        }
-        for spare in &mut portions.spare {
-            *spare = spare.max(0.0);
-        }
-        for entry in &ranking.entries {
-            if let Group::Coflow(id) = entry.group {
-                self.serve_again(state, id, entry, &mut portions.spare)?;
-            }
-        }
-        self.free.copy_from_slice(&portions.spare);
+        let result = self.serve_portions(state, ranking, &mut portions);
+        portions.walk = if result.is_ok() { self.walk } else { 0 };
         self.portions = portions;
+        result
+    }
+
+    fn serve_portions(
+        &mut self,
+        state: &State,
+        ranking: &Ranking,
+        portions: &mut Portions,
+    ) -> Result<(), PlanError> {
+        portions.read(state, &ranking.portions)?;
+        let (links, ports) = (state.fabric().links(), 2 * state.fabric().ports() as usize);
+        // Links inside the fabric are nobody's, and what is left over is handed out by another rule:
+        // there what is not looked at would be missing.
+        let goes_on = portions.walk + 1 == self.walk
+            && portions.entries == ranking.entries
+            && !self.forgot
+            && links == ports
+            && ranking.backfill == Backfill::None;
+        self.afresh = !goes_on;
+        if self.afresh {
+            portions.entries.clone_from(&ranking.entries);
+            self.free.resize(links, 0.0);
+            portions.moved.fill(u64::MAX);
+        }
+        portions.moved_anywhere.clear();
+        portions.moved_anywhere.resize(links.div_ceil(64), 0);
+        portions.spare.clear();
+        portions.spare.extend_from_slice(state.fabric().capacity());
+        for entry in &ranking.entries {
+            self.serve_parts(state, entry, portions)?;
+        }
+        self.find_spare(state, ranking, portions);
+        for entry in &ranking.entries {
+            self.serve_again(state, entry, portions)?;
+        }
+        self.forgot = false;
         Ok(())
     }
 
-    /// Serves a coflow from what its provisional part uses and what is spare, and leaves in `spare`
-    /// what it does not use.
+    /// Serves a coflow from its parts of links, and finds out where it uses another amount.
+    fn serve_parts(
+        &mut self,
+        state: &State,
+        entry: &Entry,
+        portions: &mut Portions,
+    ) -> Result<(), PlanError> {
+        let Group::Coflow(id) = entry.group else { return Err(PlanError::PartByNode) };
+        let demand = super::walk::checked(state, entry.group)?.demand();
+        let (capacity, ports) = (state.fabric().capacity(), 2 * state.fabric().ports() as usize);
+        self.moved.copy_from_slice(portions.moved_of(id));
+        let moved = self.moved.iter().zip(demand.link_bits()).map(|(moved, links)| moved & links);
+        for link in bits(moved) {
+            self.free[link] = if link < ports {
+                capacity[link] * portions.of(id, link)
+            } else {
+                // First come first served.
+                portions.spare[link]
+            };
+        }
+        let provisional = &self.grants[id.index()].provisional;
+        if provisional.walk == self.walk {
+            return Err(PlanError::Twice(id));
+        }
+        let links = demand.links();
+        portions.used.clear();
+        portions.used.extend((0..links.len()).map(|l| provisional.used(l)));
+        self.serve_part(state, id, |grant| &mut grant.provisional, entry)?;
+        let provisional = &self.grants[id.index()].provisional;
+        for (l, link) in links.iter().map(|link| link.index()).enumerate() {
+            let used = provisional.used(l);
+            if self.afresh || used != portions.used[l] {
+                portions.moved_anywhere[link / 64] |= 1 << (link % 64);
+            }
+            if link >= ports {
+                portions.spare[link] -= used;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds up what nobody uses of his part, where that may have changed.
+    fn find_spare(&mut self, state: &State, ranking: &Ranking, portions: &mut Portions) {
+        let ports = 2 * state.fabric().ports() as usize;
+        for entry in &ranking.entries {
+            let Group::Coflow(id) = entry.group else { continue };
+            let demand = state.coflow(id).demand();
+            let both = demand.link_bits().iter().zip(&portions.moved_anywhere);
+            for link in bits(both.map(|(links, moved)| links & moved)).filter(|&l| l < ports) {
+                let used = self.grants[id.index()].provisional.used(demand.local(link));
+                portions.spare[link] -= used;
+            }
+        }
+        for (spare, free) in portions.spare.iter_mut().zip(&mut self.free) {
+            *spare = spare.max(0.0);
+            *free = *spare;
+        }
+        self.moved.copy_from_slice(&portions.moved_anywhere);
+    }
+
+    /// Serves a coflow from what it uses of its parts and what is spare, and leaves in `free` what it
+    /// does not use.
     fn serve_again(
         &mut self,
         state: &State,
-        id: CoflowId,
         entry: &Entry,
-        spare: &mut [f64],
+        portions: &mut Portions,
     ) -> Result<(), PlanError> {
-        let links = state.coflow(id).demand().links();
+        let Group::Coflow(id) = entry.group else { return Err(PlanError::PartByNode) };
+        let demand = state.coflow(id).demand();
+        // Where somebody uses another amount of his parts `free` has to be right for everybody, though
+        // the coflow at hand may find what it found before.
+        let here = &mut portions.moved_of_one;
+        here.clear();
+        for (w, links) in demand.link_bits().iter().enumerate() {
+            self.moved[w] |= portions.moved_anywhere[w];
+            here.push(self.moved[w] & links);
+        }
         let provisional = &self.grants[id.index()].provisional;
-        for (l, link) in links.iter().enumerate() {
-            self.free[link.index()] = spare[link.index()] + provisional.used(l);
+        for link in bits(here.iter().copied()) {
+            self.free[link] += provisional.used(demand.local(link));
         }
         self.serve_part(state, id, |grant| &mut grant.main, entry)?;
-        for link in links {
-            spare[link.index()] = self.free[link.index()];
+        let main = &self.grants[id.index()].main;
+        for link in bits(here.iter().copied()) {
+            self.free[link] = main.after[demand.local(link)];
         }
         Ok(())
     }

@@ -435,7 +435,7 @@ fn coflows(ranking: &Ranking) -> impl DoubleEndedIterator<Item = CoflowId> + '_ 
 impl Allocator {
     /// Hands out what the entries have left over. To be called when all of them have been served.
     pub(super) fn backfill(&mut self, state: &State, ranking: &Ranking) {
-        if ranking.backfill == Backfill::None && !self.is_new {
+        if ranking.backfill == Backfill::None && (!self.is_new || self.leftovers.running == 0) {
             return self.leftovers.ended.clear();
         }
         let mut leftovers = std::mem::take(&mut self.leftovers);

@@ -72,6 +72,8 @@ pub struct Allocator {
     reshrunk: Vec<CoflowId>,
     /// Whether nothing that is remembered about the order of entries holds any more.
     replanned: bool,
+    /// Whether what a coflow had been given was forgotten since the last walk by node.
+    forgot: bool,
     /// Whether the plan of this walk is new, and whether the walk decides everything from scratch.
     is_new: bool,
     afresh: bool,
@@ -114,6 +116,7 @@ impl Allocator {
         self.changed.clear();
         self.reshrunk.clear();
         self.replanned = true;
+        self.forgot = true;
     }
 
     /// What a coflow gets since the last [`Allocator::allocate`].
@@ -202,6 +205,7 @@ impl Allocator {
     /// To be called when a coflow has ended: its number may be used again.
     pub fn forget(&mut self, id: CoflowId) {
         self.replanned = true;
+        self.forgot = true;
         if let Some(grant) = self.grants.get_mut(id.index()) {
             grant.clear();
         }
