@@ -9,6 +9,7 @@
 //! same coflows in the same order, only those are looked at for which the parts of links have changed,
 //! and then those that find another amount spare (see [`walk`](super::walk)).
 
+use super::grant::Which;
 use super::{Allocator, PlanError};
 use crate::demand::bits;
 use crate::ids::CoflowId;
@@ -38,8 +39,6 @@ pub(super) struct Portions {
     moved_anywhere: Vec<u64>,
     /// Links of one coflow at which it may find another amount free.
     moved_of_one: Vec<u64>,
-    /// What nobody uses of his part.
-    spare: Vec<f64>,
     /// What a coflow used before.
     used: Vec<f64>,
 }
@@ -116,7 +115,11 @@ impl Allocator {
         ranking: &Ranking,
         portions: &mut Portions,
     ) -> Result<(), PlanError> {
-        portions.read(state, &ranking.portions)?;
+        if self.is_new || portions.walk == 0 {
+            portions.read(state, &ranking.portions)?;
+        } else {
+            portions.moved.fill(0);
+        }
         let (links, ports) = (state.fabric().links(), 2 * state.fabric().ports() as usize);
         // Links inside the fabric are nobody's, and what is left over is handed out by another rule:
         // there what is not looked at would be missing.
@@ -128,13 +131,14 @@ impl Allocator {
         self.afresh = !goes_on;
         if self.afresh {
             portions.entries.clone_from(&ranking.entries);
-            self.free.resize(links, 0.0);
             portions.moved.fill(u64::MAX);
+            for all in [&mut self.free, &mut self.chain.base] {
+                all.clear();
+                all.extend_from_slice(state.fabric().capacity());
+            }
         }
         portions.moved_anywhere.clear();
         portions.moved_anywhere.resize(links.div_ceil(64), 0);
-        portions.spare.clear();
-        portions.spare.extend_from_slice(state.fabric().capacity());
         for entry in &ranking.entries {
             self.serve_parts(state, entry, portions)?;
         }
@@ -157,23 +161,29 @@ impl Allocator {
         let demand = super::walk::checked(state, entry.group)?.demand();
         let (capacity, ports) = (state.fabric().capacity(), 2 * state.fabric().ports() as usize);
         self.moved.copy_from_slice(portions.moved_of(id));
-        let moved = self.moved.iter().zip(demand.link_bits()).map(|(moved, links)| moved & links);
-        for link in bits(moved) {
-            self.free[link] = if link < ports {
-                capacity[link] * portions.of(id, link)
-            } else {
-                // First come first served.
-                portions.spare[link]
-            };
-        }
-        let provisional = &self.grants[id.index()].provisional;
+        let moved =
+            || self.moved.iter().zip(demand.link_bits()).map(|(moved, links)| moved & links);
+        let provisional = &mut self.grants[id.index()].provisional;
         if provisional.walk == self.walk {
             return Err(PlanError::Twice(id));
+        }
+        let touched = provisional.decided != Some((entry.group, entry.rule));
+        if !touched && bits(moved()).next().is_none() {
+            provisional.walk = self.walk;
+            return Ok(());
         }
         let links = demand.links();
         portions.used.clear();
         portions.used.extend((0..links.len()).map(|l| provisional.used(l)));
-        self.serve_part(state, id, |grant| &mut grant.provisional, entry)?;
+        for link in bits(moved()) {
+            self.free[link] = if link < ports {
+                capacity[link] * portions.of(id, link)
+            } else {
+                // First come first served.
+                self.chain.base[link]
+            };
+        }
+        self.serve_part(state, id, Which::Provisional, entry)?;
         let provisional = &self.grants[id.index()].provisional;
         for (l, link) in links.iter().map(|link| link.index()).enumerate() {
             let used = provisional.used(l);
@@ -181,28 +191,31 @@ impl Allocator {
                 portions.moved_anywhere[link / 64] |= 1 << (link % 64);
             }
             if link >= ports {
-                portions.spare[link] -= used;
+                self.chain.base[link] -= used;
             }
         }
         Ok(())
     }
 
     /// Adds up what nobody uses of his part, where that may have changed.
-    fn find_spare(&mut self, state: &State, ranking: &Ranking, portions: &mut Portions) {
-        let ports = 2 * state.fabric().ports() as usize;
+    fn find_spare(&mut self, state: &State, ranking: &Ranking, portions: &Portions) {
+        let (capacity, ports) = (state.fabric().capacity(), 2 * state.fabric().ports() as usize);
+        let moved = || bits(portions.moved_anywhere.iter().copied());
+        let spare = &mut self.chain.base;
+        moved().filter(|&link| link < ports).for_each(|link| spare[link] = capacity[link]);
         for entry in &ranking.entries {
             let Group::Coflow(id) = entry.group else { continue };
             let demand = state.coflow(id).demand();
             let both = demand.link_bits().iter().zip(&portions.moved_anywhere);
             for link in bits(both.map(|(links, moved)| links & moved)).filter(|&l| l < ports) {
-                let used = self.grants[id.index()].provisional.used(demand.local(link));
-                portions.spare[link] -= used;
+                spare[link] -= self.grants[id.index()].provisional.used(demand.local(link));
             }
         }
-        for (spare, free) in portions.spare.iter_mut().zip(&mut self.free) {
-            *spare = spare.max(0.0);
-            *free = *spare;
+        for link in moved() {
+            spare[link] = spare[link].max(0.0);
+            self.free[link] = spare[link];
         }
+        self.chain.start();
         self.moved.copy_from_slice(&portions.moved_anywhere);
     }
 
@@ -228,10 +241,12 @@ impl Allocator {
         for link in bits(here.iter().copied()) {
             self.free[link] += provisional.used(demand.local(link));
         }
-        self.serve_part(state, id, |grant| &mut grant.main, entry)?;
+        self.serve_part(state, id, Which::Main, entry)?;
         let main = &self.grants[id.index()].main;
-        for link in bits(here.iter().copied()) {
-            self.free[link] = main.after[demand.local(link)];
+        if !main.idle.is() {
+            for link in bits(here.iter().copied()) {
+                self.free[link] = main.after[demand.local(link)];
+            }
         }
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! What a coflow gets, and how one entry of a plan decides it.
 
+use super::idle::Idle;
 use super::leftovers::Fills;
 use super::madd::Madd;
 use super::matching::Takers;
@@ -20,14 +21,24 @@ pub struct Single {
     pub rate: f64,
 }
 
+/// Which part of a grant an entry decides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Which {
+    Main,
+    Provisional,
+    Piece(usize),
+}
+
 /// What one entry gives to a coflow.
 #[derive(Debug, Default)]
 pub(super) struct Part {
     /// What this was decided for, and by which rule; `None` when it has to be decided anew.
     pub decided: Option<(Group, Rule)>,
-    /// Free capacity at the coflow's links before and after; empty before the first decision.
+    /// Free capacity at the coflow's links before and after; empty before the first decision and
+    /// while the coflow is idle.
     pub before: Vec<f64>,
     pub after: Vec<f64>,
+    pub idle: Idle,
     levels: Vec<f64>,
     /// Under max-min fairness, the rows of the coflow; empty when they have to be told apart anew.
     rows: Rows,
@@ -52,6 +63,7 @@ impl Part {
         self.decided = None;
         self.before.clear();
         self.after.clear();
+        self.idle.end();
         self.takers.forget_changes();
         self.withdraw();
     }
@@ -399,6 +411,22 @@ impl Grant {
     /// What counts towards the coflow's rates, beside backfill.
     fn parts(&self) -> impl Iterator<Item = &Part> {
         [&self.main].into_iter().chain(&self.pieces)
+    }
+
+    pub(super) fn part(&self, which: Which) -> &Part {
+        match which {
+            Which::Main => &self.main,
+            Which::Provisional => &self.provisional,
+            Which::Piece(k) => &self.pieces[k],
+        }
+    }
+
+    pub(super) fn part_mut(&mut self, which: Which) -> &mut Part {
+        match which {
+            Which::Main => &mut self.main,
+            Which::Provisional => &mut self.provisional,
+            Which::Piece(k) => &mut self.pieces[k],
+        }
     }
 
     pub(super) fn parts_mut(&mut self) -> impl Iterator<Item = &mut Part> {

@@ -27,7 +27,9 @@ struct Layer {
     /// Links (a bit each) where it has flows, now and in the walk before.
     present: Vec<u64>,
     before: Vec<u64>,
-    /// Capacity of each link kept back for the layers after it, and what it leaves of the rest.
+    /// What it is offered of each link, what is kept back for the layers after it, and what it leaves
+    /// of the former.
+    offered: Vec<f64>,
     kept: Vec<f64>,
     left: Vec<f64>,
     /// Links where another amount is kept back than in the walk before, or other layers share.
@@ -83,9 +85,12 @@ impl Allocator {
             let (layer, below) = shares.layers[k..used].split_at_mut(1);
             let moved = bits(self.moved.iter().copied()).take_while(|&link| link < links);
             layer[0].offer(below, moved, &mut self.free);
+            self.chain.start();
+            std::mem::swap(&mut self.chain.base, &mut layer[0].offered);
             for entry in entries {
                 self.serve(state, entry)?;
             }
+            std::mem::swap(&mut self.chain.base, &mut layer[0].offered);
             layer[0].pass_down(&mut self.moved, &mut self.free);
         }
         Ok(())
@@ -106,6 +111,7 @@ impl Layer {
         self.before.resize(links.div_ceil(64), 0);
         self.moved.clear();
         self.moved.resize(links.div_ceil(64), 0);
+        self.offered.resize(links, 0.0);
         self.kept.resize(links, 0.0);
         self.left.resize(links, 0.0);
         for entry in entries {
@@ -153,6 +159,7 @@ impl Layer {
                 0.0
             };
             free[link] -= kept;
+            self.offered[link] = free[link];
             if self.kept[link] != kept {
                 self.kept[link] = kept;
                 self.moved[link / 64] |= 1 << (link % 64);

@@ -21,6 +21,7 @@ mod equal;
 mod error;
 mod flows;
 mod grant;
+mod idle;
 mod layers;
 mod leftovers;
 mod line;
@@ -85,6 +86,7 @@ pub struct Allocator {
     /// Capacity left over by the entries so far, at the links that have moved.
     free: Vec<f64>,
     work: Work,
+    chain: idle::Chain,
     shares: layers::Shares,
     portions: by_node::Portions,
     leftovers: leftovers::Leftovers,
@@ -224,6 +226,9 @@ impl Allocator {
         self.together = Together::No;
         match ranking.layers {
             Layers::Strict => {
+                self.chain.start();
+                self.chain.base.clear();
+                self.chain.base.extend_from_slice(state.fabric().capacity());
                 for entry in &ranking.entries {
                     self.serve(state, entry)?;
                 }

@@ -5,14 +5,12 @@
 //! coflow whose flows have not changed and at whose links nothing has moved is passed by; one that
 //! shares anew adds the links where it leaves another amount, and takes out those where it does not.
 
-use super::{Allocator, Grant, NEGLIGIBLE, PlanError, Work, grant::Part};
+use super::grant::{Part, Which};
+use super::{Allocator, NEGLIGIBLE, PlanError, Work, idle};
 use crate::demand::Demand;
 use crate::ids::CoflowId;
 use crate::plan::{Entry, Group, Ranking};
 use crate::state::{CoflowState, State};
-
-/// Finds the part of a grant that an entry decides.
-type Select = fn(&mut Grant) -> &mut Part;
 
 impl Allocator {
     /// Nobody is served yet.
@@ -48,7 +46,7 @@ impl Allocator {
                 if self.grants[id.index()].main.walk == self.walk {
                     return Err(PlanError::Twice(id));
                 }
-                self.serve_part(state, id, |grant| &mut grant.main, entry)
+                self.serve_part(state, id, Which::Main, entry)
             }
             Group::CoflowAt(id, _) => self.serve_piece(state, id, entry),
             Group::Flow(flow) => self.serve_piece(state, flow.coflow, entry),
@@ -65,7 +63,8 @@ impl Allocator {
         if grant.pieces.len() < grant.pieces_met {
             grant.pieces.push(Part::default());
         }
-        self.serve_part(state, id, |grant| &mut grant.pieces[grant.pieces_met - 1], entry)
+        let which = Which::Piece(grant.pieces_met - 1);
+        self.serve_part(state, id, which, entry)
     }
 
     /// Serves the flows of an entry, unless nothing has changed since this was last decided.
@@ -73,41 +72,114 @@ impl Allocator {
         &mut self,
         state: &State,
         id: CoflowId,
-        select: Select,
+        which: Which,
         entry: &Entry,
     ) -> Result<(), PlanError> {
-        let part = select(&mut self.grants[id.index()]);
+        let part = self.grants[id.index()].part_mut(which);
         part.walk = self.walk;
         let touched = part.decided != Some((entry.group, entry.rule));
         let demand = state.coflow(id).demand();
-        if !touched && !demand.link_bits().iter().zip(&self.moved).any(|(l, m)| l & m != 0) {
+        if touched || demand.link_bits().iter().zip(&self.moved).any(|(l, m)| l & m != 0) {
+            if self.grants[id.index()].part(which).idle.is() {
+                self.serve_idle(state, id, which, entry)?;
+            } else {
+                self.look_and_decide(state, id, which, entry)?;
+            }
+        }
+        if !self.grants[id.index()].part(which).is_empty() {
+            self.chain.takers.push((id, which));
+        }
+        Ok(())
+    }
+
+    /// Serves a coflow that could send nothing.
+    fn serve_idle(
+        &mut self,
+        state: &State,
+        id: CoflowId,
+        which: Which,
+        entry: &Entry,
+    ) -> Result<(), PlanError> {
+        let (demand, capacity) = (state.coflow(id).demand(), state.fabric().capacity());
+        let part = self.grants[id.index()].part_mut(which);
+        part.idle.see(demand, &self.moved, |link| worth(&self.free, capacity, link) > 0.0);
+        if idle::may_be(entry.rule) && !part.idle.can_send(demand, entry.rule, &mut self.chain) {
+            part.decided = Some((entry.group, entry.rule));
             return Ok(());
         }
-        let capacity = state.fabric().capacity();
+        part.idle.end();
+        part.decided = None;
+        if self.afresh {
+            return self.look_and_decide(state, id, which, entry);
+        }
+        let free = self.chain.free(state, &self.grants, demand);
+        let grant = &mut self.grants[id.index()];
+        for (l, link) in demand.links().iter().enumerate() {
+            let own = grant.provisional.used(l);
+            let part = grant.part_mut(which);
+            part.before.push(worth(free, capacity, link.index()) + own);
+        }
+        let part = grant.part_mut(which);
+        part.after.clone_from(&part.before);
+        self.work.moved.clear();
+        self.work.found.clear();
+        // What has moved before it has moved behind it, too, where it takes nothing.
+        self.decide(state, id, which, entry)
+    }
+
+    /// Finds out what is free for an entry, and serves it if that or its flows have changed.
+    fn look_and_decide(
+        &mut self,
+        state: &State,
+        id: CoflowId,
+        which: Which,
+        entry: &Entry,
+    ) -> Result<(), PlanError> {
+        let (demand, capacity) = (state.coflow(id).demand(), state.fabric().capacity());
+        let part = self.grants[id.index()].part_mut(which);
         let moved = (!self.afresh).then_some(&*self.moved);
         part.look(demand, moved, &self.free, capacity, &mut self.work);
+        for (moved, links) in self.moved.iter_mut().zip(demand.link_bits()) {
+            *moved &= if self.afresh { u64::MAX } else { !links };
+        }
+        self.decide(state, id, which, entry)
+    }
+
+    /// Serves an entry for which is free what its part of the grant says, and was something else
+    /// before at `work.moved`.
+    fn decide(
+        &mut self,
+        state: &State,
+        id: CoflowId,
+        which: Which,
+        entry: &Entry,
+    ) -> Result<(), PlanError> {
+        let (demand, capacity) = (state.coflow(id).demand(), state.fabric().capacity());
+        let part = self.grants[id.index()].part_mut(which);
         self.work.changed.clear();
-        if touched || !self.work.moved.is_empty() {
+        if part.decided != Some((entry.group, entry.rule)) || !self.work.moved.is_empty() {
             part.decided_in = self.walk;
             let coflow = state.coflow(id);
             if part.decide(coflow, entry.group, entry.rule, &mut self.work, capacity)? {
                 self.report(id);
             }
         }
-        let part = select(&mut self.grants[id.index()]);
+        let part = self.grants[id.index()].part_mut(which);
         if self.afresh {
             for (link, after) in demand.links().iter().zip(&part.after) {
                 self.free[link.index()] = *after;
             }
-            return Ok(());
+        } else {
+            for &l in &self.work.changed {
+                let link = demand.links()[l as usize].index();
+                self.moved[link / 64] |= 1 << (link % 64);
+                self.free[link] = part.after[l as usize];
+            }
         }
-        for (moved, links) in self.moved.iter_mut().zip(demand.link_bits()) {
-            *moved &= !links;
-        }
-        for &l in &self.work.changed {
-            let link = demand.links()[l as usize].index();
-            self.moved[link / 64] |= 1 << (link % 64);
-            self.free[link] = part.after[l as usize];
+        if which == Which::Main && idle::may_be(entry.rule) && part.is_empty() {
+            part.idle.begin(demand, &part.before);
+            part.before.clear();
+            part.after.clear();
         }
         Ok(())
     }
@@ -157,9 +229,7 @@ impl Part {
         work: &mut Work,
     ) {
         let Work { moved: differs, found, .. } = work;
-        let worth = |link: usize| {
-            if free[link] > capacity[link] * NEGLIGIBLE { free[link] } else { 0.0 }
-        };
+        let worth = |link: usize| worth(free, capacity, link);
         differs.clear();
         found.clear();
         if self.before.is_empty() {
@@ -189,6 +259,11 @@ impl Part {
             }
         }
     }
+}
+
+/// What is free at a link, negligible residues left out.
+fn worth(free: &[f64], capacity: &[f64], link: usize) -> f64 {
+    if free[link] > capacity[link] * NEGLIGIBLE { free[link] } else { 0.0 }
 }
 
 /// The facts about the coflow that a group belongs to.

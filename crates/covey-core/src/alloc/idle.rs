@@ -1,0 +1,132 @@
+//! Coflows that get nothing because none of their flows can be sent.
+//!
+//! Where links go to one coflow after another, most of those that wait can send nothing: each of their
+//! flows has an end where nothing is left. Such a coflow changes nothing for those behind it, and of
+//! what it finds no more need be kept than where there is anything, a bit a link. When it can send at
+//! last, what it finds is worked out from what was offered to the first coflow of the line and what
+//! those before it have left.
+
+use super::grant::{Grant, Which};
+use super::matching::{contains, set};
+use crate::demand::{Demand, bits};
+use crate::ids::CoflowId;
+use crate::plan::Rule;
+use crate::state::State;
+
+/// Whether a coflow is idle, and where it finds anything.
+#[derive(Debug, Default)]
+pub(super) struct Idle {
+    is: bool,
+    /// A bit for each link of the fabric.
+    open: Vec<u64>,
+}
+
+/// Those who are served one after another, from what the one before leaves.
+#[derive(Debug, Default)]
+pub(super) struct Chain {
+    /// What the first is offered at each link.
+    pub base: Vec<f64>,
+    /// Who has something on this walk, in order.
+    pub takers: Vec<(CoflowId, Which)>,
+    work: Work,
+}
+
+#[derive(Debug, Default)]
+struct Work {
+    free: Vec<f64>,
+    /// Local senders, and receivers as bits by local number, where there is anything.
+    senders: Vec<usize>,
+    receivers: Vec<u64>,
+}
+
+impl Idle {
+    pub fn is(&self) -> bool {
+        self.is
+    }
+
+    /// The coflow, which found `before` at its links, got nothing.
+    pub fn begin(&mut self, demand: &Demand, before: &[f64]) {
+        self.is = true;
+        self.open.clear();
+        self.open.resize(demand.link_bits().len(), 0);
+        for (link, before) in demand.links().iter().zip(before) {
+            set(&mut self.open, link.index(), *before > 0.0);
+        }
+    }
+
+    pub fn end(&mut self) {
+        self.is = false;
+    }
+
+    /// Takes down whether there `is_open`, at those of the coflow's links that have `moved`.
+    pub fn see(&mut self, demand: &Demand, moved: &[u64], is_open: impl Fn(usize) -> bool) {
+        let here = demand.link_bits().iter().zip(moved).map(|(links, moved)| links & moved);
+        for link in bits(here) {
+            set(&mut self.open, link, is_open(link));
+        }
+    }
+
+    /// Whether a rule would give anything now.
+    pub fn can_send(&self, demand: &Demand, rule: Rule, chain: &mut Chain) -> bool {
+        let active = demand.active_links().iter().zip(&self.open);
+        match rule {
+            Rule::AllOrNone => active.clone().all(|(active, open)| active & !open == 0),
+            _ => chain.work.has_open_flow(demand, active.map(|(active, open)| active & open)),
+        }
+    }
+}
+
+/// Whether a coflow to which a rule gives nothing may be idle.
+pub(super) fn may_be(rule: Rule) -> bool {
+    matches!(rule, Rule::MaxMin | Rule::Equal | Rule::AllOrNone)
+}
+
+impl Work {
+    /// Whether some flow has something at both ends; `open` links are among those of active flows.
+    fn has_open_flow(&mut self, demand: &Demand, open: impl Iterator<Item = u64>) -> bool {
+        let senders = demand.senders();
+        self.senders.clear();
+        self.receivers.clear();
+        self.receivers.resize(demand.receivers().div_ceil(64), 0);
+        let mut any = false;
+        for l in bits(open).map(|link| demand.local(link)) {
+            if l < senders {
+                self.senders.push(l);
+            } else if l < senders + demand.receivers() {
+                set(&mut self.receivers, l - senders, true);
+                any = true;
+            }
+        }
+        any && self.senders.iter().any(|&s| {
+            if demand.is_regular(s) {
+                demand.row_bits(s).iter().zip(&self.receivers).any(|(row, open)| row & open != 0)
+            } else {
+                let mut receivers = demand.active_in_row(s).map(|p| demand.receiver_of(p));
+                receivers.any(|r| contains(&self.receivers, r - senders))
+            }
+        })
+    }
+}
+
+impl Chain {
+    /// Nobody has been served.
+    pub fn start(&mut self) {
+        self.takers.clear();
+    }
+
+    /// What is free, by link, behind all that have taken something so far, at the links of `demand`.
+    pub fn free(&mut self, state: &State, grants: &[Grant], demand: &Demand) -> &[f64] {
+        let free = &mut self.work.free;
+        free.resize(self.base.len(), 0.0);
+        for link in demand.links().iter().map(|link| link.index()) {
+            free[link] = self.base[link];
+        }
+        for &(id, which) in &self.takers {
+            let taker = state.coflow(id).demand();
+            let after = &grants[id.index()].part(which).after;
+            let both = taker.link_bits().iter().zip(demand.link_bits()).map(|(a, b)| a & b);
+            bits(both).for_each(|link| free[link] = after[taker.local(link)]);
+        }
+        free
+    }
+}
