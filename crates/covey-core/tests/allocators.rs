@@ -360,16 +360,7 @@ proptest! {
         share in proptest::sample::select(&[Share::MAX_MIN, Share::ALL_OR_NONE]),
     ) {
         let world = World::new(network.0.clone(), &network.1);
-        let mut plan = Plan::default();
-        plan.set_layers(Layers::ByNode);
-        let present = world.state.present();
-        for (c, &coflow) in present.iter().enumerate() {
-            plan.push(Group::Coflow(coflow), share);
-            for link in 0..2 * network.0.ports() {
-                let share = shares[(7 * c + link as usize) % shares.len()] / present.len() as f64;
-                plan.give(coflow, LinkId(link), share);
-            }
-        }
+        let plan = divided(&world, share, &shares);
         let expected = naive::rates(&world, plan.ranking()).unwrap();
         assert_same(&fresh(&world, &plan).unwrap(), &expected);
     }
@@ -475,6 +466,21 @@ fn leftovers_of_many_coflows_equal_those_worked_out_whole() {
         world.end(flows[runs[next(runs.len() as u32) as usize]].id, &mut kept);
     }
     assert!(running.crowded > 0, "never");
+}
+
+/// A plan by which nodes give coflows some of the `shares` of their links.
+fn divided(world: &World, share: Share<Clairvoyant>, shares: &[f64]) -> Plan<Clairvoyant> {
+    let mut plan = Plan::default();
+    plan.set_layers(Layers::ByNode);
+    let present = world.state.present();
+    for (c, &coflow) in present.iter().enumerate() {
+        plan.push(Group::Coflow(coflow), share);
+        for link in 0..2 * world.state.fabric().ports() {
+            let share = shares[(7 * c + link as usize) % shares.len()] / present.len() as f64;
+            plan.give(coflow, LinkId(link), share);
+        }
+    }
+    plan
 }
 
 /// Both orders of matching.
@@ -585,6 +591,32 @@ proptest! {
                     return Ok(());
                 }
             }
+        }
+    }
+
+    #[test]
+    fn rates_that_are_kept_where_nodes_divide_their_links_equal_rates_from_scratch(
+        network in random::network(random::any_fabric()),
+        mut shares in proptest::collection::vec(prop_oneof![2 => Just(0.0), 2 => 0.1..1.0], 64),
+        share in proptest::sample::select(&[Share::MAX_MIN, Share::ALL_OR_NONE]),
+        steps in proptest::collection::vec((any::<usize>(), proptest::option::of(0.0..1.0)), 1..25),
+    ) {
+        let mut world = World::new(network.0, &network.1);
+        let mut kept = Allocator::default();
+        for (k, divided_anew) in steps {
+            let flows = world.flows();
+            match (divided_anew, flows.get(k % flows.len().max(1))) {
+                (Some(share), _) => {
+                    let at = k % shares.len();
+                    shares[at] = share;
+                    kept.replan();
+                }
+                (None, Some(flow)) => world.end(flow.id, &mut kept),
+                (None, None) => break,
+            }
+            let plan = divided(&world, share, &shares);
+            kept.allocate(&world.state, plan.ranking()).unwrap();
+            assert_same(&world.rates(&kept), &fresh(&world, &plan).unwrap());
         }
     }
 
