@@ -306,11 +306,18 @@ impl Demand {
 
     /// Local links of a position's path.
     pub fn path(&self, position: usize) -> impl Iterator<Item = usize> + Clone + '_ {
-        let inner = self.inner_start[position] as usize..self.inner_start[position + 1] as usize;
-        [self.sender[position], self.receiver[position]]
-            .into_iter()
-            .chain(self.inner[inner].iter().copied())
-            .map(|l| l as usize)
+        let ends = [self.sender[position], self.receiver[position]];
+        ends.into_iter().map(|l| l as usize).chain(self.inner_path(position))
+    }
+
+    /// Local links inside the fabric of a position's path.
+    pub fn inner_path(&self, position: usize) -> impl Iterator<Item = usize> + Clone + '_ {
+        let inner = if self.inner.is_empty() {
+            0..0
+        } else {
+            self.inner_start[position] as usize..self.inner_start[position + 1] as usize
+        };
+        self.inner[inner].iter().map(|&l| l as usize)
     }
 
     /// Position of a flow, by its number within the coflow.

@@ -251,7 +251,7 @@ mod tests {
         );
         assert_eq!(
             message("aalo:k=3"),
-            "policy aalo: unknown parameter 'k': expected K, E, q1, delta, queues, share"
+            "policy aalo: unknown parameter 'k': expected K, E, q1, delta, queues, share, work_conservation"
         );
         assert_eq!(message("aalo:K=0"), "policy aalo: K=0: expected a whole number from 1 to 64");
         assert_eq!(

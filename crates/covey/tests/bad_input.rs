@@ -122,7 +122,10 @@ fn policies_that_do_not_exist() {
             "sbf",
             "unknown policy 'sbf': expected one of fair, fifo, fifo-flow, pfp, scf, ncf, lcf, sebf, wss, sincronia, aalo, aalo-oracle, aalo-local, fifo-lm, saath, graviton, philae, philae-oracle, fvdf, covey",
         ),
-        ("aalo:k=3", "policy aalo: unknown parameter 'k': expected K, E, q1, delta, queues, share"),
+        (
+            "aalo:k=3",
+            "policy aalo: unknown parameter 'k': expected K, E, q1, delta, queues, share, work_conservation",
+        ),
         ("aalo:K=0", "policy aalo: K=0: expected a whole number from 1 to 64"),
         ("aalo:q1=NaN", "policy aalo: q1=NaN: expected a size above zero, like 10MiB"),
         ("aalo:K", "policy aalo: found 'K': expected key=value"),

@@ -40,6 +40,9 @@ pub(super) struct Fills {
     flows: Vec<Fill>,
     /// The links at the two ends of each.
     ends: Vec<[u32; 2]>,
+    /// Those of them at each link of the fabric, and where there are any, a bit each.
+    at: Vec<u16>,
+    links: Vec<u64>,
     /// Bytes per second in all.
     rate: f64,
     /// Times that flows of the coflow had begun when it was last offered anything.
@@ -78,10 +81,30 @@ impl Fills {
     pub fn clear(&mut self) {
         self.flows.clear();
         self.ends.clear();
+        self.at.fill(0);
+        self.links.fill(0);
         self.altered.clear();
         self.changes.clear();
         self.rate = 0.0;
         self.begun = None;
+    }
+
+    /// A flow begins.
+    fn push(&mut self, fill: Fill, ends: [u32; 2], links: usize) {
+        self.at.resize(links, 0);
+        self.links.resize(links.div_ceil(64), 0);
+        for link in ends.map(|link| link as usize) {
+            self.at[link] += 1;
+            set(&mut self.links, link, true);
+        }
+        self.altered.push(self.flows.len() as u32);
+        self.flows.push(fill);
+        self.ends.push(ends);
+    }
+
+    /// Whether flows run at some of these links.
+    fn are_at(&self, links: &[u64]) -> bool {
+        self.links.iter().zip(links).any(|(a, b)| a & b != 0)
     }
 
     /// All flows stop; those that were running are the first to take.
@@ -96,30 +119,31 @@ impl Fills {
     fn conclude(&mut self) -> bool {
         self.changes.clear();
         self.altered.sort_unstable();
-        let mut stopped = None;
-        for k in self.altered.drain(..) {
-            let fill = &mut self.flows[k as usize];
+        // Those before `next` have been looked at; of them the first `kept` run on.
+        let (mut kept, mut next) = (0, 0);
+        for k in self.altered.drain(..).map(|k| k as usize) {
+            let fill = &mut self.flows[k];
             if fill.rate != fill.was {
                 self.changes.push(Single { position: fill.position, rate: fill.rate });
                 self.rate += fill.rate - fill.was;
                 fill.was = fill.rate;
             }
-            if fill.rate == 0.0 {
-                stopped = stopped.or(Some(k as usize));
-            }
-        }
-        if let Some(first) = stopped {
-            let mut kept = first;
-            for k in first..self.flows.len() {
-                if self.flows[k].rate > 0.0 {
-                    self.flows[kept] = self.flows[k];
-                    self.ends[kept] = self.ends[k];
-                    kept += 1;
+            // It may have been altered more than once.
+            if fill.rate == 0.0 && k >= next {
+                for link in self.ends[k].map(|link| link as usize) {
+                    self.at[link] -= 1;
+                    set(&mut self.links, link, self.at[link] > 0);
                 }
+                if kept < next {
+                    self.flows.copy_within(next..k, kept);
+                    self.ends.copy_within(next..k, kept);
+                }
+                kept += k - next;
+                next = k + 1;
             }
-            self.flows.truncate(kept);
-            self.ends.truncate(kept);
         }
+        self.flows.drain(kept..next);
+        self.ends.drain(kept..next);
         if self.flows.is_empty() {
             self.rate = 0.0;
         }
@@ -224,14 +248,14 @@ impl Leftovers {
     }
 
     /// A flow takes all that is free on its links.
-    fn take(&mut self, demand: &Demand, fill: &mut Fill) {
+    fn take(&mut self, demand: &Demand, fill: &mut Fill, ends: [u32; 2]) {
         let mut rate = f64::INFINITY;
-        for link in links(demand, fill) {
+        for link in links(demand, fill, ends) {
             rate = rate.min(if self.is_open[link] { self.left[link] } else { 0.0 });
         }
         if rate > 0.0 {
             fill.rate += rate;
-            for link in links(demand, fill) {
+            for link in links(demand, fill, ends) {
                 self.left[link] -= rate;
                 if self.left[link] <= self.negligible[link] {
                     self.set_open(link, false, false);
@@ -241,8 +265,8 @@ impl Leftovers {
     }
 
     /// A flow gives back `rate` of what it has, or all.
-    fn give_back(&mut self, demand: &Demand, fill: &mut Fill, rate: f64) {
-        for link in links(demand, fill) {
+    fn give_back(&mut self, demand: &Demand, fill: &mut Fill, ends: [u32; 2], rate: f64) {
+        for link in links(demand, fill, ends) {
             self.left[link] += rate;
             self.moved.push(link);
         }
@@ -258,7 +282,7 @@ impl Leftovers {
         meant: impl Fn(&Fill) -> bool,
     ) {
         for (k, fill) in fills.flows.iter_mut().enumerate().filter(|(_, fill)| meant(fill)) {
-            self.give_back(demand, fill, fill.rate);
+            self.give_back(demand, fill, fills.ends[k], fill.rate);
             fills.altered.push(k as u32);
             self.changed.push(id);
         }
@@ -268,13 +292,15 @@ impl Leftovers {
     /// the last to begin first.
     fn cut(&mut self, id: CoflowId, demand: &Demand, fills: &mut Fills) {
         for (k, fill) in fills.flows.iter_mut().enumerate().rev() {
-            let overdrawn = links(demand, fill).filter(|&l| self.left[l] < -self.negligible[l]);
+            let links = || links(demand, fill, fills.ends[k]);
+            let overdrawn = links().filter(|&l| self.left[l] < -self.negligible[l]);
             let missing = overdrawn.map(|link| -self.left[link]).fold(0.0, f64::max);
             if missing > 0.0 && fill.rate > 0.0 {
                 // A flow must not run on because of what rounding leaves.
-                let least = links(demand, fill).map(|l| self.negligible[l]).fold(0.0, f64::max);
+                let least = links().map(|l| self.negligible[l]).fold(0.0, f64::max);
                 let rest = fill.rate - missing;
-                self.give_back(demand, fill, if rest > least { missing } else { fill.rate });
+                let back = if rest > least { missing } else { fill.rate };
+                self.give_back(demand, fill, fills.ends[k], back);
                 fills.altered.push(k as u32);
                 self.changed.push(id);
             }
@@ -300,11 +326,15 @@ impl Leftovers {
             return;
         }
         self.changed.push(id);
-        for (fill, (k, ends)) in fills.flows.iter_mut().zip(fills.ends.iter().enumerate()) {
-            let [from, to] = ends.map(|link| self.is_open[link as usize]);
-            if from & to && demand.is_active(fill.position as usize) {
-                self.take(demand, fill);
-                fills.altered.push(k as u32);
+        // Where a flow runs already nothing was left at one of its links; of those inside the fabric
+        // none is counted.
+        if anywhere || !demand.is_bipartite() || fills.are_at(&self.opened) {
+            for (fill, (k, ends)) in fills.flows.iter_mut().zip(fills.ends.iter().enumerate()) {
+                let [from, to] = ends.map(|link| self.is_open[link as usize]);
+                if from & to && demand.is_active(fill.position as usize) {
+                    self.take(demand, fill, *ends);
+                    fills.altered.push(k as u32);
+                }
             }
         }
         if demand.is_bipartite() {
@@ -317,12 +347,11 @@ impl Leftovers {
     /// A flow that does not run takes what is free on its links.
     fn begin(&mut self, demand: &Demand, fills: &mut Fills, position: usize) {
         let mut fill = Fill { position: position as u32, rate: 0.0, was: 0.0 };
-        self.take(demand, &mut fill);
+        let (sender, receiver) = demand.ends(position);
+        let ends = [sender, receiver].map(|l| demand.links()[l].index() as u32);
+        self.take(demand, &mut fill, ends);
         if fill.rate > 0.0 {
-            fills.altered.push(fills.flows.len() as u32);
-            fills.flows.push(fill);
-            let (sender, receiver) = demand.ends(position);
-            fills.ends.push([sender, receiver].map(|l| demand.links()[l].index() as u32));
+            fills.push(fill, ends, self.left.len());
             self.running += 1;
         }
     }
@@ -419,9 +448,14 @@ impl Ends {
     }
 }
 
-/// The links of a flow in the fabric.
-fn links<'a>(demand: &'a Demand, fill: &Fill) -> impl Iterator<Item = usize> + 'a {
-    demand.path(fill.position as usize).map(|l| demand.links()[l].index())
+/// The links of a flow in the fabric, those at its ends first.
+fn links<'a>(
+    demand: &'a Demand,
+    fill: &Fill,
+    ends: [u32; 2],
+) -> impl Iterator<Item = usize> + Clone + 'a {
+    let inner = demand.inner_path(fill.position as usize).map(|l| demand.links()[l].index());
+    ends.into_iter().map(|link| link as usize).chain(inner)
 }
 
 /// The coflows that leftovers may be offered to, in order.
