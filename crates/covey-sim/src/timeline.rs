@@ -9,7 +9,7 @@ use covey_core::{CoflowId, Time};
 
 use crate::engine::Observer;
 
-/// Rates closer than this share of each other are one.
+/// Rates closer than this share of each other are one, and a smaller share of a link is none.
 const ALIKE: f64 = 1e-9;
 
 /// A time in which a coflow sends out of a port at one rate.
@@ -27,8 +27,7 @@ pub struct Span {
     pub rate: f64,
 }
 
-/// Records the spans of a simulation. Looking at the flows of every coflow whose rates change takes
-/// longer than the simulation itself.
+/// Records the spans of a simulation.
 #[derive(Debug, Default)]
 pub struct Timeline {
     spans: Vec<Span>,
@@ -36,6 +35,8 @@ pub struct Timeline {
     open: BTreeMap<u32, Vec<Span>>,
     /// What the coflow that is looked at sends now.
     rates: Vec<Span>,
+    /// Working memory: the same by sender.
+    uses: Vec<f64>,
     done: usize,
 }
 
@@ -50,13 +51,22 @@ impl Timeline {
         let coflow = state.coflow(id);
         let demand = coflow.demand();
         let place = coflow.registration.seq as u32;
+        if is_together(rates) {
+            let of_flow = |p: usize| rates.rate(state, id, p);
+            self.uses.clear();
+            self.uses.extend(
+                (0..demand.senders()).map(|s| demand.active_in_row(s).map(of_flow).sum::<f64>()),
+            );
+        } else {
+            rates.grant(id).use_of_senders(demand, &mut self.uses);
+        }
+        let capacity = state.fabric().capacity();
         self.rates.clear();
-        for sender in 0..demand.senders() {
-            let rate: f64 = demand.active_in_row(sender).map(|p| rates.rate(state, id, p)).sum();
-            if rate > 0.0 {
+        for (&rate, link) in self.uses.iter().zip(demand.links()) {
+            if rate > ALIKE * capacity[link.index()] {
                 self.rates.push(Span {
                     coflow: place,
-                    port: demand.links()[sender].0,
+                    port: link.0,
                     start_s: now.as_secs(),
                     end_s: f64::INFINITY,
                     rate,
@@ -101,6 +111,11 @@ impl Timeline {
     }
 }
 
+/// Whether all flows share as one group.
+fn is_together(rates: &Allocator) -> bool {
+    rates.crowd().is_some() || rates.line().is_some()
+}
+
 impl Observer for Timeline {
     fn moment(
         &mut self,
@@ -113,8 +128,7 @@ impl Observer for Timeline {
             self.done = done;
             self.end_all_but(state, now);
         }
-        let together = rates.crowd().is_some() || rates.line().is_some();
-        let changed = if together { state.present() } else { rates.changed() };
+        let changed = if is_together(rates) { state.present() } else { rates.changed() };
         for &id in changed.iter().filter(|&&id| state.is_present(id)) {
             self.look(id, now, state, rates);
         }

@@ -456,6 +456,17 @@ impl Grant {
         self.parts().map(|part| part.used(l)).sum::<f64>() + self.fills.used(demand, l)
     }
 
+    /// Makes `uses` what the coflow with this demand sends out of each of its senders, in bytes per
+    /// second. Costs a step for each sender and for each flow that runs on leftovers.
+    pub fn use_of_senders(&self, demand: &Demand, uses: &mut Vec<f64>) {
+        uses.clear();
+        let by_parts = |s: usize| self.parts().map(|part| part.used(s)).sum::<f64>();
+        uses.extend((0..demand.senders()).map(by_parts));
+        for single in self.fills.singles() {
+            uses[demand.sender_of(single.position as usize)] += single.rate;
+        }
+    }
+
     /// Rate of the flow at `position` of `coflow`, in bytes per second.
     pub fn rate(&self, coflow: &CoflowState, position: usize) -> f64 {
         let demand = coflow.demand();
