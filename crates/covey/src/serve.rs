@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use covey_coordinator::{Config, Credentials, ServeError, Server, ServerConfig};
 use covey_core::units;
 
@@ -47,6 +47,9 @@ pub struct Serve {
     /// How often agents report bytes sent, where the policy needs that
     #[arg(long, value_name = "TIME", default_value = "8ms")]
     report_every: String,
+    /// When agents report bytes sent so often
+    #[arg(long, value_enum, default_value_t = Reports::Needed)]
+    reports: Reports,
     /// How often an agent says something
     #[arg(long, value_name = "TIME", default_value = "1s")]
     heartbeat: String,
@@ -76,6 +79,15 @@ pub struct Serve {
     threads: usize,
     #[command(flatten)]
     logs: Logs,
+}
+
+/// The value of `--reports`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Reports {
+    /// Where the policy needs it
+    Needed,
+    /// Under every policy, as Aalo's agents do, and for those who watch
+    Always,
 }
 
 impl Serve {
@@ -128,6 +140,7 @@ impl Serve {
                 heartbeat_s: seconds("--heartbeat", &self.heartbeat)?,
                 lost_after_s: seconds("--lost-after", &self.lost_after)?,
                 report_every_s: seconds("--report-every", &self.report_every)?,
+                reports_always: self.reports == Reports::Always,
                 most_coflows: self.max_coflows,
                 ..Config::default()
             },

@@ -294,7 +294,7 @@ impl Core {
         let Some(&port) = self.sessions.get(&session) else { return };
         let agent = &mut self.agents[port as usize];
         if std::mem::take(&mut agent.welcome) {
-            let reports = self.driver.needs_progress();
+            let reports = self.config.reports_always || self.driver.needs_progress();
             messages.push(ToAgent::Welcome(Welcome {
                 version: VERSION,
                 epoch: self.epoch,

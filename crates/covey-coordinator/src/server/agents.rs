@@ -20,6 +20,9 @@ use super::tls::same_secret;
 /// How long a connection may take to say hello, and to take a group of messages.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// Bytes that are read at a time: each connection has a buffer of so many, and agents say little.
+const READ: usize = 1024;
+
 /// What all connections share.
 pub(super) struct Agents {
     pub commands: mpsc::Sender<Command>,
@@ -139,7 +142,7 @@ async fn next(
     reader: &mut (impl AsyncRead + Unpin),
     decoder: &mut Decoder,
 ) -> io::Result<Option<FromAgent>> {
-    let mut buffer = [0; 4096];
+    let mut buffer = [0; READ];
     loop {
         match decoder.take() {
             Ok(Some(message)) => return Ok(Some(message)),
