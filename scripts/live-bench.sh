@@ -19,7 +19,7 @@ load register
 echo '| agents | transport | memory each, joined | after the load | lost | decision p99, ms | push p99, ms | CPU, % | time |'
 load agents
 load agents --tls
-echo '| agents | transport | changed | pushes | median, ms | p99, ms | most, ms | whole process, ms |'
+echo '| agents | transport | changed | pushes | decision thread median, ms | most, ms | whole process median, ms | most, ms |'
 load push
 load push --tls
 if [ $# -gt 0 ]; then

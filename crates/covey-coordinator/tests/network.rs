@@ -279,7 +279,9 @@ impl World {
             self.core.not_durable(first, last, "no space left");
         }
         if self.is_up && self.random.chance(0.004) && self.writing.is_empty() {
-            self.disk = self.core.snapshot();
+            let (known, under_way) = self.core.snapshot();
+            self.disk = known;
+            self.disk.extend(under_way.into_iter().map(|(_, record)| record));
         }
     }
 

@@ -1,6 +1,5 @@
-//! The coordinator under load, and what the system says of its process.
+//! The coordinator under load.
 
-use std::fs;
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::Path;
@@ -86,37 +85,6 @@ impl Coordinator {
     pub async fn client(&self) -> Result<Client, LoadError> {
         let tls = self.tls.then(|| self.credentials().client()).transpose()?;
         Ok(Client::connect(self.clients, &self.token, tls).await?)
-    }
-
-    /// Resident memory in KiB.
-    ///
-    /// # Errors
-    /// When the system does not tell.
-    pub fn resident_kib(&self) -> Result<f64, LoadError> {
-        let status = self.look("status")?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-        let number = line.and_then(|line| line.split_whitespace().next());
-        let number = number.and_then(|number| number.parse().ok());
-        number.ok_or_else(|| LoadError::Process("no VmRSS".to_owned()))
-    }
-
-    /// User and system CPU of the whole process, in seconds.
-    ///
-    /// # Errors
-    /// When the system does not tell.
-    pub fn cpu_s(&self) -> Result<f64, LoadError> {
-        let stat = self.look("stat")?;
-        let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
-        let ticks = |k: usize| fields.split_whitespace().nth(k).and_then(|f| f.parse::<f64>().ok());
-        let ticks = ticks(11).zip(ticks(12));
-        let (user, system) = ticks.ok_or_else(|| LoadError::Process("no ticks".to_owned()))?;
-        // A tick is 10 ms wherever Linux runs today.
-        Ok((user + system) / 100.0)
-    }
-
-    fn look(&self, file: &str) -> Result<String, LoadError> {
-        let path = format!("/proc/{}/{file}", self.process.id());
-        fs::read_to_string(&path).map_err(|error| LoadError::Process(format!("{path}: {error}")))
     }
 }
 

@@ -32,6 +32,7 @@ struct Common {
     token: Vec<u8>,
     tls: Option<Arc<ClientConfig>>,
     sizes: Sizes,
+    confirms: bool,
     begin: Instant,
     /// Whether all have joined: who loses its connection from now on is lost.
     joined: AtomicBool,
@@ -43,20 +44,23 @@ struct Common {
 pub struct Hosts(Arc<Common>);
 
 impl Hosts {
-    /// Starts a host for each of so many ports, and waits until all have joined.
+    /// Starts a host for each of so many ports, and waits until all have joined. If not `confirms`,
+    /// they do not say that they have applied a schedule.
     ///
     /// # Errors
-    /// When they do not.
+    /// When they do not join.
     pub async fn start(
         coordinator: &Coordinator,
         ports: u32,
         sizes: Sizes,
+        confirms: bool,
     ) -> Result<Hosts, LoadError> {
         let common = Arc::new(Common {
             coordinator: coordinator.agents,
             token: coordinator.token.clone(),
             tls: coordinator.agent_tls()?,
             sizes,
+            confirms,
             begin: Instant::now(),
             joined: AtomicBool::new(false),
             lost: AtomicU64::new(0),
@@ -164,6 +168,9 @@ impl Common {
             }
             if changed {
                 fluid.follow(&agent);
+            }
+            if !self.confirms {
+                out.retain(|message| !matches!(message, FromAgent::Applied { .. }));
             }
             if due && out.is_empty() {
                 out.push(FromAgent::Alive);

@@ -29,9 +29,6 @@ pub enum LoadError {
     /// It has ended before it listened.
     #[error("the coordinator ended before it listened")]
     Ended,
-    /// What the system tells of its process makes no sense.
-    #[error("the coordinator's process cannot be looked at: {0}")]
-    Process(String),
     /// Its credentials cannot be used.
     #[error(transparent)]
     Credentials(#[from] CredentialError),

@@ -149,6 +149,8 @@ pub struct Counts {
     pub applied: u64,
     /// See `ends`.
     pub others: u64,
+    /// Agents refused because they know of a later epoch.
+    pub epochs_ahead: u64,
     /// Coflows registered and gone.
     pub registered: u64,
     /// See `registered`.

@@ -1,20 +1,21 @@
 //! Connections of agents.
 
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use covey_proto::{Decoder, FromAgent, Refusal, ToAgent, encode};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::net::TcpStream;
+use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
+use super::accept::Stop;
 use super::decide::{Command, Outbox, Shared};
 use super::metrics::count;
-use super::stopped;
 use super::tls::same_secret;
 
 /// How long a connection may take to say hello, and to take a group of messages.
@@ -30,41 +31,17 @@ pub(super) struct Agents {
     /// Mutual TLS; without it agents show the token.
     pub tls: Option<TlsAcceptor>,
     pub token: Vec<u8>,
-    pub connections: Arc<Semaphore>,
     pub next_session: AtomicU64,
 }
 
-/// Takes connections until `stop` says so.
-pub(super) async fn listen(
-    agents: Arc<Agents>,
-    listener: TcpListener,
-    mut stop: watch::Receiver<bool>,
-) {
-    loop {
-        let accepted = tokio::select! {
-            accepted = listener.accept() => accepted,
-            () = stopped(&mut stop) => return,
-        };
-        let Ok((stream, peer)) = accepted else {
-            // Too many open files, as a rule: others will close.
-            tokio::time::sleep(Duration::from_millis(50)).await;
-            continue;
-        };
-        let Ok(permit) = agents.connections.clone().try_acquire_owned() else {
-            count(&agents.shared.refused.connections);
-            continue;
-        };
-        let (agents, mut stop) = (agents.clone(), stop.clone());
-        tokio::spawn(async move {
-            let served = tokio::select! {
-                served = serve(&agents, stream) => served,
-                () = stopped(&mut stop) => Ok(()),
-            };
-            if let Err(error) = served {
-                tracing::debug!(%peer, %error, "connection of an agent ended");
-            }
-            drop(permit);
-        });
+/// Serves one connection until it ends, or all is to.
+pub(super) async fn run(agents: Arc<Agents>, stream: TcpStream, peer: SocketAddr, mut stop: Stop) {
+    let served = tokio::select! {
+        served = serve(&agents, stream) => served,
+        () = stop.asked() => Ok(()),
+    };
+    if let Err(error) = served {
+        tracing::debug!(%peer, %error, "connection of an agent ended");
     }
 }
 

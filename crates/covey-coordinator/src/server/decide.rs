@@ -169,7 +169,16 @@ impl Decider {
                     if matches!(message, FromAgent::Ended(_) | FromAgent::Sent(_)) {
                         self.state.reporting.push(session);
                     }
+                    let ahead = self.core.counts().epochs_ahead;
                     self.core.heard(session, message, now);
+                    if self.core.counts().epochs_ahead > ahead {
+                        tracing::warn!(
+                            session,
+                            epoch = self.core.epoch(),
+                            "an agent was refused: it knows of a later epoch, so that this journal is not \
+                             the last one"
+                        );
+                    }
                 }
             }
             Command::Closed(session) => {
@@ -208,7 +217,8 @@ impl Decider {
             // What was asked for in this batch and is not yet handed to the journal comes after.
             let outputs = self.core.take_outputs();
             self.obey_all(outputs);
-            let _ = self.journal.send(Job::Replace(self.core.snapshot()));
+            let (known, under_way) = self.core.snapshot();
+            let _ = self.journal.send(Job::Replace { known, under_way });
         }
     }
 

@@ -246,6 +246,11 @@ pub(super) fn text(now: &Snapshot, measured: &Measured, refused: &Refused) -> St
         ("covey_messages_sent_total", "Messages with bytes sent.", counts.reports),
         ("covey_messages_applied_total", "Messages that a schedule is applied.", counts.applied),
         ("covey_messages_other_total", "Other messages of agents.", counts.others),
+        (
+            "covey_refused_epochs_total",
+            "Agents refused because they know of a later epoch.",
+            counts.epochs_ahead,
+        ),
         ("covey_coflows_registered_total", "Coflows registered.", counts.registered),
         ("covey_coflows_gone_total", "Coflows ended or deregistered.", counts.gone),
         (
@@ -292,6 +297,9 @@ pub(super) fn text(now: &Snapshot, measured: &Measured, refused: &Refused) -> St
     for (name, help, value) in gauges {
         one(name, help, "gauge", value, &mut out);
     }
+    let (cpu_s, resident) = process();
+    one("process_cpu_seconds_total", "CPU of the process.", "counter", cpu_s, &mut out);
+    one("process_resident_memory_bytes", "Resident memory.", "gauge", resident, &mut out);
     measured.decide.write("covey_decide_cpu_seconds", "CPU of a decision.", &mut out);
     measured.push.write(
         "covey_push_cpu_seconds",
@@ -313,6 +321,15 @@ pub(super) fn text(now: &Snapshot, measured: &Measured, refused: &Refused) -> St
         &mut out,
     );
     out
+}
+
+/// CPU in seconds and resident memory in bytes of this process; NaN where the system does not tell.
+fn process() -> (f64, f64) {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    let pages = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages = pages.split_whitespace().nth(1).and_then(|pages| pages.parse::<f64>().ok());
+    let resident = pages.map_or(f64::NAN, |pages| pages * rustix::param::page_size() as f64);
+    (time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9, resident)
 }
 
 #[cfg(test)]
