@@ -45,7 +45,7 @@ pub struct Hosts(Arc<Common>);
 
 impl Hosts {
     /// Starts a host for each of so many ports, and waits until all have joined. If not `confirms`,
-    /// they do not say that they have applied a schedule.
+    /// they do not say that they have applied a schedule, but for the first, which is empty.
     ///
     /// # Errors
     /// When they do not join.
@@ -170,7 +170,7 @@ impl Common {
                 fluid.follow(&agent);
             }
             if !self.confirms {
-                out.retain(|message| !matches!(message, FromAgent::Applied { .. }));
+                out.retain(|message| !matches!(message, FromAgent::Applied { version: 2.., .. }));
             }
             if due && out.is_empty() {
                 out.push(FromAgent::Alive);

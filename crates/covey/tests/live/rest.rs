@@ -24,7 +24,8 @@ fn coflows_are_registered_read_changed_and_removed() {
         assert_eq!((again.status, again.json()["id"].as_u64()), (201, Some(id)));
         let other = client.ask("POST", "/v1/coflows", &key, coflow(&[(1, 2)])).await.unwrap();
         assert_eq!(other.status, 422);
-        let child = json!({"parents": [id], "flows": [{"src": 3, "dst": 1}]}).to_string();
+        // A whole number is one, however it is written.
+        let child = json!({"parents": [id as f64], "flows": [{"src": 3, "dst": 1}]}).to_string();
         let child = client.ask("POST", "/v1/coflows", &[], child).await.unwrap().json();
         assert_eq!((child["lineage"].as_str(), child["id"].as_u64()), (Some("0.1"), Some(id + 1)));
 
@@ -36,6 +37,10 @@ fn coflows_are_registered_read_changed_and_removed() {
         assert_eq!((changed.status, changed.json()["flows"].as_u64()), (200, Some(3)));
         let late = client.ask("PATCH", &path, &headers, update).await.unwrap();
         assert_eq!(late.status, 412);
+        for (tag, status) in [("\"x\"", 412), ("", 400), ("0", 412)] {
+            let answer = client.ask("PATCH", &path, &[("If-Match", tag)], "{}").await.unwrap();
+            assert_eq!(answer.status, status, "{tag}");
+        }
         let moved = json!({"move": [{"flow": 1, "to": {"src": 3, "dst": 2}}]}).to_string();
         let moved = client.ask("PATCH", &path, &[], moved).await.unwrap().json();
         assert_eq!((moved["flows"].as_u64(), moved["flows_ended"].as_u64()), (Some(4), Some(1)));
@@ -69,6 +74,13 @@ fn what_makes_no_sense_is_a_problem_and_changes_nothing() {
             ("POST", "/v1/coflows", "{", 400, "malformed body"),
             ("POST", "/v1/coflows", "{\"flows\":[],\"x\":1}", 400, "unknown field `x`"),
             ("POST", "/v1/coflows", "{\"flows\":[]}", 422, "at least one"),
+            (
+                "POST",
+                "/v1/coflows",
+                "{\"flows\":[{\"src\":0.5,\"dst\":1}]}",
+                400,
+                "expected a whole number of at most 32 bits",
+            ),
             (
                 "POST",
                 "/v1/coflows",

@@ -1,6 +1,9 @@
 //! Loads a coordinator in another process and prints what that cost it, as lines of a Markdown table.
 //! docs/live.md says what is measured; `make live-bench` runs it.
 
+mod garbage;
+
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -44,6 +47,19 @@ enum What {
         /// With mutual TLS
         #[arg(long)]
         tls: bool,
+    },
+    /// Send to the port for agents of a coordinator that runs what no agent would say
+    Garbage {
+        /// Its port for agents, and that for clients
+        #[arg(long)]
+        coordinator: SocketAddr,
+        #[arg(long)]
+        clients: SocketAddr,
+        /// Its folder, for the token
+        #[arg(long)]
+        data: PathBuf,
+        #[arg(long, default_value_t = 300.0)]
+        seconds: f64,
     },
     /// Register coflows as fast as clients can, and then at a steady rate
     Register {
@@ -254,6 +270,10 @@ async fn main() -> Result<()> {
             agents(&covey, count, registrations_per_s, seconds, tls).await
         }
         What::Push { agents, changed, tls } => push(&covey, agents, changed, tls).await,
+        What::Garbage { coordinator, clients, data, seconds } => {
+            let token = covey_coordinator::read_token(&data.join("token"))?;
+            garbage::send(coordinator, clients, &token, seconds).await
+        }
         What::Register { clients, seconds, steady_per_s, stay } => {
             registrations(&covey, clients, seconds, steady_per_s, stay).await
         }
