@@ -308,7 +308,6 @@ impl World {
             host.session = None;
             host.agent.disconnected();
             host.rejoins_s = self.now_s + 0.3 * self.random.unit();
-            host.given_up = false;
         }
     }
 

@@ -75,6 +75,8 @@ impl Core {
             attained: 0.0,
             longest: 0.0,
             served: Vec::new(),
+            layer: 0,
+            own_layers: Vec::new(),
             grain: f64::INFINITY,
             stale: false,
         };
