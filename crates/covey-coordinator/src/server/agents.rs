@@ -12,11 +12,12 @@ use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::pki_types::CertificateDer;
 
 use super::accept::Stop;
 use super::decide::{Command, Outbox, Shared};
 use super::metrics::count;
-use super::tls::same_secret;
+use super::tls::{same_secret, speaks_for};
 
 /// How long a connection may take to say hello, and to take a group of messages.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -48,9 +49,13 @@ pub(super) async fn run(agents: Arc<Agents>, stream: TcpStream, peer: SocketAddr
 async fn serve(agents: &Agents, stream: TcpStream) -> io::Result<()> {
     stream.set_nodelay(true)?;
     match &agents.tls {
-        None => talk(agents, stream).await,
+        None => talk(agents, stream, None).await,
         Some(tls) => match timeout(PATIENCE, tls.accept(stream)).await? {
-            Ok(stream) => talk(agents, stream).await,
+            Ok(stream) => {
+                let shown = stream.get_ref().1.peer_certificates().and_then(|all| all.first());
+                let shown = shown.map(|certificate| certificate.clone().into_owned());
+                talk(agents, stream, shown).await
+            }
             Err(error) => {
                 count(&agents.shared.refused.credentials);
                 tracing::warn!(%error, "an agent was refused for its certificate");
@@ -60,18 +65,26 @@ async fn serve(agents: &Agents, stream: TcpStream) -> io::Result<()> {
     }
 }
 
-async fn talk(agents: &Agents, stream: impl AsyncRead + AsyncWrite) -> io::Result<()> {
+async fn talk(
+    agents: &Agents,
+    stream: impl AsyncRead + AsyncWrite,
+    shown: Option<CertificateDer<'static>>,
+) -> io::Result<()> {
     let (mut reader, mut writer) = tokio::io::split(stream);
     let mut decoder = Decoder::default();
     let first = timeout(PATIENCE, next(agents, &mut reader, &mut decoder)).await??;
     let refusal = match &first {
         Some(FromAgent::Hello(hello)) => {
-            let known = agents.tls.is_some() || same_secret(&hello.token, &agents.token);
+            let known = match &shown {
+                Some(certificate) => speaks_for(certificate, hello.port),
+                None => agents.tls.is_none() && same_secret(&hello.token, &agents.token),
+            };
             (!known).then_some(Refusal::Credential)
         }
         Some(_) => Some(Refusal::Order),
         None => return Ok(()),
     };
+    drop(shown);
     let (Some(hello), None) = (first, refusal) else {
         count(&agents.shared.refused.credentials);
         tracing::warn!(?refusal, "an agent was refused");

@@ -130,6 +130,29 @@ fn a_certificate_that_has_expired_is_refused_counted_and_logged() {
     assert!(log.contains("refused for its certificate") && log.contains("expired"), "{log}");
 }
 
+#[test]
+fn an_agent_speaks_for_its_own_port_alone() {
+    let place = Place::new();
+    let init = ["serve", "--init", "--data", "data", "--agent", "1-2"];
+    assert!(place.command(&init).output().unwrap().status.success());
+    let refusal = place.refusal(&["serve", "--init", "--data", "data", "--agent", "2-1"]);
+    assert_eq!(refusal, "--agent: expected a port, or ports like 0-15, found '2-1'");
+    let coordinator = Coordinator::logged(&place, &[]);
+    let own = place.path("data/agents/1");
+    let other = agent(&place, &coordinator, "2", &own).output().unwrap();
+    assert_eq!(other.status.code(), Some(2));
+    assert!(String::from_utf8(other.stderr).unwrap().contains("the credential is wrong"));
+    assert!(place.read("log").contains("an agent was refused refusal=Some(Credential)"));
+    let _agent = Killed(agent(&place, &coordinator, "1", &own).spawn().unwrap());
+    block_on(async {
+        let tls = Credentials::of(&place.path("data")).client().unwrap();
+        let mut client =
+            Client::connect(coordinator.clients, &token(&place), Some(tls)).await.unwrap();
+        until(10, "it joins", async || metric(&mut client, "covey_agents").await == 1.0).await;
+        assert_eq!(metric(&mut client, "covey_refused_credentials_total").await, 1.0);
+    });
+}
+
 /// One side of a connection, message by message.
 struct Peer {
     stream: TcpStream,
