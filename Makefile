@@ -13,7 +13,7 @@ lint: export PYO3_NO_PYTHON := 1
 lint: export PYO3_BUILD_EXTENSION_MODULE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test rust python slow soak lint wasm fuzz bench live-bench policy-table policies
+.PHONY: help demo test rust python slow soak lint wasm fuzz bench live-bench live-fuzz policy-table policies
 
 help: ## List these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r target what; do \
@@ -53,6 +53,9 @@ wasm: ## Build the crates that must do without clock and I/O where there is neit
 
 bench: ## Measure what docs/compare.md tells (TRACE=file; UPDATE=yes writes it there)
 	scripts/bench.sh $(TRACE) $(if $(UPDATE),--update)
+
+live-fuzz: ## Ask a coordinator for everything, and send it garbage (LIVE_FUZZ_SECONDS=300 of each)
+	scripts/live-fuzz.sh $(or $(LIVE_FUZZ_SECONDS),300)
 
 live-bench: ## Load a live coordinator and print what docs/live.md tells (TRACE=file, LIVE_SECONDS=600)
 	scripts/live-bench.sh $(TRACE)

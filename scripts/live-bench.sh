@@ -4,11 +4,11 @@
 #     scripts/live-bench.sh [TRACE]
 #
 # TRACE is the public Facebook trace; without it the trace is not replayed. LIVE_SECONDS says how much
-# of it is, 600 unless set.
+# of it is, 600 unless set; that takes half an hour for three policies.
 set -eu
 cd "$(dirname "$0")/.."
 target=${CARGO_TARGET_DIR:-target}
-cargo build --quiet --locked --release --package covey --example live_load
+cargo build --quiet --locked --release --package covey-load --example live_load
 cargo build --quiet --locked --release --package covey
 load() {
     "$target/release/examples/live_load" --covey "$target/release/covey" "$@"
@@ -16,12 +16,12 @@ load() {
 ulimit -n 20000 2>/dev/null || true
 echo '| clients | durable registrations | steady | median | p99 |'
 load register
-echo '| agents | memory each, joined | after the load | lost | decision p99, ms | push p99, ms | CPU, % | time |'
+echo '| agents | transport | memory each, joined | after the load | lost | decision p99, ms | push p99, ms | CPU, % | time |'
 load agents
+load agents --tls
+echo '| agents | transport | changed | pushes | decision thread median, ms | most, ms | whole process median, ms | most, ms |'
+load push
+load push --tls
 if [ $# -gt 0 ]; then
-    seconds=${LIVE_SECONDS:-600}
-    echo '| policy | calculate, ms | send, ms | receive, ms | all, ms | messages an interval | missed | without flush | decision p99, ms | push p99, ms | CPU, % | lost |'
-    for policy in philae aalo; do
-        load trace "$1" --policy "$policy" --replicate 6 --interval-ms 48 --seconds "$seconds"
-    done
+    "$target/release/covey" reproduce philae --live --table 6 --trace "$1" --seconds "${LIVE_SECONDS:-600}"
 fi

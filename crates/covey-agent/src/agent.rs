@@ -39,6 +39,8 @@ pub struct Agent {
     welcome: Option<Welcome>,
     /// The latest epoch heard of.
     epoch: u64,
+    /// Schedules that were not newer than what is known.
+    dropped: u64,
     /// Ends that are not in the coordinator's journal yet.
     unsettled: BTreeMap<FlowKey, f64>,
     /// What flows have sent that have not ended, and which of them have since the last report.
@@ -61,6 +63,7 @@ impl Agent {
             flows: BTreeMap::new(),
             welcome: None,
             epoch: 0,
+            dropped: 0,
             unsettled: BTreeMap::new(),
             sent: BTreeMap::new(),
             unreported: BTreeSet::new(),
@@ -78,6 +81,12 @@ impl Agent {
     /// The flows it serves.
     pub fn flows(&self) -> &BTreeMap<FlowKey, Share> {
         &self.flows
+    }
+
+    /// How many schedules it has dropped because they were not newer than what it knows: somebody says
+    /// again what was said before, or a coordinator speaks that has been replaced.
+    pub fn dropped(&self) -> u64 {
+        self.dropped
     }
 
     /// What the coordinator said first, while there is a session.
@@ -147,6 +156,7 @@ impl Agent {
         let Schedule { epoch, version, base, set, removed } = schedule;
         // An older coordinator may still be speaking somewhere: what is older counts for nothing.
         if epoch < self.epoch || (epoch, version) <= self.holds {
+            self.dropped += 1;
             return false;
         }
         if base == 0 {
@@ -257,6 +267,7 @@ mod tests {
         assert_eq!(tell(&mut agent, set(2, 1, 0, &[A])), [applied]);
         assert_eq!(tell(&mut agent, set(2, 1, 0, &[B])), []);
         assert_eq!(tell(&mut agent, set(1, 9, 0, &[B])), []);
+        assert_eq!(agent.dropped(), 2);
         assert_eq!(tell(&mut agent, set(2, 3, 2, &[B])), [FromAgent::Resync]);
         assert_eq!(agent.flows().keys().collect::<Vec<_>>(), [&A]);
         assert_eq!(agent.holds(), (2, 1));
@@ -265,7 +276,7 @@ mod tests {
         // A coordinator of a later epoch has been heard of: the one before counts for nothing.
         tell(&mut agent, welcome(3, 0.0));
         assert_eq!(tell(&mut agent, set(2, 4, 0, &[A])), []);
-        assert_eq!(agent.holds(), (2, 3));
+        assert_eq!((agent.holds(), agent.dropped()), ((2, 3), 3));
     }
 
     #[test]

@@ -182,6 +182,7 @@ async fn talk(
                 }
                 decoder.push(&buffer[..count]);
                 let garbage = |error| io::Error::new(io::ErrorKind::InvalidData, error);
+                let dropped = agent.dropped();
                 while let Some(message) = decoder.take::<ToAgent>().map_err(garbage)? {
                     if agent.heard(message, &mut out).map_err(Over::Refused)? {
                         // The host may fail to do it; the agent goes on, for the next may succeed.
@@ -189,6 +190,12 @@ async fn talk(
                             tracing::error!(port = joining.port, %error, "not enforced");
                         }
                     }
+                }
+                if agent.dropped() > dropped {
+                    let (epoch, version) = agent.holds();
+                    let dropped = agent.dropped();
+                    let port = joining.port;
+                    tracing::warn!(port, epoch, version, dropped, "dropped an older schedule");
                 }
             }
             _ = ticks.tick() => {

@@ -55,6 +55,8 @@ pub struct Journal {
     file: File,
     /// Bytes that are whole and on disk.
     length: u64,
+    /// Whether there may be others behind them, of records that could not be written.
+    ragged: bool,
     /// Holds the lock on the folder.
     _lock: File,
 }
@@ -117,7 +119,13 @@ impl Journal {
             file.sync_data().map_err(io)?;
         }
         file.seek(SeekFrom::End(0)).map_err(io)?;
-        let journal = Journal { folder: folder.to_owned(), file, length: at as u64, _lock: lock };
+        let journal = Journal {
+            folder: folder.to_owned(),
+            file,
+            length: at as u64,
+            ragged: false,
+            _lock: lock,
+        };
         Ok((journal, Found { records, torn: torn as u64 }))
     }
 
@@ -132,14 +140,33 @@ impl Journal {
     /// When they cannot be written: then none is in the journal.
     pub fn append<'a>(&mut self, records: impl IntoIterator<Item = &'a Record>) -> io::Result<()> {
         let bytes = frames(records)?;
+        self.trim()?;
+        self.ragged = true;
         let written = self.file.write_all(&bytes).and_then(|()| self.file.sync_data());
         if let Err(error) = written {
-            self.file.set_len(self.length)?;
-            self.file.seek(SeekFrom::Start(self.length))?;
+            // If this fails as well it is tried again before anything else is written.
+            let _ = self.trim();
             return Err(error);
         }
+        self.ragged = false;
         self.length += bytes.len() as u64;
         Ok(())
+    }
+
+    /// Cuts off what could not be written as a whole.
+    fn trim(&mut self) -> io::Result<()> {
+        if self.ragged {
+            self.file.set_len(self.length)?;
+            self.file.seek(SeekFrom::Start(self.length))?;
+            self.ragged = false;
+        }
+        Ok(())
+    }
+
+    /// From now on nothing can be appended, as if the disk were full; a new journal can be written.
+    #[cfg(test)]
+    pub fn fill_disk(&mut self) {
+        self.file = OpenOptions::new().write(true).open("/dev/full").expect("every Linux has it");
     }
 
     /// Has the journal hold these records and nothing else. The old one stays until the new one is on
@@ -156,7 +183,7 @@ impl Journal {
         file.sync_data()?;
         fs::rename(&new, self.folder.join(NAME))?;
         sync_folder(&self.folder)?;
-        self.file = file;
+        (self.file, self.ragged) = (file, false);
         self.length = bytes.len() as u64;
         Ok(())
     }

@@ -15,6 +15,7 @@ mod record;
 #[cfg(feature = "server")]
 mod server;
 mod slot;
+mod whole;
 
 pub use api::{AgentStatus, Answer, CoflowStatus, Page, Problem, Rate, Reply, Request};
 pub use core::{Config, Core, Counts, Event, Lsn, Output, RequestId};

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::whole;
+
 /// A coflow as it is registered.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -10,7 +12,7 @@ pub struct CoflowSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Numbers of the coflows it depends on.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "whole::numbers", skip_serializing_if = "Vec::is_empty")]
     pub parents: Vec<u64>,
     /// Weight in a weighted mean of completion times.
     #[serde(default = "one")]
@@ -39,8 +41,10 @@ fn is_false(flag: &bool) -> bool {
 #[serde(deny_unknown_fields)]
 pub struct Flow {
     /// Sending port.
+    #[serde(deserialize_with = "whole::number")]
     pub src: u32,
     /// Receiving port.
+    #[serde(deserialize_with = "whole::number")]
     pub dst: u32,
     /// Its size, if anybody knows; policies that go by sizes need it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -58,7 +62,7 @@ pub struct Update {
     #[serde(default, rename = "move", skip_serializing_if = "Vec::is_empty")]
     pub moved: Vec<Move>,
     /// Flows of which what was sent is lost, and which begin anew where they are.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "whole::numbers", skip_serializing_if = "Vec::is_empty")]
     pub restart: Vec<u32>,
     /// Whether more flows are to come.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -70,6 +74,7 @@ pub struct Update {
 #[serde(deny_unknown_fields)]
 pub struct Move {
     /// Its number in the coflow.
+    #[serde(deserialize_with = "whole::number")]
     pub flow: u32,
     /// Where it goes.
     pub to: Flow,

@@ -17,14 +17,23 @@ pub type SessionId = u64;
 pub struct Place {
     /// Receiving port.
     pub dst: u32,
-    /// Layer in the plan.
+    /// Layer in the plan, and the one it was last sent.
     pub layer: u32,
+    /// See `layer`.
+    pub sent_layer: u32,
     /// Bytes per second that the plan gives it, what it was last sent, and the most it may hold.
     pub wanted: f64,
     /// See `wanted`.
     pub sent: f64,
     /// See `wanted`.
     pub most: f64,
+}
+
+impl Place {
+    /// Whether the agent has been sent what is wanted.
+    fn is_sent(&self) -> bool {
+        self.wanted == self.sent && (self.layer == self.sent_layer || self.wanted == 0.0)
+    }
 }
 
 /// The coordinator's side of one agent.
@@ -118,7 +127,7 @@ impl Slot {
     pub fn want(&mut self, key: FlowKey, dst: u32, layer: u32, rate: f64) {
         let place = self.flows.entry(key).or_default();
         (place.dst, place.layer, place.wanted) = (dst, layer, rate);
-        if place.wanted == place.sent && !self.full {
+        if place.is_sent() && !self.full {
             self.dirty.remove(&key);
         } else {
             self.dirty.insert(key);
@@ -174,7 +183,7 @@ impl Slot {
             let fits = booked.fits(port, place);
             let before = place.sent;
             if fits {
-                place.sent = place.wanted;
+                (place.sent, place.sent_layer) = (place.wanted, place.layer);
                 // Nothing is given back before the agent has applied it, and so nothing woken.
                 booked.change(place, place.most.max(place.wanted), &mut BTreeSet::new());
             } else {
@@ -193,7 +202,7 @@ impl Slot {
         if is_full {
             self.full = false;
             let flows = &self.flows;
-            self.dirty.retain(|key| flows.get(key).is_some_and(|p| p.sent != p.wanted));
+            self.dirty.retain(|key| flows.get(key).is_some_and(|place| !place.is_sent()));
         } else if schedule.set.is_empty() && schedule.removed.is_empty() {
             return None;
         }

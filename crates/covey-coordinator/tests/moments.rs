@@ -114,6 +114,13 @@ impl World {
     }
 }
 
+impl World {
+    /// The layers of the flows that a host serves.
+    fn layers_at(&self, port: usize) -> Vec<u32> {
+        self.agents[port].flows().values().map(|share| share.layer).collect()
+    }
+}
+
 /// Two coflows with the same flows. The first goes first until it has sent so many bytes that it is taken out
 /// of the first queue; how many it had sent when its agents were told, and how often they had reported.
 fn demoted_at(policy: &str, ends: &[(u32, u32)]) -> (f64, usize) {
@@ -159,4 +166,18 @@ fn a_policy_that_decides_on_ticks_does_though_clocks_are_late() {
     world.now_s = 0.0123;
     world.settle();
     assert_eq!(world.rate_of(0), 100.0);
+}
+
+#[test]
+fn a_host_hears_of_another_layer_though_the_rate_stays() {
+    let mut world = World::new("aalo:q1=10KB,K=2,queues=strict,delta=0", 4);
+    world.register(&[(0, 1)]);
+    while world.sent_by(0) < 11e3 {
+        world.send(1.0);
+    }
+    assert_eq!((world.layers_at(0), world.rate_of(0)), (vec![0], 100.0));
+    // It goes first elsewhere, and the first is in the second layer from now on.
+    world.register(&[(2, 3)]);
+    assert_eq!((world.layers_at(2), world.layers_at(0)), (vec![0], vec![1]));
+    assert_eq!((world.rate_of(0), world.rate_of(1)), (100.0, 100.0));
 }

@@ -279,7 +279,9 @@ impl World {
             self.core.not_durable(first, last, "no space left");
         }
         if self.is_up && self.random.chance(0.004) && self.writing.is_empty() {
-            self.disk = self.core.snapshot();
+            let (known, under_way) = self.core.snapshot();
+            self.disk = known;
+            self.disk.extend(under_way.into_iter().map(|(_, record)| record));
         }
     }
 
@@ -306,7 +308,6 @@ impl World {
             host.session = None;
             host.agent.disconnected();
             host.rejoins_s = self.now_s + 0.3 * self.random.unit();
-            host.given_up = false;
         }
     }
 

@@ -2,10 +2,11 @@
 
 use std::sync::atomic::AtomicBool;
 
-use covey_reproduce::published::papers;
+use covey_reproduce::published::{Paper, papers};
 use covey_reproduce::report::Report;
-use covey_reproduce::reproduction::{Reproduction, Selection};
+use covey_reproduce::reproduction::{Reproduction, Selection, items, live_items};
 use covey_sim::SimError;
+use covey_trace::Workload;
 
 use crate::parallel::{self, Task};
 use crate::progress::Watch;
@@ -20,13 +21,34 @@ pub const STAND_IN: &str = "builtin:fb-like";
 /// When nothing is published of the paper, when it has nothing of that number, or when the trace
 /// cannot be read.
 pub fn plan(paper: &str, selection: &Selection, trace: &str) -> Result<Reproduction, Error> {
-    selection.check(paper)?;
+    selection.check(paper, items(paper))?;
+    let (paper, name, workload) = open(paper, trace)?;
+    Ok(Reproduction::new(paper, selection, name, workload))
+}
+
+/// Plans what can be measured live of a paper's evaluation, on the first seconds of a trace.
+///
+/// # Errors
+/// As [`plan`].
+pub fn plan_live(
+    paper: &str,
+    selection: &Selection,
+    trace: &str,
+    seconds: f64,
+) -> Result<Reproduction, Error> {
+    selection.check(paper, live_items(paper))?;
+    let (paper, name, workload) = open(paper, trace)?;
+    Ok(Reproduction::live(paper, selection, name, workload, seconds))
+}
+
+/// What is published of a paper, and the trace with its name.
+fn open<'a>(paper: &str, trace: &'a str) -> Result<(Paper, &'a str, Workload), Error> {
     let papers = papers().map_err(|error| Error::Published(error.to_string()))?;
     let found = papers.into_iter().find(|known| known.name == paper);
     let paper = found.ok_or_else(|| Error::Published(format!("nothing of {paper}")))?;
     let workload = covey_trace::open(trace)?;
     let trace = if trace == "-" { "standard input" } else { trace };
-    Ok(Reproduction::new(paper, selection, trace, workload))
+    Ok((paper, trace, workload))
 }
 
 /// Coflows of all runs together, of which progress is told.

@@ -12,6 +12,8 @@ pub enum Setting {
     FairComparison,
     /// As in the paper, with emulations of the simulators it used.
     PapersSetting,
+    /// The real coordinator, under hosts that are simulated.
+    Live,
 }
 
 impl Setting {
@@ -20,6 +22,7 @@ impl Setting {
         match self {
             Self::FairComparison => "fair comparison",
             Self::PapersSetting => "paper's setting",
+            Self::Live => "live",
         }
     }
 }
@@ -130,6 +133,14 @@ impl Finding {
     pub fn published(mut self, value: Option<f64>, within: f64) -> Self {
         self.published = value.map_or(Published::Nothing, Published::Value);
         self.rule = Rule::Within(within);
+        self
+    }
+
+    /// The paper's number, which is not to be exceeded.
+    #[must_use]
+    pub fn at_most(mut self, value: Option<f64>) -> Self {
+        self.published = value.map_or(Published::Nothing, Published::Value);
+        self.rule = Rule::AtMost(value.unwrap_or(0.0));
         self
     }
 

@@ -19,6 +19,7 @@ mod drawings;
 pub mod emulate;
 pub mod finding;
 pub mod learning;
+pub mod live;
 mod numbers;
 mod page;
 mod parts;

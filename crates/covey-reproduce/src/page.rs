@@ -6,18 +6,26 @@ use crate::finding::Verdict;
 use crate::report::{Number, Report, Told};
 use crate::text::{difference, published, value};
 
+/// What the settings of simulations are.
+const SETTINGS: &str = "Every number says in what setting it was found. In the fair comparison everything runs in \
+    Covey's one exact simulator, with ports of 1 Gbps unless something else is said. In the \
+    paper's setting other simulators are emulated, with their quirks: coflowsim (admission in \
+    epochs of 10.24 s, seconds of 1024 ms, ports of 128 MiB/s, flows of at least 1 MiB, rates \
+    only at coflow events) and philae-authors (134,217 B/ms, cycles of 8 ms, arrivals in bins \
+    of 10.24 s, weighted slots).";
+
 impl Report {
     /// A self-contained HTML page, with `command`, the command line that makes it again.
     pub fn html_page(&self, command: &str) -> String {
         let mut lead = vec![
             format!("“{}”, {}. Trace: {}.", self.title, self.venue, self.trace),
-            "Every number says in what setting it was found. In the fair comparison everything runs in \
-             Covey's one exact simulator, with ports of 1 Gbps unless something else is said. In the \
-             paper's setting other simulators are emulated, with their quirks: coflowsim (admission in \
-             epochs of 10.24 s, seconds of 1024 ms, ports of 128 MiB/s, flows of at least 1 MiB, rates \
-             only at coflow events) and philae-authors (134,217 B/ms, cycles of 8 ms, arrivals in bins \
-             of 10.24 s, weighted slots)."
-                .to_owned(),
+            if self.live {
+                "Every number was measured live: the coordinator in a process of its own, and an agent \
+                 for each port that sends on paper, all on one machine."
+            } else {
+                SETTINGS
+            }
+            .to_owned(),
             "A value holds if it is within the rule that stands with it; the rules were set beside the \
              code of each item, with the reasons for what differs."
                 .to_owned(),

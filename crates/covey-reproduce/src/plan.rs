@@ -6,6 +6,7 @@ use covey_trace::{Availability, Workload};
 
 use crate::emulate::{self, Emulation};
 use crate::learning::{self, Learned, Watch};
+use crate::live::{Live, LiveRun};
 use crate::numbers;
 use crate::published::Paper;
 
@@ -31,6 +32,8 @@ pub enum Sim {
     },
     /// Another, emulated.
     Emulated(emulate::Simulator),
+    /// None: the coordinator, live.
+    Live(LiveRun),
 }
 
 impl Sim {
@@ -89,6 +92,8 @@ pub struct Measured {
     pub saved_bytes: f64,
     /// The parameters in force.
     pub params: Vec<(String, String)>,
+    /// What a live run found, which finds nothing else.
+    pub live: Option<Live>,
 }
 
 impl Plan {
@@ -207,6 +212,7 @@ impl Plan {
                 let learned = estimates.into_iter().map(|e| e.map(Learned::from)).collect();
                 (outcome, learned, emulation.params().to_vec())
             }
+            Sim::Live(_) => return Err("it is to be run live".to_owned()),
         };
         let mut measured = Measured {
             ccts_s: outcome.coflows.iter().map(|coflow| coflow.cct_s()).collect(),

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use crate::emulate;
 use crate::finding::{Finding, Published, Rule, Setting, Verdict};
+use crate::live::LiveRun;
 use crate::plan::{Results, RunId, Sim};
 use crate::reproduction::{Item, Section};
 
@@ -21,6 +22,8 @@ pub struct Report {
     pub trace: String,
     /// Whether that is the one the paper had.
     pub comparable: bool,
+    /// Whether this was measured live rather than simulated.
+    pub live: bool,
     /// What was found, by table, figure, section and equation.
     pub sections: Vec<Told>,
 }
@@ -141,12 +144,16 @@ fn number(finding: &Finding, results: &Results<'_>) -> Number {
     }
 }
 
+/// Speed of ports live in bits per second.
+pub const LIVE_RATE_BPS: f64 = 1e9;
+
 fn told(run: RunId, results: &Results<'_>) -> RunTold {
     let planned = results.plan.of(run);
     let params = results.of(run).map(|measured| measured.params.clone()).unwrap_or_default();
     let (simulator, port_rate_bps) = match &planned.sim {
         Sim::Exact { port_rate_bps, .. } => ("exact", *port_rate_bps),
         Sim::Emulated(simulator) => (simulator.name(), simulator.port_rate_bps()),
+        Sim::Live(_) => ("live", LIVE_RATE_BPS),
     };
     let shown = params.iter().filter(|(key, _)| key != "sim").map(|(k, v)| format!("{k}={v}"));
     let shown = shown.collect::<Vec<_>>().join(",");
@@ -182,6 +189,10 @@ fn name(run: RunId, results: &Results<'_>) -> String {
         }
         Sim::Emulated(emulate::Simulator::CoflowSim) => " in coflowsim".to_owned(),
         Sim::Emulated(emulate::Simulator::PhilaeAuthors) => " in philae-authors".to_owned(),
+        Sim::Live(LiveRun { interval_s, reports_always }) => {
+            let reports = if *reports_always { ", reports in each" } else { "" };
+            format!(" live, intervals of {} ms{reports}", 1e3 * interval_s)
+        }
     };
     format!("{}{sim}, {}", planned.policy, results.plan.name(planned.trace))
 }

@@ -5,7 +5,7 @@ use covey_sim::Observer;
 use covey_trace::{TraceError, Workload};
 
 use crate::finding::Finding;
-use crate::plan::{Measured, Plan, Results, RunId, TraceId};
+use crate::plan::{Measured, Plan, Results, Run, RunId, TraceId};
 use crate::published::Paper;
 use crate::report::{Report, resolve};
 use covey_report::Figure;
@@ -92,23 +92,58 @@ pub struct Reproduction {
     paper: Paper,
     plan: Plan,
     trace: TraceId,
+    is_live: bool,
     items: Vec<(&'static Item, Result<Evaluate, String>)>,
 }
+
+/// How much of a trace is replayed live at least for a comparison with what was published, in seconds:
+/// the beginning of the Facebook trace is light.
+pub const LEAST_LIVE_S: f64 = 600.0;
 
 impl Reproduction {
     /// Plans the items of `paper` that are selected, on `workload`, which is called `name`.
     pub fn new(paper: Paper, selection: &Selection, name: &str, workload: Workload) -> Self {
-        let selected = items(&paper.name).iter().filter(|item| selection.has(item.place));
         let mut plan = Plan::default();
         let is_the_papers = is_facebook(&workload);
         let trace = plan.add(name, workload, is_the_papers);
+        let all = items(&paper.name);
+        Self::planned(paper, all, selection, plan, trace, false)
+    }
+
+    /// Plans what is selected of what can be measured live, on the first seconds of `workload`. The
+    /// runs are [`Sim::Live`]; whoever does them hands [`finish`](Self::finish) what came out.
+    pub fn live(
+        paper: Paper,
+        selection: &Selection,
+        name: &str,
+        mut workload: Workload,
+        seconds: f64,
+    ) -> Self {
+        let mut plan = Plan::default();
+        let is_the_papers = is_facebook(&workload) && seconds >= LEAST_LIVE_S;
+        workload.coflows.retain(|coflow| coflow.arrival_s < seconds);
+        workload.coflows.sort_by(|a, b| a.arrival_s.total_cmp(&b.arrival_s));
+        let trace = plan.add(&format!("first {seconds} s of {name}"), workload, is_the_papers);
+        let all = live_items(&paper.name);
+        Self::planned(paper, all, selection, plan, trace, true)
+    }
+
+    fn planned(
+        paper: Paper,
+        items: &'static [Item],
+        selection: &Selection,
+        plan: Plan,
+        trace: TraceId,
+        is_live: bool,
+    ) -> Self {
+        let selected = items.iter().filter(|item| selection.has(item.place));
         let mut lab = Lab { plan, trace };
         let items = selected.map(|item| {
             let evaluate = (item.plan)(&mut lab).map_err(|error| error.to_string());
             (item, evaluate)
         });
         let items = items.collect();
-        Self { paper, plan: lab.plan, trace, items }
+        Self { paper, plan: lab.plan, trace, is_live, items }
     }
 
     /// All runs that are needed, in the order in which [`finish`](Self::finish) wants them.
@@ -119,6 +154,12 @@ impl Reproduction {
     /// Number of coflows of a run.
     pub fn coflows(&self, run: RunId) -> usize {
         self.plan.coflows(run)
+    }
+
+    /// What a run is, and its workload.
+    pub fn of(&self, run: RunId) -> (&Run, &Workload) {
+        let run = self.plan.of(run);
+        (run, self.plan.workload(run.trace))
     }
 
     /// Whether the runs take place in the exact simulator, which tells its observer of progress.
@@ -151,8 +192,17 @@ impl Reproduction {
             paper: self.paper.name.clone(),
             trace: self.plan.name(self.trace).to_owned(),
             comparable: self.plan.is_the_papers(self.trace),
+            live: self.is_live,
             sections: sections.collect(),
         }
+    }
+}
+
+/// The items of a paper that can be measured live, in its order.
+pub fn live_items(paper: &str) -> &'static [Item] {
+    match paper {
+        "philae" => crate::philae::LIVE_ITEMS,
+        _ => &[],
     }
 }
 
@@ -182,12 +232,11 @@ impl Selection {
         })
     }
 
-    /// Checks that a paper has something of that number.
+    /// Checks that among the items of a paper is something of that number.
     ///
     /// # Errors
     /// What there is, if it does not.
-    pub fn check(&self, paper: &str) -> Result<(), UnknownItem> {
-        let all = items(paper);
+    pub fn check(&self, paper: &str, all: &[Item]) -> Result<(), UnknownItem> {
         if all.iter().any(|item| self.has(item.place)) {
             return Ok(());
         }

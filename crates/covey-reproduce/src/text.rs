@@ -11,8 +11,13 @@ const WIDTH: usize = 100;
 impl fmt::Display for Report {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(out, "{}, {}", self.title, self.venue)?;
-        let settings = "Settings: \"fair\" is the fair comparison, all in the one exact simulator; \
-                        \"paper's\" has its simulators emulated.";
+        let settings = if self.live {
+            "Setting: \"live\" is the coordinator in a process of its own, with an agent for each port \
+             that sends on paper."
+        } else {
+            "Settings: \"fair\" is the fair comparison, all in the one exact simulator; \"paper's\" has \
+             its simulators emulated."
+        };
         paragraph(out, "", settings)?;
         if let Some(line) = self.not_comparable() {
             paragraph(out, "", &line)?;
@@ -84,6 +89,7 @@ fn told(section: &Told, out: &mut fmt::Formatter<'_>) -> fmt::Result {
             match number.setting {
                 Setting::FairComparison => "fair",
                 Setting::PapersSetting => "paper's",
+                Setting::Live => "live",
             },
             value(number.ours, number.unit),
             difference(number),

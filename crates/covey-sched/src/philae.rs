@@ -315,12 +315,7 @@ impl<L> Philae<L> {
         self.ranked.clear();
         for &coflow in view.coflows() {
             match self.tracks[coflow.index()].phase {
-                Phase::Thin => {
-                    let tracks = &self.tracks;
-                    let thin = |c: &CoflowId| tracks[c.index()].phase == Phase::Thin;
-                    let others = view.coflows().iter().copied().filter(thin);
-                    self.thin_coflows.push((self.contention.of(coflow, others), coflow));
-                }
+                Phase::Thin => self.thin_coflows.push((0, coflow)),
                 Phase::Sampling => {}
                 Phase::Known { length } => {
                     let queue = self.queues.queue_of(self.key(coflow, length, view));
@@ -334,6 +329,7 @@ impl<L> Philae<L> {
                 }
             }
         }
+        self.contention.meetings(&mut self.thin_coflows);
         // Stable: ties in order of arrival.
         self.thin_coflows.sort_by_key(|&(contention, _)| contention);
         self.ranked.sort_unstable();

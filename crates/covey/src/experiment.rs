@@ -94,7 +94,7 @@ impl Arguments {
         let trace = setup.seeded(&self.trace);
         let name = if trace == "-" { "standard input".to_owned() } else { trace };
         let experiment = Experiment::new(workload, name, &setup)?;
-        let bar = Bar::new(contenders.len() * workload.coflows.len());
+        let bar = Bar::coflows(contenders.len() * workload.coflows.len());
         Ok(experiment.run(contenders, bounded, jobs, &bar)?)
     }
 }

@@ -18,9 +18,22 @@ pub struct Bar {
 
 impl Bar {
     /// Progress of simulating `coflows` coflows, those of all simulations together.
-    pub fn new(coflows: usize) -> Self {
-        let bar = ProgressBar::with_draw_target(Some(coflows as u64), ProgressDrawTarget::hidden());
-        let template = "{wide_bar} {pos}/{len} coflows, {eta} left";
+    pub fn coflows(coflows: usize) -> Self {
+        Self::new(coflows as u64, "{wide_bar} {pos}/{len} coflows, {eta} left")
+    }
+
+    /// Progress of work that goes on in real time for so many seconds.
+    pub fn seconds(seconds: f64) -> Self {
+        Self::new((1e3 * seconds) as u64, "{wide_bar} {percent} %, {eta} left")
+    }
+
+    /// So many seconds more have gone by.
+    pub fn advance_s(&self, seconds: f64) {
+        self.advance((1e3 * seconds) as usize);
+    }
+
+    fn new(length: u64, template: &str) -> Self {
+        let bar = ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::hidden());
         bar.set_style(
             ProgressStyle::with_template(template).unwrap_or(ProgressStyle::default_bar()),
         );

@@ -1,14 +1,19 @@
 //! `covey reproduce`: a paper's evaluation again.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use covey_experiment::cores;
 use covey_experiment::reproduction::{self, STAND_IN};
+use covey_load::Replay;
 use covey_report::write_json;
-use covey_reproduce::reproduction::Selection;
+use covey_reproduce::live::LiveRun;
+use covey_reproduce::plan::{Measured, RunId, Sim};
+use covey_reproduce::report::Report;
+use covey_reproduce::reproduction::{LEAST_LIVE_S, Reproduction, Selection, live_items};
 
 use crate::failure::Failure;
+use crate::live;
 use crate::output;
 use crate::progress::Bar;
 
@@ -21,9 +26,14 @@ Examples:
   covey reproduce swallow --figure 4
   covey reproduce swallow --table VI --json
   covey reproduce aalo --trace FB2010-1Hr-150-0.txt
+  covey reproduce philae --live --trace FB2010-1Hr-150-0.txt
+  covey reproduce philae --live --table 1 --seconds 60
 The papers used an hour of a Facebook cluster, which is public (README tells where) and not included.
 Without it builtin:fb-like stands in, and what was found on it cannot be compared with published
-values. Examples and workloads that the papers define themselves need no trace.")]
+values. Examples and workloads that the papers define themselves need no trace.
+With --live the coordinator runs in a process of its own, with an agent for each port: of Philae,
+Tables 1, 6 and 7. It takes --seconds for each of three policies, and for each number of ports: for
+Tables 1 and 6 three times --seconds, with Table 7 six times.")]
 pub struct Reproduce {
     /// The paper
     #[arg(value_enum)]
@@ -37,12 +47,40 @@ pub struct Reproduce {
     /// Only this figure, such as 4 or 4a
     #[arg(long, value_name = "N")]
     figure: Option<String>,
+    /// Measure what only a live coordinator shows
+    #[arg(long)]
+    live: bool,
+    /// With --live: how much of the trace to replay, in seconds; less than 600 is not compared with
+    /// published values
+    #[arg(long, value_name = "S", default_value_t = LEAST_LIVE_S, requires = "live")]
+    seconds: f64,
     /// Print one JSON object instead of text
     #[arg(long)]
     json: bool,
     /// Write a page with tables and figures that needs no other file
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
+}
+
+/// The most of a trace that is replayed: a day.
+const MOST_S: f64 = 86400.0;
+
+/// Does a live run.
+async fn measure(
+    covey: &Path,
+    plan: &Reproduction,
+    run: RunId,
+    seconds: f64,
+    bar: &Bar,
+) -> Result<Measured, String> {
+    let (run, workload) = plan.of(run);
+    let Sim::Live(LiveRun { interval_s, reports_always }) = run.sim else {
+        return Err("it is not to be run live".to_owned());
+    };
+    let replay = Replay { workload, policy: &run.policy, interval_s, reports_always, seconds };
+    let found = covey_load::replay(covey, &replay, &|s| bar.advance_s(s)).await;
+    let live = Some(found.map_err(|error| error.to_string())?);
+    Ok(Measured { live, ..Measured::default() })
 }
 
 /// The papers that can be repeated.
@@ -59,13 +97,7 @@ enum Name {
 impl Reproduce {
     /// Does it.
     pub fn run(self) -> Result<(), Failure> {
-        let plan = reproduction::plan(self.paper(), &self.selection(), &self.trace)?;
-        if let Some(file) = &self.report {
-            output::check(file)?;
-        }
-        let bar = Bar::new(reproduction::coflows(&plan));
-        let report = reproduction::reproduce(plan, cores(), &bar)?;
-        drop(bar);
+        let report = if self.live { self.measure()? } else { self.simulate()? };
         if let Some(file) = &self.report {
             let page = report.html_page(&output::command());
             output::write(file, |out| out.write_all(page.as_bytes()))?;
@@ -75,6 +107,37 @@ impl Reproduce {
                 if self.json { write_json(&report, out) } else { write!(out, "{report}") }
             },
         )
+    }
+
+    fn simulate(&self) -> Result<Report, Failure> {
+        let plan = reproduction::plan(self.paper(), &self.selection(), &self.trace)?;
+        self.check_report()?;
+        let bar = Bar::coflows(reproduction::coflows(&plan));
+        Ok(reproduction::reproduce(plan, cores(), &bar)?)
+    }
+
+    fn measure(&self) -> Result<Report, Failure> {
+        if live_items(self.paper()).is_empty() {
+            return Err(Failure::argument("--live", "philae", self.paper()));
+        }
+        if !(self.seconds >= 1.0 && self.seconds <= MOST_S) {
+            let expected = format!("from 1 to {MOST_S}");
+            return Err(Failure::argument("--seconds", expected, self.seconds));
+        }
+        let (selection, seconds) = (self.selection(), self.seconds);
+        let plan = reproduction::plan_live(self.paper(), &selection, &self.trace, seconds)?;
+        self.check_report()?;
+        let covey = std::env::current_exe();
+        let covey = covey.map_err(|error| Failure::Other(format!("this program: {error}")))?;
+        let bar = Bar::seconds(plan.runs().len() as f64 * seconds);
+        let runtime = live::runtime(cores())?;
+        let measure = |run| runtime.block_on(measure(&covey, &plan, run, seconds, &bar));
+        let measured = plan.runs().map(measure).collect();
+        Ok(plan.finish(measured))
+    }
+
+    fn check_report(&self) -> Result<(), Failure> {
+        self.report.as_deref().map_or(Ok(()), output::check)
     }
 
     fn paper(&self) -> &'static str {

@@ -1,8 +1,9 @@
 //! `covey serve`: the coordinator.
 
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use covey_coordinator::{Config, Credentials, ServeError, Server, ServerConfig};
 use covey_core::units;
 
@@ -15,7 +16,7 @@ use crate::output;
 #[command(after_help = "\
 Examples:
   covey serve --data covey-data --ports 16
-  covey serve --data covey-data --init --name coordinator.example
+  covey serve --data covey-data --init --name coordinator.example --agent 0-15
   covey serve --data covey-data --ports 150 --policy aalo --clients 0.0.0.0:7420 --agents 0.0.0.0:7421
 The folder holds the journal, the token that clients show (token, mode 0600), and certificates
 once --init has made them; without those only loopback addresses are served.")]
@@ -29,6 +30,10 @@ pub struct Serve {
     /// With --init: a name or address under which the coordinator is reached, beside localhost
     #[arg(long, value_name = "NAME", requires = "init")]
     name: Vec<String>,
+    /// With --init: a port, or ports such as 0-15, whose agents get credentials of their own, in folders
+    /// agents/PORT
+    #[arg(long, value_name = "PORTS", requires = "init")]
+    agent: Vec<String>,
     /// The policy, with parameters that differ from their defaults
     #[arg(long, value_name = "NAME[:key=value,…]", default_value = "covey")]
     policy: String,
@@ -47,6 +52,9 @@ pub struct Serve {
     /// How often agents report bytes sent, where the policy needs that
     #[arg(long, value_name = "TIME", default_value = "8ms")]
     report_every: String,
+    /// When agents report bytes sent so often
+    #[arg(long, value_enum, default_value_t = Reports::Needed)]
+    reports: Reports,
     /// How often an agent says something
     #[arg(long, value_name = "TIME", default_value = "1s")]
     heartbeat: String,
@@ -78,11 +86,23 @@ pub struct Serve {
     logs: Logs,
 }
 
+/// The value of `--reports`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Reports {
+    /// Where the policy needs it
+    Needed,
+    /// Under every policy, as Aalo's agents do, and for those who watch
+    Always,
+}
+
 impl Serve {
     /// Does it.
     pub fn run(self) -> Result<(), Failure> {
         if self.init {
-            Credentials::of(&self.data).init(&self.name)?;
+            let ports = self.agent.iter().map(|text| ports(text)).collect::<Result<Vec<_>, _>>()?;
+            let credentials = Credentials::of(&self.data);
+            credentials.init(&self.name)?;
+            ports.into_iter().flatten().try_for_each(|port| credentials.admit(port))?;
             let folder = self.data.display().to_string();
             return output::print(|out| writeln!(out, "made credentials in {folder}"));
         }
@@ -128,6 +148,7 @@ impl Serve {
                 heartbeat_s: seconds("--heartbeat", &self.heartbeat)?,
                 lost_after_s: seconds("--lost-after", &self.lost_after)?,
                 report_every_s: seconds("--report-every", &self.report_every)?,
+                reports_always: self.reports == Reports::Always,
                 most_coflows: self.max_coflows,
                 ..Config::default()
             },
@@ -138,6 +159,20 @@ impl Serve {
             interval_s: seconds("--interval", &self.interval)?,
         })
     }
+}
+
+/// The most folders that are made at once.
+const MOST_ADMITTED: u32 = 100_000;
+
+/// Ports from an argument: one, or the first and the last.
+fn ports(text: &str) -> Result<RangeInclusive<u32>, Failure> {
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    let range = first.parse().ok().zip(last.parse().ok()).map(|(first, last)| first..=last);
+    range
+        .filter(|range| !range.is_empty() && range.end() - range.start() < MOST_ADMITTED)
+        .ok_or_else(|| {
+            Failure::argument("--agent", "a port, or ports like 0-15", format!("'{text}'"))
+        })
 }
 
 impl From<ServeError> for Failure {

@@ -50,14 +50,45 @@ fn what_a_paper_does_not_have_is_refused() {
     let refusal = |arguments: &[&str]| place.refusal(&[&["reproduce"], arguments].concat());
     assert_eq!(
         refusal(&["philae", "--table", "9"]),
-        "--table: expected one of 2, 3, 4, 5, 6, 7 for philae, found '9'"
+        "--table: expected one of 1, 2, 3, 4, 5, 6, 7 for philae, found '9'"
     );
     assert_eq!(
         refusal(&["aalo", "--figure", "4"]),
         "--figure: expected one of 8, 9 for aalo, found '4'"
     );
+    let live = |more: &[&str]| refusal(&[&["philae", "--live"], more].concat());
+    assert_eq!(live(&["--table", "3"]), "--table: expected one of 1, 6, 7 for philae, found '3'");
+    assert_eq!(live(&["--seconds", "0"]), "--seconds: expected from 1 to 86400, found 0");
+    assert_eq!(refusal(&["aalo", "--live"]), "--live: expected philae, found aalo");
+    assert!(refusal(&["philae", "--seconds", "5"]).contains("--live"));
+    assert!(live(&["--trace", "none.txt"]).starts_with("none.txt: "));
     assert!(refusal(&["coda"]).contains("[possible values: philae, swallow, aalo]"));
     assert!(refusal(&["aalo", "--table", "4", "--figure", "8"]).contains("cannot be used with"));
     assert!(refusal(&["aalo", "--trace", "none.txt"]).starts_with("none.txt: "));
     assert!(refusal(&["swallow", "--report", "no/page.html"]).contains("no/page.html"));
+}
+
+#[test]
+fn the_live_coordinator_is_measured() {
+    let place = Place::new();
+    // A flow of 100 MB, which takes 0.84 s.
+    place.write("one.txt", "2 1\n1 0 1 0 1 1:100\n");
+    let live = ["reproduce", "philae", "--live", "--table", "1", "--trace", "one.txt"];
+    let json = place.results(&[&live[..], &["--seconds", "3", "--json"]].concat());
+    let report: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!((&report["comparable"], &report["live"]), (&false.into(), &true.into()));
+    let section = &report["sections"][0];
+    assert_eq!(section["cannot"], Value::Null);
+    assert_eq!(section["runs"].as_array().unwrap().len(), 3);
+    let ours = |what: &str| {
+        let findings = section["findings"].as_array().unwrap();
+        let finding = findings.iter().find(|finding| finding["what"] == what).expect(what);
+        finding["ours"].as_f64().unwrap()
+    };
+    for who in ["Philae", "Aalo", "Aalo, reports when due"] {
+        assert!(ours(&format!("{who}, reports of ends")) > 0.0, "{who}");
+        assert!(ours(&format!("{who}, decisions")) > 0.0, "{who}");
+    }
+    assert_eq!(ours("Philae, reports of bytes"), 0.0);
+    assert!(ours("Aalo, reports of bytes") > ours("Aalo, reports when due, reports of bytes"));
 }

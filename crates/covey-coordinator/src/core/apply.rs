@@ -4,7 +4,7 @@ use covey_core::state::{FlowSpec, Registration};
 use covey_core::{FlowId, Lineage, LinkId, PortId, Time};
 use covey_proto::FlowKey;
 
-use super::{Core, Event, Output, Pending};
+use super::{Core, Event, Lsn, Output, Pending};
 use crate::coflows::{Coflow, Flow, Stage};
 use crate::record::{self, CoflowSpec, Key, Record, Update};
 
@@ -75,6 +75,8 @@ impl Core {
             attained: 0.0,
             longest: 0.0,
             served: Vec::new(),
+            layer: 0,
+            own_layers: Vec::new(),
             grain: f64::INFINITY,
             stale: false,
         };
@@ -222,9 +224,9 @@ impl Core {
         }
     }
 
-    /// Records that say all that this coordinator knows, and what is on the way to the journal: a
-    /// journal with these alone is as good as the one there is.
-    pub fn snapshot(&self) -> Vec<Record> {
+    /// Records that say all that this coordinator knows; and those on the way to the journal that are to
+    /// have effect if they get there. A journal with both is as good as the one there is.
+    pub fn snapshot(&self) -> (Vec<Record>, Vec<(Lsn, Record)>) {
         let coflows = &self.coflows;
         let mut records = vec![
             Record::Epoch(self.epoch),
@@ -256,12 +258,12 @@ impl Core {
                 records.push(Record::Updated { id, at_s, update });
             }
         }
-        for pending in self.pending.values() {
-            if let Pending::Apply(record, _) = pending {
-                records.push(record.clone());
-            }
-        }
-        records
+        let under_way = self.pending.iter().filter_map(|(&lsn, pending)| match pending {
+            Pending::Apply(record, _) => Some((lsn, record.clone())),
+            // The ends are among what is known.
+            Pending::Settle(..) => None,
+        });
+        (records, under_way.collect())
     }
 }
 

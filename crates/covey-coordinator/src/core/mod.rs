@@ -42,6 +42,8 @@ pub struct Config {
     pub lost_after_s: f64,
     /// How often agents report what flows have sent, in seconds, where the policy needs that.
     pub report_every_s: f64,
+    /// Whether they do so whatever the policy needs.
+    pub reports_always: bool,
     /// The most coflows that may be present.
     pub most_coflows: usize,
     /// The most flows of a coflow.
@@ -58,6 +60,7 @@ impl Default for Config {
             heartbeat_s: 1.0,
             lost_after_s: 5.0,
             report_every_s: 0.008,
+            reports_always: false,
             most_coflows: 100_000,
             most_flows: 1_000_000,
             most_pending: 10_000,
@@ -146,6 +149,8 @@ pub struct Counts {
     pub applied: u64,
     /// See `ends`.
     pub others: u64,
+    /// Agents refused because they know of a later epoch.
+    pub epochs_ahead: u64,
     /// Coflows registered and gone.
     pub registered: u64,
     /// See `registered`.

@@ -70,7 +70,7 @@ impl Core {
         match self.driver.decide(self.now) {
             Ok(replanned) => {
                 self.counts.replanned += u64::from(replanned);
-                self.publish();
+                self.publish(replanned);
                 self.set_grains();
             }
             Err(error) => {
@@ -168,8 +168,8 @@ impl Core {
         }
     }
 
-    /// Finds out what has changed for which agent.
-    fn publish(&mut self) {
+    /// Finds out what has changed for which agent: rates, and, when there is another plan, layers.
+    fn publish(&mut self, replanned: bool) {
         let rates = self.driver.rates();
         let together = rates.crowd().is_some() || rates.line().is_some();
         let all = std::mem::replace(&mut self.publish_all, together) || together;
@@ -179,7 +179,7 @@ impl Core {
             let present = |id: &&CoflowId| self.driver.state().is_present(**id);
             rates.changed().iter().filter(present).copied().collect()
         };
-        if changed.is_empty() {
+        if changed.is_empty() && !replanned {
             return;
         }
         let layers = self.layers();
@@ -205,6 +205,28 @@ impl Core {
                 new.next_if(|next| next.0 == flow);
                 let Flow { src, dst, .. } = coflow.flows[flow as usize];
                 let layer = layers.of(FlowId { coflow: id, index: flow });
+                self.agents[src as usize].want(FlowKey { coflow: serial, flow }, dst, layer, rate);
+                self.woken.insert(src);
+            }
+        }
+        if replanned {
+            self.publish_layers(&layers);
+        }
+    }
+
+    /// Tells of flows whose layer has changed, even if their rates have not.
+    fn publish_layers(&mut self, layers: &LayerOf) {
+        for (&serial, coflow) in &mut self.coflows.present {
+            let layer = layers.coflows[coflow.id.index()];
+            let own = || layers.own(coflow.id);
+            if layer == coflow.layer && own().eq(coflow.own_layers.iter().copied()) {
+                continue;
+            }
+            coflow.own_layers = own().collect();
+            coflow.layer = layer;
+            for &(flow, rate) in &coflow.served {
+                let Flow { src, dst, .. } = coflow.flows[flow as usize];
+                let layer = layers.of(FlowId { coflow: coflow.id, index: flow });
                 self.agents[src as usize].want(FlowKey { coflow: serial, flow }, dst, layer, rate);
                 self.woken.insert(src);
             }
@@ -294,7 +316,7 @@ impl Core {
         let Some(&port) = self.sessions.get(&session) else { return };
         let agent = &mut self.agents[port as usize];
         if std::mem::take(&mut agent.welcome) {
-            let reports = self.driver.needs_progress();
+            let reports = self.config.reports_always || self.driver.needs_progress();
             messages.push(ToAgent::Welcome(Welcome {
                 version: VERSION,
                 epoch: self.epoch,
@@ -329,6 +351,12 @@ impl LayerOf {
     fn of(&self, flow: FlowId) -> u32 {
         let own = self.flows.get(&flow).copied();
         own.unwrap_or_else(|| self.coflows[flow.coflow.index()])
+    }
+
+    /// Flows of a coflow that have a layer of their own, by number.
+    fn own(&self, coflow: CoflowId) -> impl Iterator<Item = (u32, u32)> {
+        let all = FlowId { coflow, index: 0 }..=FlowId { coflow, index: u32::MAX };
+        self.flows.range(all).map(|(flow, layer)| (flow.index, *layer))
     }
 }
 

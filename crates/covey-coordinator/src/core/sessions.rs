@@ -61,6 +61,13 @@ impl Core {
         let Some(agent) = self.agents.get_mut(hello.port as usize) else {
             return self.close(session, Refusal::Port);
         };
+        let (epoch, version) = hello.holds;
+        if epoch > self.epoch {
+            // It has heard of a later start than this one: the journal is an old copy, or a new one. It
+            // would drop whatever it were sent.
+            self.counts.epochs_ahead += 1;
+            return self.close(session, Refusal::Order);
+        }
         let before = agent.session.replace(session);
         if let Some(before) = before {
             self.sessions.remove(&before);
@@ -72,7 +79,6 @@ impl Core {
         // What it did not get is decided anew.
         agent.settled.clear();
         agent.grains.clear();
-        let (epoch, version) = hello.holds;
         if hello.holds == (0, 0) {
             agent.holds_nothing(&mut self.booked, &mut self.woken);
         } else if agent.is_away || epoch != self.epoch || version != agent.version {

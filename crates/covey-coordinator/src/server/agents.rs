@@ -1,24 +1,29 @@
 //! Connections of agents.
 
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use covey_proto::{Decoder, FromAgent, Refusal, ToAgent, encode};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::net::TcpStream;
+use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::pki_types::CertificateDer;
 
+use super::accept::Stop;
 use super::decide::{Command, Outbox, Shared};
 use super::metrics::count;
-use super::stopped;
-use super::tls::same_secret;
+use super::tls::{same_secret, speaks_for};
 
 /// How long a connection may take to say hello, and to take a group of messages.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Bytes that are read at a time: each connection has a buffer of so many, and agents say little.
+const READ: usize = 1024;
 
 /// What all connections share.
 pub(super) struct Agents {
@@ -27,50 +32,30 @@ pub(super) struct Agents {
     /// Mutual TLS; without it agents show the token.
     pub tls: Option<TlsAcceptor>,
     pub token: Vec<u8>,
-    pub connections: Arc<Semaphore>,
     pub next_session: AtomicU64,
 }
 
-/// Takes connections until `stop` says so.
-pub(super) async fn listen(
-    agents: Arc<Agents>,
-    listener: TcpListener,
-    mut stop: watch::Receiver<bool>,
-) {
-    loop {
-        let accepted = tokio::select! {
-            accepted = listener.accept() => accepted,
-            () = stopped(&mut stop) => return,
-        };
-        let Ok((stream, peer)) = accepted else {
-            // Too many open files, as a rule: others will close.
-            tokio::time::sleep(Duration::from_millis(50)).await;
-            continue;
-        };
-        let Ok(permit) = agents.connections.clone().try_acquire_owned() else {
-            count(&agents.shared.refused.connections);
-            continue;
-        };
-        let (agents, mut stop) = (agents.clone(), stop.clone());
-        tokio::spawn(async move {
-            let served = tokio::select! {
-                served = serve(&agents, stream) => served,
-                () = stopped(&mut stop) => Ok(()),
-            };
-            if let Err(error) = served {
-                tracing::debug!(%peer, %error, "connection of an agent ended");
-            }
-            drop(permit);
-        });
+/// Serves one connection until it ends, or all is to.
+pub(super) async fn run(agents: Arc<Agents>, stream: TcpStream, peer: SocketAddr, mut stop: Stop) {
+    let served = tokio::select! {
+        served = serve(&agents, stream) => served,
+        () = stop.asked() => Ok(()),
+    };
+    if let Err(error) = served {
+        tracing::debug!(%peer, %error, "connection of an agent ended");
     }
 }
 
 async fn serve(agents: &Agents, stream: TcpStream) -> io::Result<()> {
     stream.set_nodelay(true)?;
     match &agents.tls {
-        None => talk(agents, stream).await,
+        None => talk(agents, stream, None).await,
         Some(tls) => match timeout(PATIENCE, tls.accept(stream)).await? {
-            Ok(stream) => talk(agents, stream).await,
+            Ok(stream) => {
+                let shown = stream.get_ref().1.peer_certificates().and_then(|all| all.first());
+                let shown = shown.map(|certificate| certificate.clone().into_owned());
+                talk(agents, stream, shown).await
+            }
             Err(error) => {
                 count(&agents.shared.refused.credentials);
                 tracing::warn!(%error, "an agent was refused for its certificate");
@@ -80,18 +65,26 @@ async fn serve(agents: &Agents, stream: TcpStream) -> io::Result<()> {
     }
 }
 
-async fn talk(agents: &Agents, stream: impl AsyncRead + AsyncWrite) -> io::Result<()> {
+async fn talk(
+    agents: &Agents,
+    stream: impl AsyncRead + AsyncWrite,
+    shown: Option<CertificateDer<'static>>,
+) -> io::Result<()> {
     let (mut reader, mut writer) = tokio::io::split(stream);
     let mut decoder = Decoder::default();
     let first = timeout(PATIENCE, next(agents, &mut reader, &mut decoder)).await??;
     let refusal = match &first {
         Some(FromAgent::Hello(hello)) => {
-            let known = agents.tls.is_some() || same_secret(&hello.token, &agents.token);
+            let known = match &shown {
+                Some(certificate) => speaks_for(certificate, hello.port),
+                None => agents.tls.is_none() && same_secret(&hello.token, &agents.token),
+            };
             (!known).then_some(Refusal::Credential)
         }
         Some(_) => Some(Refusal::Order),
         None => return Ok(()),
     };
+    drop(shown);
     let (Some(hello), None) = (first, refusal) else {
         count(&agents.shared.refused.credentials);
         tracing::warn!(?refusal, "an agent was refused");
@@ -139,7 +132,7 @@ async fn next(
     reader: &mut (impl AsyncRead + Unpin),
     decoder: &mut Decoder,
 ) -> io::Result<Option<FromAgent>> {
-    let mut buffer = [0; 4096];
+    let mut buffer = [0; READ];
     loop {
         match decoder.take() {
             Ok(Some(message)) => return Ok(Some(message)),

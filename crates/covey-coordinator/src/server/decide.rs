@@ -95,6 +95,8 @@ pub(super) struct State {
     journal_failures: u64,
     plan_errors: u64,
     drained: Option<oneshot::Sender<()>>,
+    /// Sessions that have reported ends or bytes since the last turn.
+    reporting: Vec<SessionId>,
 }
 
 impl Decider {
@@ -164,7 +166,19 @@ impl Decider {
             Command::Heard(session, message) => {
                 // Of a session that has been closed here, messages may still be under way.
                 if self.state.outboxes.contains_key(&session) {
+                    if matches!(message, FromAgent::Ended(_) | FromAgent::Sent(_)) {
+                        self.state.reporting.push(session);
+                    }
+                    let ahead = self.core.counts().epochs_ahead;
                     self.core.heard(session, message, now);
+                    if self.core.counts().epochs_ahead > ahead {
+                        tracing::warn!(
+                            session,
+                            epoch = self.core.epoch(),
+                            "an agent was refused: it knows of a later epoch, so that this journal is not \
+                             the last one"
+                        );
+                    }
                 }
             }
             Command::Closed(session) => {
@@ -203,7 +217,8 @@ impl Decider {
             // What was asked for in this batch and is not yet handed to the journal comes after.
             let outputs = self.core.take_outputs();
             self.obey_all(outputs);
-            let _ = self.journal.send(Job::Replace(self.core.snapshot()));
+            let (known, under_way) = self.core.snapshot();
+            let _ = self.journal.send(Job::Replace { known, under_way });
         }
     }
 
@@ -289,7 +304,7 @@ impl Decider {
     fn tell_metrics(&mut self, used: Used, decided: bool) {
         let now_s = self.started.elapsed().as_secs_f64();
         let mut shared = lock(&self.shared.measured);
-        shared.1.turn(now_s, used, decided);
+        shared.1.turn(now_s, used, decided, &mut self.state.reporting);
         shared.0.counts = self.core.counts();
         shared.0.population.2 = self.core.joined();
         shared.0.pending = self.core.pending();

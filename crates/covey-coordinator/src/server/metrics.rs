@@ -4,6 +4,7 @@ use std::fmt::{Display, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::core::Counts;
+use crate::slot::SessionId;
 
 /// Upper ends of the buckets of times, in seconds.
 const BUCKETS: [f64; 16] = [
@@ -67,6 +68,9 @@ pub(super) struct Intervals {
     gone: u64,
     missed: u64,
     unflushed: u64,
+    /// Sessions that have reported in the present one, and how many did in each, summed.
+    reporting: Vec<SessionId>,
+    reported: u64,
     /// Sums and sums of squares: calculating, sending, receiving, all.
     sums: [f64; 4],
     squares: [f64; 4],
@@ -77,8 +81,8 @@ impl Intervals {
         Intervals { length_s, ..Intervals::default() }
     }
 
-    /// Adds what was used at `now_s` seconds from the start.
-    pub fn add(&mut self, now_s: f64, used: Used) {
+    /// Adds what was used at `now_s` seconds from the start, and the sessions that have reported.
+    pub fn add(&mut self, now_s: f64, used: Used, reporting: &mut Vec<SessionId>) {
         let number = (now_s / self.length_s) as u64;
         if number > self.present {
             let used = std::mem::take(&mut self.used);
@@ -93,8 +97,13 @@ impl Intervals {
             let gone = number - self.present;
             self.gone += gone;
             self.unflushed += gone - u64::from(flushed);
+            self.reporting.sort_unstable();
+            self.reporting.dedup();
+            self.reported += self.reporting.len() as u64;
+            self.reporting.clear();
             self.present = number;
         }
+        self.reporting.append(reporting);
         self.used.calculate_s += used.calculate_s;
         self.used.send_s += used.send_s;
         self.used.receive_s += used.receive_s;
@@ -113,6 +122,11 @@ impl Intervals {
                 "covey_intervals_without_flush_total",
                 "Intervals in which no schedule was sent.",
                 self.unflushed,
+            ),
+            (
+                "covey_interval_agents_total",
+                "Agents that reported ends or bytes, once in each interval.",
+                self.reported,
             ),
         ];
         for (name, help, value) in all {
@@ -195,7 +209,7 @@ impl Measured {
     }
 
     /// A turn of the decision loop is over.
-    pub fn turn(&mut self, now_s: f64, used: Used, decided: bool) {
+    pub fn turn(&mut self, now_s: f64, used: Used, decided: bool, reporting: &mut Vec<SessionId>) {
         if decided {
             self.decide.add(used.calculate_s);
         }
@@ -203,7 +217,7 @@ impl Measured {
             self.push.add(used.send_s);
         }
         self.receive.add(used.receive_s);
-        self.intervals.add(now_s, used);
+        self.intervals.add(now_s, used, reporting);
         self.cpu_s += used.total_s();
     }
 }
@@ -232,6 +246,11 @@ pub(super) fn text(now: &Snapshot, measured: &Measured, refused: &Refused) -> St
         ("covey_messages_sent_total", "Messages with bytes sent.", counts.reports),
         ("covey_messages_applied_total", "Messages that a schedule is applied.", counts.applied),
         ("covey_messages_other_total", "Other messages of agents.", counts.others),
+        (
+            "covey_refused_epochs_total",
+            "Agents refused because they know of a later epoch.",
+            counts.epochs_ahead,
+        ),
         ("covey_coflows_registered_total", "Coflows registered.", counts.registered),
         ("covey_coflows_gone_total", "Coflows ended or deregistered.", counts.gone),
         (
@@ -278,6 +297,9 @@ pub(super) fn text(now: &Snapshot, measured: &Measured, refused: &Refused) -> St
     for (name, help, value) in gauges {
         one(name, help, "gauge", value, &mut out);
     }
+    let (cpu_s, resident) = process();
+    one("process_cpu_seconds_total", "CPU of the process.", "counter", cpu_s, &mut out);
+    one("process_resident_memory_bytes", "Resident memory.", "gauge", resident, &mut out);
     measured.decide.write("covey_decide_cpu_seconds", "CPU of a decision.", &mut out);
     measured.push.write(
         "covey_push_cpu_seconds",
@@ -301,6 +323,15 @@ pub(super) fn text(now: &Snapshot, measured: &Measured, refused: &Refused) -> St
     out
 }
 
+/// CPU in seconds and resident memory in bytes of this process; NaN where the system does not tell.
+fn process() -> (f64, f64) {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    let pages = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages = pages.split_whitespace().nth(1).and_then(|pages| pages.parse::<f64>().ok());
+    let resident = pages.map_or(f64::NAN, |pages| pages * rustix::param::page_size() as f64);
+    (time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9, resident)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -309,8 +340,9 @@ mod tests {
     fn intervals_without_work_count_too() {
         let mut intervals = Intervals::new(0.1);
         let used = Used { calculate_s: 0.2, flushed: true, ..Used::default() };
-        intervals.add(0.05, used);
-        intervals.add(0.55, Used::default());
+        intervals.add(0.05, used, &mut vec![7, 8, 7]);
+        intervals.add(0.55, Used::default(), &mut vec![7]);
+        assert_eq!(intervals.reported, 2);
         assert_eq!((intervals.gone, intervals.missed, intervals.unflushed), (5, 1, 4));
         assert_eq!(intervals.sums, [0.2, 0.0, 0.0, 0.2]);
     }

@@ -1,5 +1,6 @@
 //! The coordinator with its I/O.
 
+mod accept;
 mod agents;
 mod client;
 mod decide;
@@ -21,14 +22,15 @@ use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
 use thiserror::Error;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, broadcast, mpsc, oneshot, watch};
+use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tokio_rustls::TlsAcceptor;
 
 use crate::core::{Config, Core};
 use crate::journal::{Journal, JournalError};
 use crate::record::Record;
+use accept::{Stop, accept};
 use decide::{Command, Decider, Shared};
-use metrics::{Measured, Refused, Snapshot, count};
+use metrics::{Measured, Refused, Snapshot};
 
 pub use client::{Client, ClientError, Response};
 pub use tls::{CredentialError, Credentials, read_token};
@@ -232,17 +234,24 @@ impl Server {
     /// Serves until `stop` comes to pass; then takes no more changes, answers those there are, and
     /// returns.
     pub async fn run(self, stop: impl Future<Output = ()>) {
-        let (stopper, stopped) = watch::channel(false);
+        let (stopper, stop_all) = watch::channel(false);
+        let stop_all = Stop(stop_all);
         let (clients_tls, agents_tls) = self.tls.unzip();
         let all = Arc::new(agents::Agents {
             commands: self.commands.clone(),
             shared: self.shared.clone(),
             tls: agents_tls,
             token: self.token.clone(),
-            connections: Arc::new(Semaphore::new(self.config.most_agents)),
             next_session: AtomicU64::new(1),
         });
-        tokio::spawn(agents::listen(all, self.agents, stopped.clone()));
+        let (most, shared) = (self.config.most_agents, self.shared.clone());
+        tokio::spawn(accept(
+            self.agents,
+            most,
+            shared,
+            stop_all.clone(),
+            move |stream, peer, stop| agents::run(all.clone(), stream, peer, stop),
+        ));
         let api = Arc::new(rest::Api {
             commands: self.commands.clone(),
             shared: self.shared.clone(),
@@ -250,13 +259,11 @@ impl Server {
             epoch: self.epoch,
             rate: rest::Rate::new(self.config.most_requests_per_s),
         });
-        let clients = Clients {
-            router: rest::router(api),
-            tls: clients_tls,
-            connections: Arc::new(Semaphore::new(self.config.most_clients)),
-            shared: self.shared.clone(),
-        };
-        tokio::spawn(clients.listen(self.clients, stopped));
+        let clients = Clients { router: rest::router(api), tls: clients_tls };
+        let (most, shared) = (self.config.most_clients, self.shared.clone());
+        tokio::spawn(accept(self.clients, most, shared, stop_all, move |stream, peer, stop| {
+            clients.clone().run(stream, peer, stop)
+        }));
         stop.await;
         tracing::info!("draining");
         self.shared.draining.store(true, Ordering::Relaxed);
@@ -278,12 +285,6 @@ impl Server {
         let _ = tokio::time::timeout(DRAIN, joined).await;
         tracing::info!("stopped");
     }
-}
-
-/// Returns when all is to end.
-async fn stopped(stop: &mut watch::Receiver<bool>) {
-    // Who could say so is gone: that is the end as well.
-    let _ = stop.wait_for(|stop| *stop).await;
 }
 
 /// How long draining may take.
@@ -326,36 +327,16 @@ fn check_ports(records: &[Record], ports: u32) -> Result<(), ServeError> {
 struct Clients {
     router: axum::Router,
     tls: Option<TlsAcceptor>,
-    connections: Arc<Semaphore>,
-    shared: Arc<Shared>,
 }
 
 impl Clients {
-    async fn listen(self, listener: TcpListener, mut stop: watch::Receiver<bool>) {
-        loop {
-            let accepted = tokio::select! {
-                accepted = listener.accept() => accepted,
-                () = stopped(&mut stop) => return,
-            };
-            let Ok((stream, peer)) = accepted else {
-                tokio::time::sleep(Duration::from_millis(50)).await;
-                continue;
-            };
-            let Ok(permit) = self.connections.clone().try_acquire_owned() else {
-                count(&self.shared.refused.connections);
-                continue;
-            };
-            let (clients, stop) = (self.clone(), stop.clone());
-            tokio::spawn(async move {
-                if let Err(error) = clients.serve(stream, stop).await {
-                    tracing::debug!(%peer, error, "connection of a client ended");
-                }
-                drop(permit);
-            });
+    async fn run(self, stream: TcpStream, peer: SocketAddr, stop: Stop) {
+        if let Err(error) = self.serve(stream, stop).await {
+            tracing::debug!(%peer, error, "connection of a client ended");
         }
     }
 
-    async fn serve(self, stream: TcpStream, stop: watch::Receiver<bool>) -> Result<(), String> {
+    async fn serve(self, stream: TcpStream, stop: Stop) -> Result<(), String> {
         stream.set_nodelay(true).map_err(|error| error.to_string())?;
         match self.tls.clone() {
             None => self.talk(TokioIo::new(stream), stop).await,
@@ -371,7 +352,7 @@ impl Clients {
     async fn talk(
         self,
         io: impl hyper::rt::Read + hyper::rt::Write + Unpin,
-        mut stop: watch::Receiver<bool>,
+        mut stop: Stop,
     ) -> Result<(), String> {
         let service = TowerToHyperService::new(self.router);
         let mut builder = http1::Builder::new();
@@ -379,7 +360,7 @@ impl Clients {
         let mut connection = std::pin::pin!(builder.serve_connection(io, service));
         tokio::select! {
             served = connection.as_mut() => served.map_err(|error| error.to_string()),
-            () = stopped(&mut stop) => {
+            () = stop.asked() => {
                 connection.as_mut().graceful_shutdown();
                 // A stream of events would go on for ever.
                 let ended = tokio::time::timeout(LAST_ANSWER, connection).await;

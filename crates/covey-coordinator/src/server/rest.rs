@@ -219,9 +219,14 @@ async fn update(
         let revision = match headers.get(header::IF_MATCH).map(HeaderValue::to_str) {
             None | Some(Ok("*")) => None,
             Some(tag) => {
-                let number = tag.ok().and_then(|tag| tag.trim_matches('"').parse().ok());
-                let unknown = || Problem::new(412, "changed meanwhile", "If-Match is no tag of it");
-                Some(number.ok_or_else(unknown)?)
+                let bad = || Problem::new(400, "bad header", "If-Match: expected an ETag, or *");
+                let unknown = |_| Problem::new(412, "changed meanwhile", "it never had this ETag");
+                let tag = tag.map_err(|_| bad())?;
+                match tag.strip_prefix('"').and_then(|tag| tag.strip_suffix('"')) {
+                    Some(tag) => Some(tag.parse().map_err(unknown)?),
+                    // Some clients leave the quotes out.
+                    None => Some(tag.parse().map_err(|_| bad())?),
+                }
             }
         };
         ask(&api, Request::Update { id, update, revision }).await

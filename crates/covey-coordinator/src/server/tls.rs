@@ -12,9 +12,10 @@ use rcgen::{
     KeyUsagePurpose,
 };
 use thiserror::Error;
+use tokio_rustls::rustls::client::verify_server_name;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
-use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use tokio_rustls::rustls::server::WebPkiClientVerifier;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use tokio_rustls::rustls::server::{ParsedCertificate, WebPkiClientVerifier};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore, ServerConfig};
 
 /// Why credentials cannot be made or used.
@@ -61,6 +62,24 @@ pub struct Credentials {
 /// Years for which certificates are good.
 const YEARS: i32 = 5;
 
+/// The domain of the names in agents' certificates.
+const AGENTS: &str = "agents.covey.internal";
+
+/// What the certificate of a port's agent is for.
+fn name_of(port: u32) -> String {
+    format!("port-{port}.{AGENTS}")
+}
+
+/// Whether somebody with this certificate, which a CA of ours has signed, may speak for a port.
+pub(super) fn speaks_for(certificate: &CertificateDer<'_>, port: u32) -> bool {
+    let parsed = ParsedCertificate::try_from(certificate);
+    let name = ServerName::try_from(name_of(port));
+    parsed
+        .ok()
+        .zip(name.ok())
+        .is_some_and(|(parsed, name)| verify_server_name(&parsed, &name).is_ok())
+}
+
 impl Credentials {
     /// Those in a coordinator's folder.
     pub fn of(folder: &Path) -> Credentials {
@@ -97,8 +116,8 @@ impl Credentials {
         read_token(&path)
     }
 
-    /// Makes a private CA, a certificate for the coordinator under `names`, and one for agents, each
-    /// with its key; what is there stays.
+    /// Makes a private CA, a certificate for the coordinator under `names`, and one for agents of any
+    /// port, each with its key; what is there stays.
     ///
     /// # Errors
     /// When a file cannot be written.
@@ -113,9 +132,7 @@ impl Credentials {
         if self.has_certificates() {
             return Ok(());
         }
-        let mut ca = params("Covey private CA", &[], YEARS)?;
-        ca.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
-        ca.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+        let ca = authority()?;
         let ca_key = KeyPair::generate()?;
         let ca_certificate = ca.self_signed(&ca_key)?;
         let issuer = Issuer::new(ca, ca_key);
@@ -123,10 +140,32 @@ impl Credentials {
         all.extend(names.iter().cloned());
         let server = params("Covey coordinator", &all, YEARS)?;
         self.issue(&issuer, "coordinator", server, ExtendedKeyUsagePurpose::ServerAuth)?;
-        let agent = params("Covey agent", &[], agent_years)?;
-        self.issue(&issuer, "agent", agent, ExtendedKeyUsagePurpose::ClientAuth)?;
+        let any = params("Covey agent", &[format!("*.{AGENTS}")], agent_years)?;
+        self.issue(&issuer, "agent", any, ExtendedKeyUsagePurpose::ClientAuth)?;
         write_secret(&self.path("ca.key"), issuer.key().serialize_pem().as_bytes())?;
         write_secret(&self.path("ca.pem"), ca_certificate.pem().as_bytes())
+    }
+
+    /// Makes a folder `agents/PORT` with the credentials of the agent of that port alone, unless there
+    /// is one; after [`Credentials::init`].
+    ///
+    /// # Errors
+    /// When a file cannot be read or written.
+    pub fn admit(&self, port: u32) -> Result<(), CredentialError> {
+        let own = Credentials::of(&self.path("agents").join(port.to_string()));
+        if own.has_certificates() {
+            return Ok(());
+        }
+        fs::create_dir_all(&own.folder).map_err(|source| io_error(&own.folder, source))?;
+        let path = self.path("ca.key");
+        check_mode(&path)?;
+        let key = fs::read_to_string(&path).map_err(|source| io_error(&path, source))?;
+        let issuer = Issuer::new(authority()?, KeyPair::from_pem(&key)?);
+        let agent = params("Covey agent", &[name_of(port)], YEARS)?;
+        own.issue(&issuer, "agent", agent, ExtendedKeyUsagePurpose::ClientAuth)?;
+        let ca = self.path("ca.pem");
+        let ca = fs::read(&ca).map_err(|source| io_error(&ca, source))?;
+        write_secret(&own.path("ca.pem"), &ca)
     }
 
     fn issue(
@@ -216,6 +255,14 @@ impl Credentials {
     }
 }
 
+/// What certificates of agents and coordinator are signed as.
+fn authority() -> Result<CertificateParams, rcgen::Error> {
+    let mut ca = params("Covey private CA", &[], YEARS)?;
+    ca.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+    ca.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+    Ok(ca)
+}
+
 fn params(name: &str, names: &[String], years: i32) -> Result<CertificateParams, rcgen::Error> {
     let mut params = CertificateParams::new(names)?;
     params.distinguished_name.push(DnType::CommonName, name);
@@ -270,7 +317,6 @@ pub(super) fn same_secret(a: &[u8], b: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
-    use tokio_rustls::rustls::pki_types::ServerName;
     use tokio_rustls::{TlsAcceptor, TlsConnector};
 
     use super::*;
@@ -310,6 +356,22 @@ mod tests {
         assert!(!joins(&ours, &others));
         // With the CA that made it, so that nothing else is wrong with it.
         assert!(!joins(&expired, &expired));
+    }
+
+    #[test]
+    fn a_certificate_is_for_one_port_or_for_any() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let ours = Credentials::of(folder.path());
+        ours.init(&[]).expect("credentials");
+        for _ in 0..2 {
+            ours.admit(3).expect("credentials");
+        }
+        let own = Credentials::of(&folder.path().join("agents/3"));
+        assert!(joins(&ours, &own));
+        let first = |of: &Credentials| of.certificates("agent").expect("a certificate").remove(0);
+        let ports = |certificate| [0, 3, 33].map(|port| speaks_for(&certificate, port));
+        assert_eq!(ports(first(&own)), [false, true, false]);
+        assert_eq!(ports(first(&ours)), [true; 3]);
     }
 
     #[test]

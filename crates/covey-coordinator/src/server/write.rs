@@ -12,8 +12,12 @@ use crate::record::Record;
 /// What is to be written.
 pub(super) enum Job {
     Append(Lsn, Record),
-    /// The journal is to hold these alone.
-    Replace(Vec<Record>),
+    /// The journal is to hold these alone: all that is known, and what was appended since that was
+    /// found out.
+    Replace {
+        known: Vec<Record>,
+        under_way: Vec<(Lsn, Record)>,
+    },
 }
 
 /// What has been.
@@ -46,14 +50,18 @@ pub(super) fn run(mut journal: Journal, jobs: &Receiver<Job>, commands: &WeakSen
         }
     };
     let mut group: Vec<(Lsn, Record)> = Vec::new();
+    let mut failed = Failed::default();
     while let Ok(job) = jobs.recv() {
         let mut next = Some(job);
         while let Some(job) = next.take() {
             match job {
                 Job::Append(lsn, record) => group.push((lsn, record)),
-                Job::Replace(records) => {
-                    flush(&mut journal, &mut group, &tell);
-                    match journal.replace(&records) {
+                Job::Replace { known, mut under_way } => {
+                    flush(&mut journal, &mut group, &mut failed, &tell);
+                    // Who asked for it has been told that it is not there, or is about to be.
+                    under_way.retain(|(lsn, _)| !failed.has(*lsn));
+                    let all = known.iter().chain(under_way.iter().map(|(_, record)| record));
+                    match journal.replace(all) {
                         Ok(()) => tell(Written::Compacted { bytes: journal.length() }),
                         Err(error) => tracing::error!(%error, "the journal cannot be compacted"),
                     }
@@ -63,15 +71,73 @@ pub(super) fn run(mut journal: Journal, jobs: &Receiver<Job>, commands: &WeakSen
                 next = jobs.try_recv().ok();
             }
         }
-        flush(&mut journal, &mut group, &tell);
+        flush(&mut journal, &mut group, &mut failed, &tell);
     }
 }
 
-fn flush(journal: &mut Journal, group: &mut Vec<(Lsn, Record)>, tell: &impl Fn(Written)) {
+/// Records that could not be written: ranges, ascending.
+#[derive(Default)]
+struct Failed(Vec<(Lsn, Lsn)>);
+
+impl Failed {
+    fn add(&mut self, first: Lsn, last: Lsn) {
+        match self.0.last_mut() {
+            Some((_, end)) if *end + 1 == first => *end = last,
+            _ => self.0.push((first, last)),
+        }
+    }
+
+    fn has(&self, lsn: Lsn) -> bool {
+        self.0.iter().any(|(first, last)| (*first..=*last).contains(&lsn))
+    }
+}
+
+fn flush(
+    journal: &mut Journal,
+    group: &mut Vec<(Lsn, Record)>,
+    failed: &mut Failed,
+    tell: &impl Fn(Written),
+) {
     let (Some(&(first, _)), Some(&(last, _))) = (group.first(), group.last()) else { return };
     match journal.append(group.iter().map(|(_, record)| record)) {
         Ok(()) => tell(Written::Durable { last, bytes: journal.length() }),
-        Err(error) => tell(Written::Failed { first, last, why: error.to_string() }),
+        Err(error) => {
+            failed.add(first, last);
+            tell(Written::Failed { first, last, why: error.to_string() });
+        }
     }
     group.clear();
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use super::*;
+
+    fn removed(id: u64) -> Record {
+        Record::Removed { id, at_s: 0.5 }
+    }
+
+    #[test]
+    fn what_could_not_be_written_is_not_brought_back_by_compaction() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (mut journal, _) = Journal::open(folder.path()).expect("a journal");
+        journal.fill_disk();
+        let (jobs, to_write) = channel();
+        let (commands, mut told) = tokio::sync::mpsc::channel(8);
+        // What is under way was found out before it was known that it failed.
+        jobs.send(Job::Append(1, removed(1))).expect("a channel");
+        let under_way = vec![(1, removed(1)), (2, removed(2))];
+        jobs.send(Job::Replace { known: vec![Record::Epoch(1)], under_way }).expect("a channel");
+        jobs.send(Job::Append(3, removed(3))).expect("a channel");
+        drop(jobs);
+        run(journal, &to_write, &commands.downgrade());
+        assert!(matches!(
+            told.try_recv(),
+            Ok(Command::Written(Written::Failed { first: 1, last: 1, .. }))
+        ));
+        let (_, found) = Journal::open(folder.path()).expect("a journal");
+        assert_eq!(found.records, [Record::Epoch(1), removed(2), removed(3)]);
+    }
 }

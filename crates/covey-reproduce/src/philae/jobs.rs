@@ -131,7 +131,7 @@ pub(super) const TABLE_5: Item = Item {
 fn why_testbed(column: &str, setting: Setting) -> &'static str {
     match (column, setting) {
         ("P50" | "P90", _) => super::PERCENTILES,
-        (_, Setting::FairComparison) => {
+        (_, Setting::FairComparison | Setting::Live) => {
             "On the testbed Aalo's coordinator missed its interval in 16 % of the cases (Table 7); here it \
              decides in no time."
         }

@@ -1,0 +1,189 @@
+//! What no agent would say, to the port of agents.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use covey_coordinator::Client;
+use covey_load::Metrics;
+use covey_proto::{Ended, FlowKey, FromAgent, Hello, Sent, VERSION, encode};
+use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::{sleep, timeout};
+
+use crate::Result;
+
+/// Connections at a time.
+const AT_A_TIME: u64 = 64;
+/// Ports of the coordinator's fabric.
+const PORTS: u64 = 16;
+
+/// Steele, Lea and Flood: SplitMix.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, end: u64) -> u64 {
+        self.next() % end
+    }
+
+    fn bytes(&mut self, most: u64) -> Vec<u8> {
+        (0..1 + self.below(most)).map(|_| self.next() as u8).collect()
+    }
+
+    /// Mostly one that may be right.
+    fn key(&mut self) -> FlowKey {
+        match self.below(10) {
+            0 => FlowKey { coflow: self.next(), flow: self.next() as u32 },
+            _ => FlowKey { coflow: self.below(4000), flow: self.below(5) as u32 },
+        }
+    }
+
+    fn amount(&mut self) -> f64 {
+        match self.below(10) {
+            0 => f64::from_bits(self.next()),
+            1 => f64::MAX,
+            _ => self.below(1 << 30) as f64,
+        }
+    }
+
+    fn message(&mut self) -> FromAgent {
+        let count = self.below(20);
+        match self.below(6) {
+            0 => FromAgent::Applied { epoch: self.below(3), version: self.below(50) },
+            1 => FromAgent::Ended(
+                (0..count).map(|_| Ended { key: self.key(), bytes: self.amount() }).collect(),
+            ),
+            2 => FromAgent::Sent(
+                (0..count).map(|_| Sent { key: self.key(), bytes: self.amount() }).collect(),
+            ),
+            3 => FromAgent::Resync,
+            4 => self.hello(Vec::new()),
+            _ => FromAgent::Alive,
+        }
+    }
+
+    fn hello(&mut self, token: Vec<u8>) -> FromAgent {
+        let holds = match self.below(4) {
+            0 => (self.next(), self.next()),
+            1 => (1, self.below(9)),
+            _ => (0, 0),
+        };
+        let port = self.below(PORTS + 1) as u32;
+        FromAgent::Hello(Hello { version: VERSION, port, holds, token })
+    }
+}
+
+#[derive(Default)]
+struct Counts {
+    connections: AtomicU64,
+    admitted: AtomicU64,
+    bytes: AtomicU64,
+}
+
+/// Sends garbage for so long, while coflows come and go, and prints what that was.
+pub async fn send(
+    coordinator: SocketAddr,
+    clients: SocketAddr,
+    token: &[u8],
+    seconds: f64,
+) -> Result<()> {
+    let until = Instant::now() + Duration::from_secs_f64(seconds);
+    let counts = Arc::new(Counts::default());
+    for seed in 0..AT_A_TIME {
+        let (counts, token) = (counts.clone(), token.to_vec());
+        tokio::spawn(async move {
+            let mut random = Random(seed);
+            while Instant::now() < until {
+                // That it is cut off is what it is about.
+                let _ = connection(coordinator, &token, &mut random, &counts).await;
+            }
+        });
+    }
+    let mut client = Client::connect(clients, token, None).await?;
+    let mut random = Random(AT_A_TIME);
+    let mut requests = 0;
+    while Instant::now() < until {
+        let mut port = || random.below(PORTS);
+        let flows: Vec<_> = (0..5).map(|_| json!({"src": port(), "dst": port()})).collect();
+        let body = json!({ "flows": flows }).to_string();
+        let answer = client.ask("POST", "/v1/coflows", &[], body).await?;
+        if answer.status >= 500 {
+            return Err(format!("{}: {}", answer.status, answer.json()).into());
+        }
+        if answer.status == 429 {
+            let page = client.get("/v1/coflows?limit=100").await?.json();
+            for coflow in page["items"].as_array().into_iter().flatten() {
+                client.ask("DELETE", &format!("/v1/coflows/{}", coflow["id"]), &[], "").await?;
+            }
+        }
+        requests += 1;
+        sleep(Duration::from_millis(5)).await;
+    }
+    sleep(Duration::from_secs(1)).await;
+    let ready = client.get("/readyz").await?.status;
+    let metrics = Metrics::of(&mut client).await?;
+    let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+    println!(
+        "{} connections, {} of them with a right hello, {} bytes; {requests} registrations beside; \
+         refused: {} credentials, {} garbage, {} epochs; readyz says {ready}",
+        count(&counts.connections),
+        count(&counts.admitted),
+        count(&counts.bytes),
+        metrics.get("covey_refused_credentials_total"),
+        metrics.get("covey_refused_garbage_total"),
+        metrics.get("covey_refused_epochs_total"),
+    );
+    if ready == 200 { Ok(()) } else { Err("it is not ready".into()) }
+}
+
+async fn connection(
+    coordinator: SocketAddr,
+    token: &[u8],
+    random: &mut Random,
+    counts: &Counts,
+) -> Result<()> {
+    let mut stream = TcpStream::connect(coordinator).await?;
+    counts.connections.fetch_add(1, Ordering::Relaxed);
+    let mut bytes = Vec::new();
+    match random.below(4) {
+        0 => bytes = random.bytes(2000),
+        // A length that is allowed, or not, and less than that.
+        1 => {
+            let length = random.below(1 << 21) as u32;
+            bytes.extend(length.to_le_bytes());
+            bytes.append(&mut random.bytes(5000));
+        }
+        _ => {
+            counts.admitted.fetch_add(1, Ordering::Relaxed);
+            encode(&random.hello(token.to_vec()), &mut bytes);
+        }
+    }
+    let frames = random.below(50);
+    for _ in 0..frames {
+        stream.write_all(&bytes).await?;
+        counts.bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        let mut answer = [0; 4096];
+        if let Ok(count) = timeout(Duration::from_millis(2), stream.read(&mut answer)).await
+            && count? == 0
+        {
+            return Ok(());
+        }
+        bytes.clear();
+        encode(&random.message(), &mut bytes);
+        if random.below(10) == 0 {
+            let at = random.below(bytes.len() as u64) as usize;
+            bytes[at] ^= 1 << random.below(8);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,281 @@
+//! Loads a coordinator in another process and prints what that cost it, as lines of a Markdown table.
+//! docs/live.md says what is measured; `make live-bench` runs it.
+
+mod garbage;
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use clap::{Parser, Subcommand};
+use covey_load::{Coordinator, Hosts, LoadError, Metrics, Sizes, register, registration};
+use covey_trace::{Coflow, Flow};
+use tokio::time::{sleep, sleep_until, timeout};
+
+type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
+
+#[derive(Parser)]
+struct Load {
+    /// The program
+    #[arg(long, default_value = "target/release/covey")]
+    covey: PathBuf,
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// Connect agents, and register coflows at a steady rate
+    Agents {
+        #[arg(long, default_value_t = 10_000)]
+        agents: u32,
+        #[arg(long, default_value_t = 100.0)]
+        registrations_per_s: f64,
+        #[arg(long, default_value_t = 60.0)]
+        seconds: f64,
+        /// With mutual TLS
+        #[arg(long)]
+        tls: bool,
+    },
+    /// Connect agents, and send schedules to exactly so many of them at a time
+    Push {
+        #[arg(long, default_value_t = 10_000)]
+        agents: u32,
+        #[arg(long, default_value_t = 540)]
+        changed: u32,
+        /// With mutual TLS
+        #[arg(long)]
+        tls: bool,
+    },
+    /// Send to the port for agents of a coordinator that runs what no agent would say
+    Garbage {
+        /// Its port for agents, and that for clients
+        #[arg(long)]
+        coordinator: SocketAddr,
+        #[arg(long)]
+        clients: SocketAddr,
+        /// Its folder, for the token
+        #[arg(long)]
+        data: PathBuf,
+        #[arg(long, default_value_t = 300.0)]
+        seconds: f64,
+    },
+    /// Register coflows as fast as clients can, and then at a steady rate
+    Register {
+        #[arg(long, default_value_t = 64)]
+        clients: u64,
+        #[arg(long, default_value_t = 10.0)]
+        seconds: f64,
+        #[arg(long, default_value_t = 500.0)]
+        steady_per_s: f64,
+        /// Coflows that stay until the end, so many flows each, instead of some that end at once
+        #[arg(long, default_value_t = 0)]
+        stay: u32,
+    },
+}
+
+/// A coordinator for so many agents. Its journal is on the disk on which this is started.
+fn start(covey: &Path, tls: bool, arguments: &[&str]) -> Result<Coordinator> {
+    Ok(Coordinator::start(covey, Path::new("."), tls, arguments)?)
+}
+
+/// One for a crowd, of which nobody is to be missed because all come at once to a busy machine.
+fn crowd(covey: &Path, tls: bool, agents: u32, more: &[&str]) -> Result<Coordinator> {
+    let ports = agents.to_string();
+    let crowd = ["--policy", "philae", "--ports", &ports, "--max-agents", &ports, "--log", "error"];
+    start(covey, tls, &[&crowd, more].concat())
+}
+
+fn transport(tls: bool) -> &'static str {
+    if tls { "mutual TLS" } else { "plain TCP" }
+}
+
+async fn agents(covey: &Path, agents: u32, per_s: f64, seconds: f64, tls: bool) -> Result<()> {
+    let coordinator = crowd(covey, tls, agents, &[])?;
+    let mut client = coordinator.client().await?;
+    let start = Metrics::of(&mut client).await?;
+    // Coflows of 27 flows, each from a host of its own.
+    let count = (per_s * seconds) as u32;
+    let flow = |k: u32, f: u32| Flow {
+        src: (k * 31 + f * 997) % agents,
+        dst: (k * 57 + f * 613 + 1) % agents,
+        bytes: 1e6,
+        start_s: 0.0,
+    };
+    let coflow = |k: u32| Coflow::new(k.to_string(), 0.0, (0..27).map(|f| flow(k, f)).collect());
+    let sizes: Sizes = Arc::new((0..count).map(coflow).collect());
+    let hosts = Hosts::start(&coordinator, agents, sizes.clone(), true).await?;
+    let begin = Instant::now();
+    let before = Metrics::of(&mut client).await?;
+    for (k, coflow) in sizes.iter().enumerate() {
+        sleep_until((begin + Duration::from_secs_f64(k as f64 / per_s)).into()).await;
+        register(&mut client, registration(coflow)).await?;
+    }
+    let metrics = Metrics::of(&mut client).await?;
+    let p99_ms = |name: &str| metrics.quantile_ms(&before, name, 0.99);
+    let kib_each = |now: &Metrics| {
+        let name = "process_resident_memory_bytes";
+        (now.get(name) - start.get(name)) / 1024.0 / f64::from(agents)
+    };
+    let name = "process_cpu_seconds_total";
+    let cpu_s = metrics.get(name) - before.get(name);
+    println!(
+        "| {agents} | {} | {:.1} KiB | {:.1} KiB | {} | {} | {} | {:.1} | {:.0} s |",
+        transport(tls),
+        kib_each(&before),
+        kib_each(&metrics),
+        hosts.lost(),
+        p99_ms("covey_decide_cpu_seconds"),
+        p99_ms("covey_push_cpu_seconds"),
+        100.0 * cpu_s / begin.elapsed().as_secs_f64(),
+        begin.elapsed().as_secs_f64(),
+    );
+    Ok(())
+}
+
+/// Coflows with a flow of its own for each of `changed` hosts come one after the other, each at other
+/// hosts: each time exactly these are sent a schedule. They do not confirm it, which would cost CPU that
+/// is not that of pushing.
+async fn push(covey: &Path, agents: u32, changed: u32, tls: bool) -> Result<()> {
+    // No heartbeat is to fall between.
+    let quiet = ["--heartbeat", "1000s", "--lost-after", "10000s"];
+    let coordinator = crowd(covey, tls, agents, &quiet)?;
+    let mut client = coordinator.client().await?;
+    let _hosts = Hosts::start(&coordinator, agents, Sizes::default(), false).await?;
+    let pause = Duration::from_millis(500);
+    let (mut thread_ms, mut whole_ms) = (Vec::new(), Vec::new());
+    let groups = agents / changed;
+    for k in 0..groups {
+        let flow = |f: u32| {
+            let src = f * groups + k;
+            Flow { src, dst: (src + groups) % agents, bytes: 1e15, start_s: 0.0 }
+        };
+        let flows = (0..changed).map(flow).collect();
+        let body = registration(&Coflow::new(k.to_string(), 0.0, flows));
+        sleep(pause).await;
+        let before = Metrics::of(&mut client).await?;
+        register(&mut client, body).await?;
+        sleep(pause).await;
+        let after = Metrics::of(&mut client).await?;
+        let since = |name: &str| after.get(name) - before.get(name);
+        let sent = since("covey_schedules_sent_total");
+        if sent != f64::from(changed) {
+            return Err(format!("{sent} schedules were sent").into());
+        }
+        thread_ms.push(1e3 * since("covey_push_cpu_seconds_sum"));
+        whole_ms.push(1e3 * since("process_cpu_seconds_total"));
+    }
+    let median_and_most = |mut costs_ms: Vec<f64>| {
+        costs_ms.sort_by(f64::total_cmp);
+        format!("{:.2} | {:.2}", costs_ms[costs_ms.len() / 2], costs_ms[costs_ms.len() - 1])
+    };
+    println!(
+        "| {agents} | {} | {changed} | {groups} | {} | {} |",
+        transport(tls),
+        median_and_most(thread_ms),
+        median_and_most(whole_ms),
+    );
+    Ok(())
+}
+
+async fn registrations(
+    covey: &Path,
+    clients: u64,
+    seconds: f64,
+    steady: f64,
+    stay: u32,
+) -> Result<()> {
+    let most = [
+        "--log",
+        "warn",
+        "--max-coflows",
+        "1000000",
+        "--max-requests",
+        "1000000",
+        "--policy",
+        "philae",
+    ];
+    // A flow without bytes ends at once: it is the way to the disk that is measured, not a policy with
+    // more coflows every second.
+    let flow = |f| Flow { src: f % 16, dst: (f + 1) % 16, bytes: 1e15, start_s: 0.0 };
+    let flows = match stay {
+        0 => vec![Flow { bytes: 0.0, ..flow(0) }],
+        _ => (0..stay).map(flow).collect(),
+    };
+    let body = registration(&Coflow::new("0".to_owned(), 0.0, flows));
+    let coordinator = start(covey, false, &most)?;
+    let until = Instant::now() + Duration::from_secs_f64(seconds);
+    let mut tasks = Vec::new();
+    for _ in 0..clients {
+        let (mut client, body) = (coordinator.client().await?, body.clone());
+        tasks.push(tokio::spawn(async move {
+            let mut count = 0_u64;
+            while Instant::now() < until {
+                register(&mut client, body.clone()).await?;
+                count += 1;
+            }
+            std::result::Result::<u64, LoadError>::Ok(count)
+        }));
+    }
+    let mut total = 0;
+    for task in tasks {
+        total += task.await??;
+    }
+    drop(coordinator);
+
+    let coordinator = start(covey, false, &most)?;
+    let begin = Instant::now();
+    let mut pool = Vec::new();
+    for _ in 0..clients {
+        pool.push(coordinator.client().await?);
+    }
+    let pool = Arc::new(tokio::sync::Mutex::new(pool));
+    let mut tasks = Vec::new();
+    for k in 0..(steady * seconds) as u64 {
+        sleep_until((begin + Duration::from_secs_f64(k as f64 / steady)).into()).await;
+        let (pool, body, asked) = (pool.clone(), body.clone(), Instant::now());
+        tasks.push(tokio::spawn(async move {
+            let mut client = loop {
+                if let Some(client) = pool.lock().await.pop() {
+                    break client;
+                }
+                sleep(Duration::from_millis(1)).await;
+            };
+            timeout(Duration::from_secs(60), register(&mut client, body)).await??;
+            pool.lock().await.push(client);
+            Result::Ok(asked.elapsed().as_secs_f64())
+        }));
+    }
+    let mut times = Vec::new();
+    for task in tasks {
+        times.push(task.await??);
+    }
+    times.sort_by(f64::total_cmp);
+    let at = |q: f64| 1e3 * times[((times.len() - 1) as f64 * q) as usize];
+    println!(
+        "| {clients} | {:.0} /s | {steady} /s | {:.1} ms | {:.1} ms |",
+        total as f64 / seconds,
+        at(0.5),
+        at(0.99)
+    );
+    Ok(())
+}
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    let Load { covey, what } = Load::parse();
+    match what {
+        What::Agents { agents: count, registrations_per_s, seconds, tls } => {
+            agents(&covey, count, registrations_per_s, seconds, tls).await
+        }
+        What::Push { agents, changed, tls } => push(&covey, agents, changed, tls).await,
+        What::Garbage { coordinator, clients, data, seconds } => {
+            let token = covey_coordinator::read_token(&data.join("token"))?;
+            garbage::send(coordinator, clients, &token, seconds).await
+        }
+        What::Register { clients, seconds, steady_per_s, stay } => {
+            registrations(&covey, clients, seconds, steady_per_s, stay).await
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! The coordinator under load.
+
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+
+use covey_coordinator::{Client, Credentials, read_token};
+use tokio_rustls::rustls::ClientConfig;
+
+use crate::LoadError;
+
+/// A coordinator in a process of its own, which is killed when this is dropped.
+pub struct Coordinator {
+    process: Child,
+    clients: SocketAddr,
+    /// Where agents connect.
+    pub agents: SocketAddr,
+    /// What clients show, and agents where there is no TLS.
+    pub token: Vec<u8>,
+    /// With its journal.
+    folder: tempfile::TempDir,
+    tls: bool,
+}
+
+impl Coordinator {
+    /// Starts the program `covey` with a new folder in `parent`; with mutual TLS if `tls`.
+    ///
+    /// # Errors
+    /// When it does not come to listen; it has said why on standard error.
+    pub fn start(
+        covey: &Path,
+        parent: &Path,
+        tls: bool,
+        arguments: &[&str],
+    ) -> Result<Coordinator, LoadError> {
+        let folder = tempfile::tempdir_in(parent).map_err(LoadError::Start)?;
+        let data = folder.path().join("data");
+        if tls {
+            Credentials::of(&data).init(&[])?;
+        }
+        let mut process = Command::new(covey)
+            .args(["serve", "--clients", "127.0.0.1:0", "--agents", "127.0.0.1:0"])
+            .arg("--data")
+            .arg(&data)
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(LoadError::Start)?;
+        let out = process.stdout.take().ok_or(LoadError::Ended)?;
+        let mut lines = BufReader::new(out).lines();
+        let mut address = |name: &str| {
+            let line = lines.next().and_then(Result::ok);
+            line.and_then(|line| line.trim_start_matches(name).trim().parse().ok())
+        };
+        let addresses = (address("clients"), address("agents"));
+        let (Some(clients), Some(agents)) = addresses else {
+            // It has ended, or is about to.
+            let _ = process.kill();
+            let _ = process.wait();
+            return Err(LoadError::Ended);
+        };
+        let token = read_token(&data.join("token"))?;
+        Ok(Coordinator { process, clients, agents, token, folder, tls })
+    }
+
+    fn credentials(&self) -> Credentials {
+        Credentials::of(&self.folder.path().join("data"))
+    }
+
+    /// How agents connect, if by TLS.
+    ///
+    /// # Errors
+    /// When the certificates cannot be used.
+    pub fn agent_tls(&self) -> Result<Option<Arc<ClientConfig>>, LoadError> {
+        Ok(self.tls.then(|| self.credentials().agent()).transpose()?)
+    }
+
+    /// A connection for requests.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub async fn client(&self) -> Result<Client, LoadError> {
+        let tls = self.tls.then(|| self.credentials().client()).transpose()?;
+        Ok(Client::connect(self.clients, &self.token, tls).await?)
+    }
+}
+
+impl Drop for Coordinator {
+    fn drop(&mut self) {
+        // It may have ended.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}

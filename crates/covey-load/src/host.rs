@@ -1,0 +1,244 @@
+//! Simulated hosts: real agents with real connections, and flows on paper.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use covey_agent::{Agent, Progress};
+use covey_proto::{Decoder, Ended, FlowKey, FromAgent, Sent, ToAgent, encode};
+use covey_trace::Coflow;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::sleep_until;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::rustls::ClientConfig;
+use tokio_rustls::rustls::pki_types::ServerName;
+
+use crate::{Coordinator, LoadError, Metrics};
+
+/// What hosts know of their flows: the coflows by the number that the coordinator gives them.
+pub type Sizes = Arc<Vec<Coflow>>;
+
+type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+/// How long it may take until all agents have joined.
+const JOINING: Duration = Duration::from_secs(60);
+
+/// What all hosts share.
+struct Common {
+    coordinator: SocketAddr,
+    token: Vec<u8>,
+    tls: Option<Arc<ClientConfig>>,
+    sizes: Sizes,
+    confirms: bool,
+    begin: Instant,
+    /// Whether all have joined: who loses its connection from now on is lost.
+    joined: AtomicBool,
+    lost: AtomicU64,
+    last_failure: Mutex<String>,
+}
+
+/// Hosts that have joined.
+pub struct Hosts(Arc<Common>);
+
+impl Hosts {
+    /// Starts a host for each of so many ports, and waits until all have joined. If not `confirms`,
+    /// they do not say that they have applied a schedule, but for the first, which is empty.
+    ///
+    /// # Errors
+    /// When they do not join.
+    pub async fn start(
+        coordinator: &Coordinator,
+        ports: u32,
+        sizes: Sizes,
+        confirms: bool,
+    ) -> Result<Hosts, LoadError> {
+        let common = Arc::new(Common {
+            coordinator: coordinator.agents,
+            token: coordinator.token.clone(),
+            tls: coordinator.agent_tls()?,
+            sizes,
+            confirms,
+            begin: Instant::now(),
+            joined: AtomicBool::new(false),
+            lost: AtomicU64::new(0),
+            last_failure: Mutex::default(),
+        });
+        for port in 0..ports {
+            tokio::spawn(common.clone().host(port));
+            if port % 100 == 99 {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        }
+        let hosts = Hosts(common);
+        let mut client = coordinator.client().await?;
+        loop {
+            let joined = Metrics::of(&mut client).await?.get("covey_agents");
+            if joined >= f64::from(ports) {
+                hosts.0.joined.store(true, Ordering::Relaxed);
+                return Ok(hosts);
+            }
+            if hosts.0.begin.elapsed() > JOINING {
+                let seconds = JOINING.as_secs();
+                let why = hosts.last_failure();
+                return Err(LoadError::Joining { joined, ports, seconds, why });
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    }
+
+    /// How many have lost their connection since.
+    pub fn lost(&self) -> u64 {
+        self.0.lost.load(Ordering::Relaxed)
+    }
+
+    /// Why a connection was lost last; empty if none was.
+    pub fn last_failure(&self) -> String {
+        self.0.last_failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Common {
+    /// Lives until the connection is lost. While hosts join it tries again: all come at once, and not
+    /// all find a place in the queue of new connections.
+    async fn host(self: Arc<Common>, port: u32) {
+        while let Err(error) = self.session(port).await {
+            *self.last_failure.lock().unwrap_or_else(PoisonError::into_inner) = error.to_string();
+            if self.joined.load(Ordering::Relaxed) {
+                self.lost.fetch_add(1, Ordering::Relaxed);
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+    }
+
+    async fn session(&self, port: u32) -> Result<(), Failure> {
+        let stream = TcpStream::connect(self.coordinator).await?;
+        stream.set_nodelay(true)?;
+        match &self.tls {
+            None => self.talk(stream, port).await,
+            Some(tls) => {
+                let name = ServerName::IpAddress(self.coordinator.ip().into());
+                let stream = TlsConnector::from(tls.clone()).connect(name, stream).await?;
+                self.talk(stream, port).await
+            }
+        }
+    }
+
+    async fn talk(
+        &self,
+        stream: impl AsyncRead + AsyncWrite + Unpin,
+        port: u32,
+    ) -> Result<(), Failure> {
+        let (mut reader, mut writer) = tokio::io::split(stream);
+        let token = if self.tls.is_some() { Vec::new() } else { self.token.clone() };
+        let mut agent = Agent::new(port, token);
+        let mut decoder = Decoder::default();
+        let mut buffer = [0; 4096];
+        let mut fluid = Fluid::new(self.sizes.clone());
+        let mut next = Instant::now();
+        let mut out = vec![agent.hello()];
+        loop {
+            if !out.is_empty() {
+                let mut bytes = Vec::new();
+                out.drain(..).for_each(|message| encode(&message, &mut bytes));
+                writer.write_all(&bytes).await?;
+                writer.flush().await?;
+            }
+            let due = tokio::select! {
+                count = reader.read(&mut buffer) => {
+                    let count = count?;
+                    if count == 0 {
+                        return Err("the coordinator has closed the connection".into());
+                    }
+                    decoder.push(&buffer[..count]);
+                    false
+                }
+                () = sleep_until(next.into()) => true,
+            };
+            let now = Instant::now();
+            let progress = fluid.flow_on(now);
+            agent.happened(&progress, self.begin.elapsed().as_secs_f64(), &mut out);
+            let mut changed = false;
+            while let Some(message) = decoder.take::<ToAgent>()? {
+                let heard = agent.heard(message, &mut out);
+                changed |= heard.map_err(|refusal| format!("refused: {refusal:?}"))?;
+            }
+            if changed {
+                fluid.follow(&agent);
+            }
+            if !self.confirms {
+                out.retain(|message| !matches!(message, FromAgent::Applied { version: 2.., .. }));
+            }
+            if due && out.is_empty() {
+                out.push(FromAgent::Alive);
+            }
+            let welcome = agent.welcome();
+            let mut wait_s = fluid.next_end_s().min(welcome.map_or(1.0, |w| w.heartbeat_s));
+            let report_s = welcome.map_or(0.0, |w| w.report_every_s);
+            if report_s > 0.0 && !fluid.rates.is_empty() {
+                wait_s = wait_s.min(report_s);
+            }
+            next = now + Duration::from_secs_f64(wait_s.max(0.0));
+        }
+    }
+}
+
+/// Flows that send as they are told, on paper.
+struct Fluid {
+    sizes: Sizes,
+    /// When `sent` was right.
+    at: Instant,
+    /// Bytes per second of flows that are served, and what flows have sent that have not ended.
+    rates: BTreeMap<FlowKey, f64>,
+    sent: BTreeMap<FlowKey, f64>,
+}
+
+impl Fluid {
+    fn new(sizes: Sizes) -> Fluid {
+        Fluid { sizes, at: Instant::now(), rates: BTreeMap::new(), sent: BTreeMap::new() }
+    }
+
+    /// Goes on to `now`, and tells what has happened.
+    fn flow_on(&mut self, now: Instant) -> Progress {
+        let dt = (now - std::mem::replace(&mut self.at, now)).as_secs_f64();
+        let mut progress = Progress::default();
+        let Fluid { sizes, rates, sent, .. } = self;
+        for (&key, &rate) in rates.iter() {
+            let size = size(sizes, key);
+            let sent = sent.entry(key).or_default();
+            *sent += rate * dt;
+            // Timers are a little late, never early: what is missing is rounding.
+            if *sent >= size * (1.0 - 1e-9) {
+                progress.ended.push(Ended { key, bytes: size });
+            } else {
+                progress.sent.push(Sent { key, bytes: *sent });
+            }
+        }
+        for ended in &progress.ended {
+            self.rates.remove(&ended.key);
+            self.sent.remove(&ended.key);
+        }
+        progress
+    }
+
+    /// From now on flows send as the agent's schedule says.
+    fn follow(&mut self, agent: &Agent) {
+        self.rates = agent.flows().iter().map(|(&key, share)| (key, share.rate)).collect();
+    }
+
+    /// Seconds until the next flow ends.
+    fn next_end_s(&self) -> f64 {
+        let left = |key| size(&self.sizes, key) - self.sent.get(&key).copied().unwrap_or(0.0);
+        let ends = self.rates.iter().filter(|(_, rate)| **rate > 0.0);
+        ends.map(|(&key, &rate)| left(key) / rate).fold(f64::INFINITY, f64::min)
+    }
+}
+
+/// Bytes of a flow; infinite if nobody knows it.
+fn size(sizes: &[Coflow], key: FlowKey) -> f64 {
+    let coflow = sizes.get(key.coflow as usize);
+    coflow.and_then(|c| c.flows.get(key.flow as usize)).map_or(f64::INFINITY, |f| f.bytes)
+}

@@ -1,0 +1,44 @@
+//! A wall clock that jumps.
+
+use std::process::Command;
+
+use crate::common::Place;
+
+/// What `clock_gettime` says to programs that are governed by it.
+pub struct Clock {
+    library: String,
+    file: std::path::PathBuf,
+}
+
+impl Clock {
+    /// Makes one; `None` where there is no C compiler, which is said.
+    pub fn new(place: &Place) -> Option<Clock> {
+        place.write("clock.c", include_str!("clock.c"));
+        let library = place.path("clock.so").to_str().expect("text").to_owned();
+        let source = place.path("clock.c");
+        let compiled =
+            Command::new("cc").args(["-shared", "-fPIC", "-o", &library]).arg(source).status();
+        if !compiled.is_ok_and(|status| status.success()) {
+            assert!(std::env::var_os("SKIP_NOTHING").is_none(), "there is no C compiler");
+            eprintln!("skipped: there is no C compiler");
+            return None;
+        }
+        let clock = Clock { library, file: place.path("clock") };
+        clock.jump(0);
+        Some(clock)
+    }
+
+    /// From now on it is so many years later than it is.
+    pub fn jump(&self, years: i64) {
+        // All at once, for it is read at any time.
+        let new = self.file.with_extension("new");
+        std::fs::write(&new, (years * 365 * 86400).to_string()).expect("a disk");
+        std::fs::rename(new, &self.file).expect("a disk");
+    }
+
+    /// The same command with this clock.
+    pub fn governs(&self, mut command: Command) -> Command {
+        command.env("LD_PRELOAD", &self.library).env("COVEY_CLOCK", &self.file);
+        command
+    }
+}

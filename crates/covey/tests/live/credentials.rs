@@ -1,0 +1,240 @@
+//! Who is refused, and that it is counted and logged.
+
+use std::process::Stdio;
+
+use covey_coordinator::{Client, Credentials};
+use covey_proto::{
+    Decoder, Entry, FlowKey, FromAgent, Hello, Refusal, Schedule, ToAgent, VERSION, Welcome, encode,
+};
+use serde_json::Value;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+
+use crate::clock::Clock;
+use crate::common::Place;
+use crate::harness::{Coordinator, Killed, agent, block_on, metric, scatter, token, until};
+
+#[test]
+fn without_the_right_credential_nobody_joins() {
+    let place = Place::new();
+    let coordinator = Coordinator::logged(&place, &[]);
+    std::fs::create_dir(place.path("wrong")).unwrap();
+    place.write("wrong/token", "nonsense\n");
+    let run =
+        |folder: &str| agent(&place, &coordinator, "0", &place.path(folder)).output().unwrap();
+    // Others could read it.
+    let open = run("wrong");
+    assert_eq!(open.status.code(), Some(2));
+    assert!(String::from_utf8(open.stderr).unwrap().contains("expected mode 0600"));
+    use std::os::unix::fs::PermissionsExt;
+    let secret = std::fs::Permissions::from_mode(0o600);
+    std::fs::set_permissions(place.path("wrong/token"), secret).unwrap();
+    let wrong = run("wrong");
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(String::from_utf8(wrong.stderr).unwrap().contains("the credential is wrong"));
+    block_on(async {
+        let mut client = coordinator.client(&place).await;
+        assert_eq!(metric(&mut client, "covey_refused_credentials_total").await, 1.0);
+    });
+    assert!(place.read("log").contains("an agent was refused refusal=Some(Credential)"));
+}
+
+#[test]
+fn with_certificates_only_those_of_the_private_ca_count() {
+    let place = Place::new();
+    let init = |folder: &str| {
+        let ran = place.command(&["serve", "--init", "--data", folder]).output().unwrap();
+        assert!(ran.status.success());
+    };
+    init("data");
+    init("others");
+    let coordinator = Coordinator::new(&place, &[]);
+    block_on(async {
+        let tls = Credentials::of(&place.path("data")).client().unwrap();
+        let mut client =
+            Client::connect(coordinator.clients, &token(&place), Some(tls)).await.unwrap();
+        assert_eq!(client.get("/v1/coflows").await.unwrap().status, 200);
+        let good = agent(&place, &coordinator, "1", &place.path("data")).spawn();
+        let _good = Killed(good.unwrap());
+        let bad = agent(&place, &coordinator, "2", &place.path("others")).spawn();
+        let _bad = Killed(bad.unwrap());
+        let mut page = Value::Null;
+        until(10, "one joins, one is refused", async || {
+            page = client.get("/v1/agents").await.unwrap().json();
+            let metrics = client.get("/metrics").await.unwrap().body;
+            let metrics = String::from_utf8(metrics).unwrap();
+            page["items"][1]["state"] == "joined"
+                && !metrics.contains("covey_refused_credentials_total 0\n")
+        })
+        .await;
+        assert_eq!(page["items"][2]["state"], "awaited");
+    });
+}
+
+#[test]
+fn a_public_address_needs_certificates() {
+    let place = Place::new();
+    for address in ["--clients", "--agents"] {
+        let refusal = place.refusal(&["serve", "--data", "data", address, "0.0.0.0:0"]);
+        assert!(refusal.starts_with("0.0.0.0:0 is not a loopback address"), "{refusal}");
+    }
+}
+
+#[test]
+fn garbage_on_the_port_of_agents_harms_nobody() {
+    use std::io::Write;
+    let place = Place::new();
+    let coordinator = Coordinator::new(&place, &[]);
+    for k in 0..200_u64 {
+        let mut stream = std::net::TcpStream::connect(coordinator.agents).unwrap();
+        let garbage: Vec<u8> = (0..200).map(|i| scatter(k * 1000 + i) as u8).collect();
+        // It may have been cut off meanwhile.
+        let _ = stream.write_all(&garbage[..(k as usize % 200)]);
+    }
+    block_on(async {
+        let mut client = coordinator.client(&place).await;
+        until(20, "it is counted", async || {
+            let metrics = client.get("/metrics").await.unwrap().body;
+            !String::from_utf8(metrics).unwrap().contains("covey_refused_garbage_total 0\n")
+        })
+        .await;
+        assert_eq!(client.get("/readyz").await.unwrap().status, 200);
+    });
+}
+
+#[test]
+fn a_certificate_that_has_expired_is_refused_counted_and_logged() {
+    let place = Place::new();
+    let Some(clock) = Clock::new(&place) else { return };
+    assert!(
+        place.command(&["serve", "--init", "--data", "data"]).output().unwrap().status.success()
+    );
+    let mut serve = Coordinator::command(&place, "127.0.0.1:0", "127.0.0.1:0", &[]);
+    serve.stderr(std::fs::File::create(place.path("log")).unwrap());
+    let coordinator = Coordinator::spawn(clock.governs(serve));
+    // For the coordinator it is ten years later than it is; the agent and this test think otherwise.
+    clock.jump(10);
+    let mut agent = agent(&place, &coordinator, "1", &place.path("data"));
+    let _agent = Killed(agent.stderr(Stdio::null()).spawn().unwrap());
+    block_on(async {
+        let tls = Credentials::of(&place.path("data")).client().unwrap();
+        let mut client =
+            Client::connect(coordinator.clients, &token(&place), Some(tls)).await.unwrap();
+        until(10, "it is refused", async || {
+            metric(&mut client, "covey_refused_credentials_total").await > 0.0
+        })
+        .await;
+        assert_eq!(metric(&mut client, "covey_agents").await, 0.0);
+    });
+    let log = place.read("log");
+    assert!(log.contains("refused for its certificate") && log.contains("expired"), "{log}");
+}
+
+#[test]
+fn an_agent_speaks_for_its_own_port_alone() {
+    let place = Place::new();
+    let init = ["serve", "--init", "--data", "data", "--agent", "1-2"];
+    assert!(place.command(&init).output().unwrap().status.success());
+    let refusal = place.refusal(&["serve", "--init", "--data", "data", "--agent", "2-1"]);
+    assert_eq!(refusal, "--agent: expected a port, or ports like 0-15, found '2-1'");
+    let coordinator = Coordinator::logged(&place, &[]);
+    let own = place.path("data/agents/1");
+    let other = agent(&place, &coordinator, "2", &own).output().unwrap();
+    assert_eq!(other.status.code(), Some(2));
+    assert!(String::from_utf8(other.stderr).unwrap().contains("the credential is wrong"));
+    assert!(place.read("log").contains("an agent was refused refusal=Some(Credential)"));
+    let _agent = Killed(agent(&place, &coordinator, "1", &own).spawn().unwrap());
+    block_on(async {
+        let tls = Credentials::of(&place.path("data")).client().unwrap();
+        let mut client =
+            Client::connect(coordinator.clients, &token(&place), Some(tls)).await.unwrap();
+        until(10, "it joins", async || metric(&mut client, "covey_agents").await == 1.0).await;
+        assert_eq!(metric(&mut client, "covey_refused_credentials_total").await, 1.0);
+    });
+}
+
+/// One side of a connection, message by message.
+struct Peer {
+    stream: TcpStream,
+    decoder: Decoder,
+}
+
+impl Peer {
+    fn new(stream: TcpStream) -> Peer {
+        Peer { stream, decoder: Decoder::default() }
+    }
+
+    async fn say(&mut self, message: &impl covey_proto::Message) {
+        let mut bytes = Vec::new();
+        encode(message, &mut bytes);
+        self.stream.write_all(&bytes).await.unwrap();
+    }
+
+    async fn hear<M: covey_proto::Message>(&mut self) -> M {
+        loop {
+            if let Some(message) = self.decoder.take().unwrap() {
+                return message;
+            }
+            let mut buffer = [0; 512];
+            let count = self.stream.read(&mut buffer).await.unwrap();
+            assert!(count > 0, "the connection is closed");
+            self.decoder.push(&buffer[..count]);
+        }
+    }
+}
+
+#[test]
+fn a_schedule_that_is_replayed_is_dropped_counted_and_logged() {
+    let place = Place::new();
+    place.write("token", "secret\n");
+    use std::os::unix::fs::PermissionsExt;
+    let secret = std::fs::Permissions::from_mode(0o600);
+    std::fs::set_permissions(place.path("token"), secret).unwrap();
+    block_on(async {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let mut command = place.command(&["agent", "--port", "0", "--credentials", "."]);
+        command.args(["--coordinator", &address, "--enforcer", "recorded", "--record", "record"]);
+        let log = std::fs::File::create(place.path("log")).unwrap();
+        let _agent = Killed(command.stderr(log).spawn().unwrap());
+        let mut peer = Peer::new(listener.accept().await.unwrap().0);
+        assert!(matches!(peer.hear().await, FromAgent::Hello(_)));
+        let (report_every_s, heartbeat_s) = (0.0, 60.0);
+        let welcome = Welcome { version: VERSION, epoch: 5, report_every_s, heartbeat_s };
+        peer.say(&ToAgent::Welcome(welcome)).await;
+        let schedule = |epoch, version| {
+            let key = FlowKey { coflow: 0, flow: version as u32 };
+            let set = vec![Entry { key, layer: 0, rate: 1.0 }];
+            ToAgent::Schedule(Schedule { epoch, version, base: 0, set, removed: Vec::new() })
+        };
+        peer.say(&schedule(5, 1)).await;
+        let applied = peer.hear::<FromAgent>().await;
+        assert_eq!(applied, FromAgent::Applied { epoch: 5, version: 1 });
+        // The same again, and one of an older epoch; then one that counts.
+        for (epoch, version) in [(5, 1), (4, 9), (5, 2)] {
+            peer.say(&schedule(epoch, version)).await;
+        }
+        let applied = peer.hear::<FromAgent>().await;
+        assert_eq!(applied, FromAgent::Applied { epoch: 5, version: 2 });
+        until(10, "it is logged", async || place.read("log").contains("dropped=2")).await;
+    });
+    assert!(place.read("log").contains("dropped an older schedule"));
+    assert_eq!(place.read("record").lines().count(), 2);
+}
+
+#[test]
+fn an_agent_that_knows_of_a_later_epoch_is_refused_counted_and_logged() {
+    let place = Place::new();
+    let coordinator = Coordinator::logged(&place, &[]);
+    block_on(async {
+        let mut peer = Peer::new(TcpStream::connect(coordinator.agents).await.unwrap());
+        let token = token(&place);
+        let hello = Hello { version: VERSION, port: 0, holds: (9, 1), token };
+        peer.say(&FromAgent::Hello(hello)).await;
+        assert_eq!(peer.hear::<ToAgent>().await, ToAgent::Refused(Refusal::Order));
+        let mut client = coordinator.client(&place).await;
+        assert_eq!(metric(&mut client, "covey_refused_epochs_total").await, 1.0);
+        assert_eq!(metric(&mut client, "covey_agents").await, 0.0);
+    });
+    assert!(place.read("log").contains("it knows of a later epoch"));
+}

@@ -1,0 +1,253 @@
+//! Coordinators and agents in processes of their own, and hosts that are simulated.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+use covey_agent::{Enforcer, Joining, Progress, Share};
+use covey_coordinator::{Client, read_token};
+use covey_proto::{Ended, FlowKey, Sent};
+use serde_json::{Value, json};
+
+use crate::common::Place;
+
+/// A coordinator in a process of its own. It is killed when it is dropped.
+pub struct Coordinator {
+    pub process: Child,
+    pub clients: SocketAddr,
+    pub agents: SocketAddr,
+}
+
+impl Coordinator {
+    /// The command that starts one.
+    pub fn command(place: &Place, clients: &str, agents: &str, more: &[&str]) -> Command {
+        let mut arguments = vec!["serve", "--data", "data", "--ports", "4", "--log", "warn"];
+        arguments.extend(["--clients", clients, "--agents", agents]);
+        arguments.extend(more);
+        place.command(&arguments)
+    }
+
+    /// Waits until it listens.
+    pub fn spawn(mut command: Command) -> Coordinator {
+        let mut process = command.stdout(Stdio::piped()).spawn().expect("covey serve");
+        let mut lines = BufReader::new(process.stdout.take().expect("its output")).lines();
+        let mut address = |name: &str| -> SocketAddr {
+            let line = lines.next().expect("an address").expect("text");
+            line.strip_prefix(name).expect(name).trim().parse().expect("an address")
+        };
+        Coordinator { clients: address("clients"), agents: address("agents"), process }
+    }
+
+    pub fn start(place: &Place, clients: &str, agents: &str, more: &[&str]) -> Coordinator {
+        Coordinator::spawn(Coordinator::command(place, clients, agents, more))
+    }
+
+    pub fn new(place: &Place, more: &[&str]) -> Coordinator {
+        Coordinator::start(place, "127.0.0.1:0", "127.0.0.1:0", more)
+    }
+
+    /// One that logs to the file `log`.
+    pub fn logged(place: &Place, more: &[&str]) -> Coordinator {
+        let mut command = Coordinator::command(place, "127.0.0.1:0", "127.0.0.1:0", more);
+        command.stderr(File::create(place.path("log")).expect("a file"));
+        Coordinator::spawn(command)
+    }
+
+    /// Kills it and starts it again at the same addresses.
+    pub fn restart(&mut self, place: &Place, more: &[&str]) {
+        self.process.kill().expect("a process");
+        self.process.wait().expect("a process");
+        let (clients, agents) = (self.clients.to_string(), self.agents.to_string());
+        *self = Coordinator::start(place, &clients, &agents, more);
+    }
+
+    pub async fn client(&self, place: &Place) -> Client {
+        connect(self.clients, &token(place)).await.expect("a connection")
+    }
+}
+
+impl Drop for Coordinator {
+    fn drop(&mut self) {
+        // It may have ended.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+pub fn token(place: &Place) -> Vec<u8> {
+    read_token(&place.path("data/token")).expect("a token")
+}
+
+pub async fn connect(address: SocketAddr, token: &[u8]) -> Option<Client> {
+    Client::connect(address, token, None).await.ok()
+}
+
+pub fn block_on<T>(future: impl Future<Output = T>) -> T {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    builder.worker_threads(2).enable_all().build().expect("a runtime").block_on(future)
+}
+
+/// Waits until something is so, for at most so many seconds.
+pub async fn until(seconds: u64, what: &str, mut is: impl AsyncFnMut() -> bool) {
+    let begin = Instant::now();
+    while !is().await {
+        assert!(begin.elapsed() < Duration::from_secs(seconds), "{what}: not after {seconds} s");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// Bytes of each flow of the hosts that are simulated, unless they are told otherwise.
+pub const SIZE: f64 = 200e3;
+
+/// A host that sends as it is told.
+#[derive(Clone, Default)]
+pub struct Fluid(pub Arc<Mutex<Flows>>);
+
+pub struct Flows {
+    /// Bytes of each.
+    pub size: f64,
+    pub holds: (u64, u64),
+    pub rates: BTreeMap<FlowKey, f64>,
+    sent: BTreeMap<FlowKey, f64>,
+    at: Option<Instant>,
+}
+
+impl Default for Flows {
+    fn default() -> Flows {
+        let (holds, rates, sent, at) = Default::default();
+        Flows { size: SIZE, holds, rates, sent, at }
+    }
+}
+
+impl Fluid {
+    /// One whose flows have so many bytes.
+    pub fn of(size: f64) -> Fluid {
+        let fluid = Fluid::default();
+        fluid.flows().size = size;
+        fluid
+    }
+
+    pub fn flows(&self) -> MutexGuard<'_, Flows> {
+        self.0.lock().expect("nobody panics")
+    }
+
+    /// Starts its agent, in this process.
+    pub fn join(&self, coordinator: SocketAddr, token: &[u8], port: u32) {
+        let (mut enforcer, token) = (self.clone(), token.to_vec());
+        tokio::spawn(async move {
+            let ask_every = Duration::from_millis(5);
+            let joining = Joining { coordinator, port, token, tls: None, ask_every };
+            covey_agent::run(&joining, &mut enforcer).await
+        });
+    }
+}
+
+impl Enforcer for Fluid {
+    fn apply(
+        &mut self,
+        holds: (u64, u64),
+        flows: &BTreeMap<FlowKey, Share>,
+    ) -> std::io::Result<()> {
+        let mut it = self.flows();
+        it.rates = flows.iter().map(|(key, share)| (*key, share.rate)).collect();
+        it.holds = holds;
+        Ok(())
+    }
+
+    fn progress(&mut self) -> Progress {
+        let mut it = self.flows();
+        let now = Instant::now();
+        let dt = it.at.replace(now).map_or(0.0, |at| (now - at).as_secs_f64());
+        let size = it.size;
+        let mut progress = Progress::default();
+        for (key, rate) in it.rates.clone() {
+            let sent = it.sent.entry(key).or_default();
+            *sent += rate * dt;
+            if *sent < size {
+                progress.sent.push(Sent { key, bytes: *sent });
+            } else {
+                progress.ended.push(Ended { key, bytes: size });
+                it.rates.remove(&key);
+                it.sent.remove(&key);
+            }
+        }
+        progress
+    }
+}
+
+pub fn spawn_agents(coordinator: SocketAddr, token: &[u8], ports: u32) -> Vec<Fluid> {
+    let join = |port| {
+        let fluid = Fluid::default();
+        fluid.join(coordinator, token, port);
+        fluid
+    };
+    (0..ports).map(join).collect()
+}
+
+pub fn coflow(flows: &[(u32, u32)]) -> Vec<u8> {
+    let flows: Vec<Value> =
+        flows.iter().map(|(src, dst)| json!({"src": src, "dst": dst, "bytes": SIZE})).collect();
+    json!({ "flows": flows }).to_string().into_bytes()
+}
+
+/// A number that looks random, for moments that are.
+pub fn scatter(n: u64) -> u64 {
+    let z = (n + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (z ^ (z >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 33
+}
+
+pub fn agent(place: &Place, coordinator: &Coordinator, port: &str, credentials: &Path) -> Command {
+    let address = coordinator.agents.to_string();
+    let credentials = credentials.to_str().expect("text");
+    place.command(&[
+        "agent",
+        "--port",
+        port,
+        "--coordinator",
+        &address,
+        "--credentials",
+        credentials,
+    ])
+}
+
+/// A process that is killed when it is dropped.
+pub struct Killed(pub Child);
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        // It may have ended.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+pub async fn state(client: &mut Client, id: u64) -> String {
+    let status = client.get(&format!("/v1/coflows/{id}")).await.unwrap().json();
+    status["state"].as_str().unwrap().to_owned()
+}
+
+/// Registers a coflow and returns its number.
+pub async fn register(client: &mut Client, flows: &[(u32, u32)]) -> u64 {
+    let answer = client.ask("POST", "/v1/coflows", &[], coflow(flows)).await.unwrap();
+    assert_eq!(answer.status, 201);
+    answer.json()["id"].as_u64().unwrap()
+}
+
+/// How many agents have joined.
+pub async fn joined(client: &mut Client) -> usize {
+    let page = client.get("/v1/agents").await.unwrap().json();
+    page["items"].as_array().unwrap().iter().filter(|agent| agent["state"] == "joined").count()
+}
+
+/// A number of `/metrics`.
+pub async fn metric(client: &mut Client, name: &str) -> f64 {
+    let metrics = client.get("/metrics").await.unwrap().body;
+    let metrics = String::from_utf8(metrics).unwrap();
+    let line = metrics.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    line.and_then(|value| value.parse().ok()).expect(name)
+}

@@ -1,0 +1,12 @@
+//! The live system as processes: a coordinator that is killed, agents that go, disks that fill up, wrong
+//! credentials.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod clock;
+mod crashes;
+mod credentials;
+mod faults;
+mod harness;
+mod rest;

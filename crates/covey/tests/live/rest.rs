@@ -1,0 +1,185 @@
+//! What clients ask for.
+
+use std::io::{BufRead, BufReader};
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::common::Place;
+use crate::harness::{Coordinator, block_on, coflow, connect, state, token};
+
+#[test]
+fn coflows_are_registered_read_changed_and_removed() {
+    let place = Place::new();
+    let coordinator = Coordinator::new(&place, &[]);
+    block_on(async {
+        let mut client = coordinator.client(&place).await;
+        let body = coflow(&[(0, 1), (0, 2)]);
+        let key = [("Idempotency-Key", "one")];
+        let first = client.ask("POST", "/v1/coflows", &key, body.clone()).await.unwrap();
+        assert_eq!((first.status, first.json()["state"].as_str()), (201, Some("active")));
+        let id = first.json()["id"].as_u64().unwrap();
+        let again = client.ask("POST", "/v1/coflows", &key, body).await.unwrap();
+        assert_eq!((again.status, again.json()["id"].as_u64()), (201, Some(id)));
+        let other = client.ask("POST", "/v1/coflows", &key, coflow(&[(1, 2)])).await.unwrap();
+        assert_eq!(other.status, 422);
+        // A whole number is one, however it is written.
+        let child = json!({"parents": [id as f64], "flows": [{"src": 3, "dst": 1}]}).to_string();
+        let child = client.ask("POST", "/v1/coflows", &[], child).await.unwrap().json();
+        assert_eq!((child["lineage"].as_str(), child["id"].as_u64()), (Some("0.1"), Some(id + 1)));
+
+        let path = format!("/v1/coflows/{id}");
+        let tag = client.get(&path).await.unwrap().etag.unwrap();
+        let update = json!({"add": [{"src": 2, "dst": 3}], "restart": [0]}).to_string();
+        let headers = [("If-Match", tag.as_str())];
+        let changed = client.ask("PATCH", &path, &headers, update.clone()).await.unwrap();
+        assert_eq!((changed.status, changed.json()["flows"].as_u64()), (200, Some(3)));
+        let late = client.ask("PATCH", &path, &headers, update).await.unwrap();
+        assert_eq!(late.status, 412);
+        for (tag, status) in [("\"x\"", 412), ("", 400), ("0", 412)] {
+            let answer = client.ask("PATCH", &path, &[("If-Match", tag)], "{}").await.unwrap();
+            assert_eq!(answer.status, status, "{tag}");
+        }
+        let moved = json!({"move": [{"flow": 1, "to": {"src": 3, "dst": 2}}]}).to_string();
+        let moved = client.ask("PATCH", &path, &[], moved).await.unwrap().json();
+        assert_eq!((moved["flows"].as_u64(), moved["flows_ended"].as_u64()), (Some(4), Some(1)));
+
+        let page = client.get("/v1/coflows?limit=1").await.unwrap().json();
+        assert_eq!((page["items"].as_array().unwrap().len(), &page["next"]), (1, &json!("1")));
+        let page = client.get("/v1/coflows?limit=1&cursor=1").await.unwrap().json();
+        assert_eq!((page["items"][0]["id"].as_u64(), page.get("next")), (Some(id + 1), None));
+        let rates = client.get("/v1/schedule").await.unwrap().json();
+        assert!(!rates["items"].as_array().unwrap().is_empty());
+
+        for _ in 0..2 {
+            let removed = client.ask("DELETE", &path, &[], "").await.unwrap();
+            assert_eq!(removed.status, 204);
+        }
+        assert_eq!(client.get(&path).await.unwrap().json()["state"], "removed");
+        let metrics = client.get("/metrics").await.unwrap();
+        let metrics = String::from_utf8(metrics.body).unwrap();
+        assert!(metrics.contains("\ncovey_coflows_registered_total 2\n"), "{metrics}");
+        assert!(metrics.contains("\ncovey_coflows_gone_total 1\n"), "{metrics}");
+    });
+}
+
+#[test]
+fn what_makes_no_sense_is_a_problem_and_changes_nothing() {
+    let place = Place::new();
+    let coordinator = Coordinator::new(&place, &["--policy", "sebf", "--max-coflows", "1"]);
+    block_on(async {
+        let mut client = coordinator.client(&place).await;
+        for (method, path, body, status, says) in [
+            ("POST", "/v1/coflows", "{", 400, "malformed body"),
+            ("POST", "/v1/coflows", "{\"flows\":[],\"x\":1}", 400, "unknown field `x`"),
+            ("POST", "/v1/coflows", "{\"flows\":[]}", 422, "at least one"),
+            (
+                "POST",
+                "/v1/coflows",
+                "{\"flows\":[{\"src\":0.5,\"dst\":1}]}",
+                400,
+                "expected a whole number of at most 32 bits",
+            ),
+            (
+                "POST",
+                "/v1/coflows",
+                "{\"flows\":[{\"src\":0,\"dst\":4}]}",
+                422,
+                "a port below 4, found 4",
+            ),
+            ("POST", "/v1/coflows", "{\"flows\":[{\"src\":0,\"dst\":1}]}", 422, "must know sizes"),
+            (
+                "POST",
+                "/v1/coflows",
+                "{\"flows\":[],\"open\":true,\"parents\":[9]}",
+                422,
+                "coflow 9 is not known",
+            ),
+            ("POST", "/v1/coflows", "{\"flows\":[],\"open\":true,\"weight\":0}", 422, "weight"),
+            ("GET", "/v1/coflows/7", "", 404, "coflow 7 is not known"),
+            ("GET", "/v1/coflows/x", "", 404, "'x' is no number"),
+            ("PATCH", "/v1/coflows/7", "{}", 404, "coflow 7"),
+            ("DELETE", "/v1/coflows/7", "", 404, "coflow 7"),
+            ("GET", "/v1/coflows?limit=0", "", 400, "limit"),
+            ("GET", "/v1/coflows?cursor=x", "", 400, "cursor"),
+            ("GET", "/v1/agents?x=1", "", 400, "unknown parameter 'x'"),
+            ("PUT", "/v1/coflows", "", 405, "openapi"),
+            ("GET", "/v2", "", 404, "openapi"),
+        ] {
+            let answer = client.ask(method, path, &[], body.to_owned()).await.unwrap();
+            let text = String::from_utf8(answer.body.clone()).unwrap();
+            assert_eq!(answer.status, status, "{method} {path} {body}: {text}");
+            assert!(text.contains(says), "{method} {path} {body}: {text}");
+            assert_eq!(answer.json()["status"], status);
+        }
+        let open = json!({"flows": [], "open": true}).to_string();
+        assert_eq!(client.ask("POST", "/v1/coflows", &[], open.clone()).await.unwrap().status, 201);
+        assert_eq!(client.ask("POST", "/v1/coflows", &[], open).await.unwrap().status, 429);
+
+        let mut stranger = connect(coordinator.clients, b"wrong").await.unwrap();
+        assert_eq!(stranger.get("/v1/coflows").await.unwrap().status, 401);
+        assert_eq!(stranger.get("/metrics").await.unwrap().status, 401);
+        assert_eq!(stranger.get("/livez").await.unwrap().status, 200);
+        let metrics = client.get("/metrics").await.unwrap().body;
+        assert!(String::from_utf8(metrics).unwrap().contains("covey_refused_tokens_total 2\n"));
+    });
+}
+
+#[test]
+fn asked_to_end_it_ends_well() {
+    let place = Place::new();
+    let mut coordinator = Coordinator::new(&place, &[]);
+    let id = block_on(async {
+        let mut client = coordinator.client(&place).await;
+        let answer = client.ask("POST", "/v1/coflows", &[], coflow(&[(0, 1)])).await.unwrap();
+        answer.json()["id"].as_u64().unwrap()
+    });
+    let process = coordinator.process.id().to_string();
+    assert!(Command::new("kill").args(["-TERM", &process]).status().unwrap().success());
+    assert_eq!(coordinator.process.wait().unwrap().code(), Some(0));
+    let coordinator = Coordinator::new(&place, &[]);
+    block_on(async {
+        let mut client = coordinator.client(&place).await;
+        assert_eq!(state(&mut client, id).await, "active");
+    });
+}
+
+/// Reads a stream of events until a line that contains `what`.
+fn watch(coordinator: &Coordinator, token: &[u8], more: &str, what: &str) -> String {
+    use std::io::Write;
+    let mut stream = std::net::TcpStream::connect(coordinator.clients).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    let token = std::str::from_utf8(token).unwrap();
+    let head = "GET /v1/events HTTP/1.1\r\nHost: covey\r\nAuthorization: Bearer";
+    write!(stream, "{head} {token}\r\n{more}\r\n").unwrap();
+    let mut lines = BufReader::new(stream).lines().map(|line| line.expect("an event in time"));
+    let mut all = String::new();
+    while !all.contains(what) {
+        all += &lines.next().expect("an event");
+        all.push('\n');
+    }
+    all
+}
+
+#[test]
+fn who_watches_is_told_what_happens_and_what_was_missed() {
+    let place = Place::new();
+    let coordinator = Coordinator::new(&place, &[]);
+    block_on(async {
+        let mut client = coordinator.client(&place).await;
+        for _ in 0..2 {
+            client.ask("POST", "/v1/coflows", &[], coflow(&[(0, 1)])).await.unwrap();
+        }
+        client.ask("DELETE", "/v1/coflows/0", &[], "").await.unwrap();
+    });
+    let token = token(&place);
+    // After the first of this epoch, which was the registration of coflow 0.
+    let missed = watch(&coordinator, &token, "Last-Event-ID: 1-0\r\n", "removed");
+    assert!(!missed.contains(r#"{"type":"registered","id":0}"#), "{missed}");
+    assert!(missed.contains(r#"{"type":"registered","id":1}"#), "{missed}");
+    assert!(missed.contains("id: 1-2\n"), "{missed}");
+    // An event of another epoch.
+    let gone = watch(&coordinator, &token, "Last-Event-ID: 0-7\r\n", "HTTP");
+    assert!(gone.starts_with("HTTP/1.1 410"), "{gone}");
+}
