@@ -12,6 +12,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::Notify;
+use tokio::task::{JoinHandle, JoinSet};
 
 use crate::agent::{Progress, Share};
 use crate::board::{AppId, Board, Refused};
@@ -28,6 +29,7 @@ const GRACE: Duration = Duration::from_secs(1);
 pub struct Local {
     shared: Arc<Shared>,
     path: PathBuf,
+    tasks: [JoinHandle<()>; 2],
 }
 
 struct Shared {
@@ -74,9 +76,11 @@ impl Local {
             ended: Arc::default(),
             lost: Mutex::default(),
         });
-        tokio::spawn(accept(listener, shared.clone()));
-        tokio::spawn(watch_coordinator(shared.clone()));
-        Ok(Local { shared, path: path.to_owned() })
+        let tasks = [
+            tokio::spawn(accept(listener, shared.clone())),
+            tokio::spawn(watch_coordinator(shared.clone())),
+        ];
+        Ok(Local { shared, path: path.to_owned(), tasks })
     }
 
     /// Is notified when flows have ended, which the coordinator should know at once.
@@ -87,6 +91,8 @@ impl Local {
 
 impl Drop for Local {
     fn drop(&mut self) {
+        // With them their connections end.
+        self.tasks.iter().for_each(JoinHandle::abort);
         // If it has gone already, so much the better.
         let _ = std::fs::remove_file(&self.path);
     }
@@ -144,7 +150,9 @@ async fn watch_coordinator(shared: Arc<Shared>) {
 }
 
 async fn accept(listener: UnixListener, shared: Arc<Shared>) {
+    let mut connections = JoinSet::new();
     for id in 1.. {
+        while connections.try_join_next().is_some() {}
         let stream = match listener.accept().await {
             Ok((stream, _)) => stream,
             Err(error) => {
@@ -164,7 +172,7 @@ async fn accept(listener: UnixListener, shared: Arc<Shared>) {
             board.connected(id);
         }
         let shared = shared.clone();
-        tokio::spawn(async move {
+        connections.spawn(async move {
             let (reader, writer) = stream.into_split();
             let result = tokio::select! {
                 result = read(reader, id, &shared) => result,

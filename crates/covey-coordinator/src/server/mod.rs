@@ -1,7 +1,6 @@
 //! The coordinator with its I/O.
 
 mod agents;
-mod client;
 mod decide;
 mod metrics;
 mod rest;
@@ -30,7 +29,6 @@ use crate::record::Record;
 use decide::{Command, Decider, Shared};
 use metrics::{Measured, Refused, Snapshot, count};
 
-pub use client::{Client, ClientError, Response};
 pub use tls::{CredentialError, Credentials, read_token};
 
 /// What a coordinator is to be.
