@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Scale, scale};
+use super::{Scale, bad, scale};
 use crate::error::TraceError;
 use crate::workload::{Flow, Workload};
 
@@ -33,6 +33,21 @@ pub fn fold(workload: &Workload, by: Scale) -> Result<Workload, TraceError> {
     }
     drop_empty(&mut folded);
     Ok(folded)
+}
+
+/// Every `n`th coflow of `workload`, beginning with the first.
+///
+/// # Errors
+/// [`TraceError::Argument`] for 0, and where coflows have parents, which would be missing.
+pub fn every(workload: &Workload, n: usize) -> Result<Workload, TraceError> {
+    if n == 0 {
+        return Err(bad("every", "1 or more", n));
+    }
+    if n > 1 && workload.coflows.iter().any(|coflow| !coflow.parents.is_empty()) {
+        return Err(bad("every", "1 for coflows with parents", n));
+    }
+    let coflows = workload.coflows.iter().step_by(n).cloned().collect();
+    Ok(Workload { ports: workload.ports, coflows })
 }
 
 /// Drops coflows without flows; parents stand in for those that are dropped.
@@ -96,6 +111,7 @@ mod tests {
         assert_eq!(names, ["a", "c"]);
         // 5 + 2.5 + 0.25 bytes, rounded up.
         assert_eq!(folded.coflows[0].flows, [flow(0, 1, 8.0)]);
+        assert!(every(&workload, 2).is_err(), "parents would be missing");
         assert_eq!(folded.coflows[1].parents, [0]);
     }
 }

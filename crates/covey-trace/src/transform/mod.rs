@@ -18,7 +18,7 @@ pub use burst::burst;
 pub use changes::Changes;
 pub use dag::{Shape, dag};
 pub use filter::{Filter, filter};
-pub use fold::fold;
+pub use fold::{every, fold};
 pub use mantri::{Mantri, mantri, mapper_cv};
 pub use replicate::replicate;
 pub use scale::{Scale, scale};
