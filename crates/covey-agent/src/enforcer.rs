@@ -17,6 +17,12 @@ pub trait Enforcer: Send {
 
     /// What has happened to the host's flows since this was last asked.
     fn progress(&mut self) -> Progress;
+
+    /// The ends of these flows are in the coordinator's journal.
+    fn settled(&mut self, _keys: &[FlowKey]) {}
+
+    /// A session with the coordinator has begun, or is over.
+    fn joined(&mut self, _joined: bool) {}
 }
 
 /// Enforces nothing: the agent only holds schedules.

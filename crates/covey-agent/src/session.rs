@@ -9,6 +9,7 @@ use covey_proto::{Decoder, FromAgent, Refusal, ToAgent, encode};
 use thiserror::Error;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio::sync::Notify;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::ClientConfig;
@@ -64,15 +65,28 @@ impl From<io::Error> for Over {
 /// # Errors
 /// When the coordinator refuses this agent for good.
 pub async fn run(joining: &Joining, enforcer: &mut dyn Enforcer) -> Result<(), JoinError> {
+    run_woken(joining, enforcer, &Notify::new()).await
+}
+
+/// [`run`] with an enforcer that has a way to say at once that something has happened.
+///
+/// # Errors
+/// Those of [`run`].
+pub async fn run_woken(
+    joining: &Joining,
+    enforcer: &mut dyn Enforcer,
+    woken: &Notify,
+) -> Result<(), JoinError> {
     let mut agent = Agent::new(joining.port, joining.token.clone());
     let started = Instant::now();
     let mut failures = 0;
     loop {
-        let over = session(joining, &mut agent, enforcer, started).await;
+        let over = session(joining, &mut agent, enforcer, woken, started).await;
         if agent.welcome().is_some() {
             failures = 0;
         }
         agent.disconnected();
+        enforcer.joined(false);
         match over {
             Over::Refused(refusal) => {
                 tracing::warn!(port = joining.port, ?refusal, "refused");
@@ -126,6 +140,7 @@ async fn session(
     joining: &Joining,
     agent: &mut Agent,
     enforcer: &mut dyn Enforcer,
+    woken: &Notify,
     started: Instant,
 ) -> Over {
     let connecting = timeout(PATIENCE, TcpStream::connect(joining.coordinator)).await;
@@ -137,12 +152,12 @@ async fn session(
         return Over::Broken(error);
     }
     let result = match &joining.tls {
-        None => talk(stream, agent, joining, enforcer, started).await,
+        None => talk(stream, agent, joining, enforcer, woken, started).await,
         Some(tls) => {
             let name = ServerName::IpAddress(joining.coordinator.ip().into());
             let connecting = TlsConnector::from(tls.clone()).connect(name, stream);
             match timeout(PATIENCE, connecting).await.map_err(io::Error::from).flatten() {
-                Ok(stream) => talk(stream, agent, joining, enforcer, started).await,
+                Ok(stream) => talk(stream, agent, joining, enforcer, woken, started).await,
                 Err(error) => Err(Over::Broken(error)),
             }
         }
@@ -158,6 +173,7 @@ async fn talk(
     agent: &mut Agent,
     joining: &Joining,
     enforcer: &mut dyn Enforcer,
+    woken: &Notify,
     started: Instant,
 ) -> Result<(), Over> {
     let (mut reader, mut writer) = tokio::io::split(stream);
@@ -184,6 +200,11 @@ async fn talk(
                 let garbage = |error| io::Error::new(io::ErrorKind::InvalidData, error);
                 let dropped = agent.dropped();
                 while let Some(message) = decoder.take::<ToAgent>().map_err(garbage)? {
+                    match &message {
+                        ToAgent::Settled(keys) => enforcer.settled(keys),
+                        ToAgent::Welcome(_) => enforcer.joined(true),
+                        _ => {}
+                    }
                     if agent.heard(message, &mut out).map_err(Over::Refused)? {
                         // The host may fail to do it; the agent goes on, for the next may succeed.
                         if let Err(error) = enforcer.apply(agent.holds(), agent.flows()) {
@@ -197,6 +218,10 @@ async fn talk(
                     let port = joining.port;
                     tracing::warn!(port, epoch, version, dropped, "dropped an older schedule");
                 }
+            }
+            () = woken.notified() => {
+                let now_s = started.elapsed().as_secs_f64();
+                agent.happened(&enforcer.progress(), now_s, &mut out);
             }
             _ = ticks.tick() => {
                 let now_s = started.elapsed().as_secs_f64();

@@ -6,6 +6,8 @@
 //! the sockets, the journal's files and the clock.
 
 mod api;
+#[cfg(feature = "client")]
+mod client;
 mod coflows;
 mod core;
 mod driver;
@@ -23,10 +25,9 @@ pub use driver::Driver;
 pub use record::{CoflowSpec, Flow, Key, Move, Record, Summary, Update};
 pub use slot::SessionId;
 
+#[cfg(feature = "client")]
+pub use client::{Client, ClientError, Response};
 #[cfg(feature = "server")]
 pub use journal::JournalError;
 #[cfg(feature = "server")]
-pub use server::{
-    Client, ClientError, CredentialError, Credentials, Response, ServeError, Server, ServerConfig,
-    read_token,
-};
+pub use server::{CredentialError, Credentials, ServeError, Server, ServerConfig, read_token};

@@ -27,6 +27,20 @@ pub struct CoflowSpec {
     pub flows: Vec<Flow>,
 }
 
+impl CoflowSpec {
+    /// A coflow of these flows, with nothing else said of it.
+    pub fn of(flows: Vec<Flow>) -> CoflowSpec {
+        CoflowSpec {
+            name: None,
+            parents: Vec::new(),
+            weight: one(),
+            deadline_s: None,
+            open: false,
+            flows,
+        }
+    }
+}
+
 fn one() -> f64 {
     1.0
 }

@@ -1,17 +1,25 @@
-//! The messages between the coordinator and its agents, as bytes.
+//! The messages between the coordinator, its agents and applications, as bytes.
 //!
 //! A message travels in a frame: its length, its kind, its body, in a fixed little-endian layout that
 //! another language can speak (docs/protocol.md). This crate does no I/O: [`encode`] appends a frame to
 //! a buffer, and a [`Decoder`] takes frames out of whatever bytes have come. Bytes that mean nothing
 //! are an error, never a panic, and a length is checked before memory is taken for it.
+//! A [`FlowHeader`] tells on a flow's own connection which flow it is.
 
 mod bytes;
 mod decode;
 mod encode;
+mod header;
+mod local;
 mod message;
 
 pub use decode::{Decoder, ProtoError};
 pub use encode::encode;
+pub use header::{
+    CHUNK_HEADER, Direction, FlowHeader, HEADER, HeaderError, MOST_CHUNK, chunk_header,
+    chunk_length,
+};
+pub use local::{FromApp, LOCAL_VERSION, MOST_LOCAL, MOST_LOCAL_FLOWS, Means, ToApp};
 pub use message::{
     Ended, Entry, FlowKey, FromAgent, Grain, Hello, Message, Refusal, Schedule, Sent, ToAgent,
     Welcome,

@@ -1,8 +1,9 @@
 //! Messages survive the way over the wire in pieces of any length, and garbage is an error.
 
 use covey_proto::{
-    Decoder, Ended, Entry, FlowKey, FromAgent, Grain, Hello, Message, ProtoError, Refusal,
-    Schedule, Sent, ToAgent, Welcome, encode,
+    Decoder, Direction, Ended, Entry, FlowHeader, FlowKey, FromAgent, FromApp, Grain, HEADER,
+    Hello, Means, Message, ProtoError, Refusal, Schedule, Sent, ToAgent, ToApp, Welcome,
+    chunk_header, chunk_length, encode,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -70,6 +71,45 @@ fn to_agent() -> impl Strategy<Value = ToAgent> {
     ]
 }
 
+fn from_app() -> impl Strategy<Value = FromApp> {
+    prop_oneof![
+        any::<u16>().prop_map(FromApp::Hello),
+        vec(key(), 0..20).prop_map(FromApp::Opened),
+        vec((key(), amount()).prop_map(|(key, bytes)| Ended { key, bytes }), 0..20)
+            .prop_map(FromApp::Ended),
+        vec((key(), amount()).prop_map(|(key, bytes)| Sent { key, bytes }), 0..20)
+            .prop_map(FromApp::Sent),
+        vec(key(), 0..20).prop_map(FromApp::Gone),
+    ]
+}
+
+fn to_app() -> impl Strategy<Value = ToApp> {
+    let means = prop_oneof![Just(Means::Pacing), Just(Means::Marks), Just(Means::PacingAndMarks)];
+    let entry =
+        (key(), any::<u32>(), amount()).prop_map(|(key, layer, rate)| Entry { key, layer, rate });
+    prop_oneof![
+        (any::<u16>(), any::<u32>(), means, amount()).prop_map(
+            |(version, port, means, report_every_s)| ToApp::Welcome {
+                version,
+                port,
+                means,
+                report_every_s
+            }
+        ),
+        vec(entry, 0..20).prop_map(ToApp::Shares),
+        vec(key(), 0..20).prop_map(ToApp::Settled),
+        any::<bool>().prop_map(ToApp::Coordinator),
+        Just(ToApp::Refused),
+    ]
+}
+
+fn header() -> impl Strategy<Value = FlowHeader> {
+    let direction = prop_oneof![Just(Direction::Pushed), Just(Direction::Pulled)];
+    let bytes = prop_oneof![Just(None), any::<u64>().prop_map(Some)];
+    (key(), direction, bytes, vec(any::<u8>(), 0..256))
+        .prop_map(|(key, direction, bytes, label)| FlowHeader { key, direction, bytes, label })
+}
+
 /// Sends messages as bytes in pieces, and returns what comes out.
 fn sent<M: Message>(messages: &[M], piece: usize) -> Vec<M> {
     let mut bytes = Vec::new();
@@ -111,9 +151,47 @@ proptest! {
     }
 
     #[test]
+    fn local_messages_come_as_they_were_sent(
+        up in vec(from_app(), 0..8), down in vec(to_app(), 0..8), piece in 1..100_usize,
+    ) {
+        prop_assert_eq!(sent(&up, piece), up);
+        prop_assert_eq!(sent(&down, piece), down);
+    }
+
+    #[test]
+    fn a_header_comes_as_it_was_sent(header in header()) {
+        let mut bytes = Vec::new();
+        header.encode(&mut bytes);
+        let (fixed, label) = bytes.split_first_chunk::<HEADER>().expect("at least the fixed part");
+        let (mut found, length) = FlowHeader::decode(fixed).expect("what was encoded");
+        prop_assert_eq!(length, label.len());
+        found.label = label.to_vec();
+        prop_assert_eq!(found, header);
+    }
+
+    #[test]
+    fn a_header_of_garbage_is_an_error_or_one_that_encodes_to_the_same(
+        mut bytes in proptest::array::uniform28(any::<u8>()), named in any::<bool>(),
+    ) {
+        if named {
+            bytes[..7].copy_from_slice(b"CVF1\x01\x01\0");
+        }
+        if let Ok((header, label)) = FlowHeader::decode(&bytes) {
+            let mut again = Vec::new();
+            header.encode(&mut again);
+            bytes[7] = 0;
+            prop_assert_eq!(&again, &bytes);
+            prop_assert!(label < 256);
+        }
+        prop_assert_eq!(named, FlowHeader::decode(&bytes).is_ok());
+    }
+
+    #[test]
     fn garbage_is_an_error_or_waits_for_more(bytes in vec(any::<u8>(), 0..2000)) {
         decode_all::<FromAgent>(&bytes);
         decode_all::<ToAgent>(&bytes);
+        decode_all::<FromApp>(&bytes);
+        decode_all::<ToApp>(&bytes);
     }
 
     #[test]
@@ -179,4 +257,20 @@ fn no_number_below_zero_and_no_nan_gets_in() {
         encode(&FromAgent::Ended(vec![Ended { key, bytes }]), &mut frame);
         assert!(decode_all::<FromAgent>(&frame).1.is_some(), "{bytes}");
     }
+}
+
+/// The layout of docs/protocol.md, byte by byte.
+#[test]
+fn a_flow_s_header_is_laid_out_as_documented() {
+    let header = FlowHeader {
+        key: FlowKey { coflow: 0x0102, flow: 3 },
+        direction: Direction::Pushed,
+        bytes: Some(5),
+        label: b"ab".to_vec(),
+    };
+    let mut bytes = Vec::new();
+    header.encode(&mut bytes);
+    assert_eq!(bytes, b"CVF1\x01\x01\0\x02\x02\x01\0\0\0\0\0\0\x03\0\0\0\x05\0\0\0\0\0\0\0ab");
+    assert_eq!(chunk_length(chunk_header(70_000)), Ok(70_000));
+    assert!(chunk_length([0, 0, 0, 1]).is_err());
 }

@@ -2,10 +2,13 @@
 
 use std::fs::File;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use covey_agent::{Enforcer, Joining, Nothing, Recorded};
+use covey_agent::{Enforcer, Joining, Local, Nothing, Recorded};
+use covey_proto::Means;
+use tokio::sync::Notify;
 
 use crate::failure::Failure;
 use crate::live::{self, AGENTS, Logs, Shown};
@@ -15,7 +18,9 @@ use crate::live::{self, AGENTS, Logs, Shown};
 #[command(after_help = "\
 Examples:
   covey agent --port 3
+  covey agent --port 3 --enforcer both --socket /run/covey/agent.sock
   covey agent --port 3 --enforcer recorded --record schedules.jsonl
+Applications that use the client library find the agent at its socket.
 The credentials are the agent's certificate (agent.pem, agent.key, ca.pem) if the folder has them, or
 else the token.")]
 pub struct Agent {
@@ -28,8 +33,12 @@ pub struct Agent {
     #[command(flatten)]
     shown: Shown,
     /// What carries schedules out
-    #[arg(long, value_enum, default_value_t = By::None)]
+    #[arg(long, value_enum, default_value_t = By::Pacing)]
     enforcer: By,
+    /// With pacing and marks: the socket for applications [default: agent.sock in the folder of
+    /// --credentials]
+    #[arg(long, value_name = "FILE")]
+    socket: Option<PathBuf>,
     /// With --enforcer recorded: the file to which schedules are added, a line of JSON each
     #[arg(long, value_name = "FILE", required_if_eq("enforcer", "recorded"))]
     record: Option<PathBuf>,
@@ -40,6 +49,12 @@ pub struct Agent {
 /// What carries schedules out.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum By {
+    /// Applications: the kernel paces their sockets, flows that are to wait write nothing
+    Pacing,
+    /// Applications: packets are marked with the class of their flow (DSCP), nothing is paced
+    Marks,
+    /// Applications: both
+    Both,
     /// Nothing does
     None,
     /// Nothing does, but they are written down
@@ -48,6 +63,8 @@ enum By {
 
 /// How often the enforcer is asked what has happened.
 const ASK_EVERY: Duration = Duration::from_millis(10);
+/// How often applications say what they have sent.
+const REPORT_EVERY: Duration = Duration::from_millis(20);
 
 impl Agent {
     /// Does it.
@@ -66,21 +83,38 @@ impl Agent {
             tls,
             ask_every: ASK_EVERY,
         };
-        let mut enforcer: Box<dyn Enforcer> = match (self.enforcer, &self.record) {
-            (By::Recorded, Some(path)) => {
-                let file = File::options().create(true).append(true).open(path);
-                let error = |error| Failure::Input(format!("{}: {error}", path.display()));
-                Box::new(Recorded::new(file.map_err(error)?))
-            }
-            _ => Box::new(Nothing),
-        };
-        live::runtime(1)?.block_on(async {
+        let runtime = live::runtime(1)?;
+        let (mut enforcer, woken) = runtime.block_on(self.enforcer())?;
+        runtime.block_on(async {
             tokio::select! {
-                joined = covey_agent::run(&joining, enforcer.as_mut()) => {
+                joined = covey_agent::run_woken(&joining, enforcer.as_mut(), &woken) => {
                     joined.map_err(|error| Failure::Input(error.to_string()))
                 }
                 () = live::asked_to_end() => Ok(()),
             }
         })
+    }
+
+    /// The enforcer, and what it notifies when something has happened.
+    async fn enforcer(&self) -> Result<(Box<dyn Enforcer>, Arc<Notify>), Failure> {
+        let means = match (self.enforcer, &self.record) {
+            (By::Recorded, Some(path)) => {
+                let file = File::options().create(true).append(true).open(path);
+                let error = |error| Failure::Input(format!("{}: {error}", path.display()));
+                return Ok((Box::new(Recorded::new(file.map_err(error)?)), Arc::default()));
+            }
+            (By::None | By::Recorded, _) => return Ok((Box::new(Nothing), Arc::default())),
+            (By::Pacing, _) => Means::Pacing,
+            (By::Marks, _) => Means::Marks,
+            (By::Both, _) => Means::PacingAndMarks,
+        };
+        let path = self.socket.clone().unwrap_or_else(|| self.shown.path("agent.sock"));
+        let local = Local::listen(&path, self.port, means, REPORT_EVERY).await;
+        let local = local.map_err(|error| {
+            let path = path.display();
+            Failure::Input(format!("--socket: {path} cannot be used: {error}"))
+        })?;
+        let woken = local.ended();
+        Ok((Box::new(local), woken))
     }
 }

@@ -13,6 +13,7 @@ use crate::reproduce::Reproduce;
 use crate::serve::Serve;
 use crate::simulate::Simulate;
 use crate::status::Status;
+use crate::testbed::{Part, Testbed};
 use crate::trace::Trace;
 
 /// Coflow scheduling: every published policy in one exact simulator
@@ -28,6 +29,7 @@ Examples:
   covey reproduce swallow --figure 4
   covey trace info trace.txt
   covey serve --data covey-data --ports 16
+  covey testbed builtin:fb-like --every 10
 `covey COMMAND --help` tells more.
 
 Exit status: 0 done; 2 the input or the arguments are wrong; 1 anything else."
@@ -48,6 +50,10 @@ enum Command {
     Serve(Serve),
     Agent(Agent),
     Status(Status),
+    Testbed(Testbed),
+    /// A process of the testbed, which it starts itself
+    #[command(hide = true, subcommand)]
+    TestbedPart(Part),
 }
 
 /// Does what the arguments of the process say.
@@ -63,6 +69,8 @@ pub fn run() -> Result<(), Failure> {
             Command::Serve(serve) => serve.run(),
             Command::Agent(agent) => agent.run(),
             Command::Status(status) => status.run(),
+            Command::Testbed(testbed) => testbed.run(),
+            Command::TestbedPart(part) => part.run(),
         },
         Err(help) if help.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             Err(Failure::Usage(help.render().to_string()))

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use covey_experiment::Error;
+use covey_testbed::TestbedError;
 use covey_trace::TraceError;
 
 /// Why a command did not do what was asked.
@@ -59,6 +60,16 @@ impl From<Error> for Failure {
             }
             error if error.is_input() => Failure::Input(error.to_string()),
             error => Failure::Other(error.to_string()),
+        }
+    }
+}
+
+impl From<TestbedError> for Failure {
+    fn from(error: TestbedError) -> Self {
+        if error.is_input() {
+            Failure::Input(error.to_string())
+        } else {
+            Failure::Other(error.to_string())
         }
     }
 }

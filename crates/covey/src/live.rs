@@ -54,6 +54,11 @@ impl Shown {
         Credentials::of(&self.credentials)
     }
 
+    /// A file of the folder.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.credentials.join(name)
+    }
+
     /// The token, if the folder has one.
     pub fn token(&self) -> Result<Option<Vec<u8>>, Failure> {
         let path = self.credentials().token_path();

@@ -18,6 +18,7 @@ mod reproduce;
 mod serve;
 mod simulate;
 mod status;
+mod testbed;
 mod trace;
 mod transform;
 

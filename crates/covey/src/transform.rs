@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use covey_core::units;
 use covey_trace::transform::{self, Changes, Filter, Mantri, Scale, Waves};
-use covey_trace::{Workload, open};
+use covey_trace::{TraceError, Workload, open};
 
 use crate::failure::Failure;
 use crate::output;
@@ -18,6 +18,28 @@ pub struct Ends {
     /// The file to write, - for standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
+}
+
+/// How a trace is folded.
+#[derive(Debug, Args)]
+pub struct Folding {
+    /// Factor of all times, a number or a fraction
+    #[arg(long, value_name = "FACTOR", default_value = "1/18", value_parser = factor)]
+    time: f64,
+    /// Factor of all sizes, a number or a fraction
+    #[arg(long, value_name = "FACTOR", default_value = "1/1000", value_parser = factor)]
+    size: f64,
+    /// Only every Nth coflow
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    every: usize,
+}
+
+impl Folding {
+    /// `workload` on so many ports.
+    pub fn fold(&self, workload: &Workload, ports: u32) -> Result<Workload, TraceError> {
+        let by = Scale { time: self.time, size: self.size, ports: Some(ports) };
+        transform::fold(&transform::every(workload, self.every)?, by)
+    }
 }
 
 /// A transformation.
@@ -94,6 +116,23 @@ Examples:
         #[arg(long, value_name = "N")]
         ports: Option<u32>,
     },
+    /// Multiply times and sizes, and fold ports for real hosts: one flow per pair and coflow
+    #[command(after_help = "\
+Flows of a coflow between the same two ports become one, those from a port to itself are dropped,
+bytes are rounded up. Widths change: compare with results of the folded trace only. This is what
+`covey testbed` replays.
+
+Examples:
+  covey trace fold trace.txt --ports 16 --size 1/1000 --time 1/18 | covey compare - --port-rate 94mbps")]
+    Fold {
+        #[command(flatten)]
+        ends: Ends,
+        #[command(flatten)]
+        by: Folding,
+        /// Number of ports, at most those of the trace: port p becomes p modulo N
+        #[arg(long, value_name = "N", default_value_t = 16)]
+        ports: u32,
+    },
     /// Let coflows that follow each other arrive together (Stream V: all at once)
     #[command(after_help = "\
 Examples:
@@ -168,6 +207,7 @@ impl Transform {
             Transform::Scale { ends, time, size, ports } => {
                 ends.make(|w| Ok(transform::scale(w, Scale { time, size, ports })?))
             }
+            Transform::Fold { ends, by, ports } => ends.make(|w| Ok(by.fold(w, ports)?)),
             Transform::Burst { ends, group } => ends.make(|w| Ok(transform::burst(w, group)?)),
             Transform::Waves { ends, max, rate, seed } => {
                 let rate = units::parse_rate(&rate)

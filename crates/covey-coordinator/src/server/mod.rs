@@ -2,7 +2,6 @@
 
 mod accept;
 mod agents;
-mod client;
 mod decide;
 mod metrics;
 mod rest;
@@ -32,7 +31,6 @@ use accept::{Stop, accept};
 use decide::{Command, Decider, Shared};
 use metrics::{Measured, Refused, Snapshot};
 
-pub use client::{Client, ClientError, Response};
 pub use tls::{CredentialError, Credentials, read_token};
 
 /// What a coordinator is to be.

@@ -1,0 +1,338 @@
+//! Measures what docs/flows.md tells: the library beside plain TCP, pacing, reaction, and an agent with a
+//! thousand flows. `make flow-bench` runs it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use covey_agent::{Enforcer, Joining, Local, Share};
+use covey_client::{Client, FlowReceiver, FlowSender, Incoming, Listener, Options};
+use covey_proto::{
+    Decoder, Entry, FlowKey, FromAgent, Means, Schedule, ToAgent, VERSION, Welcome, encode,
+};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+
+type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+const PIECE: usize = 64 << 10;
+const REPORT_EVERY: Duration = Duration::from_millis(20);
+
+#[tokio::main(flavor = "multi_thread", worker_threads = 2)]
+async fn main() -> Result<(), Failure> {
+    let folder = tempfile::tempdir()?;
+    beside_tcp().await?;
+    pacing(folder.path()).await?;
+    reaction(folder.path()).await?;
+    thousand(folder.path()).await
+}
+
+fn median(values: &mut [f64]) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+fn most(values: &[f64]) -> f64 {
+    values.iter().copied().fold(0.0, f64::max)
+}
+
+async fn client(agent: Option<PathBuf>) -> Result<Client, Failure> {
+    let options = Options { agent, coordinator: None, hold_max: None, ..Options::default() };
+    Ok(Client::start(options).await?)
+}
+
+async fn next(listener: &mut Listener) -> Result<FlowReceiver, Failure> {
+    match listener.accept().await? {
+        Incoming::Flow(flow) => Ok(flow),
+        Incoming::Request(_) => Err("nobody asks for a flow".into()),
+    }
+}
+
+/// Reads to the end; returns the number of bytes.
+async fn drain(mut from: impl tokio::io::AsyncRead + Unpin) -> std::io::Result<u64> {
+    let mut buffer = vec![0; PIECE];
+    let mut had = 0;
+    loop {
+        match from.read(&mut buffer).await? {
+            0 => return Ok(had),
+            count => had += count as u64,
+        }
+    }
+}
+
+/// One flow over loopback as fast as it goes, with the library and without, by turns.
+async fn beside_tcp() -> Result<(), Failure> {
+    const BYTES: u64 = 512 << 20;
+    const ROUNDS: usize = 15;
+    let client = client(None).await?;
+    let mut listener = client.listen("127.0.0.1:0").await?;
+    let plain = TcpListener::bind("127.0.0.1:0").await?;
+    let piece = vec![7; PIECE];
+    let (mut tcp, mut sized, mut chunks) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        let mut stream = TcpStream::connect(plain.local_addr()?).await?;
+        let (other, _) = plain.accept().await?;
+        let began = Instant::now();
+        let reader = tokio::spawn(drain(other));
+        for _ in 0..BYTES / PIECE as u64 {
+            stream.write_all(&piece).await?;
+        }
+        stream.shutdown().await?;
+        assert_eq!(reader.await??, BYTES);
+        tcp.push(BYTES as f64 / began.elapsed().as_secs_f64());
+        for (length, rates) in [(Some(BYTES), &mut sized), (None, &mut chunks)] {
+            let coflow = client.join(1 << 63);
+            let mut flow = coflow.open(0, listener.local_addr(), length, b"").await?;
+            let other = next(&mut listener).await?;
+            let began = Instant::now();
+            let reader = tokio::spawn(drain(other));
+            for _ in 0..BYTES / PIECE as u64 {
+                flow.write_all(&piece).await?;
+            }
+            flow.finish().await?;
+            assert_eq!(reader.await??, BYTES);
+            rates.push(BYTES as f64 / began.elapsed().as_secs_f64());
+        }
+    }
+    let tcp = median(&mut tcp);
+    println!("| one unscheduled flow over loopback | Gbit/s | of plain TCP |");
+    println!("|---|--:|--:|");
+    println!("| plain TCP, a copy loop of 64 KiB | {:.1} | 1 |", tcp * 8e-9);
+    for (name, rates) in [("of a known length", &mut sized), ("in chunks", &mut chunks)] {
+        let rate = median(rates);
+        println!("| the library, {name} | {:.1} | {:.3} |", rate * 8e-9, rate / tcp);
+    }
+    println!("\nMedians of {ROUNDS} rounds of {} MiB, by turns.\n", BYTES >> 20);
+    Ok(())
+}
+
+/// A flow behind an agent, that sends for ever; and when its bytes come.
+struct Paced {
+    agent: Local,
+    key: FlowKey,
+    began: Instant,
+    /// Nanoseconds since `began`, and bytes so far.
+    arrivals: Arc<std::sync::Mutex<Vec<(u64, u64)>>>,
+    version: u64,
+    tasks: Vec<tokio::task::JoinHandle<()>>,
+}
+
+impl Paced {
+    async fn start(folder: &Path) -> Result<Paced, Failure> {
+        let socket = folder.join("agent.sock");
+        let mut agent = Local::listen(&socket, 0, Means::Pacing, REPORT_EVERY).await?;
+        agent.joined(true);
+        let client = client(Some(socket)).await?;
+        let mut listener = client.listen("127.0.0.1:0").await?;
+        let key = FlowKey { coflow: 1, flow: 0 };
+        let mut flow: FlowSender =
+            client.join(1).open(0, listener.local_addr(), Some(1 << 50), b"").await?;
+        let mut other = next(&mut listener).await?;
+        let (began, arrivals) = (Instant::now(), Arc::default());
+        let sender = tokio::spawn(async move {
+            let piece = vec![7; PIECE];
+            while flow.write_all(&piece).await.is_ok() {}
+        });
+        let log: Arc<std::sync::Mutex<Vec<(u64, u64)>>> = Arc::clone(&arrivals);
+        let receiver = tokio::spawn(async move {
+            let (_client, _listener) = (client, listener);
+            let mut buffer = vec![0; PIECE];
+            let mut had = 0;
+            while let Ok(count) = other.read(&mut buffer).await {
+                had += count as u64;
+                let now = began.elapsed().as_nanos() as u64;
+                log.lock().expect("nobody panics").push((now, had));
+            }
+        });
+        let tasks = vec![sender, receiver];
+        Ok(Paced { agent, key, began, arrivals, version: 0, tasks })
+    }
+
+    /// A schedule that gives the flow so many bytes a second, or none. Returns when it was given.
+    fn rate(&mut self, rate: Option<f64>) -> std::io::Result<u64> {
+        self.version += 1;
+        let share = rate.map(|rate| (self.key, Share { layer: 0, rate }));
+        let now = self.began.elapsed().as_nanos() as u64;
+        self.agent.apply((1, self.version), &share.into_iter().collect())?;
+        Ok(now)
+    }
+
+    fn log(&self) -> Vec<(u64, u64)> {
+        self.arrivals.lock().expect("nobody panics").clone()
+    }
+
+    /// Bytes that had come by a time.
+    fn had(log: &[(u64, u64)], at: u64) -> u64 {
+        let place = log.partition_point(|(time, _)| *time <= at);
+        if place == 0 { 0 } else { log[place - 1].1 }
+    }
+}
+
+impl Drop for Paced {
+    fn drop(&mut self) {
+        self.tasks.iter().for_each(tokio::task::JoinHandle::abort);
+    }
+}
+
+/// Scheduled and received rates.
+async fn pacing(folder: &Path) -> Result<(), Failure> {
+    println!("| scheduled, Mbit/s | received, Mbit/s | error |");
+    println!("|--:|--:|--:|");
+    for mbps in [10.0, 100.0, 500.0] {
+        let mut paced = Paced::start(folder).await?;
+        let rate = mbps * 1e6 / 8.0;
+        let given = paced.rate(Some(rate))?;
+        tokio::time::sleep(Duration::from_secs(6)).await;
+        let log = paced.log();
+        let (from, to) = (given + 1_000_000_000, given + 6_000_000_000);
+        let come = (Paced::had(&log, to) - Paced::had(&log, from)) as f64 / 5.0;
+        let error = 100.0 * (come / rate - 1.0);
+        println!("| {mbps} | {:.2} | {error:+.2} % |", come * 8e-6);
+    }
+    println!("\nBytes of the flow that came in 5 s, from the second after the schedule on.\n");
+    Ok(())
+}
+
+/// How long after a schedule it shows where bytes arrive.
+async fn reaction(folder: &Path) -> Result<(), Failure> {
+    const ROUNDS: usize = 40;
+    /// Over so long a rate is looked at.
+    const WINDOW: u64 = 5_000_000;
+    let mut paced = Paced::start(folder).await?;
+    let (low, high) = (5e6, 20e6);
+    let (mut raised, mut stopped, mut resumed) = (Vec::new(), Vec::new(), Vec::new());
+    for round in 0..ROUNDS as u64 {
+        // At all phases of whatever has a period.
+        let settle = Duration::from_millis(150) + Duration::from_micros(round * 373);
+        paced.rate(Some(low))?;
+        tokio::time::sleep(settle).await;
+        let up = paced.rate(Some(high))?;
+        tokio::time::sleep(settle).await;
+        let off = paced.rate(None)?;
+        tokio::time::sleep(settle).await;
+        let on = paced.rate(Some(low))?;
+        tokio::time::sleep(settle).await;
+        let log = paced.log();
+        let ms = |from: u64, to: u64| to.saturating_sub(from) as f64 * 1e-6;
+        let fast = (up..off).step_by(100_000).find(|&at| {
+            let come = Paced::had(&log, at + WINDOW) - Paced::had(&log, at);
+            come as f64 >= 0.9 * high * WINDOW as f64 * 1e-9
+        });
+        raised.push(ms(up, fast.unwrap_or(off)));
+        let last = log.iter().rev().find(|(time, _)| *time < on);
+        stopped.push(ms(off, last.map_or(off, |(time, _)| *time)));
+        let first = log.iter().find(|(time, _)| *time > on);
+        resumed.push(ms(on, first.map_or(on + 1_000_000_000, |(time, _)| *time)));
+        paced.arrivals.lock().expect("nobody panics").clear();
+    }
+    println!("| after a schedule | median, ms | most, ms |");
+    println!("|---|--:|--:|");
+    for (name, times) in [
+        ("a rate that was raised (40 to 160 Mbit/s) shows", &mut raised),
+        ("a flow that was to stop has sent its last byte", &mut stopped),
+        ("a flow that was to go on has sent its first", &mut resumed),
+    ] {
+        println!("| {name} | {:.1} | {:.1} |", median(times), most(times));
+    }
+    println!(
+        "\n{ROUNDS} times each, where bytes arrive; rates over 5 ms, at nine tenths of the new one.\n"
+    );
+    Ok(())
+}
+
+fn cpu_s() -> f64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
+}
+
+/// An agent with a thousand flows that send, and schedules that change.
+async fn thousand(folder: &Path) -> Result<(), Failure> {
+    const FLOWS: u32 = 1000;
+    const SCHEDULES_A_SECOND: u64 = 100;
+    const CHANGED: usize = 20;
+    const SECONDS: u64 = 10;
+    let coordinator = TcpListener::bind("127.0.0.1:0").await?;
+    let address = coordinator.local_addr()?;
+    let socket = folder.join("agent.sock");
+    let used = Arc::new(AtomicU64::new(0));
+    let (path, measured) = (socket.clone(), used.clone());
+    // The agent has a thread of its own, whose CPU is what is asked for.
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        runtime.expect("a runtime").block_on(async move {
+            let local = Local::listen(&path, 0, Means::Pacing, REPORT_EVERY).await;
+            let mut local = local.expect("a socket");
+            let woken = local.ended();
+            tokio::spawn(async move {
+                loop {
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                    measured.store((cpu_s() * 1e9) as u64, Ordering::Relaxed);
+                }
+            });
+            let ask_every = Duration::from_millis(10);
+            let joining =
+                Joining { coordinator: address, port: 0, token: Vec::new(), tls: None, ask_every };
+            covey_agent::run_woken(&joining, &mut local, &woken).await.expect("for ever");
+        });
+    });
+    let (stream, _) = coordinator.accept().await?;
+    stream.set_nodelay(true)?;
+    let (mut reader, mut writer) = stream.into_split();
+    let heard = Arc::new(AtomicU64::new(0));
+    let counted = heard.clone();
+    tokio::spawn(async move {
+        let (mut decoder, mut buffer) = (Decoder::default(), vec![0; PIECE]);
+        while let Ok(count @ 1..) = reader.read(&mut buffer).await {
+            decoder.push(&buffer[..count]);
+            while let Ok(Some(_)) = decoder.take::<FromAgent>() {
+                counted.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    });
+    let welcome = Welcome { version: VERSION, epoch: 1, report_every_s: 0.02, heartbeat_s: 1.0 };
+    let mut bytes = Vec::new();
+    encode(&ToAgent::Welcome(welcome), &mut bytes);
+    let entry = |flow: u32, rate: f64| Entry { key: FlowKey { coflow: 1, flow }, layer: 0, rate };
+    let mut set = |version: u64, set: Vec<Entry>| {
+        let schedule = Schedule { epoch: 1, version, base: version - 1, set, removed: Vec::new() };
+        encode(&ToAgent::Schedule(schedule), &mut bytes);
+        std::mem::take(&mut bytes)
+    };
+    writer.write_all(&set(1, (0..FLOWS).map(|flow| entry(flow, 100e3)).collect())).await?;
+
+    let client = client(Some(socket)).await?;
+    let mut listener = client.listen("127.0.0.1:0").await?;
+    let coflow = client.join(1);
+    for flow in 0..FLOWS {
+        let mut sender = coflow.open(flow, listener.local_addr(), Some(1 << 50), b"").await?;
+        let receiver = next(&mut listener).await?;
+        tokio::spawn(drain(receiver));
+        tokio::spawn(async move {
+            let piece = vec![7; 16 << 10];
+            while sender.write_all(&piece).await.is_ok() {}
+        });
+    }
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let (cpu, began, messages) =
+        (used.load(Ordering::Relaxed), Instant::now(), heard.load(Ordering::Relaxed));
+    for tick in 0..SECONDS * SCHEDULES_A_SECOND {
+        let first = (tick as usize * CHANGED) as u32;
+        let rate = 80e3 + (tick % 50) as f64 * 1e3;
+        let changed = (0..CHANGED as u32).map(|k| entry((first + k) % FLOWS, rate)).collect();
+        writer.write_all(&set(tick + 2, changed)).await?;
+        let until = began + Duration::from_millis((tick + 1) * 1000 / SCHEDULES_A_SECOND);
+        tokio::time::sleep_until(until.into()).await;
+    }
+    let seconds = began.elapsed().as_secs_f64();
+    let share = (used.load(Ordering::Relaxed) - cpu) as f64 * 1e-7 / seconds;
+    let messages = (heard.load(Ordering::Relaxed) - messages) as f64 / seconds;
+    println!(
+        "| flows | schedules a second | changed in each | messages to the coordinator a second | CPU of the agent |"
+    );
+    println!("|--:|--:|--:|--:|--:|");
+    println!(
+        "| {FLOWS} | {SCHEDULES_A_SECOND} | {CHANGED} | {messages:.0} | {share:.1} % of a core |"
+    );
+    Ok(())
+}

@@ -1,0 +1,370 @@
+//! The application's part in coflow scheduling: coflows, and the connections of their flows.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use covey_coordinator::{CoflowSpec, Update};
+use covey_proto::{Direction, FlowHeader, FlowKey};
+use tokio::net::{TcpListener, TcpStream, ToSocketAddrs};
+use tokio::sync::{Semaphore, mpsc};
+
+use crate::flow::{FlowReceiver, FlowSender, Patience, read_header, write_header};
+use crate::link::{Link, Scheduled};
+use crate::rest::{Rest, RestError};
+
+/// How an application takes part.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The socket of the agent on this host; none if flows are not to be scheduled.
+    pub agent: Option<PathBuf>,
+    /// Where the coordinator listens for clients; none for an application that only joins coflows.
+    pub coordinator: Option<SocketAddr>,
+    /// Folder with the credentials: `token`, and `ca.pem` where the coordinator speaks TLS.
+    pub credentials: PathBuf,
+    /// How long a flow waits that no schedule has mentioned yet, before it sends unscheduled; for ever
+    /// if nothing is said. A flow that waits for its turn is not mentioned either.
+    pub hold_max: Option<Duration>,
+    /// Bytes that a flow may send before a schedule mentions it (Aalo lets coflows under 10 MB go
+    /// unscheduled).
+    pub start_small: u64,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            agent: Some(PathBuf::from("covey-data/agent.sock")),
+            coordinator: Some(SocketAddr::from(([127, 0, 0, 1], 7420))),
+            credentials: PathBuf::from("covey-data"),
+            hold_max: Some(Duration::from_secs(60)),
+            start_small: 0,
+        }
+    }
+}
+
+/// Bit of the numbers of coflows that no coordinator knows.
+const UNREGISTERED: u64 = 1 << 63;
+
+struct Inner {
+    options: Options,
+    link: Arc<Link>,
+    rest: Option<Rest>,
+    /// Whether it has been said that the coordinator is away.
+    said: AtomicBool,
+}
+
+/// An application's part in coflow scheduling. Clones are the same.
+#[derive(Clone)]
+pub struct Client(Arc<Inner>);
+
+impl Client {
+    /// Finds the agent on this host. Without one the application works too: its flows then send as
+    /// fast as they can. To be called in a runtime.
+    ///
+    /// # Errors
+    /// When there are credentials that cannot be used.
+    pub async fn start(options: Options) -> Result<Client, RestError> {
+        let rest = match options.coordinator {
+            None => None,
+            Some(address) => match Rest::new(address, &options.credentials) {
+                Err(error) if !options.credentials.join("token").exists() => {
+                    tracing::warn!(%error, "coflows are not registered");
+                    None
+                }
+                rest => Some(rest?),
+            },
+        };
+        let link = Link::start(options.agent.clone()).await;
+        Ok(Client(Arc::new(Inner { options, link, rest, said: AtomicBool::new(false) })))
+    }
+
+    /// Who schedules the flows of this application now.
+    pub fn scheduled(&self) -> Scheduled {
+        self.0.link.scheduled()
+    }
+
+    /// The port of the fabric that this host is, if there is an agent.
+    pub fn port(&self) -> Option<u32> {
+        self.0.link.port()
+    }
+
+    /// Ends of flows that the coordinator has not written down yet.
+    pub fn unsettled(&self) -> usize {
+        self.0.link.unsettled()
+    }
+
+    /// Registers a coflow. While the coordinator is away, the coflow gets a number of which the
+    /// coordinator never hears, and its flows are not scheduled; that is said once.
+    ///
+    /// # Errors
+    /// When the coordinator refuses.
+    pub async fn register(&self, spec: &CoflowSpec) -> Result<Coflow, RestError> {
+        let registered = match &self.0.rest {
+            Some(rest) => rest.register(spec).await.map(Some),
+            None => Ok(None),
+        };
+        let id = match registered {
+            Ok(Some(id)) => {
+                self.0.said.store(false, Ordering::Relaxed);
+                id
+            }
+            Ok(None) => unregistered(),
+            Err(RestError::Away(error)) => {
+                if !self.0.said.swap(true, Ordering::Relaxed) {
+                    tracing::warn!(%error, "no coordinator: coflows are not scheduled");
+                }
+                unregistered()
+            }
+            Err(error) => return Err(error),
+        };
+        Ok(self.join(id))
+    }
+
+    /// The coflow of this number, which somebody else has registered.
+    pub fn join(&self, id: u64) -> Coflow {
+        Coflow { client: self.clone(), id }
+    }
+
+    /// Accepts flows at an address.
+    ///
+    /// # Errors
+    /// When the address cannot be used.
+    pub async fn listen(&self, address: impl ToSocketAddrs) -> io::Result<Listener> {
+        let listener = TcpListener::bind(address).await?;
+        let address = listener.local_addr()?;
+        let (sender, receiver) = mpsc::channel(128);
+        let task = tokio::spawn(accept(listener, self.clone(), sender));
+        Ok(Listener { address, receiver, task })
+    }
+
+    fn sender(&self, stream: TcpStream, header: &FlowHeader) -> FlowSender {
+        let known = header.key.coflow & UNREGISTERED == 0;
+        let Options { hold_max, start_small, .. } = self.0.options;
+        let link = known.then(|| self.0.link.clone());
+        FlowSender::new(stream, header, link, Patience { hold_max, start_small })
+    }
+}
+
+fn unregistered() -> u64 {
+    let mut bytes = [0; 8];
+    // Without random numbers all of them have the same, which only their receivers see.
+    let _ = getrandom::fill(&mut bytes);
+    u64::from_le_bytes(bytes) | UNREGISTERED
+}
+
+/// A coflow that this application takes part in.
+#[derive(Clone)]
+pub struct Coflow {
+    client: Client,
+    id: u64,
+}
+
+impl Coflow {
+    /// Its number, by which others join it.
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// Whether a coordinator knows it.
+    pub fn is_registered(&self) -> bool {
+        self.id & UNREGISTERED == 0
+    }
+
+    /// Opens a flow to a listener: the one at place `flow` of the coflow, of so many bytes if that is
+    /// known. `label` is what the receiver is told of it, at most 255 bytes.
+    ///
+    /// # Errors
+    /// When there is no connection.
+    pub async fn open(
+        &self,
+        flow: u32,
+        to: impl ToSocketAddrs,
+        bytes: Option<u64>,
+        label: &[u8],
+    ) -> io::Result<FlowSender> {
+        let mut stream = connect(to).await?;
+        let header = self.header(flow, Direction::Pushed, bytes, label)?;
+        write_header(&mut stream, &header).await?;
+        Ok(self.client.sender(stream, &header))
+    }
+
+    /// Asks a listener to send a flow: what its application has under `label`.
+    ///
+    /// # Errors
+    /// When there is no connection, or the other side does not send it.
+    pub async fn fetch(
+        &self,
+        flow: u32,
+        from: impl ToSocketAddrs,
+        label: &[u8],
+    ) -> io::Result<FlowReceiver> {
+        let mut stream = connect(from).await?;
+        let header = self.header(flow, Direction::Pulled, None, label)?;
+        write_header(&mut stream, &header).await?;
+        let answer = read_header(&mut stream).await?;
+        if answer.key != header.key || answer.direction != Direction::Pushed {
+            let what = "the answer is of another flow than was asked for";
+            return Err(io::Error::new(io::ErrorKind::InvalidData, what));
+        }
+        Ok(FlowReceiver::new(stream, answer))
+    }
+
+    fn header(
+        &self,
+        flow: u32,
+        direction: Direction,
+        bytes: Option<u64>,
+        label: &[u8],
+    ) -> io::Result<FlowHeader> {
+        if label.len() > 255 {
+            let what = format!("a label: expected at most 255 bytes, found {}", label.len());
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+        }
+        let key = FlowKey { coflow: self.id, flow };
+        Ok(FlowHeader { key, direction, bytes, label: label.to_vec() })
+    }
+
+    /// Changes the coflow: flows that are added, moved or begin anew. Nothing happens to one that no
+    /// coordinator knows.
+    ///
+    /// # Errors
+    /// When the coordinator is away, or refuses.
+    pub async fn update(&self, update: &Update) -> Result<(), RestError> {
+        match &self.client.0.rest {
+            Some(rest) if self.is_registered() => rest.update(self.id, update).await,
+            _ => Ok(()),
+        }
+    }
+
+    /// Deregisters the coflow before its last flow has ended.
+    ///
+    /// # Errors
+    /// When the coordinator is away, or refuses.
+    pub async fn deregister(self) -> Result<(), RestError> {
+        match &self.client.0.rest {
+            Some(rest) if self.is_registered() => rest.remove(self.id).await,
+            _ => Ok(()),
+        }
+    }
+}
+
+async fn connect(to: impl ToSocketAddrs) -> io::Result<TcpStream> {
+    let stream = TcpStream::connect(to).await?;
+    stream.set_nodelay(true)?;
+    Ok(stream)
+}
+
+/// A flow that somebody has opened to this application.
+pub enum Incoming {
+    /// It comes here.
+    Flow(FlowReceiver),
+    /// It is to go from here.
+    Request(FlowRequest),
+}
+
+/// Somebody asks for a flow.
+pub struct FlowRequest {
+    client: Client,
+    stream: TcpStream,
+    header: FlowHeader,
+}
+
+impl FlowRequest {
+    /// The number of its coflow.
+    pub fn coflow(&self) -> u64 {
+        self.header.key.coflow
+    }
+
+    /// Its place in the coflow.
+    pub fn flow(&self) -> u32 {
+        self.header.key.flow
+    }
+
+    /// What is asked for.
+    pub fn label(&self) -> &[u8] {
+        &self.header.label
+    }
+
+    /// Sends it: so many bytes, if that is known.
+    ///
+    /// # Errors
+    /// When the connection breaks.
+    pub async fn send(mut self, bytes: Option<u64>) -> io::Result<FlowSender> {
+        self.header.direction = Direction::Pushed;
+        self.header.bytes = bytes;
+        write_header(&mut self.stream, &self.header).await?;
+        Ok(self.client.sender(self.stream, &self.header))
+    }
+}
+
+/// Where others open flows to this application.
+pub struct Listener {
+    address: SocketAddr,
+    receiver: mpsc::Receiver<Incoming>,
+    task: tokio::task::JoinHandle<()>,
+}
+
+impl Listener {
+    /// Its address.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The next flow. Connections that do not begin like a flow's are closed and logged.
+    ///
+    /// # Errors
+    /// When there will be none any more.
+    pub async fn accept(&mut self) -> io::Result<Incoming> {
+        self.receiver.recv().await.ok_or_else(|| io::ErrorKind::NotConnected.into())
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// How long a connection may take to say which flow it is, and how many may do so at a time.
+const HEADER_WITHIN: Duration = Duration::from_secs(10);
+const NAMELESS: usize = 4096;
+
+async fn accept(listener: TcpListener, client: Client, sender: mpsc::Sender<Incoming>) {
+    let nameless = Arc::new(Semaphore::new(NAMELESS));
+    // There is no way to close the semaphore.
+    while let Ok(permit) = nameless.clone().acquire_owned().await {
+        let (mut stream, peer) = match listener.accept().await {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                tracing::warn!(%error, "a flow was not accepted");
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                continue;
+            }
+        };
+        let (client, sender) = (client.clone(), sender.clone());
+        tokio::spawn(async move {
+            let read = async {
+                stream.set_nodelay(true)?;
+                read_header(&mut stream).await
+            };
+            match tokio::time::timeout(HEADER_WITHIN, read).await.map_err(io::Error::from).flatten()
+            {
+                Err(error) => tracing::debug!(%peer, %error, "no flow"),
+                Ok(header) => {
+                    drop(permit);
+                    let incoming = match header.direction {
+                        Direction::Pushed => Incoming::Flow(FlowReceiver::new(stream, header)),
+                        Direction::Pulled => {
+                            Incoming::Request(FlowRequest { client, stream, header })
+                        }
+                    };
+                    // The listener may have gone.
+                    let _ = sender.send(incoming).await;
+                }
+            }
+        });
+    }
+}

@@ -1,0 +1,129 @@
+//! What stands between a flow's writer and its socket: whether it may send, and how fast.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Waker};
+use std::time::Instant;
+
+use covey_proto::Means;
+use tokio::net::TcpStream;
+
+use crate::pacing;
+
+/// How a flow stands.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Standing {
+    /// No schedule mentions it.
+    Unmentioned {
+        /// Since when.
+        since: Instant,
+    },
+    /// It waits for its turn.
+    Waits,
+    /// It sends at this many bytes a second.
+    Paced(f64),
+    /// It sends as fast as it can: there is nobody who schedules.
+    Free,
+}
+
+/// The gate of one flow, between its writer and what the agent says.
+#[derive(Debug)]
+pub struct Gate {
+    socket: Arc<TcpStream>,
+    inner: Mutex<Inner>,
+    /// Bytes that it has let through.
+    sent: AtomicU64,
+    /// Whether that has grown since it was last reported.
+    unreported: AtomicBool,
+}
+
+#[derive(Debug)]
+struct Inner {
+    standing: Standing,
+    /// What the kernel was last told.
+    pace: f64,
+    mark: u32,
+    writer: Option<Waker>,
+    complained: bool,
+}
+
+impl Gate {
+    /// A gate before a socket.
+    pub fn new(socket: Arc<TcpStream>, standing: Standing) -> Gate {
+        let inner =
+            Inner { standing, pace: f64::INFINITY, mark: 0, writer: None, complained: false };
+        Gate {
+            socket,
+            inner: Mutex::new(inner),
+            sent: AtomicU64::new(0),
+            unreported: AtomicBool::new(false),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How the flow stands. If it does not send, `writer` is woken when that changes.
+    pub fn standing(&self, writer: &Context<'_>) -> Standing {
+        let mut inner = self.lock();
+        if matches!(inner.standing, Standing::Waits | Standing::Unmentioned { .. }) {
+            match &mut inner.writer {
+                Some(waker) => waker.clone_from(writer.waker()),
+                none => *none = Some(writer.waker().clone()),
+            }
+        }
+        inner.standing
+    }
+
+    /// Changes how the flow stands. What is paced is told to the kernel here and now: a writer that
+    /// waits for room in the socket would tell it too late.
+    pub fn set(&self, standing: Standing, layer: Option<u32>, means: Means) {
+        let mut inner = self.lock();
+        let standing = match standing {
+            // In a network of priorities all may send, those that are not served in the last class.
+            Standing::Paced(_) | Standing::Waits if !means.paces() => Standing::Free,
+            standing => standing,
+        };
+        inner.standing = standing;
+        let pace = match standing {
+            Standing::Paced(rate) => rate,
+            Standing::Free => f64::INFINITY,
+            // What is in the socket goes out as before.
+            Standing::Waits | Standing::Unmentioned { .. } => inner.pace,
+        };
+        let mark = if means.marks() { pacing::mark_of(layer) } else { 0 };
+        let mut result = Ok(());
+        if pace != inner.pace {
+            result = pacing::pace(&self.socket, pace);
+        }
+        if mark != inner.mark {
+            result = result.and(pacing::mark(&self.socket, mark));
+        }
+        (inner.pace, inner.mark) = (pace, mark);
+        if let Err(error) = result
+            && !std::mem::replace(&mut inner.complained, true)
+        {
+            tracing::warn!(%error, "a flow's socket does not keep to the schedule");
+        }
+        if let Some(writer) = inner.writer.take() {
+            writer.wake();
+        }
+    }
+
+    /// So many more bytes have been given to the socket.
+    pub fn passed(&self, bytes: usize) {
+        self.sent.fetch_add(bytes as u64, Ordering::Relaxed);
+        self.unreported.store(true, Ordering::Relaxed);
+    }
+
+    /// Bytes that have been given to the socket.
+    pub fn sent(&self) -> u64 {
+        self.sent.load(Ordering::Relaxed)
+    }
+
+    /// Bytes that have been given to the socket, if that has changed since this was last asked.
+    pub fn take_unreported(&self) -> Option<u64> {
+        self.unreported.swap(false, Ordering::Relaxed).then(|| self.sent())
+    }
+}

@@ -1,0 +1,47 @@
+//! What an application links to have its flows scheduled as coflows.
+//!
+//! A [`Client`] finds the agent on its host. It registers a [`Coflow`] with the coordinator, or joins one
+//! that somebody else has registered; opens its flows ([`Coflow::open`]) and accepts them
+//! ([`Client::listen`]). A [`FlowSender`] is an `AsyncWrite` that sends when and as fast as the schedule
+//! says, a [`FlowReceiver`] an `AsyncRead` that ends where the flow does. [`Blocks`] has Swallow's
+//! `push` and `pull` and Aalo's `put` and `get` of named blocks, and [`blocking`] all of it without
+//! `async`.
+//!
+//! Without an agent, or while the coordinator is away, flows send as fast as they can.
+//!
+//! ```no_run
+//! use covey_client::{Client, CoflowSpec, Flow, Incoming, Options};
+//! use tokio::io::{AsyncReadExt, AsyncWriteExt};
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! let client = Client::start(Options::default()).await?;
+//! let flows = vec![Flow { src: 0, dst: 1, bytes: Some(5.0) }];
+//! let coflow = client.register(&CoflowSpec::of(flows)).await?;
+//! // On the host that sends:
+//! let mut flow = coflow.open(0, "10.0.0.2:9000", Some(5), b"").await?;
+//! flow.write_all(b"hello").await?;
+//! flow.finish().await?;
+//! // On the host that receives:
+//! let mut listener = client.listen("10.0.0.2:9000").await?;
+//! if let Incoming::Flow(mut flow) = listener.accept().await? {
+//!     let mut text = String::new();
+//!     flow.read_to_string(&mut text).await?;
+//! }
+//! # Ok(())
+//! # }
+//! ```
+
+pub mod blocking;
+mod blocks;
+mod client;
+mod flow;
+mod gate;
+mod link;
+mod pacing;
+mod rest;
+
+pub use blocks::Blocks;
+pub use client::{Client, Coflow, FlowRequest, Incoming, Listener, Options};
+pub use covey_coordinator::{CoflowSpec, Flow, Move, Update};
+pub use flow::{FlowReceiver, FlowSender};
+pub use link::Scheduled;
+pub use rest::RestError;

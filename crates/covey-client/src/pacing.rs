@@ -1,0 +1,77 @@
+//! What the kernel does for a flow's socket: its pace, its mark, and how much of it waits there.
+
+use std::io;
+use std::os::fd::AsRawFd;
+
+use socket2::SockRef;
+use tokio::net::TcpStream;
+
+/// For how long a paced socket may have something to send that it has been given: long enough for a
+/// thread that is late, short enough for a flow that is to stop.
+const BACKLOG_S: f64 = 0.01;
+/// Its bounds in bytes.
+const LEAST_BACKLOG: f64 = 16.0 * 1024.0;
+const MOST_BACKLOG: f64 = 4.0 * 1024.0 * 1024.0;
+
+/// The least rate that is asked for: two segments take it 50 ms.
+const LEAST_PACE: f64 = 64e3;
+
+/// Has the kernel send at most `rate` bytes a second of a socket; as fast as it can where that is
+/// infinite. Below [`LEAST_PACE`] the socket's timer would be set to seconds, or hours, and stay so when
+/// the rate is raised. Who is to stop writes nothing.
+///
+/// # Errors
+/// When the kernel does not.
+pub fn pace(socket: &TcpStream, rate: f64) -> io::Result<()> {
+    let (pace, backlog) = if rate.is_finite() {
+        (rate.max(LEAST_PACE) as u64, (rate * BACKLOG_S).clamp(LEAST_BACKLOG, MOST_BACKLOG) as u32)
+    } else {
+        (u64::MAX, u32::MAX)
+    };
+    SockRef::from(socket).set_tcp_notsent_lowat(backlog)?;
+    set_max_pacing_rate(socket, pace)
+}
+
+#[expect(unsafe_code, reason = "no safe wrapper of this option exists in socket2, rustix or std")]
+fn set_max_pacing_rate(socket: &TcpStream, rate: u64) -> io::Result<()> {
+    let length = size_of::<u64>() as libc::socklen_t;
+    // SAFETY: the descriptor is open while `socket` is borrowed; the kernel reads `length` bytes from
+    // the pointer, which is to a `u64` that lives until the call returns, and keeps nothing.
+    let result = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_MAX_PACING_RATE,
+            (&raw const rate).cast(),
+            length,
+        )
+    };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// The class selector (RFC 2474) for flows of a layer, as a whole byte of the IP header: the first
+/// seven layers get CS7 down to CS1, the others that are served CS1 too, and those that are not, CS0.
+pub fn mark_of(layer: Option<u32>) -> u32 {
+    layer.map_or(0, |layer| 7 - layer.min(6)) << 5
+}
+
+/// Has the kernel mark a socket's packets.
+///
+/// # Errors
+/// When the kernel does not.
+pub fn mark(socket: &TcpStream, tos: u32) -> io::Result<()> {
+    let is_v6 = socket.local_addr()?.is_ipv6();
+    let socket = SockRef::from(socket);
+    if is_v6 { socket.set_tclass_v6(tos) } else { socket.set_tos_v4(tos) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn first_layers_have_the_highest_classes() {
+        let class = |layer| mark_of(layer) >> 5;
+        assert_eq!([Some(0), Some(1), Some(6), Some(99), None].map(class), [7, 6, 1, 1, 0]);
+    }
+}

@@ -1,0 +1,308 @@
+//! Flows over real sockets, with a real agent's socket beside them; what the coordinator would say is
+//! said by the tests. They check bytes and order, never how long something takes.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use covey_agent::{Enforcer, Local, Share};
+use covey_client::{Blocks, Client, Flow, Incoming, Listener, Options, Scheduled};
+use covey_client::{CoflowSpec, FlowReceiver, blocking};
+use covey_proto::{Ended, FlowKey, Means};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+/// Longer than anything here may take.
+const LONG: Duration = Duration::from_secs(30);
+
+struct Place(tempfile::TempDir);
+
+impl Place {
+    fn new() -> Place {
+        Place(tempfile::tempdir().expect("a folder"))
+    }
+
+    fn socket(&self) -> PathBuf {
+        self.0.path().join("agent.sock")
+    }
+
+    async fn agent(&self) -> Local {
+        let every = Duration::from_millis(5);
+        Local::listen(&self.socket(), 7, Means::Pacing, every).await.expect("a socket")
+    }
+
+    async fn client(&self) -> Client {
+        start(Some(&self.socket())).await
+    }
+}
+
+async fn start(agent: Option<&Path>) -> Client {
+    let options = Options {
+        agent: agent.map(Path::to_owned),
+        coordinator: None,
+        hold_max: None,
+        ..Options::default()
+    };
+    Client::start(options).await.expect("no credentials are needed")
+}
+
+fn key(flow: u32) -> FlowKey {
+    FlowKey { coflow: 1, flow }
+}
+
+fn share(rate: f64) -> Share {
+    Share { layer: 0, rate }
+}
+
+async fn listen(client: &Client) -> Listener {
+    client.listen("127.0.0.1:0").await.expect("a port")
+}
+
+async fn next(listener: &mut Listener) -> FlowReceiver {
+    match listener.accept().await.expect("a flow") {
+        Incoming::Flow(flow) => flow,
+        Incoming::Request(_) => panic!("nobody asks for one"),
+    }
+}
+
+/// Waits until something is so.
+async fn until(what: &str, mut is: impl FnMut() -> bool) {
+    let waiting = async {
+        while !is() {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    };
+    tokio::time::timeout(LONG, waiting).await.unwrap_or_else(|_| panic!("{what}: never"));
+}
+
+fn bytes(count: usize) -> Vec<u8> {
+    (0..count as u32).map(|k| (k.wrapping_mul(2_654_435_761) >> 13) as u8).collect()
+}
+
+#[tokio::test]
+async fn what_is_written_is_read_sized_or_not() {
+    let client = start(None).await;
+    let mut listener = listen(&client).await;
+    let data = bytes(3_000_001);
+    for (sized, piece) in [(true, 10_007), (false, 10_007), (false, 3_000_001), (true, 3_000_001)] {
+        let coflow = client.join(1);
+        let to = listener.local_addr();
+        let length = sized.then_some(data.len() as u64);
+        let mut sender = coflow.open(5, to, length, b"part").await.expect("a connection");
+        let mut receiver = next(&mut listener).await;
+        assert_eq!((receiver.coflow(), receiver.flow()), (1, 5));
+        assert_eq!((receiver.label(), receiver.bytes()), (&b"part"[..], length));
+        let write = async {
+            for piece in data.chunks(piece) {
+                sender.write_all(piece).await.expect("the other side reads");
+            }
+            sender.finish().await.expect("all has come");
+        };
+        let mut read = Vec::new();
+        let (_, count) = tokio::join!(write, receiver.read_to_end(&mut read));
+        assert_eq!(count.expect("nothing breaks"), data.len());
+        assert!(read == data, "other bytes came");
+    }
+}
+
+#[tokio::test]
+async fn an_empty_flow_ends() {
+    let client = start(None).await;
+    let mut listener = listen(&client).await;
+    for length in [Some(0), None] {
+        let coflow = client.join(1);
+        let mut sender = coflow.open(0, listener.local_addr(), length, b"").await.expect("open");
+        let mut receiver = next(&mut listener).await;
+        let mut read = Vec::new();
+        let (sent, had) = tokio::join!(sender.finish(), receiver.read_to_end(&mut read));
+        sent.expect("all has come");
+        assert_eq!(had.expect("nothing breaks"), 0);
+    }
+}
+
+#[tokio::test]
+async fn a_sender_that_goes_early_is_an_error_not_an_end() {
+    let client = start(None).await;
+    let mut listener = listen(&client).await;
+    for length in [Some(1000), None] {
+        let coflow = client.join(1);
+        let mut sender = coflow.open(0, listener.local_addr(), length, b"").await.expect("open");
+        sender.write_all(&bytes(999)).await.expect("room");
+        if length.is_some() {
+            assert!(sender.finish().await.is_err(), "a byte is missing");
+        }
+        let mut receiver = next(&mut listener).await;
+        drop(sender);
+        let error = receiver.read_to_end(&mut Vec::new()).await.expect_err("it was cut");
+        assert_eq!(error.kind(), std::io::ErrorKind::UnexpectedEof);
+    }
+    // More than was announced is refused before it is sent.
+    let coflow = client.join(1);
+    let mut sender = coflow.open(0, listener.local_addr(), Some(1), b"").await.expect("open");
+    assert!(sender.write_all(b"two").await.is_err());
+}
+
+#[tokio::test]
+async fn a_flow_waits_for_its_share_and_stops_when_it_is_taken_back() {
+    let place = Place::new();
+    let mut agent = place.agent().await;
+    agent.joined(true);
+    let client = place.client().await;
+    until("the coordinator is heard", || client.scheduled() == Scheduled::Yes).await;
+    assert_eq!(client.port(), Some(7));
+    let mut listener = listen(&client).await;
+    let data = bytes(4_000_000);
+    let coflow = client.join(1);
+    let to = listener.local_addr();
+    let length = Some(data.len() as u64);
+    let mut sender = coflow.open(0, to, length, b"").await.expect("open");
+    let mut receiver = next(&mut listener).await;
+    let sending = data.clone();
+    let sent = tokio::spawn(async move {
+        sender.write_all(&sending).await?;
+        sender.finish().await
+    });
+    // Nothing comes before the schedule says so.
+    let mut first = [0; 1];
+    let early = tokio::time::timeout(Duration::from_millis(100), receiver.read(&mut first)).await;
+    assert!(early.is_err(), "it has not waited");
+    agent.apply((1, 1), &BTreeMap::from([(key(0), share(2e6))])).expect("told");
+    let mut read = vec![0; 100_000];
+    receiver.read_exact(&mut read).await.expect("it sends");
+    // It is taken back: what is under way comes, and then no more.
+    agent.apply((1, 2), &BTreeMap::new()).expect("told");
+    let rest = loop {
+        let mut more = vec![0; 100_000];
+        match tokio::time::timeout(Duration::from_millis(300), receiver.read(&mut more)).await {
+            Err(_) => break read.len(),
+            Ok(count) => read.extend(&more[..count.expect("nothing breaks")]),
+        }
+    };
+    assert!(rest < data.len(), "it has not stopped");
+    agent.apply((1, 3), &BTreeMap::from([(key(0), share(1e9))])).expect("told");
+    receiver.read_to_end(&mut read).await.expect("it goes on");
+    assert!(read == data, "other bytes came");
+    sent.await.expect("no panic").expect("all has come");
+    // Its end is reported, and kept until it is settled.
+    let mut ended = Vec::new();
+    until("the end is reported", || {
+        ended.extend(agent.progress().ended);
+        !ended.is_empty()
+    })
+    .await;
+    assert_eq!(ended, [Ended { key: key(0), bytes: 4e6 }]);
+    assert_eq!(client.unsettled(), 1);
+    agent.settled(&[key(0)]);
+    until("it is settled", || client.unsettled() == 0).await;
+}
+
+#[tokio::test]
+async fn an_agent_that_is_started_anew_learns_all_again() {
+    let place = Place::new();
+    let mut agent = place.agent().await;
+    agent.joined(true);
+    let client = place.client().await;
+    let mut listener = listen(&client).await;
+    let coflow = client.join(1);
+    let to = listener.local_addr();
+    agent.apply((1, 1), &BTreeMap::from([(key(0), share(1e9))])).expect("told");
+    let mut sender = coflow.open(0, to, Some(3), b"").await.expect("open");
+    let mut receiver = next(&mut listener).await;
+    let mut text = String::new();
+    let write = async {
+        sender.write_all(b"abc").await?;
+        sender.finish().await
+    };
+    let (sent, _) = tokio::join!(write, receiver.read_to_string(&mut text));
+    assert_eq!(text, "abc");
+    sent.expect("all has come");
+    let mut waits = coflow.open(1, to, Some(3), b"").await.expect("open");
+    let mut receiver = next(&mut listener).await;
+    let write = tokio::spawn(async move {
+        waits.write_all(b"xyz").await?;
+        waits.finish().await
+    });
+    // The agent dies. Nobody schedules: what waited is sent.
+    drop(agent);
+    receiver.read_to_string(&mut text).await.expect("it comes");
+    assert_eq!(text, "abcxyz");
+    let mut agent = place.agent().await;
+    agent.joined(true);
+    write.await.expect("no panic").expect("all has come");
+    // The new one hears of the ends that are not settled.
+    let mut ended = BTreeMap::new();
+    until("the ends are said again", || {
+        ended.extend(agent.progress().ended.iter().map(|it| (it.key, it.bytes)));
+        ended.len() == 2
+    })
+    .await;
+    assert_eq!(ended, BTreeMap::from([(key(0), 3.0), (key(1), 3.0)]));
+}
+
+#[tokio::test]
+async fn blocks_are_pushed_and_pulled_put_and_got() {
+    let client = start(None).await;
+    let blocks = Blocks::listen(&client, "127.0.0.1:0").await.expect("a port");
+    let coflow = client.join(9);
+    let to = blocks.local_addr();
+    let (a, b) = (bytes(500_000), bytes(7));
+    let pushing = async {
+        tokio::join!(Blocks::push(&coflow, 0, to, b"a", &a), Blocks::push(&coflow, 1, to, b"b", &b))
+    };
+    let pulling = async {
+        // In another order than they are pushed.
+        let second = blocks.pull(9, b"b").await.expect("it comes");
+        (blocks.pull(9, b"a").await.expect("it comes"), second)
+    };
+    let (pushed, pulled) = tokio::join!(pushing, pulling);
+    pushed.0.and(pushed.1).expect("all has come");
+    assert!(pulled == (a.clone(), b.clone()));
+    // Asked for before it is there.
+    let getting = Blocks::get(&coflow, 2, to, b"c");
+    let putting = async {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        blocks.put(9, b"c", a.clone());
+    };
+    let (got, ()) = tokio::join!(getting, putting);
+    assert!(got.expect("it is there") == a);
+    assert!(Blocks::get(&coflow, 3, to, b"c").await.expect("as often as one likes") == a);
+}
+
+#[tokio::test]
+async fn who_does_not_speak_like_a_flow_is_shown_out() {
+    let client = start(None).await;
+    let mut listener = listen(&client).await;
+    let mut stranger = TcpStream::connect(listener.local_addr()).await.expect("open");
+    stranger.write_all(b"GET / HTTP/1.1\r\nHost: covey\r\n\r\n").await.expect("room");
+    let mut answer = Vec::new();
+    // Closed, with or without complaint about what was not read.
+    let _ = stranger.read_to_end(&mut answer).await;
+    assert!(answer.is_empty());
+    let coflow = client.join(1);
+    let mut sender = coflow.open(0, listener.local_addr(), Some(0), b"").await.expect("open");
+    let mut receiver = next(&mut listener).await;
+    let (sent, _) = tokio::join!(sender.finish(), receiver.read_to_end(&mut answer));
+    sent.expect("others come through");
+}
+
+#[test]
+fn without_async_and_without_anybody_who_schedules() {
+    use std::io::{Read, Write};
+    let options = Options { agent: None, coordinator: None, ..Options::default() };
+    let client = blocking::Client::start(options).expect("threads");
+    let spec = CoflowSpec::of(vec![Flow { src: 0, dst: 1, bytes: None }]);
+    let coflow = client.register(&spec).expect("nobody refuses");
+    assert!(coflow.id() >= 1 << 63, "no coordinator knows it");
+    let mut listener = client.listen("127.0.0.1:0").expect("a port");
+    let to = listener.local_addr();
+    let reader = std::thread::spawn(move || {
+        let mut flow = listener.accept().expect("a flow");
+        let mut text = String::new();
+        flow.read_to_string(&mut text).expect("nothing breaks");
+        (flow.coflow(), text)
+    });
+    let mut flow = coflow.open(0, to, None, b"").expect("open");
+    flow.write_all(b"hello, covey").expect("room");
+    flow.finish().expect("all has come");
+    assert_eq!(reader.join().expect("no panic"), (coflow.id(), "hello, covey".to_owned()));
+}

@@ -1,0 +1,200 @@
+//! What an agent and the applications on its host say to each other.
+
+use crate::bytes::{Reader, Write};
+use crate::message::{Ended, Entry, FlowKey, Message, Sent};
+
+/// The version of the local messages. Both sides must speak the same.
+pub const LOCAL_VERSION: u16 = 1;
+
+/// The most bytes in a frame after its length, in both directions.
+pub const MOST_LOCAL: usize = 1 << 20;
+
+/// The most flows named in one frame.
+pub const MOST_LOCAL_FLOWS: usize = 40_000;
+
+/// How a host carries a schedule out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Means {
+    /// Flows are held and paced at the scheduled rates.
+    Pacing,
+    /// Flows send as fast as they can; their packets are marked with the class (DSCP).
+    Marks,
+    /// Both.
+    PacingAndMarks,
+}
+
+impl Means {
+    /// Whether rates are kept.
+    pub fn paces(self) -> bool {
+        self != Means::Marks
+    }
+
+    /// Whether packets are marked.
+    pub fn marks(self) -> bool {
+        self != Means::Pacing
+    }
+}
+
+/// From an application to the agent.
+#[derive(Debug, Clone, PartialEq)]
+pub enum FromApp {
+    /// The first message: [`LOCAL_VERSION`] of the application.
+    Hello(u16),
+    /// The application sends these flows from now on, when it may.
+    Opened(Vec<FlowKey>),
+    /// Flows have ended. Said again to an agent that comes back, until it is [`ToApp::Settled`].
+    Ended(Vec<Ended>),
+    /// What flows have sent.
+    Sent(Vec<Sent>),
+    /// The application has given these flows up before their ends.
+    Gone(Vec<FlowKey>),
+}
+
+/// From the agent to an application.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ToApp {
+    /// The application is heard.
+    Welcome {
+        /// [`LOCAL_VERSION`] of the agent.
+        version: u16,
+        /// The port of the fabric that the host is.
+        port: u32,
+        /// How schedules are carried out.
+        means: Means,
+        /// How often to say what flows have sent, in seconds.
+        report_every_s: f64,
+    },
+    /// Flows of the application are served so from now on; those with a rate of 0 wait.
+    Shares(Vec<Entry>),
+    /// The ends of these flows are in the coordinator's journal.
+    Settled(Vec<FlowKey>),
+    /// Whether the agent hears the coordinator.
+    Coordinator(bool),
+    /// The agent speaks another version, or there is no room for more.
+    Refused,
+}
+
+const ENTRY: usize = 24;
+const KEY: usize = 12;
+const OF_FLOW: usize = 20;
+
+fn write_keys(kind: u8, keys: &[FlowKey], out: &mut Vec<u8>) {
+    out.push(kind);
+    out.u32(keys.len() as u32);
+    keys.iter().for_each(|&key| out.key(key));
+}
+
+fn read_keys(body: &mut Reader<'_>) -> Option<Vec<FlowKey>> {
+    let count = body.u32()?;
+    body.items(count, KEY, Reader::key)
+}
+
+impl Message for FromApp {
+    const MOST: usize = MOST_LOCAL;
+
+    fn write(&self, out: &mut Vec<u8>) {
+        match self {
+            FromApp::Hello(version) => {
+                out.push(1);
+                out.u16(*version);
+            }
+            FromApp::Opened(keys) => write_keys(2, keys, out),
+            FromApp::Ended(flows) => {
+                out.push(3);
+                out.u32(flows.len() as u32);
+                for &Ended { key, bytes } in flows {
+                    out.key(key);
+                    out.f64(bytes);
+                }
+            }
+            FromApp::Sent(flows) => {
+                out.push(4);
+                out.u32(flows.len() as u32);
+                for &Sent { key, bytes } in flows {
+                    out.key(key);
+                    out.f64(bytes);
+                }
+            }
+            FromApp::Gone(keys) => write_keys(5, keys, out),
+        }
+    }
+
+    fn read(kind: u8, body: &mut Reader<'_>) -> Option<Self> {
+        Some(match kind {
+            1 => FromApp::Hello(body.u16()?),
+            2 => FromApp::Opened(read_keys(body)?),
+            3 => {
+                let count = body.u32()?;
+                FromApp::Ended(body.items(count, OF_FLOW, |body| {
+                    Some(Ended { key: body.key()?, bytes: body.finite()? })
+                })?)
+            }
+            4 => {
+                let count = body.u32()?;
+                FromApp::Sent(body.items(count, OF_FLOW, |body| {
+                    Some(Sent { key: body.key()?, bytes: body.finite()? })
+                })?)
+            }
+            5 => FromApp::Gone(read_keys(body)?),
+            _ => return None,
+        })
+    }
+}
+
+impl Message for ToApp {
+    const MOST: usize = MOST_LOCAL;
+
+    fn write(&self, out: &mut Vec<u8>) {
+        match self {
+            ToApp::Welcome { version, port, means, report_every_s } => {
+                out.push(1);
+                out.u16(*version);
+                out.u32(*port);
+                out.push(u8::from(means.paces()) | u8::from(means.marks()) << 1);
+                out.f64(*report_every_s);
+            }
+            ToApp::Shares(entries) => {
+                out.push(2);
+                out.u32(entries.len() as u32);
+                for &Entry { key, layer, rate } in entries {
+                    out.key(key);
+                    out.u32(layer);
+                    out.f64(rate);
+                }
+            }
+            ToApp::Settled(keys) => write_keys(3, keys, out),
+            ToApp::Coordinator(heard) => out.extend([4, u8::from(*heard)]),
+            ToApp::Refused => out.push(5),
+        }
+    }
+
+    fn read(kind: u8, body: &mut Reader<'_>) -> Option<Self> {
+        Some(match kind {
+            1 => ToApp::Welcome {
+                version: body.u16()?,
+                port: body.u32()?,
+                means: match body.u8()? {
+                    1 => Means::Pacing,
+                    2 => Means::Marks,
+                    3 => Means::PacingAndMarks,
+                    _ => return None,
+                },
+                report_every_s: body.finite()?,
+            },
+            2 => {
+                let count = body.u32()?;
+                ToApp::Shares(body.items(count, ENTRY, |body| {
+                    Some(Entry { key: body.key()?, layer: body.u32()?, rate: body.finite()? })
+                })?)
+            }
+            3 => ToApp::Settled(read_keys(body)?),
+            4 => ToApp::Coordinator(match body.u8()? {
+                0 => false,
+                1 => true,
+                _ => return None,
+            }),
+            5 => ToApp::Refused,
+            _ => return None,
+        })
+    }
+}

@@ -1,0 +1,275 @@
+//! The process of one host: the application whose flows are replayed.
+//!
+//! It is told on standard input what to do, a line each, and says on standard output what has happened:
+//!
+//! | told | says |
+//! |---|---|
+//! | | `ready ADDRESS`: flows can come, and an agent schedules those that go |
+//! | `hosts ADDRESS…` | |
+//! | `register COFLOW PARENT,…` (numbers of the coordinator, or `-`) | `registered COFLOW NUMBER` |
+//! | `start COFLOW NUMBER`: send this host's flows of it | |
+//! | | `ended COFLOW FLOW TIME`: all of a flow has come here, as it was sent |
+//! | | `failed COFLOW FLOW WHY` |
+
+use std::io::{BufRead, Write};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use covey_client::{Client, CoflowSpec, Flow, Incoming, Listener, Options, Scheduled};
+use covey_proto::{Direction, FlowHeader, FlowKey, HEADER};
+use covey_trace::Workload;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::mpsc;
+
+use crate::error::TestbedError;
+use crate::pattern::Pattern;
+
+/// A host.
+#[derive(Debug, Clone)]
+pub struct Host {
+    /// The trace that is replayed, folded.
+    pub trace: PathBuf,
+    /// Its port in the trace.
+    pub host: u32,
+    /// Where it listens for flows.
+    pub listen: SocketAddr,
+    /// Who schedules its flows; nobody in a network that has no Covey.
+    pub scheduling: Option<Scheduling>,
+}
+
+/// Who schedules the flows of a host.
+#[derive(Debug, Clone)]
+pub struct Scheduling {
+    /// The agent's socket.
+    pub agent: PathBuf,
+    /// Where the coordinator listens for clients.
+    pub coordinator: SocketAddr,
+    /// The coordinator's credentials.
+    pub credentials: PathBuf,
+}
+
+/// Nanoseconds on a clock that all processes of a machine share.
+pub fn now_ns() -> u64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+fn say(line: &str) {
+    let mut out = std::io::stdout().lock();
+    // Who listened has gone; so will this process.
+    let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+}
+
+/// What all flows of the host share.
+struct Shared {
+    host: u32,
+    workload: Workload,
+    pattern: Pattern,
+    /// None in a network that has no Covey.
+    client: Option<Client>,
+}
+
+/// Is a host, until standard input ends.
+///
+/// # Errors
+/// When it cannot listen, or read the trace.
+pub async fn host(config: Host) -> Result<(), TestbedError> {
+    let workload = covey_trace::open(&config.trace.display().to_string())?;
+    let client = match config.scheduling {
+        None => None,
+        Some(Scheduling { agent, coordinator, credentials }) => {
+            let options = Options {
+                agent: Some(agent),
+                coordinator: Some(coordinator),
+                credentials,
+                hold_max: None,
+                start_small: 0,
+            };
+            Some(Client::start(options).await?)
+        }
+    };
+    let shared = Arc::new(Shared { host: config.host, workload, pattern: Pattern::new(), client });
+    let address = match &shared.client {
+        Some(client) => {
+            let listener = client.listen(config.listen).await?;
+            let address = listener.local_addr();
+            tokio::spawn(receive(listener, shared.clone()));
+            while client.scheduled() != Scheduled::Yes {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+            address
+        }
+        None => {
+            let listener = TcpListener::bind(config.listen).await?;
+            let address = listener.local_addr()?;
+            tokio::spawn(receive_plain(listener, shared.clone()));
+            address
+        }
+    };
+    let mut lines = lines();
+    say(&format!("ready {address}"));
+    let mut hosts: Arc<[SocketAddr]> = Arc::new([]);
+    while let Some(line) = lines.recv().await {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let number = |k: usize| words.get(k).and_then(|word| word.parse::<u64>().ok());
+        match (words.first().copied(), number(1), number(2)) {
+            (Some("hosts"), ..) => {
+                hosts = words[1..].iter().filter_map(|word| word.parse().ok()).collect();
+            }
+            (Some("register"), Some(coflow), _) => {
+                let parents = words.get(2).map_or("", |word| *word).split(',');
+                let parents = parents.filter_map(|id| id.parse().ok()).collect();
+                tokio::spawn(register(shared.clone(), coflow as usize, parents));
+            }
+            (Some("start"), Some(coflow), Some(id)) => {
+                start(&shared, &hosts, coflow as usize, id);
+            }
+            _ => say(&format!("failed 0 0 told '{line}', which means nothing")),
+        }
+    }
+    Ok(())
+}
+
+/// The lines of standard input.
+fn lines() -> mpsc::UnboundedReceiver<String> {
+    let (sender, receiver) = mpsc::unbounded_channel();
+    std::thread::spawn(move || {
+        for line in std::io::stdin().lock().lines().map_while(Result::ok) {
+            if sender.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    receiver
+}
+
+async fn register(shared: Arc<Shared>, coflow: usize, parents: Vec<u64>) {
+    let (Some(client), Some(it)) = (&shared.client, shared.workload.coflows.get(coflow)) else {
+        return say(&format!("failed {coflow} 0 no such coflow, or nobody to register with"));
+    };
+    let flow =
+        |flow: &covey_trace::Flow| Flow { src: flow.src, dst: flow.dst, bytes: Some(flow.bytes) };
+    let spec = CoflowSpec {
+        name: Some(it.id.clone()),
+        parents,
+        weight: it.weight,
+        deadline_s: it.deadline_s,
+        ..CoflowSpec::of(it.flows.iter().map(flow).collect())
+    };
+    match client.register(&spec).await {
+        Ok(registered) if registered.is_registered() => {
+            say(&format!("registered {coflow} {}", registered.id()));
+        }
+        Ok(_) => say(&format!("failed {coflow} 0 the coordinator is away")),
+        Err(error) => say(&format!("failed {coflow} 0 {error}")),
+    }
+}
+
+fn start(shared: &Arc<Shared>, hosts: &Arc<[SocketAddr]>, coflow: usize, id: u64) {
+    let Some(it) = shared.workload.coflows.get(coflow) else { return };
+    for (index, flow) in (0_u32..).zip(&it.flows).filter(|(_, flow)| flow.src == shared.host) {
+        let Some(&to) = hosts.get(flow.dst as usize) else { continue };
+        let (shared, bytes) = (shared.clone(), flow.bytes as u64);
+        tokio::spawn(async move {
+            let name = (coflow as u32, index);
+            let sent = match &shared.client {
+                Some(client) => send(&shared.pattern, client, id, name, bytes, to).await,
+                None => send_plain(&shared.pattern, name, bytes, to).await,
+            };
+            if let Err(error) = sent {
+                say(&format!("failed {coflow} {index} sending: {error}"));
+            }
+        });
+    }
+}
+
+async fn send(
+    pattern: &Pattern,
+    client: &Client,
+    id: u64,
+    name: (u32, u32),
+    bytes: u64,
+    to: SocketAddr,
+) -> std::io::Result<()> {
+    let label = name.0.to_le_bytes();
+    let mut flow = client.join(id).open(name.1, to, Some(bytes), &label).await?;
+    pattern.send(name, bytes, &mut flow).await?;
+    flow.finish().await
+}
+
+async fn receive(mut listener: Listener, shared: Arc<Shared>) {
+    while let Ok(incoming) = listener.accept().await {
+        let Incoming::Flow(mut flow) = incoming else { continue };
+        let shared = shared.clone();
+        tokio::spawn(async move {
+            let Ok(coflow) = flow.label().try_into().map(u32::from_le_bytes) else { return };
+            let name = (coflow, flow.flow());
+            let checked = shared.pattern.check(name, &mut flow).await;
+            came(&shared, name, checked);
+        });
+    }
+}
+
+/// What a flow without Covey is like: a connection, what is needed to know it by, and its bytes.
+async fn send_plain(
+    pattern: &Pattern,
+    name: (u32, u32),
+    bytes: u64,
+    to: SocketAddr,
+) -> std::io::Result<()> {
+    let mut stream = TcpStream::connect(to).await?;
+    stream.set_nodelay(true)?;
+    let key = FlowKey { coflow: name.0.into(), flow: name.1 };
+    let header =
+        FlowHeader { key, direction: Direction::Pushed, bytes: Some(bytes), label: Vec::new() };
+    let mut first = Vec::new();
+    header.encode(&mut first);
+    stream.write_all(&first).await?;
+    pattern.send(name, bytes, &mut stream).await?;
+    stream.shutdown().await?;
+    // Until the other side has had all: what is dropped with unread bytes is cut off.
+    stream.read_to_end(&mut Vec::new()).await.map(|_| ())
+}
+
+async fn receive_plain(listener: TcpListener, shared: Arc<Shared>) {
+    loop {
+        let Ok((mut stream, _)) = listener.accept().await else {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            continue;
+        };
+        let shared = shared.clone();
+        tokio::spawn(async move {
+            let mut fixed = [0; HEADER];
+            let header = match stream.read_exact(&mut fixed).await {
+                Ok(_) => FlowHeader::decode(&fixed).ok(),
+                Err(_) => None,
+            };
+            let Some((header, _)) = header else { return };
+            let name = (header.key.coflow as u32, header.key.flow);
+            let checked = shared.pattern.check(name, &mut stream).await;
+            came(&shared, name, checked);
+        });
+    }
+}
+
+/// A flow has come here, or not.
+fn came(shared: &Shared, (coflow, flow): (u32, u32), checked: std::io::Result<u64>) {
+    let now = now_ns();
+    let expected = shared.workload.coflows.get(coflow as usize);
+    let expected = expected.and_then(|it| it.flows.get(flow as usize));
+    let line = match (checked, expected) {
+        (Ok(had), Some(flow_of)) if had as f64 == flow_of.bytes && flow_of.dst == shared.host => {
+            format!("ended {coflow} {flow} {now}")
+        }
+        (Ok(had), Some(flow_of)) => {
+            let (bytes, dst) = (flow_of.bytes, flow_of.dst);
+            format!("failed {coflow} {flow} {had} bytes came, of {bytes} to host {dst}")
+        }
+        (Ok(_), None) => format!("failed {coflow} {flow} there is no such flow"),
+        (Err(error), _) => format!("failed {coflow} {flow} receiving: {error}"),
+    };
+    say(&line);
+}

@@ -1,0 +1,21 @@
+//! Emulated hosts on one machine, and replay of traces over real sockets between them.
+//!
+//! A [`Lab`] is a set of hosts: network namespaces behind a router with shaped links, or, without the
+//! privileges for that, processes on loopback. [`replay`] runs one contestant in it: coordinator and
+//! agents are the real programs, each host has a process ([`host`]) whose flows are real connections made
+//! by the client library, and every byte is checked where it arrives. What it finds is an `Outcome`, as the
+//! simulator's.
+
+mod error;
+mod host;
+mod lab;
+mod network;
+mod pattern;
+mod processes;
+mod replay;
+
+pub use error::TestbedError;
+pub use host::{Host, Scheduling, host};
+pub use lab::{Lab, warden};
+pub use network::{PAYLOAD, TOOLS};
+pub use replay::{Contestant, Found, Replay, replay};

@@ -1,0 +1,174 @@
+//! Network namespaces: a router, and hosts behind shaped links. All of it has names of its own, and is
+//! made with the system's `ip` and `tc`, in batches.
+
+use std::io::Write;
+use std::net::{IpAddr, Ipv4Addr};
+use std::process::{Command, Stdio};
+
+use crate::error::TestbedError;
+
+/// The programs of the system that it takes.
+pub const TOOLS: [&str; 2] = ["ip", "tc"];
+
+/// What all names begin with.
+const PREFIX: &str = "covey-tb-";
+/// The name of the router's namespace.
+const ROUTER: &str = "covey-tb-router";
+
+/// The part of a link's speed that is there for the bytes of flows. Of a full packet of 1,514 bytes
+/// 1,448 are; acknowledgements and what is said to the coordinator take the rest.
+pub const PAYLOAD: f64 = 0.94;
+
+/// Bytes that a link's queue holds: at 100 Mbit/s, 21 ms. By packets would not do, for one that is still to
+/// be cut into segments counts as one.
+const QUEUE: u32 = 262_144;
+
+/// The ports of the coordinator.
+pub const CLIENTS: u16 = 7420;
+/// See [`CLIENTS`].
+pub const AGENTS: u16 = 7421;
+/// The port where hosts listen for flows.
+pub const FLOWS: u16 = 7430;
+
+/// The name of a host's namespace.
+pub fn host_name(host: u32) -> String {
+    format!("{PREFIX}h{host}")
+}
+
+/// The name of the router's.
+pub fn router_name() -> String {
+    ROUTER.to_owned()
+}
+
+/// The address of a host.
+pub fn host_address(host: u32) -> IpAddr {
+    Ipv4Addr::new(10, 77, host as u8, 2).into()
+}
+
+/// The address of the coordinator, which is on the router.
+pub fn coordinator_address() -> IpAddr {
+    Ipv4Addr::new(10, 77, 255, 1).into()
+}
+
+/// Runs a program with something to read, and returns what it says.
+fn run(program: &[&str], input: &str) -> Result<String, TestbedError> {
+    let error = |what: String| TestbedError::Tool { program: program.join(" "), what };
+    let mut child = Command::new(program[0])
+        .args(&program[1..])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|source| error(source.to_string()))?;
+    if let Some(mut stdin) = child.stdin.take() {
+        stdin.write_all(input.as_bytes()).map_err(|source| error(source.to_string()))?;
+    }
+    let output = child.wait_with_output().map_err(|source| error(source.to_string()))?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    Err(error(said.lines().next().unwrap_or("failed and did not say why").to_owned()))
+}
+
+/// Makes `hosts` namespaces behind a router, on links of `link_bps` in each direction.
+pub fn build(hosts: u32, link_bps: f64) -> Result<(), TestbedError> {
+    let mut all = format!("netns add {ROUTER}\n");
+    for host in 0..hosts {
+        let name = host_name(host);
+        all += &format!("netns add {name}\n");
+        all += &format!("link add h{host} netns {ROUTER} type veth peer name eth0 netns {name}\n");
+    }
+    run(&["ip", "-batch", "-"], &all)?;
+    let coordinator = coordinator_address();
+    let mut router = format!("link set lo up\naddr add {coordinator}/32 dev lo\n");
+    let mut shaping = String::new();
+    for host in 0..hosts {
+        router += &format!("addr add 10.77.{host}.1/24 dev h{host}\nlink set h{host} up\n");
+        shaping += &shape(&format!("h{host}"), link_bps);
+    }
+    run(&["ip", "-n", ROUTER, "-batch", "-"], &router)?;
+    run(&["tc", "-n", ROUTER, "-batch", "-"], &shaping)?;
+    settings(ROUTER, &["ip_forward=1"])?;
+    for host in 0..hosts {
+        let name = host_name(host);
+        let address = host_address(host);
+        let lines = format!(
+            "link set lo up\naddr add {address}/24 dev eth0\nlink set eth0 up\n\
+             route add default via 10.77.{host}.1\n"
+        );
+        run(&["ip", "-n", &name, "-batch", "-"], &lines)?;
+        run(&["tc", "-n", &name, "-batch", "-"], &shape("eth0", link_bps))?;
+        // The sender's bursts would otherwise grow as round trips become short, and new rates show late.
+        settings(&name, &["tcp_tso_rtt_log=0"])?;
+        // Not every system lets namespaces choose cubic. On links as short as these reno is like it.
+        settings(&name, &["tcp_congestion_control=cubic"])
+            .or_else(|_| settings(&name, &["tcp_congestion_control=reno"]))?;
+    }
+    Ok(())
+}
+
+/// Settings of TCP and IP in a namespace; those that a kernel does not have are passed over.
+fn settings(name: &str, settings: &[&str]) -> Result<(), TestbedError> {
+    let lines = settings.iter().map(|setting| {
+        let (key, value) = setting.split_once('=').unwrap_or((setting, ""));
+        let file = format!("/proc/sys/net/ipv4/{key}");
+        format!("[ ! -e {file} ] || echo {value} > {file}\n")
+    });
+    run(&["ip", "netns", "exec", name, "sh", "-e"], &lines.collect::<String>()).map(|_| ())
+}
+
+/// The queues of a link's end: first what is said to the coordinator, and acknowledgements without data,
+/// which else would wait behind the other direction's data; then the classes of DSCP, the highest first.
+/// Each has a hundredth for sure, so that none starves.
+fn shape(device: &str, link_bps: f64) -> String {
+    let rate = |part: f64| format!("{}bit", (link_bps * part).max(8.0) as u64);
+    let (all, little) = (rate(1.0), rate(0.01));
+    let mut lines = format!(
+        "qdisc add dev {device} root handle 1: htb default 27\n\
+         class add dev {device} parent 1: classid 1:1 htb rate {all} ceil {all} quantum 60000\n"
+    );
+    let mut class = |id: u32, prio: u32, rate: &str| {
+        lines += &format!(
+            "class add dev {device} parent 1:1 classid 1:{id} htb rate {rate} ceil {all} \
+             prio {prio} quantum 60000\n\
+             qdisc add dev {device} parent 1:{id} handle {id}: bfifo limit {QUEUE}\n"
+        );
+    };
+    class(10, 0, &rate(0.05));
+    for place in 0..8 {
+        class(20 + place, (place + 1).min(7), &little);
+    }
+    let mut filter = |prio: u32, matches: &str, id: u32| {
+        lines += &format!(
+            "filter add dev {device} parent 1: protocol ip prio {prio} u32 {matches} flowid 1:{id}\n"
+        );
+    };
+    for port in [CLIENTS, AGENTS] {
+        filter(1, &format!("match ip dport {port} 0xffff"), 10);
+        filter(1, &format!("match ip sport {port} 0xffff"), 10);
+    }
+    filter(2, "match ip protocol 6 0xff match u16 0x0000 0xff80 at 2", 10);
+    for place in 0..7 {
+        filter(3, &format!("match ip tos {:#x} 0xe0", (7 - place) << 5), 20 + place);
+    }
+    lines
+}
+
+/// Ends what runs in the testbed's namespaces, and removes them.
+pub fn tear_down() -> Result<(), TestbedError> {
+    let list = run(&["ip", "netns", "list"], "")?;
+    let names = list.lines().filter_map(|line| line.split_whitespace().next());
+    let names: Vec<&str> = names.filter(|name| name.starts_with(PREFIX)).collect();
+    for name in &names {
+        for pid in run(&["ip", "netns", "pids", name], "")?.split_whitespace() {
+            let pid = pid.parse().ok().and_then(rustix::process::Pid::from_raw);
+            if let Some(pid) = pid {
+                // It may have ended by itself.
+                let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+            }
+        }
+    }
+    let lines: String = names.iter().map(|name| format!("netns del {name}\n")).collect();
+    run(&["ip", "-batch", "-"], &lines).map(|_| ())
+}

@@ -1,0 +1,122 @@
+//! The bytes of flows: each flow has its own, and no two places of a flow look alike, so bytes that are
+//! lost, doubled or exchanged show where they arrive.
+
+use std::cell::RefCell;
+use std::future::poll_fn;
+use std::io;
+use std::pin::Pin;
+use std::task::ready;
+
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
+
+/// After so many bytes the pattern begins again: a prime, so that no buffer's length divides it.
+const PERIOD: usize = 1_048_573;
+/// The most bytes at a time.
+const PIECE: usize = 64 << 10;
+
+/// The pattern, once for all flows.
+pub struct Pattern {
+    /// One period, and the beginning of the next.
+    bytes: Vec<u8>,
+}
+
+thread_local! {
+    /// Where bytes are received: they are compared at once, so all flows of a thread can share it.
+    static BUFFER: RefCell<Vec<u8>> = RefCell::new(vec![0; PIECE]);
+}
+
+impl Pattern {
+    /// The same for all processes.
+    pub fn new() -> Pattern {
+        // xorshift64, as good as random for this.
+        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+        let mut bytes: Vec<u8> = Vec::with_capacity(PERIOD + PIECE + 8);
+        while bytes.len() < PERIOD {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            bytes.extend(state.to_le_bytes());
+        }
+        bytes.truncate(PERIOD);
+        bytes.extend_from_within(..PIECE);
+        Pattern { bytes }
+    }
+
+    /// At most [`PIECE`] bytes of a flow from `offset` on.
+    fn at(&self, (coflow, flow): (u32, u32), offset: u64, most: u64) -> &[u8] {
+        let name = u64::from(coflow) << 32 | u64::from(flow);
+        let phase = name.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
+        let start = ((phase + offset) % PERIOD as u64) as usize;
+        &self.bytes[start..start + most.min(PIECE as u64) as usize]
+    }
+
+    /// Sends all bytes of a flow.
+    pub async fn send(
+        &self,
+        name: (u32, u32),
+        bytes: u64,
+        to: &mut (impl AsyncWrite + Unpin),
+    ) -> io::Result<()> {
+        let mut sent = 0;
+        while sent < bytes {
+            sent += to.write(self.at(name, sent, bytes - sent)).await? as u64;
+        }
+        Ok(())
+    }
+
+    /// Receives a flow to its end, and compares it. Returns how many bytes it had.
+    pub async fn check(
+        &self,
+        name: (u32, u32),
+        from: &mut (impl AsyncRead + Unpin),
+    ) -> io::Result<u64> {
+        let mut had = 0;
+        loop {
+            let count = poll_fn(|cx| {
+                BUFFER.with_borrow_mut(|buffer| {
+                    let mut buffer = ReadBuf::new(buffer);
+                    ready!(Pin::new(&mut *from).poll_read(cx, &mut buffer))?;
+                    let come = buffer.filled();
+                    if come != self.at(name, had, come.len() as u64) {
+                        let what = format!("other bytes than were sent, after {had} good ones");
+                        let error = io::Error::new(io::ErrorKind::InvalidData, what);
+                        return std::task::Poll::Ready(Err(error));
+                    }
+                    std::task::Poll::Ready(Ok(come.len() as u64))
+                })
+            })
+            .await?;
+            if count == 0 {
+                return Ok(had);
+            }
+            had += count;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn sent(pattern: &Pattern, name: (u32, u32), bytes: u64) -> Vec<u8> {
+        let mut out = Vec::new();
+        pattern.send(name, bytes, &mut out).await.expect("memory takes all");
+        out
+    }
+
+    #[tokio::test]
+    async fn what_is_sent_is_known_again_and_nothing_else() {
+        let pattern = Pattern::new();
+        let bytes = 3_000_000;
+        let good = sent(&pattern, (7, 3), bytes).await;
+        assert_eq!(good.len() as u64, bytes);
+        assert_eq!(pattern.check((7, 3), &mut good.as_slice()).await.expect("good"), bytes);
+        assert!(pattern.check((7, 4), &mut good.as_slice()).await.is_err(), "of another flow");
+        let mut exchanged = good.clone();
+        exchanged[1_000_000] ^= 1;
+        assert!(pattern.check((7, 3), &mut exchanged.as_slice()).await.is_err(), "a bit");
+        let mut lost = good.clone();
+        lost.drain(100_000..100_000 + PIECE);
+        assert!(pattern.check((7, 3), &mut lost.as_slice()).await.is_err(), "a piece is missing");
+    }
+}

@@ -1,0 +1,117 @@
+//! A workload for fewer hosts than it has ports, where flows are real connections.
+
+use std::collections::BTreeMap;
+
+use super::{Scale, bad, scale};
+use crate::error::TraceError;
+use crate::workload::{Flow, Workload};
+
+/// `workload` scaled, for hosts with one connection per pair and coflow: flows of a coflow between
+/// the same two ports that start together are merged, those from a port to itself dropped, and bytes
+/// rounded up to whole ones. Coflows of which nothing stays are dropped too; their children then wait
+/// for their parents.
+///
+/// Merging changes widths, and what policies that count flows do: results are to be compared with
+/// those of the same folded workload only.
+///
+/// # Errors
+/// Those of [`scale`](scale()).
+pub fn fold(workload: &Workload, by: Scale) -> Result<Workload, TraceError> {
+    let mut folded = scale(workload, by)?;
+    for coflow in &mut folded.coflows {
+        // Starts are not below zero, and so in the order of their bits.
+        let mut merged: BTreeMap<(u32, u32, u64), f64> = BTreeMap::new();
+        for flow in coflow.flows.iter().filter(|flow| flow.src != flow.dst) {
+            *merged.entry((flow.src, flow.dst, flow.start_s.to_bits())).or_default() += flow.bytes;
+        }
+        let flow = |((src, dst, start), bytes): ((u32, u32, u64), f64)| {
+            let start_s = f64::from_bits(start);
+            Flow { src, dst, bytes: bytes.ceil(), start_s }
+        };
+        coflow.flows = merged.into_iter().map(flow).collect();
+        coflow.restarts.clear();
+    }
+    drop_empty(&mut folded);
+    Ok(folded)
+}
+
+/// Every `n`th coflow of `workload`, beginning with the first.
+///
+/// # Errors
+/// [`TraceError::Argument`] for 0, and where coflows have parents, which would be missing.
+pub fn every(workload: &Workload, n: usize) -> Result<Workload, TraceError> {
+    if n == 0 {
+        return Err(bad("every", "1 or more", n));
+    }
+    if n > 1 && workload.coflows.iter().any(|coflow| !coflow.parents.is_empty()) {
+        return Err(bad("every", "1 for coflows with parents", n));
+    }
+    let coflows = workload.coflows.iter().step_by(n).cloned().collect();
+    Ok(Workload { ports: workload.ports, coflows })
+}
+
+/// Drops coflows without flows; parents stand in for those that are dropped.
+fn drop_empty(workload: &mut Workload) {
+    let count = workload.coflows.len();
+    let mut parents: Vec<Vec<u32>> = workload.coflows.iter().map(|c| c.parents.clone()).collect();
+    let empty: Vec<bool> = workload.coflows.iter().map(|c| c.flows.is_empty()).collect();
+    // Each round lifts over one more generation; there are no cycles in a workload.
+    for _ in 0..count {
+        if !parents.iter().flatten().any(|&parent| empty[parent as usize]) {
+            break;
+        }
+        let before = parents.clone();
+        for list in &mut parents {
+            let lifted = list.iter().flat_map(|&parent| match empty[parent as usize] {
+                true => before[parent as usize].clone(),
+                false => vec![parent],
+            });
+            *list = lifted.collect();
+            list.sort_unstable();
+            list.dedup();
+        }
+    }
+    let mut place = 0;
+    let places: Vec<u32> = empty
+        .iter()
+        .map(|&is_empty| {
+            place += u32::from(!is_empty);
+            place.saturating_sub(1)
+        })
+        .collect();
+    for (coflow, parents) in workload.coflows.iter_mut().zip(parents) {
+        coflow.parents = parents.iter().map(|&parent| places[parent as usize]).collect();
+    }
+    workload.coflows.retain(|coflow| !coflow.flows.is_empty());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::Coflow;
+
+    fn flow(src: u32, dst: u32, bytes: f64) -> Flow {
+        Flow { src, dst, bytes, start_s: 0.0 }
+    }
+
+    #[test]
+    fn flows_of_a_pair_are_merged_and_local_ones_dropped() {
+        let mut coflows = vec![
+            Coflow::new("a".into(), 0.0, vec![flow(0, 1, 10.0), flow(2, 3, 5.0), flow(0, 3, 0.5)]),
+            Coflow::new("b".into(), 1.0, vec![flow(0, 2, 7.0)]),
+            Coflow::new("c".into(), 2.0, vec![flow(1, 0, 7.0)]),
+        ];
+        coflows[1].parents = vec![0];
+        coflows[2].parents = vec![1];
+        let workload = Workload { ports: 4, coflows };
+        let by = Scale { time: 1.0, size: 0.5, ports: Some(2) };
+        let folded = fold(&workload, by).expect("good factors");
+        assert_eq!(folded.ports, 2);
+        let names: Vec<&str> = folded.coflows.iter().map(|c| c.id.as_str()).collect();
+        assert_eq!(names, ["a", "c"]);
+        // 5 + 2.5 + 0.25 bytes, rounded up.
+        assert_eq!(folded.coflows[0].flows, [flow(0, 1, 8.0)]);
+        assert!(every(&workload, 2).is_err(), "parents would be missing");
+        assert_eq!(folded.coflows[1].parents, [0]);
+    }
+}

@@ -1,0 +1,293 @@
+//! `covey testbed`: a trace over real sockets between emulated hosts.
+
+use std::fmt::Write as _;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use clap::{Args, Subcommand};
+use covey_core::units;
+use covey_experiment::{Contender, Experiment, Progress, Setup};
+use covey_report::{Comparison, Run, RunInfo, html_page, write_json};
+use covey_testbed::{Contestant, Found, Host, Lab, PAYLOAD, Replay, Scheduling, replay};
+use covey_trace::{Workload, open};
+
+use crate::failure::Failure;
+use crate::live;
+use crate::output;
+use crate::progress::Bar;
+use crate::transform::Folding;
+
+/// Replay a trace over real sockets between emulated hosts, with and without Covey
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  sudo covey testbed trace.txt
+  sudo covey testbed trace.txt --every 10 --size 1/64 --time 1/330
+  sudo covey testbed builtin:fb-like --policies tcp,philae --report testbed.html
+Each host is a network namespace behind a router, on a link of its own; coordinator and agents are
+`covey serve` and `covey agent`. Every byte is checked where it arrives. Beside each result stands
+the simulator's prediction for the same folded trace, whose ports have 0.94 of a link's speed: that
+is what headers leave. `tcp` is TCP without Covey, which the simulator predicts as `fair`.
+It needs root, `ip` and `tc`. Without root all hosts are on loopback, where no link limits TCP.")]
+pub struct Testbed {
+    /// A trace file, - for standard input, or builtin:NAME[:key=value,…]
+    trace: String,
+    /// The contestants: tcp, and policies, each NAME[:key=value,…]
+    #[arg(long, value_name = "LIST", default_value = "tcp,aalo,philae,covey")]
+    policies: String,
+    /// The contestant of the list that the others are measured against [default: the first]
+    #[arg(long, value_name = "NAME")]
+    baseline: Option<String>,
+    /// Number of hosts
+    #[arg(long, value_name = "N", default_value_t = 16)]
+    hosts: u32,
+    /// Speed of each host's link, in and out
+    #[arg(long, value_name = "RATE", default_value = "100mbps")]
+    link: String,
+    #[command(flatten)]
+    folding: Folding,
+    /// Stay on loopback, also as root
+    #[arg(long)]
+    loopback: bool,
+    /// The most time that a contestant may take
+    #[arg(long, value_name = "TIME", default_value = "30min")]
+    limit: String,
+    /// Print one JSON object instead of a table
+    #[arg(long)]
+    json: bool,
+    /// Write a page with table and plots that needs no other file
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<PathBuf>,
+    /// Job completion times as if each coflow were the shuffle of a job that computes as well, with
+    /// the published shares of time in shuffle drawn by SEED (Philae 9.2), relative to the baseline
+    #[arg(long, value_name = "SEED")]
+    jct_shares: Option<u64>,
+}
+
+/// A process of the testbed.
+#[derive(Debug, Subcommand)]
+pub enum Part {
+    /// One host
+    Host {
+        /// Its port in the trace
+        #[arg(long)]
+        host: u32,
+        /// Where it listens for flows
+        #[arg(long)]
+        listen: SocketAddr,
+        /// The trace, folded
+        #[arg(long)]
+        trace: PathBuf,
+        /// The agent's socket
+        #[arg(long, requires_all = ["coordinator", "credentials"])]
+        agent: Option<PathBuf>,
+        /// Where the coordinator listens for clients
+        #[arg(long)]
+        coordinator: Option<SocketAddr>,
+        /// The coordinator's credentials
+        #[arg(long)]
+        credentials: Option<PathBuf>,
+    },
+    /// Who removes the testbed when standard input ends
+    Warden,
+}
+
+impl Part {
+    /// Does it.
+    pub fn run(self) -> Result<(), Failure> {
+        match self {
+            Part::Warden => Ok(covey_testbed::warden()?),
+            Part::Host { host, listen, trace, agent, coordinator, credentials } => {
+                let scheduling = match (agent, coordinator, credentials) {
+                    (Some(agent), Some(coordinator), Some(credentials)) => {
+                        Some(Scheduling { agent, coordinator, credentials })
+                    }
+                    _ => None,
+                };
+                let host = Host { trace, host, listen, scheduling };
+                // Many hosts share a machine: one thread each.
+                let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+                let runtime =
+                    runtime.map_err(|error| Failure::Other(format!("threads: {error}")))?;
+                Ok(runtime.block_on(covey_testbed::host(host))?)
+            }
+        }
+    }
+}
+
+/// The contestant that is nobody's policy.
+const TCP: &str = "tcp";
+/// What the simulator has in its place.
+const FAIR: &str = "fair";
+
+impl Testbed {
+    /// Does it.
+    pub fn run(self) -> Result<(), Failure> {
+        let link = units::parse_rate(&self.link).ok().filter(|rate| *rate >= 1e3);
+        let link = link.ok_or_else(|| {
+            Failure::argument("--link", "a rate like 100mbps", format!("'{}'", self.link))
+        })?;
+        if !(2..=64).contains(&self.hosts) {
+            return Err(Failure::argument("--hosts", "from 2 to 64", self.hosts));
+        }
+        let limit_s = units::parse_duration(&self.limit).ok().filter(|s| *s > 0.0);
+        let limit_s = limit_s.ok_or_else(|| {
+            Failure::argument("--limit", "a time like 30min", format!("'{}'", self.limit))
+        })?;
+        let isolated = Lab::may_isolate() && !self.loopback;
+        let port_rate = link * PAYLOAD;
+        let setup =
+            Setup { port_rate: Some(format!("{}bps", port_rate * 8.0)), ..Setup::default() };
+        let mut contestants = covey_sched::split_list(&self.policies);
+        if !isolated && contestants.iter().any(|it| it == TCP) {
+            output::note("on loopback no link limits TCP: tcp is left out");
+            contestants.retain(|it| it != TCP);
+        }
+        let baseline = match &self.baseline {
+            None => 0,
+            Some(name) => contestants.iter().position(|it| it == name).ok_or_else(|| {
+                let list = contestants.join(" | ");
+                Failure::argument("--baseline", format!("one of {list}"), format!("'{name}'"))
+            })?,
+        };
+        let predicted = predicted(&setup, &contestants)?;
+        if let Some(file) = &self.report {
+            output::check(file)?;
+        }
+        let workload = self.folding.fold(&open(&self.trace)?, self.hosts)?;
+
+        let experiment = Experiment::new(&workload, self.trace.clone(), &setup)?;
+        let bar = Bar::new(2 * contestants.len() * workload.coflows.len());
+        let simulated = experiment.run(predicted, false, 1, &bar)?;
+        let folder = tempfile::tempdir().map_err(|error| Failure::Other(error.to_string()))?;
+        let trace = folder.path().join("trace.jsonl");
+        output::write(&trace, |out| covey_trace::write(&workload, out))?;
+        let program = std::env::current_exe();
+        let program = program.map_err(|error| Failure::Other(format!("this program: {error}")))?;
+        let stop = watch_signals()?;
+        let lab = if isolated {
+            Lab::isolated(self.hosts, link * 8.0, &program)?
+        } else {
+            Lab::loopback(self.hosts)?
+        };
+        let mut all = Vec::new();
+        let mut measured = Vec::new();
+        for (spec, prediction) in contestants.iter().zip(simulated) {
+            let contestant = if spec == TCP { Contestant::Tcp } else { Contestant::Policy(spec) };
+            let found = replay(
+                &lab,
+                &Replay {
+                    workload: &workload,
+                    trace: &trace,
+                    program: &program,
+                    contestant,
+                    port_rate,
+                    limit_s,
+                    stop: &stop,
+                },
+                &|coflows| bar.advance(coflows),
+            )?;
+            let run = as_run(&workload, &found, spec, &prediction, &lab)?;
+            measured.push(Measured { spec: spec.clone(), found });
+            all.extend([run, prediction]);
+        }
+        drop((lab, bar));
+        let mut comparison = Comparison::new(all, 2 * baseline)?;
+        if let Some(seed) = self.jct_shares {
+            comparison = comparison.with_jct_shares(seed);
+        }
+        if let Some(file) = &self.report {
+            let page = html_page(&comparison, &output::command());
+            output::write(file, |out| out.write_all(page.as_bytes()))?;
+        }
+        output::print(|out| {
+            if self.json {
+                return write_json(&comparison, out);
+            }
+            write!(out, "{comparison}\n{}", against_predictions(&comparison, &measured))?;
+            if isolated {
+                return Ok(());
+            }
+            writeln!(
+                out,
+                "\nAll hosts were on loopback, paced by their sockets. That shows that schedules are \
+                 kept and\nbytes come whole; it does not show contention at links, nor what TCP does \
+                 without Covey."
+            )
+        })
+    }
+}
+
+/// What the simulator is to predict: a policy for each contestant.
+fn predicted(setup: &Setup, contestants: &[String]) -> Result<Vec<Contender>, Failure> {
+    let mut all: Vec<Contender> = Vec::new();
+    for spec in contestants {
+        let mut contender = setup.contender(if spec == TCP { FAIR } else { spec })?;
+        contender.label = format!("{spec} (simulated)");
+        all.push(contender);
+        Contender::check_differ(&all)?;
+    }
+    if all.is_empty() {
+        return Err(Failure::argument("--policies", "at least one", "none"));
+    }
+    Ok(all)
+}
+
+/// Set when the process is asked to end.
+fn watch_signals() -> Result<Arc<AtomicBool>, Failure> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let (runtime, asked) = (live::runtime(1)?, stop.clone());
+    std::thread::spawn(move || {
+        runtime.block_on(live::asked_to_end());
+        asked.store(true, Ordering::Relaxed);
+    });
+    Ok(stop)
+}
+
+/// What a contestant has done.
+struct Measured {
+    spec: String,
+    found: Found,
+}
+
+fn as_run<'a>(
+    workload: &'a Workload,
+    found: &Found,
+    spec: &str,
+    prediction: &Run<'_>,
+    lab: &Lab,
+) -> Result<Run<'a>, Failure> {
+    let info = RunInfo {
+        policy: if spec == TCP { TCP.to_owned() } else { prediction.info().policy.clone() },
+        label: spec.to_owned(),
+        fabric: lab.name().to_owned(),
+        wall_s: found.wall_s,
+        ..prediction.info().clone()
+    };
+    Ok(Run::new(workload, found.outcome.clone(), info)?)
+}
+
+/// Measured and predicted mean CCTs, and what the system itself has cost.
+fn against_predictions(comparison: &Comparison<'_>, measured: &[Measured]) -> String {
+    let mut text = String::from(
+        "                          mean CCT, s              CPU, % of a core\n\
+         contestant           measured  simulated  ratio   coordinator  agent  bytes checked\n",
+    );
+    let pairs = comparison.summaries().chunks(2).zip(measured);
+    for (pair, Measured { spec, found }) in pairs {
+        let (real, predicted) = (pair[0].cct_s.mean, pair[1].cct_s.mean);
+        let share = |cpu_s: f64| 100.0 * cpu_s / found.wall_s;
+        let agent = share(found.agents_cpu_s) / f64::from(pair[0].ports);
+        // Writing to a string does not fail.
+        let _ = writeln!(
+            text,
+            "{spec:20} {real:9.4} {predicted:10.4} {:6.2} {:13.1} {agent:6.2}  {:.0}, all right",
+            real / predicted,
+            share(found.coordinator_cpu_s),
+            found.bytes,
+        );
+    }
+    text
+}

@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Measures what docs/flows.md tells of the client library: beside plain TCP, pacing, reaction, an agent
+# with a thousand flows. As root it runs in a network namespace of its own, where new rates show sooner
+# (tcp_tso_rtt_log=0, as in the testbed).
+set -euo pipefail
+cd "$(dirname "$0")/.."
+cargo build --locked --release --package covey-client --example flow_bench
+bench=${CARGO_TARGET_DIR:-target}/release/examples/flow_bench
+uptime >&2
+if [ "$(id -u)" != 0 ]; then
+    exec "$bench"
+fi
+name=covey-flow-bench-$$
+trap 'ip netns del "$name"' EXIT
+ip netns add "$name"
+ip -n "$name" link set lo up
+ip netns exec "$name" sh -c 'file=/proc/sys/net/ipv4/tcp_tso_rtt_log; [ ! -e $file ] || echo 0 > $file'
+ip netns exec "$name" "$bench"
