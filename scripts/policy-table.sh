@@ -19,7 +19,7 @@ fi
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
-# Aalo without an interval: with its default it takes several times as long, for the same mean within 1 %.
+# Aalo without an interval: its default takes longer, for the same mean within 1 %.
 policies=covey,philae,aalo:queues=strict,delta=0,sincronia,sebf:share=matching-by-load
 
 # row NAME TRACE: compares the policies on the trace and notes a line of the table. The last number is
