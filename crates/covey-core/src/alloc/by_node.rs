@@ -9,7 +9,7 @@
 //! same coflows in the same order, only those are looked at for which the parts of links have changed,
 //! and then those that find another amount spare (see [`walk`](super::walk)).
 
-use super::grant::Which;
+use super::grant::{Grant, Which};
 use super::{Allocator, PlanError};
 use crate::demand::bits;
 use crate::ids::CoflowId;
@@ -231,13 +231,16 @@ impl Allocator {
         let demand = state.coflow(id).demand();
         // Where somebody uses another amount of his parts `free` has to be right for everybody, though
         // the coflow at hand may find what it found before.
+        for (moved, anywhere) in self.moved.iter_mut().zip(&portions.moved_anywhere) {
+            *moved |= anywhere;
+        }
+        let Grant { main, provisional, .. } = &self.grants[id.index()];
+        if main.idle.is() && provisional.is_empty() {
+            return self.serve_part(state, id, Which::Main, entry);
+        }
         let here = &mut portions.moved_of_one;
         here.clear();
-        for (w, links) in demand.link_bits().iter().enumerate() {
-            self.moved[w] |= portions.moved_anywhere[w];
-            here.push(self.moved[w] & links);
-        }
-        let provisional = &self.grants[id.index()].provisional;
+        here.extend(self.moved.iter().zip(demand.link_bits()).map(|(moved, links)| moved & links));
         for link in bits(here.iter().copied()) {
             self.free[link] += provisional.used(demand.local(link));
         }

@@ -58,19 +58,24 @@ impl Idle {
         self.is = false;
     }
 
-    /// Takes down whether there `is_open`, at those of the coflow's links that have `moved`.
-    pub fn see(&mut self, demand: &Demand, moved: &[u64], is_open: impl Fn(usize) -> bool) {
+    /// Takes down whether there `is_open`, at those of the coflow's links that have `moved`. Returns
+    /// whether that is new anywhere.
+    pub fn see(&mut self, demand: &Demand, moved: &[u64], is_open: impl Fn(usize) -> bool) -> bool {
         let here = demand.link_bits().iter().zip(moved).map(|(links, moved)| links & moved);
+        let mut has_opened = false;
         for link in bits(here) {
-            set(&mut self.open, link, is_open(link));
+            let is_open = is_open(link);
+            has_opened |= is_open && !contains(&self.open, link);
+            set(&mut self.open, link, is_open);
         }
+        has_opened
     }
 
     /// Whether a rule would give anything now.
     pub fn can_send(&self, demand: &Demand, rule: Rule, chain: &mut Chain) -> bool {
-        let active = demand.active_links().iter().zip(&self.open);
+        let mut active = demand.active_links().iter().zip(&self.open);
         match rule {
-            Rule::AllOrNone => active.clone().all(|(active, open)| active & !open == 0),
+            Rule::AllOrNone => active.all(|(active, open)| active & !open == 0),
             _ => chain.work.has_open_flow(demand, active.map(|(active, open)| active & open)),
         }
     }

@@ -102,8 +102,11 @@ impl Allocator {
     ) -> Result<(), PlanError> {
         let (demand, capacity) = (state.coflow(id).demand(), state.fabric().capacity());
         let part = self.grants[id.index()].part_mut(which);
-        part.idle.see(demand, &self.moved, |link| worth(&self.free, capacity, link) > 0.0);
-        if idle::may_be(entry.rule) && !part.idle.can_send(demand, entry.rule, &mut self.chain) {
+        let is_open = |link| worth(&self.free, capacity, link) > 0.0;
+        let may_send = part.idle.see(demand, &self.moved, is_open)
+            || part.decided != Some((entry.group, entry.rule));
+        let stays = !may_send || !part.idle.can_send(demand, entry.rule, &mut self.chain);
+        if idle::may_be(entry.rule) && stays {
             part.decided = Some((entry.group, entry.rule));
             return Ok(());
         }
