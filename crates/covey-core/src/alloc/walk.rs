@@ -12,6 +12,15 @@ use crate::ids::CoflowId;
 use crate::plan::{Entry, Group, Ranking};
 use crate::state::{CoflowState, State};
 
+/// Whose turn it is on a walk.
+#[derive(Clone, Copy)]
+struct Turn<'a> {
+    state: &'a State,
+    id: CoflowId,
+    which: Which,
+    entry: &'a Entry,
+}
+
 impl Allocator {
     /// Nobody is served yet.
     pub(super) fn start_walk(&mut self, state: &State) {
@@ -80,10 +89,11 @@ impl Allocator {
         let touched = part.decided != Some((entry.group, entry.rule));
         let demand = state.coflow(id).demand();
         if touched || demand.link_bits().iter().zip(&self.moved).any(|(l, m)| l & m != 0) {
+            let turn = Turn { state, id, which, entry };
             if self.grants[id.index()].part(which).idle.is() {
-                self.serve_idle(state, id, which, entry)?;
+                self.serve_idle(turn)?;
             } else {
-                self.look_and_decide(state, id, which, entry)?;
+                self.look_and_decide(turn)?;
             }
         }
         if !self.grants[id.index()].part(which).is_empty() {
@@ -93,13 +103,8 @@ impl Allocator {
     }
 
     /// Serves a coflow that could send nothing.
-    fn serve_idle(
-        &mut self,
-        state: &State,
-        id: CoflowId,
-        which: Which,
-        entry: &Entry,
-    ) -> Result<(), PlanError> {
+    fn serve_idle(&mut self, turn: Turn<'_>) -> Result<(), PlanError> {
+        let Turn { state, id, which, entry } = turn;
         let (demand, capacity) = (state.coflow(id).demand(), state.fabric().capacity());
         let part = self.grants[id.index()].part_mut(which);
         let is_open = |link| worth(&self.free, capacity, link) > 0.0;
@@ -113,7 +118,7 @@ impl Allocator {
         part.idle.end();
         part.decided = None;
         if self.afresh {
-            return self.look_and_decide(state, id, which, entry);
+            return self.look_and_decide(turn);
         }
         let free = self.chain.free(state, &self.grants, demand);
         let grant = &mut self.grants[id.index()];
@@ -127,17 +132,12 @@ impl Allocator {
         self.work.moved.clear();
         self.work.found.clear();
         // What has moved before it has moved behind it, too, where it takes nothing.
-        self.decide(state, id, which, entry)
+        self.decide(turn)
     }
 
     /// Finds out what is free for an entry, and serves it if that or its flows have changed.
-    fn look_and_decide(
-        &mut self,
-        state: &State,
-        id: CoflowId,
-        which: Which,
-        entry: &Entry,
-    ) -> Result<(), PlanError> {
+    fn look_and_decide(&mut self, turn: Turn<'_>) -> Result<(), PlanError> {
+        let Turn { state, id, which, .. } = turn;
         let (demand, capacity) = (state.coflow(id).demand(), state.fabric().capacity());
         let part = self.grants[id.index()].part_mut(which);
         let moved = (!self.afresh).then_some(&*self.moved);
@@ -145,18 +145,13 @@ impl Allocator {
         for (moved, links) in self.moved.iter_mut().zip(demand.link_bits()) {
             *moved &= if self.afresh { u64::MAX } else { !links };
         }
-        self.decide(state, id, which, entry)
+        self.decide(turn)
     }
 
     /// Serves an entry for which is free what its part of the grant says, and was something else
     /// before at `work.moved`.
-    fn decide(
-        &mut self,
-        state: &State,
-        id: CoflowId,
-        which: Which,
-        entry: &Entry,
-    ) -> Result<(), PlanError> {
+    fn decide(&mut self, turn: Turn<'_>) -> Result<(), PlanError> {
+        let Turn { state, id, which, entry } = turn;
         let (demand, capacity) = (state.coflow(id).demand(), state.fabric().capacity());
         let part = self.grants[id.index()].part_mut(which);
         self.work.changed.clear();
