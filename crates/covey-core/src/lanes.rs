@@ -15,11 +15,8 @@ pub fn least<T: PartialOrd + Copy>(first: T, all: &[T]) -> T {
 }
 
 /// The least that `worth` makes of the `k`th numbers of all columns, over all `k` that they have; or
-/// infinity. Without branches in `worth` this compiles to vector instructions.
-pub(crate) fn least_of<const N: usize>(
-    columns: [&[f64]; N],
-    worth: impl Fn([f64; N]) -> f64,
-) -> f64 {
+/// infinity. NaN is never the least. Without branches in `worth` this compiles to vector instructions.
+pub fn least_of<const N: usize>(columns: [&[f64]; N], worth: impl Fn([f64; N]) -> f64) -> f64 {
     const LANES: usize = 8;
     let lesser = |a: f64, b: f64| if a < b { a } else { b };
     let rows = columns.iter().map(|column| column.len()).min().unwrap_or(0);
@@ -32,7 +29,7 @@ pub(crate) fn least_of<const N: usize>(
         }
     }
     let rest = (0..rows % LANES).map(|j| worth(chunks.map(|(_, rest)| rest[j])));
-    lanes.into_iter().chain(rest).fold(f64::INFINITY, lesser)
+    lanes.into_iter().chain(rest).fold(f64::INFINITY, |least, worth| lesser(worth, least))
 }
 
 /// The first place of `number` among `all`.
@@ -82,6 +79,8 @@ mod tests {
                 assert_eq!(least(f64::INFINITY, &all), -1.0);
                 assert_eq!(least(-2.0, &all), -2.0);
                 assert_eq!(least_of([&all, &all], |[a, b]| a + b), -2.0);
+                let nan_but_there = |[a]: [f64; 1]| if a == -1.0 { a } else { f64::NAN };
+                assert_eq!(least_of([&all], nan_but_there), -1.0);
                 assert_eq!(position(&all, -1.0), Some(k));
                 assert_eq!(position(&all, -2.0), None);
             }

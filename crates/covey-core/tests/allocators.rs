@@ -735,10 +735,10 @@ proptest! {
                 for (l, link) in demand.links().iter().enumerate() {
                     by_grants[link.index()] += allocator.grant(id).used(demand, l);
                 }
-                let mut of_senders = Vec::new();
-                allocator.grant(id).use_of_senders(demand, &mut of_senders);
-                let one_by_one = (0..demand.senders()).map(|s| allocator.grant(id).used(demand, s));
-                assert_same(&of_senders, &one_by_one.collect::<Vec<f64>>());
+                let mut uses = Vec::new();
+                allocator.grant(id).uses(demand, &mut uses);
+                let one_by_one = (0..uses.len()).map(|l| allocator.grant(id).used(demand, l));
+                assert_same(&uses, &one_by_one.collect::<Vec<f64>>());
             }
             assert_same(&by_grants, &by_flows);
         }

@@ -3,7 +3,7 @@
 
 use covey_core::alloc::Grant;
 use covey_core::state::CoflowState;
-use covey_core::{CoflowId, Demand, LinkId, Time};
+use covey_core::{CoflowId, Demand, LinkId, Time, least_of};
 
 /// One meter a coflow; none while no limits are set.
 #[derive(Debug, Default)]
@@ -19,8 +19,9 @@ struct Meter {
     /// Up to `since`, and bytes per second from then on, by local link.
     sent: Vec<f64>,
     rate: Vec<f64>,
-    /// Number of limits reached.
+    /// Number of limits reached, and the next one; infinite if there is none.
     reached: Vec<usize>,
+    limit: Vec<f64>,
     /// When the next limit will be reached anywhere.
     next: Option<Time>,
 }
@@ -50,6 +51,8 @@ impl Meters {
         }
         meter.reached.clear();
         meter.reached.resize(links, 0);
+        meter.limit.clear();
+        meter.limit.resize(links, self.limits[0]);
         meter.next = None;
     }
 
@@ -60,10 +63,8 @@ impl Meters {
         }
         let meter = &mut self.meters[id.index()];
         meter.advance(now);
-        for (l, rate) in meter.rate.iter_mut().enumerate() {
-            *rate = grant.used(demand, l);
-        }
-        meter.find_next(&self.limits);
+        grant.uses(demand, &mut meter.rate);
+        meter.find_next();
     }
 
     /// When a coflow will reach the next limit, if rates stay.
@@ -83,15 +84,17 @@ impl Meters {
         let meter = &mut self.meters[id.index()];
         meter.advance(now);
         for (l, link) in coflow.demand().links().iter().enumerate() {
-            while meter.when(l, &self.limits).is_some_and(|time| time.due(now)) {
-                let limit = self.limits[meter.reached[l]];
+            while meter.is_due(l, now) {
+                let limit = meter.limit[l];
                 // Not to be reached again for rounding.
                 meter.sent[l] = meter.sent[l].max(limit);
                 meter.reached[l] += 1;
+                meter.limit[l] =
+                    self.limits.get(meter.reached[l]).copied().unwrap_or(f64::INFINITY);
                 reached(*link, limit);
             }
         }
-        meter.find_next(&self.limits);
+        meter.find_next();
     }
 }
 
@@ -104,16 +107,16 @@ impl Meter {
         }
     }
 
-    /// When the next limit will be reached at a link.
-    fn when(&self, l: usize, limits: &[f64]) -> Option<Time> {
-        let missing = limits.get(self.reached[l])? - self.sent[l];
-        if missing <= 0.0 {
-            return Some(self.since);
-        }
-        (self.rate[l] > 0.0).then(|| self.since + missing / self.rate[l])
+    /// Whether the next limit is reached at a link at `now`, up to which all is counted.
+    fn is_due(&self, l: usize, now: Time) -> bool {
+        let missing = self.limit[l] - self.sent[l];
+        missing <= 0.0 || self.rate[l] > 0.0 && (self.since + missing / self.rate[l]).due(now)
     }
 
-    fn find_next(&mut self, limits: &[f64]) {
-        self.next = (0..self.sent.len()).filter_map(|l| self.when(l, limits)).min();
+    fn find_next(&mut self) {
+        // Infinite over nothing is infinite; nothing over nothing is not less than anything.
+        let rest = |[limit, sent, rate]: [f64; 3]| (limit - sent).max(0.0) / rate;
+        let next = least_of([&self.limit, &self.sent, &self.rate], rest);
+        self.next = next.is_finite().then(|| self.since + next);
     }
 }

@@ -35,7 +35,7 @@ pub struct Timeline {
     open: BTreeMap<u32, Vec<Span>>,
     /// What the coflow that is looked at sends now.
     rates: Vec<Span>,
-    /// Working memory: the same by sender.
+    /// Working memory: the same by sender or by link.
     uses: Vec<f64>,
     done: usize,
 }
@@ -58,11 +58,11 @@ impl Timeline {
                 (0..demand.senders()).map(|s| demand.active_in_row(s).map(of_flow).sum::<f64>()),
             );
         } else {
-            rates.grant(id).use_of_senders(demand, &mut self.uses);
+            rates.grant(id).uses(demand, &mut self.uses);
         }
         let capacity = state.fabric().capacity();
         self.rates.clear();
-        for (&rate, link) in self.uses.iter().zip(demand.links()) {
+        for (&rate, link) in self.uses.iter().zip(&demand.links()[..demand.senders()]) {
             if rate > ALIKE * capacity[link.index()] {
                 self.rates.push(Span {
                     coflow: place,

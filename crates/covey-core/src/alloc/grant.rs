@@ -456,14 +456,18 @@ impl Grant {
         self.parts().map(|part| part.used(l)).sum::<f64>() + self.fills.used(demand, l)
     }
 
-    /// Makes `uses` what the coflow with this demand sends out of each of its senders, in bytes per
-    /// second. Costs a step for each sender and for each flow that runs on leftovers.
-    pub fn use_of_senders(&self, demand: &Demand, uses: &mut Vec<f64>) {
+    /// Makes `uses` the [`Grant::used`] of all local links, at the cost of a step for each and for
+    /// each flow that runs on leftovers.
+    pub fn uses(&self, demand: &Demand, uses: &mut Vec<f64>) {
         uses.clear();
-        let by_parts = |s: usize| self.parts().map(|part| part.used(s)).sum::<f64>();
-        uses.extend((0..demand.senders()).map(by_parts));
+        uses.resize(demand.links().len(), 0.0);
+        for part in self.parts().filter(|part| !part.is_empty()) {
+            for ((used, before), after) in uses.iter_mut().zip(&part.before).zip(&part.after) {
+                *used += before - after;
+            }
+        }
         for single in self.fills.singles() {
-            uses[demand.sender_of(single.position as usize)] += single.rate;
+            demand.path(single.position as usize).for_each(|l| uses[l] += single.rate);
         }
     }
 
