@@ -88,6 +88,17 @@ impl Lab {
         if self.is_isolated() { "namespaces" } else { "loopback" }
     }
 
+    /// A command of the coordinator or an agent, that runs there. In a cluster they would not wait for the
+    /// applications of other hosts to let go of a processor; here, where all share a few, they go first.
+    pub(crate) fn control(&self, place: Where, program: &Path) -> Command {
+        if !self.is_isolated() {
+            return Command::new(program);
+        }
+        let mut command = self.command(place, Path::new("nice"));
+        command.args(["-n", "-10"]).arg(program);
+        command
+    }
+
     /// A command that runs there.
     pub(crate) fn command(&self, place: Where, program: &Path) -> Command {
         if !self.is_isolated() {

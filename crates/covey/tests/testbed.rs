@@ -20,7 +20,8 @@ const SMALL: [&str; 9] = [
 #[test]
 fn a_trace_is_replayed_and_every_byte_comes_as_it_was_sent() {
     let place = Place::new();
-    let ran = place.run(&[&SMALL[..], &["--policies", "tcp,philae,sebf", "--link", "1gbps"]].concat());
+    let ran =
+        place.run(&[&SMALL[..], &["--policies", "tcp,philae,sebf", "--link", "1gbps"]].concat());
     assert_eq!(ran.status, Some(0), "{}", ran.err);
     assert!(ran.err.contains("tcp is left out"), "{}", ran.err);
     for policy in ["philae", "sebf"] {
