@@ -175,7 +175,7 @@ impl Testbed {
         let lab = if isolated {
             Lab::isolated(self.hosts, link * 8.0, &program)?
         } else {
-            Lab::loopback(self.hosts)?
+            Lab::loopback(self.hosts)
         };
         let mut all = Vec::new();
         let mut measured = Vec::new();
