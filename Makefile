@@ -13,11 +13,11 @@ lint: export PYO3_NO_PYTHON := 1
 lint: export PYO3_BUILD_EXTENSION_MODULE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test rust python slow soak lint wasm fuzz bench live-bench live-fuzz policy-table policies
+.PHONY: help demo test rust python slow soak lint wasm fuzz bench live-bench live-fuzz flow-bench testbed-short testbed policy-table policies
 
 help: ## List these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r target what; do \
-		printf '    make %-12s  %s\n' "$$target" "$$what"; done
+		printf '    make %-13s  %s\n' "$$target" "$$what"; done
 
 demo: ## Compare all policies on a synthetic hour of traffic; a page with plots in out/demo.html
 	mkdir -p out
@@ -59,6 +59,16 @@ live-fuzz: ## Ask a coordinator for everything, and send it garbage (LIVE_FUZZ_S
 
 live-bench: ## Load a live coordinator and print what docs/live.md tells (TRACE=file, LIVE_SECONDS=600)
 	scripts/live-bench.sh $(TRACE)
+
+flow-bench: ## Measure what docs/flows.md tells of the client library
+	scripts/flow-bench.sh
+
+testbed-short: ## Replay a short trace over real sockets between emulated hosts; needs root (TRACE=file)
+	scripts/testbed-short.sh $(TRACE)
+
+testbed: ## The same with the whole trace, half an hour (TRACE=file)
+	cargo build --locked --release --package covey
+	$(CARGO_TARGET_DIR)/release/covey testbed $(or $(TRACE),builtin:fb-like)
 
 policy-table: ## Measure the table of docs/covey-policy.md (TRACE=file; UPDATE=yes writes it there)
 	scripts/policy-table.sh $(TRACE) $(if $(UPDATE),--update)

@@ -89,8 +89,9 @@ impl Gate {
         let pace = match standing {
             Standing::Paced(rate) => rate,
             Standing::Free => f64::INFINITY,
-            // What is in the socket goes out as before.
-            Standing::Waits | Standing::Unmentioned { .. } => inner.pace,
+            // What is in the socket goes out slowly.
+            Standing::Waits => inner.pace.min(pacing::stopped(&self.socket)),
+            Standing::Unmentioned { .. } => inner.pace,
         };
         let mark = if means.marks() { pacing::mark_of(layer) } else { 0 };
         let mut result = Ok(());

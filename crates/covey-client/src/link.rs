@@ -254,6 +254,7 @@ async fn talk(
         writer.write_all(&bytes).await?;
         bytes.clear();
         let Some(link) = link.upgrade() else { return Ok(()) };
+        let sends = reports && !link.lock().flows.is_empty();
         let mut out = Vec::new();
         tokio::select! {
             count = reader.read(&mut buffer) => {
@@ -286,9 +287,9 @@ async fn talk(
                     out = table.take_messages();
                 }
             }
-            _ = ticks.tick(), if reports => out = link.lock().report(),
+            _ = ticks.tick(), if sends => out = link.lock().report(),
             // Lets go of the link now and then, to see whether anybody else has it.
-            () = tokio::time::sleep(PATIENCE), if !reports => {}
+            () = tokio::time::sleep(PATIENCE), if !sends => {}
         }
         out.iter().for_each(|message| encode(message, &mut bytes));
     }

@@ -32,17 +32,46 @@ pub fn pace(socket: &TcpStream, rate: f64) -> io::Result<()> {
     set_max_pacing_rate(socket, pace)
 }
 
-#[expect(unsafe_code, reason = "no safe wrapper of this option exists in socket2, rustix or std")]
+/// How long two segments may take a flow that is to stop, and so how late it may go on.
+const STOPPED_GAP_S: f64 = 0.008;
+
+/// The rate at which what a socket has been given ahead may go out when its flow is to stop. It is low, for
+/// others have the port now, and would find those bytes before theirs in every queue; but not so low
+/// that the socket's timer lets a flow wait that is to go on.
+pub fn stopped(socket: &TcpStream) -> f64 {
+    let segment = SockRef::from(socket).tcp_mss().unwrap_or(1448);
+    2.0 * f64::from(segment) / STOPPED_GAP_S
+}
+
 fn set_max_pacing_rate(socket: &TcpStream, rate: u64) -> io::Result<()> {
-    let length = size_of::<u64>() as libc::socklen_t;
+    set(socket, libc::SO_MAX_PACING_RATE, rate)
+}
+
+/// Has a reader of a socket woken only when so many bytes have come.
+///
+/// # Errors
+/// When the kernel does not.
+pub fn wake_for(socket: &TcpStream, bytes: u32) -> io::Result<()> {
+    set(socket, libc::SO_RCVLOWAT, bytes.min(i32::MAX as u32))
+}
+
+/// Values of socket options that are plain numbers.
+trait Number: Copy {}
+impl Number for u32 {}
+impl Number for u64 {}
+
+#[expect(unsafe_code, reason = "no safe wrapper of these options exists in socket2, rustix or std")]
+fn set<T: Number>(socket: &TcpStream, option: libc::c_int, value: T) -> io::Result<()> {
+    let length = size_of::<T>() as libc::socklen_t;
     // SAFETY: the descriptor is open while `socket` is borrowed; the kernel reads `length` bytes from
-    // the pointer, which is to a `u64` that lives until the call returns, and keeps nothing.
+    // the pointer, which is to a number of that size that lives until the call returns, and keeps
+    // nothing.
     let result = unsafe {
         libc::setsockopt(
             socket.as_raw_fd(),
             libc::SOL_SOCKET,
-            libc::SO_MAX_PACING_RATE,
-            (&raw const rate).cast(),
+            option,
+            (&raw const value).cast(),
             length,
         )
     };

@@ -14,13 +14,12 @@ use crate::processes::Process;
 pub struct Lab {
     hosts: u32,
     kind: Kind,
-    /// Held while a testbed runs.
-    _lock: File,
 }
 
 enum Kind {
-    /// In network namespaces, with somebody who removes them when this process cannot.
-    Namespaces { _warden: Process },
+    /// In network namespaces, whose names only one may use, with somebody who removes them when this
+    /// process cannot.
+    Namespaces { _warden: Process, _lock: File },
     /// All in the namespace of this process.
     Loopback,
 }
@@ -61,17 +60,14 @@ impl Lab {
         network::tear_down()?;
         let mut command = Command::new(program);
         let warden = Process::start("warden", command.args(["testbed-part", "warden"]), None)?;
-        let lab = Lab { hosts, kind: Kind::Namespaces { _warden: warden }, _lock: lock };
+        let lab = Lab { hosts, kind: Kind::Namespaces { _warden: warden, _lock: lock } };
         network::build(hosts, link_bps)?;
         Ok(lab)
     }
 
     /// `hosts` processes on loopback: no link limits them.
-    ///
-    /// # Errors
-    /// When another testbed runs.
-    pub fn loopback(hosts: u32) -> Result<Lab, TestbedError> {
-        Ok(Lab { hosts, kind: Kind::Loopback, _lock: lock()? })
+    pub fn loopback(hosts: u32) -> Lab {
+        Lab { hosts, kind: Kind::Loopback }
     }
 
     /// Number of hosts.
@@ -86,6 +82,17 @@ impl Lab {
     /// What reports call it.
     pub fn name(&self) -> &'static str {
         if self.is_isolated() { "namespaces" } else { "loopback" }
+    }
+
+    /// A command of the coordinator or an agent, that runs there. In a cluster they would not wait for the
+    /// applications of other hosts to let go of a processor; here, where all share a few, they go first.
+    pub(crate) fn control(&self, place: Where, program: &Path) -> Command {
+        if !self.is_isolated() {
+            return Command::new(program);
+        }
+        let mut command = self.command(place, Path::new("nice"));
+        command.args(["-n", "-10"]).arg(program);
+        command
     }
 
     /// A command that runs there.

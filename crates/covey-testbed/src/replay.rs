@@ -130,7 +130,7 @@ impl Cluster {
                 Credentials::of(&data).init(&[name])?;
             }
             let (to_clients, to_agents) = lab.coordinator();
-            let mut command = lab.command(Where::Router, replay.program);
+            let mut command = lab.control(Where::Router, replay.program);
             command.args(["serve", "--log", "error", "--policy", policy, "--data"]).arg(&data);
             command.args(["--ports", &lab.hosts().to_string()]);
             command.args(["--port-rate", &format!("{}bps", replay.port_rate * 8.0)]);
@@ -152,7 +152,7 @@ impl Cluster {
             cluster.coordinator = Some(coordinator);
             clients = Some(addresses[0]);
             for host in 0..lab.hosts() {
-                let mut command = lab.command(Where::Host(host), replay.program);
+                let mut command = lab.control(Where::Host(host), replay.program);
                 command.args(["agent", "--log", "error", "--port", &host.to_string()]);
                 command.args(["--coordinator", &addresses[1].to_string()]);
                 command.arg("--credentials").arg(&data);

@@ -61,9 +61,7 @@ enum By {
     Recorded,
 }
 
-/// How often the enforcer is asked what has happened.
-const ASK_EVERY: Duration = Duration::from_millis(10);
-/// How often applications say what they have sent.
+/// How often applications say what they have sent, and the enforcer is asked what it knows of that.
 const REPORT_EVERY: Duration = Duration::from_millis(20);
 
 impl Agent {
@@ -81,9 +79,9 @@ impl Agent {
             port: self.port,
             token,
             tls,
-            ask_every: ASK_EVERY,
+            ask_every: REPORT_EVERY,
         };
-        let runtime = live::runtime(1)?;
+        let runtime = live::runtime_here()?;
         let (mut enforcer, woken) = runtime.block_on(self.enforcer())?;
         runtime.block_on(async {
             tokio::select! {

@@ -6,7 +6,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use covey_experiment::{Contender, baseline, cores};
+use covey_experiment::{baseline, cores};
 use covey_report::{Comparison, html_page, write_json, write_per_coflow_csv};
 
 use crate::experiment::Arguments;
@@ -55,7 +55,8 @@ impl Compare {
     pub fn run(self) -> Result<(), Failure> {
         let contenders = self.setup.setup().contenders(&self.policies)?;
         let baseline = baseline(self.baseline.as_deref(), &contenders)?;
-        let tables = self.tables(&contenders)?;
+        let labels: Vec<&str> = contenders.iter().map(|c| c.label.as_str()).collect();
+        let tables = Tables::in_folder(self.per_coflow.as_deref(), &labels)?;
         if let Some(file) = &self.report {
             output::check(file)?;
         }
@@ -72,12 +73,7 @@ impl Compare {
             comparison = comparison.with_jct_shares(seed);
         }
 
-        if let Some(folder) = &self.per_coflow {
-            make(folder)?;
-        }
-        for (run, file) in comparison.runs().iter().zip(&tables) {
-            output::write(file, |out| write_per_coflow_csv(run, out))?;
-        }
+        tables.write(&comparison)?;
         if let Some(file) = &self.report {
             let page = html_page(&comparison, &output::command());
             output::write(file, |out| out.write_all(page.as_bytes()))?;
@@ -86,12 +82,16 @@ impl Compare {
             if self.json { write_json(&comparison, out) } else { write!(out, "{comparison}") }
         })
     }
+}
 
-    /// The CSV file of each policy, known to be writable; none if none are wanted.
-    fn tables(&self, contenders: &[Contender]) -> Result<Vec<PathBuf>, Failure> {
-        let Some(folder) = &self.per_coflow else { return Ok(Vec::new()) };
-        let files = contenders.iter().map(|c| folder.join(file_name(&c.label)));
-        let files: Vec<PathBuf> = files.collect();
+/// The CSV files of policies, each with a line for each coflow.
+pub struct Tables(Option<(PathBuf, Vec<PathBuf>)>);
+
+impl Tables {
+    /// The file of each policy, known to be writable; none if there is no folder for them.
+    pub fn in_folder(folder: Option<&Path>, labels: &[&str]) -> Result<Tables, Failure> {
+        let Some(folder) = folder else { return Ok(Tables(None)) };
+        let files: Vec<PathBuf> = labels.iter().map(|it| folder.join(file_name(it))).collect();
         if folder.is_dir() {
             files.iter().try_for_each(|file| output::check(file))?;
         } else if folder.exists() {
@@ -100,7 +100,18 @@ impl Compare {
         } else {
             output::check(folder)?;
         }
-        Ok(files)
+        Ok(Tables(Some((folder.to_owned(), files))))
+    }
+
+    /// Writes them.
+    pub fn write(&self, comparison: &Comparison<'_>) -> Result<(), Failure> {
+        let Some((folder, files)) = &self.0 else { return Ok(()) };
+        make(folder)?;
+        comparison
+            .runs()
+            .iter()
+            .zip(files)
+            .try_for_each(|(run, file)| output::write(file, |out| write_per_coflow_csv(run, out)))
     }
 }
 

@@ -88,6 +88,13 @@ pub fn runtime(threads: usize) -> Result<Runtime, Failure> {
     runtime.map_err(|error| Failure::Other(format!("threads: {error}")))
 }
 
+/// A runtime in this thread alone, where work passes from one task to the next without waiting for
+/// another thread to be woken.
+pub fn runtime_here() -> Result<Runtime, Failure> {
+    let runtime = Builder::new_current_thread().enable_all().build();
+    runtime.map_err(|error| Failure::Other(format!("runtime: {error}")))
+}
+
 /// Comes to pass when the process is asked to end.
 pub async fn asked_to_end() {
     let signals = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));

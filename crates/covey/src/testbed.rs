@@ -13,6 +13,7 @@ use covey_report::{Comparison, Run, RunInfo, html_page, write_json};
 use covey_testbed::{Contestant, Found, Host, Lab, PAYLOAD, Replay, Scheduling, replay};
 use covey_trace::{Workload, open};
 
+use crate::compare::Tables;
 use crate::failure::Failure;
 use crate::live;
 use crate::output;
@@ -28,7 +29,7 @@ Examples:
   sudo covey testbed builtin:fb-like --policies tcp,philae --report testbed.html
 Each host is a network namespace behind a router, on a link of its own; coordinator and agents are
 `covey serve` and `covey agent`. Every byte is checked where it arrives. Beside each result stands
-the simulator's prediction for the same folded trace, whose ports have 0.94 of a link's speed: that
+the simulator's prediction for the same folded trace, whose ports have 0.92 of a link's speed: that
 is what headers leave. `tcp` is TCP without Covey, which the simulator predicts as `fair`.
 It needs root, `ip` and `tc`. Without root all hosts are on loopback, where no link limits TCP.")]
 pub struct Testbed {
@@ -60,6 +61,10 @@ pub struct Testbed {
     /// Write a page with table and plots that needs no other file
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
+    /// Write a CSV file for each contestant and prediction into this directory, with a line for each
+    /// coflow
+    #[arg(long, value_name = "DIR")]
+    per_coflow: Option<PathBuf>,
     /// Job completion times as if each coflow were the shuffle of a job that computes as well, with
     /// the published shares of time in shuffle drawn by SEED (Philae 9.2), relative to the baseline
     #[arg(long, value_name = "SEED")]
@@ -108,10 +113,7 @@ impl Part {
                 };
                 let host = Host { trace, host, listen, scheduling };
                 // Many hosts share a machine: one thread each.
-                let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-                let runtime =
-                    runtime.map_err(|error| Failure::Other(format!("threads: {error}")))?;
-                Ok(runtime.block_on(covey_testbed::host(host))?)
+                Ok(live::runtime_here()?.block_on(covey_testbed::host(host))?)
             }
         }
     }
@@ -156,10 +158,13 @@ impl Testbed {
         if let Some(file) = &self.report {
             output::check(file)?;
         }
+        let labels = contestants.iter().zip(&predicted);
+        let labels = labels.flat_map(|(spec, prediction)| [spec.as_str(), &prediction.label]);
+        let tables = Tables::in_folder(self.per_coflow.as_deref(), &labels.collect::<Vec<_>>())?;
         let workload = self.folding.fold(&open(&self.trace)?, self.hosts)?;
 
         let experiment = Experiment::new(&workload, self.trace.clone(), &setup)?;
-        let bar = Bar::new(2 * contestants.len() * workload.coflows.len());
+        let bar = Bar::coflows(2 * contestants.len() * workload.coflows.len());
         let simulated = experiment.run(predicted, false, 1, &bar)?;
         let folder = tempfile::tempdir().map_err(|error| Failure::Other(error.to_string()))?;
         let trace = folder.path().join("trace.jsonl");
@@ -170,7 +175,7 @@ impl Testbed {
         let lab = if isolated {
             Lab::isolated(self.hosts, link * 8.0, &program)?
         } else {
-            Lab::loopback(self.hosts)?
+            Lab::loopback(self.hosts)
         };
         let mut all = Vec::new();
         let mut measured = Vec::new();
@@ -198,6 +203,7 @@ impl Testbed {
         if let Some(seed) = self.jct_shares {
             comparison = comparison.with_jct_shares(seed);
         }
+        tables.write(&comparison)?;
         if let Some(file) = &self.report {
             let page = html_page(&comparison, &output::command());
             output::write(file, |out| out.write_all(page.as_bytes()))?;

@@ -123,7 +123,7 @@ bytes are rounded up. Widths change: compare with results of the folded trace on
 `covey testbed` replays.
 
 Examples:
-  covey trace fold trace.txt --ports 16 --size 1/1000 --time 1/18 | covey compare - --port-rate 94mbps")]
+  covey trace fold trace.txt --ports 16 --size 1/1000 --time 1/18 | covey compare - --port-rate 92mbps")]
     Fold {
         #[command(flatten)]
         ends: Ends,

@@ -21,7 +21,7 @@ const SMALL: [&str; 9] = [
 fn a_trace_is_replayed_and_every_byte_comes_as_it_was_sent() {
     let place = Place::new();
     let ran =
-        place.run(&[&SMALL[..], &["--policies", "tcp,philae,sebf", "--link", "1gbps"]].concat());
+        place.covey(&[&SMALL[..], &["--policies", "tcp,philae,sebf", "--link", "1gbps"]].concat());
     assert_eq!(ran.status, Some(0), "{}", ran.err);
     assert!(ran.err.contains("tcp is left out"), "{}", ran.err);
     for policy in ["philae", "sebf"] {
@@ -35,7 +35,7 @@ fn a_trace_is_replayed_and_every_byte_comes_as_it_was_sent() {
 #[test]
 fn what_cannot_be_replayed_is_said() {
     let place = Place::new();
-    let of = |more: &[&str]| place.run(&[&SMALL[..], more].concat());
+    let of = |more: &[&str]| place.covey(&[&SMALL[..], more].concat());
     for (arguments, what) in [
         (vec!["--policies", "nonsense"], "nonsense"),
         (vec!["--link", "fast"], "--link: expected a rate like 100mbps, found 'fast'"),
