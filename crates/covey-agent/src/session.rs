@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -151,13 +152,17 @@ async fn session(
     if let Err(error) = stream.set_nodelay(true) {
         return Over::Broken(error);
     }
+    let socket = match stream.as_fd().try_clone_to_owned() {
+        Ok(socket) => socket,
+        Err(error) => return Over::Broken(error),
+    };
     let result = match &joining.tls {
-        None => talk(stream, agent, joining, enforcer, woken, started).await,
+        None => talk(stream, &socket, agent, joining, enforcer, woken, started).await,
         Some(tls) => {
             let name = ServerName::IpAddress(joining.coordinator.ip().into());
             let connecting = TlsConnector::from(tls.clone()).connect(name, stream);
             match timeout(PATIENCE, connecting).await.map_err(io::Error::from).flatten() {
-                Ok(stream) => talk(stream, agent, joining, enforcer, woken, started).await,
+                Ok(stream) => talk(stream, &socket, agent, joining, enforcer, woken, started).await,
                 Err(error) => Err(Over::Broken(error)),
             }
         }
@@ -168,8 +173,21 @@ async fn session(
     }
 }
 
+/// After how many heartbeats without a sign that they arrive a connection is taken for dead: who has
+/// gone without a word, as with a host, says nothing more.
+const HEARTBEATS: f64 = 5.0;
+
+/// Has the system end a connection if nothing that is said arrives.
+fn give_up_when_unheard(socket: &OwnedFd, heartbeat_s: f64) {
+    let ms = (1e3 * HEARTBEATS * heartbeat_s).clamp(1e3, 60e3) as u32;
+    if let Err(error) = rustix::net::sockopt::set_tcp_user_timeout(socket, ms) {
+        tracing::warn!(%error, "a dead connection will be noticed late");
+    }
+}
+
 async fn talk(
     stream: impl AsyncRead + AsyncWrite,
+    socket: &OwnedFd,
     agent: &mut Agent,
     joining: &Joining,
     enforcer: &mut dyn Enforcer,
@@ -198,7 +216,7 @@ async fn talk(
                 }
                 decoder.push(&buffer[..count]);
                 let garbage = |error| io::Error::new(io::ErrorKind::InvalidData, error);
-                let dropped = agent.dropped();
+                let (dropped, welcomed) = (agent.dropped(), agent.welcome().is_some());
                 while let Some(message) = decoder.take::<ToAgent>().map_err(garbage)? {
                     match &message {
                         ToAgent::Settled(keys) => enforcer.settled(keys),
@@ -211,6 +229,9 @@ async fn talk(
                             tracing::error!(port = joining.port, %error, "not enforced");
                         }
                     }
+                }
+                if let Some(welcome) = agent.welcome().filter(|_| !welcomed) {
+                    give_up_when_unheard(socket, welcome.heartbeat_s);
                 }
                 if agent.dropped() > dropped {
                     let (epoch, version) = agent.holds();

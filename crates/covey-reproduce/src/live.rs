@@ -46,7 +46,7 @@ pub struct Live {
     pub ends: f64,
     /// See `ends`.
     pub reports: f64,
-    /// Schedules sent.
+    /// Schedules sent to agents.
     pub schedules: f64,
     /// Decisions: rates were calculated.
     pub decisions: f64,

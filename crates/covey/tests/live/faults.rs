@@ -279,3 +279,38 @@ fn a_wall_clock_that_jumps_changes_nothing() {
     assert_eq!([years[1] - years[0], years[2] - years[0]], [10, -20], "{log}");
     assert!(!log.contains("lost"), "{log}");
 }
+
+#[test]
+fn an_agent_notices_that_a_link_is_dead_and_joins_again() {
+    let place = Place::new();
+    // In a network of its own, whose link goes down and up again: nobody closes any connection.
+    let script = r#"
+        ip link set lo up || exit 77
+        "$0" serve --data data --ports 2 --heartbeat 100ms --lost-after 500ms --log warn \
+            --clients 127.0.0.1:7420 --agents 127.0.0.1:7421 > addresses 2> coordinator.log &
+        coordinator=$!
+        sleep 1
+        "$0" agent --port 1 --credentials data --log info > /dev/null 2> agent.log &
+        trap "kill $coordinator $!" EXIT
+        sleep 1
+        ip link set lo down
+        for _ in $(seq 100); do grep -q 'not connected' agent.log && break; sleep 0.1; done
+        cp agent.log noticed
+        ip link set lo up
+        for _ in $(seq 100); do
+            "$0" status --credentials data --json | grep -q '"port":1,"state":"joined"' && break
+            sleep 0.1
+        done
+        "$0" status --credentials data --json"#;
+    let mut unshare = Command::new("unshare");
+    unshare.args(["--map-root-user", "--net", "sh", "-c", script]).current_dir(place.path("."));
+    let ran = unshare.arg(place.command(&[]).get_program()).output().expect("unshare");
+    let status = String::from_utf8(ran.stdout).unwrap();
+    if status.is_empty() {
+        eprintln!("skipped: no networks of one's own: {}", String::from_utf8_lossy(&ran.stderr));
+        return;
+    }
+    assert!(place.read("coordinator.log").contains("agent lost port=1"));
+    assert!(place.read("noticed").contains("not connected"), "{}", place.read("agent.log"));
+    assert!(status.contains(r#""port":1,"state":"joined""#), "{status}");
+}
