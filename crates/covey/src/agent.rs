@@ -1,7 +1,7 @@
 //! `covey agent`: carries the coordinator's schedules out on one host.
 
 use std::fs::File;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -36,7 +36,7 @@ pub struct Agent {
     #[arg(long, value_enum, default_value_t = By::Pacing)]
     enforcer: By,
     /// With pacing and marks: the socket for applications [default: agent.sock in the folder of
-    /// --credentials]
+    /// --credentials, or agent-PORT.sock if another agent has that]
     #[arg(long, value_name = "FILE")]
     socket: Option<PathBuf>,
     /// With --enforcer recorded: the file to which schedules are added, a line of JSON each
@@ -93,6 +93,14 @@ impl Agent {
         })
     }
 
+    async fn listen(&self, path: &Path, means: Means) -> Result<Local, Failure> {
+        let local = Local::listen(path, self.port, means, REPORT_EVERY).await;
+        local.map_err(|error| {
+            let path = path.display();
+            Failure::Input(format!("--socket: {path} cannot be used: {error}"))
+        })
+    }
+
     /// The enforcer, and what it notifies when something has happened.
     async fn enforcer(&self) -> Result<(Box<dyn Enforcer>, Arc<Notify>), Failure> {
         let means = match (self.enforcer, &self.record) {
@@ -106,12 +114,20 @@ impl Agent {
             (By::Marks, _) => Means::Marks,
             (By::Both, _) => Means::PacingAndMarks,
         };
-        let path = self.socket.clone().unwrap_or_else(|| self.shown.path("agent.sock"));
-        let local = Local::listen(&path, self.port, means, REPORT_EVERY).await;
-        let local = local.map_err(|error| {
-            let path = path.display();
-            Failure::Input(format!("--socket: {path} cannot be used: {error}"))
-        })?;
+        let local = match &self.socket {
+            Some(path) => self.listen(path, means).await?,
+            // Another agent on this machine may have the usual one.
+            None => match self.listen(&self.shown.path("agent.sock"), means).await {
+                Ok(local) => local,
+                Err(_) => {
+                    let path = self.shown.path(&format!("agent-{}.sock", self.port));
+                    let local = self.listen(&path, means).await?;
+                    let socket = path.display();
+                    tracing::warn!(%socket, "agent.sock is taken: applications find this agent here");
+                    local
+                }
+            },
+        };
         let woken = local.ended();
         Ok((Box::new(local), woken))
     }

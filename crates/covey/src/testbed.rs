@@ -24,13 +24,13 @@ use crate::transform::Folding;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  sudo covey testbed trace.txt
-  sudo covey testbed trace.txt --every 10 --size 1/64 --time 1/330
-  sudo covey testbed builtin:fb-like --policies tcp,philae --report testbed.html
+  covey testbed trace.txt
+  covey testbed trace.txt --every 10 --size 1/64 --time 1/330
+  covey testbed builtin:fb-like --policies tcp,philae --report testbed.html
 Each host is a network namespace behind a router, on a link of its own; coordinator and agents are
 `covey serve` and `covey agent`. Every byte is checked where it arrives. Beside each result stands
-the simulator's prediction for the same folded trace, whose ports have 0.92 of a link's speed: that
-is what headers leave. `tcp` is TCP without Covey, which the simulator predicts as `fair`.
+the simulator's prediction for the same folded trace, whose ports have 0.92 of a link's speed, as the
+coordinator does: headers take 0.044, the rest lets queues drain. `tcp` is TCP without Covey, which the simulator predicts as `fair`.
 It needs root, `ip` and `tc`. Without root all hosts are on loopback, where no link limits TCP.")]
 pub struct Testbed {
     /// A trace file, - for standard input, or builtin:NAME[:key=value,…]
