@@ -111,7 +111,7 @@ impl Reproduction {
     }
 
     /// Plans what is selected of what can be measured live, on the first seconds of `workload`. The
-    /// runs are [`Sim::Live`]; whoever does them hands [`finish`](Self::finish) what came out.
+    /// runs are [`Sim::Live`](crate::plan::Sim::Live); whoever does them hands [`finish`](Self::finish) what came out.
     pub fn live(
         paper: Paper,
         selection: &Selection,

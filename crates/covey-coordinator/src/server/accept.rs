@@ -31,8 +31,8 @@ pub(super) async fn accept<S, F>(
     mut stop: Stop,
     serve: S,
 ) where
-    S: Fn(TcpStream, SocketAddr, Stop) -> F,
-    F: Future<Output = ()> + Send + 'static,
+    S: Fn(TcpStream, SocketAddr, Stop) -> F + Clone + Send + 'static,
+    F: Future<Output = ()> + Send,
 {
     let connections = Arc::new(Semaphore::new(most));
     loop {
@@ -49,9 +49,10 @@ pub(super) async fn accept<S, F>(
             count(&shared.refused.connections);
             continue;
         };
-        let served = serve(stream, peer, stop.clone());
+        let (serve, stop) = (serve.clone(), stop.clone());
         tokio::spawn(async move {
-            served.await;
+            // Made here, not outside: the task would have room for it twice.
+            serve(stream, peer, stop).await;
             drop(permit);
         });
     }
