@@ -55,7 +55,10 @@ fn simulate_prints_json() {
     assert_eq!(keys(&found), SUMMARY);
     assert_eq!(keys(&found["cct_s"]), ["mean", "p50", "p90", "p95", "p99", "max"]);
     assert_eq!(keys(&found["fct_s"]), keys(&found["cct_s"]));
-    assert_eq!(keys(&found["params"]), ["K", "E", "q1", "delta", "queues", "share"]);
+    assert_eq!(
+        keys(&found["params"]),
+        ["K", "E", "q1", "delta", "queues", "share", "work_conservation"]
+    );
     assert_eq!(
         [&found["policy"], &found["label"], &found["params"]["delta"], &found["fabric"]],
         ["aalo", "aalo:delta=0", "0", "big-switch"]
