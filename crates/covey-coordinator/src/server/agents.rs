@@ -3,7 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use covey_proto::{Decoder, FromAgent, Refusal, ToAgent, encode};
@@ -15,11 +15,12 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::pki_types::CertificateDer;
 
 use super::accept::Stop;
-use super::decide::{Command, Outbox, Shared};
+use super::decide::{Command, Shared};
 use super::metrics::count;
+use super::push::Outbox;
 use super::tls::{same_secret, speaks_for};
 
-/// How long a connection may take to say hello, and to take a group of messages.
+/// How long a connection may take to say hello.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Bytes that are read at a time: each connection has a buffer of so many, and agents say little.
@@ -67,7 +68,7 @@ async fn serve(agents: &Agents, stream: TcpStream) -> io::Result<()> {
 
 async fn talk(
     agents: &Agents,
-    stream: impl AsyncRead + AsyncWrite,
+    stream: impl AsyncRead + AsyncWrite + Send + 'static,
     shown: Option<CertificateDer<'static>>,
 ) -> io::Result<()> {
     let (mut reader, mut writer) = tokio::io::split(stream);
@@ -94,10 +95,8 @@ async fn talk(
         return writer.shutdown().await;
     };
     let session = agents.next_session.fetch_add(1, Ordering::Relaxed);
-    let (sender, mut outbox) = mpsc::channel::<Vec<u8>>(1);
-    let wanted = Arc::new(AtomicBool::new(false));
-    tell(agents, Command::Joined(session, Outbox { bytes: sender, wanted: wanted.clone() }))
-        .await?;
+    let (outbox, rest) = Outbox::new(session, Box::new(writer));
+    tell(agents, Command::Joined(session, outbox)).await?;
     tell(agents, Command::Heard(session, hello)).await?;
     let read = async {
         while let Some(message) = next(agents, &mut reader, &mut decoder).await? {
@@ -105,15 +104,7 @@ async fn talk(
         }
         Ok(())
     };
-    let write = async {
-        while let Some(bytes) = outbox.recv().await {
-            timeout(PATIENCE, writer.write_all(&bytes)).await??;
-            if wanted.swap(false, Ordering::AcqRel) {
-                tell(agents, Command::Writable(session)).await?;
-            }
-        }
-        writer.shutdown().await
-    };
+    let write = rest.write(&agents.commands);
     let result = tokio::select! {
         result = read => result,
         result = write => result,

@@ -12,6 +12,7 @@ use tokio::sync::{broadcast, mpsc, oneshot};
 use tokio::time::{Instant as Deadline, timeout_at};
 
 use super::metrics::{Measured, Refused, Snapshot, Used};
+use super::push::{Group, Outbox};
 use super::write::{Job, Written};
 use crate::api::{Answer, Request};
 use crate::core::{Core, Event, Output, RequestId};
@@ -29,13 +30,6 @@ pub(super) enum Command {
     Written(Written),
     /// No more changes are taken; the sender is told when all there are have been answered.
     Drain(oneshot::Sender<()>),
-}
-
-/// The way to a connection: one group of messages at a time.
-pub(super) struct Outbox {
-    pub bytes: mpsc::Sender<Vec<u8>>,
-    /// Whether there is more to be sent when it is empty.
-    pub wanted: Arc<AtomicBool>,
 }
 
 /// What other threads may look at.
@@ -74,6 +68,7 @@ pub(super) struct Decider {
     pub core: Core,
     pub commands: mpsc::Receiver<Command>,
     pub journal: std::sync::mpsc::Sender<Job>,
+    pub groups: std::sync::mpsc::Sender<Vec<Group>>,
     pub journal_bytes: u64,
     /// The journal is compacted when it is longer than this, and than twice what it was then.
     pub compact_above: u64,
@@ -245,11 +240,12 @@ impl Decider {
                 }
                 Output::Close(session, refusal) => {
                     tracing::info!(session, ?refusal, "session closed");
-                    if let Some(outbox) = self.state.outboxes.remove(&session) {
+                    let outbox = self.state.outboxes.remove(&session);
+                    // Who takes nothing is not told why.
+                    if let Some(outbox) = outbox.filter(Outbox::is_free) {
                         let mut bytes = Vec::new();
                         encode(&ToAgent::Refused(refusal), &mut bytes);
-                        // Who takes nothing is not told why.
-                        let _ = outbox.bytes.try_send(bytes);
+                        self.send(vec![outbox.group(bytes)]);
                     }
                 }
                 Output::Event(event) => self.tell_event(event),
@@ -281,24 +277,27 @@ impl Decider {
 
     /// Hands messages to the connections that can take some.
     fn push(&mut self) {
-        let mut messages = Vec::new();
+        let (mut messages, mut groups) = (Vec::new(), Vec::new());
         for session in std::mem::take(&mut self.state.ready) {
             let Some(outbox) = self.state.outboxes.get(&session) else { continue };
-            if outbox.bytes.capacity() == 0 {
-                outbox.wanted.store(true, Ordering::Release);
-                // It may have become empty just before.
-                if outbox.bytes.capacity() == 0 {
-                    continue;
-                }
+            if !outbox.is_free() {
+                continue;
             }
             self.core.take_messages(session, &mut messages);
             if !messages.is_empty() {
                 let mut bytes = Vec::new();
                 messages.drain(..).for_each(|message| encode(&message, &mut bytes));
-                // Only this thread sends, so that there is room; a connection may be gone.
-                let _ = outbox.bytes.try_send(bytes);
+                groups.push(outbox.group(bytes));
             }
         }
+        if !groups.is_empty() {
+            self.send(groups);
+        }
+    }
+
+    fn send(&self, groups: Vec<Group>) {
+        // If the thread is gone the process is about to be.
+        let _ = self.groups.send(groups);
     }
 
     fn tell_metrics(&mut self, used: Used, decided: bool) {

@@ -4,6 +4,7 @@ mod accept;
 mod agents;
 mod decide;
 mod metrics;
+mod push;
 mod rest;
 mod tls;
 mod write;
@@ -116,6 +117,7 @@ pub struct Server {
     agents: TcpListener,
     decider: std::thread::JoinHandle<()>,
     journal: std::thread::JoinHandle<()>,
+    push: std::thread::JoinHandle<()>,
     commands: mpsc::Sender<Command>,
     shared: Arc<Shared>,
     config: ServerConfig,
@@ -191,10 +193,17 @@ impl Server {
             .name("journal".to_owned())
             .spawn(move || write::run(journal, &to_write, &to_commands))
             .map_err(io("thread"))?;
+        let (groups, to_push) = std::sync::mpsc::channel();
+        let to_commands = commands.downgrade();
+        let push = std::thread::Builder::new()
+            .name("push".to_owned())
+            .spawn(move || push::run(&to_push, &to_commands))
+            .map_err(io("thread"))?;
         let decider = Decider {
             core,
             commands: receiver,
             journal: jobs,
+            groups,
             journal_bytes,
             compact_above: config.compact_above,
             shared: shared.clone(),
@@ -212,6 +221,7 @@ impl Server {
             agents,
             decider,
             journal,
+            push,
             commands,
             shared,
             config,
@@ -274,7 +284,7 @@ impl Server {
         let _ = stopper.send(true);
         drop(self.commands);
         // What is in the journal is on disk already: nothing is lost by not waiting any longer.
-        let threads = [self.decider, self.journal];
+        let threads = [self.decider, self.journal, self.push];
         let joined = tokio::task::spawn_blocking(move || {
             threads.into_iter().for_each(|thread| {
                 let _ = thread.join();
