@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use covey_proto::{
-    Ended, FlowKey, FromAgent, Grain, Hello, Refusal, Schedule, Sent, ToAgent, VERSION, Welcome,
+    CodecName, Compressor, Ended, Entry, FlowKey, FromAgent, Grain, Hello, Processor, Refusal,
+    Schedule, Sent, ToAgent, VERSION, Welcome,
 };
 
 /// How a flow is served.
@@ -11,8 +12,10 @@ use covey_proto::{
 pub struct Share {
     /// Its layer in the plan, 0 first.
     pub layer: u32,
-    /// Bytes per second.
+    /// Bytes per second on the wire.
     pub rate: f64,
+    /// What it is compressed with, if it is.
+    pub codec: Option<CodecName>,
 }
 
 /// What happened to the flows that the host sends, since this was last asked.
@@ -25,7 +28,7 @@ pub struct Progress {
 }
 
 /// The most flows named in a message, which keeps it below the limit.
-const MOST_NAMED: usize = 40_000;
+const MOST_NAMED: usize = 32_000;
 
 /// The agent of one host.
 #[derive(Debug)]
@@ -42,14 +45,17 @@ pub struct Agent {
     /// Schedules that were not newer than what is known.
     dropped: u64,
     /// Ends that are not in the coordinator's journal yet.
-    unsettled: BTreeMap<FlowKey, f64>,
+    unsettled: BTreeMap<FlowKey, Ended>,
     /// What flows have sent that have not ended, and which of them have since the last report.
-    sent: BTreeMap<FlowKey, f64>,
+    sent: BTreeMap<FlowKey, Sent>,
     unreported: BTreeSet<FlowKey>,
     grains: BTreeMap<u64, f64>,
     /// What each coflow with a grain has sent since it was last reported.
     since: BTreeMap<u64, f64>,
     next_report_s: f64,
+    /// What the host has for compressing.
+    compressors: Vec<Compressor>,
+    share: f64,
 }
 
 impl Agent {
@@ -70,6 +76,26 @@ impl Agent {
             grains: BTreeMap::new(),
             since: BTreeMap::new(),
             next_report_s: 0.0,
+            compressors: Vec::new(),
+            share: 0.0,
+        }
+    }
+
+    /// The host has these compressors; unless this is said, it compresses nothing.
+    #[must_use]
+    pub fn with_compressors(mut self, compressors: Vec<Compressor>) -> Agent {
+        self.compressors = compressors;
+        self
+    }
+
+    /// That share of a processor is idle. `out` receives what is to be said.
+    pub fn idle(&mut self, share: f64, out: &mut Vec<FromAgent>) {
+        let share = share.clamp(0.0, 1.0);
+        if std::mem::replace(&mut self.share, share) != share
+            && self.welcome.is_some()
+            && !self.compressors.is_empty()
+        {
+            out.push(FromAgent::Processor(Processor { share, compressors: Vec::new() }));
         }
     }
 
@@ -128,7 +154,11 @@ impl Agent {
                 self.epoch = self.epoch.max(welcome.epoch);
                 self.welcome = Some(welcome);
                 self.next_report_s = 0.0;
-                say_ended(self.unsettled.iter().map(|(&key, &bytes)| Ended { key, bytes }), out);
+                if !self.compressors.is_empty() {
+                    let (share, compressors) = (self.share, self.compressors.clone());
+                    out.push(FromAgent::Processor(Processor { share, compressors }));
+                }
+                say_ended(self.unsettled.values().copied(), out);
                 // Who has heard nothing of this agent's flows yet hears all.
                 self.unreported = self.sent.keys().copied().collect();
             }
@@ -171,7 +201,8 @@ impl Agent {
         for entry in set {
             // Of a flow that has ended here the coordinator may not have heard.
             if !self.unsettled.contains_key(&entry.key) {
-                self.flows.insert(entry.key, Share { layer: entry.layer, rate: entry.rate });
+                let Entry { key, layer, rate, codec } = entry;
+                self.flows.insert(key, Share { layer, rate, codec });
             }
         }
         self.epoch = epoch;
@@ -184,17 +215,17 @@ impl Agent {
     /// receives what is to be said.
     pub fn happened(&mut self, progress: &Progress, now_s: f64, out: &mut Vec<FromAgent>) {
         for sent in &progress.sent {
-            let before = self.sent.insert(sent.key, sent.bytes).unwrap_or(0.0);
+            let before = self.sent.insert(sent.key, *sent).map_or(0.0, |before| before.wire);
             self.unreported.insert(sent.key);
             if self.grains.contains_key(&sent.key.coflow) {
-                *self.since.entry(sent.key.coflow).or_default() += sent.bytes - before;
+                *self.since.entry(sent.key.coflow).or_default() += sent.wire - before;
             }
         }
-        for &Ended { key, bytes } in &progress.ended {
-            self.flows.remove(&key);
-            self.sent.remove(&key);
-            self.unreported.remove(&key);
-            self.unsettled.insert(key, bytes);
+        for ended in &progress.ended {
+            self.flows.remove(&ended.key);
+            self.sent.remove(&ended.key);
+            self.unreported.remove(&ended.key);
+            self.unsettled.insert(ended.key, *ended);
         }
         let Some(welcome) = self.welcome else { return };
         say_ended(progress.ended.iter().copied(), out);
@@ -223,9 +254,7 @@ impl Agent {
     }
 
     fn say_sent(&self, keys: BTreeSet<FlowKey>, out: &mut Vec<FromAgent>) {
-        let bytes = |key: &FlowKey| self.sent.get(key).copied();
-        let sent: Vec<Sent> =
-            keys.iter().filter_map(|key| Some(Sent { key: *key, bytes: bytes(key)? })).collect();
+        let sent: Vec<Sent> = keys.iter().filter_map(|key| self.sent.get(key).copied()).collect();
         out.extend(sent.chunks(MOST_NAMED).map(|some| FromAgent::Sent(some.to_vec())));
     }
 }
@@ -237,15 +266,14 @@ fn say_ended(ended: impl Iterator<Item = Ended>, out: &mut Vec<FromAgent>) {
 
 #[cfg(test)]
 mod tests {
-    use covey_proto::Entry;
-
     use super::*;
 
     const A: FlowKey = FlowKey { coflow: 1, flow: 0 };
     const B: FlowKey = FlowKey { coflow: 1, flow: 1 };
 
     fn set(epoch: u64, version: u64, base: u64, flows: &[FlowKey]) -> ToAgent {
-        let set = flows.iter().map(|&key| Entry { key, layer: 0, rate: 1.0 }).collect();
+        let set =
+            flows.iter().map(|&key| Entry { key, layer: 0, rate: 1.0, codec: None }).collect();
         ToAgent::Schedule(Schedule { epoch, version, base, set, removed: Vec::new() })
     }
 
@@ -256,7 +284,13 @@ mod tests {
     }
 
     fn welcome(epoch: u64, report_every_s: f64) -> ToAgent {
-        ToAgent::Welcome(Welcome { version: VERSION, epoch, report_every_s, heartbeat_s: 1.0 })
+        ToAgent::Welcome(Welcome {
+            version: VERSION,
+            epoch,
+            report_every_s,
+            heartbeat_s: 1.0,
+            codec: None,
+        })
     }
 
     #[test]
@@ -282,7 +316,8 @@ mod tests {
     #[test]
     fn ends_are_said_again_until_they_are_settled() {
         let mut agent = Agent::new(0, Vec::new());
-        let ended = Progress { ended: vec![Ended { key: A, bytes: 3.0 }], sent: Vec::new() };
+        let ended =
+            Progress { ended: vec![Ended { key: A, bytes: 3.0, wire: 3.0 }], sent: Vec::new() };
         let mut out = Vec::new();
         agent.happened(&ended, 0.0, &mut out);
         assert_eq!(out, []);
@@ -299,8 +334,10 @@ mod tests {
 
     #[test]
     fn bytes_are_reported_every_so_often_or_by_grain() {
-        let sent = |bytes| Progress { ended: Vec::new(), sent: vec![Sent { key: A, bytes }] };
-        let said = |bytes| vec![FromAgent::Sent(vec![Sent { key: A, bytes }])];
+        // Grains go by what is on the wire.
+        let sent_so_far = |wire| Sent { key: A, bytes: 2.0 * wire, wire };
+        let sent = |bytes| Progress { ended: Vec::new(), sent: vec![sent_so_far(bytes)] };
+        let said = |bytes| vec![FromAgent::Sent(vec![sent_so_far(bytes)])];
         let happened = |agent: &mut Agent, bytes, now_s| {
             let mut out = Vec::new();
             agent.happened(&sent(bytes), now_s, &mut out);
@@ -320,5 +357,26 @@ mod tests {
         assert_eq!(happened(&mut agent, 22.0, 9.0), []);
         tell(&mut agent, ToAgent::Grains(vec![Grain { coflow: 1, bytes: f64::INFINITY }]));
         assert_eq!(happened(&mut agent, 99.0, 9.0), []);
+    }
+
+    #[test]
+    fn what_the_host_has_for_compressing_is_said_when_it_changes_and_to_each_coordinator() {
+        let compressor = Compressor { codec: CodecName::Lz4, speed: 5e8, ratio: 0.5 };
+        let mut agent = Agent::new(0, Vec::new()).with_compressors(vec![compressor]);
+        let said = |share, compressors| FromAgent::Processor(Processor { share, compressors });
+        let mut out = Vec::new();
+        agent.idle(0.5, &mut out);
+        assert_eq!(out, [], "nobody hears it");
+        assert_eq!(tell(&mut agent, welcome(1, 0.0)), [said(0.5, vec![compressor])]);
+        agent.idle(0.5, &mut out);
+        agent.idle(2.0, &mut out);
+        assert_eq!(out, [said(1.0, Vec::new())]);
+        agent.hello();
+        assert_eq!(tell(&mut agent, welcome(2, 0.0)), [said(1.0, vec![compressor])]);
+        // A host without compressors says nothing of processors.
+        let mut agent = Agent::new(0, Vec::new());
+        assert_eq!(tell(&mut agent, welcome(1, 0.0)), []);
+        agent.idle(0.5, &mut out);
+        assert_eq!(out.len(), 1);
     }
 }

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use covey_proto::{
-    Ended, Entry, FlowKey, FromApp, LOCAL_VERSION, MOST_LOCAL_FLOWS, Means, Sent, ToApp,
+    CodecName, Ended, Entry, FlowKey, FromApp, LOCAL_VERSION, MOST_LOCAL_FLOWS, Means, Sent, ToApp,
 };
 
 use crate::agent::{Progress, Share};
@@ -50,11 +50,13 @@ pub struct Board {
     report_every_s: f64,
     shares: BTreeMap<FlowKey, Share>,
     joined: bool,
+    /// What the coordinator may have flows compressed with.
+    codec: Option<CodecName>,
     apps: BTreeMap<AppId, App>,
     /// Whose each open flow is.
     owners: BTreeMap<FlowKey, AppId>,
     ended: Vec<Ended>,
-    sent: BTreeMap<FlowKey, f64>,
+    sent: BTreeMap<FlowKey, Sent>,
     /// Applications that have news since this was last asked.
     woken: BTreeSet<AppId>,
 }
@@ -69,6 +71,7 @@ impl Board {
             report_every_s,
             shares: BTreeMap::new(),
             joined: false,
+            codec: None,
             apps: BTreeMap::new(),
             owners: BTreeMap::new(),
             ended: Vec::new(),
@@ -141,7 +144,7 @@ impl Board {
             }
             FromApp::Sent(flows) => {
                 let own = flows.into_iter().filter(|sent| app.flows.contains(&sent.key));
-                self.sent.extend(own.map(|Sent { key, bytes }| (key, bytes)));
+                self.sent.extend(own.map(|sent| (sent.key, sent)));
             }
             FromApp::Gone(keys) => {
                 for key in keys {
@@ -173,10 +176,21 @@ impl Board {
     /// The coordinator has come or gone.
     pub fn joined(&mut self, joined: bool) {
         if std::mem::replace(&mut self.joined, joined) != joined {
-            for (id, app) in self.apps.iter_mut().filter(|(_, app)| app.greeted) {
-                app.coordinator = true;
-                self.woken.insert(*id);
-            }
+            self.tell_of_coordinator();
+        }
+    }
+
+    /// What the coordinator may have flows compressed with, if with anything.
+    pub fn may_compress(&mut self, codec: Option<CodecName>) {
+        if std::mem::replace(&mut self.codec, codec) != codec {
+            self.tell_of_coordinator();
+        }
+    }
+
+    fn tell_of_coordinator(&mut self) {
+        for (id, app) in self.apps.iter_mut().filter(|(_, app)| app.greeted) {
+            app.coordinator = true;
+            self.woken.insert(*id);
         }
     }
 
@@ -209,12 +223,13 @@ impl Board {
             });
         }
         if std::mem::take(&mut app.coordinator) {
-            out.push(ToApp::Coordinator(self.joined));
+            out.push(ToApp::Coordinator { heard: self.joined, codec: self.codec });
         }
         let shares = &self.shares;
         let entries = std::mem::take(&mut app.changed).into_iter().map(|key| {
-            let share = shares.get(&key).copied().unwrap_or(Share { layer: 0, rate: 0.0 });
-            Entry { key, layer: share.layer, rate: share.rate }
+            let waits = Share { layer: 0, rate: 0.0, codec: None };
+            let Share { layer, rate, codec } = shares.get(&key).copied().unwrap_or(waits);
+            Entry { key, layer, rate, codec }
         });
         let entries: Vec<Entry> = entries.collect();
         out.extend(entries.chunks(MOST_LOCAL_FLOWS).map(|some| ToApp::Shares(some.to_vec())));
@@ -227,7 +242,7 @@ impl Board {
         let sent = std::mem::take(&mut self.sent).into_iter();
         Progress {
             ended: std::mem::take(&mut self.ended),
-            sent: sent.map(|(key, bytes)| Sent { key, bytes }).collect(),
+            sent: sent.map(|(_, sent)| sent).collect(),
         }
     }
 }
@@ -256,11 +271,12 @@ mod tests {
     }
 
     fn shares(of: &[(FlowKey, f64)]) -> BTreeMap<FlowKey, Share> {
-        of.iter().map(|&(key, rate)| (key, Share { layer: 0, rate })).collect()
+        of.iter().map(|&(key, rate)| (key, Share { layer: 0, rate, codec: None })).collect()
     }
 
     fn said(of: &[(FlowKey, f64)]) -> ToApp {
-        ToApp::Shares(of.iter().map(|&(key, rate)| Entry { key, layer: 0, rate }).collect())
+        let entry = |&(key, rate): &(FlowKey, f64)| Entry { key, layer: 0, rate, codec: None };
+        ToApp::Shares(of.iter().map(entry).collect())
     }
 
     #[test]
@@ -294,10 +310,10 @@ mod tests {
     fn ends_and_reports_are_passed_on_once() {
         let mut board = board_with(&[1]);
         board.heard(1, FromApp::Opened(vec![A, B])).expect("known");
-        let sent = |key, bytes| Sent { key, bytes };
+        let sent = |key, bytes| Sent { key, bytes, wire: bytes };
         board.heard(1, FromApp::Sent(vec![sent(A, 1.0), sent(B, 2.0)])).expect("known");
         board.heard(1, FromApp::Sent(vec![sent(B, 3.0)])).expect("known");
-        let ended = Ended { key: A, bytes: 9.0 };
+        let ended = Ended { key: A, bytes: 9.0, wire: 4.0 };
         board.heard(1, FromApp::Ended(vec![ended])).expect("known");
         let progress = Progress { ended: vec![ended], sent: vec![sent(B, 3.0)] };
         assert_eq!(board.take_progress(), progress);

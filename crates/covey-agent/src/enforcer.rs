@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use covey_proto::FlowKey;
+use covey_proto::{CodecName, FlowKey};
 
 use crate::agent::{Progress, Share};
 
@@ -20,6 +20,9 @@ pub trait Enforcer: Send {
 
     /// The ends of these flows are in the coordinator's journal.
     fn settled(&mut self, _keys: &[FlowKey]) {}
+
+    /// What the coordinator may have flows compressed with, if with anything. Said when a session begins.
+    fn may_compress(&mut self, _codec: Option<CodecName>) {}
 
     /// A session with the coordinator has begun, or is over.
     fn joined(&mut self, _joined: bool) {}
@@ -57,11 +60,15 @@ impl<W: Write + Send> Enforcer for Recorded<W> {
         write!(self.to, r#"{{"epoch":{},"version":{},"flows":["#, holds.0, holds.1)?;
         for (k, (key, share)) in flows.iter().enumerate() {
             let comma = if k == 0 { "" } else { "," };
-            let (FlowKey { coflow, flow }, Share { layer, rate }) = (key, share);
+            let (FlowKey { coflow, flow }, Share { layer, rate, codec }) = (key, share);
             write!(
                 self.to,
-                r#"{comma}{{"coflow":{coflow},"flow":{flow},"layer":{layer},"rate":{rate}}}"#
+                r#"{comma}{{"coflow":{coflow},"flow":{flow},"layer":{layer},"rate":{rate}"#
             )?;
+            if let Some(codec) = codec {
+                write!(self.to, r#","codec":"{}""#, codec.name())?;
+            }
+            write!(self.to, "}}")?;
         }
         writeln!(self.to, "]}}")?;
         self.to.flush()
@@ -79,11 +86,15 @@ mod tests {
     #[test]
     fn a_schedule_is_a_line() {
         let mut written = Vec::new();
-        let share = Share { layer: 2, rate: 1.5 };
-        let flows = BTreeMap::from([(FlowKey { coflow: 7, flow: 3 }, share)]);
+        let share = Share { layer: 2, rate: 1.5, codec: None };
+        let lz4 = Share { codec: Some(CodecName::Lz4), ..share };
+        let key = |flow| FlowKey { coflow: 7, flow };
+        let flows = BTreeMap::from([(key(3), share), (key(4), lz4)]);
         Recorded::new(&mut written).apply((1, 2), &flows).expect("memory takes all");
-        let line =
-            r#"{"epoch":1,"version":2,"flows":[{"coflow":7,"flow":3,"layer":2,"rate":1.5}]}"#;
+        let line = concat!(
+            r#"{"epoch":1,"version":2,"flows":[{"coflow":7,"flow":3,"layer":2,"rate":1.5},"#,
+            r#"{"coflow":7,"flow":4,"layer":2,"rate":1.5,"codec":"lz4"}]}"#
+        );
         assert_eq!(String::from_utf8(written).expect("text"), format!("{line}\n"));
     }
 }

@@ -10,6 +10,8 @@ mod enforcer;
 #[cfg(feature = "session")]
 mod local;
 #[cfg(feature = "session")]
+mod processor;
+#[cfg(feature = "session")]
 mod session;
 
 pub use agent::{Agent, Progress, Share};
@@ -17,5 +19,7 @@ pub use board::{AppId, Board, Refused};
 pub use enforcer::{Enforcer, Nothing, Recorded};
 #[cfg(feature = "session")]
 pub use local::Local;
+#[cfg(feature = "session")]
+pub use processor::Processors;
 #[cfg(feature = "session")]
 pub use session::{JoinError, Joining, run, run_woken};

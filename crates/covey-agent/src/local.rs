@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use covey_proto::{Decoder, FlowKey, FromApp, Means, ToApp, encode};
+use covey_proto::{CodecName, Decoder, FlowKey, FromApp, Means, ToApp, encode};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{UnixListener, UnixStream};
@@ -110,6 +110,10 @@ impl Enforcer for Local {
 
     fn settled(&mut self, keys: &[FlowKey]) {
         self.shared.with(|board| board.settled(keys));
+    }
+
+    fn may_compress(&mut self, codec: Option<CodecName>) {
+        self.shared.with(|board| board.may_compress(codec));
     }
 
     fn joined(&mut self, joined: bool) {

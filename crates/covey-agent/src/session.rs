@@ -18,6 +18,7 @@ use tokio_rustls::rustls::pki_types::ServerName;
 
 use crate::agent::Agent;
 use crate::enforcer::Enforcer;
+use crate::processor::{Meter, Processors};
 
 /// How an agent joins.
 #[derive(Clone)]
@@ -32,6 +33,8 @@ pub struct Joining {
     pub tls: Option<Arc<ClientConfig>>,
     /// How often the enforcer is asked what has happened.
     pub ask_every: Duration,
+    /// What is there for compressing.
+    pub processors: Processors,
 }
 
 /// Why an agent gives up.
@@ -61,6 +64,13 @@ impl From<io::Error> for Over {
     }
 }
 
+/// What goes on on this host, whatever becomes of sessions.
+struct Here<'a> {
+    meter: Meter,
+    woken: &'a Notify,
+    started: Instant,
+}
+
 /// Carries out what the coordinator says, for ever. While it is away the last schedule stays in force.
 ///
 /// # Errors
@@ -79,10 +89,13 @@ pub async fn run_woken(
     woken: &Notify,
 ) -> Result<(), JoinError> {
     let mut agent = Agent::new(joining.port, joining.token.clone());
-    let started = Instant::now();
+    if joining.processors != Processors::None {
+        agent = agent.with_compressors(covey_codec::measure());
+    }
+    let mut here = Here { meter: Meter::new(joining.processors), woken, started: Instant::now() };
     let mut failures = 0;
     loop {
-        let over = session(joining, &mut agent, enforcer, woken, started).await;
+        let over = session(joining, &mut agent, enforcer, &mut here).await;
         if agent.welcome().is_some() {
             failures = 0;
         }
@@ -99,7 +112,7 @@ pub async fn run_woken(
         }
         let most = MOST_WAIT.min(FIRST_WAIT * 2_u32.saturating_pow(failures));
         failures += 1;
-        wait(most.mul_f64(random()), &mut agent, joining, enforcer, started).await;
+        wait(most.mul_f64(random()), &mut agent, joining, enforcer, here.started).await;
     }
 }
 
@@ -141,8 +154,7 @@ async fn session(
     joining: &Joining,
     agent: &mut Agent,
     enforcer: &mut dyn Enforcer,
-    woken: &Notify,
-    started: Instant,
+    here: &mut Here<'_>,
 ) -> Over {
     let connecting = timeout(PATIENCE, TcpStream::connect(joining.coordinator)).await;
     let stream = match connecting.map_err(io::Error::from).flatten() {
@@ -157,12 +169,12 @@ async fn session(
         Err(error) => return Over::Broken(error),
     };
     let result = match &joining.tls {
-        None => talk(stream, &socket, agent, joining, enforcer, woken, started).await,
+        None => talk(stream, &socket, agent, joining, enforcer, here).await,
         Some(tls) => {
             let name = ServerName::IpAddress(joining.coordinator.ip().into());
             let connecting = TlsConnector::from(tls.clone()).connect(name, stream);
             match timeout(PATIENCE, connecting).await.map_err(io::Error::from).flatten() {
-                Ok(stream) => talk(stream, &socket, agent, joining, enforcer, woken, started).await,
+                Ok(stream) => talk(stream, &socket, agent, joining, enforcer, here).await,
                 Err(error) => Err(Over::Broken(error)),
             }
         }
@@ -191,8 +203,7 @@ async fn talk(
     agent: &mut Agent,
     joining: &Joining,
     enforcer: &mut dyn Enforcer,
-    woken: &Notify,
-    started: Instant,
+    here: &mut Here<'_>,
 ) -> Result<(), Over> {
     let (mut reader, mut writer) = tokio::io::split(stream);
     let mut decoder = Decoder::default();
@@ -220,7 +231,10 @@ async fn talk(
                 while let Some(message) = decoder.take::<ToAgent>().map_err(garbage)? {
                     match &message {
                         ToAgent::Settled(keys) => enforcer.settled(keys),
-                        ToAgent::Welcome(_) => enforcer.joined(true),
+                        ToAgent::Welcome(welcome) => {
+                            enforcer.may_compress(welcome.codec);
+                            enforcer.joined(true);
+                        }
                         _ => {}
                     }
                     if agent.heard(message, &mut out).map_err(Over::Refused)? {
@@ -240,13 +254,16 @@ async fn talk(
                     tracing::warn!(port, epoch, version, dropped, "dropped an older schedule");
                 }
             }
-            () = woken.notified() => {
-                let now_s = started.elapsed().as_secs_f64();
+            () = here.woken.notified() => {
+                let now_s = here.started.elapsed().as_secs_f64();
                 agent.happened(&enforcer.progress(), now_s, &mut out);
             }
             _ = ticks.tick() => {
-                let now_s = started.elapsed().as_secs_f64();
+                let now_s = here.started.elapsed().as_secs_f64();
                 agent.happened(&enforcer.progress(), now_s, &mut out);
+                if let Some(share) = here.meter.look() {
+                    agent.idle(share, &mut out);
+                }
                 let heartbeat_s = agent.welcome().map_or(f64::INFINITY, |w| w.heartbeat_s);
                 if out.is_empty() && said.elapsed().as_secs_f64() >= heartbeat_s {
                     out.push(FromAgent::Alive);

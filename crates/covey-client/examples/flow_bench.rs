@@ -1,15 +1,16 @@
-//! Measures what docs/flows.md tells: the library beside plain TCP, pacing, reaction, and an agent with a
-//! thousand flows. `make flow-bench` runs it.
+//! Measures what docs/flows.md tells: the library beside plain TCP, compression, pacing, reaction, and an
+//! agent with a thousand flows. `make flow-bench` runs it.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use covey_agent::{Enforcer, Joining, Local, Share};
+use covey_agent::{Enforcer, Joining, Local, Processors, Share};
 use covey_client::{Client, FlowReceiver, FlowSender, Incoming, Listener, Options};
 use covey_proto::{
-    Decoder, Entry, FlowKey, FromAgent, Means, Schedule, ToAgent, VERSION, Welcome, encode,
+    CodecName, Decoder, Entry, FlowKey, FromAgent, Means, Schedule, ToAgent, VERSION, Welcome,
+    encode,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -23,6 +24,8 @@ const REPORT_EVERY: Duration = Duration::from_millis(20);
 async fn main() -> Result<(), Failure> {
     let folder = tempfile::tempdir()?;
     beside_tcp().await?;
+    compressed(folder.path()).await?;
+    incompressible(folder.path()).await?;
     pacing(folder.path()).await?;
     reaction(folder.path()).await?;
     thousand(folder.path()).await
@@ -112,6 +115,7 @@ struct Paced {
     agent: Local,
     key: FlowKey,
     began: Instant,
+    codec: Option<CodecName>,
     /// Nanoseconds since `began`, and bytes so far.
     arrivals: Arc<std::sync::Mutex<Vec<(u64, u64)>>>,
     version: u64,
@@ -120,8 +124,18 @@ struct Paced {
 
 impl Paced {
     async fn start(folder: &Path) -> Result<Paced, Failure> {
+        Paced::sending(folder, vec![7; PIECE], None).await
+    }
+
+    /// Sends `data` again and again.
+    async fn sending(
+        folder: &Path,
+        data: Vec<u8>,
+        codec: Option<CodecName>,
+    ) -> Result<Paced, Failure> {
         let socket = folder.join("agent.sock");
         let mut agent = Local::listen(&socket, 0, Means::Pacing, REPORT_EVERY).await?;
+        agent.may_compress(codec);
         agent.joined(true);
         let client = client(Some(socket)).await?;
         let mut listener = client.listen("127.0.0.1:0").await?;
@@ -130,10 +144,7 @@ impl Paced {
             client.join(1).open(0, listener.local_addr(), Some(1 << 50), b"").await?;
         let mut other = next(&mut listener).await?;
         let (began, arrivals) = (Instant::now(), Arc::default());
-        let sender = tokio::spawn(async move {
-            let piece = vec![7; PIECE];
-            while flow.write_all(&piece).await.is_ok() {}
-        });
+        let sender = tokio::spawn(async move { while flow.write_all(&data).await.is_ok() {} });
         let log: Arc<std::sync::Mutex<Vec<(u64, u64)>>> = Arc::clone(&arrivals);
         let receiver = tokio::spawn(async move {
             let (_client, _listener) = (client, listener);
@@ -146,13 +157,13 @@ impl Paced {
             }
         });
         let tasks = vec![sender, receiver];
-        Ok(Paced { agent, key, began, arrivals, version: 0, tasks })
+        Ok(Paced { agent, key, began, codec, arrivals, version: 0, tasks })
     }
 
     /// A schedule that gives the flow so many bytes a second, or none. Returns when it was given.
     fn rate(&mut self, rate: Option<f64>) -> std::io::Result<u64> {
         self.version += 1;
-        let share = rate.map(|rate| (self.key, Share { layer: 0, rate }));
+        let share = rate.map(|rate| (self.key, Share { layer: 0, rate, codec: self.codec }));
         let now = self.began.elapsed().as_nanos() as u64;
         self.agent.apply((1, self.version), &share.into_iter().collect())?;
         Ok(now)
@@ -173,6 +184,101 @@ impl Drop for Paced {
     fn drop(&mut self) {
         self.tasks.iter().for_each(tokio::task::JoinHandle::abort);
     }
+}
+
+/// The CPU that this process has used, in seconds.
+fn process_cpu_s() -> f64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
+}
+
+/// What comes of a flow at 100 Mbit/s that is compressed.
+async fn compressed(folder: &Path) -> Result<(), Failure> {
+    const RATE: f64 = 100e6 / 8.0;
+    let speeds = covey_codec::measure();
+    println!("| compressed with | speed R, MB/s | ratio | received at 100 Mbit/s | times | CPU |");
+    println!("|---|--:|--:|--:|--:|--:|");
+    let mut plain = f64::NAN;
+    for codec in std::iter::once(None).chain(CodecName::ALL.map(Some)) {
+        let mut paced = Paced::sending(folder, covey_codec::sample(4 << 20), codec).await?;
+        let given = paced.rate(Some(RATE))?;
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let cpu = process_cpu_s();
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        let cpu = 20.0 * (process_cpu_s() - cpu);
+        let log = paced.log();
+        let (from, to) = (given + 1_000_000_000, given + 6_000_000_000);
+        let come = (Paced::had(&log, to) - Paced::had(&log, from)) as f64 / 5.0;
+        if codec.is_none() {
+            plain = come;
+        }
+        let measured = speeds.iter().find(|it| Some(it.codec) == codec);
+        let (speed, ratio) = measured.map_or_else(
+            || ("–".to_owned(), "1".to_owned()),
+            |it| (format!("{:.0}", it.speed * 1e-6), format!("{:.3}", it.ratio)),
+        );
+        println!(
+            "| {} | {speed} | {ratio} | {:.1} Mbit/s | {:.2} | {cpu:.1} % |",
+            codec.map_or("nothing", CodecName::name),
+            come * 8e-6,
+            come / plain
+        );
+    }
+    println!(
+        "\nMade-up records; bytes of the flow that came in 5 s. CPU of a core, at both ends.\n"
+    );
+    Ok(())
+}
+
+/// What it costs to find out that a flow does not shrink.
+async fn incompressible(folder: &Path) -> Result<(), Failure> {
+    const BYTES: usize = 256 << 20;
+    const ROUNDS: usize = 15;
+    let mut state = 1_u64;
+    let noise = std::iter::repeat_with(|| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 56) as u8
+    });
+    let noise: Vec<u8> = noise.take(8 << 20).collect();
+    let socket = folder.join("agent.sock");
+    let mut agent = Local::listen(&socket, 0, Means::Pacing, REPORT_EVERY).await?;
+    agent.may_compress(Some(CodecName::Lz4));
+    agent.joined(true);
+    let client = client(Some(socket)).await?;
+    let mut listener = client.listen("127.0.0.1:0").await?;
+    let mut found: [(Vec<f64>, Vec<f64>); 2] = Default::default();
+    for flow in 0..2 * ROUNDS as u32 {
+        let codec = (flow % 2 == 1).then_some(CodecName::Lz4);
+        let key = FlowKey { coflow: 1, flow };
+        let share = Share { layer: 0, rate: 1e12, codec };
+        agent.apply((1, u64::from(flow) + 1), &[(key, share)].into())?;
+        let coflow = client.join(1);
+        let mut sender = coflow.open(flow, listener.local_addr(), Some(BYTES as u64), b"").await?;
+        let reader = tokio::spawn(drain(next(&mut listener).await?));
+        // The schedule has come.
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        let (began, cpu) = (Instant::now(), process_cpu_s());
+        for piece in noise.chunks(PIECE).cycle().take(BYTES / PIECE) {
+            sender.write_all(piece).await?;
+        }
+        sender.finish().await?;
+        assert_eq!(reader.await??, BYTES as u64);
+        let (times, cpus) = &mut found[flow as usize % 2];
+        times.push(began.elapsed().as_secs_f64());
+        cpus.push(process_cpu_s() - cpu);
+    }
+    let [plain, tried] = &mut found;
+    let more = |tried: &mut [f64], plain: &mut [f64]| 100.0 * (median(tried) / median(plain) - 1.0);
+    println!("| bytes that do not shrink, with LZ4 | |");
+    println!("|---|--:|");
+    println!("| more time | {:+.1} % |", more(&mut tried.0, &mut plain.0));
+    println!("| more CPU, at both ends | {:+.1} % |", more(&mut tried.1, &mut plain.1));
+    println!(
+        "\nMedians of {ROUNDS} flows of {} MiB each as fast as they go, by turns with chunks that are not \
+         to be compressed.\n",
+        BYTES >> 20
+    );
+    Ok(())
 }
 
 /// Scheduled and received rates.
@@ -271,8 +377,14 @@ async fn thousand(folder: &Path) -> Result<(), Failure> {
                 }
             });
             let ask_every = Duration::from_millis(10);
-            let joining =
-                Joining { coordinator: address, port: 0, token: Vec::new(), tls: None, ask_every };
+            let joining = Joining {
+                coordinator: address,
+                port: 0,
+                token: Vec::new(),
+                tls: None,
+                ask_every,
+                processors: Processors::None,
+            };
             covey_agent::run_woken(&joining, &mut local, &woken).await.expect("for ever");
         });
     });
@@ -290,10 +402,16 @@ async fn thousand(folder: &Path) -> Result<(), Failure> {
             }
         }
     });
-    let welcome = Welcome { version: VERSION, epoch: 1, report_every_s: 0.02, heartbeat_s: 1.0 };
+    let welcome =
+        Welcome { version: VERSION, epoch: 1, report_every_s: 0.02, heartbeat_s: 1.0, codec: None };
     let mut bytes = Vec::new();
     encode(&ToAgent::Welcome(welcome), &mut bytes);
-    let entry = |flow: u32, rate: f64| Entry { key: FlowKey { coflow: 1, flow }, layer: 0, rate };
+    let entry = |flow: u32, rate: f64| Entry {
+        key: FlowKey { coflow: 1, flow },
+        layer: 0,
+        rate,
+        codec: None,
+    };
     let mut set = |version: u64, set: Vec<Entry>| {
         let schedule = Schedule { epoch: 1, version, base: version - 1, set, removed: Vec::new() };
         encode(&ToAgent::Schedule(schedule), &mut bytes);

@@ -129,7 +129,7 @@ impl Write for FlowSender {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+        self.runtime.block_on(self.inner.flush())
     }
 }
 

@@ -140,6 +140,11 @@ impl Client {
         Ok(Listener { address, receiver, task })
     }
 
+    /// Whether a flow that is opened now may come to be compressed.
+    fn may_compress(&self) -> bool {
+        self.0.link.codec().is_some()
+    }
+
     fn sender(&self, stream: TcpStream, header: &FlowHeader) -> FlowSender {
         let known = header.key.coflow & UNREGISTERED == 0;
         let Options { hold_max, start_small, .. } = self.0.options;
@@ -224,7 +229,8 @@ impl Coflow {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
         }
         let key = FlowKey { coflow: self.id, flow };
-        Ok(FlowHeader { key, direction, bytes, label: label.to_vec() })
+        let chunked = bytes.is_none() || self.is_registered() && self.client.may_compress();
+        Ok(FlowHeader { key, direction, bytes, chunked, label: label.to_vec() })
     }
 
     /// Changes the coflow: flows that are added, moved or begin anew. Nothing happens to one that no
@@ -295,6 +301,8 @@ impl FlowRequest {
     pub async fn send(mut self, bytes: Option<u64>) -> io::Result<FlowSender> {
         self.header.direction = Direction::Pushed;
         self.header.bytes = bytes;
+        let known = self.header.key.coflow & UNREGISTERED == 0;
+        self.header.chunked = bytes.is_none() || known && self.client.may_compress();
         write_header(&mut self.stream, &self.header).await?;
         Ok(self.client.sender(self.stream, &self.header))
     }

@@ -6,13 +6,12 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use covey_proto::{
-    CHUNK_HEADER, FlowHeader, FlowKey, HEADER, MOST_CHUNK, chunk_header, chunk_length,
-};
+use covey_proto::{CodecName, FlowHeader, FlowKey, HEADER};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::Sleep;
 
+use crate::framing::{Incoming, Next, Outgoing, Passed, Taken};
 use crate::gate::{Gate, Standing};
 use crate::link::Link;
 use crate::pacing;
@@ -29,55 +28,16 @@ pub struct Patience {
 /// The length of what the receiver says at the end: how many bytes it has had.
 const CONFIRMATION: usize = 8;
 
-/// How the bytes of a flow are told apart from what follows them.
-#[derive(Debug)]
-enum Framing {
-    /// Their number was said at the beginning: so many are left.
-    Sized(u64),
-    /// They come in chunks, the last of which is empty.
-    Chunks(Chunk),
-}
-
-/// The chunk that is under way.
-#[derive(Debug)]
-struct Chunk {
-    header: [u8; CHUNK_HEADER],
-    /// Bytes of the header that have passed.
-    passed: usize,
-    /// Bytes of the chunk that have not.
-    left: usize,
-    is_last: bool,
-}
-
-impl Chunk {
-    /// Whether another can begin: this one is whole, or none of it has passed.
-    fn is_over(&self) -> bool {
-        self.passed == 0 || self.passed == CHUNK_HEADER && self.left == 0
-    }
-
-    fn begin(&mut self, bytes: usize) {
-        self.left = bytes.min(MOST_CHUNK);
-        (self.header, self.passed) = (chunk_header(self.left), 0);
-    }
-}
-
-impl Framing {
-    fn of(bytes: Option<u64>) -> Framing {
-        let none =
-            Chunk { header: [0; CHUNK_HEADER], passed: CHUNK_HEADER, left: 0, is_last: false };
-        bytes.map_or(Framing::Chunks(none), Framing::Sized)
-    }
-}
-
-/// The sending end of a flow: what is written is sent as the schedule says. [`FlowSender::finish`] (or
-/// `shutdown`) ends it; a flow that is dropped before has not ended.
+/// The sending end of a flow: what is written is sent as the schedule says, compressed if it says so; what
+/// is to be compressed is gathered until it is worth it, or flushed. [`FlowSender::finish`] (or `shutdown`)
+/// ends it; a flow that is dropped before has not ended.
 pub struct FlowSender {
     stream: Arc<TcpStream>,
     /// With its link; none for a flow that nobody schedules.
     gate: Option<(Arc<Gate>, Arc<Link>)>,
     key: FlowKey,
-    framing: Framing,
-    sent: u64,
+    outgoing: Outgoing,
+    sent: Passed,
     patience: Patience,
     hold: Option<Pin<Box<Sleep>>>,
     end: End,
@@ -107,8 +67,8 @@ impl FlowSender {
             stream,
             gate,
             key: header.key,
-            framing: Framing::of(header.bytes),
-            sent: 0,
+            outgoing: Outgoing::new(header.bytes, header.chunked),
+            sent: Passed::default(),
             patience,
             hold: None,
             end: End::NotYet,
@@ -125,9 +85,14 @@ impl FlowSender {
         self.key.flow
     }
 
-    /// Bytes that have been given to the socket.
+    /// Bytes of the flow that have been given to the socket.
     pub fn sent(&self) -> u64 {
-        self.sent
+        self.sent.bytes
+    }
+
+    /// Bytes that were given to the socket for these: fewer where they were compressed.
+    pub fn sent_on_wire(&self) -> u64 {
+        self.sent.wire
     }
 
     /// Ends the flow: waits until the receiver has said that it has had all.
@@ -146,7 +111,7 @@ impl FlowSender {
                 self.hold = None;
                 return Poll::Ready(());
             }
-            Standing::Unmentioned { .. } if self.sent < self.patience.start_small => {
+            Standing::Unmentioned { .. } if self.sent.bytes < self.patience.start_small => {
                 return Poll::Ready(());
             }
             Standing::Waits => return Poll::Pending,
@@ -161,63 +126,53 @@ impl FlowSender {
         hold.as_mut().poll(cx)
     }
 
-    fn poll_socket_write(&mut self, cx: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
-        loop {
-            ready!(self.stream.poll_write_ready(cx))?;
-            let result = match &self.framing {
-                Framing::Chunks(chunk) if chunk.passed < CHUNK_HEADER => {
-                    let header = io::IoSlice::new(&chunk.header[chunk.passed..]);
-                    self.stream.try_write_vectored(&[header, io::IoSlice::new(data)])
-                }
-                _ => self.stream.try_write(data),
-            };
-            match result {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                result => return Poll::Ready(result),
-            }
-        }
+    /// What the flow is to be compressed with at present.
+    fn codec(&self) -> Option<CodecName> {
+        self.gate.as_ref().and_then(|(gate, _)| gate.codec())
     }
 
-    /// Of `written` bytes, some may have been of a chunk's header; the rest were data.
-    fn account(&mut self, written: usize) -> usize {
-        let data = match &mut self.framing {
-            Framing::Sized(left) => {
-                *left -= written as u64;
-                written
-            }
-            Framing::Chunks(chunk) => {
-                let of_header = written.min(CHUNK_HEADER - chunk.passed);
-                chunk.passed += of_header;
-                chunk.left -= written - of_header;
-                written - of_header
+    /// Writes what goes first, and `data` behind it. Returns how much of `data` has gone.
+    fn poll_socket_write(&mut self, cx: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
+        let written = loop {
+            ready!(self.stream.poll_write_ready(cx))?;
+            let written = match self.outgoing.ahead() {
+                [] => self.stream.try_write(data),
+                ahead if data.is_empty() => self.stream.try_write(ahead),
+                _ => self.stream.try_write_vectored(&self.outgoing.slices(data)),
+            };
+            match written {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                result => break result?,
             }
         };
-        self.sent += data as u64;
+        let ahead = self.outgoing.ahead().len();
+        let passed = self.outgoing.passed(written);
+        self.sent.bytes += passed.bytes;
+        self.sent.wire += passed.wire;
         if let Some((gate, _)) = &self.gate {
-            gate.passed(data);
+            gate.passed(passed);
         }
-        data
+        Poll::Ready(Ok(written.saturating_sub(ahead)))
+    }
+
+    /// Writes what goes first, when it may.
+    fn poll_ahead(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while !self.outgoing.ahead().is_empty() {
+            ready!(self.poll_gate(cx));
+            ready!(self.poll_socket_write(cx, &[]))?;
+        }
+        Poll::Ready(Ok(()))
     }
 
     /// Says that there is no more, if the receiver does not know.
     fn poll_last(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let early = "a flow ended before its last byte";
-        let early = || Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidInput, early)));
-        match &mut self.framing {
-            Framing::Sized(0) => return Poll::Ready(Ok(())),
-            Framing::Sized(_) => return early(),
-            Framing::Chunks(chunk) if !chunk.is_last => {
-                if !chunk.is_over() {
-                    return early();
-                }
-                chunk.begin(0);
-                chunk.is_last = true;
+        while !self.outgoing.end(self.codec())? {
+            if self.outgoing.is_ended() {
+                // It is nobody's turn that is taken by saying so.
+                ready!(self.poll_socket_write(cx, &[]))?;
+            } else {
+                ready!(self.poll_ahead(cx))?;
             }
-            Framing::Chunks(_) => {}
-        }
-        while matches!(&self.framing, Framing::Chunks(chunk) if chunk.passed < CHUNK_HEADER) {
-            let written = ready!(self.poll_socket_write(cx, &[]))?;
-            self.account(written);
         }
         Poll::Ready(Ok(()))
     }
@@ -227,8 +182,9 @@ impl FlowSender {
         while let End::Awaited(bytes, come) = &mut self.end {
             if *come == CONFIRMATION {
                 let had = u64::from_le_bytes(*bytes);
-                if had != self.sent {
-                    let what = format!("sent {} bytes, the receiver has had {had}", self.sent);
+                if had != self.sent.bytes {
+                    let sent = self.sent.bytes;
+                    let what = format!("sent {sent} bytes, the receiver has had {had}");
                     return Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, what)));
                 }
                 self.end = End::Done;
@@ -264,30 +220,31 @@ impl AsyncWrite for FlowSender {
         }
         ready!(it.poll_gate(cx));
         loop {
-            let most = match &mut it.framing {
-                Framing::Sized(left) => usize::try_from(*left).unwrap_or(usize::MAX),
-                Framing::Chunks(chunk) => {
-                    if chunk.is_over() {
-                        chunk.begin(data.len());
-                    }
-                    chunk.left
+            match it.outgoing.take(data, it.codec()) {
+                Taken::NotYet => ready!(it.poll_ahead(cx))?,
+                Taken::Copied(count) => {
+                    // If the socket has no room for it now, what comes next waits for that.
+                    let _ = it.poll_ahead(cx)?;
+                    return Poll::Ready(Ok(count));
                 }
-            };
-            if most == 0 {
-                let what = "more bytes than the flow was opened for";
-                return Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidInput, what)));
-            }
-            let written = ready!(it.poll_socket_write(cx, &data[..data.len().min(most)]))?;
-            match it.account(written) {
-                // All that was written was of the header.
-                0 if written > 0 => {}
-                data => return Poll::Ready(Ok(data)),
+                Taken::Through(count) => match ready!(it.poll_socket_write(cx, &data[..count]))? {
+                    // All that was written was of the header.
+                    0 => {}
+                    count => return Poll::Ready(Ok(count)),
+                },
+                Taken::TooMany => {
+                    let what = "more bytes than the flow was opened for";
+                    return Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidInput, what)));
+                }
             }
         }
     }
 
-    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let it = self.get_mut();
+        ready!(it.poll_ahead(cx))?;
+        it.outgoing.flush(it.codec());
+        it.poll_ahead(cx)
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -314,7 +271,7 @@ impl Drop for FlowSender {
 pub struct FlowReceiver {
     stream: TcpStream,
     header: FlowHeader,
-    framing: Framing,
+    incoming: Incoming,
     had: u64,
     /// Bytes of the confirmation that have been sent.
     confirmed: usize,
@@ -325,8 +282,8 @@ pub struct FlowReceiver {
 
 impl FlowReceiver {
     pub(crate) fn new(stream: TcpStream, header: FlowHeader) -> FlowReceiver {
-        let framing = Framing::of(header.bytes);
-        FlowReceiver { stream, header, framing, had: 0, confirmed: 0, wake_for: 1, told: 1 }
+        let incoming = Incoming::new(header.bytes, header.chunked);
+        FlowReceiver { stream, header, incoming, had: 0, confirmed: 0, wake_for: 1, told: 1 }
     }
 
     /// The number of its coflow.
@@ -349,8 +306,8 @@ impl FlowReceiver {
         self.header.bytes
     }
 
-    /// Has the reader woken only when so many bytes have come, or all that are left: a thread that is
-    /// woken less often costs less. Of no effect on a flow of unknown length.
+    /// Has the reader woken only when so many bytes have come, or all that are left of the flow or of a
+    /// chunk: a thread that is woken less often costs less.
     pub fn wake_for(&mut self, bytes: u32) {
         self.wake_for = bytes.max(1).into();
     }
@@ -358,18 +315,10 @@ impl FlowReceiver {
     /// Tells the socket, if something else holds than before. If it does not take it, the reader is woken
     /// more often.
     fn tell_socket(&mut self) {
-        let Framing::Sized(left) = self.framing else { return };
-        let bytes = self.wake_for.min(left).max(1);
+        let bytes = self.wake_for.min(self.incoming.sure()).max(1);
         if bytes != self.told {
             let _ = pacing::wake_for(&self.stream, bytes as u32);
             self.told = bytes;
-        }
-    }
-
-    fn is_over(&self) -> bool {
-        match &self.framing {
-            Framing::Sized(left) => *left == 0,
-            Framing::Chunks(chunk) => chunk.is_last,
         }
     }
 
@@ -388,18 +337,32 @@ impl FlowReceiver {
         Poll::Ready(Ok(()))
     }
 
+    /// Reads what comes next, of the flow's own bytes at most into `into`. Returns how many of them have
+    /// come.
     fn poll_socket_read(
-        stream: &TcpStream,
+        &mut self,
         cx: &mut Context<'_>,
-        buffer: &mut [u8],
+        into: &mut [u8],
     ) -> Poll<io::Result<usize>> {
+        self.tell_socket();
         loop {
-            match stream.try_read(buffer) {
+            let mut slices = self.incoming.slices(into);
+            let room = slices[0].len();
+            let read = if slices[1].is_empty() {
+                self.stream.try_read(&mut slices[0])
+            } else {
+                self.stream.try_read_vectored(&mut slices)
+            };
+            match read {
                 Ok(0) => return Poll::Ready(Err(io::ErrorKind::UnexpectedEof.into())),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    ready!(stream.poll_read_ready(cx))?;
+                    ready!(self.stream.poll_read_ready(cx))?;
                 }
-                result => return Poll::Ready(result),
+                result => {
+                    let come = self.incoming.came(result?, room);
+                    self.had += come as u64;
+                    return Poll::Ready(Ok(come));
+                }
             }
         }
     }
@@ -415,41 +378,31 @@ impl AsyncRead for FlowReceiver {
         if buffer.remaining() == 0 {
             return Poll::Ready(Ok(()));
         }
-        it.tell_socket();
-        let left = loop {
-            if it.is_over() {
-                return it.poll_confirm(cx);
-            }
-            match &mut it.framing {
-                Framing::Sized(left) => break usize::try_from(*left).unwrap_or(usize::MAX),
-                Framing::Chunks(chunk) if chunk.left > 0 => break chunk.left,
-                Framing::Chunks(chunk) => {
-                    chunk.passed %= CHUNK_HEADER;
-                    let rest = &mut chunk.header[chunk.passed..];
-                    chunk.passed += ready!(Self::poll_socket_read(&it.stream, cx, rest))?;
-                    if chunk.passed == CHUNK_HEADER {
-                        let length = chunk_length(chunk.header);
-                        chunk.left = length
-                            .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
-                        chunk.is_last = chunk.left == 0;
-                    }
+        loop {
+            match it.incoming.next()? {
+                Next::Over => return it.poll_confirm(cx),
+                Next::Inside => {
+                    ready!(it.poll_socket_read(cx, &mut []))?;
+                    continue;
+                }
+                Next::Given => {
+                    let given = it.incoming.give(buffer.remaining());
+                    buffer.put_slice(given);
+                    it.had += given.len() as u64;
+                }
+                Next::Plain(left) => {
+                    let most = left.min(buffer.remaining());
+                    let into = buffer.initialize_unfilled_to(most);
+                    let count = ready!(it.poll_socket_read(cx, into))?;
+                    buffer.advance(count);
                 }
             }
-        };
-        let most = left.min(buffer.remaining());
-        let into = buffer.initialize_unfilled_to(most);
-        let count = ready!(Self::poll_socket_read(&it.stream, cx, into))?;
-        buffer.advance(count);
-        it.had += count as u64;
-        match &mut it.framing {
-            Framing::Sized(left) => *left -= count as u64,
-            Framing::Chunks(chunk) => chunk.left -= count,
+            if it.incoming.next()? == Next::Over {
+                // There is room for it; if not, the next read sends it.
+                let _ = it.poll_confirm(cx)?;
+            }
+            return Poll::Ready(Ok(()));
         }
-        if it.is_over() {
-            // There is room for it; if not, the next read sends it.
-            let _ = it.poll_confirm(cx)?;
-        }
-        Poll::Ready(Ok(()))
     }
 }
 

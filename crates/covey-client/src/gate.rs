@@ -5,9 +5,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Waker};
 use std::time::Instant;
 
-use covey_proto::Means;
+use covey_proto::{CodecName, Means};
 use tokio::net::TcpStream;
 
+use crate::framing::Passed;
 use crate::pacing;
 
 /// How a flow stands.
@@ -31,9 +32,10 @@ pub enum Standing {
 pub struct Gate {
     socket: Arc<TcpStream>,
     inner: Mutex<Inner>,
-    /// Bytes that it has let through.
+    /// Bytes of the flow that it has let through, and bytes on the wire for these.
     sent: AtomicU64,
-    /// Whether that has grown since it was last reported.
+    wire: AtomicU64,
+    /// Whether they have grown since it was last reported.
     unreported: AtomicBool,
 }
 
@@ -43,6 +45,7 @@ struct Inner {
     /// What the kernel was last told.
     pace: f64,
     mark: u32,
+    codec: Option<CodecName>,
     writer: Option<Waker>,
     complained: bool,
 }
@@ -50,12 +53,19 @@ struct Inner {
 impl Gate {
     /// A gate before a socket.
     pub fn new(socket: Arc<TcpStream>, standing: Standing) -> Gate {
-        let inner =
-            Inner { standing, pace: f64::INFINITY, mark: 0, writer: None, complained: false };
+        let inner = Inner {
+            standing,
+            pace: f64::INFINITY,
+            mark: 0,
+            codec: None,
+            writer: None,
+            complained: false,
+        };
         Gate {
             socket,
             inner: Mutex::new(inner),
             sent: AtomicU64::new(0),
+            wire: AtomicU64::new(0),
             unreported: AtomicBool::new(false),
         }
     }
@@ -74,6 +84,16 @@ impl Gate {
             }
         }
         inner.standing
+    }
+
+    /// What the flow is to be compressed with from its next chunk on.
+    pub fn codec(&self) -> Option<CodecName> {
+        self.lock().codec
+    }
+
+    /// See [`Gate::codec`].
+    pub fn set_codec(&self, codec: Option<CodecName>) {
+        self.lock().codec = codec;
     }
 
     /// Changes how the flow stands. What is paced is told to the kernel here and now: a writer that
@@ -113,18 +133,16 @@ impl Gate {
     }
 
     /// So many more bytes have been given to the socket.
-    pub fn passed(&self, bytes: usize) {
-        self.sent.fetch_add(bytes as u64, Ordering::Relaxed);
+    pub fn passed(&self, passed: Passed) {
+        self.sent.fetch_add(passed.bytes, Ordering::Relaxed);
+        self.wire.fetch_add(passed.wire, Ordering::Relaxed);
         self.unreported.store(true, Ordering::Relaxed);
     }
 
-    /// Bytes that have been given to the socket.
-    pub fn sent(&self) -> u64 {
-        self.sent.load(Ordering::Relaxed)
-    }
-
     /// Bytes that have been given to the socket, if that has changed since this was last asked.
-    pub fn take_unreported(&self) -> Option<u64> {
-        self.unreported.swap(false, Ordering::Relaxed).then(|| self.sent())
+    pub fn take_unreported(&self) -> Option<Passed> {
+        let get = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        let unreported = self.unreported.swap(false, Ordering::Relaxed);
+        unreported.then(|| Passed { bytes: get(&self.sent), wire: get(&self.wire) })
     }
 }

@@ -34,6 +34,7 @@ pub mod blocking;
 mod blocks;
 mod client;
 mod flow;
+mod framing;
 mod gate;
 mod link;
 mod pacing;

@@ -7,14 +7,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use covey_proto::{
-    Decoder, Ended, Entry, FlowKey, FromApp, LOCAL_VERSION, MOST_LOCAL_FLOWS, Means, Sent, ToApp,
-    encode,
+    CodecName, Decoder, Ended, Entry, FlowKey, FromApp, LOCAL_VERSION, MOST_LOCAL_FLOWS, Means,
+    Sent, ToApp, encode,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpStream, UnixStream};
 use tokio::sync::{Notify, watch};
 use tokio::time::{MissedTickBehavior, interval};
 
+use crate::framing::Passed;
 use crate::gate::{Gate, Standing};
 
 /// Who schedules the flows of this application.
@@ -33,7 +34,7 @@ pub enum Scheduled {
 struct Open {
     gate: Arc<Gate>,
     /// What the agent said last; nothing if it has not.
-    told: Option<(u32, f64)>,
+    told: Option<Entry>,
     since: Instant,
 }
 
@@ -41,7 +42,7 @@ struct Open {
 struct Table {
     flows: BTreeMap<FlowKey, Open>,
     /// Ends that the coordinator has not written down yet.
-    unsettled: BTreeMap<FlowKey, f64>,
+    unsettled: BTreeMap<FlowKey, Passed>,
     /// What the agent has not been told yet.
     opened: Vec<FlowKey>,
     ended: Vec<FlowKey>,
@@ -49,6 +50,8 @@ struct Table {
     /// The agent's welcome.
     agent: Option<(Means, u32)>,
     coordinator: bool,
+    /// What the coordinator may have flows compressed with.
+    codec: Option<CodecName>,
     /// Whether the present state has been told to whom it concerns.
     noted: Option<Scheduled>,
 }
@@ -63,16 +66,17 @@ impl Table {
     }
 
     fn place(&self, open: &Open) {
-        let standing = match (self.scheduled(), open.told) {
+        let served = open.told.filter(|told| told.rate > 0.0);
+        let standing = match (self.scheduled(), served) {
             (Scheduled::NoAgent, _) => Standing::Free,
-            (_, Some((_, rate))) if rate > 0.0 => Standing::Paced(rate),
+            (_, Some(Entry { rate, .. })) => Standing::Paced(rate),
             (Scheduled::NoCoordinator, _) => Standing::Free,
-            (Scheduled::Yes, Some(_)) => Standing::Waits,
+            (Scheduled::Yes, None) if open.told.is_some() => Standing::Waits,
             (Scheduled::Yes, None) => Standing::Unmentioned { since: open.since },
         };
-        let layer = open.told.filter(|(_, rate)| *rate > 0.0).map(|(layer, _)| layer);
         let means = self.agent.map_or(Means::Pacing, |(means, _)| means);
-        open.gate.set(standing, layer, means);
+        open.gate.set_codec(served.filter(|_| self.agent.is_some()).and_then(|told| told.codec));
+        open.gate.set(standing, served.map(|told| told.layer), means);
     }
 
     /// The state has changed: says so once, and places all flows anew.
@@ -112,8 +116,8 @@ impl Table {
         out.extend(opened.chunks(MOST_LOCAL_FLOWS).map(|some| FromApp::Opened(some.to_vec())));
         let ended = each(&mut self.ended).into_iter();
         let ended = ended.filter_map(|key| {
-            let bytes = *self.unsettled.get(&key)?;
-            Some(Ended { key, bytes })
+            let Passed { bytes, wire } = *self.unsettled.get(&key)?;
+            Some(Ended { key, bytes: bytes as f64, wire: wire as f64 })
         });
         let ended: Vec<Ended> = ended.collect();
         out.extend(ended.chunks(MOST_LOCAL_FLOWS).map(|some| FromApp::Ended(some.to_vec())));
@@ -124,8 +128,8 @@ impl Table {
 
     fn report(&self) -> Vec<FromApp> {
         let sent = self.flows.iter().filter_map(|(&key, open)| {
-            let bytes = open.gate.take_unreported()?;
-            Some(Sent { key, bytes: bytes as f64 })
+            let Passed { bytes, wire } = open.gate.take_unreported()?;
+            Some(Sent { key, bytes: bytes as f64, wire: wire as f64 })
         });
         let sent: Vec<Sent> = sent.collect();
         sent.chunks(MOST_LOCAL_FLOWS).map(|some| FromApp::Sent(some.to_vec())).collect()
@@ -172,6 +176,11 @@ impl Link {
         self.lock().agent.map(|(_, port)| port)
     }
 
+    /// What flows that are opened now may be compressed with, if they may.
+    pub fn codec(&self) -> Option<CodecName> {
+        self.lock().codec
+    }
+
     /// A flow is to be sent over `socket`.
     pub fn open(&self, key: FlowKey, socket: Arc<TcpStream>) -> Arc<Gate> {
         let mut table = self.lock();
@@ -188,10 +197,10 @@ impl Link {
     }
 
     /// A flow has ended.
-    pub fn ended(&self, key: FlowKey, bytes: u64) {
+    pub fn ended(&self, key: FlowKey, sent: Passed) {
         let mut table = self.lock();
         table.flows.remove(&key);
-        table.unsettled.insert(key, bytes as f64);
+        table.unsettled.insert(key, sent);
         if table.agent.is_some() {
             table.ended.push(key);
         }
@@ -230,6 +239,7 @@ async fn run(link: std::sync::Weak<Link>, path: PathBuf, tell: watch::Sender<boo
             let mut table = link.lock();
             table.agent = None;
             table.coordinator = false;
+            table.codec = None;
             table.changed();
         }
         drop(link);
@@ -272,7 +282,7 @@ async fn talk(
                         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
                         reports = true;
                     }
-                    if let ToApp::Coordinator(_) = &message {
+                    if let ToApp::Coordinator { .. } = &message {
                         heard(&link, message)?;
                         tell.send_replace(true);
                     } else {
@@ -303,16 +313,17 @@ fn heard(link: &Link, message: ToApp) -> io::Result<()> {
             return Err(io::Error::other("the agent speaks another version"));
         }
         ToApp::Welcome { means, port, .. } => table.welcomed(means, port),
-        ToApp::Coordinator(heard) => {
+        ToApp::Coordinator { heard, codec } => {
             table.coordinator = heard;
+            table.codec = codec;
             table.changed();
         }
         ToApp::Shares(entries) => {
-            for Entry { key, layer, rate } in entries {
-                let Some(mut open) = table.flows.remove(&key) else { continue };
-                open.told = Some((layer, rate));
+            for entry in entries {
+                let Some(mut open) = table.flows.remove(&entry.key) else { continue };
+                open.told = Some(entry);
                 table.place(&open);
-                table.flows.insert(key, open);
+                table.flows.insert(entry.key, open);
             }
         }
         ToApp::Settled(keys) => {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use covey_agent::{Enforcer, Local, Share};
 use covey_client::{Blocks, Client, Flow, Incoming, Listener, Options, Scheduled};
 use covey_client::{CoflowSpec, FlowReceiver, blocking};
-use covey_proto::{Ended, FlowKey, Means};
+use covey_proto::{CodecName, Ended, FlowKey, Means};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -51,7 +51,7 @@ fn key(flow: u32) -> FlowKey {
 }
 
 fn share(rate: f64) -> Share {
-    Share { layer: 0, rate }
+    Share { layer: 0, rate, codec: None }
 }
 
 async fn listen(client: &Client) -> Listener {
@@ -190,7 +190,7 @@ async fn a_flow_waits_for_its_share_and_stops_when_it_is_taken_back() {
         !ended.is_empty()
     })
     .await;
-    assert_eq!(ended, [Ended { key: key(0), bytes: 4e6 }]);
+    assert_eq!(ended, [Ended { key: key(0), bytes: 4e6, wire: 4e6 }]);
     assert_eq!(client.unsettled(), 1);
     agent.settled(&[key(0)]);
     until("it is settled", || client.unsettled() == 0).await;
@@ -237,6 +237,92 @@ async fn an_agent_that_is_started_anew_learns_all_again() {
     })
     .await;
     assert_eq!(ended, BTreeMap::from([(key(0), 3.0), (key(1), 3.0)]));
+}
+
+#[tokio::test]
+async fn a_flow_is_compressed_as_the_schedule_says_and_otherwise_while_it_runs() {
+    let place = Place::new();
+    let mut agent = place.agent().await;
+    agent.may_compress(Some(CodecName::Zstd));
+    agent.joined(true);
+    let client = place.client().await;
+    until("the coordinator is heard", || client.scheduled() == Scheduled::Yes).await;
+    let mut listener = listen(&client).await;
+    let coflow = client.join(1);
+    let data: Vec<u8> = b"what is said often is said in few words; ".repeat(50_000);
+    for (flow, length) in [(0, Some(data.len() as u64)), (1, None)] {
+        let told = |version, codec| {
+            ((1, version), BTreeMap::from([(key(flow), Share { codec, ..share(1e9) })]))
+        };
+        let to = listener.local_addr();
+        let mut sender = coflow.open(flow, to, length, b"").await.expect("open");
+        let mut receiver = next(&mut listener).await;
+        let mut read = vec![0; 800_000];
+        let mut on_wire = Vec::new();
+        for (version, codec) in [(1, Some(CodecName::Zstd)), (2, None), (3, Some(CodecName::Lz4))] {
+            let version = u64::from(flow) * 3 + version;
+            let (holds, flows) = told(version, codec);
+            agent.apply(holds, &flows).expect("told");
+            let before = (sender.sent(), sender.sent_on_wire());
+            // Until it has been heard: what comes first is sent as it was told before.
+            let from = (on_wire.len() * 600_000).min(data.len());
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            let part = &data[from..from + 600_000];
+            let write = async {
+                sender.write_all(part).await?;
+                sender.flush().await
+            };
+            let (sent, had) = tokio::join!(write, receiver.read_exact(&mut read[..600_000]));
+            sent.expect("room");
+            had.expect("it comes");
+            assert!(&read[..600_000] == part, "other bytes came");
+            assert_eq!(sender.sent() - before.0, 600_000);
+            on_wire.push(sender.sent_on_wire() - before.1);
+        }
+        assert!(on_wire[0] < 60_000 && on_wire[2] < 60_000, "{on_wire:?}");
+        assert!((600_000..601_000).contains(&on_wire[1]), "{on_wire:?}");
+        let rest = &data[1_800_000..];
+        let write = async {
+            sender.write_all(rest).await?;
+            sender.finish().await
+        };
+        let mut last = Vec::new();
+        let (sent, _) = tokio::join!(write, receiver.read_to_end(&mut last));
+        sent.expect("all has come");
+        assert!(last == rest);
+        let mut ended = Vec::new();
+        until("the end is reported", || {
+            ended.extend(agent.progress().ended);
+            !ended.is_empty()
+        })
+        .await;
+        assert_eq!((ended[0].key, ended[0].bytes), (key(flow), data.len() as f64));
+        assert_eq!(ended[0].wire, sender.sent_on_wire() as f64);
+    }
+}
+
+#[tokio::test]
+async fn a_flow_that_was_opened_before_anybody_compresses_goes_as_it_is() {
+    let place = Place::new();
+    let mut agent = place.agent().await;
+    agent.joined(true);
+    let client = place.client().await;
+    until("the coordinator is heard", || client.scheduled() == Scheduled::Yes).await;
+    let mut listener = listen(&client).await;
+    let lz4 = Share { codec: Some(CodecName::Lz4), ..share(1e9) };
+    agent.apply((1, 1), &BTreeMap::from([(key(0), lz4)])).expect("told");
+    let to = listener.local_addr();
+    let mut sender = client.join(1).open(0, to, Some(300_000), b"").await.expect("open");
+    let mut receiver = next(&mut listener).await;
+    let write = async {
+        sender.write_all(&[7; 300_000]).await?;
+        sender.finish().await
+    };
+    let mut read = Vec::new();
+    let (sent, _) = tokio::join!(write, receiver.read_to_end(&mut read));
+    sent.expect("all has come");
+    assert!(read == [7; 300_000]);
+    assert_eq!((sender.sent(), sender.sent_on_wire()), (300_000, 300_000));
 }
 
 #[tokio::test]

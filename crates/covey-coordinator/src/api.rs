@@ -131,8 +131,11 @@ pub struct Rate {
     pub src: u32,
     /// Receiving port.
     pub dst: u32,
-    /// Bytes per second.
+    /// Bytes per second on the wire.
     pub rate: f64,
+    /// What it is compressed with; absent if it is not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub codec: Option<&'static str>,
 }
 
 /// What is told of a port's agent.

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use covey_core::{CoflowId, Lineage};
+use covey_core::{CoflowId, Compression, Lineage};
+use covey_proto::CodecName;
 
 use crate::record::{Key, Summary};
 
@@ -13,8 +14,10 @@ pub(crate) struct Flow {
     pub dst: u32,
     /// Its size, as far as known.
     pub bytes: Option<f64>,
-    /// What it has sent since it last began, as reported.
+    /// Bytes of it that have been sent since it last began, as reported, and bytes that were on the wire
+    /// for these.
     pub sent: f64,
+    pub wire: f64,
     pub stage: Stage,
 }
 
@@ -25,6 +28,17 @@ pub(crate) enum Stage {
     /// One of its hosts is away.
     Stalled,
     Ended,
+}
+
+/// A flow that gets something.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Served {
+    /// Its number in the coflow.
+    pub flow: u32,
+    /// Bytes per second.
+    pub rate: f64,
+    /// What it is compressed with.
+    pub codec: Option<CodecName>,
 }
 
 /// A coflow that is present.
@@ -44,12 +58,14 @@ pub(crate) struct Coflow {
     pub flows: Vec<Flow>,
     /// Flows that are stalled.
     pub stalled: usize,
-    /// Bytes sent, as reported, by all flows; those that were lost included.
+    /// Bytes sent over the wire, as reported, by all flows; those that were lost included.
     pub attained: f64,
     /// The most that any flow has sent.
     pub longest: f64,
-    /// Flows with a rate, by number, and the rates.
-    pub served: Vec<(u32, f64)>,
+    /// Flows with a rate, by number.
+    pub served: Vec<Served>,
+    /// How it is compressed, if it is.
+    pub compression: Option<Compression>,
     /// Its layer in the plan, and flows with one of their own, as far as agents were told.
     pub layer: u32,
     pub own_layers: Vec<(u32, u32)>,
@@ -66,14 +82,15 @@ impl Coflow {
     }
 
     /// Takes over a report. Whether it told anything new.
-    pub fn report(&mut self, flow: u32, bytes: f64) -> bool {
+    pub fn report(&mut self, flow: u32, bytes: f64, wire: f64) -> bool {
         let Some(flow) = self.flows.get_mut(flow as usize) else { return false };
-        if flow.stage == Stage::Ended || bytes <= flow.sent {
+        if flow.stage == Stage::Ended || (bytes <= flow.sent && wire <= flow.wire) {
             return false;
         }
-        self.attained += bytes - flow.sent;
-        flow.sent = bytes;
-        self.longest = self.longest.max(bytes);
+        self.attained += (wire - flow.wire).max(0.0);
+        flow.sent = flow.sent.max(bytes);
+        flow.wire = flow.wire.max(wire);
+        self.longest = self.longest.max(wire);
         self.stale = true;
         true
     }

@@ -8,8 +8,8 @@
 use covey_core::alloc::{Allocator, PlanError};
 use covey_core::state::{FlowSpec, Progress, Registration, State};
 use covey_core::{
-    Answer, AnyPolicy, CoflowId, Demand, Fabric, FlowId, Knowledge, LinkId, Plan, Policy, Ranking,
-    Time, View, Wake, Wants,
+    Answer, AnyPolicy, Codec, CoflowId, Demand, Fabric, FlowId, Knowledge, LinkId, Plan, Policy,
+    PortId, Ranking, Time, View, Wake, Wants,
 };
 
 /// What a policy is told.
@@ -25,6 +25,7 @@ enum Told {
     DagSent(u64, f64),
     LinkSent(CoflowId, LinkId, f64),
     FlowSent(CoflowId, f64),
+    Measured(Codec),
     Woke,
 }
 
@@ -56,6 +57,7 @@ impl<K: Knowledge> Mind for Typed<K> {
             Told::DagSent(dag, bytes) => policy.dag_bytes_reached(dag, bytes, view),
             Told::LinkSent(id, link, bytes) => policy.link_bytes_reached(id, link, bytes, view),
             Told::FlowSent(id, bytes) => policy.flow_bytes_reached(id, bytes, view),
+            Told::Measured(codec) => policy.codec_measured(codec),
             Told::Woke => policy.woke(view),
         }
     }
@@ -173,9 +175,11 @@ impl Driver {
         self.state.progress_mut(id)
     }
 
-    /// An active flow has ended, of so many bytes. The policy hears of it by [`Driver::tell_ends`].
-    pub fn finish(&mut self, flow: FlowId, bytes: f64) {
+    /// An active flow has ended, of so many bytes, for which fewer may have been sent. The policy hears of it
+    /// by [`Driver::tell_ends`].
+    pub fn finish(&mut self, flow: FlowId, bytes: f64, sent: f64) {
         self.state.set_size(flow, bytes);
+        self.state.compressed_mut(flow.coflow).account(bytes - sent, 0.0);
         let position = self.state.coflow(flow.coflow).demand().position(flow.index);
         let drained = &mut self.ended.drained;
         self.state.finish(flow.coflow, position, |link| drained.push((flow.coflow, link)));
@@ -209,7 +213,8 @@ impl Driver {
         }
         for &id in &over {
             let coflow = self.state.coflow(id);
-            let sent = coflow.attained().0.max(coflow.finished_bytes());
+            let sent = coflow.finished_bytes() - coflow.compressed().saved();
+            let sent = coflow.attained().0.max(sent);
             self.state.report(id, sent, now);
             self.state.retire(id);
         }
@@ -265,7 +270,7 @@ impl Driver {
         self.join(flow);
         let coflow = self.state.coflow(flow.coflow);
         if coflow.progress().size[coflow.demand().position(flow.index)] <= 0.0 {
-            self.finish(flow, 0.0);
+            self.finish(flow, 0.0, 0.0);
         }
     }
 
@@ -353,6 +358,16 @@ impl Driver {
     /// What a coflow has sent through a link has reached the next of [`Driver::link_limits`].
     pub fn limit_reached(&mut self, id: CoflowId, link: LinkId, bytes: f64, now: Time) {
         self.tell(Told::LinkSent(id, link, bytes), now);
+    }
+
+    /// The compressor that the policy asks for is as fast and makes flows as small as this.
+    pub fn codec_measured(&mut self, codec: Codec, now: Time) {
+        self.tell(Told::Measured(codec), now);
+    }
+
+    /// That share of a port's processor is there for compressing.
+    pub fn set_processor(&mut self, port: PortId, share: f64) {
+        self.state.set_processor(port, share);
     }
 
     fn tell(&mut self, told: Told, now: Time) {

@@ -224,7 +224,12 @@ mod tests {
         vec![
             Record::Epoch(1),
             Record::Removed { id: 3, at_s: 0.5 },
-            Record::Ended { id: 4, at_s: 1.25, flows: vec![(0, 1e9), (7, 0.1)] },
+            Record::Ended {
+                id: 4,
+                at_s: 1.25,
+                flows: vec![(0, 1e9), (7, 0.1)],
+                compressed: vec![(0, 4e8)],
+            },
         ]
     }
 

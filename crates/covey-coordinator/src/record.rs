@@ -165,6 +165,9 @@ pub enum Record {
         at_s: f64,
         /// Number in the coflow, and bytes.
         flows: Vec<(u32, f64)>,
+        /// Number in the coflow, and bytes that were sent, of those that were compressed.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        compressed: Vec<(u32, f64)>,
     },
     /// A coflow has been deregistered.
     Removed {

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use covey_core::Time;
-use covey_proto::{Entry, FlowKey, Grain, Schedule};
+use covey_proto::{CodecName, Compressor, Entry, FlowKey, Grain, Schedule};
 
 /// Number of a connection; never used again.
 pub type SessionId = u64;
@@ -21,6 +21,10 @@ pub struct Place {
     pub layer: u32,
     /// See `layer`.
     pub sent_layer: u32,
+    /// What it is to be compressed with, and what was last sent.
+    pub codec: Option<CodecName>,
+    /// See `codec`.
+    pub sent_codec: Option<CodecName>,
     /// Bytes per second that the plan gives it, what it was last sent, and the most it may hold.
     pub wanted: f64,
     /// See `wanted`.
@@ -32,7 +36,8 @@ pub struct Place {
 impl Place {
     /// Whether the agent has been sent what is wanted.
     fn is_sent(&self) -> bool {
-        self.wanted == self.sent && (self.layer == self.sent_layer || self.wanted == 0.0)
+        let same = (self.layer, self.codec) == (self.sent_layer, self.sent_codec);
+        self.wanted == self.sent && (same || self.wanted == 0.0)
     }
 }
 
@@ -65,6 +70,10 @@ pub struct Slot {
     pub settled: Vec<FlowKey>,
     /// When to report coflows, where that has changed.
     pub grains: BTreeMap<u64, f64>,
+    /// How its host compresses, as far as it has said so, and the share of a processor that is idle.
+    pub compressor: Option<Compressor>,
+    /// See `compressor`.
+    pub idle: f64,
 }
 
 /// Bytes per second promised at each receiving port: the most that agents may hold together.
@@ -124,9 +133,16 @@ impl Booked {
 
 impl Slot {
     /// Something else is wanted for a flow from now on; a rate of 0 is none.
-    pub fn want(&mut self, key: FlowKey, dst: u32, layer: u32, rate: f64) {
+    pub fn want(
+        &mut self,
+        key: FlowKey,
+        dst: u32,
+        layer: u32,
+        rate: f64,
+        codec: Option<CodecName>,
+    ) {
         let place = self.flows.entry(key).or_default();
-        (place.dst, place.layer, place.wanted) = (dst, layer, rate);
+        (place.dst, place.layer, place.wanted, place.codec) = (dst, layer, rate, codec);
         if place.is_sent() && !self.full {
             self.dirty.remove(&key);
         } else {
@@ -184,6 +200,7 @@ impl Slot {
             let before = place.sent;
             if fits {
                 (place.sent, place.sent_layer) = (place.wanted, place.layer);
+                place.sent_codec = place.codec;
                 // Nothing is given back before the agent has applied it, and so nothing woken.
                 booked.change(place, place.most.max(place.wanted), &mut BTreeSet::new());
             } else {
@@ -193,7 +210,8 @@ impl Slot {
                 }
             }
             if place.sent > 0.0 {
-                schedule.set.push(Entry { key, layer: place.layer, rate: place.sent });
+                let Place { layer, sent: rate, codec, .. } = *place;
+                schedule.set.push(Entry { key, layer, rate, codec });
             } else if before > 0.0 && !is_full {
                 schedule.removed.push(key);
             }

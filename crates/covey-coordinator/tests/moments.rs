@@ -4,7 +4,7 @@
 use covey_agent::{Agent, Progress};
 use covey_coordinator::{CoflowSpec, Config, Core, Flow, Output, Request};
 use covey_core::{Fabric, Time};
-use covey_proto::{FlowKey, FromAgent, Sent, ToAgent};
+use covey_proto::{CodecName, Compressor, FlowKey, FromAgent, Sent, ToAgent};
 
 /// Agents that hear and say everything at once.
 struct World {
@@ -18,11 +18,18 @@ struct World {
 impl World {
     fn new(policy: &str, ports: u32) -> World {
         let fabric = Fabric::big_switch(ports, 100.0).expect("a fabric");
-        let policy = covey_sched::build(policy).unwrap_or_else(|error| panic!("{error}")).policy;
+        let built = covey_sched::build(policy).unwrap_or_else(|error| panic!("{error}"));
+        let codec = built.compression.and_then(|it| CodecName::named(it.codec.name()?));
         // Nobody is lost who has nothing to say.
-        let config = Config { lost_after_s: f64::INFINITY, ..Config::default() };
-        let core = Core::new(fabric, policy, config, 1, [], Time::ZERO);
-        let agents = (0..ports).map(|port| Agent::new(port, Vec::new())).collect();
+        let config = Config { lost_after_s: f64::INFINITY, codec, ..Config::default() };
+        let core = Core::new(fabric, built.policy, config, 1, [], Time::ZERO);
+        // At 100 bytes a second compressing takes 150 away on host 0, and twice as many on the others.
+        let agent = |port: u32| {
+            let speed = if port == 0 { 300.0 } else { 600.0 };
+            let compressor = Compressor { codec: CodecName::Lz4, speed, ratio: 0.5 };
+            Agent::new(port, Vec::new()).with_compressors(vec![compressor])
+        };
+        let agents = (0..ports).map(agent).collect();
         let mut world = World { core, agents, sent: Vec::new(), now_s: 0.0, reports: 0 };
         for port in 0..ports as usize {
             let hello = world.agents[port].hello();
@@ -70,7 +77,11 @@ impl World {
     }
 
     fn register(&mut self, ends: &[(u32, u32)]) {
-        let flows = ends.iter().map(|&(src, dst)| Flow { src, dst, bytes: None }).collect();
+        self.register_sized(ends, None);
+    }
+
+    fn register_sized(&mut self, ends: &[(u32, u32)], bytes: Option<f64>) {
+        let flows = ends.iter().map(|&(src, dst)| Flow { src, dst, bytes }).collect();
         let spec = CoflowSpec {
             name: None,
             parents: Vec::new(),
@@ -95,7 +106,9 @@ impl World {
                     self.sent.len() - 1
                 });
                 self.sent[at].1 += share.rate * seconds;
-                progress.sent.push(Sent { key, bytes: self.sent[at].1 });
+                let wire = self.sent[at].1;
+                let bytes = if share.codec.is_some() { 2.0 * wire } else { wire };
+                progress.sent.push(Sent { key, bytes, wire });
             }
             let mut out = Vec::new();
             self.agents[port].happened(&progress, self.now_s, &mut out);
@@ -180,4 +193,68 @@ fn a_host_hears_of_another_layer_though_the_rate_stays() {
     world.register(&[(2, 3)]);
     assert_eq!((world.layers_at(2), world.layers_at(0)), (vec![0], vec![1]));
     assert_eq!((world.rate_of(0), world.rate_of(1)), (100.0, 100.0));
+}
+
+impl World {
+    fn idle(&mut self, port: usize, share: f64) {
+        let mut out = Vec::new();
+        self.agents[port].idle(share, &mut out);
+        self.say(port, out);
+        self.settle();
+    }
+
+    /// What each host compresses the flows with that it serves.
+    fn codecs(&self) -> Vec<Vec<Option<CodecName>>> {
+        let of = |agent: &Agent| agent.flows().values().map(|share| share.codec).collect();
+        self.agents.iter().map(of).collect()
+    }
+}
+
+#[test]
+fn flows_are_compressed_where_a_processor_is_idle_and_faster_than_the_network() {
+    let lz4 = || vec![Some(CodecName::Lz4)];
+    let none = || vec![None];
+    for policy in ["fvdf", "fvdf:overlap=true", "sebf:compress=lz4", "fair:compress=lz4"] {
+        let mut world = World::new(policy, 4);
+        world.register_sized(&[(0, 2), (1, 3)], Some(1e6));
+        // Nobody has said that a processor is idle.
+        assert_eq!(world.codecs()[..2], [none(), none()], "{policy}");
+        world.idle(0, 1.0);
+        assert_eq!(world.codecs()[..2], [lz4(), none()], "{policy}");
+        // It takes two thirds of the slow processor, and a third of the fast one.
+        world.idle(0, 0.6);
+        world.idle(1, 0.6);
+        assert_eq!(world.codecs()[..2], [none(), lz4()], "{policy}");
+        world.idle(1, 0.3);
+        assert_eq!(world.codecs()[..2], [none(), none()], "{policy}");
+        // Rates are of bytes on the wire, and stay.
+        assert_eq!(world.rate_of(0), 200.0, "{policy}");
+    }
+    let mut world = World::new("sebf", 4);
+    world.register_sized(&[(0, 2)], Some(1e6));
+    world.idle(0, 1.0);
+    assert_eq!(world.codecs()[..1], [none()], "nobody asks for it");
+}
+
+#[test]
+fn what_is_left_are_own_bytes_and_what_is_attained_are_those_on_the_wire() {
+    // Two bottlenecks of the same length; the one whose flow has been compressed for a while is shorter then.
+    let mut world = World::new("sebf:compress=lz4", 4);
+    world.idle(0, 1.0);
+    world.register_sized(&[(0, 2)], Some(1000.0));
+    world.send(1.0);
+    world.register_sized(&[(1, 2)], Some(850.0));
+    // 200 of 1000 bytes have been sent as 100.
+    assert_eq!((world.rate_of(0), world.rate_of(1)), (100.0, 0.0));
+
+    // A queue is left after 10,000 bytes on the wire.
+    let mut world = World::new("aalo:q1=10KB,K=2,queues=strict,delta=0,compress=lz4", 4);
+    world.idle(0, 1.0);
+    world.register(&[(0, 2)]);
+    world.register(&[(1, 2)]);
+    assert_eq!(world.codecs()[0], [Some(CodecName::Lz4)]);
+    while world.rate_of(0) > 0.0 {
+        world.send(0.1);
+    }
+    assert!((10e3..10.3e3).contains(&world.sent_by(0)), "{}", world.sent_by(0));
 }

@@ -266,7 +266,8 @@ impl World {
             host.agent = Agent::new(host.port, Vec::new());
             host.held = (0, 0);
             host.given_up = false;
-            let ended = host.ended.iter().map(|(&key, &bytes)| Ended { key, bytes }).collect();
+            let ended =
+                host.ended.iter().map(|(&key, &bytes)| Ended { key, bytes, wire: bytes }).collect();
             host.agent.happened(&Progress { ended, sent: Vec::new() }, 0.0, &mut Vec::new());
         }
         if self.is_up && self.random.chance(0.004) {
@@ -549,9 +550,9 @@ impl Host {
             let sent = self.sent.entry(key).or_default();
             *sent += share.rate * STEP_S;
             if *sent < size {
-                progress.sent.push(Sent { key, bytes: *sent });
+                progress.sent.push(Sent { key, bytes: *sent, wire: *sent });
             } else {
-                progress.ended.push(Ended { key, bytes: size });
+                progress.ended.push(Ended { key, bytes: size, wire: size });
                 self.ended.insert(key, size);
             }
         }

@@ -56,6 +56,11 @@ impl Codec {
         CODECS.iter().find(|(known, _)| *known == name).map(|(_, codec)| *codec)
     }
 
+    /// Its name in [`CODECS`], if it is one of these.
+    pub fn name(&self) -> Option<&'static str> {
+        CODECS.iter().find(|(_, codec)| codec == self).map(|(name, _)| *name)
+    }
+
     /// A name of [`CODECS`], or any other compressor as `SPEED:RATIO` like `785MB/s:0.62`.
     ///
     /// # Errors
@@ -162,6 +167,13 @@ impl<K> Compress<K> {
     #[must_use]
     pub fn overlapping(mut self, overlap: bool) -> Compress<K> {
         self.compression.overlap = overlap;
+        self
+    }
+
+    /// The same with another compressor.
+    #[must_use]
+    pub fn by(mut self, codec: Codec) -> Compress<K> {
+        self.compression.codec = codec;
         self
     }
 

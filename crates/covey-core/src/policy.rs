@@ -1,5 +1,6 @@
 //! The policy: events in, a plan out.
 
+use crate::codec::Codec;
 use crate::ids::{CoflowId, FlowId, LinkId};
 use crate::plan::Plan;
 use crate::view::{Clairvoyant, Knowledge, NonClairvoyant, View};
@@ -102,6 +103,10 @@ pub trait Policy<K: Knowledge>: Send {
     /// A flow of the coflow has sent `bytes`, as [`Plan::wake_when_flow_sent`] asked.
     fn flow_bytes_reached(&mut self, _coflow: CoflowId, _bytes: f64, _view: &View<'_, K>) {}
 
+    /// The compressor that the policy asks for is so fast and makes flows so small on the hosts there are,
+    /// whatever it was taken for before. A policy that compresses nothing does not care.
+    fn codec_measured(&mut self, _codec: Codec) {}
+
     /// A time given to [`Plan::wake_at`] has come.
     fn woke(&mut self, _view: &View<'_, K>) {}
 
@@ -123,6 +128,14 @@ impl AnyPolicy {
         match self {
             AnyPolicy::Sized(policy) => policy.promises(),
             AnyPolicy::Unsized(policy) => policy.promises(),
+        }
+    }
+
+    /// See [`Policy::codec_measured`].
+    pub fn codec_measured(&mut self, codec: Codec) {
+        match self {
+            AnyPolicy::Sized(policy) => policy.codec_measured(codec),
+            AnyPolicy::Unsized(policy) => policy.codec_measured(codec),
         }
     }
 

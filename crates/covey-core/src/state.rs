@@ -137,7 +137,8 @@ impl State {
         self.vacant.extend((0..self.slots.len() as u32).rev().map(CoflowId));
     }
 
-    /// Share of a port's processor, 0 to 1, that is there for compressing; all of it unless told.
+    /// Share of a port's processor that is there for compressing, of one as fast as the codec says; all of
+    /// it unless told.
     pub fn processor(&self, port: PortId) -> f64 {
         self.processors.get(port.index()).copied().unwrap_or(1.0)
     }

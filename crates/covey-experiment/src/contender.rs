@@ -1,6 +1,6 @@
 //! A policy that is to be simulated.
 
-use covey_core::{AnyPolicy, Compression};
+use covey_core::{AnyPolicy, Codec, Compression};
 use covey_reproduce::emulate::Emulation;
 use covey_sched::Built;
 use covey_sim::Observer;
@@ -68,6 +68,23 @@ impl Contender {
     #[must_use]
     pub fn watched_by(mut self, observer: Box<dyn Observer + Send>) -> Contender {
         self.observer = Some(observer);
+        self
+    }
+
+    /// What flows are compressed with, if they are.
+    pub fn codec(&self) -> Option<Codec> {
+        self.compression.map(|compression| compression.codec)
+    }
+
+    /// The same with flows that are compressed by another codec, if they are at all.
+    #[must_use]
+    pub fn compressed_by(mut self, codec: Codec) -> Contender {
+        if let (Some(compression), Simulated::Exactly(policy)) =
+            (&mut self.compression, &mut self.policy)
+        {
+            compression.codec = codec;
+            policy.codec_measured(codec);
+        }
         self
     }
 

@@ -212,9 +212,9 @@ impl Fluid {
             *sent += rate * dt;
             // Timers are a little late, never early: what is missing is rounding.
             if *sent >= size * (1.0 - 1e-9) {
-                progress.ended.push(Ended { key, bytes: size });
+                progress.ended.push(Ended { key, bytes: size, wire: size });
             } else {
-                progress.sent.push(Sent { key, bytes: *sent });
+                progress.sent.push(Sent { key, bytes: *sent, wire: *sent });
             }
         }
         for ended in &progress.ended {

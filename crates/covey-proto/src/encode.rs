@@ -1,8 +1,10 @@
 //! Messages to bytes. The numbers of kinds and the layouts are those of docs/protocol.md.
 
 use crate::bytes::{Reader, Write};
+use crate::codec::CodecName;
 use crate::message::{
-    Ended, Entry, FromAgent, Grain, Hello, Message, Refusal, Schedule, Sent, ToAgent, Welcome,
+    Compressor, Ended, Entry, FromAgent, Grain, Hello, Message, Processor, Refusal, Schedule, Sent,
+    ToAgent, Welcome,
 };
 use crate::{MOST_FROM_AGENT, MOST_TO_AGENT};
 
@@ -16,10 +18,74 @@ pub fn encode(message: &impl Message, out: &mut Vec<u8>) {
 }
 
 /// Bytes of an item in a body.
-const ENTRY: usize = 24;
-const KEY: usize = 12;
-const OF_FLOW: usize = 20;
+pub(crate) const ENTRY: usize = 25;
+pub(crate) const KEY: usize = 12;
+const OF_FLOW: usize = 28;
 const GRAIN: usize = 16;
+const COMPRESSOR: usize = 17;
+
+pub(crate) fn write_entries(entries: &[Entry], out: &mut Vec<u8>) {
+    for &Entry { key, layer, rate, codec } in entries {
+        out.key(key);
+        out.u32(layer);
+        out.f64(rate);
+        out.push(CodecName::byte(codec));
+    }
+}
+
+pub(crate) fn read_entry(body: &mut Reader<'_>) -> Option<Entry> {
+    Some(Entry {
+        key: body.key()?,
+        layer: body.u32()?,
+        rate: body.finite()?,
+        codec: CodecName::read(body)?,
+    })
+}
+
+pub(crate) fn write_ended(flows: &[Ended], out: &mut Vec<u8>) {
+    out.u32(flows.len() as u32);
+    for &Ended { key, bytes, wire } in flows {
+        out.key(key);
+        out.f64(bytes);
+        out.f64(wire);
+    }
+}
+
+pub(crate) fn read_ended(body: &mut Reader<'_>) -> Option<Vec<Ended>> {
+    let count = body.u32()?;
+    body.items(count, OF_FLOW, |body| {
+        Some(Ended { key: body.key()?, bytes: body.finite()?, wire: body.finite()? })
+    })
+}
+
+pub(crate) fn write_sent(flows: &[Sent], out: &mut Vec<u8>) {
+    out.u32(flows.len() as u32);
+    for &Sent { key, bytes, wire } in flows {
+        out.key(key);
+        out.f64(bytes);
+        out.f64(wire);
+    }
+}
+
+pub(crate) fn read_sent(body: &mut Reader<'_>) -> Option<Vec<Sent>> {
+    let count = body.u32()?;
+    body.items(count, OF_FLOW, |body| {
+        Some(Sent { key: body.key()?, bytes: body.finite()?, wire: body.finite()? })
+    })
+}
+
+fn read_processor(body: &mut Reader<'_>) -> Option<Processor> {
+    let share = body.finite().filter(|share| *share <= 1.0)?;
+    let count = body.u8()?;
+    let compressors = body.items(count.into(), COMPRESSOR, |body| {
+        Some(Compressor {
+            codec: CodecName::read(body)??,
+            speed: body.finite().filter(|speed| *speed > 0.0)?,
+            ratio: body.finite()?,
+        })
+    })?;
+    Some(Processor { share, compressors })
+}
 
 impl Message for FromAgent {
     const MOST: usize = MOST_FROM_AGENT;
@@ -43,22 +109,25 @@ impl Message for FromAgent {
             }
             FromAgent::Ended(flows) => {
                 out.push(3);
-                out.u32(flows.len() as u32);
-                for &Ended { key, bytes } in flows {
-                    out.key(key);
-                    out.f64(bytes);
-                }
+                write_ended(flows, out);
             }
             FromAgent::Sent(flows) => {
                 out.push(4);
-                out.u32(flows.len() as u32);
-                for &Sent { key, bytes } in flows {
-                    out.key(key);
-                    out.f64(bytes);
-                }
+                write_sent(flows, out);
             }
             FromAgent::Resync => out.push(5),
             FromAgent::Alive => out.push(6),
+            FromAgent::Processor(Processor { share, compressors }) => {
+                out.push(7);
+                out.f64(*share);
+                let compressors = &compressors[..compressors.len().min(255)];
+                out.push(compressors.len() as u8);
+                for &Compressor { codec, speed, ratio } in compressors {
+                    out.push(CodecName::byte(Some(codec)));
+                    out.f64(speed);
+                    out.f64(ratio);
+                }
+            }
         }
     }
 
@@ -73,20 +142,11 @@ impl Message for FromAgent {
                 FromAgent::Hello(Hello { version, port, holds, token })
             }
             2 => FromAgent::Applied { epoch: body.u64()?, version: body.u64()? },
-            3 => {
-                let count = body.u32()?;
-                FromAgent::Ended(body.items(count, OF_FLOW, |body| {
-                    Some(Ended { key: body.key()?, bytes: body.finite()? })
-                })?)
-            }
-            4 => {
-                let count = body.u32()?;
-                FromAgent::Sent(body.items(count, OF_FLOW, |body| {
-                    Some(Sent { key: body.key()?, bytes: body.finite()? })
-                })?)
-            }
+            3 => FromAgent::Ended(read_ended(body)?),
+            4 => FromAgent::Sent(read_sent(body)?),
             5 => FromAgent::Resync,
             6 => FromAgent::Alive,
+            7 => FromAgent::Processor(read_processor(body)?),
             _ => return None,
         })
     }
@@ -103,6 +163,7 @@ impl Message for ToAgent {
                 out.u64(welcome.epoch);
                 out.f64(welcome.report_every_s);
                 out.f64(welcome.heartbeat_s);
+                out.push(CodecName::byte(welcome.codec));
             }
             ToAgent::Schedule(schedule) => {
                 out.push(2);
@@ -111,11 +172,7 @@ impl Message for ToAgent {
                 out.u64(schedule.base);
                 out.u32(schedule.set.len() as u32);
                 out.u32(schedule.removed.len() as u32);
-                for &Entry { key, layer, rate } in &schedule.set {
-                    out.key(key);
-                    out.u32(layer);
-                    out.f64(rate);
-                }
+                write_entries(&schedule.set, out);
                 schedule.removed.iter().for_each(|&key| out.key(key));
             }
             ToAgent::Settled(flows) => {
@@ -152,13 +209,12 @@ impl Message for ToAgent {
                 epoch: body.u64()?,
                 report_every_s: body.finite()?,
                 heartbeat_s: body.finite()?,
+                codec: CodecName::read(body)?,
             }),
             2 => {
                 let (epoch, version, base) = (body.u64()?, body.u64()?, body.u64()?);
                 let (set, removed) = (body.u32()?, body.u32()?);
-                let set = body.items(set, ENTRY, |body| {
-                    Some(Entry { key: body.key()?, layer: body.u32()?, rate: body.finite()? })
-                })?;
+                let set = body.items(set, ENTRY, read_entry)?;
                 let removed = body.items(removed, KEY, Reader::key)?;
                 ToAgent::Schedule(Schedule { epoch, version, base, set, removed })
             }

@@ -3,10 +3,11 @@
 use thiserror::Error;
 
 use crate::bytes::{Reader, Write};
+use crate::codec::CodecName;
 use crate::message::FlowKey;
 
 /// The bytes that every flow's connection begins with: a name, and the version.
-const MAGIC: [u8; 4] = *b"CVF1";
+const MAGIC: [u8; 4] = *b"CVF2";
 
 /// The length of a header without its label.
 pub const HEADER: usize = 28;
@@ -18,9 +19,11 @@ pub struct FlowHeader {
     pub key: FlowKey,
     /// Who sends.
     pub direction: Direction,
-    /// How many bytes come, if that is known; then they follow as they are. Otherwise they come in
-    /// chunks (see [`chunk_header`]).
+    /// How many bytes come, if that is known.
     pub bytes: Option<u64>,
+    /// Whether they come in chunks (see [`ChunkHeader`]), as they do if their number is not known, or
+    /// if they may be compressed. Otherwise they follow as they are.
+    pub chunked: bool,
     /// What the application calls it; at most 255 bytes. The name of a block, for one.
     pub label: Vec<u8>,
 }
@@ -60,7 +63,7 @@ impl FlowHeader {
             Direction::Pulled => 2,
         });
         out.push(u8::from(self.bytes.is_some()));
-        out.push(0);
+        out.push(u8::from(self.chunked || self.bytes.is_none()));
         out.push(label.len() as u8);
         out.key(self.key);
         out.u64(self.bytes.unwrap_or(0));
@@ -72,7 +75,7 @@ impl FlowHeader {
     /// # Errors
     /// When it is no header.
     pub fn decode(fixed: &[u8; HEADER]) -> Result<(FlowHeader, usize), HeaderError> {
-        let [a, b, c, d, direction, sized, zero, label, rest @ ..] = fixed;
+        let [a, b, c, d, direction, sized, chunked, label, rest @ ..] = fixed;
         if [*a, *b, *c, *d] != MAGIC {
             return Err(HeaderError::Magic([*a, *b, *c, *d]));
         }
@@ -82,9 +85,12 @@ impl FlowHeader {
             2 => Direction::Pulled,
             _ => return Err(bad("direction", *direction)),
         };
-        if *zero != 0 {
-            return Err(bad("byte 6", *zero));
-        }
+        // What nobody knows the end of comes in chunks.
+        let chunked = match (sized, chunked) {
+            (_, 1) => true,
+            (1, 0) => false,
+            _ => return Err(bad("chunked", *chunked)),
+        };
         let mut rest = Reader::new(rest);
         let short = || bad("length", HEADER as u8);
         let key = rest.key().ok_or_else(short)?;
@@ -96,30 +102,69 @@ impl FlowHeader {
             _ => return Err(bad("sized", *sized)),
         };
         let label = usize::from(*label);
-        Ok((FlowHeader { key, direction, bytes, label: Vec::new() }, label))
+        Ok((FlowHeader { key, direction, bytes, chunked, label: Vec::new() }, label))
     }
 }
 
 /// The length of a chunk's header.
-pub const CHUNK_HEADER: usize = 4;
+pub const CHUNK_HEADER: usize = 16;
 
-/// The most bytes in a chunk.
+/// The most bytes in a chunk, compressed or not.
 pub const MOST_CHUNK: usize = 1 << 20;
 
-/// What comes before a chunk of a flow of which nobody knows how long it is: its length. The last
-/// chunk is of 0 bytes.
-pub fn chunk_header(bytes: usize) -> [u8; CHUNK_HEADER] {
-    (bytes.min(MOST_CHUNK) as u32).to_le_bytes()
+/// What comes before a chunk of a flow. After the last chunk of a flow of which nobody knows how long it
+/// is comes one of 0 bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChunkHeader {
+    /// How it is compressed, if it is.
+    pub codec: Option<CodecName>,
+    /// Bytes of the flow in it, at most [`MOST_CHUNK`].
+    pub raw: u32,
+    /// Bytes that follow: fewer if it is compressed, else the same.
+    pub coded: u32,
+    /// CRC-32 (that of Ethernet) of the bytes of the flow, if it is compressed; else 0.
+    pub checksum: u32,
 }
 
-/// The length of a chunk.
-///
-/// # Errors
-/// When it is longer than any may be.
-pub fn chunk_length(header: [u8; CHUNK_HEADER]) -> Result<usize, HeaderError> {
-    let found = u32::from_le_bytes(header);
-    if found as usize > MOST_CHUNK {
-        return Err(HeaderError::Field { field: "chunk length", found: found.into() });
+impl ChunkHeader {
+    /// A chunk of so many bytes that follow as they are.
+    pub fn plain(raw: u32) -> ChunkHeader {
+        ChunkHeader { codec: None, raw, coded: raw, checksum: 0 }
     }
-    Ok(found as usize)
+
+    /// As bytes.
+    pub fn encode(&self) -> [u8; CHUNK_HEADER] {
+        let mut bytes = [0; CHUNK_HEADER];
+        bytes[0] = CodecName::byte(self.codec);
+        bytes[4..8].copy_from_slice(&self.raw.to_le_bytes());
+        bytes[8..12].copy_from_slice(&self.coded.to_le_bytes());
+        bytes[12..].copy_from_slice(&self.checksum.to_le_bytes());
+        bytes
+    }
+
+    /// Reads it.
+    ///
+    /// # Errors
+    /// When it is none, or longer than any may be.
+    pub fn decode(bytes: &[u8; CHUNK_HEADER]) -> Result<ChunkHeader, HeaderError> {
+        let bad = |field, found: u32| Err(HeaderError::Field { field, found: found.into() });
+        let number = |at: usize| {
+            u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+        };
+        let (zeros, raw, coded, checksum) = (number(0) >> 8, number(4), number(8), number(12));
+        let Some(codec) = CodecName::of_byte(bytes[0]) else {
+            return bad("codec of a chunk", bytes[0].into());
+        };
+        let fits = match codec {
+            None => coded == raw,
+            Some(_) => 0 < coded && coded < raw,
+        };
+        match () {
+            () if zeros != 0 => bad("bytes 1 to 3 of a chunk", zeros),
+            () if raw as usize > MOST_CHUNK => bad("length of a chunk", raw),
+            () if !fits => bad("compressed length of a chunk", coded),
+            () if codec.is_none() && checksum != 0 => bad("checksum of a plain chunk", checksum),
+            () => Ok(ChunkHeader { codec, raw, coded, checksum }),
+        }
+    }
 }

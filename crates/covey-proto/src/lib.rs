@@ -7,26 +7,27 @@
 //! A [`FlowHeader`] tells on a flow's own connection which flow it is.
 
 mod bytes;
+mod codec;
 mod decode;
 mod encode;
 mod header;
 mod local;
 mod message;
 
+pub use codec::CodecName;
 pub use decode::{Decoder, ProtoError};
 pub use encode::encode;
 pub use header::{
-    CHUNK_HEADER, Direction, FlowHeader, HEADER, HeaderError, MOST_CHUNK, chunk_header,
-    chunk_length,
+    CHUNK_HEADER, ChunkHeader, Direction, FlowHeader, HEADER, HeaderError, MOST_CHUNK,
 };
 pub use local::{FromApp, LOCAL_VERSION, MOST_LOCAL, MOST_LOCAL_FLOWS, Means, ToApp};
 pub use message::{
-    Ended, Entry, FlowKey, FromAgent, Grain, Hello, Message, Refusal, Schedule, Sent, ToAgent,
-    Welcome,
+    Compressor, Ended, Entry, FlowKey, FromAgent, Grain, Hello, Message, Processor, Refusal,
+    Schedule, Sent, ToAgent, Welcome,
 };
 
 /// The version of the messages. Both sides must speak the same.
-pub const VERSION: u16 = 1;
+pub const VERSION: u16 = 2;
 
 /// The most bytes in a frame after its length, to an agent: a schedule of some 600,000 flows.
 pub const MOST_TO_AGENT: usize = 16 << 20;

@@ -1,16 +1,20 @@
 //! What an agent and the applications on its host say to each other.
 
 use crate::bytes::{Reader, Write};
+use crate::codec::CodecName;
+use crate::encode::{
+    ENTRY, KEY, read_ended, read_entry, read_sent, write_ended, write_entries, write_sent,
+};
 use crate::message::{Ended, Entry, FlowKey, Message, Sent};
 
 /// The version of the local messages. Both sides must speak the same.
-pub const LOCAL_VERSION: u16 = 1;
+pub const LOCAL_VERSION: u16 = 2;
 
 /// The most bytes in a frame after its length, in both directions.
 pub const MOST_LOCAL: usize = 1 << 20;
 
 /// The most flows named in one frame.
-pub const MOST_LOCAL_FLOWS: usize = 40_000;
+pub const MOST_LOCAL_FLOWS: usize = 32_000;
 
 /// How a host carries a schedule out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,15 +72,16 @@ pub enum ToApp {
     Shares(Vec<Entry>),
     /// The ends of these flows are in the coordinator's journal.
     Settled(Vec<FlowKey>),
-    /// Whether the agent hears the coordinator.
-    Coordinator(bool),
+    /// Whether the agent hears the coordinator, and what that may have flows compressed with.
+    Coordinator {
+        /// Whether it is heard.
+        heard: bool,
+        /// If nothing, flows that are opened now will not be compressed.
+        codec: Option<CodecName>,
+    },
     /// The agent speaks another version, or there is no room for more.
     Refused,
 }
-
-const ENTRY: usize = 24;
-const KEY: usize = 12;
-const OF_FLOW: usize = 20;
 
 fn write_keys(kind: u8, keys: &[FlowKey], out: &mut Vec<u8>) {
     out.push(kind);
@@ -101,19 +106,11 @@ impl Message for FromApp {
             FromApp::Opened(keys) => write_keys(2, keys, out),
             FromApp::Ended(flows) => {
                 out.push(3);
-                out.u32(flows.len() as u32);
-                for &Ended { key, bytes } in flows {
-                    out.key(key);
-                    out.f64(bytes);
-                }
+                write_ended(flows, out);
             }
             FromApp::Sent(flows) => {
                 out.push(4);
-                out.u32(flows.len() as u32);
-                for &Sent { key, bytes } in flows {
-                    out.key(key);
-                    out.f64(bytes);
-                }
+                write_sent(flows, out);
             }
             FromApp::Gone(keys) => write_keys(5, keys, out),
         }
@@ -123,18 +120,8 @@ impl Message for FromApp {
         Some(match kind {
             1 => FromApp::Hello(body.u16()?),
             2 => FromApp::Opened(read_keys(body)?),
-            3 => {
-                let count = body.u32()?;
-                FromApp::Ended(body.items(count, OF_FLOW, |body| {
-                    Some(Ended { key: body.key()?, bytes: body.finite()? })
-                })?)
-            }
-            4 => {
-                let count = body.u32()?;
-                FromApp::Sent(body.items(count, OF_FLOW, |body| {
-                    Some(Sent { key: body.key()?, bytes: body.finite()? })
-                })?)
-            }
+            3 => FromApp::Ended(read_ended(body)?),
+            4 => FromApp::Sent(read_sent(body)?),
             5 => FromApp::Gone(read_keys(body)?),
             _ => return None,
         })
@@ -156,14 +143,12 @@ impl Message for ToApp {
             ToApp::Shares(entries) => {
                 out.push(2);
                 out.u32(entries.len() as u32);
-                for &Entry { key, layer, rate } in entries {
-                    out.key(key);
-                    out.u32(layer);
-                    out.f64(rate);
-                }
+                write_entries(entries, out);
             }
             ToApp::Settled(keys) => write_keys(3, keys, out),
-            ToApp::Coordinator(heard) => out.extend([4, u8::from(*heard)]),
+            ToApp::Coordinator { heard, codec } => {
+                out.extend([4, u8::from(*heard), CodecName::byte(*codec)]);
+            }
             ToApp::Refused => out.push(5),
         }
     }
@@ -183,16 +168,17 @@ impl Message for ToApp {
             },
             2 => {
                 let count = body.u32()?;
-                ToApp::Shares(body.items(count, ENTRY, |body| {
-                    Some(Entry { key: body.key()?, layer: body.u32()?, rate: body.finite()? })
-                })?)
+                ToApp::Shares(body.items(count, ENTRY, read_entry)?)
             }
             3 => ToApp::Settled(read_keys(body)?),
-            4 => ToApp::Coordinator(match body.u8()? {
-                0 => false,
-                1 => true,
-                _ => return None,
-            }),
+            4 => ToApp::Coordinator {
+                heard: match body.u8()? {
+                    0 => false,
+                    1 => true,
+                    _ => return None,
+                },
+                codec: CodecName::read(body)?,
+            },
             5 => ToApp::Refused,
             _ => return None,
         })

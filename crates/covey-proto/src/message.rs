@@ -1,5 +1,7 @@
 //! What is said.
 
+use crate::codec::CodecName;
+
 /// A flow, by names that last: its coflow's serial number, and its number in the coflow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FlowKey {
@@ -16,8 +18,10 @@ pub struct Entry {
     pub key: FlowKey,
     /// Its layer in the plan, 0 first: the class, where a host has priorities rather than rates.
     pub layer: u32,
-    /// Bytes per second, above zero.
+    /// Bytes per second on the wire, above zero.
     pub rate: f64,
+    /// How what it sends from now on is to be compressed, if it is.
+    pub codec: Option<CodecName>,
 }
 
 /// What an agent is to carry out: the flows it serves. Others wait.
@@ -45,6 +49,8 @@ pub struct Ended {
     pub key: FlowKey,
     /// Bytes it had.
     pub bytes: f64,
+    /// Bytes that were sent for these: fewer where they were compressed.
+    pub wire: f64,
 }
 
 /// What a flow has sent so far.
@@ -52,8 +58,11 @@ pub struct Ended {
 pub struct Sent {
     /// Which flow.
     pub key: FlowKey,
-    /// Bytes it has sent.
+    /// Bytes of it that have been sent. What is left of it is its *volume*: what the network would
+    /// have to carry if nothing more were compressed.
     pub bytes: f64,
+    /// Bytes that were sent for these: fewer where they were compressed.
+    pub wire: f64,
 }
 
 /// An agent is to report a coflow whenever that has sent this many bytes more there.
@@ -90,6 +99,28 @@ pub struct Welcome {
     pub report_every_s: f64,
     /// How often the agent is to say something, in seconds, or be taken for lost.
     pub heartbeat_s: f64,
+    /// What flows may be compressed with, if they may.
+    pub codec: Option<CodecName>,
+}
+
+/// How fast a compressor is on a host, and how small.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Compressor {
+    /// Which.
+    pub codec: CodecName,
+    /// `R`: raw bytes per second that a whole processor compresses; above zero.
+    pub speed: f64,
+    /// `ξ`: compressed bytes for each raw byte.
+    pub ratio: f64,
+}
+
+/// What a host has for compressing.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Processor {
+    /// The share of a processor that is idle, from 0 to 1.
+    pub share: f64,
+    /// Its compressors, where they have not been said before in the session.
+    pub compressors: Vec<Compressor>,
 }
 
 /// Why the coordinator ends a session.
@@ -129,6 +160,8 @@ pub enum FromAgent {
     Resync,
     /// Nothing else to say.
     Alive,
+    /// What the host has for compressing. Said after each new join, and when it has changed.
+    Processor(Processor),
 }
 
 /// From the coordinator to an agent.

@@ -1,9 +1,9 @@
 //! Messages survive the way over the wire in pieces of any length, and garbage is an error.
 
 use covey_proto::{
-    Decoder, Direction, Ended, Entry, FlowHeader, FlowKey, FromAgent, FromApp, Grain, HEADER,
-    Hello, Means, Message, ProtoError, Refusal, Schedule, Sent, ToAgent, ToApp, Welcome,
-    chunk_header, chunk_length, encode,
+    CHUNK_HEADER, ChunkHeader, CodecName, Compressor, Decoder, Direction, Ended, Entry, FlowHeader,
+    FlowKey, FromAgent, FromApp, Grain, HEADER, Hello, Means, Message, Processor, ProtoError,
+    Refusal, Schedule, Sent, ToAgent, ToApp, Welcome, encode,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -16,6 +16,39 @@ fn amount() -> impl Strategy<Value = f64> {
     prop_oneof![Just(0.0), 0.0..1e12, Just(f64::MAX)]
 }
 
+fn name() -> impl Strategy<Value = CodecName> {
+    proptest::sample::select(CodecName::ALL.to_vec())
+}
+
+fn codec() -> impl Strategy<Value = Option<CodecName>> {
+    proptest::option::of(name())
+}
+
+fn entry() -> impl Strategy<Value = Entry> {
+    (key(), any::<u32>(), amount(), codec()).prop_map(|(key, layer, rate, codec)| Entry {
+        key,
+        layer,
+        rate,
+        codec,
+    })
+}
+
+fn ended() -> impl Strategy<Value = Ended> {
+    (key(), amount(), amount()).prop_map(|(key, bytes, wire)| Ended { key, bytes, wire })
+}
+
+fn sent_so_far() -> impl Strategy<Value = Sent> {
+    (key(), amount(), amount()).prop_map(|(key, bytes, wire)| Sent { key, bytes, wire })
+}
+
+fn processor() -> impl Strategy<Value = Processor> {
+    let compressor = (name(), 1.0..1e12_f64, amount());
+    let compressor =
+        compressor.prop_map(|(codec, speed, ratio)| Compressor { codec, speed, ratio });
+    (0.0..=1.0_f64, vec(compressor, 0..5))
+        .prop_map(|(share, compressors)| Processor { share, compressors })
+}
+
 fn from_agent() -> impl Strategy<Value = FromAgent> {
     let hello = (any::<u16>(), any::<u32>(), any::<(u64, u64)>(), vec(any::<u8>(), 0..256));
     prop_oneof![
@@ -26,27 +59,25 @@ fn from_agent() -> impl Strategy<Value = FromAgent> {
             token
         })),
         any::<(u64, u64)>().prop_map(|(epoch, version)| FromAgent::Applied { epoch, version }),
-        vec((key(), amount()).prop_map(|(key, bytes)| Ended { key, bytes }), 0..20)
-            .prop_map(FromAgent::Ended),
-        vec((key(), amount()).prop_map(|(key, bytes)| Sent { key, bytes }), 0..20)
-            .prop_map(FromAgent::Sent),
+        vec(ended(), 0..20).prop_map(FromAgent::Ended),
+        vec(sent_so_far(), 0..20).prop_map(FromAgent::Sent),
+        processor().prop_map(FromAgent::Processor),
         Just(FromAgent::Resync),
         Just(FromAgent::Alive),
     ]
 }
 
 fn to_agent() -> impl Strategy<Value = ToAgent> {
-    let entry =
-        (key(), any::<u32>(), amount()).prop_map(|(key, layer, rate)| Entry { key, layer, rate });
-    let schedule = (any::<(u64, u64, u64)>(), vec(entry, 0..20), vec(key(), 0..20));
+    let schedule = (any::<(u64, u64, u64)>(), vec(entry(), 0..20), vec(key(), 0..20));
     let grain = prop_oneof![amount(), Just(f64::INFINITY)];
     prop_oneof![
-        (any::<u16>(), any::<u64>(), amount(), amount()).prop_map(
-            |(version, epoch, report_every_s, heartbeat_s)| ToAgent::Welcome(Welcome {
+        (any::<u16>(), any::<u64>(), amount(), amount(), codec()).prop_map(
+            |(version, epoch, report_every_s, heartbeat_s, codec)| ToAgent::Welcome(Welcome {
                 version,
                 epoch,
                 report_every_s,
-                heartbeat_s
+                heartbeat_s,
+                codec
             })
         ),
         schedule.prop_map(|((epoch, version, base), set, removed)| ToAgent::Schedule(Schedule {
@@ -75,18 +106,14 @@ fn from_app() -> impl Strategy<Value = FromApp> {
     prop_oneof![
         any::<u16>().prop_map(FromApp::Hello),
         vec(key(), 0..20).prop_map(FromApp::Opened),
-        vec((key(), amount()).prop_map(|(key, bytes)| Ended { key, bytes }), 0..20)
-            .prop_map(FromApp::Ended),
-        vec((key(), amount()).prop_map(|(key, bytes)| Sent { key, bytes }), 0..20)
-            .prop_map(FromApp::Sent),
+        vec(ended(), 0..20).prop_map(FromApp::Ended),
+        vec(sent_so_far(), 0..20).prop_map(FromApp::Sent),
         vec(key(), 0..20).prop_map(FromApp::Gone),
     ]
 }
 
 fn to_app() -> impl Strategy<Value = ToApp> {
     let means = prop_oneof![Just(Means::Pacing), Just(Means::Marks), Just(Means::PacingAndMarks)];
-    let entry =
-        (key(), any::<u32>(), amount()).prop_map(|(key, layer, rate)| Entry { key, layer, rate });
     prop_oneof![
         (any::<u16>(), any::<u32>(), means, amount()).prop_map(
             |(version, port, means, report_every_s)| ToApp::Welcome {
@@ -96,9 +123,9 @@ fn to_app() -> impl Strategy<Value = ToApp> {
                 report_every_s
             }
         ),
-        vec(entry, 0..20).prop_map(ToApp::Shares),
+        vec(entry(), 0..20).prop_map(ToApp::Shares),
         vec(key(), 0..20).prop_map(ToApp::Settled),
-        any::<bool>().prop_map(ToApp::Coordinator),
+        (any::<bool>(), codec()).prop_map(|(heard, codec)| ToApp::Coordinator { heard, codec }),
         Just(ToApp::Refused),
     ]
 }
@@ -106,8 +133,12 @@ fn to_app() -> impl Strategy<Value = ToApp> {
 fn header() -> impl Strategy<Value = FlowHeader> {
     let direction = prop_oneof![Just(Direction::Pushed), Just(Direction::Pulled)];
     let bytes = prop_oneof![Just(None), any::<u64>().prop_map(Some)];
-    (key(), direction, bytes, vec(any::<u8>(), 0..256))
-        .prop_map(|(key, direction, bytes, label)| FlowHeader { key, direction, bytes, label })
+    (key(), direction, bytes, any::<bool>(), vec(any::<u8>(), 0..256)).prop_map(
+        |(key, direction, bytes, chunked, label)| {
+            let chunked = chunked || bytes.is_none();
+            FlowHeader { key, direction, bytes, chunked, label }
+        },
+    )
 }
 
 /// Sends messages as bytes in pieces, and returns what comes out.
@@ -174,7 +205,7 @@ proptest! {
         mut bytes in proptest::array::uniform28(any::<u8>()), named in any::<bool>(),
     ) {
         if named {
-            bytes[..7].copy_from_slice(b"CVF1\x01\x01\0");
+            bytes[..7].copy_from_slice(b"CVF2\x01\x01\x01");
         }
         if let Ok((header, label)) = FlowHeader::decode(&bytes) {
             let mut again = Vec::new();
@@ -184,6 +215,26 @@ proptest! {
             prop_assert!(label < 256);
         }
         prop_assert_eq!(named, FlowHeader::decode(&bytes).is_ok());
+    }
+
+    #[test]
+    fn a_chunk_s_header_is_an_error_or_encodes_to_the_same(
+        codec in 0..6_u8, raw in 0..2_000_000_u32, coded in 0..2_000_000_u32, checksum in 0..2_u32,
+        same in any::<bool>(),
+    ) {
+        let mut bytes = [0; CHUNK_HEADER];
+        bytes[0] = codec;
+        bytes[4..8].copy_from_slice(&raw.to_le_bytes());
+        bytes[8..12].copy_from_slice(&if same { raw } else { coded }.to_le_bytes());
+        bytes[12..].copy_from_slice(&checksum.to_le_bytes());
+        if let Ok(chunk) = ChunkHeader::decode(&bytes) {
+            prop_assert_eq!(chunk.encode(), bytes);
+            prop_assert!(chunk.raw <= 1 << 20 && chunk.coded <= chunk.raw);
+        } else {
+            let compressed = (1..=4).contains(&codec) && !same && 0 < coded && coded < raw;
+            let plain = codec == 0 && (same || coded == raw) && checksum == 0;
+            prop_assert!(raw > 1 << 20 || !(compressed || plain));
+        }
     }
 
     #[test]
@@ -221,16 +272,21 @@ fn the_layout_is_that_of_the_page() {
         epoch: 3,
         version: 7,
         base: 6,
-        set: vec![Entry { key: FlowKey { coflow: 1, flow: 2 }, layer: 5, rate: 1.0 }],
+        set: vec![Entry {
+            key: FlowKey { coflow: 1, flow: 2 },
+            layer: 5,
+            rate: 1.0,
+            codec: Some(CodecName::Zstd),
+        }],
         removed: vec![FlowKey { coflow: 9, flow: 8 }],
     };
     let mut bytes = Vec::new();
     encode(&ToAgent::Schedule(schedule), &mut bytes);
     let expected: &[&[u8]] = &[
-        &[1 + 24 + 8 + 24 + 12, 0, 0, 0, 2],
+        &[1 + 24 + 8 + 25 + 12, 0, 0, 0, 2],
         &[3, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0],
         &[1, 0, 0, 0, 1, 0, 0, 0],
-        &[1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f],
+        &[1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f, 3],
         &[9, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0],
     ];
     assert_eq!(bytes, expected.concat());
@@ -254,7 +310,7 @@ fn no_number_below_zero_and_no_nan_gets_in() {
     for bytes in [-1.0, f64::NAN, f64::INFINITY] {
         let mut frame = Vec::new();
         let key = FlowKey { coflow: 0, flow: 0 };
-        encode(&FromAgent::Ended(vec![Ended { key, bytes }]), &mut frame);
+        encode(&FromAgent::Ended(vec![Ended { key, bytes, wire: 0.0 }]), &mut frame);
         assert!(decode_all::<FromAgent>(&frame).1.is_some(), "{bytes}");
     }
 }
@@ -266,11 +322,13 @@ fn a_flow_s_header_is_laid_out_as_documented() {
         key: FlowKey { coflow: 0x0102, flow: 3 },
         direction: Direction::Pushed,
         bytes: Some(5),
+        chunked: true,
         label: b"ab".to_vec(),
     };
     let mut bytes = Vec::new();
     header.encode(&mut bytes);
-    assert_eq!(bytes, b"CVF1\x01\x01\0\x02\x02\x01\0\0\0\0\0\0\x03\0\0\0\x05\0\0\0\0\0\0\0ab");
-    assert_eq!(chunk_length(chunk_header(70_000)), Ok(70_000));
-    assert!(chunk_length([0, 0, 0, 1]).is_err());
+    assert_eq!(bytes, b"CVF2\x01\x01\x01\x02\x02\x01\0\0\0\0\0\0\x03\0\0\0\x05\0\0\0\0\0\0\0ab");
+    let chunk =
+        ChunkHeader { codec: Some(CodecName::Lz4), raw: 0x0201, coded: 0x0103, checksum: 0x07 };
+    assert_eq!(chunk.encode(), *b"\x01\0\0\0\x01\x02\0\0\x03\x01\0\0\x07\0\0\0");
 }

@@ -15,11 +15,17 @@ pub(crate) fn compressed(policy: AnyPolicy, codec: Codec) -> (AnyPolicy, Compres
     match policy {
         AnyPolicy::Sized(inner) => {
             let compress = Compress::<Clairvoyant>::longest_first(codec);
-            (AnyPolicy::Sized(Box::new(Compressed { inner, compress })), compress.compression())
+            (
+                AnyPolicy::Sized(Box::new(Compressed { inner, compress, is_stale: false })),
+                compress.compression(),
+            )
         }
         AnyPolicy::Unsized(inner) => {
             let compress = Compress::with(codec);
-            (AnyPolicy::Unsized(Box::new(Compressed { inner, compress })), compress.compression())
+            (
+                AnyPolicy::Unsized(Box::new(Compressed { inner, compress, is_stale: false })),
+                compress.compression(),
+            )
         }
     }
 }
@@ -27,6 +33,8 @@ pub(crate) fn compressed(policy: AnyPolicy, codec: Codec) -> (AnyPolicy, Compres
 struct Compressed<K> {
     inner: Box<dyn Policy<K>>,
     compress: Compress<K>,
+    /// Whether a plan that stays as it is has to be said again: who is compressed, or by what, is another.
+    is_stale: bool,
 }
 
 impl<K: Knowledge> Policy<K> for Compressed<K> {
@@ -35,6 +43,8 @@ impl<K: Knowledge> Policy<K> for Compressed<K> {
     }
 
     fn coflow_arrived(&mut self, coflow: CoflowId, view: &View<'_, K>) {
+        // A plan for everybody stays as it is.
+        self.is_stale = true;
         self.inner.coflow_arrived(coflow, view);
     }
 
@@ -88,15 +98,23 @@ impl<K: Knowledge> Policy<K> for Compressed<K> {
         self.inner.link_bytes_reached(coflow, link, bytes, view);
     }
 
+    fn codec_measured(&mut self, codec: Codec) {
+        self.compress = self.compress.by(codec);
+        self.is_stale = true;
+        self.inner.codec_measured(codec);
+    }
+
     fn woke(&mut self, view: &View<'_, K>) {
         self.inner.woke(view);
     }
 
     fn plan(&mut self, view: &View<'_, K>, plan: &mut Plan<K>) -> Answer {
         let answer = self.inner.plan(view, plan);
-        if answer == Answer::Replaced {
-            plan.compress_all(self.compress);
+        if answer == Answer::Unchanged && !std::mem::take(&mut self.is_stale) {
+            return Answer::Unchanged;
         }
-        answer
+        self.is_stale = false;
+        plan.compress_all(self.compress);
+        Answer::Replaced
     }
 }

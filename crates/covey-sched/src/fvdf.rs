@@ -18,8 +18,8 @@
 //! the paper serves the first coflow alone, which would leave most of a fabric idle.
 
 use covey_core::{
-    Answer, AnyPolicy, Backfill, Clairvoyant, CoflowId, Compress, Compression, Group, Plan, Policy,
-    PortId, Share, View,
+    Answer, AnyPolicy, Backfill, Clairvoyant, Codec, CoflowId, Compress, Compression, Group, Plan,
+    Policy, PortId, Share, View,
 };
 
 use crate::registry::{Info, Param, SpecError};
@@ -162,6 +162,10 @@ impl Policy<Clairvoyant> for Fvdf {
         self.upgrades_due = true;
     }
 
+    fn codec_measured(&mut self, codec: Codec) {
+        self.compress = self.compress.by(codec);
+    }
+
     fn plan(&mut self, view: &View<'_, Clairvoyant>, plan: &mut Plan<Clairvoyant>) -> Answer {
         self.upgrades += u64::from(std::mem::take(&mut self.upgrades_due));
         let mut order = std::mem::take(&mut self.order);
@@ -189,8 +193,6 @@ impl Policy<Clairvoyant> for Fvdf {
 
 #[cfg(test)]
 mod tests {
-    use covey_core::Codec;
-
     use super::*;
 
     #[test]

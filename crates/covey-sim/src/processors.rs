@@ -12,7 +12,7 @@
 
 use covey_core::alloc::Allocator;
 use covey_core::state::State;
-use covey_core::{CoflowId, Compression, Group, PortId, Ranking, Time};
+use covey_core::{CoflowId, Compression, PortId, Ranking, Time};
 use covey_trace::{Availability, Change};
 
 use crate::fluid::Fluid;
@@ -64,6 +64,8 @@ pub(crate) struct Processors {
     /// Coflows that are compressed, in the order of the plan.
     order: Vec<CoflowId>,
     plan: u64,
+    /// What a new plan says, while it is taken over.
+    asked: Vec<(CoflowId, Compression)>,
     /// Flows that started at this moment, of coflows that are compressed.
     started: Vec<(CoflowId, usize)>,
     /// By host.
@@ -339,28 +341,14 @@ impl Processors {
         self.order.clear();
         self.stale = true;
         self.work.resize_with(state.slots(), Work::default);
-        for entry in &ranking.entries {
-            let Some(compression) = entry.compressed.map(|k| ranking.compressions[k as usize])
-            else {
-                continue;
-            };
-            let id = match entry.group {
-                Group::Everything => {
-                    // Flows that share one rate cannot be told apart while they are sent.
-                    let compression = Compression { overlap: false, ..compression };
-                    for k in 0..state.present().len() {
-                        let id = state.present()[k];
-                        self.admit(id, compression, state, allocator, fluids, now);
-                    }
-                    continue;
-                }
-                Group::Coflow(id) | Group::CoflowAt(id, _) => id,
-                Group::Flow(flow) => flow.coflow,
-            };
+        let mut asked = std::mem::take(&mut self.asked);
+        asked.extend(ranking.compressed(state.present()));
+        for (id, compression) in asked.drain(..) {
             if state.is_present(id) {
                 self.admit(id, compression, state, allocator, fluids, now);
             }
         }
+        self.asked = asked;
     }
 
     /// A coflow's first entry in a plan is to be compressed.
@@ -430,12 +418,7 @@ impl Processors {
         let demand = coflow.demand();
         let sender = demand.sender_of(position);
         let host = demand.links()[sender].index();
-        let capacity = state.fabric().capacity();
-        let path = demand.path(position).map(|l| capacity[demand.links()[l].index()]);
-        let bandwidth = path.fold(f64::INFINITY, f64::min);
-        let share = state.processor(PortId(host as u32));
-        let size = coflow.progress().size[position];
-        let pays = coflow.raw_left(position) > 0.0 && compression.pays(share, size, bandwidth);
+        let pays = state.compressing_pays(id, position, &compression);
         let work = &mut self.work[id.index()];
         if pays {
             work.waiting[sender].push(position as u32);

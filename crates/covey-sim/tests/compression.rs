@@ -58,6 +58,18 @@ fn one_flow_is_faster_by_the_bandwidth_over_speed_plus_ratio() {
 }
 
 #[test]
+fn a_coflow_that_comes_later_is_compressed_too_though_the_plan_is_the_same_for_all() {
+    let coflow = |name: &str, arrival_s, port| {
+        Coflow::new(name.to_owned(), arrival_s, vec![flow(port, port, 1e9)])
+    };
+    let workload = Workload { ports: 2, coflows: vec![coflow("a", 0.0, 0), coflow("b", 1.0, 1)] };
+    let fabric = Fabric::big_switch(2, 12.5e6).unwrap();
+    let found = ccts(&run(&workload, &fabric, "fair:compress=lz4"));
+    assert_eq!(rounded(&found), rounded(&[found[0]; 2]));
+    assert!(found[0] < 1e9 / 12.5e6 / 1.5);
+}
+
+#[test]
 fn compression_is_disabled_when_bandwidth_is_sufficient() {
     assert_eq!(speed_ups(1250e6, false), [1.0; 5]);
 }

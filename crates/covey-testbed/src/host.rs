@@ -36,6 +36,8 @@ pub struct Host {
     pub host: u32,
     /// Where it listens for flows.
     pub listen: SocketAddr,
+    /// The part of flows' bytes that a compressor makes of them; 1 if they cannot be made smaller.
+    pub ratio: f64,
     /// Who schedules its flows; nobody in a network that has no Covey.
     pub scheduling: Option<Scheduling>,
 }
@@ -94,7 +96,8 @@ pub async fn host(config: Host) -> Result<(), TestbedError> {
             Some(Client::start(options).await?)
         }
     };
-    let shared = Arc::new(Shared { host: config.host, workload, pattern: Pattern::new(), client });
+    let pattern = Pattern::new(config.ratio);
+    let shared = Arc::new(Shared { host: config.host, workload, pattern, client });
     let address = match &shared.client {
         Some(client) => {
             let listener = client.listen(config.listen).await?;
@@ -227,8 +230,13 @@ async fn send_plain(
     let mut stream = TcpStream::connect(to).await?;
     stream.set_nodelay(true)?;
     let key = FlowKey { coflow: name.0.into(), flow: name.1 };
-    let header =
-        FlowHeader { key, direction: Direction::Pushed, bytes: Some(bytes), label: Vec::new() };
+    let header = FlowHeader {
+        key,
+        direction: Direction::Pushed,
+        bytes: Some(bytes),
+        chunked: false,
+        label: Vec::new(),
+    };
     let mut first = Vec::new();
     header.encode(&mut first);
     stream.write_all(&first).await?;

@@ -109,6 +109,24 @@ impl Lab {
         command
     }
 
+    /// Bytes that all hosts have given to their links so far, as the router's interfaces count them; nothing
+    /// on loopback. Many segments that are handed over at once count with one header.
+    pub(crate) fn wire_bytes(&self) -> Result<Option<f64>, TestbedError> {
+        if !self.is_isolated() {
+            return Ok(None);
+        }
+        let mut command = self.command(Where::Router, Path::new("sh"));
+        command.args(["-c", "cat /sys/class/net/h*/statistics/rx_bytes"]);
+        let said = command.output()?;
+        let counts = String::from_utf8_lossy(&said.stdout);
+        let counts: Vec<f64> = counts.lines().filter_map(|line| line.parse().ok()).collect();
+        if counts.len() != self.hosts() as usize {
+            let what = format!("counters of {} of {} links", counts.len(), self.hosts());
+            return Err(TestbedError::Tool { program: "ip netns exec".to_owned(), what });
+        }
+        Ok(Some(counts.iter().sum()))
+    }
+
     /// Where a host listens for flows; on loopback with any port.
     pub(crate) fn listen_address(&self, host: u32) -> SocketAddr {
         if self.is_isolated() {

@@ -40,6 +40,10 @@ pub struct Replay<'a> {
     pub port_rate: f64,
     /// The most seconds that it may take.
     pub limit_s: f64,
+    /// The part of flows' bytes that a compressor makes of them; 1 if they cannot be made smaller.
+    pub ratio: f64,
+    /// The share of a processor that each host has for compressing, as `covey agent --cpu` takes it.
+    pub cpu: &'a str,
     /// Set when it is to end.
     pub stop: &'a AtomicBool,
 }
@@ -59,6 +63,8 @@ pub struct Found {
     pub agents_cpu_s: f64,
     /// CPU of all hosts' applications.
     pub hosts_cpu_s: f64,
+    /// Bytes that hosts gave to their links, headers and what else they said included; nothing on loopback.
+    pub wire_bytes: Option<f64>,
 }
 
 /// How long processes may take to be ready.
@@ -97,12 +103,15 @@ pub fn replay(
     let (sender, said) = channel();
     let mut cluster = Cluster::start(lab, replay, folder.path(), &sender, &said)?;
     let mut run = Run::new(replay.workload);
+    let wire_before = lab.wire_bytes()?;
     let found = run.all(replay, &mut cluster, &said, progress)?;
+    let wire_after = lab.wire_bytes()?;
     let cpu_s = |processes: &[Process]| processes.iter().map(Process::cpu_s).sum();
     Ok(Found {
         coordinator_cpu_s: cluster.coordinator.as_ref().map_or(0.0, Process::cpu_s),
         agents_cpu_s: cpu_s(&cluster.agents),
         hosts_cpu_s: cpu_s(&cluster.hosts),
+        wire_bytes: wire_after.zip(wire_before).map(|(after, before)| after - before),
         ..found
     })
 }
@@ -154,6 +163,7 @@ impl Cluster {
             for host in 0..lab.hosts() {
                 let mut command = lab.control(Where::Host(host), replay.program);
                 command.args(["agent", "--log", "error", "--port", &host.to_string()]);
+                command.args(["--cpu", replay.cpu]);
                 command.args(["--coordinator", &addresses[1].to_string()]);
                 command.arg("--credentials").arg(&data);
                 command.arg("--socket").arg(folder.join(format!("agent-{host}.sock")));
@@ -166,6 +176,7 @@ impl Cluster {
             command.args(["testbed-part", "host", "--host", &host.to_string()]);
             command.args(["--listen", &lab.listen_address(host).to_string()]);
             command.arg("--trace").arg(replay.trace);
+            command.args(["--ratio", &replay.ratio.to_string()]);
             if let Some(clients) = clients {
                 command.arg("--agent").arg(folder.join(format!("agent-{host}.sock")));
                 command.arg("--credentials").arg(&data);

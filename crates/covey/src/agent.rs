@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use covey_agent::{Enforcer, Joining, Local, Nothing, Recorded};
+use covey_agent::{Enforcer, Joining, Local, Nothing, Processors, Recorded};
 use covey_proto::Means;
 use tokio::sync::Notify;
 
@@ -42,6 +42,10 @@ pub struct Agent {
     /// With --enforcer recorded: the file to which schedules are added, a line of JSON each
     #[arg(long, value_name = "FILE", required_if_eq("enforcer", "recorded"))]
     record: Option<PathBuf>,
+    /// The share of a processor for compressing flows, where the policy asks for that: idle (what is, as
+    /// /proc/stat tells), a number from 0 to 1, or none
+    #[arg(long, value_name = "SHARE", default_value = "idle")]
+    cpu: String,
     #[command(flatten)]
     logs: Logs,
 }
@@ -80,6 +84,7 @@ impl Agent {
             token,
             tls,
             ask_every: REPORT_EVERY,
+            processors: self.processors()?,
         };
         let runtime = live::runtime_here()?;
         let (mut enforcer, woken) = runtime.block_on(self.enforcer())?;
@@ -91,6 +96,19 @@ impl Agent {
                 () = live::asked_to_end() => Ok(()),
             }
         })
+    }
+
+    fn processors(&self) -> Result<Processors, Failure> {
+        let share = self.cpu.parse().ok().filter(|share| (0.0..=1.0).contains(share));
+        match (self.cpu.as_str(), share) {
+            ("idle", _) => Ok(Processors::Idle),
+            ("none", _) => Ok(Processors::None),
+            (_, Some(share)) => Ok(Processors::Share(share)),
+            (found, None) => {
+                let expected = "idle, none, or a number from 0 to 1";
+                Err(Failure::argument("--cpu", expected, format!("'{found}'")))
+            }
+        }
     }
 
     async fn listen(&self, path: &Path, means: Means) -> Result<Local, Failure> {

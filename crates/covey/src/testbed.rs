@@ -7,8 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::{Args, Subcommand};
-use covey_core::units;
+use covey_core::{Codec, units};
 use covey_experiment::{Contender, Experiment, Progress, Setup};
+use covey_proto::CodecName;
 use covey_report::{Comparison, Run, RunInfo, html_page, write_json};
 use covey_testbed::{Contestant, Found, Host, Lab, PAYLOAD, Replay, Scheduling, replay};
 use covey_trace::{Workload, open};
@@ -47,6 +48,14 @@ pub struct Testbed {
     /// Speed of each host's link, in and out
     #[arg(long, value_name = "RATE", default_value = "100mbps")]
     link: String,
+    /// The part of flows' bytes that a compressor makes of them, like 0.48 [default: 1, they cannot be made
+    /// smaller]
+    #[arg(long, value_name = "RATIO")]
+    ratio: Option<f64>,
+    /// The share of a processor that each host has for compressing. The hosts share this machine, and act
+    /// as if each had one of its own; idle: what is idle of the machine
+    #[arg(long, value_name = "SHARE", default_value = "1")]
+    cpu: String,
     #[command(flatten)]
     folding: Folding,
     /// Stay on loopback, also as root
@@ -85,6 +94,9 @@ pub enum Part {
         /// The trace, folded
         #[arg(long)]
         trace: PathBuf,
+        /// The part of flows' bytes that a compressor makes of them
+        #[arg(long, default_value_t = 1.0)]
+        ratio: f64,
         /// The agent's socket
         #[arg(long, requires_all = ["coordinator", "credentials"])]
         agent: Option<PathBuf>,
@@ -104,14 +116,14 @@ impl Part {
     pub fn run(self) -> Result<(), Failure> {
         match self {
             Part::Warden => Ok(covey_testbed::warden()?),
-            Part::Host { host, listen, trace, agent, coordinator, credentials } => {
+            Part::Host { host, listen, trace, ratio, agent, coordinator, credentials } => {
                 let scheduling = match (agent, coordinator, credentials) {
                     (Some(agent), Some(coordinator), Some(credentials)) => {
                         Some(Scheduling { agent, coordinator, credentials })
                     }
                     _ => None,
                 };
-                let host = Host { trace, host, listen, scheduling };
+                let host = Host { trace, host, listen, ratio, scheduling };
                 // Many hosts share a machine: one thread each.
                 Ok(live::runtime_here()?.block_on(covey_testbed::host(host))?)
             }
@@ -138,10 +150,22 @@ impl Testbed {
         let limit_s = limit_s.ok_or_else(|| {
             Failure::argument("--limit", "a time like 30min", format!("'{}'", self.limit))
         })?;
+        let ratio = self.ratio.unwrap_or(1.0);
+        if !(0.02..=1.0).contains(&ratio) {
+            return Err(Failure::argument("--ratio", "from 0.02 to 1", ratio));
+        }
+        let has_share = |share: &f64| (0.0..=1.0).contains(share);
+        if self.cpu != "idle" && self.cpu.parse().ok().filter(has_share).is_none() {
+            let expected = "idle, or a number from 0 to 1";
+            return Err(Failure::argument("--cpu", expected, format!("'{}'", self.cpu)));
+        }
         let isolated = Lab::may_isolate() && !self.loopback;
         let port_rate = link * PAYLOAD;
-        let setup =
+        let mut setup =
             Setup { port_rate: Some(format!("{}bps", port_rate * 8.0)), ..Setup::default() };
+        if self.cpu != "idle" {
+            setup.cpu.clone_from(&self.cpu);
+        }
         let mut contestants = covey_sched::split_list(&self.policies);
         if !isolated && contestants.iter().any(|it| it == TCP) {
             output::note("on loopback no link limits TCP: tcp is left out");
@@ -154,7 +178,7 @@ impl Testbed {
                 Failure::argument("--baseline", format!("one of {list}"), format!("'{name}'"))
             })?,
         };
-        let predicted = predicted(&setup, &contestants)?;
+        let predicted = predicted(&setup, &contestants, ratio)?;
         if let Some(file) = &self.report {
             output::check(file)?;
         }
@@ -190,6 +214,8 @@ impl Testbed {
                     contestant,
                     port_rate,
                     limit_s,
+                    ratio,
+                    cpu: &self.cpu,
                     stop: &stop,
                 },
                 &|coflows| bar.advance(coflows),
@@ -227,10 +253,22 @@ impl Testbed {
 }
 
 /// What the simulator is to predict: a policy for each contestant.
-fn predicted(setup: &Setup, contestants: &[String]) -> Result<Vec<Contender>, Failure> {
+/// Codecs are as fast as they are here, and make flows as small as these are made for.
+fn predicted(setup: &Setup, contestants: &[String], ratio: f64) -> Result<Vec<Contender>, Failure> {
+    let mut measured = None;
     let mut all: Vec<Contender> = Vec::new();
     for spec in contestants {
         let mut contender = setup.contender(if spec == TCP { FAIR } else { spec })?;
+        if let Some(codec) = contender.codec() {
+            let known = codec.name().and_then(CodecName::named).ok_or_else(|| {
+                let names: Vec<&str> = CodecName::ALL.iter().map(|codec| codec.name()).collect();
+                let expected = format!("policies that compress with {}", names.join(", "));
+                Failure::argument("--policies", expected, format!("'{spec}'"))
+            })?;
+            let measured = measured.get_or_insert_with(covey_codec::measure);
+            let speed = measured.iter().find(|it| it.codec == known).map_or(0.0, |it| it.speed);
+            contender = contender.compressed_by(Codec { speed, ratio });
+        }
         contender.label = format!("{spec} (simulated)");
         all.push(contender);
         Contender::check_differ(&all)?;
@@ -279,17 +317,21 @@ fn as_run<'a>(
 fn against_predictions(comparison: &Comparison<'_>, measured: &[Measured]) -> String {
     let mut text = String::from(
         "                          mean CCT, s              CPU, % of a core\n\
-         contestant           measured  simulated  ratio   coordinator  agent  bytes checked\n",
+         contestant           measured  simulated  ratio   coordinator  agent  bytes checked, on the wire\n",
     );
     let pairs = comparison.summaries().chunks(2).zip(measured);
     for (pair, Measured { spec, found }) in pairs {
         let (real, predicted) = (pair[0].cct_s.mean, pair[1].cct_s.mean);
         let share = |cpu_s: f64| 100.0 * cpu_s / found.wall_s;
         let agent = share(found.agents_cpu_s) / f64::from(pair[0].ports);
+        let wire = found.wire_bytes.map_or_else(
+            || "-".to_owned(),
+            |wire| format!("{wire:.0}, {:.1} %", 100.0 * wire / found.bytes),
+        );
         // Writing to a string does not fail.
         let _ = writeln!(
             text,
-            "{spec:20} {real:9.4} {predicted:10.4} {:6.2} {:13.1} {agent:6.2}  {:.0}, all right",
+            "{spec:20} {real:9.4} {predicted:10.4} {:6.2} {:13.1} {agent:6.2}  {:.0}, all right; {wire}",
             real / predicted,
             share(found.coordinator_cpu_s),
             found.bytes,

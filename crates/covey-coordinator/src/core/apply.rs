@@ -20,9 +20,12 @@ impl Core {
                 self.advance(Time::from_secs(*at_s));
                 self.apply_updated(*id, update);
             }
-            Record::Ended { id, at_s, flows } => {
+            Record::Ended { id, at_s, flows, compressed } => {
                 self.advance(Time::from_secs(*at_s));
-                flows.iter().for_each(|&(flow, bytes)| self.finish(*id, flow, bytes));
+                for &(flow, bytes) in flows {
+                    let wire = compressed.iter().find(|(known, _)| *known == flow);
+                    self.finish(*id, flow, bytes, wire.map_or(bytes, |(_, wire)| *wire));
+                }
                 self.tell_ends();
             }
             Record::Removed { id, at_s } => {
@@ -75,6 +78,7 @@ impl Core {
             attained: 0.0,
             longest: 0.0,
             served: Vec::new(),
+            compression: None,
             layer: 0,
             own_layers: Vec::new(),
             grain: f64::INFINITY,
@@ -109,7 +113,7 @@ impl Core {
             let flow = self.coflows.present.get(&serial).map(|c| c.flows[moved.flow as usize]);
             if let Some(flow) = flow.filter(|flow| flow.stage != Stage::Ended) {
                 self.withdraw(serial, moved.flow);
-                self.finish(serial, moved.flow, flow.sent);
+                self.finish(serial, moved.flow, flow.sent, flow.wire);
                 let bytes = moved.to.bytes.or(flow.bytes);
                 added.push(record::Flow { bytes, ..moved.to });
             }
@@ -139,7 +143,7 @@ impl Core {
         let Some(it) = coflow.flows.get_mut(index as usize) else { return };
         if it.stage == Stage::Active {
             // What was sent stays in what the coflow has sent.
-            it.sent = 0.0;
+            (it.sent, it.wire) = (0.0, 0.0);
             self.driver.restart(flow, self.now);
             self.publish_all = true;
         }
@@ -149,14 +153,14 @@ impl Core {
         let Some(coflow) = self.coflows.present.get(&serial) else { return };
         self.stirred = true;
         let id = coflow.id;
-        let unfinished: Vec<(u32, f64)> = (0..)
+        let unfinished: Vec<(u32, f64, f64)> = (0..)
             .zip(&coflow.flows)
             .filter(|(_, flow)| flow.stage != Stage::Ended)
-            .map(|(index, flow)| (index, flow.sent))
+            .map(|(index, flow)| (index, flow.sent, flow.wire))
             .collect();
-        for (index, sent) in unfinished {
+        for (index, sent, wire) in unfinished {
             self.withdraw(serial, index);
-            self.finish(serial, index, sent);
+            self.finish(serial, index, sent, wire);
         }
         self.driver.leave(id);
         let removed = true;
@@ -167,14 +171,14 @@ impl Core {
     fn withdraw(&mut self, serial: u64, index: u32) {
         let Some(coflow) = self.coflows.present.get_mut(&serial) else { return };
         let Flow { src, dst, .. } = coflow.flows[index as usize];
-        coflow.served.retain(|(served, _)| *served != index);
+        coflow.served.retain(|served| served.flow != index);
         let agent = &mut self.agents[src as usize];
-        agent.want(FlowKey { coflow: serial, flow: index }, dst, 0, 0.0);
+        agent.want(FlowKey { coflow: serial, flow: index }, dst, 0, 0.0, None);
         self.woken.insert(src);
     }
 
     /// A flow has ended, unless that is known already.
-    pub(super) fn finish(&mut self, serial: u64, index: u32, bytes: f64) {
+    pub(super) fn finish(&mut self, serial: u64, index: u32, bytes: f64, wire: f64) {
         let Some(coflow) = self.coflows.present.get_mut(&serial) else { return };
         let id = coflow.id;
         let flow = FlowId { coflow: id, index };
@@ -188,17 +192,18 @@ impl Core {
             }
             Stage::Active => {}
         }
-        let more = (bytes - it.sent).max(0.0);
+        let more = (wire - it.wire).max(0.0);
         it.sent = it.sent.max(bytes);
+        it.wire = it.wire.max(wire);
         coflow.attained += more;
-        coflow.longest = coflow.longest.max(bytes);
-        coflow.served.retain(|(served, _)| *served != index);
+        coflow.longest = coflow.longest.max(wire);
+        coflow.served.retain(|served| served.flow != index);
         self.stirred = true;
         let attained = coflow.attained;
         if self.driver.needs_progress() {
             self.driver.report(id, attained, self.now);
         }
-        self.driver.finish(flow, bytes);
+        self.driver.finish(flow, bytes, wire);
     }
 
     pub(super) fn tell_ends(&mut self) {
@@ -251,8 +256,11 @@ impl Core {
             let (at_s, key) = (coflow.arrival_s, coflow.key.clone());
             records.push(Record::Registered { id, at_s, lineage, key, spec });
             let ended = |flow: &(u32, &Flow)| flow.1.stage == Stage::Ended;
-            let flows = (0..).zip(&coflow.flows).filter(ended).map(|(k, flow)| (k, flow.sent));
-            records.push(Record::Ended { id, at_s, flows: flows.collect() });
+            let ended = || (0..).zip(&coflow.flows).filter(ended);
+            let flows = ended().map(|(k, flow)| (k, flow.sent)).collect();
+            let compressed = ended().filter(|(_, flow)| flow.wire != flow.sent);
+            let compressed = compressed.map(|(k, flow)| (k, flow.wire)).collect();
+            records.push(Record::Ended { id, at_s, flows, compressed });
             if !coflow.open {
                 let update = Update { open: Some(false), ..Update::default() };
                 records.push(Record::Updated { id, at_s, update });
@@ -275,5 +283,5 @@ fn spec_of(flow: &record::Flow) -> FlowSpec {
 /// A flow of no bytes ends when it starts.
 fn flow_of(flow: &record::Flow) -> Flow {
     let stage = if flow.bytes == Some(0.0) { Stage::Ended } else { Stage::Active };
-    Flow { src: flow.src, dst: flow.dst, bytes: flow.bytes, sent: 0.0, stage }
+    Flow { src: flow.src, dst: flow.dst, bytes: flow.bytes, sent: 0.0, wire: 0.0, stage }
 }

@@ -10,6 +10,7 @@
 //! are applied in the same way.
 
 mod apply;
+mod compress;
 mod moment;
 mod requests;
 mod sessions;
@@ -18,8 +19,8 @@ mod tell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use covey_core::alloc::PlanError;
-use covey_core::{AnyPolicy, Fabric, LinkId, Time, Wake};
-use covey_proto::{FlowKey, Refusal};
+use covey_core::{AnyPolicy, Codec, Fabric, LinkId, Time, Wake};
+use covey_proto::{CodecName, FlowKey, Refusal};
 
 use crate::api::Answer;
 use crate::coflows::Coflows;
@@ -52,6 +53,8 @@ pub struct Config {
     pub most_pending: usize,
     /// The most coflows that are remembered after they have gone.
     pub most_gone: usize,
+    /// What the policy has flows compressed with, if it does.
+    pub codec: Option<CodecName>,
 }
 
 impl Default for Config {
@@ -65,6 +68,7 @@ impl Default for Config {
             most_flows: 1_000_000,
             most_pending: 10_000,
             most_gone: 10_000,
+            codec: None,
         }
     }
 }
@@ -193,6 +197,9 @@ pub struct Core {
     hosts_changed: bool,
     /// Whether the rates of all coflows must be looked at.
     publish_all: bool,
+    /// The compressor as the policy was told, and whether a host has said something of its own since.
+    codec: Option<Codec>,
+    processors_changed: bool,
     /// When to look for silent agents.
     next_check: Time,
     /// By coflow and link, how many of the policy's limits have been reached.
@@ -234,6 +241,8 @@ impl Core {
             stirred: true,
             hosts_changed: false,
             publish_all: true,
+            codec: None,
+            processors_changed: config.codec.is_some(),
             next_check: start,
             limits_reached: BTreeMap::new(),
             decided: false,

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use covey_core::alloc::PlanError;
-use covey_core::{CoflowId, FlowId, Group, LinkId, Time, Wake};
-use covey_proto::{FlowKey, ToAgent, VERSION, Welcome};
+use covey_core::{CoflowId, Compression, FlowId, Group, LinkId, Time, Wake};
+use covey_proto::{CodecName, FlowKey, ToAgent, VERSION, Welcome};
 
 use super::{Core, Output};
-use crate::coflows::{Coflow, Flow, Stage};
+use crate::coflows::{Coflow, Flow, Served, Stage};
 use crate::driver::Driver;
 use crate::slot::SessionId;
 
@@ -55,6 +55,7 @@ impl Core {
     /// Has the policy plan, if anything has happened or a time has come, and publishes the rates.
     fn moment(&mut self) {
         self.follow_hosts();
+        self.follow_processors();
         self.tell_reached();
         let due = |wake: &Wake| matches!(wake, Wake::At(time) if time.due(self.now));
         let woke = self.driver.wakes().iter().any(due);
@@ -170,6 +171,7 @@ impl Core {
 
     /// Finds out what has changed for which agent: rates, and, when there is another plan, layers.
     fn publish(&mut self, replanned: bool) {
+        let compressed_anew = if replanned { self.compress_anew() } else { Vec::new() };
         let rates = self.driver.rates();
         let together = rates.crowd().is_some() || rates.line().is_some();
         let all = std::mem::replace(&mut self.publish_all, together) || together;
@@ -177,7 +179,7 @@ impl Core {
             self.driver.state().present().to_vec()
         } else {
             let present = |id: &&CoflowId| self.driver.state().is_present(**id);
-            rates.changed().iter().filter(present).copied().collect()
+            rates.changed().iter().chain(&compressed_anew).filter(present).copied().collect()
         };
         if changed.is_empty() && !replanned {
             return;
@@ -186,26 +188,29 @@ impl Core {
         for id in changed {
             let serial = self.coflows.serial(id);
             let Some(coflow) = self.coflows.present.get_mut(&serial) else { continue };
-            let served = served(&self.driver, id, together);
+            let codec = self.config.codec.zip(coflow.compression);
+            let served = served(&self.driver, id, together, codec);
             let before = std::mem::replace(&mut coflow.served, served);
             let (mut old, mut new) = (before.iter().peekable(), coflow.served.iter().peekable());
             loop {
-                let (flow, rate) = match (old.peek(), new.peek()) {
+                let none = |flow: u32| Served { flow, rate: 0.0, codec: None };
+                let Served { flow, rate, codec } = match (old.peek(), new.peek()) {
                     (Some(a), Some(b)) if a == b => {
                         old.next();
                         new.next();
                         continue;
                     }
-                    (Some(a), Some(b)) if a.0 < b.0 => (a.0, 0.0),
-                    (Some(a), None) => (a.0, 0.0),
-                    (_, Some(b)) => (b.0, b.1),
+                    (Some(a), Some(b)) if a.flow < b.flow => none(a.flow),
+                    (Some(a), None) => none(a.flow),
+                    (_, Some(b)) => **b,
                     (None, None) => break,
                 };
-                old.next_if(|next| next.0 == flow);
-                new.next_if(|next| next.0 == flow);
+                old.next_if(|next| next.flow == flow);
+                new.next_if(|next| next.flow == flow);
                 let Flow { src, dst, .. } = coflow.flows[flow as usize];
                 let layer = layers.of(FlowId { coflow: id, index: flow });
-                self.agents[src as usize].want(FlowKey { coflow: serial, flow }, dst, layer, rate);
+                let key = FlowKey { coflow: serial, flow };
+                self.agents[src as usize].want(key, dst, layer, rate, codec);
                 self.woken.insert(src);
             }
         }
@@ -224,10 +229,11 @@ impl Core {
             }
             coflow.own_layers = own().collect();
             coflow.layer = layer;
-            for &(flow, rate) in &coflow.served {
+            for &Served { flow, rate, codec } in &coflow.served {
                 let Flow { src, dst, .. } = coflow.flows[flow as usize];
                 let layer = layers.of(FlowId { coflow: coflow.id, index: flow });
-                self.agents[src as usize].want(FlowKey { coflow: serial, flow }, dst, layer, rate);
+                let key = FlowKey { coflow: serial, flow };
+                self.agents[src as usize].want(key, dst, layer, rate, codec);
                 self.woken.insert(src);
             }
         }
@@ -322,6 +328,7 @@ impl Core {
                 epoch: self.epoch,
                 report_every_s: if reports { self.config.report_every_s } else { 0.0 },
                 heartbeat_s: self.config.heartbeat_s,
+                codec: self.config.codec,
             }));
         }
         let settled = agent.take_settled();
@@ -365,14 +372,19 @@ fn sent_at_links(coflow: &Coflow, ports: u32) -> BTreeMap<LinkId, f64> {
     let mut sent = BTreeMap::new();
     for flow in &coflow.flows {
         for link in [LinkId(flow.src), LinkId(ports + flow.dst)] {
-            *sent.entry(link).or_default() += flow.sent;
+            *sent.entry(link).or_default() += flow.wire;
         }
     }
     sent
 }
 
-/// The flows of a coflow that get anything, by number, and their rates.
-fn served(driver: &Driver, id: CoflowId, together: bool) -> Vec<(u32, f64)> {
+/// The flows of a coflow that get anything, by number; and what they are compressed with, where that pays.
+fn served(
+    driver: &Driver,
+    id: CoflowId,
+    together: bool,
+    codec: Option<(CodecName, Compression)>,
+) -> Vec<Served> {
     let (state, rates) = (driver.state(), driver.rates());
     let coflow = state.coflow(id);
     let demand = coflow.demand();
@@ -405,5 +417,9 @@ fn served(driver: &Driver, id: CoflowId, together: bool) -> Vec<(u32, f64)> {
     // Rounding leaves shares that are none.
     let least = 1e-9 * state.fabric().capacity().iter().copied().fold(0.0, f64::max);
     served.retain(|&(_, rate)| rate > least);
-    served
+    let codec_of = |flow: u32| {
+        let (name, compression) = codec?;
+        state.compressing_pays(id, demand.position(flow), &compression).then_some(name)
+    };
+    served.into_iter().map(|(flow, rate)| Served { flow, rate, codec: codec_of(flow) }).collect()
 }

@@ -44,6 +44,10 @@ impl Core {
                 self.agents[port as usize].lose_track();
                 self.woken.insert(port);
             }
+            FromAgent::Processor(processor) => {
+                self.counts.others += 1;
+                self.processor(port, &processor);
+            }
             FromAgent::Hello(_) | FromAgent::Alive => self.counts.others += 1,
         }
     }
@@ -114,7 +118,7 @@ impl Core {
         let mut keys = Vec::new();
         for of_coflow in flows.chunk_by(|a, b| a.key.coflow == b.key.coflow) {
             let serial = of_coflow[0].key.coflow;
-            let mut new = Vec::new();
+            let (mut new, mut compressed) = (Vec::new(), Vec::new());
             let mut its_keys = Vec::new();
             for ended in of_coflow {
                 let coflow = self.coflows.present.get(&serial);
@@ -124,9 +128,12 @@ impl Core {
                     Some(flow) if flow.src != port => continue,
                     Some(flow) if flow.stage != Stage::Ended => {
                         new.push((ended.key.flow, ended.bytes));
+                        if ended.wire != ended.bytes {
+                            compressed.push((ended.key.flow, ended.wire));
+                        }
                         let agent = &mut self.agents[port as usize];
                         agent.flow_ended(ended.key, &mut self.booked, &mut self.woken);
-                        self.finish(serial, ended.key.flow, ended.bytes);
+                        self.finish(serial, ended.key.flow, ended.bytes, ended.wire);
                     }
                     _ => {}
                 }
@@ -136,7 +143,7 @@ impl Core {
                 keys.append(&mut its_keys);
             } else {
                 let at_s = self.now.as_secs();
-                let record = Record::Ended { id: serial, at_s, flows: new };
+                let record = Record::Ended { id: serial, at_s, flows: new, compressed };
                 let lsn = self.write(record.clone());
                 self.pending.insert(lsn, Pending::Settle(record, port, its_keys));
             }
@@ -150,14 +157,14 @@ impl Core {
     /// Confirms ends that were known: after what is on the way to the journal, for they may be in it.
     fn settle_in_order(&mut self, port: u32, keys: Vec<FlowKey>) {
         if !self.unwritten.is_empty() {
-            let nothing = Record::Ended { id: 0, at_s: self.now.as_secs(), flows: vec![] };
+            let nothing = nothing(self.now);
             return self.unwritten.push((nothing, port, keys));
         }
         match self.pending.last_entry() {
             Some(mut last) => match last.get_mut() {
                 Pending::Settle(_, settled, more) if *settled == port => more.extend(keys),
                 _ => {
-                    let nothing = Record::Ended { id: 0, at_s: self.now.as_secs(), flows: vec![] };
+                    let nothing = nothing(self.now);
                     let lsn = self.write(nothing.clone());
                     self.pending.insert(lsn, Pending::Settle(nothing, port, keys));
                 }
@@ -171,7 +178,7 @@ impl Core {
         for sent in flows {
             let Some(coflow) = self.coflows.present.get_mut(&sent.key.coflow) else { continue };
             let own = coflow.flows.get(sent.key.flow as usize).is_some_and(|f| f.src == port);
-            if own && coflow.report(sent.key.flow, sent.bytes) {
+            if own && coflow.report(sent.key.flow, sent.bytes, sent.wire) {
                 self.stirred |= coflow.grain.is_finite();
                 if counts {
                     self.driver.report(coflow.id, coflow.attained, self.now);
@@ -246,4 +253,9 @@ impl Core {
         self.driver.resume(&back, self.now);
         self.publish_all = true;
     }
+}
+
+/// A record that says nothing, for what has to be settled after others.
+fn nothing(now: Time) -> Record {
+    Record::Ended { id: 0, at_s: now.as_secs(), flows: Vec::new(), compressed: Vec::new() }
 }

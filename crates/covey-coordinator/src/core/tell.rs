@@ -1,10 +1,11 @@
 //! What clients read.
 
 use covey_core::Lineage;
+use covey_proto::CodecName;
 
 use super::Core;
 use crate::api::{AgentStatus, CoflowStatus, Page, Rate};
-use crate::coflows::Flow;
+use crate::coflows::{Flow, Served};
 use crate::record::Summary;
 
 impl Core {
@@ -22,7 +23,7 @@ impl Core {
                 flows_ended: coflow.ended(),
                 flows_stalled: coflow.stalled,
                 bytes_sent: coflow.attained,
-                rate: coflow.served.iter().fold(0.0, |sum, (_, rate)| sum + rate),
+                rate: coflow.served.iter().fold(0.0, |sum, served| sum + served.rate),
             });
         }
         self.coflows.gone.get(&id).map(of_gone)
@@ -44,12 +45,14 @@ impl Core {
         let mut items = Vec::new();
         for (&serial, coflow) in self.coflows.present.range(from.0..) {
             let first = if serial == from.0 { from.1 } else { 0 };
-            for &(flow, rate) in coflow.served.iter().filter(|(flow, _)| *flow >= first) {
+            for &Served { flow, rate, codec } in coflow.served.iter().filter(|it| it.flow >= first)
+            {
                 if items.len() == limit {
                     return Page { items, next: Some(format!("{serial}.{flow}")) };
                 }
                 let Flow { src, dst, .. } = coflow.flows[flow as usize];
-                items.push(Rate { coflow: serial, flow, src, dst, rate });
+                let codec = codec.map(CodecName::name);
+                items.push(Rate { coflow: serial, flow, src, dst, rate, codec });
             }
         }
         Page { items, next: None }

@@ -16,6 +16,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use covey_core::{Fabric, Time};
+use covey_proto::CodecName;
 use covey_sched::SpecError;
 use hyper::server::conn::http1;
 use hyper_util::rt::TokioIo;
@@ -72,8 +73,10 @@ pub enum ServeError {
     /// The fabric makes no sense.
     #[error(transparent)]
     Fabric(#[from] covey_core::FabricError),
-    /// The policy compresses flows, which agents do not.
-    #[error("policy {0} compresses flows, which agents do not do")]
+    /// The policy compresses flows with something that agents do not have.
+    #[error(
+        "policy {0} compresses flows: expected one of lz4, snappy, zstd, lzf, which agents have"
+    )]
     Compresses(String),
     /// The credentials cannot be used.
     #[error(transparent)]
@@ -140,9 +143,13 @@ impl Server {
             move |source| ServeError::Io { what, source }
         };
         let built = covey_sched::build(&config.policy)?;
-        if built.compression.is_some() {
-            return Err(ServeError::Compresses(config.policy));
-        }
+        let codec = match built.compression {
+            None => None,
+            Some(compression) => {
+                let codec = compression.codec.name().and_then(CodecName::named);
+                Some(codec.ok_or_else(|| ServeError::Compresses(config.policy.clone()))?)
+            }
+        };
         let fabric = Fabric::big_switch(config.ports, config.port_rate)?;
         let credentials = Credentials::of(&config.folder);
         let tls = match credentials.has_certificates() {
@@ -168,7 +175,8 @@ impl Server {
         journal.append([&epoch_record]).map_err(io("journal"))?;
         let journal_bytes = journal.length();
         let records = found.records.into_iter().chain([epoch_record]);
-        let core = Core::new(fabric, built.policy, config.core, epoch, records, base);
+        let settings = Config { codec, ..config.core };
+        let core = Core::new(fabric, built.policy, settings, epoch, records, base);
         let (coflows, _, _) = core.population();
         tracing::info!(epoch, coflows, policy = config.policy, "started");
 

@@ -61,10 +61,14 @@ impl Random {
         match self.below(6) {
             0 => FromAgent::Applied { epoch: self.below(3), version: self.below(50) },
             1 => FromAgent::Ended(
-                (0..count).map(|_| Ended { key: self.key(), bytes: self.amount() }).collect(),
+                (0..count)
+                    .map(|_| Ended { key: self.key(), bytes: self.amount(), wire: self.amount() })
+                    .collect(),
             ),
             2 => FromAgent::Sent(
-                (0..count).map(|_| Sent { key: self.key(), bytes: self.amount() }).collect(),
+                (0..count)
+                    .map(|_| Sent { key: self.key(), bytes: self.amount(), wire: self.amount() })
+                    .collect(),
             ),
             3 => FromAgent::Resync,
             4 => self.hello(Vec::new()),

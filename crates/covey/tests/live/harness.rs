@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use covey_agent::{Enforcer, Joining, Progress, Share};
+use covey_agent::{Enforcer, Joining, Processors, Progress, Share};
 use covey_coordinator::{Client, read_token};
 use covey_proto::{Ended, FlowKey, Sent};
 use serde_json::{Value, json};
@@ -141,7 +141,8 @@ impl Fluid {
         let (mut enforcer, token) = (self.clone(), token.to_vec());
         tokio::spawn(async move {
             let ask_every = Duration::from_millis(5);
-            let joining = Joining { coordinator, port, token, tls: None, ask_every };
+            let processors = Processors::None;
+            let joining = Joining { coordinator, port, token, tls: None, ask_every, processors };
             covey_agent::run(&joining, &mut enforcer).await
         });
     }
@@ -169,9 +170,9 @@ impl Enforcer for Fluid {
             let sent = it.sent.entry(key).or_default();
             *sent += rate * dt;
             if *sent < size {
-                progress.sent.push(Sent { key, bytes: *sent });
+                progress.sent.push(Sent { key, bytes: *sent, wire: *sent });
             } else {
-                progress.ended.push(Ended { key, bytes: size });
+                progress.ended.push(Ended { key, bytes: size, wire: size });
                 it.rates.remove(&key);
                 it.sent.remove(&key);
             }
