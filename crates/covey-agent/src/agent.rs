@@ -25,6 +25,8 @@ pub struct Progress {
     pub ended: Vec<Ended>,
     /// What others have sent so far, of those that have sent anything since.
     pub sent: Vec<Sent>,
+    /// Flows of which the last bytes are in the sockets.
+    pub written: Vec<FlowKey>,
 }
 
 /// The most flows named in a message, which keeps it below the limit.
@@ -46,6 +48,9 @@ pub struct Agent {
     dropped: u64,
     /// Ends that are not in the coordinator's journal yet.
     unsettled: BTreeMap<FlowKey, Ended>,
+    /// Flows that need nothing more, until a schedule has removed them: what serves them meanwhile comes
+    /// from a coordinator that has not heard of it.
+    written: BTreeSet<FlowKey>,
     /// What flows have sent that have not ended, and which of them have since the last report.
     sent: BTreeMap<FlowKey, Sent>,
     unreported: BTreeSet<FlowKey>,
@@ -71,6 +76,7 @@ impl Agent {
             epoch: 0,
             dropped: 0,
             unsettled: BTreeMap::new(),
+            written: BTreeSet::new(),
             sent: BTreeMap::new(),
             unreported: BTreeSet::new(),
             grains: BTreeMap::new(),
@@ -159,6 +165,7 @@ impl Agent {
                     out.push(FromAgent::Processor(Processor { share, compressors }));
                 }
                 say_ended(self.unsettled.values().copied(), out);
+                say_written(self.written.iter().copied(), out);
                 // Who has heard nothing of this agent's flows yet hears all.
                 self.unreported = self.sent.keys().copied().collect();
             }
@@ -191,16 +198,18 @@ impl Agent {
         }
         if base == 0 {
             self.flows.clear();
+            self.written.retain(|key| set.iter().any(|entry| entry.key == *key));
         } else if (epoch, base) != self.holds {
             out.push(FromAgent::Resync);
             return false;
         }
         for key in removed {
             self.flows.remove(&key);
+            self.written.remove(&key);
         }
         for entry in set {
             // Of a flow that has ended here the coordinator may not have heard.
-            if !self.unsettled.contains_key(&entry.key) {
+            if !self.unsettled.contains_key(&entry.key) && !self.written.contains(&entry.key) {
                 let Entry { key, layer, rate, codec } = entry;
                 self.flows.insert(key, Share { layer, rate, codec });
             }
@@ -221,13 +230,22 @@ impl Agent {
                 *self.since.entry(sent.key.coflow).or_default() += sent.wire - before;
             }
         }
+        let mut written = Vec::new();
+        for &key in &progress.written {
+            if self.flows.remove(&key).is_some() {
+                self.written.insert(key);
+                written.push(key);
+            }
+        }
         for ended in &progress.ended {
             self.flows.remove(&ended.key);
+            self.written.remove(&ended.key);
             self.sent.remove(&ended.key);
             self.unreported.remove(&ended.key);
             self.unsettled.insert(ended.key, *ended);
         }
         let Some(welcome) = self.welcome else { return };
+        say_written(written.into_iter(), out);
         say_ended(progress.ended.iter().copied(), out);
         self.report_by_grain(out);
         if welcome.report_every_s > 0.0 && now_s >= self.next_report_s {
@@ -257,6 +275,11 @@ impl Agent {
         let sent: Vec<Sent> = keys.iter().filter_map(|key| self.sent.get(key).copied()).collect();
         out.extend(sent.chunks(MOST_NAMED).map(|some| FromAgent::Sent(some.to_vec())));
     }
+}
+
+fn say_written(written: impl Iterator<Item = FlowKey>, out: &mut Vec<FromAgent>) {
+    let written: Vec<FlowKey> = written.collect();
+    out.extend(written.chunks(MOST_NAMED).map(|some| FromAgent::Written(some.to_vec())));
 }
 
 fn say_ended(ended: impl Iterator<Item = Ended>, out: &mut Vec<FromAgent>) {
@@ -316,8 +339,8 @@ mod tests {
     #[test]
     fn ends_are_said_again_until_they_are_settled() {
         let mut agent = Agent::new(0, Vec::new());
-        let ended =
-            Progress { ended: vec![Ended { key: A, bytes: 3.0, wire: 3.0 }], sent: Vec::new() };
+        let of_a = Ended { key: A, bytes: 3.0, wire: 3.0 };
+        let ended = Progress { ended: vec![of_a], ..Progress::default() };
         let mut out = Vec::new();
         agent.happened(&ended, 0.0, &mut out);
         assert_eq!(out, []);
@@ -333,10 +356,36 @@ mod tests {
     }
 
     #[test]
+    fn what_is_written_is_served_again_only_after_it_has_been_removed() {
+        let mut agent = Agent::new(0, Vec::new());
+        let served = |agent: &Agent| agent.flows().keys().copied().collect::<Vec<_>>();
+        tell(&mut agent, welcome(1, 0.0));
+        tell(&mut agent, set(1, 1, 0, &[A]));
+        // B is not served, so that nothing is given back.
+        let mut out = Vec::new();
+        let written = Progress { written: vec![A, B], ..Progress::default() };
+        agent.happened(&written, 0.0, &mut out);
+        assert_eq!((served(&agent), out), (vec![], vec![FromAgent::Written(vec![A])]));
+        // The coordinator has not heard of it, nor the one that comes after.
+        tell(&mut agent, set(1, 2, 1, &[A, B]));
+        assert_eq!(served(&agent), [B]);
+        agent.hello();
+        assert_eq!(tell(&mut agent, welcome(2, 0.0)), [FromAgent::Written(vec![A])]);
+        tell(&mut agent, set(2, 1, 0, &[A]));
+        assert_eq!(served(&agent), []);
+        // Now it has, and has waited for its end in vain.
+        let (set_of, removed) = (Vec::new(), vec![A]);
+        let removal = Schedule { epoch: 2, version: 2, base: 1, set: set_of, removed };
+        tell(&mut agent, ToAgent::Schedule(removal));
+        tell(&mut agent, set(2, 3, 2, &[A]));
+        assert_eq!(served(&agent), [A]);
+    }
+
+    #[test]
     fn bytes_are_reported_every_so_often_or_by_grain() {
         // Grains go by what is on the wire.
         let sent_so_far = |wire| Sent { key: A, bytes: 2.0 * wire, wire };
-        let sent = |bytes| Progress { ended: Vec::new(), sent: vec![sent_so_far(bytes)] };
+        let sent = |bytes| Progress { sent: vec![sent_so_far(bytes)], ..Progress::default() };
         let said = |bytes| vec![FromAgent::Sent(vec![sent_so_far(bytes)])];
         let happened = |agent: &mut Agent, bytes, now_s| {
             let mut out = Vec::new();

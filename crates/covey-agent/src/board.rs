@@ -56,6 +56,7 @@ pub struct Board {
     /// Whose each open flow is.
     owners: BTreeMap<FlowKey, AppId>,
     ended: Vec<Ended>,
+    written: Vec<FlowKey>,
     sent: BTreeMap<FlowKey, Sent>,
     /// Applications that have news since this was last asked.
     woken: BTreeSet<AppId>,
@@ -75,6 +76,7 @@ impl Board {
             apps: BTreeMap::new(),
             owners: BTreeMap::new(),
             ended: Vec::new(),
+            written: Vec::new(),
             sent: BTreeMap::new(),
             woken: BTreeSet::new(),
         }
@@ -145,6 +147,9 @@ impl Board {
             FromApp::Sent(flows) => {
                 let own = flows.into_iter().filter(|sent| app.flows.contains(&sent.key));
                 self.sent.extend(own.map(|sent| (sent.key, sent)));
+            }
+            FromApp::Written(keys) => {
+                self.written.extend(keys.iter().filter(|key| app.flows.contains(key)));
             }
             FromApp::Gone(keys) => {
                 for key in keys {
@@ -242,6 +247,7 @@ impl Board {
         let sent = std::mem::take(&mut self.sent).into_iter();
         Progress {
             ended: std::mem::take(&mut self.ended),
+            written: std::mem::take(&mut self.written),
             sent: sent.map(|(_, sent)| sent).collect(),
         }
     }
@@ -315,7 +321,8 @@ mod tests {
         board.heard(1, FromApp::Sent(vec![sent(B, 3.0)])).expect("known");
         let ended = Ended { key: A, bytes: 9.0, wire: 4.0 };
         board.heard(1, FromApp::Ended(vec![ended])).expect("known");
-        let progress = Progress { ended: vec![ended], sent: vec![sent(B, 3.0)] };
+        let progress =
+            Progress { ended: vec![ended], sent: vec![sent(B, 3.0)], ..Progress::default() };
         assert_eq!(board.take_progress(), progress);
         assert_eq!(board.take_progress(), Progress::default());
         board.settled(&[A]);

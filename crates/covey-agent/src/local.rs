@@ -202,7 +202,7 @@ async fn read(mut reader: OwnedReadHalf, id: AppId, shared: &Shared) -> io::Resu
         decoder.push(&buffer[..count]);
         let garbage = |error| io::Error::new(io::ErrorKind::InvalidData, error);
         while let Some(message) = decoder.take::<FromApp>().map_err(garbage)? {
-            let has_ended = matches!(message, FromApp::Ended(_));
+            let has_ended = matches!(message, FromApp::Ended(_) | FromApp::Written(_));
             let heard = shared.with(|board| board.heard(id, message));
             heard.map_err(|Refused| io::Error::other("an application out of order"))?;
             if has_ended {

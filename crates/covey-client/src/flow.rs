@@ -252,6 +252,11 @@ impl AsyncWrite for FlowSender {
         if let End::NotYet = it.end {
             ready!(it.poll_last(cx))?;
             it.end = End::Awaited([0; CONFIRMATION], 0);
+            if let Some((gate, link)) = &it.gate
+                && gate.written()
+            {
+                link.written(it.key);
+            }
         }
         it.poll_confirmation(cx)
     }

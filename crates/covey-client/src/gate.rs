@@ -27,6 +27,9 @@ pub enum Standing {
     Free,
 }
 
+/// A flow of so few bytes has ended about as soon as it can be said that it is about to.
+const LITTLE: u64 = 32 * 1024;
+
 /// The gate of one flow, between its writer and what the agent says.
 #[derive(Debug)]
 pub struct Gate {
@@ -47,6 +50,8 @@ struct Inner {
     mark: u32,
     codec: Option<CodecName>,
     writer: Option<Waker>,
+    /// Whether the socket has all of the flow.
+    is_written: bool,
     complained: bool,
 }
 
@@ -59,6 +64,7 @@ impl Gate {
             mark: 0,
             codec: None,
             writer: None,
+            is_written: false,
             complained: false,
         };
         Gate {
@@ -109,6 +115,8 @@ impl Gate {
         let pace = match standing {
             Standing::Paced(rate) => rate,
             Standing::Free => f64::INFINITY,
+            // It is another's turn, who was to begin when the last of this one is under way.
+            Standing::Waits if inner.is_written => inner.pace,
             // What is in the socket goes out slowly.
             Standing::Waits => inner.pace.min(pacing::stopped(&self.socket)),
             Standing::Unmentioned { .. } => inner.pace,
@@ -130,6 +138,15 @@ impl Gate {
         if let Some(writer) = inner.writer.take() {
             writer.wake();
         }
+    }
+
+    /// The socket has all of the flow. Whether others are to hear of it: not where little is left to be sent,
+    /// or what is left waits.
+    pub fn written(&self) -> bool {
+        let mut inner = self.lock();
+        let is_paced = matches!(inner.standing, Standing::Paced(_));
+        inner.is_written = is_paced && self.wire.load(Ordering::Relaxed) > LITTLE;
+        inner.is_written
     }
 
     /// So many more bytes have been given to the socket.

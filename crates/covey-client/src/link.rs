@@ -45,6 +45,7 @@ struct Table {
     unsettled: BTreeMap<FlowKey, Passed>,
     /// What the agent has not been told yet.
     opened: Vec<FlowKey>,
+    written: Vec<FlowKey>,
     ended: Vec<FlowKey>,
     gone: Vec<FlowKey>,
     /// The agent's welcome.
@@ -106,6 +107,7 @@ impl Table {
         }
         self.opened = self.flows.keys().copied().collect();
         self.ended = self.unsettled.keys().copied().collect();
+        self.written.clear();
         self.gone.clear();
     }
 
@@ -114,6 +116,8 @@ impl Table {
         let each = |keys: &mut Vec<FlowKey>| std::mem::take(keys);
         let opened = each(&mut self.opened);
         out.extend(opened.chunks(MOST_LOCAL_FLOWS).map(|some| FromApp::Opened(some.to_vec())));
+        let written = each(&mut self.written);
+        out.extend(written.chunks(MOST_LOCAL_FLOWS).map(|some| FromApp::Written(some.to_vec())));
         let ended = each(&mut self.ended).into_iter();
         let ended = ended.filter_map(|key| {
             let Passed { bytes, wire } = *self.unsettled.get(&key)?;
@@ -194,6 +198,16 @@ impl Link {
         drop(table);
         self.news.notify_one();
         gate
+    }
+
+    /// A flow's last bytes are in its socket.
+    pub fn written(&self, key: FlowKey) {
+        let mut table = self.lock();
+        if table.agent.is_some() {
+            table.written.push(key);
+        }
+        drop(table);
+        self.news.notify_one();
     }
 
     /// A flow has ended.

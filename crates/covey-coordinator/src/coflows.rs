@@ -27,6 +27,8 @@ pub(crate) enum Stage {
     Active,
     /// One of its hosts is away.
     Stalled,
+    /// Its last bytes are on their way: others may have its turn. It has not ended before that is said.
+    Written,
     Ended,
 }
 

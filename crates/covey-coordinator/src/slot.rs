@@ -269,6 +269,17 @@ impl Slot {
         }
     }
 
+    /// The agent has said that a flow needs nothing more, and holds it no longer; it is to hear that this has
+    /// been heard, by a schedule that removes the flow.
+    pub fn flow_written(&mut self, key: FlowKey, booked: &mut Booked, woken: &mut BTreeSet<u32>) {
+        if let Some(place) = self.flows.get_mut(&key) {
+            place.wanted = 0.0;
+            booked.change(place, 0.0, woken);
+            self.dirty.insert(key);
+            self.tidy(key);
+        }
+    }
+
     /// What else there is to send.
     pub fn take_settled(&mut self) -> Vec<FlowKey> {
         std::mem::take(&mut self.settled)

@@ -93,6 +93,8 @@ struct Host {
     partitioned_until_s: f64,
     sent: BTreeMap<FlowKey, f64>,
     ended: BTreeMap<FlowKey, f64>,
+    /// Flows whose last bytes are on their way: the time at which they have come.
+    written: BTreeMap<FlowKey, f64>,
     held: (u64, u64),
     /// Whether the coordinator has given it up, and it has not been sent anything since.
     given_up: bool,
@@ -164,6 +166,7 @@ impl World {
             partitioned_until_s: 0.0,
             sent: BTreeMap::new(),
             ended: BTreeMap::new(),
+            written: BTreeMap::new(),
             held: (0, 0),
             given_up: false,
         };
@@ -268,7 +271,8 @@ impl World {
             host.given_up = false;
             let ended =
                 host.ended.iter().map(|(&key, &bytes)| Ended { key, bytes, wire: bytes }).collect();
-            host.agent.happened(&Progress { ended, sent: Vec::new() }, 0.0, &mut Vec::new());
+            let progress = Progress { ended, ..Progress::default() };
+            host.agent.happened(&progress, 0.0, &mut Vec::new());
         }
         if self.is_up && self.random.chance(0.004) {
             self.crash();
@@ -375,7 +379,8 @@ impl World {
 
     fn move_hosts(&mut self) {
         for k in 0..self.hosts.len() {
-            let progress = self.hosts[k].advance(&self.jobs, &self.job_of);
+            let progress =
+                self.hosts[k].advance(&self.jobs, &self.job_of, self.now_s, &mut self.random);
             let mut out = Vec::new();
             self.hosts[k].agent.happened(&progress, self.now_s, &mut out);
             let joins = self.hosts[k].session.is_none()
@@ -543,21 +548,41 @@ fn flow_of(jobs: &[Job], job_of: &BTreeMap<u64, usize>, key: &FlowKey) -> Flow {
 
 impl Host {
     /// Sends for a step as the schedule says.
-    fn advance(&mut self, jobs: &[Job], job_of: &BTreeMap<u64, usize>) -> Progress {
+    fn advance(
+        &mut self,
+        jobs: &[Job],
+        job_of: &BTreeMap<u64, usize>,
+        now_s: f64,
+        random: &mut Random,
+    ) -> Progress {
         let mut progress = Progress::default();
+        for (&key, _) in self.written.iter().filter(|(_, come_s)| **come_s <= now_s) {
+            let size = flow_of(jobs, job_of, &key).bytes.unwrap_or(0.0);
+            progress.ended.push(Ended { key, bytes: size, wire: size });
+            self.ended.insert(key, size);
+        }
         for (&key, share) in self.agent.flows() {
             let size = flow_of(jobs, job_of, &key).bytes.unwrap_or(0.0);
             let sent = self.sent.entry(key).or_default();
             *sent += share.rate * STEP_S;
             if *sent < size {
                 progress.sent.push(Sent { key, bytes: *sent, wire: *sent });
-            } else {
+            } else if random.chance(0.5) {
                 progress.ended.push(Ended { key, bytes: size, wire: size });
                 self.ended.insert(key, size);
+            } else {
+                progress.written.push(key);
+                if random.chance(0.8) {
+                    self.written.insert(key, now_s + 0.1 * random.unit());
+                } else {
+                    // Its connection breaks: it is sent once more.
+                    *sent = 0.0;
+                }
             }
         }
         for ended in &progress.ended {
             self.sent.remove(&ended.key);
+            self.written.remove(&ended.key);
         }
         progress
     }

@@ -3,8 +3,8 @@
 use crate::bytes::{Reader, Write};
 use crate::codec::CodecName;
 use crate::message::{
-    Compressor, Ended, Entry, FromAgent, Grain, Hello, Message, Processor, Refusal, Schedule, Sent,
-    ToAgent, Welcome,
+    Compressor, Ended, Entry, FlowKey, FromAgent, Grain, Hello, Message, Processor, Refusal,
+    Schedule, Sent, ToAgent, Welcome,
 };
 use crate::{MOST_FROM_AGENT, MOST_TO_AGENT};
 
@@ -40,6 +40,17 @@ pub(crate) fn read_entry(body: &mut Reader<'_>) -> Option<Entry> {
         rate: body.finite()?,
         codec: CodecName::read(body)?,
     })
+}
+
+pub(crate) fn write_keys(kind: u8, keys: &[FlowKey], out: &mut Vec<u8>) {
+    out.push(kind);
+    out.u32(keys.len() as u32);
+    keys.iter().for_each(|&key| out.key(key));
+}
+
+pub(crate) fn read_keys(body: &mut Reader<'_>) -> Option<Vec<FlowKey>> {
+    let count = body.u32()?;
+    body.items(count, KEY, Reader::key)
 }
 
 pub(crate) fn write_ended(flows: &[Ended], out: &mut Vec<u8>) {
@@ -128,6 +139,7 @@ impl Message for FromAgent {
                     out.f64(ratio);
                 }
             }
+            FromAgent::Written(keys) => write_keys(8, keys, out),
         }
     }
 
@@ -147,6 +159,7 @@ impl Message for FromAgent {
             5 => FromAgent::Resync,
             6 => FromAgent::Alive,
             7 => FromAgent::Processor(read_processor(body)?),
+            8 => FromAgent::Written(read_keys(body)?),
             _ => return None,
         })
     }
@@ -175,11 +188,7 @@ impl Message for ToAgent {
                 write_entries(&schedule.set, out);
                 schedule.removed.iter().for_each(|&key| out.key(key));
             }
-            ToAgent::Settled(flows) => {
-                out.push(3);
-                out.u32(flows.len() as u32);
-                flows.iter().for_each(|&key| out.key(key));
-            }
+            ToAgent::Settled(keys) => write_keys(3, keys, out),
             ToAgent::Grains(grains) => {
                 out.push(4);
                 out.u32(grains.len() as u32);
@@ -218,10 +227,7 @@ impl Message for ToAgent {
                 let removed = body.items(removed, KEY, Reader::key)?;
                 ToAgent::Schedule(Schedule { epoch, version, base, set, removed })
             }
-            3 => {
-                let count = body.u32()?;
-                ToAgent::Settled(body.items(count, KEY, Reader::key)?)
-            }
+            3 => ToAgent::Settled(read_keys(body)?),
             4 => {
                 let count = body.u32()?;
                 ToAgent::Grains(body.items(count, GRAIN, |body| {

@@ -3,7 +3,8 @@
 use crate::bytes::{Reader, Write};
 use crate::codec::CodecName;
 use crate::encode::{
-    ENTRY, KEY, read_ended, read_entry, read_sent, write_ended, write_entries, write_sent,
+    ENTRY, read_ended, read_entry, read_keys, read_sent, write_ended, write_entries, write_keys,
+    write_sent,
 };
 use crate::message::{Ended, Entry, FlowKey, Message, Sent};
 
@@ -50,6 +51,8 @@ pub enum FromApp {
     Ended(Vec<Ended>),
     /// What flows have sent.
     Sent(Vec<Sent>),
+    /// Of these flows, which were being served, the last bytes are in the sockets: they need nothing more.
+    Written(Vec<FlowKey>),
     /// The application has given these flows up before their ends.
     Gone(Vec<FlowKey>),
 }
@@ -83,17 +86,6 @@ pub enum ToApp {
     Refused,
 }
 
-fn write_keys(kind: u8, keys: &[FlowKey], out: &mut Vec<u8>) {
-    out.push(kind);
-    out.u32(keys.len() as u32);
-    keys.iter().for_each(|&key| out.key(key));
-}
-
-fn read_keys(body: &mut Reader<'_>) -> Option<Vec<FlowKey>> {
-    let count = body.u32()?;
-    body.items(count, KEY, Reader::key)
-}
-
 impl Message for FromApp {
     const MOST: usize = MOST_LOCAL;
 
@@ -113,6 +105,7 @@ impl Message for FromApp {
                 write_sent(flows, out);
             }
             FromApp::Gone(keys) => write_keys(5, keys, out),
+            FromApp::Written(keys) => write_keys(6, keys, out),
         }
     }
 
@@ -123,6 +116,7 @@ impl Message for FromApp {
             3 => FromApp::Ended(read_ended(body)?),
             4 => FromApp::Sent(read_sent(body)?),
             5 => FromApp::Gone(read_keys(body)?),
+            6 => FromApp::Written(read_keys(body)?),
             _ => return None,
         })
     }

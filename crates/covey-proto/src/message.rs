@@ -160,6 +160,9 @@ pub enum FromAgent {
     Resync,
     /// Nothing else to say.
     Alive,
+    /// Of these flows, which were in the schedule, the last bytes are on their way: they need nothing more.
+    /// The agent serves none of them again before a schedule has removed it.
+    Written(Vec<FlowKey>),
     /// What the host has for compressing. Said after each new join, and when it has changed.
     Processor(Processor),
 }

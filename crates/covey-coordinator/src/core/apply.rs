@@ -138,6 +138,7 @@ impl Core {
     }
 
     fn restart(&mut self, serial: u64, index: u32) {
+        self.serve_again(FlowKey { coflow: serial, flow: index });
         let Some(coflow) = self.coflows.present.get_mut(&serial) else { return };
         let flow = FlowId { coflow: coflow.id, index };
         let Some(it) = coflow.flows.get_mut(index as usize) else { return };
@@ -188,6 +189,10 @@ impl Core {
             Stage::Stalled => {
                 // It had ended before its host went.
                 coflow.stalled -= 1;
+                self.driver.resume(&[flow], self.now);
+            }
+            Stage::Written => {
+                self.awaited.remove(&FlowKey { coflow: serial, flow: index });
                 self.driver.resume(&[flow], self.now);
             }
             Stage::Active => {}

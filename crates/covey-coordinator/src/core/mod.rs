@@ -191,6 +191,8 @@ pub struct Core {
     /// Ends that could not be written.
     unwritten: Vec<(Record, u32, Vec<FlowKey>)>,
     outputs: Vec<Output>,
+    /// Until when flows may be on their way whose last bytes are, before they are served again.
+    awaited: BTreeMap<FlowKey, Time>,
     /// Whether anything has happened since the last decision.
     stirred: bool,
     /// Whether a host has come or gone since the last decision.
@@ -238,6 +240,7 @@ impl Core {
             next_lsn: 1,
             unwritten: Vec::new(),
             outputs: Vec::new(),
+            awaited: BTreeMap::new(),
             stirred: true,
             hosts_changed: false,
             publish_all: true,

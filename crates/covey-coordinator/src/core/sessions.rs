@@ -35,6 +35,10 @@ impl Core {
                 self.counts.ends += 1;
                 self.ended(port, &flows);
             }
+            FromAgent::Written(flows) => {
+                self.counts.ends += 1;
+                self.written(port, &flows);
+            }
             FromAgent::Sent(flows) => {
                 self.counts.reports += 1;
                 self.sent(port, &flows);
@@ -154,6 +158,60 @@ impl Core {
         self.tell_ends();
     }
 
+    /// The last bytes of these flows are on their way, and others may have their turn, as if their hosts were
+    /// away. But they have not ended, and will be served again if that is not said soon.
+    fn written(&mut self, port: u32, flows: &[FlowKey]) {
+        let mut gone = Vec::new();
+        for &key in flows {
+            let Some(coflow) = self.coflows.present.get_mut(&key.coflow) else { continue };
+            let Some(flow) = coflow.flows.get_mut(key.flow as usize) else { continue };
+            if flow.src != port || flow.stage != Stage::Active {
+                continue;
+            }
+            flow.stage = Stage::Written;
+            coflow.served.retain(|served| served.flow != key.flow);
+            gone.push(FlowId { coflow: coflow.id, index: key.flow });
+            self.awaited.insert(key, self.now + self.config.lost_after_s);
+            let agent = &mut self.agents[port as usize];
+            agent.flow_written(key, &mut self.booked, &mut self.woken);
+            self.woken.insert(port);
+        }
+        if !gone.is_empty() {
+            self.driver.suspend(&gone, self.now);
+            self.stirred = true;
+        }
+    }
+
+    /// Serves flows again whose ends should have been said by now.
+    fn give_up_awaiting(&mut self) {
+        let (now, mut back) = (self.now, Vec::new());
+        self.awaited.retain(|key, until| {
+            let is_due = until.due(now);
+            if is_due {
+                back.push(*key);
+            }
+            !is_due
+        });
+        for key in back {
+            self.serve_again(key);
+        }
+    }
+
+    /// A flow whose last bytes were on their way is served as before.
+    pub(super) fn serve_again(&mut self, key: FlowKey) {
+        let Some(coflow) = self.coflows.present.get_mut(&key.coflow) else { return };
+        let Some(flow) = coflow.flows.get_mut(key.flow as usize) else { return };
+        if flow.stage != Stage::Written {
+            return;
+        }
+        flow.stage = Stage::Active;
+        self.awaited.remove(&key);
+        self.driver.resume(&[FlowId { coflow: coflow.id, index: key.flow }], self.now);
+        // Its hosts may have gone meanwhile.
+        self.hosts_changed = true;
+        self.stirred = true;
+    }
+
     /// Confirms ends that were known: after what is on the way to the journal, for they may be in it.
     fn settle_in_order(&mut self, port: u32, keys: Vec<FlowKey>) {
         if !self.unwritten.is_empty() {
@@ -193,6 +251,7 @@ impl Core {
             return;
         }
         self.next_check = self.now + self.config.heartbeat_s;
+        self.give_up_awaiting();
         for (record, port, keys) in std::mem::take(&mut self.unwritten) {
             let lsn = self.write(record.clone());
             self.pending.insert(lsn, Pending::Settle(record, port, keys));
