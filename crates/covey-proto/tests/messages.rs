@@ -62,6 +62,7 @@ fn from_agent() -> impl Strategy<Value = FromAgent> {
         vec(ended(), 0..20).prop_map(FromAgent::Ended),
         vec(sent_so_far(), 0..20).prop_map(FromAgent::Sent),
         processor().prop_map(FromAgent::Processor),
+        vec(key(), 0..20).prop_map(FromAgent::Written),
         Just(FromAgent::Resync),
         Just(FromAgent::Alive),
     ]
@@ -109,6 +110,7 @@ fn from_app() -> impl Strategy<Value = FromApp> {
         vec(ended(), 0..20).prop_map(FromApp::Ended),
         vec(sent_so_far(), 0..20).prop_map(FromApp::Sent),
         vec(key(), 0..20).prop_map(FromApp::Gone),
+        vec(key(), 0..20).prop_map(FromApp::Written),
     ]
 }
 
