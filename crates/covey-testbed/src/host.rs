@@ -6,7 +6,9 @@
 //! |---|---|
 //! | | `ready ADDRESS`: flows can come, and an agent schedules those that go |
 //! | `hosts ADDRESS…` | |
-//! | `register COFLOW PARENT,…` (numbers of the coordinator, or `-`) | `registered COFLOW NUMBER` |
+//! | `register COFLOW PARENT,…` (numbers of the coordinator, or `-`) | `registered COFLOW NUMBER`, or `unregistered COFLOW NUMBER` while there is no coordinator |
+//! | `deregister COFLOW NUMBER` | |
+//! | `settle` | `settled`: the coordinator has confirmed the ends of all flows from here |
 //! | `start COFLOW NUMBER`: send this host's flows of it | |
 //! | | `ended COFLOW FLOW TIME`: all of a flow has come here, as it was sent |
 //! | | `failed COFLOW FLOW WHY` |
@@ -17,7 +19,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use covey_client::{Client, CoflowSpec, Flow, Incoming, Listener, Options, Scheduled};
+use covey_client::{Client, CoflowSpec, Flow, Incoming, Listener, Options, RestError, Scheduled};
 use covey_proto::{Direction, FlowHeader, FlowKey, HEADER};
 use covey_trace::Workload;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -130,6 +132,12 @@ pub async fn host(config: Host) -> Result<(), TestbedError> {
                 let parents = parents.filter_map(|id| id.parse().ok()).collect();
                 tokio::spawn(register(shared.clone(), coflow as usize, parents));
             }
+            (Some("deregister"), Some(_), Some(id)) => {
+                tokio::spawn(deregister(shared.clone(), id));
+            }
+            (Some("settle"), ..) => {
+                tokio::spawn(settle(shared.clone()));
+            }
             (Some("start"), Some(coflow), Some(id)) => {
                 start(&shared, &hosts, coflow as usize, id);
             }
@@ -169,9 +177,24 @@ async fn register(shared: Arc<Shared>, coflow: usize, parents: Vec<u64>) {
         Ok(registered) if registered.is_registered() => {
             say(&format!("registered {coflow} {}", registered.id()));
         }
-        Ok(_) => say(&format!("failed {coflow} 0 the coordinator is away")),
+        Ok(alone) => say(&format!("unregistered {coflow} {}", alone.id())),
         Err(error) => say(&format!("failed {coflow} 0 {error}")),
     }
+}
+
+/// A coflow has failed, and will not end by itself.
+async fn deregister(shared: Arc<Shared>, id: u64) {
+    let Some(client) = &shared.client else { return };
+    while let Err(RestError::Away(_)) = client.join(id).deregister().await {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+}
+
+async fn settle(shared: Arc<Shared>) {
+    while shared.client.as_ref().is_some_and(|client| client.unsettled() > 0) {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    say("settled");
 }
 
 fn start(shared: &Arc<Shared>, hosts: &Arc<[SocketAddr]>, coflow: usize, id: u64) {

@@ -127,6 +127,11 @@ impl Lab {
         Ok(Some(counts.iter().sum()))
     }
 
+    /// Has a host's link carry something, or nothing.
+    pub(crate) fn set_link(&self, host: u32, up: bool) -> Result<(), TestbedError> {
+        if self.is_isolated() { network::set_link(host, up) } else { Ok(()) }
+    }
+
     /// Where a host listens for flows; on loopback with any port.
     pub(crate) fn listen_address(&self, host: u32) -> SocketAddr {
         if self.is_isolated() {

@@ -6,7 +6,9 @@
 //! by the client library, and every byte is checked where it arrives. What it finds is an `Outcome`, as the
 //! simulator's.
 
+mod cluster;
 mod error;
+mod faults;
 mod host;
 mod lab;
 mod network;
@@ -15,6 +17,7 @@ mod processes;
 mod replay;
 
 pub use error::TestbedError;
+pub use faults::{Broken, Fault};
 pub use host::{Host, Scheduling, host};
 pub use lab::{Lab, warden};
 pub use network::{PAYLOAD, TOOLS};

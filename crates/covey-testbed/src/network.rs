@@ -116,6 +116,12 @@ pub fn build(hosts: u32, link_bps: f64) -> Result<(), TestbedError> {
     Ok(())
 }
 
+/// Cuts a host's link off at the router, or has it carry something again.
+pub fn set_link(host: u32, up: bool) -> Result<(), TestbedError> {
+    let state = if up { "up" } else { "down" };
+    run(&["ip", "-n", ROUTER, "link", "set", &format!("h{host}"), state], "").map(|_| ())
+}
+
 /// Settings of TCP and IP in a namespace; those that a kernel does not have are passed over.
 fn settings(name: &str, settings: &[&str]) -> Result<(), TestbedError> {
     let lines = settings.iter().map(|setting| {

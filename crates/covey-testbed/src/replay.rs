@@ -2,20 +2,20 @@
 //! flows have come.
 
 use std::collections::BTreeSet;
-use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use covey_coordinator::Credentials;
 use covey_sim::{CoflowOutcome, Outcome};
 use covey_trace::Workload;
 
+use crate::cluster::Cluster;
 use crate::error::TestbedError;
+use crate::faults::{Broken, Fault};
 use crate::host::now_ns;
-use crate::lab::{Lab, Where};
-use crate::processes::{Process, Said};
+use crate::lab::Lab;
+use crate::processes::Said;
 
 /// Who schedules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +44,8 @@ pub struct Replay<'a> {
     pub ratio: f64,
     /// The share of a processor that each host has for compressing, as `covey agent --cpu` takes it.
     pub cpu: &'a str,
+    /// What is broken meanwhile.
+    pub faults: &'a [Fault],
     /// Set when it is to end.
     pub stop: &'a AtomicBool,
 }
@@ -55,6 +57,13 @@ pub struct Found {
     pub outcome: Outcome,
     /// Bytes that came, each as it was sent.
     pub bytes: f64,
+    /// Places of coflows that have failed: a flow of each began or ended at a host that died. All other
+    /// flows of theirs have come. They have no times in the outcome.
+    pub failed: Vec<usize>,
+    /// Coflows that could not be registered, and went without a schedule.
+    pub unregistered: usize,
+    /// Hosts whose ends the coordinator has not confirmed in the end, of those that live and have an agent.
+    pub unsettled: usize,
     /// Seconds from the first arrival to the last end.
     pub wall_s: f64,
     /// CPU of the coordinator in seconds.
@@ -67,9 +76,7 @@ pub struct Found {
     pub wire_bytes: Option<f64>,
 }
 
-/// How long processes may take to be ready.
-const READY_WITHIN: Duration = Duration::from_secs(30);
-/// From then to the first arrival.
+/// From when all are ready to the first arrival.
 const LEAD_NS: u64 = 200_000_000;
 
 /// Checks that a trace can be replayed.
@@ -101,153 +108,50 @@ pub fn replay(
     check(replay.workload)?;
     let folder = tempfile::tempdir()?;
     let (sender, said) = channel();
-    let mut cluster = Cluster::start(lab, replay, folder.path(), &sender, &said)?;
-    let mut run = Run::new(replay.workload);
+    let mut cluster = Cluster::start(lab, replay, folder.path(), sender, &said)?;
+    let mut run = Run::new(replay);
     let wire_before = lab.wire_bytes()?;
-    let found = run.all(replay, &mut cluster, &said, progress)?;
+    let found = run.all(&mut cluster, &said, progress)?;
     let wire_after = lab.wire_bytes()?;
-    let cpu_s = |processes: &[Process]| processes.iter().map(Process::cpu_s).sum();
+    let (coordinator_cpu_s, agents_cpu_s, hosts_cpu_s) = cluster.cpu_s();
     Ok(Found {
-        coordinator_cpu_s: cluster.coordinator.as_ref().map_or(0.0, Process::cpu_s),
-        agents_cpu_s: cpu_s(&cluster.agents),
-        hosts_cpu_s: cpu_s(&cluster.hosts),
+        coordinator_cpu_s,
+        agents_cpu_s,
+        hosts_cpu_s,
         wire_bytes: wire_after.zip(wire_before).map(|(after, before)| after - before),
         ..found
     })
 }
 
-/// The processes. Hosts are numbered from 0 in what they say; the coordinator comes after them.
-struct Cluster {
-    hosts: Vec<Process>,
-    agents: Vec<Process>,
-    coordinator: Option<Process>,
-}
-
-impl Cluster {
-    fn start(
-        lab: &Lab,
-        replay: &Replay<'_>,
-        folder: &Path,
-        sender: &Sender<Said>,
-        said: &Receiver<Said>,
-    ) -> Result<Cluster, TestbedError> {
-        let data = folder.join("data");
-        let mut cluster = Cluster { hosts: Vec::new(), agents: Vec::new(), coordinator: None };
-        let mut clients = None;
-        if let Contestant::Policy(policy) = replay.contestant {
-            if let Some(name) = lab.certified() {
-                Credentials::of(&data).init(&[name])?;
-            }
-            let (to_clients, to_agents) = lab.coordinator();
-            let mut command = lab.control(Where::Router, replay.program);
-            command.args(["serve", "--log", "error", "--policy", policy, "--data"]).arg(&data);
-            command.args(["--ports", &lab.hosts().to_string()]);
-            command.args(["--port-rate", &format!("{}bps", replay.port_rate * 8.0)]);
-            command.args(["--clients", &to_clients.to_string()]);
-            command.args(["--agents", &to_agents.to_string()]);
-            let listener = Some((lab.hosts() as usize, sender.clone()));
-            let coordinator = Process::start("coordinator", &mut command, listener)?;
-            let mut addresses = Vec::new();
-            while addresses.len() < 2 {
-                match said.recv_timeout(READY_WITHIN) {
-                    Ok(Said { line: Some(line), .. }) => {
-                        let address = line.split_whitespace().nth(1);
-                        let address = address.and_then(|word| word.parse::<SocketAddr>().ok());
-                        addresses.push(address.ok_or_else(|| coordinator.failed(line))?);
-                    }
-                    _ => return Err(coordinator.failed("has not come up")),
-                }
-            }
-            cluster.coordinator = Some(coordinator);
-            clients = Some(addresses[0]);
-            for host in 0..lab.hosts() {
-                let mut command = lab.control(Where::Host(host), replay.program);
-                command.args(["agent", "--log", "error", "--port", &host.to_string()]);
-                command.args(["--cpu", replay.cpu]);
-                command.args(["--coordinator", &addresses[1].to_string()]);
-                command.arg("--credentials").arg(&data);
-                command.arg("--socket").arg(folder.join(format!("agent-{host}.sock")));
-                let name = format!("agent {host}");
-                cluster.agents.push(Process::start(name, &mut command, None)?);
-            }
-        }
-        for host in 0..lab.hosts() {
-            let mut command = lab.command(Where::Host(host), replay.program);
-            command.args(["testbed-part", "host", "--host", &host.to_string()]);
-            command.args(["--listen", &lab.listen_address(host).to_string()]);
-            command.arg("--trace").arg(replay.trace);
-            command.args(["--ratio", &replay.ratio.to_string()]);
-            if let Some(clients) = clients {
-                command.arg("--agent").arg(folder.join(format!("agent-{host}.sock")));
-                command.arg("--credentials").arg(&data);
-                command.args(["--coordinator", &clients.to_string()]);
-            }
-            let listener = Some((host as usize, sender.clone()));
-            let process = Process::start(format!("host {host}"), &mut command, listener)?;
-            cluster.hosts.push(process);
-        }
-        cluster.introduce(replay, said)?;
-        Ok(cluster)
-    }
-
-    /// Waits for all hosts, and tells each where the others are.
-    fn introduce(
-        &mut self,
-        replay: &Replay<'_>,
-        said: &Receiver<Said>,
-    ) -> Result<(), TestbedError> {
-        let mut addresses: Vec<Option<String>> = vec![None; self.hosts.len()];
-        let began = Instant::now();
-        while let Some(missing) = addresses.iter().position(Option::is_none) {
-            if replay.stop.load(Ordering::Relaxed) {
-                return Err(TestbedError::Interrupted);
-            }
-            if began.elapsed() > READY_WITHIN {
-                return Err(self.hosts[missing].failed("is not ready"));
-            }
-            let Ok(Said { by, line }) = said.recv_timeout(Duration::from_millis(100)) else {
-                continue;
-            };
-            match (addresses.get_mut(by), line) {
-                (Some(place), Some(line)) if line.starts_with("ready ") => {
-                    *place = line.split_whitespace().nth(1).map(str::to_owned);
-                }
-                (_, line) => return Err(self.failed(by, line)),
-            }
-        }
-        let all: Vec<String> = addresses.into_iter().flatten().collect();
-        let line = format!("hosts {}", all.join(" "));
-        self.hosts.iter_mut().try_for_each(|host| host.tell(&line))
-    }
-
-    /// A process has said something that it should not, or has ended.
-    fn failed(&self, by: usize, line: Option<String>) -> TestbedError {
-        let what = line.unwrap_or_else(|| "has ended".to_owned());
-        match self.hosts.get(by).or(self.coordinator.as_ref()) {
-            Some(process) => process.failed(what),
-            None => TestbedError::Process { process: format!("process {by}"), what },
-        }
-    }
-}
-
 /// What has happened so far.
 struct Run<'a> {
+    replay: &'a Replay<'a>,
     workload: &'a Workload,
     /// Coflows whose time is known and has not come, by nanoseconds after the first arrival.
     due: BTreeSet<(u64, usize)>,
-    /// Numbers that the coordinator has given.
+    /// When faults begin and end, and which.
+    breaks: BTreeSet<(u64, usize)>,
+    mends: BTreeSet<(u64, usize)>,
+    /// Numbers that coflows have been given.
     ids: Vec<Option<u64>>,
     flows_left: Vec<usize>,
     parents_left: Vec<usize>,
     children: Vec<Vec<usize>>,
     /// Place of each coflow's first flow.
     first: Vec<usize>,
-    outcome: Outcome,
+    /// Whether nothing is to be heard of a flow any more, by place.
+    is_over: Vec<bool>,
+    /// Whether a flow of the coflow has failed.
+    has_failed: Vec<bool>,
+    /// Whether its time has come.
+    is_released: Vec<bool>,
+    found: Found,
     ended: usize,
 }
 
 impl<'a> Run<'a> {
-    fn new(workload: &'a Workload) -> Run<'a> {
+    fn new(replay: &'a Replay<'a>) -> Run<'a> {
+        let workload = replay.workload;
         let coflows = &workload.coflows;
         let mut children = vec![Vec::new(); coflows.len()];
         let mut first = Vec::new();
@@ -258,19 +162,33 @@ impl<'a> Run<'a> {
             flows += coflow.flows.len();
         }
         let free = coflows.iter().enumerate().filter(|(_, coflow)| coflow.parents.is_empty());
+        let faults = || replay.faults.iter().enumerate();
+        let mend = |(k, fault): (usize, &Fault)| Some((ns(fault.at_s + fault.for_s?), k));
         Run {
+            replay,
             workload,
             due: free.map(|(k, coflow)| (ns(coflow.arrival_s), k)).collect(),
+            breaks: faults().map(|(k, fault)| (ns(fault.at_s), k)).collect(),
+            mends: faults().filter_map(mend).collect(),
             ids: vec![None; coflows.len()],
             flows_left: coflows.iter().map(|coflow| coflow.flows.len()).collect(),
             parents_left: coflows.iter().map(|coflow| coflow.parents.len()).collect(),
             children,
             first,
-            outcome: Outcome {
-                coflows: vec![CoflowOutcome { release_s: 0.0, completion_s: 0.0 }; coflows.len()],
-                flow_completion_s: vec![0.0; flows],
-                flow_start_s: vec![0.0; flows],
-                ..Outcome::default()
+            is_over: vec![false; flows],
+            has_failed: vec![false; coflows.len()],
+            is_released: vec![false; coflows.len()],
+            found: Found {
+                outcome: Outcome {
+                    coflows: vec![
+                        CoflowOutcome { release_s: 0.0, completion_s: 0.0 };
+                        coflows.len()
+                    ],
+                    flow_completion_s: vec![0.0; flows],
+                    flow_start_s: vec![0.0; flows],
+                    ..Outcome::default()
+                },
+                ..Found::default()
             },
             ended: 0,
         }
@@ -278,86 +196,132 @@ impl<'a> Run<'a> {
 
     fn all(
         &mut self,
-        replay: &Replay<'_>,
-        cluster: &mut Cluster,
+        cluster: &mut Cluster<'_>,
         said: &Receiver<Said>,
         progress: &dyn Fn(usize),
     ) -> Result<Found, TestbedError> {
         let start = now_ns() + LEAD_NS;
         let coflows = self.workload.coflows.len();
-        while self.ended < coflows {
-            if replay.stop.load(Ordering::Relaxed) {
+        // What is broken is to be mended before the end, so that all can be settled.
+        while self.ended < coflows || !self.mends.is_empty() {
+            if self.replay.stop.load(Ordering::Relaxed) {
                 return Err(TestbedError::Interrupted);
             }
             let now = now_ns().saturating_sub(start);
-            if now as f64 * 1e-9 > replay.limit_s {
+            if now as f64 * 1e-9 > self.replay.limit_s {
                 let seconds = now as f64 * 1e-9;
                 return Err(TestbedError::Late { ended: self.ended, coflows, seconds });
             }
-            while let Some(&(at, k)) = self.due.first().filter(|(at, _)| start + at <= now_ns()) {
-                self.due.pop_first();
-                self.release(replay, cluster, k, at)?;
+            let before = self.ended;
+            let is_due = |at: u64| start + at <= now_ns();
+            while let Some((_, k)) = take_first(&mut self.mends, is_due) {
+                cluster.mend(self.replay.faults[k].what)?;
             }
-            let next = self.due.first().map_or(u64::MAX, |(at, _)| start + at);
-            let wait = next.saturating_sub(now_ns()).min(100_000_000);
+            while let Some((at, k)) = take_first(&mut self.breaks, is_due) {
+                self.break_down(cluster, self.replay.faults[k].what, at)?;
+            }
+            while let Some((at, k)) = take_first(&mut self.due, is_due) {
+                self.release(cluster, k, at)?;
+            }
+            let firsts = [&self.due, &self.breaks, &self.mends].map(BTreeSet::first);
+            let next = firsts.into_iter().flatten().map(|(at, _)| start + at).min();
+            let wait = next.unwrap_or(u64::MAX).saturating_sub(now_ns()).min(100_000_000);
             match said.recv_timeout(Duration::from_nanos(wait)) {
-                Ok(Said { by, line: Some(line) }) => {
-                    let before = self.ended;
-                    self.hear(cluster, by, &line, start)?;
-                    if self.ended > before {
-                        progress(self.ended - before);
-                    }
-                }
-                Ok(Said { by, line: None }) => return Err(cluster.failed(by, None)),
+                // It says where it listens, which is known.
+                Ok(Said { by, line: Some(_) }) if by == cluster.number_of_coordinator() => {}
+                Ok(Said { by, line: Some(line) }) => self.hear(cluster, by, &line, start)?,
+                Ok(Said { by, line: None }) => cluster.has_ended(by)?,
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
             }
+            if self.ended > before {
+                progress(self.ended - before);
+            }
         }
-        Ok(Found {
-            outcome: std::mem::take(&mut self.outcome),
-            bytes: self.workload.bytes(),
-            wall_s: now_ns().saturating_sub(start) as f64 * 1e-9,
-            ..Found::default()
-        })
+        self.found.wall_s = now_ns().saturating_sub(start) as f64 * 1e-9;
+        if !self.replay.faults.is_empty() {
+            self.found.unsettled = self.settle(cluster, said)?;
+        }
+        let places = 0..coflows;
+        self.found.failed = places.filter(|&k| self.has_failed[k]).collect();
+        Ok(std::mem::take(&mut self.found))
+    }
+
+    /// Something is broken. Of flows from and to a host that dies there is nothing more to be heard.
+    fn break_down(
+        &mut self,
+        cluster: &mut Cluster<'_>,
+        what: Broken,
+        at: u64,
+    ) -> Result<(), TestbedError> {
+        cluster.break_down(what)?;
+        if let Broken::Host(_) = what {
+            for k in 0..self.workload.coflows.len() {
+                if self.is_released[k] {
+                    self.fail_at_dead_hosts(cluster, k, at as f64 * 1e-9)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn fail_at_dead_hosts(
+        &mut self,
+        cluster: &mut Cluster<'_>,
+        k: usize,
+        now_s: f64,
+    ) -> Result<(), TestbedError> {
+        for (f, flow) in self.workload.coflows[k].flows.iter().enumerate() {
+            let is_dead = !cluster.is_alive(flow.src) || !cluster.is_alive(flow.dst);
+            if is_dead && !self.is_over[self.first[k] + f] {
+                self.has_failed[k] = true;
+                self.flow_over(cluster, k, f, now_s)?;
+            }
+        }
+        Ok(())
     }
 
     /// A coflow's time has come.
     fn release(
         &mut self,
-        replay: &Replay<'_>,
-        cluster: &mut Cluster,
+        cluster: &mut Cluster<'_>,
         k: usize,
         at: u64,
     ) -> Result<(), TestbedError> {
         let coflow = &self.workload.coflows[k];
         let release_s = at as f64 * 1e-9;
-        self.outcome.coflows[k].release_s = release_s;
+        self.is_released[k] = true;
+        self.found.outcome.coflows[k].release_s = release_s;
         let flows = self.first[k]..self.first[k] + coflow.flows.len();
-        self.outcome.flow_start_s[flows].fill(release_s);
-        match replay.contestant {
+        self.found.outcome.flow_start_s[flows].fill(release_s);
+        self.fail_at_dead_hosts(cluster, k, release_s)?;
+        // The framework's driver runs where the first flow begins, or where another does.
+        let mut drivers = coflow.flows.iter().map(|flow| flow.src);
+        let Some(driver) = drivers.find(|&host| cluster.is_alive(host)) else { return Ok(()) };
+        match self.replay.contestant {
             Contestant::Tcp => self.start(cluster, k, 0),
             Contestant::Policy(_) => {
                 let parents = coflow.parents.iter();
                 let parents = parents.filter_map(|&parent| self.ids[parent as usize]);
                 let parents: Vec<String> = parents.map(|id| id.to_string()).collect();
                 let parents = if parents.is_empty() { "-".to_owned() } else { parents.join(",") };
-                // The framework's driver runs where the first flow begins.
-                let driver = coflow.flows[0].src as usize;
-                cluster.hosts[driver].tell(&format!("register {k} {parents}"))
+                cluster.tell(driver, &format!("register {k} {parents}"))
             }
         }
     }
 
-    fn start(&self, cluster: &mut Cluster, k: usize, id: u64) -> Result<(), TestbedError> {
-        let senders: BTreeSet<u32> =
-            self.workload.coflows[k].flows.iter().map(|flow| flow.src).collect();
+    fn start(&self, cluster: &mut Cluster<'_>, k: usize, id: u64) -> Result<(), TestbedError> {
         let line = format!("start {k} {id}");
-        senders.iter().try_for_each(|&host| cluster.hosts[host as usize].tell(&line))
+        self.senders(k).into_iter().try_for_each(|host| cluster.tell(host, &line))
+    }
+
+    fn senders(&self, k: usize) -> BTreeSet<u32> {
+        self.workload.coflows[k].flows.iter().map(|flow| flow.src).collect()
     }
 
     /// A host has said something.
     fn hear(
         &mut self,
-        cluster: &mut Cluster,
+        cluster: &mut Cluster<'_>,
         by: usize,
         line: &str,
         start: u64,
@@ -368,19 +332,36 @@ impl<'a> Run<'a> {
         let Some(coflow) = self.workload.coflows.get(k) else {
             return Err(cluster.failed(by, Some(line.to_owned())));
         };
+        let flow_of = |flow: u64| coflow.flows.get(flow as usize);
         match (words[0], number(2), words.get(3)) {
             ("registered", Some(id), None) => {
                 self.ids[k] = Some(id);
                 self.start(cluster, k, id)
             }
-            ("ended", Some(flow), Some(time)) if (flow as usize) < coflow.flows.len() => {
+            ("unregistered", Some(id), None) if !self.replay.faults.is_empty() => {
+                self.found.unregistered += 1;
+                self.start(cluster, k, id)
+            }
+            ("unregistered", ..) => {
+                Err(cluster.failed(by, Some("the coordinator is away".to_owned())))
+            }
+            ("ended", Some(flow), Some(time)) if flow_of(flow).is_some() => {
                 let time = time.parse::<u64>().unwrap_or(start);
                 let end_s = time.saturating_sub(start) as f64 * 1e-9;
                 let place = self.first[k] + flow as usize;
-                if self.outcome.flow_completion_s[place] == 0.0 {
-                    self.outcome.flow_completion_s[place] = end_s;
-                    self.flow_ended(k, end_s);
+                if !self.is_over[place] {
+                    self.found.outcome.flow_completion_s[place] = end_s;
+                    self.found.bytes += coflow.flows[flow as usize].bytes;
+                    self.flow_over(cluster, k, flow as usize, end_s)?;
                 }
+                Ok(())
+            }
+            // It has been counted when the host died.
+            ("failed", Some(flow), _)
+                if flow_of(flow).is_some_and(|flow| {
+                    !cluster.is_alive(flow.src) || !cluster.is_alive(flow.dst)
+                }) =>
+            {
                 Ok(())
             }
             ("failed", Some(flow), what) => Err(TestbedError::Flow {
@@ -392,24 +373,77 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn flow_ended(&mut self, k: usize, end_s: f64) {
-        let outcome = &mut self.outcome.coflows[k];
+    /// A flow has ended or failed.
+    fn flow_over(
+        &mut self,
+        cluster: &mut Cluster<'_>,
+        k: usize,
+        flow: usize,
+        end_s: f64,
+    ) -> Result<(), TestbedError> {
+        self.is_over[self.first[k] + flow] = true;
+        let outcome = &mut self.found.outcome.coflows[k];
         outcome.completion_s = outcome.completion_s.max(end_s);
         self.flows_left[k] -= 1;
         if self.flows_left[k] > 0 {
-            return;
+            return Ok(());
         }
         self.ended += 1;
         for child in std::mem::take(&mut self.children[k]) {
             self.parents_left[child] -= 1;
             if self.parents_left[child] == 0 {
                 let parents = self.workload.coflows[child].parents.iter();
-                let ends = parents.map(|&p| self.outcome.coflows[p as usize].completion_s);
+                let ends = parents.map(|&p| self.found.outcome.coflows[p as usize].completion_s);
                 let ready_s = ends.fold(self.workload.coflows[child].arrival_s, f64::max);
                 self.due.insert((ns(ready_s), child));
             }
         }
+        // What has failed will not end by itself.
+        if let (true, Some(id)) = (self.has_failed[k], self.ids[k]) {
+            let living = (0..self.workload.ports).find(|&host| cluster.is_alive(host));
+            let line = format!("deregister {k} {id}");
+            return living.map_or(Ok(()), |host| cluster.tell(host, &line));
+        }
+        Ok(())
     }
+
+    /// Waits until the coordinator has confirmed all ends. Returns at how many hosts it has not.
+    fn settle(
+        &self,
+        cluster: &mut Cluster<'_>,
+        said: &Receiver<Said>,
+    ) -> Result<usize, TestbedError> {
+        let mut waited_for: BTreeSet<usize> = (0..self.workload.ports)
+            .filter(|&host| cluster.is_alive(host) && cluster.has_agent(host))
+            .map(|host| host as usize)
+            .collect();
+        for &host in &waited_for {
+            cluster.tell(host as u32, "settle")?;
+        }
+        let until = Instant::now() + SETTLED_WITHIN;
+        while !waited_for.is_empty() && Instant::now() < until {
+            match said.recv_timeout(Duration::from_millis(100)) {
+                Ok(Said { by, line: Some(line) }) if line == "settled" => {
+                    waited_for.remove(&by);
+                }
+                Ok(Said { by, line: None }) => cluster.has_ended(by)?,
+                _ => {}
+            }
+        }
+        Ok(waited_for.len())
+    }
+}
+
+/// How long it may take until the coordinator has confirmed all ends.
+const SETTLED_WITHIN: Duration = Duration::from_secs(15);
+
+/// Takes what is first, if it is due.
+fn take_first(
+    all: &mut BTreeSet<(u64, usize)>,
+    is_due: impl Fn(u64) -> bool,
+) -> Option<(u64, usize)> {
+    all.first().filter(|(at, _)| is_due(*at))?;
+    all.pop_first()
 }
 
 fn ns(seconds: f64) -> u64 {

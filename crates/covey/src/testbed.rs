@@ -11,7 +11,9 @@ use covey_core::{Codec, units};
 use covey_experiment::{Contender, Experiment, Progress, Setup};
 use covey_proto::CodecName;
 use covey_report::{Comparison, Run, RunInfo, html_page, write_json};
-use covey_testbed::{Contestant, Found, Host, Lab, PAYLOAD, Replay, Scheduling, replay};
+use covey_testbed::{
+    Broken, Contestant, Fault, Found, Host, Lab, PAYLOAD, Replay, Scheduling, replay,
+};
 use covey_trace::{Workload, open};
 
 use crate::compare::Tables;
@@ -28,10 +30,12 @@ Examples:
   covey testbed trace.txt
   covey testbed trace.txt --every 10 --size 1/64 --time 1/330
   covey testbed builtin:fb-like --policies tcp,philae --report testbed.html
+  covey testbed trace.txt --policies philae --fault coordinator@5s+10s --fault link:3@8s+5s
 Each host is a network namespace behind a router, on a link of its own; coordinator and agents are
 `covey serve` and `covey agent`. Every byte is checked where it arrives. Beside each result stands
 the simulator's prediction for the same folded trace, whose ports have 0.92 of a link's speed, as the
 coordinator does: headers take 0.044, the rest lets queues drain. `tcp` is TCP without Covey, which the simulator predicts as `fair`.
+With faults it prints instead what became of coflows and bytes, and fails if anything was lost that could be delivered.
 It needs root, `ip` and `tc`. Without root all hosts are on loopback, where no link limits TCP.")]
 pub struct Testbed {
     /// A trace file, - for standard input, or builtin:NAME[:key=value,…]
@@ -58,6 +62,11 @@ pub struct Testbed {
     cpu: String,
     #[command(flatten)]
     folding: Folding,
+    /// Break something while the trace is replayed, and mend it later (may be said often):
+    /// coordinator@TIME+TIME, agent:HOST@TIME[+TIME], link:HOST@TIME+TIME or host:HOST@TIME, with the time after
+    /// the first arrival and for how long
+    #[arg(long = "fault", value_name = "FAULT", conflicts_with_all = ["json", "report", "per_coflow", "jct_shares"])]
+    faults: Vec<Fault>,
     /// Stay on loopback, also as root
     #[arg(long)]
     loopback: bool,
@@ -160,6 +169,13 @@ impl Testbed {
             return Err(Failure::argument("--cpu", expected, format!("'{}'", self.cpu)));
         }
         let isolated = Lab::may_isolate() && !self.loopback;
+        for fault in &self.faults {
+            let has_link = isolated || !matches!(fault.what, Broken::Link(_));
+            if !has_link || fault.host().is_some_and(|host| host >= self.hosts) {
+                let what = "hosts of the testbed, and links only where they are not on loopback";
+                return Err(Failure::argument("--fault", what, format!("{fault:?}")));
+            }
+        }
         let port_rate = link * PAYLOAD;
         let mut setup =
             Setup { port_rate: Some(format!("{}bps", port_rate * 8.0)), ..Setup::default() };
@@ -216,15 +232,23 @@ impl Testbed {
                     limit_s,
                     ratio,
                     cpu: &self.cpu,
+                    faults: &self.faults,
                     stop: &stop,
                 },
                 &|coflows| bar.advance(coflows),
             )?;
+            if !self.faults.is_empty() {
+                measured.push(Measured { spec: spec.clone(), found });
+                continue;
+            }
             let run = as_run(&workload, &found, spec, &prediction, &lab)?;
             measured.push(Measured { spec: spec.clone(), found });
             all.extend([run, prediction]);
         }
         drop((lab, bar));
+        if !self.faults.is_empty() {
+            return what_became(&workload, &self.faults, &measured);
+        }
         let mut comparison = Comparison::new(all, 2 * baseline)?;
         if let Some(seed) = self.jct_shares {
             comparison = comparison.with_jct_shares(seed);
@@ -311,6 +335,65 @@ fn as_run<'a>(
         ..prediction.info().clone()
     };
     Ok(Run::new(workload, found.outcome.clone(), info)?)
+}
+
+/// What became of coflows and bytes where something was broken.
+fn what_became(
+    workload: &Workload,
+    faults: &[Fault],
+    measured: &[Measured],
+) -> Result<(), Failure> {
+    let dead: Vec<u32> = faults
+        .iter()
+        .filter(|fault| matches!(fault.what, Broken::Host(_)))
+        .filter_map(Fault::host)
+        .collect();
+    let is_dead = |host: u32| dead.contains(&host);
+    output::print(|out| {
+        writeln!(
+            out,
+            "contestant           coflows  ended  failed  not scheduled  mean CCT, s  bytes that came as sent"
+        )?;
+        for Measured { spec, found } in measured {
+            let (coflows, failed) = (workload.coflows.len(), found.failed.len());
+            let ended = (0..coflows).filter(|k| !found.failed.contains(k));
+            let ccts = ended.map(|k| {
+                let it = &found.outcome.coflows[k];
+                it.completion_s - it.release_s
+            });
+            let mean_s = ccts.sum::<f64>() / (coflows - failed).max(1) as f64;
+            writeln!(
+                out,
+                "{spec:20} {coflows:7} {:6} {failed:7} {:14} {mean_s:12.4}  {:.0} of {:.0}",
+                coflows - failed,
+                found.unregistered,
+                found.bytes,
+                workload.bytes(),
+            )?;
+            if failed > 0 {
+                let ids = found.failed.iter().map(|&k| workload.coflows[k].id.as_str());
+                writeln!(out, "  failed with a host: {}", ids.collect::<Vec<_>>().join(" "))?;
+            }
+        }
+        Ok(())
+    })?;
+    for Measured { spec, found } in measured {
+        for &k in &found.failed {
+            let coflow = &workload.coflows[k];
+            if !coflow.flows.iter().any(|flow| is_dead(flow.src) || is_dead(flow.dst)) {
+                let what = format!("{spec}: coflow {} failed, whose hosts all lived", coflow.id);
+                return Err(Failure::Other(what));
+            }
+        }
+        if found.unsettled > 0 {
+            let what = format!(
+                "{spec}: the coordinator has not confirmed all that ended at {} hosts",
+                found.unsettled
+            );
+            return Err(Failure::Other(what));
+        }
+    }
+    Ok(())
 }
 
 /// Measured and predicted mean CCTs, and what the system itself has cost.

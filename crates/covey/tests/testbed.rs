@@ -33,6 +33,24 @@ fn a_trace_is_replayed_and_every_byte_comes_as_it_was_sent() {
 }
 
 #[test]
+fn what_can_be_delivered_comes_though_coordinator_and_agent_are_killed_and_a_host_dies() {
+    let place = Place::new();
+    let faults = ["coordinator@200ms+1500ms", "agent:1@400ms+500ms", "host:2@600ms"];
+    let faults = faults.into_iter().flat_map(|fault| ["--fault", fault]);
+    // It takes long enough that there is something to break.
+    let large = SMALL.map(|it| if it == "1/1000000" { "1/10000" } else { it });
+    let others = ["--policies", "philae", "--link", "10mbps"].into_iter();
+    let ran = place.covey(&large.into_iter().chain(others).chain(faults).collect::<Vec<_>>());
+    assert_eq!(ran.status, Some(0), "{}{}", ran.out, ran.err);
+    let line = ran.out.lines().find(|line| line.starts_with("philae")).expect("a row");
+    let numbers: Vec<f64> = line.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    let [coflows, ended, failed, ..] = numbers[..] else { panic!("{line}") };
+    assert_eq!((coflows, ended + failed), (12.0, 12.0), "{line}");
+    assert!(ended > 0.0 && failed > 0.0, "{line}");
+    assert!(ran.out.contains("failed with a host: "), "{}", ran.out);
+}
+
+#[test]
 fn what_cannot_be_replayed_is_said() {
     let place = Place::new();
     let of = |more: &[&str]| place.covey(&[&SMALL[..], more].concat());
@@ -42,6 +60,9 @@ fn what_cannot_be_replayed_is_said() {
         (vec!["--policies", "philae,philae"], "twice"),
         (vec!["--policies", "philae", "--baseline", "aalo"], "--baseline: expected one of philae"),
         (vec!["--limit", "soon"], "--limit"),
+        (vec!["--fault", "disk:1@1s"], "--fault"),
+        (vec!["--fault", "agent:3@1s"], "hosts of the testbed"),
+        (vec!["--fault", "link:1@1s+1s"], "not on loopback"),
     ] {
         let ran = of(&arguments);
         assert_eq!(ran.status, Some(2), "{arguments:?}: {}", ran.err);

@@ -1,0 +1,253 @@
+//! The processes of a testbed: coordinator, agents, and the applications of hosts.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, Sender};
+use std::time::{Duration, Instant};
+
+use covey_coordinator::Credentials;
+
+use crate::error::TestbedError;
+use crate::faults::Broken;
+use crate::lab::{Lab, Where};
+use crate::processes::{Process, Said};
+use crate::replay::{Contestant, Replay};
+
+/// How long processes may take to be ready.
+const READY_WITHIN: Duration = Duration::from_secs(30);
+
+/// All processes of one contestant. Hosts are numbered from 0 in what they say; the coordinator comes
+/// after them.
+pub(crate) struct Cluster<'a> {
+    lab: &'a Lab,
+    replay: &'a Replay<'a>,
+    folder: &'a Path,
+    sender: Sender<Said>,
+    /// Where the coordinator listens, once it does: for clients, and for agents.
+    addresses: Option<(SocketAddr, SocketAddr)>,
+    coordinator: Option<Process>,
+    agents: Vec<Option<Process>>,
+    hosts: Vec<Option<Process>>,
+    /// CPU of those that have been killed: of coordinators, and of agents.
+    past_cpu_s: (f64, f64),
+    /// Numbers of processes that have been killed, and whose end is to be heard.
+    killed: Vec<usize>,
+}
+
+impl<'a> Cluster<'a> {
+    /// Starts all, and waits until they are ready. What they say comes through `said`.
+    pub fn start(
+        lab: &'a Lab,
+        replay: &'a Replay<'a>,
+        folder: &'a Path,
+        sender: Sender<Said>,
+        said: &Receiver<Said>,
+    ) -> Result<Cluster<'a>, TestbedError> {
+        let mut cluster = Cluster {
+            lab,
+            replay,
+            folder,
+            sender,
+            addresses: None,
+            coordinator: None,
+            agents: Vec::new(),
+            hosts: Vec::new(),
+            past_cpu_s: (0.0, 0.0),
+            killed: Vec::new(),
+        };
+        if let Contestant::Policy(_) = replay.contestant {
+            if let Some(name) = lab.certified() {
+                Credentials::of(&cluster.data()).init(&[name])?;
+            }
+            cluster.start_coordinator()?;
+            cluster.addresses = Some(cluster.hear_addresses(said)?);
+            for host in 0..lab.hosts() {
+                cluster.agents.push(None);
+                cluster.start_agent(host)?;
+            }
+        }
+        for host in 0..lab.hosts() {
+            let process = cluster.start_host(host)?;
+            cluster.hosts.push(Some(process));
+        }
+        cluster.introduce(said)?;
+        Ok(cluster)
+    }
+
+    fn data(&self) -> PathBuf {
+        self.folder.join("data")
+    }
+
+    fn agent_socket(&self, host: u32) -> PathBuf {
+        self.folder.join(format!("agent-{host}.sock"))
+    }
+
+    fn start_coordinator(&mut self) -> Result<(), TestbedError> {
+        let (lab, replay) = (self.lab, self.replay);
+        let Contestant::Policy(policy) = replay.contestant else { return Ok(()) };
+        let (clients, agents) = self.addresses.unwrap_or_else(|| lab.coordinator());
+        let mut command = lab.control(Where::Router, replay.program);
+        command.args(["serve", "--log", "error", "--policy", policy, "--data"]).arg(self.data());
+        command.args(["--ports", &lab.hosts().to_string()]);
+        command.args(["--port-rate", &format!("{}bps", replay.port_rate * 8.0)]);
+        command.args(["--clients", &clients.to_string()]);
+        command.args(["--agents", &agents.to_string()]);
+        let listener = Some((self.number_of_coordinator(), self.sender.clone()));
+        self.coordinator = Some(Process::start("coordinator", &mut command, listener)?);
+        Ok(())
+    }
+
+    fn hear_addresses(
+        &self,
+        said: &Receiver<Said>,
+    ) -> Result<(SocketAddr, SocketAddr), TestbedError> {
+        let address = || match said.recv_timeout(READY_WITHIN) {
+            Ok(Said { by, line: Some(line) }) => {
+                let address = line.split_whitespace().nth(1);
+                let address = address.and_then(|word| word.parse().ok());
+                address.ok_or_else(|| self.failed(by, Some(line)))
+            }
+            _ => Err(self.failed(self.number_of_coordinator(), Some("has not come up".to_owned()))),
+        };
+        Ok((address()?, address()?))
+    }
+
+    fn start_agent(&mut self, host: u32) -> Result<(), TestbedError> {
+        let Some((_, coordinator)) = self.addresses else { return Ok(()) };
+        let mut command = self.lab.control(Where::Host(host), self.replay.program);
+        command.args(["agent", "--log", "error", "--port", &host.to_string()]);
+        command.args(["--cpu", self.replay.cpu]);
+        command.args(["--coordinator", &coordinator.to_string()]);
+        command.arg("--credentials").arg(self.data());
+        command.arg("--socket").arg(self.agent_socket(host));
+        let agent = Process::start(format!("agent {host}"), &mut command, None)?;
+        self.agents[host as usize] = Some(agent);
+        Ok(())
+    }
+
+    fn start_host(&self, host: u32) -> Result<Process, TestbedError> {
+        let mut command = self.lab.command(Where::Host(host), self.replay.program);
+        command.args(["testbed-part", "host", "--host", &host.to_string()]);
+        command.args(["--listen", &self.lab.listen_address(host).to_string()]);
+        command.arg("--trace").arg(self.replay.trace);
+        command.args(["--ratio", &self.replay.ratio.to_string()]);
+        if let Some((clients, _)) = self.addresses {
+            command.arg("--agent").arg(self.agent_socket(host));
+            command.arg("--credentials").arg(self.data());
+            command.args(["--coordinator", &clients.to_string()]);
+        }
+        let listener = Some((host as usize, self.sender.clone()));
+        Process::start(format!("host {host}"), &mut command, listener)
+    }
+
+    /// Waits for all hosts, and tells each where the others are.
+    fn introduce(&mut self, said: &Receiver<Said>) -> Result<(), TestbedError> {
+        let mut addresses: Vec<Option<String>> = vec![None; self.hosts.len()];
+        let began = Instant::now();
+        while let Some(missing) = addresses.iter().position(Option::is_none) {
+            if self.replay.stop.load(Ordering::Relaxed) {
+                return Err(TestbedError::Interrupted);
+            }
+            if began.elapsed() > READY_WITHIN {
+                return Err(self.failed(missing, Some("is not ready".to_owned())));
+            }
+            let Ok(Said { by, line }) = said.recv_timeout(Duration::from_millis(100)) else {
+                continue;
+            };
+            match (addresses.get_mut(by), line) {
+                (Some(place), Some(line)) if line.starts_with("ready ") => {
+                    *place = line.split_whitespace().nth(1).map(str::to_owned);
+                }
+                (_, line) => return Err(self.failed(by, line)),
+            }
+        }
+        let all: Vec<String> = addresses.into_iter().flatten().collect();
+        let line = format!("hosts {}", all.join(" "));
+        self.hosts.iter_mut().flatten().try_for_each(|host| host.tell(&line))
+    }
+
+    /// The number under which the coordinator speaks.
+    pub fn number_of_coordinator(&self) -> usize {
+        self.lab.hosts() as usize
+    }
+
+    /// Tells a host a line; nobody, if it is dead.
+    pub fn tell(&mut self, host: u32, line: &str) -> Result<(), TestbedError> {
+        self.hosts[host as usize].as_mut().map_or(Ok(()), |host| host.tell(line))
+    }
+
+    /// Whether a host's application runs.
+    pub fn is_alive(&self, host: u32) -> bool {
+        self.hosts[host as usize].is_some()
+    }
+
+    /// Whether a host's flows are those of an agent.
+    pub fn has_agent(&self, host: u32) -> bool {
+        self.agents.get(host as usize).is_some_and(Option::is_some)
+    }
+
+    /// Breaks something.
+    pub fn break_down(&mut self, what: Broken) -> Result<(), TestbedError> {
+        match what {
+            Broken::Coordinator => {
+                self.killed.push(self.number_of_coordinator());
+                self.past_cpu_s.0 += self.coordinator.take().map_or(0.0, |it| it.cpu_s());
+            }
+            Broken::Agent(host) => self.kill_agent(host),
+            Broken::Link(host) => self.lab.set_link(host, false)?,
+            Broken::Host(host) => {
+                self.kill_agent(host);
+                self.killed.push(host as usize);
+                self.hosts[host as usize] = None;
+            }
+        }
+        Ok(())
+    }
+
+    fn kill_agent(&mut self, host: u32) {
+        let agent = self.agents.get_mut(host as usize).and_then(Option::take);
+        self.past_cpu_s.1 += agent.map_or(0.0, |agent| agent.cpu_s());
+    }
+
+    /// Repairs it.
+    pub fn mend(&mut self, what: Broken) -> Result<(), TestbedError> {
+        match what {
+            Broken::Coordinator => self.start_coordinator(),
+            Broken::Agent(host) if self.is_alive(host) => self.start_agent(host),
+            Broken::Link(host) => self.lab.set_link(host, true),
+            Broken::Agent(_) | Broken::Host(_) => Ok(()),
+        }
+    }
+
+    /// A process has ended. It may have been killed.
+    ///
+    /// # Errors
+    /// If it was not.
+    pub fn has_ended(&mut self, by: usize) -> Result<(), TestbedError> {
+        match self.killed.iter().position(|killed| *killed == by) {
+            Some(place) => {
+                self.killed.swap_remove(place);
+                Ok(())
+            }
+            None => Err(self.failed(by, None)),
+        }
+    }
+
+    /// A process has said something that it should not, or has ended.
+    pub fn failed(&self, by: usize, line: Option<String>) -> TestbedError {
+        let what = line.unwrap_or_else(|| "has ended".to_owned());
+        match self.hosts.get(by).map_or(self.coordinator.as_ref(), Option::as_ref) {
+            Some(process) => process.failed(what),
+            None => TestbedError::Process { process: format!("process {by}"), what },
+        }
+    }
+
+    /// CPU of the coordinator, of all agents, and of all applications, in seconds.
+    pub fn cpu_s(&self) -> (f64, f64, f64) {
+        let sum = |all: &[Option<Process>]| all.iter().flatten().map(Process::cpu_s).sum::<f64>();
+        let coordinator = self.coordinator.as_ref().map_or(0.0, Process::cpu_s);
+        let (past_coordinator, past_agents) = self.past_cpu_s;
+        (past_coordinator + coordinator, past_agents + sum(&self.agents), sum(&self.hosts))
+    }
+}
