@@ -91,12 +91,15 @@ impl Agent {
     /// That share of a processor is idle. `out` receives what is to be said.
     pub fn idle(&mut self, share: f64, out: &mut Vec<FromAgent>) {
         let share = share.clamp(0.0, 1.0);
-        if std::mem::replace(&mut self.share, share) != share
-            && self.welcome.is_some()
-            && !self.compressors.is_empty()
-        {
+        if std::mem::replace(&mut self.share, share) != share && self.tells_of_processors() {
             out.push(FromAgent::Processor(Processor { share, compressors: Vec::new() }));
         }
+    }
+
+    /// Whether the coordinator wants to know what the host has for compressing, and the host has anything.
+    fn tells_of_processors(&self) -> bool {
+        let asked = self.welcome.is_some_and(|welcome| welcome.codec.is_some());
+        asked && !self.compressors.is_empty()
     }
 
     /// Epoch and version of the schedule it holds; zeros when none.
@@ -154,7 +157,7 @@ impl Agent {
                 self.epoch = self.epoch.max(welcome.epoch);
                 self.welcome = Some(welcome);
                 self.next_report_s = 0.0;
-                if !self.compressors.is_empty() {
+                if self.tells_of_processors() {
                     let (share, compressors) = (self.share, self.compressors.clone());
                     out.push(FromAgent::Processor(Processor { share, compressors }));
                 }
@@ -364,18 +367,25 @@ mod tests {
         let compressor = Compressor { codec: CodecName::Lz4, speed: 5e8, ratio: 0.5 };
         let mut agent = Agent::new(0, Vec::new()).with_compressors(vec![compressor]);
         let said = |share, compressors| FromAgent::Processor(Processor { share, compressors });
+        let welcomed = |epoch| match welcome(epoch, 0.0) {
+            ToAgent::Welcome(it) => ToAgent::Welcome(Welcome { codec: Some(CodecName::Lz4), ..it }),
+            _ => panic!("it is a welcome"),
+        };
         let mut out = Vec::new();
         agent.idle(0.5, &mut out);
+        assert_eq!(tell(&mut agent, welcome(1, 0.0)), [], "nobody wants to know");
+        agent.idle(0.6, &mut out);
+        agent.idle(0.5, &mut out);
         assert_eq!(out, [], "nobody hears it");
-        assert_eq!(tell(&mut agent, welcome(1, 0.0)), [said(0.5, vec![compressor])]);
+        assert_eq!(tell(&mut agent, welcomed(1)), [said(0.5, vec![compressor])]);
         agent.idle(0.5, &mut out);
         agent.idle(2.0, &mut out);
         assert_eq!(out, [said(1.0, Vec::new())]);
         agent.hello();
-        assert_eq!(tell(&mut agent, welcome(2, 0.0)), [said(1.0, vec![compressor])]);
+        assert_eq!(tell(&mut agent, welcomed(2)), [said(1.0, vec![compressor])]);
         // A host without compressors says nothing of processors.
         let mut agent = Agent::new(0, Vec::new());
-        assert_eq!(tell(&mut agent, welcome(1, 0.0)), []);
+        assert_eq!(tell(&mut agent, welcomed(1)), []);
         agent.idle(0.5, &mut out);
         assert_eq!(out.len(), 1);
     }
