@@ -13,7 +13,7 @@ lint: export PYO3_NO_PYTHON := 1
 lint: export PYO3_BUILD_EXTENSION_MODULE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test rust python slow soak lint wasm fuzz bench live-bench live-fuzz flow-bench testbed-short testbed policy-table policies
+.PHONY: help demo test rust python slow soak lint wasm fuzz bench live-bench live-fuzz flow-bench testbed-short testbed-codec testbed policy-table policies
 
 help: ## List these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r target what; do \
@@ -66,7 +66,10 @@ flow-bench: ## Measure what docs/flows.md tells of the client library
 testbed-short: ## Replay a short trace over real sockets between emulated hosts; needs root (TRACE=file)
 	scripts/testbed-short.sh $(TRACE)
 
-testbed: ## The same with the whole trace, half an hour (TRACE=file)
+testbed-codec: ## Replay a short trace of flows that shrink, with and without compression; needs root (TRACE=file)
+	scripts/testbed-codec.sh $(TRACE)
+
+testbed: ## Replay the whole trace, half an hour (TRACE=file)
 	cargo build --locked --release --package covey
 	$(CARGO_TARGET_DIR)/release/covey testbed $(or $(TRACE),builtin:fb-like)
 

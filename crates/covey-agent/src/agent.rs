@@ -61,6 +61,8 @@ pub struct Agent {
     /// What the host has for compressing.
     compressors: Vec<Compressor>,
     share: f64,
+    /// Seconds of a processor that compressing has taken since this was last asked.
+    compressed_s: f64,
 }
 
 impl Agent {
@@ -84,6 +86,7 @@ impl Agent {
             next_report_s: 0.0,
             compressors: Vec::new(),
             share: 0.0,
+            compressed_s: 0.0,
         }
     }
 
@@ -97,12 +100,30 @@ impl Agent {
     /// That share of a processor is idle. `out` receives what is to be said.
     pub fn idle(&mut self, share: f64, out: &mut Vec<FromAgent>) {
         let share = share.clamp(0.0, 1.0);
-        if std::mem::replace(&mut self.share, share) != share
-            && self.welcome.is_some()
-            && !self.compressors.is_empty()
-        {
+        if std::mem::replace(&mut self.share, share) != share && self.tells_of_processors() {
             out.push(FromAgent::Processor(Processor { share, compressors: Vec::new() }));
         }
+    }
+
+    /// Seconds of a processor that the host's flows have taken to be compressed since this was last asked:
+    /// who takes them for compressing does not find them idle, but may go on.
+    pub fn take_compressed_s(&mut self) -> f64 {
+        std::mem::take(&mut self.compressed_s)
+    }
+
+    /// A flow has sent so many bytes more, for which so many were on the wire.
+    fn compressed(&mut self, key: FlowKey, bytes: f64, wire: f64) {
+        let codec = self.flows.get(&key).and_then(|share| share.codec);
+        let compressor = self.compressors.iter().find(|it| Some(it.codec) == codec);
+        if let Some(compressor) = compressor.filter(|_| wire < bytes) {
+            self.compressed_s += bytes / compressor.speed;
+        }
+    }
+
+    /// Whether the coordinator wants to know what the host has for compressing, and the host has anything.
+    fn tells_of_processors(&self) -> bool {
+        let asked = self.welcome.is_some_and(|welcome| welcome.codec.is_some());
+        asked && !self.compressors.is_empty()
     }
 
     /// Epoch and version of the schedule it holds; zeros when none.
@@ -160,7 +181,7 @@ impl Agent {
                 self.epoch = self.epoch.max(welcome.epoch);
                 self.welcome = Some(welcome);
                 self.next_report_s = 0.0;
-                if !self.compressors.is_empty() {
+                if self.tells_of_processors() {
                     let (share, compressors) = (self.share, self.compressors.clone());
                     out.push(FromAgent::Processor(Processor { share, compressors }));
                 }
@@ -224,10 +245,12 @@ impl Agent {
     /// receives what is to be said.
     pub fn happened(&mut self, progress: &Progress, now_s: f64, out: &mut Vec<FromAgent>) {
         for sent in &progress.sent {
-            let before = self.sent.insert(sent.key, *sent).map_or(0.0, |before| before.wire);
+            let before = self.sent.insert(sent.key, *sent);
+            let (bytes, wire) = before.map_or((0.0, 0.0), |before| (before.bytes, before.wire));
+            self.compressed(sent.key, sent.bytes - bytes, sent.wire - wire);
             self.unreported.insert(sent.key);
             if self.grains.contains_key(&sent.key.coflow) {
-                *self.since.entry(sent.key.coflow).or_default() += sent.wire - before;
+                *self.since.entry(sent.key.coflow).or_default() += sent.wire - wire;
             }
         }
         let mut written = Vec::new();
@@ -238,9 +261,11 @@ impl Agent {
             }
         }
         for ended in &progress.ended {
+            let before = self.sent.remove(&ended.key);
+            let (bytes, wire) = before.map_or((0.0, 0.0), |before| (before.bytes, before.wire));
+            self.compressed(ended.key, ended.bytes - bytes, ended.wire - wire);
             self.flows.remove(&ended.key);
             self.written.remove(&ended.key);
-            self.sent.remove(&ended.key);
             self.unreported.remove(&ended.key);
             self.unsettled.insert(ended.key, *ended);
         }
@@ -413,19 +438,47 @@ mod tests {
         let compressor = Compressor { codec: CodecName::Lz4, speed: 5e8, ratio: 0.5 };
         let mut agent = Agent::new(0, Vec::new()).with_compressors(vec![compressor]);
         let said = |share, compressors| FromAgent::Processor(Processor { share, compressors });
+        let welcomed = |epoch| match welcome(epoch, 0.0) {
+            ToAgent::Welcome(it) => ToAgent::Welcome(Welcome { codec: Some(CodecName::Lz4), ..it }),
+            _ => panic!("it is a welcome"),
+        };
         let mut out = Vec::new();
         agent.idle(0.5, &mut out);
+        assert_eq!(tell(&mut agent, welcome(1, 0.0)), [], "nobody wants to know");
+        agent.idle(0.6, &mut out);
+        agent.idle(0.5, &mut out);
         assert_eq!(out, [], "nobody hears it");
-        assert_eq!(tell(&mut agent, welcome(1, 0.0)), [said(0.5, vec![compressor])]);
+        assert_eq!(tell(&mut agent, welcomed(1)), [said(0.5, vec![compressor])]);
         agent.idle(0.5, &mut out);
         agent.idle(2.0, &mut out);
         assert_eq!(out, [said(1.0, Vec::new())]);
         agent.hello();
-        assert_eq!(tell(&mut agent, welcome(2, 0.0)), [said(1.0, vec![compressor])]);
+        assert_eq!(tell(&mut agent, welcomed(2)), [said(1.0, vec![compressor])]);
         // A host without compressors says nothing of processors.
         let mut agent = Agent::new(0, Vec::new());
-        assert_eq!(tell(&mut agent, welcome(1, 0.0)), []);
+        assert_eq!(tell(&mut agent, welcomed(1)), []);
         agent.idle(0.5, &mut out);
         assert_eq!(out.len(), 1);
+    }
+
+    #[test]
+    fn what_compressing_takes_is_counted() {
+        let compressor = Compressor { codec: CodecName::Lz4, speed: 100.0, ratio: 0.5 };
+        let mut agent = Agent::new(0, Vec::new()).with_compressors(vec![compressor]);
+        let entry = |key, codec| Entry { key, layer: 0, rate: 1.0, codec };
+        let set = vec![entry(A, Some(CodecName::Lz4)), entry(B, None)];
+        tell(&mut agent, welcome(1, 0.0));
+        let (epoch, version, base, removed) = (1, 1, 0, Vec::new());
+        tell(&mut agent, ToAgent::Schedule(Schedule { epoch, version, base, set, removed }));
+        let mut happened = |bytes, wire, ended: Vec<Ended>| {
+            let sent = [A, B].map(|key| Sent { key, bytes, wire }).to_vec();
+            agent.happened(&Progress { ended, sent }, 0.0, &mut Vec::new());
+            agent.take_compressed_s()
+        };
+        assert_eq!(happened(200.0, 100.0, Vec::new()), 2.0);
+        assert_eq!(happened(200.0, 100.0, Vec::new()), 0.0);
+        // What did not shrink went as it was.
+        assert_eq!(happened(300.0, 201.0, Vec::new()), 0.0);
+        assert_eq!(happened(300.0, 201.0, vec![Ended { key: A, bytes: 400.0, wire: 250.0 }]), 1.0);
     }
 }

@@ -38,33 +38,46 @@ impl Meter {
         Meter { processors, looked: None, ticks: None, mean: None, told: None }
     }
 
-    /// The share of a processor that is there, if it is to be told.
-    pub fn look(&mut self) -> Option<f64> {
+    /// Whether it is time to look.
+    pub fn is_due(&self) -> bool {
+        match self.processors {
+            Processors::None => false,
+            Processors::Share(_) => self.told.is_none(),
+            Processors::Idle => self.looked.is_none_or(|last| last.elapsed() >= EVERY),
+        }
+    }
+
+    /// The share of a processor that is there, if it is to be told. Of what is not idle, compressing has taken
+    /// so many seconds since the last look: that is there for it, too.
+    pub fn look(&mut self, compressed_s: f64) -> Option<f64> {
         match self.processors {
             Processors::None => None,
             Processors::Share(share) => self.tell(share),
             Processors::Idle => {
                 let now = Instant::now();
-                if self.looked.is_some_and(|last| now - last < EVERY) {
-                    return None;
-                }
-                self.looked = Some(now);
+                let since = self.looked.replace(now);
                 let text = std::fs::read_to_string("/proc/stat").ok()?;
                 let (found, count) = ticks(&text)?;
-                let before = self.ticks.replace(found)?;
-                self.took(before, found, count)
+                let (before, since) = self.ticks.replace(found).zip(since)?;
+                self.took(before, found, count, compressed_s / (now - since).as_secs_f64())
             }
         }
     }
 
-    /// Ticks have gone by on so many processors.
-    fn took(&mut self, before: (u64, u64), after: (u64, u64), count: usize) -> Option<f64> {
+    /// Ticks have gone by on so many processors, of one of which compressing has taken a share.
+    fn took(
+        &mut self,
+        before: (u64, u64),
+        after: (u64, u64),
+        count: usize,
+        compressing: f64,
+    ) -> Option<f64> {
         let idle = after.0.saturating_sub(before.0) as f64;
         let all = after.1.saturating_sub(before.1) as f64;
         if all <= 0.0 {
             return None;
         }
-        let share = (idle / all * count as f64).min(1.0);
+        let share = (idle / all * count as f64 + compressing).min(1.0);
         let mean = self.mean.map_or(share, |mean| mean + WEIGHT * (share - mean));
         self.mean = Some(mean);
         self.tell(mean)
@@ -98,11 +111,11 @@ mod tests {
     fn what_is_idle_is_told_when_it_has_changed() {
         let mut meter = Meter::new(Processors::Idle);
         // Of two processors, one and a half are idle, then a half, then about as much.
-        assert_eq!(meter.took((0, 0), (75, 100), 2), Some(1.0));
-        assert_eq!(meter.took((0, 0), (25, 100), 2), Some(0.75));
-        assert_eq!(meter.took((0, 0), (36, 100), 2), None);
-        assert_eq!(meter.took((5, 100), (5, 100), 2), None, "no time has gone by");
-        assert_eq!(meter.took((0, 0), (0, 100), 2), Some(0.3675));
+        assert_eq!(meter.took((0, 0), (75, 100), 2, 0.0), Some(1.0));
+        assert_eq!(meter.took((0, 0), (20, 100), 2, 0.1), Some(0.75));
+        assert_eq!(meter.took((0, 0), (36, 100), 2, 0.0), None);
+        assert_eq!(meter.took((5, 100), (5, 100), 2, 0.0), None, "no time has gone by");
+        assert_eq!(meter.took((0, 0), (0, 100), 2, 0.0), Some(0.3675));
     }
 
     #[test]
@@ -111,7 +124,7 @@ mod tests {
         assert_eq!(ticks(text), Some(((340, 389), 2)));
         assert_eq!(ticks("cpu  1 2 3\n"), None);
         assert_eq!(ticks(""), None);
-        assert_eq!(Meter::new(Processors::Share(0.5)).look(), Some(0.5));
-        assert_eq!(Meter::new(Processors::None).look(), None);
+        assert_eq!(Meter::new(Processors::Share(0.5)).look(0.0), Some(0.5));
+        assert_eq!(Meter::new(Processors::None).look(0.0), None);
     }
 }

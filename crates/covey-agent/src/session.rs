@@ -261,7 +261,9 @@ async fn talk(
             _ = ticks.tick() => {
                 let now_s = here.started.elapsed().as_secs_f64();
                 agent.happened(&enforcer.progress(), now_s, &mut out);
-                if let Some(share) = here.meter.look() {
+                if here.meter.is_due()
+                    && let Some(share) = here.meter.look(agent.take_compressed_s())
+                {
                     agent.idle(share, &mut out);
                 }
                 let heartbeat_s = agent.welcome().map_or(f64::INFINITY, |w| w.heartbeat_s);

@@ -18,6 +18,7 @@ Examples:
   covey serve --data covey-data --ports 16
   covey serve --data covey-data --init --name coordinator.example --agent 0-15
   covey serve --data covey-data --ports 150 --policy aalo --clients 0.0.0.0:7420 --agents 0.0.0.0:7421
+  covey serve --policy sebf:compress=lz4
 The folder holds the journal, the token that clients show (token, mode 0600), and certificates
 once --init has made them; without those only loopback addresses are served.")]
 pub struct Serve {

@@ -31,6 +31,7 @@ Examples:
   covey testbed trace.txt --every 10 --size 1/64 --time 1/330
   covey testbed builtin:fb-like --policies tcp,philae --report testbed.html
   covey testbed trace.txt --policies philae --fault coordinator@5s+10s --fault link:3@8s+5s
+  covey testbed trace.txt --policies sebf,fvdf,aalo:compress=zstd --ratio 0.48
 Each host is a network namespace behind a router, on a link of its own; coordinator and agents are
 `covey serve` and `covey agent`. Every byte is checked where it arrives. Beside each result stands
 the simulator's prediction for the same folded trace, whose ports have 0.92 of a link's speed, as the
@@ -400,21 +401,20 @@ fn what_became(
 fn against_predictions(comparison: &Comparison<'_>, measured: &[Measured]) -> String {
     let mut text = String::from(
         "                          mean CCT, s              CPU, % of a core\n\
-         contestant           measured  simulated  ratio   coordinator  agent  bytes checked, on the wire\n",
+         contestant           measured  simulated  ratio   coordinator  agent  bytes checked\n",
     );
     let pairs = comparison.summaries().chunks(2).zip(measured);
     for (pair, Measured { spec, found }) in pairs {
         let (real, predicted) = (pair[0].cct_s.mean, pair[1].cct_s.mean);
         let share = |cpu_s: f64| 100.0 * cpu_s / found.wall_s;
         let agent = share(found.agents_cpu_s) / f64::from(pair[0].ports);
-        let wire = found.wire_bytes.map_or_else(
-            || "-".to_owned(),
-            |wire| format!("{wire:.0}, {:.1} %", 100.0 * wire / found.bytes),
-        );
+        let wire = found.wire_bytes.map_or_else(String::new, |wire| {
+            format!("; {:.1} % on the wire", 100.0 * wire / found.bytes)
+        });
         // Writing to a string does not fail.
         let _ = writeln!(
             text,
-            "{spec:20} {real:9.4} {predicted:10.4} {:6.2} {:13.1} {agent:6.2}  {:.0}, all right; {wire}",
+            "{spec:20} {real:9.4} {predicted:10.4} {:6.2} {:13.1} {agent:6.2}  {:.0}, all right{wire}",
             real / predicted,
             share(found.coordinator_cpu_s),
             found.bytes,

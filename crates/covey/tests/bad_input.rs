@@ -23,6 +23,20 @@ fn refused(content: impl AsRef<[u8]>) -> String {
 }
 
 #[test]
+fn codecs_that_no_agent_has() {
+    for policy in ["fvdf:codec=lzo", "sebf:compress=500MB/s:0.4"] {
+        let place = Place::new();
+        assert_eq!(
+            place.refusal(&["serve", "--data", "data", "--policy", policy]),
+            format!(
+                "policy {policy} compresses flows: expected one of lz4, snappy, zstd, lzf, which agents \
+                 have"
+            )
+        );
+    }
+}
+
+#[test]
 fn truncated_file() {
     assert_eq!(
         refused(&TINY[..TINY.len() - 8]),

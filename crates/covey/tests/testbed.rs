@@ -20,12 +20,14 @@ const SMALL: [&str; 9] = [
 #[test]
 fn a_trace_is_replayed_and_every_byte_comes_as_it_was_sent() {
     let place = Place::new();
-    let ran =
-        place.covey(&[&SMALL[..], &["--policies", "tcp,philae,sebf", "--link", "1gbps"]].concat());
+    let ran = place.covey(
+        &[&SMALL[..], &["--policies", "tcp,philae,sebf,fvdf", "--ratio", "0.5", "--link", "1gbps"]]
+            .concat(),
+    );
     assert_eq!(ran.status, Some(0), "{}", ran.err);
     assert!(ran.err.contains("tcp is left out"), "{}", ran.err);
-    for policy in ["philae", "sebf"] {
-        let line = |line: &&str| line.starts_with(policy) && line.ends_with(", all right");
+    for policy in ["philae", "sebf", "fvdf"] {
+        let line = |line: &&str| line.starts_with(policy) && line.contains(", all right; ");
         assert!(ran.out.lines().any(|it| line(&it)), "{}", ran.out);
         assert!(ran.out.contains(&format!("{policy} (simulated)")), "{}", ran.out);
     }
@@ -63,6 +65,12 @@ fn what_cannot_be_replayed_is_said() {
         (vec!["--fault", "disk:1@1s"], "--fault"),
         (vec!["--fault", "agent:3@1s"], "hosts of the testbed"),
         (vec!["--fault", "link:1@1s+1s"], "not on loopback"),
+        (vec!["--ratio", "0"], "--ratio: expected from 0.02 to 1, found 0"),
+        (vec!["--cpu", "much"], "--cpu: expected idle, or a number from 0 to 1, found 'much'"),
+        (
+            vec!["--policies", "sebf:compress=lzo"],
+            "--policies: expected policies that compress with lz4, snappy, zstd, lzf",
+        ),
     ] {
         let ran = of(&arguments);
         assert_eq!(ran.status, Some(2), "{arguments:?}: {}", ran.err);

@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 
 use covey_coordinator::Client;
 use covey_load::Metrics;
-use covey_proto::{Ended, FlowKey, FromAgent, Hello, Sent, VERSION, encode};
+use covey_proto::{
+    CodecName, Compressor, Ended, FlowKey, FromAgent, Hello, Processor, Sent, VERSION, encode,
+};
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -58,7 +60,7 @@ impl Random {
 
     fn message(&mut self) -> FromAgent {
         let count = self.below(20);
-        match self.below(6) {
+        match self.below(7) {
             0 => FromAgent::Applied { epoch: self.below(3), version: self.below(50) },
             1 => FromAgent::Ended(
                 (0..count)
@@ -72,6 +74,16 @@ impl Random {
             ),
             3 => FromAgent::Resync,
             4 => self.hello(Vec::new()),
+            5 => FromAgent::Processor(Processor {
+                share: self.amount(),
+                compressors: (0..count)
+                    .map(|_| Compressor {
+                        codec: CodecName::ALL[self.below(4) as usize],
+                        speed: self.amount(),
+                        ratio: self.amount(),
+                    })
+                    .collect(),
+            }),
             _ => FromAgent::Alive,
         }
     }
