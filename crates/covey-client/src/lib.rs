@@ -38,6 +38,7 @@ mod gate;
 mod link;
 mod pacing;
 mod rest;
+mod status;
 
 pub use blocks::Blocks;
 pub use client::{Client, Coflow, FlowRequest, Incoming, Listener, Options};
@@ -45,3 +46,4 @@ pub use covey_coordinator::{CoflowSpec, Flow, Move, Update};
 pub use flow::{FlowReceiver, FlowSender};
 pub use link::Scheduled;
 pub use rest::RestError;
+pub use status::{State, Status};
