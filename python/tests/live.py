@@ -15,7 +15,7 @@ def built(name: str) -> Path:
     """What Cargo has built; without it there is no test."""
     path = BUILT / name
     if not path.exists():
-        message = f"{path} is not there: cargo test --workspace --exclude covey-python --no-run"
+        message = f"{path} is not there: see scripts/python.sh"
         assert not os.environ.get("SKIP_NOTHING"), message
         pytest.skip(message)
     return path
