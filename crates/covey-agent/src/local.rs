@@ -15,7 +15,7 @@ use tokio::sync::Notify;
 use tokio::task::{JoinHandle, JoinSet};
 
 use crate::agent::{Progress, Share};
-use crate::board::{AppId, Board, Refused};
+use crate::board::{AppId, Board, Moved, Refused};
 use crate::enforcer::Enforcer;
 
 /// The most applications that are connected.
@@ -83,7 +83,12 @@ impl Local {
         Ok(Local { shared, path: path.to_owned(), tasks })
     }
 
-    /// Is notified when flows have ended, which the coordinator should know at once.
+    /// Where flows go of which that has changed since this was last asked.
+    pub fn take_moved(&self) -> Moved {
+        self.shared.with(Board::take_moved)
+    }
+
+    /// Is notified when flows have ended, which the coordinator should know at once, or go somewhere.
     pub fn ended(&self) -> Arc<Notify> {
         self.shared.ended.clone()
     }
@@ -198,10 +203,10 @@ async fn read(mut reader: OwnedReadHalf, id: AppId, shared: &Shared) -> io::Resu
         decoder.push(&buffer[..count]);
         let garbage = |error| io::Error::new(io::ErrorKind::InvalidData, error);
         while let Some(message) = decoder.take::<FromApp>().map_err(garbage)? {
-            let has_ended = matches!(message, FromApp::Ended(_));
+            let is_urgent = matches!(message, FromApp::Ended(_) | FromApp::Connected(_));
             let heard = shared.with(|board| board.heard(id, message));
             heard.map_err(|Refused| io::Error::other("an application out of order"))?;
-            if has_ended {
+            if is_urgent {
                 shared.ended.notify_one();
             }
         }

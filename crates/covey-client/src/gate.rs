@@ -1,5 +1,6 @@
 //! What stands between a flow's writer and its socket: whether it may send, and how fast.
 
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Waker};
@@ -25,6 +26,9 @@ pub enum Standing {
     /// It sends as fast as it can: there is nobody who schedules.
     Free,
 }
+
+/// How much faster a socket gives packets to a host that keeps rates itself.
+const AHEAD: f64 = 1.25;
 
 /// The gate of one flow, between its writer and what the agent says.
 #[derive(Debug)]
@@ -87,6 +91,8 @@ impl Gate {
         };
         inner.standing = standing;
         let pace = match standing {
+            // Where the host keeps the rate, the socket is to keep what waits for that short.
+            Standing::Paced(rate) if means.shapes() => rate * AHEAD,
             Standing::Paced(rate) => rate,
             Standing::Free => f64::INFINITY,
             // What is in the socket goes out slowly.
@@ -116,6 +122,11 @@ impl Gate {
     pub fn passed(&self, bytes: usize) {
         self.sent.fetch_add(bytes as u64, Ordering::Relaxed);
         self.unreported.store(true, Ordering::Relaxed);
+    }
+
+    /// Where the flow comes from, and where it goes; nothing if its connection has gone.
+    pub fn ends(&self) -> Option<(SocketAddr, SocketAddr)> {
+        Some((self.socket.local_addr().ok()?, self.socket.peer_addr().ok()?))
     }
 
     /// Bytes that have been given to the socket.

@@ -19,7 +19,7 @@ pub use header::{
     CHUNK_HEADER, Direction, FlowHeader, HEADER, HeaderError, MOST_CHUNK, chunk_header,
     chunk_length,
 };
-pub use local::{FromApp, LOCAL_VERSION, MOST_LOCAL, MOST_LOCAL_FLOWS, Means, ToApp};
+pub use local::{Connected, FromApp, LOCAL_VERSION, MOST_LOCAL, MOST_LOCAL_FLOWS, Means, ToApp};
 pub use message::{
     Ended, Entry, FlowKey, FromAgent, Grain, Hello, Message, Refusal, Schedule, Sent, ToAgent,
     Welcome,

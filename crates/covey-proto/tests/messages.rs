@@ -1,8 +1,10 @@
 //! Messages survive the way over the wire in pieces of any length, and garbage is an error.
 
+use std::net::IpAddr;
+
 use covey_proto::{
-    Decoder, Direction, Ended, Entry, FlowHeader, FlowKey, FromAgent, FromApp, Grain, HEADER,
-    Hello, Means, Message, ProtoError, Refusal, Schedule, Sent, ToAgent, ToApp, Welcome,
+    Connected, Decoder, Direction, Ended, Entry, FlowHeader, FlowKey, FromAgent, FromApp, Grain,
+    HEADER, Hello, Means, Message, ProtoError, Refusal, Schedule, Sent, ToAgent, ToApp, Welcome,
     chunk_header, chunk_length, encode,
 };
 use proptest::collection::vec;
@@ -80,11 +82,19 @@ fn from_app() -> impl Strategy<Value = FromApp> {
         vec((key(), amount()).prop_map(|(key, bytes)| Sent { key, bytes }), 0..20)
             .prop_map(FromApp::Sent),
         vec(key(), 0..20).prop_map(FromApp::Gone),
+        vec(connected(), 0..20).prop_map(FromApp::Connected),
     ]
 }
 
+fn connected() -> impl Strategy<Value = Connected> {
+    // An address of IPv4 as it is mapped into IPv6 is one of IPv4.
+    let address = || any::<(IpAddr, u16)>().prop_map(|(ip, port)| (ip.to_canonical(), port).into());
+    (key(), address(), address()).prop_map(|(key, from, to)| Connected { key, from, to })
+}
+
 fn to_app() -> impl Strategy<Value = ToApp> {
-    let means = prop_oneof![Just(Means::Pacing), Just(Means::Marks), Just(Means::PacingAndMarks)];
+    let means = [Means::Pacing, Means::Marks, Means::PacingAndMarks, Means::Shaping];
+    let means = prop::sample::select(means.to_vec());
     let entry =
         (key(), any::<u32>(), amount()).prop_map(|(key, layer, rate)| Entry { key, layer, rate });
     prop_oneof![
