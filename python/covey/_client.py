@@ -124,7 +124,8 @@ class Coflow:
     def wait(self, timeout: float | None = None) -> CoflowStatus | None:
         """Wait until it has ended or was removed, for so many seconds at most (`TimeoutError`).
 
-        A coflow that no coordinator knows is not waited for.
+        A coflow that no coordinator knows is not waited for. Where flows are sent unscheduled, their
+        coordinator never hears that they have ended: then see `Client.scheduled` first.
         """
         return self._core.ended().wait(timeout)
 

@@ -56,5 +56,5 @@ def test_the_smaller_shuffle_overtakes_the_larger(language, tmp_path):
         # It came later, and ended sooner.
         assert report["arrival_s"] < query["arrival_s"]
         assert query["end_s"] < report["end_s"]
-        # Nothing makes them faster than the port: they were paced.
-        assert report["end_s"] - report["arrival_s"] > 0.95 * megabytes * 1e6 / PORT_RATE
+        # Nothing makes it much faster than the port, but not to be paced: then it takes milliseconds.
+        assert report["end_s"] - report["arrival_s"] > 0.8 * megabytes * 1e6 / PORT_RATE

@@ -1,8 +1,9 @@
 //! The agent's socket for the applications on its host.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -128,19 +129,34 @@ impl Enforcer for Local {
     }
 }
 
+/// Listens at `path`. The socket is made in a folder of its own, which nobody else may enter, and gets its
+/// name when it has its mode: there is no moment in which others could connect.
 async fn bind(path: &Path) -> io::Result<UnixListener> {
-    let listener = match UnixListener::bind(path) {
+    let mut name = OsString::from(".");
+    name.push(path.file_name().ok_or(io::ErrorKind::InvalidInput)?);
+    let folder = path.with_file_name(name);
+    // One that an agent left behind which was killed at this very moment.
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::DirBuilder::new().mode(0o700).create(&folder)?;
+    let listener = bind_in(&folder.join("s"), path).await;
+    std::fs::remove_dir_all(&folder)?;
+    listener
+}
+
+async fn bind_in(private: &Path, path: &Path) -> io::Result<UnixListener> {
+    let listener = UnixListener::bind(private)?;
+    std::fs::set_permissions(private, std::fs::Permissions::from_mode(0o600))?;
+    match std::fs::hard_link(private, path) {
         // One that an agent left behind which was killed?
-        Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             if UnixStream::connect(path).await.is_ok() {
-                return Err(error);
+                return Err(io::ErrorKind::AddrInUse.into());
             }
             std::fs::remove_file(path)?;
-            UnixListener::bind(path)?
+            std::fs::hard_link(private, path)?;
         }
-        bound => bound?,
-    };
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
+        linked => linked?,
+    }
     Ok(listener)
 }
 

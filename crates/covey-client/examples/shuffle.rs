@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::PathBuf;
 
-use covey_client::{Client, Coflow, CoflowSpec, Flow, FlowReceiver, Incoming, Options};
+use covey_client::{Client, Coflow, CoflowSpec, Flow, FlowReceiver, Incoming, Options, Scheduled};
 use tokio::io::AsyncReadExt;
 use tokio::task::JoinSet;
 
@@ -100,7 +100,10 @@ async fn send(address: &str, given: &BTreeMap<String, String>) -> Result<()> {
     while let Some(sent) = sending.join_next().await {
         sent??;
     }
-    if let Some(status) = coflow.ended().await? {
+    // Of flows that nobody schedules the coordinator never hears that they have ended.
+    if client.scheduled() == Scheduled::Yes
+        && let Some(status) = coflow.ended().await?
+    {
         let cct_s = status.cct_s().unwrap_or(f64::NAN);
         println!("{name}: {:?} after {cct_s:.3} s", status.state);
     }

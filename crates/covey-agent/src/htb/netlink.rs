@@ -251,8 +251,10 @@ fn ports_at(is_v6: bool) -> i32 {
 /// be cut into segments.
 const QUANTUM: u32 = 65_536;
 
-/// For how long a class may save up what it does not send.
-const BURST_S: f64 = 0.001;
+/// For how long a class may save up what it does not send: on a machine that is busy the kernel's timers
+/// are late, and what they are late by would be lost. Sockets send little faster than the class does, so
+/// what was saved up does not go out at once.
+const BURST_S: f64 = 0.02;
 /// A packet without offload.
 const PACKET: f64 = 1600.0;
 

@@ -296,8 +296,8 @@ mod tests {
         );
         assert!(class("11").contains("prio 7 quantum 65536 rate 12Mbit ceil 12Mbit"), "{classes}");
         assert!(class("12").contains("prio 3 quantum 65536 rate 50Gbit ceil 50Gbit"), "{classes}");
-        // A millisecond and a packet.
-        assert!(class("10").contains("burst 14100b"), "{classes}");
+        // Twenty milliseconds and a packet.
+        assert!(class("10").contains("burst 251600b"), "{classes}");
         let qdiscs = run("tc", "qdisc show dev v0");
         assert!(qdiscs.contains("qdisc htb c07e: root"), "{qdiscs}");
         assert!(qdiscs.contains("parent c07e:2 limit 2500000b"), "{qdiscs}");
