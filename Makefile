@@ -13,7 +13,7 @@ lint: export PYO3_NO_PYTHON := 1
 lint: export PYO3_BUILD_EXTENSION_MODULE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test rust python slow soak lint wasm fuzz bench live-bench live-fuzz flow-bench testbed-short testbed-codec testbed policy-table policies
+.PHONY: help demo test rust python slow soak lint wasm fuzz bench live-bench live-fuzz flow-bench htb-bench testbed-short testbed-codec testbed policy-table policies
 
 help: ## List these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r target what; do \
@@ -62,6 +62,9 @@ live-bench: ## Load a live coordinator and print what docs/live.md tells (TRACE=
 
 flow-bench: ## Measure what docs/flows.md tells of the client library
 	scripts/flow-bench.sh
+
+htb-bench: ## Measure what docs/flows.md tells of HTB and of DSCP; needs root
+	scripts/htb-bench.sh
 
 testbed-short: ## Replay a short trace over real sockets between emulated hosts; needs root (TRACE=file)
 	scripts/testbed-short.sh $(TRACE)

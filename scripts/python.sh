@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Checks and tests the Python package in fresh environments: lints, types, the wheel that pip builds
-# from the source distribution in an empty environment, the tests, and the tutorial.
+# from the source distribution in an empty environment, the tests, and the tutorial. The tests of the
+# live system use the command `covey` of the profile `dev`, which is compiled if it is not there.
 #
 # PYTHON names the interpreter (python3). Where it is absent or older than 3.10 that is said, and
 # nothing is done; with SKIP_NOTHING set it is a failure. The wheel is of the profile `dev`, and
@@ -47,6 +48,9 @@ MATURIN_PEP517_ARGS='--profile dev' \
 "$work/empty/bin/pip" install --quiet "$work"/dist/covey-*.whl
 "$work/empty/bin/python" -m doctest python/covey/__init__.py
 
+# The client's tests need a coordinator, agents, and an example. They are selected so that Cargo compiles
+# nothing that `make rust` does not.
+cargo build --quiet --locked --workspace --exclude covey-python --bin covey --example shuffle
 "$bin/pip" install --quiet --no-deps "$work"/dist/covey-*.whl
 "$bin/pytest" -q --nbmake python/tests docs/tutorial.ipynb
 

@@ -5,6 +5,8 @@
 >>> covey.simulate(trace, "sebf").summary()["coflows"]
 20
 
+`Client` and `AsyncClient` take part in the live system: coflows that a coordinator schedules.
+
 Units: times are seconds, sizes bytes, rates bytes per second unless a name says another. Tables are
 `Frame` objects, which pandas, polars and pyarrow take over. ``docs/python.md`` lists everything.
 """
@@ -19,10 +21,20 @@ from covey._api import (
     simulate,
     spec,
 )
+from covey._async_client import (
+    AsyncBlocks,
+    AsyncClient,
+    AsyncCoflow,
+    AsyncFlowReceiver,
+    AsyncFlowSender,
+    AsyncListener,
+)
 from covey._check import check_policy
+from covey._client import Blocks, Client, Coflow, FlowReceiver, FlowSender, Listener
 from covey._core import (
     Comparison,
     ConformanceError,
+    CoordinatorError,
     Frame,
     InputError,
     KnowledgeError,
@@ -33,22 +45,37 @@ from covey._core import (
     Trace,
     View,
 )
+from covey._live import UnscheduledWarning
 from covey._policy import UNCHANGED, Policy
 from covey._sweep import sweep
 
 __all__ = [
     "UNCHANGED",
+    "AsyncBlocks",
+    "AsyncClient",
+    "AsyncCoflow",
+    "AsyncFlowReceiver",
+    "AsyncFlowSender",
+    "AsyncListener",
+    "Blocks",
+    "Client",
+    "Coflow",
     "Comparison",
     "ConformanceError",
+    "CoordinatorError",
+    "FlowReceiver",
+    "FlowSender",
     "Frame",
     "InputError",
     "KnowledgeError",
+    "Listener",
     "Plan",
     "Policy",
     "Reproduction",
     "Result",
     "SimulationError",
     "Trace",
+    "UnscheduledWarning",
     "View",
     "check_policy",
     "compare",

@@ -3,13 +3,17 @@
 import builtins
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, TypedDict
+from typing import Any, Generic, Literal, TypedDict, TypeVar
 
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 
 from covey._policy import Policy
+
+T_co = TypeVar("T_co", covariant=True)
+
+Scheduled = Literal["yes", "no coordinator", "no agent"]
 
 Flow = tuple[int, int]
 """The number of its coflow, and its own within that."""
@@ -39,6 +43,11 @@ class KnowledgeError(AttributeError):
 
 class ConformanceError(RuntimeError):
     """A policy does not keep to what every policy must; the message has a workload that shows it."""
+
+class CoordinatorError(RuntimeError):
+    """A coordinator refuses what it was asked; `status` is that of HTTP."""
+
+    status: int
 
 class ParamInfo(TypedDict):
     """A parameter of a policy."""
@@ -422,3 +431,115 @@ def run(
     progress: Callable[[int, int], None] | None,
     stop: Stop | None,
 ) -> Comparison: ...
+
+class CoflowStatus(TypedDict):
+    """How a coflow is doing; times are on the coordinator's clock, `rate` is in bytes per second."""
+
+    id: int
+    name: str | None
+    lineage: str
+    state: Literal["active", "stalled", "ended", "removed"]
+    revision: int
+    arrival_s: float
+    end_s: float | None
+    flows: int
+    flows_ended: int
+    flows_stalled: int
+    bytes_sent: float
+    rate: float
+
+class Pending(Generic[T_co]):
+    """Something that is under way in the client's threads."""
+
+    def wait(self, timeout: float | None = None) -> T_co:
+        """Wait for it; when that takes longer, or a signal comes, it is cancelled."""
+
+    def then(self, callback: Callable[[], None]) -> None:
+        """Have `callback` called in another thread when it is done; at once if it is."""
+
+    def result(self) -> T_co:
+        """Return what came of it, once."""
+
+    def cancel(self) -> None:
+        """Say that nobody wants it any more."""
+
+def connect(
+    agent: str | None,
+    coordinator: str | None,
+    credentials: str,
+    hold_max: float | None,
+    start_small: int,
+) -> Pending[LiveClient]:
+    """Find the agent on this host, and the coordinator."""
+
+class LiveClient:
+    """`covey_client::Client`."""
+
+    @property
+    def scheduled(self) -> Scheduled: ...
+    @property
+    def port(self) -> int | None: ...
+    @property
+    def unsettled(self) -> int: ...
+    def settled(self) -> Pending[None]: ...
+    def register(self, spec: str) -> Pending[LiveCoflow]: ...
+    def join(self, id: int) -> LiveCoflow: ...
+    def coflows(self, all: bool) -> Pending[list[CoflowStatus]]: ...
+    def listen(self, address: str) -> Pending[LiveListener]: ...
+    def blocks(self, address: str) -> Pending[LiveBlocks]: ...
+
+class LiveCoflow:
+    """`covey_client::Coflow`."""
+
+    @property
+    def id(self) -> int: ...
+    @property
+    def is_registered(self) -> bool: ...
+    def status(self) -> Pending[CoflowStatus | None]: ...
+    def ended(self) -> Pending[CoflowStatus | None]: ...
+    def update(self, update: str) -> Pending[None]: ...
+    def deregister(self) -> Pending[None]: ...
+    def open(
+        self, flow: int, to: str, bytes: int | None, label: builtins.bytes
+    ) -> Pending[LiveSender]: ...
+    def push(self, flow: int, to: str, name: bytes, data: bytes) -> Pending[None]: ...
+    def get(self, flow: int, from_: str, name: bytes, /) -> Pending[bytes]: ...
+
+class LiveListener:
+    """`covey_client::Listener`."""
+
+    @property
+    def address(self) -> str: ...
+    def accept(self) -> Pending[LiveReceiver]: ...
+    def close(self) -> Pending[None]: ...
+
+class LiveSender:
+    """`covey_client::FlowSender`."""
+
+    def write(self, data: bytes) -> Pending[None]: ...
+    def finish(self) -> Pending[None]: ...
+    def close(self) -> Pending[None]: ...
+
+class LiveReceiver:
+    """`covey_client::FlowReceiver`."""
+
+    @property
+    def coflow(self) -> int: ...
+    @property
+    def flow(self) -> int: ...
+    @property
+    def label(self) -> bytes: ...
+    @property
+    def size(self) -> int | None: ...
+    def read(self, most: int) -> Pending[bytes]: ...
+    def read_all(self) -> Pending[bytes]: ...
+    def close(self) -> Pending[None]: ...
+
+class LiveBlocks:
+    """`covey_client::Blocks`."""
+
+    @property
+    def address(self) -> str: ...
+    def pull(self, coflow: int, name: bytes) -> Pending[bytes]: ...
+    def put(self, coflow: int, name: bytes, data: bytes) -> None: ...
+    def remove(self, coflow: int, name: bytes) -> None: ...

@@ -1,7 +1,10 @@
 //! Exceptions, with the words of the command line.
 
+use std::io;
+
+use covey_client::RestError;
 use pyo3::create_exception;
-use pyo3::exceptions::{PyAttributeError, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyAttributeError, PyConnectionError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
 create_exception!(
@@ -21,6 +24,12 @@ create_exception!(
     KnowledgeError,
     PyAttributeError,
     "A policy asked for what its level of knowledge does not grant."
+);
+create_exception!(
+    covey,
+    CoordinatorError,
+    PyRuntimeError,
+    "A coordinator refuses what it was asked; `status` is that of HTTP."
 );
 create_exception!(
     covey,
@@ -45,4 +54,57 @@ pub fn raised(error: impl Into<covey_experiment::Error>) -> PyErr {
 /// An argument that means nothing.
 pub fn bad(argument: &str, expected: &str, found: &str) -> PyErr {
     InputError::new_err(format!("{argument}: expected {expected}, found '{found}'"))
+}
+
+/// What can go wrong in the client's threads, which do not have Python.
+pub enum LiveError {
+    Io(io::Error),
+    Rest(RestError),
+    Raised(PyErr),
+}
+
+impl From<io::Error> for LiveError {
+    fn from(error: io::Error) -> LiveError {
+        LiveError::Io(error)
+    }
+}
+
+impl From<RestError> for LiveError {
+    fn from(error: RestError) -> LiveError {
+        LiveError::Rest(error)
+    }
+}
+
+impl From<PyErr> for LiveError {
+    fn from(error: PyErr) -> LiveError {
+        LiveError::Raised(error)
+    }
+}
+
+impl LiveError {
+    /// The exception for it.
+    pub fn raised(self, py: Python<'_>) -> PyErr {
+        match self {
+            LiveError::Raised(error) => error,
+            LiveError::Io(error) => match error.kind() {
+                io::ErrorKind::UnexpectedEof => {
+                    PyConnectionError::new_err("the other side has gone before the flow's end")
+                }
+                io::ErrorKind::InvalidInput => PyValueError::new_err(error.to_string()),
+                _ => error.into(),
+            },
+            LiveError::Rest(error) => match error {
+                RestError::Away(_) => PyConnectionError::new_err(error.to_string()),
+                RestError::Credentials { .. } => InputError::new_err(error.to_string()),
+                RestError::Answer(_) => CoordinatorError::new_err(error.to_string()),
+                RestError::Refused { status, .. } => {
+                    let raised = CoordinatorError::new_err(error.to_string());
+                    match raised.value(py).setattr("status", status) {
+                        Ok(()) => raised,
+                        Err(other) => other,
+                    }
+                }
+            },
+        }
+    }
 }

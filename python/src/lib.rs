@@ -7,6 +7,8 @@ mod conformance;
 mod errors;
 mod frame;
 mod json;
+mod live;
+mod pending;
 mod plan;
 mod policy;
 mod registry;
@@ -22,9 +24,17 @@ mod _core {
     #[pymodule_export]
     use crate::conformance::check;
     #[pymodule_export]
-    use crate::errors::{ConformanceError, InputError, KnowledgeError, SimulationError};
+    use crate::errors::{
+        ConformanceError, CoordinatorError, InputError, KnowledgeError, SimulationError,
+    };
     #[pymodule_export]
     use crate::frame::Frame;
+    #[pymodule_export]
+    use crate::live::{
+        LiveBlocks, LiveClient, LiveCoflow, LiveListener, LiveReceiver, LiveSender, connect,
+    };
+    #[pymodule_export]
+    use crate::pending::Pending;
     #[pymodule_export]
     use crate::plan::PyPlan;
     #[pymodule_export]

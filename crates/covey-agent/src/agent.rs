@@ -50,7 +50,7 @@ pub struct Agent {
     unsettled: BTreeMap<FlowKey, Ended>,
     /// Flows that need nothing more, until a schedule has removed them: what serves them meanwhile comes
     /// from a coordinator that has not heard of it.
-    written: BTreeSet<FlowKey>,
+    written: BTreeMap<FlowKey, Share>,
     /// What flows have sent that have not ended, and which of them have since the last report.
     sent: BTreeMap<FlowKey, Sent>,
     unreported: BTreeSet<FlowKey>,
@@ -78,7 +78,7 @@ impl Agent {
             epoch: 0,
             dropped: 0,
             unsettled: BTreeMap::new(),
-            written: BTreeSet::new(),
+            written: BTreeMap::new(),
             sent: BTreeMap::new(),
             unreported: BTreeSet::new(),
             grains: BTreeMap::new(),
@@ -113,7 +113,8 @@ impl Agent {
 
     /// A flow has sent so many bytes more, for which so many were on the wire.
     fn compressed(&mut self, key: FlowKey, bytes: f64, wire: f64) {
-        let codec = self.flows.get(&key).and_then(|share| share.codec);
+        let share = self.flows.get(&key).or_else(|| self.written.get(&key));
+        let codec = share.and_then(|share| share.codec);
         let compressor = self.compressors.iter().find(|it| Some(it.codec) == codec);
         if let Some(compressor) = compressor.filter(|_| wire < bytes) {
             self.compressed_s += bytes / compressor.speed;
@@ -186,7 +187,7 @@ impl Agent {
                     out.push(FromAgent::Processor(Processor { share, compressors }));
                 }
                 say_ended(self.unsettled.values().copied(), out);
-                say_written(self.written.iter().copied(), out);
+                say_written(self.written.keys().copied(), out);
                 // Who has heard nothing of this agent's flows yet hears all.
                 self.unreported = self.sent.keys().copied().collect();
             }
@@ -219,7 +220,7 @@ impl Agent {
         }
         if base == 0 {
             self.flows.clear();
-            self.written.retain(|key| set.iter().any(|entry| entry.key == *key));
+            self.written.retain(|key, _| set.iter().any(|entry| entry.key == *key));
         } else if (epoch, base) != self.holds {
             out.push(FromAgent::Resync);
             return false;
@@ -230,7 +231,7 @@ impl Agent {
         }
         for entry in set {
             // Of a flow that has ended here the coordinator may not have heard.
-            if !self.unsettled.contains_key(&entry.key) && !self.written.contains(&entry.key) {
+            if !self.unsettled.contains_key(&entry.key) && !self.written.contains_key(&entry.key) {
                 let Entry { key, layer, rate, codec } = entry;
                 self.flows.insert(key, Share { layer, rate, codec });
             }
@@ -255,8 +256,8 @@ impl Agent {
         }
         let mut written = Vec::new();
         for &key in &progress.written {
-            if self.flows.remove(&key).is_some() {
-                self.written.insert(key);
+            if let Some(share) = self.flows.remove(&key) {
+                self.written.insert(key, share);
                 written.push(key);
             }
         }

@@ -4,9 +4,11 @@
 //! is in force then. What waits is at most one word on each of its flows.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
 
 use covey_proto::{
-    CodecName, Ended, Entry, FlowKey, FromApp, LOCAL_VERSION, MOST_LOCAL_FLOWS, Means, Sent, ToApp,
+    CodecName, Connected, Ended, Entry, FlowKey, FromApp, LOCAL_VERSION, MOST_LOCAL_FLOWS, Means,
+    Sent, ToApp,
 };
 
 use crate::agent::{Progress, Share};
@@ -16,6 +18,9 @@ pub type AppId = u64;
 
 /// The most flows that an application may have open.
 const MOST_FLOWS: usize = 100_000;
+
+/// The two ends of flows' connections; nothing for those that have gone.
+pub type Moved = BTreeMap<FlowKey, Option<(SocketAddr, SocketAddr)>>;
 
 /// The connection of an application is to be closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,6 +62,8 @@ pub struct Board {
     owners: BTreeMap<FlowKey, AppId>,
     ended: Vec<Ended>,
     written: Vec<FlowKey>,
+    /// Flows that go somewhere, or nowhere any more, since this was last asked.
+    moved: Moved,
     sent: BTreeMap<FlowKey, Sent>,
     /// Applications that have news since this was last asked.
     woken: BTreeSet<AppId>,
@@ -77,6 +84,7 @@ impl Board {
             owners: BTreeMap::new(),
             ended: Vec::new(),
             written: Vec::new(),
+            moved: Moved::new(),
             sent: BTreeMap::new(),
             woken: BTreeSet::new(),
         }
@@ -100,6 +108,14 @@ impl Board {
         if self.owners.get(&key) == Some(&id) {
             self.owners.remove(&key);
             self.sent.remove(&key);
+            self.has_moved(key, None);
+        }
+    }
+
+    fn has_moved(&mut self, key: FlowKey, ends: Option<(SocketAddr, SocketAddr)>) {
+        // Who does not shape does not ask.
+        if self.means.shapes() {
+            self.moved.insert(key, ends);
         }
     }
 
@@ -141,6 +157,7 @@ impl Board {
                     app.changed.remove(&ended.key);
                     self.owners.insert(ended.key, id);
                     self.sent.remove(&ended.key);
+                    self.moved.extend(self.means.shapes().then_some((ended.key, None)));
                     self.ended.push(ended);
                 }
             }
@@ -150,6 +167,13 @@ impl Board {
             }
             FromApp::Written(keys) => {
                 self.written.extend(keys.iter().filter(|key| app.flows.contains(key)));
+            }
+            FromApp::Connected(flows) => {
+                for Connected { key, from, to } in flows {
+                    if self.owners.get(&key) == Some(&id) {
+                        self.has_moved(key, Some((from, to)));
+                    }
+                }
             }
             FromApp::Gone(keys) => {
                 for key in keys {
@@ -242,6 +266,11 @@ impl Board {
         out.extend(settled.chunks(MOST_LOCAL_FLOWS).map(|some| ToApp::Settled(some.to_vec())));
     }
 
+    /// Where flows go of which that has changed since this was last asked.
+    pub fn take_moved(&mut self) -> Moved {
+        std::mem::take(&mut self.moved)
+    }
+
     /// What flows have done since this was last asked.
     pub fn take_progress(&mut self) -> Progress {
         let sent = std::mem::take(&mut self.sent).into_iter();
@@ -268,6 +297,29 @@ mod tests {
             told(&mut board, id);
         }
         board
+    }
+
+    #[test]
+    fn a_host_that_shapes_hears_where_flows_go() {
+        let at = |text: &str| text.parse().expect("an address");
+        let (from, to) = (at("10.0.0.1:5001"), at("10.0.0.2:9000"));
+        let connected = |key| FromApp::Connected(vec![Connected { key, from, to }]);
+        for (means, hears) in [(Means::Shaping, true), (Means::Pacing, false)] {
+            let mut board = board_with(&[1, 2]);
+            board.means = means;
+            board.heard(1, FromApp::Opened(vec![A, B])).expect("known");
+            board.heard(1, connected(A)).expect("known");
+            board.heard(1, connected(B)).expect("known");
+            // It is another's.
+            board.heard(2, connected(A)).expect("known");
+            let both = Moved::from([(A, Some((from, to))), (B, Some((from, to)))]);
+            assert_eq!(board.take_moved(), if hears { both } else { Moved::new() });
+            assert_eq!(board.take_moved(), Moved::new());
+            board.heard(1, FromApp::Ended(vec![Ended { key: A, bytes: 1.0 }])).expect("known");
+            board.closed(1);
+            let gone = Moved::from([(A, None), (B, None)]);
+            assert_eq!(board.take_moved(), if hears { gone } else { Moved::new() });
+        }
     }
 
     fn told(board: &mut Board, id: AppId) -> Vec<ToApp> {

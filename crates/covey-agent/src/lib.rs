@@ -2,11 +2,13 @@
 //!
 //! The [`Agent`] is a state machine without I/O: it holds the last schedule, also while the
 //! coordinator is away, and says what its flows do. An [`Enforcer`] does on the host what the
-//! schedule says; `Local` has the applications do it, by what a [`Board`] says to each. The `session` around them (a feature) has the connection.
+//! schedule says; `Local` has the applications do it, by what a [`Board`] says to each, and `Htb` the kernel. The `session` around them (a feature) has the connection.
 
 mod agent;
 mod board;
 mod enforcer;
+#[cfg(feature = "session")]
+mod htb;
 #[cfg(feature = "session")]
 mod local;
 #[cfg(feature = "session")]
@@ -17,6 +19,8 @@ mod session;
 pub use agent::{Agent, Progress, Share};
 pub use board::{AppId, Board, Refused};
 pub use enforcer::{Enforcer, Nothing, Recorded};
+#[cfg(feature = "session")]
+pub use htb::{Ends, Htb, Tree};
 #[cfg(feature = "session")]
 pub use local::Local;
 #[cfg(feature = "session")]

@@ -1,8 +1,9 @@
 //! The agent's socket for the applications on its host.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -15,7 +16,7 @@ use tokio::sync::Notify;
 use tokio::task::{JoinHandle, JoinSet};
 
 use crate::agent::{Progress, Share};
-use crate::board::{AppId, Board, Refused};
+use crate::board::{AppId, Board, Moved, Refused};
 use crate::enforcer::Enforcer;
 
 /// The most applications that are connected.
@@ -83,7 +84,12 @@ impl Local {
         Ok(Local { shared, path: path.to_owned(), tasks })
     }
 
-    /// Is notified when flows have ended, which the coordinator should know at once.
+    /// Where flows go of which that has changed since this was last asked.
+    pub fn take_moved(&self) -> Moved {
+        self.shared.with(Board::take_moved)
+    }
+
+    /// Is notified when flows have ended, which the coordinator should know at once, or go somewhere.
     pub fn ended(&self) -> Arc<Notify> {
         self.shared.ended.clone()
     }
@@ -127,19 +133,34 @@ impl Enforcer for Local {
     }
 }
 
+/// Listens at `path`. The socket is made in a folder of its own, which nobody else may enter, and gets its
+/// name when it has its mode: there is no moment in which others could connect.
 async fn bind(path: &Path) -> io::Result<UnixListener> {
-    let listener = match UnixListener::bind(path) {
+    let mut name = OsString::from(".");
+    name.push(path.file_name().ok_or(io::ErrorKind::InvalidInput)?);
+    let folder = path.with_file_name(name);
+    // One that an agent left behind which was killed at this very moment.
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::DirBuilder::new().mode(0o700).create(&folder)?;
+    let listener = bind_in(&folder.join("s"), path).await;
+    std::fs::remove_dir_all(&folder)?;
+    listener
+}
+
+async fn bind_in(private: &Path, path: &Path) -> io::Result<UnixListener> {
+    let listener = UnixListener::bind(private)?;
+    std::fs::set_permissions(private, std::fs::Permissions::from_mode(0o600))?;
+    match std::fs::hard_link(private, path) {
         // One that an agent left behind which was killed?
-        Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             if UnixStream::connect(path).await.is_ok() {
-                return Err(error);
+                return Err(io::ErrorKind::AddrInUse.into());
             }
             std::fs::remove_file(path)?;
-            UnixListener::bind(path)?
+            std::fs::hard_link(private, path)?;
         }
-        bound => bound?,
-    };
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
+        linked => linked?,
+    }
     Ok(listener)
 }
 
@@ -202,10 +223,11 @@ async fn read(mut reader: OwnedReadHalf, id: AppId, shared: &Shared) -> io::Resu
         decoder.push(&buffer[..count]);
         let garbage = |error| io::Error::new(io::ErrorKind::InvalidData, error);
         while let Some(message) = decoder.take::<FromApp>().map_err(garbage)? {
-            let has_ended = matches!(message, FromApp::Ended(_) | FromApp::Written(_));
+            let is_urgent =
+                matches!(message, FromApp::Ended(_) | FromApp::Written(_) | FromApp::Connected(_));
             let heard = shared.with(|board| board.heard(id, message));
             heard.map_err(|Refused| io::Error::other("an application out of order"))?;
-            if has_ended {
+            if is_urgent {
                 shared.ended.notify_one();
             }
         }

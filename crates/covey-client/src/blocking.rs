@@ -8,10 +8,12 @@ use covey_coordinator::{CoflowSpec, Update};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::runtime::{Builder, Runtime};
 
+use crate::blocks;
 use crate::client::{self, Options};
 use crate::flow;
 use crate::link::Scheduled;
 use crate::rest::RestError;
+use crate::status::Status;
 
 /// [`crate::Client`], with a thread of its own for its connections.
 #[derive(Clone)]
@@ -34,6 +36,19 @@ impl Client {
     /// See [`crate::Client::scheduled`].
     pub fn scheduled(&self) -> Scheduled {
         self.inner.scheduled()
+    }
+
+    /// See [`crate::Client::settled`].
+    pub fn settled(&self) {
+        self.runtime.block_on(self.inner.settled());
+    }
+
+    /// See [`crate::Client::coflows`].
+    ///
+    /// # Errors
+    /// When the coordinator is away, or refuses.
+    pub fn coflows(&self, all: bool) -> Result<Vec<Status>, RestError> {
+        self.runtime.block_on(self.inner.coflows(all))
     }
 
     /// See [`crate::Client::register`].
@@ -90,6 +105,37 @@ impl Coflow {
         Ok(FlowSender { runtime: self.runtime.clone(), inner })
     }
 
+    /// See [`crate::Coflow::fetch`].
+    ///
+    /// # Errors
+    /// When there is no connection, or the other side does not send it.
+    pub fn fetch(
+        &self,
+        flow: u32,
+        from: impl ToSocketAddrs,
+        label: &[u8],
+    ) -> io::Result<FlowReceiver> {
+        let from: Vec<SocketAddr> = from.to_socket_addrs()?.collect();
+        let inner = self.runtime.block_on(self.inner.fetch(flow, from.as_slice(), label))?;
+        Ok(FlowReceiver { runtime: self.runtime.clone(), inner })
+    }
+
+    /// See [`crate::Coflow::status`].
+    ///
+    /// # Errors
+    /// When the coordinator is away, or has forgotten it.
+    pub fn status(&self) -> Result<Option<Status>, RestError> {
+        self.runtime.block_on(self.inner.status())
+    }
+
+    /// See [`crate::Coflow::ended`].
+    ///
+    /// # Errors
+    /// When the coordinator has forgotten it.
+    pub fn ended(&self) -> Result<Option<Status>, RestError> {
+        self.runtime.block_on(self.inner.ended())
+    }
+
     /// See [`crate::Coflow::update`].
     ///
     /// # Errors
@@ -104,6 +150,78 @@ impl Coflow {
     /// When the coordinator is away, or refuses.
     pub fn deregister(self) -> Result<(), RestError> {
         self.runtime.block_on(self.inner.deregister())
+    }
+}
+
+/// [`crate::Blocks`].
+pub struct Blocks {
+    runtime: Arc<Runtime>,
+    inner: blocks::Blocks,
+}
+
+impl Blocks {
+    /// See [`crate::Blocks::listen`].
+    ///
+    /// # Errors
+    /// When the address cannot be used.
+    pub fn listen(client: &Client, address: impl ToSocketAddrs) -> io::Result<Blocks> {
+        let addresses: Vec<SocketAddr> = address.to_socket_addrs()?.collect();
+        let listen = blocks::Blocks::listen(&client.inner, addresses.as_slice());
+        Ok(Blocks { inner: client.runtime.block_on(listen)?, runtime: client.runtime.clone() })
+    }
+
+    /// See [`crate::Blocks::local_addr`].
+    pub fn local_addr(&self) -> SocketAddr {
+        self.inner.local_addr()
+    }
+
+    /// See [`crate::Blocks::push`].
+    ///
+    /// # Errors
+    /// When the connection breaks, or the other side does not want the block.
+    pub fn push(
+        coflow: &Coflow,
+        flow: u32,
+        to: impl ToSocketAddrs,
+        name: &[u8],
+        data: &[u8],
+    ) -> io::Result<()> {
+        let to: Vec<SocketAddr> = to.to_socket_addrs()?.collect();
+        let push = blocks::Blocks::push(&coflow.inner, flow, to.as_slice(), name, data);
+        coflow.runtime.block_on(push)
+    }
+
+    /// See [`crate::Blocks::pull`].
+    ///
+    /// # Errors
+    /// When its connection breaks.
+    pub fn pull(&self, coflow: u64, name: &[u8]) -> io::Result<Vec<u8>> {
+        self.runtime.block_on(self.inner.pull(coflow, name))
+    }
+
+    /// See [`crate::Blocks::put`].
+    pub fn put(&self, coflow: u64, name: &[u8], data: impl Into<Arc<[u8]>>) {
+        self.inner.put(coflow, name, data);
+    }
+
+    /// See [`crate::Blocks::get`].
+    ///
+    /// # Errors
+    /// When the connection breaks.
+    pub fn get(
+        coflow: &Coflow,
+        flow: u32,
+        from: impl ToSocketAddrs,
+        name: &[u8],
+    ) -> io::Result<Vec<u8>> {
+        let from: Vec<SocketAddr> = from.to_socket_addrs()?.collect();
+        let get = blocks::Blocks::get(&coflow.inner, flow, from.as_slice(), name);
+        coflow.runtime.block_on(get)
+    }
+
+    /// See [`crate::Blocks::remove`].
+    pub fn remove(&self, coflow: u64, name: &[u8]) {
+        self.inner.remove(coflow, name);
     }
 }
 

@@ -15,6 +15,7 @@ use tokio::sync::{Semaphore, mpsc};
 use crate::flow::{FlowReceiver, FlowSender, Patience, read_header, write_header};
 use crate::link::{Link, Scheduled};
 use crate::rest::{Rest, RestError};
+use crate::status::Status;
 
 /// How an application takes part.
 #[derive(Debug, Clone)]
@@ -44,6 +45,10 @@ impl Default for Options {
         }
     }
 }
+
+/// How long until something is looked at again that is waited for: at first, and at most.
+const LOOK_AGAIN: Duration = Duration::from_millis(5);
+const LOOK_AGAIN_MOST: Duration = Duration::from_millis(500);
 
 /// Bit of the numbers of coflows that no coordinator knows.
 const UNREGISTERED: u64 = 1 << 63;
@@ -94,6 +99,25 @@ impl Client {
     /// Ends of flows that the coordinator has not written down yet.
     pub fn unsettled(&self) -> usize {
         self.0.link.unsettled()
+    }
+
+    /// Returns when the coordinator has written down the ends of all flows, or there is nobody to do so.
+    /// An application that ends before leaves flows of which the coordinator never hears again.
+    pub async fn settled(&self) {
+        while self.unsettled() > 0 && self.scheduled() == Scheduled::Yes {
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
+    }
+
+    /// The coflows that are present, or all that the coordinator remembers; none without a coordinator.
+    ///
+    /// # Errors
+    /// When the coordinator is away, or refuses.
+    pub async fn coflows(&self, all: bool) -> Result<Vec<Status>, RestError> {
+        match &self.0.rest {
+            Some(rest) => rest.list(all).await,
+            None => Ok(Vec::new()),
+        }
     }
 
     /// Registers a coflow. While the coordinator is away, the coflow gets a number of which the
@@ -242,6 +266,35 @@ impl Coflow {
         match &self.client.0.rest {
             Some(rest) if self.is_registered() => rest.update(self.id, update).await,
             _ => Ok(()),
+        }
+    }
+
+    /// How it is doing; nothing is known of one that no coordinator knows.
+    ///
+    /// # Errors
+    /// When the coordinator is away, or has forgotten it.
+    pub async fn status(&self) -> Result<Option<Status>, RestError> {
+        match &self.client.0.rest {
+            Some(rest) if self.is_registered() => rest.status(self.id).await.map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// Returns when the coflow has ended, or was removed; at once if no coordinator knows it. While the
+    /// coordinator is away it goes on waiting.
+    ///
+    /// # Errors
+    /// When the coordinator has forgotten it.
+    pub async fn ended(&self) -> Result<Option<Status>, RestError> {
+        let mut pause = LOOK_AGAIN;
+        loop {
+            match self.status().await {
+                Err(RestError::Away(_)) => {}
+                Ok(Some(status)) if !status.is_over() => {}
+                over => return over,
+            }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 3 / 2).min(LOOK_AGAIN_MOST);
         }
     }
 

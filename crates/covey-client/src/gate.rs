@@ -1,5 +1,6 @@
 //! What stands between a flow's writer and its socket: whether it may send, and how fast.
 
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Waker};
@@ -29,6 +30,8 @@ pub enum Standing {
 
 /// A flow of so few bytes has ended about as soon as it can be said that it is about to.
 const LITTLE: u64 = 32 * 1024;
+/// How much faster a socket gives packets to a host that keeps rates itself.
+const AHEAD: f64 = 1.25;
 
 /// The gate of one flow, between its writer and what the agent says.
 #[derive(Debug)]
@@ -113,6 +116,8 @@ impl Gate {
         };
         inner.standing = standing;
         let pace = match standing {
+            // Where the host keeps the rate, the socket is to keep what waits for that short.
+            Standing::Paced(rate) if means.shapes() => rate * AHEAD,
             Standing::Paced(rate) => rate,
             Standing::Free => f64::INFINITY,
             // It is another's turn, who was to begin when the last of this one is under way.
@@ -154,6 +159,11 @@ impl Gate {
         self.sent.fetch_add(passed.bytes, Ordering::Relaxed);
         self.wire.fetch_add(passed.wire, Ordering::Relaxed);
         self.unreported.store(true, Ordering::Relaxed);
+    }
+
+    /// Where the flow comes from, and where it goes; nothing if its connection has gone.
+    pub fn ends(&self) -> Option<(SocketAddr, SocketAddr)> {
+        Some((self.socket.local_addr().ok()?, self.socket.peer_addr().ok()?))
     }
 
     /// Bytes that have been given to the socket, if that has changed since this was last asked.

@@ -39,6 +39,7 @@ mod gate;
 mod link;
 mod pacing;
 mod rest;
+mod status;
 
 pub use blocks::Blocks;
 pub use client::{Client, Coflow, FlowRequest, Incoming, Listener, Options};
@@ -46,3 +47,4 @@ pub use covey_coordinator::{CoflowSpec, Flow, Move, Update};
 pub use flow::{FlowReceiver, FlowSender};
 pub use link::Scheduled;
 pub use rest::RestError;
+pub use status::{State, Status};

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use covey_proto::{
-    CodecName, Decoder, Ended, Entry, FlowKey, FromApp, LOCAL_VERSION, MOST_LOCAL_FLOWS, Means,
-    Sent, ToApp, encode,
+    CodecName, Connected, Decoder, Ended, Entry, FlowKey, FromApp, LOCAL_VERSION, MOST_LOCAL_FLOWS,
+    Means, Sent, ToApp, encode,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpStream, UnixStream};
@@ -116,6 +116,15 @@ impl Table {
         let each = |keys: &mut Vec<FlowKey>| std::mem::take(keys);
         let opened = each(&mut self.opened);
         out.extend(opened.chunks(MOST_LOCAL_FLOWS).map(|some| FromApp::Opened(some.to_vec())));
+        if self.agent.is_some_and(|(means, _)| means.shapes()) {
+            let connected = |key: &FlowKey| {
+                let (from, to) = self.flows.get(key)?.gate.ends()?;
+                Some(Connected { key: *key, from, to })
+            };
+            let connected: Vec<Connected> = opened.iter().filter_map(connected).collect();
+            let each = connected.chunks(MOST_LOCAL_FLOWS);
+            out.extend(each.map(|some| FromApp::Connected(some.to_vec())));
+        }
         let written = each(&mut self.written);
         out.extend(written.chunks(MOST_LOCAL_FLOWS).map(|some| FromApp::Written(some.to_vec())));
         let ended = each(&mut self.ended).into_iter();
@@ -203,7 +212,8 @@ impl Link {
     /// A flow's last bytes are in its socket.
     pub fn written(&self, key: FlowKey) {
         let mut table = self.lock();
-        if table.agent.is_some() {
+        // Where the host keeps rates, what it still has of a flow goes out at the flow's rate.
+        if table.agent.is_some_and(|(means, _)| means.paces() && !means.shapes()) {
             table.written.push(key);
         }
         drop(table);

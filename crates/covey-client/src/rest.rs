@@ -5,11 +5,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use covey_coordinator::{Client as Connection, ClientError, CoflowSpec, Response, Update};
+use serde::Deserialize;
 use thiserror::Error;
 use tokio::sync::Mutex;
 use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
+
+use crate::status::Status;
 
 /// Why the coordinator has not done what it was asked.
 #[derive(Debug, Error)]
@@ -25,6 +28,9 @@ pub enum RestError {
         /// What it has against the request.
         detail: String,
     },
+    /// Its answer is of another API.
+    #[error("the coordinator answers what means nothing here: {0}")]
+    Answer(#[from] serde_json::Error),
     /// The credentials cannot be read.
     #[error("{path}: {what}")]
     Credentials {
@@ -104,6 +110,33 @@ impl Rest {
         self.ask("DELETE", &format!("/v1/coflows/{id}"), &[], String::new()).await.map(|_| ())
     }
 
+    /// Tells of a coflow.
+    ///
+    /// # Errors
+    /// When the coordinator is away, or does not know it.
+    pub async fn status(&self, id: u64) -> Result<Status, RestError> {
+        let path = format!("/v1/coflows/{id}");
+        let answer = self.ask("GET", &path, &[], String::new()).await?;
+        Ok(serde_json::from_slice(&answer.body)?)
+    }
+
+    /// Tells of the coflows that are present, or of all that are remembered.
+    ///
+    /// # Errors
+    /// When the coordinator is away, or refuses.
+    pub async fn list(&self, all: bool) -> Result<Vec<Status>, RestError> {
+        let state = if all { "all" } else { "present" };
+        let mut coflows = Vec::new();
+        let mut path = format!("/v1/coflows?state={state}&limit=1000");
+        loop {
+            let answer = self.ask("GET", &path, &[], String::new()).await?;
+            let page: Page = serde_json::from_slice(&answer.body)?;
+            coflows.extend(page.items);
+            let Some(next) = page.next else { return Ok(coflows) };
+            path = format!("/v1/coflows?state={state}&limit=1000&cursor={next}");
+        }
+    }
+
     async fn ask(
         &self,
         method: &str,
@@ -124,6 +157,14 @@ impl Rest {
         *connection = Some(new);
         check(answer)
     }
+}
+
+/// Some of a list.
+#[derive(Deserialize)]
+struct Page {
+    items: Vec<Status>,
+    #[serde(default)]
+    next: Option<String>,
 }
 
 fn check(answer: Response) -> Result<Response, RestError> {

@@ -326,6 +326,24 @@ async fn a_flow_that_was_opened_before_anybody_compresses_goes_as_it_is() {
 }
 
 #[tokio::test]
+async fn an_agents_socket_is_its_owners_alone_and_replaces_what_is_left_of_another() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::new();
+    let agent = place.agent().await;
+    let mode = std::fs::metadata(place.socket()).expect("a socket").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let again = Local::listen(&place.socket(), 7, Means::Pacing, Duration::from_millis(5)).await;
+    assert_eq!(again.err().map(|error| error.kind()), Some(std::io::ErrorKind::AddrInUse));
+    drop(agent);
+    // What an agent leaves that is killed.
+    drop(std::os::unix::net::UnixListener::bind(place.socket()).expect("room"));
+    let _agent = place.agent().await;
+    start(Some(&place.socket())).await;
+    // Nothing else stays.
+    assert_eq!(std::fs::read_dir(place.0.path()).expect("a folder").count(), 1);
+}
+
+#[tokio::test]
 async fn blocks_are_pushed_and_pulled_put_and_got() {
     let client = start(None).await;
     let blocks = Blocks::listen(&client, "127.0.0.1:0").await.expect("a port");

@@ -20,7 +20,7 @@ pub use encode::encode;
 pub use header::{
     CHUNK_HEADER, ChunkHeader, Direction, FlowHeader, HEADER, HeaderError, MOST_CHUNK,
 };
-pub use local::{FromApp, LOCAL_VERSION, MOST_LOCAL, MOST_LOCAL_FLOWS, Means, ToApp};
+pub use local::{Connected, FromApp, LOCAL_VERSION, MOST_LOCAL, MOST_LOCAL_FLOWS, Means, ToApp};
 pub use message::{
     Compressor, Ended, Entry, FlowKey, FromAgent, Grain, Hello, Message, Processor, Refusal,
     Schedule, Sent, ToAgent, Welcome,

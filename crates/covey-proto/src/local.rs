@@ -1,10 +1,12 @@
 //! What an agent and the applications on its host say to each other.
 
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+
 use crate::bytes::{Reader, Write};
 use crate::codec::CodecName;
 use crate::encode::{
-    ENTRY, read_ended, read_entry, read_keys, read_sent, write_ended, write_entries, write_keys,
-    write_sent,
+    ENTRY, KEY, read_ended, read_entry, read_keys, read_sent, write_ended, write_entries,
+    write_keys, write_sent,
 };
 use crate::message::{Ended, Entry, FlowKey, Message, Sent};
 
@@ -15,7 +17,7 @@ pub const LOCAL_VERSION: u16 = 2;
 pub const MOST_LOCAL: usize = 1 << 20;
 
 /// The most flows named in one frame.
-pub const MOST_LOCAL_FLOWS: usize = 32_000;
+pub const MOST_LOCAL_FLOWS: usize = 20_000;
 
 /// How a host carries a schedule out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +28,8 @@ pub enum Means {
     Marks,
     /// Both.
     PacingAndMarks,
+    /// Flows are held, and the host keeps the rates of the others: applications say where they go.
+    Shaping,
 }
 
 impl Means {
@@ -36,7 +40,12 @@ impl Means {
 
     /// Whether packets are marked.
     pub fn marks(self) -> bool {
-        self != Means::Pacing
+        matches!(self, Means::Marks | Means::PacingAndMarks)
+    }
+
+    /// Whether the host keeps rates, so that sockets need not.
+    pub fn shapes(self) -> bool {
+        self == Means::Shaping
     }
 }
 
@@ -55,6 +64,19 @@ pub enum FromApp {
     Written(Vec<FlowKey>),
     /// The application has given these flows up before their ends.
     Gone(Vec<FlowKey>),
+    /// Where flows that have been opened go, for a host that shapes.
+    Connected(Vec<Connected>),
+}
+
+/// The connection of a flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Connected {
+    /// The flow.
+    pub key: FlowKey,
+    /// The sender's end.
+    pub from: SocketAddr,
+    /// The receiver's.
+    pub to: SocketAddr,
 }
 
 /// From the agent to an application.
@@ -86,6 +108,23 @@ pub enum ToApp {
     Refused,
 }
 
+const CONNECTED: usize = KEY + 2 * 18;
+
+/// An address in 18 bytes: that of IPv6 (one of IPv4 as it is mapped there), and the port.
+fn write_address(address: SocketAddr, out: &mut Vec<u8>) {
+    let ip = match address.ip() {
+        IpAddr::V4(ip) => ip.to_ipv6_mapped(),
+        IpAddr::V6(ip) => ip,
+    };
+    out.extend(ip.octets());
+    out.u16(address.port());
+}
+
+fn read_address(body: &mut Reader<'_>) -> Option<SocketAddr> {
+    let ip: [u8; 16] = body.bytes(16)?.try_into().ok()?;
+    Some(SocketAddr::new(Ipv6Addr::from(ip).to_canonical(), body.u16()?))
+}
+
 impl Message for FromApp {
     const MOST: usize = MOST_LOCAL;
 
@@ -105,7 +144,16 @@ impl Message for FromApp {
                 write_sent(flows, out);
             }
             FromApp::Gone(keys) => write_keys(5, keys, out),
-            FromApp::Written(keys) => write_keys(6, keys, out),
+            FromApp::Connected(flows) => {
+                out.push(6);
+                out.u32(flows.len() as u32);
+                for &Connected { key, from, to } in flows {
+                    out.key(key);
+                    write_address(from, out);
+                    write_address(to, out);
+                }
+            }
+            FromApp::Written(keys) => write_keys(7, keys, out),
         }
     }
 
@@ -116,7 +164,14 @@ impl Message for FromApp {
             3 => FromApp::Ended(read_ended(body)?),
             4 => FromApp::Sent(read_sent(body)?),
             5 => FromApp::Gone(read_keys(body)?),
-            6 => FromApp::Written(read_keys(body)?),
+            6 => {
+                let count = body.u32()?;
+                FromApp::Connected(body.items(count, CONNECTED, |body| {
+                    let key = body.key()?;
+                    Some(Connected { key, from: read_address(body)?, to: read_address(body)? })
+                })?)
+            }
+            7 => FromApp::Written(read_keys(body)?),
             _ => return None,
         })
     }
@@ -131,7 +186,8 @@ impl Message for ToApp {
                 out.push(1);
                 out.u16(*version);
                 out.u32(*port);
-                out.push(u8::from(means.paces()) | u8::from(means.marks()) << 1);
+                let bits = [means.paces(), means.marks(), means.shapes()].map(u8::from);
+                out.push(bits[0] | bits[1] << 1 | bits[2] << 2);
                 out.f64(*report_every_s);
             }
             ToApp::Shares(entries) => {
@@ -156,6 +212,7 @@ impl Message for ToApp {
                     1 => Means::Pacing,
                     2 => Means::Marks,
                     3 => Means::PacingAndMarks,
+                    5 => Means::Shaping,
                     _ => return None,
                 },
                 report_every_s: body.finite()?,

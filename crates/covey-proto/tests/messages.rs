@@ -1,9 +1,11 @@
 //! Messages survive the way over the wire in pieces of any length, and garbage is an error.
 
+use std::net::IpAddr;
+
 use covey_proto::{
-    CHUNK_HEADER, ChunkHeader, CodecName, Compressor, Decoder, Direction, Ended, Entry, FlowHeader,
-    FlowKey, FromAgent, FromApp, Grain, HEADER, Hello, Means, Message, Processor, ProtoError,
-    Refusal, Schedule, Sent, ToAgent, ToApp, Welcome, encode,
+    CHUNK_HEADER, ChunkHeader, CodecName, Compressor, Connected, Decoder, Direction, Ended, Entry,
+    FlowHeader, FlowKey, FromAgent, FromApp, Grain, HEADER, Hello, Means, Message, Processor,
+    ProtoError, Refusal, Schedule, Sent, ToAgent, ToApp, Welcome, encode,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -111,11 +113,19 @@ fn from_app() -> impl Strategy<Value = FromApp> {
         vec(sent_so_far(), 0..20).prop_map(FromApp::Sent),
         vec(key(), 0..20).prop_map(FromApp::Gone),
         vec(key(), 0..20).prop_map(FromApp::Written),
+        vec(connected(), 0..20).prop_map(FromApp::Connected),
     ]
 }
 
+fn connected() -> impl Strategy<Value = Connected> {
+    // An address of IPv4 as it is mapped into IPv6 is one of IPv4.
+    let address = || any::<(IpAddr, u16)>().prop_map(|(ip, port)| (ip.to_canonical(), port).into());
+    (key(), address(), address()).prop_map(|(key, from, to)| Connected { key, from, to })
+}
+
 fn to_app() -> impl Strategy<Value = ToApp> {
-    let means = prop_oneof![Just(Means::Pacing), Just(Means::Marks), Just(Means::PacingAndMarks)];
+    let means = [Means::Pacing, Means::Marks, Means::PacingAndMarks, Means::Shaping];
+    let means = prop::sample::select(means.to_vec());
     prop_oneof![
         (any::<u16>(), any::<u32>(), means, amount()).prop_map(
             |(version, port, means, report_every_s)| ToApp::Welcome {

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use covey_agent::{Enforcer, Joining, Local, Nothing, Processors, Recorded};
+use covey_agent::{Enforcer, Htb, Joining, Local, Nothing, Processors, Recorded, Tree};
+use covey_core::units;
 use covey_proto::Means;
 use tokio::sync::Notify;
 
@@ -19,6 +20,7 @@ use crate::live::{self, AGENTS, Logs, Shown};
 Examples:
   covey agent --port 3
   covey agent --port 3 --enforcer both --socket /run/covey/agent.sock
+  covey agent --port 3 --enforcer htb --device eth0 --link-rate 10gbps
   covey agent --port 3 --enforcer recorded --record schedules.jsonl
 Applications that use the client library find the agent at its socket.
 The credentials are the agent's certificate (agent.pem, agent.key, ca.pem) if the folder has them, or
@@ -39,6 +41,12 @@ pub struct Agent {
     /// --credentials, or agent-PORT.sock if another agent has that]
     #[arg(long, value_name = "FILE")]
     socket: Option<PathBuf>,
+    /// With --enforcer htb: the device that flows leave by
+    #[arg(long, value_name = "NAME", required_if_eq("enforcer", "htb"))]
+    device: Option<String>,
+    /// With --enforcer htb: the speed of its link [default: what the device says]
+    #[arg(long, value_name = "RATE")]
+    link_rate: Option<String>,
     /// With --enforcer recorded: the file to which schedules are added, a line of JSON each
     #[arg(long, value_name = "FILE", required_if_eq("enforcer", "recorded"))]
     record: Option<PathBuf>,
@@ -59,6 +67,8 @@ enum By {
     Marks,
     /// Applications: both
     Both,
+    /// The kernel shapes flows at a device (HTB), applications hold those that are to wait; needs root
+    Htb,
     /// Nothing does
     None,
     /// Nothing does, but they are written down
@@ -111,6 +121,29 @@ impl Agent {
         }
     }
 
+    /// The tree of `--enforcer htb`.
+    fn tree(&self) -> Result<Tree, Failure> {
+        let device = self.device.as_deref().unwrap_or_default();
+        let link = match &self.link_rate {
+            Some(text) => units::parse_rate(text).ok(),
+            None => {
+                // In Mbit/s; below zero where the device does not know.
+                let said = std::fs::read_to_string(format!("/sys/class/net/{device}/speed"));
+                let mbps = said.ok().and_then(|text| text.trim().parse::<f64>().ok());
+                mbps.map(|mbps| mbps * 1e6 / 8.0)
+            }
+        };
+        let link = link.filter(|link| *link > 0.0).ok_or_else(|| {
+            let found = match &self.link_rate {
+                Some(text) => format!("'{text}'"),
+                None => format!("none, and {device} says none"),
+            };
+            Failure::argument("--link-rate", "a rate like 10gbps", found)
+        })?;
+        Tree::make(device, link)
+            .map_err(|error| Failure::Input(format!("--device: {device} cannot be used: {error}")))
+    }
+
     async fn listen(&self, path: &Path, means: Means) -> Result<Local, Failure> {
         let local = Local::listen(path, self.port, means, REPORT_EVERY).await;
         local.map_err(|error| {
@@ -131,7 +164,10 @@ impl Agent {
             (By::Pacing, _) => Means::Pacing,
             (By::Marks, _) => Means::Marks,
             (By::Both, _) => Means::PacingAndMarks,
+            (By::Htb, _) => Means::Shaping,
         };
+        // Before applications are let in: what an agent left behind would hold them up.
+        let tree = if means.shapes() { Some(self.tree()?) } else { None };
         let local = match &self.socket {
             Some(path) => self.listen(path, means).await?,
             // Another agent on this machine may have the usual one.
@@ -147,6 +183,9 @@ impl Agent {
             },
         };
         let woken = local.ended();
-        Ok((Box::new(local), woken))
+        match tree {
+            Some(tree) => Ok((Box::new(Htb::new(local, tree)), woken)),
+            None => Ok((Box::new(local), woken)),
+        }
     }
 }

@@ -1,0 +1,121 @@
+//! A shuffle whose flows Covey schedules: docs/quickstart-live.md shows how it is used.
+//!
+//!     shuffle receive 127.0.0.1:9000
+//!     shuffle send 127.0.0.1:9000 --name report --megabytes 200
+//!
+//! The receiver takes flows of any coflow, until it is stopped. The sender is the driver of an
+//! application: it registers a coflow of a few flows from its host to the receiver's, sends them, and
+//! waits for its end.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::path::PathBuf;
+
+use covey_client::{Client, Coflow, CoflowSpec, Flow, FlowReceiver, Incoming, Options, Scheduled};
+use tokio::io::AsyncReadExt;
+use tokio::task::JoinSet;
+
+type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
+
+const USAGE: &str = "usage: shuffle receive ADDRESS
+       shuffle send ADDRESS [--name shuffle] [--megabytes 100] [--flows 2] [--to-port 1]
+               [--agent covey-data/agent.sock] [--coordinator 127.0.0.1:7420] [--credentials covey-data]";
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    let mut words = std::env::args().skip(1);
+    let (Some(command), Some(address)) = (words.next(), words.next()) else {
+        return Err(USAGE.into());
+    };
+    let mut options = BTreeMap::new();
+    while let Some(word) = words.next() {
+        let name = word.strip_prefix("--").ok_or(USAGE)?.to_owned();
+        options.insert(name, words.next().ok_or(USAGE)?);
+    }
+    match command.as_str() {
+        "receive" => receive(&address).await,
+        "send" => send(&address, &options).await,
+        _ => Err(USAGE.into()),
+    }
+}
+
+/// Reads flows as they come, each in a task of its own.
+async fn receive(address: &str) -> Result<()> {
+    // Who only receives needs neither agent nor coordinator: flows are scheduled where they are sent.
+    let options = Options { agent: None, coordinator: None, ..Options::default() };
+    let client = Client::start(options).await?;
+    let mut listener = client.listen(address).await?;
+    println!("listening at {}", listener.local_addr());
+    loop {
+        if let Incoming::Flow(flow) = listener.accept().await? {
+            tokio::spawn(async move {
+                if let Err(error) = read(flow).await {
+                    eprintln!("{error}");
+                }
+            });
+        }
+    }
+}
+
+/// Reads a flow to its end.
+async fn read(mut flow: FlowReceiver) -> Result<()> {
+    let mut buffer = vec![0; 1 << 20];
+    let mut got = 0;
+    loop {
+        match flow.read(&mut buffer).await? {
+            0 => break,
+            count => got += count,
+        }
+    }
+    println!("flow {} of coflow {}: {got} bytes", flow.flow(), flow.coflow());
+    Ok(())
+}
+
+/// Registers a coflow, sends its flows side by side, and waits for its end.
+async fn send(address: &str, given: &BTreeMap<String, String>) -> Result<()> {
+    let text = |name, default: &str| given.get(name).map_or(default, String::as_str).to_owned();
+    let number = |name, default: u32| given.get(name).map_or(Ok(default), |text| text.parse());
+    let name = text("name", "shuffle");
+    let count = number("flows", 2)?;
+    let size = u64::from(number("megabytes", 100)?) * 1_000_000 / u64::from(count);
+    let client = Client::start(Options {
+        agent: Some(PathBuf::from(text("agent", "covey-data/agent.sock"))),
+        coordinator: Some(text("coordinator", "127.0.0.1:7420").parse()?),
+        credentials: PathBuf::from(text("credentials", "covey-data")),
+        ..Options::default()
+    })
+    .await?;
+
+    // The agent knows which port of the fabric this host is.
+    let src = client.port().unwrap_or_default();
+    let flow = Flow { src, dst: number("to-port", 1)?, bytes: Some(size as f64) };
+    let flows = vec![flow; count as usize];
+    let spec = CoflowSpec { name: Some(name.clone()), ..CoflowSpec::of(flows) };
+    let coflow = client.register(&spec).await?;
+    println!("{name}: coflow {}, scheduled: {:?}", coflow.id(), client.scheduled());
+    let mut sending = JoinSet::new();
+    for place in 0..count {
+        sending.spawn(send_flow(coflow.clone(), place, address.to_owned(), size));
+    }
+    while let Some(sent) = sending.join_next().await {
+        sent??;
+    }
+    // Of flows that nobody schedules the coordinator never hears that they have ended.
+    if client.scheduled() == Scheduled::Yes
+        && let Some(status) = coflow.ended().await?
+    {
+        let cct_s = status.cct_s().unwrap_or(f64::NAN);
+        println!("{name}: {:?} after {cct_s:.3} s", status.state);
+    }
+    // Whoever ends before the coordinator knows that its flows have ended leaves a coflow that does not.
+    client.settled().await;
+    Ok(())
+}
+
+/// Sends one flow of so many bytes.
+async fn send_flow(coflow: Coflow, place: u32, to: String, size: u64) -> Result<()> {
+    let mut flow = coflow.open(place, to, Some(size), b"").await?;
+    tokio::io::copy(&mut tokio::io::repeat(b'x').take(size), &mut flow).await?;
+    flow.finish().await?;
+    Ok(())
+}

@@ -1,0 +1,320 @@
+"""Coflows that a coordinator schedules, and their flows over real sockets."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, Any
+
+from covey import _core
+from covey._live import Base, address, change, connect, encoded, frozen, registration
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable
+    from types import TracebackType
+
+    from typing_extensions import Buffer, Self
+
+    from covey._core import CoflowStatus
+    from covey._live import Address, FlowSpec
+
+
+class Client(Base):
+    """An application's part in coflow scheduling.
+
+    It finds the agent of its host at the socket `agent`, and the `coordinator`; `credentials` is a
+    folder with `token`, and `ca.pem` where the coordinator speaks TLS. `hold_max` is how many seconds
+    a flow waits that no schedule has mentioned before it is sent unscheduled (None: for ever), and
+    `start_small` how many bytes it may send before. Without agent or coordinator all works, but flows
+    are sent as fast as they can be; an `UnscheduledWarning` says so, once. With `agent=None` and
+    `coordinator=None` that is what is wanted, and nothing is said.
+
+    Methods wait without the interpreter's lock, and Ctrl-C ends that. As a context manager, or by
+    `close`, it waits at the end until the coordinator knows that the flows have ended.
+    """
+
+    def __init__(
+        self,
+        *,
+        agent: str | os.PathLike[str] | None = "covey-data/agent.sock",
+        coordinator: str | None = "127.0.0.1:7420",
+        credentials: str | os.PathLike[str] = "covey-data",
+        hold_max: float | None = 60.0,
+        start_small: int = 0,
+    ) -> None:
+        pending = connect(
+            agent=agent,
+            coordinator=coordinator,
+            credentials=credentials,
+            hold_max=hold_max,
+            start_small=start_small,
+        )
+        self._begin(pending.wait(), asked=agent is not None or coordinator is not None)
+
+    def register(
+        self,
+        flows: Iterable[FlowSpec],
+        *,
+        name: str | None = None,
+        parents: Iterable[int] = (),
+        weight: float = 1.0,
+        deadline_s: float | None = None,
+        open: bool = False,
+    ) -> Coflow:
+        """Register a coflow: `(src, dst)` or `(src, dst, bytes)` of each of its flows.
+
+        Ports are the numbers of hosts. `parents` are numbers of the coflows that it depends on. An
+        `open` coflow does not end with its last flow, because `Coflow.update` will add more.
+        Raises `CoordinatorError` if the coordinator refuses.
+        """
+        spec = registration(
+            flows, name=name, parents=parents, weight=weight, deadline_s=deadline_s, open=open
+        )
+        coflow = self._core.register(spec).wait()
+        self._registered(coflow, stacklevel=3)
+        return Coflow(self, coflow)
+
+    def join(self, coflow: int) -> Coflow:
+        """Take part in a coflow that somebody else has registered."""
+        return Coflow(self, self._core.join(coflow))
+
+    def coflows(self, *, all: bool = False) -> list[CoflowStatus]:
+        """Tell of the coflows that are present, or of `all` that the coordinator remembers."""
+        return self._core.coflows(all).wait()
+
+    def listen(self, where: Address = "0.0.0.0:0") -> Listener:
+        """Listen for flows; port 0 is one that is free."""
+        return Listener(self._core.listen(address(where)).wait())
+
+    def blocks(self, where: Address = "0.0.0.0:0") -> Blocks:
+        """Listen for blocks that others push here, and for who gets those that are put here."""
+        return Blocks(self._core.blocks(address(where)).wait())
+
+    def close(self) -> None:
+        """Wait until the coordinator knows that the flows have ended; for five seconds at most."""
+        self._finalizer()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class Coflow:
+    """A coflow that this application takes part in: made by `Client.register` or `Client.join`."""
+
+    def __init__(self, client: Client, core: _core.LiveCoflow) -> None:
+        self._client, self._core = client, core
+
+    @property
+    def id(self) -> int:
+        """Its number, by which others join it."""
+        return self._core.id
+
+    @property
+    def is_registered(self) -> bool:
+        """Whether a coordinator knows it."""
+        return self._core.is_registered
+
+    def status(self) -> CoflowStatus | None:
+        """Tell how it is doing; nothing is known of a coflow that no coordinator knows."""
+        return self._core.status().wait()
+
+    def wait(self, timeout: float | None = None) -> CoflowStatus | None:
+        """Wait until it has ended or was removed, for so many seconds at most (`TimeoutError`).
+
+        A coflow that no coordinator knows is not waited for. Where flows are sent unscheduled, their
+        coordinator never hears that they have ended: then see `Client.scheduled` first.
+        """
+        return self._core.ended().wait(timeout)
+
+    def update(
+        self,
+        *,
+        add: Iterable[FlowSpec] = (),
+        move: Iterable[tuple[int, FlowSpec]] = (),
+        restart: Iterable[int] = (),
+        open: bool | None = None,
+    ) -> None:
+        """Change it: flows that are added, begin anew at other ports, or where they are.
+
+        `move` has pairs of a flow's place and where it goes, `restart` places.
+        """
+        self._core.update(change(add=add, move=move, restart=restart, open=open)).wait()
+
+    def delete(self) -> None:
+        """Deregister it before its last flow has ended."""
+        self._core.deregister().wait()
+
+    def open(
+        self, flow: int, to: Address, *, bytes: int | None = None, label: str | bytes = b""
+    ) -> FlowSender:
+        """Open the flow at place `flow` of the coflow to a `Listener`.
+
+        It has so many `bytes`, if that is known; `label` is what the receiver is told of it.
+        """
+        self._client._say(stacklevel=3)
+        return FlowSender(self._core.open(flow, address(to), bytes, encoded(label)).wait())
+
+    def push(self, flow: int, to: Address, name: str | bytes, data: Buffer) -> None:
+        """Send a block to `Blocks`, as the flow at place `flow`; return when it is pulled there."""
+        self._client._say(stacklevel=3)
+        self._core.push(flow, address(to), encoded(name), frozen(data)).wait()
+
+    def get(self, flow: int, from_: Address, name: str | bytes) -> bytes:
+        """Get a block that is put in the `Blocks` there, as the flow at place `flow`.
+
+        Waits if it has not been put yet.
+        """
+        return self._core.get(flow, address(from_), encoded(name)).wait()
+
+
+class Listener:
+    """Where others open flows to this application. Iteration gives them one after the other."""
+
+    def __init__(self, core: _core.LiveListener) -> None:
+        self._core = core
+
+    @property
+    def address(self) -> str:
+        """Where it listens."""
+        return self._core.address
+
+    def accept(self, timeout: float | None = None) -> FlowReceiver:
+        """Wait for the next flow, for so many seconds at most (`TimeoutError`)."""
+        return FlowReceiver(self._core.accept().wait(timeout))
+
+    def close(self) -> None:
+        """Listen no more."""
+        self._core.close().wait()
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> FlowReceiver:
+        return self.accept()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class FlowSender:
+    """The sending end of a flow; what is written is sent when and as fast as the schedule says.
+
+    A context manager: at its end the flow ends, or is given up if there was an exception.
+    """
+
+    def __init__(self, core: _core.LiveSender) -> None:
+        self._core = core
+
+    def write(self, data: Buffer) -> int:
+        """Send bytes; all of them. If that is interrupted, the flow is given up."""
+        data = frozen(data)
+        self._core.write(data).wait()
+        return len(data)
+
+    def finish(self) -> None:
+        """End the flow: wait until the receiver has said that it has had all."""
+        self._core.finish().wait()
+
+    def close(self) -> None:
+        """Give the flow up if it has not ended."""
+        self._core.close().wait()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        exception: type[BaseException] | None,
+        _value: BaseException | None,
+        _traceback: TracebackType | None,
+    ) -> None:
+        if exception is None:
+            self.finish()
+        else:
+            self.close()
+
+
+class FlowReceiver(io.RawIOBase):
+    """The receiving end of a flow: a file to read, of which `read()` gives all there is.
+
+    A sender that goes before the end is a `ConnectionError`, not an end.
+    """
+
+    def __init__(self, core: _core.LiveReceiver) -> None:
+        super().__init__()
+        self._core = core
+
+    @property
+    def coflow(self) -> int:
+        """The number of its coflow."""
+        return self._core.coflow
+
+    @property
+    def flow(self) -> int:
+        """Its place in the coflow."""
+        return self._core.flow
+
+    @property
+    def label(self) -> bytes:
+        """What the sender calls it."""
+        return self._core.label
+
+    @property
+    def size(self) -> int | None:
+        """How many bytes it has, if the sender said so."""
+        return self._core.size
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read what has come into a buffer; 0 at the end."""
+        view = memoryview(buffer).cast("B")
+        data = self._core.read(len(view)).wait()
+        view[: len(data)] = data
+        return len(data)
+
+    def readall(self) -> Any:
+        """Read all there is."""
+        return self._core.read_all().wait()
+
+    def close(self) -> None:
+        """Close it: its sender gets an error if there is more."""
+        if not self.closed:
+            super().close()
+            self._core.close().wait()
+
+
+class Blocks:
+    """Where this application's blocks come and go: made by `Client.blocks`.
+
+    A block that is pushed here waits in its connection until it is pulled. One that is put here stays
+    until others have got it as often as they like, and it is removed.
+    """
+
+    def __init__(self, core: _core.LiveBlocks) -> None:
+        self._core = core
+
+    @property
+    def address(self) -> str:
+        """Where it listens."""
+        return self._core.address
+
+    def pull(self, coflow: int, name: str | bytes, timeout: float | None = None) -> bytes:
+        """Receive a block that is, or will be, pushed here."""
+        return self._core.pull(coflow, encoded(name)).wait(timeout)
+
+    def put(self, coflow: int, name: str | bytes, data: Buffer) -> None:
+        """Have a block ready for others to get."""
+        self._core.put(coflow, encoded(name), frozen(data))
+
+    def remove(self, coflow: int, name: str | bytes) -> None:
+        """Take back a block that has been put."""
+        self._core.remove(coflow, encoded(name))

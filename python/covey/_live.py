@@ -1,0 +1,184 @@
+"""What `Client` and `AsyncClient` share: arguments, and what is said when nothing is scheduled."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import warnings
+import weakref
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
+
+from covey import _core
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from typing_extensions import Buffer
+
+    from covey._core import LiveClient, LiveCoflow, Scheduled
+
+T = TypeVar("T")
+
+Address: TypeAlias = "str | tuple[str, int]"
+"""Where somebody listens: "10.0.0.2:9000", or ("10.0.0.2", 9000)."""
+
+FlowSpec: TypeAlias = "tuple[int, int] | tuple[int, int, float | None]"
+"""A flow as it is registered: sending port, receiving port, and its bytes if anybody knows."""
+
+SETTLE_S = 5.0
+"""How long the end of a program waits for the coordinator to write the ends of flows down."""
+UNSETTLED = "the coordinator has not heard of the ends of all flows"
+
+
+class UnscheduledWarning(UserWarning):
+    """Flows are sent as fast as they can be, because nobody schedules them."""
+
+
+async def awaited(pending: _core.Pending[T]) -> T:
+    """Await what is under way in the client's threads; if that is cancelled, so is this."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[None] = loop.create_future()
+
+    def wake() -> None:
+        if not future.done():
+            future.set_result(None)
+
+    def done() -> None:
+        # The loop may have been closed meanwhile: then nobody waits.
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(wake)
+
+    pending.then(done)
+    try:
+        await future
+    except asyncio.CancelledError:
+        pending.cancel()
+        raise
+    return pending.result()
+
+
+def address(where: Address) -> str:
+    """Text of an address."""
+    if isinstance(where, str):
+        return where
+    host, port = where
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def encoded(name: str | bytes) -> bytes:
+    """Bytes of a name."""
+    return name.encode() if isinstance(name, str) else name
+
+
+def frozen(data: Buffer) -> bytes:
+    """Bytes that nobody changes while they are sent."""
+    return data if isinstance(data, bytes) else bytes(memoryview(data))
+
+
+def _flow(flow: FlowSpec) -> dict[str, object]:
+    src, dst, *size = flow
+    return {"src": src, "dst": dst, **({"bytes": size[0]} if size else {})}
+
+
+def registration(
+    flows: Iterable[FlowSpec],
+    *,
+    name: str | None,
+    parents: Iterable[int],
+    weight: float,
+    deadline_s: float | None,
+    open: bool,
+) -> str:
+    """Body of a request that registers a coflow."""
+    body = {
+        "flows": [_flow(flow) for flow in flows],
+        "name": name,
+        "parents": list(parents),
+        "weight": weight,
+        "deadline_s": deadline_s,
+        "open": open,
+    }
+    return json.dumps(body)
+
+
+def change(
+    *,
+    add: Iterable[FlowSpec],
+    move: Iterable[tuple[int, FlowSpec]],
+    restart: Iterable[int],
+    open: bool | None,
+) -> str:
+    """Body of a request that changes a coflow."""
+    body = {
+        "add": [_flow(flow) for flow in add],
+        "move": [{"flow": flow, "to": _flow(to)} for flow, to in move],
+        "restart": list(restart),
+        "open": open,
+    }
+    return json.dumps(body)
+
+
+def connect(
+    *,
+    agent: str | os.PathLike[str] | None,
+    coordinator: str | None,
+    credentials: str | os.PathLike[str],
+    hold_max: float | None,
+    start_small: int,
+) -> _core.Pending[_core.LiveClient]:
+    """Begin to find agent and coordinator."""
+    agent = None if agent is None else os.fspath(agent)
+    return _core.connect(agent, coordinator, os.fspath(credentials), hold_max, start_small)
+
+
+def _settle(core: LiveClient) -> None:
+    if core.unsettled:
+        try:
+            core.settled().wait(SETTLE_S)
+        except TimeoutError:
+            warnings.warn(UNSETTLED, stacklevel=2)
+
+
+class Base:
+    """What both have: the connection to agent and coordinator, and what is said of it."""
+
+    _core: LiveClient
+    _said: set[str]
+    _asked: bool
+
+    def _begin(self, core: LiveClient, *, asked: bool) -> None:
+        self._core, self._said, self._asked = core, set(), asked
+        # Also when the program ends without closing it.
+        self._finalizer = weakref.finalize(self, _settle, core)
+        self._say(stacklevel=4)
+
+    def _warn(self, what: str, stacklevel: int) -> None:
+        if what not in self._said:
+            self._said.add(what)
+            warnings.warn(what, UnscheduledWarning, stacklevel=stacklevel + 1)
+
+    def _say(self, stacklevel: int) -> None:
+        """Say once that flows are not scheduled, if they are not and were meant to be."""
+        if self._asked and self._core.scheduled == "no agent":
+            self._warn("no agent answers: flows are not scheduled", stacklevel)
+        elif self._asked and self._core.scheduled == "no coordinator":
+            self._warn("the agent hears no coordinator: new flows are not scheduled", stacklevel)
+
+    def _registered(self, coflow: LiveCoflow, stacklevel: int) -> None:
+        if self._asked and not coflow.is_registered:
+            self._warn("no coordinator answers: coflows are not registered", stacklevel)
+
+    @property
+    def scheduled(self) -> Scheduled:
+        """Who schedules the flows of this application now: "yes" is the coordinator.
+
+        With "no coordinator", flows keep the last rates that they were given and others send as fast
+        as they can; with "no agent", all do.
+        """
+        return self._core.scheduled
+
+    @property
+    def port(self) -> int | None:
+        """The port of the fabric that this host is, if there is an agent."""
+        return self._core.port

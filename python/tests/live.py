@@ -1,0 +1,83 @@
+"""A coordinator and agents, as processes of the command `covey`."""
+
+import os
+import subprocess
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+BUILT = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug"
+
+
+def built(name: str) -> Path:
+    """What Cargo has built; without it there is no test."""
+    path = BUILT / name
+    if not path.exists():
+        message = f"{path} is not there: see scripts/python.sh"
+        assert not os.environ.get("SKIP_NOTHING"), message
+        pytest.skip(message)
+    return path
+
+
+class System:
+    """A coordinator, and an agent for each port, with their files in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.covey = folder, built("covey")
+        self.processes: list[subprocess.Popen[str]] = []
+        self.clients = self.agents = ""
+
+    @property
+    def credentials(self) -> Path:
+        return self.folder / "covey-data"
+
+    def socket(self, port: int) -> Path:
+        return self.folder / f"{port}.sock"
+
+    def start(self, *command: object, says: int = 0) -> list[str]:
+        """Start a process that says so many lines."""
+        text = [str(word) for word in command]
+        process = subprocess.Popen(text, cwd=self.folder, stdout=subprocess.PIPE, text=True)
+        self.processes.append(process)
+        assert process.stdout
+        return [process.stdout.readline().split()[-1] for _ in range(says)]
+
+    def serve(self, *more: str) -> None:
+        where = [f"--{who}={getattr(self, who) or '127.0.0.1:0'}" for who in ("clients", "agents")]
+        fixed = ["serve", "--data", self.credentials, "--ports=2", "--log=warn"]
+        self.clients, self.agents = self.start(self.covey, *fixed, *where, *more, says=2)
+
+    def agent(self, port: int) -> None:
+        shown = ["--credentials", self.credentials, "--coordinator", self.agents]
+        own = ["--port", port, "--socket", self.socket(port), "--log=warn"]
+        self.start(self.covey, "agent", *own, *shown)
+
+    def options(self, port: int = 0) -> dict[str, object]:
+        """What a client at a port is given."""
+        return {
+            "agent": self.socket(port),
+            "coordinator": self.clients,
+            "credentials": self.credentials,
+        }
+
+    def end(self) -> None:
+        for process in self.processes:
+            process.kill()
+            process.wait()
+            assert process.stdout
+            process.stdout.close()
+
+
+@contextmanager
+def system(folder: Path, *more: str):
+    """Start a coordinator and two agents; they are killed at the end."""
+    it = System(folder)
+    try:
+        it.serve(*more)
+        it.agent(0)
+        it.agent(1)
+        yield it
+    finally:
+        it.end()
