@@ -13,7 +13,7 @@ lint: export PYO3_NO_PYTHON := 1
 lint: export PYO3_BUILD_EXTENSION_MODULE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test rust python slow soak lint wasm fuzz bench live-bench live-fuzz flow-bench htb-bench testbed-short testbed-codec testbed policy-table policies
+.PHONY: help demo test rust python slow soak lint wasm fuzz bench live-bench live-fuzz flow-bench htb-bench testbed-short testbed-faults testbed-codec testbed policy-table policies
 
 help: ## List these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r target what; do \
@@ -68,6 +68,9 @@ htb-bench: ## Measure what docs/flows.md tells of HTB and of DSCP; needs root
 
 testbed-short: ## Replay a short trace over real sockets between emulated hosts; needs root (TRACE=file)
 	scripts/testbed-short.sh $(TRACE)
+
+testbed-faults: ## The same while coordinator, agent, link and host break; needs root (TRACE=file)
+	scripts/testbed-faults.sh $(TRACE)
 
 testbed-codec: ## Replay a short trace of flows that shrink, with and without compression; needs root (TRACE=file)
 	scripts/testbed-codec.sh $(TRACE)

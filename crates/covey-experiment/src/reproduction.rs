@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use covey_reproduce::published::{Paper, papers};
 use covey_reproduce::report::Report;
-use covey_reproduce::reproduction::{Reproduction, Selection, items, live_items};
+use covey_reproduce::reproduction::{Reproduction, Selection, items, live_items, testbed_items};
 use covey_sim::SimError;
 use covey_trace::Workload;
 
@@ -39,6 +39,20 @@ pub fn plan_live(
     selection.check(paper, live_items(paper))?;
     let (paper, name, workload) = open(paper, trace)?;
     Ok(Reproduction::live(paper, selection, name, workload, seconds))
+}
+
+/// Plans what is selected of what can be measured of a paper on a testbed.
+///
+/// # Errors
+/// As [`plan`].
+pub fn plan_testbed(
+    paper: &str,
+    selection: &Selection,
+    trace: &str,
+) -> Result<Reproduction, Error> {
+    selection.check(paper, testbed_items(paper))?;
+    let (paper, name, workload) = open(paper, trace)?;
+    Ok(Reproduction::testbed(paper, selection, name, workload))
 }
 
 /// What is published of a paper, and the trace with its name.

@@ -14,6 +14,8 @@ pub enum Setting {
     PapersSetting,
     /// The real coordinator, under hosts that are simulated.
     Live,
+    /// All of it real, on emulated hosts.
+    Testbed,
 }
 
 impl Setting {
@@ -23,6 +25,7 @@ impl Setting {
             Self::FairComparison => "fair comparison",
             Self::PapersSetting => "paper's setting",
             Self::Live => "live",
+            Self::Testbed => "testbed",
         }
     }
 }

@@ -4,6 +4,7 @@ use covey_report::{Appendix, Cell, Grid, Part, Row, appendix_page};
 
 use crate::finding::Verdict;
 use crate::report::{Number, Report, Told};
+use crate::reproduction::Means;
 use crate::text::{difference, published, value};
 
 /// What the settings of simulations are.
@@ -19,11 +20,16 @@ impl Report {
     pub fn html_page(&self, command: &str) -> String {
         let mut lead = vec![
             format!("“{}”, {}. Trace: {}.", self.title, self.venue, self.trace),
-            if self.live {
-                "Every number was measured live: the coordinator in a process of its own, and an agent \
-                 for each port that sends on paper, all on one machine."
-            } else {
-                SETTINGS
+            match self.by {
+                Means::Simulation => SETTINGS,
+                Means::Live => {
+                    "Every number was measured live: the coordinator in a process of its own, and an \
+                     agent for each port that sends on paper, all on one machine."
+                }
+                Means::Testbed => {
+                    "Every number was measured with real flows, under agents and a coordinator, between \
+                     emulated hosts on one machine, on which the trace is folded."
+                }
             }
             .to_owned(),
             "A value holds if it is within the rule that stands with it; the rules were set beside the \

@@ -34,6 +34,8 @@ pub enum Sim {
     Emulated(emulate::Simulator),
     /// None: the coordinator, live.
     Live(LiveRun),
+    /// None: real flows between emulated hosts, on which the workload is folded.
+    Testbed,
 }
 
 impl Sim {
@@ -213,6 +215,7 @@ impl Plan {
                 (outcome, learned, emulation.params().to_vec())
             }
             Sim::Live(_) => return Err("it is to be run live".to_owned()),
+            Sim::Testbed => return Err("it is to be run on a testbed".to_owned()),
         };
         let mut measured = Measured {
             ccts_s: outcome.coflows.iter().map(|coflow| coflow.cct_s()).collect(),

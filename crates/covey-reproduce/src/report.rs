@@ -7,7 +7,7 @@ use crate::emulate;
 use crate::finding::{Finding, Published, Rule, Setting, Verdict};
 use crate::live::LiveRun;
 use crate::plan::{Results, RunId, Sim};
-use crate::reproduction::{Item, Section};
+use crate::reproduction::{Item, Means, Section};
 
 /// All that was found.
 #[derive(Debug, Clone, Serialize)]
@@ -22,8 +22,8 @@ pub struct Report {
     pub trace: String,
     /// Whether that is the one the paper had.
     pub comparable: bool,
-    /// Whether this was measured live rather than simulated.
-    pub live: bool,
+    /// How it was found.
+    pub by: Means,
     /// What was found, by table, figure, section and equation.
     pub sections: Vec<Told>,
 }
@@ -147,6 +147,11 @@ fn number(finding: &Finding, results: &Results<'_>) -> Number {
 /// Speed of ports live in bits per second.
 pub const LIVE_RATE_BPS: f64 = 1e9;
 
+/// Number of hosts of a testbed, and the speed of their links in bits per second.
+pub const TESTBED_HOSTS: u32 = 16;
+/// See [`TESTBED_HOSTS`].
+pub const TESTBED_RATE_BPS: f64 = 1e8;
+
 fn told(run: RunId, results: &Results<'_>) -> RunTold {
     let planned = results.plan.of(run);
     let params = results.of(run).map(|measured| measured.params.clone()).unwrap_or_default();
@@ -154,6 +159,7 @@ fn told(run: RunId, results: &Results<'_>) -> RunTold {
         Sim::Exact { port_rate_bps, .. } => ("exact", *port_rate_bps),
         Sim::Emulated(simulator) => (simulator.name(), simulator.port_rate_bps()),
         Sim::Live(_) => ("live", LIVE_RATE_BPS),
+        Sim::Testbed => ("testbed", TESTBED_RATE_BPS),
     };
     let shown = params.iter().filter(|(key, _)| key != "sim").map(|(k, v)| format!("{k}={v}"));
     let shown = shown.collect::<Vec<_>>().join(",");
@@ -193,6 +199,7 @@ fn name(run: RunId, results: &Results<'_>) -> String {
             let reports = if *reports_always { ", reports in each" } else { "" };
             format!(" live, intervals of {} ms{reports}", 1e3 * interval_s)
         }
+        Sim::Testbed => format!(" on {TESTBED_HOSTS} hosts"),
     };
     format!("{}{sim}, {}", planned.policy, results.plan.name(planned.trace))
 }

@@ -3,6 +3,7 @@
 
 use covey_sim::Observer;
 use covey_trace::{TraceError, Workload};
+use serde::Serialize;
 
 use crate::finding::Finding;
 use crate::plan::{Measured, Plan, Results, Run, RunId, TraceId};
@@ -87,12 +88,24 @@ pub struct UnknownItem {
     found: String,
 }
 
+/// How numbers are found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Means {
+    /// In simulators.
+    Simulation,
+    /// From a live coordinator under simulated hosts.
+    Live,
+    /// From real flows between emulated hosts.
+    Testbed,
+}
+
 /// The evaluation of a paper again, planned.
 pub struct Reproduction {
     paper: Paper,
     plan: Plan,
     trace: TraceId,
-    is_live: bool,
+    by: Means,
     items: Vec<(&'static Item, Result<Evaluate, String>)>,
 }
 
@@ -107,7 +120,7 @@ impl Reproduction {
         let is_the_papers = is_facebook(&workload);
         let trace = plan.add(name, workload, is_the_papers);
         let all = items(&paper.name);
-        Self::planned(paper, all, selection, plan, trace, false)
+        Self::planned(paper, all, selection, plan, trace, Means::Simulation)
     }
 
     /// Plans what is selected of what can be measured live, on the first seconds of `workload`. The
@@ -125,7 +138,17 @@ impl Reproduction {
         workload.coflows.sort_by(|a, b| a.arrival_s.total_cmp(&b.arrival_s));
         let trace = plan.add(&format!("first {seconds} s of {name}"), workload, is_the_papers);
         let all = live_items(&paper.name);
-        Self::planned(paper, all, selection, plan, trace, true)
+        Self::planned(paper, all, selection, plan, trace, Means::Live)
+    }
+
+    /// Plans what is selected of what can be measured on a testbed. The runs are
+    /// [`Sim::Testbed`](crate::plan::Sim::Testbed), of workloads that are still to be folded.
+    pub fn testbed(paper: Paper, selection: &Selection, name: &str, workload: Workload) -> Self {
+        let mut plan = Plan::default();
+        let is_the_papers = is_facebook(&workload);
+        let trace = plan.add(name, workload, is_the_papers);
+        let all = testbed_items(&paper.name);
+        Self::planned(paper, all, selection, plan, trace, Means::Testbed)
     }
 
     fn planned(
@@ -134,7 +157,7 @@ impl Reproduction {
         selection: &Selection,
         plan: Plan,
         trace: TraceId,
-        is_live: bool,
+        by: Means,
     ) -> Self {
         let selected = items.iter().filter(|item| selection.has(item.place));
         let mut lab = Lab { plan, trace };
@@ -143,7 +166,7 @@ impl Reproduction {
             (item, evaluate)
         });
         let items = items.collect();
-        Self { paper, plan: lab.plan, trace, is_live, items }
+        Self { paper, plan: lab.plan, trace, by, items }
     }
 
     /// All runs that are needed, in the order in which [`finish`](Self::finish) wants them.
@@ -192,7 +215,7 @@ impl Reproduction {
             paper: self.paper.name.clone(),
             trace: self.plan.name(self.trace).to_owned(),
             comparable: self.plan.is_the_papers(self.trace),
-            live: self.is_live,
+            by: self.by,
             sections: sections.collect(),
         }
     }
@@ -202,6 +225,14 @@ impl Reproduction {
 pub fn live_items(paper: &str) -> &'static [Item] {
     match paper {
         "philae" => crate::philae::LIVE_ITEMS,
+        _ => &[],
+    }
+}
+
+/// The items of a paper that can be measured on a testbed, in its order.
+pub fn testbed_items(paper: &str) -> &'static [Item] {
+    match paper {
+        "philae" => crate::philae::TESTBED_ITEMS,
         _ => &[],
     }
 }

@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::finding::{Setting, Verdict};
 use crate::report::{Number, Report, Told};
+use crate::reproduction::Means;
 
 /// Columns of a terminal.
 const WIDTH: usize = 100;
@@ -11,12 +12,19 @@ const WIDTH: usize = 100;
 impl fmt::Display for Report {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(out, "{}, {}", self.title, self.venue)?;
-        let settings = if self.live {
-            "Setting: \"live\" is the coordinator in a process of its own, with an agent for each port \
-             that sends on paper."
-        } else {
-            "Settings: \"fair\" is the fair comparison, all in the one exact simulator; \"paper's\" has \
-             its simulators emulated."
+        let settings = match self.by {
+            Means::Simulation => {
+                "Settings: \"fair\" is the fair comparison, all in the one exact simulator; \"paper's\" \
+                 has its simulators emulated."
+            }
+            Means::Live => {
+                "Setting: \"live\" is the coordinator in a process of its own, with an agent for each port \
+                 that sends on paper."
+            }
+            Means::Testbed => {
+                "Setting: \"testbed\" is real flows, under agents and a coordinator, between emulated \
+                 hosts on which the trace is folded."
+            }
         };
         paragraph(out, "", settings)?;
         if let Some(line) = self.not_comparable() {
@@ -90,6 +98,7 @@ fn told(section: &Told, out: &mut fmt::Formatter<'_>) -> fmt::Result {
                 Setting::FairComparison => "fair",
                 Setting::PapersSetting => "paper's",
                 Setting::Live => "live",
+                Setting::Testbed => "testbed",
             },
             value(number.ours, number.unit),
             difference(number),

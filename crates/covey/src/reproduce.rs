@@ -3,19 +3,24 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use covey_experiment::cores;
 use covey_experiment::reproduction::{self, STAND_IN};
+use covey_experiment::{Progress, cores};
 use covey_load::Replay;
 use covey_report::write_json;
 use covey_reproduce::live::LiveRun;
 use covey_reproduce::plan::{Measured, RunId, Sim};
-use covey_reproduce::report::Report;
-use covey_reproduce::reproduction::{LEAST_LIVE_S, Reproduction, Selection, live_items};
+use covey_reproduce::report::{Report, TESTBED_HOSTS, TESTBED_RATE_BPS};
+use covey_reproduce::reproduction::{
+    LEAST_LIVE_S, Reproduction, Selection, live_items, testbed_items,
+};
+use covey_sim::CoflowOutcome;
 
 use crate::failure::Failure;
 use crate::live;
 use crate::output;
 use crate::progress::Bar;
+use crate::testbed::Emulated;
+use crate::transform::Folding;
 
 /// Repeat a paper's evaluation: published values, ours, and whether they hold
 #[derive(Debug, Args)]
@@ -28,12 +33,15 @@ Examples:
   covey reproduce aalo --trace FB2010-1Hr-150-0.txt
   covey reproduce philae --live --trace FB2010-1Hr-150-0.txt
   covey reproduce philae --live --table 1 --seconds 60
+  covey reproduce philae --testbed --trace FB2010-1Hr-150-0.txt
 The papers used an hour of a Facebook cluster, which is public (README tells where) and not included.
 Without it builtin:fb-like stands in, and what was found on it cannot be compared with published
 values. Examples and workloads that the papers define themselves need no trace.
 With --live the coordinator runs in a process of its own, with an agent for each port: of Philae,
 Tables 1, 6 and 7. It takes --seconds for each of three policies, and for each number of ports: for
-Tables 1 and 6 three times --seconds, with Table 7 six times.")]
+Tables 1 and 6 three times --seconds, with Table 7 six times.
+With --testbed real flows go between 16 emulated hosts of 100 Mbit/s (see covey testbed): of Philae, Table 5
+and Figure 6. It takes four to six minutes for each of four runs, and root.")]
 pub struct Reproduce {
     /// The paper
     #[arg(value_enum)]
@@ -54,6 +62,12 @@ pub struct Reproduce {
     /// published values
     #[arg(long, value_name = "S", default_value_t = LEAST_LIVE_S, requires = "live")]
     seconds: f64,
+    /// Measure with real flows between emulated hosts
+    #[arg(long, conflicts_with = "live")]
+    testbed: bool,
+    /// With --testbed: only every Nth coflow
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "testbed")]
+    every: usize,
     /// Print one JSON object instead of text
     #[arg(long)]
     json: bool,
@@ -97,7 +111,11 @@ enum Name {
 impl Reproduce {
     /// Does it.
     pub fn run(self) -> Result<(), Failure> {
-        let report = if self.live { self.measure()? } else { self.simulate()? };
+        let report = match (self.live, self.testbed) {
+            (true, _) => self.measure()?,
+            (_, true) => self.replay()?,
+            _ => self.simulate()?,
+        };
         if let Some(file) = &self.report {
             let page = report.html_page(&output::command());
             output::write(file, |out| out.write_all(page.as_bytes()))?;
@@ -133,6 +151,25 @@ impl Reproduce {
         let runtime = live::runtime(cores())?;
         let measure = |run| runtime.block_on(measure(&covey, &plan, run, seconds, &bar));
         let measured = plan.runs().map(measure).collect();
+        Ok(plan.finish(measured))
+    }
+
+    fn replay(&self) -> Result<Report, Failure> {
+        if testbed_items(self.paper()).is_empty() {
+            return Err(Failure::argument("--testbed", "philae", self.paper()));
+        }
+        let plan = reproduction::plan_testbed(self.paper(), &self.selection(), &self.trace)?;
+        self.check_report()?;
+        let bar = Bar::coflows(reproduction::coflows(&plan));
+        let testbed = Emulated::start(TESTBED_HOSTS, TESTBED_RATE_BPS / 8.0)?;
+        let mut measured = Vec::new();
+        for run in plan.runs() {
+            let (run, workload) = plan.of(run);
+            let workload = Folding::usual(self.every).fold(workload, TESTBED_HOSTS)?;
+            let found = testbed.replay(&workload, &run.policy, &|coflows| bar.advance(coflows))?;
+            let ccts_s = found.outcome.coflows.iter().map(CoflowOutcome::cct_s).collect();
+            measured.push(Ok(Measured { ccts_s, ..Measured::default() }));
+        }
         Ok(plan.finish(measured))
     }
 

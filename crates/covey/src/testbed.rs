@@ -207,11 +207,8 @@ impl Testbed {
         let experiment = Experiment::new(&workload, self.trace.clone(), &setup)?;
         let bar = Bar::coflows(2 * contestants.len() * workload.coflows.len());
         let simulated = experiment.run(predicted, false, 1, &bar)?;
-        let folder = tempfile::tempdir().map_err(|error| Failure::Other(error.to_string()))?;
-        let trace = folder.path().join("trace.jsonl");
-        output::write(&trace, |out| covey_trace::write(&workload, out))?;
-        let program = std::env::current_exe();
-        let program = program.map_err(|error| Failure::Other(format!("this program: {error}")))?;
+        let trace = FoldedTrace::write(&workload)?;
+        let program = program()?;
         let stop = watch_signals()?;
         let lab = if isolated {
             Lab::isolated(self.hosts, link * 8.0, &program)?
@@ -226,7 +223,7 @@ impl Testbed {
                 &lab,
                 &Replay {
                     workload: &workload,
-                    trace: &trace,
+                    trace: &trace.path,
                     program: &program,
                     contestant,
                     port_rate,
@@ -274,6 +271,73 @@ impl Testbed {
                  without Covey."
             )
         })
+    }
+}
+
+/// Emulated hosts, on which policies are run one after the other.
+pub struct Emulated {
+    lab: Lab,
+    program: PathBuf,
+    port_rate: f64,
+    stop: Arc<AtomicBool>,
+}
+
+/// The most that a policy of [`Emulated`] may take.
+const LIMIT_S: f64 = 3600.0;
+
+impl Emulated {
+    /// So many hosts, on links of `link` bytes per second.
+    pub fn start(hosts: u32, link: f64) -> Result<Emulated, Failure> {
+        if !Lab::may_isolate() {
+            let what = "root, who may make the hosts' network namespaces";
+            return Err(Failure::argument("--testbed", what, "another user"));
+        }
+        let program = program()?;
+        let stop = watch_signals()?;
+        let lab = Lab::isolated(hosts, link * 8.0, &program)?;
+        Ok(Emulated { lab, program, port_rate: link * PAYLOAD, stop })
+    }
+
+    /// What a policy does with a workload that is folded to the hosts.
+    pub fn replay(
+        &self,
+        workload: &Workload,
+        policy: &str,
+        progress: &dyn Fn(usize),
+    ) -> Result<Found, Failure> {
+        let trace = FoldedTrace::write(workload)?;
+        let replayed = Replay {
+            workload,
+            trace: &trace.path,
+            program: &self.program,
+            contestant: Contestant::Policy(policy),
+            port_rate: self.port_rate,
+            limit_s: LIMIT_S,
+            ratio: 1.0,
+            cpu: "none",
+            faults: &[],
+            stop: &self.stop,
+        };
+        Ok(replay(&self.lab, &replayed, progress)?)
+    }
+}
+
+fn program() -> Result<PathBuf, Failure> {
+    std::env::current_exe().map_err(|error| Failure::Other(format!("this program: {error}")))
+}
+
+/// A trace as a file, for the hosts, for as long as the value lives.
+struct FoldedTrace {
+    path: PathBuf,
+    _folder: tempfile::TempDir,
+}
+
+impl FoldedTrace {
+    fn write(workload: &Workload) -> Result<FoldedTrace, Failure> {
+        let folder = tempfile::tempdir().map_err(|error| Failure::Other(error.to_string()))?;
+        let path = folder.path().join("trace.jsonl");
+        output::write(&path, |out| covey_trace::write(workload, out))?;
+        Ok(FoldedTrace { path, _folder: folder })
     }
 }
 

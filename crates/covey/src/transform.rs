@@ -35,6 +35,11 @@ pub struct Folding {
 }
 
 impl Folding {
+    /// The defaults, with only every Nth coflow.
+    pub fn usual(every: usize) -> Folding {
+        Folding { time: 1.0 / 18.0, size: 1e-3, every }
+    }
+
     /// `workload` on so many ports.
     pub fn fold(&self, workload: &Workload, ports: u32) -> Result<Workload, TraceError> {
         let by = Scale { time: self.time, size: self.size, ports: Some(ports) };

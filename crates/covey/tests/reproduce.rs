@@ -61,6 +61,10 @@ fn what_a_paper_does_not_have_is_refused() {
     assert_eq!(live(&["--seconds", "0"]), "--seconds: expected from 1 to 86400, found 0");
     assert_eq!(refusal(&["aalo", "--live"]), "--live: expected philae, found aalo");
     assert!(refusal(&["philae", "--seconds", "5"]).contains("--live"));
+    let testbed = |more: &[&str]| refusal(&[&["philae", "--testbed"], more].concat());
+    assert_eq!(testbed(&["--table", "6"]), "--table: expected one of 5 for philae, found '6'");
+    assert_eq!(refusal(&["aalo", "--testbed"]), "--testbed: expected philae, found aalo");
+    assert!(refusal(&["philae", "--live", "--testbed"]).contains("--testbed"));
     assert!(live(&["--trace", "none.txt"]).starts_with("none.txt: "));
     assert!(refusal(&["coda"]).contains("[possible values: philae, swallow, aalo]"));
     assert!(refusal(&["aalo", "--table", "4", "--figure", "8"]).contains("cannot be used with"));
@@ -76,7 +80,7 @@ fn the_live_coordinator_is_measured() {
     let live = ["reproduce", "philae", "--live", "--table", "1", "--trace", "one.txt"];
     let json = place.results(&[&live[..], &["--seconds", "3", "--json"]].concat());
     let report: Value = serde_json::from_str(&json).unwrap();
-    assert_eq!((&report["comparable"], &report["live"]), (&false.into(), &true.into()));
+    assert_eq!((&report["comparable"], &report["by"]), (&false.into(), &"live".into()));
     let section = &report["sections"][0];
     assert_eq!(section["cannot"], Value::Null);
     assert_eq!(section["runs"].as_array().unwrap().len(), 3);

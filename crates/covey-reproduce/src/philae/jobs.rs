@@ -1,13 +1,14 @@
 //! Figure 6 and Table 5: the testbed, and jobs that also compute.
 
-use covey_trace::shuffle_shares;
 use covey_trace::transform::{Filter, filter};
+use covey_trace::{TraceError, shuffle_shares};
 
 use super::Pair;
 use crate::drawings::cdf;
 use crate::finding::{Finding, Setting};
 use crate::numbers::{mean, percent, percentile};
-use crate::reproduction::Item;
+use crate::plan::TraceId;
+use crate::reproduction::{Evaluate, Item, Lab};
 
 /// Seeds with which shares of time in shuffle are drawn.
 const SEEDS: u64 = 20;
@@ -18,53 +19,84 @@ pub(super) const FIGURE_6: Item = Item {
     shows: "speed-up of jobs over Aalo (testbed)",
     plan: |lab| {
         let pairs = Pair::with_aalo(&mut lab.plan, lab.trace, "philae");
-        Ok(Box::new(move |results, section| {
-            section.note(format!(
-                "The paper measured this on 150 machines; here it is simulated. Each coflow is the \
-                 shuffle of a job that spends the share φ of its time there under Aalo, so that JCT = \
-                 CCT₀/φ − CCT₀ + CCT. Shares are drawn from the published classes, uniformly inside a \
-                 class and at least 1 %; percentiles are means over {SEEDS} seeds (one: covey compare \
-                 --jct-shares)."
-            ));
-            for pair in pairs {
-                let base = &results.of(pair.base)?.ccts_s;
-                let ccts = &results.of(pair.philae)?.ccts_s;
-                let speedups = |seed: u64| -> Vec<f64> {
-                    let shares = shuffle_shares(base.len(), seed);
-                    let jobs = base.iter().zip(ccts).zip(shares);
-                    jobs.map(|((base, cct), share)| (base / share) / (base / share - base + cct))
-                        .collect()
-                };
-                let all: Vec<Vec<f64>> = (1..=SEEDS).map(speedups).collect();
-                for (column, p) in [("P50", 50.0), ("P90", 90.0)] {
-                    let ours = mean(&all.iter().map(|one| percentile(one, p)).collect::<Vec<_>>());
-                    let published = results.published("Figure 6", "JCT", column);
-                    let runs = [pair.base, pair.philae];
-                    section.add(
-                        Finding::new(format!("JCT, {column}"), pair.setting, &runs, ours)
-                            .published(published, super::TOLERANCE)
-                            .why(why(column)),
-                    );
-                }
-                section.figures.push(cdf(
-                    &format!("Speed-up over Aalo, {}", pair.setting.name()),
-                    ["speed-up over Aalo", "jobs or coflows"],
-                    Some(1.0),
-                    vec![
-                        ("CCT".to_owned(), results.ratios(pair.base, pair.philae)?),
-                        ("JCT (seed 1)".to_owned(), speedups(1)),
-                    ],
-                    "Speed-ups of coflows, and of jobs that compute as well.",
-                ));
-            }
-            Ok(())
-        }))
+        Ok(figure_6(pairs.into(), "The paper measured this on 150 machines; here it is simulated."))
     },
 };
 
-fn why(column: &str) -> &'static str {
-    match column {
-        "P50" => super::PERCENTILES,
+/// What can be measured on a testbed, in the order of the paper.
+pub const TESTBED_ITEMS: &[Item] = &[
+    Item {
+        place: "Table 5",
+        section: "9.1",
+        shows: "speed-up over Aalo (testbed)",
+        plan: |lab| {
+            let rows = rows(lab)?;
+            let rows = rows.map(|(row, it)| (row, vec![Pair::on_testbed(&mut lab.plan, it)]));
+            Ok(table_5(rows, SMALLER))
+        },
+    },
+    Item {
+        place: "Figure 6",
+        section: "9.2",
+        shows: "speed-up of jobs over Aalo (testbed)",
+        plan: |lab| Ok(figure_6(vec![Pair::on_testbed(&mut lab.plan, lab.trace)], SMALLER)),
+    },
+];
+
+const SMALLER: &str = "The paper measured this on 150 machines; here it is sixteen emulated hosts, on which racks \
+    are folded: flows of a coflow between the same two hosts are one, and times and sizes are scaled.";
+
+const FOLDED: &str = "Folded, coflows are narrower than the paper's, of which fewer are sampled and more are told \
+    apart by their queues alone; Aalo's interval is that of the paper, though coflows are shorter; and its \
+    coordinator does not miss it (Table 7).";
+
+fn figure_6(pairs: Vec<Pair>, measured: &'static str) -> Evaluate {
+    Box::new(move |results, section| {
+        section.note(format!(
+            "{measured} Each coflow is the shuffle of a job that spends the share φ of its time there \
+             under Aalo, so that JCT = CCT₀/φ − CCT₀ + CCT. Shares are drawn from the published classes, \
+             uniformly inside a class and at least 1 %; percentiles are means over {SEEDS} seeds (one: \
+             covey compare --jct-shares)."
+        ));
+        for pair in pairs {
+            let base = &results.of(pair.base)?.ccts_s;
+            let ccts = &results.of(pair.philae)?.ccts_s;
+            let speedups = |seed: u64| -> Vec<f64> {
+                let shares = shuffle_shares(base.len(), seed);
+                let jobs = base.iter().zip(ccts).zip(shares);
+                jobs.map(|((base, cct), share)| (base / share) / (base / share - base + cct))
+                    .collect()
+            };
+            let all: Vec<Vec<f64>> = (1..=SEEDS).map(speedups).collect();
+            for (column, p) in [("P50", 50.0), ("P90", 90.0)] {
+                let ours = mean(&all.iter().map(|one| percentile(one, p)).collect::<Vec<_>>());
+                let published = results.published("Figure 6", "JCT", column);
+                let runs = [pair.base, pair.philae];
+                section.add(
+                    Finding::new(format!("JCT, {column}"), pair.setting, &runs, ours)
+                        .published(published, super::TOLERANCE)
+                        .why(why(column, pair.setting)),
+                );
+            }
+            section.figures.push(cdf(
+                &format!("Speed-up over Aalo, {}", pair.setting.name()),
+                ["speed-up over Aalo", "jobs or coflows"],
+                Some(1.0),
+                vec![
+                    ("CCT".to_owned(), results.ratios(pair.base, pair.philae)?),
+                    ("JCT (seed 1)".to_owned(), speedups(1)),
+                ],
+                "Speed-ups of coflows, and of jobs that compute as well.",
+            ));
+        }
+        Ok(())
+    })
+}
+
+fn why(column: &str, setting: Setting) -> &'static str {
+    match (column, setting) {
+        ("P50", Setting::Testbed) => FOLDED,
+        ("P50", _) => super::PERCENTILES,
         _ => {
             "It cannot follow from the published shares: 88 % of the jobs spend less than 75 % of their \
              time in shuffle and so gain less than 4 times however fast it is."
@@ -105,31 +137,42 @@ pub(super) const TABLE_5: Item = Item {
     section: "9.1",
     shows: "speed-up over Aalo (testbed)",
     plan: |lab| {
-        let wide = Filter { min_width: Some(8), ..Filter::default() };
-        let wide = lab.plan.derived("wide-only", lab.trace, |trace| filter(trace, wide))?;
-        let all = [("FB trace", lab.trace), ("wide coflows only", wide)];
-        let rows = all.map(|(row, trace)| (row, Pair::with_aalo(&mut lab.plan, trace, "philae")));
-        Ok(Box::new(move |results, section| {
-            section.note(
-                "The paper measured this on 150 machines, both policies in one framework; here it is \
-                 simulated. For wide coflows its text says 1.52×, its table 1.49×.",
-            );
-            for (row, pairs) in rows {
-                for pair in pairs {
-                    for column in ["P50", "P90", "mean of CCTs"] {
-                        let what = format!("{row}, {column}");
-                        let finding = pair.finding(what, ["Table 5", row, column], results)?;
-                        section.add(finding.why(why_testbed(column, pair.setting)));
-                    }
-                }
-            }
-            Ok(())
-        }))
+        let rows = rows(lab)?
+            .map(|(row, trace)| (row, Pair::with_aalo(&mut lab.plan, trace, "philae").into()));
+        let both = "The paper measured this on 150 machines, both policies in one framework; here it is \
+                    simulated.";
+        Ok(table_5(rows, both))
     },
 };
 
+/// The workloads of Table 5.
+fn rows(lab: &mut Lab) -> Result<[(&'static str, TraceId); 2], TraceError> {
+    let wide = Filter { min_width: Some(8), ..Filter::default() };
+    let wide = lab.plan.derived("wide-only", lab.trace, |trace| filter(trace, wide))?;
+    Ok([("FB trace", lab.trace), ("wide coflows only", wide)])
+}
+
+fn table_5(rows: [(&'static str, Vec<Pair>); 2], measured: &'static str) -> Evaluate {
+    Box::new(move |results, section| {
+        section.note(format!(
+            "{measured} For wide coflows the paper's text says 1.52×, its table 1.49×."
+        ));
+        for (row, pairs) in rows {
+            for pair in pairs {
+                for column in ["P50", "P90", "mean of CCTs"] {
+                    let what = format!("{row}, {column}");
+                    let finding = pair.finding(what, ["Table 5", row, column], results)?;
+                    section.add(finding.why(why_testbed(column, pair.setting)));
+                }
+            }
+        }
+        Ok(())
+    })
+}
+
 fn why_testbed(column: &str, setting: Setting) -> &'static str {
     match (column, setting) {
+        (_, Setting::Testbed) => FOLDED,
         ("P50" | "P90", _) => super::PERCENTILES,
         (_, Setting::FairComparison | Setting::Live) => {
             "On the testbed Aalo's coordinator missed its interval in 16 % of the cases (Table 7); here it \

@@ -23,6 +23,7 @@ use crate::plan::{Plan, Results, Run, RunId, Sim, TraceId};
 use crate::reproduction::{Item, cannot};
 
 pub use coordinator::LIVE_ITEMS;
+pub use jobs::TESTBED_ITEMS;
 
 /// What is reproduced by simulation, in the order of the paper.
 pub const ITEMS: &[Item] = &[
@@ -96,7 +97,7 @@ const PERCENTILES: &str = "Half of the coflows are small and end after a few mil
 fn why(column: &str, setting: Setting) -> &'static str {
     match (column, setting) {
         ("P50" | "P90", _) => PERCENTILES,
-        (_, Setting::FairComparison | Setting::Live) => ONE_FRAMEWORK,
+        (_, Setting::FairComparison | Setting::Live | Setting::Testbed) => ONE_FRAMEWORK,
         (_, Setting::PapersSetting) => {
             "Which flows are pilots depends on ties among ports, which C++ leaves open; it moves the mean \
              by some percent."
@@ -139,6 +140,15 @@ impl Pair {
                 philae: plan.authors(trace, policy),
             },
         ]
+    }
+
+    /// The same with real flows.
+    fn on_testbed(plan: &mut Plan, trace: TraceId) -> Pair {
+        let mut run = |policy: &str| {
+            let policy = policy.to_owned();
+            plan.run(Run { trace, sim: Sim::Testbed, policy, watch: Watch::Nothing })
+        };
+        Pair { setting: Setting::Testbed, base: run("aalo"), philae: run("philae") }
     }
 
     /// The speed-up of the mean CCT, and percentiles of those of single coflows.

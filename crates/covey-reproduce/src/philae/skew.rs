@@ -39,7 +39,9 @@ pub(super) const FIGURE_4C: Item = Item {
                     let what = format!("skew {least}, mean of CCTs");
                     let place = ["Figure 4(c)", least, "mean of CCTs"];
                     let why = match pair.setting {
-                        Setting::FairComparison | Setting::Live => super::ONE_FRAMEWORK,
+                        Setting::FairComparison | Setting::Live | Setting::Testbed => {
+                            super::ONE_FRAMEWORK
+                        }
                         Setting::PapersSetting => super::FEWER_EVENTS,
                     };
                     section.add(pair.finding(what, place, results)?.why(why));
