@@ -473,7 +473,7 @@ mod tests {
         tell(&mut agent, ToAgent::Schedule(Schedule { epoch, version, base, set, removed }));
         let mut happened = |bytes, wire, ended: Vec<Ended>| {
             let sent = [A, B].map(|key| Sent { key, bytes, wire }).to_vec();
-            agent.happened(&Progress { ended, sent }, 0.0, &mut Vec::new());
+            agent.happened(&Progress { ended, sent, ..Progress::default() }, 0.0, &mut Vec::new());
             agent.take_compressed_s()
         };
         assert_eq!(happened(200.0, 100.0, Vec::new()), 2.0);

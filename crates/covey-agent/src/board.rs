@@ -315,7 +315,9 @@ mod tests {
             let both = Moved::from([(A, Some((from, to))), (B, Some((from, to)))]);
             assert_eq!(board.take_moved(), if hears { both } else { Moved::new() });
             assert_eq!(board.take_moved(), Moved::new());
-            board.heard(1, FromApp::Ended(vec![Ended { key: A, bytes: 1.0 }])).expect("known");
+            board
+                .heard(1, FromApp::Ended(vec![Ended { key: A, bytes: 1.0, wire: 1.0 }]))
+                .expect("known");
             board.closed(1);
             let gone = Moved::from([(A, None), (B, None)]);
             assert_eq!(board.take_moved(), if hears { gone } else { Moved::new() });

@@ -19,9 +19,14 @@ const ROUTER: &str = "covey-tb-router";
 /// flow, or 0.956; the rest lets queues drain, for a link that is always full keeps the queue it has.
 pub const PAYLOAD: f64 = 0.92;
 
-/// Bytes that a link's queue holds: at 100 Mbit/s, 21 ms. By packets would not do, for one that is still to
-/// be cut into segments counts as one.
+/// Bytes that a queue of the router holds: at 100 Mbit/s, 21 ms. By packets would not do, for one that is
+/// still to be cut into segments counts as one.
 const QUEUE: u32 = 262_144;
+
+/// Bytes that a host's own queue may hold, which is more than its sockets put there: each is held back when a few
+/// of its packets wait. A host that dropped its own packets would have its sockets try again half a second
+/// later, and a flow of one packet might find the queue full of others' for half a minute.
+const OWN_QUEUE: u32 = 64 << 20;
 
 /// Bytes that a sender hands to its link at a time: as few as lets one machine carry all, which are
 /// segments' headers and not bytes to it; as many as keep a link for no more than 3 ms.
@@ -89,7 +94,7 @@ pub fn build(hosts: u32, link_bps: f64) -> Result<(), TestbedError> {
     let mut shaping = String::new();
     for host in 0..hosts {
         router += &format!("addr add 10.77.{host}.1/24 dev h{host}\nlink set h{host} up\n");
-        shaping += &shape(&format!("h{host}"), link_bps);
+        shaping += &shape(&format!("h{host}"), link_bps, QUEUE);
     }
     run(&["ip", "-n", ROUTER, "-batch", "-"], &router)?;
     run(&["tc", "-n", ROUTER, "-batch", "-"], &shaping)?;
@@ -103,7 +108,7 @@ pub fn build(hosts: u32, link_bps: f64) -> Result<(), TestbedError> {
              route add default via 10.77.{host}.1\n"
         );
         run(&["ip", "-n", &name, "-batch", "-"], &lines)?;
-        run(&["tc", "-n", &name, "-batch", "-"], &shape("eth0", link_bps))?;
+        run(&["tc", "-n", &name, "-batch", "-"], &shape("eth0", link_bps, OWN_QUEUE))?;
         // Many processes share this machine's processors, and each is late now and then: buffers are to
         // hold what comes meanwhile, and a flow that has waited is to go on where it was.
         let buffers = ["tcp_rmem=4096 1048576 6291456", "tcp_wmem=4096 1048576 4194304"];
@@ -135,7 +140,7 @@ fn settings(name: &str, settings: &[&str]) -> Result<(), TestbedError> {
 /// The queues of a link's end: first what is said to the coordinator, and acknowledgements without data,
 /// which else would wait behind the other direction's data; then the classes of DSCP, the highest first.
 /// Each has a hundredth for sure, so that none starves.
-fn shape(device: &str, link_bps: f64) -> String {
+fn shape(device: &str, link_bps: f64, queue: u32) -> String {
     let rate = |part: f64| format!("{}bit", (link_bps * part).max(8.0) as u64);
     let (all, little) = (rate(1.0), rate(0.01));
     let mut lines = format!(
@@ -146,7 +151,7 @@ fn shape(device: &str, link_bps: f64) -> String {
         lines += &format!(
             "class add dev {device} parent 1:1 classid 1:{id} htb rate {rate} ceil {all} \
              prio {prio} quantum 60000\n\
-             qdisc add dev {device} parent 1:{id} handle {id}: bfifo limit {QUEUE}\n"
+             qdisc add dev {device} parent 1:{id} handle {id}: bfifo limit {queue}\n"
         );
     };
     class(10, 0, &rate(0.05));

@@ -240,7 +240,7 @@ mod tests {
 
     fn share(layer: u32, mbps: f64) -> Share {
         // What the link carries is what is said here.
-        Share { layer, rate: mbps * 1e6 / 8.0 / HEADERS }
+        Share { layer, rate: mbps * 1e6 / 8.0 / HEADERS, codec: None }
     }
 
     /// What `tc` says of the tree is what was meant. In a network namespace, which takes root.
