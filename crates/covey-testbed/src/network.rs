@@ -121,10 +121,21 @@ pub fn build(hosts: u32, link_bps: f64) -> Result<(), TestbedError> {
     Ok(())
 }
 
-/// Cuts a host's link off at the router, or has it carry something again.
+/// Has a host's link carry something again, or nothing: both ends send to an address that nobody has. Nobody
+/// is told, as with a cable that is cut in a switch; an interface that is down would have the router, or the
+/// host, answer that there is no way.
 pub fn set_link(host: u32, up: bool) -> Result<(), TestbedError> {
-    let state = if up { "up" } else { "down" };
-    run(&["ip", "-n", ROUTER, "link", "set", &format!("h{host}"), state], "").map(|_| ())
+    let ends = [
+        (router_name(), format!("10.77.{host}.2 dev h{host}")),
+        (host_name(host), format!("10.77.{host}.1 dev eth0")),
+    ];
+    ends.iter().try_for_each(|(name, end)| {
+        let line = match up {
+            true => format!("neigh del {end}\n"),
+            false => format!("neigh replace {end} lladdr 02:00:00:00:00:01 nud permanent\n"),
+        };
+        run(&["ip", "-n", name, "-batch", "-"], &line).map(|_| ())
+    })
 }
 
 /// Settings of TCP and IP in a namespace; those that a kernel does not have are passed over.
