@@ -159,10 +159,11 @@ class Base:
             warnings.warn(what, UnscheduledWarning, stacklevel=stacklevel + 1)
 
     def _say(self, stacklevel: int) -> None:
-        """Say once that flows are not scheduled, if they are not and were meant to be."""
-        if self._asked and self._core.scheduled == "no agent":
+        """Say that flows are not scheduled, if they are not and were meant to be."""
+        scheduled = self.scheduled
+        if self._asked and scheduled == "no agent":
             self._warn("no agent answers: flows are not scheduled", stacklevel)
-        elif self._asked and self._core.scheduled == "no coordinator":
+        elif self._asked and scheduled == "no coordinator":
             self._warn("the agent hears no coordinator: new flows are not scheduled", stacklevel)
 
     def _registered(self, coflow: LiveCoflow, stacklevel: int) -> None:
@@ -176,7 +177,11 @@ class Base:
         With "no coordinator", flows keep the last rates that they were given and others send as fast
         as they can; with "no agent", all do.
         """
-        return self._core.scheduled
+        scheduled = self._core.scheduled
+        if scheduled == "yes":
+            # What was said has passed: it is said of the next time too.
+            self._said.clear()
+        return scheduled
 
     @property
     def port(self) -> int | None:

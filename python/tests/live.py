@@ -2,13 +2,25 @@
 
 import os
 import subprocess
+import time
+import warnings
 from contextlib import contextmanager
 from pathlib import Path
 
+import covey
 import pytest
 
 ROOT = Path(__file__).parents[2]
 BUILT = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug"
+
+LONG = 30.0
+
+
+def until(what, so):
+    begin = time.monotonic()
+    while not so():
+        assert time.monotonic() - begin < LONG, f"{what}: never"
+        time.sleep(0.01)
 
 
 def built(name: str) -> Path:
@@ -22,7 +34,7 @@ def built(name: str) -> Path:
 
 
 class System:
-    """A coordinator, and an agent for each port, with their files in a folder."""
+    """A coordinator, and an agent for each port that hears it, with their files in a folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.covey = folder, built("covey")
@@ -53,6 +65,11 @@ class System:
         shown = ["--credentials", self.credentials, "--coordinator", self.agents]
         own = ["--port", port, "--socket", self.socket(port), "--log=warn"]
         self.start(self.covey, "agent", *own, *shown)
+        with warnings.catch_warnings():
+            # That it is not there yet is not news.
+            warnings.simplefilter("ignore", covey.UnscheduledWarning)
+            with covey.Client(**self.options(port)) as client:
+                until("the agent hears the coordinator", lambda: client.scheduled == "yes")
 
     def options(self, port: int = 0) -> dict[str, object]:
         """What a client at a port is given."""

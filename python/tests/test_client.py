@@ -9,15 +9,13 @@ import shutil
 import signal
 import sys
 import threading
-import time
 import warnings
 
 import covey
 import pytest
-from live import system
+from live import LONG, system, until
 
 DATA = bytes(range(251)) * 4000
-LONG = 30.0
 
 
 @pytest.fixture(scope="module")
@@ -38,13 +36,6 @@ def alone():
     """Nobody schedules, and nobody is meant to."""
     with covey.Client(agent=None, coordinator=None) as client:
         yield client
-
-
-def until(what, so):
-    begin = time.monotonic()
-    while not so():
-        assert time.monotonic() - begin < LONG, f"{what}: never"
-        time.sleep(0.01)
 
 
 def in_thread(work):
@@ -284,3 +275,14 @@ def test_a_coordinator_that_is_away_comes_back(tmp_path):
         ended = in_thread(lambda: coflow.wait(LONG))
         it.serve("--policy=sebf")
         assert ended()["state"] == "ended"
+        until("it is heard again", lambda: client.scheduled == "yes")
+        it.processes[-1].kill()
+        until("that is seen again", lambda: client.scheduled == "no coordinator")
+        read = in_thread(lambda: listener.accept(LONG).read())
+        # That it came back has made this news.
+        with (
+            pytest.warns(covey.UnscheduledWarning, match="hears no coordinator"),
+            client.join(7).open(0, listener.address) as flow,
+        ):
+            flow.write(b"def")
+        assert read() == b"def"
