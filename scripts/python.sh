@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks and tests the Python package in fresh environments: lints, types, the wheel that pip builds
-# from the source distribution in an empty environment, the tests, and the tutorial. The tests of the
+# Checks and tests the Python package in fresh environments: lints, types, that the source distribution
+# is whole, the wheel that pip builds in an empty environment, the tests, and the tutorial. The tests of the
 # live system use the command `covey` of the profile `dev`, which is compiled if it is not there.
 #
 # PYTHON names the interpreter (python3). Where it is absent or older than 3.10 that is said, and
@@ -35,16 +35,17 @@ bin=$work/full/bin
 "$bin/ruff" format --check
 "$bin/mypy"
 
-# Pip unpacks an archive into a new folder each time, which Cargo would take for new crates; so it gets
-# a folder that stays, with the files as new as they are.
-source=$CARGO_TARGET_DIR/python/source
+# What is published is whole: it compiles elsewhere. Outside of this folder, where Cargo would read the
+# configuration that is in both twice, and compile everything anew for it.
 "$bin/maturin" sdist --out "$work/dist" 2>/dev/null
-rm -rf "$source"
-mkdir -p "$source"
-tar -xmzf "$work"/dist/covey-*.tar.gz --strip-components 1 -C "$source"
+mkdir "$work/source"
+tar -xzf "$work"/dist/covey-*.tar.gz --strip-components 1 -C "$work/source"
+(cd "$work/source" && PYO3_NO_PYTHON=1 PYO3_BUILD_EXTENSION_MODULE=1 \
+    cargo check --quiet --locked --manifest-path python/Cargo.toml)
+
 environment empty "$python"
 MATURIN_PEP517_ARGS='--profile dev' \
-    "$work/empty/bin/pip" wheel --quiet --no-deps --wheel-dir "$work/dist" "$source"
+    "$work/empty/bin/pip" wheel --quiet --no-deps --wheel-dir "$work/dist" .
 "$work/empty/bin/pip" install --quiet "$work"/dist/covey-*.whl
 "$work/empty/bin/python" -m doctest python/covey/__init__.py
 

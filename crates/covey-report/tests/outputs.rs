@@ -1,8 +1,6 @@
 //! What others rely on: the JSON, the CSV and the text, to the letter.
 
-mod common;
-
-use common::{comparison, fair, scf, workload};
+use crate::common::{comparison, fair, scf, workload};
 use covey_report::{
     Comparison, Error, Run, Summary, write_json, write_per_coflow_csv, write_per_flow_csv,
 };
@@ -71,7 +69,7 @@ fn equal_times_have_the_ratio_one() {
 #[test]
 fn nothing_gives_null_and_dashes() {
     let workload = Workload::default();
-    let run = || Run::new(&workload, Outcome::default(), scf(&common::workload()).info().clone());
+    let run = || Run::new(&workload, Outcome::default(), scf(&crate::common::workload()).info().clone());
     let comparison = Comparison::new(vec![run().unwrap()], 0).unwrap();
     let json = written(|out| write_json(&comparison, out));
     assert!(json.contains("\"mean\": null"), "{json}");

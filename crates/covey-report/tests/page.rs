@@ -1,8 +1,6 @@
 //! The HTML page: what is on it, that it needs nothing else, and that names stay names.
 
-mod common;
-
-use common::{comparison, fair, scf, workload};
+use crate::common::{comparison, fair, scf, workload};
 use covey_report::{
     Appendix, Cell, Comparison, Figure, Grid, Part, Plot, Row, Run, appendix_page, html_page,
 };
@@ -72,7 +70,7 @@ fn one_policy_has_no_speedups() {
 #[test]
 fn nothing_is_a_page_too() {
     let workload = Workload::default();
-    let info = fair(&common::workload()).info().clone();
+    let info = fair(&crate::common::workload()).info().clone();
     let run = || Run::new(&workload, Outcome::default(), info.clone()).unwrap();
     let page = html_page(&Comparison::new(vec![run(), run()], 0).unwrap(), "");
     assert!(!page.contains("NaN") && page.ends_with("</html>"));

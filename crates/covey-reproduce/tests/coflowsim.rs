@@ -1,8 +1,6 @@
 //! The sums of CCTs that CoflowSim prints, in its milliseconds.
 
-mod common;
-
-use common::facebook;
+use crate::common::facebook;
 use covey_reproduce::emulate::coflowsim::{Policy, run};
 use covey_trace::{Workload, builtin};
 

@@ -1,8 +1,6 @@
 //! What the simulator of Philae's authors finds.
 
-mod common;
-
-use common::facebook;
+use crate::common::facebook;
 use covey_reproduce::emulate::philae_authors::{Order, Parameters, Ties, run};
 
 /// Mean and median CCT in milliseconds, on the public Facebook trace if it is there.

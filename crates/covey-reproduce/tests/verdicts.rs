@@ -1,11 +1,9 @@
 //! Every verdict and every number behind it, as they were found: a change that moves one of them
 //! shows here. `make slow` finds those on the whole Facebook trace.
 
-mod common;
-
 use std::fmt::Write;
 
-use common::facebook;
+use crate::common::facebook;
 use covey_reproduce::finding::Verdict;
 use covey_reproduce::published::papers;
 use covey_reproduce::report::Report;

@@ -1,11 +1,9 @@
 //! Compression: what Swallow (IPDPS 2018) claims, what must hold on random workloads, and a slow and
 //! obvious counterpart that steps through time.
 
-mod common;
-
 use std::ops::ControlFlow;
 
-use common::{COMPRESSED, POLICIES, as_trace, ccts, flow, policy, run, served};
+use crate::common::{COMPRESSED, POLICIES, as_trace, ccts, flow, policy, run, served};
 use covey_core::alloc::Allocator;
 use covey_core::state::State;
 use covey_core::{
@@ -196,7 +194,7 @@ fn fabric() -> impl Strategy<Value = Fabric> {
 }
 
 proptest! {
-    #![proptest_config(common::cases(300))]
+    #![proptest_config(crate::common::cases(300))]
 
     #[test]
     fn raw_bytes_are_sent_or_saved_and_processors_did_it(
@@ -346,7 +344,7 @@ fn max_min_in_order(flows: &[Fluid], sent: &[bool], capacity: &[f64]) -> Vec<f64
 }
 
 proptest! {
-    #![proptest_config(common::cases(40))]
+    #![proptest_config(crate::common::cases(40))]
 
     #[test]
     fn steps_through_time_lead_to_the_same(

@@ -1,9 +1,7 @@
 //! What every policy must keep to, on random workloads: policies of all kinds, flows in waves,
 //! flows of zero bytes, coflows with parents, and many ties.
 
-mod common;
-
-use common::{COMPRESSED, Kind, POLICIES, as_trace, policy};
+use crate::common::{COMPRESSED, Kind, POLICIES, as_trace, policy};
 use covey_conformance::{
     Limits, MICE, Violation, elephant_s, is_local, names_of_ports_do_not_matter,
     nothing_is_too_fast, rates_fit, same_again, starves_nobody,
@@ -26,11 +24,11 @@ fn for_every_policy(
 }
 
 proptest! {
-    #![proptest_config(common::cases(200))]
+    #![proptest_config(crate::common::cases(200))]
 
     #[test]
     fn rates_fit_the_links_leave_no_flow_waiting_for_nothing_and_send_all_bytes(
-        workload in common::workload(Kind::Ties), fabric in common::fabric(),
+        workload in crate::common::workload(Kind::Ties), fabric in crate::common::fabric(),
     ) {
         for_every_policy(&workload, &fabric, |spec| {
             rates_fit(&workload, &fabric, &|| policy(spec))
@@ -39,7 +37,7 @@ proptest! {
 
     #[test]
     fn the_same_holds_with_links_inside_the_fabric(
-        workload in common::workload(Kind::Ties), fabric in common::fabric_with_inner_links(),
+        workload in crate::common::workload(Kind::Ties), fabric in crate::common::fabric_with_inner_links(),
     ) {
         for_every_policy(&workload, &fabric, |spec| {
             // They serve all flows as one group, which works on a big switch alone.
@@ -53,7 +51,7 @@ proptest! {
 
     #[test]
     fn the_same_run_again_gives_the_same_to_the_last_bit(
-        workload in common::workload(Kind::Ties), fabric in common::fabric(),
+        workload in crate::common::workload(Kind::Ties), fabric in crate::common::fabric(),
     ) {
         for_every_policy(&workload, &fabric, |spec| {
             same_again(&workload, &fabric, &|| policy(spec))
@@ -62,8 +60,8 @@ proptest! {
 
     #[test]
     fn names_of_ports_do_not_matter_to_any_policy(
-        workload in common::workload(Kind::Ties),
-        fabric in common::fabric(),
+        workload in crate::common::workload(Kind::Ties),
+        fabric in crate::common::fabric(),
         names in Just([0, 1, 2, 3, 4, 5]).prop_shuffle(),
     ) {
         for_every_policy(&workload, &fabric, |spec| {
@@ -73,7 +71,7 @@ proptest! {
 
     #[test]
     fn no_coflow_is_faster_than_alone_and_no_schedule_beats_the_bound(
-        workload in common::workload(Kind::Ties), fabric in common::fabric(),
+        workload in crate::common::workload(Kind::Ties), fabric in crate::common::fabric(),
     ) {
         let without = Limits::of(&workload, &fabric, None);
         for_every_policy(&workload, &fabric, |spec| {
@@ -98,12 +96,12 @@ fn who_promises_so_starves_nobody() {
 }
 
 proptest! {
-    #![proptest_config(common::cases(100))]
+    #![proptest_config(crate::common::cases(100))]
 
     #[test]
     fn under_a_local_policy_nothing_that_happens_elsewhere_matters(
-        first in common::workload(Kind::Ties),
-        second in common::workload(Kind::Ties),
+        first in crate::common::workload(Kind::Ties),
+        second in crate::common::workload(Kind::Ties),
     ) {
         for spec in POLICIES {
             if let Err(violation) = is_local(&first, &second, &|| policy(spec)) {

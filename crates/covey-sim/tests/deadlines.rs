@@ -1,10 +1,8 @@
 //! What `sebf:mode=deadline` promises: who is admitted ends in time, whatever the others do.
 
-mod common;
-
 use std::ops::ControlFlow;
 
-use common::{Kind, cases, ccts, flow, policy, run};
+use crate::common::{Kind, cases, ccts, flow, policy, run};
 use covey_core::Fabric;
 use covey_core::Time;
 use covey_core::alloc::Allocator;
@@ -51,7 +49,7 @@ proptest! {
 
     #[test]
     fn every_admitted_coflow_meets_its_deadline(
-        workload in common::workload(Kind::Generic), fabric in common::fabric(),
+        workload in crate::common::workload(Kind::Generic), fabric in crate::common::fabric(),
     ) {
         let workload = at_once(workload);
         let mut admitted = Admitted::default();

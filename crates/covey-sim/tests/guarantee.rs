@@ -5,9 +5,7 @@
 //! whatever comes after it, where W is, for the worst of its flows, the time that the flow's links
 //! need for all bytes of the coflow and of those that came no later (`covey_sched::guard`).
 
-mod common;
-
-use common::{Kind, cases, ccts, flow, run};
+use crate::common::{Kind, cases, ccts, flow, run};
 use covey_core::{Fabric, PortId};
 use covey_sim::Outcome;
 use covey_trace::{Coflow, Workload};
@@ -98,7 +96,7 @@ fn a_stream_of_small_coflows_does_not_break_the_bound() {
 /// Workloads in which more and more comes on top of the first coflows.
 fn crowded(kind: Kind) -> impl Strategy<Value = Workload> {
     let small = proptest::collection::vec((0..5_u32, 0..5_u32, 0.05..1.0), 0..150);
-    (common::workload(kind), small, 0.02..0.5).prop_map(|(mut workload, small, every_s)| {
+    (crate::common::workload(kind), small, 0.02..0.5).prop_map(|(mut workload, small, every_s)| {
         workload.ports = workload.ports.max(5);
         for (k, (src, dst, bytes)) in small.into_iter().enumerate() {
             let arrival_s = k as f64 * every_s;
@@ -118,7 +116,7 @@ proptest! {
     #[test]
     fn no_coflow_exceeds_its_bound(
         workload in crowded(Kind::Generic),
-        fabric in common::fabric(),
+        fabric in crate::common::fabric(),
         phi in 0.05..0.9_f64, t in 0.2..3.0_f64, d0 in 0.0..3.0_f64, d in 0.0..3.0_f64,
     ) {
         let promise = Promise { phi, t: (t * 1e3).round() / 1e3, d0: (d0 * 1e3).round() / 1e3, d };

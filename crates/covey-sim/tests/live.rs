@@ -1,10 +1,8 @@
 //! Simulation and reality lead a policy to the same plans: what happened in a simulation is told to the
 //! live driver, which decides by itself what to tell the policy, and in what order.
 
-mod common;
-
-use common::record::{Call, Change, Left, What, record};
-use common::{COMPRESSED, Kind, POLICIES, as_trace, policy};
+use crate::common::record::{Call, Change, Left, What, record};
+use crate::common::{COMPRESSED, Kind, POLICIES, as_trace, policy};
 use covey_coordinator::Driver;
 use covey_core::state::{FlowSpec, Registration};
 use covey_core::{CoflowId, Fabric, FlowId, PortId, Wake};
@@ -143,11 +141,11 @@ fn tell_progress(driver: &mut Driver, call: &Call) {
 }
 
 proptest! {
-    #![proptest_config(common::cases(250))]
+    #![proptest_config(crate::common::cases(250))]
 
     #[test]
     fn the_same_events_give_the_same_plans_in_simulation_and_live(
-        workload in common::workload(Kind::Ties), fabric in common::fabric(),
+        workload in crate::common::workload(Kind::Ties), fabric in crate::common::fabric(),
     ) {
         // Live nothing is compressed before it is sent, so nobody sees what `fvdf` makes of that.
         let compressed = COMPRESSED.iter().filter(|spec| !spec.starts_with("fvdf"));
@@ -162,7 +160,7 @@ proptest! {
 
 #[test]
 fn the_beginning_of_the_facebook_trace_gives_the_same_plans_live() {
-    let Some(workload) = common::facebook(10) else { return };
+    let Some(workload) = crate::common::facebook(10) else { return };
     let fabric = Fabric::big_switch(workload.ports, 125e6).unwrap();
     for spec in ["philae", "aalo", "sebf", "covey"] {
         let calls = record(&workload, &fabric, spec);

@@ -1,11 +1,9 @@
 //! The simulator against a slow and obvious one: all flows in one list, every rate worked out anew
 //! at every event, every flow advanced by itself.
 
-mod common;
-
 use std::collections::BTreeMap;
 
-use common::{Kind, as_trace, ccts, facebook, run, same_time};
+use crate::common::{Kind, as_trace, ccts, facebook, run, same_time};
 use covey_core::Fabric;
 use covey_trace::Workload;
 use proptest::prelude::*;
@@ -422,60 +420,60 @@ fn assert_same(workload: &Workload, fabric: &Fabric, spec: &str, rule: Rule) {
 }
 
 proptest! {
-    #![proptest_config(common::cases(1000))]
+    #![proptest_config(crate::common::cases(1000))]
 
     #[test]
     fn fair_is_max_min_over_all_flows(
-        workload in common::workload(Kind::Ties), fabric in common::fabric(),
+        workload in crate::common::workload(Kind::Ties), fabric in crate::common::fabric(),
     ) {
         assert_same(&workload, &fabric, "fair", fair());
     }
 
     #[test]
     fn fifo_flow_serves_flows_one_by_one_as_they_start(
-        workload in common::workload(Kind::Generic), fabric in common::fabric(),
+        workload in crate::common::workload(Kind::Generic), fabric in crate::common::fabric(),
     ) {
         assert_same(&workload, &fabric, "fifo-flow", one_by_one(|_| 0.0));
     }
 
     #[test]
     fn pfp_serves_flows_one_by_one_shortest_first(
-        workload in common::workload(Kind::Generic), fabric in common::fabric(),
+        workload in crate::common::workload(Kind::Generic), fabric in crate::common::fabric(),
     ) {
         assert_same(&workload, &fabric, "pfp", one_by_one(|flow| flow.left));
     }
 
     #[test]
     fn wss_divides_each_link_by_size(
-        workload in common::workload(Kind::Ties), fabric in common::fabric(),
+        workload in crate::common::workload(Kind::Ties), fabric in crate::common::fabric(),
     ) {
         assert_same(&workload, &fabric, "wss", by_size(&workload));
     }
 
     #[test]
     fn fifo_gives_each_coflow_max_min_on_what_is_left(
-        workload in common::workload(Kind::Ties), fabric in common::fabric(),
+        workload in crate::common::workload(Kind::Ties), fabric in crate::common::fabric(),
     ) {
         assert_same(&workload, &fabric, "fifo", fifo_max_min());
     }
 
     #[test]
     fn fifo_with_matching_lets_one_flow_take_all(
-        workload in common::workload(Kind::Generic), fabric in common::fabric(),
+        workload in crate::common::workload(Kind::Generic), fabric in crate::common::fabric(),
     ) {
         assert_same(&workload, &fabric, "fifo:share=matching", fifo_matching());
     }
 
     #[test]
     fn sebf_is_madd_in_order_of_bottleneck_and_backfill(
-        workload in common::workload(Kind::Generic), fabric in common::fabric(),
+        workload in crate::common::workload(Kind::Generic), fabric in crate::common::fabric(),
     ) {
         assert_same(&workload, &fabric, "sebf", sebf_madd());
     }
 
     #[test]
     fn sebf_with_matching_lets_one_flow_take_all(
-        workload in common::workload(Kind::Generic), fabric in common::fabric(),
+        workload in crate::common::workload(Kind::Generic), fabric in crate::common::fabric(),
     ) {
         assert_same(&workload, &fabric, "sebf:share=matching", sebf_matching());
     }

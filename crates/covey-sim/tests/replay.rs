@@ -2,10 +2,8 @@
 //! to a fresh policy by a driver of another kind, and the plans are the same: the driver here knows
 //! no simulator, keeps its own state from what was written down, and may get reports late.
 
-mod common;
-
-use common::record::{Call, Change, What, record};
-use common::{Kind, POLICIES, as_trace, policy};
+use crate::common::record::{Call, Change, What, record};
+use crate::common::{Kind, POLICIES, as_trace, policy};
 use covey_core::state::{FlowSpec, State};
 use covey_core::{AnyPolicy, Fabric, Knowledge, Plan, Policy, PortId, View, Wake};
 use covey_trace::Workload;
@@ -143,11 +141,11 @@ fn wants_attained(spec: &str) -> bool {
 }
 
 proptest! {
-    #![proptest_config(common::cases(100))]
+    #![proptest_config(crate::common::cases(100))]
 
     #[test]
     fn told_the_same_by_another_driver_policies_plan_the_same(
-        workload in common::workload(Kind::Ties), fabric in common::fabric(),
+        workload in crate::common::workload(Kind::Ties), fabric in crate::common::fabric(),
     ) {
         for spec in POLICIES {
             let calls = record(&workload, &fabric, spec);
@@ -160,8 +158,8 @@ proptest! {
 
     #[test]
     fn late_reports_change_plans_only_of_policies_that_ask_for_reports(
-        workload in common::workload(Kind::Ties),
-        fabric in common::fabric(),
+        workload in crate::common::workload(Kind::Ties),
+        fabric in crate::common::fabric(),
         calls_late in 1..6_usize,
     ) {
         for spec in POLICIES {
@@ -179,7 +177,7 @@ proptest! {
 fn a_report_that_is_late_matters_to_who_asks_for_it() {
     // Order B is by what remains: without the report X would not come back to the first queue.
     let spec = "philae:order=B,q1=10,queues=strict";
-    let many = |bytes| vec![common::flow(0, 0, bytes); 8];
+    let many = |bytes| vec![crate::common::flow(0, 0, bytes); 8];
     let coflows = vec![
         covey_trace::Coflow::new("X".to_owned(), 0.0, many(4.0)),
         covey_trace::Coflow::new("Y".to_owned(), 24.0, many(1.0)),

@@ -1,10 +1,8 @@
 //! Flows that lose what they have sent and begin anew, under every policy.
 
-mod common;
-
 use std::ops::ControlFlow;
 
-use common::{COMPRESSED, Kind, POLICIES, cases, policy, workload};
+use crate::common::{COMPRESSED, Kind, POLICIES, cases, policy, workload};
 use covey_core::alloc::Allocator;
 use covey_core::state::State;
 use covey_core::{Fabric, Time};
@@ -26,7 +24,7 @@ impl Observer for Sent {
         }
         self.since = now;
         self.rates.fill(0.0);
-        for flow in common::served(state, rates) {
+        for flow in crate::common::served(state, rates) {
             self.rates[flow.place] += flow.rate;
         }
         ControlFlow::Continue(())

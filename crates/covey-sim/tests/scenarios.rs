@@ -1,13 +1,11 @@
 //! Reads and runs the scenarios; `scenarios/README.md` describes their language.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use common::{ccts, flow, policy, served};
+use crate::common::{ccts, flow, policy, served};
 use covey_core::alloc::Allocator;
 use covey_core::state::State;
 use covey_core::{Fabric, Time};

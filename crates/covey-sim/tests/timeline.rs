@@ -1,8 +1,6 @@
 //! The spans of a timeline add up to what was sent, and no port sends more than it can.
 
-mod common;
-
-use common::{Kind, POLICIES, as_trace, policy};
+use crate::common::{Kind, POLICIES, as_trace, policy};
 use covey_sim::{Span, Timeline, simulate};
 use covey_trace::Workload;
 use proptest::prelude::*;
@@ -20,11 +18,11 @@ fn sent(spans: &[Span], meant: impl Fn(&Span) -> bool) -> f64 {
 }
 
 proptest! {
-    #![proptest_config(common::cases(100))]
+    #![proptest_config(crate::common::cases(100))]
 
     #[test]
     fn spans_add_up_to_what_was_sent(
-        workload in common::workload(Kind::Ties), fabric in common::fabric(),
+        workload in crate::common::workload(Kind::Ties), fabric in crate::common::fabric(),
     ) {
         for spec in POLICIES.into_iter() {
             let mut timeline = Timeline::default();

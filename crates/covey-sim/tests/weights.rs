@@ -1,8 +1,6 @@
 //! Weights of coflows (Sincronia, SIGCOMM 2018, 3.1): who pays for whom counts them.
 
-mod common;
-
-use common::{ccts, flow, run};
+use crate::common::{ccts, flow, run};
 use covey_core::Fabric;
 use covey_trace::{Coflow, Flow, Workload};
 

@@ -1,8 +1,6 @@
 //! Whatever is wrong with the input: exit status 2, one line that says what, and no files.
 
-mod common;
-
-use common::{Place, Ran, TINY};
+use crate::common::{Place, Ran, TINY};
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 

@@ -1,8 +1,6 @@
 //! `--sim`: other simulators, emulated.
 
-mod common;
-
-use common::Place;
+use crate::common::Place;
 use serde_json::Value;
 
 #[test]

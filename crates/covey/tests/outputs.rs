@@ -1,8 +1,6 @@
 //! What the commands print and write, as others rely on it.
 
-mod common;
-
-use common::{Place, TINY};
+use crate::common::{Place, TINY};
 use serde_json::Value;
 
 const SUMMARY: [&str; 23] = [

@@ -1,8 +1,6 @@
 //! `covey reproduce`: which parts, and in which form.
 
-mod common;
-
-use common::Place;
+use crate::common::Place;
 use serde_json::Value;
 
 #[test]

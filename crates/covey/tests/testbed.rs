@@ -1,8 +1,6 @@
 //! `covey testbed` on loopback: coordinator, agents and hosts as processes, every byte checked.
 
-mod common;
-
-use common::Place;
+use crate::common::Place;
 
 /// Some coflows of a few hundred kB each.
 const SMALL: [&str; 9] = [

@@ -1,8 +1,6 @@
 //! `covey trace …`: for each workload that it makes, one that can be made and one that cannot.
 
-mod common;
-
-use common::{Place, Ran};
+use crate::common::{Place, Ran};
 use serde_json::Value;
 
 /// What a command made: the first line, the coflows, and what it says of them.

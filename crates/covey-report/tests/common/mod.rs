@@ -33,7 +33,6 @@ pub fn scf(workload: &Workload) -> Run<'_> {
     Run::new(workload, outcome, info("scf", "scf:share=<madd>", &params)).unwrap()
 }
 
-#[allow(dead_code, reason = "not every test compares")]
 pub fn comparison(workload: &Workload) -> Comparison<'_> {
     Comparison::new(vec![fair(workload), scf(workload)], 0).unwrap()
 }

@@ -1,7 +1,5 @@
 //! What several tests need.
 
-#![allow(dead_code, reason = "not every test needs all of it")]
-
 use std::path::Path;
 
 use covey_trace::{Workload, read_path};

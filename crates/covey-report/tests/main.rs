@@ -1,0 +1,7 @@
+//! What reports look like.
+//!
+//! One program, since each takes seconds to compile and link.
+
+mod common;
+mod outputs;
+mod page;

@@ -1,0 +1,20 @@
+//! What the simulator promises.
+//!
+//! One program, since each takes seconds to compile and link.
+
+mod bound;
+mod common;
+mod compression;
+mod conformance;
+mod contributing;
+mod deadlines;
+mod errors;
+mod guarantee;
+mod live;
+mod naive;
+mod own_policy;
+mod replay;
+mod restarts;
+mod scenarios;
+mod timeline;
+mod weights;

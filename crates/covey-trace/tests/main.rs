@@ -1,0 +1,10 @@
+//! Formats, statistics and transformations of traces.
+//!
+//! One program, since each takes seconds to compile and link.
+
+mod errors;
+mod facebook;
+mod fb_like;
+mod formats;
+mod stats;
+mod transform;

@@ -1,0 +1,11 @@
+//! The command line, from outside.
+//!
+//! One program, since each takes seconds to compile and link.
+
+mod bad_input;
+mod common;
+mod emulation;
+mod outputs;
+mod reproduce;
+mod testbed;
+mod workloads;
