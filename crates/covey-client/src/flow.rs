@@ -12,7 +12,7 @@ use tokio::net::TcpStream;
 use tokio::time::Sleep;
 
 use crate::framing::{Incoming, Next, Outgoing, Passed, Taken};
-use crate::gate::{Gate, Standing};
+use crate::gate::{Gate, Turn};
 use crate::link::Link;
 use crate::pacing;
 
@@ -103,27 +103,36 @@ impl FlowSender {
         self.shutdown().await
     }
 
-    /// Whether it may send now.
-    fn poll_gate(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        let Some((gate, _)) = &self.gate else { return Poll::Ready(()) };
-        let since = match gate.standing(cx) {
-            Standing::Paced(_) | Standing::Free => {
-                self.hold = None;
-                return Poll::Ready(());
+    /// Waits until it may send, and returns how much of it at once at most.
+    fn poll_gate(&mut self, cx: &mut Context<'_>) -> Poll<usize> {
+        loop {
+            let Some((gate, _)) = &self.gate else { return Poll::Ready(usize::MAX) };
+            let turn = gate.turn(cx);
+            let until = match turn {
+                Turn::Now(most) => {
+                    self.hold = None;
+                    return Poll::Ready(most);
+                }
+                Turn::Waits => return Poll::Pending,
+                Turn::At(until) => until,
+                Turn::Unmentioned { .. } if self.sent.bytes < self.patience.start_small => {
+                    return Poll::Ready(usize::MAX);
+                }
+                Turn::Unmentioned { since } => match self.patience.hold_max {
+                    Some(hold_max) => since + hold_max,
+                    None => return Poll::Pending,
+                },
+            };
+            let until = tokio::time::Instant::from_std(until);
+            let hold = self.hold.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(until)));
+            if hold.deadline() != until {
+                hold.as_mut().reset(until);
             }
-            Standing::Unmentioned { .. } if self.sent.bytes < self.patience.start_small => {
-                return Poll::Ready(());
+            ready!(hold.as_mut().poll(cx));
+            if let Turn::Unmentioned { .. } = turn {
+                return Poll::Ready(usize::MAX);
             }
-            Standing::Waits => return Poll::Pending,
-            Standing::Unmentioned { since } => since,
-        };
-        let Some(hold_max) = self.patience.hold_max else { return Poll::Pending };
-        let until = tokio::time::Instant::from_std(since) + hold_max;
-        let hold = self.hold.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(until)));
-        if hold.deadline() != until {
-            hold.as_mut().reset(until);
         }
-        hold.as_mut().poll(cx)
     }
 
     /// What the flow is to be compressed with at present.
@@ -131,7 +140,8 @@ impl FlowSender {
         self.gate.as_ref().and_then(|(gate, _)| gate.codec())
     }
 
-    /// Writes what goes first, and `data` behind it. Returns how much of `data` has gone.
+    /// Writes what goes first, and `data` behind it. Returns how much of `data` has gone. What goes first, a header
+    /// or a compressed chunk, goes at once.
     fn poll_socket_write(&mut self, cx: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
         let written = loop {
             ready!(self.stream.poll_write_ready(cx))?;
@@ -218,7 +228,8 @@ impl AsyncWrite for FlowSender {
         if !matches!(it.end, End::NotYet) {
             return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
         }
-        ready!(it.poll_gate(cx));
+        let most = ready!(it.poll_gate(cx));
+        let data = &data[..data.len().min(most)];
         loop {
             match it.outgoing.take(data, it.codec()) {
                 Taken::NotYet => ready!(it.poll_ahead(cx))?,

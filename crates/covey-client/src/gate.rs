@@ -9,6 +9,7 @@ use std::time::Instant;
 use covey_proto::{CodecName, Means};
 use tokio::net::TcpStream;
 
+use crate::budget::Budget;
 use crate::framing::Passed;
 use crate::pacing;
 
@@ -26,6 +27,22 @@ pub enum Standing {
     Paced(f64),
     /// It sends as fast as it can: there is nobody who schedules.
     Free,
+}
+
+/// What a flow's writer may do now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Turn {
+    /// Give the socket so many bytes at most.
+    Now(usize),
+    /// Ask again then.
+    At(Instant),
+    /// Wait.
+    Waits,
+    /// Wait for as long as it wants to: no schedule mentions the flow.
+    Unmentioned {
+        /// Since when.
+        since: Instant,
+    },
 }
 
 /// A flow of so few bytes has ended about as soon as it can be said that it is about to.
@@ -51,10 +68,10 @@ struct Inner {
     /// What the kernel was last told.
     pace: f64,
     mark: u32,
+    /// Rates too low for the kernel.
+    budget: Budget,
     codec: Option<CodecName>,
     writer: Option<Waker>,
-    /// Whether the socket has all of the flow.
-    is_written: bool,
     complained: bool,
 }
 
@@ -65,9 +82,9 @@ impl Gate {
             standing,
             pace: f64::INFINITY,
             mark: 0,
+            budget: Budget::new(Instant::now()),
             codec: None,
             writer: None,
-            is_written: false,
             complained: false,
         };
         Gate {
@@ -83,16 +100,24 @@ impl Gate {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How the flow stands. If it does not send, `writer` is woken when that changes.
-    pub fn standing(&self, writer: &Context<'_>) -> Standing {
+    /// What the flow may do. `writer` is woken when that changes.
+    pub fn turn(&self, writer: &Context<'_>) -> Turn {
         let mut inner = self.lock();
-        if matches!(inner.standing, Standing::Waits | Standing::Unmentioned { .. }) {
+        let turn = match inner.standing {
+            Standing::Paced(_) | Standing::Free => match inner.budget.most(Instant::now()) {
+                Ok(most) => Turn::Now(most),
+                Err(until) => Turn::At(until),
+            },
+            Standing::Waits => Turn::Waits,
+            Standing::Unmentioned { since } => Turn::Unmentioned { since },
+        };
+        if !matches!(turn, Turn::Now(_)) {
             match &mut inner.writer {
                 Some(waker) => waker.clone_from(writer.waker()),
                 none => *none = Some(writer.waker().clone()),
             }
         }
-        inner.standing
+        turn
     }
 
     /// What the flow is to be compressed with from its next chunk on.
@@ -120,12 +145,17 @@ impl Gate {
             Standing::Paced(rate) if means.shapes() => rate * AHEAD,
             Standing::Paced(rate) => rate,
             Standing::Free => f64::INFINITY,
-            // It is another's turn, who was to begin when the last of this one is under way.
-            Standing::Waits if inner.is_written => inner.pace,
-            // What is in the socket goes out slowly.
-            Standing::Waits => inner.pace.min(pacing::stopped(&self.socket)),
-            Standing::Unmentioned { .. } => inner.pace,
+            // What is in the socket goes out at the rate that it was given for, beside the first bytes of whoever
+            // is to have the port now, and the port is not idle meanwhile. A lower rate would also keep the
+            // socket's timer waiting when the flow is to go on.
+            Standing::Waits | Standing::Unmentioned { .. } => inner.pace,
         };
+        let kept_here = match standing {
+            Standing::Paced(rate) if !means.shapes() => rate,
+            Standing::Waits => 0.0,
+            _ => f64::INFINITY,
+        };
+        inner.budget.set(kept_here, Instant::now());
         let mark = if means.marks() { pacing::mark_of(layer) } else { 0 };
         let mut result = Ok(());
         if pace != inner.pace {
@@ -148,10 +178,8 @@ impl Gate {
     /// The socket has all of the flow. Whether others are to hear of it: not where little is left to be sent,
     /// or what is left waits.
     pub fn written(&self) -> bool {
-        let mut inner = self.lock();
-        let is_paced = matches!(inner.standing, Standing::Paced(_));
-        inner.is_written = is_paced && self.wire.load(Ordering::Relaxed) > LITTLE;
-        inner.is_written
+        let is_paced = matches!(self.lock().standing, Standing::Paced(_));
+        is_paced && self.wire.load(Ordering::Relaxed) > LITTLE
     }
 
     /// So many more bytes have been given to the socket.
@@ -159,6 +187,7 @@ impl Gate {
         self.sent.fetch_add(passed.bytes, Ordering::Relaxed);
         self.wire.fetch_add(passed.wire, Ordering::Relaxed);
         self.unreported.store(true, Ordering::Relaxed);
+        self.lock().budget.spend(passed.wire);
     }
 
     /// Where the flow comes from, and where it goes; nothing if its connection has gone.

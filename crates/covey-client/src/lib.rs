@@ -32,6 +32,7 @@
 
 pub mod blocking;
 mod blocks;
+mod budget;
 mod client;
 mod flow;
 mod framing;

@@ -6,6 +6,8 @@ use std::os::fd::AsRawFd;
 use socket2::SockRef;
 use tokio::net::TcpStream;
 
+use crate::budget::LEAST;
+
 /// For how long a paced socket may have something to send that it has been given: long enough for a
 /// thread that is late, short enough for a flow that is to stop.
 const BACKLOG_S: f64 = 0.01;
@@ -13,34 +15,19 @@ const BACKLOG_S: f64 = 0.01;
 const LEAST_BACKLOG: f64 = 16.0 * 1024.0;
 const MOST_BACKLOG: f64 = 4.0 * 1024.0 * 1024.0;
 
-/// The least rate that is asked for: two segments take it 50 ms.
-const LEAST_PACE: f64 = 64e3;
-
-/// Has the kernel send at most `rate` bytes a second of a socket; as fast as it can where that is
-/// infinite. Below [`LEAST_PACE`] the socket's timer would be set to seconds, or hours, and stay so when
-/// the rate is raised. Who is to stop writes nothing.
+/// Has the kernel send at most `rate` bytes a second of a socket, but not less than [`LEAST`]; as fast as it
+/// can where that is infinite. Who is to stop writes nothing.
 ///
 /// # Errors
 /// When the kernel does not.
 pub fn pace(socket: &TcpStream, rate: f64) -> io::Result<()> {
     let (pace, backlog) = if rate.is_finite() {
-        (rate.max(LEAST_PACE) as u64, (rate * BACKLOG_S).clamp(LEAST_BACKLOG, MOST_BACKLOG) as u32)
+        (rate.max(LEAST) as u64, (rate * BACKLOG_S).clamp(LEAST_BACKLOG, MOST_BACKLOG) as u32)
     } else {
         (u64::MAX, u32::MAX)
     };
     SockRef::from(socket).set_tcp_notsent_lowat(backlog)?;
     set_max_pacing_rate(socket, pace)
-}
-
-/// How long two segments may take a flow that is to stop, and so how late it may go on.
-const STOPPED_GAP_S: f64 = 0.008;
-
-/// The rate at which what a socket has been given ahead may go out when its flow is to stop. It is low, for
-/// others have the port now, and would find those bytes before theirs in every queue; but not so low
-/// that the socket's timer lets a flow wait that is to go on.
-pub fn stopped(socket: &TcpStream) -> f64 {
-    let segment = SockRef::from(socket).tcp_mss().unwrap_or(1448);
-    2.0 * f64::from(segment) / STOPPED_GAP_S
 }
 
 fn set_max_pacing_rate(socket: &TcpStream, rate: u64) -> io::Result<()> {

@@ -24,7 +24,7 @@ fn for_every_policy(
 }
 
 proptest! {
-    #![proptest_config(crate::common::cases(200))]
+    #![proptest_config(crate::common::cases(100))]
 
     #[test]
     fn rates_fit_the_links_leave_no_flow_waiting_for_nothing_and_send_all_bytes(
@@ -96,7 +96,7 @@ fn who_promises_so_starves_nobody() {
 }
 
 proptest! {
-    #![proptest_config(crate::common::cases(100))]
+    #![proptest_config(crate::common::cases(50))]
 
     #[test]
     fn under_a_local_policy_nothing_that_happens_elsewhere_matters(
