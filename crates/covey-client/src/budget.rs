@@ -56,7 +56,8 @@ impl Budget {
         self.settle(now);
         match self.rate {
             None => Ok(usize::MAX),
-            Some(rate) if self.bytes >= 0.0 => Ok(Self::slice(rate) as usize),
+            // Rounding may leave the part of a byte.
+            Some(rate) if self.bytes > -1.0 => Ok(Self::slice(rate) as usize),
             Some(rate) => {
                 let wait_s = (-self.bytes / rate.max(1.0)).min(3600.0);
                 Err(now + Duration::from_secs_f64(wait_s))
