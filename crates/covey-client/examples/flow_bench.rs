@@ -291,7 +291,7 @@ async fn incompressible(folder: &Path) -> Result<(), Failure> {
 async fn pacing(folder: &Path) -> Result<(), Failure> {
     println!("| scheduled, Mbit/s | received, Mbit/s | error |");
     println!("|--:|--:|--:|");
-    for mbps in [10.0, 100.0, 500.0] {
+    for mbps in [1.0, 10.0, 100.0, 500.0] {
         let mut paced = Paced::start(folder).await?;
         let rate = mbps * 1e6 / 8.0;
         let given = paced.rate(Some(rate))?;
@@ -312,8 +312,9 @@ async fn reaction(folder: &Path) -> Result<(), Failure> {
     /// Over so long a rate is looked at.
     const WINDOW: u64 = 5_000_000;
     let mut paced = Paced::start(folder).await?;
-    let (low, high) = (5e6, 20e6);
-    let (mut raised, mut stopped, mut resumed) = (Vec::new(), Vec::new(), Vec::new());
+    let (lowest, low, high) = (0.1e6, 5e6, 20e6);
+    let (mut from_low, mut from_lowest) = (Vec::new(), Vec::new());
+    let (mut stopped, mut resumed) = (Vec::new(), Vec::new());
     for round in 0..ROUNDS as u64 {
         // At all phases of whatever has a period.
         let settle = Duration::from_millis(150) + Duration::from_micros(round * 373);
@@ -323,15 +324,21 @@ async fn reaction(folder: &Path) -> Result<(), Failure> {
         tokio::time::sleep(settle).await;
         let off = paced.rate(None)?;
         tokio::time::sleep(settle).await;
-        let on = paced.rate(Some(low))?;
+        let on = paced.rate(Some(lowest))?;
+        tokio::time::sleep(settle).await;
+        let again = paced.rate(Some(high))?;
         tokio::time::sleep(settle).await;
         let log = paced.log();
         let ms = |from: u64, to: u64| to.saturating_sub(from) as f64 * 1e-6;
-        let fast = (up..off).step_by(100_000).find(|&at| {
-            let come = Paced::had(&log, at + WINDOW) - Paced::had(&log, at);
-            come as f64 >= 0.9 * high * WINDOW as f64 * 1e-9
-        });
-        raised.push(ms(up, fast.unwrap_or(off)));
+        let fast = |from: u64, until: u64| {
+            let at = (from..until).step_by(100_000).find(|&at| {
+                let come = Paced::had(&log, at + WINDOW) - Paced::had(&log, at);
+                come as f64 >= 0.9 * high * WINDOW as f64 * 1e-9
+            });
+            ms(from, at.unwrap_or(until))
+        };
+        from_low.push(fast(up, off));
+        from_lowest.push(fast(again, again + settle.as_nanos() as u64));
         let last = log.iter().rev().find(|(time, _)| *time < on);
         stopped.push(ms(off, last.map_or(off, |(time, _)| *time)));
         let first = log.iter().find(|(time, _)| *time > on);
@@ -341,7 +348,8 @@ async fn reaction(folder: &Path) -> Result<(), Failure> {
     println!("| after a schedule | median, ms | most, ms |");
     println!("|---|--:|--:|");
     for (name, times) in [
-        ("a rate that was raised (40 to 160 Mbit/s) shows", &mut raised),
+        ("a rate that was raised (40 to 160 Mbit/s) shows", &mut from_low),
+        ("one that was raised from 0.8 to 160 Mbit/s", &mut from_lowest),
         ("a flow that was to stop has sent its last byte", &mut stopped),
         ("a flow that was to go on has sent its first", &mut resumed),
     ] {

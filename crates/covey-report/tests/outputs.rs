@@ -69,7 +69,8 @@ fn equal_times_have_the_ratio_one() {
 #[test]
 fn nothing_gives_null_and_dashes() {
     let workload = Workload::default();
-    let run = || Run::new(&workload, Outcome::default(), scf(&crate::common::workload()).info().clone());
+    let run =
+        || Run::new(&workload, Outcome::default(), scf(&crate::common::workload()).info().clone());
     let comparison = Comparison::new(vec![run().unwrap()], 0).unwrap();
     let json = written(|out| write_json(&comparison, out));
     assert!(json.contains("\"mean\": null"), "{json}");

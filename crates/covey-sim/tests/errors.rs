@@ -148,7 +148,8 @@ fn waking_for_ever_at_the_same_moment() {
 fn a_workload_that_does_not_fit_the_fabric_or_waits_for_itself() {
     let fabric = Fabric::big_switch(1, 1.0).unwrap();
     let run = |workload: &Workload| {
-        simulate(workload, &fabric, "fifo", &mut crate::common::policy("fifo"), &mut ()).unwrap_err()
+        simulate(workload, &fabric, "fifo", &mut crate::common::policy("fifo"), &mut ())
+            .unwrap_err()
     };
     let large = Workload { ports: 2, ..two_coflows() };
     assert_eq!(run(&large), SimError::Ports { workload: 2, fabric: 1 });
