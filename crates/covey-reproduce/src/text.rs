@@ -41,7 +41,9 @@ impl fmt::Display for Report {
 impl Report {
     /// What to know where the trace is not the paper's.
     pub(crate) fn not_comparable(&self) -> Option<String> {
-        (!self.comparable).then(|| {
+        let all = self.sections.iter().flat_map(|section| &section.findings);
+        let is_told = all.into_iter().any(|found| found.verdict == Verdict::NotComparable);
+        (!self.comparable && is_told).then(|| {
             format!(
                 "{} is not the trace of the paper, so published values of what was found on it are only \
                  indicative: its verdicts are \"not comparable\". README tells where the Facebook trace is.",
