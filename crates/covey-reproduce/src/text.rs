@@ -23,7 +23,7 @@ impl fmt::Display for Report {
             }
             Means::Testbed => {
                 "Setting: \"testbed\" is real flows, under agents and a coordinator, between emulated \
-                 hosts on which the trace is folded."
+                 hosts."
             }
         };
         paragraph(out, "", settings)?;

@@ -44,7 +44,7 @@ Tables 1, 6 and 7. It takes --seconds for each of three policies, and for each n
 Tables 1 and 6 three times --seconds, with Table 7 six times.
 With --testbed real flows go between 16 emulated hosts of 100 Mbit/s (see covey testbed), for which it takes root:
 of Philae, Table 5 and Figure 6, four to six minutes for each of four runs; of Swallow, Tables I and VII
-and Figures 7a and 7b, on shuffles that are made as compressible as Table I's, six minutes in all.")]
+and Figures 7a and 7b, on shuffles that are made as compressible as Table I's, seven minutes in all.")]
 pub struct Reproduce {
     /// The paper
     #[arg(value_enum)]
