@@ -41,7 +41,8 @@ pub fn plan_live(
     Ok(Reproduction::live(paper, selection, name, workload, seconds))
 }
 
-/// Plans what is selected of what can be measured of a paper on a testbed.
+/// Plans what is selected of what can be measured of a paper on a testbed, of every `every`th coflow or
+/// application.
 ///
 /// # Errors
 /// As [`plan`].
@@ -49,10 +50,11 @@ pub fn plan_testbed(
     paper: &str,
     selection: &Selection,
     trace: &str,
+    every: usize,
 ) -> Result<Reproduction, Error> {
     selection.check(paper, testbed_items(paper))?;
     let (paper, name, workload) = open(paper, trace)?;
-    Ok(Reproduction::testbed(paper, selection, name, workload))
+    Ok(Reproduction::testbed(paper, selection, name, workload, every))
 }
 
 /// What is published of a paper, and the trace with its name.

@@ -18,6 +18,7 @@ pub mod aalo;
 mod drawings;
 pub mod emulate;
 pub mod finding;
+mod jobs;
 pub mod learning;
 pub mod live;
 mod numbers;

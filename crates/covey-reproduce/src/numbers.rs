@@ -5,6 +5,11 @@ pub fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
+/// The largest; negative infinity of nothing.
+pub fn most(values: &[f64]) -> f64 {
+    values.iter().copied().fold(f64::NEG_INFINITY, f64::max)
+}
+
 /// The `p`-th percentile of values in any order; NaN of nothing.
 pub fn percentile(values: &[f64], p: f64) -> f64 {
     let mut ascending = values.to_vec();

@@ -28,7 +28,7 @@ impl Report {
                 }
                 Means::Testbed => {
                     "Every number was measured with real flows, under agents and a coordinator, between \
-                     emulated hosts on one machine, on which the trace is folded."
+                     emulated hosts on one machine."
                 }
             }
             .to_owned(),

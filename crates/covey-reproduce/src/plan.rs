@@ -34,8 +34,17 @@ pub enum Sim {
     Emulated(emulate::Simulator),
     /// None: the coordinator, live.
     Live(LiveRun),
-    /// None: real flows between emulated hosts, on which the workload is folded.
-    Testbed,
+    /// None: real flows between emulated hosts.
+    Testbed(OnHosts),
+}
+
+/// How a workload comes to emulated hosts.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct OnHosts {
+    /// Whether it is folded and scaled to fit them, and then only every so many-th coflow of it is taken.
+    pub fold: Option<usize>,
+    /// The part of flows' bytes that a compressor makes of them; 1 if they cannot be made smaller.
+    pub ratio: f64,
 }
 
 impl Sim {
@@ -50,6 +59,9 @@ impl Sim {
     }
 }
 
+/// On a testbed, flows that nobody schedules.
+pub const TCP: &str = "tcp";
+
 /// A policy on a workload in a simulator.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Run {
@@ -57,7 +69,7 @@ pub struct Run {
     pub trace: TraceId,
     /// The simulator.
     pub sim: Sim,
-    /// The policy, as on the command line.
+    /// The policy, as on the command line; on a testbed also [`TCP`].
     pub policy: String,
     /// What to find out beside completion times.
     pub watch: Watch,
@@ -96,6 +108,8 @@ pub struct Measured {
     pub params: Vec<(String, String)>,
     /// What a live run found, which finds nothing else.
     pub live: Option<Live>,
+    /// Bytes that hosts gave to their links, headers and what else they said included, if they were counted.
+    pub wire_bytes: Option<f64>,
 }
 
 impl Plan {
@@ -215,7 +229,7 @@ impl Plan {
                 (outcome, learned, emulation.params().to_vec())
             }
             Sim::Live(_) => return Err("it is to be run live".to_owned()),
-            Sim::Testbed => return Err("it is to be run on a testbed".to_owned()),
+            Sim::Testbed(_) => return Err("it is to be run on a testbed".to_owned()),
         };
         let mut measured = Measured {
             ccts_s: outcome.coflows.iter().map(|coflow| coflow.cct_s()).collect(),
@@ -250,7 +264,7 @@ impl<'a> Results<'a> {
 
     /// What the paper has at a place in a row and a column.
     pub fn published(&self, place: &str, row: &str, column: &str) -> Option<f64> {
-        self.paper.at(place).find_map(|table| table.value(row, column))
+        self.paper.value(place, row, column)
     }
 
     /// What a run found.

@@ -159,7 +159,7 @@ fn told(run: RunId, results: &Results<'_>) -> RunTold {
         Sim::Exact { port_rate_bps, .. } => ("exact", *port_rate_bps),
         Sim::Emulated(simulator) => (simulator.name(), simulator.port_rate_bps()),
         Sim::Live(_) => ("live", LIVE_RATE_BPS),
-        Sim::Testbed => ("testbed", TESTBED_RATE_BPS),
+        Sim::Testbed(_) => ("testbed", TESTBED_RATE_BPS),
     };
     let shown = params.iter().filter(|(key, _)| key != "sim").map(|(k, v)| format!("{k}={v}"));
     let shown = shown.collect::<Vec<_>>().join(",");
@@ -199,7 +199,7 @@ fn name(run: RunId, results: &Results<'_>) -> String {
             let reports = if *reports_always { ", reports in each" } else { "" };
             format!(" live, intervals of {} ms{reports}", 1e3 * interval_s)
         }
-        Sim::Testbed => format!(" on {TESTBED_HOSTS} hosts"),
+        Sim::Testbed(_) => format!(" on {TESTBED_HOSTS} hosts"),
     };
     format!("{}{sim}, {}", planned.policy, results.plan.name(planned.trace))
 }

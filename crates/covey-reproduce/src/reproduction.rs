@@ -32,6 +32,10 @@ pub struct Lab {
     pub plan: Plan,
     /// The trace that was given, at best the paper's.
     pub trace: TraceId,
+    /// What was published.
+    pub paper: Paper,
+    /// On a testbed: only every so many-th of what there is many of, to be quick.
+    pub every: usize,
 }
 
 /// What was found of an item.
@@ -120,7 +124,7 @@ impl Reproduction {
         let is_the_papers = is_facebook(&workload);
         let trace = plan.add(name, workload, is_the_papers);
         let all = items(&paper.name);
-        Self::planned(paper, all, selection, plan, trace, Means::Simulation)
+        Self::planned(Lab { plan, trace, paper, every: 1 }, all, selection, Means::Simulation)
     }
 
     /// Plans what is selected of what can be measured live, on the first seconds of `workload`. The
@@ -138,35 +142,33 @@ impl Reproduction {
         workload.coflows.sort_by(|a, b| a.arrival_s.total_cmp(&b.arrival_s));
         let trace = plan.add(&format!("first {seconds} s of {name}"), workload, is_the_papers);
         let all = live_items(&paper.name);
-        Self::planned(paper, all, selection, plan, trace, Means::Live)
+        Self::planned(Lab { plan, trace, paper, every: 1 }, all, selection, Means::Live)
     }
 
-    /// Plans what is selected of what can be measured on a testbed. The runs are
-    /// [`Sim::Testbed`](crate::plan::Sim::Testbed), of workloads that are still to be folded.
-    pub fn testbed(paper: Paper, selection: &Selection, name: &str, workload: Workload) -> Self {
+    /// Plans what is selected of what can be measured on a testbed, of every `every`th coflow or
+    /// application. The runs are [`Sim::Testbed`](crate::plan::Sim::Testbed).
+    pub fn testbed(
+        paper: Paper,
+        selection: &Selection,
+        name: &str,
+        workload: Workload,
+        every: usize,
+    ) -> Self {
         let mut plan = Plan::default();
         let is_the_papers = is_facebook(&workload);
         let trace = plan.add(name, workload, is_the_papers);
         let all = testbed_items(&paper.name);
-        Self::planned(paper, all, selection, plan, trace, Means::Testbed)
+        Self::planned(Lab { plan, trace, paper, every }, all, selection, Means::Testbed)
     }
 
-    fn planned(
-        paper: Paper,
-        items: &'static [Item],
-        selection: &Selection,
-        plan: Plan,
-        trace: TraceId,
-        by: Means,
-    ) -> Self {
+    fn planned(mut lab: Lab, items: &'static [Item], selection: &Selection, by: Means) -> Self {
         let selected = items.iter().filter(|item| selection.has(item.place));
-        let mut lab = Lab { plan, trace };
         let items = selected.map(|item| {
             let evaluate = (item.plan)(&mut lab).map_err(|error| error.to_string());
             (item, evaluate)
         });
         let items = items.collect();
-        Self { paper, plan: lab.plan, trace, by, items }
+        Self { paper: lab.paper, plan: lab.plan, trace: lab.trace, by, items }
     }
 
     /// All runs that are needed, in the order in which [`finish`](Self::finish) wants them.
@@ -233,6 +235,7 @@ pub fn live_items(paper: &str) -> &'static [Item] {
 pub fn testbed_items(paper: &str) -> &'static [Item] {
     match paper {
         "philae" => crate::philae::TESTBED_ITEMS,
+        "swallow" => crate::swallow::TESTBED_ITEMS,
         _ => &[],
     }
 }

@@ -23,7 +23,7 @@ impl fmt::Display for Report {
             }
             Means::Testbed => {
                 "Setting: \"testbed\" is real flows, under agents and a coordinator, between emulated \
-                 hosts on which the trace is folded."
+                 hosts."
             }
         };
         paragraph(out, "", settings)?;
@@ -41,7 +41,9 @@ impl fmt::Display for Report {
 impl Report {
     /// What to know where the trace is not the paper's.
     pub(crate) fn not_comparable(&self) -> Option<String> {
-        (!self.comparable).then(|| {
+        let all = self.sections.iter().flat_map(|section| &section.findings);
+        let is_told = all.into_iter().any(|found| found.verdict == Verdict::NotComparable);
+        (!self.comparable && is_told).then(|| {
             format!(
                 "{} is not the trace of the paper, so published values of what was found on it are only \
                  indicative: its verdicts are \"not comparable\". README tells where the Facebook trace is.",

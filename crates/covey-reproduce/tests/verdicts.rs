@@ -5,15 +5,19 @@ use std::fmt::Write;
 
 use crate::common::facebook;
 use covey_reproduce::finding::Verdict;
-use covey_reproduce::published::papers;
+use covey_reproduce::plan::{Measured, OnHosts, Sim, TCP};
+use covey_reproduce::published::{Paper, papers};
 use covey_reproduce::report::Report;
-use covey_reproduce::reproduction::{Reproduction, Selection, items};
+use covey_reproduce::reproduction::{Reproduction, Selection, items, testbed_items};
 use covey_trace::{Workload, builtin};
 
-fn reproduce(paper: &str, selection: &Selection, name: &str, workload: Workload) -> Report {
+fn published(paper: &str) -> Paper {
     let papers = papers().expect("the file");
-    let paper = papers.into_iter().find(|one| one.name == paper).expect("the paper");
-    let reproduction = Reproduction::new(paper, selection, name, workload);
+    papers.into_iter().find(|one| one.name == paper).expect("the paper")
+}
+
+fn reproduce(paper: &str, selection: &Selection, name: &str, workload: Workload) -> Report {
+    let reproduction = Reproduction::new(published(paper), selection, name, workload);
     let measured = reproduction.runs().map(|run| reproduction.measure(run, &mut ()));
     let measured = measured.collect();
     reproduction.finish(measured)
@@ -71,6 +75,71 @@ fn all_six_pairs_of_swallows_figure_4_and_the_sums_of_coflowsim() {
         let verdicts = report.sections[0].findings.iter().map(|found| found.verdict);
         let told: Vec<Verdict> = verdicts.filter(|v| *v != Verdict::NotPublished).collect();
         assert!(told.len() >= 12 && told.iter().all(|v| *v == Verdict::Holds), "{selection:?}");
+    }
+}
+
+/// A testbed without headers, where shuffles wait for their links alone, and a larger one for the smaller:
+/// under TCP they share them instead.
+fn links_alone(reproduction: Reproduction) -> Report {
+    let measured = reproduction.runs().map(|run| {
+        let (run, workload) = reproduction.of(run);
+        let Sim::Testbed(OnHosts { ratio, .. }) = run.sim else { panic!("{run:?}") };
+        let left = if run.policy == "fvdf" { ratio } else { 1.0 };
+        let waits = |k: usize| workload.coflows[..=k].iter().map(|it| it.size_bytes()).sum();
+        let shares = |k: usize| {
+            let own = workload.coflows[k].size_bytes();
+            workload.coflows.iter().map(|it| it.size_bytes().min(own)).sum()
+        };
+        let cct_s = |k: usize| {
+            let bytes: f64 = if run.policy == TCP { shares(k) } else { waits(k) };
+            left * bytes / 92e6
+        };
+        let ccts_s = (0..workload.coflows.len()).map(cct_s).collect();
+        let wire_bytes = Some(left * workload.bytes());
+        Ok(Measured { ccts_s, wire_bytes, ..Measured::default() })
+    });
+    let measured = measured.collect();
+    reproduction.finish(measured)
+}
+
+#[test]
+fn swallow_on_a_testbed_of_links_alone() {
+    let plan = |selection: &Selection, every| {
+        Reproduction::testbed(published("swallow"), selection, "small", small(), every)
+    };
+    let whole = plan(&Selection::All, 1);
+    // Eleven applications at two scales, each under three who schedule.
+    assert_eq!(whole.runs().len(), 11 * 2 * 3);
+    let report = links_alone(whole);
+    insta::assert_snapshot!(lines(&report));
+    let findings = |report: &Report| -> Vec<_> {
+        report.sections.iter().flat_map(|section| section.findings.clone()).collect()
+    };
+    for found in findings(&report) {
+        let explained = found.verdict != Verdict::Differs || !found.why.is_empty();
+        assert!(explained, "{} differs without a reason", found.what);
+    }
+    // The trace that stands in for the paper's is in none of it.
+    assert!(!report.to_string().contains("only indicative"));
+
+    let some = links_alone(plan(&Selection::All, 4));
+    let sums = some.sections.iter().find(|section| section.place == "Table VII").expect("it");
+    assert!(sums.findings.iter().all(|found| found.verdict == Verdict::NotPublished));
+    assert_eq!(plan(&Selection::Table("i".to_owned()), 4).runs().len(), 3 * 3);
+}
+
+#[test]
+fn what_is_measured_on_a_testbed_says_so_where_it_is_not_simulated() {
+    for item in testbed_items("swallow") {
+        let simulated = items("swallow").iter().find(|it| it.place == item.place).expect("it");
+        let number = simulated.place.split_once(' ').expect("a number").1.to_owned();
+        let selection = match simulated.place.starts_with("Table") {
+            true => Selection::Table(number),
+            false => Selection::Figure(number),
+        };
+        let report = reproduce("swallow", &selection, "small", small());
+        let cannot = report.sections[0].cannot.as_ref().expect("it cannot be simulated");
+        assert!(cannot.contains("--testbed"), "{cannot}");
     }
 }
 

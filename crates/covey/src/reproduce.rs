@@ -8,7 +8,7 @@ use covey_experiment::{Progress, cores};
 use covey_load::Replay;
 use covey_report::write_json;
 use covey_reproduce::live::LiveRun;
-use covey_reproduce::plan::{Measured, RunId, Sim};
+use covey_reproduce::plan::{Measured, OnHosts, RunId, Sim};
 use covey_reproduce::report::{Report, TESTBED_HOSTS, TESTBED_RATE_BPS};
 use covey_reproduce::reproduction::{
     LEAST_LIVE_S, Reproduction, Selection, live_items, testbed_items,
@@ -34,14 +34,17 @@ Examples:
   covey reproduce philae --live --trace FB2010-1Hr-150-0.txt
   covey reproduce philae --live --table 1 --seconds 60
   covey reproduce philae --testbed --trace FB2010-1Hr-150-0.txt
+  covey reproduce swallow --testbed
+  covey reproduce swallow --testbed --every 4 --table VII
 The papers used an hour of a Facebook cluster, which is public (README tells where) and not included.
 Without it builtin:fb-like stands in, and what was found on it cannot be compared with published
 values. Examples and workloads that the papers define themselves need no trace.
 With --live the coordinator runs in a process of its own, with an agent for each port: of Philae,
 Tables 1, 6 and 7. It takes --seconds for each of three policies, and for each number of ports: for
 Tables 1 and 6 three times --seconds, with Table 7 six times.
-With --testbed real flows go between 16 emulated hosts of 100 Mbit/s (see covey testbed): of Philae, Table 5
-and Figure 6. It takes four to six minutes for each of four runs, and root.")]
+With --testbed real flows go between 16 emulated hosts of 100 Mbit/s (see covey testbed), for which it takes root:
+of Philae, Table 5 and Figure 6, four to six minutes for each of four runs; of Swallow, Tables I and VII
+and Figures 7a and 7b, on shuffles that are made as compressible as Table I's, seven minutes in all.")]
 pub struct Reproduce {
     /// The paper
     #[arg(value_enum)]
@@ -65,7 +68,7 @@ pub struct Reproduce {
     /// Measure with real flows between emulated hosts
     #[arg(long, conflicts_with = "live")]
     testbed: bool,
-    /// With --testbed: only every Nth coflow
+    /// With --testbed: only every Nth coflow; of Swallow, every Nth application
     #[arg(long, value_name = "N", default_value_t = 1, requires = "testbed")]
     every: usize,
     /// Print one JSON object instead of text
@@ -156,19 +159,31 @@ impl Reproduce {
 
     fn replay(&self) -> Result<Report, Failure> {
         if testbed_items(self.paper()).is_empty() {
-            return Err(Failure::argument("--testbed", "philae", self.paper()));
+            return Err(Failure::argument("--testbed", "philae or swallow", self.paper()));
         }
-        let plan = reproduction::plan_testbed(self.paper(), &self.selection(), &self.trace)?;
+        if self.every == 0 {
+            return Err(Failure::argument("--every", "1 or more", self.every));
+        }
+        let (selection, every) = (self.selection(), self.every);
+        let plan = reproduction::plan_testbed(self.paper(), &selection, &self.trace, every)?;
         self.check_report()?;
         let bar = Bar::coflows(reproduction::coflows(&plan));
         let testbed = Emulated::start(TESTBED_HOSTS, TESTBED_RATE_BPS / 8.0)?;
         let mut measured = Vec::new();
         for run in plan.runs() {
             let (run, workload) = plan.of(run);
-            let workload = Folding::usual(self.every).fold(workload, TESTBED_HOSTS)?;
-            let found = testbed.replay(&workload, &run.policy, &|coflows| bar.advance(coflows))?;
+            let Sim::Testbed(OnHosts { fold, ratio }) = run.sim else {
+                return Err(Failure::Other(format!("{}: it is not to be replayed", run.policy)));
+            };
+            let workload = match fold {
+                Some(every) => Folding::usual(every).fold(workload, TESTBED_HOSTS)?,
+                None => workload.clone(),
+            };
+            let advance = |coflows| bar.advance(coflows);
+            let found = testbed.replay(&workload, &run.policy, ratio, &advance)?;
             let ccts_s = found.outcome.coflows.iter().map(CoflowOutcome::cct_s).collect();
-            measured.push(Ok(Measured { ccts_s, ..Measured::default() }));
+            let wire_bytes = found.wire_bytes;
+            measured.push(Ok(Measured { ccts_s, wire_bytes, ..Measured::default() }));
         }
         Ok(plan.finish(measured))
     }

@@ -11,6 +11,7 @@ use covey_core::{Codec, units};
 use covey_experiment::{Contender, Experiment, Progress, Setup};
 use covey_proto::CodecName;
 use covey_report::{Comparison, Run, RunInfo, html_page, write_json};
+use covey_reproduce::plan::TCP;
 use covey_testbed::{
     Broken, Contestant, Fault, Found, Host, Lab, PAYLOAD, Replay, Scheduling, replay,
 };
@@ -141,9 +142,7 @@ impl Part {
     }
 }
 
-/// The contestant that is nobody's policy.
-const TCP: &str = "tcp";
-/// What the simulator has in its place.
+/// What the simulator has in the place of [`TCP`].
 const FAIR: &str = "fair";
 
 impl Testbed {
@@ -218,14 +217,13 @@ impl Testbed {
         let mut all = Vec::new();
         let mut measured = Vec::new();
         for (spec, prediction) in contestants.iter().zip(simulated) {
-            let contestant = if spec == TCP { Contestant::Tcp } else { Contestant::Policy(spec) };
             let found = replay(
                 &lab,
                 &Replay {
                     workload: &workload,
                     trace: &trace.path,
                     program: &program,
-                    contestant,
+                    contestant: contestant(spec),
                     port_rate,
                     limit_s,
                     ratio,
@@ -298,11 +296,13 @@ impl Emulated {
         Ok(Emulated { lab, program, port_rate: link * PAYLOAD, stop })
     }
 
-    /// What a policy does with a workload that is folded to the hosts.
+    /// What a policy, or [`TCP`], does with a workload that is folded to the hosts, whose bytes a compressor
+    /// makes `ratio` of.
     pub fn replay(
         &self,
         workload: &Workload,
         policy: &str,
+        ratio: f64,
         progress: &dyn Fn(usize),
     ) -> Result<Found, Failure> {
         let trace = FoldedTrace::write(workload)?;
@@ -310,16 +310,21 @@ impl Emulated {
             workload,
             trace: &trace.path,
             program: &self.program,
-            contestant: Contestant::Policy(policy),
+            contestant: contestant(policy),
             port_rate: self.port_rate,
             limit_s: LIMIT_S,
-            ratio: 1.0,
-            cpu: "none",
+            ratio,
+            // As if each host had a processor of its own, where there is something to compress.
+            cpu: if ratio < 1.0 { "1" } else { "none" },
             faults: &[],
             stop: &self.stop,
         };
         Ok(replay(&self.lab, &replayed, progress)?)
     }
+}
+
+fn contestant(spec: &str) -> Contestant<'_> {
+    if spec == TCP { Contestant::Tcp } else { Contestant::Policy(spec) }
 }
 
 fn program() -> Result<PathBuf, Failure> {

@@ -61,7 +61,16 @@ fn what_a_paper_does_not_have_is_refused() {
     assert!(refusal(&["philae", "--seconds", "5"]).contains("--live"));
     let testbed = |more: &[&str]| refusal(&[&["philae", "--testbed"], more].concat());
     assert_eq!(testbed(&["--table", "6"]), "--table: expected one of 5 for philae, found '6'");
-    assert_eq!(refusal(&["aalo", "--testbed"]), "--testbed: expected philae, found aalo");
+    assert_eq!(
+        refusal(&["aalo", "--testbed"]),
+        "--testbed: expected philae or swallow, found aalo"
+    );
+    let refused = refusal(&["swallow", "--testbed", "--every", "0"]);
+    assert_eq!(refused, "--every: expected 1 or more, found 0");
+    assert_eq!(
+        refusal(&["swallow", "--testbed", "--table", "VI"]),
+        "--table: expected one of I, VII for swallow, found 'VI'"
+    );
     assert!(refusal(&["philae", "--live", "--testbed"]).contains("--testbed"));
     assert!(live(&["--trace", "none.txt"]).starts_with("none.txt: "));
     assert!(refusal(&["coda"]).contains("[possible values: philae, swallow, aalo]"));

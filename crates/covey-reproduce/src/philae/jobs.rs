@@ -6,12 +6,10 @@ use covey_trace::{TraceError, shuffle_shares};
 use super::Pair;
 use crate::drawings::cdf;
 use crate::finding::{Finding, Setting};
+use crate::jobs::{SEEDS, speedups};
 use crate::numbers::{mean, percent, percentile};
 use crate::plan::TraceId;
 use crate::reproduction::{Evaluate, Item, Lab};
-
-/// Seeds with which shares of time in shuffle are drawn.
-const SEEDS: u64 = 20;
 
 pub(super) const FIGURE_6: Item = Item {
     place: "Figure 6",
@@ -31,7 +29,7 @@ pub const TESTBED_ITEMS: &[Item] = &[
         shows: "speed-up over Aalo (testbed)",
         plan: |lab| {
             let rows = rows(lab)?;
-            let rows = rows.map(|(row, it)| (row, vec![Pair::on_testbed(&mut lab.plan, it)]));
+            let rows = rows.map(|(row, it)| (row, vec![Pair::on_testbed(lab, it)]));
             Ok(table_5(rows, SMALLER))
         },
     },
@@ -39,7 +37,7 @@ pub const TESTBED_ITEMS: &[Item] = &[
         place: "Figure 6",
         section: "9.2",
         shows: "speed-up of jobs over Aalo (testbed)",
-        plan: |lab| Ok(figure_6(vec![Pair::on_testbed(&mut lab.plan, lab.trace)], SMALLER)),
+        plan: |lab| Ok(figure_6(vec![Pair::on_testbed(lab, lab.trace)], SMALLER)),
     },
 ];
 
@@ -61,13 +59,7 @@ fn figure_6(pairs: Vec<Pair>, measured: &'static str) -> Evaluate {
         for pair in pairs {
             let base = &results.of(pair.base)?.ccts_s;
             let ccts = &results.of(pair.philae)?.ccts_s;
-            let speedups = |seed: u64| -> Vec<f64> {
-                let shares = shuffle_shares(base.len(), seed);
-                let jobs = base.iter().zip(ccts).zip(shares);
-                jobs.map(|((base, cct), share)| (base / share) / (base / share - base + cct))
-                    .collect()
-            };
-            let all: Vec<Vec<f64>> = (1..=SEEDS).map(speedups).collect();
+            let all: Vec<Vec<f64>> = (1..=SEEDS).map(|seed| speedups(base, ccts, seed)).collect();
             for (column, p) in [("P50", 50.0), ("P90", 90.0)] {
                 let ours = mean(&all.iter().map(|one| percentile(one, p)).collect::<Vec<_>>());
                 let published = results.published("Figure 6", "JCT", column);
@@ -84,7 +76,7 @@ fn figure_6(pairs: Vec<Pair>, measured: &'static str) -> Evaluate {
                 Some(1.0),
                 vec![
                     ("CCT".to_owned(), results.ratios(pair.base, pair.philae)?),
-                    ("JCT (seed 1)".to_owned(), speedups(1)),
+                    ("JCT (seed 1)".to_owned(), speedups(base, ccts, 1)),
                 ],
                 "Speed-ups of coflows, and of jobs that compute as well.",
             ));

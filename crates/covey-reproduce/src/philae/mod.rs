@@ -19,8 +19,8 @@ use covey_trace::MB;
 use crate::finding::{Finding, Setting};
 use crate::learning::Watch;
 use crate::numbers::percentile;
-use crate::plan::{Plan, Results, Run, RunId, Sim, TraceId};
-use crate::reproduction::{Item, cannot};
+use crate::plan::{OnHosts, Plan, Results, Run, RunId, Sim, TraceId};
+use crate::reproduction::{Item, Lab, cannot};
 
 pub use coordinator::LIVE_ITEMS;
 pub use jobs::TESTBED_ITEMS;
@@ -143,10 +143,11 @@ impl Pair {
     }
 
     /// The same with real flows.
-    fn on_testbed(plan: &mut Plan, trace: TraceId) -> Pair {
+    fn on_testbed(lab: &mut Lab, trace: TraceId) -> Pair {
+        let on_hosts = OnHosts { fold: Some(lab.every), ratio: 1.0 };
         let mut run = |policy: &str| {
-            let policy = policy.to_owned();
-            plan.run(Run { trace, sim: Sim::Testbed, policy, watch: Watch::Nothing })
+            let (sim, policy) = (Sim::Testbed(on_hosts), policy.to_owned());
+            lab.plan.run(Run { trace, sim, policy, watch: Watch::Nothing })
         };
         Pair { setting: Setting::Testbed, base: run("aalo"), philae: run("philae") }
     }
