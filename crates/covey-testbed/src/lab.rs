@@ -90,8 +90,8 @@ impl Lab {
         if !self.is_isolated() {
             return Command::new(program);
         }
-        let mut command = self.command(place, Path::new("chrt"));
-        command.args(["--rr", "1"]).arg(program);
+        let mut command = self.command(place, Path::new("nice"));
+        command.args(["-n", "-10"]).arg(program);
         command
     }
 
