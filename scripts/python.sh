@@ -41,6 +41,7 @@ bin=$work/full/bin
 mkdir "$work/source"
 tar -xzf "$work"/dist/covey-*.tar.gz --strip-components 1 -C "$work/source"
 # It has fewer crates than the lock file knows, which is no reason to look for other versions.
+cargo fetch --quiet --locked
 (cd "$work/source" && PYO3_NO_PYTHON=1 PYO3_BUILD_EXTENSION_MODULE=1 \
     cargo check --quiet --offline --manifest-path python/Cargo.toml)
 
