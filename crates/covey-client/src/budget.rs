@@ -3,6 +3,9 @@
 //! The kernel spaces packets by a timer, and looks at a new rate only when that has run out: a flow whose rate is
 //! low would be late by two segments' time when it is raised, 45 ms at 64 kB/s. So the kernel is told no rate below
 //! [`LEAST`], and the writer of a slower flow gives the socket a slice at a time.
+//!
+//! Nor does the kernel send faster before the next acknowledgement: what a socket is given at once after its rate
+//! was raised is still spaced by the lower one. So the first that it is given is little.
 
 use std::time::{Duration, Instant};
 
@@ -14,6 +17,9 @@ const SLICE_S: f64 = 0.05;
 /// but within these bounds, in bytes.
 const BOUNDS: (f64, f64) = (8.0 * 1024.0, 16.0 * 1024.0);
 
+/// What a flow gives first when its rate is raised, in bytes: two segments.
+const FIRST: usize = 2896;
+
 /// What a flow may give to its socket now, and when it may give more.
 #[derive(Debug)]
 pub struct Budget {
@@ -22,21 +28,25 @@ pub struct Budget {
     /// What may be given at `at`: at most a slice. Less than nothing, where more was.
     bytes: f64,
     at: Instant,
+    /// Whether the rate has just been raised to the kernel's.
+    is_raised: bool,
 }
 
 impl Budget {
     /// Without a limit.
     pub fn new(now: Instant) -> Budget {
-        Budget { rate: None, bytes: 0.0, at: now }
+        Budget { rate: None, bytes: 0.0, at: now, is_raised: false }
     }
 
     /// Another rate holds from now on: it is kept here if it is low enough. At 0 nothing comes in.
     pub fn set(&mut self, rate: f64, now: Instant) {
         self.settle(now);
+        let was_kept_here = self.rate.is_some();
         self.rate = (rate < LEAST).then_some(rate);
         if self.rate.is_none() {
             self.bytes = 0.0;
         }
+        self.is_raised = self.rate.is_none() && (was_kept_here || self.is_raised);
     }
 
     fn slice(rate: f64) -> f64 {
@@ -55,6 +65,7 @@ impl Budget {
     pub fn most(&mut self, now: Instant) -> Result<usize, Instant> {
         self.settle(now);
         match self.rate {
+            None if self.is_raised => Ok(FIRST),
             None => Ok(usize::MAX),
             // Rounding may leave the part of a byte.
             Some(rate) if self.bytes > -1.0 => Ok(Self::slice(rate) as usize),
@@ -70,6 +81,7 @@ impl Budget {
         if self.rate.is_some() {
             self.bytes -= bytes as f64;
         }
+        self.is_raised = false;
     }
 }
 
@@ -117,6 +129,8 @@ mod tests {
         sent(&mut budget, start, SECOND, Duration::ZERO);
         assert!(budget.most(start + SECOND).is_err(), "it has sent what it may");
         budget.set(LEAST, start + SECOND);
+        assert_eq!(budget.most(start + SECOND), Ok(FIRST));
+        budget.spend(FIRST as u64);
         assert_eq!(budget.most(start + SECOND), Ok(usize::MAX));
     }
 
