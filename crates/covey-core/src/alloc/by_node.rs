@@ -6,11 +6,12 @@
 //! to all coflows in the order of the plan: each shares anew what it had and what is spare by then.
 //!
 //! Nodes divide their links anew all the time, but few of them at a moment. While the plan serves the
-//! same coflows in the same order, only those are looked at for which the parts of links have changed,
-//! and then those that find another amount spare (see [`walk`](super::walk)).
+//! same coflows in the same order, parts are looked at only where they have changed. What is spare
+//! changes at many links then, and for all in the line, but mostly not so that rates do: a coflow is
+//! served again only when what it finds at a link has left the [`Bounds`] between which its rates stay.
 
 use super::grant::{Grant, Which};
-use super::{Allocator, PlanError};
+use super::{Allocator, NEGLIGIBLE, PlanError, idle, walk};
 use crate::demand::bits;
 use crate::ids::CoflowId;
 use crate::plan::{Backfill, Entry, Group, Portion, Ranking};
@@ -35,12 +36,66 @@ pub(super) struct Portions {
     sum: Vec<f64>,
     /// Links (a bit each, by coflow) at which a coflow's part differs from the walk before.
     moved: Vec<u64>,
-    /// Links at which some coflow uses another amount of its parts.
-    moved_anywhere: Vec<u64>,
-    /// Links of one coflow at which it may find another amount free.
-    moved_of_one: Vec<u64>,
-    /// What a coflow used before.
+    /// By coflow.
+    bounds: Vec<Bounds>,
+    /// What the coflow at hand finds at each link of the fabric.
+    found: Vec<f64>,
+    open: Open,
+}
+
+/// Links where something is free, a bit each.
+#[derive(Debug, Default)]
+struct Open {
+    links: Vec<u64>,
+    /// Whether that is so at present.
+    is_known: bool,
+}
+
+impl Open {
+    /// Where there is something `free`.
+    fn at(&mut self, free: &[f64], capacity: &[f64]) -> &[u64] {
+        if !std::mem::replace(&mut self.is_known, true) {
+            self.links.clear();
+            self.links.extend(free.chunks(64).zip(capacity.chunks(64)).map(|(free, capacity)| {
+                let open = free.iter().zip(capacity).map(|(free, all)| *free > all * NEGLIGIBLE);
+                open.enumerate().fold(0, |word, (k, open)| word | u64::from(open) << k)
+            }));
+        }
+        &self.links
+    }
+}
+
+/// What a coflow takes at each link of the fabric, and between what amounts its rates stay.
+#[derive(Debug, Default)]
+struct Bounds {
+    /// What it uses of its own parts.
+    own: Vec<f64>,
+    /// What it uses in all. Its rates stay while it finds no less than that, and no more than `most`.
     used: Vec<f64>,
+    most: Vec<f64>,
+}
+
+impl Bounds {
+    /// The coflow uses nothing and has no links.
+    fn clear(&mut self, links: usize) {
+        let all = [(&mut self.own, 0.0), (&mut self.used, 0.0), (&mut self.most, f64::INFINITY)];
+        for (column, value) in all {
+            column.clear();
+            column.resize(links, value);
+        }
+    }
+
+    /// Leaves in `found` what the coflow finds where others have left `free`. Returns whether its rates
+    /// stay.
+    fn find(&self, free: &[f64], found: &mut [f64]) -> bool {
+        let mut stay = true;
+        let links = free.iter().zip(&self.own).zip(self.used.iter().zip(&self.most));
+        for (found, ((free, own), (used, most))) in found.iter_mut().zip(links) {
+            *found = free + own;
+            stay &= (*used <= *found) & (*found <= *most);
+        }
+        stay
+    }
 }
 
 impl Portions {
@@ -137,26 +192,32 @@ impl Allocator {
                 all.extend_from_slice(state.fabric().capacity());
             }
         }
-        portions.moved_anywhere.clear();
-        portions.moved_anywhere.resize(links.div_ceil(64), 0);
+        self.chain.start();
+        portions.bounds.resize_with(state.slots().max(portions.bounds.len()), Bounds::default);
+        portions.found.resize(links, 0.0);
+        let mut any_moves = self.afresh;
         for entry in &ranking.entries {
-            self.serve_parts(state, entry, portions)?;
+            any_moves |= self.serve_parts(state, entry, portions)?;
         }
-        self.find_spare(state, ranking, portions);
-        for entry in &ranking.entries {
-            self.serve_again(state, entry, portions)?;
+        if any_moves {
+            self.find_spare(state, ranking, portions);
+            for entry in &ranking.entries {
+                self.serve_again(state, entry, portions)?;
+            }
         }
+        self.moved.fill(u64::MAX);
         self.forgot = false;
         Ok(())
     }
 
-    /// Serves a coflow from its parts of links, and finds out where it uses another amount.
+    /// Serves a coflow from its parts of links, if they or its flows have changed. Returns whether they
+    /// have.
     fn serve_parts(
         &mut self,
         state: &State,
         entry: &Entry,
         portions: &mut Portions,
-    ) -> Result<(), PlanError> {
+    ) -> Result<bool, PlanError> {
         let Group::Coflow(id) = entry.group else { return Err(PlanError::PartByNode) };
         let demand = super::walk::checked(state, entry.group)?.demand();
         let (capacity, ports) = (state.fabric().capacity(), 2 * state.fabric().ports() as usize);
@@ -170,11 +231,8 @@ impl Allocator {
         let touched = provisional.decided != Some((entry.group, entry.rule));
         if !touched && bits(moved()).next().is_none() {
             provisional.walk = self.walk;
-            return Ok(());
+            return Ok(false);
         }
-        let links = demand.links();
-        portions.used.clear();
-        portions.used.extend((0..links.len()).map(|l| provisional.used(l)));
         for link in bits(moved()) {
             self.free[link] = if link < ports {
                 capacity[link] * portions.of(id, link)
@@ -185,38 +243,32 @@ impl Allocator {
         }
         self.serve_part(state, id, Which::Provisional, entry)?;
         let provisional = &self.grants[id.index()].provisional;
-        for (l, link) in links.iter().map(|link| link.index()).enumerate() {
-            let used = provisional.used(l);
-            if self.afresh || used != portions.used[l] {
-                portions.moved_anywhere[link / 64] |= 1 << (link % 64);
-            }
+        let bounds = &mut portions.bounds[id.index()];
+        if self.afresh {
+            bounds.clear(portions.links);
+        }
+        for (l, link) in demand.links().iter().map(|link| link.index()).enumerate() {
+            bounds.own[link] = provisional.used(l);
             if link >= ports {
-                self.chain.base[link] -= used;
+                self.chain.base[link] -= bounds.own[link];
             }
         }
-        Ok(())
+        Ok(true)
     }
 
-    /// Adds up what nobody uses of his part, where that may have changed.
-    fn find_spare(&mut self, state: &State, ranking: &Ranking, portions: &Portions) {
-        let (capacity, ports) = (state.fabric().capacity(), 2 * state.fabric().ports() as usize);
-        let moved = || bits(portions.moved_anywhere.iter().copied());
-        let spare = &mut self.chain.base;
-        moved().filter(|&link| link < ports).for_each(|link| spare[link] = capacity[link]);
+    /// Leaves in `free` what nobody uses of his part.
+    fn find_spare(&mut self, state: &State, ranking: &Ranking, portions: &mut Portions) {
+        self.free.copy_from_slice(state.fabric().capacity());
         for entry in &ranking.entries {
             let Group::Coflow(id) = entry.group else { continue };
-            let demand = state.coflow(id).demand();
-            let both = demand.link_bits().iter().zip(&portions.moved_anywhere);
-            for link in bits(both.map(|(links, moved)| links & moved)).filter(|&l| l < ports) {
-                spare[link] -= self.grants[id.index()].provisional.used(demand.local(link));
+            if self.grants[id.index()].provisional.is_empty() {
+                continue;
             }
+            let own = &portions.bounds[id.index()].own;
+            self.free.iter_mut().zip(own).for_each(|(spare, own)| *spare -= own);
         }
-        for link in moved() {
-            spare[link] = spare[link].max(0.0);
-            self.free[link] = spare[link];
-        }
-        self.chain.start();
-        self.moved.copy_from_slice(&portions.moved_anywhere);
+        self.free.iter_mut().for_each(|spare| *spare = spare.max(0.0));
+        portions.open.is_known = false;
     }
 
     /// Serves a coflow from what it uses of its parts and what is spare, and leaves in `free` what it
@@ -228,28 +280,68 @@ impl Allocator {
         portions: &mut Portions,
     ) -> Result<(), PlanError> {
         let Group::Coflow(id) = entry.group else { return Err(PlanError::PartByNode) };
-        let demand = state.coflow(id).demand();
-        // Where somebody uses another amount of his parts `free` has to be right for everybody, though
-        // the coflow at hand may find what it found before.
-        for (moved, anywhere) in self.moved.iter_mut().zip(&portions.moved_anywhere) {
-            *moved |= anywhere;
-        }
-        let Grant { main, provisional, .. } = &self.grants[id.index()];
-        if main.idle.is() && provisional.is_empty() {
-            return self.serve_part(state, id, Which::Main, entry);
-        }
-        let here = &mut portions.moved_of_one;
-        here.clear();
-        here.extend(self.moved.iter().zip(demand.link_bits()).map(|(moved, links)| moved & links));
-        for link in bits(here.iter().copied()) {
-            self.free[link] += provisional.used(demand.local(link));
-        }
-        self.serve_part(state, id, Which::Main, entry)?;
-        let main = &self.grants[id.index()].main;
-        if !main.idle.is() {
-            for link in bits(here.iter().copied()) {
-                self.free[link] = main.after[demand.local(link)];
+        let Grant { main, provisional, .. } = &mut self.grants[id.index()];
+        main.walk = self.walk;
+        let touched = main.decided != Some((entry.group, entry.rule));
+        let was_idle = main.idle.is();
+        if was_idle && provisional.is_empty() {
+            let demand = state.coflow(id).demand();
+            let open = portions.open.at(&self.free, state.fabric().capacity());
+            let may_send = main.idle.find(demand, open) || touched;
+            if !may_send || !main.idle.can_send(demand, entry.rule, &mut self.chain) {
+                main.decided = Some((entry.group, entry.rule));
+                return Ok(());
             }
+        }
+        let stay = portions.bounds[id.index()].find(&self.free, &mut portions.found);
+        if self.afresh || touched || was_idle || !stay {
+            self.decide_again(state, id, entry, portions)?;
+        }
+        let used = &portions.bounds[id.index()].used;
+        for (free, (found, used)) in self.free.iter_mut().zip(portions.found.iter().zip(used)) {
+            *free = found - used;
+        }
+        portions.open.is_known = false;
+        Ok(())
+    }
+
+    /// Serves a coflow from what it has found, and works out its bounds.
+    fn decide_again(
+        &mut self,
+        state: &State,
+        id: CoflowId,
+        entry: &Entry,
+        portions: &mut Portions,
+    ) -> Result<(), PlanError> {
+        let Portions { bounds, found, .. } = portions;
+        let (coflow, capacity) = (state.coflow(id), state.fabric().capacity());
+        let demand = coflow.demand();
+        let worth = |link: usize| walk::worth(found, capacity, link);
+        let part = &mut self.grants[id.index()].main;
+        part.before.clear();
+        part.before.extend(demand.links().iter().map(|link| worth(link.index())));
+        // Nobody asks where it leaves another amount than before.
+        part.after.clear();
+        part.decided = None;
+        part.idle.end();
+        part.decided_in = self.walk;
+        self.work.moved.clear();
+        self.work.found.clear();
+        let grant = &mut self.grants[id.index()];
+        if grant.decide(Which::Main, coflow, entry, &mut self.work, capacity)? {
+            self.report(id);
+        }
+        let part = &mut self.grants[id.index()].main;
+        let bounds = &mut bounds[id.index()];
+        for (link, (used, most)) in demand.links().iter().zip(part.limits()) {
+            bounds.used[link.index()] = used;
+            // What counts as nothing does not open a link.
+            bounds.most[link.index()] = most.max(capacity[link.index()] * NEGLIGIBLE);
+        }
+        if idle::may_be(entry.rule) && part.is_empty() {
+            part.idle.begin(demand, &part.before);
+            part.before.clear();
+            part.after.clear();
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use super::{PlanError, Work, all_or_none, can_send, equal, flows, max_min};
 use crate::demand::Demand;
 use crate::differences;
 use crate::ids::LinkId;
-use crate::plan::{Group, Rule};
+use crate::plan::{Entry, Group, Rule};
 use crate::state::CoflowState;
 
 /// A rate of one flow.
@@ -40,8 +40,6 @@ pub(super) struct Part {
     pub after: Vec<f64>,
     pub idle: Idle,
     levels: Vec<f64>,
-    /// Under max-min fairness, the rows of the coflow; empty when they have to be told apart anew.
-    rows: Rows,
     madd: Madd,
     singles: Vec<Single>,
     /// Under matching, the flows that run.
@@ -89,13 +87,14 @@ impl Part {
     /// `work.moved` has the local links at which `before` has changed since the last decision,
     /// `work.found` what it was there, and `work.changed` receives the links at which `after` has
     /// changed. Returns whether rates may have.
-    pub fn decide(
+    fn decide(
         &mut self,
         coflow: &CoflowState,
         group: Group,
         rule: Rule,
         work: &mut Work,
         capacity: &[f64],
+        rows: &mut Rows,
     ) -> Result<bool, PlanError> {
         let touched = self.decided != Some((group, rule));
         self.takers.forget_changes();
@@ -105,9 +104,6 @@ impl Part {
         let matches = matches!(rule, Rule::Matching | Rule::MatchingByLoad);
         if !matches || !whole {
             self.takers.withdraw();
-        }
-        if touched {
-            self.rows.clear();
         }
         if !is_madd(rule) {
             self.madd.clear();
@@ -140,12 +136,33 @@ impl Part {
             _ if !touched && self.stays(coflow.demand(), rule, work) => return Ok(false),
             _ => {
                 work.was.clone_from(&self.after);
-                self.decide_afresh(coflow.demand(), group, rule, work, capacity)?;
+                self.decide_afresh(coflow.demand(), group, rule, work, capacity, rows)?;
                 work.changed.clear();
                 differences(&self.after, &work.was, &mut work.changed);
             }
         }
         Ok(!(was_empty && self.is_empty()))
+    }
+
+    /// By local link, what is used of it, and the most that may be free there for rates to stay while no
+    /// less than is used is free anywhere.
+    ///
+    /// Max-min fair rates are unique, and they stay the fair ones as long as they fit and the links
+    /// that limit flows have not moved. Nothing is told of other rates.
+    pub(super) fn limits(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
+        let fair = matches!(self.decided, Some((_, Rule::MaxMin))) && !self.levels.is_empty();
+        let levels = if fair { &self.levels } else { &self.before };
+        self.before.iter().zip(&self.after).zip(levels).map(move |((before, after), level)| {
+            let limits = *level < max_min::UNLIMITED;
+            let most = if !limits {
+                f64::INFINITY
+            } else if fair {
+                *before
+            } else {
+                0.0
+            };
+            (before - after, most)
+        })
     }
 
     fn decide_madd(&mut self, left: &[f64], limit: f64, touched: bool, work: &mut Work) {
@@ -203,6 +220,7 @@ impl Part {
         rule: Rule,
         work: &mut Work,
         capacity: &[f64],
+        rows: &mut Rows,
     ) -> Result<(), PlanError> {
         self.after.clone_from(&self.before);
         if !matches!(rule, Rule::Rate(_)) && !can_send(demand, &self.before) {
@@ -217,10 +235,10 @@ impl Part {
         let by_link = matches!(group, Group::Coflow(_)) && demand.is_bipartite();
         match rule {
             Rule::MaxMin if by_link => {
-                if self.rows.is_empty() {
-                    self.rows.tell_apart(demand);
+                if rows.is_empty() {
+                    rows.tell_apart(demand);
                 }
-                let flows = max_min::Shuffle { demand, rows: &self.rows };
+                let flows = max_min::Shuffle { demand, rows };
                 max_min::fill(&flows, &self.before, &mut work.filling);
                 self.levels.extend_from_slice(&work.filling.level);
                 for (after, free) in after.iter_mut().zip(&work.filling.free) {
@@ -340,6 +358,8 @@ pub struct Grant {
     pub(super) provisional: Part,
     /// In the order of the plan.
     pub(super) pieces: Vec<Part>,
+    /// Under max-min fairness, the rows of the coflow; empty when they have to be told apart anew.
+    rows: Rows,
     pub(super) fills: Fills,
     pub(super) shrinks: Vec<Single>,
     /// Pieces met so far in the walk `pieces_walk`.
@@ -429,12 +449,36 @@ impl Grant {
         }
     }
 
+    /// Shares what a part says is free; see [`Part::decide`].
+    pub(super) fn decide(
+        &mut self,
+        which: Which,
+        coflow: &CoflowState,
+        entry: &Entry,
+        work: &mut Work,
+        capacity: &[f64],
+    ) -> Result<bool, PlanError> {
+        let mut rows = std::mem::take(&mut self.rows);
+        let part = self.part_mut(which);
+        let result = part.decide(coflow, entry.group, entry.rule, work, capacity, &mut rows);
+        self.rows = rows;
+        result
+    }
+
+    /// Flows have started or ended, or what is left of them has been brought up to date: all parts are
+    /// to be decided anew.
+    pub(super) fn touch(&mut self) {
+        self.rows.clear();
+        self.parts_mut().for_each(|part| part.decided = None);
+    }
+
     pub(super) fn parts_mut(&mut self) -> impl Iterator<Item = &mut Part> {
         [&mut self.main, &mut self.provisional].into_iter().chain(&mut self.pieces)
     }
 
     pub(super) fn clear(&mut self) {
         self.parts_mut().for_each(Part::clear);
+        self.rows.clear();
         self.fills.clear();
         self.source = Source::Nobody;
         self.shrinks.clear();

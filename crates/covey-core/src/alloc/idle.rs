@@ -71,6 +71,16 @@ impl Idle {
         has_opened
     }
 
+    /// Takes down at which of the coflow's links there is anything. Returns whether that is new anywhere.
+    pub fn find(&mut self, demand: &Demand, open: &[u64]) -> bool {
+        let mut has_opened = false;
+        for ((was, open), links) in self.open.iter_mut().zip(open).zip(demand.link_bits()) {
+            let here = open & links;
+            has_opened |= here & !std::mem::replace(was, here) != 0;
+        }
+        has_opened
+    }
+
     /// Whether a rule would give anything now.
     pub fn can_send(&self, demand: &Demand, rule: Rule, chain: &mut Chain) -> bool {
         let mut active = demand.active_links().iter().zip(&self.open);

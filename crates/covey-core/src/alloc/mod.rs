@@ -169,7 +169,7 @@ impl Allocator {
     /// brought up to date outside of [`Allocator::allocate`]: its share is decided anew.
     pub fn touch(&mut self, id: CoflowId) {
         if let Some(grant) = self.grants.get_mut(id.index()) {
-            grant.parts_mut().for_each(|part| part.decided = None);
+            grant.touch();
         }
     }
 

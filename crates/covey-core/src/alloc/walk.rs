@@ -157,8 +157,8 @@ impl Allocator {
         self.work.changed.clear();
         if part.decided != Some((entry.group, entry.rule)) || !self.work.moved.is_empty() {
             part.decided_in = self.walk;
-            let coflow = state.coflow(id);
-            if part.decide(coflow, entry.group, entry.rule, &mut self.work, capacity)? {
+            let grant = &mut self.grants[id.index()];
+            if grant.decide(which, state.coflow(id), entry, &mut self.work, capacity)? {
                 self.report(id);
             }
         }
@@ -260,7 +260,7 @@ impl Part {
 }
 
 /// What is free at a link, negligible residues left out.
-fn worth(free: &[f64], capacity: &[f64], link: usize) -> f64 {
+pub(super) fn worth(free: &[f64], capacity: &[f64], link: usize) -> f64 {
     if free[link] > capacity[link] * NEGLIGIBLE { free[link] } else { 0.0 }
 }
 
