@@ -214,7 +214,7 @@ impl Coflow {
         bytes: Option<u64>,
         label: &[u8],
     ) -> io::Result<FlowSender> {
-        let mut stream = connect(to).await?;
+        let mut stream = TcpStream::connect(to).await?;
         let header = self.header(flow, Direction::Pushed, bytes, label)?;
         write_header(&mut stream, &header).await?;
         Ok(self.client.sender(stream, &header))
@@ -230,7 +230,7 @@ impl Coflow {
         from: impl ToSocketAddrs,
         label: &[u8],
     ) -> io::Result<FlowReceiver> {
-        let mut stream = connect(from).await?;
+        let mut stream = TcpStream::connect(from).await?;
         let header = self.header(flow, Direction::Pulled, None, label)?;
         write_header(&mut stream, &header).await?;
         let answer = read_header(&mut stream).await?;
@@ -308,12 +308,6 @@ impl Coflow {
             _ => Ok(()),
         }
     }
-}
-
-async fn connect(to: impl ToSocketAddrs) -> io::Result<TcpStream> {
-    let stream = TcpStream::connect(to).await?;
-    stream.set_nodelay(true)?;
-    Ok(stream)
 }
 
 /// A flow that somebody has opened to this application.
@@ -407,10 +401,7 @@ async fn accept(listener: TcpListener, client: Client, sender: mpsc::Sender<Inco
         };
         let (client, sender) = (client.clone(), sender.clone());
         tokio::spawn(async move {
-            let read = async {
-                stream.set_nodelay(true)?;
-                read_header(&mut stream).await
-            };
+            let read = read_header(&mut stream);
             match tokio::time::timeout(HEADER_WITHIN, read).await.map_err(io::Error::from).flatten()
             {
                 Err(error) => tracing::debug!(%peer, %error, "no flow"),

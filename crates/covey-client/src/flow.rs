@@ -255,13 +255,16 @@ impl AsyncWrite for FlowSender {
         let it = self.get_mut();
         ready!(it.poll_ahead(cx))?;
         it.outgoing.flush(it.codec());
-        it.poll_ahead(cx)
+        ready!(it.poll_ahead(cx))?;
+        // Here and at the end: until then the kernel fills its packets, as for any socket.
+        Poll::Ready(it.stream.set_nodelay(true))
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let it = self.get_mut();
         if let End::NotYet = it.end {
             ready!(it.poll_last(cx))?;
+            it.stream.set_nodelay(true)?;
             it.end = End::Awaited([0; CONFIRMATION], 0);
             if let Some((gate, link)) = &it.gate
                 && gate.written()
@@ -439,4 +442,46 @@ pub(crate) async fn read_header(stream: &mut TcpStream) -> io::Result<FlowHeader
     header.label = vec![0; label];
     stream.read_exact(&mut header.label).await?;
     Ok(header)
+}
+
+#[cfg(test)]
+mod tests {
+    use covey_proto::Direction;
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    const PATIENCE: Patience = Patience { hold_max: None, start_small: 0 };
+
+    /// The sending end of a flow that nobody schedules, and the connection's other end.
+    async fn flow() -> io::Result<(FlowSender, TcpStream)> {
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let stream = TcpStream::connect(listener.local_addr()?).await?;
+        let key = FlowKey { coflow: 1, flow: 0 };
+        let header = FlowHeader {
+            key,
+            direction: Direction::Pushed,
+            bytes: Some(10),
+            chunked: false,
+            label: Vec::new(),
+        };
+        Ok((FlowSender::new(stream, &header, None, PATIENCE), listener.accept().await?.0))
+    }
+
+    #[tokio::test]
+    async fn packets_are_filled_until_the_writer_flushes_or_ends() -> io::Result<()> {
+        let (mut flow, _other) = flow().await?;
+        flow.write_all(&[1; 5]).await?;
+        assert!(!flow.stream.nodelay()?);
+        flow.flush().await?;
+        assert!(flow.stream.nodelay()?);
+
+        let (mut ended, mut other) = self::flow().await?;
+        ended.write_all(&[1; 10]).await?;
+        assert!(!ended.stream.nodelay()?);
+        other.write_all(&10_u64.to_le_bytes()).await?;
+        ended.finish().await?;
+        assert!(ended.stream.nodelay()?);
+        Ok(())
+    }
 }

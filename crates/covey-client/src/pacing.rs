@@ -16,7 +16,8 @@ const LEAST_BACKLOG: f64 = 16.0 * 1024.0;
 const MOST_BACKLOG: f64 = 4.0 * 1024.0 * 1024.0;
 
 /// Has the kernel send at most `rate` bytes a second of a socket, but not less than [`LEAST`]; as fast as it
-/// can where that is infinite. Who is to stop writes nothing.
+/// can where that is infinite. Who is to stop writes nothing. What is paced goes out at once, however little it
+/// is: to wait for more is to fall behind.
 ///
 /// # Errors
 /// When the kernel does not.
@@ -26,6 +27,9 @@ pub fn pace(socket: &TcpStream, rate: f64) -> io::Result<()> {
     } else {
         (u64::MAX, u32::MAX)
     };
+    if rate.is_finite() {
+        socket.set_nodelay(true)?;
+    }
     SockRef::from(socket).set_tcp_notsent_lowat(backlog)?;
     set_max_pacing_rate(socket, pace)
 }
