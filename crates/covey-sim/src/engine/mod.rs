@@ -1,0 +1,306 @@
+//! The event loop: workload + fabric + policy → outcome.
+//!
+//! Between two moments all rates are constant, so the next moment (a flow ends, a coflow arrives, a
+//! policy wants to be called) is solved for, not stepped to. All that happens within
+//! [`Time::RESOLUTION_S`] is one moment: the policy is told everything, asked for its plan once,
+//! and rates are shared once.
+
+mod arrivals;
+mod compression;
+mod ends;
+mod rates;
+mod wakes;
+
+use std::ops::ControlFlow;
+
+use covey_core::alloc::Allocator;
+use covey_core::state::State;
+use covey_core::{
+    Answer, AnyPolicy, CoflowId, Fabric, FlowId, Knowledge, LinkId, Plan, Policy, Time, View, Wake,
+};
+use covey_trace::{Availability, Workload};
+
+use crate::calendar::Calendar;
+use crate::crowd::CrowdFluid;
+use crate::dags::Dags;
+use crate::error::SimError;
+use crate::fluid::Fluid;
+use crate::line::{self, LineFluid};
+use crate::meters::Meters;
+use crate::outcome::{CoflowOutcome, Outcome};
+use crate::processors::Processors;
+use rates::Held;
+
+/// A policy that is called this often in a row while nothing is sent and nothing is to come, or at
+/// one moment, will never serve again.
+const PATIENCE: u32 = 10_000;
+
+/// Somebody who looks on: for progress, checks and recordings.
+pub trait Observer {
+    /// Rates have been shared at `now`; they hold until the next call. `done` coflows have ended.
+    /// Breaking stops the simulation with [`SimError::Interrupted`].
+    fn moment(
+        &mut self,
+        now: Time,
+        done: usize,
+        state: &State,
+        rates: &Allocator,
+    ) -> ControlFlow<()>;
+}
+
+/// Nobody looks on.
+impl Observer for () {
+    fn moment(&mut self, _: Time, _: usize, _: &State, _: &Allocator) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+/// Simulates `workload` on `fabric` under `policy`; `name` is the policy's in errors.
+///
+/// # Errors
+/// When the workload does not fit the fabric, or the policy's plan cannot be carried out or leaves
+/// a coflow without service for ever.
+pub fn simulate(
+    workload: &Workload,
+    fabric: &Fabric,
+    name: &str,
+    policy: &mut AnyPolicy,
+    observer: &mut dyn Observer,
+) -> Result<Outcome, SimError> {
+    Simulator::new(fabric.clone()).run(workload, name, policy, observer)
+}
+
+/// A simulator that keeps its memory from run to run: the same run again allocates only its
+/// [`Outcome`].
+#[derive(Debug)]
+pub struct Simulator {
+    engine: Engine,
+}
+
+impl Simulator {
+    /// A simulator of one fabric.
+    pub fn new(fabric: Fabric) -> Simulator {
+        Simulator {
+            engine: Engine {
+                state: State::new(fabric),
+                allocator: Allocator::default(),
+                fluids: Vec::new(),
+                meters: Meters::default(),
+                crowd: CrowdFluid::default(),
+                line: LineFluid::default(),
+                held_in: Held::Fluids,
+                availability: Availability::default(),
+                processors: Processors::default(),
+                now: Time::ZERO,
+                barrier: true,
+                calendar: Calendar::default(),
+                dags: Dags::default(),
+                id_of: Vec::new(),
+                place_of: Vec::new(),
+                first_flow: Vec::new(),
+                ending: Vec::new(),
+                ended: Ended::default(),
+                outcome: Outcome::default(),
+                done: 0,
+            },
+        }
+    }
+
+    /// Whether a coflow with parents waits for their ends, as it does unless this says otherwise.
+    /// Without a barrier stages are pipelined: a coflow is released when it arrives, and its
+    /// parents only order it ([`View::lineage`]).
+    #[must_use]
+    pub fn barrier(mut self, barrier: bool) -> Simulator {
+        self.engine.barrier = barrier;
+        self
+    }
+
+    /// The same with processors that are there for compressing only in part.
+    #[must_use]
+    pub fn with_processors(mut self, availability: Availability) -> Simulator {
+        self.engine.availability = availability;
+        self
+    }
+
+    /// See [`simulate`].
+    ///
+    /// # Errors
+    /// See [`simulate`].
+    pub fn run(
+        &mut self,
+        workload: &Workload,
+        name: &str,
+        policy: &mut AnyPolicy,
+        observer: &mut dyn Observer,
+    ) -> Result<Outcome, SimError> {
+        self.engine.prepare(workload)?;
+        let run = Run { workload, name, observer };
+        match policy {
+            AnyPolicy::Sized(policy) => self.engine.run(run, policy.as_mut())?,
+            AnyPolicy::Unsized(policy) => self.engine.run(run, policy.as_mut())?,
+        }
+        Ok(std::mem::take(&mut self.engine.outcome))
+    }
+}
+
+/// What one run is about.
+struct Run<'a> {
+    workload: &'a Workload,
+    name: &'a str,
+    observer: &'a mut dyn Observer,
+}
+
+/// What ended since the policy was last told.
+#[derive(Debug, Default)]
+struct Ended {
+    flows: Vec<FlowId>,
+    drained: Vec<(CoflowId, LinkId)>,
+    coflows: Vec<CoflowId>,
+}
+
+#[derive(Debug)]
+struct Engine {
+    state: State,
+    allocator: Allocator,
+    /// By [`CoflowId`].
+    fluids: Vec<Fluid>,
+    meters: Meters,
+    crowd: CrowdFluid,
+    line: LineFluid,
+    held_in: Held,
+    availability: Availability,
+    processors: Processors,
+    now: Time,
+    /// Whether coflows wait for their parents.
+    barrier: bool,
+    calendar: Calendar,
+    dags: Dags,
+    /// The number of each coflow while it is present, by place in the trace; and the reverse.
+    id_of: Vec<CoflowId>,
+    place_of: Vec<u32>,
+    /// Number of each coflow's first flow among all flows, by place in the trace.
+    first_flow: Vec<usize>,
+    /// Flows (by position) that end at this moment.
+    ending: Vec<(CoflowId, usize)>,
+    ended: Ended,
+    outcome: Outcome,
+    done: usize,
+}
+
+impl Engine {
+    fn prepare(&mut self, workload: &Workload) -> Result<(), SimError> {
+        let fabric = self.state.fabric();
+        if workload.ports > fabric.ports() {
+            return Err(SimError::Ports { workload: workload.ports, fabric: fabric.ports() });
+        }
+        self.state.clear();
+        self.allocator.clear();
+        self.held_in = Held::Fluids;
+        self.processors.clear(self.state.fabric().ports() as usize, &self.availability);
+        self.now = Time::ZERO;
+        self.calendar.fill(workload, self.barrier);
+        self.dags.fill(workload, &self.calendar)?;
+        self.id_of.clear();
+        self.id_of.resize(workload.coflows.len(), CoflowId(u32::MAX));
+        self.first_flow.clear();
+        let mut flows = 0;
+        for coflow in &workload.coflows {
+            self.first_flow.push(flows);
+            flows += coflow.flows.len();
+        }
+        let never = CoflowOutcome { release_s: f64::INFINITY, completion_s: f64::INFINITY };
+        self.outcome = Outcome {
+            coflows: vec![never; workload.coflows.len()],
+            flow_completion_s: vec![f64::INFINITY; flows],
+            flow_start_s: vec![f64::INFINITY; flows],
+            events: 0,
+            compression: Vec::new(),
+        };
+        self.done = 0;
+        Ok(())
+    }
+
+    fn run<K: Knowledge>(
+        &mut self,
+        run: Run<'_>,
+        policy: &mut dyn Policy<K>,
+    ) -> Result<(), SimError> {
+        let wants = policy.wants();
+        let mut plan = Plan::<K>::default();
+        self.meters.start(policy.link_limits());
+        let mut idle = 0;
+        loop {
+            let next = self.next_moment(plan.wakes());
+            if !next.comes() || idle > PATIENCE {
+                return self.check_all_ended(&run);
+            }
+            let stands_still = next <= self.now;
+            self.now = next;
+            self.outcome.events += 1;
+
+            self.end_flows();
+            self.advance_processors();
+            let mut told = self.tell_ends(&run, policy, wants);
+            told |= self.begin(&run, policy, wants);
+            told |= self.tell_ends(&run, policy, wants);
+            told |= self.wake(&mut plan, policy, wants);
+            told |= self.tell_limits(policy, wants);
+            let mut replaced = false;
+            if told {
+                self.refresh::<K>(wants);
+                replaced = policy.plan(&self.view(), &mut plan) == Answer::Replaced;
+                if replaced {
+                    if self.held_in == Held::Line || line::is_asked_for(plan.ranking()) {
+                        self.advance_all();
+                    }
+                    self.allocator.replan();
+                }
+            }
+            self.compress(replaced.then_some(plan.ranking()));
+            self.share(plan.ranking(), &run)?;
+            if self.is_together() && plan.wakes().iter().any(|w| !matches!(w, Wake::At(_))) {
+                return Err(SimError::BytesOfACrowd {
+                    policy: run.name.to_owned(),
+                    time_s: self.now.as_secs(),
+                });
+            }
+            let look = run.observer.moment(self.now, self.done, &self.state, &self.allocator);
+            if look.is_break() {
+                return Err(SimError::Interrupted);
+            }
+            idle = if self.is_idle() || stands_still { idle + 1 } else { 0 };
+        }
+    }
+
+    fn view<K: Knowledge>(&self) -> View<'_, K> {
+        View::new(&self.state, self.now)
+    }
+
+    /// Whether coflows wait, nothing is sent, and nothing will change that but the policy.
+    fn is_idle(&self) -> bool {
+        let nothing_sent = if self.is_together() {
+            !self.next_end().comes()
+        } else {
+            self.state.present().iter().all(|id| self.fluids[id.index()].rate() == 0.0)
+        };
+        nothing_sent && !self.calendar.next().min(self.processors.next()).comes()
+    }
+
+    /// At the end every coflow must have ended.
+    fn check_all_ended(&self, run: &Run<'_>) -> Result<(), SimError> {
+        let Some(place) = self.outcome.coflows.iter().position(|c| c.completion_s.is_infinite())
+        else {
+            return Ok(());
+        };
+        let stuck = self.state.present().first().map(|id| self.place_of[id.index()] as usize);
+        let coflow = run.workload.coflows[stuck.unwrap_or(place)].id.clone();
+        Err(match stuck {
+            Some(_) => SimError::Stalled {
+                policy: run.name.to_owned(),
+                time_s: self.now.as_secs(),
+                coflow,
+            },
+            None => SimError::Cycle { coflow },
+        })
+    }
+}

@@ -1,0 +1,151 @@
+//! The rates in force, and how far flows have come by them: coflow by coflow, or all together where
+//! the allocator shares links so.
+
+use covey_core::alloc::{Crowd, Measure};
+use covey_core::{CoflowId, Ranking, Time};
+
+use super::{Engine, Run};
+use crate::error::SimError;
+use crate::line;
+
+/// Where the flows are whose progress is followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Held {
+    Fluids,
+    Crowd,
+    Line,
+}
+
+impl Engine {
+    /// Shares the links anew and takes the rates over.
+    pub(super) fn share(&mut self, ranking: &Ranking, run: &Run<'_>) -> Result<(), SimError> {
+        if self.held_in == Held::Line {
+            self.advance_together();
+        }
+        self.allocator.allocate(&self.state, ranking).map_err(|source| SimError::Plan {
+            policy: run.name.to_owned(),
+            time_s: self.now.as_secs(),
+            source,
+        })?;
+        let held_in = match (self.allocator.crowd(), self.allocator.line()) {
+            (Some(_), _) => Held::Crowd,
+            (_, Some(_)) => Held::Line,
+            _ => Held::Fluids,
+        };
+        let crowd = self.allocator.crowd().filter(|_| self.held_in == Held::Crowd);
+        let measured_anew = crowd.is_some_and(|crowd| crowd.measure() != self.crowd.measure());
+        if held_in != self.held_in || measured_anew {
+            self.change_representation(held_in);
+        }
+        if let Some(crowd) = self.allocator.crowd() {
+            self.crowd.advance(self.now);
+            self.crowd.install(crowd);
+        }
+        if let Some(line) = self.allocator.line_mut() {
+            line::write_back(line.stopped().iter().copied(), &mut self.state);
+            self.line.install(line, self.now);
+        }
+        for &id in self.allocator.changed() {
+            self.processors.before_rates_change(id, &mut self.state, &self.fluids, self.now);
+            let fluid = &mut self.fluids[id.index()];
+            let (demand, progress) = self.state.progress_mut(id);
+            fluid.install(demand, progress, self.allocator.grant(id), self.now);
+            self.meters.install(id, demand, self.allocator.grant(id), self.now);
+        }
+        Ok(())
+    }
+
+    /// Follows flows coflow by coflow, or all together in one of two ways. Who is to stand in line, or
+    /// stood in it, is up to date.
+    fn change_representation(&mut self, held_in: Held) {
+        if self.held_in != Held::Line {
+            self.advance_all();
+        }
+        if held_in == Held::Crowd {
+            self.gather();
+        }
+        for &id in self.state.present() {
+            if held_in == Held::Fluids {
+                let sent = self.state.coflow(id).sent();
+                self.fluids[id.index()].resume(self.now, sent);
+            } else {
+                self.fluids[id.index()].halt();
+            }
+        }
+        self.held_in = held_in;
+    }
+
+    /// Makes a crowd of all flows, of which the state tells what is left.
+    pub(super) fn gather(&mut self) {
+        let measure = self.allocator.crowd().map_or(Measure::Number, Crowd::measure);
+        self.crowd.clear(measure, self.state.fabric().ports() as usize, self.now);
+        for &id in self.state.present() {
+            for position in self.state.coflow(id).demand().active() {
+                self.crowd.join(&self.state, id, position);
+            }
+        }
+    }
+
+    /// When the next flow ends if rates stay.
+    pub(super) fn next_end(&self) -> Time {
+        match self.held_in {
+            Held::Crowd => self.crowd.next(),
+            Held::Line => self.line.next(),
+            Held::Fluids => {
+                let next =
+                    |&id: &CoflowId| self.fluids[id.index()].next().min(self.meters.next(id));
+                self.state.present().iter().map(next).fold(Time::NEVER, Time::min)
+            }
+        }
+    }
+
+    /// Whether flows are followed all together rather than coflow by coflow.
+    pub(super) fn is_together(&self) -> bool {
+        self.held_in != Held::Fluids
+    }
+
+    /// Brings flows that are followed all together up to date.
+    pub(super) fn advance_together(&mut self) {
+        match (self.held_in, self.allocator.line_mut()) {
+            (Held::Crowd, _) => self.crowd.advance(self.now),
+            (Held::Line, Some(line)) => self.line.advance(line, self.now),
+            _ => {}
+        }
+    }
+
+    pub(super) fn advance_all(&mut self) {
+        self.processors.settle_all(&mut self.state, &self.fluids, self.now);
+        if self.is_together() {
+            self.advance_together();
+            self.write_back();
+            return;
+        }
+        for k in 0..self.state.present().len() {
+            let id = self.state.present()[k];
+            let fluid = &mut self.fluids[id.index()];
+            let (demand, progress) = self.state.progress_mut(id);
+            if fluid.is_disturbed() {
+                self.allocator.touch(id);
+            }
+            fluid.advance(demand, progress, self.now);
+        }
+    }
+
+    /// Writes what is left of flows that are followed all together into the state.
+    pub(super) fn write_back(&mut self) {
+        match (self.held_in, self.allocator.line()) {
+            (Held::Crowd, _) => self.crowd.write_back(&mut self.state),
+            (Held::Line, Some(line)) => line::write_back(line.running(), &mut self.state),
+            _ => {}
+        }
+    }
+
+    /// Bytes that a coflow has sent; in a crowd, as of when that was last written back.
+    pub(super) fn sent(&self, id: CoflowId) -> f64 {
+        if self.is_together() {
+            self.state.coflow(id).sent()
+        } else {
+            self.fluids[id.index()].sent(self.now)
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! What a policy has asked to be told: times, bytes that were sent, limits that were reached.
+
+use covey_core::{Knowledge, Plan, Policy, Time, View, Wake, Wants};
+
+use super::Engine;
+use crate::dags::Dags;
+use crate::fluid::Fluid;
+
+impl Engine {
+    /// The earliest moment at which anything happens.
+    pub(super) fn next_moment(&self, wakes: &[Wake]) -> Time {
+        let mut next = self.calendar.next().min(self.next_end()).min(self.processors.next());
+        for wake in wakes {
+            next = next.min(match *wake {
+                Wake::At(time) => time,
+                Wake::WhenSent(id, bytes) => self.fluids[id.index()].when_sent(bytes),
+                Wake::WhenDagSent(external, bytes) => {
+                    when_dag_sent(&self.dags, &self.fluids, self.now, external, bytes)
+                }
+                Wake::WhenFlowSent(id, bytes) => {
+                    self.fluids[id.index()].when_flow_sent(self.state.coflow(id), bytes, next)
+                }
+            });
+        }
+        // What was asked for too late has come now.
+        next.max(self.now)
+    }
+
+    /// Calls the policy for wake-ups that have come. Returns whether there were any.
+    pub(super) fn wake<K: Knowledge>(
+        &mut self,
+        plan: &mut Plan<K>,
+        policy: &mut dyn Policy<K>,
+        wants: Wants,
+    ) -> bool {
+        let mut told = false;
+        loop {
+            let (now, fluids, dags) = (self.now, &self.fluids, &self.dags);
+            let state = &self.state;
+            let due = plan.take_due(|wake| match *wake {
+                Wake::At(time) => time.due(now),
+                Wake::WhenSent(id, bytes) => fluids[id.index()].when_sent(bytes).due(now),
+                Wake::WhenDagSent(external, bytes) => {
+                    when_dag_sent(dags, fluids, now, external, bytes).due(now)
+                }
+                Wake::WhenFlowSent(id, bytes) => {
+                    let soon = now + 2.0 * now.slack_s();
+                    fluids[id.index()].when_flow_sent(state.coflow(id), bytes, soon).due(now)
+                }
+            });
+            let Some(wake) = due else { return told };
+            self.refresh::<K>(wants);
+            told = true;
+            match wake {
+                Wake::At(_) => policy.woke(&self.view()),
+                Wake::WhenSent(id, bytes) => policy.bytes_reached(id, bytes, &self.view()),
+                Wake::WhenDagSent(external, bytes) => {
+                    policy.dag_bytes_reached(external, bytes, &self.view());
+                }
+                Wake::WhenFlowSent(id, bytes) => {
+                    policy.flow_bytes_reached(id, bytes, &self.view());
+                }
+            }
+        }
+    }
+
+    /// Tells the policy which limits coflows have reached at their links. Returns whether there were
+    /// any.
+    pub(super) fn tell_limits<K: Knowledge>(
+        &mut self,
+        policy: &mut dyn Policy<K>,
+        wants: Wants,
+    ) -> bool {
+        let mut told = false;
+        for k in 0..self.state.present().len() {
+            let id = self.state.present()[k];
+            if self.meters.next(id).due(self.now) {
+                self.refresh::<K>(wants);
+                let view = View::new(&self.state, self.now);
+                let tell = |link, bytes| policy.link_bytes_reached(id, link, bytes, &view);
+                self.meters.take_reached(id, self.state.coflow(id), self.now, tell);
+                told = true;
+            }
+        }
+        told
+    }
+
+    /// Brings what the policy may look at up to date.
+    pub(super) fn refresh<K: Knowledge>(&mut self, wants: Wants) {
+        if (K::SEES_SIZES && !wants.sizes_only) || (wants.attained && self.is_together()) {
+            self.advance_all();
+        }
+        if wants.attained {
+            for k in 0..self.state.present().len() {
+                let id = self.state.present()[k];
+                let sent = self.sent(id);
+                self.state.report(id, sent, self.now);
+            }
+        }
+    }
+}
+
+/// When the coflows of a DAG will have sent `bytes` together, if rates stay.
+fn when_dag_sent(dags: &Dags, fluids: &[Fluid], now: Time, external: u64, bytes: f64) -> Time {
+    let Some((present, ended)) = dags.get(external) else { return Time::NEVER };
+    if let &[id] = present {
+        // The same moment however often it is asked for.
+        return fluids[id.index()].when_sent(bytes - ended);
+    }
+    let fluids = || present.iter().map(|id| &fluids[id.index()]);
+    let missing = bytes - ended - fluids().map(|fluid| fluid.sent(now)).sum::<f64>();
+    let rate: f64 = fluids().map(Fluid::rate).sum();
+    if missing <= 0.0 {
+        now
+    } else if rate > 0.0 {
+        now + missing / rate
+    } else {
+        Time::NEVER
+    }
+}
