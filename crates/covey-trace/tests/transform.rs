@@ -108,8 +108,8 @@ fn mantri_says_when_there_are_too_few_mappers() {
     let workload = Workload { ports: 4, coflows: vec![pair] };
     assert_eq!(
         says(mantri(&workload, Mantri { cv_p50: 0.34, cv_p90: 3.1, seed: 1 })),
-        "mantri: expected coflows with enough mappers for coefficients of variation of 0.34 and \
-         3.1 (n mappers allow up to √(n - 1)), found 0.340 and 0.340 at most"
+        "mantri: expected enough coflows, with enough mappers, for coefficients of variation of 0.34 and \
+         3.1 (n mappers allow up to √(n - 1)), found 0.340 and 0.340 at most, over 1 coflow with several mappers"
     );
     assert!(says(mantri(&workload, Mantri { cv_p50: 0.0, cv_p90: 3.1, seed: 1 })).contains("0 <"));
 }

@@ -37,7 +37,7 @@ fn filter() {
     let (header, coflows, note) =
         made(&place, &["trace", "filter", "tiny.txt", "--min-width", "2"]);
     assert_eq!((&header["coflows"], ids(&coflows)), (&Value::from(1), vec!["2"]));
-    assert!(note.starts_with("1 coflows, 2 flows, 4194304 bytes on 3 ports"), "{note}");
+    assert!(note.starts_with("1 coflow, 2 flows, 4194304 bytes on 3 ports"), "{note}");
     assert_eq!(
         place.refusal(&["trace", "filter", "tiny.txt", "--min-width", "3"]),
         "filter: expected a coflow that passes, found none: the largest width is 2, the largest skew 1"
@@ -59,7 +59,7 @@ fn mantri() {
     assert_eq!(made(&place, &arguments).1, coflows, "the same seed");
     assert_eq!(
         place.refusal(&["trace", "mantri", "tiny.txt"]),
-        "mantri: expected coflows with enough mappers for coefficients of variation of 0.34 and 3.1 (n mappers allow up to √(n - 1)), found 0.340 and 0.340 at most"
+        "mantri: expected enough coflows, with enough mappers, for coefficients of variation of 0.34 and 3.1 (n mappers allow up to √(n - 1)), found 0.340 and 0.340 at most, over 1 coflow with several mappers"
     );
 }
 
@@ -67,7 +67,7 @@ fn mantri() {
 fn skew() {
     let place = Place::new();
     let (_, coflows, note) = made(&place, &["trace", "skew", "tiny.txt", "--sigma", "1"]);
-    assert!(note.contains("1 coflows with other sizes"), "{note}");
+    assert!(note.contains("1 coflow with other sizes"), "{note}");
     assert_ne!(bytes(&coflows[1])[0], bytes(&coflows[1])[1]);
     assert!((size(&coflows[1]) - 4.0 * 1_048_576.0).abs() < 1.0);
     assert_eq!(
@@ -100,7 +100,7 @@ fn burst() {
     let place = Place::new();
     let (_, coflows, note) = made(&place, &["trace", "burst", "tiny.txt", "--group", "2"]);
     assert!(coflows.iter().all(|coflow| coflow["arrival_s"] == 0), "{coflows:?}");
-    assert!(note.ends_with("1 coflows with other arrivals\n"), "{note}");
+    assert!(note.ends_with("1 coflow with other arrivals\n"), "{note}");
     assert_eq!(
         place.refusal(&["trace", "burst", "tiny.txt", "--group", "0"]),
         "group: expected at least 1 coflow, found 0"

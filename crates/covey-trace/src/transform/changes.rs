@@ -3,8 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
+use super::{counted, mapper_cv};
 use crate::stats::Quantiles;
-use crate::transform::mapper_cv;
 use crate::workload::{Coflow, Workload};
 
 /// How a workload differs from the one it was made of; its text is one line.
@@ -80,16 +80,19 @@ fn waves(coflow: &Coflow) -> usize {
 impl fmt::Display for Changes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Changes { coflows, flows, bytes, ports, .. } = self;
-        write!(f, "{coflows} coflows, {flows} flows, {bytes} bytes on {ports} ports")?;
+        let (coflows, flows) = (counted(*coflows, "coflow"), counted(*flows, "flow"));
+        let ports = counted(*ports as usize, "port");
+        write!(f, "{coflows}, {flows}, {bytes} bytes on {ports}")?;
         if self.jobs > 0 {
-            write!(f, ", {} jobs", self.jobs)?;
+            write!(f, ", {}", counted(self.jobs, "job"))?;
         }
         for (k, (what, count)) in self.differences.iter().enumerate() {
             let joint = if k == 0 { "; " } else { ", " };
-            write!(f, "{joint}{count} coflows {what}")?;
+            write!(f, "{joint}{} {what}", counted(*count, "coflow"))?;
         }
         if let Some([two, three, four]) = self.waves {
-            write!(f, "; {two} coflows with 2 waves, {three} with 3, {four} with 4 or more")?;
+            let two = counted(two, "coflow");
+            write!(f, "; {two} with 2 waves, {three} with 3, {four} with 4 or more")?;
         }
         if let Some(cv) = &self.mapper_cv {
             write!(

@@ -1,7 +1,7 @@
 //! Mappers that send unequally, as in the cluster Mantri describes (OSDI 2010; Philae, ATC 2019,
 //! §8.1).
 
-use super::{bad, senders};
+use super::{bad, counted, senders};
 use crate::error::TraceError;
 use crate::random::Random;
 use crate::stats::Quantiles;
@@ -51,7 +51,8 @@ pub fn mantri(workload: &Workload, how: Mantri) -> Result<Workload, TraceError> 
         .collect();
     random.shuffle(&mut coflows);
     let sigma = libm::log(cv_p90 / cv_p50) / Z90;
-    let n = coflows.len() as f64;
+    let several = coflows.len();
+    let n = several as f64;
     for rank in (0..coflows.len()).rev() {
         let q = (rank as f64 + 0.5) / n;
         let cv = cv_p50 * libm::exp(sigma * normal_quantile(q));
@@ -67,11 +68,13 @@ pub fn mantri(workload: &Workload, how: Mantri) -> Result<Workload, TraceError> 
     let near = |found: f64, wanted: f64| (found / wanted - 1.0).abs() <= TOLERANCE;
     if !cvs.is_some_and(|cvs| near(cvs.p50, cv_p50) && near(cvs.p90, cv_p90)) {
         let expected = format!(
-            "coflows with enough mappers for coefficients of variation of {cv_p50} and {cv_p90} \
+            "enough coflows, with enough mappers, for coefficients of variation of {cv_p50} and {cv_p90} \
              (n mappers allow up to √(n - 1))"
         );
         let found = cvs.map_or("none with two mappers".to_owned(), |cvs| {
-            format!("{:.3} and {:.3} at most", cvs.p50, cvs.p90)
+            let (p50, p90) = (cvs.p50, cvs.p90);
+            let several = counted(several, "coflow");
+            format!("{p50:.3} and {p90:.3} at most, over {several} with several mappers")
         });
         return Err(bad("mantri", expected, found));
     }

@@ -51,3 +51,8 @@ fn senders(coflow: &Coflow) -> (Vec<u32>, Vec<usize>) {
     let of_flow = of_flow.collect();
     (ports, of_flow)
 }
+
+/// `1 flow`, `2 flows`.
+fn counted(n: usize, noun: &str) -> String {
+    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
+}
