@@ -1,0 +1,349 @@
+//! Rates do not depend on how one got there: what is kept between plans, beside the same from scratch.
+
+use super::*;
+
+/// Shares with single rates, and those that may come before or after them.
+const BY_CHANGE: [Share<Clairvoyant>; 5] =
+    [Share::MADD, Share::madd_within(3.0), Share::MATCHING, Share::MAX_MIN, Share::HOLD];
+
+/// In time leftovers fall into pieces so small that they are handed out anew.
+#[test]
+fn leftovers_of_many_coflows_equal_those_worked_out_whole() {
+    const PORTS: u32 = 20;
+    // Some numbers without order.
+    let mut seed = 1_u32;
+    let mut next = |below: u32| {
+        seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (seed >> 8) % below
+    };
+    let mut some_flow = || flow(next(PORTS), next(PORTS), 1.0 + f64::from(next(1000)) / 500.0);
+    let coflows: Vec<Vec<FlowSpec>> =
+        (0..30).map(|_| (0..60).map(|_| some_flow()).collect()).collect();
+    let mut world = World::new(Fabric::big_switch(PORTS, 1.0).unwrap(), &coflows);
+    let entries: Vec<_> =
+        world.state.present().iter().map(|&id| (Group::Coflow(id), Share::MADD)).collect();
+    let mut plan = plan_of(&entries);
+    plan.set_backfill(Backfill::Greedy);
+    let (mut kept, mut running) = (Allocator::default(), naive::Running::default());
+    for step in 0..400 {
+        kept.allocate(&world.state, plan.ranking()).unwrap();
+        let expected = naive::rates_after(&world, plan.ranking(), step == 0, &mut running).unwrap();
+        let (flows, rates) = (world.flows(), world.rates(&kept));
+        let differs = (0..flows.len()).find(|&f| (rates[f] - expected[f]).abs() > 1e-9);
+        assert_eq!(differs, None, "after {step} ends");
+        // Of those that run, one that is not the last of its coflow.
+        let others = |f: usize| {
+            flows.iter().any(|o| o.id.coflow == flows[f].id.coflow && o.id != flows[f].id)
+        };
+        let runs: Vec<_> = (0..flows.len()).filter(|&f| rates[f] > 0.0 && others(f)).collect();
+        world.end(flows[runs[next(runs.len() as u32) as usize]].id, &mut kept);
+    }
+    assert!(running.crowded > 0, "never");
+}
+
+/// Something that happens between two plans; numbers are taken modulo what there is to choose from.
+#[derive(Debug, Clone)]
+enum Step {
+    End(usize),
+    Send(usize, f64),
+    Arrive(Vec<FlowSpec>),
+    Replan(Recipe),
+    Everything(Share<Clairvoyant>),
+}
+
+fn steps(recipe: impl Strategy<Value = Recipe> + 'static) -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        6 => any::<usize>().prop_map(Step::End),
+        2 => (any::<usize>(), 0.1..0.9).prop_map(|(k, share)| Step::Send(k, share)),
+        1 => random::flows(1).prop_map(Step::Arrive),
+        3 => recipe.prop_map(Step::Replan),
+        1 => Just(Step::Everything(Share::MAX_MIN)),
+        1 => Just(Step::Everything(Share::BY_SIZE)),
+    ];
+    proptest::collection::vec(step, 1..25)
+}
+
+/// A history as a driver makes it: the recipe in force is followed as coflows come and go.
+struct History {
+    world: World,
+    kept: Allocator,
+    recipe: Option<Recipe>,
+    /// How all flows share where there is no recipe.
+    together: Share<Clairvoyant>,
+}
+
+impl History {
+    fn step(&mut self, step: &Step) {
+        let History { world, kept, recipe, together } = self;
+        match step {
+            Step::End(k) | Step::Send(k, _) => {
+                let flows = world.flows();
+                let Some(flow) = flows.get(k % flows.len().max(1)) else { return };
+                match step {
+                    Step::Send(_, share) => world.send(flow.id, *share, kept),
+                    _ => world.end(flow.id, kept),
+                }
+            }
+            Step::Arrive(flows) => {
+                let id = world.arrive(flows);
+                kept.touch(id);
+                for position in 0..flows.len() {
+                    kept.adjust(&world.state, id, position, 1.0);
+                }
+            }
+            Step::Replan(new) => *recipe = Some(new.clone()),
+            Step::Everything(share) => {
+                *recipe = None;
+                *together = *share;
+            }
+        }
+        if matches!(step, Step::Arrive(_) | Step::Replan(_) | Step::Everything(_)) {
+            kept.replan();
+        }
+    }
+
+    fn plan(&self) -> Plan<Clairvoyant> {
+        match &self.recipe {
+            Some(recipe) => recipe.plan(&self.world),
+            None => plan_of(&[(Group::Everything, self.together)]),
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(random::cases(1000))]
+
+    #[test]
+    fn rates_that_are_kept_equal_rates_from_scratch(
+        network in random::network(random::big_switch()),
+        steps in steps(
+            random::recipe(prop_oneof![
+                3 => random::whole(&random::FORGETFUL),
+                1 => random::part(&random::FORGETFUL[..2]),
+            ])
+                .prop_map(|recipe| Recipe { backfill: Backfill::None, ..recipe })
+        ),
+    ) {
+        let world = World::new(network.0, &network.1);
+        let mut history = History { world, kept: Allocator::default(), recipe: None, together: Share::MAX_MIN };
+        for step in &steps {
+            history.step(step);
+            let plan = history.plan();
+            let fresh = fresh(&history.world, &plan);
+            let kept = history.kept.allocate(&history.world.state, plan.ranking());
+            match fresh {
+                Ok(fresh) => {
+                    prop_assert_eq!(kept, Ok(()));
+                    assert_same(&history.world.rates(&history.kept), &fresh);
+                }
+                // Rates are undefined from here on.
+                Err(error) => {
+                    prop_assert_eq!(kept, Err(error));
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn rates_that_are_kept_where_nodes_divide_their_links_equal_rates_from_scratch(
+        network in random::network(random::any_fabric()),
+        mut shares in proptest::collection::vec(prop_oneof![2 => Just(0.0), 2 => 0.1..1.0], 64),
+        share in proptest::sample::select(&[Share::MAX_MIN, Share::ALL_OR_NONE]),
+        steps in proptest::collection::vec((any::<usize>(), proptest::option::of(0.0..1.0)), 1..25),
+    ) {
+        let mut world = World::new(network.0, &network.1);
+        let mut kept = Allocator::default();
+        for (k, divided_anew) in steps {
+            let flows = world.flows();
+            match (divided_anew, flows.get(k % flows.len().max(1))) {
+                (Some(share), _) => {
+                    let at = k % shares.len();
+                    shares[at] = share;
+                    kept.replan();
+                }
+                (None, Some(flow)) => world.end(flow.id, &mut kept),
+                (None, None) => break,
+            }
+            let plan = divided(&world, share, &shares);
+            kept.allocate(&world.state, plan.ranking()).unwrap();
+            assert_same(&world.rates(&kept), &fresh(&world, &plan).unwrap());
+        }
+    }
+
+    #[test]
+    fn matching_and_backfill_that_are_kept_equal_those_worked_out_whole(
+        network in random::network(random::any_fabric()),
+        steps in steps(
+            random::recipe(random::whole(&[
+                Share::MADD, Share::MATCHING, Share::MAX_MIN, Share::HOLD,
+            ]))
+                .prop_map(|recipe| Recipe { weighted: false, ..recipe })
+        ),
+    ) {
+        let world = World::new(network.0, &network.1);
+        let first = Recipe { lines: Vec::new(), weighted: false, backfill: Backfill::Greedy };
+        let mut history = History { world, kept: Allocator::default(), recipe: Some(first), together: Share::MAX_MIN };
+        let mut running = naive::Running::default();
+        let mut is_new = true;
+        for step in steps.iter().filter(|step| !matches!(step, Step::Everything(_))) {
+            let present = history.world.state.present().len();
+            history.step(step);
+            is_new |= matches!(step, Step::Replan(_)) || history.world.state.present().len() != present;
+            let plan = history.plan();
+            history.kept.allocate(&history.world.state, plan.ranking()).unwrap();
+            let expected = naive::rates_after(&history.world, plan.ranking(), is_new, &mut running);
+            is_new = false;
+            assert_same(&history.world.rates(&history.kept), &expected.unwrap());
+        }
+    }
+
+    /// Who goes by the changes alone knows all single rates, in order.
+    #[test]
+    fn changes_of_single_rates_lead_from_one_grant_to_the_next(
+        network in random::network(random::any_fabric()),
+        steps in steps(random::recipe(prop_oneof![
+            3 => random::whole(&BY_CHANGE),
+            1 => random::part(&random::FORGETFUL[..2]),
+        ])),
+    ) {
+        let world = World::new(network.0, &network.1);
+        let nobody_is_served = Recipe { lines: Vec::new(), weighted: false, backfill: Backfill::None };
+        let mut history =
+            History { world, kept: Allocator::default(), recipe: Some(nobody_is_served), together: Share::MAX_MIN };
+        let mut known: BTreeMap<CoflowId, Vec<Single>> = BTreeMap::new();
+        for step in steps.iter().filter(|step| !matches!(step, Step::Everything(_))) {
+            history.step(step);
+            if let Step::Arrive(_) = step {
+                let newcomer = history.world.state.present().last().unwrap();
+                known.remove(newcomer);
+            }
+            history.kept.allocate(&history.world.state, history.plan().ranking()).unwrap();
+            for &id in history.kept.changed() {
+                let grant = history.kept.grant(id);
+                let known = known.entry(id).or_default();
+                match grant.changes() {
+                    None => *known = grant.singles().collect(),
+                    Some(changes) => for change in changes {
+                        let at = known.iter().position(|s| s.position == change.position);
+                        match at {
+                            Some(k) if change.rate > 0.0 => known[k] = change,
+                            Some(k) => drop(known.remove(k)),
+                            None => known.push(change),
+                        }
+                    }
+                }
+            }
+            for &id in history.world.state.present() {
+                let singles: Vec<Single> = history.kept.grant(id).singles().collect();
+                prop_assert_eq!(known.get(&id).map_or(&[][..], Vec::as_slice), singles);
+            }
+        }
+    }
+
+    #[test]
+    fn grants_not_listed_as_changed_have_not_changed(
+        network in random::network(random::any_fabric()),
+        steps in steps(random::recipe(random::whole(&[
+            Share::MAX_MIN, Share::EQUAL, Share::MADD, Share::MATCHING,
+            Share::MATCHING_BY_LOAD, Share::HOLD,
+        ]))),
+    ) {
+        let world = World::new(network.0, &network.1);
+        let nobody_is_served = Recipe { lines: Vec::new(), weighted: false, backfill: Backfill::None };
+        let mut history =
+            History { world, kept: Allocator::default(), recipe: Some(nobody_is_served), together: Share::MAX_MIN };
+        let ids = history.world.flows().into_iter().map(|flow| flow.id);
+        let mut before: Vec<(FlowId, f64)> = ids.map(|id| (id, 0.0)).collect();
+        for step in steps.iter().filter(|step| !matches!(step, Step::Everything(_))) {
+            history.step(step);
+            history.kept.allocate(&history.world.state, history.plan().ranking()).unwrap();
+            let ids = history.world.flows().into_iter().map(|flow| flow.id);
+            let now: Vec<_> = ids.zip(history.world.rates(&history.kept)).collect();
+            let arrived = matches!(step, Step::Arrive(_));
+            for (flow, rate) in now.iter().filter(|_| !arrived) {
+                if !history.kept.changed().contains(&flow.coflow) {
+                    prop_assert!(before.contains(&(*flow, *rate)), "{:?} has now {}", flow, rate);
+                }
+            }
+            before = now;
+        }
+    }
+
+    #[test]
+    fn the_use_of_a_link_is_the_sum_of_the_rates_on_it(
+        network in random::network(random::any_fabric()),
+        recipe in random::recipe(prop_oneof![random::whole(&random::ALL), random::part(&random::PARTIAL)]),
+    ) {
+        let world = World::new(network.0, &network.1);
+        let mut allocator = Allocator::default();
+        if allocator.allocate(&world.state, recipe.plan(&world).ranking()).is_ok() {
+            let (flows, links) = (world.flows(), world.state.fabric().links());
+            let by_flows = load(&flows, &world.rates(&allocator), links);
+            let mut by_grants = vec![0.0; links];
+            for &id in world.state.present() {
+                let demand = world.state.coflow(id).demand();
+                for (l, link) in demand.links().iter().enumerate() {
+                    by_grants[link.index()] += allocator.grant(id).used(demand, l);
+                }
+                let mut uses = Vec::new();
+                allocator.grant(id).uses(demand, &mut uses);
+                let one_by_one = (0..uses.len()).map(|l| allocator.grant(id).used(demand, l));
+                assert_same(&uses, &one_by_one.collect::<Vec<f64>>());
+            }
+            assert_same(&by_grants, &by_flows);
+        }
+    }
+
+    #[test]
+    fn matching_stays_maximal_and_in_order_through_a_history(
+        network in random::network(random::any_fabric()),
+        steps in steps(
+            random::recipe(random::whole(&[Share::MATCHING, Share::MATCHING_BY_LOAD]))
+                .prop_map(|recipe| Recipe { weighted: false, ..recipe })
+        ),
+    ) {
+        let world = World::new(network.0, &network.1);
+        let first = Recipe { lines: Vec::new(), weighted: false, backfill: Backfill::Greedy };
+        let mut history = History { world, kept: Allocator::default(), recipe: Some(first), together: Share::MAX_MIN };
+        for step in steps.iter().filter(|step| !matches!(step, Step::Everything(_))) {
+            history.step(step);
+            let plan = history.plan();
+            history.kept.allocate(&history.world.state, plan.ranking()).unwrap();
+            let rates = history.world.rates(&history.kept);
+            assert_maximal_in_order(&history.world, &plan, &rates);
+        }
+    }
+
+    #[test]
+    fn under_matching_a_running_flow_is_not_interrupted_for_another_of_its_coflow(
+        ports in 1..6_u32,
+        flows in (1..6_u32).prop_flat_map(random::flows),
+        ends in proptest::collection::vec(any::<usize>(), 1..8),
+        share in matchings(),
+    ) {
+        let ports = flows.iter().map(|f| f.src.0.max(f.dst.0) + 1).max().unwrap().max(ports);
+        let mut world = World::new(Fabric::big_switch(ports, 1.0).unwrap(), &[flows]);
+        let mut kept = Allocator::default();
+        let plan = plan_of(&[(Group::Coflow(A), share)]);
+        kept.allocate(&world.state, plan.ranking()).unwrap();
+        for end in ends {
+            let rates = world.rates(&kept);
+            let flows = world.flows();
+            let running = |f: &usize| rates[*f] > 0.0;
+            let mut running: Vec<FlowId> =
+                (0..flows.len()).filter(running).map(|f| flows[f].id).collect();
+            let ended = running.remove(end % running.len());
+            world.end(ended, &mut kept);
+            if !world.state.is_present(A) {
+                break;
+            }
+            kept.allocate(&world.state, plan.ranking()).unwrap();
+            let grant = kept.grant(A);
+            for flow in running {
+                let rate = grant.rate(world.state.coflow(A), world.position(flow));
+                prop_assert_eq!(rate, 1.0, "{:?} was interrupted", flow);
+            }
+        }
+    }
+}

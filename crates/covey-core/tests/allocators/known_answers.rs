@@ -1,0 +1,217 @@
+//! Plans whose rates can be worked out by hand, and plans that make no sense.
+
+use super::*;
+
+/// KA4: with C1 first, MADD leaves 2/3 of the port that greedy filling leaves whole.
+#[test]
+fn madd_takes_the_least_that_ends_all_flows_together_and_greedy_takes_all() {
+    let c1 = vec![flow(1, 3, 2.0), flow(2, 3, 1.0)];
+    let c2 = vec![flow(2, 4, 2.0)];
+    let rates = |share| {
+        let both = [(Group::Coflow(A), share), (Group::Coflow(B), share)];
+        on_unit_switch(5, &[c1.clone(), c2.clone()], &both).unwrap()
+    };
+    assert_same(&rates(Share::MADD), &[2.0 / 3.0, 1.0 / 3.0, 2.0 / 3.0]);
+    assert_same(&rates(Share::MATCHING), &[1.0, 0.0, 1.0]);
+}
+
+#[test]
+fn max_min_is_not_equal_shares() {
+    // Port 0 sends to 0 and 1; port 1 sends to 1 three times: receiver 1 is the bottleneck.
+    let coflow =
+        vec![flow(0, 0, 1.0), flow(0, 1, 1.0), flow(1, 1, 1.0), flow(1, 1, 1.0), flow(1, 1, 1.0)];
+    let rates =
+        |share| on_unit_switch(2, slice::from_ref(&coflow), &[(Group::Coflow(A), share)]).unwrap();
+    assert_same(&rates(Share::MAX_MIN), &[0.75, 0.25, 0.25, 0.25, 0.25]);
+    assert_same(&rates(Share::EQUAL), &[0.5, 0.25, 0.25, 0.25, 0.25]);
+}
+
+/// A flow gets what both of its ends give it; what one end gives and the other does not is for all.
+#[test]
+fn both_ends_decide_where_nodes_divide_their_links() {
+    let coflows = [vec![flow(0, 0, 1.0), flow(1, 1, 1.0)], vec![flow(0, 0, 1.0), flow(1, 2, 1.0)]];
+    let world = World::new(Fabric::big_switch(3, 1.0).unwrap(), &coflows);
+    let mut plan =
+        plan_of(&[(Group::Coflow(A), Share::MAX_MIN), (Group::Coflow(B), Share::MAX_MIN)]);
+    plan.set_layers(Layers::ByNode);
+    // Port 0 prefers A on its way out and B on its way in; port 1 gives B three quarters.
+    plan.give(A, LinkId(0), 1.0);
+    plan.give(B, LinkId(3), 1.0);
+    plan.give(A, LinkId(1), 0.25);
+    plan.give(B, LinkId(1), 0.75);
+    plan.give(A, LinkId(4), 1.0);
+    plan.give(B, LinkId(5), 1.0);
+    // A is first in the plan, so it takes what nobody uses.
+    assert_same(&fresh(&world, &plan).unwrap(), &[1.0, 0.25, 0.0, 0.75]);
+    plan.give(B, LinkId(0), 0.5);
+    let too_much = PlanError::Portion { link: LinkId(0), share: 1.5 };
+    assert_eq!(fresh(&world, &plan), Err(too_much));
+}
+
+/// Saath, 3: a coflow that finds one of its links full sends nothing, and the one behind it does.
+#[test]
+fn all_or_none_of_a_coflows_flows_are_served() {
+    let coflows = [
+        vec![flow(0, 0, 1.0), flow(0, 1, 1.0)],
+        vec![flow(1, 1, 1.0), flow(0, 2, 1.0)],
+        vec![flow(2, 1, 1.0), flow(2, 2, 1.0)],
+    ];
+    let entries = [0, 1, 2].map(|coflow| (Group::Coflow(CoflowId(coflow)), Share::ALL_OR_NONE));
+    let rates = on_unit_switch(3, &coflows, &entries).unwrap();
+    assert_same(&rates, &[0.5, 0.5, 0.0, 0.0, 0.5, 0.5]);
+}
+
+/// What is left over goes to those that all-or-none has passed over, and not to those it has served.
+#[test]
+fn backfill_of_the_skipped_leaves_the_served_as_they_are() {
+    let coflows = [
+        vec![flow(0, 0, 1.0), flow(0, 1, 1.0), flow(1, 2, 1.0)],
+        vec![flow(0, 2, 1.0), flow(2, 2, 1.0)],
+    ];
+    let mut plan =
+        plan_of(&[(Group::Coflow(A), Share::ALL_OR_NONE), (Group::Coflow(B), Share::ALL_OR_NONE)]);
+    plan.set_backfill(Backfill::Skipped);
+    let world = World::new(Fabric::big_switch(3, 1.0).unwrap(), &coflows);
+    assert_same(&fresh(&world, &plan).unwrap(), &[0.5, 0.5, 0.5, 0.0, 0.5]);
+    plan.set_backfill(Backfill::Greedy);
+    assert_same(&fresh(&world, &plan).unwrap(), &[0.5, 0.5, 1.0, 0.0, 0.0]);
+}
+
+#[test]
+fn equal_shares_do_not_count_flows_that_cannot_send() {
+    let first = vec![flow(1, 1, 1.0)];
+    let second = vec![flow(0, 0, 1.0), flow(0, 1, 1.0)];
+    let both = [(Group::Coflow(A), Share::MAX_MIN), (Group::Coflow(B), Share::EQUAL)];
+    assert_same(&on_unit_switch(2, &[first, second], &both).unwrap(), &[1.0, 1.0, 0.0]);
+}
+
+#[test]
+fn weighted_layers_divide_the_links_where_they_meet() {
+    let first = vec![flow(0, 0, 1.0), flow(1, 1, 1.0)];
+    let second = vec![flow(0, 2, 1.0), flow(2, 3, 1.0)];
+    let world = World::new(Fabric::big_switch(4, 1.0).unwrap(), &[first, second]);
+    let mut plan = Plan::default();
+    plan.set_layers(Layers::Weighted);
+    plan.open_layer(10.0);
+    plan.push(Group::Coflow(A), Share::MAX_MIN);
+    plan.open_layer(1.0);
+    plan.push(Group::Coflow(B), Share::MAX_MIN);
+    assert_same(&fresh(&world, &plan).unwrap(), &[10.0 / 11.0, 1.0, 1.0 / 11.0, 1.0]);
+}
+
+#[test]
+fn what_a_weighted_layer_cannot_use_goes_down_and_by_backfill_up() {
+    // A shares sender 0 with B, but is held back by its receiver, which C fills.
+    let coflows = [vec![flow(0, 0, 1.0)], vec![flow(0, 1, 1.0)], vec![flow(1, 0, 1.0)]];
+    let world = World::new(Fabric::big_switch(2, 1.0).unwrap(), &coflows);
+    let mut plan = Plan::default();
+    plan.set_layers(Layers::Weighted);
+    for (weight, coflow) in [(1.0, 2), (1.0, 0), (3.0, 1)] {
+        plan.open_layer(weight);
+        plan.push(Group::Coflow(CoflowId(coflow)), Share::MAX_MIN);
+    }
+    // A has 1/4 of sender 0, so 1/4 of receiver 0's half is spare; C is above A.
+    assert_same(&fresh(&world, &plan).unwrap(), &[0.25, 0.75, 0.5]);
+    plan.set_backfill(Backfill::Greedy);
+    assert_same(&fresh(&world, &plan).unwrap(), &[0.25, 0.75, 0.75]);
+    // Upside down, A finds what C has left of receiver 0, but B's part of sender 0 is kept back.
+    let mut plan = Plan::default();
+    plan.set_layers(Layers::Weighted);
+    for (weight, coflow) in [(1.0, 0), (3.0, 1), (1.0, 2)] {
+        plan.open_layer(weight);
+        plan.push(Group::Coflow(CoflowId(coflow)), Share::MAX_MIN);
+    }
+    assert_same(&fresh(&world, &plan).unwrap(), &[0.25, 0.75, 0.75]);
+}
+
+#[test]
+fn hold_gets_nothing_even_from_backfill() {
+    let coflows = [vec![flow(0, 0, 1.0)], vec![flow(1, 1, 1.0)]];
+    let world = World::new(Fabric::big_switch(2, 1.0).unwrap(), &coflows);
+    let mut plan =
+        plan_of(&[(Group::Coflow(A), Share::HOLD), (Group::Coflow(B), Share::rate(0.25))]);
+    plan.set_backfill(Backfill::Greedy);
+    assert_same(&fresh(&world, &plan).unwrap(), &[0.0, 1.0]);
+}
+
+#[test]
+fn a_coflow_at_a_port_and_a_single_flow_are_served_alone() {
+    let coflow = vec![flow(0, 0, 1.0), flow(0, 1, 1.0), flow(1, 1, 1.0), flow(1, 0, 1.0)];
+    let rates =
+        |group| on_unit_switch(2, slice::from_ref(&coflow), &[(group, Share::MAX_MIN)]).unwrap();
+    // Links 0 and 1 are the ports' egress, 2 and 3 their ingress.
+    assert_same(&rates(Group::CoflowAt(A, LinkId(0))), &[0.5, 0.5, 0.0, 0.0]);
+    assert_same(&rates(Group::CoflowAt(A, LinkId(3))), &[0.0, 0.5, 0.5, 0.0]);
+    assert_same(&rates(Group::Flow(FlowId { coflow: A, index: 2 })), &[0.0, 0.0, 1.0, 0.0]);
+}
+
+// Wrong plans.
+
+#[test]
+fn a_rate_that_does_not_fit_is_an_error() {
+    let coflow = vec![flow(0, 0, 1.0), flow(0, 1, 1.0)];
+    let asked = |rate| {
+        on_unit_switch(2, slice::from_ref(&coflow), &[(Group::Coflow(A), Share::rate(rate))])
+    };
+    assert_same(&asked(0.5).unwrap(), &[0.5, 0.5]);
+    let overbooked = PlanError::Overbooked { link: LinkId(0), asked: 0.75, free: 0.25 };
+    assert_eq!(asked(0.75), Err(overbooked.clone()));
+    assert_eq!(
+        overbooked.to_string(),
+        "asks for 0.75 bytes/s on link 0 of which 0.25 bytes/s are free"
+    );
+    for nonsense in [f64::NAN, f64::INFINITY, -1.0] {
+        assert!(matches!(asked(nonsense), Err(PlanError::Overbooked { .. })), "{nonsense}");
+    }
+}
+
+#[test]
+fn plans_that_make_no_sense_are_errors() {
+    let coflows = [vec![flow(0, 0, 1.0)], vec![flow(0, 0, 1.0)]];
+    let whole = |id| (Group::Coflow(id), Share::MAX_MIN);
+    let of = |entries: &[_]| on_unit_switch(1, &coflows, entries).map(|_| ());
+    assert_eq!(of(&[whole(A), whole(B), whole(A)]), Err(PlanError::Twice(A)));
+    assert_eq!(of(&[whole(CoflowId(2))]), Err(PlanError::Absent(CoflowId(2))));
+    let beyond = Group::Flow(FlowId { coflow: A, index: 1 });
+    assert_eq!(of(&[(beyond, Share::MAX_MIN)]), Err(PlanError::Absent(A)));
+    let first = Group::Flow(FlowId { coflow: A, index: 0 });
+    assert_eq!(of(&[(first, Share::MADD)]), Err(PlanError::MaddOfAPart));
+    let part = Group::CoflowAt(A, LinkId(0));
+    assert_eq!(of(&[(part, Share::MADD)]), Err(PlanError::MaddOfAPart));
+    let everything = (Group::Everything, Share::MAX_MIN);
+    assert_eq!(of(&[everything]), Ok(()));
+    assert_eq!(of(&[everything, whole(A)]), Err(PlanError::Everything));
+    assert_eq!(of(&[whole(A), everything]), Err(PlanError::Everything));
+    assert_eq!(of(&[(Group::Everything, Share::EQUAL)]), Err(PlanError::Everything));
+    assert_eq!(of(&[(Group::Everything, Share::BY_SIZE)]), Ok(()));
+    assert_eq!(of(&[(Group::Coflow(A), Share::BY_SIZE)]), Err(PlanError::BySizeOfAPart));
+}
+
+#[test]
+fn an_ended_coflow_cannot_be_served() {
+    let fabric = Fabric::big_switch(1, 1.0).unwrap();
+    let mut world = World::new(fabric, &[vec![flow(0, 0, 1.0)]]);
+    world.end(FlowId { coflow: A, index: 0 }, &mut Allocator::default());
+    let plan = plan_of(&[(Group::Coflow(A), Share::MAX_MIN)]);
+    assert_eq!(fresh(&world, &plan), Err(PlanError::Absent(A)));
+}
+
+#[test]
+fn everything_needs_a_big_switch() {
+    let fabric = Fabric::with_paths(2, 1.0, &[1.0], |_, _| vec![0]).unwrap();
+    let world = World::new(fabric, &[vec![flow(0, 1, 1.0)]]);
+    let plan = plan_of(&[(Group::Everything, Share::MAX_MIN)]);
+    assert_eq!(fresh(&world, &plan), Err(PlanError::Everything));
+}
+
+#[test]
+fn weights_of_layers_are_above_zero() {
+    let world = World::new(Fabric::big_switch(1, 1.0).unwrap(), &[vec![flow(0, 0, 1.0)]]);
+    for weight in [0.0, -1.0, f64::INFINITY] {
+        let mut plan = Plan::default();
+        plan.set_layers(Layers::Weighted);
+        plan.open_layer(weight);
+        plan.push(Group::Coflow(A), Share::MAX_MIN);
+        assert_eq!(fresh(&world, &plan), Err(PlanError::Weight(weight)));
+    }
+}
