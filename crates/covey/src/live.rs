@@ -28,7 +28,10 @@ pub struct Logs {
 impl Logs {
     /// Begins to log, on standard error.
     pub fn start(&self) {
+        // Whoever reads the log may go away: that is no reason to stop, as saying so on the same
+        // standard error would be.
         let builder = tracing_subscriber::fmt()
+            .log_internal_errors(false)
             .with_max_level(self.log)
             .with_target(false)
             .with_writer(std::io::stderr);

@@ -120,8 +120,7 @@ impl Serve {
                 writeln!(out, "agents {agents}")?;
                 out.flush()
             })?;
-            server.run(live::asked_to_end()).await;
-            Ok(())
+            Ok(server.run(live::asked_to_end()).await?)
         })
     }
 

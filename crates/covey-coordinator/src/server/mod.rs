@@ -64,7 +64,7 @@ pub struct ServerConfig {
     pub interval_s: f64,
 }
 
-/// Why a coordinator cannot start.
+/// Why a coordinator cannot start, or go on.
 #[derive(Debug, Error)]
 pub enum ServeError {
     /// The policy does not exist.
@@ -97,6 +97,9 @@ pub enum ServeError {
         /// Ports of the fabric.
         ports: u32,
     },
+    /// The thread that decides has ended, and nothing can be scheduled any more.
+    #[error("the coordinator's decisions have ended; what it has answered is in the journal")]
+    Ended,
     /// An address cannot be used, or a thread not be started.
     #[error("{what}: {source}")]
     Io {
@@ -110,7 +113,7 @@ pub enum ServeError {
 impl ServeError {
     /// Whether the user's arguments are to blame, rather than the machine.
     pub fn is_input(&self) -> bool {
-        !matches!(self, ServeError::Io { .. })
+        !matches!(self, ServeError::Ended | ServeError::Io { .. })
     }
 }
 
@@ -249,7 +252,10 @@ impl Server {
 
     /// Serves until `stop` comes to pass; then takes no more changes, answers those there are, and
     /// returns.
-    pub async fn run(self, stop: impl Future<Output = ()>) {
+    ///
+    /// # Errors
+    /// When it cannot go on: whoever started it is to start it again.
+    pub async fn run(self, stop: impl Future<Output = ()>) -> Result<(), ServeError> {
         let (stopper, stop_all) = watch::channel(false);
         let stop_all = Stop(stop_all);
         let (clients_tls, agents_tls) = self.tls.unzip();
@@ -280,7 +286,10 @@ impl Server {
         tokio::spawn(accept(self.clients, most, shared, stop_all, move |stream, peer, stop| {
             clients.clone().run(stream, peer, stop)
         }));
-        stop.await;
+        tokio::select! {
+            () = stop => {}
+            () = self.commands.closed() => return Err(ServeError::Ended),
+        }
         tracing::info!("draining");
         self.shared.draining.store(true, Ordering::Relaxed);
         let (drained, all_answered) = oneshot::channel();
@@ -300,6 +309,7 @@ impl Server {
         });
         let _ = tokio::time::timeout(DRAIN, joined).await;
         tracing::info!("stopped");
+        Ok(())
     }
 }
 

@@ -111,7 +111,7 @@ fn a_certificate_that_has_expired_is_refused_counted_and_logged() {
     );
     let mut serve = Coordinator::command(&place, "127.0.0.1:0", "127.0.0.1:0", &[]);
     serve.stderr(std::fs::File::create(place.path("log")).unwrap());
-    let coordinator = Coordinator::spawn(clock.governs(serve));
+    let coordinator = Coordinator::spawn(&mut clock.governs(serve));
     // For the coordinator it is ten years later than it is; the agent and this test think otherwise.
     clock.jump(10);
     let mut agent = agent(&place, &coordinator, "1", &place.path("data"));

@@ -184,10 +184,7 @@ fn a_full_disk_refuses_changes_and_loses_nothing() {
     let mut command = Command::new("sh");
     command.current_dir(place.path(".")).args(["-c", script]).arg(serve.get_program());
     let log = std::fs::File::create(place.path("log")).unwrap();
-    let mut coordinator = Coordinator::spawn({
-        command.args(serve.get_args()).stderr(log);
-        command
-    });
+    let mut coordinator = Coordinator::spawn(command.args(serve.get_args()).stderr(log));
     let mut kept = Vec::new();
     block_on(async {
         let token = token(&place);
@@ -240,13 +237,30 @@ fn a_full_disk_refuses_changes_and_loses_nothing() {
 }
 
 #[test]
+fn a_log_that_nobody_reads_any_more_changes_nothing() {
+    let place = Place::new();
+    let addresses = ["--clients", "127.0.0.1:0", "--agents", "127.0.0.1:0"];
+    let serve = ["serve", "--data", "data", "--ports", "4", "--log", "debug"];
+    let mut command = place.command(&[&serve[..], &addresses].concat());
+    let mut coordinator = Coordinator::spawn(command.stderr(Stdio::piped()));
+    drop(coordinator.process.stderr.take());
+    block_on(async {
+        let mut client = coordinator.client(&place).await;
+        for _ in 0..3 {
+            let id = register(&mut client, &[(0, 1)]).await;
+            assert_eq!(state(&mut client, id).await, "active");
+        }
+    });
+}
+
+#[test]
 fn a_wall_clock_that_jumps_changes_nothing() {
     let place = Place::new();
     let Some(clock) = Clock::new(&place) else { return };
     let times = ["--lost-after", "600ms", "--heartbeat", "100ms"];
     let mut serve = Coordinator::command(&place, "127.0.0.1:0", "127.0.0.1:0", &times);
     serve.stderr(std::fs::File::create(place.path("log")).unwrap());
-    let coordinator = Coordinator::spawn(clock.governs(serve));
+    let coordinator = Coordinator::spawn(&mut clock.governs(serve));
     let folder = place.path("data");
     let start = |port: &str| {
         let command = agent(&place, &coordinator, port, &folder);

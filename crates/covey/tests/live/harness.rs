@@ -33,7 +33,7 @@ impl Coordinator {
     }
 
     /// Waits until it listens.
-    pub fn spawn(mut command: Command) -> Coordinator {
+    pub fn spawn(command: &mut Command) -> Coordinator {
         let mut process = command.stdout(Stdio::piped()).spawn().expect("covey serve");
         let mut lines = BufReader::new(process.stdout.take().expect("its output")).lines();
         let mut address = |name: &str| -> SocketAddr {
@@ -44,7 +44,7 @@ impl Coordinator {
     }
 
     pub fn start(place: &Place, clients: &str, agents: &str, more: &[&str]) -> Coordinator {
-        Coordinator::spawn(Coordinator::command(place, clients, agents, more))
+        Coordinator::spawn(&mut Coordinator::command(place, clients, agents, more))
     }
 
     pub fn new(place: &Place, more: &[&str]) -> Coordinator {
@@ -54,8 +54,7 @@ impl Coordinator {
     /// One that logs to the file `log`.
     pub fn logged(place: &Place, more: &[&str]) -> Coordinator {
         let mut command = Coordinator::command(place, "127.0.0.1:0", "127.0.0.1:0", more);
-        command.stderr(File::create(place.path("log")).expect("a file"));
-        Coordinator::spawn(command)
+        Coordinator::spawn(command.stderr(File::create(place.path("log")).expect("a file")))
     }
 
     /// Kills it and starts it again at the same addresses.
