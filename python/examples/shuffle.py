@@ -8,9 +8,9 @@ it registers a coflow of a few flows from its host to the receiver's, sends them
 """
 
 import argparse
-import contextlib
 import os
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import covey
 
@@ -47,15 +47,24 @@ def send(arguments: argparse.Namespace) -> None:
         # The agent knows which port of the fabric this host is.
         flows = [(client.port or 0, arguments.to_port, size)] * arguments.flows
         coflow = client.register(flows, name=arguments.name)
-        print(f"{arguments.name}: coflow {coflow.id}, scheduled: {client.scheduled}", flush=True)
-        place = [(coflow, k, arguments.address, size) for k in range(arguments.flows)]
-        threads = [threading.Thread(target=send_flow, args=each) for each in place]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        if coflow.is_registered:
+            print(
+                f"{arguments.name}: coflow {coflow.id}, scheduled: {client.scheduled}", flush=True
+            )
+        else:
+            print(f"{arguments.name}: not registered, scheduled: no", flush=True)
+        with ThreadPoolExecutor(arguments.flows) as threads:
+            places = range(arguments.flows)
+            sent = [threads.submit(send_flow, coflow, k, arguments.address, size) for k in places]
+        try:
+            for each in sent:
+                each.result()
+        except OSError:
+            # What will not be sent must not hold up others.
+            coflow.delete()
+            raise
         # Of flows that nobody schedules the coordinator never hears that they have ended.
-        if client.scheduled == "yes" and (status := coflow.wait()):
+        if coflow.is_registered and client.scheduled == "yes" and (status := coflow.wait()):
             cct = status["end_s"] - status["arrival_s"]
             print(f"{arguments.name}: {status['state']} after {cct:.3f} s")
 
@@ -84,5 +93,9 @@ sender.add_argument("--credentials", default="covey-data", help="folder with the
 sender.set_defaults(run=send)
 if __name__ == "__main__":
     arguments = parser.parse_args()
-    with contextlib.suppress(KeyboardInterrupt):
+    try:
         arguments.run(arguments)
+    except KeyboardInterrupt:
+        pass
+    except OSError as error:
+        raise SystemExit(f"shuffle: {error}") from None

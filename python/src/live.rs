@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use covey_client::{
     Blocks, Client, Coflow, CoflowSpec, FlowReceiver, FlowSender, Incoming, Listener, Options,
-    Scheduled, Status, Update,
+    Status, Update,
 };
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
@@ -102,12 +102,8 @@ pub fn connect(
 #[pymethods]
 impl LiveClient {
     #[getter]
-    fn scheduled(&self) -> &'static str {
-        match self.client.scheduled() {
-            Scheduled::Yes => "yes",
-            Scheduled::NoCoordinator => "no coordinator",
-            Scheduled::NoAgent => "no agent",
-        }
+    fn scheduled(&self) -> String {
+        self.client.scheduled().to_string()
     }
 
     #[getter]

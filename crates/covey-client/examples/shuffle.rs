@@ -10,6 +10,7 @@
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 use covey_client::{Client, Coflow, CoflowSpec, Flow, FlowReceiver, Incoming, Options, Scheduled};
 use tokio::io::AsyncReadExt;
@@ -22,7 +23,17 @@ const USAGE: &str = "usage: shuffle receive ADDRESS
                [--agent covey-data/agent.sock] [--coordinator 127.0.0.1:7420] [--credentials covey-data]";
 
 #[tokio::main]
-async fn main() -> Result<()> {
+async fn main() -> ExitCode {
+    match run().await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("shuffle: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run() -> Result<()> {
     let mut words = std::env::args().skip(1);
     let (Some(command), Some(address)) = (words.next(), words.next()) else {
         return Err(USAGE.into());
@@ -92,20 +103,30 @@ async fn send(address: &str, given: &BTreeMap<String, String>) -> Result<()> {
     let flows = vec![flow; count as usize];
     let spec = CoflowSpec { name: Some(name.clone()), ..CoflowSpec::of(flows) };
     let coflow = client.register(&spec).await?;
-    println!("{name}: coflow {}, scheduled: {:?}", coflow.id(), client.scheduled());
+    let scheduled = client.scheduled();
+    match coflow.is_registered() {
+        true => println!("{name}: coflow {}, scheduled: {scheduled}", coflow.id()),
+        false => println!("{name}: not registered, scheduled: no"),
+    }
     let mut sending = JoinSet::new();
     for place in 0..count {
         sending.spawn(send_flow(coflow.clone(), place, address.to_owned(), size));
     }
     while let Some(sent) = sending.join_next().await {
-        sent??;
+        if let Err(error) = sent? {
+            // What will not be sent must not hold up others.
+            coflow.deregister().await?;
+            return Err(error);
+        }
     }
     // Of flows that nobody schedules the coordinator never hears that they have ended.
     if client.scheduled() == Scheduled::Yes
         && let Some(status) = coflow.ended().await?
     {
-        let cct_s = status.cct_s().unwrap_or(f64::NAN);
-        println!("{name}: {:?} after {cct_s:.3} s", status.state);
+        match status.cct_s() {
+            Some(cct_s) => println!("{name}: ended after {cct_s:.3} s"),
+            None => println!("{name}: {:?}", status.state),
+        }
     }
     // Whoever ends before the coordinator knows that its flows have ended leaves a coflow that does not.
     client.settled().await;

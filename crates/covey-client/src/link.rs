@@ -1,6 +1,7 @@
 //! The connection to the agent on this host: which flows there are, and how they stand.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -28,6 +29,16 @@ pub enum Scheduled {
     NoCoordinator,
     /// The coordinator.
     Yes,
+}
+
+impl fmt::Display for Scheduled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Scheduled::Yes => "yes",
+            Scheduled::NoCoordinator => "no coordinator",
+            Scheduled::NoAgent => "no agent",
+        })
+    }
 }
 
 /// A flow of this application that sends.
