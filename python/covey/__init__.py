@@ -1,4 +1,4 @@
-"""Coflow scheduling: every published policy in one exact simulator.
+"""Coflow scheduling: published policies in one exact simulator, and for real hosts.
 
 >>> import covey
 >>> trace = covey.generate("fb-like", coflows=20)

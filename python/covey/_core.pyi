@@ -151,7 +151,7 @@ class Trace:
         """
 
     def dag(self, shape: str = "q42") -> Trace:
-        """Make each coflow a job of six stages (Stream V): "q42" or "tao"."""
+        """Make each coflow a job of six stages (Stream IV): "q42" or "tao"."""
 
     def replicate(self, copies: int) -> Trace:
         """Put copies side by side, each on ports of its own; the original counts."""

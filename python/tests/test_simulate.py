@@ -75,7 +75,7 @@ def test_policies_are_listed() -> None:
     [
         ({"policy": "sbf"}, "unknown policy 'sbf': expected one of fair, fifo,"),
         ({"policy": "aalo:K=0"}, "policy aalo: K=0: expected a whole number from 1 to 64"),
-        ({"port_rate": "1"}, "port_rate: '1' is not a speed above zero: expected one like 1gbps"),
+        ({"port_rate": "1"}, "port_rate: '1' is not a speed above zero with its unit: expected one like 1gbps"),
         ({"port_rate": "1e-9bps"}, "port_rate: expected a speed from 1bps to 1000tbps"),
         ({"sim": "ns3"}, "sim: expected exact, coflowsim or philae-authors, found 'ns3'"),
         ({"policy": "covey", "sim": "coflowsim"}, "policy 'covey' with --sim coflowsim: expected"),

@@ -103,12 +103,14 @@ pub async fn run_woken(
         enforcer.joined(false);
         match over {
             Over::Refused(refusal) => {
-                tracing::warn!(port = joining.port, ?refusal, "refused");
+                tracing::warn!(port = joining.port, coordinator = %joining.coordinator, ?refusal, "refused");
                 if let Some(why) = for_good(refusal) {
                     return Err(JoinError::Refused(joining.coordinator, why));
                 }
             }
-            Over::Broken(error) => tracing::info!(port = joining.port, %error, "not connected"),
+            Over::Broken(error) => {
+                tracing::warn!(port = joining.port, coordinator = %joining.coordinator, %error, "not connected");
+            }
         }
         let most = MOST_WAIT.min(FIRST_WAIT * 2_u32.saturating_pow(failures));
         failures += 1;
@@ -245,6 +247,7 @@ async fn talk(
                     }
                 }
                 if let Some(welcome) = agent.welcome().filter(|_| !welcomed) {
+                    tracing::info!(port = joining.port, coordinator = %joining.coordinator, "joined");
                     give_up_when_unheard(socket, welcome.heartbeat_s);
                 }
                 if agent.dropped() > dropped {

@@ -30,7 +30,7 @@ fn number_and_unit(text: &str) -> Option<(f64, &str)> {
 pub fn parse_rate(text: &str) -> Result<f64, String> {
     let expected = || {
         format!(
-            "'{text}' is not a speed above zero: expected one like 1gbps, 100mbps, 8bps or 128MiB/s"
+            "'{text}' is not a speed above zero with its unit: expected one like 1gbps, 100mbps, 8bps or 128MiB/s"
         )
     };
     let (value, unit) = number_and_unit(text).ok_or_else(expected)?;

@@ -37,7 +37,7 @@ pub struct Agent {
     /// What carries schedules out
     #[arg(long, value_enum, default_value_t = By::Pacing)]
     enforcer: By,
-    /// With pacing and marks: the socket for applications [default: agent.sock in the folder of
+    /// But with none and recorded: the socket for applications [default: agent.sock in the folder of
     /// --credentials, or agent-PORT.sock if another agent has that]
     #[arg(long, value_name = "FILE")]
     socket: Option<PathBuf>,

@@ -16,7 +16,7 @@ use crate::status::Status;
 use crate::testbed::{Part, Testbed};
 use crate::trace::Trace;
 
-/// Coflow scheduling: every published policy in one exact simulator
+/// Coflow scheduling: published policies in one exact simulator, and for real hosts
 #[derive(Debug, Parser)]
 #[command(
     name = "covey",

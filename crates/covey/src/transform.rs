@@ -138,7 +138,7 @@ Examples:
         #[arg(long, value_name = "N", default_value_t = 16)]
         ports: u32,
     },
-    /// Let coflows that follow each other arrive together (Stream V: all at once)
+    /// Let coflows that follow each other arrive together (Stream IV: all at once)
     #[command(after_help = "\
 Examples:
   covey trace burst trace.txt --group 20 -o bursts.jsonl")]
@@ -168,7 +168,7 @@ Examples:
         #[arg(long, value_name = "N", default_value_t = 1)]
         seed: u64,
     },
-    /// Make each coflow a job of six stages (Stream V): q42 (TPC-DS query 42) or tao
+    /// Make each coflow a job of six stages (Stream IV): q42 (TPC-DS query 42) or tao
     #[command(after_help = "\
 Stages are exact copies; each waits for those before it.
 

@@ -178,7 +178,7 @@ fn arguments() {
         assert_eq!(
             simulate(&[&format!("--port-rate={rate}")]),
             format!(
-                "--port-rate: '{rate}' is not a speed above zero: expected one like 1gbps, 100mbps, 8bps or 128MiB/s"
+                "--port-rate: '{rate}' is not a speed above zero with its unit: expected one like 1gbps, 100mbps, 8bps or 128MiB/s"
             )
         );
     }

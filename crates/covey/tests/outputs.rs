@@ -331,7 +331,7 @@ fn bound_refuses_what_cannot_be() {
     let place = Place::new();
     assert_eq!(
         place.refusal(&["bound", "tiny.txt", "--port-rate", "fast"]),
-        "--port-rate: 'fast' is not a speed above zero: expected one like 1gbps, 100mbps, 8bps or 128MiB/s"
+        "--port-rate: 'fast' is not a speed above zero with its unit: expected one like 1gbps, 100mbps, 8bps or 128MiB/s"
     );
     assert!(place.refusal(&["bound", "none.txt"]).starts_with("none.txt: "));
 }

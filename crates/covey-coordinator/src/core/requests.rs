@@ -132,10 +132,10 @@ impl Core {
         }
         let ports = self.agents.len();
         for (k, flow) in flows.iter().enumerate() {
-            for port in [flow.src, flow.dst] {
+            for (end, port) in [("src", flow.src), ("dst", flow.dst)] {
                 if port as usize >= ports {
-                    let detail = format!("{at}[{k}]: expected a port below {ports}, found {port}");
-                    return Err(Problem::invalid(detail));
+                    let expected = format!("expected a port below {ports}, found {port}");
+                    return Err(Problem::invalid(format!("{at}[{k}].{end}: {expected}")));
                 }
             }
             match flow.bytes {

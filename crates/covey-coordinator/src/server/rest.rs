@@ -347,17 +347,17 @@ async fn events(State(api): State<Arc<Api>>, headers: HeaderMap) -> Response {
         let last = last.and_then(|(epoch, number)| {
             Some((epoch.parse::<u64>().ok()?, number.parse::<u64>().ok()?))
         });
+        let Some((epoch, number)) = last else {
+            let expected = "Last-Event-ID: expected the id of an event, like 1-0";
+            return refuse(Problem::new(400, "bad header", expected));
+        };
         let remembered = lock(&api.shared.past);
         let first = remembered.front().map_or(0, |event| event.number);
-        match last {
-            Some((epoch, number)) if epoch == api.epoch && number + 1 >= first => {
-                past.extend(remembered.iter().filter(|event| event.number > number));
-            }
-            _ => {
-                let detail = format!("events before {}-{first} are not kept", api.epoch);
-                return refuse(Problem::new(410, "compacted", detail));
-            }
+        if epoch != api.epoch || number.saturating_add(1) < first {
+            let detail = format!("events before {}-{first} are not kept", api.epoch);
+            return refuse(Problem::new(410, "compacted", detail));
         }
+        past.extend(remembered.iter().filter(|event| event.number > number));
     }
     let (sender, receiver) = mpsc::channel::<Numbered>(64);
     tokio::spawn(async move {
