@@ -124,7 +124,10 @@ def compare(
     `jct_shares` is a seed for job completion times as if each coflow were the shuffle of a job that
     computes as well (Philae 9.2). The rest is as for `simulate`.
     """
-    given = _core.split_list(policies) if isinstance(policies, str) else policies
+    given = [*(_core.split_list(policies) if isinstance(policies, str) else policies)]
+    if not given:
+        message = "policies: expected at least one, found none"
+        raise _core.InputError(message)
     with bar(progress, "coflows") as tell:
         return _core.run(
             trace,

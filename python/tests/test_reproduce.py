@@ -17,5 +17,7 @@ def test_a_table_is_repeated(tmp_path: Path) -> None:
 def test_what_is_not_there_is_told() -> None:
     with pytest.raises(covey.InputError):
         covey.reproduce("swallow", table=99)
+    with pytest.raises(covey.InputError, match="paper: expected one of philae, swallow, aalo"):
+        covey.reproduce("coda")
     with pytest.raises(covey.InputError, match="a table or a figure"):
         covey.reproduce("swallow", table=1, figure=1)

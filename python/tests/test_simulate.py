@@ -75,7 +75,8 @@ def test_policies_are_listed() -> None:
     [
         ({"policy": "sbf"}, "unknown policy 'sbf': expected one of fair, fifo,"),
         ({"policy": "aalo:K=0"}, "policy aalo: K=0: expected a whole number from 1 to 64"),
-        ({"port_rate": "1"}, "port_rate: '1' is not a speed above zero with its unit: expected one like 1gbps"),
+        ({"port_rate": "1"}, "port_rate: '1' is not a speed above zero with its unit: expected"),
+        ({"cpu": "3"}, "cpu: expected a share from 0 to 1, or a file, found"),
         ({"port_rate": "1e-9bps"}, "port_rate: expected a speed from 1bps to 1000tbps"),
         ({"sim": "ns3"}, "sim: expected exact, coflowsim or philae-authors, found 'ns3'"),
         ({"policy": "covey", "sim": "coflowsim"}, "policy 'covey' with --sim coflowsim: expected"),
@@ -90,6 +91,8 @@ def test_errors_have_the_words_of_the_command_line(
 
 
 def test_a_baseline_must_be_there(tiny: covey.Trace) -> None:
+    with pytest.raises(covey.InputError, match="policies: expected at least one, found none"):
+        covey.compare(tiny, [])
     with pytest.raises(covey.InputError, match=r"baseline: expected one of sebf \| fifo, found"):
         covey.compare(tiny, "sebf,fifo", baseline="fair")
 

@@ -21,8 +21,9 @@ pub const STAND_IN: &str = "builtin:fb-like";
 /// When nothing is published of the paper, when it has nothing of that number, or when the trace
 /// cannot be read.
 pub fn plan(paper: &str, selection: &Selection, trace: &str) -> Result<Reproduction, Error> {
-    selection.check(paper, items(paper))?;
-    let (paper, name, workload) = open(paper, trace)?;
+    let paper = known(paper)?;
+    selection.check(&paper.name, items(&paper.name))?;
+    let (name, workload) = open(trace)?;
     Ok(Reproduction::new(paper, selection, name, workload))
 }
 
@@ -36,8 +37,9 @@ pub fn plan_live(
     trace: &str,
     seconds: f64,
 ) -> Result<Reproduction, Error> {
-    selection.check(paper, live_items(paper))?;
-    let (paper, name, workload) = open(paper, trace)?;
+    let paper = known(paper)?;
+    selection.check(&paper.name, live_items(&paper.name))?;
+    let (name, workload) = open(trace)?;
     Ok(Reproduction::live(paper, selection, name, workload, seconds))
 }
 
@@ -52,19 +54,29 @@ pub fn plan_testbed(
     trace: &str,
     every: usize,
 ) -> Result<Reproduction, Error> {
-    selection.check(paper, testbed_items(paper))?;
-    let (paper, name, workload) = open(paper, trace)?;
+    let paper = known(paper)?;
+    selection.check(&paper.name, testbed_items(&paper.name))?;
+    let (name, workload) = open(trace)?;
     Ok(Reproduction::testbed(paper, selection, name, workload, every))
 }
 
-/// What is published of a paper, and the trace with its name.
-fn open<'a>(paper: &str, trace: &'a str) -> Result<(Paper, &'a str, Workload), Error> {
-    let papers = papers().map_err(|error| Error::Published(error.to_string()))?;
-    let found = papers.into_iter().find(|known| known.name == paper);
-    let paper = found.ok_or_else(|| Error::Published(format!("nothing of {paper}")))?;
+/// What is published of a paper.
+fn known(name: &str) -> Result<Paper, Error> {
+    let mut papers = papers().map_err(|error| Error::Published(error.to_string()))?;
+    match papers.iter().position(|paper| paper.name == name) {
+        Some(place) => Ok(papers.swap_remove(place)),
+        None => {
+            let names: Vec<_> = papers.iter().map(|paper| paper.name.as_str()).collect();
+            let expected = format!("one of {}", names.join(", "));
+            Err(Error::argument("paper", expected, format!("'{name}'")))
+        }
+    }
+}
+
+/// The trace with its name.
+fn open(trace: &str) -> Result<(&str, Workload), Error> {
     let workload = covey_trace::open(trace)?;
-    let trace = if trace == "-" { "standard input" } else { trace };
-    Ok((paper, trace, workload))
+    Ok((if trace == "-" { "standard input" } else { trace }, workload))
 }
 
 /// Coflows of all runs together, of which progress is told.

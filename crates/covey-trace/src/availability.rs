@@ -55,7 +55,7 @@ impl Availability {
         if let Ok(share) = text.parse::<f64>() {
             if !(0.0..=1.0).contains(&share) {
                 return Err(TraceError::Argument {
-                    argument: "--cpu".to_owned(),
+                    argument: "cpu".to_owned(),
                     expected: "a share from 0 to 1, or a file".to_owned(),
                     found: quote(text),
                 });
@@ -165,7 +165,7 @@ mod tests {
         );
         assert_eq!(
             Availability::open("2", 4).unwrap_err().to_string(),
-            "--cpu: expected a share from 0 to 1, or a file, found \"2\""
+            "cpu: expected a share from 0 to 1, or a file, found \"2\""
         );
     }
 }

@@ -176,8 +176,8 @@ fn check_number(
     if (0.0..=most).contains(&value) {
         return Ok(());
     }
-    let expected = format_args!("{unit} from 0 to {most:e}");
-    Err(place.bad(field, expected, value))
+    let most = if most < 1e6 { most.to_string() } else { format!("{most:e}") };
+    Err(place.bad(field, format_args!("{unit} from 0 to {most}"), value))
 }
 
 /// One line as a `T`; an error names the innermost field, or `whole` where there is none.

@@ -240,7 +240,7 @@ fn codecs_and_processors_that_are_none() {
     );
     assert_eq!(
         refusal("sebf", "1.5"),
-        "--cpu: expected a share from 0 to 1, or a file, found \"1.5\""
+        "cpu: expected a share from 0 to 1, or a file, found \"1.5\""
     );
     assert!(refusal("sebf", "none.csv").starts_with("none.csv: "));
     place.write("cpu.csv", "port,from_s,share\n3,0,1\n");

@@ -82,7 +82,7 @@ impl fmt::Display for Changes {
         let Changes { coflows, flows, bytes, ports, .. } = self;
         let (coflows, flows) = (counted(*coflows, "coflow"), counted(*flows, "flow"));
         let ports = counted(*ports as usize, "port");
-        write!(f, "{coflows}, {flows}, {bytes} bytes on {ports}")?;
+        write!(f, "{coflows}, {flows}, {bytes:.0} bytes on {ports}")?;
         if self.jobs > 0 {
             write!(f, ", {}", counted(self.jobs, "job"))?;
         }
