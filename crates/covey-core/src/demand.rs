@@ -35,6 +35,10 @@ pub struct Demand {
     /// row from a word of its own.
     is_active: Vec<bool>,
     active: Vec<u64>,
+    /// Whether all rows are regular. Only then the same by receiver, a bit for each sender, each
+    /// receiver's column from a word of its own.
+    is_shuffle: bool,
+    columns: Vec<u64>,
     /// Unfinished flows at each local link.
     count: Vec<u32>,
     unfinished: u32,
@@ -149,6 +153,11 @@ impl Demand {
         self.is_active.resize(width, false);
         self.active.clear();
         self.active.resize(self.word_start[self.senders] as usize, 0);
+        self.is_shuffle = self.regular.iter().all(|regular| *regular) && self.is_bipartite();
+        self.columns.clear();
+        if self.is_shuffle {
+            self.columns.resize(self.receivers * self.column_words(), 0);
+        }
         self.count.clear();
         self.count.resize(self.links.len(), 0);
         self.unfinished = 0;
@@ -173,6 +182,8 @@ impl Demand {
             inner,
             is_active,
             active,
+            is_shuffle,
+            columns,
             count,
             unfinished,
             position,
@@ -193,6 +204,8 @@ impl Demand {
         self.inner.clone_from(inner);
         self.is_active.clone_from(is_active);
         self.active.clone_from(active);
+        self.is_shuffle.clone_from(is_shuffle);
+        self.columns.clone_from(columns);
         self.count.clone_from(count);
         self.unfinished.clone_from(unfinished);
         self.position.clone_from(position);
@@ -262,6 +275,25 @@ impl Demand {
     /// Bits of a sender's row, lowest position first; set while a flow is active.
     pub fn row_bits(&self, sender: usize) -> &[u64] {
         &self.active[self.word_start[sender] as usize..self.word_start[sender + 1] as usize]
+    }
+
+    /// Whether every sender has exactly one flow to each receiver, in the receivers' order, and no flow
+    /// crosses an inner link.
+    pub fn is_shuffle(&self) -> bool {
+        self.is_shuffle
+    }
+
+    /// In a shuffle, the links at the other ends of the active flows at a local link: bits of receivers,
+    /// if it is a sender, or of senders, lowest first.
+    pub fn peer_bits(&self, l: usize) -> &[u64] {
+        match l.checked_sub(self.senders) {
+            None => self.row_bits(l),
+            Some(k) => &self.columns[k * self.column_words()..][..self.column_words()],
+        }
+    }
+
+    fn column_words(&self) -> usize {
+        self.senders.div_ceil(64)
     }
 
     /// The links as a set of bits, one for each link of the fabric.
@@ -352,6 +384,7 @@ impl Demand {
             let (word, bit) = self.bit(position);
             self.is_active[position] = true;
             self.active[word] |= bit;
+            self.flip_in_column(position);
             self.unfinished += 1;
             self.adjust(position, 1);
         }
@@ -363,6 +396,7 @@ impl Demand {
             let (word, bit) = self.bit(position);
             self.is_active[position] = false;
             self.active[word] &= !bit;
+            self.flip_in_column(position);
             self.unfinished -= 1;
             self.adjust(position, u32::MAX);
         }
@@ -377,6 +411,14 @@ impl Demand {
             let (link, bit) = (self.links[l as usize].index(), u64::from(*count > 0));
             let word = &mut self.active_links[link / 64];
             *word = *word & !(1 << (link % 64)) | bit << (link % 64);
+        }
+    }
+
+    fn flip_in_column(&mut self, position: usize) {
+        if self.is_shuffle {
+            let (s, r) = self.ends(position);
+            let word = (r - self.senders) * self.column_words() + s / 64;
+            self.columns[word] ^= 1 << (s % 64);
         }
     }
 

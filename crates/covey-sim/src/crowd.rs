@@ -173,7 +173,7 @@ impl CrowdFluid {
 
     /// Takes over the levels that `crowd` gives from the anchor on.
     pub(crate) fn install(&mut self, crowd: &Crowd) {
-        self.levels.change(&self.pairs, crowd.level(), self.anchor);
+        self.levels.change(&self.pairs, crowd.level(), None, self.anchor);
     }
 
     /// Writes what is left of every flow at the anchor into `state`.

@@ -289,7 +289,8 @@ impl Fluid {
             self.holds = grant.is_by_size();
         }
         if !grant.levels().is_empty() {
-            self.levels.replace(demand, progress, grant.levels(), now);
+            let changes = grant.level_changes();
+            self.levels.replace(demand, progress, grant.levels(), changes, now);
         }
         self.change_madd(demand, progress, grant.madd(), now);
         if let Some(changes) = changes {

@@ -9,6 +9,7 @@
 
 use std::ops::Range;
 
+use covey_core::alloc::LevelChange;
 use covey_core::state::Progress;
 use covey_core::{Demand, Time, differences, least};
 
@@ -73,7 +74,7 @@ struct Limit {
 pub(crate) struct Levels {
     /// Level of each local link in bytes per second; empty when no rates are given by level.
     level: Vec<f64>,
-    /// The levels before these.
+    /// The levels before these, while levels change; else the same.
     before: Vec<f64>,
     limits: Vec<Limit>,
     /// When the next of the flows at each link ends.
@@ -92,8 +93,10 @@ pub(crate) struct Levels {
     place: Vec<u32>,
     /// Links that are to be looked at again.
     pending: Vec<u32>,
-    /// Working memory: links whose level changes, and links of the other side that some link's level has crossed.
+    /// Working memory: links whose level changes, those of them whose flows may come to hang elsewhere, and
+    /// links of the other side that some link's level has crossed.
     changed: Vec<u32>,
+    crossing: Vec<u32>,
     crossed: Vec<u32>,
     /// Whether flows have started that do not hang yet.
     incomplete: bool,
@@ -187,13 +190,14 @@ impl Levels {
         }
     }
 
-    /// Makes `levels` those of the links from `now` on. If there were none, what is left of the
-    /// flows must have been written down.
+    /// Makes `levels` those of the links from `now` on; they differ at `changes`, if that is told. If
+    /// there were none, what is left of the flows must have been written down.
     pub(crate) fn replace(
         &mut self,
         demand: &Demand,
         progress: &Progress,
         levels: &[f64],
+        changes: Option<&[LevelChange]>,
         now: Time,
     ) {
         if self.is_empty() {
@@ -203,24 +207,41 @@ impl Levels {
             }
             self.settle(demand);
         } else {
-            self.change(demand, levels, now);
+            self.change(demand, levels, changes, now);
         }
     }
 
-    /// Makes `levels` those of the links from `now` on, where there were some before.
-    pub(crate) fn change(&mut self, layout: &impl Layout, levels: &[f64], now: Time) {
+    /// Makes `levels` those of the links from `now` on, where there were some before; they differ at
+    /// `changes`, if that is told.
+    pub(crate) fn change(
+        &mut self,
+        layout: &impl Layout,
+        levels: &[f64],
+        changes: Option<&[LevelChange]>,
+        now: Time,
+    ) {
         self.changed.clear();
-        differences(&self.level, levels, &mut self.changed);
+        self.crossing.clear();
+        if let Some(changes) = changes {
+            let crossing = changes.iter().filter(|change| change.crosses);
+            self.crossing.extend(crossing.map(|change| change.link));
+            self.changed.extend(changes.iter().map(|change| change.link));
+        } else {
+            differences(&self.level, levels, &mut self.changed);
+            self.crossing.extend_from_slice(&self.changed);
+        }
         for l in self.changed.iter().map(|&l| l as usize) {
             let limit = &mut self.limits[l];
             limit.service += self.level[l] * (now - limit.since);
             limit.since = now;
             look_again(limit, &mut self.pending, l);
+            self.level[l] = levels[l];
         }
-        std::mem::swap(&mut self.level, &mut self.before);
-        self.level.clear();
-        self.level.extend_from_slice(levels);
+        debug_assert_eq!(self.level, levels);
         self.move_flows(layout, now);
+        for l in self.changed.iter().map(|&l| l as usize) {
+            self.before[l] = self.level[l];
+        }
         self.settle(layout);
     }
 
@@ -233,6 +254,7 @@ impl Levels {
     ) {
         self.level.clear();
         self.level.extend(levels);
+        self.before.clone_from(&self.level);
         self.limits.clear();
         self.limits.resize(self.level.len(), Limit::unused(now));
         self.next.clear();
@@ -277,8 +299,8 @@ impl Levels {
         let senders = layout.senders();
         let links = senders + layout.receivers();
         let mut crossed = std::mem::take(&mut self.crossed);
-        for k in 0..self.pending.len() {
-            let l = self.pending[k] as usize;
+        for k in 0..self.crossing.len() {
+            let l = self.crossing[k] as usize;
             let (was, is) = (self.before[l], self.level[l]);
             crossed.clear();
             if l < senders {

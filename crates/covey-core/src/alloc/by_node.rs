@@ -10,10 +10,10 @@
 //! changes at many links then, and for all in the line, but mostly not so that rates do: a coflow is
 //! served again only when what it finds at a link has left the [`Bounds`] between which its rates stay.
 
-use super::grant::{Grant, Which};
-use super::{Allocator, NEGLIGIBLE, PlanError, idle, walk};
+use super::grant::{Grant, Part, Which};
+use super::{Allocator, NEGLIGIBLE, PlanError, idle};
 use crate::demand::bits;
-use crate::ids::CoflowId;
+use crate::ids::{CoflowId, LinkId};
 use crate::plan::{Backfill, Entry, Group, Portion, Ranking};
 use crate::state::State;
 
@@ -70,15 +70,16 @@ impl Open {
 struct Bounds {
     /// What it uses of its own parts.
     own: Vec<f64>,
-    /// What it uses in all. Its rates stay while it finds no less than that, and no more than `most`.
+    /// What it uses in all. Its rates stay while it finds no less than that, and no more than `slack` on
+    /// top.
     used: Vec<f64>,
-    most: Vec<f64>,
+    slack: Vec<f64>,
 }
 
 impl Bounds {
     /// The coflow uses nothing and has no links.
     fn clear(&mut self, links: usize) {
-        let all = [(&mut self.own, 0.0), (&mut self.used, 0.0), (&mut self.most, f64::INFINITY)];
+        let all = [(&mut self.own, 0.0), (&mut self.used, 0.0), (&mut self.slack, f64::INFINITY)];
         for (column, value) in all {
             column.clear();
             column.resize(links, value);
@@ -89,12 +90,29 @@ impl Bounds {
     /// stay.
     fn find(&self, free: &[f64], found: &mut [f64]) -> bool {
         let mut stay = true;
-        let links = free.iter().zip(&self.own).zip(self.used.iter().zip(&self.most));
-        for (found, ((free, own), (used, most))) in found.iter_mut().zip(links) {
+        let links = free.iter().zip(&self.own).zip(self.used.iter().zip(&self.slack));
+        for (found, ((free, own), (used, slack))) in found.iter_mut().zip(links) {
             *found = free + own;
-            stay &= (*used <= *found) & (*found <= *most);
+            stay &= (*used <= *found) & (*found <= used + slack);
         }
         stay
+    }
+
+    /// What the coflow has been given by `part`. All of it is `new` after [`Bounds::clear`].
+    fn set(&mut self, part: &Part, links: &[LinkId], capacity: &[f64], new: bool) {
+        for (link, used) in links.iter().zip(part.uses()) {
+            self.used[link.index()] = used;
+        }
+        let mut set_slack = |l: usize| {
+            let link = links[l].index();
+            self.slack[link] = part.slack(l, capacity[link] * NEGLIGIBLE);
+        };
+        match part.level_changes() {
+            Some(changes) if !new => {
+                changes.iter().for_each(|change| set_slack(change.link as usize))
+            }
+            _ => (0..links.len()).for_each(set_slack),
+        }
     }
 }
 
@@ -316,28 +334,22 @@ impl Allocator {
         let Portions { bounds, found, .. } = portions;
         let (coflow, capacity) = (state.coflow(id), state.fabric().capacity());
         let demand = coflow.demand();
-        let worth = |link: usize| walk::worth(found, capacity, link);
+        for (found, capacity) in found.iter_mut().zip(capacity) {
+            *found = if *found > capacity * NEGLIGIBLE { *found } else { 0.0 };
+        }
         let part = &mut self.grants[id.index()].main;
-        part.before.clear();
-        part.before.extend(demand.links().iter().map(|link| worth(link.index())));
-        // Nobody asks where it leaves another amount than before.
-        part.after.clear();
+        part.offer(demand.links().iter().map(|link| found[link.index()]));
+        self.work.moved.clear();
+        self.work.found.clear();
         part.decided = None;
         part.idle.end();
         part.decided_in = self.walk;
-        self.work.moved.clear();
-        self.work.found.clear();
         let grant = &mut self.grants[id.index()];
         if grant.decide(Which::Main, coflow, entry, &mut self.work, capacity)? {
             self.report(id);
         }
         let part = &mut self.grants[id.index()].main;
-        let bounds = &mut bounds[id.index()];
-        for (link, (used, most)) in demand.links().iter().zip(part.limits()) {
-            bounds.used[link.index()] = used;
-            // What counts as nothing does not open a link.
-            bounds.most[link.index()] = most.max(capacity[link.index()] * NEGLIGIBLE);
-        }
+        bounds[id.index()].set(part, demand.links(), capacity, self.afresh);
         if idle::may_be(entry.rule) && part.is_empty() {
             part.idle.begin(demand, &part.before);
             part.before.clear();

@@ -4,6 +4,7 @@ use super::idle::Idle;
 use super::leftovers::Fills;
 use super::madd::Madd;
 use super::matching::Takers;
+use super::ripple::LevelChange;
 use super::rows::Rows;
 use super::{PlanError, Work, all_or_none, can_send, equal, flows, max_min};
 use crate::demand::Demand;
@@ -40,6 +41,11 @@ pub(super) struct Part {
     pub after: Vec<f64>,
     pub idle: Idle,
     levels: Vec<f64>,
+    /// To which flows, if they are the max-min fair ones.
+    fair_to: Option<FairTo>,
+    /// Links that have another level since the last decision, and whether these are all.
+    level_changes: Vec<LevelChange>,
+    tells_level_changes: bool,
     madd: Madd,
     singles: Vec<Single>,
     /// Under matching, the flows that run.
@@ -49,6 +55,19 @@ pub(super) struct Part {
     /// Walks over the plan in which this was last confirmed, and last decided.
     pub walk: u64,
     pub decided_in: u64,
+}
+
+/// All flows of a coflow at some moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct FairTo {
+    begun: u32,
+    unfinished: u32,
+}
+
+impl FairTo {
+    fn all_of(coflow: &CoflowState) -> FairTo {
+        FairTo { begun: coflow.begun(), unfinished: coflow.demand().unfinished() }
+    }
 }
 
 impl Part {
@@ -74,9 +93,15 @@ impl Part {
 
     /// Withdraws what the rules that remember nothing have given.
     fn give_nothing(&mut self) {
-        self.levels.clear();
+        self.give_no_levels();
         self.singles.clear();
         self.rate = 0.0;
+    }
+
+    fn give_no_levels(&mut self) {
+        self.levels.clear();
+        self.tells_level_changes = false;
+        self.fair_to = None;
     }
 
     pub fn used(&self, l: usize) -> f64 {
@@ -86,19 +111,21 @@ impl Part {
     /// Shares the capacity `before` among the flows of `group`, all of `coflow`, by `rule`.
     /// `work.moved` has the local links at which `before` has changed since the last decision,
     /// `work.found` what it was there, and `work.changed` receives the links at which `after` has
-    /// changed. Returns whether rates may have.
+    /// changed; `work.ended` are the flows that have ended since. Returns whether rates may have changed.
     fn decide(
         &mut self,
         coflow: &CoflowState,
-        group: Group,
-        rule: Rule,
+        Entry { group, rule, .. }: &Entry,
         work: &mut Work,
         capacity: &[f64],
         rows: &mut Rows,
     ) -> Result<bool, PlanError> {
+        let (group, rule) = (*group, *rule);
         let touched = self.decided != Some((group, rule));
         self.takers.forget_changes();
         self.decided = Some((group, rule));
+        self.level_changes.clear();
+        self.tells_level_changes = true;
         let was_empty = self.is_empty();
         let whole = matches!(group, Group::Coflow(_));
         let matches = matches!(rule, Rule::Matching | Rule::MatchingByLoad);
@@ -111,7 +138,7 @@ impl Part {
         match rule {
             Rule::Matching | Rule::MatchingByLoad if whole => {
                 let by_another_rule = !was_empty && self.takers.is_empty();
-                self.levels.clear();
+                self.give_no_levels();
                 self.singles.clear();
                 self.takers.by_load = rule == Rule::MatchingByLoad;
                 self.takers.decide(coflow, &self.before, &mut self.after, touched, capacity, work);
@@ -122,7 +149,7 @@ impl Part {
                 return Ok(changes);
             }
             Rule::Madd | Rule::MaddWithin(_) if whole => {
-                self.levels.clear();
+                self.give_no_levels();
                 self.singles.clear();
                 let progress = coflow.progress();
                 let limit = match rule {
@@ -135,34 +162,51 @@ impl Part {
             Rule::Madd | Rule::MaddWithin(_) => return Err(PlanError::MaddOfAPart),
             _ if !touched && self.stays(coflow.demand(), rule, work) => return Ok(false),
             _ => {
-                work.was.clone_from(&self.after);
-                self.decide_afresh(coflow.demand(), group, rule, work, capacity, rows)?;
-                work.changed.clear();
-                differences(&self.after, &work.was, &mut work.changed);
+                if work.follows {
+                    work.was.clone_from(&self.after);
+                }
+                let fair = whole && rule == Rule::MaxMin;
+                if !(fair && self.ripples(coflow, group, work)) {
+                    self.decide_afresh(coflow.demand(), group, rule, work, capacity, rows)?;
+                    self.fair_to = (fair && !self.is_empty()).then(|| FairTo::all_of(coflow));
+                }
+                if work.follows {
+                    work.changed.clear();
+                    differences(&self.after, &work.was, &mut work.changed);
+                }
             }
         }
         Ok(!(was_empty && self.is_empty()))
     }
 
-    /// By local link, what is used of it, and the most that may be free there for rates to stay while no
-    /// less than is used is free anywhere.
+    /// What is used, by local link.
+    pub fn uses(&self) -> impl Iterator<Item = f64> + '_ {
+        let none = self.is_empty();
+        let both = self.before.iter().zip(&self.after);
+        both.map(move |(before, after)| if none { 0.0 } else { before - after })
+    }
+
+    /// How much more than is used may be free at a link for rates to stay, while no less than is used
+    /// is free anywhere.
     ///
     /// Max-min fair rates are unique, and they stay the fair ones as long as they fit and the links
-    /// that limit flows have not moved. Nothing is told of other rates.
-    pub(super) fn limits(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
-        let fair = matches!(self.decided, Some((_, Rule::MaxMin))) && !self.levels.is_empty();
-        let levels = if fair { &self.levels } else { &self.before };
-        self.before.iter().zip(&self.after).zip(levels).map(move |((before, after), level)| {
-            let limits = *level < max_min::UNLIMITED;
-            let most = if !limits {
-                f64::INFINITY
-            } else if fair {
-                *before
-            } else {
-                0.0
-            };
-            (before - after, most)
-        })
+    /// that limit flows have not moved. Nothing is told of other rates. Less than `negligible` does not
+    /// open a link.
+    pub fn slack(&self, l: usize, negligible: f64) -> f64 {
+        if self.is_empty() {
+            return negligible;
+        }
+        match (self.decided, self.levels.get(l)) {
+            (Some((_, Rule::MaxMin)), Some(level)) if *level == max_min::UNLIMITED => f64::INFINITY,
+            (Some((_, Rule::MaxMin)), Some(_)) if self.before[l] > 0.0 => 0.0,
+            (Some((_, Rule::MaxMin)), Some(_)) => negligible,
+            _ => f64::NEG_INFINITY,
+        }
+    }
+
+    /// See [`Grant::level_changes`], of the last decision.
+    pub fn level_changes(&self) -> Option<&[LevelChange]> {
+        self.tells_level_changes.then_some(&*self.level_changes)
     }
 
     fn decide_madd(&mut self, left: &[f64], limit: f64, touched: bool, work: &mut Work) {
@@ -212,6 +256,42 @@ impl Part {
         stays
     }
 
+    /// Goes on from the max-min fair levels of a group, all of `coflow`, after flows have ended and other
+    /// amounts are free at `work.moved`. Returns whether that was possible.
+    fn ripples(&mut self, coflow: &CoflowState, group: Group, work: &mut Work) -> bool {
+        let demand = coflow.demand();
+        let Work { moved, found, ended, ripple, .. } = work;
+        let now = FairTo::all_of(coflow);
+        let stay = self.fair_to == Some(now);
+        let ended = ended.iter().filter(|(id, _)| !stay && group == Group::Coflow(*id));
+        let before = FairTo { unfinished: now.unfinished + ended.clone().count() as u32, ..now };
+        if self.levels.is_empty() || self.fair_to != Some(before) || !demand.is_shuffle() {
+            return false;
+        }
+        for (l, found) in moved.iter().map(|&l| l as usize).zip(&*found) {
+            self.after[l] += self.before[l] - found;
+        }
+        ripple.start(self.before.iter().zip(&self.after).map(|(before, after)| before - after));
+        for &(_, position) in ended {
+            let (s, r) = demand.ends(position as usize);
+            let rate = self.levels[s].min(self.levels[r]);
+            ripple.used[s] -= rate;
+            ripple.used[r] -= rate;
+        }
+        ripple.find_disturbed(&self.before, &self.levels);
+        if !ripple.run_out(demand, &self.before, &mut self.levels) {
+            return false;
+        }
+        ripple.rest(&self.before, &mut self.after);
+        self.level_changes.clone_from(&ripple.changed);
+        self.fair_to = Some(now);
+        self.sum_up(demand);
+        if self.is_empty() {
+            self.give_nothing();
+        }
+        true
+    }
+
     /// The rules that remember nothing.
     fn decide_afresh(
         &mut self,
@@ -227,7 +307,7 @@ impl Part {
             self.give_nothing();
             return Ok(());
         }
-        self.levels.clear();
+        self.give_no_levels();
         if !matches!(rule, Rule::Matching | Rule::MatchingByLoad) {
             self.singles.clear();
         }
@@ -390,6 +470,15 @@ impl Grant {
         matches!(self.main.decided, Some((_, rule)) if is_madd(rule))
     }
 
+    /// Where levels have changed in the walk that last reported the grant, a link more than once if its
+    /// level has changed in steps; `None` where that cannot be told.
+    pub fn level_changes(&self) -> Option<&[LevelChange]> {
+        if self.main.decided_in != self.reported {
+            return Some(&[]);
+        }
+        self.main.level_changes()
+    }
+
     /// Rates of single flows, in bytes per second, on top; a flow can occur more than once.
     pub fn singles(&self) -> impl Iterator<Item = Single> + '_ {
         self.parts().flat_map(Part::singles).chain(self.fills.singles())
@@ -460,7 +549,7 @@ impl Grant {
     ) -> Result<bool, PlanError> {
         let mut rows = std::mem::take(&mut self.rows);
         let part = self.part_mut(which);
-        let result = part.decide(coflow, entry.group, entry.rule, work, capacity, &mut rows);
+        let result = part.decide(coflow, entry, work, capacity, &mut rows);
         self.rows = rows;
         result
     }

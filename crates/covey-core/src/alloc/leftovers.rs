@@ -168,8 +168,6 @@ pub(super) struct Leftovers {
     opened: Vec<u64>,
     /// Links where flows begin, a bit each.
     egress: Vec<u64>,
-    /// Flows (by position) that have ended since the last walk.
-    ended: Vec<(CoflowId, u32)>,
     /// Coflows whose fills may have changed in this walk.
     changed: Vec<CoflowId>,
     /// Flows that run on leftovers, now and when they were last handed out.
@@ -187,11 +185,6 @@ struct Ends {
 }
 
 impl Leftovers {
-    /// A flow has ended, or is not to be served for a while.
-    pub fn ended(&mut self, id: CoflowId, position: usize) {
-        self.ended.push((id, position as u32));
-    }
-
     /// The plan is new, and this is what its entries have left.
     fn start(&mut self, free: &[f64], fabric: &Fabric) {
         let (capacity, ports) = (fabric.capacity(), fabric.ports() as usize);
@@ -470,7 +463,7 @@ impl Allocator {
     /// Hands out what the entries have left over. To be called when all of them have been served.
     pub(super) fn backfill(&mut self, state: &State, ranking: &Ranking) {
         if ranking.backfill == Backfill::None && (!self.is_new || self.leftovers.running == 0) {
-            return self.leftovers.ended.clear();
+            return;
         }
         let mut leftovers = std::mem::take(&mut self.leftovers);
         if self.is_new {
@@ -478,7 +471,6 @@ impl Allocator {
         } else {
             self.keep_what_fits(state, ranking, &mut leftovers);
         }
-        leftovers.ended.clear();
         let anew = self.is_new || leftovers.is_crowded();
         if anew {
             leftovers.take_all_back();
@@ -518,7 +510,7 @@ impl Allocator {
             leftovers.offered[link] = self.free[link];
             leftovers.moved.push(link);
         }
-        while let Some((id, position)) = leftovers.ended.pop() {
+        for &(id, position) in self.work.ended.iter().rev() {
             if state.is_present(id) {
                 let fills = &mut self.grants[id.index()].fills;
                 let is_it = |fill: &Fill| fill.position == position;

@@ -28,6 +28,7 @@ mod line;
 mod madd;
 mod matching;
 mod max_min;
+mod ripple;
 mod rows;
 mod walk;
 
@@ -35,6 +36,7 @@ pub use crowd::{Crowd, Measure};
 pub use error::PlanError;
 pub use grant::{Grant, Single};
 pub use line::{Line, Running};
+pub use ripple::LevelChange;
 
 use crate::demand::Demand;
 use crate::ids::{CoflowId, LinkId};
@@ -95,17 +97,22 @@ pub struct Allocator {
 /// Working memory of one entry.
 #[derive(Debug, Default)]
 struct Work {
+    /// Flows (by position) that have ended since the last walk, or are not to be served for a while.
+    ended: Vec<(CoflowId, u32)>,
     /// Local links at which the coflow finds another amount free than before, and at which it
     /// leaves another; and what it found at the former before.
     moved: Vec<u32>,
     changed: Vec<u32>,
     found: Vec<f64>,
+    /// Whether anybody asks for `changed`.
+    follows: bool,
     /// What the coflow left at its links before.
     was: Vec<f64>,
     /// Positions of the flows of a piece.
     subset: Vec<u32>,
     counts: Vec<u32>,
     filling: max_min::Filling,
+    ripple: ripple::Ripple,
     matching: matching::Work,
     flows: flows::Work,
 }
@@ -117,6 +124,7 @@ impl Allocator {
         self.together = Together::No;
         self.changed.clear();
         self.reshrunk.clear();
+        self.work.ended.clear();
         self.replanned = true;
         self.forgot = true;
     }
@@ -177,7 +185,7 @@ impl Allocator {
     /// [`Allocator::touch`].
     pub fn adjust(&mut self, state: &State, id: CoflowId, position: usize, by: f32) {
         match self.together {
-            Together::No if by < 0.0 => self.leftovers.ended(id, position),
+            Together::No if by < 0.0 => self.work.ended.push((id, position as u32)),
             Together::No => {}
             Together::AsCrowd(_) => {
                 let (egress, ingress) = ends(state.coflow(id).demand(), position);
@@ -224,6 +232,7 @@ impl Allocator {
             return self.serve_everything(state, ranking, everything);
         }
         self.together = Together::No;
+        self.work.follows = ranking.layers != Layers::ByNode;
         match ranking.layers {
             Layers::Strict => {
                 self.chain.start();

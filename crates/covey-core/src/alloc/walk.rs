@@ -202,6 +202,7 @@ impl Allocator {
         for id in &self.changed {
             self.grants[id.index()].conclude();
         }
+        self.work.ended.clear();
     }
 
     /// Adds a coflow to those that have changed, once.
@@ -215,6 +216,15 @@ impl Allocator {
 }
 
 impl Part {
+    /// Makes `free` what is there at the coflow's links. What it uses stays the same.
+    pub(super) fn offer(&mut self, free: impl ExactSizeIterator<Item = f64>) {
+        self.before.resize(free.len(), 0.0);
+        self.after.resize(free.len(), 0.0);
+        for ((before, after), free) in self.before.iter_mut().zip(&mut self.after).zip(free) {
+            *after += free - std::mem::replace(before, free);
+        }
+    }
+
     /// Brings `before` up to date at the links that have moved (`None`: all of them), negligible
     /// residues left out. Leaves in `work.moved` the local links at which it is another amount, and
     /// in `work.found` what it was there.

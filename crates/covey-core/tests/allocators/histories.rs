@@ -241,6 +241,52 @@ proptest! {
         }
     }
 
+    /// Who goes by the changes alone knows all levels, and which end limits each flow.
+    #[test]
+    fn changes_of_levels_lead_from_one_grant_to_the_next(
+        network in random::network(random::big_switch()),
+        steps in steps(random::recipe(random::whole(&[
+            Share::MAX_MIN, Share::MAX_MIN, Share::MAX_MIN, Share::MATCHING, Share::HOLD,
+        ]))),
+    ) {
+        let world = World::new(network.0, &network.1);
+        let nobody_is_served = Recipe { lines: Vec::new(), weighted: false, backfill: Backfill::None };
+        let mut history =
+            History { world, kept: Allocator::default(), recipe: Some(nobody_is_served), together: Share::MAX_MIN };
+        let mut known: BTreeMap<CoflowId, (Vec<f64>, Vec<bool>)> = BTreeMap::new();
+        for step in steps.iter().filter(|step| !matches!(step, Step::Everything(_))) {
+            history.step(step);
+            if let Step::Arrive(_) = step {
+                let newcomer = history.world.state.present().last().unwrap();
+                known.remove(newcomer);
+            }
+            history.kept.allocate(&history.world.state, history.plan().ranking()).unwrap();
+            for &id in history.kept.changed() {
+                let grant = history.kept.grant(id);
+                let (levels, by_receiver) = known.entry(id).or_default();
+                let demand = history.world.state.coflow(id).demand();
+                let mut crossing = vec![grant.level_changes().is_none(); demand.links().len()];
+                match grant.level_changes() {
+                    None => *levels = grant.levels().to_vec(),
+                    Some(changes) => for change in changes {
+                        levels[change.link as usize] = grant.levels()[change.link as usize];
+                        crossing[change.link as usize] |= change.crosses;
+                    }
+                }
+                prop_assert_eq!(&*levels, grant.levels());
+                by_receiver.resize(demand.width(), false);
+                for p in demand.active().filter(|_| !levels.is_empty()) {
+                    let (s, r) = demand.ends(p);
+                    let is_by_receiver = levels[r] < levels[s];
+                    if crossing[s] || crossing[r] {
+                        by_receiver[p] = is_by_receiver;
+                    }
+                    prop_assert_eq!(by_receiver[p], is_by_receiver);
+                }
+            }
+        }
+    }
+
     #[test]
     fn grants_not_listed_as_changed_have_not_changed(
         network in random::network(random::any_fabric()),

@@ -26,6 +26,39 @@ fn max_min_is_not_equal_shares() {
     assert_same(&rates(Share::EQUAL), &[0.5, 0.25, 0.25, 0.25, 0.25]);
 }
 
+/// The end of a flow moves the levels that it must, and no others; the grant tells which.
+#[test]
+fn max_min_levels_go_on_from_those_before() {
+    let coflow: Vec<_> = (0..2).flat_map(|s| (0..3).map(move |r| flow(s, r, 1.0))).collect();
+    // Receivers limit nobody but for the last, which is slow.
+    let fabric = Fabric::big_switch_with(&[1.0, 1.0, 1.0], &[5.0, 5.0, 0.2]).unwrap();
+    let mut world = World::new(fabric, &[coflow]);
+    let plan = plan_of(&[(Group::Coflow(A), Share::MAX_MIN)]);
+    let mut kept = Allocator::default();
+    kept.allocate(&world.state, plan.ranking()).unwrap();
+    assert_eq!(kept.grant(A).level_changes(), None);
+    assert_same(&world.rates(&kept), &[0.45, 0.45, 0.1, 0.45, 0.45, 0.1]);
+    let mut end = |index, rates: &[f64]| {
+        world.end(FlowId { coflow: A, index }, &mut kept);
+        kept.allocate(&world.state, plan.ranking()).unwrap();
+        assert_same(&world.rates(&kept), rates);
+        let mut changes = kept.grant(A).level_changes().unwrap().to_vec();
+        changes.sort_by_key(|change| change.link);
+        changes
+    };
+    let change = |link, crosses| LevelChange { link, crosses };
+    // The first sender has one flow less.
+    assert_eq!(end(0, &[0.9, 0.1, 0.45, 0.45, 0.1]), [change(0, false)]);
+    // The slow receiver's other flow gets twice as much, and its sender has less for the others.
+    let changes = end(2, &[1.0, 0.4, 0.4, 0.2]);
+    assert_eq!(changes, [change(0, false), change(1, false), change(4, false)]);
+    // There is nothing at the first sender any more.
+    assert_eq!(end(1, &[0.4, 0.4, 0.2]), [change(0, false)]);
+    assert_eq!(end(3, &[0.8, 0.2]), [change(1, false)]);
+    // Nor at the slow receiver, so that the last flow gets all that its sender has.
+    assert_eq!(end(5, &[1.0]), [change(1, false), change(4, false)]);
+}
+
 /// A flow gets what both of its ends give it; what one end gives and the other does not is for all.
 #[test]
 fn both_ends_decide_where_nodes_divide_their_links() {
