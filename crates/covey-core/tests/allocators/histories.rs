@@ -6,16 +6,20 @@ use super::*;
 const BY_CHANGE: [Share<Clairvoyant>; 5] =
     [Share::MADD, Share::madd_within(3.0), Share::MATCHING, Share::MAX_MIN, Share::HOLD];
 
+/// Some numbers without order, below what is asked.
+fn numbers() -> impl FnMut(u32) -> u32 {
+    let mut seed = 1_u32;
+    move |below| {
+        seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (seed >> 8) % below
+    }
+}
+
 /// In time leftovers fall into pieces so small that they are handed out anew.
 #[test]
 fn leftovers_of_many_coflows_equal_those_worked_out_whole() {
     const PORTS: u32 = 20;
-    // Some numbers without order.
-    let mut seed = 1_u32;
-    let mut next = |below: u32| {
-        seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        (seed >> 8) % below
-    };
+    let mut next = numbers();
     let mut some_flow = || flow(next(PORTS), next(PORTS), 1.0 + f64::from(next(1000)) / 500.0);
     let coflows: Vec<Vec<FlowSpec>> =
         (0..30).map(|_| (0..60).map(|_| some_flow()).collect()).collect();
@@ -39,6 +43,47 @@ fn leftovers_of_many_coflows_equal_those_worked_out_whole() {
         world.end(flows[runs[next(runs.len() as u32) as usize]].id, &mut kept);
     }
     assert!(running.crowded > 0, "never");
+}
+
+/// Shuffles wide enough for changes to run through many links, and links of many capacities.
+#[test]
+fn levels_of_wide_shuffles_equal_those_from_scratch() {
+    const PORTS: u32 = 16;
+    let mut next = numbers();
+    let capacities: Vec<f64> = (0..2 * PORTS).map(|_| 0.5 + f64::from(next(8)) / 4.0).collect();
+    let (egress, ingress) = capacities.split_at(PORTS as usize);
+    let fabric = Fabric::big_switch_with(egress, ingress).unwrap();
+    let coflows: Vec<Vec<FlowSpec>> = (0..5)
+        .map(|k| {
+            let (senders, receivers) = (6 + next(10), 6 + next(10));
+            let pairs = (0..senders).flat_map(|s| (0..receivers).map(move |r| (s, r)));
+            pairs.map(|(s, r)| flow((s + k) % PORTS, (r + 3 * k) % PORTS, 1.0)).collect()
+        })
+        .collect();
+    let mut world = World::new(fabric, &coflows);
+    let entries: Vec<_> =
+        world.state.present().iter().map(|&id| (Group::Coflow(id), Share::MAX_MIN)).collect();
+    let plan = plan_of(&entries);
+    let mut kept = Allocator::default();
+    let (mut went_on, mut crossed) = (0, 0);
+    loop {
+        kept.allocate(&world.state, plan.ranking()).unwrap();
+        assert_same(&world.rates(&kept), &fresh(&world, &plan).unwrap());
+        for &id in kept.changed() {
+            let changes = kept.grant(id).level_changes().unwrap_or_default();
+            went_on += changes.len();
+            crossed += changes.iter().filter(|change| change.crosses).count();
+        }
+        // All coflows stay present, for the plan to stay in force.
+        let flows = world.flows();
+        let others = |id| flows.iter().filter(|flow| flow.id.coflow == id).count() > 1;
+        let may_end: Vec<_> = flows.iter().filter(|flow| others(flow.id.coflow)).collect();
+        if may_end.is_empty() {
+            break;
+        }
+        world.end(may_end[next(may_end.len() as u32) as usize].id, &mut kept);
+    }
+    assert!(went_on > 1000 && crossed > 100, "{went_on} and {crossed}");
 }
 
 /// Something that happens between two plans; numbers are taken modulo what there is to choose from.
@@ -73,6 +118,26 @@ struct History {
 }
 
 impl History {
+    /// Nobody is served before the first recipe.
+    fn start((fabric, coflows): Network) -> History {
+        let nobody = Recipe { lines: Vec::new(), weighted: false, backfill: Backfill::None };
+        History {
+            world: World::new(fabric, &coflows),
+            kept: Allocator::default(),
+            recipe: Some(nobody),
+            together: Share::MAX_MIN,
+        }
+    }
+
+    /// Takes a step and shares links anew. Returns who has arrived.
+    fn share_after(&mut self, step: &Step) -> Option<CoflowId> {
+        self.step(step);
+        let plan = self.plan();
+        self.kept.allocate(&self.world.state, plan.ranking()).unwrap();
+        let newcomer = self.world.state.present().last().copied();
+        newcomer.filter(|_| matches!(step, Step::Arrive(_)))
+    }
+
     fn step(&mut self, step: &Step) {
         let History { world, kept, recipe, together } = self;
         match step {
@@ -207,18 +272,12 @@ proptest! {
             1 => random::part(&random::FORGETFUL[..2]),
         ])),
     ) {
-        let world = World::new(network.0, &network.1);
-        let nobody_is_served = Recipe { lines: Vec::new(), weighted: false, backfill: Backfill::None };
-        let mut history =
-            History { world, kept: Allocator::default(), recipe: Some(nobody_is_served), together: Share::MAX_MIN };
+        let mut history = History::start(network);
         let mut known: BTreeMap<CoflowId, Vec<Single>> = BTreeMap::new();
         for step in steps.iter().filter(|step| !matches!(step, Step::Everything(_))) {
-            history.step(step);
-            if let Step::Arrive(_) = step {
-                let newcomer = history.world.state.present().last().unwrap();
-                known.remove(newcomer);
+            if let Some(newcomer) = history.share_after(step) {
+                known.remove(&newcomer);
             }
-            history.kept.allocate(&history.world.state, history.plan().ranking()).unwrap();
             for &id in history.kept.changed() {
                 let grant = history.kept.grant(id);
                 let known = known.entry(id).or_default();
@@ -249,18 +308,12 @@ proptest! {
             Share::MAX_MIN, Share::MAX_MIN, Share::MAX_MIN, Share::MATCHING, Share::HOLD,
         ]))),
     ) {
-        let world = World::new(network.0, &network.1);
-        let nobody_is_served = Recipe { lines: Vec::new(), weighted: false, backfill: Backfill::None };
-        let mut history =
-            History { world, kept: Allocator::default(), recipe: Some(nobody_is_served), together: Share::MAX_MIN };
+        let mut history = History::start(network);
         let mut known: BTreeMap<CoflowId, (Vec<f64>, Vec<bool>)> = BTreeMap::new();
         for step in steps.iter().filter(|step| !matches!(step, Step::Everything(_))) {
-            history.step(step);
-            if let Step::Arrive(_) = step {
-                let newcomer = history.world.state.present().last().unwrap();
-                known.remove(newcomer);
+            if let Some(newcomer) = history.share_after(step) {
+                known.remove(&newcomer);
             }
-            history.kept.allocate(&history.world.state, history.plan().ranking()).unwrap();
             for &id in history.kept.changed() {
                 let grant = history.kept.grant(id);
                 let (levels, by_receiver) = known.entry(id).or_default();
@@ -295,18 +348,13 @@ proptest! {
             Share::MATCHING_BY_LOAD, Share::HOLD,
         ]))),
     ) {
-        let world = World::new(network.0, &network.1);
-        let nobody_is_served = Recipe { lines: Vec::new(), weighted: false, backfill: Backfill::None };
-        let mut history =
-            History { world, kept: Allocator::default(), recipe: Some(nobody_is_served), together: Share::MAX_MIN };
+        let mut history = History::start(network);
         let ids = history.world.flows().into_iter().map(|flow| flow.id);
         let mut before: Vec<(FlowId, f64)> = ids.map(|id| (id, 0.0)).collect();
         for step in steps.iter().filter(|step| !matches!(step, Step::Everything(_))) {
-            history.step(step);
-            history.kept.allocate(&history.world.state, history.plan().ranking()).unwrap();
+            let arrived = history.share_after(step).is_some();
             let ids = history.world.flows().into_iter().map(|flow| flow.id);
             let now: Vec<_> = ids.zip(history.world.rates(&history.kept)).collect();
-            let arrived = matches!(step, Step::Arrive(_));
             for (flow, rate) in now.iter().filter(|_| !arrived) {
                 if !history.kept.changed().contains(&flow.coflow) {
                     prop_assert!(before.contains(&(*flow, *rate)), "{:?} has now {}", flow, rate);
