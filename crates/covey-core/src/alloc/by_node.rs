@@ -14,7 +14,7 @@ use super::grant::{Grant, Part, Which};
 use super::{Allocator, NEGLIGIBLE, PlanError, idle};
 use crate::demand::bits;
 use crate::ids::{CoflowId, LinkId};
-use crate::plan::{Backfill, Entry, Group, Portion, Ranking};
+use crate::plan::{Backfill, Entry, Group, Portion, Ranking, Rule};
 use crate::state::State;
 
 /// More than a link in sum, by more than rounding explains.
@@ -338,9 +338,13 @@ impl Allocator {
             *found = if *found > capacity * NEGLIGIBLE { *found } else { 0.0 };
         }
         let part = &mut self.grants[id.index()].main;
-        part.offer(demand.links().iter().map(|link| found[link.index()]));
-        self.work.moved.clear();
-        self.work.found.clear();
+        if entry.rule == Rule::MaxMin {
+            part.offer(demand.links().iter().map(|link| found[link.index()]));
+            self.work.moved.clear();
+            self.work.found.clear();
+        } else {
+            part.look(demand, None, found, capacity, &mut self.work);
+        }
         part.decided = None;
         part.idle.end();
         part.decided_in = self.walk;

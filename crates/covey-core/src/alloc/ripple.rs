@@ -81,8 +81,9 @@ impl Ripple {
     /// What remains of the links' capacity, residues of rounding left out.
     pub fn rest(&self, capacity: &[f64], rest: &mut [f64]) {
         for ((rest, capacity), used) in rest.iter_mut().zip(capacity).zip(&self.used) {
-            let used = if *used > capacity * ROUNDING { *used } else { 0.0 };
-            *rest = if used < *capacity { capacity - used } else { 0.0 };
+            let residue = capacity * ROUNDING;
+            let used = if *used > residue { *used } else { 0.0 };
+            *rest = if capacity - used > residue { capacity - used } else { 0.0 };
         }
     }
 

@@ -228,7 +228,7 @@ impl Part {
     /// Brings `before` up to date at the links that have moved (`None`: all of them), negligible
     /// residues left out. Leaves in `work.moved` the local links at which it is another amount, and
     /// in `work.found` what it was there.
-    fn look(
+    pub(super) fn look(
         &mut self,
         demand: &Demand,
         moved: Option<&[u64]>,

@@ -214,7 +214,7 @@ proptest! {
     fn rates_that_are_kept_where_nodes_divide_their_links_equal_rates_from_scratch(
         network in random::network(random::any_fabric()),
         mut shares in proptest::collection::vec(prop_oneof![2 => Just(0.0), 2 => 0.1..1.0], 64),
-        share in proptest::sample::select(&[Share::MAX_MIN, Share::ALL_OR_NONE]),
+        share in proptest::sample::select(&[Share::MAX_MIN, Share::ALL_OR_NONE, Share::MADD]),
         steps in proptest::collection::vec((any::<usize>(), proptest::option::of(0.0..1.0)), 1..25),
     ) {
         let mut world = World::new(network.0, &network.1);
