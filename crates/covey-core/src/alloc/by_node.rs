@@ -10,7 +10,8 @@
 //! changes at many links then, and for all in the line, but mostly not so that rates do: a coflow is
 //! served again only when what it finds at a link has left the [`Bounds`] between which its rates stay.
 
-use super::grant::{Grant, Part, Which};
+use super::grant::{Grant, Which};
+use super::part::Part;
 use super::{Allocator, NEGLIGIBLE, PlanError, idle};
 use crate::demand::bits;
 use crate::ids::{CoflowId, LinkId};

@@ -28,6 +28,7 @@ mod line;
 mod madd;
 mod matching;
 mod max_min;
+mod part;
 mod ripple;
 mod rows;
 mod walk;

@@ -5,7 +5,8 @@
 //! coflow whose flows have not changed and at whose links nothing has moved is passed by; one that
 //! shares anew adds the links where it leaves another amount, and takes out those where it does not.
 
-use super::grant::{Part, Which};
+use super::grant::Which;
+use super::part::Part;
 use super::{Allocator, NEGLIGIBLE, PlanError, Work, idle};
 use crate::demand::Demand;
 use crate::ids::CoflowId;
