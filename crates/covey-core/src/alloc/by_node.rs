@@ -39,8 +39,11 @@ pub(super) struct Portions {
     moved: Vec<u64>,
     /// By coflow.
     bounds: Vec<Bounds>,
-    /// What the coflow at hand finds at each link of the fabric.
+    /// What nobody uses of his part, by link.
+    spare: Vec<f64>,
+    /// What the coflow at hand finds at each link of the fabric, and what it leaves.
     found: Vec<f64>,
+    left: Vec<f64>,
     open: Open,
 }
 
@@ -66,43 +69,58 @@ impl Open {
     }
 }
 
-/// What a coflow takes at each link of the fabric, and between what amounts its rates stay.
+/// What a coflow takes and leaves at each link of the fabric, and between what amounts its rates stay.
 #[derive(Debug, Default)]
 struct Bounds {
     /// What it uses of its own parts.
     own: Vec<f64>,
-    /// What it uses in all. Its rates stay while it finds no less than that, and no more than `slack` on
-    /// top.
-    used: Vec<f64>,
+    /// How much more is spare behind it than before it, as it uses less than its own parts, or more.
+    adds: Vec<f64>,
+    /// Its rates stay while it leaves no less than nothing and no more than this.
     slack: Vec<f64>,
 }
 
 impl Bounds {
     /// The coflow uses nothing and has no links.
     fn clear(&mut self, links: usize) {
-        let all = [(&mut self.own, 0.0), (&mut self.used, 0.0), (&mut self.slack, f64::INFINITY)];
+        let all = [(&mut self.own, 0.0), (&mut self.adds, 0.0), (&mut self.slack, f64::INFINITY)];
         for (column, value) in all {
             column.clear();
             column.resize(links, value);
         }
     }
 
-    /// Leaves in `found` what the coflow finds where others have left `free`. Returns whether its rates
-    /// stay.
-    fn find(&self, free: &[f64], found: &mut [f64]) -> bool {
+    /// Makes `left` what the coflow leaves of what is `free` if its rates stay. Returns whether they do.
+    fn pass(&self, free: &[f64], left: &mut [f64]) -> bool {
         let mut stay = true;
-        let links = free.iter().zip(&self.own).zip(self.used.iter().zip(&self.slack));
-        for (found, ((free, own), (used, slack))) in found.iter_mut().zip(links) {
-            *found = free + own;
-            stay &= (*used <= *found) & (*found <= used + slack);
+        let links = free.iter().zip(&self.adds).zip(&self.slack);
+        for (left, ((free, adds), slack)) in left.iter_mut().zip(links) {
+            *left = free + adds;
+            stay &= (*left >= 0.0) & (*left <= *slack);
         }
         stay
     }
 
-    /// What the coflow has been given by `part`. All of it is `new` after [`Bounds::clear`].
-    fn set(&mut self, part: &Part, links: &[LinkId], capacity: &[f64], new: bool) {
-        for (link, used) in links.iter().zip(part.uses()) {
-            self.used[link.index()] = used;
+    /// The coflow uses another amount of its own part of a link. Returns how much less that is.
+    fn set_own(&mut self, link: usize, own: f64) -> f64 {
+        let less = std::mem::replace(&mut self.own[link], own) - own;
+        self.adds[link] -= less;
+        less
+    }
+
+    /// What the coflow has been given by `part` where others have left `free`; makes `left` what it
+    /// leaves at its `links`. All of it is `new` after [`Bounds::clear`].
+    fn set(
+        &mut self,
+        part: &Part,
+        links: &[LinkId],
+        (free, left): (&[f64], &mut [f64]),
+        capacity: &[f64],
+        new: bool,
+    ) {
+        for (link, rest) in links.iter().map(|link| link.index()).zip(part.rest()) {
+            left[link] = rest;
+            self.adds[link] = rest - free[link];
         }
         let mut set_slack = |l: usize| {
             let link = links[l].index();
@@ -206,7 +224,7 @@ impl Allocator {
         if self.afresh {
             portions.entries.clone_from(&ranking.entries);
             portions.moved.fill(u64::MAX);
-            for all in [&mut self.free, &mut self.chain.base] {
+            for all in [&mut self.free, &mut self.chain.base, &mut portions.spare] {
                 all.clear();
                 all.extend_from_slice(state.fabric().capacity());
             }
@@ -214,12 +232,16 @@ impl Allocator {
         self.chain.start();
         portions.bounds.resize_with(state.slots().max(portions.bounds.len()), Bounds::default);
         portions.found.resize(links, 0.0);
+        portions.left.resize(links, 0.0);
         let mut any_moves = self.afresh;
         for entry in &ranking.entries {
             any_moves |= self.serve_parts(state, entry, portions)?;
         }
         if any_moves {
-            self.find_spare(state, ranking, portions);
+            for (free, spare) in self.free.iter_mut().zip(&portions.spare) {
+                *free = spare.max(0.0);
+            }
+            portions.open.is_known = false;
             for entry in &ranking.entries {
                 self.serve_again(state, entry, portions)?;
             }
@@ -266,28 +288,13 @@ impl Allocator {
         if self.afresh {
             bounds.clear(portions.links);
         }
-        for (l, link) in demand.links().iter().map(|link| link.index()).enumerate() {
-            bounds.own[link] = provisional.used(l);
+        for (link, own) in demand.links().iter().map(|link| link.index()).zip(provisional.uses()) {
+            portions.spare[link] += bounds.set_own(link, own);
             if link >= ports {
-                self.chain.base[link] -= bounds.own[link];
+                self.chain.base[link] -= own;
             }
         }
         Ok(true)
-    }
-
-    /// Leaves in `free` what nobody uses of his part.
-    fn find_spare(&mut self, state: &State, ranking: &Ranking, portions: &mut Portions) {
-        self.free.copy_from_slice(state.fabric().capacity());
-        for entry in &ranking.entries {
-            let Group::Coflow(id) = entry.group else { continue };
-            if self.grants[id.index()].provisional.is_empty() {
-                continue;
-            }
-            let own = &portions.bounds[id.index()].own;
-            self.free.iter_mut().zip(own).for_each(|(spare, own)| *spare -= own);
-        }
-        self.free.iter_mut().for_each(|spare| *spare = spare.max(0.0));
-        portions.open.is_known = false;
     }
 
     /// Serves a coflow from what it uses of its parts and what is spare, and leaves in `free` what it
@@ -312,14 +319,11 @@ impl Allocator {
                 return Ok(());
             }
         }
-        let stay = portions.bounds[id.index()].find(&self.free, &mut portions.found);
+        let stay = portions.bounds[id.index()].pass(&self.free, &mut portions.left);
         if self.afresh || touched || was_idle || !stay {
             self.decide_again(state, id, entry, portions)?;
         }
-        let used = &portions.bounds[id.index()].used;
-        for (free, (found, used)) in self.free.iter_mut().zip(portions.found.iter().zip(used)) {
-            *free = found - used;
-        }
+        std::mem::swap(&mut self.free, &mut portions.left);
         portions.open.is_known = false;
         Ok(())
     }
@@ -332,11 +336,14 @@ impl Allocator {
         entry: &Entry,
         portions: &mut Portions,
     ) -> Result<(), PlanError> {
-        let Portions { bounds, found, .. } = portions;
+        let Portions { bounds, found, left, .. } = portions;
+        let bounds = &mut bounds[id.index()];
         let (coflow, capacity) = (state.coflow(id), state.fabric().capacity());
         let demand = coflow.demand();
-        for (found, capacity) in found.iter_mut().zip(capacity) {
-            *found = if *found > capacity * NEGLIGIBLE { *found } else { 0.0 };
+        let all = self.free.iter().zip(&bounds.own).zip(capacity);
+        for (found, ((free, own), capacity)) in found.iter_mut().zip(all) {
+            let all = free + own;
+            *found = if all > capacity * NEGLIGIBLE { all } else { 0.0 };
         }
         let part = &mut self.grants[id.index()].main;
         if entry.rule == Rule::MaxMin {
@@ -354,7 +361,7 @@ impl Allocator {
             self.report(id);
         }
         let part = &mut self.grants[id.index()].main;
-        bounds[id.index()].set(part, demand.links(), capacity, self.afresh);
+        bounds.set(part, demand.links(), (&self.free, left), capacity, self.afresh);
         if idle::may_be(entry.rule) && part.is_empty() {
             part.idle.begin(demand, &part.before);
             part.before.clear();

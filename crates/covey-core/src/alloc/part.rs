@@ -169,8 +169,12 @@ impl Part {
         both.map(move |(before, after)| if none { 0.0 } else { before - after })
     }
 
-    /// How much more than is used may be free at a link for rates to stay, while no less than is used
-    /// is free anywhere.
+    /// What is left, by local link.
+    pub fn rest(&self) -> impl Iterator<Item = f64> + '_ {
+        if self.is_empty() { self.before.iter() } else { self.after.iter() }.copied()
+    }
+
+    /// How much may be left at a link for rates to stay, while no less than nothing is left anywhere.
     ///
     /// Max-min fair rates are unique, and they stay the fair ones as long as they fit and the links
     /// that limit flows have not moved. Nothing is told of other rates. Less than `negligible` does not
