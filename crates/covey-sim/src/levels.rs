@@ -98,6 +98,7 @@ pub(crate) struct Levels {
     changed: Vec<u32>,
     crossing: Vec<u32>,
     crossed: Vec<u32>,
+    open: Open,
     /// Whether flows have started that do not hang yet.
     incomplete: bool,
 }
@@ -299,24 +300,28 @@ impl Levels {
         let senders = layout.senders();
         let links = senders + layout.receivers();
         let mut crossed = std::mem::take(&mut self.crossed);
+        if self.crossing.iter().any(|&l| (l as usize) < senders) {
+            self.open.find(&self.before[senders..links], &self.level[senders..links]);
+        }
         for k in 0..self.crossing.len() {
             let l = self.crossing[k] as usize;
             let (was, is) = (self.before[l], self.level[l]);
             crossed.clear();
             if l < senders {
-                let others = (&self.before[senders..links], &self.level[senders..links]);
-                crossings(others, |b, a| (b < was) != (a < is), &mut crossed);
+                let others = (&*self.open.before, &*self.open.after);
+                crossings(others, |b, a| (b <= was) != (a <= is), &mut crossed);
                 let row = layout.row(l);
                 if layout.is_regular(l) {
                     for &k in &crossed {
-                        self.move_flow(layout, row.start + k as usize, now);
+                        let receiver = self.open.receivers[k as usize];
+                        self.move_flow(layout, row.start + receiver as usize, now);
                     }
                 } else if !crossed.is_empty() {
                     row.for_each(|p| self.move_flow(layout, p, now));
                 }
             } else {
                 let others = (&self.before[..senders], &self.level[..senders]);
-                crossings(others, |b, a| (was < b) != (is < a), &mut crossed);
+                crossings(others, |b, a| (was <= b) != (is <= a), &mut crossed);
                 if crossed.iter().all(|&s| layout.is_regular(s as usize)) {
                     for row in crossed.iter().map(|&s| layout.row(s as usize)) {
                         self.move_flow(layout, row.start + l - senders, now);
@@ -334,7 +339,7 @@ impl Levels {
     /// Hangs a flow at the link that limits it, if that is not where it hangs.
     fn move_flow(&mut self, layout: &impl Layout, position: usize, now: Time) {
         let (s, r) = layout.ends(position);
-        let at_receiver = self.level[r] < self.level[s];
+        let at_receiver = self.level[r] <= self.level[s];
         if self.at_receiver[position] == at_receiver || !self.hangs(position) {
             return;
         }
@@ -345,7 +350,7 @@ impl Levels {
 
     fn hang(&mut self, layout: &impl Layout, position: usize, left: f64, now: Time) {
         let (s, r) = layout.ends(position);
-        self.at_receiver[position] = self.level[r] < self.level[s];
+        self.at_receiver[position] = self.level[r] <= self.level[s];
         let l = self.link(layout, position);
         if self.limits[l].flows == 0 {
             let Limit { changed, .. } = self.limits[l];
@@ -471,6 +476,35 @@ impl Levels {
 
     fn look_again(&mut self, l: usize) {
         look_again(&mut self.limits[l], &mut self.pending, l);
+    }
+}
+
+/// Receivers with a level, now or before. The flows to the others hang there, and stay: of two links with
+/// the same level the receiver limits.
+#[derive(Debug, Default)]
+struct Open {
+    receivers: Vec<u32>,
+    /// Their levels.
+    before: Vec<f64>,
+    after: Vec<f64>,
+}
+
+impl Open {
+    fn find(&mut self, before: &[f64], after: &[f64]) {
+        self.receivers.resize(before.len(), 0);
+        self.before.resize(before.len(), 0.0);
+        self.after.resize(before.len(), 0.0);
+        let mut count = 0;
+        // Every receiver is written down, to be overwritten unless it is open: no branch to mispredict.
+        for (k, (&before, &after)) in before.iter().zip(after).enumerate() {
+            self.receivers[count] = k as u32;
+            self.before[count] = before;
+            self.after[count] = after;
+            count += usize::from((before > 0.0) | (after > 0.0));
+        }
+        self.receivers.truncate(count);
+        self.before.truncate(count);
+        self.after.truncate(count);
     }
 }
 
