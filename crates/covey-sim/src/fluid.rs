@@ -274,7 +274,8 @@ impl Fluid {
         grant: &Grant,
         now: Time,
     ) {
-        let goes_on = self.levels.is_empty() == grant.levels().is_empty()
+        let pauses = !self.levels.is_empty() && grant.is_empty();
+        let goes_on = (pauses || self.levels.is_empty() == grant.levels().is_empty())
             && !self.levels.is_incomplete()
             && self.holds == grant.is_by_size();
         let shrinks = !grant.shrinks().is_empty();
@@ -288,7 +289,9 @@ impl Fluid {
             self.running.clear();
             self.holds = grant.is_by_size();
         }
-        if !grant.levels().is_empty() {
+        if pauses {
+            self.levels.pause(now);
+        } else if !grant.levels().is_empty() {
             let changes = grant.level_changes();
             self.levels.replace(demand, progress, grant.levels(), changes, now);
         }

@@ -74,8 +74,10 @@ struct Limit {
 pub(crate) struct Levels {
     /// Level of each local link in bytes per second; empty when no rates are given by level.
     level: Vec<f64>,
-    /// The levels before these, while levels change; else the same.
+    /// The levels before these, while levels change or are paused; else the same.
     before: Vec<f64>,
+    /// Whether nothing is sent until there are levels again.
+    paused: bool,
     limits: Vec<Limit>,
     /// When the next of the flows at each link ends.
     next: Vec<Time>,
@@ -212,6 +214,18 @@ impl Levels {
         }
     }
 
+    /// Sends nothing from `now` on, until there are other levels. The flows hang where they do, so that a
+    /// coflow whose turn comes and goes costs a step for each link, not for each flow.
+    pub(crate) fn pause(&mut self, now: Time) {
+        for (limit, level) in self.limits.iter_mut().zip(&mut self.level) {
+            limit.service += *level * (now - limit.since);
+            limit.since = now;
+            *level = 0.0;
+        }
+        self.next.fill(Time::NEVER);
+        self.paused = true;
+    }
+
     /// Makes `levels` those of the links from `now` on, where there were some before; they differ at
     /// `changes`, if that is told.
     pub(crate) fn change(
@@ -223,7 +237,10 @@ impl Levels {
     ) {
         self.changed.clear();
         self.crossing.clear();
-        if let Some(changes) = changes {
+        if std::mem::take(&mut self.paused) {
+            self.changed.extend(0..levels.len() as u32);
+            differences(&self.before, levels, &mut self.crossing);
+        } else if let Some(changes) = changes {
             let crossing = changes.iter().filter(|change| change.crosses);
             self.crossing.extend(crossing.map(|change| change.link));
             self.changed.extend(changes.iter().map(|change| change.link));
@@ -261,6 +278,7 @@ impl Levels {
         self.next.clear();
         self.next.resize(self.level.len(), Time::NEVER);
         self.pending.clear();
+        self.paused = false;
         self.lay_columns(layout);
         for targets in [&mut self.by_row, &mut self.by_column] {
             targets.clear();

@@ -62,6 +62,11 @@ pub struct Grant {
 }
 
 impl Grant {
+    /// Whether the coflow gets nothing.
+    pub fn is_empty(&self) -> bool {
+        self.parts().all(Part::is_empty) && self.fills.is_empty()
+    }
+
     /// Level of each local link in bytes per second; empty when no rate is given by level.
     pub fn levels(&self) -> &[f64] {
         &self.main.levels
