@@ -180,8 +180,11 @@ where
                     node.instance.divide(of, &local, &mut node.parts[end]);
                 }
             }
-            for (parts, first) in node.parts.iter().zip([0, ports]) {
-                for &(coflow, share) in parts {
+        }
+        // In the order of links.
+        for (end, first) in [0, ports].into_iter().enumerate() {
+            for (port, node) in self.nodes.iter().enumerate() {
+                for &(coflow, share) in &node.parts[end] {
                     plan.give(coflow, LinkId(first + port as u32), share);
                 }
             }

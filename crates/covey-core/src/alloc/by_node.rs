@@ -12,31 +12,20 @@
 
 use super::grant::{Grant, Which};
 use super::part::Part;
+use super::portions::Portions;
 use super::{Allocator, NEGLIGIBLE, PlanError, idle};
 use crate::demand::bits;
 use crate::ids::{CoflowId, LinkId};
-use crate::plan::{Backfill, Entry, Group, Portion, Ranking, Rule};
+use crate::plan::{Backfill, Entry, Group, Ranking, Rule};
 use crate::state::State;
-
-/// More than a link in sum, by more than rounding explains.
-const TOO_MUCH: f64 = 1.0 + 1e-9;
 
 /// Parts of links by coflow, and working memory.
 #[derive(Debug, Default)]
-pub(super) struct Portions {
-    links: usize,
+pub(super) struct ByNode {
     /// The walk that last served by node, and whom.
     walk: u64,
     entries: Vec<Entry>,
-    /// `share[coflow * links + link]`, and where it is not zero.
-    share: Vec<f64>,
-    given: Vec<usize>,
-    /// The shares and their places before, while new ones are read.
-    share_before: Vec<f64>,
-    given_before: Vec<usize>,
-    sum: Vec<f64>,
-    /// Links (a bit each, by coflow) at which a coflow's part differs from the walk before.
-    moved: Vec<u64>,
+    portions: Portions,
     /// By coflow.
     bounds: Vec<Bounds>,
     /// What nobody uses of his part, by link.
@@ -135,57 +124,6 @@ impl Bounds {
     }
 }
 
-impl Portions {
-    fn words(&self) -> usize {
-        self.links.div_ceil(64)
-    }
-
-    fn read(&mut self, state: &State, portions: &[Portion]) -> Result<(), PlanError> {
-        self.links = state.fabric().links();
-        let places = state.slots() * self.links;
-        std::mem::swap(&mut self.share, &mut self.share_before);
-        std::mem::swap(&mut self.given, &mut self.given_before);
-        self.share.resize(places, 0.0);
-        self.share_before.resize(places, 0.0);
-        self.moved.clear();
-        self.moved.resize(state.slots() * self.words(), 0);
-        self.sum.clear();
-        self.sum.resize(self.links, 0.0);
-        for &Portion { coflow, link, share } in portions {
-            if !state.is_present(coflow) {
-                return Err(PlanError::Absent(coflow));
-            }
-            let sum = self.sum.get_mut(link.index()).ok_or(PlanError::Portion { link, share })?;
-            *sum += share;
-            // `!(a && b)` also refuses what is not a number.
-            if !(share >= 0.0 && *sum <= TOO_MUCH) {
-                return Err(PlanError::Portion { link, share: *sum });
-            }
-            let at = coflow.index() * self.links + link.index();
-            self.share[at] += share;
-            self.given.push(at);
-        }
-        let words = self.words();
-        for &at in self.given.iter().chain(&self.given_before) {
-            if self.share[at] != self.share_before[at] {
-                let (coflow, link) = (at / self.links, at % self.links);
-                self.moved[coflow * words + link / 64] |= 1 << (link % 64);
-            }
-        }
-        self.given_before.drain(..).for_each(|at| self.share_before[at] = 0.0);
-        Ok(())
-    }
-
-    fn of(&self, coflow: CoflowId, link: usize) -> f64 {
-        self.share[coflow.index() * self.links + link]
-    }
-
-    fn moved_of(&self, coflow: CoflowId) -> &[u64] {
-        let words = self.words();
-        &self.moved[coflow.index() * words..][..words]
-    }
-}
-
 impl Allocator {
     /// Serves all coflows as the nodes have divided their links. Leaves in `free` what nobody uses,
     /// if somebody is to have it.
@@ -194,10 +132,10 @@ impl Allocator {
         state: &State,
         ranking: &Ranking,
     ) -> Result<(), PlanError> {
-        let mut portions = std::mem::take(&mut self.portions);
-        let result = self.serve_portions(state, ranking, &mut portions);
-        portions.walk = if result.is_ok() { self.walk } else { 0 };
-        self.portions = portions;
+        let mut nodes = std::mem::take(&mut self.by_node);
+        let result = self.serve_portions(state, ranking, &mut nodes);
+        nodes.walk = if result.is_ok() { self.walk } else { 0 };
+        self.by_node = nodes;
         result
     }
 
@@ -205,45 +143,49 @@ impl Allocator {
         &mut self,
         state: &State,
         ranking: &Ranking,
-        portions: &mut Portions,
+        nodes: &mut ByNode,
     ) -> Result<(), PlanError> {
-        if self.is_new || portions.walk == 0 {
-            portions.read(state, &ranking.portions)?;
+        // What is remembered is of the walk before, and of coflows that are still there.
+        let follows = nodes.walk + 1 == self.walk && !self.forgot;
+        if !follows {
+            nodes.portions.forget();
+        }
+        if self.is_new || !follows {
+            nodes.portions.read(state, &ranking.portions)?;
         } else {
-            portions.moved.fill(0);
+            nodes.portions.stay();
         }
         let (links, ports) = (state.fabric().links(), 2 * state.fabric().ports() as usize);
         // Links inside the fabric are nobody's, and what is left over is handed out by another rule:
         // there what is not looked at would be missing.
-        let goes_on = portions.walk + 1 == self.walk
-            && portions.entries == ranking.entries
-            && !self.forgot
+        let goes_on = follows
+            && nodes.entries == ranking.entries
             && links == ports
             && ranking.backfill == Backfill::None;
         self.afresh = !goes_on;
         if self.afresh {
-            portions.entries.clone_from(&ranking.entries);
-            portions.moved.fill(u64::MAX);
-            for all in [&mut self.free, &mut self.chain.base, &mut portions.spare] {
+            nodes.entries.clone_from(&ranking.entries);
+            nodes.portions.all_move();
+            for all in [&mut self.free, &mut self.chain.base, &mut nodes.spare] {
                 all.clear();
                 all.extend_from_slice(state.fabric().capacity());
             }
         }
         self.chain.start();
-        portions.bounds.resize_with(state.slots().max(portions.bounds.len()), Bounds::default);
-        portions.found.resize(links, 0.0);
-        portions.left.resize(links, 0.0);
+        nodes.bounds.resize_with(state.slots().max(nodes.bounds.len()), Bounds::default);
+        nodes.found.resize(links, 0.0);
+        nodes.left.resize(links, 0.0);
         let mut any_moves = self.afresh;
         for entry in &ranking.entries {
-            any_moves |= self.serve_parts(state, entry, portions)?;
+            any_moves |= self.serve_parts(state, entry, nodes)?;
         }
         if any_moves {
-            for (free, spare) in self.free.iter_mut().zip(&portions.spare) {
+            for (free, spare) in self.free.iter_mut().zip(&nodes.spare) {
                 *free = spare.max(0.0);
             }
-            portions.open.is_known = false;
+            nodes.open.is_known = false;
             for entry in &ranking.entries {
-                self.serve_again(state, entry, portions)?;
+                self.serve_again(state, entry, nodes)?;
             }
         }
         self.moved.fill(u64::MAX);
@@ -257,12 +199,12 @@ impl Allocator {
         &mut self,
         state: &State,
         entry: &Entry,
-        portions: &mut Portions,
+        nodes: &mut ByNode,
     ) -> Result<bool, PlanError> {
         let Group::Coflow(id) = entry.group else { return Err(PlanError::PartByNode) };
         let demand = super::walk::checked(state, entry.group)?.demand();
         let (capacity, ports) = (state.fabric().capacity(), 2 * state.fabric().ports() as usize);
-        self.moved.copy_from_slice(portions.moved_of(id));
+        self.moved.copy_from_slice(nodes.portions.moved_of(id));
         let moved =
             || self.moved.iter().zip(demand.link_bits()).map(|(moved, links)| moved & links);
         let provisional = &mut self.grants[id.index()].provisional;
@@ -276,7 +218,7 @@ impl Allocator {
         }
         for link in bits(moved()) {
             self.free[link] = if link < ports {
-                capacity[link] * portions.of(id, link)
+                capacity[link] * nodes.portions.of(id, link)
             } else {
                 // First come first served.
                 self.chain.base[link]
@@ -284,12 +226,12 @@ impl Allocator {
         }
         self.serve_part(state, id, Which::Provisional, entry)?;
         let provisional = &self.grants[id.index()].provisional;
-        let bounds = &mut portions.bounds[id.index()];
+        let bounds = &mut nodes.bounds[id.index()];
         if self.afresh {
-            bounds.clear(portions.links);
+            bounds.clear(capacity.len());
         }
         for (link, own) in demand.links().iter().map(|link| link.index()).zip(provisional.uses()) {
-            portions.spare[link] += bounds.set_own(link, own);
+            nodes.spare[link] += bounds.set_own(link, own);
             if link >= ports {
                 self.chain.base[link] -= own;
             }
@@ -303,7 +245,7 @@ impl Allocator {
         &mut self,
         state: &State,
         entry: &Entry,
-        portions: &mut Portions,
+        nodes: &mut ByNode,
     ) -> Result<(), PlanError> {
         let Group::Coflow(id) = entry.group else { return Err(PlanError::PartByNode) };
         let Grant { main, provisional, .. } = &mut self.grants[id.index()];
@@ -312,19 +254,19 @@ impl Allocator {
         let was_idle = main.idle.is();
         if was_idle && provisional.is_empty() {
             let demand = state.coflow(id).demand();
-            let open = portions.open.at(&self.free, state.fabric().capacity());
+            let open = nodes.open.at(&self.free, state.fabric().capacity());
             let may_send = main.idle.find(demand, open) || touched;
             if !may_send || !main.idle.can_send(demand, entry.rule, &mut self.chain) {
                 main.decided = Some((entry.group, entry.rule));
                 return Ok(());
             }
         }
-        let stay = portions.bounds[id.index()].pass(&self.free, &mut portions.left);
+        let stay = nodes.bounds[id.index()].pass(&self.free, &mut nodes.left);
         if self.afresh || touched || was_idle || !stay {
-            self.decide_again(state, id, entry, portions)?;
+            self.decide_again(state, id, entry, nodes)?;
         }
-        std::mem::swap(&mut self.free, &mut portions.left);
-        portions.open.is_known = false;
+        std::mem::swap(&mut self.free, &mut nodes.left);
+        nodes.open.is_known = false;
         Ok(())
     }
 
@@ -334,9 +276,9 @@ impl Allocator {
         state: &State,
         id: CoflowId,
         entry: &Entry,
-        portions: &mut Portions,
+        nodes: &mut ByNode,
     ) -> Result<(), PlanError> {
-        let Portions { bounds, found, left, .. } = portions;
+        let ByNode { bounds, found, left, .. } = nodes;
         let bounds = &mut bounds[id.index()];
         let (coflow, capacity) = (state.coflow(id), state.fabric().capacity());
         let demand = coflow.demand();

@@ -29,6 +29,7 @@ mod madd;
 mod matching;
 mod max_min;
 mod part;
+mod portions;
 mod ripple;
 mod rows;
 mod walk;
@@ -91,7 +92,7 @@ pub struct Allocator {
     work: Work,
     chain: idle::Chain,
     shares: layers::Shares,
-    portions: by_node::Portions,
+    by_node: by_node::ByNode,
     leftovers: leftovers::Leftovers,
 }
 
