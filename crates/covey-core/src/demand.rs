@@ -430,12 +430,31 @@ impl Demand {
 }
 
 /// Numbers of the set bits of a sequence of words, ascending.
-pub(crate) fn bits(words: impl Iterator<Item = u64>) -> impl Iterator<Item = usize> {
-    words.enumerate().flat_map(|(w, word)| {
-        std::iter::successors((word != 0).then_some(word), |&rest| {
-            let rest = rest & (rest - 1);
-            (rest != 0).then_some(rest)
-        })
-        .map(move |rest| w * 64 + rest.trailing_zeros() as usize)
-    })
+pub(crate) fn bits<W: Iterator<Item = u64>>(words: W) -> Bits<W> {
+    Bits { words, next: 0, rest: 0 }
+}
+
+/// See [`bits`].
+#[derive(Clone)]
+pub(crate) struct Bits<W> {
+    words: W,
+    /// The number of the next word's first bit.
+    next: usize,
+    /// What remains of the word before.
+    rest: u64,
+}
+
+impl<W: Iterator<Item = u64>> Iterator for Bits<W> {
+    type Item = usize;
+
+    #[inline]
+    fn next(&mut self) -> Option<usize> {
+        while self.rest == 0 {
+            self.rest = self.words.next()?;
+            self.next += 64;
+        }
+        let bit = self.next - 64 + self.rest.trailing_zeros() as usize;
+        self.rest &= self.rest - 1;
+        Some(bit)
+    }
 }

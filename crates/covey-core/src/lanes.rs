@@ -1,5 +1,7 @@
 //! What is asked of many numbers at once, in forms that compile to vector instructions.
 
+use crate::demand::bits;
+
 /// The least of `first` and `all`; no comparison waits for the one before.
 pub fn least<T: PartialOrd + Copy>(first: T, all: &[T]) -> T {
     const LANES: usize = 16;
@@ -30,6 +32,36 @@ pub fn least_of<const N: usize>(columns: [&[f64]; N], worth: impl Fn([f64; N]) -
     }
     let rest = (0..rows % LANES).map(|j| worth(chunks.map(|(_, rest)| rest[j])));
     lanes.into_iter().chain(rest).fold(f64::INFINITY, |least, worth| lesser(worth, least))
+}
+
+/// As a bit each, lowest first: which `are` so, of up to 64. Without branches in what tells that of a number
+/// this compiles to vector instructions.
+pub(crate) fn word(are: impl Iterator<Item = bool>) -> u64 {
+    are.zip(&BITS).fold(0, |word, (is, bit)| word | if is { *bit } else { 0 })
+}
+
+/// All words with one bit. Looked up, as a shift by a running number is not made one of many numbers.
+static BITS: [u64; 64] = {
+    let mut bits = [1; 64];
+    let mut k = 1;
+    while k < bits.len() {
+        bits[k] = bits[k - 1] << 1;
+        k += 1;
+    }
+    bits
+};
+
+/// The places `k` where it `is` so of `a[k]` and `b[k]`, ascending; see [`word`].
+pub fn places_where(
+    a: &[f64],
+    b: &[f64],
+    is: impl Fn(f64, f64) -> bool,
+) -> impl Iterator<Item = usize> {
+    bits(
+        a.chunks(64)
+            .zip(b.chunks(64))
+            .map(move |(a, b)| word(a.iter().zip(b).map(|(a, b)| is(*a, *b)))),
+    )
 }
 
 /// The first place of `number` among `all`.
@@ -68,7 +100,7 @@ pub fn differences(a: &[f64], b: &[f64], places: &mut Vec<u32>) {
 
 #[cfg(test)]
 mod tests {
-    use super::{differences, least, least_of, position};
+    use super::{differences, least, least_of, places_where, position};
 
     #[test]
     fn the_least_is_found_wherever_it_is() {
@@ -84,6 +116,16 @@ mod tests {
                 assert_eq!(position(&all, -1.0), Some(k));
                 assert_eq!(position(&all, -2.0), None);
             }
+        }
+    }
+
+    #[test]
+    fn places_are_found_wherever_they_are() {
+        for n in 0..200 {
+            let all: Vec<f64> = (0..n).map(|k| f64::from(k * 7 % 5)).collect();
+            let found: Vec<usize> = places_where(&all, &all, |a, b| a + b > 4.0).collect();
+            let sought: Vec<usize> = (0..all.len()).filter(|&k| all[k] + all[k] > 4.0).collect();
+            assert_eq!(found, sought);
         }
     }
 

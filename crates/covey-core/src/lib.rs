@@ -36,7 +36,7 @@ pub use compressed::Compressed;
 pub use demand::Demand;
 pub use fabric::{Fabric, FabricError};
 pub use ids::{CoflowId, FlowId, LinkId, PortId};
-pub use lanes::{differences, least, least_of};
+pub use lanes::{differences, least, least_of, places_where};
 pub use lineage::Lineage;
 pub use local::{End, LocalPolicy, LocalView, Outbox, Seen};
 pub use plan::{Backfill, Entry, Group, Layers, Plan, Portion, Ranking, Rule, Share, Wake};

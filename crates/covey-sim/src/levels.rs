@@ -11,7 +11,7 @@ use std::ops::Range;
 
 use covey_core::alloc::LevelChange;
 use covey_core::state::Progress;
-use covey_core::{Demand, Time, differences, least};
+use covey_core::{Demand, Time, differences, least, places_where};
 
 /// How flows are laid out between senders, the links `0..S`, and receivers, `S..S + R`: by sender.
 pub(crate) trait Layout {
@@ -368,7 +368,9 @@ impl Levels {
 
     fn hang(&mut self, layout: &impl Layout, position: usize, left: f64, now: Time) {
         let (s, r) = layout.ends(position);
-        self.at_receiver[position] = self.level[r] <= self.level[s];
+        // The order of the levels before a pause is what flows are moved from when it ends.
+        let level = if self.paused { &self.before } else { &self.level };
+        self.at_receiver[position] = level[r] <= level[s];
         let l = self.link(layout, position);
         if self.limits[l].flows == 0 {
             let Limit { changed, .. } = self.limits[l];
@@ -551,14 +553,5 @@ fn crossings(
     crosses: impl Fn(f64, f64) -> bool,
     places: &mut Vec<u32>,
 ) {
-    const CHUNK: usize = 16;
-    // Chunks are looked at as a whole first, in a form that compiles to vector instructions, without
-    // an early end: few cross.
-    for (k, (before, after)) in before.chunks(CHUNK).zip(after.chunks(CHUNK)).enumerate() {
-        let pairs = || before.iter().zip(after);
-        if pairs().fold(false, |any, (b, a)| any | crosses(*b, *a)) {
-            let here = pairs().enumerate().filter(|(_, (b, a))| crosses(**b, **a));
-            places.extend(here.map(|(j, _)| (k * CHUNK + j) as u32));
-        }
-    }
+    places.extend(places_where(before, after, crosses).map(|k| k as u32));
 }

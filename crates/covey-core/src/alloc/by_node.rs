@@ -16,6 +16,7 @@ use super::portions::Portions;
 use super::{Allocator, NEGLIGIBLE, PlanError, idle};
 use crate::demand::bits;
 use crate::ids::{CoflowId, LinkId};
+use crate::lanes::word;
 use crate::plan::{Backfill, Entry, Group, Ranking, Rule};
 use crate::state::State;
 
@@ -50,8 +51,7 @@ impl Open {
         if !std::mem::replace(&mut self.is_known, true) {
             self.links.clear();
             self.links.extend(free.chunks(64).zip(capacity.chunks(64)).map(|(free, capacity)| {
-                let open = free.iter().zip(capacity).map(|(free, all)| *free > all * NEGLIGIBLE);
-                open.enumerate().fold(0, |word, (k, open)| word | u64::from(open) << k)
+                word(free.iter().zip(capacity).map(|(free, all)| *free > all * NEGLIGIBLE))
             }));
         }
         &self.links
@@ -107,9 +107,11 @@ impl Bounds {
         capacity: &[f64],
         new: bool,
     ) {
-        for (link, rest) in links.iter().map(|link| link.index()).zip(part.rest()) {
-            left[link] = rest;
-            self.adds[link] = rest - free[link];
+        for (link, rest) in links.iter().zip(part.rest()) {
+            left[link.index()] = rest;
+        }
+        for (adds, (left, free)) in self.adds.iter_mut().zip(left.iter().zip(free)) {
+            *adds = left - free;
         }
         let mut set_slack = |l: usize| {
             let link = links[l].index();

@@ -207,11 +207,13 @@ impl Grant {
     /// each flow that runs on leftovers.
     pub fn uses(&self, demand: &Demand, uses: &mut Vec<f64>) {
         uses.clear();
-        uses.resize(demand.links().len(), 0.0);
-        for part in self.parts().filter(|part| !part.is_empty()) {
-            for ((used, before), after) in uses.iter_mut().zip(&part.before).zip(&part.after) {
-                *used += before - after;
-            }
+        if self.main.is_empty() {
+            uses.resize(demand.links().len(), 0.0);
+        } else {
+            uses.extend(self.main.uses());
+        }
+        for piece in self.pieces.iter().filter(|piece| !piece.is_empty()) {
+            uses.iter_mut().zip(piece.uses()).for_each(|(all, piece)| *all += piece);
         }
         for single in self.fills.singles() {
             demand.path(single.position as usize).for_each(|l| uses[l] += single.rate);

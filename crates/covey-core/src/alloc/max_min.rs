@@ -13,7 +13,7 @@
 
 use super::{Side, crowd::Crowd, rows::Rows};
 use crate::demand::{Demand, bits};
-use crate::least;
+use crate::lanes::{least, word};
 
 /// Shares that differ by less than this, relatively, are fixed in one round (each at its own
 /// level): equal shares differ in the last bits after many subtractions.
@@ -167,11 +167,8 @@ impl Shuffle<'_> {
         }
         let is_open = |r: usize| share[r] < f64::INFINITY;
         mask.clear();
-        mask.extend(share[senders..].chunks(64).map(|shares| {
-            let bits =
-                shares.iter().enumerate().map(|(k, share)| u64::from(*share < f64::INFINITY) << k);
-            bits.fold(0, |word, bit| word | bit)
-        }));
+        let shares = share[senders..].chunks(64);
+        mask.extend(shares.map(|shares| word(shares.iter().map(|share| *share < f64::INFINITY))));
         for (sum, &s) in sum.iter().zip(self.rows.senders()).filter(|(sum, _)| sum.flows > 0.0) {
             let mut take = |r: usize| {
                 free[r] -= sum.levels;
