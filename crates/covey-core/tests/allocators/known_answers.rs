@@ -70,7 +70,9 @@ fn both_ends_decide_where_nodes_divide_their_links() {
     // Port 0 prefers A on its way out and B on its way in; port 1 gives B three quarters.
     plan.give(A, LinkId(0), 1.0);
     plan.give(B, LinkId(3), 1.0);
-    plan.give(A, LinkId(1), 0.25);
+    // A quarter, in two portions.
+    plan.give(A, LinkId(1), 0.125);
+    plan.give(A, LinkId(1), 0.125);
     plan.give(B, LinkId(1), 0.75);
     plan.give(A, LinkId(4), 1.0);
     plan.give(B, LinkId(5), 1.0);
