@@ -113,9 +113,10 @@ impl Bounds {
         for (adds, (left, free)) in self.adds.iter_mut().zip(left.iter().zip(free)) {
             *adds = left - free;
         }
+        let slack = part.slack();
         let mut set_slack = |l: usize| {
             let link = links[l].index();
-            self.slack[link] = part.slack(l, capacity[link] * NEGLIGIBLE);
+            self.slack[link] = slack(l, capacity[link] * NEGLIGIBLE);
         };
         match part.level_changes() {
             Some(changes) if !new => {

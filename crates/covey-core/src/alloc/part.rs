@@ -179,15 +179,15 @@ impl Part {
     /// Max-min fair rates are unique, and they stay the fair ones as long as they fit and the links
     /// that limit flows have not moved. Nothing is told of other rates. Less than `negligible` does not
     /// open a link.
-    pub fn slack(&self, l: usize, negligible: f64) -> f64 {
-        if self.is_empty() {
-            return negligible;
-        }
-        match (self.decided, self.levels.get(l)) {
-            (Some((_, Rule::MaxMin)), Some(level)) if *level == max_min::UNLIMITED => f64::INFINITY,
-            (Some((_, Rule::MaxMin)), Some(_)) if self.before[l] > 0.0 => 0.0,
-            (Some((_, Rule::MaxMin)), Some(_)) => negligible,
-            _ => f64::NEG_INFINITY,
+    pub fn slack(&self) -> impl Fn(usize, f64) -> f64 {
+        let fair = matches!(self.decided, Some((_, Rule::MaxMin))) && !self.levels.is_empty();
+        let (is_empty, levels, before) = (self.is_empty(), &*self.levels, &*self.before);
+        move |l, negligible| match () {
+            () if is_empty => negligible,
+            () if !fair => f64::NEG_INFINITY,
+            () if levels[l] == max_min::UNLIMITED => f64::INFINITY,
+            () if before[l] > 0.0 => 0.0,
+            () => negligible,
         }
     }
 

@@ -12,7 +12,8 @@
 //! does not run out soon, the links are filled anew ([`max_min::fill`](super::max_min::fill)).
 
 use super::max_min::UNLIMITED;
-use crate::demand::Demand;
+use crate::demand::{Demand, bits};
+use crate::lanes::word;
 
 /// So many links are balanced; more would cost more than filling them all.
 const MOST: usize = 16;
@@ -22,7 +23,6 @@ const GUESSES: usize = 16;
 const ROUNDING: f64 = 1e-12;
 /// So many numbers are looked at together, in a form that compiles to vector instructions.
 const LANES: usize = 8;
-const CHUNK: usize = 16;
 
 /// Working memory of a ripple, and its result.
 #[derive(Debug, Default)]
@@ -62,19 +62,15 @@ impl Ripple {
     /// Finds the links that are out of balance where levels were in balance before capacities changed
     /// and flows ended.
     pub fn find_disturbed(&mut self, capacity: &[f64], level: &[f64]) {
-        let columns = self.used.chunks(CHUNK).zip(capacity.chunks(CHUNK).zip(level.chunks(CHUNK)));
-        let is_disturbed = |used: f64, capacity: f64, level: f64| {
+        let is_disturbed = |((used, capacity), level): ((&f64, &f64), &f64)| {
             let slack = capacity * ROUNDING;
-            (used > capacity + slack) | ((level < UNLIMITED) & (used < capacity - slack))
+            (*used > capacity + slack) | ((*level < UNLIMITED) & (*used < capacity - slack))
         };
-        for (c, (used, (capacity, level))) in columns.enumerate() {
-            let rows = || used.iter().zip(capacity).zip(level);
-            if rows().fold(false, |any, ((u, c), l)| any | is_disturbed(*u, *c, *l)) {
-                let here =
-                    rows().enumerate().filter(|(_, ((u, c), l))| is_disturbed(**u, **c, **l));
-                self.pending.extend(here.map(|(k, _)| (c * CHUNK + k) as u32));
-            }
-        }
+        let columns = self.used.chunks(64).zip(capacity.chunks(64)).zip(level.chunks(64));
+        let words = columns.map(|((used, capacity), level)| {
+            word(used.iter().zip(capacity).zip(level).map(is_disturbed))
+        });
+        self.pending.extend(bits(words).map(|l| l as u32));
         self.pending.iter().for_each(|&l| self.is_pending[l as usize] = true);
     }
 
@@ -221,19 +217,14 @@ fn pass_on(
     let is_disturbed = |level: f64, capacity: f64, used: f64| {
         ((more(level) != 0.0) & (level < UNLIMITED)) | (used > capacity * (1.0 + ROUNDING))
     };
-    let columns = levels.chunks(CHUNK).zip(capacity.chunks(CHUNK)).zip(used.chunks_mut(CHUNK));
-    for (c, ((levels, capacity), used)) in columns.enumerate() {
-        let mut any = false;
-        for ((level, capacity), used) in levels.iter().zip(capacity).zip(&mut *used) {
+    let columns = levels.chunks(64).zip(capacity.chunks(64)).zip(used.chunks_mut(64));
+    let words = columns.map(|((levels, capacity), used)| {
+        word(levels.iter().zip(capacity).zip(used).map(|((level, capacity), used)| {
             *used += more(*level);
-            any |= is_disturbed(*level, *capacity, *used);
-        }
-        if any {
-            let rows = levels.iter().zip(capacity).zip(used).enumerate();
-            rows.filter(|(_, ((level, capacity), used))| is_disturbed(**level, **capacity, **used))
-                .for_each(|(k, _)| disturbed(c * CHUNK + k));
-        }
-    }
+            is_disturbed(*level, *capacity, *used)
+        }))
+    });
+    bits(words).for_each(&mut disturbed);
     let (low, high) = (was.min(is), was.max(is));
     any(levels, |level| (level >= low) & (level <= high))
 }
