@@ -51,7 +51,8 @@ static BITS: [u64; 64] = {
     bits
 };
 
-/// The places `k` where it `is` so of `a[k]` and `b[k]`, ascending; see [`word`].
+/// The places `k` where it `is` so of `a[k]` and `b[k]`, ascending. Without branches in `is`
+/// this compiles to vector instructions.
 pub fn places_where(
     a: &[f64],
     b: &[f64],

@@ -523,8 +523,12 @@ impl Open {
             count += usize::from((before > 0.0) | (after > 0.0));
         }
         self.receivers.truncate(count);
-        self.before.truncate(count);
-        self.after.truncate(count);
+        // Nobody passes a receiver that has no level: with some of these no numbers are left over that
+        // do not fill vectors.
+        for levels in [&mut self.before, &mut self.after] {
+            levels.truncate(count);
+            levels.resize(count.next_multiple_of(16), 0.0);
+        }
     }
 }
 

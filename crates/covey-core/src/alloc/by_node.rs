@@ -114,15 +114,11 @@ impl Bounds {
             *adds = left - free;
         }
         let slack = part.slack();
-        let mut set_slack = |l: usize| {
+        let told = part.level_changes().filter(|_| !new);
+        let all = if told.is_none() { 0..links.len() } else { 0..0 };
+        for l in told.into_iter().flatten().map(|change| change.link as usize).chain(all) {
             let link = links[l].index();
             self.slack[link] = slack(l, capacity[link] * NEGLIGIBLE);
-        };
-        match part.level_changes() {
-            Some(changes) if !new => {
-                changes.iter().for_each(|change| set_slack(change.link as usize))
-            }
-            _ => (0..links.len()).for_each(set_slack),
         }
     }
 }
