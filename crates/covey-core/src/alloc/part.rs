@@ -182,12 +182,18 @@ impl Part {
     pub fn slack(&self) -> impl Fn(usize, f64) -> f64 {
         let fair = matches!(self.decided, Some((_, Rule::MaxMin))) && !self.levels.is_empty();
         let (is_empty, levels, before) = (self.is_empty(), &*self.levels, &*self.before);
-        move |l, negligible| match () {
-            () if is_empty => negligible,
-            () if !fair => f64::NEG_INFINITY,
-            () if levels[l] == max_min::UNLIMITED => f64::INFINITY,
-            () if before[l] > 0.0 => 0.0,
-            () => negligible,
+        move |l, negligible| {
+            if is_empty {
+                negligible
+            } else if !fair {
+                f64::NEG_INFINITY
+            } else if levels[l] == max_min::UNLIMITED {
+                f64::INFINITY
+            } else if before[l] > 0.0 {
+                0.0
+            } else {
+                negligible
+            }
         }
     }
 
