@@ -31,6 +31,10 @@ pub struct Demand {
     /// Local inner links of each position: `inner[inner_start[p]..inner_start[p + 1]]`.
     inner_start: Vec<u32>,
     inner: Vec<u32>,
+    /// Unless this is a shuffle, positions by local link `l` from `senders` on, ascending:
+    /// `crossing[crossing_start[l - senders]..crossing_start[l - senders + 1]]`.
+    crossing_start: Vec<u32>,
+    crossing: Vec<u32>,
     /// Whether the flow at a position has started and not ended; and the same as bits, each sender's
     /// row from a word of its own.
     is_active: Vec<bool>,
@@ -158,6 +162,7 @@ impl Demand {
         if self.is_shuffle {
             self.columns.resize(self.receivers * self.column_words(), 0);
         }
+        self.list_crossing(builder);
         self.count.clear();
         self.count.resize(self.links.len(), 0);
         self.unfinished = 0;
@@ -180,6 +185,8 @@ impl Demand {
             receiver,
             inner_start,
             inner,
+            crossing_start,
+            crossing,
             is_active,
             active,
             is_shuffle,
@@ -202,6 +209,8 @@ impl Demand {
         self.receiver.clone_from(receiver);
         self.inner_start.clone_from(inner_start);
         self.inner.clone_from(inner);
+        self.crossing_start.clone_from(crossing_start);
+        self.crossing.clone_from(crossing);
         self.is_active.clone_from(is_active);
         self.active.clone_from(active);
         self.is_shuffle.clone_from(is_shuffle);
@@ -225,6 +234,38 @@ impl Demand {
             }
             self.inner_start.push(self.inner.len() as u32);
         }
+    }
+
+    /// Lists the flows at each receiver and inner link; in a shuffle these are told by the layout.
+    fn list_crossing(&mut self, builder: &mut Builder) {
+        self.crossing_start.clear();
+        self.crossing.clear();
+        if self.is_shuffle {
+            return;
+        }
+        let width = self.width();
+        let beyond = self.links.len() - self.senders;
+        builder.cursor.clear();
+        builder.cursor.resize(beyond + 1, 0);
+        let not_senders = |p: usize| self.path(p).skip(1).map(|l| l - self.senders);
+        for l in (0..width).flat_map(not_senders) {
+            builder.cursor[l + 1] += 1;
+        }
+        for l in 0..beyond {
+            builder.cursor[l + 1] += builder.cursor[l];
+        }
+        let total = builder.cursor[beyond] as usize;
+        let (mut start, mut crossing) =
+            (std::mem::take(&mut self.crossing_start), std::mem::take(&mut self.crossing));
+        start.extend_from_slice(&builder.cursor);
+        crossing.resize(total, 0);
+        for p in 0..width {
+            for l in self.path(p).skip(1).map(|l| l - self.senders) {
+                crossing[builder.cursor[l] as usize] = p as u32;
+                builder.cursor[l] += 1;
+            }
+        }
+        (self.crossing_start, self.crossing) = (start, crossing);
     }
 
     /// Every local link's name in the fabric.
@@ -367,10 +408,30 @@ impl Demand {
         self.is_active[position]
     }
 
+    /// [`Demand::is_active`] of all positions.
+    pub fn are_active(&self) -> &[bool] {
+        &self.is_active
+    }
+
     /// Positions of the active flows of a sender, ascending.
     pub fn active_in_row(&self, sender: usize) -> impl Iterator<Item = usize> + '_ {
         let start = self.row_start[sender] as usize;
         bits(self.row_bits(sender).iter().copied()).map(move |k| start + k)
+    }
+
+    /// Calls `visit` with the position of every active flow that crosses local link `l`, ascending.
+    pub fn each_active_at(&self, l: usize, visit: impl FnMut(usize)) {
+        if l < self.senders {
+            self.active_in_row(l).for_each(visit);
+        } else if self.is_shuffle {
+            let column = l - self.senders;
+            let position = |s: usize| self.row_start[s] as usize + column;
+            bits(self.peer_bits(l).iter().copied()).map(position).for_each(visit);
+        } else {
+            let (from, to) = (self.crossing_start[l - self.senders], self.crossing_start[l - self.senders + 1]);
+            let here = self.crossing[from as usize..to as usize].iter().map(|&p| p as usize);
+            here.filter(|&p| self.is_active[p]).for_each(visit);
+        }
     }
 
     /// Positions of all active flows, ascending.

@@ -56,6 +56,8 @@ pub enum Rule {
     Madd,
     /// See [`Share::madd_within`].
     MaddWithin(f64),
+    /// See [`Share::PROPORTIONAL`].
+    Proportional,
     /// See [`Share::BY_SIZE`].
     BySize,
     /// See [`Share::OLDEST_FIRST`].
@@ -111,6 +113,10 @@ impl Share<Clairvoyant> {
     /// flows end together and no earlier than the bottleneck allows (Varys §5.2). A coflow gets
     /// nothing when a link it needs is full.
     pub const MADD: Share<Clairvoyant> = Share::of(Rule::Madd);
+    /// Max-min fairness in proportion to bytes left: as [`Share::MADD`], but a flow that misses the
+    /// bottleneck takes what its own links have left, and so on from bottleneck to bottleneck.
+    /// Nothing that the coflow could use stays idle, and flows with the same bottleneck end together.
+    pub const PROPORTIONAL: Share<Clairvoyant> = Share::of(Rule::Proportional);
     /// Each link is divided in proportion to the flows' sizes: a flow gets the least, over its links, of
     /// capacity times its size over the sizes of all flows there. What a flow cannot use is left
     /// idle. For [`Group::Everything`].
@@ -140,7 +146,8 @@ pub enum Layers {
     Weighted,
     /// Each port's node has divided its two links among coflows ([`Plan::give`]). A coflow is served
     /// from its own parts alone, so that a flow gets no more than either end gives it; what is not
-    /// used in this way is offered to all coflows in order. All entries are for whole coflows.
+    /// used in this way is offered to all coflows in order, whatever [`Backfill`] says. All entries are
+    /// for whole coflows.
     ByNode,
 }
 
@@ -161,9 +168,10 @@ pub enum Backfill {
     /// It stays idle.
     #[default]
     None,
-    /// It is offered once more to all coflow entries in order, flow by flow; each flow takes all
-    /// that is free on its links, and keeps it while the plan stays, as far as no entry needs it
-    /// (see [`leftovers`](crate::alloc)).
+    /// It is offered once more to all coflow entries in order. Each shares what it has and what is
+    /// left anew, so that nothing it could use stays idle: by [`Share::PROPORTIONAL`] after MADD, by
+    /// [`Share::MAX_MIN`] after [`Share::EQUAL`] and [`Share::ALL_OR_NONE`], else by its own rule. No
+    /// flow of MADD or of equal rates gets less by it. Explicit rates stay, and who is held stays so.
     Greedy,
     /// The same, but only coflow entries that have got nothing are offered it.
     Skipped,

@@ -1,18 +1,19 @@
 //! One coflow as a fluid: constant rates between moments, integrated when somebody looks.
 //!
-//! A coflow's [`Grant`] gives a flow the rate `min(level of its two links) + y κ + single`, where
+//! A coflow's [`Grant`] gives a flow the rate `min(level of its links) + y Λ + single`, where
 //! `y = left / scale`. While a flow is compressed and sent, what compression takes from what is left
 //! of it counts among its single rates, but not as sent. Three ways to integrate, by what the grant holds:
 //!
 //! - *Single rates*: each running flow has its own anchor and its own end; what runs on unchanged
 //!   is not touched.
-//! - *MADD* (κ): only `scale` shrinks, by κ a second, whatever the number of flows. What a single
-//!   rate sends on top is kept apart, and the flow's share under MADD stays, so that what the
-//!   allocator has booked is what is sent. It counts towards `y` when MADD is decided anew: for
-//!   flows that have stopped, when a flow of the coflow ends; for all, before the policy looks.
+//! - *By size* (Λ): see [`by_size`]. What a single rate sends on top is kept apart, and the flow's
+//!   share by size stays, so that what the allocator has booked is what is sent. It counts towards `y`
+//!   when shares are decided anew: for flows that have stopped, when a flow of the coflow ends; for
+//!   all, before the policy looks.
 //! - *Levels*: each flow hangs at the link that limits it ([`Levels`]); a link whose level changes
 //!   costs the same whatever the number of its flows.
 
+mod by_size;
 mod longest;
 
 use std::cell::Cell;
@@ -46,15 +47,14 @@ pub(crate) struct Fluid {
     /// When the next flow ends at these rates.
     next: Time,
     levels: Levels,
-    /// κ.
-    madd: f64,
-    /// Whether shares under MADD are held as booked; see above.
+    by_size: by_size::Levels,
+    /// Whether shares by size are held as booked; see above.
     holds: bool,
     /// Whether compression lessens what is left of some flows.
     shrinks: bool,
     /// At most one a flow.
     running: Vec<Running>,
-    /// Under MADD, flows that ran and have bytes that are not written down.
+    /// Under shares by size, flows that ran and have bytes that are not written down.
     stopped: Vec<Running>,
     /// The list before, or working memory.
     spare: Vec<Running>,
@@ -70,7 +70,7 @@ impl Fluid {
             rate: 0.0,
             next: Time::NEVER,
             levels: Levels::default(),
-            madd: 0.0,
+            by_size: by_size::Levels::default(),
             holds: false,
             shrinks: false,
             running: Vec::new(),
@@ -94,7 +94,7 @@ impl Fluid {
         self.rate = 0.0;
         self.next = Time::NEVER;
         self.levels.clear();
-        self.madd = 0.0;
+        self.by_size.clear();
         self.holds = false;
         self.shrinks = false;
         self.running.clear();
@@ -124,7 +124,8 @@ impl Fluid {
         position: usize,
         now: Time,
     ) -> f64 {
-        let mut left = progress.left[position] * (progress.scale - self.madd * (now - self.anchor));
+        let level = self.by_size.of(demand, position);
+        let mut left = progress.left[position] * (progress.scale - level * (now - self.anchor));
         if self.levels.hangs(position) {
             left = self.levels.left(demand, position, now);
         }
@@ -153,22 +154,22 @@ impl Fluid {
         self.holds && !(self.running.is_empty() && self.stopped.is_empty())
     }
 
+    /// Whether some flows are sent faster than in proportion to what is left of all.
+    pub(crate) fn is_raised(&self) -> bool {
+        self.by_size.are_raised()
+    }
+
     /// Moves the anchor of what all flows have in common.
-    fn pass(&mut self, progress: &mut Progress, now: Time) {
+    fn pass(&mut self, demand: &Demand, progress: &mut Progress, now: Time) {
         let dt = (now - self.anchor).max(0.0);
         self.anchor = self.anchor.max(now);
         self.sent += self.rate * dt;
-        if self.madd > 0.0 {
-            // At its end the coflow has nothing left: a scale of zero would lose the flows that are
-            // yet to start, and which flows end is decided by time, not by bytes.
-            let rest = progress.scale - dt * self.madd;
-            progress.scale = rest.max(progress.scale * f64::EPSILON);
-        }
+        self.by_size.pass(demand, progress, dt);
     }
 
     /// Writes down what is left of every flow at `now`. No flow may end before `now`.
     pub(crate) fn advance(&mut self, demand: &Demand, progress: &mut Progress, now: Time) {
-        self.pass(progress, now);
+        self.pass(demand, progress, now);
         for flow in self.running.iter_mut().chain(&mut self.stopped) {
             flow.settle(demand, progress, &mut self.levels, now);
         }
@@ -191,16 +192,13 @@ impl Fluid {
         now: Time,
         mut finished: impl FnMut(usize),
     ) {
-        self.pass(progress, now);
-        let slack = now.slack_s();
-        if self.madd > 0.0 && progress.scale / self.madd <= slack {
-            // Single rates end with the flows; nothing of them is left to be written down.
-            self.running.clear();
-            self.stopped.clear();
-            demand.active().for_each(finished);
-            return;
-        }
         let mut any = false;
+        let seconds = (now - self.anchor).max(0.0) + now.slack_s();
+        self.by_size.finish(demand, progress.scale, seconds, |position| {
+            finished(position);
+            any = true;
+        });
+        self.pass(demand, progress, now);
         for running in self.running.iter_mut().filter(|running| running.end.due(now)) {
             if !self.holds {
                 running.settle(demand, progress, &mut self.levels, now);
@@ -277,17 +275,17 @@ impl Fluid {
         let pauses = !self.levels.is_empty() && grant.is_empty();
         let goes_on = (pauses || self.levels.is_empty() == grant.levels().is_empty())
             && !self.levels.is_incomplete()
-            && self.holds == grant.is_by_size();
+            && self.holds == grant.by_size().is_some();
         let shrinks = !grant.shrinks().is_empty();
         let shrank = std::mem::replace(&mut self.shrinks, shrinks);
         let changes = grant.changes().filter(|_| goes_on && !shrinks && !shrank);
         if goes_on && (changes.is_some() || !grant.may_repeat()) {
-            self.pass(progress, now);
+            self.pass(demand, progress, now);
         } else {
             self.advance(demand, progress, now);
             self.levels.clear();
             self.running.clear();
-            self.holds = grant.is_by_size();
+            self.holds = grant.by_size().is_some();
         }
         if pauses {
             self.levels.pause(now);
@@ -295,7 +293,9 @@ impl Fluid {
             let changes = grant.level_changes();
             self.levels.replace(demand, progress, grant.levels(), changes, now);
         }
-        self.change_madd(demand, progress, grant.madd(), now);
+        if self.by_size.replace(grant.by_size()) {
+            self.find_ends(demand, progress, now);
+        }
         if let Some(changes) = changes {
             self.change_running(demand, progress, changes, now);
         } else if grant.may_repeat() || shrinks {
@@ -313,14 +313,6 @@ impl Fluid {
         self.rate = grant.total();
         self.next = self.next_end(progress);
         self.carry_longest(demand, now);
-    }
-
-    /// Changes κ.
-    fn change_madd(&mut self, demand: &Demand, progress: &Progress, madd: f64, now: Time) {
-        if self.madd != madd {
-            self.madd = madd;
-            self.find_ends(demand, progress, now);
-        }
     }
 
     /// Finds out anew when flows end that have bytes that are not written down.
@@ -456,8 +448,8 @@ impl Fluid {
     /// When the next flow ends, all rates together.
     fn next_end(&self, progress: &Progress) -> Time {
         let mut next = earliest(earliest(Time::NEVER, &self.running), &self.stopped);
-        if self.madd > 0.0 {
-            next = next.min(self.anchor + progress.scale / self.madd);
+        if self.by_size.highest > 0.0 {
+            next = next.min(self.anchor + progress.scale / self.by_size.highest);
         }
         next.min(self.levels.next())
     }
@@ -470,7 +462,7 @@ impl Fluid {
             return self.anchor + left.max(0.0) / (self.levels.rate(demand, position) + flow.rate);
         }
         let left = progress.left[position];
-        let rate = left * self.madd + flow.rate;
+        let rate = left * self.by_size.of(demand, position) + flow.rate;
         self.anchor + (left * progress.scale - flow.extra).max(0.0) / rate
     }
 }

@@ -393,15 +393,17 @@ fn served(
         served.extend(demand.active().map(|p| (demand.index(p), rates.rate(state, id, p))));
     } else {
         let grant = rates.grant(id);
-        let (levels, madd) = (grant.levels(), grant.madd());
-        if !levels.is_empty() || madd > 0.0 {
+        let levels = grant.levels();
+        let by_size = grant.by_size().filter(|by_size| by_size.highest > 0.0);
+        if !levels.is_empty() || by_size.is_some() {
             for p in demand.active() {
                 let level = match levels {
                     [] => 0.0,
                     _ => demand.path(p).map(|l| levels[l]).fold(f64::INFINITY, f64::min),
                 };
                 // What is left is not known where shares do not go by it.
-                let by_left = if madd > 0.0 { coflow.progress().left[p] * madd } else { 0.0 };
+                let share = by_size.map(|by_size| by_size.level(demand, p));
+                let by_left = share.map_or(0.0, |share| coflow.progress().left[p] * share);
                 served.push((demand.index(p), level + by_left));
             }
         }

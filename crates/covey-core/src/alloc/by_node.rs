@@ -17,7 +17,7 @@ use super::{Allocator, NEGLIGIBLE, PlanError, idle};
 use crate::demand::bits;
 use crate::ids::{CoflowId, LinkId};
 use crate::lanes::word;
-use crate::plan::{Backfill, Entry, Group, Ranking, Rule};
+use crate::plan::{Entry, Group, Ranking, Rule};
 use crate::state::State;
 
 /// Parts of links by coflow, and working memory.
@@ -155,12 +155,8 @@ impl Allocator {
             nodes.portions.stay();
         }
         let (links, ports) = (state.fabric().links(), 2 * state.fabric().ports() as usize);
-        // Links inside the fabric are nobody's, and what is left over is handed out by another rule:
-        // there what is not looked at would be missing.
-        let goes_on = follows
-            && nodes.entries == ranking.entries
-            && links == ports
-            && ranking.backfill == Backfill::None;
+        // Links inside the fabric are nobody's: there what is not looked at would be missing.
+        let goes_on = follows && nodes.entries == ranking.entries && links == ports;
         self.afresh = !goes_on;
         if self.afresh {
             nodes.entries.clone_from(&ranking.entries);

@@ -35,9 +35,9 @@ pub enum PlanError {
     /// Shares by size asked for less than all flows.
     #[error("asks for shares by size for less than all flows")]
     BySizeOfAPart,
-    /// MADD asked for less than a whole coflow.
-    #[error("asks for MADD for less than a whole coflow")]
-    MaddOfAPart,
+    /// Shares by bytes left asked for less than a whole coflow.
+    #[error("asks for shares by bytes left for less than a whole coflow")]
+    BytesLeftOfAPart,
     /// Parts of a link are less than nothing, more than the link, or of a link that does not exist.
     #[error("gives away {share} of link {}: expected from 0 to 1 in sum", link.0)]
     Portion {

@@ -1,12 +1,11 @@
 //! What a coflow gets from all entries of a plan together.
 
-use super::leftovers::Fills;
 use super::part::{Part, is_madd};
 use super::ripple::LevelChange;
 use super::rows::Rows;
 use super::{PlanError, Work};
 use crate::demand::Demand;
-use crate::plan::Entry;
+use crate::plan::{Entry, Rule};
 use crate::state::CoflowState;
 
 /// A rate of one flow.
@@ -33,23 +32,42 @@ enum Source {
     Nobody,
     /// The running flows of the coflow's own entry.
     Main,
-    /// Those of backfill.
-    Fill,
     /// More than one list, or one that is made anew each time.
     Other,
 }
 
-/// What a coflow gets: by its own entry, by entries for parts of it, and by backfill.
+/// Rates in proportion to what is left of each flow.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct BySize<'a> {
+    /// The lowest and the highest level of a flow: its rate in bytes per second for each unit of
+    /// [`Progress::left`](crate::state::Progress::left). Zero where the coflow gets nothing.
+    pub lowest: f64,
+    /// See `lowest`.
+    pub highest: f64,
+    /// Level of each local link, of which the least on its path is a flow's; empty when all flows
+    /// have the same.
+    pub levels: &'a [f64],
+}
+
+impl BySize<'_> {
+    /// Level of the flow at `position`.
+    pub fn level(&self, demand: &Demand, position: usize) -> f64 {
+        let least = |levels: &[f64]| demand.path(position).map(|l| levels[l]).fold(f64::MAX, f64::min);
+        if self.levels.is_empty() { self.lowest } else { least(self.levels) }
+    }
+}
+
+/// What a coflow gets: by its own entry, and by entries for parts of it.
 #[derive(Debug, Default)]
 pub struct Grant {
     pub(super) main: Part,
-    /// Where nodes divide their links, what the coflow gets of its own parts alone.
+    /// What the coflow gets before what is left over is shared: of what the entries before it leave,
+    /// or, where nodes divide their links, of its own parts alone.
     pub(super) provisional: Part,
     /// In the order of the plan.
     pub(super) pieces: Vec<Part>,
     /// Under max-min fairness, the rows of the coflow; empty when they have to be told apart anew.
     rows: Rows,
-    pub(super) fills: Fills,
     pub(super) shrinks: Vec<Single>,
     /// Pieces met so far in the walk `pieces_walk`.
     pub(super) pieces_met: usize,
@@ -64,7 +82,7 @@ pub struct Grant {
 impl Grant {
     /// Whether the coflow gets nothing.
     pub fn is_empty(&self) -> bool {
-        self.parts().all(Part::is_empty) && self.fills.is_empty()
+        self.parts().all(Part::is_empty)
     }
 
     /// Level of each local link in bytes per second; empty when no rate is given by level.
@@ -72,16 +90,20 @@ impl Grant {
         &self.main.levels
     }
 
-    /// Under MADD, rate in bytes per second for each unit of
-    /// [`Progress::left`](crate::state::Progress::left); else zero.
-    pub fn madd(&self) -> f64 {
-        if self.main.is_empty() { 0.0 } else { self.main.madd.ratio() }
-    }
-
-    /// Whether the coflow has an entry of its own that goes by what is left of it (MADD), though it
-    /// may get nothing by it.
-    pub fn is_by_size(&self) -> bool {
-        matches!(self.main.decided, Some((_, rule)) if is_madd(rule))
+    /// Rates by what is left of each flow, if the coflow has an entry of its own that goes by that,
+    /// though it may get nothing by it.
+    pub fn by_size(&self) -> Option<BySize<'_>> {
+        let Part { madd, proportional, .. } = &self.main;
+        let (_, rule) = self.main.decided?;
+        let (lowest, highest, levels) = match rule {
+            Rule::Proportional => {
+                (proportional.lowest, proportional.highest, &*proportional.levels)
+            }
+            _ if !is_madd(rule) => return None,
+            _ if self.main.is_empty() => (0.0, 0.0, &[][..]),
+            _ => (madd.ratio(), madd.ratio(), &[][..]),
+        };
+        Some(BySize { lowest, highest, levels })
     }
 
     /// Where levels have changed in the walk that last reported the grant, a link more than once if its
@@ -95,7 +117,7 @@ impl Grant {
 
     /// Rates of single flows, in bytes per second, on top; a flow can occur more than once.
     pub fn singles(&self) -> impl Iterator<Item = Single> + '_ {
-        self.parts().flat_map(Part::singles).chain(self.fills.singles())
+        self.parts().flat_map(Part::singles)
     }
 
     /// Rates at which compression lessens what is left of flows that are sent meanwhile, in bytes
@@ -109,29 +131,23 @@ impl Grant {
     /// are new come behind them. `None` where that cannot be told.
     pub fn changes(&self) -> Option<impl Iterator<Item = Single> + '_> {
         let main = (self.main.decided_in == self.reported).then(|| self.main.takers.changes());
-        let fills = (self.fills.changed_in == self.reported).then(|| self.fills.changes());
-        self.by_change.then(|| main.into_iter().chain(fills).flatten().copied())
+        self.by_change.then(|| main.into_iter().flatten().copied())
     }
 
     /// Finds out, after a walk that has reported the grant, whether its changes tell all.
     pub(super) fn conclude(&mut self) {
         let lists = self.parts().any(|part| !part.singles.is_empty())
             || self.pieces.iter().any(|piece| !piece.takers.is_empty());
-        let source = match (lists, self.main.takers.is_empty(), self.fills.is_empty()) {
-            (false, true, true) => Source::Nobody,
-            (false, false, true) => Source::Main,
-            (false, true, false) => Source::Fill,
+        let source = match (lists, self.main.takers.is_empty()) {
+            (false, true) => Source::Nobody,
+            (false, false) => Source::Main,
             _ => Source::Other,
         };
         let before = std::mem::replace(&mut self.source, source);
-        self.by_change = match (before, source) {
-            (Source::Other, _) | (_, Source::Other) => false,
-            (Source::Nobody, _) | (_, Source::Nobody) => true,
-            _ => before == source,
-        };
+        self.by_change = before != Source::Other && source != Source::Other;
     }
 
-    /// What counts towards the coflow's rates, beside backfill.
+    /// What counts towards the coflow's rates.
     fn parts(&self) -> impl Iterator<Item = &Part> {
         [&self.main].into_iter().chain(&self.pieces)
     }
@@ -182,7 +198,6 @@ impl Grant {
     pub(super) fn clear(&mut self) {
         self.parts_mut().for_each(Part::clear);
         self.rows.clear();
-        self.fills.clear();
         self.source = Source::Nobody;
         self.shrinks.clear();
     }
@@ -190,21 +205,20 @@ impl Grant {
     /// Whether a flow may occur more than once among [`Grant::singles`].
     pub fn may_repeat(&self) -> bool {
         let lists = self.parts().filter(|part| part.singles().next().is_some()).count();
-        lists + usize::from(!self.fills.is_empty()) > 1
+        lists > 1
     }
 
     /// Bytes per second of the whole coflow.
     pub fn total(&self) -> f64 {
-        self.parts().map(|part| part.rate).sum::<f64>() + self.fills.rate()
+        self.parts().map(|part| part.rate).sum()
     }
 
-    /// Use of local link `l` by the whole coflow with this demand, in bytes per second.
-    pub fn used(&self, demand: &Demand, l: usize) -> f64 {
-        self.parts().map(|part| part.used(l)).sum::<f64>() + self.fills.used(demand, l)
+    /// Use of local link `l` by the whole coflow, in bytes per second.
+    pub fn used(&self, l: usize) -> f64 {
+        self.parts().map(|part| part.used(l)).sum()
     }
 
-    /// Makes `uses` the [`Grant::used`] of all local links, at the cost of a step for each and for
-    /// each flow that runs on leftovers.
+    /// Makes `uses` the [`Grant::used`] of all local links.
     pub fn uses(&self, demand: &Demand, uses: &mut Vec<f64>) {
         uses.clear();
         if self.main.is_empty() {
@@ -214,9 +228,6 @@ impl Grant {
         }
         for piece in self.pieces.iter().filter(|piece| !piece.is_empty()) {
             uses.iter_mut().zip(piece.uses()).for_each(|(all, piece)| *all += piece);
-        }
-        for single in self.fills.singles() {
-            demand.path(single.position as usize).for_each(|l| uses[l] += single.rate);
         }
     }
 
@@ -231,8 +242,9 @@ impl Grant {
         } else {
             demand.path(position).map(|l| self.levels()[l]).fold(f64::INFINITY, f64::min)
         };
-        let by_madd = coflow.progress().left[position] * self.madd();
+        let level = self.by_size().map_or(0.0, |by_size| by_size.level(demand, position));
+        let by_size = if level > 0.0 { coflow.progress().left[position] * level } else { 0.0 };
         let singles = self.singles().filter(|s| s.position as usize == position);
-        by_level + by_madd + singles.map(|s| s.rate).sum::<f64>()
+        by_level + by_size + singles.map(|s| s.rate).sum::<f64>()
     }
 }

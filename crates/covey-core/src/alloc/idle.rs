@@ -93,7 +93,7 @@ impl Idle {
 
 /// Whether a coflow to which a rule gives nothing may be idle.
 pub(super) fn may_be(rule: Rule) -> bool {
-    matches!(rule, Rule::MaxMin | Rule::Equal | Rule::AllOrNone)
+    matches!(rule, Rule::MaxMin | Rule::Equal | Rule::AllOrNone | Rule::Proportional)
 }
 
 impl Work {

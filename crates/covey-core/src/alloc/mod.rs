@@ -1,19 +1,21 @@
 //! From a plan to rates.
 //!
 //! [`Allocator::allocate`] walks the entries of a plan in order. Each gets what the entries before
-//! it leave, shared by its rule; the rules are modules of their own. The result for a coflow is a
-//! [`Grant`]: a flow's rate is
+//! it leave, shared by its rule; the rules are modules of their own. Backfill then offers what
+//! nobody has taken. The result for a coflow is a [`Grant`]: a flow's rate is
 //!
-//! > least level of its two links + (bytes left when that was decided) / Γ + its own single rate
+//! > least level of its links + (bytes left when that was decided) × (least level of its links, by
+//! > size) + its own single rate
 //!
 //! where an entry for a coflow contributes one of the first two, or single rates, according to its
-//! rule, and backfill contributes single rates.
+//! rule.
 //!
 //! The allocator remembers what each coflow found free and what it left. While a plan stays in
 //! force, a coflow is looked at again only when its flows have changed or what it finds free at one
 //! of its links has; so an event costs little where it changes little.
 
 mod all_or_none;
+mod backfill;
 mod by_load;
 mod by_node;
 mod crowd;
@@ -23,26 +25,26 @@ mod flows;
 mod grant;
 mod idle;
 mod layers;
-mod leftovers;
 mod line;
 mod madd;
 mod matching;
 mod max_min;
 mod part;
 mod portions;
+mod proportional;
 mod ripple;
 mod rows;
 mod walk;
 
 pub use crowd::{Crowd, Measure};
 pub use error::PlanError;
-pub use grant::{Grant, Single};
+pub use grant::{BySize, Grant, Single};
 pub use line::{Line, Running};
 pub use ripple::LevelChange;
 
 use crate::demand::Demand;
 use crate::ids::{CoflowId, LinkId};
-use crate::plan::{Entry, Group, Layers, Ranking, Rule};
+use crate::plan::{Backfill, Entry, Group, Layers, Ranking, Rule};
 use crate::state::State;
 use line::Precedence;
 
@@ -77,6 +79,8 @@ pub struct Allocator {
     reshrunk: Vec<CoflowId>,
     /// Whether nothing that is remembered about the order of entries holds any more.
     replanned: bool,
+    /// Whether backfill follows this walk: coflows are served provisionally.
+    shares_spare: bool,
     /// Whether what a coflow had been given was forgotten since the last walk by node.
     forgot: bool,
     /// Whether the plan of this walk is new, and whether the walk decides everything from scratch.
@@ -93,7 +97,7 @@ pub struct Allocator {
     chain: idle::Chain,
     shares: layers::Shares,
     by_node: by_node::ByNode,
-    leftovers: leftovers::Leftovers,
+    spare: backfill::Spare,
 }
 
 /// Working memory of one entry.
@@ -114,6 +118,7 @@ struct Work {
     subset: Vec<u32>,
     counts: Vec<u32>,
     filling: max_min::Filling,
+    proportional: proportional::Filling,
     ripple: ripple::Ripple,
     matching: matching::Work,
     flows: flows::Work,
@@ -235,6 +240,8 @@ impl Allocator {
         }
         self.together = Together::No;
         self.work.follows = ranking.layers != Layers::ByNode;
+        // Where nodes divide their links, what is spare is shared already.
+        self.shares_spare = ranking.backfill != Backfill::None && ranking.layers != Layers::ByNode;
         match ranking.layers {
             Layers::Strict => {
                 self.chain.start();
@@ -247,7 +254,10 @@ impl Allocator {
             Layers::Weighted => self.serve_weighted(state, ranking)?,
             Layers::ByNode => self.serve_by_node(state, ranking)?,
         }
-        self.end_walk(state, ranking);
+        if self.shares_spare {
+            self.backfill(state, ranking)?;
+        }
+        self.end_walk(state);
         Ok(())
     }
 
@@ -286,7 +296,7 @@ impl Allocator {
                 }
             }
         }
-        self.end_walk(state, ranking);
+        self.end_walk(state);
         match together {
             Together::InLine(_) => self.line.advance(state),
             _ => self.crowd.fill(fabric.capacity()),

@@ -4,6 +4,7 @@ use super::grant::Single;
 use super::idle::Idle;
 use super::madd::Madd;
 use super::matching::Takers;
+use super::proportional::Proportional;
 use super::ripple::LevelChange;
 use super::rows::Rows;
 use super::{PlanError, Work, all_or_none, can_send, equal, flows, max_min};
@@ -30,6 +31,7 @@ pub(super) struct Part {
     level_changes: Vec<LevelChange>,
     tells_level_changes: bool,
     pub madd: Madd,
+    pub proportional: Proportional,
     pub singles: Vec<Single>,
     /// Under matching, the flows that run.
     pub takers: Takers,
@@ -77,6 +79,7 @@ impl Part {
     /// Withdraws what the rules that remember nothing have given.
     fn give_nothing(&mut self) {
         self.give_no_levels();
+        self.proportional.clear();
         self.singles.clear();
         self.rate = 0.0;
     }
@@ -118,6 +121,9 @@ impl Part {
         if !is_madd(rule) {
             self.madd.clear();
         }
+        if rule != Rule::Proportional {
+            self.proportional.clear();
+        }
         match rule {
             Rule::Matching | Rule::MatchingByLoad if whole => {
                 let by_another_rule = !was_empty && self.takers.is_empty();
@@ -142,14 +148,17 @@ impl Part {
                 self.decide_madd(&progress.link_left, limit, touched, work);
                 self.sum_up(coflow.demand());
             }
-            Rule::Madd | Rule::MaddWithin(_) => return Err(PlanError::MaddOfAPart),
+            Rule::Madd | Rule::MaddWithin(_) => return Err(PlanError::BytesLeftOfAPart),
+            Rule::Proportional if !whole => return Err(PlanError::BytesLeftOfAPart),
             _ if !touched && self.stays(coflow.demand(), rule, work) => return Ok(false),
             _ => {
                 if work.follows {
                     work.was.clone_from(&self.after);
                 }
                 let fair = whole && rule == Rule::MaxMin;
-                if !(fair && self.ripples(coflow, group, work)) {
+                if rule == Rule::Proportional {
+                    self.decide_proportional(coflow, work);
+                } else if !(fair && self.ripples(coflow, group, work)) {
                     self.decide_afresh(coflow.demand(), group, rule, work, capacity, rows)?;
                     self.fair_to = (fair && !self.is_empty()).then(|| FairTo::all_of(coflow));
                 }
@@ -220,6 +229,23 @@ impl Part {
                 self.after[k] = rest;
                 changed.push(l);
             }
+        }
+    }
+
+    fn decide_proportional(&mut self, coflow: &CoflowState, work: &mut Work) {
+        let demand = coflow.demand();
+        self.give_no_levels();
+        self.singles.clear();
+        if can_send(demand, &self.before) {
+            let left = &coflow.progress().left;
+            let (before, after) = (&self.before, &mut self.after);
+            self.proportional.fill(demand, left, before, after, &mut work.proportional);
+        } else {
+            self.after.clone_from(&self.before);
+        }
+        self.sum_up(demand);
+        if self.is_empty() {
+            self.give_nothing();
         }
     }
 
@@ -325,7 +351,7 @@ impl Part {
                 let rate = all_or_none::rate(demand.count(), after);
                 self.levels.resize(after.len(), rate);
             }
-            Rule::Hold | Rule::Madd | Rule::MaddWithin(_) => {}
+            Rule::Hold | Rule::Madd | Rule::MaddWithin(_) | Rule::Proportional => {}
             Rule::BySize => return Err(PlanError::BySizeOfAPart),
             Rule::OldestFirst | Rule::ShortestFirst => return Err(PlanError::LineOfAPart),
             Rule::MaxMin

@@ -10,7 +10,7 @@ use super::part::Part;
 use super::{Allocator, NEGLIGIBLE, PlanError, Work, idle};
 use crate::demand::Demand;
 use crate::ids::CoflowId;
-use crate::plan::{Entry, Group, Ranking};
+use crate::plan::{Entry, Group};
 use crate::state::{CoflowState, State};
 
 /// Whose turn it is on a walk.
@@ -53,14 +53,20 @@ impl Allocator {
         match entry.group {
             Group::Everything => Err(PlanError::Everything),
             Group::Coflow(id) => {
-                if self.grants[id.index()].main.walk == self.walk {
+                let which = self.whole();
+                if self.grants[id.index()].part(which).walk == self.walk {
                     return Err(PlanError::Twice(id));
                 }
-                self.serve_part(state, id, Which::Main, entry)
+                self.serve_part(state, id, which, entry)
             }
             Group::CoflowAt(id, _) => self.serve_piece(state, id, entry),
             Group::Flow(flow) => self.serve_piece(state, flow.coflow, entry),
         }
+    }
+
+    /// What an entry for a whole coflow decides.
+    fn whole(&self) -> Which {
+        if self.shares_spare { Which::Provisional } else { Which::Main }
     }
 
     fn serve_piece(&mut self, state: &State, id: CoflowId, entry: &Entry) -> Result<(), PlanError> {
@@ -154,6 +160,7 @@ impl Allocator {
     fn decide(&mut self, turn: Turn<'_>) -> Result<(), PlanError> {
         let Turn { state, id, which, entry } = turn;
         let (demand, capacity) = (state.coflow(id).demand(), state.fabric().capacity());
+        let whole = self.whole();
         let part = self.grants[id.index()].part_mut(which);
         self.work.changed.clear();
         if part.decided != Some((entry.group, entry.rule)) || !self.work.moved.is_empty() {
@@ -175,7 +182,7 @@ impl Allocator {
                 self.free[link] = part.after[l as usize];
             }
         }
-        if which == Which::Main && idle::may_be(entry.rule) && part.is_empty() {
+        if which == whole && idle::may_be(entry.rule) && part.is_empty() {
             part.idle.begin(demand, &part.before);
             part.before.clear();
             part.after.clear();
@@ -183,9 +190,8 @@ impl Allocator {
         Ok(())
     }
 
-    /// Hands out what is left over, and takes back what coflows had that the plan no longer serves.
-    pub(super) fn end_walk(&mut self, state: &State, ranking: &Ranking) {
-        self.backfill(state, ranking);
+    /// Takes back what coflows had that the plan no longer serves.
+    pub(super) fn end_walk(&mut self, state: &State) {
         if self.afresh {
             for &id in state.present() {
                 let walk = self.walk;

@@ -22,6 +22,7 @@ impl Engine {
         if self.held_in == Held::Line {
             self.advance_together();
         }
+        self.advance_raised();
         self.allocator.allocate(&self.state, ranking).map_err(|source| SimError::Plan {
             policy: run.name.to_owned(),
             time_s: self.now.as_secs(),
@@ -53,6 +54,20 @@ impl Engine {
             self.meters.install(id, demand, self.allocator.grant(id), self.now);
         }
         Ok(())
+    }
+
+    /// Brings coflows up to date whose provisional shares fall as their flows are raised, so that
+    /// nobody finds less than is free.
+    fn advance_raised(&mut self) {
+        for k in 0..self.state.present().len() {
+            let id = self.state.present()[k];
+            let fluid = &mut self.fluids[id.index()];
+            if fluid.is_raised() {
+                let (demand, progress) = self.state.progress_mut(id);
+                fluid.advance(demand, progress, self.now);
+                self.allocator.touch(id);
+            }
+        }
     }
 
     /// Follows flows coflow by coflow, or all together in one of two ways. Who is to stand in line, or

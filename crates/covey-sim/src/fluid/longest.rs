@@ -61,8 +61,8 @@ impl Fluid {
 
     /// No flow sends faster than this.
     fn fastest(&self, demand: &Demand) -> f64 {
-        // What flows get under MADD is in proportion to what is left of them: no bound is kept.
-        let by_size = if self.madd > 0.0 { f64::INFINITY } else { 0.0 };
+        // What flows get by size is in proportion to what is left of them: no bound is kept.
+        let by_size = if self.by_size.highest > 0.0 { f64::INFINITY } else { 0.0 };
         let alone = self.running.iter().map(|flow| flow.rate).fold(0.0, f64::max);
         self.levels.fastest(demand) + by_size + alone
     }
@@ -85,7 +85,7 @@ impl Fluid {
         let (demand, progress) = (coflow.demand(), coflow.progress());
         let left = progress.left[position];
         let mut sent = progress.size[position] - left * progress.scale;
-        let mut rate = left * self.madd;
+        let mut rate = left * self.by_size.of(demand, position);
         if !self.levels.is_empty() {
             sent = progress.size[position] - self.levels.left(demand, position, self.anchor);
             rate += self.levels.rate(demand, position);

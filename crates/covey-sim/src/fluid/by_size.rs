@@ -1,0 +1,135 @@
+//! Rates in proportion to what is left of each flow.
+//!
+//! A flow's rate is `y Λ`, with `y = left / scale` when rates were last taken over and Λ the least
+//! level of its links. The lowest level of all is that of the scale: as long as all flows have it,
+//! only the scale shrinks, whatever the number of flows. Flows with a higher level are *raised*; what
+//! that sends beyond the scale is taken from `y` when rates change.
+
+use covey_core::Demand;
+use covey_core::alloc::BySize;
+use covey_core::state::Progress;
+
+/// The levels of one coflow.
+#[derive(Debug, Default)]
+pub(super) struct Levels {
+    pub lowest: f64,
+    pub highest: f64,
+    by_link: Vec<f64>,
+}
+
+impl Levels {
+    pub(super) fn clear(&mut self) {
+        self.lowest = 0.0;
+        self.highest = 0.0;
+        self.by_link.clear();
+    }
+
+    /// Takes over other levels. Returns whether they are others.
+    pub(super) fn replace(&mut self, now: Option<BySize<'_>>) -> bool {
+        let nothing = BySize { lowest: 0.0, highest: 0.0, levels: &[] };
+        let now = now.unwrap_or(nothing);
+        if now == self.get() {
+            return false;
+        }
+        self.lowest = now.lowest;
+        self.highest = now.highest;
+        self.by_link.clear();
+        self.by_link.extend_from_slice(now.levels);
+        true
+    }
+
+    fn get(&self) -> BySize<'_> {
+        BySize { lowest: self.lowest, highest: self.highest, levels: &self.by_link }
+    }
+
+    /// Whether some flows have a higher level than others.
+    pub(super) fn are_raised(&self) -> bool {
+        !self.by_link.is_empty()
+    }
+
+    /// Λ of the flow at `position`.
+    pub(super) fn of(&self, demand: &Demand, position: usize) -> f64 {
+        self.get().level(demand, position)
+    }
+
+    /// Writes down what `dt` seconds at these levels have sent.
+    pub(super) fn pass(&self, demand: &Demand, progress: &mut Progress, dt: f64) {
+        if self.lowest > 0.0 {
+            // At its end the coflow has nothing left: a scale of zero would lose the flows that are
+            // yet to start, and which flows end is decided by time, not by bytes.
+            let rest = progress.scale - dt * self.lowest;
+            progress.scale = rest.max(progress.scale * f64::EPSILON);
+        }
+        if self.are_raised() && dt > 0.0 {
+            self.write_down(demand, progress, dt / progress.scale);
+        }
+    }
+
+    /// Takes from every raised flow what its level beyond the lowest has sent, in `dt` seconds over
+    /// the scale.
+    fn write_down(&self, demand: &Demand, progress: &mut Progress, dt: f64) {
+        let is_raised = |s: &usize| self.by_link[*s] > self.lowest && demand.count()[*s] > 0;
+        for s in (0..demand.senders()).filter(is_raised) {
+            if demand.is_shuffle() {
+                self.write_row_down(demand, progress, s, dt);
+                continue;
+            }
+            for p in demand.active_in_row(s) {
+                let sent = progress.left[p] * self.part(self.of(demand, p), dt);
+                progress.left[p] -= sent;
+                demand.path(p).for_each(|l| progress.link_left[l] -= sent);
+            }
+        }
+    }
+
+    /// The same for one sender of a shuffle, in a form that compiles to vector instructions.
+    fn write_row_down(&self, demand: &Demand, progress: &mut Progress, s: usize, dt: f64) {
+        let row = demand.row(s);
+        let (of_senders, of_receivers) = progress.link_left.split_at_mut(demand.senders());
+        let level = self.by_link[s];
+        let links = self.by_link[demand.senders()..].iter().zip(of_receivers);
+        let flows = progress.left[row.clone()].iter_mut().zip(&demand.are_active()[row]);
+        let mut all = 0.0;
+        for ((left, is_active), (other, at_receiver)) in flows.zip(links) {
+            let part = self.part(if level < *other { level } else { *other }, dt);
+            let sent = if *is_active { *left * part } else { 0.0 };
+            *left -= sent;
+            *at_receiver -= sent;
+            all += sent;
+        }
+        of_senders[s] -= all;
+    }
+
+    /// What part of what is left of a flow its level beyond the lowest sends. Something is left: which
+    /// flows end is decided by time.
+    fn part(&self, level: f64, dt: f64) -> f64 {
+        let part = (level - self.lowest) * dt;
+        if part < 1.0 - f64::EPSILON { part } else { 1.0 - f64::EPSILON }
+    }
+
+    /// Calls `finished` with every active flow that ends within `seconds`, if `scale` holds now.
+    pub(super) fn finish(
+        &self,
+        demand: &Demand,
+        scale: f64,
+        seconds: f64,
+        mut finished: impl FnMut(usize),
+    ) {
+        let ends = |level: f64| level * seconds >= scale;
+        if !self.are_raised() {
+            if ends(self.lowest) {
+                demand.active().for_each(finished);
+            }
+            return;
+        }
+        if !ends(self.highest) {
+            return;
+        }
+        let senders = (0..demand.senders()).filter(|&s| ends(self.by_link[s]));
+        for p in senders.flat_map(|s| demand.active_in_row(s)) {
+            if ends(self.of(demand, p)) {
+                finished(p);
+            }
+        }
+    }
+}
