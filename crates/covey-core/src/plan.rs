@@ -170,8 +170,10 @@ pub enum Backfill {
     None,
     /// It is offered once more to all coflow entries in order. Each shares what it has and what is
     /// left anew, so that nothing it could use stays idle: by [`Share::PROPORTIONAL`] after MADD, by
-    /// [`Share::MAX_MIN`] after [`Share::EQUAL`] and [`Share::ALL_OR_NONE`], else by its own rule. No
-    /// flow of MADD or of equal rates gets less by it. Explicit rates stay, and who is held stays so.
+    /// [`Share::MAX_MIN`] after [`Share::EQUAL`] and [`Share::ALL_OR_NONE`] (by [`Share::MATCHING`]
+    /// where all-or-none has given nothing), else by its own rule. No flow of MADD or of equal rates
+    /// gets less by it. Coflows that matching has served, explicit rates and held coflows stay as
+    /// they are.
     Greedy,
     /// The same, but only coflow entries that have got nothing are offered it.
     Skipped,

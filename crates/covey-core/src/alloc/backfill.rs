@@ -12,78 +12,109 @@ use super::grant::{Grant, Which};
 use super::matching::set;
 use super::part::Part;
 use super::walk::worth;
-use super::{Allocator, PlanError};
+use super::{Allocator, PlanError, Work, can_send};
 use crate::demand::{Demand, bits};
 use crate::ids::CoflowId;
 use crate::plan::{Backfill, Entry, Group, Ranking, Rule};
 use crate::state::State;
 
-/// What nobody has taken, by link of the fabric.
+/// What nobody has taken, by link of the fabric, after the coflows that have been visited so far.
 #[derive(Debug, Default)]
 pub(super) struct Spare {
-    /// After the walk over the entries; residues of rounding count as nothing.
-    after_entries: Vec<f64>,
-    /// After the coflows that have been visited so far.
+    /// Residues of rounding count as nothing. Holds at the links that have `moved`.
     now: Vec<f64>,
-    /// Egress and ingress links at which there is something now, a bit each.
-    open: [Vec<u64>; 2],
+    /// Links at which that differs from what it was at this turn in the walk before, a bit each.
+    moved: Vec<u64>,
 }
 
-impl Spare {
-    /// Takes down what is `free` at those links that have `moved`.
-    fn update(&mut self, moved: &[u64], free: &[f64], capacity: &[f64]) {
-        let links = capacity.len();
-        self.after_entries.resize(links, 0.0);
-        for link in bits(moved.iter().copied()).take_while(|&link| link < links) {
-            self.after_entries[link] = worth(free, capacity, link);
-        }
-        self.now.clone_from(&self.after_entries);
+/// What was spare at a coflow's links at its last turn, and what it left of that.
+#[derive(Debug, Default)]
+pub(super) struct SpareAt {
+    found: Vec<f64>,
+    rest: Vec<f64>,
+}
+
+impl SpareAt {
+    pub fn clear(&mut self) {
+        self.found.clear();
+        self.rest.clear();
     }
 
-    fn find_open(&mut self, ports: usize) {
-        for open in &mut self.open {
-            open.clear();
-            open.resize(self.now.len().div_ceil(64), 0);
+    /// Takes down what is spare now. Returns whether that is another amount anywhere.
+    fn find(&mut self, demand: &Demand, spare: &Spare) -> bool {
+        if self.found.is_empty() {
+            self.found.extend(demand.links().iter().map(|link| spare.now[link.index()]));
+            self.rest.clone_from(&self.found);
+            return true;
         }
-        for link in 0..2 * ports {
-            set(&mut self.open[link / ports], link, self.now[link] > 0.0);
+        let here = demand.link_bits().iter().zip(&spare.moved).map(|(links, moved)| links & moved);
+        let mut differs = false;
+        for link in bits(here) {
+            let found = &mut self.found[demand.local(link)];
+            differs |= std::mem::replace(found, spare.now[link]) != spare.now[link];
         }
+        differs
     }
 
-    /// Whether some sender and some receiver with unfinished flows have something.
-    fn can_send(&self, demand: &Demand) -> bool {
-        let any = |open: &[u64]| demand.active_links().iter().zip(open).any(|(a, b)| a & b != 0);
-        self.open.iter().all(|open| any(open))
+    /// The coflow leaves all that it has found.
+    fn leave_all(&mut self, demand: &Demand, capacity: &[f64], spare: &mut Spare) {
+        let found = std::mem::take(&mut self.found);
+        self.leave(demand, found.iter().copied(), capacity, spare);
+        self.found = found;
     }
 
-    /// A coflow has left `rest` at its links.
-    fn take(&mut self, demand: &Demand, rest: impl Iterator<Item = f64>, capacity: &[f64], ports: usize) {
-        for (link, rest) in demand.links().iter().map(|link| link.index()).zip(rest) {
-            self.now[link] = rest;
-            self.now[link] = worth(&self.now, capacity, link);
-            if link < 2 * ports {
-                set(&mut self.open[link / ports], link, self.now[link] > 0.0);
-            }
+    /// The coflow leaves `rest` at its links.
+    fn leave(
+        &mut self,
+        demand: &Demand,
+        rest: impl Iterator<Item = f64>,
+        capacity: &[f64],
+        spare: &mut Spare,
+    ) {
+        for ((was, rest), link) in self.rest.iter_mut().zip(rest).zip(demand.links()) {
+            let link = link.index();
+            spare.now[link] = rest;
+            spare.now[link] = worth(&spare.now, capacity, link);
+            let moves = std::mem::replace(was, spare.now[link]) != spare.now[link];
+            set(&mut spare.moved, link, moves);
         }
     }
 }
 
-/// The rule by which a coflow shares what it has and what is spare.
-fn again(rule: Rule, has_something: bool) -> Rule {
+/// The rule by which a coflow shares what it has and what is spare; `None` if it keeps to what it has.
+fn again(rule: Rule, has_something: bool) -> Option<Rule> {
     match rule {
-        Rule::Madd | Rule::MaddWithin(_) => Rule::Proportional,
-        Rule::AllOrNone if !has_something => Rule::Matching,
-        Rule::Equal | Rule::AllOrNone => Rule::MaxMin,
-        rule => rule,
+        Rule::Hold | Rule::Rate(_) => None,
+        Rule::Madd | Rule::MaddWithin(_) => Some(Rule::Proportional),
+        Rule::Equal => Some(Rule::MaxMin),
+        // Matching has taken all that its flows can use together.
+        Rule::Matching | Rule::MatchingByLoad if has_something => None,
+        // Nothing ties the rates of flows together here, and one at full rate ends early.
+        Rule::AllOrNone if !has_something => Some(Rule::Matching),
+        Rule::AllOrNone => Some(Rule::MaxMin),
+        rule => Some(rule),
     }
 }
 
 impl Allocator {
+    /// Nothing is provisional any more.
+    pub(super) fn settle_all(&mut self, state: &State) {
+        for &id in state.present() {
+            if self.grants[id.index()].settle(false, self.walk) {
+                self.report(id);
+            }
+        }
+    }
+
     /// Shares what all entries have left over. To be called when each has been served provisionally.
     pub(super) fn backfill(&mut self, state: &State, ranking: &Ranking) -> Result<(), PlanError> {
         let mut spare = std::mem::take(&mut self.spare);
-        spare.update(&self.moved, &self.free, state.fabric().capacity());
-        spare.find_open(state.fabric().ports() as usize);
+        let capacity = state.fabric().capacity();
+        spare.moved.clone_from(&self.moved);
+        spare.now.resize(capacity.len(), 0.0);
+        for link in bits(self.moved.iter().copied()).take_while(|&link| link < capacity.len()) {
+            spare.now[link] = worth(&self.free, capacity, link);
+        }
         let entries = ranking.entries.iter();
         let mut coflows = entries.filter_map(|entry| match entry.group {
             Group::Coflow(id) => Some((id, entry)),
@@ -96,7 +127,8 @@ impl Allocator {
         result
     }
 
-    /// Has a coflow share what it has and, if it is offered it, what is spare.
+    /// Has a coflow share what it has and, if it is offered it, what is spare; unless neither has
+    /// changed.
     fn share_spare(
         &mut self,
         state: &State,
@@ -107,62 +139,60 @@ impl Allocator {
     ) -> Result<(), PlanError> {
         let (coflow, capacity) = (state.coflow(id), state.fabric().capacity());
         let demand = coflow.demand();
-        let Grant { main, provisional, .. } = &mut self.grants[id.index()];
-        main.walk = self.walk;
-        let is_fixed = matches!(entry.rule, Rule::Hold | Rule::Rate(_));
-        let is_offered =
-            !is_fixed && (backfill == Backfill::Greedy || provisional.is_empty());
-        let entry = Entry { rule: again(entry.rule, !provisional.is_empty()), ..*entry };
-        if provisional.is_empty() && !(is_offered && spare.can_send(demand)) {
-            let had_something = !main.is_empty();
+        let grant = &mut self.grants[id.index()];
+        let Grant { main, provisional, spare: mine, .. } = &mut *grant;
+        if self.afresh {
+            mine.clear();
+        }
+        let has_changed = mine.find(demand, spare) || provisional.decided_in == self.walk;
+        let is_empty = provisional.is_empty();
+        let rule = again(entry.rule, !is_empty)
+            .filter(|_| backfill == Backfill::Greedy || is_empty)
+            .filter(|_| !is_empty || can_send(demand, &mine.found));
+        let Some(rule) = rule else {
+            if has_changed || !main.is_empty() {
+                mine.leave_all(demand, capacity, spare);
+            }
             main.clear();
-            main.decided = Some((entry.group, entry.rule));
-            main.decided_in = self.walk;
-            if had_something {
+            main.walk = self.walk;
+            if grant.settle(true, self.walk) {
                 self.report(id);
             }
             return Ok(());
+        };
+        main.walk = self.walk;
+        let entry = Entry { rule, ..*entry };
+        if main.decided == Some((entry.group, entry.rule)) && !has_changed {
+            return Ok(());
         }
-        let is_new = main.before.is_empty() || main.decided != Some((entry.group, entry.rule));
-        let spare_at = |link: usize| if is_offered { spare.now[link] } else { 0.0 };
-        self.work.find(main, provisional, demand, spare_at);
-        if is_new || !self.work.moved.is_empty() {
-            main.decided_in = self.walk;
-            let grant = &mut self.grants[id.index()];
-            if grant.decide(Which::Main, coflow, &entry, &mut self.work, capacity)? {
-                self.report(id);
-            }
+        main.find(provisional, &mine.found, &mut self.work);
+        main.decided_in = self.walk;
+        let settles = grant.settle(false, self.walk);
+        if grant.decide(Which::Main, coflow, &entry, &mut self.work, capacity)? || settles {
+            self.report(id);
         }
-        if is_offered {
-            let rest = self.grants[id.index()].main.rest();
-            spare.take(demand, rest, capacity, state.fabric().ports() as usize);
-        }
+        let Grant { main, spare: mine, .. } = &mut self.grants[id.index()];
+        mine.leave(demand, main.rest(), capacity, spare);
         Ok(())
     }
 }
 
-impl super::Work {
-    /// Makes the sum of what the `provisional` part uses and what is spare what `main` finds at the
-    /// local links. Leaves in `moved` the links at which that is another amount than before, and in
-    /// `found` what it was there.
-    fn find(
-        &mut self,
-        main: &mut Part,
-        provisional: &Part,
-        demand: &Demand,
-        spare_at: impl Fn(usize) -> f64,
-    ) {
-        self.moved.clear();
-        self.found.clear();
-        let is_new = main.before.is_empty();
-        main.idle.end();
-        main.before.resize(demand.links().len(), 0.0);
-        for (l, link) in demand.links().iter().enumerate() {
-            let now = provisional.used(l) + spare_at(link.index());
-            let before = std::mem::replace(&mut main.before[l], now);
+impl Part {
+    /// Makes what the `provisional` part uses, with what is `spare`, what is found at the local links.
+    /// Leaves in `work.moved` the links at which that is another amount than
+    /// before, and in `work.found` what it was there.
+    fn find(&mut self, provisional: &Part, spare: &[f64], work: &mut Work) {
+        work.moved.clear();
+        work.found.clear();
+        let is_new = self.before.is_empty();
+        self.idle.end();
+        self.before.resize(spare.len(), 0.0);
+        for (l, spare) in spare.iter().enumerate() {
+            let now = provisional.used(l) + spare;
+            let before = std::mem::replace(&mut self.before[l], now);
             if before != now && !is_new {
-                self.moved.push(l as u32);
-                self.found.push(before);
+                work.moved.push(l as u32);
+                work.found.push(before);
             }
         }
     }

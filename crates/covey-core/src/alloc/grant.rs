@@ -1,5 +1,6 @@
 //! What a coflow gets from all entries of a plan together.
 
+use super::backfill::SpareAt;
 use super::part::{Part, is_madd};
 use super::ripple::LevelChange;
 use super::rows::Rows;
@@ -31,7 +32,7 @@ enum Source {
     #[default]
     Nobody,
     /// The running flows of the coflow's own entry.
-    Main,
+    Own,
     /// More than one list, or one that is made anew each time.
     Other,
 }
@@ -64,6 +65,11 @@ pub struct Grant {
     /// What the coflow gets before what is left over is shared: of what the entries before it leave,
     /// or, where nodes divide their links, of its own parts alone.
     pub(super) provisional: Part,
+    /// Whether that is all, since backfill is not for the coflow; and the walk that last changed this.
+    is_provisional: bool,
+    settled_in: u64,
+    /// What backfill finds for the coflow.
+    pub(super) spare: SpareAt,
     /// In the order of the plan.
     pub(super) pieces: Vec<Part>,
     /// Under max-min fairness, the rows of the coflow; empty when they have to be told apart anew.
@@ -85,22 +91,37 @@ impl Grant {
         self.parts().all(Part::is_empty)
     }
 
+    /// What the coflow's own entry gives in the end.
+    fn own(&self) -> &Part {
+        if self.is_provisional { &self.provisional } else { &self.main }
+    }
+
+    /// Makes what the coflow has got provisionally all that its own entry gives, or not. Returns whether
+    /// that is new on this walk.
+    pub(super) fn settle(&mut self, is_provisional: bool, walk: u64) -> bool {
+        let is_new = std::mem::replace(&mut self.is_provisional, is_provisional) != is_provisional;
+        if is_new {
+            self.settled_in = walk;
+        }
+        is_new
+    }
+
     /// Level of each local link in bytes per second; empty when no rate is given by level.
     pub fn levels(&self) -> &[f64] {
-        &self.main.levels
+        &self.own().levels
     }
 
     /// Rates by what is left of each flow, if the coflow has an entry of its own that goes by that,
     /// though it may get nothing by it.
     pub fn by_size(&self) -> Option<BySize<'_>> {
-        let Part { madd, proportional, .. } = &self.main;
-        let (_, rule) = self.main.decided?;
+        let Part { madd, proportional, decided, .. } = self.own();
+        let (_, rule) = (*decided)?;
         let (lowest, highest, levels) = match rule {
             Rule::Proportional => {
                 (proportional.lowest, proportional.highest, &*proportional.levels)
             }
             _ if !is_madd(rule) => return None,
-            _ if self.main.is_empty() => (0.0, 0.0, &[][..]),
+            _ if self.own().is_empty() => (0.0, 0.0, &[][..]),
             _ => (madd.ratio(), madd.ratio(), &[][..]),
         };
         Some(BySize { lowest, highest, levels })
@@ -109,10 +130,13 @@ impl Grant {
     /// Where levels have changed in the walk that last reported the grant, a link more than once if its
     /// level has changed in steps; `None` where that cannot be told.
     pub fn level_changes(&self) -> Option<&[LevelChange]> {
-        if self.main.decided_in != self.reported {
+        if self.settled_in == self.reported {
+            return None;
+        }
+        if self.own().decided_in != self.reported {
             return Some(&[]);
         }
-        self.main.level_changes()
+        self.own().level_changes()
     }
 
     /// Rates of single flows, in bytes per second, on top; a flow can occur more than once.
@@ -130,26 +154,27 @@ impl Grant {
     /// grant, zero for those that run no more; the others stay, in the same order, and those that
     /// are new come behind them. `None` where that cannot be told.
     pub fn changes(&self) -> Option<impl Iterator<Item = Single> + '_> {
-        let main = (self.main.decided_in == self.reported).then(|| self.main.takers.changes());
-        self.by_change.then(|| main.into_iter().flatten().copied())
+        let own = (self.own().decided_in == self.reported).then(|| self.own().takers.changes());
+        self.by_change.then(|| own.into_iter().flatten().copied())
     }
 
     /// Finds out, after a walk that has reported the grant, whether its changes tell all.
     pub(super) fn conclude(&mut self) {
         let lists = self.parts().any(|part| !part.singles.is_empty())
             || self.pieces.iter().any(|piece| !piece.takers.is_empty());
-        let source = match (lists, self.main.takers.is_empty()) {
+        let source = match (lists, self.own().takers.is_empty()) {
             (false, true) => Source::Nobody,
-            (false, false) => Source::Main,
+            (false, false) => Source::Own,
             _ => Source::Other,
         };
         let before = std::mem::replace(&mut self.source, source);
-        self.by_change = before != Source::Other && source != Source::Other;
+        let is_other = before == Source::Other || source == Source::Other;
+        self.by_change = !is_other && self.settled_in != self.reported;
     }
 
     /// What counts towards the coflow's rates.
     fn parts(&self) -> impl Iterator<Item = &Part> {
-        [&self.main].into_iter().chain(&self.pieces)
+        [self.own()].into_iter().chain(&self.pieces)
     }
 
     pub(super) fn part(&self, which: Which) -> &Part {
@@ -198,6 +223,9 @@ impl Grant {
     pub(super) fn clear(&mut self) {
         self.parts_mut().for_each(Part::clear);
         self.rows.clear();
+        self.spare.clear();
+        self.is_provisional = false;
+        self.settled_in = 0;
         self.source = Source::Nobody;
         self.shrinks.clear();
     }
@@ -221,10 +249,10 @@ impl Grant {
     /// Makes `uses` the [`Grant::used`] of all local links.
     pub fn uses(&self, demand: &Demand, uses: &mut Vec<f64>) {
         uses.clear();
-        if self.main.is_empty() {
+        if self.own().is_empty() {
             uses.resize(demand.links().len(), 0.0);
         } else {
-            uses.extend(self.main.uses());
+            uses.extend(self.own().uses());
         }
         for piece in self.pieces.iter().filter(|piece| !piece.is_empty()) {
             uses.iter_mut().zip(piece.uses()).for_each(|(all, piece)| *all += piece);

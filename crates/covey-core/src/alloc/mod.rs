@@ -242,6 +242,9 @@ impl Allocator {
         self.work.follows = ranking.layers != Layers::ByNode;
         // Where nodes divide their links, what is spare is shared already.
         self.shares_spare = ranking.backfill != Backfill::None && ranking.layers != Layers::ByNode;
+        if self.afresh && !self.shares_spare {
+            self.settle_all(state);
+        }
         match ranking.layers {
             Layers::Strict => {
                 self.chain.start();

@@ -108,6 +108,7 @@ fn backfill_of_the_skipped_leaves_the_served_as_they_are() {
     plan.set_backfill(Backfill::Skipped);
     let world = World::new(Fabric::big_switch(3, 1.0).unwrap(), &coflows);
     assert_same(&fresh(&world, &plan).unwrap(), &[0.5, 0.5, 0.5, 0.0, 0.5]);
+    // A shares what it has and what is spare max-min, and leaves nothing of receiver 2.
     plan.set_backfill(Backfill::Greedy);
     assert_same(&fresh(&world, &plan).unwrap(), &[0.5, 0.5, 1.0, 0.0, 0.0]);
 }
@@ -160,13 +161,13 @@ fn what_a_weighted_layer_cannot_use_goes_down_and_by_backfill_up() {
 }
 
 #[test]
-fn hold_gets_nothing_even_from_backfill() {
+fn backfill_leaves_explicit_rates_and_those_who_are_held_as_they_are() {
     let coflows = [vec![flow(0, 0, 1.0)], vec![flow(1, 1, 1.0)]];
     let world = World::new(Fabric::big_switch(2, 1.0).unwrap(), &coflows);
     let mut plan =
         plan_of(&[(Group::Coflow(A), Share::HOLD), (Group::Coflow(B), Share::rate(0.25))]);
     plan.set_backfill(Backfill::Greedy);
-    assert_same(&fresh(&world, &plan).unwrap(), &[0.0, 1.0]);
+    assert_same(&fresh(&world, &plan).unwrap(), &[0.0, 0.25]);
 }
 
 #[test]
@@ -210,9 +211,9 @@ fn plans_that_make_no_sense_are_errors() {
     let beyond = Group::Flow(FlowId { coflow: A, index: 1 });
     assert_eq!(of(&[(beyond, Share::MAX_MIN)]), Err(PlanError::Absent(A)));
     let first = Group::Flow(FlowId { coflow: A, index: 0 });
-    assert_eq!(of(&[(first, Share::MADD)]), Err(PlanError::MaddOfAPart));
+    assert_eq!(of(&[(first, Share::MADD)]), Err(PlanError::BytesLeftOfAPart));
     let part = Group::CoflowAt(A, LinkId(0));
-    assert_eq!(of(&[(part, Share::MADD)]), Err(PlanError::MaddOfAPart));
+    assert_eq!(of(&[(part, Share::MADD)]), Err(PlanError::BytesLeftOfAPart));
     let everything = (Group::Everything, Share::MAX_MIN);
     assert_eq!(of(&[everything]), Ok(()));
     assert_eq!(of(&[everything, whole(A)]), Err(PlanError::Everything));

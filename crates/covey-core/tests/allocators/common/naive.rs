@@ -9,33 +9,24 @@ use super::{NaiveFlow, World};
 /// A share of a link so small that it is what rounding leaves.
 const NEGLIGIBLE: f64 = 1e-9;
 
-/// Leftovers are handed out anew when half as many flows again, and so many more, run on them.
-const FEW: f64 = 32.0;
-
-/// Who runs by matching, in the order in which they take, and on leftovers, in the order in which
-/// they began.
+/// Who runs by matching, in the order in which they take.
 #[derive(Default)]
 pub struct Running {
     matched: Vec<(CoflowId, Vec<FlowId>)>,
-    fills: Vec<(FlowId, f64)>,
-    /// How many ran on leftovers when they were last handed out.
-    handed_out: usize,
-    /// How often that was because they were too many.
-    pub crowded: usize,
+    /// The same of provisional shares, before backfill.
+    provisional: Vec<(CoflowId, Vec<FlowId>)>,
 }
 
 /// Rates in the order of [`World::flows`] when nobody ran before; `None` when an explicit rate does
 /// not fit.
 pub fn rates(world: &World, ranking: &Ranking) -> Option<Vec<f64>> {
-    rates_after(world, ranking, true, &mut Running::default())
+    rates_after(world, ranking, &mut Running::default())
 }
 
-/// The same, with who ran before and, afterwards, who runs now: under strict layers. The plan may be
-/// new.
+/// The same, with who ran before and, afterwards, who runs now: under strict layers.
 pub fn rates_after(
     world: &World,
     ranking: &Ranking,
-    is_new: bool,
     running: &mut Running,
 ) -> Option<Vec<f64>> {
     let before = std::mem::take(running);
@@ -43,15 +34,20 @@ pub fn rates_after(
     let mut table = Table { flows: world.flows(), rates: Vec::new(), capacity: capacity.to_vec() };
     table.rates.resize(table.flows.len(), 0.0);
     let mut spare = capacity.to_vec();
-    // Entries that have got something.
-    let mut served = vec![false; ranking.entries.len()];
+    // What each entry gives to every flow.
+    let mut by_entry: Vec<(&Entry, Vec<f64>)> = Vec::new();
+    let backfills = ranking.backfill != Backfill::None && ranking.layers != Layers::ByNode;
     match ranking.layers {
         Layers::Strict => {
-            for (entry, served) in ranking.entries.iter().zip(&mut served) {
-                let members = table.in_turn(entry, &before);
-                let ran = table.rates.clone();
-                *served = table.serve(&members, entry.rule, &mut spare)? > 0.0;
-                table.note(entry, &members, &ran, running);
+            for entry in &ranking.entries {
+                let ran = if backfills { &before.provisional } else { &before.matched };
+                let members = table.in_turn(entry, entry.rule, ran);
+                let rates = table.rates.clone();
+                table.serve(&members, entry.rule, &mut spare)?;
+                let list =
+                    if backfills { &mut running.provisional } else { &mut running.matched };
+                table.note(entry, entry.rule, &members, &rates, list);
+                by_entry.push((entry, table.given_since(&rates)));
             }
         }
         Layers::Weighted => {
@@ -60,17 +56,16 @@ pub fn rates_after(
                     .map(|link| table.share_of_layer(ranking, layer, link) * spare[link])
                     .collect();
                 let kept: Vec<f64> = spare.iter().zip(&free).map(|(s, free)| s - free).collect();
-                let entries = ranking.entries.iter().zip(&mut served);
-                for (entry, served) in entries.filter(|(e, _)| e.layer as usize == layer) {
-                    let given = table.serve(&table.members(entry.group), entry.rule, &mut free)?;
-                    *served = given > 0.0;
+                for entry in ranking.entries.iter().filter(|e| e.layer as usize == layer) {
+                    let rates = table.rates.clone();
+                    table.serve(&table.members(entry.group), entry.rule, &mut free)?;
+                    by_entry.push((entry, table.given_since(&rates)));
                 }
                 spare = kept.iter().zip(&free).map(|(kept, free)| kept + free).collect();
             }
         }
         Layers::ByNode => {
             let ports = 2 * world.state.fabric().ports() as usize;
-            let mut by_entry = Vec::new();
             for entry in &ranking.entries {
                 let Group::Coflow(id) = entry.group else { return None };
                 // Links of ports are divided; those inside go to the first who comes.
@@ -83,27 +78,22 @@ pub fn rates_after(
                     .collect();
                 let (rates, found) = (table.rates.clone(), free.clone());
                 table.serve(&table.members(entry.group), entry.rule, &mut free)?;
-                let given = table.rates.iter().zip(rates).map(|(now, before)| now - before);
-                by_entry.push((entry, given.collect::<Vec<f64>>()));
+                by_entry.push((entry, table.given_since(&rates)));
                 for ((spare, found), free) in spare.iter_mut().zip(&found).zip(&free) {
                     *spare -= found - free;
                 }
             }
-            served = table.serve_again(by_entry, &mut spare)?;
+            for (entry, given) in by_entry.drain(..) {
+                table.take_back(&given, &mut spare);
+                table.serve(&table.members(entry.group), entry.rule, &mut spare)?;
+            }
         }
     }
-    let offered: Vec<CoflowId> = ranking
-        .entries
-        .iter()
-        .zip(served)
-        .filter_map(|(entry, served)| match (entry.group, ranking.backfill) {
-            (Group::Coflow(_), _) if entry.rule == Rule::Hold => None,
-            (Group::Coflow(id), Backfill::Greedy) => Some(id),
-            (Group::Coflow(id), Backfill::Skipped) => Some(id).filter(|_| !served),
-            _ => None,
-        })
-        .collect();
-    table.backfill(&offered, spare, is_new, &before, running);
+    if backfills {
+        for (entry, given) in by_entry {
+            table.backfill(entry, &given, ranking.backfill, &mut spare, &before, running)?;
+        }
+    }
     Some(table.rates)
 }
 
@@ -125,13 +115,12 @@ impl Table {
         (0..self.flows.len()).filter(|&f| is_member(&self.flows[f])).collect()
     }
 
-    /// The flows of an entry, those first that ran by it before.
-    fn in_turn(&self, entry: &Entry, before: &Running) -> Vec<usize> {
+    /// The flows of an entry, those first that ran by matching before.
+    fn in_turn(&self, entry: &Entry, rule: Rule, ran: &[(CoflowId, Vec<FlowId>)]) -> Vec<usize> {
         let mut members = self.members(entry.group);
-        let ran = before
-            .matched
+        let ran = ran
             .iter()
-            .find(|(id, _)| entry.group == Group::Coflow(*id) && entry.rule == Rule::Matching);
+            .find(|(id, _)| entry.group == Group::Coflow(*id) && rule == Rule::Matching);
         if let Some((.., ran)) = ran {
             // Stable: the others stay as they are.
             let turn = |&f: &usize| ran.iter().position(|id| *id == self.flows[f].id);
@@ -140,65 +129,64 @@ impl Table {
         members
     }
 
-    /// Writes down who runs by an entry; `rates` are those before it.
-    fn note(&self, entry: &Entry, members: &[usize], rates: &[f64], running: &mut Running) {
-        if let (Group::Coflow(id), Rule::Matching) = (entry.group, entry.rule) {
+    /// Writes down who runs by matching; `rates` are those before it.
+    fn note(
+        &self,
+        entry: &Entry,
+        rule: Rule,
+        members: &[usize],
+        rates: &[f64],
+        list: &mut Vec<(CoflowId, Vec<FlowId>)>,
+    ) {
+        if let (Group::Coflow(id), Rule::Matching) = (entry.group, rule) {
             let runs = |f: &usize| self.rates[*f] > rates[*f] + NEGLIGIBLE;
             let runs = members.iter().copied().filter(runs).map(|f| self.flows[f].id);
-            running.matched.push((id, runs.collect()));
+            list.push((id, runs.collect()));
         }
     }
 
-    /// Hands `spare` out to coflows in order. Unless that is done anew, flows keep what they had as
-    /// far as it is there.
+    /// What flows have got since they had `rates`.
+    fn given_since(&self, rates: &[f64]) -> Vec<f64> {
+        self.rates.iter().zip(rates).map(|(now, before)| now - before).collect()
+    }
+
+    /// Takes rates back.
+    fn take_back(&mut self, given: &[f64], spare: &mut [f64]) {
+        for ((rate, given), flow) in self.rates.iter_mut().zip(given).zip(&self.flows) {
+            *rate -= given;
+            flow.path.iter().for_each(|&l| spare[l] += given);
+        }
+    }
+
+    /// Has a coflow share once more what it was `given`, with what is spare if it is offered that.
     fn backfill(
         &mut self,
-        offered: &[CoflowId],
-        mut spare: Vec<f64>,
-        is_new: bool,
+        entry: &Entry,
+        given: &[f64],
+        backfill: Backfill,
+        spare: &mut [f64],
         before: &Running,
         running: &mut Running,
-    ) {
-        let crowded = before.fills.len() as f64 > 1.5 * before.handed_out as f64 + FEW;
-        let anew = is_new || crowded;
-        // By coflow those that ran, in order, then the others; with what they get.
-        let mut lines: Vec<Vec<(usize, f64)>> = Vec::new();
-        for &id in offered {
-            let members = self.members(Group::Coflow(id));
-            let place = |&(flow, rate): &(FlowId, f64)| {
-                let f = members.iter().find(|&&f| self.flows[f].id == flow)?;
-                Some((*f, if anew { 0.0 } else { rate }))
-            };
-            let mut line: Vec<(usize, f64)> = before.fills.iter().filter_map(place).collect();
-            let ran: Vec<usize> = line.iter().map(|(f, _)| *f).collect();
-            line.extend(members.iter().filter(|f| !ran.contains(f)).map(|f| (*f, 0.0)));
-            lines.push(line);
+    ) -> Option<()> {
+        if !matches!(entry.group, Group::Coflow(_)) {
+            return Some(());
         }
-        for (f, rate) in lines.iter().flatten() {
-            self.flows[*f].path.iter().for_each(|&l| spare[l] -= rate);
-        }
-        let nothing: Vec<f64> = self.capacity.iter().map(|c| c * NEGLIGIBLE).collect();
-        for (f, rate) in lines.iter_mut().rev().flat_map(|line| line.iter_mut().rev()) {
-            let overdrawn = self.flows[*f].path.iter().filter(|&&l| spare[l] < -nothing[l]);
-            let missing = overdrawn.map(|&l| -spare[l]).fold(0.0, f64::max);
-            let least = self.flows[*f].path.iter().map(|&l| nothing[l]).fold(0.0, f64::max);
-            let cut = if *rate - missing > least { missing } else { *rate };
-            *rate -= cut;
-            self.flows[*f].path.iter().for_each(|&l| spare[l] += cut);
-        }
-        for (f, rate) in lines.iter_mut().flatten() {
-            let path = &self.flows[*f].path;
-            let free = |&l: &usize| if spare[l] > nothing[l] { spare[l] } else { 0.0 };
-            let more = path.iter().map(free).fold(f64::INFINITY, f64::min);
-            *rate += more;
-            path.iter().for_each(|&l| spare[l] -= more);
-        }
-        for (f, rate) in lines.into_iter().flatten().filter(|(_, rate)| *rate > 0.0) {
-            self.rates[f] += rate;
-            running.fills.push((self.flows[f].id, rate));
-        }
-        running.crowded = before.crowded + usize::from(crowded && !is_new);
-        running.handed_out = if anew { running.fills.len() } else { before.handed_out };
+        let was_served = given.iter().any(|rate| *rate > 0.0);
+        let rule = match entry.rule {
+            _ if was_served && backfill == Backfill::Skipped => return Some(()),
+            Rule::Hold | Rule::Rate(_) => return Some(()),
+            Rule::Matching | Rule::MatchingByLoad if was_served => return Some(()),
+            Rule::Madd | Rule::MaddWithin(_) => Rule::Proportional,
+            Rule::AllOrNone if !was_served => Rule::Matching,
+            Rule::AllOrNone | Rule::Equal => Rule::MaxMin,
+            rule => rule,
+        };
+        self.take_back(given, spare);
+        let members = self.in_turn(entry, rule, &before.matched);
+        let rates = self.rates.clone();
+        self.serve(&members, rule, spare)?;
+        self.note(entry, rule, &members, &rates, &mut running.matched);
+        Some(())
     }
 
     /// The part that one of weighted layers gets of what those before it leave of a link: its weight
@@ -214,30 +202,8 @@ impl Table {
         if all > 0.0 { weight_here(layer) / all } else { 0.0 }
     }
 
-    /// Serves each coflow once more, with what it had and what is spare. Returns which of the entries
-    /// have got something.
-    fn serve_again(
-        &mut self,
-        by_entry: Vec<(&Entry, Vec<f64>)>,
-        spare: &mut [f64],
-    ) -> Option<Vec<bool>> {
-        let mut served = Vec::new();
-        for (entry, given) in by_entry {
-            let mut sum = 0.0;
-            if matches!(entry.group, Group::Coflow(_)) {
-                for ((rate, given), flow) in self.rates.iter_mut().zip(given).zip(&self.flows) {
-                    *rate -= given;
-                    flow.path.iter().for_each(|&l| spare[l] += given);
-                }
-                sum = self.serve(&self.members(entry.group), entry.rule, spare)?;
-            }
-            served.push(sum > 0.0);
-        }
-        Some(served)
-    }
-
-    /// Shares what is free among some flows. Returns what they get in all.
-    fn serve(&mut self, members: &[usize], rule: Rule, free: &mut [f64]) -> Option<f64> {
+    /// Shares what is free among some flows.
+    fn serve(&mut self, members: &[usize], rule: Rule, free: &mut [f64]) -> Option<()> {
         let mut local = free.to_vec();
         for (free, capacity) in local.iter_mut().zip(&self.capacity) {
             if *free <= capacity * NEGLIGIBLE {
@@ -246,7 +212,11 @@ impl Table {
         }
         let flows: Vec<&NaiveFlow> = members.iter().map(|&f| &self.flows[f]).collect();
         let given = match rule {
-            Rule::MaxMin => max_min(&flows, &mut local),
+            Rule::MaxMin => max_min(&flows, &vec![1.0; flows.len()], &mut local),
+            Rule::Proportional => {
+                let left: Vec<f64> = flows.iter().map(|flow| flow.left).collect();
+                max_min(&flows, &left, &mut local)
+            }
             Rule::Equal => equal(&flows, &local),
             Rule::AllOrNone => all_or_none(&flows, &local),
             Rule::Matching => walk(&flows, &mut local),
@@ -276,28 +246,28 @@ impl Table {
         for (&f, rate) in members.iter().zip(&given) {
             self.rates[f] += rate;
         }
-        Some(given.iter().sum())
+        Some(())
     }
 }
 
-/// All rates grow together; a flow stops when a link on its path is full.
-pub fn max_min(flows: &[&NaiveFlow], free: &mut [f64]) -> Vec<f64> {
+/// All rates grow together, in proportion to weights; a flow stops when a link on its path is full.
+pub fn max_min(flows: &[&NaiveFlow], weights: &[f64], free: &mut [f64]) -> Vec<f64> {
     let full: Vec<f64> = free.iter().map(|free| free * 1e-12).collect();
     let mut rates = vec![0.0; flows.len()];
     let mut open: Vec<usize> = (0..flows.len()).collect();
     loop {
         open.retain(|&f| flows[f].path.iter().all(|&l| free[l] > full[l]));
-        let mut count = vec![0; free.len()];
-        open.iter().flat_map(|&f| &flows[f].path).for_each(|&l| count[l] += 1);
-        let shares = (0..free.len()).filter(|&l| count[l] > 0);
-        let Some(step) =
-            shares.map(|l| free[l] / f64::from(count[l])).min_by(|a, b| a.total_cmp(b))
-        else {
+        let mut sums = vec![0.0; free.len()];
+        for &f in &open {
+            flows[f].path.iter().for_each(|&l| sums[l] += weights[f]);
+        }
+        let shares = (0..free.len()).filter(|&l| sums[l] > 0.0);
+        let Some(step) = shares.map(|l| free[l] / sums[l]).min_by(|a, b| a.total_cmp(b)) else {
             return rates;
         };
         for &f in &open {
-            rates[f] += step;
-            flows[f].path.iter().for_each(|&l| free[l] -= step);
+            rates[f] += step * weights[f];
+            flows[f].path.iter().for_each(|&l| free[l] -= step * weights[f]);
         }
     }
 }
@@ -324,7 +294,7 @@ fn by_size(flows: &[&NaiveFlow], free: &[f64]) -> Vec<f64> {
 
 /// The rate of the slowest flow under max-min fairness, for all.
 pub fn all_or_none(flows: &[&NaiveFlow], free: &[f64]) -> Vec<f64> {
-    let slowest = max_min(flows, &mut free.to_vec()).into_iter().fold(f64::INFINITY, f64::min);
+    let slowest = max_min(flows, &vec![1.0; flows.len()], &mut free.to_vec()).into_iter().fold(f64::INFINITY, f64::min);
     vec![slowest; flows.len()]
 }
 

@@ -120,7 +120,7 @@ pub const PARTIAL: [Share<Clairvoyant>; 6] = [
     Share::HOLD,
     Share::rate(0.05),
 ];
-pub const ALL: [Share<Clairvoyant>; 7] = [
+pub const ALL: [Share<Clairvoyant>; 8] = [
     Share::MAX_MIN,
     Share::EQUAL,
     Share::ALL_OR_NONE,
@@ -128,10 +128,17 @@ pub const ALL: [Share<Clairvoyant>; 7] = [
     Share::HOLD,
     Share::rate(0.05),
     Share::MADD,
+    Share::PROPORTIONAL,
 ];
 /// Rules whose rates do not depend on what was running before.
-pub const FORGETFUL: [Share<Clairvoyant>; 5] =
-    [Share::MAX_MIN, Share::EQUAL, Share::ALL_OR_NONE, Share::MADD, Share::HOLD];
+pub const FORGETFUL: [Share<Clairvoyant>; 6] = [
+    Share::MAX_MIN,
+    Share::EQUAL,
+    Share::ALL_OR_NONE,
+    Share::MADD,
+    Share::PROPORTIONAL,
+    Share::HOLD,
+];
 
 pub fn recipe(line: impl Strategy<Value = Line>) -> impl Strategy<Value = Recipe> {
     let backfill = prop_oneof![
