@@ -32,51 +32,65 @@ pub(super) struct Spare {
 pub(super) struct SpareAt {
     found: Vec<f64>,
     rest: Vec<f64>,
+    /// Local links at which it has found another amount than at the turn before.
+    differs: Vec<u32>,
+    /// Whether the coflow has had its turn since its flows last changed.
+    is_settled: bool,
 }
 
 impl SpareAt {
     pub fn clear(&mut self) {
         self.found.clear();
         self.rest.clear();
+        self.is_settled = false;
     }
 
-    /// Takes down what is spare now. Returns whether that is another amount anywhere.
-    fn find(&mut self, demand: &Demand, spare: &Spare) -> bool {
+    /// The coflow's flows have changed.
+    pub fn touch(&mut self) {
+        self.is_settled = false;
+    }
+
+    /// Takes down what is spare now. Nothing has moved behind the coflow, unless it leaves another
+    /// amount. Returns whether nothing is known of the turn before.
+    fn find(&mut self, demand: &Demand, spare: &mut Spare) -> bool {
+        self.differs.clear();
         if self.found.is_empty() {
             self.found.extend(demand.links().iter().map(|link| spare.now[link.index()]));
             self.rest.clone_from(&self.found);
+            self.differs.extend(0..self.found.len() as u32);
             return true;
         }
-        let here = demand.link_bits().iter().zip(&spare.moved).map(|(links, moved)| links & moved);
-        let mut differs = false;
-        for link in bits(here) {
-            let found = &mut self.found[demand.local(link)];
-            differs |= std::mem::replace(found, spare.now[link]) != spare.now[link];
+        for (w, links) in demand.link_bits().iter().enumerate() {
+            let mut here = links & spare.moved[w];
+            spare.moved[w] &= !links;
+            while here != 0 {
+                let link = w * 64 + here.trailing_zeros() as usize;
+                here &= here - 1;
+                let l = demand.local(link);
+                if std::mem::replace(&mut self.found[l], spare.now[link]) != spare.now[link] {
+                    self.differs.push(l as u32);
+                }
+            }
         }
-        differs
+        false
     }
 
-    /// The coflow leaves all that it has found.
-    fn leave_all(&mut self, demand: &Demand, capacity: &[f64], spare: &mut Spare) {
-        let found = std::mem::take(&mut self.found);
-        self.leave(demand, found.iter().copied(), capacity, spare);
-        self.found = found;
-    }
-
-    /// The coflow leaves `rest` at its links.
+    /// The coflow leaves `rest` at some of its links, and at the others what it left before.
     fn leave(
         &mut self,
         demand: &Demand,
-        rest: impl Iterator<Item = f64>,
+        links: impl Iterator<Item = usize>,
+        rest: impl Fn(usize) -> f64,
         capacity: &[f64],
         spare: &mut Spare,
     ) {
-        for ((was, rest), link) in self.rest.iter_mut().zip(rest).zip(demand.links()) {
-            let link = link.index();
-            spare.now[link] = rest;
+        for l in links {
+            let link = demand.links()[l].index();
+            spare.now[link] = rest(l);
             spare.now[link] = worth(&spare.now, capacity, link);
-            let moves = std::mem::replace(was, spare.now[link]) != spare.now[link];
-            set(&mut spare.moved, link, moves);
+            if std::mem::replace(&mut self.rest[l], spare.now[link]) != spare.now[link] {
+                set(&mut spare.moved, link, true);
+            }
         }
     }
 }
@@ -144,15 +158,20 @@ impl Allocator {
         if self.afresh {
             mine.clear();
         }
-        let has_changed = mine.find(demand, spare) || provisional.decided_in == self.walk;
+        let is_first = mine.find(demand, spare);
+        let has_other_share = provisional.decided_in == self.walk;
+        if mine.is_settled && mine.differs.is_empty() && !has_other_share {
+            return Ok(());
+        }
+        mine.is_settled = true;
         let is_empty = provisional.is_empty();
         let rule = again(entry.rule, !is_empty)
             .filter(|_| backfill == Backfill::Greedy || is_empty)
             .filter(|_| !is_empty || can_send(demand, &mine.found));
         let Some(rule) = rule else {
-            if has_changed || !main.is_empty() {
-                mine.leave_all(demand, capacity, spare);
-            }
+            let found = std::mem::take(&mut mine.found);
+            mine.leave(demand, 0..found.len(), |l| found[l], capacity, spare);
+            mine.found = found;
             main.clear();
             main.walk = self.walk;
             if grant.settle(true, self.walk) {
@@ -162,33 +181,49 @@ impl Allocator {
         };
         main.walk = self.walk;
         let entry = Entry { rule, ..*entry };
-        if main.decided == Some((entry.group, entry.rule)) && !has_changed {
-            return Ok(());
+        let is_new = is_first || main.before.is_empty();
+        let links = mine.found.len();
+        if is_new || has_other_share || !provisional.is_empty() {
+            main.find(provisional, 0..links, &mine.found, &mut self.work);
+        } else {
+            let differs = mine.differs.iter().map(|&l| l as usize);
+            main.find(provisional, differs, &mine.found, &mut self.work);
         }
-        main.find(provisional, &mine.found, &mut self.work);
         main.decided_in = self.walk;
         let settles = grant.settle(false, self.walk);
         if grant.decide(Which::Main, coflow, &entry, &mut self.work, capacity)? || settles {
             self.report(id);
         }
         let Grant { main, spare: mine, .. } = &mut self.grants[id.index()];
-        mine.leave(demand, main.rest(), capacity, spare);
+        if is_new {
+            mine.leave(demand, 0..links, |l| main.after[l], capacity, spare);
+        } else {
+            let changed = self.work.changed.iter().map(|&l| l as usize);
+            mine.leave(demand, changed, |l| main.after[l], capacity, spare);
+        }
         Ok(())
     }
 }
 
 impl Part {
-    /// Makes what the `provisional` part uses, with what is `spare`, what is found at the local links.
-    /// Leaves in `work.moved` the links at which that is another amount than
-    /// before, and in `work.found` what it was there.
-    fn find(&mut self, provisional: &Part, spare: &[f64], work: &mut Work) {
+    /// Makes the sum of what the `provisional` part uses and what is `spare` what is found at some local
+    /// `links`; at the others neither has changed. Leaves in `work.moved` the links at which that is
+    /// another amount than before, and in `work.found` what it was there.
+    fn find(
+        &mut self,
+        provisional: &Part,
+        links: impl Iterator<Item = usize>,
+        spare: &[f64],
+        work: &mut Work,
+    ) {
         work.moved.clear();
         work.found.clear();
+        work.changed.clear();
         let is_new = self.before.is_empty();
         self.idle.end();
         self.before.resize(spare.len(), 0.0);
-        for (l, spare) in spare.iter().enumerate() {
-            let now = provisional.used(l) + spare;
+        for l in links {
+            let now = provisional.used(l) + spare[l];
             let before = std::mem::replace(&mut self.before[l], now);
             if before != now && !is_new {
                 work.moved.push(l as u32);

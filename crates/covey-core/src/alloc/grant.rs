@@ -213,6 +213,7 @@ impl Grant {
     /// to be decided anew.
     pub(super) fn touch(&mut self) {
         self.rows.clear();
+        self.spare.touch();
         self.parts_mut().for_each(|part| part.decided = None);
     }
 
