@@ -191,6 +191,70 @@ pub fn is_local(first: &Workload, second: &Workload, make: Make<'_>) -> Result<(
     Ok(())
 }
 
+/// What happens on other ports does not matter: the flows of `workload` end when they end also if those
+/// of `others` are beside them, on ports of their own. Exempt are only policies with a clock or a
+/// number that is for the whole network by definition.
+///
+/// # Errors
+/// When something matters.
+pub fn others_do_not_matter(
+    workload: &Workload,
+    fabric: &Fabric,
+    others: &Workload,
+    make: Make<'_>,
+) -> Result<(), Violation> {
+    let (both, places) = beside(workload, fabric.ports(), others);
+    let (egress, ingress) = split(fabric);
+    let wider = Fabric::big_switch_with(&[egress, egress].concat(), &[ingress, ingress].concat())
+        .map_err(|error| Violation(error.to_string()))?;
+    let alone = run(workload, fabric, make)?.flow_completion_s;
+    let found = run(&both, &wider, make)?.flow_completion_s;
+    let mut alone = alone.into_iter();
+    let mut found = found.into_iter();
+    for (coflow, place) in both.coflows.iter().zip(places) {
+        let found: Vec<f64> = found.by_ref().take(coflow.flows.len()).collect();
+        if place.is_none() {
+            continue;
+        }
+        let expected: Vec<f64> = alone.by_ref().take(coflow.flows.len()).collect();
+        let off = |(a, b): (&f64, &f64)| (a - b).abs() > 1e-9 * a.max(1.0);
+        if expected.iter().zip(&found).any(off) {
+            let id = &coflow.id;
+            return Err(Violation(format!(
+                "flows of coflow {id} end at {found:?} instead of {expected:?} when others send on ports of their own"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Two workloads side by side, the second on ports from `ports` on, by turns a coflow of each; and for
+/// each of the coflows its place in the first workload, if it is of that.
+fn beside(first: &Workload, ports: u32, second: &Workload) -> (Workload, Vec<Option<usize>>) {
+    let longer = first.coflows.len().max(second.coflows.len());
+    let turns = (0..longer).flat_map(|k| [(k, true), (k, false)]);
+    let of = |is_first: bool| if is_first { first } else { second };
+    let turns: Vec<(usize, bool)> =
+        turns.filter(|&(k, is_first)| k < of(is_first).coflows.len()).collect();
+    let coflows = turns.iter().map(|&(k, is_first)| {
+        let mut coflow = of(is_first).coflows[k].clone();
+        for parent in &mut coflow.parents {
+            let is_it = |turn: &(usize, bool)| *turn == (*parent as usize, is_first);
+            *parent = turns.iter().position(is_it).map_or(*parent, |place| place as u32);
+        }
+        if !is_first {
+            coflow.id = format!("other-{}", coflow.id);
+            coflow.flows.iter_mut().for_each(|flow| {
+                flow.src += ports;
+                flow.dst += ports;
+            });
+        }
+        coflow
+    });
+    let both = Workload { ports: 2 * ports, coflows: coflows.collect() };
+    (both, turns.iter().map(|&(k, is_first)| is_first.then_some(k)).collect())
+}
+
 /// The two capacities of all ports.
 fn split(fabric: &Fabric) -> (&[f64], &[f64]) {
     fabric.capacity().split_at(fabric.ports() as usize)

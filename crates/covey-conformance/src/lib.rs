@@ -14,7 +14,7 @@ mod watch;
 mod workloads;
 
 pub use checks::{
-    Limits, MICE, Make, ccts, compresses, elephant_s, is_local, names_of_ports_do_not_matter,
+    Limits, MICE, Make, ccts, compresses, elephant_s, is_local, names_of_ports_do_not_matter, others_do_not_matter,
     nothing_is_too_fast, rates_fit, same_again, same_time, starves_nobody,
 };
 pub use watch::{Served, served};

@@ -29,6 +29,23 @@ enum Told {
     Woke,
 }
 
+impl Told {
+    /// The coflow that it concerns, if it is one.
+    fn coflow(&self) -> Option<CoflowId> {
+        match *self {
+            Told::Arrived(id)
+            | Told::Started(id)
+            | Told::Drained(id, _)
+            | Told::Left(id)
+            | Told::Sent(id, _)
+            | Told::LinkSent(id, ..)
+            | Told::FlowSent(id, _) => Some(id),
+            Told::Restarted(flow) | Told::Ended(flow) => Some(flow.coflow),
+            Told::DagSent(..) | Told::Measured(_) | Told::Woke => None,
+        }
+    }
+}
+
 /// A policy with its plan, whatever it knows.
 trait Mind: Send {
     fn tell(&mut self, told: Told, state: &State, now: Time);
@@ -321,6 +338,7 @@ impl Driver {
             self.allocator.adjust(&self.state, flow.coflow, position, -1.0);
         }
         self.tell_drained(&drained, now);
+        flows.iter().for_each(|flow| self.state.stir(flow.coflow));
         self.told = true;
     }
 
@@ -372,6 +390,11 @@ impl Driver {
 
     fn tell(&mut self, told: Told, now: Time) {
         self.told = true;
+        match (told, told.coflow()) {
+            (_, Some(id)) => self.state.stir(id),
+            (Told::DagSent(external, _), None) => self.state.stir_dag(external),
+            _ => {}
+        }
         self.mind.tell(told, &self.state, now);
     }
 
@@ -383,6 +406,7 @@ impl Driver {
     pub fn decide(&mut self, now: Time) -> Result<bool, PlanError> {
         let replaced =
             std::mem::take(&mut self.told) && self.mind.plan(&self.state, now) == Answer::Replaced;
+        self.state.settle();
         if replaced {
             self.allocator.replan();
         }

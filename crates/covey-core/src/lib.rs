@@ -19,6 +19,7 @@ pub mod alloc;
 mod codec;
 mod compressed;
 mod demand;
+mod domains;
 mod fabric;
 mod ids;
 mod lanes;

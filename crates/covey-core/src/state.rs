@@ -6,6 +6,7 @@
 
 use crate::compressed::Compressed;
 use crate::demand::{Builder, Demand};
+use crate::domains::Domains;
 use crate::fabric::Fabric;
 use crate::ids::{CoflowId, FlowId, LinkId, PortId};
 use crate::lineage::Lineage;
@@ -15,6 +16,7 @@ use crate::time::Time;
 #[derive(Debug)]
 pub struct State {
     fabric: Fabric,
+    domains: Domains,
     slots: Vec<CoflowState>,
     present: Vec<CoflowId>,
     vacant: Vec<CoflowId>,
@@ -111,7 +113,10 @@ pub struct Progress {
 impl State {
     /// No coflows yet.
     pub fn new(fabric: Fabric) -> State {
+        let mut domains = Domains::default();
+        domains.clear(fabric.links());
         State {
+            domains,
             fabric,
             slots: Vec::new(),
             present: Vec::new(),
@@ -133,6 +138,7 @@ impl State {
             self.slots[id.index()].present = false;
         }
         self.processors.clear();
+        self.domains.clear(self.fabric.links());
         self.vacant.clear();
         self.vacant.extend((0..self.slots.len() as u32).rev().map(CoflowId));
     }
@@ -188,6 +194,7 @@ impl State {
             &mut self.builder,
         );
         coflow.reset(registration.arrival, flows.map(|f| f.bytes));
+        self.domains.enter(coflow.demand.links());
         id
     }
 
@@ -248,6 +255,11 @@ impl State {
         });
         let ends = before.chain(flows.clone().map(|f| (f.src, f.dst)));
         coflow.demand.rebuild(&self.fabric, ends, &mut self.builder);
+        if old.links().is_empty() {
+            self.domains.enter(coflow.demand.links());
+        } else {
+            self.domains.join(coflow.demand.links());
+        }
         let was = std::mem::take(&mut coflow.progress);
         let (demand, progress) = (&mut coflow.demand, &mut coflow.progress);
         progress.scale = was.scale;
@@ -373,7 +385,49 @@ impl State {
     /// [`State::release`].
     pub fn retire(&mut self, id: CoflowId) {
         self.present.retain(|&c| c != id);
-        self.slots[id.index()].present = false;
+        let coflow = &mut self.slots[id.index()];
+        coflow.present = false;
+        if let Some(&link) = coflow.demand.links().first() {
+            self.domains.leave(link);
+        }
+    }
+
+    /// The policy is told of something that concerns a coflow, beside its arrival and its end.
+    pub fn stir(&mut self, id: CoflowId) {
+        if let Some(&link) = self.slots[id.index()].demand.links().first() {
+            self.domains.stir(link);
+        }
+    }
+
+    /// [`State::stir`] for all coflows of the DAG with this external id.
+    pub fn stir_dag(&mut self, external: u64) {
+        for k in 0..self.present.len() {
+            let id = self.present[k];
+            if self.slots[id.index()].registration.lineage.external == external {
+                self.stir(id);
+            }
+        }
+    }
+
+    /// Whether, since the last plan, the policy was told of anything among the coflows that this one
+    /// can have met: those with which it shares a link, and those that these share one with, and so on.
+    pub fn is_stirred(&self, id: CoflowId) -> bool {
+        let link = self.slots[id.index()].demand.links().first();
+        link.is_none_or(|&link| self.domains.is_stirred(link))
+    }
+
+    /// Whether two coflows can have met, or others through which one may matter to the other.
+    pub fn may_meet(&self, a: CoflowId, b: CoflowId) -> bool {
+        let domain = |id: CoflowId| {
+            let link = self.slots[id.index()].demand.links().first();
+            link.map(|&link| self.domains.of(link))
+        };
+        domain(a) == domain(b)
+    }
+
+    /// The policy has made a plan.
+    pub fn settle(&mut self) {
+        self.domains.settle();
     }
 
     /// Gives the number of a retired coflow back for use by another.

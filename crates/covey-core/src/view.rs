@@ -162,6 +162,19 @@ impl<'a, K: Knowledge> View<'a, K> {
         (r.arrival, r.seq)
     }
 
+    /// Whether, since the last plan, the policy was told of anything among the coflows that this one
+    /// can have met: those with which it shares a link, those that these share one with, and so on. A
+    /// policy whose order changes as bytes are sent ranks only such coflows anew; then traffic that a
+    /// coflow cannot meet does not decide when it is looked at.
+    pub fn is_stirred(&self, id: CoflowId) -> bool {
+        self.state.is_stirred(id)
+    }
+
+    /// Whether two coflows can have met, or others through which one may matter to the other.
+    pub fn may_meet(&self, a: CoflowId, b: CoflowId) -> bool {
+        self.state.may_meet(a, b)
+    }
+
     /// Weight of the coflow in a weighted mean of completion times; 1 unless given.
     pub fn weight(&self, id: CoflowId) -> f64 {
         self.coflow(id).registration.weight

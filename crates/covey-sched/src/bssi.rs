@@ -7,6 +7,10 @@
 
 use covey_core::LinkId;
 
+/// Loads, prices and weights that differ by less than this, relatively, are the same: rounding does not
+/// break ties.
+const SAME: f64 = 1e-9;
+
 /// Loads of coflows on links, and working memory.
 #[derive(Debug, Default)]
 pub struct Bssi {
@@ -81,9 +85,9 @@ impl Bssi {
     /// Chooses who is last among those not placed, and scales the weights of the others.
     fn last_of_the_rest(&mut self) -> usize {
         let coflows = self.weight.len();
+        let most = self.total.iter().copied().fold(0.0, f64::max);
         // The first of the most loaded links.
-        let bottleneck =
-            (0..self.total.len()).rev().max_by(|&a, &b| self.total[a].total_cmp(&self.total[b]));
+        let bottleneck = self.total.iter().position(|total| *total >= most * (1.0 - SAME));
         self.at_bottleneck.clear();
         self.at_bottleneck.extend((0..coflows).map(|c| {
             let loads = &self.loads[self.start[c]..self.start[c + 1]];
@@ -91,15 +95,16 @@ impl Bssi {
             if self.placed[c] { 0.0 } else { here.map_or(0.0, |(_, load)| *load) }
         }));
         let price = |c: usize| self.weight[c] / self.at_bottleneck[c];
+        let here = |c: &usize| self.at_bottleneck[*c] > 0.0;
+        let least = (0..coflows).filter(here).map(price).fold(f64::INFINITY, f64::min);
         // The last of those with the least price.
-        let last = (0..coflows)
-            .filter(|&c| self.at_bottleneck[c] > 0.0)
-            .reduce(|best, c| if price(c) <= price(best) { c } else { best });
+        let last = (0..coflows).rev().filter(here).find(|&c| price(c) <= least * (1.0 + SAME));
         match last {
             Some(last) => {
                 let price = price(last);
                 for (weight, load) in self.weight.iter_mut().zip(&self.at_bottleneck) {
-                    *weight -= price * load;
+                    let rest = *weight - price * load;
+                    *weight = if rest > *weight * SAME { rest } else { 0.0 };
                 }
                 last
             }

@@ -14,14 +14,15 @@
 //!
 //! Against starvation Γ is divided by a priority `P`, which grows by the factor `logbase` at every
 //! arrival and end of a coflow (Pseudocode 3). Orders change at these moments only. Rates are
-//! `V / Γ`, so those of MADD, and what is left over is offered in the same order ([`Backfill::Greedy`]);
-//! the paper serves the first coflow alone, which would leave most of a fabric idle.
+//! `V / Γ`, so those of MADD, and what is left over is offered in the same order ([`Backfill::Greedy`]); the
+//! paper serves the first coflow alone, which would leave most of a fabric idle.
 
 use covey_core::{
     Answer, AnyPolicy, Backfill, Clairvoyant, Codec, CoflowId, Compress, Compression, Group, Plan,
     Policy, PortId, Share, View,
 };
 
+use crate::rank::{self, Tie};
 use crate::registry::{Info, Param, SpecError};
 use crate::settings::Settings;
 
@@ -81,6 +82,7 @@ pub(crate) const INFO: Info = Info {
             upgrades: 0,
             upgrades_due: false,
             arrived_at: Vec::new(),
+            gammas: Vec::new(),
             order: Vec::new(),
         })))
     },
@@ -99,6 +101,8 @@ struct Fvdf {
     upgrades_due: bool,
     /// By coflow, `upgrades` when it arrived.
     arrived_at: Vec<u64>,
+    /// By coflow, ln Γ when it was last looked at.
+    gammas: Vec<f64>,
     order: Vec<(f64, CoflowId)>,
 }
 
@@ -168,25 +172,24 @@ impl Policy<Clairvoyant> for Fvdf {
 
     fn plan(&mut self, view: &View<'_, Clairvoyant>, plan: &mut Plan<Clairvoyant>) -> Answer {
         self.upgrades += u64::from(std::mem::take(&mut self.upgrades_due));
-        let mut order = std::mem::take(&mut self.order);
-        order.clear();
-        order.extend(view.coflows().iter().map(|&coflow| {
-            let mut gamma = self.gamma_s(view, coflow);
-            if self.by_port {
-                gamma = gamma.max(view.bottleneck_s(coflow));
-            }
+        self.gammas.resize(view.slots(), 0.0);
+        for &coflow in view.coflows().iter().filter(|&&coflow| view.is_stirred(coflow)) {
+            let gamma = self.gamma_s(view, coflow);
+            let by_port = if self.by_port { view.bottleneck_s(coflow) } else { 0.0 };
+            self.gammas[coflow.index()] = libm::log(gamma.max(by_port));
+        }
+        self.order.clear();
+        self.order.extend(view.coflows().iter().map(|&coflow| {
             let grown = self.upgrades - self.arrived_at[coflow.index()];
-            (libm::log(gamma) - grown as f64 * self.log_of_base, coflow)
+            (self.gammas[coflow.index()] - grown as f64 * self.log_of_base, coflow)
         }));
-        // Stable: ties stay in order of arrival.
-        order.sort_by(|a, b| a.0.total_cmp(&b.0));
+        rank::sort(&mut self.order, Tie::Absolute, |coflow| view.order(coflow));
         plan.clear();
         plan.set_backfill(self.backfill);
         plan.compress(self.compress);
-        for &(_, coflow) in &order {
+        for &(_, coflow) in &self.order {
             plan.push(Group::Coflow(coflow), self.share);
         }
-        self.order = order;
         Answer::Replaced
     }
 }

@@ -1,6 +1,7 @@
 //! `lcf`: lightest coflow first, by the bytes left of all its flows (CoflowSim's name; "smallest
 //! coflow first" in Varys, SIGCOMM 2014, §5.3).
 
+use crate::rank::Tie;
 use crate::ranked::{SHARE, WORK_CONSERVATION, ranked};
 use crate::registry::Info;
 
@@ -10,5 +11,5 @@ pub(crate) const INFO: Info = Info {
     summary: "lightest coflow first: by the bytes left of all flows",
     params: &[SHARE, WORK_CONSERVATION],
     source: "LCF in CoflowSim; Varys (SIGCOMM 2014) 5.3",
-    make: |settings| ranked(settings, |view, coflow| view.left_of(coflow)),
+    make: |settings| ranked(settings, Tie::Relative, |view, coflow| view.left_of(coflow)),
 };

@@ -4,6 +4,7 @@
 //! Leftovers go only to coflows that MADD has passed over: narrow coflows with much to send would take
 //! them all (on the Facebook trace the mean CCT is 44.3 s, where all are offered them 53.3 s).
 
+use crate::rank::Tie;
 use crate::ranked::{SHARE, WORK_CONSERVATION, ranked};
 use crate::registry::{Info, Param};
 
@@ -14,6 +15,6 @@ pub(crate) const INFO: Info = Info {
     params: &[SHARE, Param { default: "skipped", ..WORK_CONSERVATION }],
     source: "NCF in Varys (SIGCOMM 2014) 5.3; CoflowSim",
     make: |settings| {
-        ranked(settings, |view, coflow| view.senders(coflow).min(view.receivers(coflow)) as f64)
+        ranked(settings, Tie::Relative, |view, coflow| view.senders(coflow).min(view.receivers(coflow)) as f64)
     },
 };

@@ -1,16 +1,18 @@
 //! Coflows in the order of a key, least first: what SEBF, SCF, NCF and LCF have in common.
 //!
-//! They are ordered anew at every arrival and end of a coflow. Rates are shared anew at every end of
-//! a flow, too: each coflow in order gets MADD on what is left, and what remains after that is offered
-//! in the same order, flow by flow, and kept by those who take it ([`Backfill::Greedy`]). What a flow sends on leftovers counts towards
-//! MADD when coflows are ordered anew, or once it has stopped running on leftovers and a flow of its
-//! coflow ends. Varys' own backfill and CoflowSim's differ; who gets the leftovers decides some 20 % of
-//! the mean completion time, so it is part of the definition here.
+//! They are ordered anew at every arrival and end of a coflow; each counts with what it needs then
+//! only where something has happened among those it can meet ([`rank`](crate::rank)). Each coflow in
+//! order gets MADD on what is left; what remains after that is offered in the same order
+//! ([`Backfill::Greedy`]): a coflow goes on from MADD to max-min fairness in proportion to bytes left,
+//! so that flows that miss its bottleneck go faster. Varys' own backfill and CoflowSim's differ; who
+//! gets the leftovers decides some 20 % of the mean completion time, so it is part of the definition
+//! here.
 
 use covey_core::{
     Answer, AnyPolicy, Backfill, Clairvoyant, CoflowId, Group, Plan, Policy, Promises, Share, View,
 };
 
+use crate::rank::{KeyOrder, Tie};
 use crate::registry::{Param, SpecError};
 use crate::settings::Settings;
 
@@ -18,7 +20,7 @@ use crate::settings::Settings;
 pub(crate) const SHARE: Param = Param {
     name: "share",
     default: "madd",
-    help: "madd (on what is left, then backfill in the same order) or matching (one flow per port at full rate) or matching-by-load (the ports with most flows left first)",
+    help: "madd (on what is left, then backfill in the same order), proportional (max-min in proportion to bytes left, all that a coflow can use before the next has its turn), matching (one flow per port at full rate) or matching-by-load (the ports with most flows left first)",
 };
 
 /// The parameter `work_conservation` of every policy made by [`ranked`].
@@ -32,28 +34,30 @@ pub(crate) const WORK_CONSERVATION: Param = Param {
 pub(crate) type Key = fn(&View<'_, Clairvoyant>, CoflowId) -> f64;
 
 /// A policy that serves coflows by `key`, least first, and ties in order of arrival.
-pub(crate) fn ranked(settings: &Settings, key: Key) -> Result<AnyPolicy, SpecError> {
-    Ok(AnyPolicy::Sized(Box::new(Ranked::new(settings, key)?)))
+pub(crate) fn ranked(settings: &Settings, tie: Tie, key: Key) -> Result<AnyPolicy, SpecError> {
+    Ok(AnyPolicy::Sized(Box::new(Ranked::new(settings, tie, key)?)))
 }
 
 /// See [`ranked`].
 pub(crate) struct Ranked {
     key: Key,
+    tie: Tie,
     share: Share<Clairvoyant>,
     /// What is to become of what is left over, and what does where coflows are served by `share`.
     pub(crate) offered: Backfill,
     pub(crate) backfill: Backfill,
     /// Whether sharing so leaves no flow waiting for nothing.
     pub(crate) conserves_work: bool,
-    order: Vec<(f64, CoflowId)>,
+    order: KeyOrder,
 }
 
 impl Ranked {
-    pub(crate) fn new(settings: &Settings, key: Key) -> Result<Ranked, SpecError> {
+    pub(crate) fn new(settings: &Settings, tie: Tie, key: Key) -> Result<Ranked, SpecError> {
         let (share, leaves_some) = settings.choice(
             "share",
             &[
                 ("madd", (Share::MADD, true)),
+                ("proportional", (Share::PROPORTIONAL, false)),
                 ("matching", (Share::MATCHING, false)),
                 ("matching-by-load", (Share::MATCHING_BY_LOAD, false)),
             ],
@@ -62,13 +66,21 @@ impl Ranked {
             "work_conservation",
             &[("all", Backfill::Greedy), ("skipped", Backfill::Skipped), ("none", Backfill::None)],
         )?;
-        // Matching leaves nothing over that anybody could use.
+        // The others leave nothing over that anybody could use.
         let (backfill, conserves_work) = if leaves_some {
             (offered, offered == Backfill::Greedy)
         } else {
             (Backfill::None, true)
         };
-        Ok(Ranked { key, share, offered, backfill, conserves_work, order: Vec::new() })
+        Ok(Ranked {
+            key,
+            tie,
+            share,
+            offered,
+            backfill,
+            conserves_work,
+            order: KeyOrder::default(),
+        })
     }
 
     /// Adds those of the coflows present that are `meant` to a plan, in order.
@@ -78,14 +90,8 @@ impl Ranked {
         plan: &mut Plan<Clairvoyant>,
         meant: impl Fn(CoflowId) -> bool,
     ) {
-        self.order.clear();
-        let meant = view.coflows().iter().filter(|&&coflow| meant(coflow));
-        self.order.extend(meant.map(|&c| ((self.key)(view, c), c)));
-        // Stable: ties stay in order of arrival.
-        self.order.sort_by(|a, b| a.0.total_cmp(&b.0));
-        for &(_, coflow) in &self.order {
-            plan.push(Group::Coflow(coflow), self.share);
-        }
+        let order = self.order.rank(view, self.tie, meant, |coflow| (self.key)(view, coflow));
+        order.for_each(|coflow| plan.push(Group::Coflow(coflow), self.share));
     }
 }
 

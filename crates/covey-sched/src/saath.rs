@@ -124,8 +124,6 @@ pub(crate) struct Saath {
     contention: Contention,
     /// By coflow.
     tracks: Vec<Track>,
-    /// Coflows in each queue.
-    sizes: Vec<u32>,
     /// Whether anything has happened that can change the plan.
     stale: bool,
     expired: Vec<(Time, CoflowId)>,
@@ -135,7 +133,6 @@ pub(crate) struct Saath {
 impl Saath {
     pub(crate) fn new(rules: Rules) -> Saath {
         Saath {
-            sizes: vec![0; rules.queues.count as usize],
             rules,
             contention: Contention::default(),
             tracks: Vec::new(),
@@ -154,10 +151,12 @@ impl Saath {
     /// Puts a coflow into a queue, with a deadline to leave it again.
     fn join(&mut self, coflow: CoflowId, queue: u32, view: &View<'_, NonClairvoyant>) {
         self.stale = true;
-        self.sizes[queue as usize] += 1;
-        let coflows = f64::from(self.sizes[queue as usize]);
+        self.tracks[coflow.index()].queue = queue;
+        let joins = |&&other: &&CoflowId| {
+            self.tracks[other.index()].queue == queue && view.may_meet(coflow, other)
+        };
+        let coflows = view.coflows().iter().filter(joins).count() as f64;
         let track = &mut self.tracks[coflow.index()];
-        track.queue = queue;
         if self.rules.deadline > 0.0 {
             let capacity = view.fabric().capacity();
             let rates = view.loads(coflow).map(|load| capacity[load.link.index()]);
@@ -170,7 +169,6 @@ impl Saath {
     fn move_to(&mut self, coflow: CoflowId, queue: u32, view: &View<'_, NonClairvoyant>) {
         let before = self.tracks[coflow.index()].queue;
         if queue != before {
-            self.sizes[before as usize] -= 1;
             self.join(coflow, queue, view);
         }
     }
@@ -277,8 +275,7 @@ impl Policy<NonClairvoyant> for Saath {
         self.stale = true;
     }
 
-    fn coflow_ended(&mut self, coflow: CoflowId, _: &View<'_, NonClairvoyant>) {
-        self.sizes[self.tracks[coflow.index()].queue as usize] -= 1;
+    fn coflow_ended(&mut self, _: CoflowId, _: &View<'_, NonClairvoyant>) {
         self.stale = true;
     }
 

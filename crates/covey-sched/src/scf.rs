@@ -1,5 +1,6 @@
 //! `scf`: shortest coflow first, by what is left of the longest flow (Varys, SIGCOMM 2014, §5.3).
 
+use crate::rank::Tie;
 use crate::ranked::{SHARE, WORK_CONSERVATION, ranked};
 use crate::registry::Info;
 
@@ -10,7 +11,7 @@ pub(crate) const INFO: Info = Info {
     params: &[SHARE, WORK_CONSERVATION],
     source: "SCF in Varys (SIGCOMM 2014) 5.3; CoflowSim",
     make: |settings| {
-        ranked(settings, |view, coflow| {
+        ranked(settings, Tie::Relative, |view, coflow| {
             view.flows(coflow).map(|flow| view.left(flow)).fold(0.0, f64::max)
         })
     },

@@ -7,6 +7,7 @@
 use covey_core::{AnyPolicy, Backfill};
 
 use crate::deadlines::Deadlines;
+use crate::rank::Tie;
 use crate::ranked::{Ranked, SHARE, WORK_CONSERVATION};
 use crate::registry::{Info, Param};
 
@@ -35,7 +36,7 @@ pub(crate) const INFO: Info = Info {
     ],
     source: "Varys (SIGCOMM 2014) 5.1 to 5.3",
     make: |settings| {
-        let mut ranked = Ranked::new(settings, |view, coflow| view.bottleneck_s(coflow))?;
+        let mut ranked = Ranked::new(settings, Tie::Absolute, |view, coflow| view.bottleneck_s(coflow))?;
         let meets_deadlines = settings.choice("mode", &[("cct", false), ("deadline", true)])?;
         let padding = settings.number("padding", 0.0, 1e6)?;
         let min_s = settings.duration("min")?;

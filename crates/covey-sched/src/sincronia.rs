@@ -41,6 +41,7 @@ pub(crate) const INFO: Info = Info {
             offline: settings.choice("mode", &[("online", false), ("offline", true)])?,
             stale: true,
             bssi: Bssi::default(),
+            ranked: Vec::new(),
             order: Vec::new(),
         })))
     },
@@ -53,6 +54,8 @@ struct Sincronia {
     /// Whether the order is to be decided anew.
     stale: bool,
     bssi: Bssi,
+    /// The coflows that it orders anew: those among which something has happened.
+    ranked: Vec<CoflowId>,
     /// The coflows present, first to be served first.
     order: Vec<CoflowId>,
 }
@@ -78,13 +81,15 @@ impl Policy<Clairvoyant> for Sincronia {
         if std::mem::take(&mut self.stale) || !self.offline {
             let capacity = view.fabric().capacity();
             self.bssi.clear();
-            for &coflow in view.coflows() {
+            self.ranked.clear();
+            for &coflow in view.coflows().iter().filter(|&&coflow| view.is_stirred(coflow)) {
                 let loads =
                     view.left_at(coflow).map(|(link, left)| (link, left / capacity[link.index()]));
                 self.bssi.add(view.weight(coflow), loads);
+                self.ranked.push(coflow);
             }
-            self.order.clear();
-            self.order.extend(self.bssi.order().iter().map(|&k| view.coflows()[k]));
+            self.order.retain(|&coflow| !view.is_stirred(coflow));
+            self.order.extend(self.bssi.order().iter().map(|&k| self.ranked[k]));
         }
         plan.clear();
         for &coflow in &self.order {

@@ -8,6 +8,7 @@ mod compression;
 mod conformance;
 mod contributing;
 mod deadlines;
+mod disjoint;
 mod errors;
 mod guarantee;
 mod live;

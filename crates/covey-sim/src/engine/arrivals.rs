@@ -26,6 +26,7 @@ impl Engine {
         while let Some((place, index)) = self.calendar.pop_start(self.now) {
             let id = self.id_of[place as usize];
             self.start(FlowId { coflow: id, index });
+            self.state.stir(id);
             self.refresh::<K>(wants);
             policy.flows_started(id, &self.view());
             told = true;
@@ -34,6 +35,7 @@ impl Engine {
             let flow = FlowId { coflow: self.id_of[place as usize], index };
             if self.is_under_way(place, flow) {
                 self.restart(flow);
+                self.state.stir(flow.coflow);
                 self.refresh::<K>(wants);
                 policy.flow_restarted(flow, &self.view());
                 told = true;

@@ -3,7 +3,7 @@
 use covey_core::{CoflowId, FlowId, Knowledge, Policy, Wants};
 
 use super::rates::Held;
-use super::{Engine, Run};
+use super::{Ended, Engine, Run};
 use crate::outcome::CompressionOutcome;
 
 impl Engine {
@@ -86,6 +86,7 @@ impl Engine {
             self.state.retire(id);
         }
         if told {
+            self.stir(&ended, wants);
             self.refresh::<K>(wants);
             let view = self.view();
             if wants.flow_ends {
@@ -113,5 +114,15 @@ impl Engine {
         ended.coflows.clear();
         self.ended = ended;
         told
+    }
+
+    /// Marks the coflows whose ends of flows the policy is told of.
+    fn stir(&mut self, ended: &Ended, wants: Wants) {
+        if wants.flow_ends {
+            ended.flows.iter().for_each(|flow| self.state.stir(flow.coflow));
+        }
+        if wants.port_drains {
+            ended.drained.iter().for_each(|&(id, _)| self.state.stir(id));
+        }
     }
 }

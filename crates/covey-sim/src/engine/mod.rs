@@ -249,6 +249,7 @@ impl Engine {
             if told {
                 self.refresh::<K>(wants);
                 replaced = policy.plan(&self.view(), &mut plan) == Answer::Replaced;
+                self.state.settle();
                 if replaced {
                     if self.held_in == Held::Line || line::is_asked_for(plan.ranking()) {
                         self.advance_all();

@@ -49,6 +49,7 @@ impl Engine {
                 }
             });
             let Some(wake) = due else { return told };
+            self.stir_for(wake);
             self.refresh::<K>(wants);
             told = true;
             match wake {
@@ -64,6 +65,15 @@ impl Engine {
         }
     }
 
+    /// Marks the coflows that a wake-up concerns; a time concerns none.
+    fn stir_for(&mut self, wake: Wake) {
+        match wake {
+            Wake::At(_) => {}
+            Wake::WhenSent(id, _) | Wake::WhenFlowSent(id, _) => self.state.stir(id),
+            Wake::WhenDagSent(external, _) => self.state.stir_dag(external),
+        }
+    }
+
     /// Tells the policy which limits coflows have reached at their links. Returns whether there were
     /// any.
     pub(super) fn tell_limits<K: Knowledge>(
@@ -75,6 +85,7 @@ impl Engine {
         for k in 0..self.state.present().len() {
             let id = self.state.present()[k];
             if self.meters.next(id).due(self.now) {
+                self.state.stir(id);
                 self.refresh::<K>(wants);
                 let view = View::new(&self.state, self.now);
                 let tell = |link, bytes| policy.link_bytes_reached(id, link, bytes, &view);

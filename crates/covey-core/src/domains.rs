@@ -1,0 +1,156 @@
+//! Which coflows can have met.
+//!
+//! A *domain* is a set of links that coflows have joined to each other: two links are in one domain if
+//! some coflow uses both, or by a chain of such coflows. It lasts until the last coflow in it has
+//! gone. What happens in one domain changes nothing for coflows in another. So policies that rank by
+//! what is left look again only at coflows of domains in which something has happened: then a coflow's
+//! rank does not depend on traffic that it cannot meet, not even by the moments at which it is
+//! looked at.
+
+use crate::ids::LinkId;
+
+/// The domains of a fabric's links.
+#[derive(Debug, Default)]
+pub(crate) struct Domains {
+    /// Number of each link's domain; and the links and the coflows of each domain.
+    of: Vec<u32>,
+    links: Vec<Vec<u32>>,
+    coflows: Vec<u32>,
+    /// Whether something has happened in a domain since the last plan.
+    stirred: Vec<bool>,
+}
+
+impl Domains {
+    /// Each of so many links is a domain of its own.
+    pub fn clear(&mut self, links: usize) {
+        self.of.clear();
+        self.of.extend(0..links as u32);
+        self.links.resize_with(links, Vec::new);
+        for (link, alone) in self.links.iter_mut().enumerate() {
+            alone.clear();
+            alone.push(link as u32);
+        }
+        self.coflows.clear();
+        self.coflows.resize(links, 0);
+        self.stirred.clear();
+        self.stirred.resize(links, false);
+    }
+
+    /// The domain of a link.
+    pub fn of(&self, link: LinkId) -> u32 {
+        self.of[link.index()]
+    }
+
+    /// A coflow with these links has come.
+    pub fn enter(&mut self, links: &[LinkId]) {
+        self.join(links);
+        if let Some(&first) = links.first() {
+            self.coflows[self.of[first.index()] as usize] += 1;
+        }
+    }
+
+    /// Joins links, as a coflow uses all of them. Their domain is stirred.
+    pub fn join(&mut self, links: &[LinkId]) {
+        let Some((&first, others)) = links.split_first() else { return };
+        for &other in others {
+            let (a, b) = (self.of[first.index()], self.of[other.index()]);
+            if a != b {
+                self.unite(a as usize, b as usize);
+            }
+        }
+        self.stir(first);
+    }
+
+    /// The smaller domain becomes part of the larger, so that a link changes its domain rarely.
+    fn unite(&mut self, a: usize, b: usize) {
+        let (into, from) = if self.links[a].len() >= self.links[b].len() { (a, b) } else { (b, a) };
+        let mut moving = std::mem::take(&mut self.links[from]);
+        moving.iter().for_each(|&link| self.of[link as usize] = into as u32);
+        self.links[into].append(&mut moving);
+        self.coflows[into] += std::mem::take(&mut self.coflows[from]);
+        self.stirred[into] |= std::mem::take(&mut self.stirred[from]);
+        self.links[from] = moving;
+    }
+
+    /// A coflow with this link has gone. With the last one its domain falls apart.
+    pub fn leave(&mut self, link: LinkId) {
+        let domain = self.of[link.index()] as usize;
+        self.coflows[domain] -= 1;
+        if self.coflows[domain] > 0 {
+            self.stirred[domain] = true;
+            return;
+        }
+        self.stirred[domain] = false;
+        // Its number is that of one of its links.
+        let mut links = std::mem::take(&mut self.links[domain]);
+        for &link in links.iter().filter(|&&link| link as usize != domain) {
+            self.of[link as usize] = link;
+            self.links[link as usize].push(link);
+        }
+        links.clear();
+        links.push(domain as u32);
+        self.links[domain] = links;
+    }
+
+    /// Something has happened to a coflow with this link.
+    pub fn stir(&mut self, link: LinkId) {
+        self.stirred[self.of[link.index()] as usize] = true;
+    }
+
+    /// Whether something has happened in the domain of a link since [`Domains::settle`].
+    pub fn is_stirred(&self, link: LinkId) -> bool {
+        self.stirred[self.of[link.index()] as usize]
+    }
+
+    /// A plan has been made.
+    pub fn settle(&mut self) {
+        self.stirred.fill(false);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn links<const N: usize>(numbers: [u32; N]) -> [LinkId; N] {
+        numbers.map(LinkId)
+    }
+
+    #[test]
+    fn a_chain_of_coflows_joins_links_until_the_last_has_gone() {
+        let mut domains = Domains::default();
+        domains.clear(6);
+        let [a, b, c] = [links([0, 1]), links([2, 3]), links([1, 2])];
+        domains.enter(&a);
+        domains.enter(&b);
+        assert_ne!(domains.of(a[0]), domains.of(b[0]));
+        domains.enter(&c);
+        assert_eq!(domains.of(a[0]), domains.of(b[1]));
+        assert_ne!(domains.of(a[0]), domains.of(LinkId(4)));
+        domains.leave(c[0]);
+        domains.leave(a[0]);
+        assert_eq!(domains.of(a[0]), domains.of(b[1]), "somebody is still there");
+        domains.leave(b[0]);
+        let alone: Vec<u32> = (0..6).map(|link| domains.of(LinkId(link))).collect();
+        assert_eq!(alone, [0, 1, 2, 3, 4, 5]);
+    }
+
+    #[test]
+    fn what_happens_stirs_one_domain() {
+        let mut domains = Domains::default();
+        domains.clear(4);
+        let [a, b] = [links([0, 1]), links([2, 3])];
+        domains.enter(&a);
+        domains.enter(&b);
+        domains.settle();
+        domains.stir(a[1]);
+        assert!(domains.is_stirred(a[0]));
+        assert!(!domains.is_stirred(b[0]));
+        domains.settle();
+        assert!(!domains.is_stirred(a[0]));
+        // A link that joins a stirred domain is in a stirred domain.
+        domains.stir(b[0]);
+        domains.enter(&links([1, 2]));
+        assert!(domains.is_stirred(a[0]));
+    }
+}

@@ -1,0 +1,98 @@
+//! Coflows by a key that changes as bytes are sent: ranked anew where something has happened, and tied
+//! by rule.
+
+use covey_core::{CoflowId, Knowledge, View};
+
+/// Keys that differ by no more than this, in their own unit or relatively, are the same: a nanosecond
+/// if they are times, as moments so close are one.
+const SAME: f64 = 1e-9;
+
+/// How far apart two keys are that are the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tie {
+    /// Keys in seconds, or logarithms: an absolute difference.
+    Absolute,
+    /// Keys of any other unit: a difference relative to the least key of a run.
+    Relative,
+}
+
+/// Coflows in the order of their keys, least first.
+#[derive(Debug, Default)]
+pub(crate) struct KeyOrder {
+    /// By coflow, the key when it was last looked at.
+    keys: Vec<f64>,
+    order: Vec<(f64, CoflowId)>,
+}
+
+impl KeyOrder {
+    /// Ranks some of the coflows present. A coflow keeps its key until something has happened among
+    /// those that it can have met ([`View::is_stirred`]).
+    pub fn rank<K: Knowledge>(
+        &mut self,
+        view: &View<'_, K>,
+        tie: Tie,
+        meant: impl Fn(CoflowId) -> bool,
+        mut key: impl FnMut(CoflowId) -> f64,
+    ) -> impl Iterator<Item = CoflowId> {
+        self.keys.resize(view.slots(), 0.0);
+        self.order.clear();
+        for &coflow in view.coflows() {
+            if view.is_stirred(coflow) {
+                self.keys[coflow.index()] = key(coflow);
+            }
+            if meant(coflow) {
+                self.order.push((self.keys[coflow.index()], coflow));
+            }
+        }
+        sort(&mut self.order, tie, |coflow| view.order(coflow));
+        self.order.iter().map(|&(_, coflow)| coflow)
+    }
+}
+
+/// Sorts by key, least first. Keys that are the same as the least of a run are one run, in the order of
+/// `arrival`.
+pub(crate) fn sort<A: Ord>(
+    order: &mut [(f64, CoflowId)],
+    tie: Tie,
+    arrival: impl Fn(CoflowId) -> A,
+) {
+    order.sort_by(|a, b| a.0.total_cmp(&b.0).then_with(|| arrival(a.1).cmp(&arrival(b.1))));
+    let mut rest = order;
+    while let Some(&(least, _)) = rest.first() {
+        let limit = match tie {
+            Tie::Absolute => least + SAME,
+            Tie::Relative => least + SAME * least.abs(),
+        };
+        let end = 1 + rest[1..].partition_point(|&(key, _)| key <= limit);
+        let (run, behind) = rest.split_at_mut(end);
+        run.sort_by_key(|&(_, coflow)| arrival(coflow));
+        rest = behind;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sorted(keys: &[f64], tie: Tie) -> Vec<u32> {
+        let coflows = (0..).map(CoflowId);
+        let mut order: Vec<(f64, CoflowId)> = keys.iter().copied().zip(coflows).collect();
+        sort(&mut order, tie, |coflow| coflow);
+        order.into_iter().map(|(_, coflow)| coflow.0).collect()
+    }
+
+    #[test]
+    fn a_run_is_measured_from_its_least_key() {
+        assert_eq!(sorted(&[2.0, 1.0 + 0.9e-9, 1.0], Tie::Absolute), [1, 2, 0]);
+        // The third is within a nanosecond of the second, but not of the first.
+        assert_eq!(sorted(&[1.0 + 1.8e-9, 1.0 + 0.9e-9, 1.0], Tie::Absolute), [1, 2, 0]);
+        assert_eq!(sorted(&[5e9 + 1.0, 5e9], Tie::Absolute), [1, 0]);
+        assert_eq!(sorted(&[5e9 + 1.0, 5e9], Tie::Relative), [0, 1]);
+    }
+
+    #[test]
+    fn keys_that_are_not_finite_come_last() {
+        assert_eq!(sorted(&[f64::INFINITY, 1.0, f64::INFINITY], Tie::Relative), [1, 0, 2]);
+        assert_eq!(sorted(&[0.0, f64::INFINITY, 0.0], Tie::Absolute), [0, 2, 1]);
+    }
+}
