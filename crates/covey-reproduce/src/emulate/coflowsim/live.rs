@@ -193,10 +193,12 @@ impl Receiver {
     /// that ends the reducer; flows end in the quanta `ends`. Tells what comes next: the quantum,
     /// and the number of the move in it.
     fn count(&mut self, moves: &[Move], ends: &[u64], quanta: u64) -> (u64, usize) {
-        // One that has nothing to receive ends as soon as it is looked at.
+        // One that has nothing to receive ends when its first flow is looked at, and what that flow
+        // sends is not counted.
         if self.left <= ZERO {
             self.end();
-            return (1, 0);
+            let first_sends = self.flows.first().is_some_and(|flow| flow.rate_bps > 0.0);
+            return (1, usize::from(first_sends));
         }
         let mut open = self.flows.len();
         let mut done = 0;
