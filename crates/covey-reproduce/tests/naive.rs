@@ -1,5 +1,5 @@
-//! CoflowSim done slowly and obviously: every quantum, every flow, every subtraction. The emulation
-//! must find the same, to the quantum.
+//! CoflowSim done slowly and obviously: every quantum, every flow, every addition, in CoflowSim's
+//! order and without a tolerance of its own. The emulation must find the same, to the quantum.
 
 use covey_reproduce::emulate::coflowsim::{Policy, run};
 use covey_trace::java_random::JavaRandom;
@@ -7,7 +7,7 @@ use covey_trace::{Coflow, Flow, MB, Workload};
 
 const ZERO: f64 = 1e-3;
 const CAPACITY: f64 = 1024.0 * 1_048_576.0;
-const RACKS: usize = 6;
+const RACKS: usize = 12;
 
 #[derive(Clone)]
 struct NaiveFlow {
@@ -51,14 +51,16 @@ fn load(workload: &Workload) -> Vec<NaiveJob> {
         let mut reducers = Vec::new();
         for dst in 0..RACKS {
             let to = coflow.flows.iter().filter(|f| f.dst as usize == dst);
-            let bytes: f64 = to.map(|f| f.bytes).sum();
-            if bytes == 0.0 {
+            if to.clone().count() == 0 {
                 continue;
             }
+            let bytes: f64 = to.map(|f| f.bytes).sum();
             let asked = (bytes.floor() / MB).ceil() * MB;
             let unit = mappers.len() as f64 * MB;
             let left = (asked / unit).ceil() * unit;
-            let flow = |&src| NaiveFlow { src, left: left / mappers.len() as f64, bps: 0.0 };
+            // A reducer of nothing has flows of a MiB all the same.
+            let flow_bytes = (left / mappers.len() as f64).max(MB);
+            let flow = |&src| NaiveFlow { src, left: flow_bytes, bps: 0.0 };
             let flows = mappers.iter().map(flow).collect();
             reducers.push(NaiveReducer { dst, flows, left, asked, ended: false, moving: false });
         }
@@ -154,8 +156,7 @@ impl Naive {
         if dark {
             for q in 0..9 {
                 let limit = 10.0 * MB * 10_f64.powi(q as i32);
-                // A limit but for rounding is taken for the limit, in the emulation as well.
-                let too_large = |job: &NaiveJob| job.sent - ZERO > limit;
+                let too_large = |job: &NaiveJob| job.sent > limit;
                 let moved = |c: &&usize| self.jobs[**c].queue == q && too_large(&self.jobs[**c]);
                 for c in self.order.iter().filter(moved).copied().collect::<Vec<_>>() {
                     self.jobs[c].queue = q + 1;
@@ -353,26 +354,68 @@ fn fair_shares(jobs: &mut [NaiveJob], coflows: &[usize], free: &mut [[f64; RACKS
     free.iter_mut().flatten().zip(used.iter().flatten()).for_each(|(free, used)| *free -= used);
 }
 
-/// Shuffles of all sizes among a few racks, in less time than they need.
+/// What a random workload is like.
+struct Style {
+    /// The most racks on a side of a coflow, ...
+    racks: i32,
+    /// ... and more mappers than that, when some racks have two.
+    doubled: bool,
+    /// The most milliseconds between arrivals.
+    gap_ms: i32,
+    /// The most MB of a reducer, and the number that they are divided by.
+    mb: [i32; 2],
+    /// Whether all reducers of a coflow have the same MB, as often as not.
+    equal: bool,
+    /// Whether some reducers have 0 MB.
+    empty: bool,
+}
+
+fn style(seed: i64) -> Style {
+    let one_in = |n: i64| seed % n == 0;
+    Style {
+        racks: [RACKS as i32, 2, 5, RACKS as i32][seed as usize % 4],
+        doubled: one_in(5),
+        gap_ms: [200, 4000, 30_000][seed as usize % 3],
+        mb: [[10, 1], [60, 1], [900, 3], [60, 7]][seed as usize / 4 % 4],
+        equal: one_in(2),
+        empty: one_in(3) || one_in(7),
+    }
+}
+
+/// Shuffles of all sizes among a few racks.
 fn workload(seed: i64) -> Workload {
+    let style = style(seed);
     let mut random = JavaRandom::new(seed);
     let racks = |random: &mut JavaRandom| {
         let mut racks: Vec<u32> = (0..RACKS as u32).collect();
-        let number = random.next_int(RACKS as i32) as usize + 1;
+        let number = random.next_int(style.racks) as usize + 1;
         (0..RACKS).for_each(|i| racks.swap(i, random.next_int(RACKS as i32) as usize));
         racks.truncate(number);
         racks
     };
     let mut arrival_ms = 0;
-    let coflows = (0..25).map(|id| {
-        arrival_ms += random.next_int(4000);
-        let (mappers, reducers) = (racks(&mut random), racks(&mut random));
-        let most = [40, 400, 4000][random.next_int(3) as usize];
-        let mb = reducers.iter().map(|_| f64::from(random.next_int(most) + 1) / 3.0);
+    let coflows = (0..40).map(|id| {
+        arrival_ms += random.next_int(style.gap_ms);
+        let (mut mappers, reducers) = (racks(&mut random), racks(&mut random));
+        if style.doubled {
+            mappers.extend_from_within(..mappers.len().div_ceil(2));
+        }
+        let all = random.next_int(style.mb[0]) + 1;
+        let equal = style.equal && random.next_int(2) == 0;
+        let mb = reducers.iter().map(|_| match random.next_int(8) {
+            0 if style.empty => 0.0,
+            _ if equal => f64::from(all) / f64::from(style.mb[1]),
+            _ => f64::from(random.next_int(style.mb[0]) + 1) / f64::from(style.mb[1]),
+        });
         let mb: Vec<f64> = mb.collect();
         let mut flows = Vec::new();
         for &src in &mappers {
-            let flow = |(&dst, &mb): (&u32, &f64)| Flow { src, dst, bytes: mb * MB, start_s: 0.0 };
+            let flow = |(&dst, &mb): (&u32, &f64)| Flow {
+                src,
+                dst,
+                bytes: mb * MB / mappers.len() as f64,
+                start_s: 0.0,
+            };
             flows.extend(reducers.iter().zip(&mb).map(flow));
         }
         Coflow::new(id.to_string(), f64::from(arrival_ms) / 1e3, flows)
@@ -384,7 +427,7 @@ fn workload(seed: i64) -> Workload {
 #[test]
 fn quantum_by_quantum() {
     use Policy::{Dark, Fair, Fifo, Lcf, Ncf, Pfp, Scf, Sebf};
-    for seed in 0..20 {
+    for seed in 0..50 {
         let workload = workload(seed);
         for policy in [Fifo, Scf, Ncf, Lcf, Sebf, Dark, Fair, Pfp] {
             let jobs = load(&workload);

@@ -5,6 +5,9 @@
 //! length of all its flows (§4.2). From then on a key puts the coflow in one of `K` queues (§4.4).
 //! Inside a queue, who joined it first goes first (§4.3); under order D coflows change queues as
 //! contention changes, and order of arrival instead would cost 13 % of the mean completion time.
+//! A coflow whose key is its remaining size (order B, or order A with `size=left`) changes queue at the
+//! moment at which that size falls to a limit. The keys of C and D change with contention only, and
+//! D with `size=left` looks at the remaining size at those changes.
 //! Queues are served strictly, or each in turn goes first for a number of time slots that falls by
 //! `E` from queue to queue (§4.5). Last, what is left over goes to coflows whose pilots are still
 //! under way, in order of arrival (§4.6).
@@ -82,7 +85,7 @@ pub(crate) const INFO: Info = Info {
 pub(crate) const ORDER: Param = Param {
     name: "order",
     default: "D",
-    help: "A size, B remaining size, C contention, D length-weighted total-port contention",
+    help: "A size, B remaining size (looked at whenever it falls to a limit), C contention, D length-weighted total-port contention",
 };
 
 /// The parameter `queues`.
@@ -208,6 +211,8 @@ struct Track {
     /// The queue it is in, and when it joined that queue, as a serial number.
     queue: Option<u32>,
     joined: u64,
+    /// The most bytes that a wake-up said it has sent. The view's sum may be less by rounding.
+    reached: f64,
 }
 
 /// See the module; `lengths` decides what it has to know.
@@ -268,13 +273,37 @@ impl<L> Philae<L> {
         })
     }
 
+    /// Whether the key of a coflow is what is left of its estimated size.
+    fn keyed_by_left(&self) -> bool {
+        self.order == Order::B || self.order == Order::A && self.size_left
+    }
+
+    /// The queue of a coflow whose flows are estimated at `length` bytes; and the bytes sent at which
+    /// it moves to the queue before, if sending alone moves it.
+    fn queue_of<K: Knowledge>(
+        &self,
+        coflow: CoflowId,
+        length: f64,
+        view: &View<'_, K>,
+    ) -> (u32, Option<f64>) {
+        if !self.keyed_by_left() {
+            return (self.queues.queue_of(self.key(coflow, length, view)), None);
+        }
+        let size = length * view.width(coflow) as f64;
+        let sent = view.attained(coflow).bytes.max(self.tracks[coflow.index()].reached);
+        // What is left is within a limit if this much has been sent: the number that is waited for.
+        let needed = |queue| size - self.queues.limit(queue);
+        let queue = (0..self.queues.count).find(|&queue| sent >= needed(queue));
+        let queue = queue.unwrap_or(self.queues.count - 1);
+        (queue, queue.checked_sub(1).map(needed))
+    }
+
     /// The key of a coflow whose flows are estimated at `length` bytes.
     fn key<K: Knowledge>(&self, coflow: CoflowId, length: f64, view: &View<'_, K>) -> f64 {
         let size = length * view.width(coflow) as f64;
         let left = (size - view.attained(coflow).bytes).max(0.0);
         match self.order {
-            Order::A if !self.size_left => size,
-            Order::A | Order::B => left,
+            Order::A | Order::B => size,
             Order::C => f64::from(self.contention.of(coflow, view.coflows().iter().copied())),
             Order::D => {
                 let length = if self.size_left {
@@ -309,8 +338,8 @@ impl<L> Philae<L> {
         track.under_way = track.pilots.len();
     }
 
-    /// Fills `thin_coflows` and `ranked`.
-    fn rank<K: Knowledge>(&mut self, view: &View<'_, K>) {
+    /// Fills `thin_coflows` and `ranked`, and asks to be woken where sending changes a queue.
+    fn rank<K: Knowledge>(&mut self, view: &View<'_, K>, plan: &mut Plan<K>) {
         self.thin_coflows.clear();
         self.ranked.clear();
         for &coflow in view.coflows() {
@@ -318,7 +347,10 @@ impl<L> Philae<L> {
                 Phase::Thin => self.thin_coflows.push((0, coflow)),
                 Phase::Sampling => {}
                 Phase::Known { length } => {
-                    let queue = self.queues.queue_of(self.key(coflow, length, view));
+                    let (queue, wake_at_bytes) = self.queue_of(coflow, length, view);
+                    if let Some(bytes) = wake_at_bytes {
+                        plan.wake_when_sent(coflow, bytes);
+                    }
                     let track = &mut self.tracks[coflow.index()];
                     if track.queue != Some(queue) {
                         track.queue = Some(queue);
@@ -356,13 +388,15 @@ impl<K: Knowledge, L: Lengths<K>> Policy<K> for Philae<L> {
         let track = &mut self.tracks[coflow.index()];
         track.pilots.clear();
         track.queue = None;
+        track.reached = 0.0;
         self.assess(coflow, view);
     }
 
     fn flows_started(&mut self, coflow: CoflowId, view: &View<'_, K>) {
         self.stale = true;
         self.contention.add(coflow, view);
-        let track = &self.tracks[coflow.index()];
+        let track = &mut self.tracks[coflow.index()];
+        track.reached = 0.0; // Flows may have been restarted, and what they sent be lost.
         let unsampled = track.phase == Phase::Known { length: 0.0 } && track.pilots.is_empty();
         if track.phase == Phase::Thin || unsampled || !L::SAMPLES {
             self.assess(coflow, view);
@@ -396,7 +430,8 @@ impl<K: Knowledge, L: Lengths<K>> Policy<K> for Philae<L> {
         self.stale = true;
     }
 
-    fn bytes_reached(&mut self, _: CoflowId, _: f64, _: &View<'_, K>) {
+    fn bytes_reached(&mut self, coflow: CoflowId, bytes: f64, _: &View<'_, K>) {
+        self.tracks[coflow.index()].reached = bytes;
         self.stale = true;
     }
 
@@ -408,8 +443,8 @@ impl<K: Knowledge, L: Lengths<K>> Policy<K> for Philae<L> {
         if !std::mem::take(&mut self.stale) {
             return Answer::Unchanged;
         }
-        self.rank(view);
         plan.clear();
+        self.rank(view, plan);
         let share = if self.equal { Share::ALL_OR_NONE } else { Share::MATCHING };
         if self.equal {
             plan.set_backfill(Backfill::Skipped);

@@ -1,7 +1,8 @@
 //! DARK, its Aalo: queues by bytes sent, FIFO inside a queue.
 
+use super::live::Ledger;
 use super::ports::Ports;
-use super::{Cluster, Sharing, ZERO};
+use super::{Cluster, Sharing};
 
 /// Number of queues.
 const QUEUES: usize = 10;
@@ -29,7 +30,7 @@ impl Dark {
         for q in 0..QUEUES - 1 {
             let too_large = |c: &mut usize| {
                 let live = cluster.live[*c].as_ref();
-                live.is_some_and(|live| queue_of(live.received()) > q)
+                live.is_some_and(|live| queue_of(live.sent) > q)
             };
             let moved: Vec<usize> = self.queues[q].extract_if(.., too_large).collect();
             self.queues[q + 1].extend(moved);
@@ -38,6 +39,10 @@ impl Dark {
 }
 
 impl Sharing for Dark {
+    fn ledger(&self) -> Ledger {
+        if self.oracle { Ledger::None } else { Ledger::Sent }
+    }
+
     fn admit(&mut self, coflow: usize, cluster: &Cluster) {
         let queue = if self.oracle { queue_of(cluster.jobs[coflow].total_bytes) } else { 0 };
         self.queues[queue].push(coflow);
@@ -62,11 +67,9 @@ impl Sharing for Dark {
     }
 }
 
-/// The queue for a coflow that has sent `bytes`. The program adds them up flow by flow and quantum by
-/// quantum; here it is done in another order. Where that should be a limit but for rounding, it is
-/// taken for the limit.
+/// The queue for a coflow that has sent `bytes`, compared without a tolerance. CoflowSim's sum of
+/// sent bytes may have drifted across a limit, and its rounding decides.
 fn queue_of(bytes: f64) -> usize {
-    let bytes = bytes - ZERO;
     let limits = std::iter::successors(Some(FIRST_LIMIT), |limit| Some(limit * FACTOR));
     limits.take(QUEUES - 1).filter(|limit| *limit < bytes).count()
 }

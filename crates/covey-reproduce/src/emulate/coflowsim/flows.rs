@@ -11,11 +11,12 @@ use crate::emulate::EmulationError;
 
 /// How flows move within an epoch.
 trait Moving {
-    /// A flow is admitted after the quantum `now`.
-    fn admit(&mut self, flow: Flow, now: u64);
-    /// Moves on from the quantum `now` until flows end, which are told, or to the quantum `until`;
-    /// returns the quantum reached.
-    fn advance(&mut self, now: u64, until: u64, ended: &mut Vec<Flow>) -> u64;
+    /// Admits a flow.
+    fn admit(&mut self, flow: Flow);
+    /// Moves on until flows end, but at most by `quanta`; returns the quanta passed. The flows go to
+    /// `ended`. A flow of a reducer with nothing to receive may also go there when it first moves,
+    /// since that ends the reducer.
+    fn advance(&mut self, quanta: u64, ended: &mut Vec<Flow>) -> u64;
 }
 
 /// A flow, by number of its coflow and its own number there.
@@ -26,6 +27,8 @@ struct Flow {
     mib: u64,
     coflow: usize,
     number: usize,
+    /// Whether its reducer has nothing to receive.
+    of_nothing: bool,
 }
 
 /// FAIR: in each quantum a flow sends the lesser of what a port can send by the number of its
@@ -68,29 +71,29 @@ fn run(
             start_ms[c] = (now * QUANTUM_MS) as f64;
             active += 1;
             for (r, reducer) in jobs[c].reducers.iter().enumerate() {
-                // One of nothing ends as soon as it is looked at, though it has flows.
-                if reducer.bytes == 0.0 {
-                    reducers[c] -= 1;
-                    open[c][r] = usize::MAX;
+                let of_nothing = reducer.bytes == 0.0;
+                // CoflowSim ends a reducer with nothing to receive when one of its flows moves. The
+                // others still move, and take their share.
+                if of_nothing {
+                    open[c][r] = 1;
                 }
                 for (m, &src) in reducer.from.iter().enumerate() {
                     let mib = (reducer.flow_bytes / MB) as u64;
                     let number = r * jobs[c].mappers + m;
-                    let flow = Flow { src, dst: reducer.rack, mib, coflow: c, number };
-                    moving.admit(flow, now);
+                    let dst = reducer.rack;
+                    moving.admit(Flow { src, dst, mib, coflow: c, number, of_nothing });
                 }
-            }
-            if reducers[c] == 0 {
-                coflow_ended[c] = Some(now + 1);
-                active -= 1;
             }
         }
         while active > 0 && now < end {
-            now = moving.advance(now, end, &mut ended);
+            now += moving.advance(end - now, &mut ended);
             events += 1;
             for flow in ended.drain(..) {
                 let (c, r) = (flow.coflow, flow.number / jobs[flow.coflow].mappers);
                 flow_ended[c][flow.number] = now;
+                if open[c][r] == 0 {
+                    continue; // Its reducer has ended before.
+                }
                 open[c][r] -= 1;
                 if open[c][r] == 0 {
                     reducers[c] -= 1;
@@ -116,6 +119,11 @@ fn run(
 /// FAIR. Flows between the same two racks send the same in each quantum, so what one of them
 /// would have sent since the start is counted once for each pair of racks.
 struct Fair {
+    /// Quanta run so far. Those that CoflowSim skips, when no coflow is active, do not count: flows
+    /// that outlast their coflows stand still meanwhile.
+    now: u64,
+    /// Flows of reducers with nothing to receive that have not moved yet.
+    of_nothing: Vec<Flow>,
     /// Flows at each rack.
     sending: Vec<u32>,
     receiving: Vec<u32>,
@@ -167,6 +175,8 @@ impl Pair {
 impl Fair {
     fn new(racks: usize) -> Self {
         Self {
+            now: 0,
+            of_nothing: Vec::new(),
             sending: vec![0; racks],
             receiving: vec![0; racks],
             pairs: vec![Pair::default(); racks * racks],
@@ -210,8 +220,10 @@ impl Fair {
 }
 
 impl Moving for Fair {
-    fn admit(&mut self, flow: Flow, now: u64) {
+    fn admit(&mut self, flow: Flow) {
+        let now = self.now;
         self.count(&flow, 1);
+        self.of_nothing.extend(flow.of_nothing.then_some(flow));
         let number = flow.src * self.receiving.len() + flow.dst;
         let pair = &mut self.pairs[number];
         if pair.ends.is_empty() {
@@ -225,12 +237,14 @@ impl Moving for Fair {
         self.next[number] = now;
     }
 
-    fn advance(&mut self, now: u64, until: u64, ended: &mut Vec<Flow>) -> u64 {
-        self.share_anew(now);
-        let now = self.next.iter().copied().min().unwrap_or(u64::MAX);
-        if now > until {
-            return until;
-        }
+    fn advance(&mut self, quanta: u64, ended: &mut Vec<Flow>) -> u64 {
+        let before = self.now;
+        self.share_anew(before);
+        // All flows move in the next quantum.
+        let until = before + if self.of_nothing.is_empty() { quanta } else { 1 };
+        ended.append(&mut self.of_nothing);
+        let now = self.next.iter().copied().min().unwrap_or(u64::MAX).min(until);
+        self.now = now;
         for number in 0..self.next.len() {
             if self.next[number] > now {
                 continue;
@@ -247,7 +261,7 @@ impl Moving for Fair {
             self.next[number] = pair.next().max(now + 1);
             ended[first..].iter().for_each(|flow| self.count(flow, -1));
         }
-        now
+        now - before
     }
 }
 
@@ -277,7 +291,7 @@ impl ShortestFirst {
 }
 
 impl Moving for ShortestFirst {
-    fn admit(&mut self, flow: Flow, _: u64) {
+    fn admit(&mut self, flow: Flow) {
         let queue = &mut self.queues[flow.dst];
         let place = queue.left.iter().position(|&left| left > flow.mib);
         let place = place.unwrap_or(queue.left.len());
@@ -286,9 +300,9 @@ impl Moving for ShortestFirst {
         queue.flows.insert(place, flow);
     }
 
-    fn advance(&mut self, now: u64, until: u64, ended: &mut Vec<Flow>) -> u64 {
+    fn advance(&mut self, most: u64, ended: &mut Vec<Flow>) -> u64 {
         self.taken.fill(false);
-        let mut quanta = until - now;
+        let mut quanta = most;
         for queue in &mut self.queues {
             queue.served = queue.src.iter().position(|&src| !self.taken[src as usize]);
             if let Some(served) = queue.served {
@@ -305,6 +319,6 @@ impl Moving for ShortestFirst {
                 ended.push(queue.flows.remove(served));
             }
         }
-        now + quanta
+        quanta
     }
 }

@@ -1,6 +1,7 @@
 //! An admitted coflow, and how it moves on.
 
 use super::job::Job;
+use super::moves::{Move, book_all, ends};
 use super::repeat::{count_down, drain};
 use super::{BYTES_PER_BPS, ZERO};
 
@@ -8,9 +9,23 @@ use super::{BYTES_PER_BPS, ZERO};
 /// for them.
 const HORIZON: u64 = 100_000;
 
+/// The count of sent bytes that a policy looks at. Each costs time, and most policies need none.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Ledger {
+    None,
+    /// [`Live::sent`].
+    Sent,
+    /// [`Receiver::asked_left`].
+    AskedLeft,
+}
+
 /// An admitted coflow.
 #[derive(Debug, Clone)]
 pub(super) struct Live {
+    ledger: Ledger,
+    /// CoflowSim's sum of the bytes that its flows have sent, quantum by quantum, reducer by
+    /// reducer and flow by flow; kept for [`Ledger::Sent`].
+    pub sent: f64,
     /// The reducers in order of rack.
     pub reducers: Vec<Receiver>,
     /// Its state is as after so many quanta since the start.
@@ -36,9 +51,9 @@ pub(super) struct Receiver {
     /// Whether its flows move. Those that a drifted count leaves behind stop doing so where flows
     /// are laid out anew, but keep what bandwidth they are given.
     pub moving: bool,
-    /// Bytes asked for and received.
-    pub asked: f64,
-    pub received: f64,
+    /// CoflowSim's count of bytes asked for and not received, which stays at zero once there; kept
+    /// for [`Ledger::AskedLeft`].
+    asked_left: f64,
 }
 
 /// A flow.
@@ -55,7 +70,7 @@ pub(super) struct Sending {
 
 impl Live {
     /// The coflow `job`, admitted after `at` quanta.
-    pub fn admit(job: &Job, at: u64) -> Self {
+    pub fn admit(job: &Job, at: u64, ledger: Ledger) -> Self {
         let mut numbers = 0..;
         let receiver = |r: &super::job::Reducer| {
             let sending =
@@ -66,11 +81,12 @@ impl Live {
                 left: r.bytes,
                 ended: false,
                 moving: true,
-                asked: r.asked_bytes,
-                received: 0.0,
+                asked_left: r.asked_bytes,
             }
         };
         Self {
+            ledger,
+            sent: 0.0,
             reducers: job.reducers.iter().map(receiver).collect(),
             at,
             not_before: at,
@@ -79,14 +95,9 @@ impl Live {
         }
     }
 
-    /// Bytes it has received.
-    pub fn received(&self) -> f64 {
-        self.reducers.iter().map(|r| r.received).sum()
-    }
-
     /// Bytes it asked for and has not received.
     pub fn asked_left(&self) -> f64 {
-        self.reducers.iter().map(|r| (r.asked - r.received).max(0.0)).sum()
+        self.reducers.iter().map(|r| r.asked_left).sum()
     }
 
     /// Lays out its flows anew: those of reducers that have ended no longer move.
@@ -106,9 +117,16 @@ impl Live {
         if quanta == 0 || self.ended.is_some() {
             return;
         }
+        let mut sent: Vec<Move> = Vec::new();
         for receiver in self.reducers.iter_mut().filter(|r| r.moving) {
-            receiver.advance(self.at, quanta, &mut self.flow_ended);
+            let moves = receiver.advance(self.at, quanta, &mut self.flow_ended);
+            match self.ledger {
+                Ledger::None => {}
+                Ledger::Sent => sent.extend(moves),
+                Ledger::AskedLeft => receiver.book_asked(&moves, quanta),
+            }
         }
+        self.sent = book_all(self.sent, &sent, quanta, |sent, bytes| sent + bytes);
         self.at = quantum;
         if self.reducers.iter().all(|r| r.ended) {
             self.ended = Some(quantum);
@@ -143,25 +161,19 @@ impl Receiver {
         last.min((self.left - ZERO) / step)
     }
 
-    /// Moves all flows on by `quanta`, from the moment `at`.
-    fn advance(&mut self, at: u64, quanta: u64, flow_ended: &mut [u64]) {
-        let mut ends: Vec<u64> = Vec::new();
+    /// Moves all flows on by `quanta`, from the moment `at`; returns what each sends.
+    fn advance(&mut self, at: u64, quanta: u64, flow_ended: &mut [u64]) -> Vec<Move> {
         let mut moves: Vec<Move> = Vec::new();
         for flow in self.flows.iter_mut().filter(|f| f.rate_bps > 0.0) {
             let step = flow.rate_bps * BYTES_PER_BPS;
             let drained = drain(flow.left, step, quanta);
             flow.left = drained.left;
-            let whole = drained.ended.map_or(quanta, |end| end - 1);
-            self.received += whole as f64 * step;
             if let Some(end) = drained.ended {
-                self.received += drained.last;
                 flow_ended[flow.number as usize] = at + end;
-                ends.push(end);
             }
             moves.push(Move { step, last: drained.last, end: drained.ended.unwrap_or(u64::MAX) });
         }
-        ends.sort_unstable();
-        ends.dedup();
+        let ends = ends(&moves);
         let (from, number) = if self.ended { (1, 0) } else { self.count(&moves, &ends, quanta) };
         if self.ended {
             self.count_on(&moves, from, number, quanta);
@@ -169,16 +181,24 @@ impl Receiver {
         if !ends.is_empty() {
             self.flows.retain(|f| flow_ended[f.number as usize] == u64::MAX);
         }
+        moves
+    }
+
+    fn book_asked(&mut self, moves: &[Move], quanta: u64) {
+        let book = |left: f64, bytes: f64| (left - bytes).max(0.0);
+        self.asked_left = book_all(self.asked_left, moves, quanta, book);
     }
 
     /// Counts down what is left by all `moves`, in the order of the flows, quantum by quantum, until
     /// that ends the reducer; flows end in the quanta `ends`. Tells what comes next: the quantum,
     /// and the number of the move in it.
     fn count(&mut self, moves: &[Move], ends: &[u64], quanta: u64) -> (u64, usize) {
-        // One that has nothing to receive ends as soon as it is looked at.
+        // One that has nothing to receive ends when its first flow is looked at, and what that flow
+        // sends is not counted.
         if self.left <= ZERO {
             self.end();
-            return (1, 0);
+            let first_sends = self.flows.first().is_some_and(|flow| flow.rate_bps > 0.0);
+            return (1, usize::from(first_sends));
         }
         let mut open = self.flows.len();
         let mut done = 0;
@@ -223,22 +243,5 @@ impl Receiver {
     fn end(&mut self) {
         self.ended = true;
         self.left = 0.0;
-    }
-}
-
-/// What a flow does within a stretch of quanta.
-struct Move {
-    /// Bytes in each quantum, ...
-    step: f64,
-    /// ... but for the last, ...
-    last: f64,
-    /// ... counted from 1.
-    end: u64,
-}
-
-impl Move {
-    /// Bytes in a quantum, not after the last.
-    fn in_quantum(&self, quantum: u64) -> f64 {
-        if quantum == self.end { self.last } else { self.step }
     }
 }

@@ -10,15 +10,17 @@
 //! Rates are decided anew after admissions and after a quantum in which a coflow ended, and at no
 //! other time: what single flows free stays unused.
 //!
-//! **Rounding.** Bytes left are counted twice, by flow and by reducer, in double precision, quantum
-//! by quantum. The counts drift apart, and a residue decides whether a coflow counts as blocked or
-//! a reducer as done. This is part of what the program prints, so it is done here as well: every
-//! rounding is (`repeat`), but not every step.
+//! **Rounding.** CoflowSim counts bytes left by flow and by reducer, and bytes sent by coflow, in
+//! double precision, quantum by quantum. The counts drift apart. A residue decides whether a coflow
+//! counts as blocked, whether a reducer has ended, and whether a coflow has passed a queue's limit.
+//! The emulation keeps every rounding, in CoflowSim's order of additions (`repeat`), but does not
+//! run every step.
 
 mod dark;
 mod flows;
 mod job;
 mod live;
+mod moves;
 mod ports;
 mod ranked;
 mod repeat;
@@ -30,7 +32,7 @@ use covey_trace::java_random::JavaRandom;
 use super::EmulationError;
 use dark::Dark;
 use job::Job;
-use live::Live;
+use live::{Ledger, Live};
 use ranked::{Key, Ranked};
 
 /// Its name.
@@ -100,6 +102,8 @@ pub fn run(workload: &Workload, policy: Policy) -> Result<Outcome, EmulationErro
 
 /// How coflows are ordered, and rates made.
 trait Sharing {
+    /// The count of sent bytes that it looks at.
+    fn ledger(&self) -> Ledger;
     /// A coflow is admitted.
     fn admit(&mut self, coflow: usize, cluster: &Cluster);
     /// A coflow has ended.
@@ -157,7 +161,7 @@ impl Cluster {
             if !admitted.is_empty() {
                 self.advance(&active, start);
                 for &c in admitted {
-                    self.live[c] = Some(Live::admit(&self.jobs[c], start));
+                    self.live[c] = Some(Live::admit(&self.jobs[c], start, sharing.ledger()));
                     self.start_ms[c] = now_ms;
                     sharing.admit(c, self);
                 }

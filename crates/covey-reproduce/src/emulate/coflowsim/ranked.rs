@@ -1,6 +1,6 @@
 //! FIFO, SCF, NCF, LCF and SEBF: coflows in an order, MADD, and what is left.
 
-use super::live::Live;
+use super::live::{Ledger, Live};
 use super::ports::Ports;
 use super::{Cluster, Sharing, ZERO};
 
@@ -44,6 +44,10 @@ impl Ranked {
 }
 
 impl Sharing for Ranked {
+    fn ledger(&self) -> Ledger {
+        if self.key == Key::Size { Ledger::AskedLeft } else { Ledger::None }
+    }
+
     /// Before the first whose key is larger. Where it is it stays.
     fn admit(&mut self, coflow: usize, cluster: &Cluster) {
         let key = self.key(coflow, cluster);

@@ -1,15 +1,15 @@
-//! Subtracting the same numbers again and again, as quickly as once, with every rounding.
+//! Adding or subtracting the same numbers again and again, as quickly as once, with every rounding.
 //!
-//! CoflowSim subtracts what is sent in a quantum from two counters, quantum by quantum, in double
-//! precision. The counters drift apart, and the drift decides things. So it has to be had exactly,
-//! but not by doing hundreds of subtractions a flow.
+//! CoflowSim subtracts the bytes sent in a quantum from two counters and adds them to a third,
+//! quantum by quantum, in double precision. The counters drift apart, and the drift decides things.
+//! The emulation needs their exact values without hundreds of operations a flow.
 //!
-//! Between two powers of two all doubles are multiples of one unit. So long as a counter stays
-//! between them, subtracting a number takes away a whole number of units, the same each time: only
+//! Between two powers of two all doubles are multiples of one unit. While a counter stays
+//! between them, a number changes it by a whole number of units, the same each time: only
 //! a number that lies exactly half way between two units may be rounded either way, to an even
-//! counter, and from an even counter always the same way. So one pass is made, after which ties are
-//! settled, a second that shows how much a pass takes away, and the rest in one multiplication,
-//! which is exact. Near the lower power of two, and near zero, single passes are made.
+//! counter, and from an even counter always the same way. One pass settles ties, a second shows
+//! the change of a pass, and one multiplication, which is exact, does the rest. Near a power of two
+//! that the counter approaches, and near zero, single passes are made.
 
 use super::ZERO;
 
@@ -63,27 +63,43 @@ pub(super) fn count_down(left: &mut f64, steps: &[f64], quanta: u64) -> Option<(
     None
 }
 
+/// Applies `pass`, which adds or subtracts some numbers, `times` times over to `count`.
+pub(super) fn repeat(mut count: f64, times: u64, pass: impl Fn(f64) -> f64) -> f64 {
+    let mut done = 0;
+    while done < times {
+        count = pass(count);
+        done += 1;
+        let (more, then) = glide(count, times - done, &pass);
+        done += more;
+        count = then;
+    }
+    count
+}
+
 /// As many passes from `x` on as surely do not leave its powers of two, at most `most`: how many,
 /// and where they lead.
 fn glide(x: f64, most: u64, pass: impl Fn(f64) -> f64) -> (u64, f64) {
     let floor = f64::from_bits(x.to_bits() & (0x7ff << 52));
-    if most < 2 || floor <= ZERO {
+    if most < 2 {
         return (0, x);
     }
-    // The first pass settles ties, the second shows what all others take away.
+    // The first pass settles ties, the second shows the change that every further pass makes.
     let settled = pass(x);
+    if settled == x {
+        return (most, x);
+    }
     let y = pass(settled);
-    if y < floor {
+    if floor <= ZERO || !(floor..=2.0 * floor).contains(&y) {
         return (0, x);
     }
-    let drop = settled - y;
-    if drop == 0.0 {
+    let change = y - settled;
+    if change == 0.0 {
         return (most, y);
     }
+    let room = if change < 0.0 { y - floor } else { 2.0 * floor - y };
     // One pass fewer than fit, for the rounding of the division.
-    let passes = ((y - floor) / drop) as u64;
-    let passes = passes.saturating_sub(1).min(most - 2);
-    (2 + passes, y - passes as f64 * drop)
+    let passes = ((room / change.abs()) as u64).saturating_sub(1).min(most - 2);
+    (2 + passes, y + passes as f64 * change)
 }
 
 #[cfg(test)]
@@ -122,6 +138,21 @@ mod tests {
             let quanta = random.next_int(2000) as u64;
             let slow = slowly(left, step, quanta);
             assert_eq!(drain(left, step, quanta), slow, "{left:?} {step:?} {quanta}");
+        }
+    }
+
+    #[test]
+    fn counts_up_as_single_steps_do() {
+        let mut random = JavaRandom::new(3);
+        for _ in 0..5_000 {
+            let start = if random.next_int(3) == 0 { 0.0 } else { number(&mut random, 1e9) };
+            let steps = random.next_int(20) + 1;
+            let steps: Vec<f64> = (0..steps).map(|_| number(&mut random, 1e6)).collect();
+            let quanta = random.next_int(1000) as u64;
+            let fast = repeat(start, quanta, |x| steps.iter().fold(x, |x, step| x + step));
+            let mut slow = start;
+            (0..quanta).for_each(|_| steps.iter().for_each(|step| slow += step));
+            assert_eq!(fast.to_bits(), slow.to_bits(), "{start:?} {quanta}");
         }
     }
 
