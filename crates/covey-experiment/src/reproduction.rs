@@ -4,7 +4,9 @@ use std::sync::atomic::AtomicBool;
 
 use covey_reproduce::published::{Paper, papers};
 use covey_reproduce::report::Report;
-use covey_reproduce::reproduction::{Reproduction, Selection, items, live_items, testbed_items};
+use covey_reproduce::reproduction::{
+    Part, Reproduction, Selection, items, live_items, testbed_items,
+};
 use covey_sim::SimError;
 use covey_trace::Workload;
 
@@ -43,8 +45,7 @@ pub fn plan_live(
     Ok(Reproduction::live(paper, selection, name, workload, seconds))
 }
 
-/// Plans what is selected of what can be measured of a paper on a testbed, of every `every`th coflow or
-/// application.
+/// Plans what is selected of what can be measured of a paper on a testbed, of a part of what there is.
 ///
 /// # Errors
 /// As [`plan`].
@@ -52,12 +53,12 @@ pub fn plan_testbed(
     paper: &str,
     selection: &Selection,
     trace: &str,
-    every: usize,
+    part: Part,
 ) -> Result<Reproduction, Error> {
     let paper = known(paper)?;
     selection.check(&paper.name, testbed_items(&paper.name))?;
     let (name, workload) = open(trace)?;
-    Ok(Reproduction::testbed(paper, selection, name, workload, every))
+    Ok(Reproduction::testbed(paper, selection, name, workload, part))
 }
 
 /// What is published of a paper.
