@@ -116,6 +116,10 @@ fn unknown_names_and_values() {
             "builtin:fb-like: expected one of seed, coflows, ports, duration_s, found \"sed\"; did you mean 'seed'?",
         ),
         (
+            "fb-like:seed=1,",
+            "builtin:fb-like: expected one of seed, coflows, ports, duration_s, found \"\"",
+        ),
+        (
             "fb-like:seed",
             "builtin:fb-like: seed: expected a number from 0 to 18446744073709551615, found \"\"",
         ),

@@ -76,6 +76,8 @@ impl Simulate {
 fn only(list: &str) -> Result<String, Failure> {
     match covey_sched::split_list(list).as_slice() {
         [one] => Ok(one.clone()),
+        // Which the policy's parameters are told not to end with.
+        [one, more @ ..] if more.iter().all(String::is_empty) => Ok(format!("{one},")),
         _ => {
             let expected = "one policy (covey compare takes several)";
             Err(Failure::argument("--policy", expected, format!("'{list}'")))

@@ -257,6 +257,6 @@ fn factor(text: &str) -> Result<f64, String> {
     let (above, below) = text.split_once('/').unwrap_or((text, "1"));
     match (above.parse::<f64>(), below.parse::<f64>()) {
         (Ok(above), Ok(below)) => Ok(above / below),
-        _ => Err("expected a number or a fraction, like 1.5 or 2/3".to_owned()),
+        _ => Err(format!("expected a number or a fraction, like 1.5 or 2/3, found '{text}'")),
     }
 }

@@ -11,7 +11,7 @@ use covey_core::suggest::{did_you_mean, nearest};
 /// has is suggested.
 const OPTIONS_ELSEWHERE: [(&[&str], &[&str]); 13] = [
     (&["p", "scheduler", "schedulers", "algorithm", "algorithms"], &["policy", "policies", "port"]),
-    (&["csv", "coflows", "details", "dump"], &["per-coflow"]),
+    (&["csv", "table"], &["per-coflow"]),
     (&["html", "page", "plot", "plots", "r"], &["report"]),
     (&["o", "out", "output"], &["output", "report", "per-coflow"]),
     (&["rate", "speed", "bandwidth", "capacity", "b"], &["port-rate", "link", "rate"]),

@@ -147,7 +147,6 @@ fn policies_that_do_not_exist() {
             "policy aalo: unknown parameter 'k': expected K, E, q1, delta, queues, share, work_conservation; did you mean 'K'?",
         ),
         ("covey:", "policy covey: found nothing after ':' or ',': expected key=value"),
-        ("aalo:K=3,", "policy aalo: found nothing after ':' or ',': expected key=value"),
         ("aalo:K=0", "policy aalo: K=0: expected a whole number from 1 to 64"),
         ("aalo:q1=NaN", "policy aalo: q1=NaN: expected a size above zero, like 10MiB"),
         ("aalo:K", "policy aalo: found 'K': expected key=value"),
@@ -187,6 +186,8 @@ fn lists_of_policies() {
     }
     let one = "--policy: expected one policy (covey compare takes several), found 'sebf,fair'";
     assert_eq!(place.refusal(&["simulate", "none.txt", "--policy", "sebf,fair"]), one);
+    let nothing = "policy aalo: found nothing after ':' or ',': expected key=value";
+    assert_eq!(place.refusal(&["simulate", "none.txt", "--policy", "aalo:K=3,"]), nothing);
     let none = "expected the name of a policy, found nothing";
     assert_eq!(place.refusal(&["simulate", "none.txt", "--policy", ""]), none);
     assert_eq!(

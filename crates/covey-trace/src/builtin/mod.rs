@@ -104,7 +104,7 @@ fn fb_like(parameters: &str) -> Result<Workload, TraceError> {
 
 /// The keys and values of `key=value,…`.
 fn pairs(parameters: &str) -> impl Iterator<Item = (&str, &str)> {
-    let items = parameters.split(',').map(str::trim).filter(|item| !item.is_empty());
+    let items = parameters.split(',').map(str::trim).filter(|_| !parameters.is_empty());
     items.map(|item| item.split_once('=').unwrap_or((item, "")))
 }
 
