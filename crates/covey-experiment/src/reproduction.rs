@@ -2,6 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
+use covey_core::suggest::{did_you_mean, nearest};
 use covey_reproduce::published::{Paper, papers};
 use covey_reproduce::report::Report;
 use covey_reproduce::reproduction::{
@@ -64,12 +65,13 @@ pub fn plan_testbed(
 /// What is published of a paper.
 fn known(name: &str) -> Result<Paper, Error> {
     let mut papers = papers().map_err(|error| Error::Published(error.to_string()))?;
-    match papers.iter().position(|paper| paper.name == name) {
+    match papers.iter().position(|paper| paper.name.eq_ignore_ascii_case(name)) {
         Some(place) => Ok(papers.swap_remove(place)),
         None => {
             let names: Vec<_> = papers.iter().map(|paper| paper.name.as_str()).collect();
             let expected = format!("one of {}", names.join(", "));
-            Err(Error::argument("paper", expected, format!("'{name}'")))
+            let meant = did_you_mean(nearest(name, names));
+            Err(Error::argument("paper", expected, format!("'{name}'{meant}")))
         }
     }
 }
