@@ -12,7 +12,7 @@ use crate::progress::Bar;
 /// What is simulated, and on what network.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// The workload: a trace file, - for standard input, or builtin:NAME[:key=value,…]
+    /// The workload: a trace file (also a gzip one), - for standard input, or builtin:NAME[:key=value,…]
     #[arg(value_name = "TRACE")]
     trace: String,
     /// The network: on a big switch only the ports limit

@@ -42,7 +42,7 @@ coordinator does: headers take 0.044, the rest lets queues drain. `tcp` is TCP w
 With faults it prints instead what became of coflows and bytes, and fails if anything was lost that could be delivered.
 It needs root, `ip` and `tc`. Without root all hosts are on loopback, where no link limits TCP.")]
 pub struct Testbed {
-    /// A trace file, - for standard input, or builtin:NAME[:key=value,…]
+    /// A trace file (also a gzip one), - for standard input, or builtin:NAME[:key=value,…]
     trace: String,
     /// The contestants: tcp, and policies, each NAME[:key=value,…]
     #[arg(long, value_name = "LIST", default_value = "tcp,aalo,philae,covey")]

@@ -13,7 +13,7 @@ use crate::quantity;
 /// From which workload, and where to.
 #[derive(Debug, Args)]
 pub struct Ends {
-    /// A trace file, - for standard input, or builtin:NAME[:key=value,…]
+    /// A trace file (also a gzip one), - for standard input, or builtin:NAME[:key=value,…]
     trace: String,
     /// The file to write, - for standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
