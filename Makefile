@@ -36,7 +36,7 @@ rust: ## Test all but the Python package
 python: ## Check and test the Python package alone
 	env -u MAKEFLAGS scripts/python.sh
 
-slow: ## Run the tests that `make test` leaves out because they take long
+slow: ## Run the tests that `make test` leaves out because they take long; needs the Facebook trace
 	cargo test --locked --workspace --exclude covey-python -- --ignored
 
 soak: ## Kill the coordinator 200 times under load (COVEY_KILLS=200)

@@ -55,7 +55,7 @@ MATURIN_PEP517_ARGS='--profile dev' \
 # nothing that `make rust` does not.
 cargo build --quiet --locked --workspace --exclude covey-python --bin covey --example shuffle
 "$bin/pip" install --quiet --no-deps "$work"/dist/covey-*.whl
-"$bin/pytest" -q --nbmake python/tests docs/tutorial.ipynb
+"$bin/pytest" -q -rs --nbmake python/tests docs/tutorial.ipynb
 
 # The same wheel with the other interpreters that are here, without the optional packages.
 for version in 3.10 3.11 3.12 3.13 3.14; do
@@ -65,6 +65,6 @@ for version in 3.10 3.11 3.12 3.13 3.14; do
         environment "$version" "$other"
         "$work/$version/bin/pip" install --quiet --constraint python/requirements.txt \
             pytest "$work"/dist/covey-*.whl
-        "$work/$version/bin/pytest" -q python/tests
+        "$work/$version/bin/pytest" -q -rs python/tests
     fi
 done

@@ -83,6 +83,16 @@ pub struct Update {
     pub open: Option<bool>,
 }
 
+impl Update {
+    /// The numbers of flows that it names, each with its path in the request.
+    pub(crate) fn named(&self) -> impl Iterator<Item = (String, u32)> {
+        let moved = self.moved.iter().enumerate();
+        let moved = moved.map(|(k, moved)| (format!("move[{k}].flow"), moved.flow));
+        let restarted = self.restart.iter().enumerate();
+        moved.chain(restarted.map(|(k, flow)| (format!("restart[{k}]"), *flow)))
+    }
+}
+
 /// Where a flow goes.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -51,9 +51,9 @@ const BY_SIZE: [(f64, f64); 8] = [
 ];
 
 impl Codec {
-    /// The codec of that name in [`CODECS`].
+    /// The codec of that name in [`CODECS`], whatever the case of letters.
     pub fn named(name: &str) -> Option<Codec> {
-        CODECS.iter().find(|(known, _)| *known == name).map(|(_, codec)| *codec)
+        CODECS.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, codec)| *codec)
     }
 
     /// Its name in [`CODECS`], if it is one of these.

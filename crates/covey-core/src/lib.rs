@@ -28,6 +28,7 @@ mod local;
 mod plan;
 mod policy;
 pub mod state;
+pub mod suggest;
 mod time;
 pub mod units;
 mod view;

@@ -1,5 +1,7 @@
 //! Quantities as people write them: `1gbps`, `128MiB/s`, `10MiB`, `8ms`.
 
+use crate::suggest::did_you_mean;
+
 /// Bytes of a trace's "MB" (it means mebibyte).
 pub const MIB: f64 = 1_048_576.0;
 
@@ -29,8 +31,9 @@ fn number_and_unit(text: &str) -> Option<(f64, &str)> {
 /// A sentence that says what was expected, when `text` is not a speed or not above zero.
 pub fn parse_rate(text: &str) -> Result<f64, String> {
     let expected = || {
+        let meant = meant(text, speed_unit);
         format!(
-            "'{text}' is not a speed above zero with its unit: expected one like 1gbps, 100mbps, 8bps or 128MiB/s"
+            "'{text}' is not a speed above zero with its unit: expected one like 1gbps, 100mbps, 8bps or 128MiB/s{meant}"
         )
     };
     let (value, unit) = number_and_unit(text).ok_or_else(expected)?;
@@ -51,7 +54,13 @@ pub fn parse_rate(text: &str) -> Result<f64, String> {
 /// # Errors
 /// A sentence that says what was expected.
 pub fn parse_size(text: &str) -> Result<f64, String> {
-    let expected = || format!("'{text}' is not a size: expected one like 10MiB, 1.5GB or 4096");
+    let expected = || {
+        let meant = meant(text, |unit| {
+            let bytes = format!("{unit}B");
+            size_unit(&bytes.to_ascii_lowercase()).map(|_| bytes)
+        });
+        format!("'{text}' is not a size: expected one like 10MiB, 1.5GB or 4096{meant}")
+    };
     let (value, unit) = number_and_unit(text).ok_or_else(expected)?;
     let factor = if unit.is_empty() { Some(1.0) } else { size_unit(&unit.to_ascii_lowercase()) };
     Ok(value * factor.ok_or_else(expected)?)
@@ -62,7 +71,10 @@ pub fn parse_size(text: &str) -> Result<f64, String> {
 /// # Errors
 /// A sentence that says what was expected.
 pub fn parse_duration(text: &str) -> Result<f64, String> {
-    let expected = || format!("'{text}' is not a duration: expected one like 8ms, 10us, 2s or 0");
+    let expected = || {
+        let meant = meant(text, time_unit);
+        format!("'{text}' is not a duration: expected one like 8ms, 10us, 2s or 0{meant}")
+    };
     let (value, unit) = number_and_unit(text).ok_or_else(expected)?;
     let factor = match unit {
         "" | "s" => 1.0,
@@ -73,6 +85,39 @@ pub fn parse_duration(text: &str) -> Result<f64, String> {
         _ => return Err(expected()),
     };
     Ok(value * factor)
+}
+
+/// The end of a message about a quantity whose unit is another way of writing one that is known.
+fn meant(text: &str, known: impl Fn(&str) -> Option<String>) -> String {
+    let meant = number_and_unit(text).filter(|(value, _)| *value > 0.0).and_then(|(_, unit)| {
+        let number = text.trim().strip_suffix(unit)?.trim_end();
+        Some(format!("{number}{}", known(unit)?))
+    });
+    did_you_mean(meant.as_deref())
+}
+
+/// The unit of speed that people may mean by `G`, `Gbit/s` or `GB`.
+fn speed_unit(unit: &str) -> Option<String> {
+    let prefix = unit.chars().next().filter(|c| "kmgtKMGT".contains(*c))?;
+    match &unit[1..] {
+        "" | "b" | "bit" | "bits" | "bit/s" | "bits/s" => {
+            Some(format!("{}bps", prefix.to_ascii_lowercase()))
+        }
+        "B" | "iB" => Some(format!("{unit}/s")),
+        _ => None,
+    }
+}
+
+/// The unit of time that people may mean by `sec`, `msec` or `m`.
+fn time_unit(unit: &str) -> Option<String> {
+    let known = match unit {
+        "sec" | "secs" | "second" | "seconds" | "S" => "s",
+        "msec" | "msecs" | "millisecond" | "milliseconds" | "MS" => "ms",
+        "usec" | "usecs" | "microseconds" | "µs" | "μs" => "us",
+        "m" | "mins" | "minute" | "minutes" => "min",
+        _ => return None,
+    };
+    Some(known.to_owned())
 }
 
 /// Bytes of a lower-case size unit.
@@ -106,6 +151,31 @@ mod tests {
         assert_eq!(parse_size("4096"), Ok(4096.0));
         assert_eq!(parse_duration("8ms"), Ok(0.008));
         assert_eq!(parse_duration("0"), Ok(0.0));
+    }
+
+    #[test]
+    fn units_of_others_are_known_again() {
+        let suggested = |error: Result<f64, String>| {
+            let message = error.expect_err("no unit of ours");
+            message.split_once("did you mean ").expect("a suggestion").1.to_owned()
+        };
+        for (text, meant) in [
+            ("10G", "'10gbps'?"),
+            ("100 M", "'100mbps'?"),
+            ("10Gbit/s", "'10gbps'?"),
+            ("10Gb", "'10gbps'?"),
+            ("125MB", "'125MB/s'?"),
+            ("1GiB", "'1GiB/s'?"),
+        ] {
+            assert_eq!(suggested(parse_rate(text)), meant);
+        }
+        for (text, meant) in [("5sec", "'5s'?"), ("5m", "'5min'?"), ("8 msec", "'8ms'?")] {
+            assert_eq!(suggested(parse_duration(text)), meant);
+        }
+        assert_eq!(suggested(parse_size("10M")), "'10MB'?");
+        for text in ["0G", "-1G", "10", "10x"] {
+            assert!(!parse_rate(text).expect_err("no speed").contains("mean"), "{text}");
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! A policy that is to be simulated.
 
+use covey_core::suggest::{did_you_mean, nearest};
 use covey_core::{AnyPolicy, Codec, Compression};
 use covey_reproduce::emulate::Emulation;
 use covey_sched::Built;
@@ -12,7 +13,7 @@ const BASELINE: &str = "fair";
 
 /// A policy that is to be simulated.
 pub struct Contender {
-    /// As the user wrote it.
+    /// As the user wrote it, [`normalized`](covey_sched::normalized()).
     pub label: String,
     /// The policy's name.
     pub name: String,
@@ -113,14 +114,19 @@ pub fn baseline(name: Option<&str>, contenders: &[Contender]) -> Result<usize, E
     let Some(name) = name else {
         return Ok(labelled(BASELINE).unwrap_or(0));
     };
-    let named = contenders.iter().enumerate().filter(|(_, c)| c.name == name);
+    let name = &covey_sched::normalized(name);
+    let named = contenders.iter().enumerate().filter(|(_, c)| c.name == *name);
     let named: Vec<usize> = named.map(|(place, _)| place).collect();
     match (labelled(name), named.as_slice()) {
         (Some(one), _) | (None, &[one]) => Ok(one),
         (None, several) => {
             let labels: Vec<&str> = contenders.iter().map(|c| c.label.as_str()).collect();
             let expected = format!("one of {}", labels.join(" | "));
-            let why = if several.is_empty() { "" } else { ", which may mean several" };
+            let why = if several.is_empty() {
+                did_you_mean(nearest(name, labels))
+            } else {
+                ", which may mean several".to_owned()
+            };
             Err(Error::argument("baseline", expected, format!("'{name}'{why}")))
         }
     }

@@ -25,4 +25,4 @@ pub use error::Error;
 pub use experiment::Experiment;
 pub use parallel::cores;
 pub use progress::{Progress, Silent};
-pub use setup::{PORT_RATE, Setup};
+pub use setup::{PORT_RATE, Setup, listed};

@@ -2,9 +2,12 @@
 
 use std::sync::atomic::AtomicBool;
 
+use covey_core::suggest::{did_you_mean, nearest};
 use covey_reproduce::published::{Paper, papers};
 use covey_reproduce::report::Report;
-use covey_reproduce::reproduction::{Reproduction, Selection, items, live_items, testbed_items};
+use covey_reproduce::reproduction::{
+    Part, Reproduction, Selection, items, live_items, testbed_items,
+};
 use covey_sim::SimError;
 use covey_trace::Workload;
 
@@ -43,8 +46,7 @@ pub fn plan_live(
     Ok(Reproduction::live(paper, selection, name, workload, seconds))
 }
 
-/// Plans what is selected of what can be measured of a paper on a testbed, of every `every`th coflow or
-/// application.
+/// Plans what is selected of what can be measured of a paper on a testbed, of a part of what there is.
 ///
 /// # Errors
 /// As [`plan`].
@@ -52,23 +54,24 @@ pub fn plan_testbed(
     paper: &str,
     selection: &Selection,
     trace: &str,
-    every: usize,
+    part: Part,
 ) -> Result<Reproduction, Error> {
     let paper = known(paper)?;
     selection.check(&paper.name, testbed_items(&paper.name))?;
     let (name, workload) = open(trace)?;
-    Ok(Reproduction::testbed(paper, selection, name, workload, every))
+    Ok(Reproduction::testbed(paper, selection, name, workload, part))
 }
 
 /// What is published of a paper.
 fn known(name: &str) -> Result<Paper, Error> {
     let mut papers = papers().map_err(|error| Error::Published(error.to_string()))?;
-    match papers.iter().position(|paper| paper.name == name) {
+    match papers.iter().position(|paper| paper.name.eq_ignore_ascii_case(name)) {
         Some(place) => Ok(papers.swap_remove(place)),
         None => {
             let names: Vec<_> = papers.iter().map(|paper| paper.name.as_str()).collect();
             let expected = format!("one of {}", names.join(", "));
-            Err(Error::argument("paper", expected, format!("'{name}'")))
+            let meant = did_you_mean(nearest(name, names));
+            Err(Error::argument("paper", expected, format!("'{name}'{meant}")))
         }
     }
 }

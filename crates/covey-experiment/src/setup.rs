@@ -4,6 +4,7 @@ use std::ops::RangeInclusive;
 
 use covey_core::units;
 use covey_reproduce::emulate::{Emulation, Simulator};
+use covey_sched::normalized;
 
 use crate::{Contender, Error};
 
@@ -44,16 +45,14 @@ impl Setup {
     /// # Errors
     /// When there is no such policy in the simulator, or a parameter is wrong.
     pub fn contender(&self, spec: &str) -> Result<Contender, Error> {
+        let spec = &normalized(spec);
         if let Some(simulator) = self.emulated {
             return Ok(Contender::emulated(spec, Emulation::new(simulator, spec)?));
         }
         let mut built = covey_sched::build(spec)?;
-        let seeded = built.info.params.iter().any(|p| p.name == "seed");
-        if let (true, Some(seed)) = (seeded, self.seed) {
-            let (name, given) = spec.split_once(':').unwrap_or((spec, ""));
-            if !given.split(',').any(|item| item.starts_with("seed=")) {
-                built = covey_sched::build(&format!("{name}:{given},seed={seed}"))?;
-            }
+        let takes_seed = built.info.params.iter().any(|p| p.name == "seed");
+        if takes_seed {
+            built = covey_sched::build(&self.with_seed(spec))?;
         }
         Ok(Contender::built(spec, built))
     }
@@ -61,10 +60,10 @@ impl Setup {
     /// The policies of a list, each once.
     ///
     /// # Errors
-    /// Those of [`Setup::contender`], and for a policy that is listed twice.
+    /// Those of [`Setup::contender`], and for a policy that is listed twice or missing.
     pub fn contenders(&self, list: &str) -> Result<Vec<Contender>, Error> {
         let mut contenders: Vec<Contender> = Vec::new();
-        for spec in covey_sched::split_list(list) {
+        for spec in listed(list)? {
             contenders.push(self.contender(&spec)?);
             Contender::check_differ(&contenders)?;
         }
@@ -100,15 +99,37 @@ impl Setup {
 
     /// The name of a trace, with the seed if it is a builtin one that says none.
     pub fn seeded(&self, trace: &str) -> String {
-        let builtin = trace.strip_prefix("builtin:");
-        match (builtin.map(|spec| spec.split_once(':').unwrap_or((spec, ""))), self.seed) {
-            (Some((name, given)), Some(seed))
-                if !given.split(',').any(|item| item.starts_with("seed=")) =>
-            {
-                let joint = if given.is_empty() { "" } else { "," };
-                format!("builtin:{name}:{given}{joint}seed={seed}")
-            }
-            _ => trace.to_owned(),
+        match trace.strip_prefix("builtin:") {
+            Some(spec) => format!("builtin:{}", self.with_seed(spec)),
+            None => trace.to_owned(),
         }
     }
+
+    /// `NAME[:key=value,…]` with the seed, if there is one and `spec` says none.
+    fn with_seed(&self, spec: &str) -> String {
+        let (_, given) = spec.split_once(':').unwrap_or((spec, ""));
+        match self.seed {
+            Some(seed) if !given.split(',').any(|item| item.starts_with("seed=")) => {
+                let joint = if spec.contains(':') { ',' } else { ':' };
+                format!("{spec}{joint}seed={seed}")
+            }
+            _ => spec.to_owned(),
+        }
+    }
+}
+
+/// The policies of a list that `--policies` gives, of which none may be missing.
+///
+/// # Errors
+/// When the list is empty, or has nothing beside a comma.
+pub fn listed(list: &str) -> Result<Vec<String>, Error> {
+    if list.trim().is_empty() {
+        return Err(Error::argument("policies", "at least one policy", "none"));
+    }
+    let specs = covey_sched::split_list(list);
+    if specs.iter().any(String::is_empty) {
+        let expected = "a policy on each side of a comma";
+        return Err(Error::argument("policies", expected, format!("'{list}'")));
+    }
+    Ok(specs)
 }

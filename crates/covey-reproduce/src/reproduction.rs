@@ -117,6 +117,22 @@ pub struct Reproduction {
 /// the beginning of the Facebook trace is light.
 pub const LEAST_LIVE_S: f64 = 600.0;
 
+/// Which part of what there is a testbed replays, to be quick.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Part {
+    /// Only every so many-th coflow or application.
+    pub every: usize,
+    /// Only what arrives in the first so many seconds of the trace; all of it if `None`.
+    pub seconds: Option<f64>,
+}
+
+/// Adds the first seconds of a trace, which are the paper's only if they are [`LEAST_LIVE_S`] or more.
+fn add_first(plan: &mut Plan, name: &str, mut workload: Workload, seconds: f64) -> TraceId {
+    let is_the_papers = is_facebook(&workload) && seconds >= LEAST_LIVE_S;
+    workload.coflows.retain(|coflow| coflow.arrival_s < seconds);
+    plan.add(&format!("first {seconds} s of {name}"), workload, is_the_papers)
+}
+
 impl Reproduction {
     /// Plans the items of `paper` that are selected, on `workload`, which is called `name`.
     pub fn new(paper: Paper, selection: &Selection, name: &str, workload: Workload) -> Self {
@@ -137,28 +153,30 @@ impl Reproduction {
         seconds: f64,
     ) -> Self {
         let mut plan = Plan::default();
-        let is_the_papers = is_facebook(&workload) && seconds >= LEAST_LIVE_S;
-        workload.coflows.retain(|coflow| coflow.arrival_s < seconds);
         workload.coflows.sort_by(|a, b| a.arrival_s.total_cmp(&b.arrival_s));
-        let trace = plan.add(&format!("first {seconds} s of {name}"), workload, is_the_papers);
+        let trace = add_first(&mut plan, name, workload, seconds);
         let all = live_items(&paper.name);
         Self::planned(Lab { plan, trace, paper, every: 1 }, all, selection, Means::Live)
     }
 
-    /// Plans what is selected of what can be measured on a testbed, of every `every`th coflow or
-    /// application. The runs are [`Sim::Testbed`](crate::plan::Sim::Testbed).
+    /// Plans what is selected of what can be measured on a testbed, of a part of what there is. The runs are [`Sim::Testbed`](crate::plan::Sim::Testbed).
     pub fn testbed(
         paper: Paper,
         selection: &Selection,
         name: &str,
         workload: Workload,
-        every: usize,
+        part: Part,
     ) -> Self {
         let mut plan = Plan::default();
-        let is_the_papers = is_facebook(&workload);
-        let trace = plan.add(name, workload, is_the_papers);
+        let trace = match part.seconds {
+            Some(seconds) => add_first(&mut plan, name, workload, seconds),
+            None => {
+                let is_the_papers = is_facebook(&workload);
+                plan.add(name, workload, is_the_papers)
+            }
+        };
         let all = testbed_items(&paper.name);
-        Self::planned(Lab { plan, trace, paper, every }, all, selection, Means::Testbed)
+        Self::planned(Lab { plan, trace, paper, every: part.every }, all, selection, Means::Testbed)
     }
 
     fn planned(mut lab: Lab, items: &'static [Item], selection: &Selection, by: Means) -> Self {
@@ -229,6 +247,11 @@ pub fn live_items(paper: &str) -> &'static [Item] {
         "philae" => crate::philae::LIVE_ITEMS,
         _ => &[],
     }
+}
+
+/// Whether what is measured of a paper on a testbed is a replay of the trace.
+pub fn replays_trace(paper: &str) -> bool {
+    paper == "philae"
 }
 
 /// The items of a paper that can be measured on a testbed, in its order.

@@ -1,6 +1,7 @@
 //! The sums of CCTs that CoflowSim prints, in its milliseconds.
 
 use crate::common::facebook;
+use covey_facebook_test::facebook_test;
 use covey_reproduce::emulate::coflowsim::{Policy, run};
 use covey_trace::{Coflow, Flow, MB, Workload, builtin};
 
@@ -29,9 +30,9 @@ fn custom_as_in_swallow_table_vi() {
     assert_eq!(sum_ms(Policy::Dark), 1_132_304.0);
 }
 
-#[test]
+#[facebook_test]
 fn facebook_as_the_program_prints_it() {
-    let Some(trace) = facebook() else { return };
+    let trace = facebook();
     assert_eq!(sum_ms(&trace, Policy::Dark), 24_247_392.0);
     // These depend on the drift of its counters.
     assert_eq!(sum_ms(&trace, Policy::Sebf), 15_005_968.0);
@@ -75,19 +76,18 @@ fn shuffle(id: &str, senders: &[u32], receivers: &[(u32, f64)]) -> Coflow {
 }
 
 /// What the program prints is not known for these; `naive.rs` does as it does on small workloads.
-#[test]
+#[facebook_test]
 fn facebook_otherwise() {
-    let Some(trace) = facebook() else { return };
+    let trace = facebook();
     assert_eq!(sum_ms(&trace, Policy::Fifo), 43_473_352.0);
     assert_eq!(sum_ms(&trace, Policy::Ncf), 21_937_472.0);
     assert_eq!(sum_ms(&trace, Policy::Lcf), 16_123_600.0);
     assert_eq!(sum_ms(&trace, Policy::DarkOracle), 18_928_288.0);
 }
 
-#[test]
-#[ignore = "takes ten seconds; make slow"]
+#[facebook_test("takes ten seconds; make slow")]
 fn facebook_by_flows() {
-    let Some(trace) = facebook() else { return };
+    let trace = facebook();
     assert_eq!(sum_ms(&trace, Policy::Pfp), 52_216_912.0);
     assert_eq!(sum_ms(&trace, Policy::Fair), 37_131_824.0);
 }

@@ -4,11 +4,12 @@
 use std::fmt::Write;
 
 use crate::common::facebook;
+use covey_facebook_test::facebook_test;
 use covey_reproduce::finding::Verdict;
 use covey_reproduce::plan::{Measured, OnHosts, Sim, TCP};
 use covey_reproduce::published::{Paper, papers};
 use covey_reproduce::report::Report;
-use covey_reproduce::reproduction::{Reproduction, Selection, items, testbed_items};
+use covey_reproduce::reproduction::{Part, Reproduction, Selection, items, testbed_items};
 use covey_trace::{Workload, builtin};
 
 fn published(paper: &str) -> Paper {
@@ -105,7 +106,8 @@ fn links_alone(reproduction: Reproduction) -> Report {
 #[test]
 fn swallow_on_a_testbed_of_links_alone() {
     let plan = |selection: &Selection, every| {
-        Reproduction::testbed(published("swallow"), selection, "small", small(), every)
+        let part = Part { every, seconds: None };
+        Reproduction::testbed(published("swallow"), selection, "small", small(), part)
     };
     let whole = plan(&Selection::All, 1);
     // Eleven applications at two scales, each under three who schedule.
@@ -126,6 +128,27 @@ fn swallow_on_a_testbed_of_links_alone() {
     let sums = some.sections.iter().find(|section| section.place == "Table VII").expect("it");
     assert!(sums.findings.iter().all(|found| found.verdict == Verdict::NotPublished));
     assert_eq!(plan(&Selection::Table("i".to_owned()), 4).runs().len(), 3 * 3);
+}
+
+#[test]
+fn a_testbed_replays_the_first_seconds_of_a_trace() {
+    let hour = builtin("fb-like:coflows=100").expect("a workload");
+    let plan = |seconds| {
+        let part = Part { every: 1, seconds };
+        let all = &Selection::All;
+        Reproduction::testbed(published("philae"), all, "hour", hour.clone(), part)
+    };
+    // The first run is of the whole trace, others of its wide coflows.
+    let coflows = |plan: &Reproduction| plan.runs().next().map(|run| plan.coflows(run));
+    assert_eq!(coflows(&plan(None)), Some(100));
+    let early = hour.coflows.iter().filter(|coflow| coflow.arrival_s < 60.0).count();
+    assert!(early > 0 && early < 20, "{early}");
+    let short = plan(Some(60.0));
+    assert_eq!(coflows(&short), Some(early));
+    let last_s = |run| short.of(run).1.coflows.iter().fold(0.0, |s: f64, it| s.max(it.arrival_s));
+    assert!(short.runs().all(|run| last_s(run) < 60.0));
+    let nothing = short.runs().map(|_| Ok(Measured::default())).collect();
+    assert_eq!(short.finish(nothing).trace, "first 60 s of hour");
 }
 
 #[test]
@@ -168,33 +191,27 @@ fn the_page_shows_every_part_and_loads_nothing() {
 }
 
 /// On the trace of the papers: the snapshot, and a reason for each difference.
-fn on_facebook(paper: &str) -> Option<String> {
-    let report = reproduce(paper, &Selection::All, "the trace", facebook()?);
+fn on_facebook(paper: &str) -> String {
+    let report = reproduce(paper, &Selection::All, "the trace", facebook());
     assert!(report.comparable);
     for found in report.sections.iter().flat_map(|section| &section.findings) {
         let explained = found.verdict != Verdict::Differs || !found.why.is_empty();
         assert!(explained, "{}: {} differs without a reason", paper, found.what);
     }
-    Some(lines(&report))
+    lines(&report)
 }
 
-#[test]
-#[ignore = "takes minutes; make slow"]
+#[facebook_test("takes minutes; make slow")]
 fn philae_on_facebook() {
-    let Some(found) = on_facebook("philae") else { return };
-    insta::assert_snapshot!(found);
+    insta::assert_snapshot!(on_facebook("philae"));
 }
 
-#[test]
-#[ignore = "takes half a minute; make slow"]
+#[facebook_test("takes half a minute; make slow")]
 fn swallow_on_facebook() {
-    let Some(found) = on_facebook("swallow") else { return };
-    insta::assert_snapshot!(found);
+    insta::assert_snapshot!(on_facebook("swallow"));
 }
 
-#[test]
-#[ignore = "takes minutes; make slow"]
+#[facebook_test("takes minutes; make slow")]
 fn aalo_on_facebook() {
-    let Some(found) = on_facebook("aalo") else { return };
-    insta::assert_snapshot!(found);
+    insta::assert_snapshot!(on_facebook("aalo"));
 }

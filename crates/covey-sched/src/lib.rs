@@ -43,4 +43,7 @@ mod settings;
 mod sincronia;
 mod wss;
 
-pub use registry::{Built, COMPRESS, Info, Param, SpecError, build, policies, split_list};
+pub use registry::{
+    Built, COMPRESS, Info, Param, SpecError, build, find, normalized, policies, split_list,
+    suggestion,
+};

@@ -1,5 +1,6 @@
 //! All policies by name, with their parameters and where they come from.
 
+use covey_core::suggest::{did_you_mean, nearest};
 use covey_core::{AnyPolicy, Codec, Compression};
 use thiserror::Error;
 
@@ -52,15 +53,20 @@ pub struct Built {
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum SpecError {
     /// No such policy.
-    #[error("unknown policy '{name}': expected one of {known}")]
+    #[error("unknown policy '{name}': expected one of {known}{}", did_you_mean(*.meant))]
     UnknownPolicy {
         /// What was asked for.
         name: String,
         /// All names.
         known: String,
+        /// The policy that may be meant.
+        meant: Option<&'static str>,
     },
+    /// No name at all.
+    #[error("expected the name of a policy, found nothing")]
+    NoName,
     /// No such parameter.
-    #[error("policy {policy}: unknown parameter '{param}': expected {}", if known.is_empty() { "none" } else { known })]
+    #[error("policy {policy}: unknown parameter '{param}': expected {}{}", if known.is_empty() { "none" } else { known }, did_you_mean(*.meant))]
     UnknownParam {
         /// The policy.
         policy: &'static str,
@@ -68,6 +74,14 @@ pub enum SpecError {
         param: String,
         /// All parameters.
         known: String,
+        /// The parameter that may be meant.
+        meant: Option<&'static str>,
+    },
+    /// Nothing after the colon or a comma.
+    #[error("policy {policy}: found nothing after ':' or ',': expected key=value")]
+    Nothing {
+        /// The policy.
+        policy: &'static str,
     },
     /// Not `key=value`.
     #[error("policy {policy}: found '{found}': expected key=value")]
@@ -135,6 +149,29 @@ static POLICIES: &[Info] = &[
 /// Other names, and the policies that they mean.
 static ALIASES: [(&str, &str); 1] = [("srtf", "pfp")];
 
+/// Names that papers and other programs have for policies or for what is like them.
+static ELSEWHERE: [(&str, &str); 19] = [
+    ("varys", "sebf"),
+    ("d-clas", "aalo"),
+    ("dclas", "aalo"),
+    ("dark", "aalo"),
+    ("las", "aalo"),
+    ("max-min", "fair"),
+    ("maxmin", "fair"),
+    ("pff", "fair"),
+    ("tcp", "fair"),
+    ("fair-sharing", "fair"),
+    ("pfabric", "pfp"),
+    ("pdq", "pfp"),
+    ("srpt", "pfp"),
+    ("bssi", "sincronia"),
+    ("swallow", "fvdf"),
+    ("baraat", "fifo-lm"),
+    ("orchestra", "wss"),
+    ("sjf", "scf"),
+    ("fcfs", "fifo"),
+];
+
 /// What every policy takes beside its own parameters.
 pub const COMPRESS: Param = Param {
     name: "compress",
@@ -147,18 +184,57 @@ pub fn policies() -> &'static [Info] {
     POLICIES
 }
 
-/// Makes a policy from `name` or `name:key=value,key=value`.
+/// The policy of that name, whatever the case of letters.
+///
+/// # Errors
+/// When there is none; the message says which there are, and which may be meant.
+pub fn find(name: &str) -> Result<&'static Info, SpecError> {
+    let lower = name.trim().to_ascii_lowercase();
+    if lower.is_empty() {
+        return Err(SpecError::NoName);
+    }
+    let alias = ALIASES.iter().find(|(alias, _)| *alias == lower);
+    let known = alias.map_or(lower.as_str(), |(_, policy)| policy);
+    POLICIES.iter().find(|info| info.name == known).ok_or_else(|| {
+        let names: Vec<&str> = POLICIES.iter().map(|info| info.name).collect();
+        let meant = suggestion(name, &names);
+        SpecError::UnknownPolicy { name: name.to_owned(), known: names.join(", "), meant }
+    })
+}
+
+/// The policy of `known` that may be meant by a name that is none of them: the one that others call
+/// so, or else the one of the most similar name.
+pub fn suggestion(name: &str, known: &[&'static str]) -> Option<&'static str> {
+    let lower = name.to_ascii_lowercase();
+    let elsewhere =
+        ELSEWHERE.iter().find(|(other, policy)| *other == lower && known.contains(policy));
+    elsewhere.map(|(_, policy)| *policy).or_else(|| nearest(name, known.iter().copied()))
+}
+
+/// A policy as [`build`] reads it: the name in small letters, no blanks around names and parameters.
+pub fn normalized(spec: &str) -> String {
+    let (name, given) = spec.split_once(':').map_or((spec, None), |(n, given)| (n, Some(given)));
+    let mut normalized = name.trim().to_ascii_lowercase();
+    if let Some(given) = given {
+        let items: Vec<&str> = given.split(',').map(str::trim).collect();
+        normalized.push(':');
+        normalized.push_str(&items.join(","));
+    }
+    normalized
+}
+
+/// Makes a policy from `name` or `name:key=value,key=value`, in any form that [`normalized`] takes.
 ///
 /// # Errors
 /// When the policy or a parameter is unknown, or a value is out of range; the message says what was
 /// expected.
 pub fn build(spec: &str) -> Result<Built, SpecError> {
-    let (name, given) = spec.split_once(':').unwrap_or((spec, ""));
-    let name = ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, policy)| policy);
-    let info = POLICIES.iter().find(|info| info.name == name).ok_or_else(|| {
-        let known: Vec<&str> = POLICIES.iter().map(|info| info.name).collect();
-        SpecError::UnknownPolicy { name: name.to_owned(), known: known.join(", ") }
-    })?;
+    let spec = normalized(spec);
+    let (name, given) = spec.split_once(':').unwrap_or((&spec, ""));
+    let info = find(name)?;
+    if spec.contains(':') && given.split(',').any(str::is_empty) {
+        return Err(SpecError::Nothing { policy: info.name });
+    }
     let (given, compress) = take_compress(info, given)?;
     let settings = Settings::new(info, &given)?;
     let policy = (info.make)(&settings)?;
@@ -203,18 +279,18 @@ fn take_compress(info: &Info, given: &str) -> Result<(String, Option<String>), S
     Ok((rest.join(","), compress))
 }
 
-/// Splits `a,b:x=1,y=2,c` into `a`, `b:x=1,y=2` and `c`: an item whose first `:` or `=` is `=`
-/// continues the policy before it.
+/// Splits `a,b:x=1,y=2,c` into `a`, `b:x=1,y=2` and `c`, each [`normalized`]: an item whose first `:`
+/// or `=` is `=` continues the policy before it.
 pub fn split_list(list: &str) -> Vec<String> {
     let mut specs: Vec<String> = Vec::new();
-    for item in list.split(',') {
+    for item in list.split(',').map(str::trim) {
         let continues = item.find([':', '=']).is_some_and(|at| item[at..].starts_with('='));
         match specs.last_mut() {
             Some(spec) if continues => {
                 spec.push(if spec.contains(':') { ',' } else { ':' });
                 spec.push_str(item);
             }
-            _ => specs.push(item.to_owned()),
+            _ => specs.push(normalized(item)),
         }
     }
     specs
@@ -238,6 +314,7 @@ mod tests {
         assert_eq!(split_list("a,b:x=1,y=2,c"), ["a", "b:x=1,y=2", "c"]);
         assert_eq!(split_list("philae:pilots=senders:0.1,K=4"), ["philae:pilots=senders:0.1,K=4"]);
         assert_eq!(split_list("a,k=1"), ["a:k=1"]);
+        assert_eq!(split_list("A, B: x=M, K=2,c "), ["a", "b:x=M,K=2", "c"]);
     }
 
     #[test]
@@ -247,12 +324,18 @@ mod tests {
             message("sbf"),
             "unknown policy 'sbf': expected one of fair, fifo, fifo-flow, pfp, scf, ncf, lcf, sebf, \
              wss, sincronia, aalo, aalo-oracle, aalo-local, fifo-lm, saath, graviton, philae, \
-             philae-oracle, fvdf, covey"
+             philae-oracle, fvdf, covey; did you mean 'sebf'?"
         );
         assert_eq!(
             message("aalo:k=3"),
-            "policy aalo: unknown parameter 'k': expected K, E, q1, delta, queues, share, work_conservation"
+            "policy aalo: unknown parameter 'k': expected K, E, q1, delta, queues, share, \
+             work_conservation; did you mean 'K'?"
         );
+        assert_eq!(message(" "), "expected the name of a policy, found nothing");
+        for spec in ["covey:", "covey:,", "covey:phi=0,"] {
+            let nothing = "found nothing after ':' or ',': expected key=value";
+            assert_eq!(message(spec), format!("policy covey: {nothing}"));
+        }
         assert_eq!(message("aalo:K=0"), "policy aalo: K=0: expected a whole number from 1 to 64");
         assert_eq!(
             message("aalo:queues=loose"),
@@ -276,6 +359,36 @@ mod tests {
             "policy fair: compress=lz4: expected the parameter once"
         );
         assert!(message("fvdf:logbase=0.9").contains("expected a number from 1 to"));
+    }
+
+    #[test]
+    fn unknown_names_are_answered_with_what_may_be_meant() {
+        let meant = |name: &str| match find(name) {
+            Err(SpecError::UnknownPolicy { meant, .. }) => meant,
+            other => panic!("{name}: {:?}", other.map(|info| info.name)),
+        };
+        for (name, policy) in
+            [("philea", "philae"), ("sebff", "sebf"), ("Sincronya", "sincronia"), ("VARYS", "sebf")]
+        {
+            assert_eq!(meant(name), Some(policy));
+        }
+        assert_eq!(meant("karuna"), None);
+        for (other, policy) in ELSEWHERE {
+            assert_eq!(meant(other), Some(policy));
+            assert_eq!(find(policy).map(|info| info.name), Ok(policy));
+        }
+        // Only what there is to choose from.
+        assert_eq!(suggestion("bssi", &["fair", "sebf"]), None);
+    }
+
+    #[test]
+    fn case_and_blanks_do_not_matter_in_names() {
+        for spec in ["SEBF", " Sebf ", "SEBF: share=madd"] {
+            assert_eq!(build(spec).map(|built| built.info.name), Ok("sebf"));
+        }
+        assert_eq!(find("SRTF").map(|info| info.name), Ok("pfp"));
+        assert!(build("aalo: K=3, E=2").is_ok());
+        assert!(build("fair:compress=LZ4").is_ok());
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! A policy's parameters as text, read with checks.
 
+use covey_core::suggest::nearest;
 use covey_core::{Codec, units};
 
 use crate::registry::{Info, SpecError};
@@ -23,6 +24,7 @@ impl Settings {
                     policy: info.name,
                     param: name.to_owned(),
                     known: info.params.iter().map(|p| p.name).collect::<Vec<_>>().join(", "),
+                    meant: nearest(name, info.all_params().map(|p| p.name)),
                 }
             })?;
             if values[place].replace(value.to_owned()).is_some() {

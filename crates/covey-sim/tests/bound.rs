@@ -1,6 +1,7 @@
 //! Lower bounds: never above a schedule, near the best one known, and right where it is known.
 
 use covey_core::LinkId;
+use covey_facebook_test::facebook_test;
 use covey_sched::bssi::Bssi;
 use covey_sim::bound::{Bounds, bounds, isolated_cct_s, loads, uncoupled_cct_s};
 use covey_trace::{Coflow, Flow, Workload};
@@ -44,13 +45,10 @@ fn read_benchmark(text: &str) -> Workload {
     Workload { ports, coflows }
 }
 
-#[test]
+#[facebook_test]
 fn facebook_trace() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/FB2010-1Hr-150-0.txt");
-    let Ok(text) = std::fs::read_to_string(path) else {
-        println!("skipped: {path} is not here");
-        return;
-    };
+    let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{path}: {error}"));
     let found = uniform(&read_benchmark(&text), 125e6);
     println!("{found:?}");
     assert!((15.3..15.5).contains(&found.isolated_s), "{found:?}");

@@ -6,6 +6,7 @@ use crate::common::{COMPRESSED, Kind, POLICIES, as_trace, policy};
 use covey_coordinator::Driver;
 use covey_core::state::{FlowSpec, Registration};
 use covey_core::{CoflowId, Fabric, FlowId, PortId, Wake};
+use covey_facebook_test::facebook_test;
 use covey_trace::Workload;
 use proptest::prelude::*;
 
@@ -158,9 +159,9 @@ proptest! {
     }
 }
 
-#[test]
+#[facebook_test]
 fn the_beginning_of_the_facebook_trace_gives_the_same_plans_live() {
-    let Some(workload) = crate::common::facebook(10) else { return };
+    let workload = crate::common::facebook(10);
     let fabric = Fabric::big_switch(workload.ports, 125e6).unwrap();
     for spec in ["philae", "aalo", "sebf", "covey"] {
         let calls = record(&workload, &fabric, spec);

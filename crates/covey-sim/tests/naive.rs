@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::common::{Kind, as_trace, ccts, facebook, run, same_time};
 use covey_core::Fabric;
+use covey_facebook_test::facebook_test;
 use covey_trace::Workload;
 use proptest::prelude::*;
 
@@ -479,9 +480,9 @@ proptest! {
     }
 }
 
-#[test]
+#[facebook_test]
 fn fair_on_the_first_hundred_coflows_of_the_facebook_trace() {
-    let Some(workload) = facebook(100) else { return };
+    let workload = facebook(100);
     let fabric = Fabric::big_switch(150, 125e6).unwrap();
     let expected = simulate(&workload, fabric.capacity(), fair());
     let found = ccts(&run(&workload, &fabric, "fair"));

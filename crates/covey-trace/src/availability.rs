@@ -64,7 +64,14 @@ impl Availability {
         }
         let path = Path::new(text);
         let name = path.display().to_string();
-        let file = File::open(path).map_err(|e| TraceError::io(&name, e))?;
+        let file = File::open(path).map_err(|e| {
+            let error = TraceError::io(&name, e);
+            let percent = text.strip_suffix('%').and_then(|percent| percent.parse::<f64>().ok());
+            match percent {
+                Some(percent) => error.suggesting(&(percent / 100.0).to_string()),
+                None => error,
+            }
+        })?;
         Availability::read(BufReader::new(file), &name, ports)
     }
 

@@ -3,16 +3,20 @@
 use std::fmt::{Display, Write};
 use std::io;
 
+use covey_core::suggest::did_you_mean;
+
 /// Why a workload could not be had. The message is one line, ready to be printed.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
     /// The file could not be opened or read.
-    #[error("{name}: {source}")]
+    #[error("{name}: {source}{}", did_you_mean(meant.as_deref()))]
     Io {
         /// The file, with control characters escaped.
         name: String,
         /// What the operating system said.
         source: io::Error,
+        /// The trace that may be meant.
+        meant: Option<String>,
     },
     /// The trace says something that makes no workload.
     #[error("{name}: line {line}: {field}: expected {expected}, found {found}")]
@@ -44,7 +48,17 @@ impl TraceError {
     /// A failure of the operating system on the file `name`.
     pub(crate) fn io(name: &str, source: io::Error) -> Self {
         let name = escape(name, usize::MAX);
-        Self::Io { name, source }
+        Self::Io { name, source, meant: None }
+    }
+
+    /// The same, which suggests another trace where it says that there is no such file.
+    pub(crate) fn suggesting(self, trace: &str) -> Self {
+        match self {
+            Self::Io { name, source, .. } if source.kind() == io::ErrorKind::NotFound => {
+                Self::Io { name, source, meant: Some(trace.to_owned()) }
+            }
+            error => error,
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use crate::builtin::builtin;
+use crate::builtin::{self, builtin};
 use crate::error::TraceError;
 use crate::read::{read, read_path};
 use crate::workload::Workload;
@@ -17,6 +17,9 @@ pub fn open(trace: &str) -> Result<Workload, TraceError> {
     match trace.strip_prefix("builtin:") {
         Some(spec) => builtin(spec),
         None if trace == "-" => read(io::stdin().lock(), "standard input"),
-        None => read_path(Path::new(trace)),
+        None => read_path(Path::new(trace)).map_err(|error| match builtin::suggestion(trace) {
+            Some(meant) => error.suggesting(&meant),
+            None => error,
+        }),
     }
 }

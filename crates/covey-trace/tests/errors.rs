@@ -34,6 +34,10 @@ fn files() {
             "t: line 1: number of ports: expected an integer from 1 to 1000000, found \"1000001\"",
         ),
         ("-1 1", "t: line 1: number of ports: expected an integer from 1 to 1000000, found \"-1\""),
+        (
+            "id,arrival,src,dst\n1,0,0,1\n",
+            "t: line 1: header: expected PORTS COFLOWS (coflow-benchmark or Sincronia text), or the JSON header of Covey JSON lines, found values separated by commas (a CSV file?)",
+        ),
         ("3 1 2", "t: line 1: end of line: expected nothing after PORTS COFLOWS, found \"2\""),
         (
             "3 1\n",

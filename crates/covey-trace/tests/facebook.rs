@@ -1,24 +1,19 @@
-//! Known answers on the public Facebook trace, which is not part of the project: the tests skip
-//! where `../shared/data` beside the repository does not have it.
+//! Known answers on the public Facebook trace.
 
 use std::path::Path;
 
+use covey_facebook_test::facebook_test;
 use covey_trace::{MB, Stats, Workload, read_path};
 
-/// The trace, or `None` with a printed reason.
-fn facebook() -> Option<Workload> {
+/// The public Facebook trace, for a test that is a `facebook_test`.
+pub fn facebook() -> Workload {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let path = root.join("../shared/data/FB2010-1Hr-150-0.txt");
-    if !path.exists() {
-        eprintln!("skipped: the Facebook trace is not in ../shared/data");
-        return None;
-    }
-    Some(read_path(&path).expect("the Facebook trace"))
+    read_path(&root.join("../shared/data/FB2010-1Hr-150-0.txt")).unwrap_or_else(|e| panic!("{e}"))
 }
 
-#[test]
+#[facebook_test]
 fn totals() {
-    let Some(trace) = facebook() else { return };
+    let trace = facebook();
     assert_eq!(trace.ports, 150);
     assert_eq!(trace.coflows.len(), 526);
     assert_eq!(trace.num_flows(), 706_397);
@@ -26,25 +21,25 @@ fn totals() {
     assert_eq!(trace.coflows[525].arrival_s, 3629.235);
 }
 
-#[test]
+#[facebook_test]
 fn flows_are_whole_megabytes() {
-    let Some(trace) = facebook() else { return };
+    let trace = facebook();
     let flows = trace.coflows.iter().flat_map(|c| &c.flows);
     assert!(flows.map(|f| f.bytes / MB).all(|mb| mb >= 1.0 && mb.fract() == 0.0));
 }
 
-#[test]
+#[facebook_test]
 fn comes_back_from_json_lines() {
-    let Some(trace) = facebook() else { return };
+    let trace = facebook();
     let mut file = Vec::new();
     covey_trace::write(&trace, &mut file).expect("writing to memory");
     let again = covey_trace::read(file.as_slice(), "memory").expect("what was written");
     assert!(again == trace);
 }
 
-#[test]
+#[facebook_test]
 fn bins_of_aalo_and_philae() {
-    let Some(trace) = facebook() else { return };
+    let trace = facebook();
     let stats = Stats::of(&trace);
     assert_eq!(stats.by_length_and_width.each_ref().map(|b| b.coflows), [309, 90, 59, 68]);
     assert_eq!(stats.by_width_and_size.each_ref().map(|b| b.coflows), [233, 127, 24, 142]);
@@ -52,9 +47,9 @@ fn bins_of_aalo_and_philae() {
     assert_eq!(byte_percent, [0.009, 0.112, 0.81, 99.068]);
 }
 
-#[test]
+#[facebook_test]
 fn counts_and_busiest_ports() {
-    let Some(trace) = facebook() else { return };
+    let trace = facebook();
     let stats = Stats::of(&trace);
     assert_eq!(stats.single_flow_coflows, 123);
     assert_eq!(stats.same_port_flows, 4911);

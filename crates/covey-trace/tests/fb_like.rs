@@ -106,10 +106,18 @@ fn smallest() {
 fn unknown_names_and_values() {
     for (spec, message) in [
         ("", "builtin: expected one of fb-like, coflowsim-custom, found \"\""),
-        ("fb:seed=1", "builtin: expected one of fb-like, coflowsim-custom, found \"fb\""),
+        ("hour:seed=1", "builtin: expected one of fb-like, coflowsim-custom, found \"hour\""),
         (
-            "fb-like:sed=1",
-            "builtin:fb-like: expected one of seed, coflows, ports, duration_s, found \"sed\"",
+            "fblike:seed=1",
+            "builtin: expected one of fb-like, coflowsim-custom, found \"fblike\"; did you mean 'fb-like'?",
+        ),
+        (
+            "FB-LIKE:sed=1",
+            "builtin:fb-like: expected one of seed, coflows, ports, duration_s, found \"sed\"; did you mean 'seed'?",
+        ),
+        (
+            "fb-like:seed=1,",
+            "builtin:fb-like: expected one of seed, coflows, ports, duration_s, found \"\"",
         ),
         (
             "fb-like:seed",

@@ -6,5 +6,6 @@ mod errors;
 mod facebook;
 mod fb_like;
 mod formats;
+mod gzip;
 mod stats;
 mod transform;

@@ -1,32 +1,17 @@
-//! What each transformation makes, measured on the seeded hour and, where it is, on the Facebook
-//! trace.
+//! What each transformation makes, measured on the seeded hour and on the Facebook trace.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
+use crate::facebook::facebook;
+use covey_facebook_test::facebook_test;
 use covey_trace::transform::{
     Changes, Filter, Mantri, Scale, Shape, Waves, burst, dag, filter, mantri, mapper_cv, scale,
     skew, waves,
 };
-use covey_trace::{Coflow, Flow, MB, TraceError, Workload, builtin, read_path};
+use covey_trace::{Coflow, Flow, MB, TraceError, Workload, builtin};
 
 fn hour() -> Workload {
     builtin("fb-like").unwrap()
-}
-
-/// The public Facebook trace, or `None` with a printed reason.
-fn facebook() -> Option<Workload> {
-    let path =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/FB2010-1Hr-150-0.txt");
-    if !path.exists() {
-        eprintln!("skipped: the Facebook trace is not in ../shared/data");
-        return None;
-    }
-    Some(read_path(&path).unwrap())
-}
-
-fn both() -> impl Iterator<Item = Workload> {
-    [Some(hour()), facebook()].into_iter().flatten()
 }
 
 fn says(result: Result<Workload, TraceError>) -> String {
@@ -45,9 +30,9 @@ fn close(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-9 * a.abs().max(b.abs())
 }
 
-#[test]
+#[facebook_test]
 fn wide_only_has_269_coflows() {
-    let Some(trace) = facebook() else { return };
+    let trace = facebook();
     let wide = filter(&trace, Filter { min_width: Some(8), min_skew: None }).unwrap();
     assert_eq!(wide.coflows.len(), 269);
     assert!(wide.coflows.iter().all(|c| c.width() > 7));
@@ -78,27 +63,35 @@ fn a_filter_forgets_parents_that_are_left_out() {
     );
 }
 
+/// Variation as published, and the bytes of each reducer.
+fn check_mantri(trace: &Workload) {
+    let published = Mantri { cv_p50: 0.34, cv_p90: 3.1, seed: 1 };
+    let made = mantri(trace, published).unwrap();
+    let cvs: Vec<f64> = made.coflows.iter().filter_map(mapper_cv).collect();
+    let (p50, p90) = (percentile(cvs.clone(), 50.0), percentile(cvs, 90.0));
+    assert!((p50 / 0.34 - 1.0).abs() < 0.02 && (p90 / 3.1 - 1.0).abs() < 0.02, "{p50} {p90}");
+    for (before, after) in trace.coflows.iter().zip(&made.coflows) {
+        let received = |coflow: &Coflow| {
+            let mut sums = BTreeMap::new();
+            coflow.flows.iter().for_each(|f| *sums.entry(f.dst).or_insert(0.0) += f.bytes);
+            sums
+        };
+        let (before_s, after_s) = (received(before), received(after));
+        assert!(before_s.iter().zip(&after_s).all(|(a, b)| a.0 == b.0 && close(*a.1, *b.1)));
+        assert!(after.flows.iter().all(|f| f.bytes >= 1.0 - 1e-9), "{}", after.id);
+    }
+    assert_eq!(made, mantri(trace, published).unwrap());
+    assert_ne!(made, mantri(trace, Mantri { seed: 2, ..published }).unwrap());
+}
+
 #[test]
 fn mantri_has_the_published_variation_and_keeps_what_reducers_receive() {
-    let published = Mantri { cv_p50: 0.34, cv_p90: 3.1, seed: 1 };
-    for trace in both() {
-        let made = mantri(&trace, published).unwrap();
-        let cvs: Vec<f64> = made.coflows.iter().filter_map(mapper_cv).collect();
-        let (p50, p90) = (percentile(cvs.clone(), 50.0), percentile(cvs, 90.0));
-        assert!((p50 / 0.34 - 1.0).abs() < 0.02 && (p90 / 3.1 - 1.0).abs() < 0.02, "{p50} {p90}");
-        for (before, after) in trace.coflows.iter().zip(&made.coflows) {
-            let received = |coflow: &Coflow| {
-                let mut sums = BTreeMap::new();
-                coflow.flows.iter().for_each(|f| *sums.entry(f.dst).or_insert(0.0) += f.bytes);
-                sums
-            };
-            let (before_s, after_s) = (received(before), received(after));
-            assert!(before_s.iter().zip(&after_s).all(|(a, b)| a.0 == b.0 && close(*a.1, *b.1)));
-            assert!(after.flows.iter().all(|f| f.bytes >= 1.0 - 1e-9), "{}", after.id);
-        }
-        assert_eq!(made, mantri(&trace, published).unwrap());
-        assert_ne!(made, mantri(&trace, Mantri { seed: 2, ..published }).unwrap());
-    }
+    check_mantri(&hour());
+}
+
+#[facebook_test]
+fn mantri_has_the_published_variation_and_keeps_what_reducers_receive_on_facebook() {
+    check_mantri(&facebook());
 }
 
 #[test]
@@ -114,56 +107,67 @@ fn mantri_says_when_there_are_too_few_mappers() {
     assert!(says(mantri(&workload, Mantri { cv_p50: 0.0, cv_p90: 3.1, seed: 1 })).contains("0 <"));
 }
 
+/// Sizes of coflows as before, and lognormal factors of flows.
+fn check_skew(trace: &Workload) {
+    let made = skew(trace, 1.0, 7).unwrap();
+    let mut logs = Vec::new();
+    for (before, after) in trace.coflows.iter().zip(&made.coflows) {
+        assert!(close(before.size_bytes(), after.size_bytes()));
+        // In a wide coflow factors are lognormal with a median of e^-1/2 of their mean.
+        if before.width() > 1000 {
+            let factors = before.flows.iter().zip(&after.flows);
+            logs.extend(factors.map(|(b, a)| (a.bytes / b.bytes).ln()));
+        }
+    }
+    let mean = logs.iter().sum::<f64>() / logs.len() as f64;
+    let variance = logs.iter().map(|l| (l - mean).powi(2)).sum::<f64>() / logs.len() as f64;
+    assert!((variance.sqrt() - 1.0).abs() < 0.03, "{}", variance.sqrt());
+    assert_eq!(made, skew(trace, 1.0, 7).unwrap());
+    assert_ne!(made, skew(trace, 1.0, 8).unwrap());
+    let same = skew(trace, 0.0, 7).unwrap();
+    let flows = |w: &Workload| -> Vec<f64> {
+        w.coflows.iter().flat_map(|c| &c.flows).map(|f| f.bytes).collect()
+    };
+    assert!(flows(&same).iter().zip(flows(trace)).all(|(a, b)| close(*a, b)));
+}
+
 #[test]
 fn skew_keeps_the_size_of_each_coflow_and_spreads_flows_lognormally() {
-    for trace in both() {
-        let made = skew(&trace, 1.0, 7).unwrap();
-        let mut logs = Vec::new();
-        for (before, after) in trace.coflows.iter().zip(&made.coflows) {
-            assert!(close(before.size_bytes(), after.size_bytes()));
-            // In a wide coflow factors are lognormal with a median of e^-1/2 of their mean.
-            if before.width() > 1000 {
-                let factors = before.flows.iter().zip(&after.flows);
-                logs.extend(factors.map(|(b, a)| (a.bytes / b.bytes).ln()));
-            }
-        }
-        let mean = logs.iter().sum::<f64>() / logs.len() as f64;
-        let variance = logs.iter().map(|l| (l - mean).powi(2)).sum::<f64>() / logs.len() as f64;
-        assert!((variance.sqrt() - 1.0).abs() < 0.03, "{}", variance.sqrt());
-        assert_eq!(made, skew(&trace, 1.0, 7).unwrap());
-        assert_ne!(made, skew(&trace, 1.0, 8).unwrap());
-        let same = skew(&trace, 0.0, 7).unwrap();
-        let flows = |w: &Workload| -> Vec<f64> {
-            w.coflows.iter().flat_map(|c| &c.flows).map(|f| f.bytes).collect()
-        };
-        assert!(flows(&same).iter().zip(flows(&trace)).all(|(a, b)| close(*a, b)));
-    }
+    check_skew(&hour());
     assert_eq!(says(skew(&hour(), -1.0, 1)), "sigma: expected a number from 0 to 10, found -1");
+}
+
+#[facebook_test]
+fn skew_keeps_the_size_of_each_coflow_and_spreads_flows_lognormally_on_facebook() {
+    check_skew(&facebook());
+}
+
+/// Shares of coflows by their number of waves, as published.
+fn check_waves(trace: &Workload) {
+    let published: [(u32, &[usize]); 4] =
+        [(1, &[100]), (2, &[90, 10]), (3, &[81, 9, 10]), (4, &[81, 9, 4, 6])];
+    for (max, percent) in published {
+        let how = Waves { max, rate: 125e6, seed: 3 };
+        let made = waves(trace, how).unwrap();
+        let mut counts = vec![0; percent.len()];
+        for (before, after) in trace.coflows.iter().zip(&made.coflows) {
+            let mut starts: Vec<f64> = after.flows.iter().map(|f| f.start_s).collect();
+            starts.sort_by(f64::total_cmp);
+            starts.dedup();
+            counts[starts.len() - 1] += 1;
+            assert!(close(before.size_bytes(), after.size_bytes()));
+        }
+        for (count, percent) in counts.iter().zip(percent) {
+            let share = 100.0 * *count as f64 / trace.coflows.len() as f64;
+            assert!((share - *percent as f64).abs() < 0.3, "{max}: {counts:?}");
+        }
+        assert_eq!(made, waves(trace, how).unwrap());
+    }
 }
 
 #[test]
 fn waves_have_the_published_shares() {
-    for trace in both() {
-        let published: [(u32, &[usize]); 4] =
-            [(1, &[100]), (2, &[90, 10]), (3, &[81, 9, 10]), (4, &[81, 9, 4, 6])];
-        for (max, percent) in published {
-            let how = Waves { max, rate: 125e6, seed: 3 };
-            let made = waves(&trace, how).unwrap();
-            let mut counts = vec![0; percent.len()];
-            for (before, after) in trace.coflows.iter().zip(&made.coflows) {
-                let mut starts: Vec<f64> = after.flows.iter().map(|f| f.start_s).collect();
-                starts.sort_by(f64::total_cmp);
-                starts.dedup();
-                counts[starts.len() - 1] += 1;
-                assert!(close(before.size_bytes(), after.size_bytes()));
-            }
-            for (count, percent) in counts.iter().zip(percent) {
-                let share = 100.0 * *count as f64 / trace.coflows.len() as f64;
-                assert!((share - *percent as f64).abs() < 0.3, "{max}: {counts:?}");
-            }
-            assert_eq!(made, waves(&trace, how).unwrap());
-        }
-    }
+    check_waves(&hour());
     let how = Waves { max: 5, rate: 125e6, seed: 3 };
     assert_eq!(says(waves(&hour(), how)), "max: expected 1, 2, 3 or 4 waves, found 5");
     let flow = Flow { src: 0, dst: 1, bytes: 1.0, start_s: 0.0 };
@@ -173,6 +177,11 @@ fn waves_have_the_published_shares() {
         says(waves(&singles, Waves { max: 2, ..how })),
         "waves: expected 5 of 50 coflows with at least 2 senders for 2 waves, found 0"
     );
+}
+
+#[facebook_test]
+fn waves_have_the_published_shares_on_facebook() {
+    check_waves(&facebook());
 }
 
 #[test]

@@ -22,7 +22,7 @@ Examples:
   covey bound trace.txt
   covey bound builtin:fb-like --port-rate 10gbps --json")]
 pub struct Bound {
-    /// The workload: a trace file, - for standard input, or builtin:NAME[:key=value,…]
+    /// The workload: a trace file (also a gzip one), - for standard input, or builtin:NAME[:key=value,…]
     #[arg(value_name = "TRACE")]
     trace: String,
     /// Speed of each port in each direction: 1gbps, 100mbps, 128MiB/s

@@ -1,7 +1,7 @@
 //! Which command is meant.
 
 use clap::error::ErrorKind;
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::agent::Agent;
 use crate::bound::Bound;
@@ -15,6 +15,7 @@ use crate::simulate::Simulate;
 use crate::status::Status;
 use crate::testbed::{Part, Testbed};
 use crate::trace::Trace;
+use crate::usage;
 
 /// Coflow scheduling: published policies in one exact simulator, and for real hosts
 #[derive(Debug, Parser)]
@@ -76,17 +77,10 @@ pub fn run() -> Result<(), Failure> {
             Err(Failure::Usage(help.render().to_string()))
         }
         Err(help) if !help.use_stderr() => output::print(|out| write!(out, "{}", help.render())),
-        Err(error) => Err(Failure::Input(in_one_line(&error))),
+        Err(error) => {
+            let arguments = std::env::args_os().skip(1);
+            let arguments: Vec<_> = arguments.map(|it| it.to_string_lossy().into_owned()).collect();
+            Err(Failure::Input(usage::in_one_line(&error, &Cli::command(), &arguments)))
+        }
     }
-}
-
-/// What is wrong with the arguments. Of what clap says over many lines, the usage is left out.
-fn in_one_line(error: &clap::Error) -> String {
-    let text = error.render().to_string();
-    let text = text.strip_prefix("error: ").unwrap_or(&text);
-    let lines = text.lines().map(str::trim);
-    let told = lines.filter(|line| !line.is_empty() && !line.starts_with("Usage:"));
-    let told = told.collect::<Vec<_>>().join(" ");
-    let told = told.replace(" tip: ", "; ").replace(" For more information, try ", "; try ");
-    told.trim_end_matches('.').to_owned()
 }

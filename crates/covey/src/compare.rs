@@ -58,7 +58,7 @@ impl Compare {
         let labels: Vec<&str> = contenders.iter().map(|c| c.label.as_str()).collect();
         let tables = Tables::in_folder(self.per_coflow.as_deref(), &labels)?;
         if let Some(file) = &self.report {
-            output::check(file)?;
+            output::check_format("--report", file, output::PAGE)?;
         }
 
         let workload = self.setup.open()?;
@@ -91,6 +91,11 @@ impl Tables {
     /// The file of each policy, known to be writable; none if there is no folder for them.
     pub fn in_folder(folder: Option<&Path>, labels: &[&str]) -> Result<Tables, Failure> {
         let Some(folder) = folder else { return Ok(Tables(None)) };
+        if !folder.is_dir() && folder.extension().is_some_and(|it| it.eq_ignore_ascii_case("csv")) {
+            let expected = "a folder, where each policy gets a CSV file";
+            let found = format!("'{}'", folder.display());
+            return Err(Failure::argument("--per-coflow", expected, found));
+        }
         let files: Vec<PathBuf> = labels.iter().map(|it| folder.join(file_name(it))).collect();
         if folder.is_dir() {
             files.iter().try_for_each(|file| output::check(file))?;

@@ -12,11 +12,11 @@ use crate::progress::Bar;
 /// What is simulated, and on what network.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// The workload: a trace file, - for standard input, or builtin:NAME[:key=value,…]
+    /// The workload: a trace file (also a gzip one), - for standard input, or builtin:NAME[:key=value,…]
     #[arg(value_name = "TRACE")]
     trace: String,
     /// The network: on a big switch only the ports limit
-    #[arg(long, value_enum, default_value_t = Topology::BigSwitch)]
+    #[arg(long, value_enum, ignore_case = true, default_value_t = Topology::BigSwitch)]
     fabric: Topology,
     /// Speed of each port in each direction: 1gbps, 100mbps, 128MiB/s [default: 1gbps, or that of
     /// the simulator that --sim emulates]
@@ -28,7 +28,7 @@ pub struct Arguments {
     cpu: String,
     /// The simulator: the exact one solves for the moment of every event; the others emulate those
     /// in which papers were measured, with their quirks
-    #[arg(long, value_enum, default_value_t = Clock::Exact)]
+    #[arg(long, value_enum, ignore_case = true, default_value_t = Clock::Exact)]
     sim: Clock,
     /// Whether coflows wait for their parents' ends. Without a barrier they are released when they
     /// arrive, and parents only order them (Aalo)
@@ -94,7 +94,7 @@ impl Arguments {
         let trace = setup.seeded(&self.trace);
         let name = if trace == "-" { "standard input".to_owned() } else { trace };
         let experiment = Experiment::new(workload, name, &setup)?;
-        let bar = Bar::coflows(contenders.len() * workload.coflows.len());
+        let bar = Bar::policies(contenders.len(), workload.coflows.len());
         Ok(experiment.run(contenders, bounded, jobs, &bar)?)
     }
 }

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use covey_experiment::Error;
+use covey_sched::SpecError;
 use covey_testbed::TestbedError;
 use covey_trace::TraceError;
 
@@ -48,6 +49,12 @@ impl Failure {
 
 impl From<TraceError> for Failure {
     fn from(error: TraceError) -> Self {
+        Failure::Input(error.to_string())
+    }
+}
+
+impl From<SpecError> for Failure {
+    fn from(error: SpecError) -> Self {
         Failure::Input(error.to_string())
     }
 }

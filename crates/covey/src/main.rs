@@ -14,6 +14,7 @@ mod live;
 mod output;
 mod policies;
 mod progress;
+mod quantity;
 mod reproduce;
 mod serve;
 mod simulate;
@@ -21,6 +22,7 @@ mod status;
 mod testbed;
 mod trace;
 mod transform;
+mod usage;
 
 use std::process::ExitCode;
 

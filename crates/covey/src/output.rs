@@ -1,6 +1,6 @@
 //! Where results go: standard output and files.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::Path;
 
@@ -23,6 +23,32 @@ pub fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(),
 pub fn check(path: &Path) -> Result<(), Failure> {
     covey_report::check_writable(path).map_err(|e| Failure::Input(message(path, &e)))
 }
+
+/// The same for the file of an option whose format is that of names that end in one of `endings`. A
+/// name without an ending, such as that of a device, may have any format.
+pub fn check_format(option: &str, path: &Path, endings: &[&str]) -> Result<(), Failure> {
+    let is_of_format = |ending: &OsStr| endings.iter().any(|it| ending.eq_ignore_ascii_case(it));
+    if path.extension().is_none_or(is_of_format) {
+        return check(path);
+    }
+    let expected = format!("a name that ends in .{}", endings[0]);
+    Err(Failure::argument(option, expected, format!("'{}'", path.display())))
+}
+
+/// The same for a trace, which is written as text and is neither a table nor compressed.
+fn check_trace(path: &Path) -> Result<(), Failure> {
+    let is = |ending: &str| path.extension().is_some_and(|it| it.eq_ignore_ascii_case(ending));
+    if is("csv") || is("gz") {
+        let expected = "a name for Covey JSON lines, such as trace.jsonl";
+        return Err(Failure::argument("output", expected, format!("'{}'", path.display())));
+    }
+    check(path)
+}
+
+/// Names of pages, and of tables.
+pub const PAGE: &[&str] = &["html", "htm"];
+/// See [`PAGE`].
+pub const TABLE: &[&str] = &["csv"];
 
 /// Writes a file, which is there whole or not at all.
 pub fn write(
@@ -47,7 +73,7 @@ pub fn write_trace(
         let workload = make()?;
         return print(|out| covey_trace::write(&workload, out));
     }
-    check(path)?;
+    check_trace(path)?;
     let workload = make()?;
     write(path, |out| covey_trace::write(&workload, out))
 }

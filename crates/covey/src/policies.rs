@@ -17,9 +17,13 @@ What a policy knows: sized ones see the size of every flow, unsized ones only wh
 
 Examples:
   covey policies
+  covey policies philae
   covey policies --json")]
 pub struct Policies {
-    /// Print a JSON list instead of text
+    /// Only this policy [default: all]
+    #[arg(value_name = "NAME")]
+    policy: Option<String>,
+    /// Print a JSON list instead of text; of one policy, a JSON object
     #[arg(long)]
     json: bool,
 }
@@ -27,15 +31,32 @@ pub struct Policies {
 impl Policies {
     /// Does it.
     pub fn run(self) -> Result<(), Failure> {
+        match self.policy {
+            None => self.print_all(),
+            Some(ref name) => self.print_one(covey_sched::find(name)?),
+        }
+    }
+
+    fn print_all(&self) -> Result<(), Failure> {
         let policies = covey_sched::policies();
         output::print(|out| {
             if self.json {
-                write_json(&policies.iter().map(Item::of).collect::<Vec<_>>(), out)
-            } else {
-                policies.iter().enumerate().try_for_each(|(i, info)| print(i, info, out))?;
-                writeln!(out, "\nAny policy")?;
-                print_params(&[COMPRESS], out)
+                return write_json(&policies.iter().map(Item::of).collect::<Vec<_>>(), out);
             }
+            for info in policies {
+                let params: Vec<&Param> = info.params.iter().collect();
+                print(info, &params, out)?;
+                writeln!(out)?;
+            }
+            writeln!(out, "Any policy")?;
+            print_params(&[&COMPRESS], out)
+        })
+    }
+
+    fn print_one(&self, info: &Info) -> Result<(), Failure> {
+        let params: Vec<&Param> = info.all_params().collect();
+        output::print(|out| {
+            if self.json { write_json(&Item::of(info), out) } else { print(info, &params, out) }
         })
     }
 }
@@ -71,17 +92,14 @@ impl Item {
     }
 }
 
-/// One policy as text.
-fn print(i: usize, info: &Info, out: &mut dyn Write) -> io::Result<()> {
-    if i > 0 {
-        writeln!(out)?;
-    }
+/// One policy with some of its parameters as text.
+fn print(info: &Info, params: &[&Param], out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{} ({}): {}", info.name, info.knows, info.summary)?;
-    print_params(info.params, out)?;
+    print_params(params, out)?;
     writeln!(out, "{:INDENT$}from {}", "", info.source)
 }
 
-fn print_params(params: &[Param], out: &mut dyn Write) -> io::Result<()> {
+fn print_params(params: &[&Param], out: &mut dyn Write) -> io::Result<()> {
     let setting = |p: &Param| format!("{}={}", p.name, p.default);
     let width = params.iter().map(|p| setting(p).len()).max().unwrap_or(0);
     for param in params {

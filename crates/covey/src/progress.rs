@@ -17,9 +17,14 @@ pub struct Bar {
 }
 
 impl Bar {
-    /// Progress of simulating `coflows` coflows, those of all simulations together.
-    pub fn coflows(coflows: usize) -> Self {
-        Self::new(coflows as u64, "{wide_bar} {pos}/{len} coflows, {eta} left")
+    /// Progress through so many coflows, those of all simulations together; `what` says of which.
+    pub fn coflows(coflows: usize, what: &str) -> Self {
+        Self::new(coflows as u64, &format!("{{wide_bar}} {{pos}}/{{len}} {what}, {{eta}} left"))
+    }
+
+    /// Progress of simulating so many policies on as many coflows each.
+    pub fn policies(policies: usize, coflows: usize) -> Self {
+        Self::coflows(policies * coflows, &counted(policies, coflows))
     }
 
     /// Progress of work that goes on in real time for so many seconds.
@@ -41,6 +46,14 @@ impl Bar {
     }
 }
 
+/// What is counted, where each policy goes through all coflows.
+fn counted(policies: usize, coflows: usize) -> String {
+    match policies {
+        1 => "coflows".to_owned(),
+        _ => format!("coflows ({policies} policies × {coflows})"),
+    }
+}
+
 impl Progress for Bar {
     fn advance(&self, coflows: usize) {
         self.bar.inc(coflows as u64);
@@ -54,5 +67,18 @@ impl Progress for Bar {
 impl Drop for Bar {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn coflows_count_once_for_each_policy() {
+        let bar = Bar::policies(7, 526);
+        assert_eq!(bar.bar.length(), Some(3682));
+        assert_eq!(counted(7, 526), "coflows (7 policies × 526)");
+        assert_eq!(counted(1, 526), "coflows");
     }
 }

@@ -11,7 +11,7 @@ use covey_reproduce::live::LiveRun;
 use covey_reproduce::plan::{Measured, OnHosts, RunId, Sim};
 use covey_reproduce::report::{Report, TESTBED_HOSTS, TESTBED_RATE_BPS};
 use covey_reproduce::reproduction::{
-    LEAST_LIVE_S, Reproduction, Selection, live_items, testbed_items,
+    LEAST_LIVE_S, Part, Reproduction, Selection, live_items, replays_trace, testbed_items,
 };
 use covey_sim::CoflowOutcome;
 
@@ -34,6 +34,7 @@ Examples:
   covey reproduce philae --live --trace FB2010-1Hr-150-0.txt
   covey reproduce philae --live --table 1 --seconds 60
   covey reproduce philae --testbed --trace FB2010-1Hr-150-0.txt
+  covey reproduce philae --testbed --table 5 --seconds 900
   covey reproduce swallow --testbed
   covey reproduce swallow --testbed --every 4 --table VII
 The papers used an hour of a Facebook cluster, which is public (README tells where) and not included.
@@ -47,7 +48,7 @@ of Philae, Table 5 and Figure 6, four to six minutes for each of four runs; of S
 and Figures 7a and 7b, on shuffles that are made as compressible as Table I's, seven minutes in all.")]
 pub struct Reproduce {
     /// The paper
-    #[arg(value_enum)]
+    #[arg(value_enum, ignore_case = true)]
     paper: Name,
     /// The Facebook trace, or what is to stand for it
     #[arg(long, value_name = "TRACE", default_value = STAND_IN)]
@@ -59,14 +60,15 @@ pub struct Reproduce {
     #[arg(long, value_name = "N")]
     figure: Option<String>,
     /// Measure what only a live coordinator shows
-    #[arg(long)]
+    #[arg(long, group = "replay")]
     live: bool,
-    /// With --live: how much of the trace to replay, in seconds; less than 600 is not compared with
-    /// published values
-    #[arg(long, value_name = "S", default_value_t = LEAST_LIVE_S, requires = "live")]
-    seconds: f64,
+    /// With --live, and of Philae with --testbed: how much of the trace to replay, in seconds of the
+    /// trace; less than 600 is not compared with published values [default: 600 live, all of it on the
+    /// testbed]
+    #[arg(long, value_name = "S", requires = "replay")]
+    seconds: Option<f64>,
     /// Measure with real flows between emulated hosts
-    #[arg(long, conflicts_with = "live")]
+    #[arg(long, group = "replay")]
     testbed: bool,
     /// With --testbed: only every Nth coflow; of Swallow, every Nth application
     #[arg(long, value_name = "N", default_value_t = 1, requires = "testbed")]
@@ -81,6 +83,12 @@ pub struct Reproduce {
 
 /// The most of a trace that is replayed: a day.
 const MOST_S: f64 = 86400.0;
+
+/// Progress of all runs of a plan.
+fn bar(plan: &Reproduction) -> Bar {
+    let what = format!("coflows of {} runs", plan.runs().len());
+    Bar::coflows(reproduction::coflows(plan), &what)
+}
 
 /// Does a live run.
 async fn measure(
@@ -133,7 +141,7 @@ impl Reproduce {
     fn simulate(&self) -> Result<Report, Failure> {
         let plan = reproduction::plan(self.paper(), &self.selection(), &self.trace)?;
         self.check_report()?;
-        let bar = Bar::coflows(reproduction::coflows(&plan));
+        let bar = bar(&plan);
         Ok(reproduction::reproduce(plan, cores(), &bar)?)
     }
 
@@ -141,11 +149,7 @@ impl Reproduce {
         if live_items(self.paper()).is_empty() {
             return Err(Failure::argument("--live", "philae", self.paper()));
         }
-        if !(self.seconds >= 1.0 && self.seconds <= MOST_S) {
-            let expected = format!("from 1 to {MOST_S}");
-            return Err(Failure::argument("--seconds", expected, self.seconds));
-        }
-        let (selection, seconds) = (self.selection(), self.seconds);
+        let (selection, seconds) = (self.selection(), self.seconds()?.unwrap_or(LEAST_LIVE_S));
         let plan = reproduction::plan_live(self.paper(), &selection, &self.trace, seconds)?;
         self.check_report()?;
         let covey = std::env::current_exe();
@@ -164,10 +168,14 @@ impl Reproduce {
         if self.every == 0 {
             return Err(Failure::argument("--every", "1 or more", self.every));
         }
-        let (selection, every) = (self.selection(), self.every);
-        let plan = reproduction::plan_testbed(self.paper(), &selection, &self.trace, every)?;
+        if self.seconds.is_some() && !replays_trace(self.paper()) {
+            let expected = "philae, which replays a trace; --every shortens swallow";
+            return Err(Failure::argument("--seconds", expected, self.paper()));
+        }
+        let part = Part { every: self.every, seconds: self.seconds()? };
+        let plan = reproduction::plan_testbed(self.paper(), &self.selection(), &self.trace, part)?;
         self.check_report()?;
-        let bar = Bar::coflows(reproduction::coflows(&plan));
+        let bar = bar(&plan);
         let testbed = Emulated::start(TESTBED_HOSTS, TESTBED_RATE_BPS / 8.0)?;
         let mut measured = Vec::new();
         for run in plan.runs() {
@@ -188,8 +196,18 @@ impl Reproduce {
         Ok(plan.finish(measured))
     }
 
+    fn seconds(&self) -> Result<Option<f64>, Failure> {
+        match self.seconds {
+            Some(seconds) if !(1.0..=MOST_S).contains(&seconds) => {
+                Err(Failure::argument("--seconds", format!("from 1 to {MOST_S}"), seconds))
+            }
+            seconds => Ok(seconds),
+        }
+    }
+
     fn check_report(&self) -> Result<(), Failure> {
-        self.report.as_deref().map_or(Ok(()), output::check)
+        let check = |file: &Path| output::check_format("--report", file, output::PAGE);
+        self.report.as_deref().map_or(Ok(()), check)
     }
 
     fn paper(&self) -> &'static str {

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use covey_coordinator::{Config, Credentials, ServeError, Server, ServerConfig};
-use covey_core::units;
 
 use crate::failure::Failure;
 use crate::live::{self, AGENTS, CLIENTS, Logs};
 use crate::output;
+use crate::quantity;
 
 /// Schedule the coflows of real hosts: the coordinator
 #[derive(Debug, Args)]
@@ -54,7 +54,7 @@ pub struct Serve {
     #[arg(long, value_name = "TIME", default_value = "8ms")]
     report_every: String,
     /// When agents report bytes sent so often
-    #[arg(long, value_enum, default_value_t = Reports::Needed)]
+    #[arg(long, value_enum, ignore_case = true, default_value_t = Reports::Needed)]
     reports: Reports,
     /// How often an agent says something
     #[arg(long, value_name = "TIME", default_value = "1s")]
@@ -125,15 +125,13 @@ impl Serve {
     }
 
     fn config(self) -> Result<ServerConfig, Failure> {
-        let seconds = |argument: &str, text: &str| {
-            units::parse_duration(text).ok().filter(|s| *s > 0.0).ok_or_else(|| {
-                Failure::argument(argument, "a time above zero like 8ms", format!("'{text}'"))
-            })
-        };
-        let rate = units::parse_rate(&self.port_rate).ok().ok_or_else(|| {
-            let found = format!("'{}'", self.port_rate);
-            Failure::argument("--port-rate", "a rate like 1gbps", found)
-        })?;
+        let port_rate = quantity::rate("--port-rate", &self.port_rate)?;
+        let heartbeat_s = quantity::time("--heartbeat", &self.heartbeat)?;
+        let lost_after_s = quantity::time("--lost-after", &self.lost_after)?;
+        if lost_after_s <= heartbeat_s {
+            let expected = format!("more than --heartbeat, which is {}", self.heartbeat);
+            return Err(Failure::argument("--lost-after", expected, self.lost_after));
+        }
         if self.ports == 0 || self.ports > 1_000_000 {
             return Err(Failure::argument("--ports", "from 1 to 1000000", self.ports));
         }
@@ -141,13 +139,13 @@ impl Serve {
             folder: self.data,
             policy: self.policy,
             ports: self.ports,
-            port_rate: rate,
+            port_rate,
             clients: live::address("--clients", &self.clients)?,
             agents: live::address("--agents", &self.agents)?,
             core: Config {
-                heartbeat_s: seconds("--heartbeat", &self.heartbeat)?,
-                lost_after_s: seconds("--lost-after", &self.lost_after)?,
-                report_every_s: seconds("--report-every", &self.report_every)?,
+                heartbeat_s,
+                lost_after_s,
+                report_every_s: quantity::time("--report-every", &self.report_every)?,
                 reports_always: self.reports == Reports::Always,
                 most_coflows: self.max_coflows,
                 ..Config::default()
@@ -156,7 +154,7 @@ impl Serve {
             most_agents: self.max_agents,
             most_requests_per_s: self.max_requests.into(),
             compact_above: self.compact_above,
-            interval_s: seconds("--interval", &self.interval)?,
+            interval_s: quantity::time("--interval", &self.interval)?,
         })
     }
 }

@@ -43,7 +43,7 @@ impl Simulate {
     /// Does it.
     pub fn run(self) -> Result<(), Failure> {
         let setup = self.setup.setup();
-        let contender = setup.contender(&self.policy)?;
+        let contender = setup.contender(&only(&self.policy)?)?;
         if self.bound && setup.emulated.is_some() {
             return Err(Failure::argument("--bound", "--sim exact with it", "another"));
         }
@@ -51,8 +51,9 @@ impl Simulate {
             let expected = "a file other than that of --per-coflow";
             return Err(Failure::argument("--per-flow", expected, "the same"));
         }
-        for file in self.per_coflow.iter().chain(&self.per_flow) {
-            output::check(file)?;
+        for (option, file) in [("--per-coflow", &self.per_coflow), ("--per-flow", &self.per_flow)] {
+            let Some(file) = file else { continue };
+            output::check_format(option, file, output::TABLE)?;
         }
         let workload = self.setup.open()?;
         for run in self.setup.run(&workload, vec![contender], self.bound, cores())? {
@@ -68,5 +69,18 @@ impl Simulate {
             })?;
         }
         Ok(())
+    }
+}
+
+/// The one policy of a list.
+fn only(list: &str) -> Result<String, Failure> {
+    match covey_sched::split_list(list).as_slice() {
+        [one] => Ok(one.clone()),
+        // Which the policy's parameters are told not to end with.
+        [one, more @ ..] if more.iter().all(String::is_empty) => Ok(format!("{one},")),
+        _ => {
+            let expected = "one policy (covey compare takes several)";
+            Err(Failure::argument("--policy", expected, format!("'{list}'")))
+        }
     }
 }

@@ -7,8 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::{Args, Subcommand};
-use covey_core::{Codec, units};
-use covey_experiment::{Contender, Experiment, Progress, Setup};
+use covey_core::Codec;
+use covey_core::suggest::{did_you_mean, nearest};
+use covey_experiment::{Contender, Experiment, Progress, Setup, listed};
 use covey_proto::CodecName;
 use covey_report::{Comparison, Run, RunInfo, html_page, write_json};
 use covey_reproduce::plan::TCP;
@@ -22,6 +23,7 @@ use crate::failure::Failure;
 use crate::live;
 use crate::output;
 use crate::progress::Bar;
+use crate::quantity;
 use crate::transform::Folding;
 
 /// Replay a trace over real sockets between emulated hosts, with and without Covey
@@ -40,7 +42,7 @@ coordinator does: headers take 0.044, the rest lets queues drain. `tcp` is TCP w
 With faults it prints instead what became of coflows and bytes, and fails if anything was lost that could be delivered.
 It needs root, `ip` and `tc`. Without root all hosts are on loopback, where no link limits TCP.")]
 pub struct Testbed {
-    /// A trace file, - for standard input, or builtin:NAME[:key=value,…]
+    /// A trace file (also a gzip one), - for standard input, or builtin:NAME[:key=value,…]
     trace: String,
     /// The contestants: tcp, and policies, each NAME[:key=value,…]
     #[arg(long, value_name = "LIST", default_value = "tcp,aalo,philae,covey")]
@@ -144,21 +146,29 @@ impl Part {
 
 /// What the simulator has in the place of [`TCP`].
 const FAIR: &str = "fair";
+/// The slowest link, in bytes per second.
+const LEAST_LINK: f64 = 1e3;
+
+/// The place of the baseline among the contestants.
+fn place(name: &str, contestants: &[String]) -> Result<usize, Failure> {
+    contestants.iter().position(|it| it == name).ok_or_else(|| {
+        let meant = did_you_mean(nearest(name, contestants.iter().map(String::as_str)));
+        let expected = format!("one of {}", contestants.join(" | "));
+        Failure::argument("--baseline", expected, format!("'{name}'{meant}"))
+    })
+}
 
 impl Testbed {
     /// Does it.
     pub fn run(self) -> Result<(), Failure> {
-        let link = units::parse_rate(&self.link).ok().filter(|rate| *rate >= 1e3);
-        let link = link.ok_or_else(|| {
-            Failure::argument("--link", "a rate like 100mbps", format!("'{}'", self.link))
-        })?;
+        let link = quantity::rate("--link", &self.link)?;
+        if link < LEAST_LINK {
+            return Err(Failure::argument("--link", "8kbps or more", format!("'{}'", self.link)));
+        }
         if !(2..=64).contains(&self.hosts) {
             return Err(Failure::argument("--hosts", "from 2 to 64", self.hosts));
         }
-        let limit_s = units::parse_duration(&self.limit).ok().filter(|s| *s > 0.0);
-        let limit_s = limit_s.ok_or_else(|| {
-            Failure::argument("--limit", "a time like 30min", format!("'{}'", self.limit))
-        })?;
+        let limit_s = quantity::time("--limit", &self.limit)?;
         let ratio = self.ratio.unwrap_or(1.0);
         if !(0.02..=1.0).contains(&ratio) {
             return Err(Failure::argument("--ratio", "from 0.02 to 1", ratio));
@@ -182,21 +192,18 @@ impl Testbed {
         if self.cpu != "idle" {
             setup.cpu.clone_from(&self.cpu);
         }
-        let mut contestants = covey_sched::split_list(&self.policies);
+        let mut contestants = listed(&self.policies)?;
         if !isolated && contestants.iter().any(|it| it == TCP) {
             output::note("on loopback no link limits TCP: tcp is left out");
             contestants.retain(|it| it != TCP);
         }
         let baseline = match &self.baseline {
             None => 0,
-            Some(name) => contestants.iter().position(|it| it == name).ok_or_else(|| {
-                let list = contestants.join(" | ");
-                Failure::argument("--baseline", format!("one of {list}"), format!("'{name}'"))
-            })?,
+            Some(name) => place(&covey_sched::normalized(name), &contestants)?,
         };
         let predicted = predicted(&setup, &contestants, ratio)?;
         if let Some(file) = &self.report {
-            output::check(file)?;
+            output::check_format("--report", file, output::PAGE)?;
         }
         let labels = contestants.iter().zip(&predicted);
         let labels = labels.flat_map(|(spec, prediction)| [spec.as_str(), &prediction.label]);
@@ -204,7 +211,9 @@ impl Testbed {
         let workload = self.folding.fold(&open(&self.trace)?, self.hosts)?;
 
         let experiment = Experiment::new(&workload, self.trace.clone(), &setup)?;
-        let bar = Bar::coflows(2 * contestants.len() * workload.coflows.len());
+        let (runs, coflows) = (contestants.len(), workload.coflows.len());
+        let what = format!("coflows ({runs} contestants × {coflows}, simulated and replayed)");
+        let bar = Bar::coflows(2 * runs * coflows, &what);
         let simulated = experiment.run(predicted, false, 1, &bar)?;
         let trace = FoldedTrace::write(&workload)?;
         let program = program()?;

@@ -41,7 +41,7 @@ Examples:
   covey trace info trace.txt
   covey trace info builtin:fb-like:seed=2 --json")]
 struct Info {
-    /// A trace file, - for standard input, or builtin:NAME[:key=value,…]
+    /// A trace file (also a gzip one), - for standard input, or builtin:NAME[:key=value,…]
     trace: String,
     /// Print one JSON object instead of text
     #[arg(long)]
@@ -55,7 +55,7 @@ Examples:
   covey trace convert trace.txt trace.jsonl
   covey trace convert builtin:fb-like:seed=2,coflows=100 - | head -3")]
 struct Convert {
-    /// A trace file, - for standard input, or builtin:NAME[:key=value,…]
+    /// A trace file (also a gzip one), - for standard input, or builtin:NAME[:key=value,…]
     trace: String,
     /// The file to write, - for standard output
     out: PathBuf,
@@ -68,7 +68,7 @@ Examples:
   covey trace replicate trace.txt 6 six-fold.jsonl
 Copy number c, from 0, of coflow 7 is named 7.c and arrives when the original does.")]
 struct Replicate {
-    /// A trace file, - for standard input, or builtin:NAME[:key=value,…]
+    /// A trace file (also a gzip one), - for standard input, or builtin:NAME[:key=value,…]
     trace: String,
     /// How many copies, the original included
     #[arg(value_name = "K")]

@@ -3,17 +3,17 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use covey_core::units;
 use covey_trace::transform::{self, Changes, Filter, Mantri, Scale, Waves};
 use covey_trace::{TraceError, Workload, open};
 
 use crate::failure::Failure;
 use crate::output;
+use crate::quantity;
 
 /// From which workload, and where to.
 #[derive(Debug, Args)]
 pub struct Ends {
-    /// A trace file, - for standard input, or builtin:NAME[:key=value,…]
+    /// A trace file (also a gzip one), - for standard input, or builtin:NAME[:key=value,…]
     trace: String,
     /// The file to write, - for standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
@@ -200,6 +200,10 @@ impl Transform {
     /// Does it, and says on standard error what was made.
     pub fn run(self) -> Result<(), Failure> {
         match self {
+            Transform::Filter { min_width: None, min_skew: None, .. } => {
+                let expected = "at least one of them";
+                Err(Failure::argument("--min-width, --min-skew", expected, "none"))
+            }
             Transform::Filter { ends, min_width, min_skew } => {
                 ends.make(|w| Ok(transform::filter(w, Filter { min_width, min_skew })?))
             }
@@ -215,8 +219,7 @@ impl Transform {
             Transform::Fold { ends, by, ports } => ends.make(|w| Ok(by.fold(w, ports)?)),
             Transform::Burst { ends, group } => ends.make(|w| Ok(transform::burst(w, group)?)),
             Transform::Waves { ends, max, rate, seed } => {
-                let rate = units::parse_rate(&rate)
-                    .map_err(|error| Failure::Input(format!("--rate: {error}")))?;
+                let rate = quantity::rate("--rate", &rate)?;
                 ends.make(|w| Ok(transform::waves(w, Waves { max, rate, seed })?))
             }
             Transform::Dag { ends, shape } => {
@@ -224,6 +227,7 @@ impl Transform {
                 ends.make(|w| Ok(transform::dag(w, shape)?))
             }
             Transform::Generate { name, output } => {
+                let name = name.strip_prefix("builtin:").unwrap_or(&name);
                 let ends = Ends { trace: format!("builtin:{name}"), output };
                 ends.make(|workload| Ok(workload.clone()))
             }
@@ -253,6 +257,6 @@ fn factor(text: &str) -> Result<f64, String> {
     let (above, below) = text.split_once('/').unwrap_or((text, "1"));
     match (above.parse::<f64>(), below.parse::<f64>()) {
         (Ok(above), Ok(below)) => Ok(above / below),
-        _ => Err("expected a number or a fraction, like 1.5 or 2/3".to_owned()),
+        _ => Err(format!("expected a number or a fraction, like 1.5 or 2/3, found '{text}'")),
     }
 }

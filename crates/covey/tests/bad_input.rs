@@ -93,6 +93,14 @@ fn empty_file() {
 }
 
 #[test]
+fn csv_file() {
+    assert_eq!(
+        refused("id,arrival,src,dst,bytes\n1,0,0,1,100\n"),
+        "bad.txt: line 1: header: expected PORTS COFLOWS (coflow-benchmark or Sincronia text), or the JSON header of Covey JSON lines, found values separated by commas (a CSV file?)"
+    );
+}
+
+#[test]
 fn binary_file() {
     assert_eq!(
         refused(b"\x7fELF\x02\x01\x01\0\0\0\0"),
@@ -132,12 +140,13 @@ fn policies_that_do_not_exist() {
     for (policy, line) in [
         (
             "sbf",
-            "unknown policy 'sbf': expected one of fair, fifo, fifo-flow, pfp, scf, ncf, lcf, sebf, wss, sincronia, aalo, aalo-oracle, aalo-local, fifo-lm, saath, graviton, philae, philae-oracle, fvdf, covey",
+            "unknown policy 'sbf': expected one of fair, fifo, fifo-flow, pfp, scf, ncf, lcf, sebf, wss, sincronia, aalo, aalo-oracle, aalo-local, fifo-lm, saath, graviton, philae, philae-oracle, fvdf, covey; did you mean 'sebf'?",
         ),
         (
             "aalo:k=3",
-            "policy aalo: unknown parameter 'k': expected K, E, q1, delta, queues, share, work_conservation",
+            "policy aalo: unknown parameter 'k': expected K, E, q1, delta, queues, share, work_conservation; did you mean 'K'?",
         ),
+        ("covey:", "policy covey: found nothing after ':' or ',': expected key=value"),
         ("aalo:K=0", "policy aalo: K=0: expected a whole number from 1 to 64"),
         ("aalo:q1=NaN", "policy aalo: q1=NaN: expected a size above zero, like 10MiB"),
         ("aalo:K", "policy aalo: found 'K': expected key=value"),
@@ -163,6 +172,25 @@ fn lists_of_policies() {
         "--baseline: expected one of fair | sebf, found 'fifo'"
     );
     assert_eq!(
+        compare("sincronia,sebf", "synchronia"),
+        "--baseline: expected one of sincronia | sebf, found 'synchronia'; did you mean 'sincronia'?"
+    );
+    assert_eq!(
+        compare("sebf,SEBF", "sebf"),
+        "--policies: expected each policy once, found 'sebf' twice"
+    );
+    assert_eq!(compare("", "fair"), "--policies: expected at least one policy, found none");
+    for list in ["sebf,", "sebf,,fair", ",sebf", ","] {
+        let expected = "--policies: expected a policy on each side of a comma";
+        assert_eq!(compare(list, "fair"), format!("{expected}, found '{list}'"));
+    }
+    let one = "--policy: expected one policy (covey compare takes several), found 'sebf,fair'";
+    assert_eq!(place.refusal(&["simulate", "none.txt", "--policy", "sebf,fair"]), one);
+    let nothing = "policy aalo: found nothing after ':' or ',': expected key=value";
+    assert_eq!(place.refusal(&["simulate", "none.txt", "--policy", "aalo:K=3,"]), nothing);
+    let none = "expected the name of a policy, found nothing";
+    assert_eq!(place.refusal(&["simulate", "none.txt", "--policy", ""]), none);
+    assert_eq!(
         compare("aalo:K=2,aalo:K=3", "aalo"),
         "--baseline: expected one of aalo:K=2 | aalo:K=3, found 'aalo', which may mean several"
     );
@@ -174,6 +202,7 @@ fn arguments() {
     let simulate = |more: &[&str]| {
         place.refusal(&[&["simulate", "tiny.txt", "--policy", "fair"][..], more].concat())
     };
+    assert!(simulate(&["--port-rate", "10G"]).ends_with("; did you mean '10gbps'?"));
     for rate in ["x", "0gbps", "-1gbps", "nangbps", "10", "1e999gbps"] {
         assert_eq!(
             simulate(&[&format!("--port-rate={rate}")]),
@@ -192,11 +221,36 @@ fn arguments() {
     );
     assert_eq!(
         simulate(&["--fabric", "ring"]),
-        "invalid value 'ring' for '--fabric <FABRIC>' [possible values: big-switch]; try '--help'"
+        "--fabric: expected one of big-switch, found 'ring'"
+    );
+    assert_eq!(simulate(&["--jso"]), "unexpected argument '--jso'; did you mean '--json'?");
+    assert_eq!(simulate(&["--seed", "1e3"]), "--seed: expected a whole number, found '1e3'");
+    assert_eq!(
+        simulate(&["--seed", "99999999999999999999"]),
+        "--seed: expected a smaller whole number, found '99999999999999999999'"
+    );
+    for (arguments, option, value) in [
+        (&["compare", "tiny.txt", "--jobs", "-1"][..], "--jobs", "-1"),
+        (&["simulate", "tiny.txt", "--seed", "-1"], "--seed", "-1"),
+        (&["trace", "skew", "tiny.txt", "--sigma", "-.5"], "--sigma", "-.5"),
+        (&["serve", "--lost-after", "-1s"], "--lost-after", "-1s"),
+    ] {
+        assert_eq!(
+            place.refusal(arguments),
+            format!("{option}: expected a value that is not negative, found '{value}'")
+        );
+    }
+    assert_eq!(
+        place.refusal(&["compare", "tiny.txt", "--jobs", "0"]),
+        "--jobs: expected a whole number above 0, found '0'"
     );
     assert_eq!(
-        simulate(&["--jso"]),
-        "unexpected argument '--jso' found; a similar argument exists: '--json'; try '--help'"
+        place.refusal(&["trace", "scale", "tiny.txt", "--time", "x"]),
+        "--time: expected a number or a fraction, like 1.5 or 2/3, found 'x'"
+    );
+    assert_eq!(
+        place.refusal(&["trace", "filter", "tiny.txt"]),
+        "--min-width, --min-skew: expected at least one of them, found none"
     );
     assert_eq!(
         place.refusal(&["trace", "replicate", "tiny.txt", "0", "-"]),
@@ -215,9 +269,30 @@ fn outputs_that_cannot_be_written() {
         place.refusal(&[&["compare", "none.txt", "--policies", "fair"][..], more].concat())
     };
     assert!(compare(&["--report", "none/a.html"]).starts_with("none/a.html: cannot be written: "));
+    for page in ["x.pdf", "x.csv", "x."] {
+        let expected = format!("--report: expected a name that ends in .html, found '{page}'");
+        assert_eq!(compare(&["--report", page]), expected);
+    }
+    assert_eq!(
+        compare(&["--per-coflow", "x.csv"]),
+        "--per-coflow: expected a folder, where each policy gets a CSV file, found 'x.csv'"
+    );
+    let simulate = ["simulate", "none.txt", "--per-flow", "x.html"];
+    assert_eq!(
+        place.refusal(&simulate),
+        "--per-flow: expected a name that ends in .csv, found 'x.html'"
+    );
+    let reproduce = ["reproduce", "swallow", "--figure", "4", "--report", "x.pdf"];
+    assert!(place.refusal(&reproduce).starts_with("--report: expected a name"));
     assert!(compare(&["--report", "."]).starts_with(".: cannot be written: "));
     assert!(compare(&["--per-coflow", "none/a"]).starts_with("none/a: cannot be written: "));
     assert!(compare(&["--per-coflow", "file"]).starts_with("file: cannot be written: "));
+    for name in ["a.csv", "a.jsonl.gz"] {
+        let expected = "output: expected a name for Covey JSON lines, such as trace.jsonl";
+        let found = format!("{expected}, found '{name}'");
+        assert_eq!(place.refusal(&["trace", "convert", "none.txt", name]), found);
+        assert_eq!(place.refusal(&["trace", "burst", "none.txt", "-o", name]), found);
+    }
     let convert = ["trace", "convert", "none.txt", "none/a.jsonl"];
     assert!(place.refusal(&convert).starts_with("none/a.jsonl: cannot be written: "));
     assert_eq!(place.names(), ["file", "tiny.txt"]);
@@ -277,4 +352,19 @@ fn a_reader_that_has_seen_enough() {
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
     let output = child.wait_with_output().unwrap();
     assert_eq!((output.status.code(), output.stderr), (Some(0), Vec::new()));
+}
+
+#[test]
+fn times_of_the_live_system() {
+    let place = Place::new();
+    let serve = |more: &[&str]| place.refusal(&[&["serve", "--data", "data"], more].concat());
+    assert!(serve(&["--lost-after", "5sec"]).ends_with("; did you mean '5s'?"));
+    assert!(serve(&["--lost-after", "5m"]).ends_with("; did you mean '5min'?"));
+    assert_eq!(serve(&["--heartbeat", "0"]), "--heartbeat: expected a time above zero, found '0'");
+    assert_eq!(
+        serve(&["--heartbeat", "10s"]),
+        "--lost-after: expected more than --heartbeat, which is 10s, found 5s"
+    );
+    assert!(serve(&["--port-rate", "10G"]).ends_with("; did you mean '10gbps'?"));
+    assert_eq!(place.names(), ["tiny.txt"]);
 }

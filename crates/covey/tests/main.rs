@@ -7,5 +7,6 @@ mod common;
 mod emulation;
 mod outputs;
 mod reproduce;
+mod suggestions;
 mod testbed;
 mod workloads;

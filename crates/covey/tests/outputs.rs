@@ -372,3 +372,34 @@ fn without_a_command_there_is_help() {
         assert_eq!(ran.err, help);
     }
 }
+
+#[test]
+fn one_policy_is_shown() {
+    let place = Place::new();
+    let all: Value = json(&place.results(&["policies", "--json"]));
+    let philae = all.as_array().unwrap().iter().find(|it| it["name"] == "philae").unwrap();
+    assert_eq!(&json(&place.results(&["policies", "Philae", "--json"])), philae);
+    let text = place.results(&["policies", "philae"]);
+    assert!(text.starts_with("philae (unsized): "), "{text}");
+    for param in philae["params"].as_array().unwrap() {
+        let setting = format!("    {}=", param["name"].as_str().unwrap());
+        assert_eq!(text.matches(&setting).count(), 1, "{setting}: {text}");
+    }
+    assert!(!text.contains("sebf ("), "{text}");
+    assert!(place.results(&["policies", "srtf"]).starts_with("pfp ("));
+}
+
+#[test]
+fn compressed_traces_are_read_from_files_and_standard_input() {
+    use std::io::Write;
+    let place = Place::new();
+    let mut file = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    file.write_all(TINY.as_bytes()).unwrap();
+    let compressed = file.finish().unwrap();
+    // The name does not matter.
+    place.write("tiny", &compressed);
+    let info = |trace| place.results(&["trace", "info", trace]);
+    assert_eq!(info("tiny"), info("tiny.txt"));
+    let ran = place.covey_reading(&["trace", "info", "-"], &compressed);
+    assert_eq!((ran.status, ran.out), (Some(0), info("tiny.txt")));
+}

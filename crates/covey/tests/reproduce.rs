@@ -60,6 +60,11 @@ fn what_a_paper_does_not_have_is_refused() {
     assert_eq!(refusal(&["aalo", "--live"]), "--live: expected philae, found aalo");
     assert!(refusal(&["philae", "--seconds", "5"]).contains("--live"));
     let testbed = |more: &[&str]| refusal(&[&["philae", "--testbed"], more].concat());
+    assert_eq!(testbed(&["--seconds", "0"]), "--seconds: expected from 1 to 86400, found 0");
+    assert_eq!(
+        refusal(&["swallow", "--testbed", "--seconds", "60"]),
+        "--seconds: expected philae, which replays a trace; --every shortens swallow, found swallow"
+    );
     assert_eq!(testbed(&["--table", "6"]), "--table: expected one of 5 for philae, found '6'");
     assert_eq!(
         refusal(&["aalo", "--testbed"]),
@@ -73,7 +78,8 @@ fn what_a_paper_does_not_have_is_refused() {
     );
     assert!(refusal(&["philae", "--live", "--testbed"]).contains("--testbed"));
     assert!(live(&["--trace", "none.txt"]).starts_with("none.txt: "));
-    assert!(refusal(&["coda"]).contains("[possible values: philae, swallow, aalo]"));
+    assert_eq!(refusal(&["coda"]), "PAPER: expected one of philae, swallow, aalo, found 'coda'");
+    assert!(refusal(&["PHILEA"]).ends_with("; did you mean 'philae'?"));
     assert!(refusal(&["aalo", "--table", "4", "--figure", "8"]).contains("cannot be used with"));
     assert!(refusal(&["aalo", "--trace", "none.txt"]).starts_with("none.txt: "));
     assert!(refusal(&["swallow", "--report", "no/page.html"]).contains("no/page.html"));

@@ -56,7 +56,7 @@ fn what_cannot_be_replayed_is_said() {
     let of = |more: &[&str]| place.covey(&[&SMALL[..], more].concat());
     for (arguments, what) in [
         (vec!["--policies", "nonsense"], "nonsense"),
-        (vec!["--link", "fast"], "--link: expected a rate like 100mbps, found 'fast'"),
+        (vec!["--link", "fast"], "--link: 'fast' is not a speed"),
         (vec!["--policies", "philae,philae"], "twice"),
         (vec!["--policies", "philae", "--baseline", "aalo"], "--baseline: expected one of philae"),
         (vec!["--limit", "soon"], "--limit"),

@@ -91,7 +91,7 @@ fn scale() {
     );
     assert_eq!(
         place.refusal(&["trace", "scale", "tiny.txt", "--time", "x"]),
-        "invalid value 'x' for '--time <FACTOR>': expected a number or a fraction, like 1.5 or 2/3; try '--help'"
+        "--time: expected a number or a fraction, like 1.5 or 2/3, found 'x'"
     );
 }
 

@@ -1,5 +1,7 @@
 //! What clients ask for: checked, and written to the journal.
 
+use std::collections::HashSet;
+
 use covey_core::{Lineage, Time};
 use covey_proto::FlowKey;
 
@@ -103,7 +105,7 @@ impl Core {
         if spec.flows.is_empty() && !spec.open {
             return Err(Problem::invalid("flows: expected at least one, or open: true"));
         }
-        self.check_flows("flows", &spec.flows, 0)?;
+        self.check_flows(["flows", ""], &spec.flows, 0)?;
         if !(spec.weight.is_finite() && spec.weight > 0.0) {
             let found = spec.weight;
             return Err(Problem::invalid(format!("weight: expected above zero, found {found}")));
@@ -116,14 +118,24 @@ impl Core {
         if spec.name.as_ref().is_some_and(|name| name.len() > 256) {
             return Err(Problem::invalid("name: expected at most 256 bytes"));
         }
-        match spec.parents.iter().find(|&&parent| self.coflows.lineage(parent).is_none()) {
-            Some(parent) => Err(Problem::invalid(format!("parents: coflow {parent} is not known"))),
+        let is_unknown = |parent: &u64| self.coflows.lineage(*parent).is_none();
+        match spec.parents.iter().position(is_unknown) {
+            Some(k) => {
+                let detail = format!("parents[{k}]: coflow {} is not known", spec.parents[k]);
+                Err(Problem::invalid(detail))
+            }
             None => Ok(()),
         }
     }
 
-    /// Whether flows may be added to `there` others of a coflow.
-    fn check_flows(&self, at: &str, flows: &[record::Flow], there: usize) -> Result<(), Problem> {
+    /// Whether flows may be added to `there` others of a coflow. `at` is the list in which they are, and
+    /// the path of the flow in an item of the list.
+    fn check_flows(
+        &self,
+        [at, within]: [&str; 2],
+        flows: &[record::Flow],
+        there: usize,
+    ) -> Result<(), Problem> {
         let most = self.config.most_flows;
         if flows.len() + there > most {
             let found = flows.len() + there;
@@ -135,16 +147,18 @@ impl Core {
             for (end, port) in [("src", flow.src), ("dst", flow.dst)] {
                 if port as usize >= ports {
                     let expected = format!("expected a port below {ports}, found {port}");
-                    return Err(Problem::invalid(format!("{at}[{k}].{end}: {expected}")));
+                    return Err(Problem::invalid(format!("{at}[{k}]{within}.{end}: {expected}")));
                 }
             }
             match flow.bytes {
                 Some(bytes) if !(bytes.is_finite() && bytes >= 0.0) => {
-                    let detail = format!("{at}[{k}].bytes: expected from 0 on, found {bytes}");
+                    let detail =
+                        format!("{at}[{k}]{within}.bytes: expected from 0 on, found {bytes}");
                     return Err(Problem::invalid(detail));
                 }
                 None if self.driver.needs_sizes() => {
-                    let detail = format!("{at}[{k}].bytes: the policy in force must know sizes");
+                    let detail =
+                        format!("{at}[{k}]{within}.bytes: the policy in force must know sizes");
                     return Err(Problem::invalid(detail));
                 }
                 _ => {}
@@ -166,26 +180,24 @@ impl Core {
             return Err(Problem::new(412, "changed meanwhile", detail));
         }
         let to: Vec<record::Flow> = update.moved.iter().map(|moved| moved.to).collect();
-        self.check_flows("add", &update.add, coflow.flows.len())?;
-        self.check_flows("move", &to, coflow.flows.len() + update.add.len())?;
-        let mut named: Vec<u32> = update.moved.iter().map(|moved| moved.flow).collect();
-        named.extend(&update.restart);
-        for &flow in &named {
+        self.check_flows(["add", ""], &update.add, coflow.flows.len())?;
+        self.check_flows(["move", ".to"], &to, coflow.flows.len() + update.add.len())?;
+        let mut named = HashSet::new();
+        for (at, flow) in update.named() {
             match coflow.flows.get(flow as usize).map(|flow| flow.stage) {
                 None => {
-                    let detail = format!("coflow {id} has no flow {flow}");
+                    let detail = format!("{at}: coflow {id} has no flow {flow}");
                     return Err(Problem::invalid(detail));
                 }
                 Some(Stage::Ended) => {
-                    let detail = format!("flow {flow} of coflow {id} has ended");
+                    let detail = format!("{at}: flow {flow} of coflow {id} has ended");
                     return Err(Problem::new(409, "flow has ended", detail));
+                }
+                Some(_) if !named.insert(flow) => {
+                    return Err(Problem::invalid(format!("{at}: flow {flow} is named twice")));
                 }
                 Some(_) => {}
             }
-        }
-        named.sort_unstable();
-        if named.windows(2).any(|two| two[0] == two[1]) {
-            return Err(Problem::invalid("a flow is named twice"));
         }
         self.check_pending()?;
         let at_s = self.now.as_secs();

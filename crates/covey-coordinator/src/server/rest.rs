@@ -166,9 +166,23 @@ fn parse<T: DeserializeOwned>(body: Result<Bytes, BytesRejection>) -> Result<(T,
         }
         _ => Problem::new(400, "unreadable body", rejection.to_string()),
     })?;
-    let value = serde_json::from_slice(&body)
-        .map_err(|error| Problem::new(400, "malformed body", error.to_string()))?;
+    let value = read(&body).map_err(|detail| Problem::new(400, "malformed body", detail))?;
     Ok((value, body))
+}
+
+/// Reads JSON; an error begins with the path of the field that is wrong, where there is one.
+fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, String> {
+    serde_json::from_slice(body).map_err(|error| {
+        // Only a second reading keeps track of the field, which would slow down every request.
+        let mut json = serde_json::Deserializer::from_slice(body);
+        let located = serde_path_to_error::deserialize::<_, T>(&mut json).err();
+        // The path ends in a question mark where the text breaks off, and is a dot outside of all fields.
+        let path = located.map(|error| error.path().to_string()).unwrap_or_default();
+        match path.trim_end_matches(['.', '?']) {
+            "" => error.to_string(),
+            path => format!("{path}: {error}"),
+        }
+    })
 }
 
 async fn register(
@@ -454,6 +468,30 @@ mod tests {
         routes.sort_unstable();
         described.sort_unstable();
         assert_eq!(described, routes);
+    }
+
+    #[test]
+    fn errors_begin_with_the_path_of_the_field() {
+        let spec = |body: &str| read::<CoflowSpec>(body.as_bytes()).expect_err(body);
+        let update = |body: &str| read::<Update>(body.as_bytes()).expect_err(body);
+        for (message, path) in [
+            (spec(r#"{"flows":[{"src":0,"dst":1},{"src":"a","dst":1}]}"#), "flows[1].src: "),
+            (spec(r#"{"flows":[{"src":0,"dst":-1}]}"#), "flows[0].dst: "),
+            (spec(r#"{"flows":[{"src":0,"dst":1,"bytes":"9"}]}"#), "flows[0].bytes: "),
+            (spec(r#"{"flows":[{"src":0}]}"#), "flows[0]: missing field `dst`"),
+            (spec(r#"{"flows":[{"src":0,"dst":1,"size":1}]}"#), "flows[0].size: unknown field"),
+            (spec(r#"{"flows":7}"#), "flows: "),
+            (spec(r#"{"flows":[],"weight":"1"}"#), "weight: "),
+            (spec(r#"{"flows":[],"parents":[1,"x"]}"#), "parents"),
+            (spec(r#"{"flows":[],"open":1}"#), "open: "),
+            (update(r#"{"move":[{"flow":0,"to":{"src":0,"dst":null}}]}"#), "move[0].to.dst: "),
+            (update(r#"{"restart":[0,-1]}"#), "restart"),
+            (spec("[]"), "invalid "),
+            (spec(""), "EOF "),
+            (spec(r#"{"flows":[]} x"#), "trailing characters"),
+        ] {
+            assert!(message.starts_with(path), "{path}: {message}");
+        }
     }
 
     #[test]

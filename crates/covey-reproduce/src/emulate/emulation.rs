@@ -1,5 +1,6 @@
 //! A simulator and a policy by the names that users give.
 
+use covey_core::suggest::did_you_mean;
 use covey_sim::Outcome;
 use covey_trace::Workload;
 
@@ -63,7 +64,7 @@ enum Run {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum EmulationSpecError {
     /// It has no such policy.
-    #[error("policy '{name}' with --sim {simulator}: expected one of {known}")]
+    #[error("policy '{name}' with --sim {simulator}: expected one of {known}{}", did_you_mean(*.meant))]
     Policy {
         /// What was asked for.
         name: String,
@@ -71,6 +72,8 @@ pub enum EmulationSpecError {
         simulator: &'static str,
         /// Those it has.
         known: String,
+        /// The policy that may be meant.
+        meant: Option<&'static str>,
     },
     /// A parameter it does not have, or not with this value.
     #[error("policy {policy} with --sim {simulator}: expected {expected}, found '{found}'")]
@@ -95,6 +98,7 @@ impl Emulation {
     /// For a policy, a parameter or a value that the simulator does not have; the message says what
     /// there is.
     pub fn new(simulator: Simulator, spec: &str) -> Result<Self, EmulationSpecError> {
+        let spec = &covey_sched::normalized(spec);
         let (name, given) = spec.split_once(':').unwrap_or((spec, ""));
         let policies = simulator.policies();
         let name = policies.iter().find(|known| **known == name).copied().ok_or_else(|| {
@@ -102,6 +106,7 @@ impl Emulation {
                 name: name.to_owned(),
                 simulator: simulator.name(),
                 known: policies.join(", "),
+                meant: covey_sched::suggestion(name, policies),
             }
         })?;
         let bad = |(expected, found)| EmulationSpecError::Param {
@@ -110,6 +115,10 @@ impl Emulation {
             expected,
             found,
         };
+        if spec.ends_with([':', ',']) {
+            let expected = format!("key=value after '{}'", &spec[spec.len() - 1..]);
+            return Err(bad((expected, String::new())));
+        }
         let mut params = vec![("sim".to_owned(), simulator.name().to_owned())];
         let run = match simulator {
             Simulator::CoflowSim if !given.is_empty() => {

@@ -106,17 +106,13 @@ pub fn run(workload: &Workload, fabric: &Fabric, spec: &str) -> Outcome {
         .unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The first `coflows` of the public Facebook trace, or `None` with a printed reason.
-pub fn facebook(coflows: usize) -> Option<Workload> {
+/// The first `coflows` of the public Facebook trace, for a test that is a `facebook_test`.
+pub fn facebook(coflows: usize) -> Workload {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let path = root.join("../shared/data/FB2010-1Hr-150-0.txt");
-    if !path.exists() {
-        eprintln!("skipped: the Facebook trace is not in ../shared/data");
-        return None;
-    }
-    let mut workload = read_path(&path).expect("the Facebook trace");
+    let mut workload = read_path(&path).unwrap_or_else(|error| panic!("{error}"));
     workload.coflows.truncate(coflows);
-    Some(workload)
+    workload
 }
 
 /// This many random inputs; a failing one is printed, and no file is written.

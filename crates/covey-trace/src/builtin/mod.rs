@@ -8,12 +8,16 @@ use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
+use covey_core::suggest::{did_you_mean, nearest};
+
 use crate::error::{TraceError, quote};
 use crate::workload::Workload;
 use coflowsim::{Custom, WIDEST};
 use fb_like::FbLike;
 
 /// Makes the workload `NAME[:key=value,…]`, what follows `builtin:` in the name of a trace.
+///
+/// Case does not matter in the name.
 ///
 /// `fb-like` is a random hour with the published shape of the public Facebook trace: the number
 /// of coflows in each bin of Aalo's Table 3 and Philae's Table 4, widths and sizes, times between
@@ -41,18 +45,30 @@ use fb_like::FbLike;
 /// value out of range.
 pub fn builtin(spec: &str) -> Result<Workload, TraceError> {
     let (name, parameters) = spec.split_once(':').unwrap_or((spec, ""));
-    match name {
-        "fb-like" => fb_like(parameters),
-        "coflowsim-custom" => coflowsim_custom(parameters),
-        _ => Err(bad("builtin", "one of fb-like, coflowsim-custom", quote(name))),
+    match name.trim().to_ascii_lowercase().as_str() {
+        FB_LIKE => fb_like(parameters),
+        COFLOWSIM_CUSTOM => coflowsim_custom(parameters),
+        _ => Err(unknown("builtin", &NAMES, name)),
     }
 }
+
+/// The builtin workload, as users name it, that may be meant by `trace`, which has no `builtin:`.
+pub(crate) fn suggestion(trace: &str) -> Option<String> {
+    let (name, parameters) = trace.split_once(':').map_or((trace, None), |(n, p)| (n, Some(p)));
+    let builtin = nearest(name, NAMES)?;
+    let parameters = parameters.map_or_else(String::new, |text| format!(":{text}"));
+    Some(format!("builtin:{builtin}{parameters}"))
+}
+
+const FB_LIKE: &str = "fb-like";
+const COFLOWSIM_CUSTOM: &str = "coflowsim-custom";
+/// The names of all builtin workloads.
+const NAMES: [&str; 2] = [FB_LIKE, COFLOWSIM_CUSTOM];
 
 /// Reads the parameters of `coflowsim-custom` and makes the workload.
 fn coflowsim_custom(parameters: &str) -> Result<Workload, TraceError> {
     let mut custom = Custom { seed: 13, jobs: 10, ports: 100 };
-    for item in parameters.split(',').filter(|item| !item.is_empty()) {
-        let (key, text) = item.split_once('=').unwrap_or((item, ""));
+    for (key, text) in pairs(parameters) {
         match key {
             "seed" => custom.seed = value("builtin:coflowsim-custom: seed", text, 0..=u64::MAX)?,
             "jobs" => custom.jobs = value("builtin:coflowsim-custom: jobs", text, 1..=10_000)?,
@@ -60,10 +76,7 @@ fn coflowsim_custom(parameters: &str) -> Result<Workload, TraceError> {
                 let range = WIDEST..=1_000;
                 custom.ports = value("builtin:coflowsim-custom: ports", text, range)?;
             }
-            _ => {
-                let expected = "one of seed, jobs, ports";
-                return Err(bad("builtin:coflowsim-custom", expected, quote(key)));
-            }
+            _ => return Err(unknown("builtin:coflowsim-custom", &["seed", "jobs", "ports"], key)),
         }
     }
     Ok(custom.generate())
@@ -72,8 +85,7 @@ fn coflowsim_custom(parameters: &str) -> Result<Workload, TraceError> {
 /// Reads the parameters of `fb-like` and makes the workload.
 fn fb_like(parameters: &str) -> Result<Workload, TraceError> {
     let mut hour = FbLike { seed: 1, coflows: 526, ports: 150, duration_s: 3630.0 };
-    for item in parameters.split(',').filter(|item| !item.is_empty()) {
-        let (key, text) = item.split_once('=').unwrap_or((item, ""));
+    for (key, text) in pairs(parameters) {
         match key {
             "seed" => hour.seed = value("builtin:fb-like: seed", text, 0..=u64::MAX)?,
             "coflows" => hour.coflows = value("builtin:fb-like: coflows", text, 1..=20_000)?,
@@ -82,12 +94,18 @@ fn fb_like(parameters: &str) -> Result<Workload, TraceError> {
                 hour.duration_s = value("builtin:fb-like: duration_s", text, 0.0..=1e9)?;
             }
             _ => {
-                let expected = "one of seed, coflows, ports, duration_s";
-                return Err(bad("builtin:fb-like", expected, quote(key)));
+                let known = ["seed", "coflows", "ports", "duration_s"];
+                return Err(unknown("builtin:fb-like", &known, key));
             }
         }
     }
     Ok(hour.generate())
+}
+
+/// The keys and values of `key=value,…`.
+fn pairs(parameters: &str) -> impl Iterator<Item = (&str, &str)> {
+    let items = parameters.split(',').map(str::trim).filter(|_| !parameters.is_empty());
+    items.map(|item| item.split_once('=').unwrap_or((item, "")))
 }
 
 /// `text` as a number in `range`.
@@ -103,6 +121,13 @@ fn value<T: FromStr + PartialOrd + Display>(
             Err(bad(argument, &expected, quote(text)))
         }
     }
+}
+
+/// A name that is none of those `known`.
+fn unknown(argument: &str, known: &[&str], found: &str) -> TraceError {
+    let expected = format!("one of {}", known.join(", "));
+    let meant = did_you_mean(nearest(found, known.iter().copied()));
+    bad(argument, &expected, quote(found) + &meant)
 }
 
 fn bad(argument: &str, expected: &str, found: String) -> TraceError {

@@ -3,6 +3,7 @@
 mod benchmark;
 mod draft;
 mod fields;
+mod gzip;
 mod lines;
 mod sincronia;
 
@@ -20,6 +21,10 @@ use crate::json_lines;
 use crate::limits::{MAX_FLOWS, MAX_PORTS};
 use crate::workload::Workload;
 
+/// What begins a trace.
+const FORMATS: &str = "PORTS COFLOWS (coflow-benchmark or Sincronia text), or the JSON header of \
+    Covey JSON lines";
+
 /// Reads a trace in any of the formats Covey knows, told apart by content; `name` is what
 /// messages call it.
 ///
@@ -30,13 +35,23 @@ use crate::workload::Workload;
 /// - *Sincronia* text: `PORTS COFLOWS`, then `ID ARRIVAL_MS FLOWS SOURCES DESTINATIONS (src dst
 ///   MB)…` for each coflow.
 ///
+/// Any of them may be compressed by gzip.
+///
 /// Coflows keep the order of the file, whether or not it is that of their arrivals. Blank lines
 /// are skipped, lines may end in CR LF, and the last needs no end.
 ///
 /// # Errors
 /// [`TraceError::Bad`] names the line and field that make no workload, or exceed the limits in
 /// [`limits`](mod@crate::limits); [`TraceError::Io`] is a failure to read.
-pub fn read(source: impl BufRead, name: &str) -> Result<Workload, TraceError> {
+pub fn read(mut source: impl BufRead, name: &str) -> Result<Workload, TraceError> {
+    if gzip::is_gzip(&mut source).map_err(|e| TraceError::io(name, e))? {
+        return read_text(gzip::decompressed(source), name);
+    }
+    read_text(source, name)
+}
+
+/// Reads a trace that is not compressed.
+fn read_text(source: impl BufRead, name: &str) -> Result<Workload, TraceError> {
     let mut lines = Lines::new(source, name);
     let Some((place, header)) = lines.next()? else {
         let expected = "PORTS COFLOWS, or a JSON header";
@@ -45,6 +60,11 @@ pub fn read(source: impl BufRead, name: &str) -> Result<Workload, TraceError> {
     if header.trim_start().starts_with('{') {
         let header = json_lines::header(place, header)?;
         return json_lines::coflows(header, lines, name);
+    }
+
+    if header.contains(',') {
+        let found = "values separated by commas (a CSV file?)";
+        return Err(place.bad("header", FORMATS, found));
     }
 
     let mut fields = Fields::new(place, header);

@@ -36,7 +36,7 @@ impl FromStr for Shape {
     type Err = TraceError;
 
     fn from_str(text: &str) -> Result<Shape, TraceError> {
-        match text {
+        match text.to_ascii_lowercase().as_str() {
             "q42" => Ok(Shape::Query42),
             "tao" => Ok(Shape::Tao),
             _ => Err(bad("shape", "q42 or tao", crate::error::quote(text))),

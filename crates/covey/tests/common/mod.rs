@@ -65,11 +65,11 @@ impl Place {
     }
 
     /// Runs `covey` with `arguments` and `input` on standard input.
-    pub fn covey_reading(&self, arguments: &[&str], input: &str) -> Ran {
+    pub fn covey_reading(&self, arguments: &[&str], input: impl AsRef<[u8]>) -> Ran {
         let mut command = self.command(arguments);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
-        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        child.stdin.take().unwrap().write_all(input.as_ref()).unwrap();
         ran(child.wait_with_output().unwrap())
     }
 

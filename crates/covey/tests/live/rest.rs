@@ -41,6 +41,19 @@ fn coflows_are_registered_read_changed_and_removed() {
             let answer = client.ask("PATCH", &path, &[("If-Match", tag)], "{}").await.unwrap();
             assert_eq!(answer.status, status, "{tag}");
         }
+        for (update, says) in [
+            (json!({"restart": [0, 9]}), "restart[1]: coflow 0 has no flow 9"),
+            (json!({"restart": [0, 0]}), "restart[1]: flow 0 is named twice"),
+            (
+                json!({"move": [{"flow": 1, "to": {"src": 9, "dst": 2}}]}),
+                "move[0].to.src: expected",
+            ),
+        ] {
+            let refused = client.ask("PATCH", &path, &[], update.to_string()).await.unwrap();
+            let detail = refused.json()["detail"].as_str().unwrap().to_owned();
+            assert_eq!(refused.status, 422);
+            assert!(detail.starts_with(says), "{detail}");
+        }
         let moved = json!({"move": [{"flow": 1, "to": {"src": 3, "dst": 2}}]}).to_string();
         let moved = client.ask("PATCH", &path, &[], moved).await.unwrap().json();
         assert_eq!((moved["flows"].as_u64(), moved["flows_ended"].as_u64()), (Some(4), Some(1)));
@@ -72,7 +85,22 @@ fn what_makes_no_sense_is_a_problem_and_changes_nothing() {
         let mut client = coordinator.client(&place).await;
         for (method, path, body, status, says) in [
             ("POST", "/v1/coflows", "{", 400, "malformed body"),
-            ("POST", "/v1/coflows", "{\"flows\":[],\"x\":1}", 400, "unknown field `x`"),
+            ("POST", "/v1/coflows", "{\"flows\":[],\"x\":1}", 400, "\"x: unknown field `x`"),
+            ("POST", "/v1/coflows", "{\"flows\":\"all\"}", 400, "\"flows: invalid type: string"),
+            (
+                "POST",
+                "/v1/coflows",
+                "{\"flows\":[{\"src\":0,\"dst\":1},{\"src\":0,\"dst\":\"1\"}]}",
+                400,
+                "\"flows[1].dst: invalid type: string",
+            ),
+            (
+                "PATCH",
+                "/v1/coflows/7",
+                "{\"move\":[{\"flow\":0,\"to\":{\"src\":[],\"dst\":1}}]}",
+                400,
+                "\"move[0].to.src: invalid type: sequence",
+            ),
             ("POST", "/v1/coflows", "{\"flows\":[]}", 422, "at least one"),
             (
                 "POST",
@@ -94,7 +122,7 @@ fn what_makes_no_sense_is_a_problem_and_changes_nothing() {
                 "/v1/coflows",
                 "{\"flows\":[],\"open\":true,\"parents\":[9]}",
                 422,
-                "coflow 9 is not known",
+                "parents[0]: coflow 9 is not known",
             ),
             ("POST", "/v1/coflows", "{\"flows\":[],\"open\":true,\"weight\":0}", 422, "weight"),
             ("GET", "/v1/coflows/7", "", 404, "coflow 7 is not known"),

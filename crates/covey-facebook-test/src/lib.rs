@@ -1,0 +1,49 @@
+//! Tests that need the public Facebook trace, which is not part of the project.
+//!
+//! Where the trace is absent they count as ignored, and the output of the tests gives the reason. Only
+//! tests depend on this crate: without the trace cargo looks for it each time that tests are built.
+
+use proc_macro::TokenStream;
+
+/// Why a test is ignored that needs the trace.
+const ABSENT: &str = "\"needs the public Facebook trace as ../shared/data/FB2010-1Hr-150-0.txt beside \
+    the checkout; README.md tells where it comes from\"";
+
+/// In the place of `#[test]`: a test that reads the Facebook trace.
+///
+/// `#[facebook_test("takes minutes; make slow")]` is ignored for this reason also where the trace is.
+#[proc_macro_attribute]
+pub fn facebook_test(ignored: TokenStream, test: TokenStream) -> TokenStream {
+    let attributes = attributes(cfg!(facebook_trace), &ignored.to_string());
+    let mut marked: TokenStream = attributes.parse().expect("attributes");
+    marked.extend(test);
+    marked
+}
+
+/// What a test is marked with; `ignored` is the reason in quotation marks, or empty.
+fn attributes(trace_is_there: bool, ignored: &str) -> String {
+    let ignored = if trace_is_there { ignored } else { ABSENT };
+    match ignored {
+        "" => "#[test]".to_owned(),
+        reason => format!("#[test] #[ignore = {reason}]"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_the_trace_a_test_is_ignored_with_the_reason() {
+        for ignored in ["", "\"takes minutes\""] {
+            let attributes = attributes(false, ignored);
+            assert!(attributes.starts_with("#[test] #[ignore = \"needs the public Facebook trace"));
+        }
+    }
+
+    #[test]
+    fn with_the_trace_only_slow_tests_are_ignored() {
+        assert_eq!(attributes(true, ""), "#[test]");
+        assert_eq!(attributes(true, "\"slow\""), "#[test] #[ignore = \"slow\"]");
+    }
+}

@@ -1,0 +1,176 @@
+//! What is wrong with the arguments, in one line.
+
+use std::error::Error as _;
+use std::num::{IntErrorKind, ParseFloatError, ParseIntError};
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, Command};
+use covey_core::suggest::{did_you_mean, nearest};
+
+/// Options that other programs have, and those of ours that may be meant; the first that the command
+/// has is suggested.
+const OPTIONS_ELSEWHERE: [(&[&str], &[&str]); 13] = [
+    (&["p", "scheduler", "schedulers", "algorithm", "algorithms"], &["policy", "policies", "port"]),
+    (&["csv", "table"], &["per-coflow"]),
+    (&["html", "page", "plot", "plots", "r"], &["report"]),
+    (&["o", "out", "output"], &["output", "report", "per-coflow"]),
+    (&["rate", "speed", "bandwidth", "capacity", "b"], &["port-rate", "link", "rate"]),
+    (&["j", "threads", "parallel", "workers", "cores"], &["jobs", "threads"]),
+    (&["s", "random-seed"], &["seed"]),
+    (&["simulator", "emulate"], &["sim"]),
+    (&["lower-bound", "optimal"], &["bound"]),
+    (&["format"], &["json"]),
+    (&["n", "hosts", "nodes", "machines"], &["hosts", "ports"]),
+    (&["folder", "dir", "directory"], &["data", "credentials", "per-coflow"]),
+    (&["v", "verbose", "quiet", "q"], &["log"]),
+];
+
+/// Commands that other programs have, and ours.
+const COMMANDS_ELSEWHERE: [(&str, &str); 8] = [
+    ("run", "simulate"),
+    ("sim", "simulate"),
+    ("plot", "compare"),
+    ("report", "compare"),
+    ("list", "policies"),
+    ("coordinator", "serve"),
+    ("server", "serve"),
+    ("emulate", "testbed"),
+];
+
+/// What is wrong with `arguments` of `program`, in one line.
+pub fn in_one_line(error: &clap::Error, program: &Command, arguments: &[String]) -> String {
+    let command = command(program, arguments);
+    let told = match error.kind() {
+        ErrorKind::UnknownArgument => unknown_argument(error, command, arguments),
+        ErrorKind::InvalidSubcommand => unknown_command(error, command),
+        ErrorKind::InvalidValue => wrong_choice(error),
+        ErrorKind::ValueValidation => wrong_value(error),
+        _ => None,
+    };
+    told.unwrap_or_else(|| plain(error))
+}
+
+/// The command that the arguments name, as far as there is one.
+fn command<'a>(program: &'a Command, arguments: &[String]) -> &'a Command {
+    let known = |at: &'a Command, word: &String| at.find_subcommand(word).unwrap_or(at);
+    arguments.iter().fold(program, known)
+}
+
+/// A text that belongs to the error.
+fn text(error: &clap::Error, kind: ContextKind) -> Option<&str> {
+    match error.get(kind)? {
+        ContextValue::String(text) => Some(text),
+        _ => None,
+    }
+}
+
+fn unknown_argument(
+    error: &clap::Error,
+    command: &Command,
+    arguments: &[String],
+) -> Option<String> {
+    let found = text(error, ContextKind::InvalidArg)?;
+    if found.starts_with("-") && found[1..].starts_with(|c: char| c.is_ascii_digit() || c == '.') {
+        return Some(negative_value(found, arguments));
+    }
+    if let Some(positional) = positional(found, command) {
+        let meant = format!("did you mean {positional} without '{found}'?");
+        return Some(format!("unexpected argument '{found}'; {meant}"));
+    }
+    let meant = meant_option(found, command, text(error, ContextKind::SuggestedArg));
+    Some(format!("unexpected argument '{found}'{}", did_you_mean_or_help(meant.as_deref())))
+}
+
+/// The end of a message: what may be meant, or else where help is.
+fn did_you_mean_or_help(meant: Option<&str>) -> String {
+    if meant.is_some() { did_you_mean(meant) } else { "; try '--help'".to_owned() }
+}
+
+/// A value that looks like an option. Nothing that Covey is told may be negative.
+fn negative_value(found: &str, arguments: &[String]) -> String {
+    let value = arguments.iter().position(|it| it.starts_with(found));
+    let before = value.and_then(|place| arguments.get(place.checked_sub(1)?));
+    let option = before.filter(|it| it.starts_with('-'));
+    let found = value.map_or(found, |place| &arguments[place]);
+    let option = option.map_or_else(String::new, |option| format!("{option}: "));
+    format!("{option}expected a value that is not negative, found '{found}'")
+}
+
+/// The argument that is given by its place, and was given by name.
+fn positional(found: &str, command: &Command) -> Option<String> {
+    let name = found.strip_prefix("--")?;
+    let found = command.get_positionals().any(|it| it.get_id().as_str() == name);
+    found.then(|| name.to_uppercase())
+}
+
+/// What may be meant by an option that the command does not have.
+fn meant_option(found: &str, command: &Command, similar: Option<&str>) -> Option<String> {
+    let name = found.trim_start_matches('-');
+    let has = |option: &&&str| command.get_arguments().any(|it| it.get_long() == Some(**option));
+    let elsewhere = OPTIONS_ELSEWHERE.iter().find(|(others, _)| others.contains(&name));
+    let ours = elsewhere.and_then(|(_, ours)| ours.iter().find(has));
+    let ours = ours.map(|option| format!("--{option}"));
+    let options = || command.get_arguments().filter_map(Arg::get_long);
+    ours.or_else(|| similar.map(str::to_owned)).or_else(|| {
+        let long = found.strip_prefix("--")?;
+        Some(format!("--{}", nearest(long, options())?))
+    })
+}
+
+fn unknown_command(error: &clap::Error, command: &Command) -> Option<String> {
+    let found = text(error, ContextKind::InvalidSubcommand)?;
+    let shown = || command.get_subcommands().filter(|it| !it.is_hide_set());
+    let within = shown().find(|it| it.find_subcommand(found).is_some());
+    let within = within.map(|it| format!("{} {found}", it.get_name()));
+    let has = |name: &str| command.find_subcommand(name).is_some();
+    let elsewhere = COMMANDS_ELSEWHERE.iter().find(|(other, ours)| *other == found && has(ours));
+    let similar = || nearest(found, shown().map(Command::get_name));
+    let meant = elsewhere.map(|(_, ours)| *ours).or_else(similar);
+    let meant = within.as_deref().or(meant);
+    Some(format!("unknown command '{found}'{}", did_you_mean_or_help(meant)))
+}
+
+/// A value that is none of those that there are.
+fn wrong_choice(error: &clap::Error) -> Option<String> {
+    let found = text(error, ContextKind::InvalidValue).filter(|found| !found.is_empty())?;
+    let ContextValue::Strings(known) = error.get(ContextKind::ValidValue)? else { return None };
+    let meant = did_you_mean(nearest(found, known.iter().map(String::as_str)));
+    let expected = format!("one of {}", known.join(", "));
+    Some(format!("{}: expected {expected}, found '{found}'{meant}", option(error)?))
+}
+
+/// A value that cannot be read.
+fn wrong_value(error: &clap::Error) -> Option<String> {
+    let found = text(error, ContextKind::InvalidValue)?;
+    let source = error.source()?;
+    let expected = if let Some(error) = source.downcast_ref::<ParseIntError>() {
+        match error.kind() {
+            IntErrorKind::Zero => "a whole number above 0",
+            IntErrorKind::PosOverflow => "a smaller whole number",
+            _ => "a whole number",
+        }
+    } else if source.is::<ParseFloatError>() {
+        "a number"
+    } else {
+        return Some(format!("{}: {source}", option(error)?));
+    };
+    Some(format!("{}: expected {expected}, found '{found}'", option(error)?))
+}
+
+/// The option that the error is about, without the name of its value.
+fn option(error: &clap::Error) -> Option<&str> {
+    let shown = text(error, ContextKind::InvalidArg)?;
+    let option = shown.split(' ').next()?;
+    Some(option.trim_matches(['<', '>', '[', ']']))
+}
+
+/// What clap says over many lines, without the usage.
+fn plain(error: &clap::Error) -> String {
+    let text = error.render().to_string();
+    let text = text.strip_prefix("error: ").unwrap_or(&text);
+    let lines = text.lines().map(str::trim);
+    let told = lines.filter(|line| !line.is_empty() && !line.starts_with("Usage:"));
+    let told = told.collect::<Vec<_>>().join(" ");
+    let told = told.replace(" tip: ", "; ").replace(" For more information, try ", "; try ");
+    told.trim_end_matches('.').to_owned()
+}
