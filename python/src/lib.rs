@@ -6,6 +6,8 @@
 mod conformance;
 mod errors;
 mod frame;
+mod halt;
+mod html;
 mod json;
 mod live;
 mod pending;
@@ -21,6 +23,13 @@ use pyo3::prelude::*;
 
 #[pymodule]
 mod _core {
+    use pyo3::prelude::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+
     #[pymodule_export]
     use crate::conformance::check;
     #[pymodule_export]
@@ -44,7 +53,7 @@ mod _core {
     #[pymodule_export]
     use crate::run::{Comparison, Result, Stop, run};
     #[pymodule_export]
-    use crate::trace::{Trace, open, parse};
+    use crate::trace::{Trace, open, parse, parse_rows};
     #[pymodule_export]
     use crate::view::PyView;
 }
