@@ -63,7 +63,9 @@ def opened(trace: Trace | str | os.PathLike[str], seed: int | None = None) -> Tr
         return trace
     if isinstance(trace, (str, os.PathLike)):
         return load_trace(trace, seed=seed)
-    message = f"trace: expected a covey.Trace, a file, or a name like 'builtin:fb-like', found {trace!r}"
+    message = (
+        f"trace: expected a covey.Trace, a file, or a name like 'builtin:fb-like', found {trace!r}"
+    )
     raise InputError(message)
 
 
@@ -98,9 +100,9 @@ def simulate(
     """Simulate one policy: a text like "philae:thin=5", a `Policy` class, or an instance of one.
 
     `trace` is a `Trace`, or what `load_trace` takes: a file, or a name like "builtin:fb-like".
-    `port_rate` is the speed of ports ("10gbps", "128MiB/s"; default "1gbps"; with its unit). `cpu` is the share of
-    processors that is there for compressing, or a CSV file of changes. `sim` is the simulator.
-    `barrier` says whether coflows wait for their parents. `seed` is for policies that take one.
+    `port_rate` is the speed of ports with its unit ("10gbps", "128MiB/s"; default "1gbps"). `cpu` is
+    the share of processors that is there for compressing, or a CSV file of changes. `sim` is the
+    simulator. `barrier` says whether coflows wait for their parents. `seed` is for policies that take one.
     `bound` also computes a mean CCT that no schedule can beat. `timeline` records who sends when,
     which takes much longer than the simulation itself. `progress` shows a bar, or not; by default
     after a second, on a terminal or in a notebook. `stop` stops it from another thread.
@@ -133,7 +135,9 @@ def listed(policies: str | Iterable[PolicyLike]) -> list[PolicyLike]:
         return [*_core.split_list(policies)]
     if isinstance(policies, Iterable):
         return [*policies]
-    message = f"policies: expected a list of policies, or a text like 'fair,sebf', found {policies!r}"
+    message = (
+        f"policies: expected a list of policies, or a text like 'fair,sebf', found {policies!r}"
+    )
     raise InputError(message)
 
 

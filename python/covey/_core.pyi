@@ -14,6 +14,7 @@ from covey._policy import Policy
 T_co = TypeVar("T_co", covariant=True)
 
 __version__: str
+STYLE_SHEET: str
 
 Scheduled = Literal["yes", "no coordinator", "no agent"]
 
@@ -148,7 +149,6 @@ class Trace:
         """Write the trace as Covey JSON lines."""
 
     def _repr_html_(self) -> str: ...
-
     def filter(self, min_width: int | None = None, min_skew: float | None = None) -> Trace:
         """Keep coflows of at least so many flows, and of more than so much skew (Philae 8.1)."""
 
@@ -217,6 +217,7 @@ class Result:
     def summary(self) -> dict[str, Any]:
         """Statistics, as of ``covey simulate --json``."""
 
+    def _drawing(self, ports: set[int] | None, coflows: set[str] | None, columns: int) -> Frame: ...
     def _repr_html_(self) -> str: ...
 
 class Comparison:

@@ -30,7 +30,9 @@ def trace(frame: object, ports: int | None, name: str) -> Trace:
                 raise InputError(message)
         for column, value in given.items():
             if isinstance(value, float) and math.isinf(value):
-                message = f"{name}: row {row}, column {column}: expected a finite number, found {value}"
+                message = (
+                    f"{name}: row {row}, column {column}: expected a finite number, found {value}"
+                )
                 raise InputError(message)
         if "job" in given:
             given["job"] = str(given["job"])
@@ -56,8 +58,8 @@ def add(
     for column in OF_COFLOW:
         if line.get(column) != own.get(column):
             message = (
-                f"{name}: row {row}, column {column}: expected {line.get(column)!r} as in row {rows[0]} "
-                f"of coflow '{coflow}', found {own.get(column)!r}"
+                f"{name}: row {row}, column {column}: expected {line.get(column)!r} as in "
+                f"row {rows[0]} of coflow '{coflow}', found {own.get(column)!r}"
             )
             raise InputError(message)
     line["flows"].append({column: given[column] for column in OF_FLOW if column in given})

@@ -16,6 +16,7 @@ mod policy;
 mod registry;
 mod reproduction;
 mod run;
+mod timeline;
 mod trace;
 mod view;
 
@@ -27,7 +28,10 @@ mod _core {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        module.add("__version__", env!("CARGO_PKG_VERSION"))
+        module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        // Plots have the colours and dashes of the page.
+        let style = include_str!("../../crates/covey-report/src/html/style.css");
+        module.add("STYLE_SHEET", style)
     }
 
     #[pymodule_export]

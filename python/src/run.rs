@@ -1,6 +1,7 @@
 //! Simulations, which run in a thread of their own while Python waits, shows progress, and listens
 //! for Ctrl-C.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -29,6 +30,7 @@ use crate::halt::Halt;
 use crate::html;
 use crate::json::as_python;
 use crate::policy::policy;
+use crate::timeline;
 use crate::trace::Trace;
 
 /// How long Python waits before it looks for signals and shows progress.
@@ -101,6 +103,11 @@ struct Kept {
 impl Kept {
     fn run(&self) -> PyResult<Run<'_>> {
         Run::borrowed(&self.workload, &self.outcome, self.info.clone()).map_err(raised)
+    }
+
+    fn spans(&self) -> PyResult<&[Span]> {
+        let missing = || InputError::new_err("timeline: expected a simulation with timeline=True");
+        self.spans.as_deref().ok_or_else(missing)
     }
 }
 
@@ -311,20 +318,24 @@ impl Result {
     /// coflow_id, port, start_s, end_s, bytes_per_s. Needs ``simulate(..., timeline=True)``.
     #[getter]
     fn timeline(&self) -> PyResult<Frame> {
-        let spans = self.kept.spans.as_ref().ok_or_else(|| {
-            InputError::new_err("timeline: expected a simulation with timeline=True")
-        })?;
-        let number = |of: fn(&Span) -> f64| Values::Number(spans.iter().map(of).collect());
-        let names = self.kept.workload.coflows.iter().map(|c| c.id.as_str()).collect();
-        let places = spans.iter().map(|span| span.coflow).collect();
-        let ports = spans.iter().map(|span| span.port).collect();
-        Frame::of(vec![
-            Column { name: "coflow_id", values: Values::Name(names, places) },
-            Column { name: "port", values: Values::Count(ports) },
-            Column { name: "start_s", values: number(|span| span.start_s) },
-            Column { name: "end_s", values: number(|span| span.end_s) },
-            Column { name: "bytes_per_s", values: number(|span| span.rate) },
-        ])
+        timeline::frame(&self.kept.workload, self.kept.spans()?)
+    }
+
+    /// The rectangles of a drawing of the timeline, for some ports and coflows or for all.
+    fn _drawing(
+        &self,
+        ports: Option<HashSet<u32>>,
+        coflows: Option<HashSet<String>>,
+        columns: u32,
+    ) -> PyResult<Frame> {
+        let Kept { workload, info, .. } = self.kept.as_ref();
+        let is_meant = |span: &&Span| {
+            let id = &workload.coflows[span.coflow as usize].id;
+            ports.as_ref().is_none_or(|ports| ports.contains(&span.port))
+                && coflows.as_ref().is_none_or(|coflows| coflows.contains(id))
+        };
+        let spans = self.kept.spans()?.iter().filter(is_meant);
+        timeline::drawing(workload, spans, columns, info.port_rate_bps / 8.0)
     }
 
     /// Statistics, as of ``covey simulate --json``.

@@ -29,7 +29,9 @@ def documented() -> Iterator[tuple[str, object, str | None]]:
                     yield f"{node.name}.{name}", getattr(kind, name), said
 
 
-@pytest.mark.parametrize(("name", "thing", "said"), [*documented()], ids=lambda value: str(value)[:30])
+@pytest.mark.parametrize(
+    ("name", "thing", "said"), [*documented()], ids=lambda value: str(value)[:30]
+)
 def test_the_stub_s_words_are_there_at_runtime(name: str, thing: object, said: str | None) -> None:
     assert said, f"the stub says nothing of {name}"
     assert inspect.cleandoc(thing.__doc__ or "") == said
@@ -43,7 +45,9 @@ def test_everything_public_has_a_docstring() -> None:
     for name, thing in [*things.items()]:
         if inspect.isclass(thing):
             members = [member for member in vars(thing) if not member.startswith("_")]
-            things |= {f"{name}.{member}": inspect.getattr_static(thing, member) for member in members}
+            things |= {
+                f"{name}.{member}": inspect.getattr_static(thing, member) for member in members
+            }
     # A flag of its own has no words of its own at runtime.
     plain = (bool, str, tuple)
     silent = [n for n, t in things.items() if not isinstance(t, plain) and not inspect.getdoc(t)]

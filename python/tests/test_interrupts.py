@@ -1,4 +1,4 @@
-"""Ctrl-C while a policy in Python computes: the run ends, its threads end, and so does the interpreter."""
+"""Ctrl-C while a policy in Python computes ends the run, its threads, and the interpreter."""
 
 import os
 import signal

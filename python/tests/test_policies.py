@@ -115,10 +115,16 @@ def test_a_check_shows_the_workload_on_which_a_policy_raises() -> None:
 
 PLANS = [
     (lambda v, p: None, r"policy Mine, at 0\.5 s: coflow '1' has work"),
-    (lambda v, p: p.wake_at(v.now_s), "at 0 s: .* no time passes: expected a wake-up later than now"),
+    (
+        lambda v, p: p.wake_at(v.now_s),
+        "at 0 s: .* no time passes: expected a wake-up later than now",
+    ),
     (lambda v, p: p.wake_at(float("nan")), "time_s: expected seconds, found nan"),
     (lambda v, p: p.wake_when_sent(0, float("nan")), "bytes_: expected bytes, found nan"),
-    (lambda v, p: v.coflows, r"plan: expected None or covey.UNCHANGED .*, found <class 'list'>: serve"),
+    (
+        lambda v, p: v.coflows,
+        r"plan: expected None or covey.UNCHANGED .*, found <class 'list'>: serve",
+    ),
     (lambda v, p: p.coflow(999), "no coflow has the number 999: View.coflows has those that are"),
     (lambda v, p: p.coflow(-1), "no coflow has the number -1"),
     (lambda v, p: v.width(-1), "no coflow has the number -1"),

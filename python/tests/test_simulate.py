@@ -66,15 +66,18 @@ def test_a_comparison_has_results_speedups_and_bins(hour: covey.Trace, tmp_path:
 def test_traces_are_taken_by_name(tmp_path: Path, tiny: covey.Trace) -> None:
     path = tmp_path / "tiny.jsonl"
     path.write_bytes(tiny.dumps())
-    assert covey.simulate(path, "sebf").per_coflow["cct_s"] == (
-        covey.simulate(tiny, "sebf").per_coflow["cct_s"]
+    assert (
+        covey.simulate(path, "sebf").per_coflow["cct_s"]
+        == (covey.simulate(tiny, "sebf").per_coflow["cct_s"])
     )
     assert len(covey.compare(str(path), "sebf,fair")) == 2
     named = covey.simulate("builtin:fb-like:coflows=5", "sebf", seed=4)
     assert named.summary()["trace"] == "builtin:fb-like:coflows=5,seed=4"
-    with pytest.raises(covey.InputError, match=r"trace: expected a covey\.Trace, a file, .*, found 3"):
+    with pytest.raises(
+        covey.InputError, match=r"trace: expected a covey\.Trace, a file, .*, found 3"
+    ):
         covey.simulate(3, "sebf")  # type: ignore[arg-type]
-    with pytest.raises(covey.InputError, match="policies: expected a list of policies, .* found None"):
+    with pytest.raises(covey.InputError, match=r"policies: expected a list of .* found None"):
         covey.compare(tiny, None)  # type: ignore[arg-type]
 
 
