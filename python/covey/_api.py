@@ -102,7 +102,8 @@ def simulate(
     `trace` is a `Trace`, or what `load_trace` takes: a file, or a name like "builtin:fb-like".
     `port_rate` is the speed of ports with its unit ("10gbps", "128MiB/s"; default "1gbps"). `cpu` is
     the share of processors that is there for compressing, or a CSV file of changes. `sim` is the
-    simulator. `barrier` says whether coflows wait for their parents. `seed` is for policies that take one.
+    simulator. `barrier` says whether coflows wait for their parents. `seed` is for policies that take
+    one.
     `bound` also computes a mean CCT that no schedule can beat. `timeline` records who sends when,
     which takes much longer than the simulation itself. `progress` shows a bar, or not; by default
     after a second, on a terminal or in a notebook. `stop` stops it from another thread.

@@ -17,6 +17,7 @@ OUTPUTS = [output for cell in json.loads(TEXT)["cells"] for output in cell.get("
 
 def test_it_is_small_and_names_no_place_of_a_machine() -> None:
     assert len(TEXT) < LARGEST
+    assert "iopub" not in TEXT, "times: see scripts/tutorial.sh"
     assert not re.findall(r"[\"' (](?:/home|/root|/tmp|/Users|/work|C:)[/\\\\]", TEXT)
 
 
