@@ -11,7 +11,8 @@ def library(name: str, extra: str) -> Any:
     try:
         return import_module(name)
     except ModuleNotFoundError as error:
-        if error.name != name.partition(".")[0]:
+        package = name.partition(".")[0]
+        if error.name != package:
             raise  # something else that the library needs
-        message = f"this needs {name}, which is not installed: pip install 'covey[{extra}]'"
+        message = f"this needs {package}, which is not installed: pip install 'covey[{extra}]'"
         raise ModuleNotFoundError(message, name=error.name) from None

@@ -235,5 +235,6 @@ def sensitivity(
 
 def _with_unit(name: str) -> str:
     """Write ``mean_cct_s`` as people do."""
-    words, _, unit = name.rpartition("_")
-    return f"{words.replace('_', ' ')} ({unit})" if unit in ("s", "bytes") else name
+    *words, unit = name.split("_")
+    words = [word.upper() if word in ("cct", "fct") else word for word in words]
+    return f"{' '.join(words)} ({unit})" if unit in ("s", "bytes") else name

@@ -55,7 +55,7 @@ def test_the_extra_is_named(use: Callable[[], object], package: str, extra: str)
     with pytest.raises(ModuleNotFoundError) as error:
         use()
     expected = f"this needs {package}, which is not installed: pip install 'covey[{extra}]'"
-    assert str(error.value).replace("matplotlib.pyplot", "matplotlib") == expected
+    assert str(error.value) == expected
 
 
 def test_what_a_library_itself_lacks_is_told_as_it_is(

@@ -175,5 +175,5 @@ def test_curves_that_coincide_are_told_apart(hour: covey.Trace) -> None:
 def test_sensitivity(hour: covey.Trace) -> None:
     rows = covey.sweep({"trace": hour, "policy": "aalo", "K": [2, 5, 10]})
     axes = plots.sensitivity(rows, "K")
-    assert (axes.get_xlabel(), axes.get_ylabel()) == ("K", "mean cct (s)")
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("K", "mean CCT (s)")
     assert list(axes.get_lines()[0].get_ydata()) == rows["mean_cct_s"]
