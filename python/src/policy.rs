@@ -1,5 +1,6 @@
 //! A policy that is written in Python, as the simulator sees it.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use covey_core::{
@@ -144,9 +145,15 @@ impl InPython {
     }
 }
 
-/// Python's number of this thread.
+/// Python's number of this thread, which never changes.
 fn thread(py: Python<'_>) -> PyResult<u64> {
-    py.import(intern!(py, "threading"))?.call_method0(intern!(py, "get_ident"))?.extract()
+    thread_local!(static NUMBER: Cell<Option<u64>> = const { Cell::new(None) });
+    if let Some(number) = NUMBER.get() {
+        return Ok(number);
+    }
+    let number = py.import("threading")?.call_method0("get_ident")?.extract()?;
+    NUMBER.set(Some(number));
+    Ok(number)
 }
 
 /// Whether `plan` returned `covey.UNCHANGED`.
