@@ -44,6 +44,7 @@ from covey._core import (
     SimulationError,
     Trace,
     View,
+    __version__,
 )
 from covey._live import UnscheduledWarning
 from covey._policy import UNCHANGED, Policy
@@ -77,6 +78,7 @@ __all__ = [
     "Trace",
     "UnscheduledWarning",
     "View",
+    "__version__",
     "check_policy",
     "compare",
     "generate",

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal
 
 from covey import _core
+from covey._core import InputError, Trace
 from covey._policy import PolicyLike, prepared
 from covey._progress import bar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from covey._core import Comparison, PolicyInfo, Reproduction, Result, Trace
+    from covey._core import Comparison, PolicyInfo, Reproduction, Result
 
 POLICIES = "covey,fair,fifo,aalo,philae,sebf,sincronia"
 """What is compared if nothing is named, as on the command line."""
@@ -57,8 +57,34 @@ def _text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+def opened(trace: Trace | str | os.PathLike[str], seed: int | None = None) -> Trace:
+    """Give the trace that is meant: itself, or the one that `load_trace` reads."""
+    if isinstance(trace, Trace):
+        return trace
+    if isinstance(trace, (str, os.PathLike)):
+        return load_trace(trace, seed=seed)
+    message = (
+        f"trace: expected a covey.Trace, a file, or a name like 'builtin:fb-like', found {trace!r}"
+    )
+    raise InputError(message)
+
+
+def _rate(port_rate: str | None) -> str | None:
+    """Give the speed of ports as it is written, which is with its unit."""
+    if port_rate is None or isinstance(port_rate, str):
+        return port_rate
+    message = (
+        "port_rate: expected a text with its unit, like '10gbps' or '100mbps' (bits per second), "
+        f"'125MB/s' or '128MiB/s' (bytes per second), found {port_rate!r}"
+    )
+    if isinstance(port_rate, (int, float)):
+        number = int(port_rate) if port_rate == port_rate // 1 else port_rate
+        message += f": did you mean '{number}bps' or '{number}B/s'?"
+    raise InputError(message)
+
+
 def simulate(
-    trace: Trace,
+    trace: Trace | str | os.PathLike[str],
     policy: PolicyLike = "covey",
     *,
     port_rate: str | None = None,
@@ -73,20 +99,23 @@ def simulate(
 ) -> Result:
     """Simulate one policy: a text like "philae:thin=5", a `Policy` class, or an instance of one.
 
-    `port_rate` is the speed of ports ("10gbps", "128MiB/s"; default "1gbps"). `cpu` is the share of
-    processors that is there for compressing, or a CSV file of changes. `sim` is the simulator.
-    `barrier` says whether coflows wait for their parents. `seed` is for policies that take one.
+    `trace` is a `Trace`, or what `load_trace` takes: a file, or a name like "builtin:fb-like".
+    `port_rate` is the speed of ports with its unit ("10gbps", "128MiB/s"; default "1gbps"). `cpu` is
+    the share of processors that is there for compressing, or a CSV file of changes. `sim` is the
+    simulator. `barrier` says whether coflows wait for their parents. `seed` is for policies that take
+    one.
     `bound` also computes a mean CCT that no schedule can beat. `timeline` records who sends when,
     which takes much longer than the simulation itself. `progress` shows a bar, or not; by default
     after a second, on a terminal or in a notebook. `stop` stops it from another thread.
 
-    The global interpreter lock is free meanwhile, and Ctrl-C stops it.
+    The global interpreter lock is free meanwhile. Ctrl-C stops the simulation with a
+    `KeyboardInterrupt`, also while a policy in Python computes.
     """
     with bar(progress, "coflows") as tell:
         return _core.run(
-            trace,
+            opened(trace, seed),
             [prepared(policy)],
-            port_rate=port_rate,
+            port_rate=_rate(port_rate),
             cpu=str(cpu),
             sim=sim,
             barrier=barrier,
@@ -101,8 +130,20 @@ def simulate(
         )[0]
 
 
+def listed(policies: str | Iterable[PolicyLike]) -> list[PolicyLike]:
+    """Give the policies of a list, or of a text as on the command line."""
+    if isinstance(policies, str):
+        return [*_core.split_list(policies)]
+    if isinstance(policies, Iterable):
+        return [*policies]
+    message = (
+        f"policies: expected a list of policies, or a text like 'fair,sebf', found {policies!r}"
+    )
+    raise InputError(message)
+
+
 def compare(
-    trace: Trace,
+    trace: Trace | str | os.PathLike[str],
     policies: str | Iterable[PolicyLike] = POLICIES,
     *,
     baseline: str | None = None,
@@ -124,15 +165,15 @@ def compare(
     `jct_shares` is a seed for job completion times as if each coflow were the shuffle of a job that
     computes as well (Philae 9.2). The rest is as for `simulate`.
     """
-    given = [*(_core.split_list(policies) if isinstance(policies, str) else policies)]
+    given = listed(policies)
     if not given:
         message = "policies: expected at least one, found none"
-        raise _core.InputError(message)
+        raise InputError(message)
     with bar(progress, "coflows") as tell:
         return _core.run(
-            trace,
+            opened(trace, seed),
             [prepared(policy) for policy in given],
-            port_rate=port_rate,
+            port_rate=_rate(port_rate),
             cpu=str(cpu),
             sim=sim,
             barrier=barrier,
@@ -163,7 +204,7 @@ def reproduce(
     """
     if table is not None and figure is not None:
         message = "figure: expected a table or a figure, found both"
-        raise _core.InputError(message)
+        raise InputError(message)
     with bar(progress, "coflows") as tell:
         return _core.reproduce(
             paper,

@@ -13,6 +13,9 @@ from covey._policy import Policy
 
 T_co = TypeVar("T_co", covariant=True)
 
+__version__: str
+STYLE_SHEET: str
+
 Scheduled = Literal["yes", "no coordinator", "no agent"]
 
 Flow = tuple[int, int]
@@ -96,6 +99,26 @@ class Frame:
 class Trace:
     """What is to be sent, when, and between which ports. It never changes, and can be pickled."""
 
+    @staticmethod
+    def from_flows(frame: object, *, ports: int | None = None, name: str = "a frame") -> Trace:
+        """Make a trace of a table with a row for each flow.
+
+        `frame` is a data frame of pandas, polars or pyarrow, a `Frame`, or a dict of columns:
+
+        - coflow: the coflow's name, a text or a whole number;
+        - arrival_s: when the coflow arrives, in seconds, the same in all its rows;
+        - src, dst: the ports that send and receive, from 0;
+        - bytes: the size of the flow.
+
+        These columns may be left out: start_s (start of the flow, in seconds after the arrival) and
+        restart_s (when it loses what it has sent); and, the same in all rows of a coflow, weight,
+        deadline_s (time allowed after the arrival), job (a name), parents (a list of coflows that end
+        before this one is released). Other columns are not looked at.
+
+        Coflows are in the order in which they first appear. There are `ports` ports, or else as many
+        as are named; messages call the trace `name`. Raises `InputError` with row (from 0) and column.
+        """
+
     @property
     def name(self) -> str:
         """What reports call it."""
@@ -125,6 +148,7 @@ class Trace:
     def dumps(self) -> builtins.bytes:
         """Write the trace as Covey JSON lines."""
 
+    def _repr_html_(self) -> str: ...
     def filter(self, min_width: int | None = None, min_skew: float | None = None) -> Trace:
         """Keep coflows of at least so many flows, and of more than so much skew (Philae 8.1)."""
 
@@ -193,6 +217,7 @@ class Result:
     def summary(self) -> dict[str, Any]:
         """Statistics, as of ``covey simulate --json``."""
 
+    def _drawing(self, ports: set[int] | None, coflows: set[str] | None, columns: int) -> Frame: ...
     def _repr_html_(self) -> str: ...
 
 class Comparison:
@@ -403,6 +428,7 @@ class Stop:
 def open(name: str, seed: int | None = None) -> Trace: ...
 def parse(text: bytes, name: str) -> Trace: ...
 def policies() -> list[PolicyInfo]: ...
+def parse_rows(text: bytes, name: str, rows: Sequence[Sequence[int]]) -> Trace: ...
 def split_list(list: str) -> list[str]: ...
 def check(make: Callable[[], Policy], cases: int) -> None: ...
 def reproduce(

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import copy
+import difflib
 import inspect
 from typing import TYPE_CHECKING, ClassVar, Final, Literal
+
+from covey._core import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -84,15 +87,49 @@ class Policy:
 
 PolicyLike = str | Policy | type[Policy]
 
+NO_POLICY = (
+    "policy: expected a name like 'sebf' or 'philae:thin=5', a class derived from covey.Policy, or an "
+    "instance of one, found {!r}"
+)
+
+
+def check_class(policy: object) -> None:
+    """Refuse what is no policy, has no plan, or has a handler whose name is misspelt."""
+    if not isinstance(policy, Policy):
+        raise InputError(NO_POLICY.format(policy))
+    kind = type(policy)
+    for own in kind.__mro__:
+        if own not in Policy.__mro__:
+            for name, value in vars(own).items():
+                check_name(kind.__name__, name, value)
+    if kind.plan is Policy.plan:
+        message = f"policy {kind.__name__}: expected a method plan(self, view, plan), found none"
+        raise InputError(message)
+
+
+def check_name(policy: str, name: str, value: object) -> None:
+    """Refuse a name that is almost that of a handler, or of an attribute: nobody would look at it."""
+    if name.startswith("_") or hasattr(Policy, name):
+        return
+    known = [each for each in vars(Policy) if callable(value) == callable(getattr(Policy, each))]
+    for meant in difflib.get_close_matches(name, known, n=1, cutoff=0.85):
+        message = (
+            f"policy {policy}: '{name}' is never looked at: did you mean '{meant}'? "
+            "A name of your own can begin with an underscore"
+        )
+        raise InputError(message)
+
 
 def prepared(policy: PolicyLike) -> str | tuple[str, list[tuple[str, str]], Policy]:
     """What the core takes: a text, or the label, the parameters and an instance for one run.
 
-    An instance is a pattern, of which every run gets a copy; so runs are alike.
+    Every run gets a copy of an instance, which makes runs alike.
     """
     if isinstance(policy, str):
         return policy
-    instance = policy() if isinstance(policy, type) else copy.deepcopy(policy)
+    made = policy() if isinstance(policy, type) and issubclass(policy, Policy) else policy
+    check_class(made)
+    instance = copy.deepcopy(policy) if made is policy else made
     params = parameters(instance)
     name = type(instance).__name__
     given = ",".join(f"{key}={value}" for key, value in params)

@@ -6,15 +6,16 @@ import hashlib
 import itertools
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from covey import _core
-from covey._api import load_trace, simulate, spec
+from covey._api import opened, simulate, spec
 from covey._core import Frame, Trace
+from covey._extras import library
 from covey._policy import Policy, prepared
 from covey._progress import bar
 
@@ -61,10 +62,12 @@ def sweep(
         if (row := done.get(point)) is not None:
             rows[place] = row
     missing = [place for place in range(len(points)) if place not in rows]
-    with bar(progress, "simulations") as tell:
-        measured = ENGINES[engine](
-            [points[place] for place in missing], jobs or os.cpu_count() or 1
-        )
+    # What an engine has begun it ends when it is closed.
+    todo = [points[place] for place in missing]
+    with (
+        bar(progress, "simulations") as tell,
+        closing(ENGINES[engine](todo, jobs or os.cpu_count() or 1)) as measured,
+    ):
         for number, row in measured:
             place = missing[number]
             rows[place] = row
@@ -98,9 +101,7 @@ def measure(point: Point, stop: _core.Stop | None = None) -> Row:
     params = {
         name: value for name, value in point.items() if name not in ("trace", "policy", *OPTIONS)
     }
-    trace, policy = point["trace"], point["policy"]
-    if not isinstance(trace, Trace):
-        trace = load_trace(trace, seed=options.get("seed"))
+    trace, policy = opened(point["trace"], options.get("seed")), point["policy"]
     result = simulate(trace, with_params(policy, params), progress=False, stop=stop, **options)
     summary = result.summary()
     row = {**point, "trace": trace.name, "policy": _label(policy)}
@@ -170,7 +171,7 @@ def _known_as(value: object) -> str:
     return str(value)
 
 
-Measured = Iterator[tuple[int, Row]]
+Measured = Generator[tuple[int, Row], None, None]
 """The number of a point and its row, as soon as it is known."""
 
 
@@ -189,7 +190,7 @@ def _threads(points: list[Point], jobs: int) -> Measured:
 
 
 def _ray(points: list[Point], jobs: int) -> Measured:
-    import ray
+    ray = library("ray", "ray")
 
     started = not ray.is_initialized()
     if started:
@@ -210,7 +211,7 @@ def _ray(points: list[Point], jobs: int) -> Measured:
 
 
 def _dask(points: list[Point], jobs: int) -> Measured:
-    import distributed
+    distributed = library("distributed", "dask")
 
     with _dask_client(jobs) as client:
         shared = {key: client.scatter(trace, broadcast=True) for key, trace in _traces(points)}
@@ -227,7 +228,7 @@ def _dask(points: list[Point], jobs: int) -> Measured:
 @contextmanager
 def _dask_client(jobs: int) -> Iterator[Any]:
     """Give the client that is there, or one with workers on this machine for the time being."""
-    import distributed
+    distributed = library("distributed", "dask")
 
     try:
         client = distributed.get_client()

@@ -15,7 +15,12 @@ use pyo3::exceptions::{PyKeyError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyCapsule, PyDict, PyInt, PyList};
 
-/// A table: named columns of the same length.
+use crate::html;
+
+/// A table: named columns of the same length, with the unit at the end of each name.
+///
+/// It has the Arrow PyCapsule interface: ``polars.DataFrame(frame)`` and ``pyarrow.table(frame)``
+/// share its memory.
 #[pyclass(frozen, module = "covey")]
 pub struct Frame {
     batch: RecordBatch,
@@ -106,6 +111,11 @@ fn list<'py>(py: Python<'py>, array: &dyn Array) -> PyResult<Bound<'py, PyList>>
     Err(PyTypeError::new_err(format!("no list of {}", array.data_type())))
 }
 
+/// A library that the extra of the package brings.
+fn library<'py>(py: Python<'py>, name: &str, extra: &str) -> PyResult<Bound<'py, PyAny>> {
+    py.import("covey._extras")?.call_method1("library", (name, extra))
+}
+
 #[pymethods]
 impl Frame {
     /// A table of columns of Python's values, which are all numbers, flags or text, or None.
@@ -129,7 +139,7 @@ impl Frame {
         self.batch.num_rows()
     }
 
-    /// A column as a list.
+    /// A column as a list of Python's values.
     fn __getitem__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyList>> {
         let column = self.batch.column_by_name(name);
         let column = column.ok_or_else(|| {
@@ -157,11 +167,12 @@ impl Frame {
 
     /// As a `pyarrow.Table`, which shares its memory.
     fn to_pyarrow<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        slf.py().import("pyarrow")?.call_method1("table", (slf,))
+        library(slf.py(), "pyarrow", "pandas")?.call_method1("table", (slf,))
     }
 
-    /// As a `pandas.DataFrame`. Columns of numbers are not copied where pandas allows.
+    /// As a `pandas.DataFrame`; columns of numbers are not copied. Needs pyarrow.
     fn to_pandas<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        library(slf.py(), "pandas", "pandas")?;
         let options = PyDict::new(slf.py());
         // Each column is a block of its own, which may then be Arrow's memory.
         options.set_item("split_blocks", true)?;
@@ -170,34 +181,21 @@ impl Frame {
 
     /// As a `polars.DataFrame`, which shares its memory.
     fn to_polars<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        slf.py().import("polars")?.call_method1("DataFrame", (slf,))
+        library(slf.py(), "polars", "polars")?.call_method1("DataFrame", (slf,))
     }
 
-    /// The first rows.
     fn _repr_html_(&self, py: Python<'_>) -> PyResult<String> {
         const SHOWN: usize = 10;
-        let escape = py.import("html")?.getattr("escape")?;
-        let escaped = |text: String| escape.call1((text,))?.extract::<String>();
-        let mut page = String::from("<table><thead><tr>");
-        for name in self.columns() {
-            page.push_str(&format!("<th>{}</th>", escaped(name)?));
-        }
-        page.push_str("</tr></thead><tbody>");
         let rows = self.batch.num_rows();
         let head = self.batch.slice(0, rows.min(SHOWN));
         let columns = head.columns().iter().map(|column| list(py, column));
         let columns = columns.collect::<PyResult<Vec<_>>>()?;
-        for row in 0..head.num_rows() {
-            page.push_str("<tr>");
-            for column in &columns {
-                let value = column.get_item(row)?;
-                let text = if value.is_none() { String::new() } else { value.str()?.to_string() };
-                page.push_str(&format!("<td>{}</td>", escaped(text)?));
-            }
-            page.push_str("</tr>");
-        }
-        page.push_str(&format!("</tbody></table><p>{rows} rows</p>"));
-        Ok(page)
+        let text = |value: Bound<'_, PyAny>| -> PyResult<String> {
+            Ok(if value.is_none() { String::new() } else { value.str()?.to_string() })
+        };
+        let row = |at| columns.iter().map(|column| text(column.get_item(at)?)).collect();
+        let cells = (0..head.num_rows()).map(row).collect::<PyResult<Vec<Vec<String>>>>()?;
+        Ok(html::table(&self.columns(), &cells) + &html::notes([format!("{rows} rows")]))
     }
 
     fn __repr__(&self) -> String {

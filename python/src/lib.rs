@@ -6,6 +6,8 @@
 mod conformance;
 mod errors;
 mod frame;
+mod halt;
+mod html;
 mod json;
 mod live;
 mod pending;
@@ -14,6 +16,7 @@ mod policy;
 mod registry;
 mod reproduction;
 mod run;
+mod timeline;
 mod trace;
 mod view;
 
@@ -21,6 +24,16 @@ use pyo3::prelude::*;
 
 #[pymodule]
 mod _core {
+    use pyo3::prelude::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        // Plots have the colours and dashes of the page.
+        let style = include_str!("../../crates/covey-report/src/html/style.css");
+        module.add("STYLE_SHEET", style)
+    }
+
     #[pymodule_export]
     use crate::conformance::check;
     #[pymodule_export]
@@ -44,7 +57,7 @@ mod _core {
     #[pymodule_export]
     use crate::run::{Comparison, Result, Stop, run};
     #[pymodule_export]
-    use crate::trace::{Trace, open, parse};
+    use crate::trace::{Trace, open, parse, parse_rows};
     #[pymodule_export]
     use crate::view::PyView;
 }

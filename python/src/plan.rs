@@ -2,13 +2,13 @@
 //! of knowledge that the policy has.
 
 use covey_core::{
-    Backfill, Clairvoyant, Codec, CoflowId, Compress, FlowId, Group, Knowledge, Layers, LinkId,
+    Backfill, Clairvoyant, Codec, CoflowId, Compress, Group, Knowledge, Layers, LinkId,
     NonClairvoyant, Plan, Rule, Share, Time, View,
 };
 use pyo3::prelude::*;
 
-use crate::errors::{KnowledgeError, bad};
-use crate::view::Seen;
+use crate::errors::{InputError, KnowledgeError, bad};
+use crate::view::{Number, Seen, present_coflow, present_flow, present_link};
 
 /// A level of knowledge, as what Python asks for is granted by it.
 pub trait Level: Knowledge + Sized {
@@ -74,6 +74,13 @@ enum Item {
 }
 
 /// Who is served, in what order, and how each shares what those before it leave.
+///
+/// Ways to share: "maxmin" (exact max-min fairness), "equal" (one pass of equal shares),
+/// "all-or-none" (the same rate for every flow), "matching" (one flow per port at full rate),
+/// "matching-by-load" (the same, ports with most flows first), "oldest-first" (all flows in one
+/// line), "hold" (nothing), "rate" (`value` bytes per second for each flow). For sized policies also
+/// "madd" (all flows end together; with a `value` no earlier than after so many seconds), "by-size",
+/// and "shortest-first".
 #[pyclass(module = "covey", name = "Plan")]
 pub struct PyPlan {
     items: Vec<Item>,
@@ -120,28 +127,6 @@ impl PyPlan {
         }
     }
 
-    /// The numbers that the plan names, which must be those of something that is there. Returns what
-    /// is not there.
-    pub fn stray<K: Knowledge>(&self, view: &View<'_, K>) -> Option<String> {
-        let links = view.fabric().links();
-        let coflow = |id: CoflowId| {
-            (id.index() >= view.slots()).then(|| format!("no coflow has the number {}", id.0))
-        };
-        let link =
-            |id: LinkId| (id.index() >= links).then(|| format!("no link has the number {}", id.0));
-        self.items.iter().find_map(|item| match *item {
-            Item::Push(Group::Coflow(id), _)
-            | Item::WakeWhenSent(id, _)
-            | Item::WakeWhenFlowSent(id, _) => coflow(id),
-            Item::Push(Group::CoflowAt(id, at), _) | Item::Give(id, at, _) => {
-                coflow(id).or_else(|| link(at))
-            }
-            Item::Push(Group::Flow(flow), _) => (!view.has(flow))
-                .then(|| format!("no flow has the number ({}, {})", flow.coflow.0, flow.index)),
-            _ => None,
-        })
-    }
-
     fn push(&mut self, group: Group, share: &str, value: Option<f64>) -> PyResult<()> {
         let rule = match (share, value) {
             ("maxmin", None) => Rule::MaxMin,
@@ -173,44 +158,60 @@ impl PyPlan {
     }
 }
 
+/// A number that is one.
+fn number(argument: &str, unit: &str, value: f64) -> PyResult<f64> {
+    if value.is_nan() {
+        return Err(InputError::new_err(format!("{argument}: expected {unit}, found nan")));
+    }
+    Ok(value)
+}
+
 #[pymethods]
 impl PyPlan {
+    /// Serve every flow as one group; then nothing else can be in the plan.
     #[pyo3(signature = (share="maxmin"))]
     fn everything(&mut self, share: &str) -> PyResult<()> {
         self.push(Group::Everything, share, None)
     }
 
+    /// Serve a coflow behind all others.
     #[pyo3(signature = (coflow, share="maxmin", value=None))]
-    fn coflow(&mut self, coflow: u32, share: &str, value: Option<f64>) -> PyResult<()> {
-        self.push(Group::Coflow(CoflowId(coflow)), share, value)
+    fn coflow(&mut self, coflow: Number, share: &str, value: Option<f64>) -> PyResult<()> {
+        self.push(Group::Coflow(present_coflow(coflow)?), share, value)
     }
 
+    /// Serve the flows of a coflow that cross a link.
     #[pyo3(signature = (coflow, link, share="maxmin", value=None))]
     fn coflow_at(
         &mut self,
-        coflow: u32,
-        link: u32,
+        coflow: Number,
+        link: Number,
         share: &str,
         value: Option<f64>,
     ) -> PyResult<()> {
-        self.push(Group::CoflowAt(CoflowId(coflow), LinkId(link)), share, value)
+        let group = Group::CoflowAt(present_coflow(coflow)?, present_link(link)?);
+        self.push(group, share, value)
     }
 
+    /// Serve a single flow.
     #[pyo3(signature = (flow, share="maxmin", value=None))]
-    fn flow(&mut self, flow: (u32, u32), share: &str, value: Option<f64>) -> PyResult<()> {
-        let flow = FlowId { coflow: CoflowId(flow.0), index: flow.1 };
-        self.push(Group::Flow(flow), share, value)
+    fn flow(&mut self, flow: (Number, Number), share: &str, value: Option<f64>) -> PyResult<()> {
+        self.push(Group::Flow(present_flow(flow)?), share, value)
     }
 
+    /// Open a layer behind all others.
     #[pyo3(signature = (weight=1.0))]
     fn open_layer(&mut self, weight: f64) {
         self.items.push(Item::OpenLayer(weight));
     }
 
-    fn give(&mut self, coflow: u32, link: u32, share: f64) {
-        self.items.push(Item::Give(CoflowId(coflow), LinkId(link), share));
+    /// Give a coflow a share, 0 to 1, of a link for its own, with layers "by-node".
+    fn give(&mut self, coflow: Number, link: Number, share: f64) -> PyResult<()> {
+        self.items.push(Item::Give(present_coflow(coflow)?, present_link(link)?, share));
+        Ok(())
     }
 
+    /// Have what is added from now on compressed: "lz4", or SPEED:RATIO like "785MB/s:0.62".
     #[pyo3(signature = (codec, overlap=false))]
     fn compress(&mut self, codec: &str, overlap: bool) -> PyResult<()> {
         let parsed = Codec::parse(codec).map_err(|expected| bad("codec", &expected, codec))?;
@@ -218,22 +219,34 @@ impl PyPlan {
         Ok(())
     }
 
-    fn wake_at(&mut self, time_s: f64) {
-        self.items.push(Item::WakeAt(Time::from_secs(time_s)));
+    /// Ask for `Policy.woke` at a time. Wake-ups are gone with the plan.
+    fn wake_at(&mut self, time_s: f64) -> PyResult<()> {
+        let time = Time::from_secs(number("time_s", "seconds", time_s)?);
+        self.items.push(Item::WakeAt(time));
+        Ok(())
     }
 
-    fn wake_when_sent(&mut self, coflow: u32, bytes: f64) {
-        self.items.push(Item::WakeWhenSent(CoflowId(coflow), bytes));
+    /// Ask for `Policy.bytes_reached`.
+    fn wake_when_sent(&mut self, coflow: Number, bytes: f64) -> PyResult<()> {
+        let bytes = number("bytes_", "bytes", bytes)?;
+        self.items.push(Item::WakeWhenSent(present_coflow(coflow)?, bytes));
+        Ok(())
     }
 
-    fn wake_when_dag_sent(&mut self, dag: u64, bytes: f64) {
-        self.items.push(Item::WakeWhenDagSent(dag, bytes));
+    /// Ask for `Policy.dag_bytes_reached`.
+    fn wake_when_dag_sent(&mut self, dag: u64, bytes: f64) -> PyResult<()> {
+        self.items.push(Item::WakeWhenDagSent(dag, number("bytes_", "bytes", bytes)?));
+        Ok(())
     }
 
-    fn wake_when_flow_sent(&mut self, coflow: u32, bytes: f64) {
-        self.items.push(Item::WakeWhenFlowSent(CoflowId(coflow), bytes));
+    /// Ask for `Policy.flow_bytes_reached`.
+    fn wake_when_flow_sent(&mut self, coflow: Number, bytes: f64) -> PyResult<()> {
+        let bytes = number("bytes_", "bytes", bytes)?;
+        self.items.push(Item::WakeWhenFlowSent(present_coflow(coflow)?, bytes));
+        Ok(())
     }
 
+    /// How layers share: what those before leave, or by weight, or as `give` says.
     #[getter]
     fn layers(&self) -> &'static str {
         match self.layers {
@@ -254,6 +267,7 @@ impl PyPlan {
         Ok(())
     }
 
+    /// Who is offered what is left over: nobody, all coflows in order, or those that got nothing.
     #[getter]
     fn backfill(&self) -> &'static str {
         match self.backfill {

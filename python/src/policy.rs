@@ -1,50 +1,20 @@
 //! A policy that is written in Python, as the simulator sees it.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::cell::Cell;
+use std::sync::Arc;
 
 use covey_core::{
-    Answer, AnyPolicy, CoflowId, FlowId, LinkId, Plan, Policy, Promises, View, Wants,
+    Answer, AnyPolicy, CoflowId, FlowId, Group, LinkId, Plan, Policy, Promises, Share, View, Wants,
 };
 use pyo3::call::PyCallArgs;
-use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::PyString;
+use pyo3::types::{PyBool, PyString};
 
-use crate::errors::bad;
+use crate::errors::{InputError, bad};
+use crate::halt::Halt;
 use crate::plan::{Level, PyPlan};
 use crate::view::{PyView, show};
-
-/// Whether a simulation is to stop, and the exception of a policy that is the reason.
-#[derive(Debug, Default)]
-pub struct Halt {
-    stop: AtomicBool,
-    exception: Mutex<Option<PyErr>>,
-}
-
-impl Halt {
-    /// Nobody wants the results any more.
-    pub fn stop(&self) {
-        self.stop.store(true, Ordering::Relaxed);
-    }
-
-    pub fn is_stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
-    }
-
-    /// A policy has raised an exception.
-    pub fn fail(&self, exception: PyErr) {
-        let mut first = self.exception.lock().unwrap_or_else(PoisonError::into_inner);
-        first.get_or_insert(exception);
-        self.stop();
-    }
-
-    /// The first exception that a policy has raised, once.
-    pub fn take(&self) -> Option<PyErr> {
-        self.exception.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
-}
 
 /// An event that a class handles, or not: what does nothing need not be called.
 struct Handler {
@@ -77,11 +47,9 @@ struct InPython {
 /// The policy that an instance of `covey.Policy` is. Exceptions go to `halt`.
 pub fn policy(object: &Bound<'_, PyAny>, halt: Arc<Halt>) -> PyResult<AnyPolicy> {
     let py = object.py();
-    let base = py.import(intern!(py, "covey"))?.getattr(intern!(py, "Policy"))?;
-    if !object.is_instance(&base)? {
-        let kind = object.get_type();
-        return Err(PyTypeError::new_err(format!("expected a covey.Policy, found {kind}")));
-    }
+    let checks = py.import(intern!(py, "covey._policy"))?;
+    checks.call_method1(intern!(py, "check_class"), (object,))?;
+    let base = checks.getattr(intern!(py, "Policy"))?;
     let knows: String = object.getattr(intern!(py, "knows"))?.extract()?;
     let is_sized = match knows.as_str() {
         "sized" => true,
@@ -137,10 +105,10 @@ impl InPython {
     ) where
         A: for<'py> PyCallArgs<'py>,
     {
-        if !handler.is_there || self.halt.is_stopped() {
+        if !handler.is_there {
             return;
         }
-        self.attached(|py| {
+        self.compute(|py| {
             let told = told(self.view.clone_ref(py));
             let object = self.object.bind(py);
             show(K::seen(view), || object.call_method1(handler.name.bind(py), told))?;
@@ -148,12 +116,23 @@ impl InPython {
         });
     }
 
-    /// Does something in Python; an exception stops the simulation.
-    fn attached<R>(&self, act: impl FnOnce(Python<'_>) -> PyResult<R>) -> Option<R> {
+    /// Has Python compute something, unless the simulation is to stop. An exception stops it.
+    fn compute<R>(&self, act: impl FnOnce(Python<'_>) -> PyResult<R>) -> Option<R> {
+        if self.halt.is_stopped() {
+            return None;
+        }
+        let computed = Python::try_attach(|py| {
+            let thread = thread(py)?;
+            if !self.halt.begin(thread) {
+                return Ok(None);
+            }
+            let result = act(py);
+            self.halt.end(thread);
+            result.map(Some)
+        });
         // Where Python has come to its end, nobody waits for results.
-        let result = Python::try_attach(act);
-        match result {
-            Some(Ok(value)) => Some(value),
+        match computed {
+            Some(Ok(value)) => value,
             Some(Err(exception)) => {
                 self.halt.fail(exception);
                 None
@@ -164,6 +143,31 @@ impl InPython {
             }
         }
     }
+}
+
+/// Python's number of this thread, which never changes.
+fn thread(py: Python<'_>) -> PyResult<u64> {
+    thread_local!(static NUMBER: Cell<Option<u64>> = const { Cell::new(None) });
+    if let Some(number) = NUMBER.get() {
+        return Ok(number);
+    }
+    let number = py.import("threading")?.call_method0("get_ident")?.extract()?;
+    NUMBER.set(Some(number));
+    Ok(number)
+}
+
+/// Whether `plan` returned `covey.UNCHANGED`.
+fn is_unchanged(returned: &Bound<'_, PyAny>) -> PyResult<bool> {
+    if returned.is_none() {
+        return Ok(false);
+    }
+    returned.cast::<PyBool>().map(|flag| flag.is_true()).map_err(|_| {
+        let kind = returned.get_type();
+        InputError::new_err(format!(
+            "plan: expected None or covey.UNCHANGED as the answer, found {kind}: serve coflows with \
+             plan.coflow(...) instead of returning them"
+        ))
+    })
 }
 
 impl<K: Level> Policy<K> for InPython {
@@ -230,27 +234,30 @@ impl<K: Level> Policy<K> for InPython {
     }
 
     fn plan(&mut self, view: &View<'_, K>, plan: &mut Plan<K>) -> Answer {
-        if self.halt.is_stopped() {
-            return Answer::Unchanged;
-        }
-        let answer = self.attached(|py| {
+        let answer = self.compute(|py| {
             let asked = self.plan.bind(py);
             asked.borrow_mut().clear();
             let arguments = (self.view.clone_ref(py), asked);
             let object = self.object.bind(py);
-            let unchanged = show(K::seen(view), || {
-                object.call_method1(intern!(py, "plan"), arguments)?.is_truthy()
-            })?;
-            if unchanged {
+            let plan_method = intern!(py, "plan");
+            let returned = show(K::seen(view), || object.call_method1(plan_method, arguments))?;
+            if is_unchanged(&returned)? {
                 return Ok(Answer::Unchanged);
             }
-            let asked = asked.borrow();
-            if let Some(stray) = asked.stray(view) {
-                return Err(PyIndexError::new_err(format!("the plan: {stray}")));
-            }
-            asked.fill(plan);
+            asked.borrow().fill(plan);
             Ok(Answer::Replaced)
         });
-        answer.unwrap_or(Answer::Unchanged)
+        match answer {
+            Some(answer) => answer,
+            None if self.halt.has_failed() => impossible(plan),
+            None => Answer::Unchanged,
+        }
     }
+}
+
+/// A plan that cannot be carried out: it ends the simulation at once, and as a failure.
+fn impossible<K: Level>(plan: &mut Plan<K>) -> Answer {
+    plan.clear();
+    plan.push(Group::Coflow(CoflowId(u32::MAX)), Share::MAX_MIN);
+    Answer::Replaced
 }

@@ -29,8 +29,9 @@ fn entry<'py>(py: Python<'py>, info: &Info) -> PyResult<Bound<'py, PyDict>> {
     Ok(entry)
 }
 
-/// The policies of a list as it is written on the command line.
+/// The policies of a list as it is written on the command line. Spaces beside the commas do not matter.
 #[pyfunction]
 pub fn split_list(list: &str) -> Vec<String> {
-    covey_sched::split_list(list)
+    let items: Vec<&str> = list.split(',').map(str::trim).collect();
+    covey_sched::split_list(&items.join(","))
 }

@@ -9,11 +9,11 @@ use covey_reproduce::reproduction::Selection;
 use pyo3::prelude::*;
 
 use crate::errors::raised;
+use crate::html;
 use crate::json::as_python;
-use crate::policy::Halt;
-use crate::run::{Watch, in_thread, preformatted, write_page};
+use crate::run::{Watch, in_thread, write_page};
 
-/// What was found of a paper's evaluation.
+/// What was found of a paper's evaluation: published values, ours, and whether they hold.
 #[pyclass(frozen, module = "covey")]
 pub struct Reproduction {
     report: Report,
@@ -41,7 +41,7 @@ pub fn reproduce(
     let plan = py.detach(|| reproduction::plan(paper, &selection, trace)).map_err(raised)?;
     let total = reproduction::coflows(&plan);
     let jobs = jobs.unwrap_or_else(covey_experiment::cores).max(1);
-    let watch = Arc::new(Watch::new(Arc::new(Halt::default()), None));
+    let watch = Arc::new(Watch::default());
     let report = in_thread(py, &watch, total, progress.as_ref(), {
         let watch = Arc::clone(&watch);
         move || reproduction::reproduce(plan, jobs, watch.as_ref())
@@ -51,7 +51,7 @@ pub fn reproduce(
 
 #[pymethods]
 impl Reproduction {
-    /// The object of `covey reproduce --json`.
+    /// Give what was found, as of ``covey reproduce --json``.
     fn summary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         as_python(py, &self.report)
     }
@@ -61,11 +61,11 @@ impl Reproduction {
         self.report.to_string()
     }
 
-    fn _repr_html_(&self, py: Python<'_>) -> PyResult<String> {
-        preformatted(py, &self.__str__())
+    fn _repr_html_(&self) -> String {
+        html::report(&self.report)
     }
 
-    /// Writes the page of `covey reproduce --report`.
+    /// Write a page with tables and figures that needs no other file.
     #[pyo3(signature = (path, command="a Python program"))]
     fn report(&self, path: PathBuf, command: &str) -> PyResult<()> {
         write_page(&path, &self.report.html_page(command))

@@ -1,6 +1,7 @@
 //! Simulations, which run in a thread of their own while Python waits, shows progress, and listens
 //! for Ctrl-C.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -25,14 +26,20 @@ use pyo3::types::PyString;
 
 use crate::errors::{InputError, SimulationError, bad, raised};
 use crate::frame::Frame;
+use crate::halt::Halt;
+use crate::html;
 use crate::json::as_python;
-use crate::policy::{Halt, policy};
+use crate::policy::policy;
+use crate::timeline;
 use crate::trace::Trace;
 
 /// How long Python waits before it looks for signals and shows progress.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// Tells simulations in other threads to stop.
+/// How long a policy is given to end after an interrupt, before it gets another.
+const BREATH: Duration = Duration::from_millis(5);
+
+/// Stops simulations in other threads that were given it.
 #[pyclass(frozen, module = "covey._core")]
 pub struct Stop {
     halt: Arc<Halt>,
@@ -45,24 +52,17 @@ impl Stop {
         Stop { halt: Arc::new(Halt::default()) }
     }
 
-    /// Simulations that were given this stop now.
+    /// Stop them now.
     fn set(&self) {
         self.halt.stop();
     }
 }
 
 /// What is known of simulations that run.
+#[derive(Default)]
 pub struct Watch {
-    halt: Arc<Halt>,
-    /// Another reason to stop.
-    outer: Option<Arc<Halt>>,
+    pub halt: Arc<Halt>,
     done: AtomicUsize,
-}
-
-impl Watch {
-    pub fn new(halt: Arc<Halt>, outer: Option<Arc<Halt>>) -> Watch {
-        Watch { halt, outer, done: 0.into() }
-    }
 }
 
 impl Progress for Watch {
@@ -71,7 +71,7 @@ impl Progress for Watch {
     }
 
     fn is_stopped(&self) -> bool {
-        self.halt.is_stopped() || self.outer.as_ref().is_some_and(|halt| halt.is_stopped())
+        self.halt.is_stopped()
     }
 }
 
@@ -104,6 +104,11 @@ impl Kept {
     fn run(&self) -> PyResult<Run<'_>> {
         Run::borrowed(&self.workload, &self.outcome, self.info.clone()).map_err(raised)
     }
+
+    fn spans(&self) -> PyResult<&[Span]> {
+        let missing = || InputError::new_err("timeline: expected a simulation with timeline=True");
+        self.spans.as_deref().ok_or_else(missing)
+    }
 }
 
 /// One policy simulated on one trace.
@@ -113,7 +118,7 @@ pub struct Result {
     summary: OnceLock<Summary>,
 }
 
-/// Several policies simulated on one trace.
+/// Several policies simulated on one trace. Iterating gives their results in order.
 #[pyclass(frozen, module = "covey")]
 pub struct Comparison {
     results: Vec<Arc<Kept>>,
@@ -154,7 +159,10 @@ pub fn run(
         let argument = if bound { "bound" } else { "timeline" };
         return Err(bad(argument, "sim='exact' with it", sim));
     }
-    let halt = Arc::new(Halt::default());
+    let halt = match stop {
+        Some(stop) => Halt::within(Arc::clone(&stop.get().halt)),
+        None => Arc::default(),
+    };
     let mut contenders = Vec::new();
     let mut timelines = Vec::new();
     for given in &policies {
@@ -172,8 +180,7 @@ pub fn run(
     let trace = trace.get();
     let workload = Arc::clone(&trace.workload);
     let total = contenders.len() * workload.coflows.len();
-    let outer = stop.map(|stop| Arc::clone(&stop.get().halt));
-    let watch = Arc::new(Watch::new(Arc::clone(&halt), outer));
+    let watch = Arc::new(Watch { halt: Arc::clone(&halt), ..Watch::default() });
     let jobs = jobs.unwrap_or_else(covey_experiment::cores).max(1);
     let runs = in_thread(py, &watch, total, progress.as_ref(), {
         let (workload, name, watch) =
@@ -214,7 +221,8 @@ fn contender(given: &Bound<'_, PyAny>, setup: &Setup, halt: &Arc<Halt>) -> PyRes
     Ok(Contender::new(&label, params, policy(&object, Arc::clone(halt))?))
 }
 
-/// Does something in a thread. When a signal asks to stop, Python does not wait for the thread.
+/// Does something in a thread. A signal interrupts what policies compute there; the thread is not waited
+/// for when no policy computes any more.
 pub fn in_thread<T: Send + 'static>(
     py: Python<'_>,
     watch: &Watch,
@@ -237,15 +245,33 @@ pub fn in_thread<T: Send + 'static>(
         }
         Ok(())
     };
+    let halt = &watch.halt;
     loop {
         match py.detach(wait) {
             Ok(result) => return Ok(result),
-            Err(RecvTimeoutError::Timeout) => tell().inspect_err(|_| watch.halt.stop())?,
+            Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => {
                 return Err(PyRuntimeError::new_err("a bug, please report it: the thread is gone"));
             }
         }
+        if let Err(signal) = tell() {
+            return Err(ended(py, halt, signal)?);
+        }
+        if halt.is_stopped() {
+            halt.interrupt(py)?;
+        }
     }
+}
+
+/// Waits until no policy computes any more, and returns the exception that shows where it was
+/// interrupted, if it was. A second signal ends the waiting: what a policy does outside of Python cannot be
+/// interrupted.
+fn ended(py: Python<'_>, halt: &Halt, signal: PyErr) -> PyResult<PyErr> {
+    while halt.interrupt(py)? {
+        py.detach(|| thread::sleep(BREATH));
+        py.check_signals()?;
+    }
+    Ok(halt.take().unwrap_or(signal))
 }
 
 /// Writes a page, which is there whole or not at all.
@@ -253,12 +279,6 @@ pub fn write_page(path: &Path, page: &str) -> PyResult<()> {
     write_file_atomically(path, |out| out.write_all(page.as_bytes())).map_err(|error| {
         PyOSError::new_err(format!("{}: cannot be written: {error}", path.display()))
     })
-}
-
-/// Text as it is, in a notebook.
-pub fn preformatted(py: Python<'_>, text: &str) -> PyResult<String> {
-    let escaped: String = py.import("html")?.call_method1("escape", (text,))?.extract()?;
-    Ok(format!("<pre>{escaped}</pre>"))
 }
 
 #[pymethods]
@@ -275,42 +295,56 @@ impl Result {
         &self.kept.info.policy
     }
 
+    /// A row for each coflow in the order of the trace, as in ``--per-coflow``.
+    ///
+    /// coflow_id, arrival_s, completion_s, cct_s, width (flows), size_bytes, length_bytes (longest
+    /// flow), release_s, job, weight, deadline_s, deadline_met, saved_bytes, cpu_s.
     #[getter]
     fn per_coflow(&self) -> PyResult<Frame> {
         Frame::of(per_coflow(&self.kept.run()?))
     }
 
+    /// A row for each flow in the order of the trace, as in ``--per-flow``.
+    ///
+    /// coflow_id, flow (from 0 within its coflow), src and dst (ports), bytes, start_s,
+    /// completion_s, fct_s.
     #[getter]
     fn per_flow(&self) -> PyResult<Frame> {
         Frame::of(per_flow(&self.kept.run()?))
     }
 
+    /// A row for each time in which a coflow sends out of a port at one rate.
+    ///
+    /// coflow_id, port, start_s, end_s, bytes_per_s. Needs ``simulate(..., timeline=True)``.
     #[getter]
     fn timeline(&self) -> PyResult<Frame> {
-        let spans = self.kept.spans.as_ref().ok_or_else(|| {
-            InputError::new_err("timeline: expected a simulation with timeline=True")
-        })?;
-        let number = |of: fn(&Span) -> f64| Values::Number(spans.iter().map(of).collect());
-        let names = self.kept.workload.coflows.iter().map(|c| c.id.as_str()).collect();
-        let places = spans.iter().map(|span| span.coflow).collect();
-        let ports = spans.iter().map(|span| span.port).collect();
-        Frame::of(vec![
-            Column { name: "coflow_id", values: Values::Name(names, places) },
-            Column { name: "port", values: Values::Count(ports) },
-            Column { name: "start_s", values: number(|span| span.start_s) },
-            Column { name: "end_s", values: number(|span| span.end_s) },
-            Column { name: "bytes_per_s", values: number(|span| span.rate) },
-        ])
+        timeline::frame(&self.kept.workload, self.kept.spans()?)
     }
 
-    /// The object of `covey simulate --json`.
+    /// The rectangles of a drawing of the timeline, for some ports and coflows or for all.
+    fn _drawing(
+        &self,
+        ports: Option<HashSet<u32>>,
+        coflows: Option<HashSet<String>>,
+        columns: u32,
+    ) -> PyResult<Frame> {
+        let Kept { workload, info, .. } = self.kept.as_ref();
+        let is_meant = |span: &&Span| {
+            let id = &workload.coflows[span.coflow as usize].id;
+            ports.as_ref().is_none_or(|ports| ports.contains(&span.port))
+                && coflows.as_ref().is_none_or(|coflows| coflows.contains(id))
+        };
+        let spans = self.kept.spans()?.iter().filter(is_meant);
+        timeline::drawing(workload, spans, columns, info.port_rate_bps / 8.0)
+    }
+
+    /// Statistics, as of ``covey simulate --json``.
     fn summary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         as_python(py, self.statistics()?)
     }
 
-    /// The text of `covey simulate`.
-    fn _repr_html_(&self, py: Python<'_>) -> PyResult<String> {
-        preformatted(py, &self.__str__()?)
+    fn _repr_html_(&self) -> PyResult<String> {
+        Ok(html::summary(self.statistics()?))
     }
 
     fn __str__(&self) -> PyResult<String> {
@@ -349,13 +383,13 @@ impl Comparison {
 
 #[pymethods]
 impl Comparison {
-    /// The label of the baseline.
+    /// The label of the policy that the others are measured against.
     #[getter]
     fn baseline(&self) -> &str {
         &self.results[self.baseline].info.label
     }
 
-    /// The object of `covey compare --json`.
+    /// Statistics, as of ``covey compare --json``.
     fn summary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         as_python(py, &self.comparison()?)
     }
@@ -365,8 +399,8 @@ impl Comparison {
         Ok(self.comparison()?.to_string())
     }
 
-    fn _repr_html_(&self, py: Python<'_>) -> PyResult<String> {
-        preformatted(py, &self.__str__()?)
+    fn _repr_html_(&self) -> PyResult<String> {
+        Ok(html::comparison(&self.comparison()?))
     }
 
     fn __repr__(&self) -> String {
@@ -378,7 +412,7 @@ impl Comparison {
         self.results.len()
     }
 
-    /// The result of a policy, by its place or as it was written.
+    /// Give the result of a policy, by its place or as it was written.
     fn __getitem__(&self, policy: &Bound<'_, PyAny>) -> PyResult<Result> {
         let place = match policy.extract::<usize>() {
             Ok(place) => (place < self.results.len()).then_some(place),
@@ -393,7 +427,9 @@ impl Comparison {
         Ok(Result::of(&self.results[place]))
     }
 
-    /// A row for each policy and coflow: the baseline's CCT over the policy's.
+    /// A row for each policy and coflow: policy, coflow_id, speedup.
+    ///
+    /// The speed-up is the baseline's CCT over the policy's: above 1 is faster.
     #[getter]
     fn speedups(&self) -> PyResult<Frame> {
         let comparison = self.comparison()?;
@@ -411,7 +447,9 @@ impl Comparison {
         ])
     }
 
-    /// A row for each policy and kind of coflow (Aalo's Table 3).
+    /// A row for each policy and kind of coflow (Aalo, Table 3).
+    ///
+    /// policy, bin, coflows, mean_cct_s, speedup (of the mean CCT over the baseline's).
     #[getter]
     fn by_bin(&self) -> PyResult<Frame> {
         let runs = self.results.iter().map(|kept| kept.run()).collect::<PyResult<Vec<_>>>()?;
@@ -442,7 +480,9 @@ impl Comparison {
         ])
     }
 
-    /// Writes the page of `covey compare --report`.
+    /// Write a page with table and plots that needs no other file.
+    ///
+    /// `command` is what the page says made it.
     #[pyo3(signature = (path, command="a Python program"))]
     fn report(&self, py: Python<'_>, path: PathBuf, command: &str) -> PyResult<()> {
         let page = py.detach(|| Ok::<_, PyErr>(html_page(&self.comparison()?, command)))?;

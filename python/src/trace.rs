@@ -12,9 +12,10 @@ use pyo3::types::{PyBytes, PyTuple};
 
 use crate::errors::{InputError, raised};
 use crate::frame::Frame;
+use crate::html;
 use crate::json::as_python;
 
-/// What is to be sent, when, and between which ports.
+/// What is to be sent, when, and between which ports. It never changes, and can be pickled.
 #[pyclass(frozen, module = "covey")]
 pub struct Trace {
     pub name: String,
@@ -54,8 +55,68 @@ pub fn parse(py: Python<'_>, text: Vec<u8>, name: String) -> PyResult<Trace> {
     Ok(Trace::new(name, workload))
 }
 
+/// Reads Covey JSON lines that were made of a table. `rows` are the table's rows of each coflow, and messages
+/// name row and column.
+#[pyfunction]
+pub fn parse_rows(
+    py: Python<'_>,
+    text: Vec<u8>,
+    name: String,
+    rows: Vec<Vec<usize>>,
+) -> PyResult<Trace> {
+    let read = py.detach(|| covey_trace::read(text.as_slice(), &name));
+    let workload = read.map_err(|error| in_table(error, &rows))?;
+    Ok(Trace::new(name, workload))
+}
+
+/// The exception for an error in JSON lines that were made of a table.
+fn in_table(error: TraceError, rows: &[Vec<usize>]) -> PyErr {
+    let TraceError::Bad { name, line, field, expected, found } = &error else {
+        return raised(error);
+    };
+    // The first line is the header.
+    let own = usize::try_from(*line).ok().and_then(|line| rows.get(line.checked_sub(2)?));
+    let flow = field.strip_prefix("flows[").and_then(|rest| rest.split_once("]."));
+    let (number, column) = flow.map_or(("0", field.as_str()), |flow| flow);
+    let row = own.zip(number.parse().ok()).and_then(|(own, number): (_, usize)| own.get(number));
+    let Some(row) = row else {
+        return raised(error);
+    };
+    let column = if column == "id" { "coflow" } else { column };
+    // The column of the JSON line means nothing here.
+    let found = found.rsplit_once(" (column").map_or(found.as_str(), |(found, _)| found);
+    let expected = expected.replace("u32", "a whole number from 0");
+    InputError::new_err(format!(
+        "{name}: row {row}, column {column}: expected {expected}, found {found}"
+    ))
+}
+
 #[pymethods]
 impl Trace {
+    /// Make a trace of a table with a row for each flow.
+    ///
+    /// `frame` is a data frame of pandas, polars or pyarrow, a `Frame`, or a dict of columns:
+    ///
+    /// - coflow: the coflow's name, a text or a whole number;
+    /// - arrival_s: when the coflow arrives, in seconds, the same in all its rows;
+    /// - src, dst: the ports that send and receive, from 0;
+    /// - bytes: the size of the flow.
+    ///
+    /// These columns may be left out: start_s (start of the flow, in seconds after the arrival) and
+    /// restart_s (when it loses what it has sent); and, the same in all rows of a coflow, weight,
+    /// deadline_s (time allowed after the arrival), job (a name), parents (a list of coflows that end
+    /// before this one is released). Other columns are not looked at.
+    ///
+    /// Coflows are in the order in which they first appear. There are `ports` ports, or else as many
+    /// as are named; messages call the trace `name`. Raises `InputError` with row (from 0) and column.
+    #[staticmethod]
+    #[pyo3(signature = (frame, *, ports=None, name="a frame"))]
+    fn from_flows(frame: &Bound<'_, PyAny>, ports: Option<u32>, name: &str) -> PyResult<Py<Trace>> {
+        let made =
+            frame.py().import("covey._flows")?.call_method1("trace", (frame, ports, name))?;
+        Ok(made.cast_into::<Trace>()?.unbind())
+    }
+
     /// What reports call it.
     #[getter]
     fn name(&self) -> &str {
@@ -80,12 +141,12 @@ impl Trace {
         self.workload.bytes()
     }
 
-    /// Number of coflows.
+    /// Count the coflows.
     fn __len__(&self) -> usize {
         self.workload.coflows.len()
     }
 
-    /// A row for each coflow.
+    /// A row for each coflow: coflow_id, arrival_s, width, size_bytes, length_bytes.
     #[getter]
     fn coflows(&self) -> PyResult<Frame> {
         let coflows = &self.workload.coflows;
@@ -106,7 +167,7 @@ impl Trace {
         ])
     }
 
-    /// The object of `covey trace info --json`.
+    /// Statistics, as of ``covey trace info --json``.
     fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         as_python(py, &Stats::of(&self.workload))
     }
@@ -114,6 +175,10 @@ impl Trace {
     /// The statistics as a page of text.
     fn __str__(&self) -> String {
         format!("{}\n{}", self.name, Stats::of(&self.workload))
+    }
+
+    fn _repr_html_(&self) -> String {
+        html::stats(&self.name, &Stats::of(&self.workload))
     }
 
     fn __repr__(&self) -> String {
@@ -126,7 +191,7 @@ impl Trace {
         other.is_ok_and(|other| self.workload == other.get().workload)
     }
 
-    /// The trace as Covey JSON lines.
+    /// Write the trace as Covey JSON lines.
     fn dumps<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let mut text = Vec::new();
         py.detach(|| covey_trace::write(&self.workload, &mut text))?;
@@ -138,6 +203,7 @@ impl Trace {
         (parse, (self.dumps(py)?, &self.name)).into_pyobject(py)
     }
 
+    /// Keep coflows of at least so many flows, and of more than so much skew (Philae 8.1).
     #[pyo3(signature = (min_width=None, min_skew=None))]
     fn filter(
         &self,
@@ -155,18 +221,24 @@ impl Trace {
         })
     }
 
+    /// Let mappers send unequally (Philae 8.1); what reducers receive stays.
+    ///
+    /// The coefficients of variation over the mappers of a coflow are `cv_p50` at the median and
+    /// `cv_p90` at the 90th percentile.
     #[pyo3(signature = (cv_p50=0.34, cv_p90=3.1, seed=1))]
     fn mantri(&self, py: Python<'_>, cv_p50: f64, cv_p90: f64, seed: u64) -> PyResult<Trace> {
         let how = format!("mantri(cv_p50={cv_p50}, cv_p90={cv_p90}, seed={seed})");
         self.made(py, how, |w| transform::mantri(w, Mantri { cv_p50, cv_p90, seed }))
     }
 
+    /// Multiply each flow by exp(sigma * normal); the size of each coflow stays.
     #[pyo3(signature = (sigma=1.0, seed=1))]
     fn skew(&self, py: Python<'_>, sigma: f64, seed: u64) -> PyResult<Trace> {
         let how = format!("skew(sigma={sigma}, seed={seed})");
         self.made(py, how, |w| transform::skew(w, sigma, seed))
     }
 
+    /// Multiply all times and sizes; fold ports, p becoming p modulo `ports`.
     #[pyo3(signature = (time=1.0, size=1.0, ports=None))]
     fn scale(&self, py: Python<'_>, time: f64, size: f64, ports: Option<u32>) -> PyResult<Trace> {
         let ports_given = ports.map(|n| format!(", ports={n}")).unwrap_or_default();
@@ -174,11 +246,15 @@ impl Trace {
         self.made(py, how, |w| transform::scale(w, Scale { time, size, ports }))
     }
 
+    /// Let so many coflows that follow each other arrive together.
     #[pyo3(signature = (group=20))]
     fn burst(&self, py: Python<'_>, group: usize) -> PyResult<Trace> {
         self.made(py, format!("burst(group={group})"), |w| transform::burst(w, group))
     }
 
+    /// Divide coflows into at most `max` waves of senders (Aalo 7.3, Table 4).
+    ///
+    /// A wave begins when the one before would be over, alone on ports of this rate.
     #[pyo3(signature = (max=4, rate="1gbps", seed=1))]
     fn waves(&self, py: Python<'_>, max: u32, rate: &str, seed: u64) -> PyResult<Trace> {
         let how = format!("waves(max={max}, rate={rate}, seed={seed})");
@@ -187,6 +263,7 @@ impl Trace {
         self.made(py, how, |w| transform::waves(w, Waves { max, rate, seed }))
     }
 
+    /// Make each coflow a job of six stages (Stream IV): "q42" or "tao".
     #[pyo3(signature = (shape="q42"))]
     fn dag(&self, py: Python<'_>, shape: &str) -> PyResult<Trace> {
         let how = format!("dag(shape={shape})");
@@ -194,6 +271,7 @@ impl Trace {
         self.made(py, how, |w| transform::dag(w, shape))
     }
 
+    /// Put copies side by side, each on ports of its own; the original counts.
     fn replicate(&self, py: Python<'_>, copies: u32) -> PyResult<Trace> {
         self.made(py, format!("replicate({copies})"), |w| transform::replicate(w, copies))
     }

@@ -4,7 +4,9 @@
 //! the view is kept in a place of the thread that is empty again afterwards, so that a `View` that
 //! somebody has kept can show nothing.
 
-use covey_core::{Clairvoyant, CoflowId, FlowId, NonClairvoyant, PortId, View};
+use std::fmt::Debug;
+
+use covey_core::{Clairvoyant, CoflowId, FlowId, Knowledge, LinkId, NonClairvoyant, PortId, View};
 use pyo3::exceptions::{PyIndexError, PyRuntimeError};
 use pyo3::prelude::*;
 use scoped_tls_hkt::scoped_thread_local;
@@ -25,10 +27,15 @@ pub fn show<R>(seen: Seen<'_>, call: impl FnOnce() -> R) -> R {
     SEEN.set(seen, call)
 }
 
+/// A number that Python gives; it may be that of nothing.
+pub type Number = i64;
+
 /// A flow as Python has it: the number of its coflow, and its own within that.
 type Flow = (u32, u32);
 
 /// The network at one moment, as far as the policy's level of knowledge grants it.
+///
+/// It shows something only during the call that it is an argument of.
 #[pyclass(frozen, module = "covey", name = "View")]
 pub struct PyView;
 
@@ -60,38 +67,54 @@ fn sized<R>(what: &str, look: impl FnOnce(View<'_, Clairvoyant>) -> PyResult<R>)
     })
 }
 
-/// A coflow that can be asked about.
-macro_rules! coflow {
-    ($view:ident, $coflow:expr) => {
-        if ($coflow as usize) < $view.slots() {
-            CoflowId($coflow)
-        } else {
-            return Err(PyIndexError::new_err(format!("no coflow has the number {}", $coflow)));
-        }
-    };
+/// The error for a number of nothing.
+fn no(what: &str, number: impl Debug, those: &str) -> PyErr {
+    PyIndexError::new_err(format!("no {what} has the number {number:?}: {those}"))
 }
 
-/// A flow that can be asked about.
-macro_rules! flow {
-    ($view:ident, $flow:expr) => {{
-        let (coflow, index) = $flow;
-        let flow = FlowId { coflow: CoflowId(coflow), index };
-        if !$view.has(flow) {
-            return Err(PyIndexError::new_err(format!("no flow has the number {:?}", $flow)));
-        }
-        flow
-    }};
+fn below(number: Number, end: usize) -> Option<u32> {
+    u32::try_from(number).ok().filter(|&number| (number as usize) < end)
 }
 
-/// The number of one of the network's ports.
-macro_rules! port {
-    ($view:ident, $port:expr) => {
-        if $port < $view.fabric().ports() {
-            PortId($port)
-        } else {
-            return Err(PyIndexError::new_err(format!("no port has the number {}", $port)));
-        }
-    };
+/// The coflow of a number.
+fn coflow_of<K: Knowledge>(view: &View<'_, K>, number: Number) -> PyResult<CoflowId> {
+    below(number, view.slots())
+        .map(CoflowId)
+        .ok_or_else(|| no("coflow", number, "View.coflows has those that are present"))
+}
+
+/// The flow of a pair of numbers.
+fn flow_of<K: Knowledge>(view: &View<'_, K>, number: (Number, Number)) -> PyResult<FlowId> {
+    let pair = u32::try_from(number.0).ok().zip(u32::try_from(number.1).ok());
+    pair.map(|(coflow, index)| FlowId { coflow: CoflowId(coflow), index })
+        .filter(|&flow| view.has(flow))
+        .ok_or_else(|| no("flow", number, "View.flows has those of a coflow"))
+}
+
+/// The port of a number.
+fn port_of<K: Knowledge>(view: &View<'_, K>, number: Number) -> PyResult<PortId> {
+    let ports = view.fabric().ports();
+    let those = || no("port", number, &format!("there are {ports}, from 0"));
+    below(number, ports as usize).map(PortId).ok_or_else(those)
+}
+
+/// The coflow that a plan names.
+pub fn present_coflow(number: Number) -> PyResult<CoflowId> {
+    all!(view => coflow_of(&view, number))
+}
+
+/// The flow that a plan names.
+pub fn present_flow(number: (Number, Number)) -> PyResult<FlowId> {
+    all!(view => flow_of(&view, number))
+}
+
+/// The link that a plan names.
+pub fn present_link(number: Number) -> PyResult<LinkId> {
+    all!(view => {
+        let links = view.fabric().links();
+        let those = || no("link", number, &format!("there are {links}, from 0"));
+        below(number, links).map(LinkId).ok_or_else(those)
+    })
 }
 
 fn pair(flow: FlowId) -> Flow {
@@ -100,143 +123,172 @@ fn pair(flow: FlowId) -> Flow {
 
 #[pymethods]
 impl PyView {
+    /// The present moment.
     #[getter]
     fn now_s(&self) -> PyResult<f64> {
         all!(view => Ok(view.now().as_secs()))
     }
 
+    /// Coflows present, in order of arrival; ties in the order of the trace.
     #[getter]
     fn coflows(&self) -> PyResult<Vec<u32>> {
         all!(view => Ok(view.coflows().iter().map(|id| id.0).collect()))
     }
 
+    /// Number of ports.
     #[getter]
     fn ports(&self) -> PyResult<u32> {
         all!(view => Ok(view.fabric().ports()))
     }
 
-    /// By link.
+    /// Capacity of each link, in bytes per second.
     #[getter]
     fn capacity(&self) -> PyResult<Vec<f64>> {
         all!(view => Ok(view.fabric().capacity().to_vec()))
     }
 
-    fn egress(&self, port: u32) -> PyResult<u32> {
-        all!(view => Ok(view.fabric().egress(port!(view, port)).0))
+    /// Give the link out of a port.
+    fn egress(&self, port: Number) -> PyResult<u32> {
+        all!(view => Ok(view.fabric().egress(port_of(&view, port)?).0))
     }
 
-    fn ingress(&self, port: u32) -> PyResult<u32> {
-        all!(view => Ok(view.fabric().ingress(port!(view, port)).0))
+    /// Give the link into a port.
+    fn ingress(&self, port: Number) -> PyResult<u32> {
+        all!(view => Ok(view.fabric().ingress(port_of(&view, port)?).0))
     }
 
-    fn processor(&self, port: u32) -> PyResult<f64> {
-        all!(view => Ok(view.processor(port!(view, port))))
+    /// Share of a port's processor, 0 to 1, that is there for compressing.
+    fn processor(&self, port: Number) -> PyResult<f64> {
+        all!(view => Ok(view.processor(port_of(&view, port)?)))
     }
 
-    fn arrival_s(&self, coflow: u32) -> PyResult<f64> {
-        all!(view => Ok(view.arrival(coflow!(view, coflow)).as_secs()))
+    /// When it arrived.
+    fn arrival_s(&self, coflow: Number) -> PyResult<f64> {
+        all!(view => Ok(view.arrival(coflow_of(&view, coflow)?).as_secs()))
     }
 
-    fn weight(&self, coflow: u32) -> PyResult<f64> {
-        all!(view => Ok(view.weight(coflow!(view, coflow))))
+    /// Weight in a weighted mean of completion times; 1 unless given.
+    fn weight(&self, coflow: Number) -> PyResult<f64> {
+        all!(view => Ok(view.weight(coflow_of(&view, coflow)?)))
     }
 
-    fn deadline_s(&self, coflow: u32) -> PyResult<Option<f64>> {
-        all!(view => Ok(view.deadline_s(coflow!(view, coflow))))
+    /// Time allowed from arrival to completion, if any.
+    fn deadline_s(&self, coflow: Number) -> PyResult<Option<f64>> {
+        all!(view => Ok(view.deadline_s(coflow_of(&view, coflow)?)))
     }
 
-    fn lineage(&self, coflow: u32) -> PyResult<(u64, u32)> {
+    /// Give the number of its DAG, and its own among the coflows that it depends on.
+    fn lineage(&self, coflow: Number) -> PyResult<(u64, u32)> {
         all!(view => {
-            let lineage = view.lineage(coflow!(view, coflow));
+            let lineage = view.lineage(coflow_of(&view, coflow)?);
             Ok((lineage.external, lineage.internal))
         })
     }
 
-    fn inherited(&self, coflow: u32) -> PyResult<f64> {
-        all!(view => Ok(view.inherited(coflow!(view, coflow))))
+    /// Bytes that coflows of the same DAG which had ended when this one arrived had sent.
+    fn inherited(&self, coflow: Number) -> PyResult<f64> {
+        all!(view => Ok(view.inherited(coflow_of(&view, coflow)?)))
     }
 
-    fn width(&self, coflow: u32) -> PyResult<usize> {
-        all!(view => Ok(view.width(coflow!(view, coflow))))
+    /// Count the flows started so far.
+    fn width(&self, coflow: Number) -> PyResult<usize> {
+        all!(view => Ok(view.width(coflow_of(&view, coflow)?)))
     }
 
-    fn unfinished(&self, coflow: u32) -> PyResult<usize> {
-        all!(view => Ok(view.unfinished(coflow!(view, coflow))))
+    /// Count the flows that have started and not ended.
+    fn unfinished(&self, coflow: Number) -> PyResult<usize> {
+        all!(view => Ok(view.unfinished(coflow_of(&view, coflow)?)))
     }
 
-    fn senders(&self, coflow: u32) -> PyResult<usize> {
-        all!(view => Ok(view.senders(coflow!(view, coflow))))
+    /// Count the ports from which it sends, finished flows included.
+    fn senders(&self, coflow: Number) -> PyResult<usize> {
+        all!(view => Ok(view.senders(coflow_of(&view, coflow)?)))
     }
 
-    fn receivers(&self, coflow: u32) -> PyResult<usize> {
-        all!(view => Ok(view.receivers(coflow!(view, coflow))))
+    /// Count the ports at which it receives, finished flows included.
+    fn receivers(&self, coflow: Number) -> PyResult<usize> {
+        all!(view => Ok(view.receivers(coflow_of(&view, coflow)?)))
     }
 
-    fn loads(&self, coflow: u32) -> PyResult<Vec<(u32, u32)>> {
+    /// Links it uses, with the number of its unfinished flows there.
+    fn loads(&self, coflow: Number) -> PyResult<Vec<(u32, u32)>> {
         all!(view => {
-            let loads = view.loads(coflow!(view, coflow));
+            let loads = view.loads(coflow_of(&view, coflow)?);
             Ok(loads.map(|load| (load.link.0, load.unfinished)).collect())
         })
     }
 
-    fn flows(&self, coflow: u32) -> PyResult<Vec<Flow>> {
-        all!(view => Ok(view.flows(coflow!(view, coflow)).map(pair).collect()))
+    /// Give its unfinished flows, sender by sender.
+    fn flows(&self, coflow: Number) -> PyResult<Vec<Flow>> {
+        all!(view => Ok(view.flows(coflow_of(&view, coflow)?).map(pair).collect()))
     }
 
-    fn ends(&self, flow: Flow) -> PyResult<(u32, u32)> {
+    /// Give the links (egress, ingress) at the two ends of a flow.
+    fn ends(&self, flow: (Number, Number)) -> PyResult<(u32, u32)> {
         all!(view => {
-            let (egress, ingress) = view.ends(flow!(view, flow));
+            let (egress, ingress) = view.ends(flow_of(&view, flow)?);
             Ok((egress.0, ingress.0))
         })
     }
 
-    fn is_active(&self, flow: Flow) -> PyResult<bool> {
-        all!(view => Ok(view.is_active(flow!(view, flow))))
+    /// Whether a flow has started and not ended.
+    fn is_active(&self, flow: (Number, Number)) -> PyResult<bool> {
+        all!(view => Ok(view.is_active(flow_of(&view, flow)?)))
     }
 
-    fn finished_size(&self, flow: Flow) -> PyResult<Option<f64>> {
-        all!(view => Ok(view.finished_size(flow!(view, flow))))
+    /// Size in bytes of a flow that has ended; None while it has not.
+    fn finished_size(&self, flow: (Number, Number)) -> PyResult<Option<f64>> {
+        all!(view => Ok(view.finished_size(flow_of(&view, flow)?)))
     }
 
-    fn finished(&self, coflow: u32) -> PyResult<(usize, f64)> {
-        all!(view => Ok(view.finished(coflow!(view, coflow))))
+    /// Number of its flows that have ended, and their bytes.
+    fn finished(&self, coflow: Number) -> PyResult<(usize, f64)> {
+        all!(view => Ok(view.finished(coflow_of(&view, coflow)?)))
     }
 
-    fn attained(&self, coflow: u32) -> PyResult<(f64, f64)> {
+    /// Bytes it has sent as last reported, and when that was true in seconds.
+    fn attained(&self, coflow: Number) -> PyResult<(f64, f64)> {
         all!(view => {
-            let reported = view.attained(coflow!(view, coflow));
+            let reported = view.attained(coflow_of(&view, coflow)?);
             Ok((reported.bytes, reported.as_of.as_secs()))
         })
     }
 
-    fn size(&self, flow: Flow) -> PyResult<f64> {
-        sized("size", |view| Ok(view.size(flow!(view, flow))))
+    /// Size in bytes; for sized policies.
+    fn size(&self, flow: (Number, Number)) -> PyResult<f64> {
+        sized("size", |view| Ok(view.size(flow_of(&view, flow)?)))
     }
 
-    fn left(&self, flow: Flow) -> PyResult<f64> {
-        sized("left", |view| Ok(view.left(flow!(view, flow))))
+    /// Bytes left, 0 when it has ended; for sized policies.
+    fn left(&self, flow: (Number, Number)) -> PyResult<f64> {
+        sized("left", |view| Ok(view.left(flow_of(&view, flow)?)))
     }
 
-    fn raw_left(&self, flow: Flow) -> PyResult<f64> {
-        sized("raw_left", |view| Ok(view.raw_left(flow!(view, flow))))
+    /// Raw bytes among those left; for sized policies.
+    fn raw_left(&self, flow: (Number, Number)) -> PyResult<f64> {
+        sized("raw_left", |view| Ok(view.raw_left(flow_of(&view, flow)?)))
     }
 
-    fn left_at(&self, coflow: u32) -> PyResult<Vec<(u32, f64)>> {
+    /// Links and bytes left there, in the order of `loads`; for sized policies.
+    fn left_at(&self, coflow: Number) -> PyResult<Vec<(u32, f64)>> {
         sized("left_at", |view| {
-            let left = view.left_at(coflow!(view, coflow));
+            let left = view.left_at(coflow_of(&view, coflow)?);
             Ok(left.map(|(link, bytes)| (link.0, bytes)).collect())
         })
     }
 
-    fn total(&self, coflow: u32) -> PyResult<f64> {
-        sized("total", |view| Ok(view.total(coflow!(view, coflow))))
+    /// Bytes of all flows, those that are yet to start included; for sized policies.
+    fn total(&self, coflow: Number) -> PyResult<f64> {
+        sized("total", |view| Ok(view.total(coflow_of(&view, coflow)?)))
     }
 
-    fn left_of(&self, coflow: u32) -> PyResult<f64> {
-        sized("left_of", |view| Ok(view.left_of(coflow!(view, coflow))))
+    /// Bytes left of all started flows; for sized policies.
+    fn left_of(&self, coflow: Number) -> PyResult<f64> {
+        sized("left_of", |view| Ok(view.left_of(coflow_of(&view, coflow)?)))
     }
 
-    fn bottleneck_s(&self, coflow: u32) -> PyResult<f64> {
-        sized("bottleneck_s", |view| Ok(view.bottleneck_s(coflow!(view, coflow))))
+    /// Seconds that the rest takes when it is alone (Varys 5.1); for sized policies.
+    fn bottleneck_s(&self, coflow: Number) -> PyResult<f64> {
+        sized("bottleneck_s", |view| Ok(view.bottleneck_s(coflow_of(&view, coflow)?)))
     }
 }

@@ -75,32 +75,111 @@ def test_an_unsized_policy_asks_for_no_sharing_by_size(tiny: covey.Trace, share:
         covey.simulate(tiny, Plans)
 
 
-def test_exceptions_and_bad_plans_come_out(tiny: covey.Trace) -> None:
-    class Breaks(covey.Policy):
-        def coflow_arrived(self, coflow: int, view: covey.View) -> None:
-            message = "as it happens"
-            raise ZeroDivisionError(message)
+class Breaks(covey.Policy):
+    def coflow_arrived(self, coflow: int, view: covey.View) -> None:
+        message = "as it happens"
+        raise ZeroDivisionError(message)
 
-    class Strays(covey.Policy):
-        def plan(self, view: covey.View, plan: covey.Plan) -> None:
-            plan.flow((0, 99))
+    def plan(self, view: covey.View, plan: covey.Plan) -> None:
+        plan.everything()
 
-    class Idles(covey.Policy):
-        def plan(self, view: covey.View, plan: covey.Plan) -> None:
-            pass
 
+def test_exceptions_come_out(tiny: covey.Trace) -> None:
     with pytest.raises(ZeroDivisionError, match="as it happens"):
         covey.simulate(tiny, Breaks)
     with pytest.raises(ZeroDivisionError, match="as it happens"):
+        covey.compare(tiny, ["fair", Breaks, LeastServed])
+
+
+class BreaksAtTheEnd(Breaks):
+    starves_nobody = True
+
+    def coflow_arrived(self, coflow: int, view: covey.View) -> None:
+        pass
+
+    def coflow_ended(self, coflow: int, view: covey.View) -> None:
+        if view.now_s > 0:
+            raise KeyError(coflow)
+
+
+def test_a_check_shows_the_workload_on_which_a_policy_raises() -> None:
+    with pytest.raises(covey.ConformanceError) as error:
         covey.check_policy(Breaks)
-    with pytest.raises(IndexError, match=r"no flow has the number \(0, 99\)"):
-        covey.simulate(tiny, Strays)
-    with pytest.raises(
-        covey.SimulationError, match=r"policy Idles, at 0\.5 s: coflow '1' has work"
-    ):
-        covey.simulate(tiny, Idles)
-    with pytest.raises(NotImplementedError):
-        covey.simulate(tiny, covey.Policy)
+    said = str(error.value)
+    assert said.startswith("the policy raised ZeroDivisionError: as it happens\nlinks of [")
+    assert '{"covey_trace":1,"ports":1,"coflows":1}' in said
+    assert isinstance(error.value.__cause__, ZeroDivisionError)
+    with pytest.raises(covey.ConformanceError, match="a large coflow is followed by 4000 small"):
+        covey.check_policy(BreaksAtTheEnd)
+
+
+PLANS = [
+    (lambda v, p: None, r"policy Mine, at 0\.5 s: coflow '1' has work"),
+    (
+        lambda v, p: p.wake_at(v.now_s),
+        "at 0 s: .* no time passes: expected a wake-up later than now",
+    ),
+    (lambda v, p: p.wake_at(float("nan")), "time_s: expected seconds, found nan"),
+    (lambda v, p: p.wake_when_sent(0, float("nan")), "bytes_: expected bytes, found nan"),
+    (
+        lambda v, p: v.coflows,
+        r"plan: expected None or covey.UNCHANGED .*, found <class 'list'>: serve",
+    ),
+    (lambda v, p: p.coflow(999), "no coflow has the number 999: View.coflows has those that are"),
+    (lambda v, p: p.coflow(-1), "no coflow has the number -1"),
+    (lambda v, p: v.width(-1), "no coflow has the number -1"),
+    (lambda v, p: p.flow((0, 99)), r"no flow has the number \(0, 99\)"),
+    (lambda v, p: p.flow((0, -1)), r"no flow has the number \(0, -1\)"),
+    (lambda v, p: p.give(0, 6, 0.5), "no link has the number 6: there are 6, from 0"),
+    (lambda v, p: v.egress(3), "no port has the number 3: there are 3, from 0"),
+]
+
+
+@pytest.mark.parametrize(("plans", "words"), PLANS)
+def test_a_bad_plan_is_told_what_is_wrong(tiny: covey.Trace, plans, words: str) -> None:
+    class Mine(covey.Policy):
+        def plan(self, view: covey.View, plan: covey.Plan) -> object:
+            return plans(view, plan)
+
+    with pytest.raises((covey.SimulationError, covey.InputError, IndexError), match=words):
+        covey.simulate(tiny, Mine)
+
+
+def test_what_is_no_policy_is_refused(tiny: covey.Trace) -> None:
+    class Misspelt(Breaks):
+        def coflow_arive(self, coflow: int, view: covey.View) -> None:
+            pass
+
+    class Promises(Breaks):
+        conserve_work = True
+
+    class Helped(LeastServed):
+        limits = (1, 2)
+
+        def order(self) -> None:
+            pass
+
+    class Plans(covey.Policy):
+        def plans(self, view: covey.View, plan: covey.Plan) -> None:
+            pass
+
+    for policy, words in [
+        (None, "policy: expected a name like 'sebf' .*, found None"),
+        (3, "found 3"),
+        (int, "found <class 'int'>"),
+        (covey.Policy, r"policy Policy: expected a method plan\(self, view, plan\), found none"),
+        (Plans, "policy Plans: 'plans' is never looked at: did you mean 'plan'?"),
+        (Misspelt, "'coflow_arive' is never looked at: did you mean 'coflow_arrived'?"),
+        (Promises(), "'conserve_work' is never looked at: did you mean 'conserves_work'?"),
+    ]:
+        for run in (
+            lambda policy: covey.simulate(tiny, policy),
+            lambda policy: covey.compare(tiny, ["fair", policy]),
+            covey.check_policy,
+        ):
+            with pytest.raises(covey.InputError, match=words):
+                run(policy)
+    covey.simulate(tiny, Helped)
 
 
 def test_a_view_shows_nothing_afterwards(tiny: covey.Trace) -> None:

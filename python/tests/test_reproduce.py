@@ -10,6 +10,7 @@ def test_a_table_is_repeated(tmp_path: Path) -> None:
     found = covey.reproduce("swallow", table="VI")
     assert isinstance(found.summary(), dict)
     assert "VI" in str(found)
+    assert "<th>verdict</th>" in found._repr_html_()
     found.report(tmp_path / "page.html")
     assert (tmp_path / "page.html").read_text().startswith("<!DOCTYPE html>")
 

@@ -60,7 +60,42 @@ def test_a_comparison_has_results_speedups_and_bins(hour: covey.Trace, tmp_path:
     assert "speed-up" in str(comparison)
     comparison.report(tmp_path / "page.html")
     assert (tmp_path / "page.html").read_text().startswith("<!DOCTYPE html>")
-    assert covey.compare(hour, "sebf,aalo:K=5,E=2")[1].label == "aalo:K=5,E=2"
+    assert covey.compare(hour, "sebf, aalo:K=5, E=2")[1].label == "aalo:K=5,E=2"
+
+
+def test_traces_are_taken_by_name(tmp_path: Path, tiny: covey.Trace) -> None:
+    path = tmp_path / "tiny.jsonl"
+    path.write_bytes(tiny.dumps())
+    assert (
+        covey.simulate(path, "sebf").per_coflow["cct_s"]
+        == (covey.simulate(tiny, "sebf").per_coflow["cct_s"])
+    )
+    assert len(covey.compare(str(path), "sebf,fair")) == 2
+    named = covey.simulate("builtin:fb-like:coflows=5", "sebf", seed=4)
+    assert named.summary()["trace"] == "builtin:fb-like:coflows=5,seed=4"
+    with pytest.raises(
+        covey.InputError, match=r"trace: expected a covey\.Trace, a file, .*, found 3"
+    ):
+        covey.simulate(3, "sebf")  # type: ignore[arg-type]
+    with pytest.raises(covey.InputError, match=r"policies: expected a list of .* found None"):
+        covey.compare(tiny, None)  # type: ignore[arg-type]
+
+
+def test_tables_in_notebooks_are_tables(hour: covey.Trace) -> None:
+    comparison = covey.compare(hour, ["fair", "sebf"])
+    for shown, cell in [
+        (hour, "<th>width (flows)</th>"),
+        (comparison["sebf"], "<th>CCT (s)</th>"),
+        (comparison, "<th>sebf</th>"),
+        (comparison.speedups, "<th>speedup</th>"),
+    ]:
+        page = shown._repr_html_()
+        assert page.startswith("<table>")
+        assert cell in page
+        assert "<pre>" not in page
+    mean = comparison["sebf"].summary()["cct_s"]["mean"]
+    cell = comparison._repr_html_().split("<th>sebf</th><td>")[1].split("<")[0]
+    assert float(cell) == pytest.approx(mean, rel=1e-3)
 
 
 def test_policies_are_listed() -> None:
@@ -77,13 +112,19 @@ def test_policies_are_listed() -> None:
         ({"policy": "aalo:K=0"}, "policy aalo: K=0: expected a whole number from 1 to 64"),
         ({"port_rate": "1"}, "port_rate: '1' is not a speed above zero with its unit: expected"),
         ({"cpu": "3"}, "cpu: expected a share from 0 to 1, or a file, found"),
+        (
+            {"port_rate": 1e9},
+            "port_rate: expected a text with its unit, like '10gbps' or '100mbps' (bits per second), "
+            "'125MB/s' or '128MiB/s' (bytes per second), found 1000000000.0: did you mean "
+            "'1000000000bps' or '1000000000B/s'?",
+        ),
         ({"port_rate": "1e-9bps"}, "port_rate: expected a speed from 1bps to 1000tbps"),
         ({"sim": "ns3"}, "sim: expected exact, coflowsim or philae-authors, found 'ns3'"),
         ({"policy": "covey", "sim": "coflowsim"}, "policy 'covey' with --sim coflowsim: expected"),
     ],
 )
 def test_errors_have_the_words_of_the_command_line(
-    tiny: covey.Trace, options: dict[str, str], words: str
+    tiny: covey.Trace, options: dict[str, object], words: str
 ) -> None:
     with pytest.raises(covey.InputError) as error:
         covey.simulate(tiny, **options)  # type: ignore[arg-type]

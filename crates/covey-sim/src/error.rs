@@ -42,6 +42,16 @@ pub enum SimError {
         /// The trace's name for the coflow.
         coflow: String,
     },
+    /// The policy asks without end to be called at the present moment.
+    #[error(
+        "policy {policy}, at {time_s} s: its wake-ups are due again at once, and no time passes: expected a wake-up later than now"
+    )]
+    StandsStill {
+        /// The policy.
+        policy: String,
+        /// When, in seconds since the start of the trace.
+        time_s: f64,
+    },
     /// The policy waits for bytes of a coflow while it serves all flows as one group.
     #[error(
         "policy {policy}, at {time_s} s: a wake-up by bytes sent needs an entry for the coflow"

@@ -140,8 +140,12 @@ fn waking_for_ever_without_serving() {
 #[test]
 fn waking_for_ever_at_the_same_moment() {
     let error = under(|view, plan| plan.wake_at(view.now()));
-    assert!(matches!(&error, SimError::Stalled { policy, coflow, .. }
-        if policy == "mine" && coflow == "early"));
+    assert_eq!(error, SimError::StandsStill { policy: "mine".to_owned(), time_s: 0.0 });
+    assert_eq!(
+        error.to_string(),
+        "policy mine, at 0 s: its wake-ups are due again at once, and no time passes: expected a \
+         wake-up later than now"
+    );
 }
 
 #[test]

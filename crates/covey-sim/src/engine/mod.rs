@@ -229,12 +229,13 @@ impl Engine {
         let mut plan = Plan::<K>::default();
         self.meters.start(policy.link_limits());
         let mut idle = 0;
+        let mut stands_still = false;
         loop {
             let next = self.next_moment(plan.wakes());
             if !next.comes() || idle > PATIENCE {
-                return self.check_all_ended(&run);
+                return self.check_all_ended(&run, next.comes() && stands_still);
             }
-            let stands_still = next <= self.now;
+            stands_still = next <= self.now;
             self.now = next;
             self.outcome.events += 1;
 
@@ -287,12 +288,17 @@ impl Engine {
         nothing_sent && !self.calendar.next().min(self.processors.next()).comes()
     }
 
-    /// At the end every coflow must have ended.
-    fn check_all_ended(&self, run: &Run<'_>) -> Result<(), SimError> {
+    /// At the end every coflow must have ended. `stands_still` says whether it is the end because no
+    /// time passes any more.
+    fn check_all_ended(&self, run: &Run<'_>, stands_still: bool) -> Result<(), SimError> {
         let Some(place) = self.outcome.coflows.iter().position(|c| c.completion_s.is_infinite())
         else {
             return Ok(());
         };
+        if stands_still {
+            let policy = run.name.to_owned();
+            return Err(SimError::StandsStill { policy, time_s: self.now.as_secs() });
+        }
         let stuck = self.state.present().first().map(|id| self.place_of[id.index()] as usize);
         let coflow = run.workload.coflows[stuck.unwrap_or(place)].id.clone();
         Err(match stuck {

@@ -1,0 +1,124 @@
+"""Traces from tables of flows."""
+
+import covey
+import pytest
+
+FLOWS = {
+    "coflow": ["a", "b", "a"],
+    "arrival_s": [0.0, 1.5, 0.0],
+    "src": [0, 2, 1],
+    "dst": [1, 0, 2],
+    "bytes": [1e6, 3.5, 2e6],
+}
+
+
+def test_rows_become_flows() -> None:
+    trace = covey.Trace.from_flows(FLOWS, name="mine")
+    expected = (
+        '{"covey_trace":1,"ports":3}\n'
+        '{"id":"a","arrival_s":0,"flows":'
+        '[{"src":0,"dst":1,"bytes":1000000},{"src":1,"dst":2,"bytes":2000000}]}\n'
+        '{"id":"b","arrival_s":1.5,"flows":[{"src":2,"dst":0,"bytes":3.5}]}\n'
+    )
+    assert trace == covey.parse_trace(expected)
+    assert trace.name == "mine"
+    assert covey.Trace.from_flows(FLOWS, ports=9).ports == 9
+
+
+def test_optional_columns_and_others() -> None:
+    trace = covey.Trace.from_flows(
+        {
+            **FLOWS,
+            "coflow": [1, 2, 1],
+            "start_s": [0, None, 2.5],
+            "restart_s": [None, 3, float("nan")],
+            "weight": [2, None, 2],
+            "deadline_s": [None, 9.5, None],
+            "job": [7, 7, 7],
+            "parents": [None, [1], None],
+            "rack": ["x", "y", "z"],
+        }
+    )
+    lines = trace.dumps().decode().splitlines()
+    assert lines[1:] == [
+        '{"id":"1","arrival_s":0,"flows":[{"src":0,"dst":1,"bytes":1000000},'
+        '{"src":1,"dst":2,"bytes":2000000,"start_s":2.5}],"weight":2,"job":"7"}',
+        '{"id":"2","arrival_s":1.5,"flows":[{"src":2,"dst":0,"bytes":3.5,"restart_s":3.0}],'
+        '"parents":["1"],"deadline_s":9.5,"job":"7"}',
+    ]
+
+
+@pytest.mark.parametrize("library", ["covey", "pandas", "polars", "pyarrow", "numpy"])
+def test_frames_of_every_library(library: str) -> None:
+    module = pytest.importorskip(library, reason=f"{library} is not installed")
+    make = {
+        "covey": lambda: covey.Frame(FLOWS),
+        "pandas": lambda: module.DataFrame(FLOWS, index=[5, 5, 7]),
+        "polars": lambda: module.DataFrame(FLOWS),
+        "pyarrow": lambda: module.table(FLOWS),
+        "numpy": lambda: {name: module.array(values) for name, values in FLOWS.items()},
+    }
+    assert covey.Trace.from_flows(make[library]()) == covey.Trace.from_flows(FLOWS)
+
+
+def test_what_a_result_has_becomes_a_trace(hour: covey.Trace) -> None:
+    result = covey.simulate(hour, "sebf")
+    flows, coflows = result.per_flow, result.per_coflow
+    arrival = dict(zip(coflows["coflow_id"], coflows["arrival_s"], strict=True))
+    columns = {name: flows[name] for name in ("src", "dst", "bytes")}
+    columns["coflow"] = flows["coflow_id"]
+    columns["arrival_s"] = [arrival[name] for name in columns["coflow"]]
+    assert covey.Trace.from_flows(columns, ports=hour.ports) == hour
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (
+            {"src": [0, -1, 2]},
+            "mine: row 1, column src: expected a whole number from 0, found integer",
+        ),
+        ({"src": [0.5, 1, 2]}, "mine: row 0, column src: expected a whole number from 0, found"),
+        ({"dst": [0, 5, 1]}, "mine: row 1, column dst: expected a port from 0 to 2, found 5"),
+        (
+            {"bytes": [0, 1, float("nan")]},
+            "mine: row 2, column bytes: expected a value, found none",
+        ),
+        (
+            {"bytes": [0, 1, float("inf")]},
+            "mine: row 2, column bytes: expected a finite number, found",
+        ),
+        (
+            {"bytes": [0, 1, -4]},
+            "mine: row 2, column bytes: expected bytes from 0 to 1e18, found -4",
+        ),
+        ({"bytes": [0, "x", 1]}, 'mine: row 1, column bytes: expected a number, found string "x"'),
+        ({"bytes": [0, 1]}, "mine: expected columns of one length, found {'coflow': 3,"),
+        ({"weight": [1, 0, 1]}, "mine: row 1, column weight: expected a positive number"),
+        (
+            {"arrival_s": [0, 1, 2]},
+            "mine: row 2, column arrival_s: expected 0 as in row 0 of coflow 'a'",
+        ),
+        (
+            {"parents": [None, ["c"], None]},
+            "mine: row 1, column parents: expected the id of a coflow",
+        ),
+        (
+            {"deadline": [1, 1, 1]},
+            "mine: column 'deadline' is not looked at: did you mean 'deadline_s'?",
+        ),
+    ],
+)
+def test_errors_name_row_and_column(change: dict[str, object], words: str) -> None:
+    with pytest.raises(covey.InputError) as error:
+        covey.Trace.from_flows({**FLOWS, **change}, ports=3, name="mine")
+    assert str(error.value).startswith(words)
+
+
+def test_what_is_no_table_is_refused() -> None:
+    with pytest.raises(covey.InputError, match=r"frame: expected a data .*, found 3"):
+        covey.Trace.from_flows(3)
+    with pytest.raises(
+        covey.InputError, match="a frame: expected a column 'src', found coflow, arr"
+    ):
+        covey.Trace.from_flows({name: FLOWS[name] for name in ("coflow", "arrival_s")})
