@@ -66,12 +66,13 @@ fn part(section: &Told, counted: &[Verdict]) -> Part {
         let first = before.remove(1);
         before[0] = format!("{} {first}", before[0]);
     }
-    let columns =
-        [("what", "setting"), ("published", "rule"), ("ours", "difference"), ("verdict", "")];
-    let table = Grid {
-        columns: columns.map(|(text, detail)| short(text).with(detail)).into(),
-        rows: section.findings.iter().map(row).collect(),
-    };
+    let columns = vec![
+        Cell::new(CellKind::Words, "what").with("setting"),
+        short("published").with("rule"),
+        short("ours").with("difference"),
+        Cell::new(CellKind::Verdict(None), "verdict"),
+    ];
+    let table = Grid { columns, rows: section.findings.iter().map(row).collect() };
     Part {
         name: section.place.to_owned(),
         shows: section.shows.to_owned(),

@@ -77,7 +77,7 @@ fn results(comparison: &Comparison<'_>, series: &[Series<'_>]) -> Markup {
     let table = Table::of(comparison);
     let base = series[comparison.baseline()].label;
     html! {
-        section {
+        section id="results" {
             h2 { "Results" }
             div class="scroll" role="region" tabindex="0" aria-label="Results" {
                 table {
@@ -186,7 +186,7 @@ fn bins_figure(comparison: &Comparison<'_>, series: &[Series<'_>]) -> Markup {
 
 fn parameters(comparison: &Comparison<'_>, series: &[Series<'_>]) -> Markup {
     html! {
-        section {
+        section id="parameters" {
             h2 { "Parameters" }
             dl {
                 @for (one, summary) in series.iter().zip(comparison.summaries()) {
