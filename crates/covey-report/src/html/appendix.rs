@@ -250,10 +250,11 @@ fn row(row: &Row, notes: &Notes<'_>) -> Markup {
     }
 }
 
-/// Text and detail: side by side where there is room, else one below the other.
+/// Text and detail: side by side where there is room, else one below the other. Numbers leave room for a detail
+/// that others in their column have.
 fn both(cell: &Cell) -> Markup {
     html! {
-        @if cell.detail.is_empty() { span { (cell.text) } }
+        @if cell.detail.is_empty() && cell.kind != CellKind::Short { span { (cell.text) } }
         @else { span { (cell.text) } " " span class="detail" { (cell.detail) } }
     }
 }
