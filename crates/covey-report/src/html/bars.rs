@@ -20,6 +20,8 @@ const ACROSS: usize = 46;
 /// Bars that belong together, below their name.
 struct Group {
     name: String,
+    /// What stands at the right of the name; may be empty.
+    told: String,
     bars: Vec<Bar>,
 }
 
@@ -27,13 +29,18 @@ struct Group {
 struct Bar {
     class: String,
     value: f64,
-    /// The value as it is written at the bar's right.
+    /// What stands at the right of the bar; may be empty.
     text: String,
 }
 
 impl Group {
+    /// Its name in lines that leave room for what stands beside.
+    fn lines(&self) -> Vec<String> {
+        lines(&self.name, ACROSS - self.told.chars().count().min(ACROSS / 2))
+    }
+
     fn height(&self) -> f64 {
-        LINE * lines(&self.name, ACROSS).len() as f64 + (BAR + GAP) * self.bars.len() as f64 + APART
+        LINE * self.lines().len() as f64 + (BAR + GAP) * self.bars.len() as f64 + APART
     }
 }
 
@@ -45,9 +52,9 @@ pub(super) fn draw(comparison: &Comparison<'_>, series: &[Series<'_>]) -> Markup
         let digits = decimals(means.iter().map(|run| run[bin].mean_cct_s));
         let bar = |(run, series): (&[BinMean; 4], &Series<'_>)| {
             let (mean_s, value) = (run[bin].mean_cct_s, base[bin].mean_cct_s / run[bin].mean_cct_s);
-            let text = format!("{}×, {} s", fixed(value, 2), fixed(mean_s, digits));
-            let bars = vec![Bar { class: series.class.clone(), value, text }];
-            Group { name: series.label.to_owned(), bars }
+            let told = format!("{}×, {} s", fixed(value, 2), fixed(mean_s, digits));
+            let bars = vec![Bar { class: series.class.clone(), value, text: String::new() }];
+            Group { name: series.label.to_owned(), told, bars }
         };
         means.iter().zip(series).map(bar).collect::<Vec<_>>()
     });
@@ -85,7 +92,7 @@ pub(super) fn grouped(
             let text = format!("{}{unit}", fixed(*value, 2));
             Bar { class: format!("c{place}"), value: *value, text }
         };
-        Group { name: name.clone(), bars: known.map(bar).collect() }
+        Group { name: name.clone(), told: String::new(), bars: known.map(bar).collect() }
     };
     let groups: Vec<Group> = groups.iter().map(group).collect();
     panel(title, x_label, &groups, &axis(&groups))
@@ -125,18 +132,22 @@ fn panel(title: &str, x_label: &str, groups: &[Group], axis: &LogAxis) -> Markup
 
 /// A group whose upper edge is at `top`.
 fn drawn(group: &Group, top: f64, start: f64, axis: &LogAxis) -> Markup {
-    let name = lines(&group.name, ACROSS);
+    let name = group.lines();
     let first = top + LINE * name.len() as f64;
     let tops = (0_u32..).map(|k| place(first + GAP / 2.0 + (BAR + GAP) * f64::from(k)));
     html! {
-        (text_lines(&name, top + LINE - 4.0))
+        @let y = place(top + LINE - 4.0);
+        (text_lines(&name, y))
+        @if !group.told.is_empty() { text class="end" x=(WIDTH) y=(y) { (group.told) } }
         @for (bar, y) in group.bars.iter().zip(tops) {
             @let end = place(axis.at(bar.value));
             @if !bar.value.is_nan() {
                 rect class={ "bar " (bar.class) } x=(start.min(end)) y=(y)
                     width=(place((end - start).abs().max(2.0))) height=(BAR) {}
             }
-            text class="end" x=(WIDTH) y=(y + BAR - 1.0) { (bar.text) }
+            @if !bar.text.is_empty() {
+                text class="end" x=(WIDTH) y=(y + BAR - 1.0) { (bar.text) }
+            }
         }
     }
 }
