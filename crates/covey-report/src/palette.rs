@@ -57,15 +57,23 @@ pub struct Style {
 ///
 /// A policy that is not among the fixed ones gets one of the colours by the sum of its name's bytes.
 pub fn colour_of(policy: &str) -> usize {
-    let name = policy.split(':').next().unwrap_or_default().to_ascii_lowercase();
-    let sum = || name.bytes().map(usize::from).sum::<usize>() % COLOURS.len();
-    FIXED.iter().position(|fixed| *fixed == name).unwrap_or_else(sum)
+    let sum = || name(policy).bytes().map(usize::from).sum::<usize>() % COLOURS.len();
+    fixed_colour(policy).unwrap_or_else(sum)
+}
+
+fn name(policy: &str) -> String {
+    policy.split(':').next().unwrap_or_default().to_ascii_lowercase()
+}
+
+fn fixed_colour(policy: &str) -> Option<usize> {
+    let name = name(policy);
+    FIXED.iter().position(|fixed| *fixed == name)
 }
 
 /// Looks for the curves of one figure, all different for up to 40 of them.
 ///
 /// Each gets its policy's own colour; where that is taken, as by another case of the same policy, it
-/// gets the colour that fewest have. Only the `baseline`, if there is one, has a line without gaps.
+/// gets the colour that fewest have. Policies with a fixed colour come before all others. Only the `baseline`, if there is one, has a line without gaps.
 pub fn styles(labels: &[&str], baseline: Option<usize>) -> Vec<Style> {
     let mut styles: Vec<Style> = Vec::with_capacity(labels.len());
     let own: Vec<usize> = labels.iter().map(|label| colour_of(label)).collect();
@@ -74,7 +82,13 @@ pub fn styles(labels: &[&str], baseline: Option<usize>) -> Vec<Style> {
             let given = styles.iter().filter(|style| style.colour == *colour).count();
             given + own.iter().filter(|other| *other == colour).count()
         };
-        let is_first = !own[..place].contains(&own_colour);
+        let first = |is_fixed: bool| {
+            let mut all = labels.iter().zip(&own);
+            all.position(|(label, colour)| {
+                *colour == own_colour && fixed_colour(label).is_some() == is_fixed
+            })
+        };
+        let is_first = first(true).or_else(|| first(false)) == Some(place);
         let least_used = || (0..COLOURS.len()).min_by_key(users).unwrap_or(own_colour);
         let colour = if is_first { own_colour } else { least_used() };
         let dash = if Some(place) == baseline { 0 } else { dash(place, colour, &styles) };
@@ -104,6 +118,14 @@ mod tests {
             assert_eq!(styles(others, Some(0))[at].colour, philae, "{others:?}");
         }
         assert_eq!(colour_of("Aalo"), colour_of("aalo:queues=strict,delta=0"));
+    }
+
+    #[test]
+    fn a_policy_whose_colour_is_not_fixed_yields_to_one_whose_colour_is() {
+        assert_eq!(colour_of("aalo-oracle"), colour_of("fair"));
+        let styles = styles(&["aalo-oracle", "fair"], None);
+        assert_eq!(styles[1].colour, colour_of("fair"));
+        assert_ne!(styles[0].colour, styles[1].colour);
     }
 
     #[test]
