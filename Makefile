@@ -13,7 +13,7 @@ lint: export PYO3_NO_PYTHON := 1
 lint: export PYO3_BUILD_EXTENSION_MODULE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test rust python slow soak lint wasm fuzz bench live-bench live-fuzz flow-bench htb-bench testbed-short testbed-faults testbed-codec testbed policy-table policies
+.PHONY: help demo test rust python slow soak lint wasm fuzz bench live-bench live-fuzz flow-bench htb-bench testbed-short testbed-faults testbed-codec testbed policy-table policies picture picture-check
 
 help: ## List these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r target what; do \
@@ -84,6 +84,12 @@ policy-table: ## Measure the table of docs/covey-policy.md (TRACE=file; UPDATE=y
 
 policies: ## Measure the tables of docs/policies.md (TRACE=file; UPDATE=yes writes it there)
 	scripts/policies.sh $(TRACE) $(if $(UPDATE),--update)
+
+picture: ## Make the picture in README.md; needs Chromium
+	scripts/picture.sh
+
+picture-check: ## Check that the picture in README.md is of the plots that the code makes now
+	scripts/picture.sh --check
 
 fuzz: ## Feed the readers of traces with garbage for a minute (FUZZ_SECONDS=60)
 	rustup toolchain list | grep -q '^$(NIGHTLY)' || rustup toolchain install $(NIGHTLY) --profile minimal

@@ -1,11 +1,37 @@
 #!/usr/bin/env bash
-# Makes docs/images/plots.png, the picture in README.md: the plots of the page that `make demo` writes,
-# without its table, which README.md shows as text. Needs Chromium.
+# docs/images/plots.png, the picture in README.md: the plots of the page that `make demo` writes, without its
+# tables, which README.md shows as text.
+#
+#   scripts/picture.sh           makes it; needs Chromium
+#   scripts/picture.sh --check   fails unless the picture is of the plots that the code makes now
+#
+# docs/images/plots.sha256 has the digests of the plots and of the picture that was made of them. COVEY names the
+# program; without it a release build is made.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-page=$(mktemp --suffix .html)
-trap 'rm -f "$page"' EXIT
-sed 's#</head>#<style>main > section:first-of-type { display: none }</style></head>#' \
-    out/demo.html >"$page"
-chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1100,1590 \
-    --screenshot="$PWD/docs/images/plots.png" "file://$page" 2>/dev/null
+if [[ -z ${COVEY:-} ]]; then
+    cargo build --quiet --locked --release --package covey
+    COVEY=${CARGO_TARGET_DIR:-target}/release/covey
+fi
+folder=$(mktemp --directory)
+trap 'rm -rf "$folder"' EXIT
+
+"$COVEY" compare builtin:fb-like --report "$folder/page.html" >/dev/null
+# What is left out tells of this machine, of this version, or stands in README.md as text.
+sed --regexp-extended \
+    -e 's#<meta name="generator"[^>]*>##' -e 's#<section id="results">.*</section>(<div class="pair">)#\1#' \
+    -e 's#<section id="parameters">.*</footer>#</main>#' "$folder/page.html" >"$folder/plots.html"
+
+if [[ ${1:-} == --check ]]; then
+    cp docs/images/plots.png "$folder"
+    if ! (cd "$folder" && sha256sum --quiet --check) <docs/images/plots.sha256; then
+        echo 'docs/images/plots.png is not of the plots that the code makes now: run make picture' >&2
+        exit 1
+    fi
+    exit
+fi
+chromium --headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking \
+    --disable-component-update --disable-sync --user-data-dir="$folder/profile" --hide-scrollbars \
+    --window-size=1100,1740 --screenshot="$folder/plots.png" "file://$folder/plots.html" 2>/dev/null
+(cd "$folder" && sha256sum plots.html plots.png) >docs/images/plots.sha256
+cp "$folder/plots.png" docs/images/plots.png

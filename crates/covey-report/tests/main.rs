@@ -3,5 +3,6 @@
 //! One program, since each takes seconds to compile and link.
 
 mod common;
+mod contrast;
 mod outputs;
 mod page;

@@ -2,7 +2,8 @@
 
 use crate::common::{comparison, fair, scf, workload};
 use covey_report::{
-    Appendix, Cell, Comparison, Figure, Grid, Part, Plot, Row, Run, appendix_page, html_page,
+    Appendix, Cell, CellKind, Comparison, Figure, Grid, Part, Plot, Row, Run, appendix_page,
+    html_page,
 };
 use covey_sim::Outcome;
 use covey_trace::Workload;
@@ -46,8 +47,8 @@ fn names_are_escaped_everywhere() {
 fn the_page_loads_nothing() {
     let workload = workload();
     let page = html_page(&comparison(&workload), "covey compare tiny");
-    for outside in ["http:", "https:", "src=", "href=", "url(", "@import", "<script"] {
-        assert!(!page.contains(outside), "{outside}");
+    for outside in ["http:", "https:", "src=", "href=\"", "url(", "@import", "<script"] {
+        assert!(!page.replace("href=\"#", "").contains(outside), "{outside}");
     }
 }
 
@@ -113,23 +114,43 @@ fn appendix() -> Appendix {
         ),
         figure("Curve", Plot::Curves { x: "K".to_owned(), y: "gain".to_owned(), curves: curve }),
     ];
-    let cells = vec![
-        Cell::Words("order D".to_owned()),
-        Cell::Label("fair comparison".to_owned()),
-        Cell::Short("1.51×".to_owned()),
-        Cell::Verdict(Some(false), "differs".to_owned()),
-    ];
-    let plain = Row { cells: cells.clone(), note: String::new() };
-    let rows = vec![plain, Row { cells, note: "Why it differs.".to_owned() }];
-    let columns = ["what", "setting", "published", "verdict"].map(str::to_owned).into();
-    let part = Part {
-        heading: "Table 3: orders".to_owned(),
+    let short = |text: &str| Cell::new(CellKind::Short, text);
+    let row = |what: &str, note: &str| {
+        let cells = vec![
+            Cell::new(CellKind::Words, what).with("fair comparison"),
+            short("1.51×").with("within 6 %"),
+            short("1.26×").with("-16.8 %"),
+            Cell::new(CellKind::Verdict(Some(note.is_empty())), "a verdict"),
+        ];
+        Row { cells, note: note.to_owned() }
+    };
+    let columns = [("what", "setting"), ("published", "rule"), ("ours", ""), ("verdict", "")];
+    let table = |rows| {
+        let columns = columns.map(|(text, detail)| short(text).with(detail)).into();
+        Some(Grid { columns, rows })
+    };
+    let orders = Part {
+        name: "Table 3".to_owned(),
+        shows: "orders".to_owned(),
+        told: vec!["1".to_owned(), "2".to_owned()],
         before: vec!["What was done.".to_owned()],
-        table: Some(Grid { columns, rows }),
+        table: table(vec![row("A", "Why it differs."), row("B", "Why."), row("D", "")]),
         figures,
         terms: vec![("aalo".to_owned(), "with all its parameters".to_owned())],
     };
-    Appendix { title: "The evaluation again".to_owned(), parts: vec![part], ..Appendix::default() }
+    let others = Part {
+        name: "Figure 4(a)".to_owned(),
+        shows: "others".to_owned(),
+        told: vec!["–".to_owned(), "2".to_owned()],
+        table: table(vec![row("Aalo", "Why it differs."), row("FIFO", "Why it differs.")]),
+        ..Part::default()
+    };
+    Appendix {
+        title: "The evaluation again".to_owned(),
+        lead: vec!["Two parts.".to_owned()],
+        told: ["holds", "differs"].map(str::to_owned).into(),
+        parts: vec![orders, others],
+    }
 }
 
 #[test]
@@ -149,4 +170,95 @@ fn figures_of_nothing_are_figures_too() {
     }
     let page = appendix_page(&appendix, "");
     assert!(!page.contains("NaN") && page.matches("<figure>").count() == 4);
+}
+
+#[test]
+fn the_contents_lead_to_every_part_and_no_link_leads_nowhere() {
+    let page = appendix_page(&appendix(), "");
+    let after = |start: &str| -> Vec<String> {
+        let found = page.split(start).skip(1).filter_map(|rest| rest.split('"').next());
+        found.map(str::to_owned).collect()
+    };
+    let (ids, links) = (after(" id=\""), after("href=\"#"));
+    assert_eq!(ids.iter().collect::<HashSet<_>>().len(), ids.len(), "{ids:?}");
+    assert!(links.iter().all(|link| ids.contains(link)), "{links:?} {ids:?}");
+    let contents = page.split("<nav").nth(1).and_then(|rest| rest.split("</nav>").next()).unwrap();
+    for target in ["#table-3", "#figure-4-a", "#notes"] {
+        assert!(contents.contains(&format!("href=\"{target}\"")), "{contents}");
+    }
+}
+
+#[test]
+fn a_reason_that_several_rows_have_is_one_footnote() {
+    let page = appendix_page(&appendix(), "");
+    assert_eq!(page.matches("Why it differs.").count(), 1);
+    assert_eq!(page.matches("href=\"#note-1\"").count(), 3);
+    let back = "<a href=\"#table-3\">Table 3</a>, <a href=\"#figure-4-a\">Figure 4(a)</a>";
+    assert!(page.contains(back));
+}
+
+#[test]
+fn what_was_run_is_folded() {
+    let page = appendix_page(&appendix(), "");
+    let folded = page.split("<details>").nth(1).and_then(|rest| rest.split("</details>").next());
+    assert!(folded.is_some_and(|it| it.contains("with all its parameters")));
+}
+
+/// What a drawing says: the class of each text, its place and its letters.
+fn texts(page: &str) -> Vec<(String, f64, String)> {
+    let attribute = |tag: &str, name: &str| {
+        let value = tag.split(&format!("{name}=\"")).nth(1)?;
+        value.split('"').next().map(str::to_owned)
+    };
+    let text = |rest: &str| {
+        let (tag, rest) = rest.split_once('>')?;
+        let x = attribute(tag, " x")?.parse().ok()?;
+        Some((attribute(tag, "class").unwrap_or_default(), x, rest.split('<').next()?.to_owned()))
+    };
+    page.split("<text").skip(1).filter_map(text).collect()
+}
+
+#[test]
+fn nothing_that_a_drawing_says_is_cut_off() {
+    let mut appendix = appendix();
+    let far = vec![[1e-4, 1e-4], [1e5, 1e5]];
+    for figure in &mut appendix.parts[0].figures {
+        match &mut figure.plot {
+            Plot::Cdf { curves, .. } => curves[0].1 = vec![2e-4, 1e5],
+            Plot::Bars { groups, .. } => groups[0].1 = vec![1e-4, 1e5],
+            Plot::Scatter { points: curves, .. } | Plot::Curves { curves, .. } => {
+                curves[0].1.clone_from(&far);
+            }
+        }
+    }
+    let page = appendix_page(&appendix, "");
+    let texts = texts(&page);
+    assert!(texts.iter().any(|(.., text)| text == "100000"));
+    for (class, x, text) in texts {
+        // Digits in letters of 20 pixels, as on a narrow screen.
+        let width = 12.8 * text.chars().count() as f64;
+        let left = match class.as_str() {
+            "middle" => x - width / 2.0,
+            "end" => x - width,
+            _ => x,
+        };
+        assert!(left >= 0.0 && left + width <= 560.0, "{text} from {left} to {}", left + width);
+    }
+}
+
+#[test]
+fn policies_that_begin_alike_have_names_that_differ() {
+    let workload = workload();
+    let long = "philae:pilots=senders:0.05,thin=7,queues=weighted,order=";
+    let runs = ["A", "B"].map(|order| {
+        let run = fair(&workload);
+        let info = covey_report::RunInfo { label: format!("{long}{order}"), ..run.info().clone() };
+        Run::new(&workload, run.outcome().clone(), info).unwrap()
+    });
+    let page = html_page(&Comparison::new(runs.into(), 0).unwrap(), "");
+    assert!(!page.contains('…'));
+    let names: Vec<_> = texts(&page).into_iter().map(|(.., text)| text).collect();
+    for order in ["order=A", "order=B"] {
+        assert!(names.iter().any(|name| name.ends_with(order)), "{order} in {names:?}");
+    }
 }

@@ -29,7 +29,9 @@ pub fn bars(title: &str, x: &str, findings: &[Finding]) -> Figure {
     }
     let unit = findings.first().map_or("", |finding| finding.unit);
     let series = ["published", "fair comparison", "paper's setting"].map(str::to_owned).into();
-    let caption = "Published values beside ours; bars begin at 1.".to_owned();
+    let caption = "Published values beside ours. Bars begin at 1, or at the edge of the plot if all values are \
+                   above or below 1; the axis is logarithmic."
+        .to_owned();
     Figure {
         title: title.to_owned(),
         caption,

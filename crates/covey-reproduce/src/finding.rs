@@ -1,5 +1,7 @@
 //! One number of a paper, and what came out here.
 
+use std::fmt;
+
 use serde::Serialize;
 
 use crate::plan::{RunId, TraceId};
@@ -39,6 +41,40 @@ pub enum Rule {
     AtLeast(f64),
     /// Ours is at most this.
     AtMost(f64),
+    /// Ours is more than this.
+    MoreThan(f64),
+    /// Ours is neither below the first nor above the second.
+    Between(f64, f64),
+}
+
+impl Rule {
+    /// Whether `ours` keeps to it, beside a published number if there is one. Rounding must not decide.
+    fn holds(self, ours: f64, published: Option<f64>) -> bool {
+        const ROUNDING: f64 = 1e-12;
+        match self {
+            Self::Within(share) => {
+                published.is_some_and(|value| (ours / value - 1.0).abs() <= share + ROUNDING)
+            }
+            Self::AtLeast(least) => ours >= least - ROUNDING,
+            Self::AtMost(most) => ours <= most + ROUNDING,
+            Self::MoreThan(limit) => ours > limit + ROUNDING,
+            Self::Between(least, most) => (least - ROUNDING..=most + ROUNDING).contains(&ours),
+        }
+    }
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Within(0.0) => write!(out, "exactly"),
+            Self::Within(share) if *share < 1e-3 => write!(out, "but for rounding"),
+            Self::Within(share) => write!(out, "within {} %", (share * 1000.0).round() / 10.0),
+            Self::AtLeast(least) => write!(out, "at least {least}"),
+            Self::AtMost(most) => write!(out, "at most {most}"),
+            Self::MoreThan(limit) => write!(out, "more than {limit}"),
+            Self::Between(least, most) => write!(out, "from {least} to {most}"),
+        }
+    }
 }
 
 /// What a paper says.
@@ -97,7 +133,7 @@ pub struct Finding {
     pub unit: &'static str,
     /// When it counts as reproduced.
     pub rule: Rule,
-    /// Why it is not, or what else is to be known; may be empty.
+    /// Why it differs, if it does; may be empty.
     pub why: &'static str,
 }
 
@@ -155,19 +191,24 @@ impl Finding {
         self
     }
 
-    /// The reason for a difference, or a remark.
+    /// The reason for a difference. It is told only where the verdict is that it differs.
     #[must_use]
     pub fn why(mut self, why: &'static str) -> Self {
         self.why = why;
         self
     }
 
-    /// Ours over the paper's, less 1, if the paper has a number.
-    pub fn difference(&self) -> Option<f64> {
+    /// The paper's number, if it has one.
+    pub fn value(&self) -> Option<f64> {
         match self.published {
-            Published::Value(value) => Some(self.ours / value - 1.0),
+            Published::Value(value) => Some(value),
             _ => None,
         }
+    }
+
+    /// Ours over the paper's, less 1, if the paper has a number.
+    pub fn difference(&self) -> Option<f64> {
+        Some(self.ours / self.value()? - 1.0)
     }
 
     /// Whether it holds, where the workload is the paper's (`comparable`).
@@ -178,13 +219,7 @@ impl Finding {
         if !comparable {
             return Verdict::NotComparable;
         }
-        let holds = match self.rule {
-            // Rounding must not decide.
-            Rule::Within(share) => self.difference().is_some_and(|d| d.abs() <= share + 1e-12),
-            Rule::AtLeast(least) => self.ours >= least - 1e-12,
-            Rule::AtMost(most) => self.ours <= most + 1e-12,
-        };
-        if holds { Verdict::Holds } else { Verdict::Differs }
+        if self.rule.holds(self.ours, self.value()) { Verdict::Holds } else { Verdict::Differs }
     }
 }
 
@@ -204,5 +239,9 @@ mod tests {
         let says = |rule| found(2.0).says("more", rule).verdict(true);
         assert_eq!(says(Rule::AtLeast(2.0)), Verdict::Holds);
         assert_eq!(says(Rule::AtMost(1.9)), Verdict::Differs);
+        assert_eq!(says(Rule::MoreThan(2.0)), Verdict::Differs);
+        assert_eq!(says(Rule::MoreThan(1.9)), Verdict::Holds);
+        assert_eq!(says(Rule::Between(0.9, 1.1)), Verdict::Differs);
+        assert_eq!(says(Rule::Between(1.9, 2.0)), Verdict::Holds);
     }
 }

@@ -1,9 +1,9 @@
 //! The report as a page.
 
-use covey_report::{Appendix, Cell, Grid, Part, Row, appendix_page};
+use covey_report::{Appendix, Cell, CellKind, Grid, Part, Row, appendix_page};
 
 use crate::finding::Verdict;
-use crate::report::{Number, Report, Told};
+use crate::report::{Number, Report, RunTold, Told};
 use crate::reproduction::Means;
 use crate::text::{difference, published, value};
 
@@ -38,65 +38,65 @@ impl Report {
         ];
         lead.extend(self.not_comparable());
         lead.push(self.tally());
-        let overview = Grid {
-            columns: ["where", "what it shows", "holds", "differs", "not comparable"]
-                .map(str::to_owned)
-                .into(),
-            rows: self.sections.iter().map(overview).collect(),
+        let counted = self.counted();
+        let appendix = Appendix {
+            title: format!("{}: the evaluation again", capital(&self.paper)),
+            lead,
+            told: counted.iter().map(|verdict| verdict.name().to_owned()).collect(),
+            parts: self.sections.iter().map(|section| part(section, &counted)).collect(),
         };
-        let parts = self.sections.iter().map(part).collect();
-        let title = format!("{}: the evaluation again", capital(&self.paper));
-        let appendix = Appendix { title, lead, overview: Some(overview), parts };
         appendix_page(&appendix, command)
+    }
+
+    /// The verdicts that the contents count: those that are there.
+    fn counted(&self) -> Vec<Verdict> {
+        let all = || self.sections.iter().flat_map(|section| &section.findings);
+        let is_there = |verdict: &Verdict| all().any(|found| found.verdict == *verdict);
+        let verdicts = [Verdict::Holds, Verdict::Differs, Verdict::NotComparable];
+        verdicts.into_iter().filter(is_there).collect()
     }
 }
 
-fn overview(section: &Told) -> Row {
-    let count = |verdict: Verdict| {
-        let number = section.findings.iter().filter(|f| f.verdict == verdict).count();
-        Cell::Short(if number == 0 { "–".to_owned() } else { number.to_string() })
-    };
-    let shows = match &section.cannot {
-        Some(why) => format!("{}. Not shown: {why}", section.shows),
-        None => section.shows.to_owned(),
-    };
-    let cells = vec![
-        Cell::Words(section.place.to_owned()),
-        Cell::Words(shows),
-        count(Verdict::Holds),
-        count(Verdict::Differs),
-        count(Verdict::NotComparable),
-    ];
-    Row { cells, note: String::new() }
-}
-
-fn part(section: &Told) -> Part {
+fn part(section: &Told, counted: &[Verdict]) -> Part {
     let mut before = vec![format!("Discussed in section {}.", section.section)];
-    before.extend(section.cannot.iter().map(|why| format!("Not shown: {why}")));
-    before.extend(section.notes.iter().cloned());
-    let columns = ["what", "setting", "published", "ours", "difference", "rule", "verdict"];
-    let table = Grid {
-        columns: columns.map(str::to_owned).into(),
-        rows: section.findings.iter().map(row).collect(),
-    };
-    let terms = section.runs.iter().map(|run| {
-        let mean = run.mean_cct_s.map_or(String::new(), |mean| format!("; mean CCT {mean:.4} s"));
-        let what = format!(
-            "{} simulator, {:.4} Gbps, {}: {}{mean}",
-            run.simulator,
-            run.port_rate_bps / 1e9,
-            run.trace,
-            run.policy
-        );
-        (run.name.clone(), what)
-    });
+    let cannot = section.cannot.iter().map(|why| format!("Not shown: {why}"));
+    before.extend(cannot.chain(section.notes.iter().cloned()));
+    // The place in the paper is worth no paragraph of its own.
+    if before.len() > 1 {
+        let first = before.remove(1);
+        before[0] = format!("{} {first}", before[0]);
+    }
+    let columns = vec![
+        Cell::new(CellKind::Words, "what").with("setting"),
+        short("published").with("rule"),
+        short("ours").with("difference"),
+        Cell::new(CellKind::Verdict(None), "verdict"),
+    ];
+    let table = Grid { columns, rows: section.findings.iter().map(row).collect() };
     Part {
-        heading: format!("{}: {}", section.place, section.shows),
+        name: section.place.to_owned(),
+        shows: section.shows.to_owned(),
+        told: counted.iter().map(|verdict| count(section, *verdict)).collect(),
         before,
         table: Some(table).filter(|table| !table.rows.is_empty()),
         figures: section.figures.clone(),
-        terms: terms.collect(),
+        terms: section.runs.iter().map(|run| (run.name.clone(), what_was_run(run))).collect(),
     }
+}
+
+fn count(section: &Told, verdict: Verdict) -> String {
+    let number = section.findings.iter().filter(|f| f.verdict == verdict).count();
+    if number == 0 { "–".to_owned() } else { number.to_string() }
+}
+
+fn what_was_run(run: &RunTold) -> String {
+    let mean = run.mean_cct_s.map_or(String::new(), |mean| format!("; mean CCT {mean:.4} s"));
+    let rate = run.port_rate_bps / 1e9;
+    format!("{} simulator, {rate:.4} Gbps, {}: {}{mean}", run.simulator, run.trace, run.policy)
+}
+
+fn short(text: impl Into<String>) -> Cell {
+    Cell::new(CellKind::Short, text)
 }
 
 fn row(number: &Number) -> Row {
@@ -105,17 +105,12 @@ fn row(number: &Number) -> Row {
         Verdict::Differs => Some(false),
         Verdict::NotComparable | Verdict::NotPublished => None,
     };
+    let kind = if number.says.is_some() { CellKind::Words } else { CellKind::Short };
     let cells = vec![
-        Cell::Words(number.what.clone()),
-        Cell::Label(number.setting.name().to_owned()),
-        match number.says {
-            Some(_) => Cell::Words(published(number)),
-            None => Cell::Short(published(number)),
-        },
-        Cell::Short(value(number.ours, number.unit)),
-        Cell::Short(difference(number)),
-        Cell::Short(number.rule.clone()),
-        Cell::Verdict(verdict, number.verdict.name().to_owned()),
+        Cell::new(CellKind::Words, &number.what).with(number.setting.name()),
+        Cell::new(kind, published(number)).with(&number.rule),
+        short(value(number.ours, number.unit)).with(difference(number)),
+        Cell::new(CellKind::Verdict(verdict), number.verdict.name()),
     ];
     Row { cells, note: number.why.to_owned() }
 }

@@ -4,7 +4,7 @@ use covey_report::Figure;
 use serde::Serialize;
 
 use crate::emulate;
-use crate::finding::{Finding, Published, Rule, Setting, Verdict};
+use crate::finding::{Finding, Published, Setting, Verdict};
 use crate::live::LiveRun;
 use crate::plan::{Results, RunId, Sim};
 use crate::reproduction::{Item, Means, Section};
@@ -72,7 +72,7 @@ pub struct Number {
     pub rule: String,
     /// Whether it does.
     pub verdict: Verdict,
-    /// Why it does not, or what else is to be known.
+    /// Why it differs; empty if it does not.
     pub why: &'static str,
 }
 
@@ -117,6 +117,7 @@ fn number(finding: &Finding, results: &Results<'_>) -> Number {
     let plan = results.plan;
     let of_runs = finding.runs.iter().map(|run| plan.of(*run).trace);
     let comparable = of_runs.chain(finding.traces.iter().copied()).all(|t| plan.is_the_papers(t));
+    let verdict = finding.verdict(comparable);
     let (published, says) = match &finding.published {
         Published::Nothing => (None, None),
         Published::Value(value) => (Some(*value), None),
@@ -131,16 +132,12 @@ fn number(finding: &Finding, results: &Results<'_>) -> Number {
         says,
         ours: finding.ours,
         difference: finding.difference(),
-        rule: match finding.rule {
-            _ if finding.published == Published::Nothing => String::new(),
-            Rule::Within(0.0) => "exactly".to_owned(),
-            Rule::Within(share) if share < 1e-3 => "but for rounding".to_owned(),
-            Rule::Within(share) => format!("within {} %", (share * 1000.0).round() / 10.0),
-            Rule::AtLeast(least) => format!("at least {least}"),
-            Rule::AtMost(most) => format!("at most {most}"),
+        rule: match finding.published {
+            Published::Nothing => String::new(),
+            _ => finding.rule.to_string(),
         },
-        verdict: finding.verdict(comparable),
-        why: finding.why,
+        verdict,
+        why: if verdict == Verdict::Differs { finding.why } else { "" },
     }
 }
 

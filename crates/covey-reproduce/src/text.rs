@@ -109,7 +109,7 @@ fn told(section: &Told, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(says) = &number.says {
             paragraph(out, "    ", &format!("says: {says} ({})", number.rule))?;
         }
-        if number.verdict == Verdict::Differs && number.why != told {
+        if !number.why.is_empty() && number.why != told {
             told = number.why;
             paragraph(out, "    ", number.why)?;
         }

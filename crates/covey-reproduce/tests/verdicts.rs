@@ -8,7 +8,7 @@ use covey_facebook_test::facebook_test;
 use covey_reproduce::finding::Verdict;
 use covey_reproduce::plan::{Measured, OnHosts, Sim, TCP};
 use covey_reproduce::published::{Paper, papers};
-use covey_reproduce::report::Report;
+use covey_reproduce::report::{Number, Report};
 use covey_reproduce::reproduction::{Part, Reproduction, Selection, items, testbed_items};
 use covey_trace::{Workload, builtin};
 
@@ -182,12 +182,85 @@ fn the_page_shows_every_part_and_loads_nothing() {
     let report = on_a_small_trace("swallow");
     let page = report.html_page("covey reproduce swallow");
     for section in &report.sections {
-        assert!(page.contains(&format!("<h2>{}: {}</h2>", section.place, section.shows)));
+        let heading = format!("{}: {}", section.place, section.shows);
+        assert!(page.contains(&format!("<h2>{heading}</h2>")));
+        assert!(page.contains(&format!("{}</a>: {}", section.place, section.shows)), "{heading}");
     }
-    for outside in ["http:", "https:", "src=", "href=", "url(", "@import", "<script", "NaN"] {
+    let page = page.replace("href=\"#", "");
+    for outside in ["http:", "https:", "src=", "href=\"", "url(", "@import", "<script", "NaN"] {
         assert!(!page.contains(outside), "{outside}");
     }
     assert!(page.contains("only indicative"));
+}
+
+/// Whether a number keeps to its rule, from nothing but what is printed.
+fn keeps_to(found: &Number) -> bool {
+    let number = |text: &str| text.parse::<f64>().expect("a number");
+    let off = found.published.map(|published| (found.ours / published - 1.0).abs());
+    let rule = found.rule.as_str();
+    if let Some(percent) = rule.strip_prefix("within ").and_then(|rule| rule.strip_suffix(" %")) {
+        return off.expect("a published number") <= number(percent) / 100.0;
+    }
+    if let Some((least, most)) = rule.strip_prefix("from ").and_then(|r| r.split_once(" to ")) {
+        return found.ours >= number(least) && found.ours <= number(most);
+    }
+    match rule.rsplit_once(' ') {
+        Some(("at least", least)) => found.ours >= number(least),
+        Some(("at most", most)) => found.ours <= number(most),
+        Some(("more than", limit)) => found.ours > number(limit),
+        Some(("but for", "rounding")) => off.expect("a published number") < 1e-3,
+        None if rule == "exactly" => off.expect("a published number") < 1e-12,
+        _ => panic!("a rule that says nothing: {rule}"),
+    }
+}
+
+/// Every verdict is the one that rule, published value and ours give; a number that a paper has is a number
+/// here, not words with a limit beside it; a reason is told for what differs alone, and does not say the
+/// opposite of its number. How many verdicts there were.
+fn verdicts_follow(report: &Report) -> usize {
+    let mut judged = 0;
+    for found in report.sections.iter().flat_map(|section| &section.findings) {
+        let told = format!("{}: {} ({}), {}", found.what, found.ours, found.rule, found.why);
+        let holds = match found.verdict {
+            Verdict::Holds => true,
+            Verdict::Differs => false,
+            Verdict::NotComparable | Verdict::NotPublished => {
+                assert!(found.why.is_empty(), "{told}");
+                continue;
+            }
+        };
+        judged += 1;
+        assert_eq!(keeps_to(found), holds, "{told}");
+        assert!(!holds || found.why.is_empty(), "{told}");
+        let is_number = |says: &String| says.starts_with(|letter: char| letter.is_ascii_digit());
+        assert!(!found.says.as_ref().is_some_and(is_number), "{told}");
+        let more = found.difference.map(|difference| difference > 0.0);
+        for (words, is_more) in [
+            ("arger than published", true),
+            ("ore than published", true),
+            ("ore coflows than published", true),
+            ("arger part than published", true),
+            ("less than published", false),
+            ("maller loss than published", false),
+            ("alf of the published", false),
+            ("gains less", false),
+        ] {
+            let agrees = more.is_none_or(|more| more == is_more);
+            assert!(!found.why.contains(words) || agrees, "{told}");
+        }
+    }
+    judged
+}
+
+#[test]
+fn verdicts_follow_from_what_is_printed() {
+    let judged = |paper| verdicts_follow(&on_a_small_trace(paper));
+    // What papers define themselves is judged on any trace.
+    assert!(judged("swallow") > 60);
+    assert_eq!(judged("philae"), 7);
+    assert_eq!(judged("aalo"), 0);
+    let testbed = Reproduction::testbed(published("swallow"), &Selection::All, "small", small(), 1);
+    assert!(verdicts_follow(&links_alone(testbed)) > 10);
 }
 
 /// On the trace of the papers: the snapshot, and a reason for each difference.
@@ -198,6 +271,7 @@ fn on_facebook(paper: &str) -> String {
         let explained = found.verdict != Verdict::Differs || !found.why.is_empty();
         assert!(explained, "{}: {} differs without a reason", paper, found.what);
     }
+    assert!(verdicts_follow(&report) > 0);
     lines(&report)
 }
 

@@ -12,8 +12,8 @@ pub struct Appendix {
     pub title: String,
     /// What a reader in a hurry should know, a paragraph each.
     pub lead: Vec<String>,
-    /// An overview of all parts.
-    pub overview: Option<Grid>,
+    /// What the contents tell of each part, beside its name: headings of columns.
+    pub told: Vec<String>,
     /// The parts, in order.
     pub parts: Vec<Part>,
 }
@@ -21,8 +21,12 @@ pub struct Appendix {
 /// A part with a heading of its own.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Part {
-    /// Its heading.
-    pub heading: String,
+    /// Its name, unlike that of any other part, such as `Table 3`.
+    pub name: String,
+    /// What it shows.
+    pub shows: String,
+    /// What the contents tell of it, for each column of [`Appendix::told`].
+    pub told: Vec<String>,
     /// Words before the table, a paragraph each.
     pub before: Vec<String>,
     /// Its table, if it has one.
@@ -37,7 +41,7 @@ pub struct Part {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Grid {
     /// The headings of its columns.
-    pub columns: Vec<String>,
+    pub columns: Vec<Cell>,
     /// Its rows.
     pub rows: Vec<Row>,
 }
@@ -45,23 +49,102 @@ pub struct Grid {
 /// A row of a table.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Row {
-    /// A cell for each column.
+    /// A cell for each column; the first one names the row.
     pub cells: Vec<Cell>,
-    /// What is to be said of it, below it; may be empty.
+    /// What is to be said of its last cell; may be empty. Rows that say the same share a footnote.
     pub note: String,
 }
 
 /// A cell of a table.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Cell {
+pub struct Cell {
+    /// What it says.
+    pub text: String,
+    /// What belongs to it, in smaller letters; may be empty.
+    pub detail: String,
+    /// How it is set.
+    pub kind: CellKind,
+}
+
+/// How a cell is set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CellKind {
     /// A number or a short word, set to the right.
-    Short(String),
-    /// A short word, set to the left.
-    Label(String),
+    Short,
     /// Words, which may take several lines.
-    Words(String),
+    Words,
     /// Whether something holds; none if it cannot be said, for the reason given.
-    Verdict(Option<bool>, String),
+    Verdict(Option<bool>),
+}
+
+impl Cell {
+    /// A cell without a detail.
+    pub fn new(kind: CellKind, text: impl Into<String>) -> Self {
+        Self { text: text.into(), detail: String::new(), kind }
+    }
+
+    /// The same with a detail.
+    #[must_use]
+    pub fn with(self, detail: impl Into<String>) -> Self {
+        Self { detail: detail.into(), ..self }
+    }
+}
+
+/// Footnotes, each once, and the parts that refer to it.
+struct Notes<'a>(Vec<(&'a str, Vec<&'a Part>)>);
+
+impl<'a> Notes<'a> {
+    fn of(parts: &'a [Part]) -> Self {
+        let mut notes = Self(Vec::new());
+        for part in parts {
+            for row in part.table.iter().flat_map(|table| &table.rows) {
+                notes.add(&row.note, part);
+            }
+        }
+        notes
+    }
+
+    fn add(&mut self, text: &'a str, part: &'a Part) {
+        match self.0.iter_mut().find(|(known, _)| *known == text) {
+            _ if text.is_empty() => {}
+            Some((_, parts)) if parts.iter().any(|known| known.name == part.name) => {}
+            Some((_, parts)) => parts.push(part),
+            None => self.0.push((text, vec![part])),
+        }
+    }
+
+    /// The link to a note, if there is something to be said.
+    fn link(&self, text: &str) -> Markup {
+        let place = self.0.iter().position(|(known, _)| *known == text);
+        html! {
+            @if let Some(number) = place.map(|place| place + 1) {
+                " " a class="note-link" href={ "#note-" (number) } aria-label={ "note " (number) } { (number) }
+            }
+        }
+    }
+
+    fn draw(&self) -> Markup {
+        html! {
+            @if !self.0.is_empty() {
+                section id="notes" {
+                    (heading("Notes"))
+                    ol class="notes" {
+                        @for (number, (text, parts)) in (1..).zip(&self.0) {
+                            li id={ "note-" (number) } {
+                                (text) " "
+                                span class="back" {
+                                    @for (k, part) in parts.iter().enumerate() {
+                                        @if k > 0 { ", " }
+                                        a href={ "#" (id(&part.name)) } { (part.name) }
+                                    }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// The page of `appendix`, with `command`, the command line that makes it again.
@@ -72,84 +155,116 @@ pub fn appendix_page(appendix: &Appendix, command: &str) -> String {
             @for paragraph in &appendix.lead { p class="note" { (paragraph) } }
         }
     };
+    let notes = Notes::of(&appendix.parts);
     let main = html! {
-        @if let Some(grid) = &appendix.overview { section { h2 { "Overview" } (table(grid)) } }
-        @for one in &appendix.parts { (part(one)) }
+        (contents(appendix, &notes))
+        @for one in &appendix.parts { (part(one, &notes)) }
+        (notes.draw())
         (repeat(command))
     };
     document(&appendix.title, header, main)
 }
 
-fn part(part: &Part) -> Markup {
+fn contents(appendix: &Appendix, notes: &Notes<'_>) -> Markup {
     html! {
-        section {
-            h2 { (part.heading) }
+        nav id="contents" aria-labelledby="contents-heading" {
+            h2 id="contents-heading" { "Contents" }
+            table class="contents" {
+                thead { tr {
+                    th scope="col" { "part" }
+                    @for told in &appendix.told { th scope="col" { (told) } }
+                } }
+                tbody {
+                    @for part in &appendix.parts { tr {
+                        th scope="row" { a href={ "#" (id(&part.name)) } { (part.name) } ": " (part.shows) }
+                        @for told in &part.told { td { (told) } }
+                    } }
+                }
+            }
+            @if !notes.0.is_empty() { p { a href="#notes" { "Notes" } ": why values differ" } }
+        }
+    }
+}
+
+/// The name of a part as the target of a link: letters and digits, and a hyphen for all else between.
+fn id(name: &str) -> String {
+    let words =
+        name.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.collect::<Vec<_>>().join("-").to_lowercase()
+}
+
+/// A heading with the way back.
+fn heading(text: &str) -> Markup {
+    html! { div class="heading" { h2 { (text) } a href="#contents" { "Contents" } } }
+}
+
+fn part(part: &Part, notes: &Notes<'_>) -> Markup {
+    html! {
+        section id=(id(&part.name)) {
+            (heading(&format!("{}: {}", part.name, part.shows)))
             @for paragraph in &part.before { p class="note" { (paragraph) } }
-            @if let Some(grid) = &part.table { (table(grid)) }
+            @if let Some(grid) = &part.table { (table(grid, notes)) }
             @if !part.figures.is_empty() {
                 div class="pair" { @for one in &part.figures { (figure(one)) } }
             }
-            @if !part.terms.is_empty() {
-                h3 { "What was run" }
-                dl {
-                    @for (name, what) in &part.terms {
-                        dt { code { (name) } }
-                        dd { (what) }
-                    }
+            @if !part.terms.is_empty() { (what_was_run(&part.terms)) }
+        }
+    }
+}
+
+fn what_was_run(terms: &[(String, String)]) -> Markup {
+    html! {
+        details {
+            summary { "What was run (" (terms.len()) ")" }
+            dl {
+                @for (name, what) in terms {
+                    dt { code { (name) } }
+                    dd { (what) }
                 }
             }
         }
     }
 }
 
-fn table(grid: &Grid) -> Markup {
+fn table(grid: &Grid, notes: &Notes<'_>) -> Markup {
     html! {
-        div class="scroll" {
-            table {
-                thead {
-                    tr {
-                        @for (k, column) in grid.columns.iter().enumerate() {
-                            @if is_left(grid, k) { th scope="col" class="left" { (column) } }
-                            @else { th scope="col" { (column) } }
-                        }
-                    }
-                }
-                tbody { @for one in &grid.rows { (row(one)) } }
+        table class="findings" {
+            thead { tr {
+                @for column in &grid.columns { th scope="col" class=(class(column)) { (both(column)) } }
+            } }
+            tbody { @for one in &grid.rows { (row(one, notes)) } }
+        }
+    }
+}
+
+fn row(row: &Row, notes: &Notes<'_>) -> Markup {
+    let last = row.cells.len().saturating_sub(1);
+    html! {
+        tr {
+            @for (k, cell) in row.cells.iter().enumerate() {
+                @if k == 0 { th scope="row" class=(class(cell)) { (both(cell)) } }
+                @else if k == last { td class=(class(cell)) { (both(cell)) (notes.link(&row.note)) } }
+                @else { td class=(class(cell)) { (both(cell)) } }
             }
         }
     }
 }
 
-/// Whether a column is set to the left.
-fn is_left(grid: &Grid, column: usize) -> bool {
-    let mut cells = grid.rows.iter().filter_map(|row| row.cells.get(column));
-    cells.any(|cell| matches!(cell, Cell::Label(_) | Cell::Words(_)))
-}
-
-fn row(row: &Row) -> Markup {
-    let cells = html! { @for (k, one) in row.cells.iter().enumerate() { (cell(one, k == 0)) } };
+/// Text and detail: side by side where there is room, else one below the other. Numbers leave room for a detail
+/// that others in their column have.
+fn both(cell: &Cell) -> Markup {
     html! {
-        @if row.note.is_empty() { tr { (cells) } }
-        @else {
-            tr class="noted" { (cells) }
-            tr { td class="remark" colspan=(row.cells.len()) { span { (row.note) } } }
-        }
+        @if cell.detail.is_empty() && cell.kind != CellKind::Short { span { (cell.text) } }
+        @else { span { (cell.text) } " " span class="detail" { (cell.detail) } }
     }
 }
 
-fn cell(cell: &Cell, first: bool) -> Markup {
-    html! {
-        @match cell {
-            Cell::Short(text) | Cell::Label(text) | Cell::Words(text) if first => {
-                th scope="row" { (text) }
-            }
-            Cell::Label(text) => { td class="left" { (text) } }
-            Cell::Short(text) => { td { (text) } }
-            Cell::Words(text) => { td class="words" { (text) } }
-            Cell::Verdict(holds, text) => {
-                @let class = match holds { Some(true) => " holds", Some(false) => " differs", None => "" };
-                td class={ "verdict" (class) } { (text) }
-            }
-        }
+fn class(cell: &Cell) -> &'static str {
+    match cell.kind {
+        CellKind::Short => "short",
+        CellKind::Words => "words",
+        CellKind::Verdict(Some(true)) => "verdict holds",
+        CellKind::Verdict(Some(false)) => "verdict differs",
+        CellKind::Verdict(None) => "verdict",
     }
 }

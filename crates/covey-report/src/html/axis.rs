@@ -1,7 +1,12 @@
 //! Axes: from values to places on the plot.
 
+use super::frame::CHARACTER;
+
 /// At most so many decades are shown; smaller values fall on the left edge.
 const MAX_DECADES: f64 = 9.0;
+
+/// Room that a number takes on a horizontal axis: that of six characters.
+const NUMBER: f64 = 6.0 * CHARACTER;
 
 /// An axis of a plot.
 pub(super) trait Axis {
@@ -29,6 +34,12 @@ pub(super) struct LinearAxis {
     ends: [f64; 2],
 }
 
+/// An axis of shares from 0 to 1, with numbers in percent.
+pub(super) struct PercentAxis {
+    /// Both ends on the plot.
+    pub ends: [f64; 2],
+}
+
 /// A value with a line across the plot, and perhaps with its number beside.
 pub(super) struct Tick {
     pub at: f64,
@@ -53,6 +64,19 @@ impl LogAxis {
     }
 }
 
+impl LogAxis {
+    /// An axis for bars that begin at 1, or at the end next to 1 where all values are above or below it;
+    /// that end is a little beyond the values, so that each has a bar.
+    pub fn of_bars(values: impl IntoIterator<Item = f64>, ends: [f64; 2]) -> Self {
+        const BEYOND: f64 = 1.2;
+        let values: Vec<f64> = values.into_iter().filter(|v| v.is_finite() && *v > 0.0).collect();
+        let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = values.iter().copied().fold(0.0, f64::max);
+        let start = 1.0_f64.max(least / BEYOND).min(most * BEYOND);
+        Self::covering(values.into_iter().chain([start]), ends)
+    }
+}
+
 impl Axis for LogAxis {
     fn at(&self, value: f64) -> f64 {
         let log = value.max(f64::MIN_POSITIVE).log10().clamp(self.low, self.high);
@@ -62,6 +86,8 @@ impl Axis for LogAxis {
     // At 1 to 9 times the powers of ten, with numbers where there is room for them.
     fn ticks(&self) -> Vec<Tick> {
         let decades = self.high - self.low;
+        let room = (self.right - self.left).abs() / decades;
+        let every = (NUMBER / room).ceil() as i32;
         let mut ticks = Vec::new();
         for power in self.low.floor() as i32..=self.high.floor() as i32 {
             for factor in 1..=9 {
@@ -70,8 +96,8 @@ impl Axis for LogAxis {
                     continue;
                 }
                 let numbered = match factor {
-                    1 => decades <= 7.0 || power.rem_euclid(2) == 0,
-                    2 | 5 => decades <= 2.0,
+                    1 => power.rem_euclid(every.max(1)) == 0,
+                    2 | 5 => room * std::f64::consts::LOG10_2 >= NUMBER,
                     _ => false,
                 };
                 let share = (log - self.low) / decades;
@@ -110,6 +136,20 @@ impl Axis for LinearAxis {
     }
 }
 
+impl Axis for PercentAxis {
+    fn at(&self, value: f64) -> f64 {
+        self.ends[0] + (self.ends[1] - self.ends[0]) * value
+    }
+
+    fn ticks(&self) -> Vec<Tick> {
+        let tick = |percent: u32| Tick {
+            at: self.at(f64::from(percent) / 100.0),
+            label: Some(percent.to_string()),
+        };
+        [0, 25, 50, 75, 100].map(tick).into()
+    }
+}
+
 /// The decimal logarithm of 1, 2 or 5 times a power of ten next to `log`, in the direction of
 /// `whole` (`floor` or `ceil`).
 fn round(log: f64, whole: fn(f64) -> f64) -> f64 {
@@ -127,7 +167,7 @@ fn number(factor: u32, power: i32) -> String {
         -4..0 => {
             format!("{:.*}", power.unsigned_abs() as usize, f64::from(factor) * 10_f64.powi(power))
         }
-        0..6 => crate::units::count(factor as usize * 10_usize.pow(power.unsigned_abs())),
+        0..5 => crate::units::count(factor as usize * 10_usize.pow(power.unsigned_abs())),
         _ => format!("{factor}e{power}"),
     }
 }
@@ -137,7 +177,7 @@ mod tests {
     use super::*;
 
     fn numbers(values: &[f64]) -> Vec<String> {
-        let axis = LogAxis::covering(values.iter().copied(), [0.0, 100.0]);
+        let axis = LogAxis::covering(values.iter().copied(), [0.0, 480.0]);
         axis.ticks().into_iter().filter_map(|t| t.label).collect()
     }
 
@@ -146,6 +186,26 @@ mod tests {
         assert_eq!(numbers(&[0.9, 1.1]), ["0.5", "1", "2"]);
         assert_eq!(numbers(&[0.03, 700.0]), ["0.1", "1", "10", "100", "1,000"]);
         assert_eq!(numbers(&[1e-5, 1e-4]), ["1e-5", "2e-5", "5e-5", "0.0001"]);
+    }
+
+    #[test]
+    fn numbers_have_room() {
+        assert_eq!(numbers(&[0.001, 1e7]), ["0.01", "1", "100", "10,000", "1e6"]);
+        assert_eq!(numbers(&[1.0, 1e5]), ["1", "10", "100", "1,000", "10,000", "1e5"]);
+    }
+
+    #[test]
+    fn bars_start_where_the_values_do() {
+        let ends = |values: [f64; 2]| {
+            let axis = LogAxis::of_bars(values, [0.0, 480.0]);
+            [10_f64.powf(axis.low), 10_f64.powf(axis.high)].map(|end| (end * 1e3).round() / 1e3)
+        };
+        assert_eq!(ends([0.5, 3.0]), [0.5, 5.0]);
+        assert_eq!(ends([1.1, 1.9]), [1.0, 2.0]);
+        assert_eq!(ends([78.0, 1947.0]), [50.0, 2000.0]);
+        assert_eq!(ends([200.0, 300.0]), [100.0, 500.0]);
+        assert_eq!(ends([0.002, 0.03]), [0.002, 0.05]);
+        assert_eq!(ends([f64::NAN, f64::NAN]), [1.0, 10.0]);
     }
 
     #[test]

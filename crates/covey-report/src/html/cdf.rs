@@ -1,7 +1,7 @@
 //! Plots of cumulative distributions.
 
-use super::axis::{Axis, LogAxis};
-use super::frame::{BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, place, vertical_grid};
+use super::axis::{Axis, LogAxis, PercentAxis};
+use super::frame::{BOTTOM, Frame, RIGHT, TOP, left, place};
 use super::series::Series;
 use crate::stats::sorted;
 use maud::{Markup, html};
@@ -24,32 +24,26 @@ pub(super) struct Cdf<'a> {
     pub curves: Vec<(&'a Series<'a>, Vec<f64>)>,
 }
 
+const UP: PercentAxis = PercentAxis { ends: [BOTTOM, TOP] };
+
 impl Cdf<'_> {
     /// The drawing.
     pub fn draw(&self) -> Markup {
         let values = self.curves.iter().flat_map(|(_, values)| values).copied();
-        let axis = LogAxis::covering(values.chain(self.mark), [LEFT, RIGHT]);
-        html! {
-            svg class="plot" viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } role="img" aria-label=(self.title) {
-                @for percent in [0, 25, 50, 75, 100] {
-                    @let y = height(f64::from(percent) / 100.0);
-                    line class="grid major" x1=(LEFT) x2=(RIGHT) y1=(y) y2=(y) {}
-                    text class="end" x=(LEFT - 8.0) y=(y) dy="0.35em" { (percent) }
-                }
-                (vertical_grid(&axis, TOP, BOTTOM))
-                text x="2" y="14" { (self.of) " (%)" }
-                text class="middle" x=((LEFT + RIGHT) / 2.0) y=(BOTTOM + 56.0) { (self.x_label) }
-                @if let Some(mark) = self.mark {
-                    @let x = place(axis.at(mark));
-                    line class="mark" x1=(x) x2=(x) y1=(TOP) y2=(BOTTOM) {}
-                }
-                @for (series, values) in &self.curves {
-                    path class={ "curve " (series.class) } d=(steps(values, &axis)) {
-                        title { (series.label) }
-                    }
+        let across = LogAxis::covering(values.chain(self.mark), [left(&UP), RIGHT]);
+        let inside = html! {
+            @if let Some(mark) = self.mark {
+                @let x = place(across.at(mark));
+                line class="mark" x1=(x) x2=(x) y1=(TOP) y2=(BOTTOM) {}
+            }
+            @for (series, values) in &self.curves {
+                path class={ "curve " (series.class) } d=(steps(values, &across)) {
+                    title { (series.label) }
                 }
             }
-        }
+        };
+        let of = format!("{} (%)", self.of);
+        Frame { title: &self.title, x: (&self.x_label, &across), y: (&of, &UP) }.draw(inside)
     }
 }
 
@@ -61,7 +55,7 @@ fn steps(values: &[f64], axis: &LogAxis) -> String {
     for point in 1..=points {
         let rank = point * values.len() / points; // so many values are at most this one
         let x = place(axis.at(values[rank - 1]));
-        let y = height(rank as f64 / values.len() as f64);
+        let y = place(UP.at(rank as f64 / values.len() as f64));
         if point == 1 {
             let _ = write!(path, "M{x} {BOTTOM}V{y}");
         } else {
@@ -74,11 +68,6 @@ fn steps(values: &[f64], axis: &LogAxis) -> String {
     path
 }
 
-/// The height of a share from 0 to 1.
-fn height(share: f64) -> f64 {
-    place(BOTTOM - (BOTTOM - TOP) * share)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -88,7 +77,7 @@ mod tests {
         let axis = LogAxis::covering([1.0, 100.0], [0.0, 200.0]);
         assert_eq!(
             steps(&[100.0, 10.0, 1.0, 10.0], &axis),
-            "M0 340V263H100V186H100V109H200V32H540"
+            "M0 340V263H100V186H100V109H200V32H520.1"
         );
         assert_eq!(steps(&[], &axis), "");
     }
@@ -99,6 +88,6 @@ mod tests {
         let axis = LogAxis::covering(values.iter().copied(), [0.0, 200.0]);
         let path = steps(&values, &axis);
         assert_eq!(path.matches('V').count(), MAX_POINTS);
-        assert!(path.ends_with("H200V32H540"));
+        assert!(path.ends_with("H200V32H520.1"));
     }
 }

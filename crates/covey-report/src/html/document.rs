@@ -1,6 +1,8 @@
 //! What all pages have in common.
 
+use crate::palette::{COLOURS, Colour, DARK_PAGE, DASHES};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
+use std::fmt::Write;
 
 /// The style sheet, for screens of any width, light or dark, and for paper.
 const STYLE: &str = include_str!("style.css");
@@ -16,7 +18,7 @@ pub(super) fn document(title: &str, header: Markup, main: Markup) -> String {
                 meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'";
                 meta name="generator" content=(concat!("covey ", env!("CARGO_PKG_VERSION")));
                 title { (title) }
-                style { (PreEscaped(STYLE)) }
+                style { (PreEscaped(palette())) (PreEscaped(STYLE)) }
             }
             body {
                 (header)
@@ -26,6 +28,27 @@ pub(super) fn document(title: &str, header: Markup, main: Markup) -> String {
         }
     };
     page.into_string()
+}
+
+/// The palette as a style sheet: `c0` to `c7` set a colour, `d0` to `d7` dashes.
+fn palette() -> String {
+    let colours = |of: fn(&Colour) -> &str| -> String {
+        let set = |(k, colour)| format!("--c{k}:{};", of(colour));
+        (0..).zip(&COLOURS).map(set).collect()
+    };
+    let (light, dark) = (colours(|colour| colour.light), colours(|colour| colour.dark));
+    let mut css = format!(
+        ":root{{--page:#ffffff;{light}}}\n\
+         @media screen and (prefers-color-scheme:dark){{:root{{--page:{DARK_PAGE};{dark}}}}}\n"
+    );
+    for k in 0..COLOURS.len() {
+        let _ = writeln!(css, ".c{k}{{--colour:var(--c{k})}}");
+    }
+    for (k, dashes) in DASHES.iter().enumerate().filter(|(_, dashes)| !dashes.is_empty()) {
+        let lengths: Vec<String> = dashes.iter().map(f64::to_string).collect();
+        let _ = writeln!(css, ".curve.d{k}{{stroke-dasharray:{}}}", lengths.join(" "));
+    }
+    css
 }
 
 /// The command line that makes the page again.

@@ -3,13 +3,12 @@
 use super::axis::{Axis, LinearAxis, LogAxis};
 use super::bars;
 use super::cdf::Cdf;
-use super::frame::{BOTTOM, Frame, LEFT, RIGHT, TOP, place};
-use super::series::{Series, legend};
+use super::frame::{BOTTOM, Frame, RIGHT, TOP, left, place};
+use super::series::{Series, legend, swatches};
 use crate::{Figure, Plot};
 use maud::{Markup, html};
 
-/// The ends of both axes.
-const ACROSS: [f64; 2] = [LEFT, RIGHT];
+/// The ends of the vertical axis.
 const UP: [f64; 2] = [BOTTOM, TOP];
 
 /// A figure with heading, legend and caption.
@@ -36,16 +35,17 @@ fn draw(title: &str, plot: &Plot) -> (Markup, Markup) {
             (Cdf { title, x_label, of, mark: *mark, curves }.draw(), legend(&series))
         }
         Plot::Bars { x, unit, series, groups } => {
-            (bars::grouped(title, x, unit, series, groups), html! {})
+            let key = (0..).zip(series).map(|(place, name)| (name.as_str(), bars::swatch(place)));
+            (bars::grouped(title, x, unit, groups), swatches(key))
         }
         Plot::Scatter { x, y, points } => {
             let series = series(points);
             // Both axes measure alike, so they show the same range.
             let values = || points.iter().flat_map(|(_, points)| points).flatten().copied();
-            let (across, up) =
-                (LogAxis::covering(values(), ACROSS), LogAxis::covering(values(), UP));
+            let up = LogAxis::covering(values(), UP);
+            let across = LogAxis::covering(values(), [left(&up), RIGHT]);
             let inside = html! {
-                line class="mark" x1=(LEFT) x2=(RIGHT) y1=(BOTTOM) y2=(TOP) {}
+                line class="mark" x1=(left(&up)) x2=(RIGHT) y1=(BOTTOM) y2=(TOP) {}
                 @for (one, (_, points)) in series.iter().zip(points) {
                     @for [x, y] in points.iter().filter(|point| point.iter().all(|v| !v.is_nan())) {
                         circle class={ "dot " (one.class) } cx=(place(across.at(*x))) cy=(place(up.at(*y))) r="4" {}
@@ -53,13 +53,13 @@ fn draw(title: &str, plot: &Plot) -> (Markup, Markup) {
                 }
             };
             let frame = Frame { title, x: (x, &across), y: (y, &up) };
-            (frame.draw(inside), dots(&series))
+            (frame.draw(inside), swatches(series.iter().map(|one| (one.label, dot(one)))))
         }
         Plot::Curves { x, y, curves } => {
             let series = series(curves);
             let all = || curves.iter().flat_map(|(_, points)| points);
-            let across = LogAxis::covering(all().map(|[x, _]| *x), ACROSS);
             let up = LinearAxis::covering(all().map(|[_, y]| *y), UP);
+            let across = LogAxis::covering(all().map(|[x, _]| *x), [left(&up), RIGHT]);
             let inside = html! {
                 @for (one, (name, points)) in series.iter().zip(curves) {
                     path class={ "curve " (one.class) } d=(path(points, &across, &up)) { title { (name) } }
@@ -74,9 +74,9 @@ fn draw(title: &str, plot: &Plot) -> (Markup, Markup) {
     }
 }
 
-/// A series for each name, the first in the colour of the text.
+/// A series for each name.
 fn series<T>(named: &[(String, T)]) -> Vec<Series<'_>> {
-    Series::named(named.iter().map(|(name, _)| name.as_str()), 0)
+    Series::named(named.iter().map(|(name, _)| name.as_str()), None)
 }
 
 /// A line through all points.
@@ -87,18 +87,7 @@ fn path(points: &[[f64; 2]], x: &dyn Axis, y: &dyn Axis) -> String {
     if places.is_empty() { String::new() } else { format!("M{}", places.join("L")) }
 }
 
-/// A legend of dots.
-fn dots(series: &[Series<'_>]) -> Markup {
-    html! {
-        ul class="legend" {
-            @for one in series {
-                li { span class="key" {
-                    svg viewBox="0 0 30 10" aria-hidden="true" {
-                        circle class={ "dot " (one.class) } cx="15" cy="5" r="4" {}
-                    }
-                    span { (one.label) }
-                } }
-            }
-        }
-    }
+/// A dot of a legend.
+fn dot(series: &Series<'_>) -> Markup {
+    html! { circle class={ "dot " (series.class) } cx="15" cy="5" r="4" {} }
 }

@@ -18,7 +18,7 @@ use document::{document, repeat};
 use maud::{Markup, html};
 use series::{Series, legend};
 
-pub use appendix::{Appendix, Cell, Grid, Part, Row, appendix_page};
+pub use appendix::{Appendix, Cell, CellKind, Grid, Part, Row, appendix_page};
 
 /// A self-contained HTML page about a comparison: the table, the distributions of CCT and of the
 /// speed-up over the baseline, the mean CCT in Aalo's bins, the parameters, and `command`, the
@@ -77,9 +77,9 @@ fn results(comparison: &Comparison<'_>, series: &[Series<'_>]) -> Markup {
     let table = Table::of(comparison);
     let base = series[comparison.baseline()].label;
     html! {
-        section {
+        section id="results" {
             h2 { "Results" }
-            div class="scroll" {
+            div class="scroll" role="region" tabindex="0" aria-label="Results" {
                 table {
                     thead {
                         tr {
@@ -145,7 +145,11 @@ fn speedup_figure(comparison: &Comparison<'_>, series: &[Series<'_>]) -> Markup 
     };
     let plot = Cdf {
         title: format!("Cumulative distribution of the speed-up over {}", base.label),
-        x_label: format!("speed-up of a coflow over {}", base.short_label()),
+        x_label: match base.label.chars().count() {
+            // So many letters have room below the plot.
+            0..=20 => format!("speed-up of a coflow over {}", base.label),
+            _ => "speed-up of a coflow over the baseline".to_owned(),
+        },
         of: "coflows",
         mark: Some(1.0),
         curves: others().map(|(one, run)| (one, comparison.ratios(run).collect())).collect(),
@@ -182,7 +186,7 @@ fn bins_figure(comparison: &Comparison<'_>, series: &[Series<'_>]) -> Markup {
 
 fn parameters(comparison: &Comparison<'_>, series: &[Series<'_>]) -> Markup {
     html! {
-        section {
+        section id="parameters" {
             h2 { "Parameters" }
             dl {
                 @for (one, summary) in series.iter().zip(comparison.summaries()) {

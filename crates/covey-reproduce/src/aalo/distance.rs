@@ -84,11 +84,8 @@ pub(super) const SECTION_7_2: Item = Item {
             }
             let ratios = results.ratios(aalo, sebf)?;
             let far = 100.0 * (percentile(&ratios, 50.0) - 1.0);
-            section.add(
-                Finding::new("Aalo: CCT above Varys', median of coflows", kind, &[aalo, sebf], far)
-                    .unit("%")
-                    .says("on average within 12 % of Varys", Rule::AtMost(12.0)),
-            );
+            let what = "Aalo: CCT above Varys', median of coflows";
+            section.add(Finding::new(what, kind, &[aalo, sebf], far).unit("%"));
             Ok(())
         }))
     },
@@ -98,7 +95,7 @@ const WHY_GAIN: &str = "More than published: here are whole coflows of an hour o
     jobs scaled down to 100 machines, on which packets, disks and the coordinator take their part. Which \
     coflows belong to such jobs is drawn, and a few large ones decide the means.";
 const WHY_VARYS: &str = "In the mean over coflows, which those of terabytes decide, knowing sizes is worth \
-    far more than 12 %: large coflows are not sent side by side. The median coflow is within 3 %. Over \
+    far more than 12 %: large coflows are not sent side by side. The median is in the row below. Over \
     what the paper took its mean (jobs, or normalized times) is not in the text we have.";
 
 pub(super) const OPTIMAL: Item = Item {

@@ -51,14 +51,17 @@ pub(super) const QUEUES: Item = Item {
                     || gains.iter().filter(|[value, _]| *value >= 2.0).map(|[_, gain]| *gain);
                 values().fold(0.0, f64::max) / values().fold(f64::MAX, f64::min)
             };
-            for (name, runs, ratio) in [("K ≥ 2", &by_k, stable(&k)), ("E", &by_e, stable(&e))] {
+            let over_all = |name: &str, runs: &[(f64, RunId)], gains: &[[f64; 2]]| {
                 let runs: Vec<RunId> = runs.iter().map(|(_, run)| *run).chain([fair]).collect();
-                section.add(
-                    Finding::new(format!("greatest gain over least, {name}"), kind, &runs, ratio)
-                        .says("stable for any number of queues from 2", Rule::AtMost(1.25))
-                        .why(WHY),
-                );
-            }
+                let what = format!("greatest gain over least, {name}");
+                Finding::new(what, kind, &runs, stable(gains))
+            };
+            section.add(
+                over_all("K ≥ 2", &by_k, &k)
+                    .says("stable for any number of queues from 2", Rule::AtMost(1.25))
+                    .why(WHY),
+            );
+            section.add(over_all("E", &by_e, &e));
             let drawn = vec![("number of queues K".to_owned(), k), ("factor E".to_owned(), e)];
             section.figures.push(curves(
                 "Aalo's gain over per-flow fairness",

@@ -130,7 +130,7 @@ pub(super) const SECTION_7_4: Item = Item {
             );
             section.add(
                 Finding::new("the greatest gain is one", kind, &all, most)
-                    .says("better than per-flow fairness and Varys", Rule::AtLeast(1.0)),
+                    .says("better than per-flow fairness and Varys", Rule::MoreThan(1.0)),
             );
             Ok(())
         }))

@@ -304,7 +304,7 @@ const FIGURE_7B: Item = Item {
                 };
                 section.add(
                     add("least", least)
-                        .says("traffic is reduced at each scale", Rule::AtLeast(0.0)),
+                        .says("traffic is reduced at each scale", Rule::MoreThan(0.0)),
                 );
                 section.add(add("most", greatest));
             }
