@@ -259,7 +259,9 @@ fn verdicts_follow_from_what_is_printed() {
     assert!(judged("swallow") > 60);
     assert_eq!(judged("philae"), 7);
     assert_eq!(judged("aalo"), 0);
-    let testbed = Reproduction::testbed(published("swallow"), &Selection::All, "small", small(), 1);
+    let part = Part { every: 1, seconds: None };
+    let testbed =
+        Reproduction::testbed(published("swallow"), &Selection::All, "small", small(), part);
     assert!(verdicts_follow(&links_alone(testbed)) > 10);
 }
 
