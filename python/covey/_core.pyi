@@ -31,6 +31,7 @@ Sharing = Literal[
     "hold",
     "rate",
     "madd",
+    "proportional",
     "by-size",
     "shortest-first",
 ]
@@ -374,8 +375,8 @@ class Plan:
     "all-or-none" (the same rate for every flow), "matching" (one flow per port at full rate),
     "matching-by-load" (the same, ports with most flows first), "oldest-first" (all flows in one
     line), "hold" (nothing), "rate" (`value` bytes per second for each flow). For sized policies also
-    "madd" (all flows end together; with a `value` no earlier than after so many seconds), "by-size",
-    and "shortest-first".
+    "madd" (all flows end together; with a `value` no earlier than after so many seconds),
+    "proportional" (max-min fairness in proportion to bytes left), "by-size", and "shortest-first".
     """
 
     layers: Literal["strict", "weighted", "by-node"]

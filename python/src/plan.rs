@@ -30,7 +30,11 @@ fn share_of_all<K>(rule: Rule) -> Option<Share<K>> {
         Rule::OldestFirst => Share::OLDEST_FIRST,
         Rule::Hold => Share::HOLD,
         Rule::Rate(rate) => Share::rate(rate),
-        Rule::Madd | Rule::MaddWithin(_) | Rule::BySize | Rule::ShortestFirst => return None,
+        Rule::Madd
+        | Rule::MaddWithin(_)
+        | Rule::Proportional
+        | Rule::BySize
+        | Rule::ShortestFirst => return None,
     })
 }
 
@@ -43,6 +47,7 @@ impl Level for Clairvoyant {
         match rule {
             Rule::Madd => Some(Share::MADD),
             Rule::MaddWithin(seconds) => Some(Share::madd_within(seconds)),
+            Rule::Proportional => Some(Share::PROPORTIONAL),
             Rule::BySize => Some(Share::BY_SIZE),
             Rule::ShortestFirst => Some(Share::SHORTEST_FIRST),
             rule => share_of_all(rule),
@@ -79,8 +84,8 @@ enum Item {
 /// "all-or-none" (the same rate for every flow), "matching" (one flow per port at full rate),
 /// "matching-by-load" (the same, ports with most flows first), "oldest-first" (all flows in one
 /// line), "hold" (nothing), "rate" (`value` bytes per second for each flow). For sized policies also
-/// "madd" (all flows end together; with a `value` no earlier than after so many seconds), "by-size",
-/// and "shortest-first".
+/// "madd" (all flows end together; with a `value` no earlier than after so many seconds),
+/// "proportional" (max-min fairness in proportion to bytes left), "by-size", and "shortest-first".
 #[pyclass(module = "covey", name = "Plan")]
 pub struct PyPlan {
     items: Vec<Item>,
@@ -139,11 +144,13 @@ impl PyPlan {
             ("rate", Some(bytes_per_s)) => Rule::Rate(bytes_per_s),
             ("madd", None) => Rule::Madd,
             ("madd", Some(seconds)) => Rule::MaddWithin(seconds),
+            ("proportional", None) => Rule::Proportional,
             ("by-size", None) => Rule::BySize,
             ("shortest-first", None) => Rule::ShortestFirst,
             _ => {
                 let expected = "maxmin, equal, all-or-none, matching, matching-by-load, \
-                    oldest-first, hold, madd, by-size or shortest-first, without a value, or rate \
+                    oldest-first, hold, madd, proportional, by-size or shortest-first, without a \
+                    value, or rate \
                     with bytes per second, or madd with seconds";
                 return Err(bad("share", expected, share));
             }

@@ -65,7 +65,7 @@ def test_an_unsized_policy_sees_no_sizes(tiny: covey.Trace, what: str) -> None:
         covey.simulate(tiny, Peek)
 
 
-@pytest.mark.parametrize("share", ["madd", "by-size", "shortest-first"])
+@pytest.mark.parametrize("share", ["madd", "proportional", "by-size", "shortest-first"])
 def test_an_unsized_policy_asks_for_no_sharing_by_size(tiny: covey.Trace, share: str) -> None:
     class Plans(covey.Policy):
         def plan(self, view: covey.View, plan: covey.Plan) -> None:

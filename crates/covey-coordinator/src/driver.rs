@@ -411,6 +411,7 @@ impl Driver {
             self.allocator.replan();
         }
         self.allocator.allocate(&self.state, self.mind.ranking())?;
+        self.state.end_moment();
         Ok(replaced)
     }
 }

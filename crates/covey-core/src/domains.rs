@@ -16,8 +16,10 @@ pub(crate) struct Domains {
     of: Vec<u32>,
     links: Vec<Vec<u32>>,
     coflows: Vec<u32>,
-    /// Whether something has happened in a domain since the last plan.
+    /// Whether the policy was told of something in a domain since the last plan.
     stirred: Vec<bool>,
+    /// Whether anything has happened in a domain since rates were last shared.
+    eventful: Vec<bool>,
 }
 
 impl Domains {
@@ -32,8 +34,10 @@ impl Domains {
         }
         self.coflows.clear();
         self.coflows.resize(links, 0);
-        self.stirred.clear();
-        self.stirred.resize(links, false);
+        for mark in [&mut self.stirred, &mut self.eventful] {
+            mark.clear();
+            mark.resize(links, false);
+        }
     }
 
     /// The domain of a link.
@@ -68,7 +72,9 @@ impl Domains {
         moving.iter().for_each(|&link| self.of[link as usize] = into as u32);
         self.links[into].append(&mut moving);
         self.coflows[into] += std::mem::take(&mut self.coflows[from]);
-        self.stirred[into] |= std::mem::take(&mut self.stirred[from]);
+        for mark in [&mut self.stirred, &mut self.eventful] {
+            mark[into] |= std::mem::take(&mut mark[from]);
+        }
         self.links[from] = moving;
     }
 
@@ -76,11 +82,12 @@ impl Domains {
     pub fn leave(&mut self, link: LinkId) {
         let domain = self.of[link.index()] as usize;
         self.coflows[domain] -= 1;
+        self.stir(link);
         if self.coflows[domain] > 0 {
-            self.stirred[domain] = true;
             return;
         }
         self.stirred[domain] = false;
+        self.eventful[domain] = false;
         // Its number is that of one of its links.
         let mut links = std::mem::take(&mut self.links[domain]);
         for &link in links.iter().filter(|&&link| link as usize != domain) {
@@ -92,12 +99,33 @@ impl Domains {
         self.links[domain] = links;
     }
 
-    /// Something has happened to a coflow with this link.
+    /// The policy is told of something that has happened to a coflow with this link.
     pub fn stir(&mut self, link: LinkId) {
         self.stirred[self.of[link.index()] as usize] = true;
+        self.note(link);
     }
 
-    /// Whether something has happened in the domain of a link since [`Domains::settle`].
+    /// Something has happened to a coflow with this link.
+    pub fn note(&mut self, link: LinkId) {
+        self.eventful[self.of[link.index()] as usize] = true;
+    }
+
+    /// Something has happened that may concern every domain.
+    pub fn note_all(&mut self) {
+        self.eventful.fill(true);
+    }
+
+    /// Whether anything has happened in the domain of a link since [`Domains::end_moment`].
+    pub fn is_eventful(&self, link: LinkId) -> bool {
+        self.eventful[self.of[link.index()] as usize]
+    }
+
+    /// Rates have been shared.
+    pub fn end_moment(&mut self) {
+        self.eventful.fill(false);
+    }
+
+    /// Whether the policy was told of anything in the domain of a link since [`Domains::settle`].
     pub fn is_stirred(&self, link: LinkId) -> bool {
         self.stirred[self.of[link.index()] as usize]
     }

@@ -200,6 +200,7 @@ impl State {
 
     /// Starts a flow.
     pub fn start(&mut self, flow: FlowId) {
+        self.note(flow.coflow);
         let coflow = &mut self.slots[flow.coflow.index()];
         let p = coflow.demand.position(flow.index);
         if coflow.demand.unfinished() == 0 {
@@ -221,6 +222,7 @@ impl State {
 
     /// Lets an active flow begin anew: what it has sent, which progress must tell, is lost.
     pub fn restart(&mut self, flow: FlowId) {
+        self.note(flow.coflow);
         let coflow = &mut self.slots[flow.coflow.index()];
         let p = coflow.demand.position(flow.index);
         if !coflow.demand.is_active(p) {
@@ -291,6 +293,7 @@ impl State {
     /// Takes an active flow out of what is served, until [`State::resume`]: its host is away. Calls
     /// `drained` as [`State::finish`] does. Not for coflows that are compressed.
     pub fn suspend(&mut self, flow: FlowId, mut drained: impl FnMut(LinkId)) {
+        self.note(flow.coflow);
         let coflow = &mut self.slots[flow.coflow.index()];
         let p = coflow.demand.position(flow.index);
         coflow.demand.finish(p);
@@ -306,6 +309,7 @@ impl State {
 
     /// Puts a flow back into what is served.
     pub fn resume(&mut self, flow: FlowId) {
+        self.note(flow.coflow);
         let coflow = &mut self.slots[flow.coflow.index()];
         let p = coflow.demand.position(flow.index);
         coflow.demand.start(p);
@@ -318,6 +322,7 @@ impl State {
     /// Ends the flow at a position of a coflow. Calls `drained` with each link at which the
     /// coflow has no unfinished flow any more.
     pub fn finish(&mut self, id: CoflowId, position: usize, mut drained: impl FnMut(LinkId)) {
+        self.note(id);
         let coflow = &mut self.slots[id.index()];
         coflow.demand.finish(position);
         coflow.finished += 1;
@@ -350,6 +355,7 @@ impl State {
 
     /// Hides a flow of a compressed coflow, of which `volume` bytes are left, from allocators.
     pub fn hold(&mut self, id: CoflowId, position: usize, volume: f64) {
+        self.note(id);
         let coflow = &mut self.slots[id.index()];
         coflow.demand.finish(position);
         let left = std::mem::replace(&mut coflow.progress.left[position], f64::NAN);
@@ -362,6 +368,7 @@ impl State {
 
     /// Shows a flow that was held to allocators again.
     pub fn let_go(&mut self, id: CoflowId, position: usize) {
+        self.note(id);
         let coflow = &mut self.slots[id.index()];
         if coflow.demand.unfinished() == 0 {
             // As in `start`.
@@ -397,6 +404,29 @@ impl State {
         if let Some(&link) = self.slots[id.index()].demand.links().first() {
             self.domains.stir(link);
         }
+    }
+
+    /// Something has happened to a coflow that may change rates, beside starts and ends of its flows.
+    pub fn note(&mut self, id: CoflowId) {
+        if let Some(&link) = self.slots[id.index()].demand.links().first() {
+            self.domains.note(link);
+        }
+    }
+
+    /// Something has happened that may change the rates of all.
+    pub fn note_all(&mut self) {
+        self.domains.note_all();
+    }
+
+    /// Whether anything has happened, since rates were last shared, among the coflows that one with
+    /// this link can have met.
+    pub fn is_eventful(&self, link: LinkId) -> bool {
+        self.domains.is_eventful(link)
+    }
+
+    /// Rates have been shared.
+    pub fn end_moment(&mut self) {
+        self.domains.end_moment();
     }
 
     /// [`State::stir`] for all coflows of the DAG with this external id.

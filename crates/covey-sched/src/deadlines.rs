@@ -10,7 +10,7 @@
 //! A coflow that misses its deadline for such a reason goes on among the others.
 
 use covey_core::{
-    Answer, Clairvoyant, CoflowId, Group, Plan, Policy, Promises, Share, View, Wants,
+    Answer, Clairvoyant, CoflowId, Group, Plan, Policy, Promises, Share, Time, View, Wants,
 };
 
 use crate::ranked::Ranked;
@@ -46,7 +46,8 @@ impl Deadlines {
         self.booked.clear();
         self.booked.resize(capacity.len(), 0.0);
         for &earlier in &self.admitted {
-            if let Some(seconds) = seconds_left(earlier, view) {
+            if let Some(deadline) = deadline(earlier, view) {
+                let seconds = deadline - view.now();
                 for (link, left) in view.left_at(earlier) {
                     self.booked[link.index()] += left / seconds;
                 }
@@ -61,10 +62,10 @@ impl Deadlines {
     }
 }
 
-/// Seconds to a coflow's deadline, unless it has passed or there is none.
-fn seconds_left(coflow: CoflowId, view: &View<'_, Clairvoyant>) -> Option<f64> {
+/// A coflow's deadline, unless it has passed or there is none.
+fn deadline(coflow: CoflowId, view: &View<'_, Clairvoyant>) -> Option<Time> {
     let deadline = view.arrival(coflow) + view.deadline_s(coflow)?;
-    Some(deadline - view.now()).filter(|&seconds| seconds > 0.0)
+    Some(deadline).filter(|deadline| !deadline.due(view.now()))
 }
 
 impl Policy<Clairvoyant> for Deadlines {
@@ -89,9 +90,10 @@ impl Policy<Clairvoyant> for Deadlines {
     fn plan(&mut self, view: &View<'_, Clairvoyant>, plan: &mut Plan<Clairvoyant>) -> Answer {
         plan.clear();
         plan.set_backfill(self.others.backfill);
-        self.admitted.retain(|&coflow| match seconds_left(coflow, view) {
-            Some(seconds) => {
-                plan.push(Group::Coflow(coflow), Share::madd_within(seconds));
+        self.admitted.retain(|&coflow| match deadline(coflow, view) {
+            Some(deadline) => {
+                plan.push(Group::Coflow(coflow), Share::madd_within(deadline - view.now()));
+                plan.wake_at(deadline);
                 true
             }
             None => false,

@@ -347,11 +347,15 @@ impl<L> Philae<L> {
                 Phase::Thin => self.thin_coflows.push((0, coflow)),
                 Phase::Sampling => {}
                 Phase::Known { length } => {
-                    let (queue, wake_at_bytes) = self.queue_of(coflow, length, view);
+                    let (mut queue, wake_at_bytes) = self.queue_of(coflow, length, view);
                     if let Some(bytes) = wake_at_bytes {
                         plan.wake_when_sent(coflow, bytes);
                     }
                     let track = &mut self.tracks[coflow.index()];
+                    // Where nothing has happened, what is left does not change a queue.
+                    if !view.is_stirred(coflow) {
+                        queue = track.queue.unwrap_or(queue);
+                    }
                     if track.queue != Some(queue) {
                         track.queue = Some(queue);
                         self.last_joined += 1;

@@ -3,6 +3,9 @@
 use crate::registry::{Param, SpecError};
 use crate::settings::Settings;
 
+/// A key this close to a limit, relatively, is equal to it: sums of bytes are rounded.
+const ROUNDING: f64 = 1e-9;
+
 /// `K` queues; queue `k` (from 0) holds keys up to `q1 * E^k`, the last one all others.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Queues {
@@ -53,14 +56,16 @@ impl Queues {
         if queue == 0 { limit(0) } else { limit(queue) - limit(queue - 1) }
     }
 
-    /// The queue of a key. A key equal to a limit stays in the upper queue.
+    /// The queue of a key. A key equal to a limit, but for rounding, stays in the upper queue.
     pub fn queue_of(&self, key: f64) -> u32 {
-        (0..self.count).find(|&queue| key <= self.limit(queue)).unwrap_or(self.count - 1)
+        let is_within = |queue: &u32| key <= self.limit(*queue) * (1.0 + ROUNDING);
+        (0..self.count).find(is_within).unwrap_or(self.count - 1)
     }
 
     /// The queue of somebody whose key has risen to `key`, when reaching a limit is what demotes.
     pub fn left_at(&self, key: f64) -> u32 {
-        (0..self.count).find(|&queue| key < self.limit(queue)).unwrap_or(self.count - 1)
+        let is_below = |queue: &u32| key < self.limit(*queue) * (1.0 - ROUNDING);
+        (0..self.count).find(is_below).unwrap_or(self.count - 1)
     }
 }
 

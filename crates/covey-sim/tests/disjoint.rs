@@ -68,3 +68,17 @@ fn scratch_count() {
         if bad[k] > 0 { println!("{spec} {} {} {}", is_exempt(spec), bad[k], &first[k].chars().take(300).collect::<String>()); }
     }
 }
+proptest! {
+    #![proptest_config(crate::common::cases(3000))]
+    #[test]
+    fn scratch_pfp(
+        workload in crate::common::workload(Kind::Ties),
+        others in crate::common::workload(Kind::Generic),
+        fabric in crate::common::fabric(),
+    ) {
+        let spec = std::env::var("SPEC").unwrap();
+        if let Err(violation) = others_do_not_matter(&workload, &fabric, &others, &|| policy(&spec)) {
+            panic!("XX {:?}\nXX {}\nXX beside {}\nXX {violation}", fabric.capacity(), as_trace(&workload).replace('\n', "\nXX "), as_trace(&others));
+        }
+    }
+}

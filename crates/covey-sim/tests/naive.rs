@@ -31,7 +31,6 @@ struct Moment<'a> {
     /// Coflows in order of release.
     coflows: &'a [usize],
     capacity: &'a [f64],
-    now: f64,
     /// Whether flows have begun or a coflow has ended.
     replan: bool,
 }
@@ -90,7 +89,7 @@ fn simulate(workload: &Workload, capacity: &[f64], mut rule: Rule) -> Vec<f64> {
         // What begins with nothing to send ends at once.
         replan |= end_flows(&mut flows, &mut unfinished, &mut present, &mut end, now);
 
-        let moment = Moment { flows: &flows, coflows: &present, capacity, now, replan };
+        let moment = Moment { flows: &flows, coflows: &present, capacity, replan };
         let rates = rule(&moment);
         replan = false;
         let releases = (0..coflows.len())
@@ -199,61 +198,23 @@ impl Walk {
     }
 }
 
-/// Who runs on leftovers, and what of them.
-#[derive(Default)]
-struct Leftovers {
-    /// In the order of the coflows, and in a coflow in the order in which they began.
-    kept: Vec<((usize, usize), f64)>,
-    /// How many ran when leftovers were last handed out.
-    handed_out: usize,
-}
-
-impl Leftovers {
-    /// Adds to `rates` what flows get of the rest. Unless the coflows were ordered anew or too many
-    /// flows run, they keep what they had as far as it is there.
-    fn serve(&mut self, moment: &Moment<'_>, order: &[usize], rates: &mut [f64]) {
-        let mut free = moment.capacity.to_vec();
-        for (flow, rate) in moment.flows.iter().zip(&*rates) {
-            flow.path.iter().for_each(|&l| free[l] -= rate);
-        }
-        let nothing: Vec<f64> = moment.capacity.iter().map(|c| c * NEGLIGIBLE).collect();
-        let kept = std::mem::take(&mut self.kept);
-        let anew = moment.replan || kept.len() as f64 > 1.5 * self.handed_out as f64 + 32.0;
-        let mut line: Vec<(usize, f64)> = Vec::new();
-        for coflow in order {
-            let mut members: Vec<usize> =
-                (0..rates.len()).filter(|&f| moment.flows[f].id.0 == *coflow).collect();
-            let turn = |f: &usize| kept.iter().position(|(id, _)| *id == moment.flows[*f].id);
-            // Stable: the others stay as they are.
-            members.sort_by_key(|f| turn(f).unwrap_or(kept.len()));
-            let had = |f: &usize| turn(f).filter(|_| !anew).map_or(0.0, |k| kept[k].1);
-            line.extend(members.iter().map(|f| (*f, had(f))));
-        }
-        for (f, rate) in &line {
-            moment.flows[*f].path.iter().for_each(|&l| free[l] -= rate);
-        }
-        for (f, rate) in line.iter_mut().rev() {
-            let path = moment.flows[*f].path;
-            let missing = path.iter().filter(|&&l| free[l] < -nothing[l]).map(|&l| -free[l]);
-            let missing = missing.fold(0.0, f64::max);
-            let keeps_some = path.iter().all(|&l| *rate - missing > nothing[l]);
-            let cut = if keeps_some { missing } else { *rate };
-            *rate -= cut;
-            path.iter().for_each(|&l| free[l] += cut);
-        }
-        for (f, rate) in &mut line {
-            let path = moment.flows[*f].path;
-            let here = |&l: &usize| if free[l] > nothing[l] { free[l] } else { 0.0 };
-            let more = path.iter().map(here).fold(f64::INFINITY, f64::min);
-            *rate += more;
-            path.iter().for_each(|&l| free[l] -= more);
-        }
-        for (f, rate) in line.into_iter().filter(|(_, rate)| *rate > 0.0) {
-            rates[f] += rate;
-            self.kept.push((moment.flows[f].id, rate));
-        }
-        if anew {
-            self.handed_out = self.kept.len();
+/// All levels rise together; a flow, whose rate is its level times what is left of it, stops when one of
+/// its links is full.
+fn proportional(flows: &[&Flow], mut free: Vec<f64>) -> Vec<f64> {
+    let full: Vec<f64> = free.iter().map(|free| free * 1e-12).collect();
+    let mut rates = vec![0.0; flows.len()];
+    let mut open: Vec<usize> = (0..flows.len()).collect();
+    loop {
+        open.retain(|&f| flows[f].path.iter().all(|&l| free[l] > full[l]));
+        let mut left = vec![0.0; free.len()];
+        open.iter().for_each(|&f| flows[f].path.iter().for_each(|&l| left[l] += flows[f].left));
+        let crossed = (0..free.len()).filter(|&l| left[l] > 0.0);
+        let Some(step) = crossed.map(|l| free[l] / left[l]).min_by(f64::total_cmp) else {
+            return rates;
+        };
+        for &f in &open {
+            rates[f] += step * flows[f].left;
+            flows[f].path.iter().for_each(|&l| free[l] -= step * flows[f].left);
         }
     }
 }
@@ -369,41 +330,31 @@ fn sebf_matching() -> Rule {
     })
 }
 
+/// MADD in order; then each coflow, in the same order, shares what it has and what is left over.
 fn sebf_madd() -> Rule {
-    let mut leftovers = Leftovers::default();
-    // What MADD has yet to send.
-    let mut planned: BTreeMap<(usize, usize), f64> = BTreeMap::new();
-    let mut given: BTreeMap<(usize, usize), f64> = BTreeMap::new();
-    let mut since = 0.0;
     sebf(move |moment, order| {
-        for (id, rate) in &given {
-            *planned.get_mut(id).unwrap() -= rate * (moment.now - since);
-        }
-        since = moment.now;
-        given.clear();
-        // Bytes that backfill has sent count once its flow has stopped and another has ended.
-        let is_here = |id: &(usize, usize)| moment.flows.iter().any(|flow| flow.id == *id);
-        let ended: Vec<usize> = planned.keys().filter(|id| !is_here(id)).map(|id| id.0).collect();
-        for flow in moment.flows.iter().filter(|flow| ended.contains(&flow.id.0)) {
-            if !leftovers.kept.iter().any(|(id, _)| *id == flow.id) {
-                planned.insert(flow.id, flow.left);
-            }
-        }
-        planned.retain(|id, _| is_here(id));
-        // For all flows they count when the coflows are ordered anew.
-        if moment.replan {
-            planned = moment.flows.iter().map(|flow| (flow.id, flow.left)).collect();
-        }
         let mut madd = |_, flows: &[&Flow], free: Vec<f64>| {
-            let planned: Vec<Flow> =
-                flows.iter().map(|flow| Flow { left: planned[&flow.id], ..**flow }).collect();
-            let gamma = bottleneck_s(&planned.iter().collect::<Vec<_>>(), &free);
-            let rates: Vec<f64> = planned.iter().map(|flow| flow.left / gamma).collect();
-            given.extend(flows.iter().map(|flow| flow.id).zip(rates.iter().copied()));
-            rates
+            let gamma = bottleneck_s(flows, &free);
+            flows.iter().map(|flow| flow.left / gamma).collect()
         };
         let mut rates = in_order(moment, order, &mut madd);
-        leftovers.serve(moment, order, &mut rates);
+        let mut free = moment.capacity.to_vec();
+        for (flow, rate) in moment.flows.iter().zip(&rates) {
+            flow.path.iter().for_each(|&l| free[l] -= rate);
+        }
+        for &coflow in order {
+            let mine: Vec<usize> =
+                (0..rates.len()).filter(|&f| moment.flows[f].id.0 == coflow).collect();
+            for &f in &mine {
+                moment.flows[f].path.iter().for_each(|&l| free[l] += rates[f]);
+            }
+            let flows: Vec<&Flow> = mine.iter().map(|&f| &moment.flows[f]).collect();
+            let given = proportional(&flows, usable(&free, moment.capacity));
+            for (&f, rate) in mine.iter().zip(given) {
+                moment.flows[f].path.iter().for_each(|&l| free[l] -= rate);
+                rates[f] = rate;
+            }
+        }
         rates
     })
 }

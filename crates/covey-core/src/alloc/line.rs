@@ -18,7 +18,7 @@ use std::collections::BinaryHeap;
 use std::ops::Range;
 
 use super::{NEGLIGIBLE, ends};
-use crate::ids::CoflowId;
+use crate::ids::{CoflowId, LinkId};
 use crate::lanes;
 use crate::state::State;
 
@@ -105,10 +105,17 @@ impl Precedence {
     fn place(self, left: f64, number: f64) -> Place {
         let key = match self {
             Precedence::Oldest => number,
-            Precedence::Shortest => left.max(0.0),
+            Precedence::Shortest => snapped(left.max(0.0)),
         };
         Place { key, number }
     }
+}
+
+/// A number without the last 22 of its 52 binary digits: bytes left that differ by rounding alone, by
+/// less than 1e-9 of them, are the same.
+fn snapped(number: f64) -> f64 {
+    const DROPPED: u64 = 1 << 22;
+    f64::from_bits((number.to_bits() + DROPPED / 2) & !(DROPPED - 1))
 }
 
 /// All flows present, those that run, and at what rates.
@@ -266,7 +273,7 @@ impl Line {
     pub(super) fn advance(&mut self, state: &State) {
         self.stopped.clear();
         if self.precedence == Precedence::Shortest {
-            self.look_at_places();
+            self.look_at_places(state);
         }
         while let Some((link, place)) = self.freed.pop() {
             self.open_from(link, place);
@@ -299,13 +306,18 @@ impl Line {
             && links.iter().all(|&(link, _)| place <= self.filled_at.get(link))
     }
 
-    /// Brings the places of those that run up to date with what is left of them.
+    /// Brings the places of those that run, and among whom something has happened, up to date with what
+    /// is left of them.
     ///
     /// They only move forward, and so stay before all whom they keep waiting. But where several share
     /// a link, one may have overtaken another; then everybody is looked at anew.
-    fn look_at_places(&mut self) {
+    fn look_at_places(&mut self, state: &State) {
         let mut shared = false;
         for slot in 0..self.who.len() {
+            let [(link, _), _] = self.links_of(self.pair[slot] as usize);
+            if !state.is_eventful(LinkId(link as u32)) {
+                continue;
+            }
             let before = self.place[slot];
             self.place[slot] = self.precedence.place(self.left[slot], before.number);
             for (link, _) in self.links_of(self.pair[slot] as usize) {

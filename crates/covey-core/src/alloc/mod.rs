@@ -219,6 +219,11 @@ impl Allocator {
         self.reshrunk.push(id);
     }
 
+    /// Coflows whose rates of compression have changed since rates were last shared.
+    pub fn reshrunk(&self) -> &[CoflowId] {
+        &self.reshrunk
+    }
+
     /// To be called when a coflow has ended: its number may be used again.
     pub fn forget(&mut self, id: CoflowId) {
         self.replanned = true;

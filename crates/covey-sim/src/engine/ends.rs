@@ -28,6 +28,7 @@ impl Engine {
                 if fluid.next().due(self.now) {
                     let (demand, progress) = self.state.progress_mut(id);
                     fluid.finish(demand, progress, self.now, |p| self.ending.push((id, p)));
+                    self.state.note(id);
                 }
             }
         }

@@ -53,16 +53,21 @@ impl Engine {
             fluid.install(demand, progress, self.allocator.grant(id), self.now);
             self.meters.install(id, demand, self.allocator.grant(id), self.now);
         }
+        self.state.end_moment();
         Ok(())
     }
 
     /// Brings coflows up to date whose provisional shares fall as their flows are raised, so that
     /// nobody finds less than is free.
     fn advance_raised(&mut self) {
+        for k in 0..self.allocator.reshrunk().len() {
+            self.state.note(self.allocator.reshrunk()[k]);
+        }
         for k in 0..self.state.present().len() {
             let id = self.state.present()[k];
             let fluid = &mut self.fluids[id.index()];
-            if fluid.is_raised() {
+            if fluid.is_raised() && (!fluid.is_disturbed() || self.is_eventful(id)) {
+                let fluid = &mut self.fluids[id.index()];
                 let (demand, progress) = self.state.progress_mut(id);
                 fluid.advance(demand, progress, self.now);
                 self.allocator.touch(id);
@@ -136,14 +141,38 @@ impl Engine {
             return;
         }
         for k in 0..self.state.present().len() {
-            let id = self.state.present()[k];
-            let fluid = &mut self.fluids[id.index()];
-            let (demand, progress) = self.state.progress_mut(id);
-            if fluid.is_disturbed() {
-                self.allocator.touch(id);
-            }
-            fluid.advance(demand, progress, self.now);
+            self.advance(self.state.present()[k]);
         }
+    }
+
+    /// Brings up to date what a policy that knows sizes may look at. Where nothing has happened, shares
+    /// that change with time are left as they are.
+    pub(super) fn advance_for_policy(&mut self) {
+        if self.is_together() {
+            return self.advance_all();
+        }
+        self.processors.settle_all(&mut self.state, &self.fluids, self.now);
+        for k in 0..self.state.present().len() {
+            let id = self.state.present()[k];
+            if !self.fluids[id.index()].is_disturbed() || self.state.is_stirred(id) {
+                self.advance(id);
+            }
+        }
+    }
+
+    /// Whether anything has happened at this moment among the coflows that this one can have met.
+    fn is_eventful(&self, id: CoflowId) -> bool {
+        let links = self.state.coflow(id).demand().links();
+        links.first().is_some_and(|&link| self.state.is_eventful(link))
+    }
+
+    fn advance(&mut self, id: CoflowId) {
+        let fluid = &mut self.fluids[id.index()];
+        if fluid.is_disturbed() {
+            self.allocator.touch(id);
+        }
+        let (demand, progress) = self.state.progress_mut(id);
+        fluid.advance(demand, progress, self.now);
     }
 
     /// Writes what is left of flows that are followed all together into the state.

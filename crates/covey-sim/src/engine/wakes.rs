@@ -65,10 +65,10 @@ impl Engine {
         }
     }
 
-    /// Marks the coflows that a wake-up concerns; a time concerns none.
+    /// Marks the coflows that a wake-up concerns.
     fn stir_for(&mut self, wake: Wake) {
         match wake {
-            Wake::At(_) => {}
+            Wake::At(_) => self.state.note_all(),
             Wake::WhenSent(id, _) | Wake::WhenFlowSent(id, _) => self.state.stir(id),
             Wake::WhenDagSent(external, _) => self.state.stir_dag(external),
         }
@@ -99,7 +99,7 @@ impl Engine {
     /// Brings what the policy may look at up to date.
     pub(super) fn refresh<K: Knowledge>(&mut self, wants: Wants) {
         if (K::SEES_SIZES && !wants.sizes_only) || (wants.attained && self.is_together()) {
-            self.advance_all();
+            self.advance_for_policy();
         }
         if wants.attained {
             for k in 0..self.state.present().len() {
