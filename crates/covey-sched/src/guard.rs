@@ -38,6 +38,8 @@ pub struct Guard {
 pub struct Phase {
     /// Whether overdue coflows go first.
     pub in_slot: bool,
+    /// Whether a window, and so a slot, begins just now.
+    pub begins: bool,
     /// When that changes.
     pub until: Time,
 }
@@ -49,7 +51,8 @@ impl Guard {
         let end_of_slot = start + self.share * self.window_s;
         let in_slot = now.as_secs() + slack < end_of_slot;
         let until = if in_slot { end_of_slot } else { start + self.window_s };
-        Phase { in_slot, until: Time::from_secs(until) }
+        let begins = now.as_secs() <= start + slack;
+        Phase { in_slot, begins, until: Time::from_secs(until) }
     }
 
     /// The first beginning of a slot from `time` on.
