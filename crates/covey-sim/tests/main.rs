@@ -8,6 +8,7 @@ mod compression;
 mod conformance;
 mod contributing;
 mod deadlines;
+mod disjoint_covey;
 mod errors;
 mod guarantee;
 mod live;
