@@ -5,37 +5,29 @@
 //!   whose flows has ended is taken to have flows of `prior` bytes, or of twice what a flow of it
 //!   has sent, if that is more.
 //! - *Pilots* (Philae §4.2) stand in the same order with what is left of one flow. So they do not
-//!   go before coflows that are nearly done, and a coflow's first estimate comes early.
+//!   go before coflows that are nearly done, and a coflow's first estimates come early.
 //! - *Rates*: one flow per port at full rate, most loaded ports first, in order; so no capacity
 //!   idles that anybody could use.
 //! - *Guarantee*: overdue coflows go first in a share of the time ([`guard`](crate::guard) has the
 //!   bound).
 //!
+//! A coflow is assessed when its own flows start or end or have sent enough, and when a coflow that
+//! it shares a link with comes or goes. Coflows at other links have no influence on it.
+//!
 //! [estimated]: crate::estimate
 
-use std::cmp::Ordering;
+mod shown;
+mod track;
 
 use covey_core::{
     Answer, AnyPolicy, CoflowId, FlowId, Group, NonClairvoyant, Plan, Policy, Share, Time, View,
     Wants,
 };
 
-use crate::estimate::Lengths;
 use crate::guard::Guard;
 use crate::registry::{Info, Param};
 use crate::sampling::{PilotCount, PilotLoad, PilotPorts};
-
-/// A flow of a coflow without a finished one is taken to be this many times as long as what it has
-/// sent.
-const GROWTH: f64 = 2.0;
-/// A flow that has sent more than its estimate has this share of that yet to send.
-const OVERTIME: f64 = 0.2;
-/// A coflow without a finished flow is looked at again when it has sent this many times as much.
-const LOOK_AGAIN: f64 = 1.25;
-/// Lengths are estimated anew when this many times as many flows have ended, and the rest of a
-/// coflow when no more than this share of its unfinished flows is left.
-const REFIT: f64 = 1.05;
-const REASSESS: f64 = 0.97;
+use track::Track;
 
 pub(crate) const INFO: Info = Info {
     name: "covey",
@@ -79,27 +71,14 @@ pub(crate) const INFO: Info = Info {
             tracks: Vec::new(),
             pilot_load: PilotLoad::new(PilotPorts::LeastBusy, 0),
             order: Vec::new(),
+            ranks: Vec::new(),
             overdue: Vec::new(),
-            grown: Vec::new(),
-            stale: true,
+            dirty: Vec::new(),
+            dirty_links: Vec::new(),
+            is_stale: true,
         })))
     },
 };
-
-/// What is known of a coflow.
-#[derive(Debug, Default)]
-struct Track {
-    pilots: Vec<FlowId>,
-    lengths: Lengths,
-    /// Finished flows at the last estimate, and unfinished ones when the rest was last assessed.
-    fitted: usize,
-    assessed: usize,
-    /// Bytes of finished flows by link, and the most seconds that a link has needed for them.
-    finished: Vec<f64>,
-    finished_s: f64,
-    /// Bytes per second that all its senders, or all its receivers, can carry at most.
-    rate: f64,
-}
 
 /// A place in the order: a coflow, or one of its pilots.
 #[derive(Debug, Clone, Copy)]
@@ -112,12 +91,6 @@ struct Place {
     pilot: Option<FlowId>,
 }
 
-impl Place {
-    fn compare(a: &Place, b: &Place) -> Ordering {
-        a.left_s.total_cmp(&b.left_s).then(a.rank.cmp(&b.rank))
-    }
-}
-
 struct Covey {
     pilots: PilotCount,
     prior: f64,
@@ -126,214 +99,88 @@ struct Covey {
     tracks: Vec<Track>,
     pilot_load: PilotLoad,
     order: Vec<Place>,
-    /// Coflows that go first, in order of arrival.
+    /// Working memory: ranks in the order before.
+    ranks: Vec<u32>,
+    /// Coflows that go first in this slot, in order of arrival.
     overdue: Vec<CoflowId>,
-    /// Coflows whose own flows have ended since the last plan.
-    grown: Vec<CoflowId>,
-    /// Whether all places have to be found anew.
-    stale: bool,
-}
-
-impl Track {
-    fn clear(&mut self, coflow: CoflowId, view: &View<'_, NonClairvoyant>) {
-        let capacity = view.fabric().capacity();
-        self.pilots.clear();
-        self.lengths.clear(capacity.len());
-        (self.fitted, self.assessed) = (0, 0);
-        self.finished.clear();
-        self.finished.resize(capacity.len(), 0.0);
-        self.finished_s = 0.0;
-        let senders = view.senders(coflow);
-        let rate = |load: covey_core::PortLoad| capacity[load.link.index()];
-        let out: f64 = view.loads(coflow).take(senders).map(rate).sum();
-        let into: f64 = view.loads(coflow).skip(senders).map(rate).sum();
-        self.rate = out.min(into);
-    }
-
-    /// A flow has ended. Returns whether the rest of the coflow should be assessed anew.
-    fn ended(&mut self, flow: FlowId, view: &View<'_, NonClairvoyant>) -> bool {
-        let bytes = view.finished_size(flow).unwrap_or(0.0);
-        let (egress, ingress) = view.ends(flow);
-        for link in [egress, ingress] {
-            let sum = &mut self.finished[link.index()];
-            *sum += bytes;
-            self.finished_s = self.finished_s.max(*sum / view.fabric().capacity()[link.index()]);
-        }
-        self.lengths.add((egress, ingress), bytes);
-        let (ended, unfinished) = (self.lengths.samples(), view.unfinished(flow.coflow));
-        let refit = ended as f64 >= self.fitted as f64 * REFIT;
-        if refit {
-            self.fitted = ended;
-            self.lengths.fit();
-        }
-        let assess = refit || unfinished as f64 <= self.assessed as f64 * REASSESS;
-        if assess {
-            self.assessed = unfinished;
-        }
-        assess
-    }
-
-    /// Seconds that the coflow needs at least when it is alone, as far as it has shown: its busiest
-    /// port has carried what ended flows sent there, and no less than an even part of everything.
-    fn alone_s(&self, attained: f64) -> f64 {
-        self.finished_s.max(attained / self.rate)
-    }
+    /// Coflows to assess because of their own flows.
+    dirty: Vec<CoflowId>,
+    /// Whether to assess all coflows at a link, because some coflow there has come or gone.
+    dirty_links: Vec<bool>,
+    /// Whether the plan has to be made again even if the order stays.
+    is_stale: bool,
 }
 
 impl Covey {
-    /// Estimated seconds that the rest of a coflow needs alone; and, while no flow of it has ended,
-    /// that a pilot needs.
-    fn left_s(&self, coflow: CoflowId, view: &View<'_, NonClairvoyant>) -> (f64, Option<f64>) {
-        let lengths = &self.tracks[coflow.index()].lengths;
-        let unfinished = view.unfinished(coflow).max(1) as f64;
-        let in_flight = (view.attained(coflow).bytes - view.finished(coflow).1).max(0.0);
-        let (senders, grouped) = (view.senders(coflow), lengths.side());
-        let mut busy = [0_u32; 2];
-        let (mut length, mut factor) = (0.0, 0.0);
-        for (k, load) in view.loads(coflow).enumerate().filter(|(_, load)| load.unfinished > 0) {
-            let side = usize::from(k >= senders);
-            busy[side] += 1;
-            if side == grouped {
-                length += f64::from(load.unfinished) * lengths.length(load.link);
-            } else {
-                factor += f64::from(load.unfinished) * lengths.factor(load.link);
-            }
-        }
-        // Means over the unfinished flows.
-        (length, factor) = (length / unfinished, factor / unfinished);
-        // One flow runs at each port, so bytes in flight are those of at most so many flows.
-        let sent = in_flight / f64::from(busy[0].min(busy[1]).max(1));
-        let sampled = lengths.samples() > 0;
-        let unsampled = self.prior.max(GROWTH * sent);
-        let capacity = view.fabric().capacity();
-        let (mut left_s, mut pilot_s) = (0.0_f64, 0.0_f64);
-        for (k, load) in view.loads(coflow).enumerate().filter(|(_, load)| load.unfinished > 0) {
-            let expected = if !sampled {
-                unsampled
-            } else if usize::from(k >= senders) == grouped {
-                lengths.length(load.link) * factor
-            } else {
-                length * lengths.factor(load.link)
-            };
-            let running = (expected - sent).max(OVERTIME * sent);
-            let waiting = f64::from(load.unfinished - 1) * expected;
-            let rate = capacity[load.link.index()];
-            left_s = left_s.max((waiting + running) / rate);
-            pilot_s = pilot_s.max(running / rate);
-        }
-        (left_s, (!sampled).then_some(pilot_s))
+    /// A coflow comes or goes: all coflows that share a link with it are to be assessed.
+    fn touch(&mut self, coflow: CoflowId, view: &View<'_, NonClairvoyant>) {
+        self.is_stale = true;
+        self.dirty_links.resize(view.fabric().links(), false);
+        view.loads(coflow).for_each(|load| self.dirty_links[load.link.index()] = true);
     }
 
-    /// Finds everybody's place anew.
-    fn rank_all(&mut self, view: &View<'_, NonClairvoyant>) {
+    /// Assesses the coflows that are dirty, or at a dirty link.
+    fn assess(&mut self, view: &View<'_, NonClairvoyant>) {
+        if self.dirty_links.contains(&true) {
+            let at_dirty_link = |coflow: CoflowId| {
+                view.loads(coflow).any(|load| self.dirty_links[load.link.index()])
+            };
+            self.dirty.extend(view.coflows().iter().filter(|&&coflow| at_dirty_link(coflow)));
+            self.dirty_links.fill(false);
+        }
+        for coflow in self.dirty.drain(..) {
+            self.tracks[coflow.index()].assess(coflow, self.prior, view);
+        }
+    }
+
+    /// Lists the coflows and their unfinished pilots, by rank.
+    fn list(&mut self, view: &View<'_, NonClairvoyant>) {
         self.order.clear();
         for &coflow in view.coflows() {
-            let (left_s, pilot_s) = self.left_s(coflow, view);
-            if let Some(left_s) = pilot_s {
-                let pilots = &self.tracks[coflow.index()].pilots;
-                for &pilot in pilots.iter().filter(|&&pilot| view.is_active(pilot)) {
-                    let rank = self.order.len() as u32;
-                    self.order.push(Place { left_s, rank, coflow, pilot: Some(pilot) });
-                }
+            let pilots = self.tracks[coflow.index()].pilots.iter().copied();
+            let active = pilots.filter(|&pilot| view.is_active(pilot)).map(Some);
+            for pilot in active.chain([None]) {
+                let rank = self.order.len() as u32;
+                self.order.push(Place { left_s: 0.0, rank, coflow, pilot });
             }
-            let rank = self.order.len() as u32;
-            self.order.push(Place { left_s, rank, coflow, pilot: None });
         }
-        self.sort();
     }
 
-    /// Finds the places of `grown` anew. Returns whether the order has changed.
-    fn rank_grown(&mut self, view: &View<'_, NonClairvoyant>) -> bool {
-        while let Some(coflow) = self.grown.pop() {
-            let (left_s, _) = self.left_s(coflow, view);
-            self.order.iter_mut().filter(|p| p.coflow == coflow).for_each(|p| p.left_s = left_s);
+    /// Brings the order up to date. Returns whether it is another.
+    fn sort(&mut self) -> bool {
+        self.ranks.clear();
+        self.ranks.extend(self.order.iter().map(|place| place.rank));
+        for place in &mut self.order {
+            let track = &self.tracks[place.coflow.index()];
+            place.left_s = if place.pilot.is_some() { track.pilot_s } else { track.left_s };
         }
-        let changed = !self.order.is_sorted_by(|a, b| Place::compare(a, b).is_le());
-        if changed {
-            self.sort();
-        }
-        changed
+        sort_by_time_left(&mut self.order);
+        !self.ranks.iter().eq(self.order.iter().map(|place| &place.rank))
     }
 
-    fn sort(&mut self) {
-        self.order.sort_unstable_by(Place::compare);
-    }
-
-    /// Finds who is overdue and goes first now. Returns when to look again.
+    /// Finds the coflows that go first in this slot, if one begins. Returns when to look again.
     fn find_overdue(&mut self, view: &View<'_, NonClairvoyant>) -> Time {
-        self.overdue.clear();
         if self.guard.share == 0.0 {
             return Time::NEVER;
         }
         let (now, phase) = (view.now(), self.guard.phase(view.now()));
+        if phase.begins || !phase.in_slot {
+            self.overdue.clear();
+        }
         let mut first = Time::NEVER;
         for &coflow in view.coflows() {
-            let alone_s = self.tracks[coflow.index()].alone_s(view.attained(coflow).bytes);
+            let alone_s = self.tracks[coflow.index()].shown.alone_s(view.attained(coflow).bytes);
             let due = self.guard.due(view.arrival(coflow), alone_s);
-            if due.due(now) && phase.in_slot {
+            if phase.begins && due.due(now) {
                 self.overdue.push(coflow);
             }
             first = first.min(due);
         }
-        if first.due(now) { phase.until } else { self.guard.next_slot(first) }
-    }
-}
-
-impl Policy<NonClairvoyant> for Covey {
-    fn wants(&self) -> Wants {
-        Wants { flow_ends: true, attained: true, ..Wants::default() }
+        if self.overdue.is_empty() { self.guard.next_slot(first.max(now)) } else { phase.until }
     }
 
-    fn coflow_arrived(&mut self, coflow: CoflowId, view: &View<'_, NonClairvoyant>) {
-        self.stale = true;
-        self.tracks.resize_with(view.slots(), Track::default);
-        let track = &mut self.tracks[coflow.index()];
-        track.clear(coflow, view);
-        if view.width(coflow) > 1 {
-            let count = self.pilots.pilots(view.senders(coflow), view.width(coflow));
-            self.pilot_load.choose(coflow, count, view, &mut track.pilots);
-        }
-    }
-
-    fn flows_started(&mut self, _: CoflowId, _: &View<'_, NonClairvoyant>) {
-        self.stale = true;
-    }
-
-    fn flow_ended(&mut self, flow: FlowId, view: &View<'_, NonClairvoyant>) {
-        let track = &mut self.tracks[flow.coflow.index()];
-        self.stale |= track.lengths.samples() == 0;
-        if track.pilots.contains(&flow) {
-            self.pilot_load.ended(flow, view);
-        }
-        if track.ended(flow, view) && self.grown.last() != Some(&flow.coflow) {
-            self.grown.push(flow.coflow);
-        }
-    }
-
-    fn coflow_ended(&mut self, _: CoflowId, _: &View<'_, NonClairvoyant>) {
-        self.stale = true;
-    }
-
-    fn bytes_reached(&mut self, _: CoflowId, _: f64, _: &View<'_, NonClairvoyant>) {
-        self.stale = true;
-    }
-
-    fn woke(&mut self, _: &View<'_, NonClairvoyant>) {
-        self.stale = true;
-    }
-
-    fn plan(&mut self, view: &View<'_, NonClairvoyant>, plan: &mut Plan<NonClairvoyant>) -> Answer {
-        if std::mem::take(&mut self.stale) {
-            self.grown.clear();
-            self.rank_all(view);
-        } else if !self.rank_grown(view) {
-            return Answer::Unchanged;
-        }
-        plan.clear();
-        let look_again = self.find_overdue(view);
-        if look_again.comes() {
-            plan.wake_at(look_again);
-        }
+    /// Writes the plan.
+    fn write(&self, view: &View<'_, NonClairvoyant>, plan: &mut Plan<NonClairvoyant>) {
         for &coflow in &self.overdue {
             plan.push(Group::Coflow(coflow), Share::MATCHING_BY_LOAD);
         }
@@ -345,11 +192,94 @@ impl Policy<NonClairvoyant> for Covey {
             }
         }
         for &coflow in view.coflows() {
-            if self.tracks[coflow.index()].lengths.samples() == 0 {
-                let sent = view.attained(coflow).bytes;
-                plan.wake_when_sent(coflow, (sent * LOOK_AGAIN).max(self.prior / GROWTH));
+            if let Some(bytes) = self.tracks[coflow.index()].next_look() {
+                plan.wake_when_sent(coflow, bytes);
             }
         }
+    }
+}
+
+/// Sorts by time left. Times within a nanosecond of the first of a run are equal, and go by rank.
+fn sort_by_time_left(order: &mut [Place]) {
+    order.sort_by(|a, b| a.left_s.total_cmp(&b.left_s));
+    let mut rest = order;
+    while let Some(first) = rest.first() {
+        let limit = first.left_s + Time::RESOLUTION_S;
+        let (run, others) = rest.split_at_mut(rest.partition_point(|place| place.left_s <= limit));
+        run.sort_unstable_by_key(|place| place.rank);
+        rest = others;
+    }
+}
+
+impl Policy<NonClairvoyant> for Covey {
+    fn wants(&self) -> Wants {
+        Wants { flow_ends: true, attained: true, ..Wants::default() }
+    }
+
+    fn coflow_arrived(&mut self, coflow: CoflowId, view: &View<'_, NonClairvoyant>) {
+        self.tracks.resize_with(view.slots(), Track::default);
+        let track = &mut self.tracks[coflow.index()];
+        track.clear(coflow, self.prior, view);
+        if view.width(coflow) > 1 {
+            let count = self.pilots.pilots(view.senders(coflow), view.width(coflow));
+            self.pilot_load.choose(coflow, count, view, &mut track.pilots);
+        }
+        self.touch(coflow, view);
+    }
+
+    fn flows_started(&mut self, coflow: CoflowId, view: &View<'_, NonClairvoyant>) {
+        self.touch(coflow, view);
+    }
+
+    fn flow_ended(&mut self, flow: FlowId, view: &View<'_, NonClairvoyant>) {
+        let track = &mut self.tracks[flow.coflow.index()];
+        if track.pilots.contains(&flow) {
+            self.pilot_load.ended(flow, view);
+            self.is_stale = true;
+        }
+        if track.flow_ended(flow, view) && self.dirty.last() != Some(&flow.coflow) {
+            self.dirty.push(flow.coflow);
+        }
+    }
+
+    fn coflow_ended(&mut self, coflow: CoflowId, view: &View<'_, NonClairvoyant>) {
+        self.dirty.retain(|&dirty| dirty != coflow);
+        self.overdue.retain(|&overdue| overdue != coflow);
+        self.touch(coflow, view);
+    }
+
+    fn bytes_reached(&mut self, coflow: CoflowId, bytes: f64, _: &View<'_, NonClairvoyant>) {
+        let track = &mut self.tracks[coflow.index()];
+        // A wake-up that a plan asked for before a flow ended counts no more.
+        if track.next_look().is_some() {
+            track.sent(bytes);
+            self.dirty.push(coflow);
+            self.is_stale = true;
+        }
+    }
+
+    fn woke(&mut self, _: &View<'_, NonClairvoyant>) {
+        self.is_stale = true;
+    }
+
+    fn plan(&mut self, view: &View<'_, NonClairvoyant>, plan: &mut Plan<NonClairvoyant>) -> Answer {
+        if !self.is_stale && self.dirty.is_empty() {
+            return Answer::Unchanged;
+        }
+        self.assess(view);
+        let is_stale = std::mem::take(&mut self.is_stale);
+        if is_stale {
+            self.list(view);
+        }
+        if !self.sort() && !is_stale {
+            return Answer::Unchanged;
+        }
+        plan.clear();
+        let look_again = self.find_overdue(view);
+        if look_again.comes() {
+            plan.wake_at(look_again);
+        }
+        self.write(view, plan);
         Answer::Replaced
     }
 }

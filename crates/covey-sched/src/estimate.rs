@@ -1,101 +1,38 @@
 //! Lengths of a coflow's unfinished flows, estimated from its finished ones.
 //!
 //! Flows to one receiver are often alike, or flows from one sender: partitions are uneven, or input
-//! splits are. So a flow's length is estimated as a product, `mean of its group × factor of its
-//! other end`, where groups are the flows at one receiver or at one sender, whichever explains more
-//! of the variance. Both are shrunk towards what all flows together say. A group of `n` finished
-//! flows is trusted by `n / (n + k)`, where `k` is the variance within groups over the variance
-//! between them (empirical Bayes; the variances by the method of moments of a one-way random-effects
-//! model).
+//! splits are. So the length of a flow is estimated as a product of a number of its sender and a
+//! number of its receiver. Both come from the logarithms of the finished flows' bytes:
+//!
+//! 1. Each side's [shrunk group means](crate::shrinkage) are computed, a group being the flows at
+//!    one port. The side with the larger variance between its groups explains more and keeps its
+//!    means.
+//! 2. The other side gets the shrunk group means of the residuals.
+//! 3. The means are exponentiated and scaled by one factor, so that the estimates of the finished
+//!    flows add up to their bytes. On a log scale alone a few giants among many small flows would
+//!    not count.
+//!
+//! Finished flows are a biased sample, since short flows end first. The *inequality* tells how far
+//! lengths vary beyond what the ports explain: 0 where flows are as their ports say, 1 where they
+//! vary as an exponential distribution does, or more. Flows that have sent much without ending raise
+//! all estimates by that part ([`Lengths::censoring`]).
+//!
+//! Sums over finished flows are kept, and each flow is added once. So no rounding accumulates as it
+//! would in sums from which values are also taken away. What depends on the means of both sides is
+//! summed up again at each fit, in two passes over the finished flows.
 
 use covey_core::LinkId;
 
-/// Limits of `k`: groups are never taken to be all alike inside, nor all the same.
-const K_MIN: f64 = 0.02;
-const K_MAX: f64 = 50.0;
-/// `k` where finished flows do not tell: one a group, or all in one group.
-const K_UNKNOWN: f64 = 0.5;
+use crate::shrinkage::{GroupSums, Means};
 
-/// Means of values by group, shrunk towards their own mean.
-#[derive(Debug, Default)]
-struct Groups {
-    /// By link: number of values, and first their sum, then the shrunk mean.
-    count: Vec<f64>,
-    mean: Vec<f64>,
-    /// Links with values, in order of their first value.
-    used: Vec<u32>,
-    /// The mean of a group without values.
-    grand: f64,
-    /// Variance between groups.
-    between: f64,
-}
-
-impl Groups {
-    fn clear(&mut self, links: usize) {
-        self.count.clear();
-        self.count.resize(links, 0.0);
-        self.mean.clear();
-        self.mean.resize(links, 0.0);
-        self.used.clear();
-        (self.grand, self.between) = (0.0, 0.0);
-    }
-
-    /// Takes these values, each of the group at a link, in place of all before.
-    fn fit(&mut self, values: impl Iterator<Item = (u32, f64)>) {
-        for &link in &self.used {
-            self.count[link as usize] = 0.0;
-            self.mean[link as usize] = 0.0;
-        }
-        self.used.clear();
-        let (mut n, mut sum, mut squares) = (0.0, 0.0, 0.0);
-        for (link, value) in values {
-            let l = link as usize;
-            if self.count[l] == 0.0 {
-                self.used.push(link);
-            }
-            self.count[l] += 1.0;
-            self.mean[l] += value;
-            n += 1.0;
-            sum += value;
-            squares += value * value;
-        }
-        let groups = self.used.len() as f64;
-        let (mut explained, mut count_squares) = (0.0, 0.0);
-        for &link in &self.used {
-            let (count, sum) = (self.count[link as usize], self.mean[link as usize]);
-            explained += sum * sum / count;
-            count_squares += count * count;
-        }
-        let mut k = K_UNKNOWN;
-        self.between = 0.0;
-        if groups > 1.0 && n > groups {
-            let within = ((squares - explained) / (n - groups)).max(0.0);
-            let among = (explained - sum * sum / n) / (groups - 1.0);
-            let per_group = (n - count_squares / n) / (groups - 1.0);
-            self.between = ((among - within) / per_group).max(0.0);
-            k = if self.between > 0.0 {
-                (within / self.between).clamp(K_MIN, K_MAX)
-            } else {
-                K_MAX
-            };
-        }
-        let (mut means, mut weights) = (0.0, 0.0);
-        for &link in &self.used {
-            let (count, sum) = (self.count[link as usize], self.mean[link as usize]);
-            means += sum / (count + k);
-            weights += count / (count + k);
-        }
-        self.grand = if weights > 0.0 { means / weights } else { 0.0 };
-        for &link in &self.used {
-            let l = link as usize;
-            self.mean[l] = (self.mean[l] + k * self.grand) / (self.count[l] + k);
-        }
-    }
-
-    fn mean(&self, link: u32) -> f64 {
-        if self.count[link as usize] > 0.0 { self.mean[link as usize] } else { self.grand }
-    }
-}
+/// Two variances between groups are equal if they differ by no more than this share.
+const SAME: f64 = 1e-9;
+/// The inequality of a coflow of which nothing is known, half of the way from 0 to 1; and the number
+/// of spare flows that tell as much.
+const USUAL_INEQUALITY: f64 = 0.5;
+const USUAL_FLOWS: f64 = 5.0;
+/// Bytes in flight raise estimates by at most this many times.
+const MAX_CENSORED: f64 = 10.0;
 
 /// A finished flow: its links, and its bytes.
 #[derive(Debug, Clone, Copy)]
@@ -108,24 +45,43 @@ struct Sample {
 #[derive(Debug, Default)]
 pub struct Lengths {
     samples: Vec<Sample>,
-    /// Bytes by sender and by receiver, and the factors of the other side.
-    bytes: [Groups; 2],
-    factors: Groups,
-    /// Which end of a flow tells more: 0 the sender, 1 the receiver.
-    side: usize,
+    /// Bytes of all of them, and the sum of their squares.
+    bytes: f64,
+    squares: f64,
+    /// Logarithms of bytes by sender and by receiver, less that of the first flow.
+    logs: [GroupSums; 2],
+    first_log: f64,
+    /// The numbers of senders and of receivers whose products are the estimates.
+    numbers: [Means; 2],
+    inequality: f64,
+    /// Working memory: residuals by port of the other side, and what was taken away from the
+    /// logarithms.
+    residuals: GroupSums,
+    taken: Vec<f64>,
 }
 
 impl Lengths {
-    /// Nothing is known; `links` is their number in the fabric.
+    /// Nothing is known: all numbers are 1. `links` is the number of links of the fabric.
     pub fn clear(&mut self, links: usize) {
         self.samples.clear();
-        self.bytes.iter_mut().for_each(|groups| groups.clear(links));
-        self.factors.clear(links);
+        (self.bytes, self.squares, self.inequality) = (0.0, 0.0, 0.0);
+        self.logs.iter_mut().for_each(|sums| sums.clear(links));
+        self.numbers.iter_mut().for_each(|numbers| numbers.clear(links, 1.0));
     }
 
-    /// A flow between two links has ended.
+    /// A flow between two links, egress and ingress, has ended.
     pub fn add(&mut self, ends: (LinkId, LinkId), bytes: f64) {
-        self.samples.push(Sample { ends: [ends.0.0, ends.1.0], bytes });
+        let ends = [ends.0.0, ends.1.0];
+        let log = libm::log(bytes.max(1.0));
+        if self.samples.is_empty() {
+            self.first_log = log;
+        }
+        for (sums, end) in self.logs.iter_mut().zip(ends) {
+            sums.add(end, log - self.first_log);
+        }
+        self.bytes += bytes;
+        self.squares += bytes * bytes;
+        self.samples.push(Sample { ends, bytes });
     }
 
     /// Number of finished flows.
@@ -133,95 +89,87 @@ impl Lengths {
         self.samples.len()
     }
 
-    /// Estimates anew from all flows that have ended.
+    /// Estimates from all flows that have ended.
     pub fn fit(&mut self) {
-        for (side, groups) in self.bytes.iter_mut().enumerate() {
-            groups.fit(self.samples.iter().map(|s| (s.ends[side], s.bytes)));
+        for (sums, means) in self.logs.iter().zip(&mut self.numbers) {
+            sums.shrink(means);
         }
-        self.side = usize::from(self.bytes[1].between >= self.bytes[0].between);
-        let (own, other) = (self.side, 1 - self.side);
-        let groups = &self.bytes[own];
-        let ratio = |s: &Sample| {
-            let length = groups.mean(s.ends[own]);
-            if length > 0.0 { s.bytes / length } else { 1.0 }
-        };
-        self.factors.fit(self.samples.iter().map(|s| (s.ends[other], ratio(s))));
+        let [senders, receivers] = [0, 1].map(|side| self.numbers[side].between);
+        let own = usize::from(receivers * (1.0 + SAME) >= senders);
+        self.fit_residuals(own, 1 - own);
+        for (sums, means) in self.logs.iter().zip(&mut self.numbers) {
+            means.map(sums.used(), libm::exp);
+        }
+        self.scale(own);
     }
 
-    /// Which end of a flow gives its group: 0 the sender, 1 the receiver.
-    pub fn side(&self) -> usize {
-        self.side
+    /// Fits the `other` side to what the means of its `own` side leave of each flow.
+    fn fit_residuals(&mut self, own: usize, other: usize) {
+        let means = &self.numbers[own];
+        self.taken.clear();
+        self.taken.resize(means.groups(), 0.0);
+        for sample in &self.samples {
+            self.taken[sample.ends[other] as usize] += means.of(sample.ends[own]);
+        }
+        let squares = self.logs[own].residual_squares(means);
+        self.residuals.assign_residuals(&self.logs[other], &self.taken, squares);
+        self.residuals.shrink(&mut self.numbers[other]);
     }
 
-    /// Mean length in bytes of the flows at a link of the side that gives groups.
-    pub fn length(&self, link: LinkId) -> f64 {
-        self.bytes[self.side].mean(link.0)
+    /// Scales one side so that the estimates of the finished flows add up to their bytes, and finds
+    /// how far the flows vary around them.
+    fn scale(&mut self, side: usize) {
+        let (mut sum, mut squares, mut products) = (0.0, 0.0, 0.0);
+        for &Sample { ends: [sender, receiver], bytes } in &self.samples {
+            let estimate = self.numbers[0].of(sender) * self.numbers[1].of(receiver);
+            sum += estimate;
+            squares += estimate * estimate;
+            products += estimate * bytes;
+        }
+        let scale = self.bytes / sum;
+        self.numbers[side].map(self.logs[side].used(), |number| number * scale);
+        // The squared errors, and the squares, of the scaled estimates.
+        let errors = self.squares + scale * (scale * squares - 2.0 * products);
+        squares *= scale * scale;
+        self.find_inequality(if squares > 0.0 { errors.max(0.0) / squares } else { 0.0 });
     }
 
-    /// By how much flows at a link of the other side are longer than their groups say.
-    pub fn factor(&self, link: LinkId) -> f64 {
-        self.factors.mean(link.0)
+    /// Finds the inequality. `cv2` is the squared coefficient of variation of the finished flows
+    /// around their estimates. As many of them as there are numbers of ports to find tell nothing.
+    fn find_inequality(&mut self, cv2: f64) {
+        let flows = self.samples.len();
+        let ports: usize = self.logs.iter().map(|sums| sums.used().len()).sum();
+        let spare = (flows + 1).saturating_sub(ports) as f64;
+        let own = if spare > 0.0 { cv2 * flows as f64 } else { 0.0 };
+        let usual = USUAL_FLOWS * USUAL_INEQUALITY;
+        self.inequality = ((own + usual) / (spare + USUAL_FLOWS)).min(1.0);
+    }
+
+    /// How unequal flows are whose ports are alike, from 0 to 1; 0 while nothing is known.
+    pub fn inequality(&self) -> f64 {
+        self.inequality
+    }
+
+    /// By how many times flows are longer than the product of their ports' numbers, when unfinished
+    /// flows have sent `in_flight` bytes.
+    ///
+    /// With the inequality 1 it makes the estimate the most likely one of an exponential
+    /// distribution: bytes of all flows, finished or not, over the number of finished flows. With 0
+    /// it is 1.
+    pub fn censoring(&self, in_flight: f64) -> f64 {
+        if in_flight == 0.0 {
+            return 1.0;
+        }
+        1.0 + self.inequality * (in_flight / self.bytes).min(MAX_CENSORED)
+    }
+
+    /// The number of a port. That of a sender times that of a receiver is the length in bytes of a
+    /// flow between them, but for [`Lengths::censoring`]. `side` is 0 for the egress link of a
+    /// sender, 1 for the ingress link of a receiver.
+    pub fn number(&self, side: usize, link: LinkId) -> f64 {
+        self.numbers[side].of(link.0)
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// What flows between senders 0.. and receivers 100.. of these lengths tell.
-    fn lengths(flows: &[(u32, u32, f64)]) -> Lengths {
-        let mut lengths = Lengths::default();
-        lengths.clear(200);
-        flows.iter().for_each(|&(s, r, bytes)| lengths.add((LinkId(s), LinkId(100 + r)), bytes));
-        lengths.fit();
-        lengths
-    }
-
-    fn of(lengths: &Lengths, sender: u32, receiver: u32) -> f64 {
-        let ends = [LinkId(sender), LinkId(100 + receiver)];
-        lengths.length(ends[lengths.side()]) * lengths.factor(ends[1 - lengths.side()])
-    }
-
-    #[test]
-    fn one_flow_tells_of_all() {
-        let known = lengths(&[(0, 0, 7.0)]);
-        assert!((of(&known, 3, 4) - 7.0).abs() < 1e-9);
-    }
-
-    #[test]
-    fn flows_to_one_receiver_are_taken_to_be_alike_when_they_are() {
-        let known = lengths(&[(0, 0, 1.0), (1, 0, 1.0), (0, 1, 9.0), (1, 1, 9.0)]);
-        assert_eq!(known.side(), 1);
-        assert!((of(&known, 2, 0) - 1.0).abs() < 0.1, "{}", of(&known, 2, 0));
-        assert!((of(&known, 2, 1) - 9.0).abs() < 0.3);
-        assert!((of(&known, 2, 2) - 5.0).abs() < 0.3, "a receiver of which nothing is known");
-    }
-
-    #[test]
-    fn flows_from_one_sender_are_taken_to_be_alike_when_they_are() {
-        let known = lengths(&[(0, 0, 1.0), (0, 1, 1.0), (1, 0, 9.0), (1, 1, 9.0)]);
-        assert_eq!(known.side(), 0);
-        assert!((of(&known, 1, 2) - 9.0).abs() < 0.3);
-    }
-
-    #[test]
-    fn lengths_are_products_when_both_ends_matter() {
-        let pairs = (0..4).flat_map(|s| (0..4).map(move |r| (s, r)));
-        let product = |s: u32, r: u32| f64::from((1 + s) * (1 + 3 * r));
-        let flows: Vec<_> = pairs.map(|(s, r)| (s, r, product(s, r))).collect();
-        let known = lengths(&flows);
-        let error = |length: &dyn Fn(u32, u32) -> f64| -> f64 {
-            flows.iter().map(|&(s, r, bytes)| (length(s, r) - bytes).abs()).sum()
-        };
-        let by_product = error(&|s, r| of(&known, s, r));
-        // Exact means of the flows to a receiver.
-        let by_receiver = error(&|_, r| 2.5 * f64::from(1 + 3 * r));
-        assert!(by_product < by_receiver / 2.0, "{by_product} instead of {by_receiver}");
-    }
-
-    #[test]
-    fn groups_that_differ_by_chance_are_trusted_little() {
-        let known = lengths(&[(0, 0, 1.0), (1, 0, 9.0), (2, 1, 2.0), (3, 1, 8.0), (4, 1, 5.0)]);
-        assert!((of(&known, 9, 0) - 5.0).abs() < 0.5, "{}", of(&known, 9, 0));
-    }
-}
+mod tests;

@@ -3,11 +3,12 @@
 //! Time is cut into windows of `window_s`. In the first `share` of each window, the *slot*, overdue
 //! coflows are served before all others, in order of arrival. A coflow is overdue when its age
 //! exceeds `grace_s + stretch * x`, where `x` is a time that the coflow needs even when it is
-//! alone, as far as what it has sent shows it.
+//! alone, as far as what it has sent shows it. That is found out when a window begins and holds for
+//! its slot, so it does not depend on the moments at which other coflows cause a plan.
 //!
 //! # The bound
 //! `x` never exceeds Γ, what the whole coflow needs alone. So a coflow of age `grace_s + stretch Γ`
-//! is overdue, and stays so. From then on, in every slot, a flow of it that is not at full rate
+//! is overdue whenever a window begins. From then on, in every slot, a flow of it that is not at full rate
 //! crosses a link that is full with flows of the coflow itself or of coflows that came before it.
 //! Let `W` be, for the worst of its flows, the sum over the flow's links of the time that the link
 //! needs for all bytes of these coflows. After `W` of slots the flow has ended. Slots are `share` of
@@ -38,6 +39,8 @@ pub struct Guard {
 pub struct Phase {
     /// Whether overdue coflows go first.
     pub in_slot: bool,
+    /// Whether a window, and so a slot, begins just now.
+    pub begins: bool,
     /// When that changes.
     pub until: Time,
 }
@@ -49,7 +52,8 @@ impl Guard {
         let end_of_slot = start + self.share * self.window_s;
         let in_slot = now.as_secs() + slack < end_of_slot;
         let until = if in_slot { end_of_slot } else { start + self.window_s };
-        Phase { in_slot, until: Time::from_secs(until) }
+        let begins = now.as_secs() <= start + slack;
+        Phase { in_slot, begins, until: Time::from_secs(until) }
     }
 
     /// The first beginning of a slot from `time` on.
@@ -98,6 +102,13 @@ mod tests {
         assert_eq!(phase(1.9), (false, 2.0));
         assert_eq!(phase(2.0 - 1e-12), (true, 2.5));
         assert_eq!(phase(7.0), (false, 8.0));
+    }
+
+    #[test]
+    fn a_window_begins_once() {
+        let begins = |s: f64| GUARD.phase(Time::from_secs(s)).begins;
+        assert!([0.0, 2.0, 2.0 - 1e-12, 4.0].into_iter().all(begins));
+        assert!(![0.1, 0.5, 1.9, 2.1].into_iter().any(begins));
     }
 
     #[test]

@@ -40,6 +40,7 @@ mod saath;
 mod scf;
 mod sebf;
 mod settings;
+mod shrinkage;
 mod sincronia;
 mod wss;
 

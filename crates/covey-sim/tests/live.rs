@@ -60,6 +60,8 @@ fn drive(calls: &[Call], workload: &Workload, fabric: &Fabric, spec: &str) -> Re
                     driver.limit_reached(id, link, bytes, now);
                 }
                 What::Woke => driver.wake(now),
+                // The driver knows by itself.
+                What::Stirred(_) => {}
                 What::Planned(ref ranking, ref wakes) => {
                     driver.decide(now).map_err(|error| error.to_string())?;
                     if driver.ranking() != ranking || driver.wakes() != wakes {

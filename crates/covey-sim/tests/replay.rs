@@ -54,8 +54,13 @@ fn replay<K: Knowledge>(
                 progress.link_left.clone_from(&left.links);
             }
         }
+        if let What::Stirred(stirred) = &call.what {
+            state.settle();
+            stirred.iter().for_each(|&id| state.stir(id));
+        }
         let view = View::new(&state, call.now);
         match &call.what {
+            What::Stirred(_) => {}
             What::CoflowArrived(id) => policy.coflow_arrived(*id, &view),
             What::FlowsStarted(id) => policy.flows_started(*id, &view),
             What::FlowEnded(flow) => policy.flow_ended(*flow, &view),

@@ -48,6 +48,8 @@ pub enum What {
     Woke,
     /// It was asked for its plan, which then was this.
     Planned(Ranking, Vec<Wake>),
+    /// It is to be asked, and so much has been stirred since it was last asked.
+    Stirred(Vec<CoflowId>),
 }
 
 #[derive(Debug, Clone, Default)]
@@ -133,9 +135,10 @@ impl<K: Knowledge> Recorder<K> {
 }
 
 impl<K: Knowledge> Policy<K> for Recorder<K> {
-    /// More than the policy may want: to write down what a driver knows.
+    /// More than the policy may want: to write down what a driver knows. Ends of flows that the policy
+    /// does not want to be told of are seen at the next call.
     fn wants(&self) -> Wants {
-        Wants { flow_ends: true, attained: true, ..self.policy.wants() }
+        Wants { attained: true, ..self.policy.wants() }
     }
 
     fn coflow_arrived(&mut self, coflow: CoflowId, view: &View<'_, K>) {
@@ -215,6 +218,8 @@ impl<K: Knowledge> Policy<K> for Recorder<K> {
             // Only the recorder wanted to know.
             return Answer::Unchanged;
         }
+        let stirred = view.coflows().iter().copied().filter(|&id| view.is_stirred(id)).collect();
+        self.write(view, What::Stirred(stirred));
         let answer = self.policy.plan(view, plan);
         self.write(view, What::Planned(plan.ranking().clone(), plan.wakes().to_vec()));
         answer
