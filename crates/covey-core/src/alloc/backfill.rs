@@ -181,7 +181,8 @@ impl Allocator {
         };
         main.walk = self.walk;
         let entry = Entry { rule, ..*entry };
-        let is_new = is_first || main.before.is_empty();
+        let knows_nothing = main.before.is_empty();
+        let is_new = is_first || knows_nothing;
         let links = mine.found.len();
         if is_new || has_other_share || !provisional.is_empty() {
             main.find(provisional, 0..links, &mine.found, &mut self.work);
@@ -189,9 +190,16 @@ impl Allocator {
             let differs = mine.differs.iter().map(|&l| l as usize);
             main.find(provisional, differs, &mine.found, &mut self.work);
         }
-        main.decided_in = self.walk;
+        let is_same = main.decided == Some((entry.group, entry.rule));
+        let stays = is_same && !knows_nothing && self.work.moved.is_empty();
         let settles = grant.settle(false, self.walk);
-        if grant.decide(Which::Main, coflow, &entry, &mut self.work, capacity)? || settles {
+        if !stays {
+            grant.main.decided_in = self.walk;
+            if grant.decide(Which::Main, coflow, &entry, &mut self.work, capacity)? {
+                self.report(id);
+            }
+        }
+        if settles {
             self.report(id);
         }
         let Grant { main, spare: mine, .. } = &mut self.grants[id.index()];

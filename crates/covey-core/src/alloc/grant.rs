@@ -117,6 +117,9 @@ impl Grant {
         let Part { madd, proportional, decided, .. } = self.own();
         let (_, rule) = (*decided)?;
         let (lowest, highest, levels) = match rule {
+            Rule::Proportional if proportional.is_uniform() => {
+                (proportional.lowest, proportional.lowest, &[][..])
+            }
             Rule::Proportional => {
                 (proportional.lowest, proportional.highest, &*proportional.levels)
             }

@@ -70,6 +70,11 @@ impl Proportional {
         self.highest = 0.0;
     }
 
+    /// Whether all flows have the same level.
+    pub fn is_uniform(&self) -> bool {
+        self.highest <= self.lowest * TOGETHER
+    }
+
     /// Shares `before` (capacity at the local links) among the active flows, of which `left` is left
     /// by position. Makes `after` what they do not use.
     pub fn fill(
