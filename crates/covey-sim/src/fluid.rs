@@ -20,7 +20,7 @@ use std::cell::Cell;
 
 use covey_core::alloc::{Grant, Single};
 use covey_core::state::Progress;
-use covey_core::{Demand, Time};
+use covey_core::{Demand, Time, rounded_bytes};
 
 use crate::levels::Levels;
 
@@ -512,7 +512,10 @@ impl Running {
         if !demand.is_active(p) {
             return;
         }
-        let sent = self.extra / progress.scale;
+        let mut sent = self.extra / progress.scale;
+        if progress.scale == 1.0 {
+            sent = progress.left[p] - rounded_bytes(progress.left[p] - sent, self.rate);
+        }
         progress.left[p] -= sent;
         if demand.is_bipartite() {
             let (s, r) = demand.ends(p);

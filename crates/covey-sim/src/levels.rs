@@ -11,7 +11,7 @@ use std::ops::Range;
 
 use covey_core::alloc::LevelChange;
 use covey_core::state::Progress;
-use covey_core::{Demand, Time, differences, least, places_where};
+use covey_core::{Demand, Time, differences, least, places_where, rounded_bytes};
 
 /// How flows are laid out between senders, the links `0..S`, and receivers, `S..S + R`: by sender.
 pub(crate) trait Layout {
@@ -103,6 +103,14 @@ pub(crate) struct Levels {
     open: Open,
     /// Whether flows have started that do not hang yet.
     incomplete: bool,
+}
+
+impl Limit {
+    /// Adds what its level has sent up to `now`, as the level changes.
+    fn advance(&mut self, level: f64, now: Time) {
+        self.service = rounded_bytes(self.service + level * (now - self.since), level);
+        self.since = now;
+    }
 }
 
 impl Levels {
@@ -218,8 +226,7 @@ impl Levels {
     /// coflow whose turn comes and goes costs a step for each link, not for each flow.
     pub(crate) fn pause(&mut self, now: Time) {
         for (limit, level) in self.limits.iter_mut().zip(&mut self.level) {
-            limit.service += *level * (now - limit.since);
-            limit.since = now;
+            limit.advance(*level, now);
             *level = 0.0;
         }
         self.next.fill(Time::NEVER);
@@ -250,8 +257,7 @@ impl Levels {
         }
         for l in self.changed.iter().map(|&l| l as usize) {
             let limit = &mut self.limits[l];
-            limit.service += self.level[l] * (now - limit.since);
-            limit.since = now;
+            limit.advance(self.level[l], now);
             look_again(limit, &mut self.pending, l);
             self.level[l] = levels[l];
         }

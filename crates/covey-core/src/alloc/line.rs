@@ -20,6 +20,7 @@ use std::ops::Range;
 use super::{NEGLIGIBLE, ends};
 use crate::ids::{CoflowId, LinkId};
 use crate::lanes;
+use crate::rounding::rounded_bytes;
 use crate::state::State;
 
 /// A flow's place in line: less is nearer.
@@ -403,7 +404,8 @@ impl Line {
 
     /// The first flow of a pair gives back what it has and is in line again. Returns its place.
     fn give_back(&mut self, pair: usize) -> Place {
-        let running = self.running_at(self.slot[pair] as usize);
+        let mut running = self.running_at(self.slot[pair] as usize);
+        running.left = rounded_bytes(running.left, running.rate);
         let place = self.stop(pair);
         if let Some(mut first) = self.members[pair].peek_mut() {
             // Nearer than before, so it stays the first.
