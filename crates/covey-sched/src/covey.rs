@@ -45,7 +45,11 @@ pub(crate) const INFO: Info = Info {
             default: "0.05",
             help: "share of the time in which overdue coflows go first; 0 for no guarantee",
         },
-        Param { name: "T", default: "2s", help: "length of the window that phi is a share of" },
+        Param {
+            name: "T",
+            default: "2s",
+            help: "length of the windows that phi is a share of; overdue coflows are found as one begins",
+        },
         Param { name: "d0", default: "30s", help: "age at which any coflow may be overdue" },
         Param {
             name: "d",
