@@ -205,7 +205,7 @@ impl Covey {
 
 /// Sorts by time left. Times within a nanosecond of the first of a run are equal, and go by rank.
 fn sort_by_time_left(order: &mut [Place]) {
-    order.sort_by(|a, b| a.left_s.total_cmp(&b.left_s));
+    order.sort_unstable_by(|a, b| a.left_s.total_cmp(&b.left_s));
     let mut rest = order;
     while let Some(first) = rest.first() {
         let limit = first.left_s + Time::RESOLUTION_S;

@@ -8,17 +8,23 @@ use proptest::prelude::*;
 
 const PORTS: u32 = 8;
 
-/// Coflows of many flows between ports `first..first + PORTS`, so that some end long before others.
-fn coflows(first: u32) -> impl Strategy<Value = Vec<Coflow>> {
+/// A coflow of many flows between ports `first..first + PORTS`, so that some end long before others.
+fn coflow(first: u32) -> impl Strategy<Value = Coflow> {
     let port = first..first + PORTS;
     let flows = vec((port.clone(), port, 0.01..5.0_f64), 1..40);
-    let coflow = (flows, 0.1..4.0_f64, 0.0..30.0_f64);
-    vec(coflow, 1..12).prop_map(move |coflows| {
-        let coflow = |(k, (flows, scale, arrival_s)): (usize, (Vec<(u32, u32, f64)>, f64, f64))| {
-            let flows = flows.into_iter().map(|(src, dst, bytes)| flow(src, dst, bytes * scale));
-            Coflow::new(format!("{first}-{k}"), arrival_s, flows.collect())
-        };
-        coflows.into_iter().enumerate().map(coflow).collect()
+    (flows, 0.1..4.0_f64, 0.0..30.0_f64).prop_map(|(flows, scale, arrival_s)| {
+        let flows = flows.into_iter().map(|(src, dst, bytes)| flow(src, dst, bytes * scale));
+        Coflow::new(String::new(), arrival_s, flows.collect())
+    })
+}
+
+/// Several of them, each with a name.
+fn coflows(first: u32) -> impl Strategy<Value = Vec<Coflow>> {
+    vec(coflow(first), 1..12).prop_map(move |mut coflows| {
+        (0..)
+            .zip(&mut coflows)
+            .for_each(|(k, coflow): (u32, _)| coflow.id = format!("{first}-{k}"));
+        coflows
     })
 }
 
