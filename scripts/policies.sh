@@ -76,7 +76,7 @@ required() {
     required "$trace" "the trace" scf "" 31.5
     required "$trace" "the trace" lcf "" 33
     required "$trace" "the trace" ncf "" 46
-    required "$trace" "the trace" covey "" 23.8
+    required "$trace" "the trace" covey "" 23.35
     required "$tmp/wide.jsonl" wide-only aalo:queues=strict,delta=0 79 83.5
     required "$tmp/wide.jsonl" wide-only aalo 79 83.5
     required "$tmp/wide.jsonl" wide-only philae:queues=strict "" 61.5

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Measures the table of docs/covey-policy.md and prints it as Markdown.
+# Measures the tables of docs/covey-policy.md and prints them as Markdown: all policies on several
+# workloads, and covey beside the clairvoyant sebf on more seeds, with what their ratio must be.
 #
 #     scripts/policy-table.sh [TRACE] [--update]
 #
@@ -22,47 +23,94 @@ trap 'rm -rf "$tmp"' EXIT
 # Aalo without an interval: its default takes longer, for the same mean within 1 %.
 policies=covey,philae,aalo:queues=strict,delta=0,sincronia,sebf:share=matching-by-load
 
-# row NAME TRACE: compares the policies on the trace and notes a line of the table. The last number is
-# the bound.
-row() {
-    "$covey" compare "$2" --policies "$policies" --baseline covey --jobs 1 --json >"$tmp/out"
-    awk -F'[:, ]+' -v name="$1" '
+# means TRACE POLICIES: the mean CCT of each policy on the trace, the first of which is covey, and the
+# bound.
+means() {
+    "$covey" compare "$1" --policies "$2" --baseline covey --jobs 1 --json | awk -F'[:, ]+' '
         $2 == "\"cct_s\"" { inside = 1 }
-        inside && $2 == "\"mean\"" { line = line sprintf(" %.2f |", $3); inside = 0 }
+        inside && $2 == "\"mean\"" { printf "%s ", $3; inside = 0 }
         $2 == "\"lower_bound_mean_cct_s\"" { bound = $3 }
-        END { printf "| %s |%s %.2f |\n", name, line, bound }' "$tmp/out" | tee -a "$tmp/rows" >&2
+        END { print bound }'
 }
 
-# derived NAME COMMAND ARGUMENT…: the same for what `covey trace COMMAND TRACE ARGUMENT…` makes.
+# row NAME TRACE: notes a line of the first table. sebf is the last policy before the bound.
+row() {
+    means "$2" "$policies" | awk -v name="$1" '{
+        printf "| %s |", name
+        for (k = 1; k <= NF; k++) printf " %.2f |", $k
+        printf " %.3f |\n", $1 / $(NF - 1)
+    }' | tee -a "$tmp/rows" >&2
+}
+
+# pair NAME TRACE: notes a line of the second table, and the ratio.
+pair() {
+    means "$2" covey,sebf:share=matching-by-load | awk -v name="$1" -v ratios="$tmp/ratios" '{
+        printf "| %s | %.2f | %.2f | %.3f | |\n", name, $1, $2, $1 / $2
+        print $1 / $2 >>ratios
+    }' | tee -a "$tmp/pairs" >&2
+}
+
+# limit NAME STATISTIC MAXIMUM: notes the mean or the largest of the ratios since the last limit.
+limit() {
+    awk -v name="$1" -v statistic="$2" -v limit="$3" '
+        { sum += $1; if ($1 > largest) largest = $1 }
+        END {
+            value = statistic == "mean" ? sum / NR : largest
+            verdict = value <= limit ? "" : " **not met**"
+            printf "| %s: %s | | | %.3f | ≤ %s%s |\n", name, statistic, value, limit, verdict
+        }' "$tmp/ratios" | tee -a "$tmp/pairs" >&2
+    rm "$tmp/ratios"
+}
+
+# derived LINE NAME COMMAND ARGUMENT…: a row or pair for what `covey trace COMMAND TRACE ARGUMENT…`
+# makes.
 derived() {
-    local name=$1 command=$2
-    shift 2
+    local line=$1 name=$2 command=$3
+    shift 3
     "$covey" trace "$command" "$trace" "$@" -o "$tmp/workload.jsonl" 2>/dev/null
-    row "$name" "$tmp/workload.jsonl"
+    "$line" "$name" "$tmp/workload.jsonl"
     rm "$tmp/workload.jsonl"
 }
 
 row "\`${trace##*/}\`" "$trace"
-derived "\`filter --min-width 8\`" filter --min-width 8
-derived "\`mantri\`" mantri
+derived row "\`filter --min-width 8\`" filter --min-width 8
+derived row "\`mantri\`" mantri
 for sigma in 0.3 1; do
     for seed in 1 2 3; do
-        derived "\`skew --sigma $sigma --seed $seed\`" skew --sigma "$sigma" --seed "$seed"
+        derived row "\`skew --sigma $sigma --seed $seed\`" skew --sigma "$sigma" --seed "$seed"
     done
 done
-derived "\`burst\`" burst
-derived "\`scale --time 2\` (load × 0.5)" scale --time 2
-derived "\`scale --time 2/3\` (load × 1.5)" scale --time 2/3
+derived row "\`burst\`" burst
+derived row "\`scale --time 2\` (load × 0.5)" scale --time 2
+derived row "\`scale --time 2/3\` (load × 1.5)" scale --time 2/3
 for seed in 1 2 3 4 5; do
     row "\`builtin:fb-like:seed=$seed\`" "builtin:fb-like:seed=$seed"
 done
 "$covey" trace replicate "$trace" 6 "$tmp/workload.jsonl" 2>/dev/null
 row "\`replicate 6\`" "$tmp/workload.jsonl"
+rm "$tmp/workload.jsonl"
+
+for seed in 1 2 3 4 5; do
+    derived pair "\`mantri --seed $seed\`" mantri --seed "$seed"
+done
+limit "\`mantri\`" largest 1.03
+for seed in 1 2 3 4 5 6 7 8 9; do
+    derived pair "\`skew --sigma 1 --seed $seed\`" skew --sigma 1 --seed "$seed"
+done
+limit "\`skew --sigma 1\`" mean 1.05
+for seed in 1 2 3 4 5 6 7 8 9 10; do
+    pair "\`builtin:fb-like:seed=$seed\`" "builtin:fb-like:seed=$seed"
+done
+limit "\`builtin:fb-like\`" mean 1.015
 
 {
-    echo "| workload | \`covey\` | \`philae\` | \`aalo\` | \`sincronia\` | \`sebf\` | bound |"
-    echo "|---|--:|--:|--:|--:|--:|--:|"
+    echo "| workload | \`covey\` | \`philae\` | \`aalo\` | \`sincronia\` | \`sebf\` | bound | \`covey\` / \`sebf\` |"
+    echo "|---|--:|--:|--:|--:|--:|--:|--:|"
     cat "$tmp/rows"
+    echo
+    echo "| workload | \`covey\` | \`sebf\` | \`covey\` / \`sebf\` | must be |"
+    echo "|---|--:|--:|--:|---|"
+    cat "$tmp/pairs"
 } >"$tmp/table"
 if [[ -z $update ]]; then
     cat "$tmp/table"

@@ -45,7 +45,11 @@ pub(crate) const INFO: Info = Info {
             default: "0.05",
             help: "share of the time in which overdue coflows go first; 0 for no guarantee",
         },
-        Param { name: "T", default: "2s", help: "length of the window that phi is a share of" },
+        Param {
+            name: "T",
+            default: "2s",
+            help: "length of the windows that phi is a share of; overdue coflows are found as one begins",
+        },
         Param { name: "d0", default: "30s", help: "age at which any coflow may be overdue" },
         Param {
             name: "d",
@@ -201,7 +205,7 @@ impl Covey {
 
 /// Sorts by time left. Times within a nanosecond of the first of a run are equal, and go by rank.
 fn sort_by_time_left(order: &mut [Place]) {
-    order.sort_by(|a, b| a.left_s.total_cmp(&b.left_s));
+    order.sort_unstable_by(|a, b| a.left_s.total_cmp(&b.left_s));
     let mut rest = order;
     while let Some(first) = rest.first() {
         let limit = first.left_s + Time::RESOLUTION_S;

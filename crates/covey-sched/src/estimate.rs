@@ -4,7 +4,7 @@
 //! splits are. So the length of a flow is estimated as a product of a number of its sender and a
 //! number of its receiver. Both come from the logarithms of the finished flows' bytes:
 //!
-//! 1. Each side's [shrunk group means](crate::shrinkage) are computed, a group being the flows at
+//! 1. Each side's shrunk group means (`shrinkage.rs`) are computed, a group being the flows at
 //!    one port. The side with the larger variance between its groups explains more and keeps its
 //!    means.
 //! 2. The other side gets the shrunk group means of the residuals.
