@@ -25,6 +25,7 @@ use covey_core::{
 };
 
 use crate::guard::Guard;
+use crate::rank::{self, Tie};
 use crate::registry::{Info, Param};
 use crate::sampling::{PilotCount, PilotLoad, PilotPorts};
 use track::Track;
@@ -158,7 +159,7 @@ impl Covey {
             let track = &self.tracks[place.coflow.index()];
             place.left_s = if place.pilot.is_some() { track.pilot_s } else { track.left_s };
         }
-        sort_by_time_left(&mut self.order);
+        rank::sort(&mut self.order, Tie::Absolute, |place| place.left_s, |place| place.rank);
         !self.ranks.iter().eq(self.order.iter().map(|place| &place.rank))
     }
 
@@ -200,18 +201,6 @@ impl Covey {
                 plan.wake_when_sent(coflow, bytes);
             }
         }
-    }
-}
-
-/// Sorts by time left. Times within a nanosecond of the first of a run are equal, and go by rank.
-fn sort_by_time_left(order: &mut [Place]) {
-    order.sort_unstable_by(|a, b| a.left_s.total_cmp(&b.left_s));
-    let mut rest = order;
-    while let Some(first) = rest.first() {
-        let limit = first.left_s + Time::RESOLUTION_S;
-        let (run, others) = rest.split_at_mut(rest.partition_point(|place| place.left_s <= limit));
-        run.sort_unstable_by_key(|place| place.rank);
-        rest = others;
     }
 }
 

@@ -183,7 +183,8 @@ impl Policy<Clairvoyant> for Fvdf {
             let grown = self.upgrades - self.arrived_at[coflow.index()];
             (self.gammas[coflow.index()] - grown as f64 * self.log_of_base, coflow)
         }));
-        rank::sort(&mut self.order, Tie::Absolute, |coflow| view.order(coflow));
+        let arrival = |&(_, coflow): &(f64, CoflowId)| view.order(coflow);
+        rank::sort(&mut self.order, Tie::Absolute, |&(key, _)| key, arrival);
         plan.clear();
         plan.set_backfill(self.backfill);
         plan.compress(self.compress);

@@ -44,28 +44,30 @@ impl KeyOrder {
                 self.order.push((self.keys[coflow.index()], coflow));
             }
         }
-        sort(&mut self.order, tie, |coflow| view.order(coflow));
+        sort(&mut self.order, tie, |&(key, _)| key, |&(_, coflow)| view.order(coflow));
         self.order.iter().map(|&(_, coflow)| coflow)
     }
 }
 
 /// Sorts by key, least first. Keys that are the same as the least of a run are one run, in the order of
-/// `arrival`.
-pub(crate) fn sort<A: Ord>(
-    order: &mut [(f64, CoflowId)],
+/// `arrival`, which tells all apart. Allocates nothing.
+pub(crate) fn sort<T, A: Ord>(
+    order: &mut [T],
     tie: Tie,
-    arrival: impl Fn(CoflowId) -> A,
+    key: impl Fn(&T) -> f64,
+    arrival: impl Fn(&T) -> A,
 ) {
-    order.sort_by(|a, b| a.0.total_cmp(&b.0).then_with(|| arrival(a.1).cmp(&arrival(b.1))));
+    order.sort_unstable_by(|a, b| key(a).total_cmp(&key(b)));
     let mut rest = order;
-    while let Some(&(least, _)) = rest.first() {
+    while let Some(first) = rest.first() {
+        let least = key(first);
         let limit = match tie {
             Tie::Absolute => least + SAME,
             Tie::Relative => least + SAME * least.abs(),
         };
-        let end = 1 + rest[1..].partition_point(|&(key, _)| key <= limit);
+        let end = rest[1..].partition_point(|other| key(other) <= limit) + 1;
         let (run, behind) = rest.split_at_mut(end);
-        run.sort_by_key(|&(_, coflow)| arrival(coflow));
+        run.sort_unstable_by_key(&arrival);
         rest = behind;
     }
 }
@@ -77,7 +79,7 @@ mod tests {
     fn sorted(keys: &[f64], tie: Tie) -> Vec<u32> {
         let coflows = (0..).map(CoflowId);
         let mut order: Vec<(f64, CoflowId)> = keys.iter().copied().zip(coflows).collect();
-        sort(&mut order, tie, |coflow| coflow);
+        sort(&mut order, tie, |&(key, _)| key, |&(_, coflow)| coflow);
         order.into_iter().map(|(_, coflow)| coflow.0).collect()
     }
 

@@ -196,8 +196,8 @@ impl Saath {
 
     /// A limit of the queue that the coflow was in has been reached.
     fn demote(&mut self, coflow: CoflowId, view: &View<'_, NonClairvoyant>) {
-        // It may have ended at the same moment.
-        if !view.coflows().contains(&coflow) {
+        // It may have ended at the same moment, or a flow of it, from whose end on estimates decide.
+        if !view.coflows().contains(&coflow) || self.is_estimated(coflow) {
             return;
         }
         let next = (self.tracks[coflow.index()].queue + 1).min(self.rules.queues.count - 1);

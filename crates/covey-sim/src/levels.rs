@@ -105,14 +105,6 @@ pub(crate) struct Levels {
     incomplete: bool,
 }
 
-impl Limit {
-    /// Adds what its level has sent up to `now`, as the level changes.
-    fn advance(&mut self, level: f64, now: Time) {
-        self.service = rounded_bytes(self.service + level * (now - self.since), level);
-        self.since = now;
-    }
-}
-
 impl Levels {
     /// Whether no rates are given by level.
     pub(crate) fn is_empty(&self) -> bool {
@@ -226,7 +218,9 @@ impl Levels {
     /// coflow whose turn comes and goes costs a step for each link, not for each flow.
     pub(crate) fn pause(&mut self, now: Time) {
         for (limit, level) in self.limits.iter_mut().zip(&mut self.level) {
-            limit.advance(*level, now);
+            let service = limit.service + *level * (now - limit.since);
+            limit.service = rounded_bytes(service, *level);
+            limit.since = now;
             *level = 0.0;
         }
         self.next.fill(Time::NEVER);
@@ -257,7 +251,8 @@ impl Levels {
         }
         for l in self.changed.iter().map(|&l| l as usize) {
             let limit = &mut self.limits[l];
-            limit.advance(self.level[l], now);
+            limit.service += self.level[l] * (now - limit.since);
+            limit.since = now;
             look_again(limit, &mut self.pending, l);
             self.level[l] = levels[l];
         }

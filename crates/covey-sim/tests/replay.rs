@@ -180,8 +180,8 @@ proptest! {
 
 #[test]
 fn a_report_that_is_late_matters_to_who_asks_for_it() {
-    // The key goes by what remains: without the report X would not come back to the first queue.
-    let spec = "philae:order=D,size=left,q1=10,queues=strict";
+    // Its order goes by what remains: without the report X would seem to have more left than it has.
+    let spec = "covey:prior=1";
     let many = |bytes| vec![crate::common::flow(0, 0, bytes); 8];
     let coflows = vec![
         covey_trace::Coflow::new("X".to_owned(), 0.0, many(4.0)),
