@@ -32,7 +32,7 @@ proptest! {
 
     #[test]
     fn what_happens_on_other_ports_does_not_matter(
-        workload in crate::common::workload(Kind::Ties),
+        workload in crate::common::workload(Kind::Generic),
         others in crate::common::workload(Kind::Generic),
         fabric in crate::common::fabric(),
     ) {
