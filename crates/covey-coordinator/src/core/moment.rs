@@ -304,8 +304,12 @@ impl Core {
             }
             coflow.grain = grain;
             for port in self.senders(serial) {
-                self.agents[port as usize].grains.insert(serial, grain);
-                self.woken.insert(port);
+                let agent = &mut self.agents[port as usize];
+                // An agent that joins is told the grains of all coflows of its port then.
+                if agent.session.is_some() {
+                    agent.grains.insert(serial, grain);
+                    self.woken.insert(port);
+                }
             }
         }
     }

@@ -280,6 +280,7 @@ impl Server {
             token: self.token,
             epoch: self.epoch,
             rate: rest::Rate::new(self.config.most_requests_per_s),
+            bodies: rest::Bodies::default(),
         });
         let clients = Clients { router: rest::router(api), tls: clients_tls };
         let (most, shared) = (self.config.most_clients, self.shared.clone());
