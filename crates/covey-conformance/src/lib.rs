@@ -14,8 +14,8 @@ mod watch;
 mod workloads;
 
 pub use checks::{
-    Limits, MICE, Make, ccts, compresses, elephant_s, is_local, names_of_ports_do_not_matter, others_do_not_matter,
-    nothing_is_too_fast, rates_fit, same_again, same_time, starves_nobody,
+    Limits, MICE, Make, ccts, compresses, elephant_s, is_local, names_of_ports_do_not_matter,
+    nothing_is_too_fast, others_do_not_matter, rates_fit, same_again, same_time, starves_nobody,
 };
 pub use watch::{Served, served};
 pub use workloads::{Kind, as_trace, fabric, fabric_with_inner_links, flow, workload};

@@ -428,7 +428,8 @@ impl Demand {
             let position = |s: usize| self.row_start[s] as usize + column;
             bits(self.peer_bits(l).iter().copied()).map(position).for_each(visit);
         } else {
-            let (from, to) = (self.crossing_start[l - self.senders], self.crossing_start[l - self.senders + 1]);
+            let (from, to) =
+                (self.crossing_start[l - self.senders], self.crossing_start[l - self.senders + 1]);
             let here = self.crossing[from as usize..to as usize].iter().map(|&p| p as usize);
             here.filter(|&p| self.is_active[p]).for_each(visit);
         }

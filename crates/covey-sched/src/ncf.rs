@@ -15,6 +15,8 @@ pub(crate) const INFO: Info = Info {
     params: &[SHARE, Param { default: "skipped", ..WORK_CONSERVATION }],
     source: "NCF in Varys (SIGCOMM 2014) 5.3; CoflowSim",
     make: |settings| {
-        ranked(settings, Tie::Relative, |view, coflow| view.senders(coflow).min(view.receivers(coflow)) as f64)
+        ranked(settings, Tie::Relative, |view, coflow| {
+            view.senders(coflow).min(view.receivers(coflow)) as f64
+        })
     },
 };

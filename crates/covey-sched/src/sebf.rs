@@ -36,7 +36,8 @@ pub(crate) const INFO: Info = Info {
     ],
     source: "Varys (SIGCOMM 2014) 5.1 to 5.3",
     make: |settings| {
-        let mut ranked = Ranked::new(settings, Tie::Absolute, |view, coflow| view.bottleneck_s(coflow))?;
+        let mut ranked =
+            Ranked::new(settings, Tie::Absolute, |view, coflow| view.bottleneck_s(coflow))?;
         let meets_deadlines = settings.choice("mode", &[("cct", false), ("deadline", true)])?;
         let padding = settings.number("padding", 0.0, 1e6)?;
         let min_s = settings.duration("min")?;

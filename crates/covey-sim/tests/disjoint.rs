@@ -60,11 +60,20 @@ fn scratch_count() {
         for (k, spec) in specs.iter().enumerate() {
             if let Err(v) = others_do_not_matter(&w, &f, &o, &|| policy(spec)) {
                 bad[k] += 1;
-                if first[k].is_empty() { first[k] = format!("{v}"); }
+                if first[k].is_empty() {
+                    first[k] = format!("{v}");
+                }
             }
         }
     }
     for (k, spec) in specs.iter().enumerate() {
-        if bad[k] > 0 { println!("{spec} {} {} {}", is_exempt(spec), bad[k], &first[k].chars().take(300).collect::<String>()); }
+        if bad[k] > 0 {
+            println!(
+                "{spec} {} {} {}",
+                is_exempt(spec),
+                bad[k],
+                &first[k].chars().take(300).collect::<String>()
+            );
+        }
     }
 }

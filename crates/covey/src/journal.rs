@@ -121,8 +121,15 @@ fn propose(seen: &Inspection, out: &mut dyn Write) -> io::Result<()> {
     if seen.is_sound() {
         return writeln!(out, "nothing to repair");
     }
-    writeln!(out, "A repair would keep the {} whole records, and lose what is damaged:", seen.whole.len())?;
-    writeln!(out, "coflows registered there are forgotten; changes, ends and removals there have not happened.")?;
+    writeln!(
+        out,
+        "A repair would keep the {} whole records, and lose what is damaged:",
+        seen.whole.len()
+    )?;
+    writeln!(
+        out,
+        "coflows registered there are forgotten; changes, ends and removals there have not happened."
+    )?;
     writeln!(out, "Nothing has been changed. To repair: the same with --yes.")
 }
 

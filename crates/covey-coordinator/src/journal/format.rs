@@ -94,7 +94,8 @@ pub(super) struct Parts<'a> {
 
 /// Takes a file apart.
 pub(super) fn parts(version: Version, bytes: &[u8]) -> Parts<'_> {
-    let mut parts = Parts { whole: Vec::new(), damaged: Vec::new(), torn: bytes.len()..bytes.len() };
+    let mut parts =
+        Parts { whole: Vec::new(), damaged: Vec::new(), torn: bytes.len()..bytes.len() };
     let mut at = MAGIC.len();
     while at < bytes.len() {
         if let Some(payload) = version.payload(&bytes[at..]) {

@@ -225,7 +225,9 @@ impl Journal {
         let same = named.is_ok_and(|named| (named.dev(), named.ino()) == (open.dev(), open.ino()));
         self.lost = !same || open.len() != length;
         if self.lost {
-            return Err(io::Error::other("the journal was removed, replaced or cut by somebody else"));
+            return Err(io::Error::other(
+                "the journal was removed, replaced or cut by somebody else",
+            ));
         }
         Ok(())
     }

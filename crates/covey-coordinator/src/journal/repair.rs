@@ -136,7 +136,8 @@ fn keep(folder: &Path) -> io::Result<Option<PathBuf>> {
 }
 
 fn printable(bytes: &[u8]) -> String {
-    let shown = |byte: &u8| if byte.is_ascii_graphic() || *byte == b' ' { *byte as char } else { '.' };
+    let shown =
+        |byte: &u8| if byte.is_ascii_graphic() || *byte == b' ' { *byte as char } else { '.' };
     bytes.iter().take(MOST_SHOWN).map(shown).collect()
 }
 

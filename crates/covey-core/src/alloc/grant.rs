@@ -53,7 +53,8 @@ pub struct BySize<'a> {
 impl BySize<'_> {
     /// Level of the flow at `position`.
     pub fn level(&self, demand: &Demand, position: usize) -> f64 {
-        let least = |levels: &[f64]| demand.path(position).map(|l| levels[l]).fold(f64::MAX, f64::min);
+        let least =
+            |levels: &[f64]| demand.path(position).map(|l| levels[l]).fold(f64::MAX, f64::min);
         if self.levels.is_empty() { self.lowest } else { least(self.levels) }
     }
 }

@@ -124,7 +124,8 @@ impl Filling {
         links.open.resize(before.len(), 0.0);
         if demand.is_shuffle() {
             let (of_senders, of_receivers) = links.open.split_at_mut(demand.senders());
-            for (open, row) in of_senders.iter_mut().zip(self.left.chunks_exact(demand.receivers())) {
+            for (open, row) in of_senders.iter_mut().zip(self.left.chunks_exact(demand.receivers()))
+            {
                 *open = sum(row);
                 of_receivers.iter_mut().zip(row).for_each(|(open, left)| *open += left);
             }

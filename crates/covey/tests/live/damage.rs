@@ -94,16 +94,22 @@ fn a_damaged_journal_is_never_a_silent_loss_and_no_number_is_given_twice() {
                 assert_eq!(lost, 0, "kill {kill}: lost from an intact journal of {length} bytes");
             }
             // A cut at the end looks as if a crash had torn it; where that is within a record, it is logged.
+            let is_cut = scatter(7 * kill) % 5 == 1;
+            assert!(
+                lost == 0 || why.is_some() || is_cut,
+                "kill {kill}: {lost} lost without a word"
+            );
             match (why, harmed) {
                 (Some(_), _) => refused += 1,
                 (None, true) => cut += 1,
                 (None, false) => untouched += 1,
             }
-            let was_flipped = harmed && scatter(7 * kill) % 5 > 1;
-            assert!(lost == 0 || !was_flipped || refused > 0, "kill {kill}: a silent loss");
             known = there;
         }
     });
     let total = given.len();
-    eprintln!("{} kills: {refused} refused, {cut} cut, {untouched} untouched; {total} numbers", kills());
+    eprintln!(
+        "{} kills: {refused} refused, {cut} cut, {untouched} untouched; {total} numbers",
+        kills()
+    );
 }

@@ -24,11 +24,7 @@ pub fn rates(world: &World, ranking: &Ranking) -> Option<Vec<f64>> {
 }
 
 /// The same, with who ran before and, afterwards, who runs now: under strict layers.
-pub fn rates_after(
-    world: &World,
-    ranking: &Ranking,
-    running: &mut Running,
-) -> Option<Vec<f64>> {
+pub fn rates_after(world: &World, ranking: &Ranking, running: &mut Running) -> Option<Vec<f64>> {
     let before = std::mem::take(running);
     let capacity = world.state.fabric().capacity();
     let mut table = Table { flows: world.flows(), rates: Vec::new(), capacity: capacity.to_vec() };
@@ -44,8 +40,7 @@ pub fn rates_after(
                 let members = table.in_turn(entry, entry.rule, ran);
                 let rates = table.rates.clone();
                 table.serve(&members, entry.rule, &mut spare)?;
-                let list =
-                    if backfills { &mut running.provisional } else { &mut running.matched };
+                let list = if backfills { &mut running.provisional } else { &mut running.matched };
                 table.note(entry, entry.rule, &members, &rates, list);
                 by_entry.push((entry, table.given_since(&rates)));
             }
@@ -118,9 +113,8 @@ impl Table {
     /// The flows of an entry, those first that ran by matching before.
     fn in_turn(&self, entry: &Entry, rule: Rule, ran: &[(CoflowId, Vec<FlowId>)]) -> Vec<usize> {
         let mut members = self.members(entry.group);
-        let ran = ran
-            .iter()
-            .find(|(id, _)| entry.group == Group::Coflow(*id) && rule == Rule::Matching);
+        let ran =
+            ran.iter().find(|(id, _)| entry.group == Group::Coflow(*id) && rule == Rule::Matching);
         if let Some((.., ran)) = ran {
             // Stable: the others stay as they are.
             let turn = |&f: &usize| ran.iter().position(|id| *id == self.flows[f].id);
@@ -294,7 +288,9 @@ fn by_size(flows: &[&NaiveFlow], free: &[f64]) -> Vec<f64> {
 
 /// The rate of the slowest flow under max-min fairness, for all.
 pub fn all_or_none(flows: &[&NaiveFlow], free: &[f64]) -> Vec<f64> {
-    let slowest = max_min(flows, &vec![1.0; flows.len()], &mut free.to_vec()).into_iter().fold(f64::INFINITY, f64::min);
+    let slowest = max_min(flows, &vec![1.0; flows.len()], &mut free.to_vec())
+        .into_iter()
+        .fold(f64::INFINITY, f64::min);
     vec![slowest; flows.len()]
 }
 
