@@ -3,7 +3,10 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::process::Stdio;
+use std::time::Duration;
 
 use covey_coordinator::Client;
 
@@ -112,4 +115,67 @@ fn a_damaged_journal_is_never_a_silent_loss_and_no_number_is_given_twice() {
         "{} kills: {refused} refused, {cut} cut, {untouched} untouched; {total} numbers",
         kills()
     );
+}
+
+#[test]
+fn a_backup_that_is_restored_has_what_it_had_and_gives_no_number_twice() {
+    let place = Place::new();
+    let mut coordinator = Coordinator::new(&place, &[]);
+    let stop = |coordinator: &mut Coordinator| {
+        coordinator.process.kill().expect("a process");
+        coordinator.process.wait().expect("a process");
+    };
+    let client = |coordinator: &Coordinator, count| {
+        block_on(async {
+            let mut client = coordinator.client(&place).await;
+            let ids = register_some(&mut client, count).await;
+            (ids, present(&mut client).await)
+        })
+    };
+    let (before, _) = client(&coordinator, 3);
+    stop(&mut coordinator);
+    fs::copy(place.path("data/journal"), place.path("backup")).expect("a disk");
+    coordinator = Coordinator::new(&place, &[]);
+    let (after, _) = client(&coordinator, 3);
+    stop(&mut coordinator);
+    // The copy of the journal with the present file of numbers, as docs/operate.md says.
+    fs::copy(place.path("backup"), place.path("data/journal")).expect("a disk");
+    if refusal(&place).is_some() {
+        let repaired = place.covey(&["journal", "repair", "--data", "data", "--yes"]);
+        assert_eq!(repaired.status, Some(0), "{}", repaired.err);
+    }
+    coordinator = Coordinator::new(&place, &[]);
+    let (new, there) = client(&coordinator, 1);
+    assert!(before.iter().all(|id| there.contains(id)), "{before:?} are not in {there:?}");
+    assert!(after.iter().all(|id| !there.contains(id) && *id < new[0]), "{after:?}, {new:?}");
+}
+
+#[test]
+fn unfinished_bodies_take_no_more_memory_than_is_said() {
+    let place = Place::new();
+    let coordinator = Coordinator::new(&place, &[]);
+    let token = String::from_utf8(crate::harness::token(&place)).expect("text");
+    let begin = || {
+        let mut stream = TcpStream::connect(coordinator.clients).expect("a connection");
+        stream.set_read_timeout(Some(Duration::from_millis(300))).expect("a socket");
+        let length = 60 << 20;
+        write!(
+            stream,
+            "POST /v1/coflows HTTP/1.1\r\nHost: covey\r\nAuthorization: Bearer {token}\r\n\
+             Content-Length: {length}\r\n\r\n"
+        )
+        .expect("a connection");
+        let mut answer = [0; 12];
+        let refused = stream.read_exact(&mut answer).is_ok();
+        assert!(!refused || answer == *b"HTTP/1.1 429", "{answer:?}");
+        (stream, refused)
+    };
+    let begun: Vec<(TcpStream, bool)> = (0..8).map(|_| begin()).collect();
+    // Four times 60 MiB are below 256 MiB.
+    let refused: Vec<bool> = begun.iter().map(|(_, refused)| *refused).collect();
+    assert_eq!(refused, [false, false, false, false, true, true, true, true]);
+    drop(begun);
+    block_on(async {
+        register_some(&mut coordinator.client(&place).await, 1).await;
+    });
 }
