@@ -28,7 +28,7 @@ fn harm(place: &Place, kill: u64) -> bool {
         flips => (0..flips).for_each(|k| {
             let n = scatter(1000 * kill + k);
             let at = n as usize % bytes.len();
-            bytes[at] ^= 1 << scatter(n) % 8;
+            bytes[at] ^= 1 << (scatter(n) % 8);
         }),
     }
     fs::write(&path, bytes).expect("a disk");
