@@ -13,7 +13,7 @@ lint: export PYO3_NO_PYTHON := 1
 lint: export PYO3_BUILD_EXTENSION_MODULE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test rust python slow soak lint wasm fuzz bench live-bench live-fuzz flow-bench htb-bench testbed-short testbed-faults testbed-codec testbed policy-table policies picture picture-check
+.PHONY: help demo test rust python slow soak damage lint wasm fuzz bench live-bench live-fuzz flow-bench htb-bench testbed-short testbed-faults testbed-codec testbed policy-table policies picture picture-check
 
 help: ## List these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r target what; do \
@@ -41,6 +41,9 @@ slow: ## Run the tests that `make test` leaves out because they take long; needs
 
 soak: ## Kill the coordinator 200 times under load (COVEY_KILLS=200)
 	COVEY_KILLS=$${COVEY_KILLS:-200} cargo test --locked --package covey --test live -- --nocapture killed
+
+damage: ## Kill the coordinator 200 times and flip bits of its journal (COVEY_DAMAGES=200)
+	COVEY_DAMAGES=$${COVEY_DAMAGES:-200} cargo test --locked --package covey --test live -- --nocapture damaged_journal
 
 lint: ## Check format, lints and documentation; a warning is an error
 	cargo fmt --all --check

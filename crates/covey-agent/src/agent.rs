@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use covey_proto::{
     CodecName, Compressor, Ended, Entry, FlowKey, FromAgent, Grain, Hello, Processor, Refusal,
-    Schedule, Sent, ToAgent, VERSION, Welcome,
+    Schedule, Sent, ToAgent, VERSION, Welcome, common_version,
 };
 
 /// How a flow is served.
@@ -175,7 +175,9 @@ impl Agent {
     pub fn heard(&mut self, message: ToAgent, out: &mut Vec<FromAgent>) -> Result<bool, Refusal> {
         match message {
             ToAgent::Refused(refusal) => return Err(refusal),
-            ToAgent::Welcome(welcome) if welcome.version != VERSION => {
+            ToAgent::Welcome(welcome)
+                if common_version(welcome.version) != Some(welcome.version) =>
+            {
                 return Err(Refusal::Version);
             }
             ToAgent::Welcome(welcome) => {

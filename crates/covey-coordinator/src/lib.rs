@@ -28,6 +28,6 @@ pub use slot::SessionId;
 #[cfg(feature = "client")]
 pub use client::{Client, ClientError, Response};
 #[cfg(feature = "server")]
-pub use journal::JournalError;
+pub use journal::{Damage, Inspection, JournalError, Repaired, inspect, repair};
 #[cfg(feature = "server")]
 pub use server::{CredentialError, Credentials, ServeError, Server, ServerConfig, read_token};

@@ -52,6 +52,8 @@ pub struct Slot {
     pub is_away: bool,
     /// Whether the agent is to be welcomed first.
     pub welcome: bool,
+    /// The version of the messages that both sides speak.
+    pub spoken: u16,
     /// Flows that are wanted, or may be held.
     pub flows: BTreeMap<FlowKey, Place>,
     /// Flows of which something else is wanted than was sent.

@@ -26,8 +26,16 @@ pub use message::{
     Schedule, Sent, ToAgent, Welcome,
 };
 
-/// The version of the messages. Both sides must speak the same.
+/// The version of the messages between agent and coordinator.
 pub const VERSION: u16 = 2;
+
+/// The oldest version that is still spoken: the one before, once there is one that can be.
+pub const OLDEST: u16 = 2;
+
+/// The version to speak with a side of version `theirs`: the lesser, if that is still spoken.
+pub fn common_version(theirs: u16) -> Option<u16> {
+    (theirs >= OLDEST).then_some(theirs.min(VERSION))
+}
 
 /// The most bytes in a frame after its length, to an agent: a schedule of some 600,000 flows.
 pub const MOST_TO_AGENT: usize = 16 << 20;

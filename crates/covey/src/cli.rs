@@ -7,6 +7,7 @@ use crate::agent::Agent;
 use crate::bound::Bound;
 use crate::compare::Compare;
 use crate::failure::Failure;
+use crate::journal::Journal;
 use crate::output;
 use crate::policies::Policies;
 use crate::reproduce::Reproduce;
@@ -51,6 +52,8 @@ enum Command {
     Serve(Serve),
     Agent(Agent),
     Status(Status),
+    #[command(subcommand)]
+    Journal(Journal),
     Testbed(Testbed),
     /// A process of the testbed, which it starts itself
     #[command(hide = true, subcommand)]
@@ -70,6 +73,7 @@ pub fn run() -> Result<(), Failure> {
             Command::Serve(serve) => serve.run(),
             Command::Agent(agent) => agent.run(),
             Command::Status(status) => status.run(),
+            Command::Journal(journal) => journal.run(),
             Command::Testbed(testbed) => testbed.run(),
             Command::TestbedPart(part) => part.run(),
         },

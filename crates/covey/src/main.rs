@@ -10,6 +10,7 @@ mod cli;
 mod compare;
 mod experiment;
 mod failure;
+mod journal;
 mod live;
 mod output;
 mod policies;

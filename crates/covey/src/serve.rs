@@ -65,6 +65,9 @@ pub struct Serve {
     /// The most coflows at a time
     #[arg(long, value_name = "N", default_value_t = 100_000)]
     max_coflows: usize,
+    /// The most flows of a coflow; each takes about 130 bytes of memory
+    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+    max_flows: usize,
     /// The most connections of clients
     #[arg(long, value_name = "N", default_value_t = 1024)]
     max_clients: usize,
@@ -148,6 +151,7 @@ impl Serve {
                 report_every_s: quantity::time("--report-every", &self.report_every)?,
                 reports_always: self.reports == Reports::Always,
                 most_coflows: self.max_coflows,
+                most_flows: self.max_flows,
                 ..Config::default()
             },
             most_clients: self.max_clients,

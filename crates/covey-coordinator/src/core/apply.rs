@@ -110,7 +110,9 @@ impl Core {
         }
         let mut added = update.add.clone();
         for moved in &update.moved {
-            let flow = self.coflows.present.get(&serial).map(|c| c.flows[moved.flow as usize]);
+            let flow = self.coflows.present.get(&serial);
+            // A repaired journal may lack the record that added it.
+            let flow = flow.and_then(|c| c.flows.get(moved.flow as usize).copied());
             if let Some(flow) = flow.filter(|flow| flow.stage != Stage::Ended) {
                 self.withdraw(serial, moved.flow);
                 self.finish(serial, moved.flow, flow.sent, flow.wire);

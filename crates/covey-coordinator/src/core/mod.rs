@@ -313,3 +313,57 @@ impl Core {
         times.fold(self.next_check, Time::min)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::Request;
+    use crate::record::{CoflowSpec, Flow};
+
+    fn settle(core: &mut Core, now: Time) {
+        core.decide(now).expect("a plan");
+        for output in core.take_outputs() {
+            if let Output::Journal(lsn, _) = output {
+                core.durable(lsn, now);
+            }
+        }
+        core.decide(now).expect("a plan");
+        core.take_outputs();
+    }
+
+    /// Entries of everything that has some for each flow or coflow.
+    fn held(core: &Core) -> usize {
+        let slot = |slot: &Slot| {
+            slot.flows.len() + slot.dirty.len() + slot.grains.len() + slot.settled.len()
+        };
+        let coflows = &core.coflows;
+        let known = coflows.present.len() + coflows.gone.len() + coflows.dags.len();
+        let listed = coflows.serial.len() + coflows.keys.len() + core.limits_reached.len();
+        let waiting = core.pending.len() + core.pending_keys.len() + core.unwritten.len();
+        let slots = core.agents.iter().map(slot).sum::<usize>();
+        known + listed + waiting + core.awaited.len() + slots
+    }
+
+    #[test]
+    fn coflows_that_went_before_any_agent_came_leave_nothing() {
+        for policy in ["covey", "aalo", "philae", "saath", "sebf", "fifo", "fair"] {
+            let fabric = Fabric::big_switch(4, 100.0).expect("a fabric");
+            let built = covey_sched::build(policy).expect("a policy");
+            let config = Config { most_gone: 1, ..Config::default() };
+            let mut core = Core::new(fabric, built.policy, config, 1, [], Time::ZERO);
+            let mut after_first = None;
+            for id in 0..50 {
+                let now = Time::from_secs(id as f64);
+                let flow = Flow { src: 0, dst: 1, bytes: Some(1e9) };
+                let spec = CoflowSpec::of(vec![flow, Flow { src: 2, dst: 1, ..flow }]);
+                core.request(2 * id, Request::Register { spec, key: None }, now);
+                settle(&mut core, now);
+                core.request(2 * id + 1, Request::Remove { id }, now);
+                settle(&mut core, now);
+                assert_eq!(core.population().0, 0, "{policy}");
+                let first = *after_first.get_or_insert(held(&core));
+                assert_eq!(held(&core), first, "{policy}: after {} coflows", id + 1);
+            }
+        }
+    }
+}

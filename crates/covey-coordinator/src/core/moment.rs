@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use covey_core::alloc::PlanError;
 use covey_core::{CoflowId, Compression, FlowId, Group, LinkId, Time, Wake};
-use covey_proto::{CodecName, FlowKey, ToAgent, VERSION, Welcome};
+use covey_proto::{CodecName, FlowKey, ToAgent, Welcome};
 
 use super::{Core, Output};
 use crate::coflows::{Coflow, Flow, Served, Stage};
@@ -304,8 +304,12 @@ impl Core {
             }
             coflow.grain = grain;
             for port in self.senders(serial) {
-                self.agents[port as usize].grains.insert(serial, grain);
-                self.woken.insert(port);
+                let agent = &mut self.agents[port as usize];
+                // An agent that joins is told the grains of all coflows of its port then.
+                if agent.session.is_some() {
+                    agent.grains.insert(serial, grain);
+                    self.woken.insert(port);
+                }
             }
         }
     }
@@ -324,7 +328,7 @@ impl Core {
         if std::mem::take(&mut agent.welcome) {
             let reports = self.config.reports_always || self.driver.needs_progress();
             messages.push(ToAgent::Welcome(Welcome {
-                version: VERSION,
+                version: agent.spoken,
                 epoch: self.epoch,
                 report_every_s: if reports { self.config.report_every_s } else { 0.0 },
                 heartbeat_s: self.config.heartbeat_s,

@@ -1,7 +1,7 @@
 //! What agents say, and what they are sent.
 
 use covey_core::{FlowId, Time};
-use covey_proto::{FlowKey, FromAgent, Hello, Refusal, VERSION};
+use covey_proto::{FlowKey, FromAgent, Hello, Refusal, common_version};
 
 use super::{Core, Event, Output, Pending};
 use crate::coflows::Stage;
@@ -63,9 +63,9 @@ impl Core {
 
     fn hello(&mut self, session: SessionId, hello: &Hello) {
         self.counts.others += 1;
-        if hello.version != VERSION {
+        let Some(spoken) = common_version(hello.version) else {
             return self.close(session, Refusal::Version);
-        }
+        };
         let Some(agent) = self.agents.get_mut(hello.port as usize) else {
             return self.close(session, Refusal::Port);
         };
@@ -84,6 +84,7 @@ impl Core {
         self.sessions.insert(session, hello.port);
         agent.heard = self.now;
         agent.welcome = true;
+        agent.spoken = spoken;
         // What it did not get is decided anew.
         agent.settled.clear();
         agent.grains.clear();

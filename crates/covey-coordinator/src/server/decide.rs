@@ -56,6 +56,9 @@ pub(super) const PAST: usize = 4096;
 /// The most messages taken over before a decision.
 const BATCH: usize = 4096;
 
+/// How often it is looked whether a journal can be written again that could not, in seconds.
+const PROBE_EVERY_S: f64 = 1.0;
+
 /// How often numbers that take a look at everything are counted, in seconds.
 const LOOK_EVERY_S: f64 = 0.25;
 
@@ -88,6 +91,8 @@ pub(super) struct State {
     next_request: RequestId,
     next_event: u64,
     journal_failures: u64,
+    /// When it was last looked whether the journal can be written again, in seconds from the start.
+    probed_s: f64,
     plan_errors: u64,
     drained: Option<oneshot::Sender<()>>,
     /// Sessions that have reported ends or bytes since the last turn.
@@ -99,7 +104,7 @@ impl Decider {
     pub fn run(mut self, runtime: &Handle) {
         let mut batch = Vec::new();
         loop {
-            let wait_s = (self.core.next_wake() - self.now()).clamp(0.0, 3600.0);
+            let wait_s = (self.core.next_wake() - self.now()).clamp(0.0, PROBE_EVERY_S);
             let deadline = Deadline::now() + Duration::from_secs_f64(wait_s);
             let received = runtime.block_on(async {
                 timeout_at(deadline, self.commands.recv_many(&mut batch, BATCH)).await
@@ -130,6 +135,7 @@ impl Decider {
         let before = self.core.counts().schedules;
         self.obey();
         self.push();
+        self.probe();
         let sent = cpu_s();
         let used = Used {
             calculate_s: calculated - received,
@@ -185,23 +191,45 @@ impl Decider {
                 self.state.ready.insert(session);
             }
             Command::Written(Written::Durable { last, bytes }) => {
-                self.shared.durable.store(true, Ordering::Relaxed);
+                self.writable();
                 self.journal_bytes = bytes;
                 self.core.durable(last, now);
                 self.compact();
             }
             Command::Written(Written::Failed { first, last, why }) => {
-                self.shared.durable.store(false, Ordering::Relaxed);
                 self.state.journal_failures += 1;
-                tracing::error!(why, "the journal cannot be written");
+                // Once; those that follow are counted.
+                if self.shared.durable.swap(false, Ordering::Relaxed) {
+                    tracing::error!(why, "the journal cannot be written");
+                }
+                self.state.probed_s = self.started.elapsed().as_secs_f64();
                 self.core.not_durable(first, last, &why);
             }
             Command::Written(Written::Compacted { bytes }) => {
                 tracing::info!(bytes, "journal compacted");
+                self.writable();
                 self.journal_bytes = bytes;
                 self.compact_above = self.compact_above.max(2 * bytes);
             }
+            Command::Written(Written::Writable) => self.writable(),
+            Command::Written(Written::Lost) => self.rewrite(),
             Command::Drain(drained) => self.state.drained = Some(drained),
+        }
+    }
+
+    fn writable(&self) {
+        if !self.shared.durable.swap(true, Ordering::Relaxed) {
+            tracing::info!("the journal can be written again");
+        }
+    }
+
+    /// Has it found out whether the journal can be written again, where it could not.
+    fn probe(&mut self) {
+        let now_s = self.started.elapsed().as_secs_f64();
+        let durable = self.shared.durable.load(Ordering::Relaxed);
+        if !durable && now_s >= self.state.probed_s + PROBE_EVERY_S {
+            self.state.probed_s = now_s;
+            let _ = self.journal.send(Job::Probe);
         }
     }
 
@@ -209,12 +237,17 @@ impl Decider {
         if self.journal_bytes > self.compact_above {
             // Not again before it has happened.
             self.compact_above = self.journal_bytes.saturating_mul(2);
-            // What was asked for in this batch and is not yet handed to the journal comes after.
-            let outputs = self.core.take_outputs();
-            self.obey_all(outputs);
-            let (known, under_way) = self.core.snapshot();
-            let _ = self.journal.send(Job::Replace { known, under_way });
+            self.rewrite();
         }
+    }
+
+    /// Has the journal written again as a whole.
+    fn rewrite(&mut self) {
+        // What was asked for in this batch and is not yet handed to the journal comes after.
+        let outputs = self.core.take_outputs();
+        self.obey_all(outputs);
+        let (known, under_way) = self.core.snapshot();
+        let _ = self.journal.send(Job::Replace { known, under_way });
     }
 
     fn obey(&mut self) {

@@ -173,11 +173,11 @@ impl Server {
             tracing::warn!(bytes = found.torn, "the journal's end was not whole and is put aside");
         }
         check_ports(&found.records, config.ports)?;
-        let (epoch, base) = after(&found.records);
+        let (epoch, base) = after(found.records.iter().chain(&found.given));
         let epoch_record = Record::Epoch(epoch);
         journal.append([&epoch_record]).map_err(io("journal"))?;
         let journal_bytes = journal.length();
-        let records = found.records.into_iter().chain([epoch_record]);
+        let records = found.records.into_iter().chain(found.given).chain([epoch_record]);
         let settings = Config { codec, ..config.core };
         let core = Core::new(fabric, built.policy, settings, epoch, records, base);
         let (coflows, _, _) = core.population();
@@ -280,6 +280,7 @@ impl Server {
             token: self.token,
             epoch: self.epoch,
             rate: rest::Rate::new(self.config.most_requests_per_s),
+            bodies: rest::Bodies::default(),
         });
         let clients = Clients { router: rest::router(api), tls: clients_tls };
         let (most, shared) = (self.config.most_clients, self.shared.clone());
@@ -317,7 +318,7 @@ impl Server {
 const DRAIN: Duration = Duration::from_secs(5);
 
 /// The epoch and the time that come after all in a journal.
-fn after(records: &[Record]) -> (u64, Time) {
+fn after<'a>(records: impl Iterator<Item = &'a Record>) -> (u64, Time) {
     let (mut epoch, mut time) = (0, Time::ZERO);
     for record in records {
         match record {

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use axum::Router;
-use axum::body::Bytes;
+use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::rejection::{BytesRejection, QueryRejection};
 use axum::extract::{DefaultBodyLimit, Path, Query, Request as HttpRequest, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -16,7 +16,8 @@ use axum::response::sse::{self, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use serde::de::DeserializeOwned;
-use tokio::sync::{broadcast, mpsc, oneshot};
+use tokio::sync::{Semaphore, SemaphorePermit, broadcast, mpsc, oneshot};
+use tokio::time::timeout;
 
 use super::decide::{Command, Numbered, Shared, lock};
 use super::metrics::{self, count};
@@ -33,12 +34,27 @@ const MOST_PAGE: usize = 1000;
 /// The description of the API.
 pub(super) const OPENAPI: &str = include_str!("openapi.json");
 
+/// The most bytes of the bodies that are in memory together.
+const MOST_BODIES: usize = 4 * MOST_BODY;
+/// How long a client may take for a body.
+const BODY_PATIENCE: Duration = Duration::from_secs(30);
+
 pub(super) struct Api {
     pub commands: mpsc::Sender<Command>,
     pub shared: Arc<Shared>,
     pub token: Vec<u8>,
     pub epoch: u64,
     pub rate: Rate,
+    pub bodies: Bodies,
+}
+
+/// Memory for bodies, in bytes.
+pub(super) struct Bodies(Semaphore);
+
+impl Default for Bodies {
+    fn default() -> Bodies {
+        Bodies(Semaphore::new(MOST_BODIES))
+    }
 }
 
 /// The most requests a second; a second's worth may come at once.
@@ -103,7 +119,44 @@ async fn admit(State(api): State<Arc<Api>>, request: HttpRequest, next: Next) ->
         let detail = format!("expected at most {} requests a second", api.rate.per_s);
         return refuse(Problem::new(429, "too many requests", detail));
     }
-    next.run(request).await
+    match with_body(&api, request).await {
+        // The permit is held until the request is answered: what is read of the body is in memory too.
+        Ok((_permit, request)) => next.run(request).await,
+        Err(problem) => refuse(problem),
+    }
+}
+
+/// Takes the body of a request in, if there is room for it.
+async fn with_body(
+    api: &Api,
+    request: HttpRequest,
+) -> Result<(SemaphorePermit<'_>, HttpRequest), Problem> {
+    let most = request.body().size_hint().upper().unwrap_or(u64::MAX);
+    let is_sized = most != u64::MAX;
+    if is_sized && most > MOST_BODY as u64 {
+        return Err(too_large());
+    }
+    // One of unknown length may become as long as is allowed.
+    let permits = most.min(MOST_BODY as u64) as u32;
+    let permit = api.bodies.0.try_acquire_many(permits).map_err(|_| {
+        let detail = format!("the bodies under way would have more than {MOST_BODIES} bytes");
+        Problem::new(429, "too many bodies", detail)
+    })?;
+    let (parts, body) = request.into_parts();
+    let read = timeout(BODY_PATIENCE, axum::body::to_bytes(body, MOST_BODY)).await;
+    let late = |_| {
+        let detail = format!("expected the body within {} s", BODY_PATIENCE.as_secs());
+        Problem::new(408, "too slow", detail)
+    };
+    let bytes = read.map_err(late)?.map_err(|error| match is_sized {
+        true => Problem::new(400, "unreadable body", error.to_string()),
+        false => too_large(),
+    })?;
+    Ok((permit, HttpRequest::from_parts(parts, Body::from(bytes))))
+}
+
+fn too_large() -> Problem {
+    Problem::new(413, "too large", format!("expected a body of at most {MOST_BODY} bytes"))
 }
 
 fn refuse(problem: Problem) -> Response {
@@ -160,10 +213,7 @@ fn etag(status: &CoflowStatus) -> String {
 
 fn parse<T: DeserializeOwned>(body: Result<Bytes, BytesRejection>) -> Result<(T, Bytes), Problem> {
     let body = body.map_err(|rejection| match rejection.status().as_u16() {
-        413 => {
-            let detail = format!("expected a body of at most {MOST_BODY} bytes");
-            Problem::new(413, "too large", detail)
-        }
+        413 => too_large(),
         _ => Problem::new(400, "unreadable body", rejection.to_string()),
     })?;
     let value = read(&body).map_err(|detail| Problem::new(400, "malformed body", detail))?;

@@ -280,9 +280,19 @@ fn io_error(path: &Path, source: io::Error) -> CredentialError {
 
 /// Writes a file that only its owner may read.
 fn write_secret(path: &Path, content: &[u8]) -> Result<(), CredentialError> {
-    let mut options = OpenOptions::new();
-    let file = options.write(true).create_new(true).mode(0o600).open(path);
-    file.and_then(|mut file| file.write_all(content)).map_err(|source| io_error(path, source))
+    // Whatever goes wrong, there is no part of it under its name.
+    let new = path.with_added_extension("new");
+    let write = || {
+        if new.exists() {
+            fs::remove_file(&new)?;
+        }
+        let mut options = OpenOptions::new();
+        let mut file = options.write(true).create_new(true).mode(0o600).open(&new)?;
+        file.write_all(content)?;
+        file.sync_data()?;
+        fs::rename(&new, path)
+    };
+    write().map_err(|source| io_error(path, source))
 }
 
 fn check_mode(path: &Path) -> Result<(), CredentialError> {

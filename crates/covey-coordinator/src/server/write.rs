@@ -18,6 +18,8 @@ pub(super) enum Job {
         known: Vec<Record>,
         under_way: Vec<(Lsn, Record)>,
     },
+    /// Whether anything can be written is to be found out.
+    Probe,
 }
 
 /// What has been.
@@ -36,6 +38,10 @@ pub(super) enum Written {
     Compacted {
         bytes: u64,
     },
+    /// There is room.
+    Writable,
+    /// The file was removed, replaced or cut, and must be written again as a whole.
+    Lost,
 }
 
 /// The most records that are written together.
@@ -66,6 +72,12 @@ pub(super) fn run(mut journal: Journal, jobs: &Receiver<Job>, commands: &WeakSen
                         Err(error) => tracing::error!(%error, "the journal cannot be compacted"),
                     }
                 }
+                Job::Probe => match journal.probe() {
+                    Ok(()) => tell(Written::Writable),
+                    Err(_) if journal.is_lost() => tell(Written::Lost),
+                    // The next probe will find out.
+                    Err(_) => {}
+                },
             }
             if group.len() < GROUP {
                 next = jobs.try_recv().ok();
@@ -104,6 +116,9 @@ fn flush(
         Err(error) => {
             failed.add(first, last);
             tell(Written::Failed { first, last, why: error.to_string() });
+            if journal.is_lost() {
+                tell(Written::Lost);
+            }
         }
     }
     group.clear();

@@ -237,6 +237,22 @@ fn a_full_disk_refuses_changes_and_loses_nothing() {
 }
 
 #[test]
+fn a_first_start_on_a_full_disk_leaves_nothing_that_breaks_the_next() {
+    let place = Place::new();
+    let serve = Coordinator::command(&place, "127.0.0.1:0", "127.0.0.1:0", &[]);
+    let script = r#"trap '' XFSZ; ulimit -S -f 0; exec "$0" "$@""#;
+    let mut command = Command::new("sh");
+    command.current_dir(place.path(".")).args(["-c", script]).arg(serve.get_program());
+    let ran = command.args(serve.get_args()).output().unwrap();
+    assert!(matches!(ran.status.code(), Some(1 | 2)), "{ran:?}");
+    let coordinator = Coordinator::new(&place, &[]);
+    block_on(async {
+        let mut client = coordinator.client(&place).await;
+        register(&mut client, &[(0, 1)]).await;
+    });
+}
+
+#[test]
 fn a_log_that_nobody_reads_any_more_changes_nothing() {
     let place = Place::new();
     let addresses = ["--clients", "127.0.0.1:0", "--agents", "127.0.0.1:0"];

@@ -7,6 +7,7 @@ mod common;
 mod clock;
 mod crashes;
 mod credentials;
+mod damage;
 mod faults;
 mod harness;
 mod rest;

@@ -1,0 +1,72 @@
+//! The bytes of each version that is spoken are read as they were meant, and written as they were.
+
+use covey_proto::{
+    CodecName, Compressor, Decoder, Ended, Entry, FlowKey, FromAgent, Grain, Hello, Message,
+    OLDEST, Processor, Refusal, Schedule, Sent, ToAgent, VERSION, Welcome, common_version, encode,
+};
+
+/// Each message of version 2 by its name, as bytes in hexadecimal digits.
+const VERSION_2: &str = include_str!("data/agents-2.txt");
+
+fn bytes(of: &str) -> Vec<u8> {
+    let mut lines = VERSION_2.lines().filter_map(|line| line.split_once(' '));
+    let (_, hex) = lines.find(|(name, _)| *name == of).unwrap_or_else(|| panic!("{of}: no bytes"));
+    let byte = |at| u8::from_str_radix(&hex[at..at + 2], 16).expect("two digits");
+    (0..hex.len()).step_by(2).map(byte).collect()
+}
+
+fn check<M: Message + PartialEq + std::fmt::Debug>(name: &str, message: M) {
+    let (bytes, mut decoder, mut out) = (bytes(name), Decoder::default(), Vec::new());
+    encode(&message, &mut out);
+    assert_eq!(out, bytes, "{name}");
+    decoder.push(&bytes);
+    assert_eq!(decoder.take::<M>().expect(name), Some(message), "{name}");
+}
+
+const KEY: FlowKey = FlowKey { coflow: 5, flow: 6 };
+
+#[test]
+fn what_agents_of_version_2_say_is_understood() {
+    let hello = Hello { version: 2, port: 7, holds: (3, 9), token: b"abc".to_vec() };
+    let compressor = Compressor { codec: CodecName::Lz4, speed: 3e8, ratio: 0.25 };
+    let processor = Processor { share: 0.5, compressors: vec![compressor] };
+    check("from_agent.hello", FromAgent::Hello(hello));
+    check("from_agent.applied", FromAgent::Applied { epoch: 3, version: 10 });
+    check("from_agent.ended", FromAgent::Ended(vec![Ended { key: KEY, bytes: 1e6, wire: 4e5 }]));
+    check("from_agent.sent", FromAgent::Sent(vec![Sent { key: KEY, bytes: 1e6, wire: 4e5 }]));
+    check("from_agent.resync", FromAgent::Resync);
+    check("from_agent.alive", FromAgent::Alive);
+    check("from_agent.processor", FromAgent::Processor(processor));
+    check("from_agent.written", FromAgent::Written(vec![KEY]));
+}
+
+#[test]
+fn what_coordinators_of_version_2_say_is_understood() {
+    let (report_every_s, heartbeat_s, codec) = (0.008, 1.0, Some(CodecName::Lz4));
+    let welcome = Welcome { version: 2, epoch: 3, report_every_s, heartbeat_s, codec };
+    let set = vec![Entry { key: KEY, layer: 2, rate: 1.25e8, codec: None }];
+    let removed = vec![FlowKey { flow: 7, ..KEY }];
+    check("to_agent.welcome", ToAgent::Welcome(welcome));
+    let schedule = Schedule { epoch: 3, version: 11, base: 10, set, removed };
+    check("to_agent.schedule", ToAgent::Schedule(schedule));
+    check("to_agent.settled", ToAgent::Settled(vec![KEY]));
+    check("to_agent.grains", ToAgent::Grains(vec![Grain { coflow: 5, bytes: f64::INFINITY }]));
+    let refusals = [
+        Refusal::Version,
+        Refusal::Credential,
+        Refusal::Port,
+        Refusal::Order,
+        Refusal::Replaced,
+        Refusal::Full,
+    ];
+    for (k, refusal) in (1..).zip(refusals) {
+        check(&format!("to_agent.refused.{k}"), ToAgent::Refused(refusal));
+    }
+}
+
+#[test]
+fn sides_of_adjacent_versions_speak_the_lesser() {
+    assert_eq!(common_version(VERSION + 1), Some(VERSION));
+    assert_eq!(common_version(OLDEST), Some(OLDEST));
+    assert_eq!(common_version(OLDEST - 1), None);
+}

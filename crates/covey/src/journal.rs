@@ -1,0 +1,140 @@
+//! `covey journal`: what an operator can do about a coordinator's journal.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use covey_coordinator::{Inspection, JournalError, inspect, repair};
+
+use crate::failure::Failure;
+use crate::output;
+
+/// Look at a coordinator's journal, and repair a damaged one
+#[derive(Debug, Subcommand)]
+#[command(after_help = "\
+Examples:
+  covey journal inspect --data covey-data
+  covey journal verify --data covey-data
+  covey journal repair --data covey-data
+  covey journal repair --data covey-data --yes")]
+pub enum Journal {
+    /// List the records, and the parts that are damaged
+    Inspect(Folder),
+    /// Tell whether a coordinator would start with it; exit status 2 if not
+    Verify(Folder),
+    /// Show what a repair would lose; with --yes, repair. The old file is kept
+    Repair {
+        #[command(flatten)]
+        folder: Folder,
+        /// Repair, rather than show what would be lost
+        #[arg(long)]
+        yes: bool,
+    },
+}
+
+/// Which journal.
+#[derive(Debug, Args)]
+pub struct Folder {
+    /// Folder with the journal
+    #[arg(long, value_name = "FOLDER", default_value = "covey-data")]
+    data: PathBuf,
+}
+
+impl Journal {
+    /// Does it.
+    pub fn run(self) -> Result<(), Failure> {
+        match self {
+            Journal::Inspect(folder) => {
+                let seen = inspect(&folder.data)?;
+                output::print(|out| list(&seen, out).and_then(|()| tell(&seen, out)))
+            }
+            Journal::Verify(folder) => verify(&folder, &inspect(&folder.data)?),
+            Journal::Repair { folder, yes: false } => {
+                let seen = inspect(&folder.data)?;
+                output::print(|out| propose(&seen, out))
+            }
+            Journal::Repair { folder, yes: true } => mend(&folder),
+        }
+    }
+}
+
+fn verify(folder: &Folder, seen: &Inspection) -> Result<(), Failure> {
+    if seen.is_sound() {
+        return output::print(|out| tell(seen, out));
+    }
+    let mut text = Vec::new();
+    tell(seen, &mut text).map_err(|error| Failure::Other(error.to_string()))?;
+    let text = String::from_utf8_lossy(&text).trim_end().replace('\n', "; ");
+    Err(Failure::Input(format!("{}: {text}", folder.data.display())))
+}
+
+fn mend(folder: &Folder) -> Result<(), Failure> {
+    let seen = inspect(&folder.data)?;
+    if seen.is_sound() {
+        return output::print(|out| writeln!(out, "nothing to repair"));
+    }
+    let repaired = repair(&folder.data)?;
+    output::print(|out| {
+        tell(&seen, out)?;
+        writeln!(out, "the new journal has {} records", repaired.records)?;
+        match repaired.kept {
+            Some(kept) => writeln!(out, "the old one is {}", kept.display()),
+            None => Ok(()),
+        }
+    })
+}
+
+fn list(seen: &Inspection, out: &mut dyn Write) -> io::Result<()> {
+    for (k, (at, record)) in seen.whole.iter().enumerate() {
+        writeln!(out, "record {} at byte {at}: {record}", k + 1)?;
+    }
+    Ok(())
+}
+
+/// Tells what there is, and each thing that is wrong.
+fn tell(seen: &Inspection, out: &mut dyn Write) -> io::Result<()> {
+    let version = seen.version.map_or("unknown".to_owned(), |version| version.to_string());
+    let records = seen.whole.len();
+    writeln!(out, "version {version}, {} bytes, {records} whole records", seen.bytes)?;
+    for damage in &seen.damaged {
+        let (bytes, at) = (damage.bytes.len(), damage.bytes.start);
+        let behind = records + 1 - damage.number;
+        write!(out, "damaged: {bytes} bytes at byte {at}, after record {}, ", damage.number - 1)?;
+        writeln!(out, "before {behind} whole ones: {}", damage.text)?;
+    }
+    if seen.missing > 0 {
+        writeln!(out, "lost: at least {} bytes of the end", seen.missing)?;
+    }
+    if seen.ids_lost {
+        writeln!(out, "damaged or lost: the file ids, which keeps the numbers that were given")?;
+    }
+    if !seen.torn.is_empty() {
+        let (bytes, at) = (seen.torn.len(), seen.torn.start);
+        writeln!(out, "torn: {bytes} bytes at byte {at}, which were never acknowledged")?;
+    }
+    Ok(())
+}
+
+/// Tells what a repair would do.
+fn propose(seen: &Inspection, out: &mut dyn Write) -> io::Result<()> {
+    tell(seen, out)?;
+    if seen.is_sound() {
+        return writeln!(out, "nothing to repair");
+    }
+    writeln!(
+        out,
+        "A repair would keep the {} whole records, and lose what is damaged:",
+        seen.whole.len()
+    )?;
+    writeln!(
+        out,
+        "coflows registered there are forgotten; changes, ends and removals there have not happened."
+    )?;
+    writeln!(out, "Nothing has been changed. To repair: the same with --yes.")
+}
+
+impl From<JournalError> for Failure {
+    fn from(error: JournalError) -> Self {
+        Failure::Input(error.to_string())
+    }
+}
