@@ -28,10 +28,24 @@ mod _core {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-        // Plots have the colours and dashes of the page.
-        let style = include_str!("../../crates/covey-report/src/html/style.css");
-        module.add("STYLE_SHEET", style)
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+
+    /// How the page of `covey compare --report` draws policies: a colour, and dashes and gaps in widths
+    /// of the line, none for a line without gaps.
+    #[pyfunction]
+    #[allow(clippy::needless_pass_by_value)]
+    fn page_styles(labels: Vec<String>, baseline: Option<usize>) -> Vec<(&'static str, Vec<f64>)> {
+        /// Pixels of a line whose dashes the page gives in pixels.
+        const WIDTH: f64 = 2.0;
+        let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
+        let styles = covey_report::palette::styles(&labels, baseline);
+        let look = |style: covey_report::palette::Style| {
+            let dashes = covey_report::palette::DASHES[style.dash].iter();
+            let colour = covey_report::palette::COLOURS[style.colour].light;
+            (colour, dashes.map(|length| length / WIDTH).collect())
+        };
+        styles.into_iter().map(look).collect()
     }
 
     #[pymodule_export]

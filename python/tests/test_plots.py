@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import covey
@@ -126,27 +125,10 @@ def test_gantt_of_many_spans_is_quick() -> None:
     assert time.process_time() - begin < 5
 
 
-def page_styles(comparison: covey.Comparison, path: Path) -> dict[str, tuple[str, list[float]]]:
-    """What the page of a comparison says: colour and dashes (in widths of the line) of each policy."""
-    comparison.report(path)
-    page = path.read_text()
-    colours = dict(re.findall(r"--([a-z0-9]+): (#\w+);", page.partition("@media")[0]))
-    dashes = dict(re.findall(r"\.curve\.(d\d+) { stroke-dasharray: ([\d. ]+);", page))
-    found = {}
-    for classes, label in re.findall(
-        r'class="curve ([^"]*)"[^>]*></line></svg><span>([^<]*)<', page
-    ):
-        colour, _, dash = classes.partition(" ")
-        lengths = [float(length) / 2 for length in dashes[dash].split()] if dash else []
-        found[label] = (colours["text" if colour == "base" else colour], lengths)
-    return found
-
-
-def test_policies_look_as_in_the_page(hour: covey.Trace, tmp_path: Path) -> None:
+def test_policies_look_as_in_the_page(hour: covey.Trace) -> None:
     policies = ["sebf", "fair", *(f"aalo:K={queues}" for queues in range(2, 12))]
     comparison = covey.compare(hour, policies, baseline="fair")
-    expected = page_styles(comparison, tmp_path / "page.html")
-    assert [*expected] == policies
+    expected = dict(zip(policies, covey._core.page_styles(policies, 1), strict=True))
     for axes in (plots.cct_cdf(comparison), plots.speedup_cdf(comparison)):
         lines = [line for line in axes.get_lines() if line.get_label() in expected]
         assert len(lines) >= len(policies) - 1
