@@ -14,6 +14,7 @@ from covey._policy import Policy
 T_co = TypeVar("T_co", covariant=True)
 
 __version__: str
+
 def page_styles(labels: list[str], baseline: int | None) -> list[tuple[str, list[float]]]: ...
 
 Scheduled = Literal["yes", "no coordinator", "no agent"]
