@@ -291,10 +291,9 @@ impl<L> Philae<L> {
         }
         let size = length * view.width(coflow) as f64;
         let sent = view.attained(coflow).bytes.max(self.tracks[coflow.index()].reached);
-        // What is left is within a limit if this much has been sent: the number that is waited for.
-        let needed = |queue| size - self.queues.limit(queue);
-        let queue = (0..self.queues.count).find(|&queue| sent >= needed(queue));
-        let queue = queue.unwrap_or(self.queues.count - 1);
+        let is_within = |queue: &u32| sent >= size - self.queues.greatest(*queue);
+        let queue = (0..self.queues.count).find(is_within).unwrap_or(self.queues.count - 1);
+        let needed = |above| size - self.queues.limit(above);
         (queue, queue.checked_sub(1).map(needed))
     }
 
@@ -303,7 +302,8 @@ impl<L> Philae<L> {
         let size = length * view.width(coflow) as f64;
         let left = (size - view.attained(coflow).bytes).max(0.0);
         match self.order {
-            Order::A | Order::B => size,
+            Order::A => size,
+            Order::B => left,
             Order::C => f64::from(self.contention.of(coflow, view.coflows().iter().copied())),
             Order::D => {
                 let length = if self.size_left {

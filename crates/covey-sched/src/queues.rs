@@ -56,9 +56,14 @@ impl Queues {
         if queue == 0 { limit(0) } else { limit(queue) - limit(queue - 1) }
     }
 
+    /// The greatest key of a queue: its limit, but for rounding.
+    pub fn greatest(&self, queue: u32) -> f64 {
+        self.limit(queue) * (1.0 + ROUNDING)
+    }
+
     /// The queue of a key. A key equal to a limit, but for rounding, stays in the upper queue.
     pub fn queue_of(&self, key: f64) -> u32 {
-        let is_within = |queue: &u32| key <= self.limit(*queue) * (1.0 + ROUNDING);
+        let is_within = |queue: &u32| key <= self.greatest(*queue);
         (0..self.count).find(is_within).unwrap_or(self.count - 1)
     }
 

@@ -5,8 +5,7 @@ use covey_conformance::others_do_not_matter;
 use proptest::prelude::*;
 
 /// Whether a policy has something that is for the whole network by definition: time slots, ports drawn
-/// from one sequence of random numbers, or priorities that grow with every arrival. Not yet so is `fvdf`
-/// where flows are sent by MADD while they are compressed.
+/// from one sequence of random numbers, or priorities that grow with every arrival.
 fn is_exempt(spec: &str) -> bool {
     let has_slots = spec.starts_with("philae") && !spec.contains("queues=strict");
     let is_random = spec.contains("ports=random");
@@ -15,7 +14,7 @@ fn is_exempt(spec: &str) -> bool {
 }
 
 /// Those that are exempt with other parameters that are not.
-const INSTEAD: [&str; 9] = [
+const INSTEAD: [&str; 10] = [
     "philae:queues=strict",
     "philae:thin=2,q1=2,order=B,pilots=flows:0.5,queues=strict",
     "philae:thin=2,q1=2,order=C,pilots=senders:1,queues=strict",
@@ -24,6 +23,7 @@ const INSTEAD: [&str; 9] = [
     "philae-oracle:thin=2,q1=2,E=2,K=4,order=A,queues=strict",
     "philae-oracle:thin=1,q1=2,share=equal,size=left,contention=all,queues=strict",
     "fvdf:codec=32bps:0.5,logbase=1",
+    "fvdf:codec=32bps:0.5,overlap=true,logbase=1",
     "fifo:share=madd,compress=32bps:0.5",
 ];
 
@@ -32,7 +32,7 @@ proptest! {
 
     #[test]
     fn what_happens_on_other_ports_does_not_matter(
-        workload in crate::common::workload(Kind::Generic),
+        workload in crate::common::workload(Kind::Ties),
         others in crate::common::workload(Kind::Generic),
         fabric in crate::common::fabric(),
     ) {

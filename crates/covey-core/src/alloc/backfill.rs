@@ -18,6 +18,9 @@ use crate::ids::CoflowId;
 use crate::plan::{Backfill, Entry, Group, Ranking, Rule};
 use crate::state::State;
 
+/// What rounding makes of an amount at a link, as a part of its capacity.
+const ROUNDING: f64 = 1e-12;
+
 /// What nobody has taken, by link of the fabric, after the coflows that have been visited so far.
 #[derive(Debug, Default)]
 pub(super) struct Spare {
@@ -88,7 +91,10 @@ impl SpareAt {
             let link = demand.links()[l].index();
             spare.now[link] = rest(l);
             spare.now[link] = worth(&spare.now, capacity, link);
-            if std::mem::replace(&mut self.rest[l], spare.now[link]) != spare.now[link] {
+            if is_same(spare.now[link], self.rest[l], capacity[link]) {
+                spare.now[link] = self.rest[l];
+            } else {
+                self.rest[l] = spare.now[link];
                 set(&mut spare.moved, link, true);
             }
         }
@@ -185,10 +191,10 @@ impl Allocator {
         let is_new = is_first || knows_nothing;
         let links = mine.found.len();
         if is_new || has_other_share || !provisional.is_empty() {
-            main.find(provisional, 0..links, &mine.found, &mut self.work);
+            main.find(demand, provisional, 0..links, &mine.found, capacity, &mut self.work);
         } else {
             let differs = mine.differs.iter().map(|&l| l as usize);
-            main.find(provisional, differs, &mine.found, &mut self.work);
+            main.find(demand, provisional, differs, &mine.found, capacity, &mut self.work);
         }
         let is_same = main.decided == Some((entry.group, entry.rule));
         let stays = is_same && !knows_nothing && self.work.moved.is_empty();
@@ -213,15 +219,23 @@ impl Allocator {
     }
 }
 
+/// Whether two amounts at a link differ by rounding alone. Provisional shares fall as flows are raised,
+/// and what is spare grows by the same: their sum stays, but for that.
+fn is_same(a: f64, b: f64, capacity: f64) -> bool {
+    (a - b).abs() <= capacity * ROUNDING
+}
+
 impl Part {
     /// Makes the sum of what the `provisional` part uses and what is `spare` what is found at some local
     /// `links`; at the others neither has changed. Leaves in `work.moved` the links at which that is
     /// another amount than before, and in `work.found` what it was there.
     fn find(
         &mut self,
+        demand: &Demand,
         provisional: &Part,
         links: impl Iterator<Item = usize>,
         spare: &[f64],
+        capacity: &[f64],
         work: &mut Work,
     ) {
         work.moved.clear();
@@ -232,8 +246,11 @@ impl Part {
         self.before.resize(spare.len(), 0.0);
         for l in links {
             let now = provisional.used(l) + spare[l];
-            let before = std::mem::replace(&mut self.before[l], now);
-            if before != now && !is_new {
+            let before = self.before[l];
+            if is_new {
+                self.before[l] = now;
+            } else if !is_same(before, now, capacity[demand.links()[l].index()]) {
+                self.before[l] = now;
                 work.moved.push(l as u32);
                 work.found.push(before);
             }

@@ -97,6 +97,12 @@ impl Grant {
         if self.is_provisional { &self.provisional } else { &self.main }
     }
 
+    /// Whether a part counts towards the coflow's rates as last settled. Whoever settles otherwise
+    /// reports that.
+    pub(super) fn counts(&self, which: Which) -> bool {
+        which != Which::Provisional || self.is_provisional
+    }
+
     /// Makes what the coflow has got provisionally all that its own entry gives, or not. Returns whether
     /// that is new on this walk.
     pub(super) fn settle(&mut self, is_provisional: bool, walk: u64) -> bool {

@@ -166,7 +166,8 @@ impl Allocator {
         if part.decided != Some((entry.group, entry.rule)) || !self.work.moved.is_empty() {
             part.decided_in = self.walk;
             let grant = &mut self.grants[id.index()];
-            if grant.decide(which, state.coflow(id), entry, &mut self.work, capacity)? {
+            let is_new = grant.decide(which, state.coflow(id), entry, &mut self.work, capacity)?;
+            if is_new && grant.counts(which) {
                 self.report(id);
             }
         }
