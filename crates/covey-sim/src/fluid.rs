@@ -159,6 +159,12 @@ impl Fluid {
         self.by_size.are_raised()
     }
 
+    /// Seconds over the scale for which raised flows have been sent since this was asked last. What they
+    /// have sent is written down.
+    pub(crate) fn take_passed(&mut self) -> f64 {
+        self.by_size.take_passed()
+    }
+
     /// Moves the anchor of what all flows have in common.
     fn pass(&mut self, demand: &Demand, progress: &mut Progress, now: Time) {
         let dt = (now - self.anchor).max(0.0);

@@ -51,6 +51,23 @@ pub struct BySize<'a> {
 }
 
 impl BySize<'_> {
+    /// What part of what is left of a flow its level beyond the lowest sends in so many `seconds` over
+    /// [`Progress::scale`](crate::state::Progress::scale). Something is left: which flows end is decided
+    /// by time.
+    #[inline]
+    pub fn sent(lowest: f64, level: f64, seconds: f64) -> f64 {
+        let part = (level - lowest) * seconds;
+        if part < 1.0 - f64::EPSILON { part } else { 1.0 - f64::EPSILON }
+    }
+
+    /// The level that gives a flow the rate which `level` has given it so far, once what that has
+    /// [sent](BySize::sent) is taken from what is left. Levels keep their order, so a link's becomes that
+    /// of the flows that it limits.
+    #[inline]
+    pub fn raise(lowest: f64, level: f64, seconds: f64) -> f64 {
+        (level / (1.0 - BySize::sent(lowest, level, seconds))).min(f64::MAX)
+    }
+
     /// Level of the flow at `position`.
     pub fn level(&self, demand: &Demand, position: usize) -> f64 {
         let least =
@@ -225,6 +242,18 @@ impl Grant {
         self.rows.clear();
         self.spare.touch();
         self.parts_mut().for_each(|part| part.decided = None);
+    }
+
+    /// The coflow has been sent by size for so many `seconds` over the scale.
+    pub(super) fn pass(&mut self, seconds: f64) {
+        self.main.proportional.pass(seconds);
+        self.provisional.proportional.pass(seconds);
+    }
+
+    /// Shares by what is left of all flows together, which falls faster than they say, are to be decided
+    /// anew.
+    pub(super) fn reconsider(&mut self) {
+        self.provisional.decided.take_if(|(_, rule)| is_madd(*rule));
     }
 
     pub(super) fn parts_mut(&mut self) -> impl Iterator<Item = &mut Part> {

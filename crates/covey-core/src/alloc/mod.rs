@@ -188,6 +188,19 @@ impl Allocator {
         }
     }
 
+    /// To be called when what flows that are *raised* (their level is higher than the lowest) have sent in
+    /// `seconds` over [`Progress::scale`](crate::state::Progress::scale) was taken from what is left of
+    /// them, and nothing else: the rates stay.
+    pub fn pass(&mut self, id: CoflowId, seconds: f64) {
+        self.grants[id.index()].pass(seconds);
+    }
+
+    /// To be called for a coflow with raised flows, whose progress is up to date, when something has
+    /// happened among coflows that it meets: it needs less now of what others can use.
+    pub fn reconsider(&mut self, id: CoflowId) {
+        self.grants[id.index()].reconsider();
+    }
+
     /// To be called when the flow at `position` has started (`by = 1`) or ended (`by = -1`), beside
     /// [`Allocator::touch`].
     pub fn adjust(&mut self, state: &State, id: CoflowId, position: usize, by: f32) {

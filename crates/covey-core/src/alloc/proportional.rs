@@ -7,7 +7,8 @@
 //! MADD; otherwise flows that miss the bottleneck go faster and leave their links earlier.
 //!
 //! Time alone does not change these rates: what is left of a flow falls as its level rises, and the
-//! product stays. So it does not matter how often they are worked out.
+//! product stays. So it does not matter how often they are worked out, and they need not be: levels
+//! follow what is left ([`BySize::raise`](super::BySize::raise)).
 //!
 //! Progressive filling fixes the link with the lowest share (what is free over the bytes left of its
 //! open flows), gives its open flows that level, and goes on. Fixing senders raises the shares of
@@ -68,6 +69,15 @@ impl Proportional {
         self.levels.clear();
         self.lowest = 0.0;
         self.highest = 0.0;
+    }
+
+    /// The coflow has been sent for so many `seconds` over the scale, and what is left says so: rates
+    /// stay.
+    pub fn pass(&mut self, seconds: f64) {
+        let lowest = self.lowest;
+        let raise = |level: f64| super::BySize::raise(lowest, level, seconds);
+        self.levels.iter_mut().for_each(|level| *level = raise(*level));
+        self.highest = raise(self.highest);
     }
 
     /// Whether all flows have the same level.

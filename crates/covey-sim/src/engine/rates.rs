@@ -57,21 +57,22 @@ impl Engine {
         Ok(())
     }
 
-    /// Brings coflows up to date whose provisional shares fall as their flows are raised, so that
-    /// nobody finds less than is free.
+    /// Where something has happened, brings coflows up to date whose provisional shares fall as their
+    /// flows are raised, so that nobody finds less than is free.
     fn advance_raised(&mut self) {
         for k in 0..self.allocator.reshrunk().len() {
             self.state.note(self.allocator.reshrunk()[k]);
         }
         for k in 0..self.state.present().len() {
             let id = self.state.present()[k];
-            let fluid = &mut self.fluids[id.index()];
-            if fluid.is_raised() && (!fluid.is_disturbed() || self.is_eventful(id)) {
-                let fluid = &mut self.fluids[id.index()];
-                let (demand, progress) = self.state.progress_mut(id);
-                fluid.advance(demand, progress, self.now);
-                self.allocator.touch(id);
+            if !self.fluids[id.index()].is_raised() {
+                continue;
             }
+            if self.is_eventful(id) {
+                self.advance(id);
+                self.allocator.reconsider(id);
+            }
+            self.allocator.pass(id, self.fluids[id.index()].take_passed());
         }
     }
 

@@ -3,7 +3,8 @@
 //! A flow's rate is `y Λ`, with `y = left / scale` when rates were last taken over and Λ the least
 //! level of its links. The lowest level of all is that of the scale: as long as all flows have it,
 //! only the scale shrinks, whatever the number of flows. Flows with a higher level are *raised*; what
-//! that sends beyond the scale is taken from `y` when rates change.
+//! that sends beyond the scale is taken from `y` when somebody looks, and levels are raised by as much,
+//! so that rates stay.
 
 use covey_core::Demand;
 use covey_core::alloc::BySize;
@@ -15,6 +16,8 @@ pub(super) struct Levels {
     pub lowest: f64,
     pub highest: f64,
     by_link: Vec<f64>,
+    /// Seconds over the scale for which what was sent is written down, and the allocator was not told.
+    passed: f64,
 }
 
 impl Levels {
@@ -22,10 +25,12 @@ impl Levels {
         self.lowest = 0.0;
         self.highest = 0.0;
         self.by_link.clear();
+        self.passed = 0.0;
     }
 
     /// Takes over other levels. Returns whether they are others.
     pub(super) fn replace(&mut self, now: Option<BySize<'_>>) -> bool {
+        self.passed = 0.0;
         let nothing = BySize { lowest: 0.0, highest: 0.0, levels: &[] };
         let now = now.unwrap_or(nothing);
         if now == self.get() {
@@ -52,8 +57,13 @@ impl Levels {
         self.get().level(demand, position)
     }
 
+    /// Seconds over the scale that have passed since this was asked last.
+    pub(super) fn take_passed(&mut self) -> f64 {
+        std::mem::take(&mut self.passed)
+    }
+
     /// Writes down what `dt` seconds at these levels have sent.
-    pub(super) fn pass(&self, demand: &Demand, progress: &mut Progress, dt: f64) {
+    pub(super) fn pass(&mut self, demand: &Demand, progress: &mut Progress, dt: f64) {
         if self.lowest > 0.0 {
             // At its end the coflow has nothing left: a scale of zero would lose the flows that are
             // yet to start, and which flows end is decided by time, not by bytes.
@@ -61,7 +71,14 @@ impl Levels {
             progress.scale = rest.max(progress.scale * f64::EPSILON);
         }
         if self.are_raised() && dt > 0.0 {
-            self.write_down(demand, progress, dt / progress.scale);
+            let seconds = dt / progress.scale;
+            self.write_down(demand, progress, seconds);
+            let lowest = self.lowest;
+            let raise = |level: f64| BySize::raise(lowest, level, seconds);
+            self.by_link.iter_mut().for_each(|level| *level = raise(*level));
+            self.highest = raise(self.highest);
+            // One after the other is the same as this at once.
+            self.passed += seconds + lowest * self.passed * seconds;
         }
     }
 
@@ -75,7 +92,7 @@ impl Levels {
                 continue;
             }
             for p in demand.active_in_row(s) {
-                let sent = progress.left[p] * self.part(self.of(demand, p), dt);
+                let sent = progress.left[p] * BySize::sent(self.lowest, self.of(demand, p), dt);
                 progress.left[p] -= sent;
                 demand.path(p).for_each(|l| progress.link_left[l] -= sent);
             }
@@ -86,25 +103,18 @@ impl Levels {
     fn write_row_down(&self, demand: &Demand, progress: &mut Progress, s: usize, dt: f64) {
         let row = demand.row(s);
         let (of_senders, of_receivers) = progress.link_left.split_at_mut(demand.senders());
-        let level = self.by_link[s];
+        let (lowest, level) = (self.lowest, self.by_link[s]);
         let links = self.by_link[demand.senders()..].iter().zip(of_receivers);
         let flows = progress.left[row.clone()].iter_mut().zip(&demand.are_active()[row]);
         let mut all = 0.0;
         for ((left, is_active), (other, at_receiver)) in flows.zip(links) {
-            let part = self.part(if level < *other { level } else { *other }, dt);
+            let part = BySize::sent(lowest, if level < *other { level } else { *other }, dt);
             let sent = if *is_active { *left * part } else { 0.0 };
             *left -= sent;
             *at_receiver -= sent;
             all += sent;
         }
         of_senders[s] -= all;
-    }
-
-    /// What part of what is left of a flow its level beyond the lowest sends. Something is left: which
-    /// flows end is decided by time.
-    fn part(&self, level: f64, dt: f64) -> f64 {
-        let part = (level - self.lowest) * dt;
-        if part < 1.0 - f64::EPSILON { part } else { 1.0 - f64::EPSILON }
     }
 
     /// Calls `finished` with every active flow that ends within `seconds`, if `scale` holds now.
