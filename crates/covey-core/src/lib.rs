@@ -19,7 +19,6 @@ pub mod alloc;
 mod codec;
 mod compressed;
 mod demand;
-mod domains;
 mod fabric;
 mod ids;
 mod lanes;

@@ -4,13 +4,18 @@
 //! Policies never see this type: they get a [`View`](crate::View) of it, which grants what they may
 //! know.
 
+mod coflow;
+mod domains;
+mod marks;
+
 use crate::compressed::Compressed;
 use crate::demand::{Builder, Demand};
-use crate::domains::Domains;
 use crate::fabric::Fabric;
 use crate::ids::{CoflowId, FlowId, LinkId, PortId};
-use crate::lineage::Lineage;
 use crate::time::Time;
+use domains::Domains;
+
+pub use coflow::{CoflowState, FlowSpec, Progress, Registration};
 
 /// All coflows present, and the fabric they share.
 #[derive(Debug)]
@@ -23,91 +28,6 @@ pub struct State {
     builder: Builder,
     /// Share of each port's processor that is there for compressing; empty where all of it is.
     processors: Vec<f64>,
-}
-
-/// What a coflow brings with it when it is registered.
-///
-/// The default is a coflow of which nothing is said: it arrives at the origin with weight 1.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Registration {
-    /// Position in the trace, or serial number of the registration; breaks ties.
-    pub seq: u64,
-    /// When it may start.
-    pub arrival: Time,
-    /// Weight in a weighted mean of completion times.
-    pub weight: f64,
-    /// Time allowed from arrival to completion, in seconds.
-    pub deadline_s: Option<f64>,
-    /// Where it stands among the coflows it depends on.
-    pub lineage: Lineage,
-    /// Bytes that coflows of its DAG which had ended by then had sent.
-    pub inherited_bytes: f64,
-}
-
-impl Default for Registration {
-    fn default() -> Registration {
-        Registration {
-            seq: 0,
-            arrival: Time::ZERO,
-            weight: 1.0,
-            deadline_s: None,
-            lineage: Lineage::default(),
-            inherited_bytes: 0.0,
-        }
-    }
-}
-
-/// One flow of a registration.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct FlowSpec {
-    /// Sending port.
-    pub src: PortId,
-    /// Receiving port.
-    pub dst: PortId,
-    /// Bytes to send, as far as known; NaN where nobody knows before the flow has ended.
-    pub bytes: f64,
-}
-
-/// The facts about one coflow.
-#[derive(Debug)]
-pub struct CoflowState {
-    /// What it was registered with.
-    pub registration: Registration,
-    /// Its unfinished flows, and the links they need.
-    demand: Demand,
-    /// What is left to send.
-    progress: Progress,
-    compressed: Compressed,
-    present: bool,
-    started: u32,
-    /// Times that a flow could be sent that could not before.
-    begun: u32,
-    finished: u32,
-    finished_bytes: f64,
-    /// Bytes that flows had sent when they had to begin anew.
-    lost_bytes: f64,
-    /// Bytes sent so far, over all flows, and when that was true.
-    attained: f64,
-    attained_as_of: Time,
-    /// Size of the longest flow that has ended.
-    finished_longest: f64,
-}
-
-/// Bytes of each flow of one coflow, total and left.
-///
-/// Bytes left at a position are `left[position] * scale`. A coflow that is sent in proportion to
-/// what is left (MADD) only changes `scale`.
-#[derive(Debug, Default)]
-pub struct Progress {
-    /// Size of each flow in bytes, by position.
-    pub size: Vec<f64>,
-    /// Bytes left over `scale`, by position; NaN before the flow has started, infinite after its
-    /// end. Both survive subtraction and lose every comparison for the least.
-    pub left: Vec<f64>,
-    /// See [`Progress`].
-    pub scale: f64,
-    /// Bytes left over `scale`, of all active flows at each local link.
-    pub link_left: Vec<f64>,
 }
 
 impl State {
@@ -399,67 +319,6 @@ impl State {
         }
     }
 
-    /// The policy is told of something that concerns a coflow, beside its arrival and its end.
-    pub fn stir(&mut self, id: CoflowId) {
-        if let Some(&link) = self.slots[id.index()].demand.links().first() {
-            self.domains.stir(link);
-        }
-    }
-
-    /// Something has happened to a coflow that may change rates, beside starts and ends of its flows.
-    pub fn note(&mut self, id: CoflowId) {
-        if let Some(&link) = self.slots[id.index()].demand.links().first() {
-            self.domains.note(link);
-        }
-    }
-
-    /// Something has happened that may change the rates of all.
-    pub fn note_all(&mut self) {
-        self.domains.note_all();
-    }
-
-    /// Whether anything has happened, since rates were last shared, among the coflows that one with
-    /// this link can have met.
-    pub fn is_eventful(&self, link: LinkId) -> bool {
-        self.domains.is_eventful(link)
-    }
-
-    /// Rates have been shared.
-    pub fn end_moment(&mut self) {
-        self.domains.end_moment();
-    }
-
-    /// [`State::stir`] for all coflows of the DAG with this external id.
-    pub fn stir_dag(&mut self, external: u64) {
-        for k in 0..self.present.len() {
-            let id = self.present[k];
-            if self.slots[id.index()].registration.lineage.external == external {
-                self.stir(id);
-            }
-        }
-    }
-
-    /// Whether, since the last plan, the policy was told of anything among the coflows that this one
-    /// can have met: those with which it shares a link, and those that these share one with, and so on.
-    pub fn is_stirred(&self, id: CoflowId) -> bool {
-        let link = self.slots[id.index()].demand.links().first();
-        link.is_none_or(|&link| self.domains.is_stirred(link))
-    }
-
-    /// Whether two coflows can have met, or others through which one may matter to the other.
-    pub fn may_meet(&self, a: CoflowId, b: CoflowId) -> bool {
-        let domain = |id: CoflowId| {
-            let link = self.slots[id.index()].demand.links().first();
-            link.map(|&link| self.domains.of(link))
-        };
-        domain(a) == domain(b)
-    }
-
-    /// The policy has made a plan.
-    pub fn settle(&mut self) {
-        self.domains.settle();
-    }
-
     /// Gives the number of a retired coflow back for use by another.
     pub fn release(&mut self, id: CoflowId) {
         self.vacant.push(id);
@@ -476,136 +335,5 @@ impl State {
     pub fn progress_mut(&mut self, id: CoflowId) -> (&Demand, &mut Progress) {
         let coflow = &mut self.slots[id.index()];
         (&coflow.demand, &mut coflow.progress)
-    }
-}
-
-impl CoflowState {
-    fn vacant() -> CoflowState {
-        CoflowState {
-            registration: Registration::default(),
-            demand: Demand::default(),
-            progress: Progress::default(),
-            compressed: Compressed::default(),
-            present: false,
-            started: 0,
-            begun: 0,
-            finished: 0,
-            finished_bytes: 0.0,
-            lost_bytes: 0.0,
-            attained: 0.0,
-            attained_as_of: Time::ZERO,
-            finished_longest: 0.0,
-        }
-    }
-
-    /// A coflow of which nothing has been sent. `bytes` come by number of the flow.
-    fn reset(&mut self, arrival: Time, bytes: impl Iterator<Item = f64>) {
-        let progress = &mut self.progress;
-        progress.scale = 1.0;
-        progress.left.clear();
-        progress.left.resize(self.demand.width(), f64::NAN);
-        progress.size.clear();
-        progress.size.resize(self.demand.width(), 0.0);
-        for (index, bytes) in bytes.enumerate() {
-            progress.size[self.demand.position(index as u32)] = bytes;
-        }
-        progress.link_left.clear();
-        progress.link_left.resize(self.demand.links().len(), 0.0);
-        self.compressed.clear();
-        self.present = true;
-        self.started = 0;
-        self.begun = 0;
-        self.finished = 0;
-        self.finished_bytes = 0.0;
-        self.lost_bytes = 0.0;
-        self.attained = 0.0;
-        self.attained_as_of = arrival;
-        self.finished_longest = 0.0;
-    }
-
-    /// Its flows that can be sent, and the links they need: all unfinished ones but those that are
-    /// held to be compressed first.
-    pub fn demand(&self) -> &Demand {
-        &self.demand
-    }
-
-    /// Its unfinished flows, those that are held included.
-    pub fn unfinished(&self) -> &Demand {
-        if self.compressed.is_on() { &self.compressed.unfinished } else { &self.demand }
-    }
-
-    /// What compression has made of its flows.
-    pub fn compressed(&self) -> &Compressed {
-        &self.compressed
-    }
-
-    /// Bytes left of an unfinished flow: its volume, when it is compressed.
-    pub fn left(&self, position: usize) -> f64 {
-        if self.compressed.is_on()
-            && let Some(volume) = self.compressed.held(position)
-        {
-            return volume;
-        }
-        self.progress.left[position] * self.progress.scale
-    }
-
-    /// Raw bytes left of an unfinished flow.
-    pub fn raw_left(&self, position: usize) -> f64 {
-        let left = self.left(position);
-        if self.compressed.is_on() { self.compressed.raw(position, left) } else { left }
-    }
-
-    /// What is left to send.
-    pub fn progress(&self) -> &Progress {
-        &self.progress
-    }
-
-    /// Flows started so far.
-    pub fn started(&self) -> u32 {
-        self.started
-    }
-
-    /// Times that flows have begun that allocators may serve: at their start, and when they are let
-    /// go again.
-    pub fn begun(&self) -> u32 {
-        self.begun
-    }
-
-    /// Flows ended so far.
-    pub fn finished(&self) -> u32 {
-        self.finished
-    }
-
-    /// Bytes of the flows that have ended.
-    pub fn finished_bytes(&self) -> f64 {
-        self.finished_bytes
-    }
-
-    /// Bytes sent so far over all flows, and when that was true.
-    pub fn attained(&self) -> (f64, Time) {
-        (self.attained, self.attained_as_of)
-    }
-
-    /// Size of the longest flow that has ended, in bytes; 0 when none has.
-    pub fn finished_longest(&self) -> f64 {
-        self.finished_longest
-    }
-
-    /// Bytes sent by all flows, lost ones included, as far as progress tells; those that
-    /// compression saved were not.
-    pub fn sent(&self) -> f64 {
-        let (size, left) = (&self.progress.size, &self.progress.left);
-        let unfinished = self.demand.active().map(|p| size[p] - left[p] * self.progress.scale);
-        let sent = self.finished_bytes + self.lost_bytes + unfinished.sum::<f64>();
-        if !self.compressed.is_on() {
-            return sent;
-        }
-        let held = self.compressed.held_flows().map(|(p, volume)| size[p] - volume);
-        sent + held.sum::<f64>() - self.compressed.saved()
-    }
-
-    /// Whether every flow registered has started and ended.
-    pub fn is_over(&self) -> bool {
-        self.finished as usize == self.demand.width()
     }
 }
