@@ -222,6 +222,39 @@ proptest! {
     }
 }
 
+#[test]
+fn a_raised_flow_that_is_compressed_meanwhile_keeps_its_rate_when_what_it_had_provisionally_changes()
+ {
+    let flows = |flows: &[(u32, u32, f64)]| flows.iter().map(|&(s, d, b)| flow(s, d, b)).collect();
+    let a = [(2, 2, 5.1355725713907185), (2, 0, 5.339341232546607)];
+    let b = [(2, 1, 4.11604857425362), (1, 0, 0.5)];
+    let c = [
+        (0, 0, 4.243760640059131),
+        (1, 2, 5.608030428337584),
+        (0, 1, 2.0307793195040396),
+        (1, 0, 1.5918168313562722),
+    ];
+    let coflows = vec![
+        Coflow::new("a".to_owned(), 3.686309369129371, flows(&a)),
+        Coflow::new("b".to_owned(), 4.258874348047346, flows(&b)),
+        Coflow::new("c".to_owned(), 3.2639553102811023, flows(&c)),
+    ];
+    let workload = Workload { ports: 3, coflows };
+    let egress = [2.1428186031156584, 1.6427843331433105, 1.9974165511438222];
+    let ingress = [2.2323230929075204, 1.7021980854363492, 1.3840732866185952];
+    let fabric = Fabric::big_switch_with(&egress, &ingress).unwrap();
+    let at = |time_s| Change { time_s, port: None, share: 0.75 };
+    let processors = Availability::new(vec![at(0.0), at(4.84290206886601)]);
+    let mut wire = Wire { last: Time::ZERO, rates: vec![0.0; 3], sent: vec![0.0; 3] };
+    let mut policy = policy("fvdf:codec=32bps:0.5,overlap=true");
+    let outcome = run_with(&workload, &fabric, &processors, &mut policy, &mut wire);
+    let sums =
+        wire.sent.iter().zip(&outcome.compression).map(|(sent, made)| sent + made.saved_bytes);
+    for (sum, coflow) in sums.zip(&workload.coflows) {
+        assert!((sum - coflow.size_bytes()).abs() < 1e-6, "{}: {sum}", coflow.id);
+    }
+}
+
 // The counterpart.
 
 /// First in first out with max-min inside a coflow, and everything compressed.
