@@ -8,6 +8,8 @@
 //! happened before. It does not depend on the time at which it is worked out either: MADD and
 //! [`Rule::Proportional`] give rates that stay as bytes are sent, until a flow starts or ends.
 
+use std::mem::take;
+
 use super::grant::{Grant, Which};
 use super::matching::set;
 use super::part::Part;
@@ -99,6 +101,30 @@ impl SpareAt {
             }
         }
     }
+
+    /// Whether anything is spare, at a link where something else was, for a flow that is to be sent.
+    fn opens(&self, demand: &Demand) -> bool {
+        let count = demand.count();
+        self.differs.iter().any(|&l| self.found[l as usize] > 0.0 && count[l as usize] > 0)
+    }
+
+    /// The coflow leaves all that it has found, as it did the last time (`again`) or not.
+    fn leave_all(
+        &mut self,
+        demand: &Demand,
+        again: bool,
+        capacity: &[f64],
+        spare: &mut Spare,
+    ) {
+        let (found, differs) = (take(&mut self.found), take(&mut self.differs));
+        if again {
+            let differs = differs.iter().map(|&l| l as usize);
+            self.leave(demand, differs, |l| found[l], capacity, spare);
+        } else {
+            self.leave(demand, 0..found.len(), |l| found[l], capacity, spare);
+        }
+        (self.found, self.differs) = (found, differs);
+    }
 }
 
 /// The rule by which a coflow shares what it has and what is spare; `None` if it keeps to what it has.
@@ -160,24 +186,24 @@ impl Allocator {
         let (coflow, capacity) = (state.coflow(id), state.fabric().capacity());
         let demand = coflow.demand();
         let grant = &mut self.grants[id.index()];
-        let Grant { main, provisional, spare: mine, .. } = &mut *grant;
+        let Grant { main, provisional, is_provisional, spare: mine, .. } = &mut *grant;
         if self.afresh {
             mine.clear();
         }
         let is_first = mine.find(demand, spare);
         let has_other_share = provisional.decided_in == self.walk;
-        if mine.is_settled && mine.differs.is_empty() && !has_other_share {
+        let was_settled = std::mem::replace(&mut mine.is_settled, true);
+        if was_settled && mine.differs.is_empty() && !has_other_share {
             return Ok(());
         }
-        mine.is_settled = true;
         let is_empty = provisional.is_empty();
+        let could_not_send = was_settled && !has_other_share && is_empty && *is_provisional;
+        let can_send = || (!could_not_send || mine.opens(demand)) && can_send(demand, &mine.found);
         let rule = again(entry.rule, !is_empty)
             .filter(|_| backfill == Backfill::Greedy || is_empty)
-            .filter(|_| !is_empty || can_send(demand, &mine.found));
+            .filter(|_| !is_empty || can_send());
         let Some(rule) = rule else {
-            let found = std::mem::take(&mut mine.found);
-            mine.leave(demand, 0..found.len(), |l| found[l], capacity, spare);
-            mine.found = found;
+            mine.leave_all(demand, *is_provisional, capacity, spare);
             main.clear();
             main.walk = self.walk;
             if grant.settle(true, self.walk) {

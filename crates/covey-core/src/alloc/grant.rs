@@ -84,7 +84,7 @@ pub struct Grant {
     /// or, where nodes divide their links, of its own parts alone.
     pub(super) provisional: Part,
     /// Whether that is all, since backfill is not for the coflow; and the walk that last changed this.
-    is_provisional: bool,
+    pub(super) is_provisional: bool,
     settled_in: u64,
     /// What backfill finds for the coflow.
     pub(super) spare: SpareAt,

@@ -127,9 +127,8 @@ impl Filling {
     /// All active flows are open.
     fn start(&mut self, demand: &Demand, left: &[f64], before: &[f64]) {
         let is_active = demand.are_active();
-        self.left.clear();
-        let both = left.iter().zip(is_active);
-        self.left.extend(both.map(|(left, is_active)| if *is_active { *left } else { 0.0 }));
+        let open = |left: f64, is_active: bool| if is_active { left } else { 0.0 };
+        self.left.resize(left.len(), 0.0);
         let links = &mut self.links;
         links.free.clear();
         links.free.extend_from_slice(before);
@@ -139,12 +138,23 @@ impl Filling {
         links.open.resize(before.len(), 0.0);
         if demand.is_shuffle() {
             let (of_senders, of_receivers) = links.open.split_at_mut(demand.senders());
-            for (open, row) in of_senders.iter_mut().zip(self.left.chunks_exact(demand.receivers()))
-            {
-                *open = sum(row);
-                of_receivers.iter_mut().zip(row).for_each(|(open, left)| *open += left);
+            let receivers = demand.receivers();
+            let rows = self.left.chunks_exact_mut(receivers).zip(left.chunks_exact(receivers));
+            let rows = rows.zip(is_active.chunks_exact(receivers));
+            // Row by row, each while it is at hand.
+            for (at_sender, ((row, left), is_active)) in of_senders.iter_mut().zip(rows) {
+                let flows = row.iter_mut().zip(left).zip(is_active).zip(&mut *of_receivers);
+                for (((here, left), is_active), at_receiver) in flows {
+                    *here = open(*left, *is_active);
+                    *at_receiver += *here;
+                }
+                *at_sender = sum(row);
             }
         } else {
+            let both = left.iter().zip(is_active);
+            for (here, (left, is_active)) in self.left.iter_mut().zip(both) {
+                *here = open(*left, *is_active);
+            }
             for p in demand.active() {
                 demand.path(p).for_each(|l| links.open[l] += left[p]);
             }

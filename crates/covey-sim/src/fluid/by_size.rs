@@ -18,6 +18,8 @@ pub(super) struct Levels {
     by_link: Vec<f64>,
     /// Seconds over the scale for which what was sent is written down, and the allocator was not told.
     passed: f64,
+    /// Working memory: receivers with levels at which flows end, a bit each.
+    ending: Vec<u64>,
 }
 
 impl Levels {
@@ -119,7 +121,7 @@ impl Levels {
 
     /// Calls `finished` with every active flow that ends within `seconds`, if `scale` holds now.
     pub(super) fn finish(
-        &self,
+        &mut self,
         demand: &Demand,
         scale: f64,
         seconds: f64,
@@ -135,10 +137,38 @@ impl Levels {
         if !ends(self.highest) {
             return;
         }
+        if demand.is_shuffle() {
+            return self.finish_rows(demand, ends, finished);
+        }
         let senders = (0..demand.senders()).filter(|&s| ends(self.by_link[s]));
         for p in senders.flat_map(|s| demand.active_in_row(s)) {
             if ends(self.of(demand, p)) {
                 finished(p);
+            }
+        }
+    }
+
+    /// The same in a shuffle: what ends of a row is where both ends' levels are so high.
+    fn finish_rows(
+        &mut self,
+        demand: &Demand,
+        ends: impl Fn(f64) -> bool,
+        mut finished: impl FnMut(usize),
+    ) {
+        let (senders, receivers) = self.by_link.split_at(demand.senders());
+        self.ending.clear();
+        self.ending.resize(receivers.len().div_ceil(64), 0);
+        for r in (0..receivers.len()).filter(|&r| ends(receivers[r])) {
+            self.ending[r / 64] |= 1 << (r % 64);
+        }
+        for s in (0..senders.len()).filter(|&s| ends(senders[s])) {
+            let start = demand.row(s).start;
+            for (w, (active, ending)) in demand.row_bits(s).iter().zip(&self.ending).enumerate() {
+                let mut here = active & ending;
+                while here != 0 {
+                    finished(start + w * 64 + here.trailing_zeros() as usize);
+                    here &= here - 1;
+                }
             }
         }
     }
