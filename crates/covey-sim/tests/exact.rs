@@ -74,8 +74,10 @@ impl Single {
 enum Order {
     Arrival,
     LeastLeft,
-    /// BSSI on what is left whenever a coflow comes or ends.
-    Bssi,
+    /// BSSI on what is left whenever a coflow comes, and, if so it is said, when one ends.
+    Bssi {
+        at_ends: bool,
+    },
 }
 
 /// Coflows that can have met: those that share links, with others that share links, and so on, until
@@ -106,7 +108,7 @@ fn schedule(coflows: &[Single], clock: Clock, order: Order) -> Vec<u64> {
             let links = coflows[c].links();
             let domain = domains.iter_mut().find(|d| d.links.contains(&links[0])).unwrap();
             domain.present -= 1;
-            domain.is_to_order = true;
+            domain.is_to_order |= order == Order::Bssi { at_ends: true };
         }
         domains.retain(|domain| domain.present > 0);
         present.retain(|&c| left[c] > 0);
@@ -126,7 +128,7 @@ fn schedule(coflows: &[Single], clock: Clock, order: Order) -> Vec<u64> {
         match order {
             Order::Arrival => line.clone_from(&present),
             Order::LeastLeft => line.sort_by_key(|&c| (left[c], coflows[c].arrival, c)),
-            Order::Bssi => {
+            Order::Bssi { .. } => {
                 for domain in domains.iter_mut().filter(|domain| domain.is_to_order) {
                     domain.is_to_order = false;
                     let is_here = |c: &usize| domain.links.contains(&coflows[*c].links()[0]);
@@ -194,14 +196,15 @@ fn bssi(coflows: &[([u32; 2], u64)]) -> Vec<usize> {
 }
 
 /// The policies whose schedule is such a one, and their orders.
-const POLICIES: [(&str, Order); 7] = [
+const POLICIES: [(&str, Order); 8] = [
     ("fifo", Order::Arrival),
     ("fifo:share=matching", Order::Arrival),
     ("fifo-flow", Order::Arrival),
     ("sebf:share=matching", Order::LeastLeft),
     ("sebf:share=matching-by-load", Order::LeastLeft),
-    ("sincronia", Order::Bssi),
-    ("sincronia:share=maxmin", Order::Bssi),
+    ("sincronia", Order::Bssi { at_ends: true }),
+    ("sincronia:share=maxmin", Order::Bssi { at_ends: true }),
+    ("sincronia:mode=offline", Order::Bssi { at_ends: false }),
 ];
 
 fn assert_exact(ports: u32, coflows: &[Single], clock: Clock, policies: &[(&str, Order)]) {
