@@ -39,7 +39,7 @@ pub(crate) const INFO: Info = Info {
         Ok(AnyPolicy::Sized(Box::new(Sincronia {
             share,
             offline: settings.choice("mode", &[("online", false), ("offline", true)])?,
-            stale: true,
+            came: Vec::new(),
             bssi: Bssi::default(),
             ranked: Vec::new(),
             order: Vec::new(),
@@ -51,13 +51,22 @@ struct Sincronia {
     share: Share<Clairvoyant>,
     /// Whether ends leave the order as it is.
     offline: bool,
-    /// Whether the order is to be decided anew.
-    stale: bool,
+    /// The coflows present that came, or of which flows started, since the last plan.
+    came: Vec<CoflowId>,
     bssi: Bssi,
-    /// The coflows that it orders anew: those among which something has happened.
+    /// The coflows that it orders anew.
     ranked: Vec<CoflowId>,
     /// The coflows present, first to be served first.
     order: Vec<CoflowId>,
+}
+
+impl Sincronia {
+    /// Whether a coflow is to be ordered anew, for something has happened among those that it can have
+    /// met. Ends among them do not count where they leave the order as it is.
+    fn is_to_order(&self, coflow: CoflowId, view: &View<'_, Clairvoyant>) -> bool {
+        view.is_stirred(coflow)
+            && (!self.offline || self.came.iter().any(|&came| view.may_meet(came, coflow)))
+    }
 }
 
 impl Policy<Clairvoyant> for Sincronia {
@@ -65,31 +74,36 @@ impl Policy<Clairvoyant> for Sincronia {
         Promises { conserves_work: true, ..Promises::default() }
     }
 
-    fn coflow_arrived(&mut self, _: CoflowId, _: &View<'_, Clairvoyant>) {
-        self.stale = true;
+    fn coflow_arrived(&mut self, coflow: CoflowId, _: &View<'_, Clairvoyant>) {
+        self.came.push(coflow);
     }
 
-    fn flows_started(&mut self, _: CoflowId, _: &View<'_, Clairvoyant>) {
-        self.stale = true;
+    fn flows_started(&mut self, coflow: CoflowId, _: &View<'_, Clairvoyant>) {
+        self.came.push(coflow);
     }
 
     fn coflow_ended(&mut self, coflow: CoflowId, _: &View<'_, Clairvoyant>) {
         self.order.retain(|&other| other != coflow);
+        self.came.retain(|&other| other != coflow);
     }
 
     fn plan(&mut self, view: &View<'_, Clairvoyant>, plan: &mut Plan<Clairvoyant>) -> Answer {
-        if std::mem::take(&mut self.stale) || !self.offline {
+        if !self.offline || !self.came.is_empty() {
             let capacity = view.fabric().capacity();
+            let mut order = std::mem::take(&mut self.order);
+            order.retain(|&coflow| !self.is_to_order(coflow, view));
+            let mut ranked = std::mem::take(&mut self.ranked);
+            ranked.clear();
+            ranked.extend(view.coflows().iter().filter(|&&coflow| self.is_to_order(coflow, view)));
             self.bssi.clear();
-            self.ranked.clear();
-            for &coflow in view.coflows().iter().filter(|&&coflow| view.is_stirred(coflow)) {
+            for &coflow in &ranked {
                 let loads =
                     view.left_at(coflow).map(|(link, left)| (link, left / capacity[link.index()]));
                 self.bssi.add(view.weight(coflow), loads);
-                self.ranked.push(coflow);
             }
-            self.order.retain(|&coflow| !view.is_stirred(coflow));
-            self.order.extend(self.bssi.order().iter().map(|&k| self.ranked[k]));
+            order.extend(self.bssi.order().iter().map(|&k| ranked[k]));
+            (self.order, self.ranked) = (order, ranked);
+            self.came.clear();
         }
         plan.clear();
         for &coflow in &self.order {

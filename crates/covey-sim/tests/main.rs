@@ -10,6 +10,7 @@ mod contributing;
 mod deadlines;
 mod disjoint;
 mod errors;
+mod exact;
 mod guarantee;
 mod live;
 mod naive;

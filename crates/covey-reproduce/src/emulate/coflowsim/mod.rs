@@ -17,6 +17,7 @@
 //! run every step.
 
 mod dark;
+mod fair;
 mod flows;
 mod job;
 mod live;
