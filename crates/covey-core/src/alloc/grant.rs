@@ -246,14 +246,16 @@ impl Grant {
 
     /// The coflow has been sent by size for so many `seconds` over the scale.
     pub(super) fn pass(&mut self, seconds: f64) {
-        self.main.proportional.pass(seconds);
-        self.provisional.proportional.pass(seconds);
+        let own = if self.is_provisional { &mut self.provisional } else { &mut self.main };
+        own.proportional.pass(seconds);
     }
 
-    /// Shares by what is left of all flows together, which falls faster than they say, are to be decided
+    /// What is left of some flows falls faster than a share says that is not in force: it is to be decided
     /// anew.
     pub(super) fn reconsider(&mut self) {
-        self.provisional.decided.take_if(|(_, rule)| is_madd(*rule));
+        if !self.is_provisional {
+            self.provisional.decided = None;
+        }
     }
 
     pub(super) fn parts_mut(&mut self) -> impl Iterator<Item = &mut Part> {
@@ -314,5 +316,33 @@ impl Grant {
         let by_size = if level > 0.0 { coflow.progress().left[position] * level } else { 0.0 };
         let singles = self.singles().filter(|s| s.position as usize == position);
         by_level + by_size + singles.map(|s| s.rate).sum::<f64>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_raised_level_keeps_the_rate_of_what_is_left() {
+        let (lowest, level, left) = (0.5, 2.0, 3.0);
+        for seconds in [0.0, 0.1, 0.4, 0.66] {
+            let rest = left * (1.0 - BySize::sent(lowest, level, seconds));
+            let rate = rest * BySize::raise(lowest, level, seconds);
+            assert!((rate - left * level).abs() < 1e-12, "after {seconds}");
+        }
+        assert_eq!(BySize::raise(lowest, lowest, 9.0), lowest);
+        // A link that limits nobody goes on to limit nobody; a flow that is at its end keeps something.
+        assert_eq!(BySize::raise(lowest, f64::MAX, 0.1), f64::MAX);
+        assert!(BySize::sent(lowest, level, 1.0) < 1.0);
+    }
+
+    #[test]
+    fn in_two_steps_levels_rise_as_in_one() {
+        let (lowest, level, first, second) = (0.5, 2.0, 0.2, 0.15);
+        let both = first + second + lowest * first * second;
+        let once = BySize::raise(lowest, level, both);
+        let twice = BySize::raise(lowest, BySize::raise(lowest, level, first), second);
+        assert!((once - twice).abs() < 1e-12 * once, "{once} {twice}");
     }
 }
