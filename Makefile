@@ -13,7 +13,7 @@ lint: export PYO3_NO_PYTHON := 1
 lint: export PYO3_BUILD_EXTENSION_MODULE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test rust python slow soak damage lint wasm fuzz bench live-bench live-fuzz flow-bench htb-bench testbed-short testbed-faults testbed-codec testbed policy-table policies picture picture-check
+.PHONY: help demo test rust python slow soak damage lint wasm fuzz bench live-bench live-fuzz flow-bench htb-bench testbed-short testbed-faults testbed-codec testbed policy-table policies rounding picture picture-check
 
 help: ## List these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r target what; do \
@@ -87,6 +87,9 @@ policy-table: ## Measure the table of docs/covey-policy.md (TRACE=file; UPDATE=y
 
 policies: ## Measure the tables of docs/policies.md (TRACE=file; UPDATE=yes writes it there)
 	scripts/policies.sh $(TRACE) $(if $(UPDATE),--update)
+
+rounding: ## Measure what sizes × (1 ± 1e-12) change, and copies of the trace beside it; ten minutes (TRACE=file)
+	scripts/rounding.sh $(TRACE)
 
 picture: ## Make the picture in README.md; needs Chromium
 	scripts/picture.sh

@@ -1,7 +1,7 @@
 //! An admitted coflow, and how it moves on.
 
 use super::job::Job;
-use super::moves::{Move, book_all, ends};
+use super::moves::{Book, Move, book_all, book_at_once, ends};
 use super::repeat::{count_down, drain};
 use super::{BYTES_PER_BPS, ZERO};
 
@@ -126,7 +126,7 @@ impl Live {
                 Ledger::AskedLeft => receiver.book_asked(&moves, quanta),
             }
         }
-        self.sent = book_all(self.sent, &sent, quanta, |sent, bytes| sent + bytes);
+        self.sent = book_all(self.sent, &sent, quanta, Book::Add);
         self.at = quantum;
         if self.reducers.iter().all(|r| r.ended) {
             self.ended = Some(quantum);
@@ -173,26 +173,23 @@ impl Receiver {
             }
             moves.push(Move { step, last: drained.last, end: drained.ended.unwrap_or(u64::MAX) });
         }
-        let ends = ends(&moves);
-        let (from, number) = if self.ended { (1, 0) } else { self.count(&moves, &ends, quanta) };
+        let (from, number) = if self.ended { (1, 0) } else { self.count(&moves, quanta) };
         if self.ended {
             self.count_on(&moves, from, number, quanta);
         }
-        if !ends.is_empty() {
+        if moves.iter().any(|m| m.end <= quanta) {
             self.flows.retain(|f| flow_ended[f.number as usize] == u64::MAX);
         }
         moves
     }
 
     fn book_asked(&mut self, moves: &[Move], quanta: u64) {
-        let book = |left: f64, bytes: f64| (left - bytes).max(0.0);
-        self.asked_left = book_all(self.asked_left, moves, quanta, book);
+        self.asked_left = book_all(self.asked_left, moves, quanta, Book::Take);
     }
 
     /// Counts down what is left by all `moves`, in the order of the flows, quantum by quantum, until
-    /// that ends the reducer; flows end in the quanta `ends`. Tells what comes next: the quantum,
-    /// and the number of the move in it.
-    fn count(&mut self, moves: &[Move], ends: &[u64], quanta: u64) -> (u64, usize) {
+    /// that ends the reducer. Tells what comes next: the quantum, and the number of the move in it.
+    fn count(&mut self, moves: &[Move], quanta: u64) -> (u64, usize) {
         // One that has nothing to receive ends when its first flow is looked at, and what that flow
         // sends is not counted.
         if self.left <= ZERO {
@@ -201,9 +198,16 @@ impl Receiver {
             return (1, usize::from(first_sends));
         }
         let mut open = self.flows.len();
+        if moves.iter().filter(|m| m.end <= quanta).count() < open
+            && let Some(left) = book_at_once(self.left, moves, quanta, Book::Take)
+            && left > ZERO
+        {
+            self.left = left;
+            return (quanta + 1, 0);
+        }
         let mut done = 0;
         let mut steps: Vec<f64> = Vec::new();
-        for end in ends.iter().copied().chain([quanta + 1]) {
+        for end in ends(moves).into_iter().chain([quanta + 1]) {
             let running = moves.iter().enumerate().filter(|(_, m)| m.end > done);
             steps.clear();
             steps.extend(running.clone().map(|(_, m)| m.step));

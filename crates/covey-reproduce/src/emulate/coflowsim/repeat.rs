@@ -9,7 +9,9 @@
 //! a number that lies exactly half way between two units may be rounded either way, to an even
 //! counter, and from an even counter always the same way. One pass settles ties, a second shows
 //! the change of a pass, and one multiplication, which is exact, does the rest. Near a power of two
-//! that the counter approaches, and near zero, single passes are made.
+//! that the counter approaches, and near zero, single passes are made. Without such numbers, and where the
+//! counter surely stays between the two powers, the order of operations does not matter at all, and
+//! each number is multiplied by how often it comes ([`Units`]).
 
 use super::ZERO;
 
@@ -24,8 +26,57 @@ pub(super) struct Drained {
     pub last: f64,
 }
 
+/// Between two powers of two: what each number changes a counter by, which nothing else decides
+/// unless it lies half way between two units.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Units {
+    /// The lower of the two.
+    pub floor: f64,
+    pub unit: f64,
+    per_byte: f64,
+}
+
+impl Units {
+    /// Of a counter at `count`; nothing for one that is next to none.
+    pub fn of(count: f64) -> Option<Units> {
+        let floor = power_below(count);
+        let unit = floor * f64::EPSILON;
+        (floor > ZERO).then(|| Units { floor, unit, per_byte: 1.0 / unit })
+    }
+
+    /// Bytes in whole units; not a number if they lie half way between two.
+    pub fn whole(&self, bytes: f64) -> f64 {
+        let exact = bytes * self.per_byte;
+        let whole = exact.round_ties_even();
+        if (exact - whole).abs() == 0.5 { f64::NAN } else { whole }
+    }
+
+    /// What is left of `count` after so many units; nothing if it may have been rounded otherwise
+    /// further down.
+    pub fn less(&self, count: f64, units: f64) -> Option<f64> {
+        let rest = count - units * self.unit;
+        (rest >= self.floor + self.unit).then_some(rest)
+    }
+
+    /// The same for more.
+    pub fn more(&self, count: f64, units: f64) -> Option<f64> {
+        let sum = count + units * self.unit;
+        (sum <= 2.0 * self.floor).then_some(sum)
+    }
+}
+
+/// The power of two below a number.
+fn power_below(number: f64) -> f64 {
+    f64::from_bits(number.to_bits() & (0x7ff << 52))
+}
+
 /// A flow of `left` bytes that sends `step` bytes in each of `quanta` quanta, or what is left.
 pub(super) fn drain(mut left: f64, step: f64, quanta: u64) -> Drained {
+    let units = Units::of(left);
+    let rest = units.and_then(|units| units.less(left, quanta as f64 * units.whole(step)));
+    if let Some(left) = rest {
+        return Drained { left, ended: None, last: step };
+    }
     let mut done = 0;
     while done < quanta {
         let last = step.min(left);
@@ -79,7 +130,7 @@ pub(super) fn repeat(mut count: f64, times: u64, pass: impl Fn(f64) -> f64) -> f
 /// As many passes from `x` on as surely do not leave its powers of two, at most `most`: how many,
 /// and where they lead.
 fn glide(x: f64, most: u64, pass: impl Fn(f64) -> f64) -> (u64, f64) {
-    let floor = f64::from_bits(x.to_bits() & (0x7ff << 52));
+    let floor = power_below(x);
     if most < 2 {
         return (0, x);
     }
@@ -163,6 +214,16 @@ mod tests {
             for step in [1.0, 3.0, 5.0, 7.0] {
                 assert_eq!(drain(start, step, 999), slowly(start, step, 999), "{start} {step}");
             }
+        }
+    }
+
+    #[test]
+    fn below_a_power_of_two_units_are_half_as_large() {
+        let (floor, unit) = (2_f64.powi(30), 2_f64.powi(-22));
+        for quanta in 1..9 {
+            let left = floor + quanta as f64 * unit;
+            let step = 1.3 * unit;
+            assert_eq!(drain(left, step, quanta), slowly(left, step, quanta), "{quanta}");
         }
     }
 
