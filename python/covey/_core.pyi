@@ -473,6 +473,10 @@ class CoflowStatus(TypedDict):
     flows: int
     flows_ended: int
     flows_stalled: int
+    flows_idle: int
+    idle_why: Literal["idle", "unopened", "closed", "expired"] | None
+    idle_s: float | None
+    kept_s: float | None
     bytes_sent: float
     rate: float
 

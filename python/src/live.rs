@@ -92,7 +92,14 @@ pub fn connect(
                 Some(found.ok_or_else(|| bad("coordinator", expected, &text))?)
             }
         };
-        let options = Options { agent, coordinator, credentials, hold_max, start_small };
+        let options = Options {
+            agent,
+            coordinator,
+            credentials,
+            hold_max,
+            start_small,
+            ..Options::default()
+        };
         let client = Client::start(options).await?;
         Ok(LiveClient { threads: shared, client })
     };

@@ -1,11 +1,12 @@
 //! The application's part in coflow scheduling: coflows, and the connections of their flows.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
 
 use covey_coordinator::{CoflowSpec, Update};
 use covey_proto::{Direction, FlowHeader, FlowKey};
@@ -26,12 +27,15 @@ pub struct Options {
     pub coordinator: Option<SocketAddr>,
     /// Folder with the credentials: `token`, and `ca.pem` where the coordinator speaks TLS.
     pub credentials: PathBuf,
-    /// How long a flow waits that no schedule has mentioned yet, before it sends unscheduled; for ever
-    /// if nothing is said. A flow that waits for its turn is not mentioned either.
+    /// How long a flow waits each time, before it sends unscheduled until it gets a rate again; for ever if nothing
+    /// is said. It does not matter whether a schedule has mentioned it before.
     pub hold_max: Option<Duration>,
     /// Bytes that a flow may send before a schedule mentions it (Aalo lets coflows under 10 MB go
     /// unscheduled).
     pub start_small: u64,
+    /// For how long a coflow that this application has registered stays when it is not heard of any more, from a
+    /// second to a day. Until it ends it is kept again and again.
+    pub lease: Duration,
 }
 
 impl Default for Options {
@@ -42,6 +46,7 @@ impl Default for Options {
             credentials: PathBuf::from("covey-data"),
             hold_max: Some(Duration::from_secs(60)),
             start_small: 0,
+            lease: Duration::from_secs(60),
         }
     }
 }
@@ -59,6 +64,46 @@ struct Inner {
     rest: Option<Rest>,
     /// Whether it has been said that the coordinator is away.
     said: AtomicBool,
+    /// Coflows that it has registered and that may not have ended, with the time at which they are to be kept again.
+    kept: Mutex<BTreeMap<u64, Instant>>,
+}
+
+impl Inner {
+    fn kept(&self) -> MutexGuard<'_, BTreeMap<u64, Instant>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// How often coflows are kept in the time for which they are kept.
+const KEEPS: u32 = 3;
+
+/// Keeps the coflows that a client has registered, as long as there is one.
+async fn keep(client: Weak<Inner>, lease: Duration) {
+    let every = lease / KEEPS;
+    loop {
+        tokio::time::sleep(every / 4).await;
+        let Some(inner) = client.upgrade() else { return };
+        let Some(rest) = &inner.rest else { return };
+        let due: Vec<u64> = {
+            let (kept, now) = (inner.kept(), Instant::now());
+            kept.iter().filter(|(_, at)| **at <= now).map(|(&id, _)| id).collect()
+        };
+        for id in due {
+            match rest.keep(id, lease.as_secs_f64()).await {
+                Ok(()) => {
+                    if let Some(at) = inner.kept().get_mut(&id) {
+                        *at = Instant::now() + every;
+                    }
+                }
+                // It is over, or the coordinator keeps none.
+                Err(RestError::Refused { status: 404 | 405 | 409, .. }) => {
+                    inner.kept().remove(&id);
+                }
+                // The others come no further now.
+                Err(_) => break,
+            }
+        }
+    }
 }
 
 /// An application's part in coflow scheduling. Clones are the same.
@@ -83,7 +128,13 @@ impl Client {
             },
         };
         let link = Link::start(options.agent.clone()).await;
-        Ok(Client(Arc::new(Inner { options, link, rest, said: AtomicBool::new(false) })))
+        let lease = options.lease.clamp(Duration::from_secs(1), Duration::from_secs(86_400));
+        let (said, kept) = (AtomicBool::new(false), Mutex::default());
+        let inner = Arc::new(Inner { options, link, rest, said, kept });
+        if inner.rest.is_some() {
+            tokio::spawn(keep(Arc::downgrade(&inner), lease));
+        }
+        Ok(Client(inner))
     }
 
     /// Who schedules the flows of this application now.
@@ -133,6 +184,8 @@ impl Client {
         let id = match registered {
             Ok(Some(id)) => {
                 self.0.said.store(false, Ordering::Relaxed);
+                let again = Instant::now() + self.0.options.lease / KEEPS;
+                self.0.kept().insert(id, again);
                 id
             }
             Ok(None) => unregistered(),
@@ -275,7 +328,13 @@ impl Coflow {
     /// When the coordinator is away, or has forgotten it.
     pub async fn status(&self) -> Result<Option<Status>, RestError> {
         match &self.client.0.rest {
-            Some(rest) if self.is_registered() => rest.status(self.id).await.map(Some),
+            Some(rest) if self.is_registered() => {
+                let status = rest.status(self.id).await?;
+                if status.is_over() {
+                    self.client.0.kept().remove(&self.id);
+                }
+                Ok(Some(status))
+            }
             _ => Ok(None),
         }
     }
@@ -304,7 +363,11 @@ impl Coflow {
     /// When the coordinator is away, or refuses.
     pub async fn deregister(self) -> Result<(), RestError> {
         match &self.client.0.rest {
-            Some(rest) if self.is_registered() => rest.remove(self.id).await,
+            Some(rest) if self.is_registered() => {
+                rest.remove(self.id).await?;
+                self.client.0.kept().remove(&self.id);
+                Ok(())
+            }
             _ => Ok(()),
         }
     }

@@ -93,6 +93,15 @@ impl Rest {
         id.ok_or_else(|| refused(&answer))
     }
 
+    /// Keeps a coflow for so many seconds from now on.
+    ///
+    /// # Errors
+    /// When the coordinator is away, or does not know it any more.
+    pub async fn keep(&self, id: u64, lease_s: f64) -> Result<(), RestError> {
+        let body = format!(r#"{{"lease_s":{lease_s}}}"#);
+        self.ask("POST", &format!("/v1/coflows/{id}/keep"), &[], body).await.map(|_| ())
+    }
+
     /// Changes a coflow.
     ///
     /// # Errors

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use covey_agent::{Agent, Progress};
 use covey_coordinator::{
-    CoflowSpec, Config, Core, Event, Flow, Key, Lsn, Move, Output, Record, Reply, Request,
+    CoflowSpec, Config, Core, Event, Flow, Key, Lsn, Move, Output, Population, Record, Reply, Request,
     RequestId, SessionId, Update,
 };
 use covey_core::{Fabric, Time};
@@ -242,9 +242,10 @@ impl World {
 
     /// Whether all coflows have ended and all is quiet.
     fn is_over(&self) -> bool {
+        let all_gone = Population { agents: self.hosts.len(), ..Population::default() };
         self.now_s > FAULTS_S
             && self.is_up
-            && self.core.population() == (0, 0, self.hosts.len())
+            && self.core.population() == all_gone
             && self.core.pending() == 0
             && self.jobs.iter().all(|job| job.id.is_some() && job.change.is_none())
             && self.hosts.iter().all(|host| host.agent.unsettled() == 0)

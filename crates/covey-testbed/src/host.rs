@@ -94,6 +94,7 @@ pub async fn host(config: Host) -> Result<(), TestbedError> {
                 credentials,
                 hold_max: None,
                 start_small: 0,
+                ..Options::default()
             };
             Some(Client::start(options).await?)
         }

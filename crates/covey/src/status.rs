@@ -65,7 +65,11 @@ impl Status {
             writeln!(out, "coflows")?;
             for coflow in items(&coflows) {
                 let of = |name: &str| coflow[name].to_string();
-                let state = coflow["state"].as_str().unwrap_or_default();
+                let idle = &coflow["idle_why"];
+                let state = match (coflow["state"].as_str().unwrap_or_default(), idle.as_str()) {
+                    ("active", Some(_)) => "idle",
+                    (state, _) => state,
+                };
                 writeln!(
                     out,
                     "  {:>8}  {state:8}  {} of {} flows ended, {} bytes sent, {} bytes/s",
@@ -75,6 +79,18 @@ impl Status {
                     of("bytes_sent"),
                     of("rate"),
                 )?;
+                if let Some(why) = idle.as_str() {
+                    let name = coflow["name"].as_str().map(|name| format!("{name}: "));
+                    writeln!(
+                        out,
+                        "            {}{} of {} flows have given up what they got, for {:.0} s: {}",
+                        name.unwrap_or_default(),
+                        of("flows_idle"),
+                        of("flows"),
+                        coflow["idle_s"].as_f64().unwrap_or_default(),
+                        meaning(why),
+                    )?;
+                }
             }
             more(&coflows, out)?;
             writeln!(out, "agents")?;
@@ -92,6 +108,17 @@ impl Status {
             }
             more(&agents, out)
         })
+    }
+}
+
+/// What it means that a flow does not use what it is given.
+fn meaning(why: &str) -> &str {
+    match why {
+        "idle" => "they sent nothing",
+        "unopened" => "nobody has opened them",
+        "closed" => "whoever had them open is gone",
+        "expired" => "nobody keeps the coflow",
+        other => other,
     }
 }
 
