@@ -432,7 +432,7 @@ mod tests {
 
     fn set(epoch: u64, version: u64, base: u64, flows: &[FlowKey]) -> ToAgent {
         let set =
-            flows.iter().map(|&key| Entry { key, layer: 0, rate: 1.0, codec: None }).collect();
+            flows.iter().map(|&key| Entry { key, layer: 0, rate: 1e6, codec: None }).collect();
         ToAgent::Schedule(Schedule { epoch, version, base, set, removed: Vec::new() })
     }
 

@@ -1,11 +1,13 @@
 //! How the flows of a host are used: who has a rate and sends nothing gives it up.
 //!
-//! A flow is *idle* that is open and has had a rate for a while without a byte. It is *closed* when whoever had it
-//! open is gone. A coflow is *unopened* here when a flow of it has had a rate for as long and was opened by nobody,
+//! A flow is *idle* that is open and has had a rate for a while without a byte. The while is shorter the more flows
+//! of its coflow are idle here; and where none of them sends, those that wait for their turn are idle too: otherwise
+//! each would have its turn for nothing, one after the other. A flow is *closed* when whoever had it open is gone. A coflow is *unopened* here when a flow of it has had a rate for as long and was opened by nobody,
 //! or when one was closed: then nobody is known who would open its other flows, and each of them counts as unused
 //! until somebody does. All of this is taken back as soon as a flow sends or is opened.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 
 use covey_proto::{FlowKey, Use, Uses};
 
@@ -61,6 +63,7 @@ impl Watch {
     /// to say. Infinite: it wants to know nothing.
     pub fn asked(&mut self, idle_after_s: f64) {
         self.idle_after_s = idle_after_s;
+        self.next_look_s = self.now_s;
         if idle_after_s.is_infinite() {
             self.unused.clear();
             self.unopened.clear();
@@ -135,16 +138,35 @@ impl Watch {
             return;
         }
         self.next_look_s = now_s + every_s;
-        let is_due = |served: &Served| {
-            now_s - served.since_s >= self.idle_after_s.max(SLICE / served.rate)
-        };
-        let due = self.served.iter().filter(|(_, served)| is_due(served)).map(|(key, _)| *key);
-        for key in due.collect::<Vec<_>>() {
-            match (self.open.contains(&key), self.unused.contains_key(&key)) {
-                (_, true) => {}
-                (true, false) => self.set(key, Use::Idle),
-                (false, false) => self.doubt(key.coflow),
+        let mut due: Vec<FlowKey> = Vec::new();
+        for (&key, served) in &self.served {
+            let idle = self.unused.range(of(key.coflow)).count() as f64;
+            let patience_s = (self.idle_after_s / (1.0 + idle)).max(every_s);
+            let is_due = now_s - served.since_s >= patience_s.max(SLICE / served.rate);
+            if is_due && !self.unused.contains_key(&key) {
+                due.push(key);
             }
+        }
+        for &key in &due {
+            if self.open.contains(&key) {
+                self.set(key, Use::Idle);
+            } else {
+                self.doubt(key.coflow);
+            }
+        }
+        due.dedup_by_key(|key| key.coflow);
+        due.into_iter().for_each(|key| self.silence(key.coflow));
+    }
+
+    /// Where no flow of a coflow sends that may, those that wait are idle too.
+    fn silence(&mut self, coflow: u64) {
+        let sends = |key: &FlowKey| self.open.contains(key) && !self.unused.contains_key(key);
+        if self.served.range(of(coflow)).any(|(key, _)| sends(key)) {
+            return;
+        }
+        let wait = self.open.range(of(coflow)).filter(|key| !self.unused.contains_key(key));
+        for key in wait.copied().collect::<Vec<_>>() {
+            self.set(key, Use::Idle);
         }
     }
 
@@ -187,10 +209,14 @@ impl Watch {
 
     fn tell_unopened(&mut self, coflow: u64) {
         self.news.unopened.push(coflow);
-        let all = FlowKey { coflow, flow: 0 }..=FlowKey { coflow, flow: u32::MAX };
-        let moving = self.open.range(all).filter(|key| !self.unused.contains_key(key));
+        let moving = self.open.range(of(coflow)).filter(|key| !self.unused.contains_key(key));
         self.news.flows.extend(moving.map(|key| (*key, Use::Moves)));
     }
+}
+
+/// The keys of a coflow's flows.
+fn of(coflow: u64) -> RangeInclusive<FlowKey> {
+    FlowKey { coflow, flow: 0 }..=FlowKey { coflow, flow: u32::MAX }
 }
 
 #[cfg(test)]
@@ -199,6 +225,7 @@ mod tests {
 
     const A: FlowKey = FlowKey { coflow: 1, flow: 0 };
     const B: FlowKey = FlowKey { coflow: 1, flow: 1 };
+    const C: FlowKey = FlowKey { coflow: 1, flow: 2 };
 
     fn at_rate(rate: f64, keys: &[FlowKey]) -> BTreeMap<FlowKey, Share> {
         keys.iter().map(|key| (*key, Share { layer: 0, rate, codec: None })).collect()
@@ -207,6 +234,7 @@ mod tests {
     /// One that was asked to look after a second, of a coflow with two flows at a rate.
     fn watch(open: &[FlowKey]) -> Watch {
         let mut watch = Watch::default();
+        watch.look(0.0);
         watch.asked(1.0);
         watch.take_news();
         watch.served(&at_rate(1e6, &[A, B]));
@@ -242,6 +270,24 @@ mod tests {
         // Who waits has no rate, and is not idle.
         watch.served(&at_rate(1e6, &[A]));
         assert_eq!(pass(&mut watch, 5.0, &[A]), None);
+    }
+
+    #[test]
+    fn flows_that_wait_are_idle_with_those_that_do_not_send() {
+        let mut watch = watch(&[A, B]);
+        watch.served(&at_rate(1e6, &[A]));
+        assert_eq!(pass(&mut watch, 1.2, &[]), flows(&[(A, Use::Idle), (B, Use::Idle)]));
+        // If one sends nobody can tell of the others.
+        watch.sent(A);
+        watch.sent(B);
+        watch.served(&at_rate(1e6, &[A, C]));
+        watch.opened(C);
+        watch.take_news();
+        assert_eq!(pass(&mut watch, 1.2, &[C]), flows(&[(A, Use::Idle)]));
+        // The next that does not has its turn for a shorter time.
+        watch.served(&at_rate(1e6, &[B, C]));
+        assert_eq!(pass(&mut watch, 0.4, &[C]), None);
+        assert_eq!(pass(&mut watch, 0.3, &[C]), flows(&[(B, Use::Idle)]));
     }
 
     #[test]
