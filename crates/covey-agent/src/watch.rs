@@ -292,7 +292,7 @@ mod tests {
 
     #[test]
     fn a_slow_flow_may_be_silent_for_longer() {
-        let mut watch = watch(&[A, B]);
+        let mut watch = watch(&[A]);
         watch.served(&at_rate(SLICE / 4.0, &[A]));
         assert_eq!(pass(&mut watch, 3.8, &[]), None);
         assert_eq!(pass(&mut watch, 0.5, &[]), flows(&[(A, Use::Idle)]));
