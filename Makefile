@@ -13,7 +13,7 @@ lint: export PYO3_NO_PYTHON := 1
 lint: export PYO3_BUILD_EXTENSION_MODULE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test rust python slow soak damage lint wasm fuzz bench live-bench live-fuzz flow-bench htb-bench testbed-short testbed-faults testbed-codec testbed policy-table policies picture picture-check
+.PHONY: help demo test rust python slow soak damage dead-holders dead-soak lint wasm fuzz bench live-bench live-fuzz flow-bench htb-bench testbed-short testbed-faults testbed-codec testbed policy-table policies picture picture-check
 
 help: ## List these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r target what; do \
@@ -44,6 +44,16 @@ soak: ## Kill the coordinator 200 times under load (COVEY_KILLS=200)
 
 damage: ## Kill the coordinator 200 times and flip bits of its journal (COVEY_DAMAGES=200)
 	COVEY_DAMAGES=$${COVEY_DAMAGES:-200} cargo test --locked --package covey --test live -- --nocapture damaged_journal
+
+dead-holders: ## Kill, stop and cut off applications, and measure what others get; the last case needs root
+	cargo build --locked --release --package covey --bins
+	cargo build --locked --release --package covey-client --examples
+	scripts/dead_holders.py $(CARGO_TARGET_DIR)/release
+
+dead-soak: ## Kill applications, agents and the coordinator at random for an hour (SOAK_SECONDS=3600)
+	cargo build --locked --release --package covey --bins
+	cargo build --locked --release --package covey-client --examples
+	scripts/dead_soak.py $(CARGO_TARGET_DIR)/release --seconds $(or $(SOAK_SECONDS),3600)
 
 lint: ## Check format, lints and documentation; a warning is an error
 	cargo fmt --all --check

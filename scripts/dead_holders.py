@@ -23,7 +23,10 @@ import tempfile
 import threading
 import time
 import urllib.request
+from collections.abc import Callable
+from http.client import HTTPResponse
 from pathlib import Path
+from typing import Any
 
 RATE = "200mbps"
 MEGABYTES = 100
@@ -33,7 +36,11 @@ FREE_S = 2.0
 
 
 class Processes(contextlib.AbstractContextManager["Processes"]):
-    """Processes that are killed at the end."""
+    """A coordinator and all that belongs to it; processes that are killed at the end."""
+
+    shuffle: Path
+    clients: str
+    token: str
 
     def __init__(self) -> None:
         self._all: list[subprocess.Popen[str]] = []
@@ -47,6 +54,32 @@ class Processes(contextlib.AbstractContextManager["Processes"]):
         self._all.append(process)
         return process
 
+    def open(self, path: str) -> HTTPResponse:
+        """Ask the coordinator for something."""
+        headers = {"Authorization": f"Bearer {self.token}"}
+        request = urllib.request.Request(f"http://{self.clients}{path}", headers=headers)
+        return urllib.request.urlopen(request)
+
+    def ask(self, path: str) -> dict[str, Any]:
+        """Ask for JSON."""
+        return json.load(self.open(path))
+
+    def metric(self, name: str) -> float:
+        """Sum of the values of a metric."""
+        text = self.open("/metrics").read().decode()
+        lines = (line for line in text.splitlines() if re.match(rf"{name}[ {{]", line))
+        return sum(float(line.split()[-1]) for line in lines)
+
+    @staticmethod
+    def until(what: Callable[[], object], within: float) -> float:
+        """Wait until something holds; return how long that took."""
+        began = time.monotonic()
+        while not what():
+            if time.monotonic() > began + within:
+                return float("inf")
+            time.sleep(0.02)
+        return time.monotonic() - began
+
     def __exit__(self, *_: object) -> None:
         for process in self._all:
             if process.poll() is None:
@@ -58,7 +91,7 @@ class Processes(contextlib.AbstractContextManager["Processes"]):
 class Receiver:
     """A process that takes flows, and how many bytes it has had of each coflow."""
 
-    def __init__(self, live: Live, address: str = "127.0.0.1:0") -> None:
+    def __init__(self, live: Processes, address: str = "127.0.0.1:0") -> None:
         self.process = live.start(live.shuffle, "receive", address)
         self.address = self.process.stdout.readline().split()[-1]
         self.got: dict[int, int] = {}
@@ -127,38 +160,16 @@ class Live(Processes):
         self.until((self.data / f"agent{'' if port == 0 else '-1'}.sock").exists, 5)
         return agent
 
-    def ask(self, path: str) -> urllib.request.http.client.HTTPResponse:
-        """Ask the coordinator for something."""
-        headers = {"Authorization": f"Bearer {self.token}"}
-        request = urllib.request.Request(f"http://{self.clients}{path}", headers=headers)
-        return urllib.request.urlopen(request)
-
     def _watch(self) -> None:
         with contextlib.suppress(OSError):
-            for line in self.ask("/v1/events"):
+            for line in self.open("/v1/events"):
                 if line.startswith(b"data:"):
                     self.events.append((time.monotonic(), json.loads(line[5:])))
-
-    def metric(self, name: str) -> float:
-        """Sum of the values of a metric."""
-        text = self.ask("/metrics").read().decode()
-        lines = (line for line in text.splitlines() if re.match(rf"{name}[ {{]", line))
-        return sum(float(line.split()[-1]) for line in lines)
 
     def status(self) -> str:
         """What `covey status` says."""
         words = [self.covey, "status", "--coordinator", self.clients, "--credentials", self.data]
         return subprocess.run(words, capture_output=True, text=True, check=True).stdout
-
-    @staticmethod
-    def until(what: object, within: float) -> float:
-        """Wait until something holds; return how long that took."""
-        began = time.monotonic()
-        while not what():
-            if time.monotonic() > began + within:
-                return float("inf")
-            time.sleep(0.02)
-        return time.monotonic() - began
 
     def reported_s(self, app: Application) -> float:
         """How long it takes until an application that does nothing any more is reported in all three ways."""
@@ -194,7 +205,7 @@ class Table:
 
 def killed(live: Live, to: Receiver) -> tuple[Application, bool]:
     """Kill an application with `kill -9` in the middle."""
-    app = Application(live, to, "dead", 4000)
+    app = Application(live, to, "dead", 40_000)
     time.sleep(1.5)
     app.process.kill()
     return app, True
@@ -202,7 +213,7 @@ def killed(live: Live, to: Receiver) -> tuple[Application, bool]:
 
 def without_application(live: Live, to: Receiver) -> tuple[Application, bool]:
     """Kill agent and application; only the agent comes back."""
-    app = Application(live, to, "dead", 4000)
+    app = Application(live, to, "dead", 40_000)
     time.sleep(1.5)
     live.agents[0].kill()
     app.process.kill()
@@ -229,7 +240,7 @@ def ended_meanwhile(live: Live, to: Receiver) -> tuple[Application, bool]:
 def receiver_stopped(live: Live, to: Receiver) -> tuple[Application, bool]:
     """Stop a receiver in the middle."""
     other = Receiver(live)
-    app = Application(live, other, "dead", 4000)
+    app = Application(live, other, "dead", 40_000)
     time.sleep(1.5)
     other.process.send_signal(signal.SIGSTOP)
     return app, True
@@ -263,7 +274,7 @@ def run_receiver_killed(bin: Path, table: Table) -> None:
     with tempfile.TemporaryDirectory() as folder, Live(bin, Path(folder), "covey") as live:
         to, other = Receiver(live), Receiver(live)
         alone = Application(live, to, "alone").ended()
-        dead = Application(live, other, "dead", 4000)
+        dead = Application(live, other, "dead", 40_000)
         time.sleep(1.5)
         other.process.kill()
         dead.process.wait(10)

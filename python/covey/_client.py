@@ -24,8 +24,8 @@ class Client(Base):
 
     It finds the agent of its host at the socket `agent`, and the `coordinator`; `credentials` is a
     folder with `token`, and `ca.pem` where the coordinator speaks TLS. `hold_max` is how many seconds
-    a flow waits that no schedule has mentioned before it is sent unscheduled (None: for ever), and
-    `start_small` how many bytes it may send before. Without agent or coordinator all works, but flows
+    a flow waits each time before it is sent unscheduled (None: for ever), and `start_small` how many
+    bytes it may send before a schedule has mentioned it. Without agent or coordinator all works, but flows
     are sent as fast as they can be; an `UnscheduledWarning` says so, once. With `agent=None` and
     `coordinator=None` that is what is wanted, and nothing is said.
 

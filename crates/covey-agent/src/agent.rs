@@ -297,12 +297,7 @@ impl Agent {
 
     /// Time has gone on to `now_s` (on any clock that never goes back), and this has happened; `out`
     /// receives what is to be said. Returns whether other flows are to be served ([`Agent::served`]).
-    pub fn happened(
-        &mut self,
-        progress: &Progress,
-        now_s: f64,
-        out: &mut Vec<FromAgent>,
-    ) -> bool {
+    pub fn happened(&mut self, progress: &Progress, now_s: f64, out: &mut Vec<FromAgent>) -> bool {
         let uses = self.watch_progress(progress, now_s);
         let probes_changed = uses.is_some();
         self.account(progress, now_s, uses, out);
@@ -600,10 +595,8 @@ mod tests {
         tell(&mut agent, welcome(1, 0.0));
         tell(&mut agent, set(1, 1, 0, &[A, B]));
         let opened = Progress { opened: vec![(A, true), (B, true)], ..Progress::default() };
-        let sent = Progress {
-            sent: vec![Sent { key: B, bytes: 1.0, wire: 1.0 }],
-            ..Progress::default()
-        };
+        let sent =
+            Progress { sent: vec![Sent { key: B, bytes: 1.0, wire: 1.0 }], ..Progress::default() };
         let mut out = Vec::new();
         assert!(!agent.happened(&opened, 0.0, &mut out));
         assert_eq!(out, [FromAgent::Keeps(vec![1])]);
@@ -617,10 +610,8 @@ mod tests {
         tell(&mut agent, set(1, 2, 0, &[B]));
         assert_eq!(agent.served().get(&A), Some(&PROBE));
         out.clear();
-        let sent = Progress {
-            sent: vec![Sent { key: A, bytes: 1.0, wire: 1.0 }],
-            ..Progress::default()
-        };
+        let sent =
+            Progress { sent: vec![Sent { key: A, bytes: 1.0, wire: 1.0 }], ..Progress::default() };
         assert!(agent.happened(&sent, 1.55, &mut out));
         assert_eq!(out, [FromAgent::Uses(of(A, Use::Moves))]);
         assert_eq!(agent.served().keys().collect::<Vec<_>>(), [&B]);

@@ -117,7 +117,8 @@ impl FlowSender {
                 Turn::Unmentioned { .. } if self.sent.bytes < self.patience.start_small => {
                     return Poll::Ready(usize::MAX);
                 }
-                Turn::Waits { since } | Turn::Unmentioned { since } => match self.patience.hold_max {
+                Turn::Waits { since } | Turn::Unmentioned { since } => match self.patience.hold_max
+                {
                     Some(hold_max) => since + hold_max,
                     None => return Poll::Pending,
                 },

@@ -50,8 +50,7 @@ pub enum Unused {
 
 impl Unused {
     /// All of them, in order.
-    pub const ALL: [Unused; 4] =
-        [Unused::Idle, Unused::Unopened, Unused::Closed, Unused::Expired];
+    pub const ALL: [Unused; 4] = [Unused::Idle, Unused::Unopened, Unused::Closed, Unused::Expired];
 
     /// Its name.
     pub fn name(self) -> &'static str {

@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use covey_agent::{Agent, Progress};
 use covey_coordinator::{
-    CoflowSpec, Config, Core, Event, Flow, Key, Lsn, Move, Output, Population, Record, Reply, Request,
-    RequestId, SessionId, Update,
+    CoflowSpec, Config, Core, Event, Flow, Key, Lsn, Move, Output, Population, Record, Reply,
+    Request, RequestId, SessionId, Update,
 };
 use covey_core::{Fabric, Time};
 use covey_proto::{Decoder, Ended, FlowKey, FromAgent, Message, Sent, ToAgent, encode};

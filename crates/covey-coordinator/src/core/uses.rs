@@ -312,7 +312,8 @@ mod tests {
             };
             // One of them while it is not in use.
             say(&mut core, 0, 4.5, flows(&[(0, 1, Use::Idle)]));
-            let all = [ended(0, 0, 0), ended(0, 0, 1), ended(2, 0, 2), ended(0, 0, 3), ended(0, 1, 0)];
+            let all =
+                [ended(0, 0, 0), ended(0, 0, 1), ended(2, 0, 2), ended(0, 0, 3), ended(0, 1, 0)];
             for (port, end) in all {
                 let end = FromAgent::Ended(vec![end]);
                 core.heard(u64::from(port), end, Time::from_secs(5.0));
@@ -407,7 +408,12 @@ mod tests {
         assert_eq!(core.population().coflows, 1);
         let refused = answer(&mut core, Request::Keep { id: 1, lease_s: Some(0.5) }, 1262.0);
         assert_eq!(refused.expect_err("too short").status, 422);
-        assert_eq!(answer(&mut core, Request::Keep { id: 5, lease_s: None }, 1262.0).expect_err("unknown").status, 404);
+        assert_eq!(
+            answer(&mut core, Request::Keep { id: 5, lease_s: None }, 1262.0)
+                .expect_err("unknown")
+                .status,
+            404
+        );
     }
 
     #[test]

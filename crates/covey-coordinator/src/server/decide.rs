@@ -294,7 +294,11 @@ impl Decider {
             Event::Removed { id } => tracing::debug!(coflow = id, "deregistered"),
             Event::Stalled { id } => tracing::warn!(coflow = id, "stalled: a host is away"),
             Event::Idle { id, why } => {
-                tracing::info!(coflow = id, why = why.name(), "idle: it does not use what it is given");
+                tracing::info!(
+                    coflow = id,
+                    why = why.name(),
+                    "idle: it does not use what it is given"
+                );
             }
             Event::Expired { id } => tracing::warn!(coflow = id, "expired: nobody keeps it"),
             Event::Resumed { id } => tracing::info!(coflow = id, "goes on"),
