@@ -268,11 +268,11 @@ mod tests {
     fn answer(core: &mut Core, request: Request, now_s: f64) -> Answer {
         core.request(u64::MAX, request, Time::from_secs(now_s));
         let outputs = core.take_outputs();
-        let answers = outputs.into_iter().filter_map(|output| match output {
+        let mut answers = outputs.into_iter().filter_map(|output| match output {
             Output::Answer(_, answer) => Some(answer),
             _ => None,
         });
-        answers.last().expect("an answer")
+        answers.next_back().expect("an answer")
     }
 
     fn status(core: &mut Core, id: u64, now_s: f64) -> CoflowStatus {
