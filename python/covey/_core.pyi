@@ -501,6 +501,8 @@ def connect(
     credentials: str,
     hold_max: float | None,
     start_small: int,
+    deadline: float,
+    strict: bool,
 ) -> Pending[LiveClient]:
     """Find the agent on this host, and the coordinator."""
 

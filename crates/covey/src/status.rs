@@ -1,12 +1,18 @@
 //! `covey status`: what a coordinator is doing.
 
+use std::time::Duration;
+
 use clap::Args;
 use covey_coordinator::Client;
 use serde_json::Value;
+use tokio::time::timeout;
 
 use crate::failure::Failure;
 use crate::live::{self, CLIENTS, Shown};
 use crate::output;
+
+/// How long a coordinator may take to answer.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Tell what a coordinator is doing
 #[derive(Debug, Args)]
@@ -36,7 +42,7 @@ impl Status {
         let token = self.shown.token()?.ok_or_else(|| self.shown.none())?;
         let address = live::address("--coordinator", &self.coordinator)?;
         let limit = self.limit.clamp(1, 1000);
-        let (ready, coflows, agents) = live::runtime(1)?.block_on(async {
+        let asking = async {
             let other = |error: &dyn std::fmt::Display| Failure::Other(error.to_string());
             let mut client =
                 Client::connect(address, &token, tls).await.map_err(|error| other(&error))?;
@@ -53,7 +59,11 @@ impl Status {
             }
             let agents = answers.pop().unwrap_or_default();
             Ok((ready.status == 200, answers.pop().unwrap_or_default(), agents))
-        })?;
+        };
+        let asked = live::runtime(1)?.block_on(async { timeout(PATIENCE, asking).await });
+        let late =
+            |_| Failure::Other(format!("{address}: no answer within {} s", PATIENCE.as_secs()));
+        let (ready, coflows, agents) = asked.map_err(late)??;
         output::print(|out| {
             if self.json {
                 let all = serde_json::json!({
