@@ -316,6 +316,97 @@ def run_stopped(bin: Path, table: Table, stop_s: float = 30) -> None:
         table.row("stopped: it, less the stop", "covey", alone, took, None, to.got.get(app.id) == 100_000_000)
 
 
+class Network(Processes):
+    """A coordinator and three hosts, each in a network namespace of its own."""
+
+    def __init__(self, bin: Path, folder: Path) -> None:
+        super().__init__()
+        self.covey, self.shuffle, self.data = bin / "covey", bin / "examples/shuffle", folder
+        self.name = f"covey-{os.getpid()}"
+        self.ip("netns", "add", f"{self.name}-s")
+        self.ip("-n", f"{self.name}-s", "link", "add", "name", "switch", "type", "bridge")
+        self.ip("-n", f"{self.name}-s", "link", "set", "switch", "up")
+        for host in (0, 1, 2, 9):
+            self.ip("netns", "add", f"{self.name}-{host}")
+            ends = [f"{self.name}-s", f"{self.name}-{host}"]
+            self.ip("link", "add", f"h{host}", "netns", ends[0], "type", "veth", "peer", "name", "eth", "netns", ends[1])
+            self.ip("-n", ends[0], "link", "set", f"h{host}", "master", "switch", "up")
+            self.ip("-n", ends[1], "addr", "add", f"10.77.0.{host + 1}/24", "dev", "eth")
+            for device in ("lo", "eth"):
+                self.ip("-n", ends[1], "link", "set", device, "up")
+        self.clients = "10.77.0.10:7420"
+        init = [self.covey, "serve", "--init", "--data", folder, "--name", "10.77.0.10", "--agent", "0-2"]
+        subprocess.run(init, check=True, capture_output=True)
+        self.on(
+            9, self.covey, "serve", "--data", folder, "--ports", 3, "--port-rate", RATE,
+            "--clients", self.clients, "--agents", "10.77.0.10:7421", log=folder / "log",
+        ).stdout.readline()  # fmt: skip
+        for port in range(3):
+            self.on(
+                port, self.covey, "agent", "--port", port, "--coordinator", "10.77.0.10:7421",
+                "--credentials", folder / f"agents/{port}", "--socket", folder / f"{port}.sock",
+                log=folder / f"agent-{port}.log",
+            )  # fmt: skip
+        self.until(lambda: self.status().count("joined") == 3, 5)
+
+    @staticmethod
+    def ip(*words: str) -> None:
+        """Run `ip`."""
+        subprocess.run(["ip", *words], check=True, capture_output=True)
+
+    def on(self, host: int, *words: object, log: Path | None = None) -> subprocess.Popen[str]:
+        """Start a process on a host."""
+        return self.start("ip", "netns", "exec", f"{self.name}-{host}", *words, log=log)
+
+    def receiver(self, host: int) -> str:
+        """Start a receiver on a host; return its address."""
+        process = self.on(host, self.shuffle, "receive", f"10.77.0.{host + 1}:0")
+        return process.stdout.readline().split()[-1]
+
+    def send(self, host: int, to: int, address: str, name: str, megabytes: int) -> subprocess.Popen[str]:
+        """Start a shuffle from a host to another."""
+        return self.on(
+            host, self.shuffle, "send", address, "--name", name, "--megabytes", megabytes, "--to-port", to,
+            "--agent", self.data / f"{host}.sock", "--credentials", self.data, "--coordinator", self.clients,
+            log=self.data / f"{name}.log",
+        )  # fmt: skip
+
+    def status(self) -> str:
+        """What `covey status` says."""
+        words = ["status", "--coordinator", self.clients, "--credentials", self.data]
+        words = ["ip", "netns", "exec", f"{self.name}-9", self.covey, *words]
+        return subprocess.run(words, capture_output=True, text=True).stdout
+
+    def __exit__(self, *kinds: object) -> None:
+        super().__exit__(*kinds)
+        for host in (0, 1, 2, 9, "s"):
+            subprocess.run(["ip", "netns", "del", f"{self.name}-{host}"], check=False)
+
+
+def run_cut_off(bin: Path, table: Table, cut: int, again: tuple[int, int], free_s: float, shown: str) -> None:
+    """Cut a host off in the middle of a shuffle from host 0 to host 1; others use the port at the other end."""
+    with tempfile.TemporaryDirectory() as folder, Network(bin, Path(folder)) as live:
+        sender, receiver = again
+        to, other = live.receiver(1), live.receiver(2)
+        address = to if receiver == 1 else other
+
+        def shuffle() -> float:
+            began = time.monotonic()
+            assert live.send(sender, receiver, address, "other", MEGABYTES).wait(120) == 0
+            return time.monotonic() - began
+
+        alone = shuffle()
+        live.send(0, 1, to, "dead", 40_000)
+        time.sleep(1.5)
+        live.ip("-n", f"{live.name}-s", "link", "set", f"h{cut}", "down")
+        freed = time.monotonic() + free_s
+        reported = live.until(lambda: re.search(shown, live.status()), 2 * REPORTED_S)
+        time.sleep(max(0, freed - time.monotonic()))
+        which = "receiver" if cut == 1 else "sender"
+        after = shuffle()
+        table.row(f"{which}'s host cut off, from {free_s:.0f} s on", "covey", alone, after, reported - max(0, free_s - REPORTED_S), True)
+
+
 def main() -> int:
     """Run all of it."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -341,6 +432,13 @@ def main() -> int:
         run_receiver_killed(given.bin, table)
         run_agent_back(given.bin, table)
         run_stopped(given.bin, table)
+    if "others" in wanted or "cut" in wanted:
+        if os.geteuid() == 0:
+            run_cut_off(given.bin, table, 1, (0, 2), FREE_S, r"dead: .* given up")
+            # Of a host that says nothing it is known after --lost-after, 5 s, that it is gone.
+            run_cut_off(given.bin, table, 0, (2, 1), 6.0, r"\d  stalled ")
+        else:
+            print("hosts are cut off by root only: left out", file=sys.stderr)
     return 0 if table.is_right else 1
 
 
