@@ -134,7 +134,7 @@ async fn every_call_has_its_deadline_and_none_waits_for_another() {
     let coflow = client.register(&spec()).await.expect("it answers");
     assert!(coflow.is_registered());
     let begin = Instant::now();
-    let hung = async { coflow.status().await.err().expect("it hangs").is_away() };
+    let hung = async { coflow.status().await.expect_err("it hangs").is_away() };
     let other = async {
         client.register(&spec()).await.expect("it answers");
         begin.elapsed()
