@@ -26,9 +26,9 @@ class Client(Base):
     folder with `token`, and `ca.pem` where the coordinator speaks TLS. `hold_max` is how many seconds
     a flow waits each time before it is sent unscheduled (None: for ever), and `start_small` how many
     bytes it may send before a schedule has mentioned it. A call of the coordinator takes at most
-    `deadline` seconds. Without agent or coordinator all works, but flows
-    are sent as fast as they can be; an `UnscheduledWarning` says so, once. The same holds while the
-    coordinator is stopping or full, or refuses the credential, unless `strict`: then it is an error. With `agent=None` and
+    `deadline` seconds. Without agent or coordinator all works, but flows are sent as fast as they can
+    be; an `UnscheduledWarning` says so, once. The same holds while the coordinator is stopping or
+    full, or refuses the credential, unless `strict`: then it is an error. With `agent=None` and
     `coordinator=None` that is what is wanted, and nothing is said.
 
     Methods wait without the interpreter's lock, and Ctrl-C ends that. As a context manager, or by

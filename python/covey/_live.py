@@ -132,9 +132,7 @@ def connect(
     """Begin to find agent and coordinator."""
     agent = None if agent is None else os.fspath(agent)
     credentials = os.fspath(credentials)
-    return _core.connect(
-        agent, coordinator, credentials, hold_max, start_small, deadline, strict
-    )
+    return _core.connect(agent, coordinator, credentials, hold_max, start_small, deadline, strict)
 
 
 def _settle(core: LiveClient) -> None:
