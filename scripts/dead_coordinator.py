@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Shows that an application ends with all its bytes whatever its coordinator does, with real processes on loopback.
+"""Shows that an application ends with all its bytes whatever its coordinator does, with real processes
+on loopback.
 
     scripts/dead_coordinator.py BIN
 
-BIN is the folder with `covey` and `examples/shuffle`. Each row is a shuffle of 100 MB at 200 Mbit/s, which takes 4 s where it
-is scheduled. `register` is how long the application was held up before it sent. Exit status 1 if any does not end with every byte,
-or takes longer than it may.
+BIN is the folder with `covey` and `examples/shuffle`. Each row is a shuffle of 100 MB at 200
+Mbit/s, which takes 4 s where it is scheduled. `register` is how long the application was held up
+before it sent. Exit status 1 if any does not end with every byte, or takes longer than it may.
 """
 
 from __future__ import annotations
@@ -44,7 +45,9 @@ def deaf(answers: bool) -> Iterator[str]:
 class Run:
     """A shuffle, wherever its coordinator is."""
 
-    def __init__(self, live: Live, to: Receiver, coordinator: str, credentials: Path, agent: Path) -> None:
+    def __init__(
+        self, live: Live, to: Receiver, coordinator: str, credentials: Path, agent: Path
+    ) -> None:
         self.began, self.to = time.monotonic(), to
         self.process = live.start(
             live.shuffle, "send", to.address, "--megabytes", MEGABYTES, "--agent", agent,
@@ -60,7 +63,12 @@ class Run:
         expected = MEGABYTES * 1_000_000
         Live.until(lambda: sum(self.to.got.values()) >= expected, 2)
         got = sum(self.to.got.values())
-        ok = status == 0 and got == expected and took <= most_s and self.registered_s < DEADLINE_S + 1.5
+        ok = (
+            status == 0
+            and got == expected
+            and took <= most_s
+            and self.registered_s < DEADLINE_S + 1.5
+        )
         how = "scheduled" if re.search(r"coflow \d+", self.first) else "not registered"
         print(
             f"| {case} | {how} | {self.registered_s:.2f} s | {took:.2f} s | {got:,} |"
@@ -73,14 +81,22 @@ class Run:
 def main() -> int:
     """Run all of it."""
     bin, right = Path(sys.argv[1]), True
-    print("| coordinator | coflow | register | in all | bytes | |\n|---|---|--:|--:|--:|---|", flush=True)
+    print(
+        "| coordinator | coflow | register | in all | bytes | |\n|---|---|--:|--:|--:|---|",
+        flush=True,
+    )
 
     def case(name: str, most_s: float, how: str, *more: str) -> None:
         nonlocal right
         with contextlib.ExitStack() as stack:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
             live = stack.enter_context(Live(bin, folder, "covey", *more))
-            to, at, credentials, agent = Receiver(live), live.clients, live.data, live.data / "agent.sock"
+            to, at, credentials, agent = (
+                Receiver(live),
+                live.clients,
+                live.data,
+                live.data / "agent.sock",
+            )
             if how == "wrong token":
                 credentials = folder / "other"
                 credentials.mkdir()

@@ -3,10 +3,11 @@
 
     scripts/dead_soak.py BIN [--seconds 3600] [--ports 16]
 
-BIN is the folder with `covey` and `examples/shuffle`. Each host has an agent, a receiver, and shuffles from it to others, one
-after the other. Every two seconds one of these is killed, and every minute an agent and the coordinator, which
-come back. At the end nothing is killed any more: all shuffles must end with all their bytes, no coflow may
-have a rate but those, and the coordinator's memory must not have grown with time.
+BIN is the folder with `covey` and `examples/shuffle`. Each host has an agent, a receiver, and
+shuffles from it to others, one after the other. Every two seconds one of these is killed, and every
+minute an agent and the coordinator, which come back. At the end nothing is killed any more: all
+shuffles must end with all their bytes, no coflow may have a rate but those, and the coordinator's
+memory must not have grown with time.
 """
 
 from __future__ import annotations
@@ -30,7 +31,12 @@ class Hosts(Processes):
 
     def __init__(self, bin: Path, folder: Path, ports: int) -> None:
         super().__init__()
-        self.covey, self.shuffle, self.data, self.ports = bin / "covey", bin / "examples/shuffle", folder, ports
+        self.covey, self.shuffle, self.data, self.ports = (
+            bin / "covey",
+            bin / "examples/shuffle",
+            folder,
+            ports,
+        )
         self.clients = self.agents_at = "127.0.0.1:0"
         self.serve()
         self.token = (folder / "token").read_text().strip()
@@ -80,13 +86,16 @@ class Hosts(Processes):
                     continue
                 self.ended += 1
                 expected = megabytes * 1_000_000 // 2 * 2
-                got = self.receivers[to].got
-            if coflow is not None and Processes.until(lambda: got.get(coflow) == expected, 2) == float("inf"):  # noqa: B023
-                print(f"coflow {coflow}: {got.get(coflow)} of {expected} bytes", flush=True)
+            if coflow is not None and not self.has_come(to, coflow, expected):
+                print(f"coflow {coflow}: not all of its {expected} bytes came", flush=True)
                 self.wrong += 1
             elif status != 0:
                 print(f"coflow {coflow}: status {status}", flush=True)
                 self.wrong += 1
+
+    def has_come(self, to: int, coflow: int, expected: int) -> bool:
+        """Whether a receiver has had so many bytes of a coflow, or has soon."""
+        return self.until(lambda: self.receivers[to].got.get(coflow) == expected, 2) < 2
 
     def resident_mib(self) -> float:
         """Memory of the coordinator."""
@@ -101,8 +110,13 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=3600)
     parser.add_argument("--ports", type=int, default=16)
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder, Hosts(given.bin, Path(folder), given.ports) as hosts:
-        threads = [threading.Thread(target=hosts.applications, args=[port]) for port in range(given.ports)]
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Hosts(given.bin, Path(folder), given.ports) as hosts,
+    ):
+        threads = [
+            threading.Thread(target=hosts.applications, args=[port]) for port in range(given.ports)
+        ]
         for thread in threads:
             thread.start()
         began, kills, memory = time.monotonic(), 0, []
@@ -123,7 +137,10 @@ def main() -> int:
                 hosts.coordinator.wait()
                 time.sleep(1)
                 hosts.serve()
-                print(f"{elapsed:.0f} s: {hosts.ended} ended, {hosts.killed} killed, {memory[-1]:.1f} MiB", flush=True)
+                print(
+                    f"{elapsed:.0f} s: {hosts.ended} ended, {hosts.killed} killed, {memory[-1]:.1f} MiB",
+                    flush=True,
+                )
         hosts.over.set()
         for thread in threads:
             thread.join(120)
@@ -132,8 +149,10 @@ def main() -> int:
         rates = hosts.ask("/v1/schedule")["items"]
         present = hosts.metric("covey_coflows")
         idle = hosts.metric("covey_coflows_idle")
-        print(f"at the end: {hosts.ended} ended, {hosts.killed} killed, {hosts.wrong} wrong, {stuck} stuck,")
-        print(f"{present:.0f} coflows of killed applications are known, {idle:.0f} of them idle, {len(rates)} rates")
+        print(
+            f"at the end: {hosts.ended} ended, {hosts.killed} killed, {hosts.wrong} wrong, {stuck} stuck,"
+        )
+        print(f"{present:.0f} coflows have not ended, {idle:.0f} of them idle, {len(rates)} rates")
         print("memory before each kill of the coordinator, MiB:", *(f"{mib:.1f}" for mib in memory))
         return 0 if hosts.wrong == stuck == len(rates) == 0 and present == idle else 1
 
