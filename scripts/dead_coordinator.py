@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""Shows that an application ends with all its bytes whatever its coordinator does, with real processes
-on loopback.
+"""Shows that applications end with all their bytes whatever their coordinator does, on loopback.
 
     scripts/dead_coordinator.py BIN
 

@@ -145,7 +145,8 @@ def main() -> int:
         for thread in threads:
             thread.join(120)
         stuck = sum(thread.is_alive() for thread in threads)
-        time.sleep(3)
+        # Flows whose last bytes were on their way are looked after for --lost-after.
+        time.sleep(8)
         rates = hosts.ask("/v1/schedule")["items"]
         present = hosts.metric("covey_coflows")
         idle = hosts.metric("covey_coflows_idle")
