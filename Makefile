@@ -13,11 +13,11 @@ lint: export PYO3_NO_PYTHON := 1
 lint: export PYO3_BUILD_EXTENSION_MODULE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test rust python slow soak damage lint wasm fuzz bench live-bench live-fuzz flow-bench htb-bench testbed-short testbed-faults testbed-codec testbed policy-table policies rounding picture picture-check
+.PHONY: help demo test rust python slow soak damage dead-holders dead-coordinator dead-soak lint wasm fuzz bench live-bench live-fuzz flow-bench htb-bench testbed-short testbed-faults testbed-codec testbed policy-table policies rounding picture picture-check
 
 help: ## List these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r target what; do \
-		printf '    make %-13s  %s\n' "$$target" "$$what"; done
+		printf '    make %-16s  %s\n' "$$target" "$$what"; done
 
 demo: ## Compare all policies on a synthetic hour of traffic; a page with plots in out/demo.html
 	mkdir -p out
@@ -44,6 +44,21 @@ soak: ## Kill the coordinator 200 times under load (COVEY_KILLS=200)
 
 damage: ## Kill the coordinator 200 times and flip bits of its journal (COVEY_DAMAGES=200)
 	COVEY_DAMAGES=$${COVEY_DAMAGES:-200} cargo test --locked --package covey --test live -- --nocapture damaged_journal
+
+dead-holders: ## Kill, stop and cut off applications, and measure what others get; the last case needs root
+	cargo build --locked --release --package covey --bins
+	cargo build --locked --release --package covey-client --examples
+	scripts/dead_holders.py $(CARGO_TARGET_DIR)/release
+
+dead-coordinator: ## Stop, kill and hide the coordinator, and measure what applications lose
+	cargo build --locked --release --package covey --bins
+	cargo build --locked --release --package covey-client --examples
+	scripts/dead_coordinator.py $(CARGO_TARGET_DIR)/release
+
+dead-soak: ## Kill applications, agents and the coordinator at random for an hour (SOAK_SECONDS=3600)
+	cargo build --locked --release --package covey --bins
+	cargo build --locked --release --package covey-client --examples
+	scripts/dead_soak.py $(CARGO_TARGET_DIR)/release --seconds $(or $(SOAK_SECONDS),3600)
 
 lint: ## Check format, lints and documentation; a warning is an error
 	cargo fmt --all --check

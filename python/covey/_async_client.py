@@ -46,6 +46,8 @@ class AsyncClient(Base):
         credentials: str | os.PathLike[str] = "covey-data",
         hold_max: float | None = 60.0,
         start_small: int = 0,
+        deadline: float = 2.0,
+        strict: bool = False,
     ) -> Self:
         """Find agent and coordinator; the arguments are those of `Client`."""
         pending = connect(
@@ -54,6 +56,8 @@ class AsyncClient(Base):
             credentials=credentials,
             hold_max=hold_max,
             start_small=start_small,
+            deadline=deadline,
+            strict=strict,
         )
         client = cls()
         asked = agent is not None or coordinator is not None

@@ -24,9 +24,11 @@ class Client(Base):
 
     It finds the agent of its host at the socket `agent`, and the `coordinator`; `credentials` is a
     folder with `token`, and `ca.pem` where the coordinator speaks TLS. `hold_max` is how many seconds
-    a flow waits that no schedule has mentioned before it is sent unscheduled (None: for ever), and
-    `start_small` how many bytes it may send before. Without agent or coordinator all works, but flows
-    are sent as fast as they can be; an `UnscheduledWarning` says so, once. With `agent=None` and
+    a flow waits each time before it is sent unscheduled (None: for ever), and `start_small` how many
+    bytes it may send before a schedule has mentioned it. A call of the coordinator takes at most
+    `deadline` seconds. Without agent or coordinator all works, but flows are sent as fast as they can
+    be; an `UnscheduledWarning` says so, once. The same holds while the coordinator is stopping or
+    full, or refuses the credential, unless `strict`: then it is an error. With `agent=None` and
     `coordinator=None` that is what is wanted, and nothing is said.
 
     Methods wait without the interpreter's lock, and Ctrl-C ends that. As a context manager, or by
@@ -41,6 +43,8 @@ class Client(Base):
         credentials: str | os.PathLike[str] = "covey-data",
         hold_max: float | None = 60.0,
         start_small: int = 0,
+        deadline: float = 2.0,
+        strict: bool = False,
     ) -> None:
         pending = connect(
             agent=agent,
@@ -48,6 +52,8 @@ class Client(Base):
             credentials=credentials,
             hold_max=hold_max,
             start_small=start_small,
+            deadline=deadline,
+            strict=strict,
         )
         self._begin(pending.wait(), asked=agent is not None or coordinator is not None)
 

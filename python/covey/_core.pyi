@@ -473,6 +473,10 @@ class CoflowStatus(TypedDict):
     flows: int
     flows_ended: int
     flows_stalled: int
+    flows_idle: int
+    idle_why: Literal["idle", "unopened", "closed", "expired"] | None
+    idle_s: float | None
+    kept_s: float | None
     bytes_sent: float
     rate: float
 
@@ -497,6 +501,8 @@ def connect(
     credentials: str,
     hold_max: float | None,
     start_small: int,
+    deadline: float,
+    strict: bool,
 ) -> Pending[LiveClient]:
     """Find the agent on this host, and the coordinator."""
 

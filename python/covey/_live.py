@@ -126,10 +126,13 @@ def connect(
     credentials: str | os.PathLike[str],
     hold_max: float | None,
     start_small: int,
+    deadline: float,
+    strict: bool,
 ) -> _core.Pending[_core.LiveClient]:
     """Begin to find agent and coordinator."""
     agent = None if agent is None else os.fspath(agent)
-    return _core.connect(agent, coordinator, os.fspath(credentials), hold_max, start_small)
+    credentials = os.fspath(credentials)
+    return _core.connect(agent, coordinator, credentials, hold_max, start_small, deadline, strict)
 
 
 def _settle(core: LiveClient) -> None:

@@ -94,7 +94,9 @@ impl LiveError {
                 _ => error.into(),
             },
             LiveError::Rest(error) => match error {
-                RestError::Away(_) => PyConnectionError::new_err(error.to_string()),
+                RestError::Away(_) | RestError::Late(_) => {
+                    PyConnectionError::new_err(error.to_string())
+                }
                 RestError::Credentials { .. } => InputError::new_err(error.to_string()),
                 RestError::Answer(_) => CoordinatorError::new_err(error.to_string()),
                 RestError::Refused { status, .. } => {

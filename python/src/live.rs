@@ -71,14 +71,17 @@ pub struct LiveClient {
 
 /// Finds the agent on this host, and the coordinator.
 #[pyfunction]
-#[pyo3(signature = (agent, coordinator, credentials, hold_max, start_small))]
+#[pyo3(signature = (agent, coordinator, credentials, hold_max, start_small, deadline, strict))]
 pub fn connect(
     agent: Option<PathBuf>,
     coordinator: Option<String>,
     credentials: PathBuf,
     hold_max: Option<f64>,
     start_small: u64,
+    deadline: f64,
+    strict: bool,
 ) -> PyResult<Pending> {
+    let deadline = seconds("deadline", deadline)?;
     let hold_max = hold_max.map(|hold_max| seconds("hold_max", hold_max)).transpose()?;
     let threads = Arc::new(Threads::start()?);
     let shared = threads.clone();
@@ -92,7 +95,16 @@ pub fn connect(
                 Some(found.ok_or_else(|| bad("coordinator", expected, &text))?)
             }
         };
-        let options = Options { agent, coordinator, credentials, hold_max, start_small };
+        let options = Options {
+            agent,
+            coordinator,
+            credentials,
+            hold_max,
+            start_small,
+            deadline,
+            strict,
+            ..Options::default()
+        };
         let client = Client::start(options).await?;
         Ok(LiveClient { threads: shared, client })
     };

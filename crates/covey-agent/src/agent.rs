@@ -1,11 +1,14 @@
 //! The agent without its I/O: messages and what happens to flows come in, messages go out.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use covey_proto::{
     CodecName, Compressor, Ended, Entry, FlowKey, FromAgent, Grain, Hello, Processor, Refusal,
-    Schedule, Sent, ToAgent, VERSION, Welcome, common_version,
+    Schedule, Sent, ToAgent, USES, Uses, VERSION, Welcome, common_version,
 };
+
+use crate::watch::Watch;
 
 /// How a flow is served.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -27,7 +30,15 @@ pub struct Progress {
     pub sent: Vec<Sent>,
     /// Flows of which the last bytes are in the sockets.
     pub written: Vec<FlowKey>,
+    /// Flows that applications have opened (true), or that nobody has open any more, in order.
+    pub opened: Vec<(FlowKey, bool)>,
 }
+
+/// What an idle flow may send: enough to be seen to move. It is not part of any schedule.
+const PROBE: Share = Share { layer: u32::MAX, rate: 16.0 * 1024.0, codec: None };
+
+/// How often it is said which coflows have flows open here, in seconds.
+const KEEP_EVERY_S: f64 = 5.0;
 
 /// The most flows named in a message, which keeps it below the limit.
 const MOST_NAMED: usize = 32_000;
@@ -63,6 +74,9 @@ pub struct Agent {
     share: f64,
     /// Seconds of a processor that compressing has taken since this was last asked.
     compressed_s: f64,
+    /// How flows are used, where the host knows.
+    watch: Option<Watch>,
+    next_keep_s: f64,
 }
 
 impl Agent {
@@ -87,7 +101,16 @@ impl Agent {
             compressors: Vec::new(),
             share: 0.0,
             compressed_s: 0.0,
+            watch: None,
+            next_keep_s: 0.0,
         }
+    }
+
+    /// The host knows which flows are open, and what they send: flows that do not use what they get give it up.
+    #[must_use]
+    pub fn with_watch(mut self) -> Agent {
+        self.watch = Some(Watch::default());
+        self
     }
 
     /// The host has these compressors; unless this is said, it compresses nothing.
@@ -132,9 +155,22 @@ impl Agent {
         self.holds
     }
 
-    /// The flows it serves.
+    /// The flows of its schedule.
     pub fn flows(&self) -> &BTreeMap<FlowKey, Share> {
         &self.flows
+    }
+
+    /// The flows it serves: those of its schedule, and others that are idle, so that they can be seen to
+    /// move.
+    pub fn served(&self) -> Cow<'_, BTreeMap<FlowKey, Share>> {
+        let idle = self.watch.iter().flat_map(Watch::idle);
+        let mut probed = idle.filter(|key| !self.flows.contains_key(key)).peekable();
+        if probed.peek().is_none() {
+            return Cow::Borrowed(&self.flows);
+        }
+        let mut served = self.flows.clone();
+        served.extend(probed.map(|key| (key, PROBE)));
+        Cow::Owned(served)
     }
 
     /// How many schedules it has dropped because they were not newer than what it knows: somebody says
@@ -168,7 +204,7 @@ impl Agent {
     }
 
     /// The coordinator has said something; `out` receives what is to be said to it. Returns whether
-    /// the schedule has changed.
+    /// other flows may be to be served.
     ///
     /// # Errors
     /// When the coordinator has ended the session.
@@ -192,6 +228,11 @@ impl Agent {
                 say_written(self.written.keys().copied(), out);
                 // Who has heard nothing of this agent's flows yet hears all.
                 self.unreported = self.sent.keys().copied().collect();
+                if let Some(watch) = &mut self.watch {
+                    watch.asked(welcome.idle_after_s);
+                    say_uses(watch.take_news(), out);
+                }
+                self.next_keep_s = 0.0;
             }
             ToAgent::Settled(keys) => {
                 for key in keys {
@@ -208,6 +249,13 @@ impl Agent {
                     }
                 }
             }
+            ToAgent::Over(coflows) => {
+                if let Some(watch) = &mut self.watch {
+                    coflows.into_iter().for_each(|coflow| watch.over(coflow));
+                }
+                return Ok(true);
+            }
+            ToAgent::Alive => {}
             ToAgent::Schedule(schedule) => return Ok(self.scheduled(schedule, out)),
         }
         Ok(false)
@@ -240,13 +288,47 @@ impl Agent {
         }
         self.epoch = epoch;
         self.holds = (epoch, version);
+        if let Some(watch) = &mut self.watch {
+            watch.served(&self.flows);
+        }
         out.push(FromAgent::Applied { epoch, version });
         true
     }
 
     /// Time has gone on to `now_s` (on any clock that never goes back), and this has happened; `out`
-    /// receives what is to be said.
-    pub fn happened(&mut self, progress: &Progress, now_s: f64, out: &mut Vec<FromAgent>) {
+    /// receives what is to be said. Returns whether other flows are to be served ([`Agent::served`]).
+    pub fn happened(&mut self, progress: &Progress, now_s: f64, out: &mut Vec<FromAgent>) -> bool {
+        let uses = self.watch_progress(progress, now_s);
+        let probes_changed = uses.is_some();
+        self.account(progress, now_s, uses, out);
+        probes_changed
+    }
+
+    /// Returns what is to be said of how flows are used.
+    fn watch_progress(&mut self, progress: &Progress, now_s: f64) -> Option<Uses> {
+        let watch = self.watch.as_mut()?;
+        for &(key, is_open) in &progress.opened {
+            if is_open {
+                watch.opened(key);
+            } else {
+                watch.closed(key);
+            }
+        }
+        progress.sent.iter().for_each(|sent| watch.sent(sent.key));
+        progress.written.iter().for_each(|key| watch.done(*key, false));
+        progress.ended.iter().for_each(|ended| watch.done(ended.key, true));
+        watch.look(now_s);
+        // While nobody is there to hear it, it is kept: all is said at the next welcome.
+        watch.take_news()
+    }
+
+    fn account(
+        &mut self,
+        progress: &Progress,
+        now_s: f64,
+        uses: Option<Uses>,
+        out: &mut Vec<FromAgent>,
+    ) {
         for sent in &progress.sent {
             let before = self.sent.insert(sent.key, *sent);
             let (bytes, wire) = before.map_or((0.0, 0.0), |before| (before.bytes, before.wire));
@@ -275,6 +357,13 @@ impl Agent {
         let Some(welcome) = self.welcome else { return };
         say_written(written.into_iter(), out);
         say_ended(progress.ended.iter().copied(), out);
+        say_uses(uses, out);
+        if let Some(watch) = self.watch.as_ref().filter(|_| welcome.version >= USES)
+            && now_s >= self.next_keep_s
+        {
+            self.next_keep_s = now_s + KEEP_EVERY_S;
+            out.extend(watch.kept().chunks(MOST_NAMED).map(|some| FromAgent::Keeps(some.to_vec())));
+        }
         self.report_by_grain(out);
         if welcome.report_every_s > 0.0 && now_s >= self.next_report_s {
             self.next_report_s = now_s + welcome.report_every_s;
@@ -310,6 +399,18 @@ fn say_written(written: impl Iterator<Item = FlowKey>, out: &mut Vec<FromAgent>)
     out.extend(written.chunks(MOST_NAMED).map(|some| FromAgent::Written(some.to_vec())));
 }
 
+fn say_uses(uses: Option<Uses>, out: &mut Vec<FromAgent>) {
+    let Some(Uses { mut all, mut flows, mut unopened }) = uses else { return };
+    while flows.len() > MOST_NAMED || unopened.len() > MOST_NAMED {
+        let flows = flows.drain(..flows.len().min(MOST_NAMED)).collect();
+        // What is moving is said first.
+        let few = unopened.len() > MOST_NAMED;
+        let unopened = unopened.drain(..if few { MOST_NAMED } else { 0 }).collect();
+        out.push(FromAgent::Uses(Uses { all: std::mem::take(&mut all), flows, unopened }));
+    }
+    out.push(FromAgent::Uses(Uses { all, flows, unopened }));
+}
+
 fn say_ended(ended: impl Iterator<Item = Ended>, out: &mut Vec<FromAgent>) {
     let ended: Vec<Ended> = ended.collect();
     out.extend(ended.chunks(MOST_NAMED).map(|some| FromAgent::Ended(some.to_vec())));
@@ -317,6 +418,8 @@ fn say_ended(ended: impl Iterator<Item = Ended>, out: &mut Vec<FromAgent>) {
 
 #[cfg(test)]
 mod tests {
+    use covey_proto::Use;
+
     use super::*;
 
     const A: FlowKey = FlowKey { coflow: 1, flow: 0 };
@@ -324,7 +427,7 @@ mod tests {
 
     fn set(epoch: u64, version: u64, base: u64, flows: &[FlowKey]) -> ToAgent {
         let set =
-            flows.iter().map(|&key| Entry { key, layer: 0, rate: 1.0, codec: None }).collect();
+            flows.iter().map(|&key| Entry { key, layer: 0, rate: 1e6, codec: None }).collect();
         ToAgent::Schedule(Schedule { epoch, version, base, set, removed: Vec::new() })
     }
 
@@ -341,6 +444,7 @@ mod tests {
             report_every_s,
             heartbeat_s: 1.0,
             codec: None,
+            idle_after_s: 1.0,
         })
     }
 
@@ -483,5 +587,49 @@ mod tests {
         // What did not shrink went as it was.
         assert_eq!(happened(300.0, 201.0, Vec::new()), 0.0);
         assert_eq!(happened(300.0, 201.0, vec![Ended { key: A, bytes: 400.0, wire: 250.0 }]), 1.0);
+    }
+
+    #[test]
+    fn an_idle_flow_may_send_a_little_and_is_given_back_when_it_does() {
+        let mut agent = Agent::new(0, Vec::new()).with_watch();
+        tell(&mut agent, welcome(1, 0.0));
+        tell(&mut agent, set(1, 1, 0, &[A, B]));
+        let opened = Progress { opened: vec![(A, true), (B, true)], ..Progress::default() };
+        let sent =
+            Progress { sent: vec![Sent { key: B, bytes: 1.0, wire: 1.0 }], ..Progress::default() };
+        let mut out = Vec::new();
+        assert!(!agent.happened(&opened, 0.0, &mut out));
+        assert_eq!(out, [FromAgent::Keeps(vec![1])]);
+        out.clear();
+        (1..30).for_each(|tick| {
+            agent.happened(&sent, f64::from(tick) / 20.0, &mut out);
+        });
+        let of = |key, of| Uses { flows: vec![(key, of)], ..Uses::default() };
+        assert_eq!(out, [FromAgent::Uses(of(A, Use::Idle))]);
+        // The coordinator takes its rate away: it may still be seen to move.
+        tell(&mut agent, set(1, 2, 0, &[B]));
+        assert_eq!(agent.served().get(&A), Some(&PROBE));
+        out.clear();
+        let sent =
+            Progress { sent: vec![Sent { key: A, bytes: 1.0, wire: 1.0 }], ..Progress::default() };
+        assert!(agent.happened(&sent, 1.55, &mut out));
+        assert_eq!(out, [FromAgent::Uses(of(A, Use::Moves))]);
+        assert_eq!(agent.served().keys().collect::<Vec<_>>(), [&B]);
+    }
+
+    #[test]
+    fn a_coordinator_of_the_version_before_is_told_nothing_of_how_flows_are_used() {
+        let mut agent = Agent::new(0, Vec::new()).with_watch();
+        let ToAgent::Welcome(mut older) = welcome(1, 0.0) else { panic!("a welcome") };
+        (older.version, older.idle_after_s) = (2, f64::INFINITY);
+        assert_eq!(tell(&mut agent, ToAgent::Welcome(older)), []);
+        tell(&mut agent, set(1, 1, 0, &[A]));
+        let mut out = Vec::new();
+        let opened = Progress { opened: vec![(A, true), (A, false)], ..Progress::default() };
+        agent.happened(&opened, 0.0, &mut out);
+        (1..200).for_each(|tick| {
+            agent.happened(&Progress::default(), f64::from(tick) / 20.0, &mut out);
+        });
+        assert_eq!(out, []);
     }
 }

@@ -62,6 +62,9 @@ pub struct Board {
     owners: BTreeMap<FlowKey, AppId>,
     ended: Vec<Ended>,
     written: Vec<FlowKey>,
+    /// Flows that are open, and what has been opened or closed since this was last asked.
+    open: BTreeSet<FlowKey>,
+    opened: Vec<(FlowKey, bool)>,
     /// Flows that go somewhere, or nowhere any more, since this was last asked.
     moved: Moved,
     sent: BTreeMap<FlowKey, Sent>,
@@ -84,6 +87,8 @@ impl Board {
             owners: BTreeMap::new(),
             ended: Vec::new(),
             written: Vec::new(),
+            open: BTreeSet::new(),
+            opened: Vec::new(),
             moved: Moved::new(),
             sent: BTreeMap::new(),
             woken: BTreeSet::new(),
@@ -108,6 +113,9 @@ impl Board {
         if self.owners.get(&key) == Some(&id) {
             self.owners.remove(&key);
             self.sent.remove(&key);
+            if self.open.remove(&key) {
+                self.opened.push((key, false));
+            }
             self.has_moved(key, None);
         }
     }
@@ -145,6 +153,8 @@ impl Board {
                 if !app.changed.is_empty() {
                     self.woken.insert(id);
                 }
+                self.open.extend(&keys);
+                self.opened.extend(keys.iter().map(|key| (*key, true)));
                 self.owners.extend(keys.into_iter().map(|key| (key, id)));
             }
             FromApp::Ended(flows) => {
@@ -156,6 +166,7 @@ impl Board {
                     app.flows.insert(ended.key);
                     app.changed.remove(&ended.key);
                     self.owners.insert(ended.key, id);
+                    self.open.remove(&ended.key);
                     self.sent.remove(&ended.key);
                     self.moved.extend(self.means.shapes().then_some((ended.key, None)));
                     self.ended.push(ended);
@@ -277,6 +288,7 @@ impl Board {
         Progress {
             ended: std::mem::take(&mut self.ended),
             written: std::mem::take(&mut self.written),
+            opened: std::mem::take(&mut self.opened),
             sent: sent.map(|(_, sent)| sent).collect(),
         }
     }
@@ -375,8 +387,9 @@ mod tests {
         board.heard(1, FromApp::Sent(vec![sent(B, 3.0)])).expect("known");
         let ended = Ended { key: A, bytes: 9.0, wire: 4.0 };
         board.heard(1, FromApp::Ended(vec![ended])).expect("known");
-        let progress =
-            Progress { ended: vec![ended], sent: vec![sent(B, 3.0)], ..Progress::default() };
+        let opened = vec![(A, true), (B, true)];
+        let (ends, sends) = (vec![ended], vec![sent(B, 3.0)]);
+        let progress = Progress { ended: ends, sent: sends, opened, ..Progress::default() };
         assert_eq!(board.take_progress(), progress);
         assert_eq!(board.take_progress(), Progress::default());
         board.settled(&[A]);
@@ -388,10 +401,14 @@ mod tests {
         let mut board = board_with(&[1, 2]);
         board.heard(1, FromApp::Opened(vec![A, B])).expect("known");
         board.heard(2, FromApp::Opened(vec![A])).expect("known");
+        let opened = vec![(A, true), (B, true), (A, true)];
+        assert_eq!(board.take_progress().opened, opened);
         board.closed(1);
+        assert_eq!(board.take_progress().opened, [(B, false)]);
         board.apply(&shares(&[(A, 1.0), (B, 1.0)]));
         assert_eq!(board.take_woken(), BTreeSet::from([2]));
         board.heard(2, FromApp::Gone(vec![A])).expect("known");
+        assert_eq!(board.take_progress().opened, [(A, false)]);
         board.apply(&shares(&[]));
         assert_eq!(told(&mut board, 2), []);
         assert_eq!(board.heard(1, FromApp::Opened(vec![A])), Err(Refused));

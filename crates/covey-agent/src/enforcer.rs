@@ -18,6 +18,12 @@ pub trait Enforcer: Send {
     /// What has happened to the host's flows since this was last asked.
     fn progress(&mut self) -> Progress;
 
+    /// Whether [`Enforcer::progress`] tells of all flows that are open, and all that they send: then flows that do
+    /// not use what they get give it up.
+    fn sees_uses(&self) -> bool {
+        false
+    }
+
     /// The ends of these flows are in the coordinator's journal.
     fn settled(&mut self, _keys: &[FlowKey]) {}
 

@@ -1,7 +1,8 @@
 //! Carries a coordinator's schedules out on one host.
 //!
 //! The [`Agent`] is a state machine without I/O: it holds the last schedule, also while the
-//! coordinator is away, and says what its flows do. An [`Enforcer`] does on the host what the
+//! coordinator is away, and says what its flows do; its `Watch` finds
+//! out which of them do not use what they get. An [`Enforcer`] does on the host what the
 //! schedule says; `Local` has the applications do it, by what a [`Board`] says to each, and `Htb` the kernel. The `session` around them (a feature) has the connection.
 
 mod agent;
@@ -15,6 +16,7 @@ mod local;
 mod processor;
 #[cfg(feature = "session")]
 mod session;
+mod watch;
 
 pub use agent::{Agent, Progress, Share};
 pub use board::{AppId, Board, Refused};

@@ -114,6 +114,10 @@ impl Enforcer for Local {
         self.shared.with(Board::take_progress)
     }
 
+    fn sees_uses(&self) -> bool {
+        true
+    }
+
     fn settled(&mut self, keys: &[FlowKey]) {
         self.shared.with(|board| board.settled(keys));
     }
@@ -208,6 +212,8 @@ async fn accept(listener: UnixListener, shared: Arc<Shared>) {
             }
             shared.lock().1.remove(&id);
             shared.with(|board| board.closed(id));
+            // What it had open is to be given to others.
+            shared.ended.notify_one();
         });
     }
 }
@@ -223,8 +229,14 @@ async fn read(mut reader: OwnedReadHalf, id: AppId, shared: &Shared) -> io::Resu
         decoder.push(&buffer[..count]);
         let garbage = |error| io::Error::new(io::ErrorKind::InvalidData, error);
         while let Some(message) = decoder.take::<FromApp>().map_err(garbage)? {
-            let is_urgent =
-                matches!(message, FromApp::Ended(_) | FromApp::Written(_) | FromApp::Connected(_));
+            let is_urgent = matches!(
+                message,
+                FromApp::Ended(_)
+                    | FromApp::Written(_)
+                    | FromApp::Connected(_)
+                    | FromApp::Gone(_)
+                    | FromApp::Opened(_)
+            );
             let heard = shared.with(|board| board.heard(id, message));
             heard.map_err(|Refused| io::Error::other("an application out of order"))?;
             if is_urgent {

@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use covey_proto::{Decoder, FromAgent, Refusal, ToAgent, encode};
+use covey_proto::{Decoder, FromAgent, Refusal, ToAgent, USES, encode};
 use thiserror::Error;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -92,6 +92,9 @@ pub async fn run_woken(
     if joining.processors != Processors::None {
         agent = agent.with_compressors(covey_codec::measure());
     }
+    if enforcer.sees_uses() {
+        agent = agent.with_watch();
+    }
     let mut here = Here { meter: Meter::new(joining.processors), woken, started: Instant::now() };
     let mut failures = 0;
     loop {
@@ -148,7 +151,27 @@ async fn wait(
     let until = Instant::now() + time;
     while let Some(left) = until.checked_duration_since(Instant::now()) {
         tokio::time::sleep(left.min(joining.ask_every)).await;
-        agent.happened(&enforcer.progress(), started.elapsed().as_secs_f64(), &mut Vec::new());
+        look(agent, joining, enforcer, started, &mut Vec::new());
+    }
+}
+
+/// Finds out what has happened on the host.
+fn look(
+    agent: &mut Agent,
+    joining: &Joining,
+    enforcer: &mut dyn Enforcer,
+    started: Instant,
+    out: &mut Vec<FromAgent>,
+) {
+    if agent.happened(&enforcer.progress(), started.elapsed().as_secs_f64(), out) {
+        enforce(agent, joining, enforcer);
+    }
+}
+
+fn enforce(agent: &Agent, joining: &Joining, enforcer: &mut dyn Enforcer) {
+    // The host may fail to do it; the agent goes on, for the next may succeed.
+    if let Err(error) = enforcer.apply(agent.holds(), &agent.served()) {
+        tracing::error!(port = joining.port, %error, "not enforced");
     }
 }
 
@@ -212,7 +235,7 @@ async fn talk(
     let mut buffer = vec![0; 16 << 10];
     let mut ticks = interval(joining.ask_every);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut said = Instant::now();
+    let (mut said, mut heard) = (Instant::now(), Instant::now());
     let mut out = vec![agent.hello()];
     loop {
         if !out.is_empty() {
@@ -227,6 +250,7 @@ async fn talk(
                 if count == 0 {
                     return Ok(());
                 }
+                heard = Instant::now();
                 decoder.push(&buffer[..count]);
                 let garbage = |error| io::Error::new(io::ErrorKind::InvalidData, error);
                 let (dropped, welcomed) = (agent.dropped(), agent.welcome().is_some());
@@ -240,10 +264,7 @@ async fn talk(
                         _ => {}
                     }
                     if agent.heard(message, &mut out).map_err(Over::Refused)? {
-                        // The host may fail to do it; the agent goes on, for the next may succeed.
-                        if let Err(error) = enforcer.apply(agent.holds(), agent.flows()) {
-                            tracing::error!(port = joining.port, %error, "not enforced");
-                        }
+                        enforce(agent, joining, enforcer);
                     }
                 }
                 if let Some(welcome) = agent.welcome().filter(|_| !welcomed) {
@@ -257,19 +278,21 @@ async fn talk(
                     tracing::warn!(port, epoch, version, dropped, "dropped an older schedule");
                 }
             }
-            () = here.woken.notified() => {
-                let now_s = here.started.elapsed().as_secs_f64();
-                agent.happened(&enforcer.progress(), now_s, &mut out);
-            }
+            () = here.woken.notified() => look(agent, joining, enforcer, here.started, &mut out),
             _ = ticks.tick() => {
-                let now_s = here.started.elapsed().as_secs_f64();
-                agent.happened(&enforcer.progress(), now_s, &mut out);
+                look(agent, joining, enforcer, here.started, &mut out);
                 if here.meter.is_due()
                     && let Some(share) = here.meter.look(agent.take_compressed_s())
                 {
                     agent.idle(share, &mut out);
                 }
                 let heartbeat_s = agent.welcome().map_or(f64::INFINITY, |w| w.heartbeat_s);
+                // Who does not say that it is there may be well and have nothing to say.
+                let says_so = agent.welcome().is_none_or(|welcome| welcome.version >= USES);
+                let patience_s = agent.welcome().map_or(PATIENCE.as_secs_f64(), |_| HEARTBEATS * heartbeat_s);
+                if says_so && heard.elapsed().as_secs_f64() > patience_s {
+                    return Err(Over::Broken(io::ErrorKind::TimedOut.into()));
+                }
                 if out.is_empty() && said.elapsed().as_secs_f64() >= heartbeat_s {
                     out.push(FromAgent::Alive);
                 }

@@ -423,8 +423,15 @@ async fn thousand(folder: &Path) -> Result<(), Failure> {
             }
         }
     });
-    let welcome =
-        Welcome { version: VERSION, epoch: 1, report_every_s: 0.02, heartbeat_s: 1.0, codec: None };
+    let welcome = Welcome {
+        version: VERSION,
+        epoch: 1,
+        report_every_s: 0.02,
+        heartbeat_s: 1.0,
+        codec: None,
+        // It measures what agents and flows cost that nobody asks how they are used.
+        idle_after_s: f64::INFINITY,
+    };
     let mut bytes = Vec::new();
     encode(&ToAgent::Welcome(welcome), &mut bytes);
     let entry = |flow: u32, rate: f64| Entry {

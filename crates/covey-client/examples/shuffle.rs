@@ -120,12 +120,15 @@ async fn send(address: &str, given: &BTreeMap<String, String>) -> Result<()> {
         }
     }
     // Of flows that nobody schedules the coordinator never hears that they have ended.
-    if client.scheduled() == Scheduled::Yes
-        && let Some(status) = coflow.ended().await?
-    {
-        match status.cct_s() {
-            Some(cct_s) => println!("{name}: ended after {cct_s:.3} s"),
-            None => println!("{name}: {:?}", status.state),
+    if client.scheduled() == Scheduled::Yes {
+        match coflow.ended().await {
+            Ok(None) => {}
+            Ok(Some(status)) => match status.cct_s() {
+                Some(cct_s) => println!("{name}: ended after {cct_s:.3} s"),
+                None => println!("{name}: {:?}", status.state),
+            },
+            // All bytes have come, whatever has become of the coordinator.
+            Err(error) => println!("{name}: ended; {error}"),
         }
     }
     // Whoever ends before the coordinator knows that its flows have ended leaves a coflow that does not.

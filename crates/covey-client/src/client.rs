@@ -1,11 +1,12 @@
 //! The application's part in coflow scheduling: coflows, and the connections of their flows.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
 
 use covey_coordinator::{CoflowSpec, Update};
 use covey_proto::{Direction, FlowHeader, FlowKey};
@@ -26,12 +27,20 @@ pub struct Options {
     pub coordinator: Option<SocketAddr>,
     /// Folder with the credentials: `token`, and `ca.pem` where the coordinator speaks TLS.
     pub credentials: PathBuf,
-    /// How long a flow waits that no schedule has mentioned yet, before it sends unscheduled; for ever
-    /// if nothing is said. A flow that waits for its turn is not mentioned either.
+    /// How long a flow waits each time, before it sends unscheduled until it gets a rate again; for ever if nothing
+    /// is said. It does not matter whether a schedule has mentioned it before.
     pub hold_max: Option<Duration>,
     /// Bytes that a flow may send before a schedule mentions it (Aalo lets coflows under 10 MB go
     /// unscheduled).
     pub start_small: u64,
+    /// For how long a coflow that this application has registered stays when it is not heard of any more, from a
+    /// second to a day. Until it ends it is kept again and again.
+    pub lease: Duration,
+    /// How long a call of the coordinator may take.
+    pub deadline: Duration,
+    /// Whether it is an error if a coflow cannot be registered: the coordinator is away, stopping or full, or does not
+    /// take the credential. Otherwise its flows are not scheduled.
+    pub strict: bool,
 }
 
 impl Default for Options {
@@ -42,6 +51,9 @@ impl Default for Options {
             credentials: PathBuf::from("covey-data"),
             hold_max: Some(Duration::from_secs(60)),
             start_small: 0,
+            lease: Duration::from_secs(60),
+            deadline: Duration::from_secs(2),
+            strict: false,
         }
     }
 }
@@ -50,6 +62,16 @@ impl Default for Options {
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
 const LOOK_AGAIN_MOST: Duration = Duration::from_millis(500);
 
+/// For how long a coordinator may be away while somebody waits for the end of a coflow.
+const AWAY_MOST: Duration = Duration::from_secs(30);
+/// How long it may take to reach the host of a flow.
+const CONNECT_WITHIN: Duration = Duration::from_secs(30);
+
+async fn reach(to: impl ToSocketAddrs) -> io::Result<TcpStream> {
+    let connecting = TcpStream::connect(to);
+    tokio::time::timeout(CONNECT_WITHIN, connecting).await.map_err(io::Error::from).flatten()
+}
+
 /// Bit of the numbers of coflows that no coordinator knows.
 const UNREGISTERED: u64 = 1 << 63;
 
@@ -57,8 +79,76 @@ struct Inner {
     options: Options,
     link: Arc<Link>,
     rest: Option<Rest>,
-    /// Whether it has been said that the coordinator is away.
-    said: AtomicBool,
+    /// Whether coflows could not be registered when this was last tried. Then it is not tried again before the
+    /// coordinator has answered: nobody is to wait for each.
+    is_away: AtomicBool,
+    /// Coflows that it has registered and that may not have ended, with the time at which they are to be kept again.
+    kept: Mutex<BTreeMap<u64, Instant>>,
+}
+
+impl Inner {
+    /// Coflows cannot be registered: that is said once.
+    fn goes_without(&self, error: &RestError) {
+        if !self.is_away.swap(true, Ordering::Relaxed) {
+            tracing::warn!(%error, "coflows are not scheduled");
+        }
+    }
+
+    fn kept(&self) -> MutexGuard<'_, BTreeMap<u64, Instant>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// How often coflows are kept in the time for which they are kept.
+const KEEPS: u32 = 3;
+
+/// How long between two looks whether a coordinator that was away is there again: at first, and at most.
+const LOOK_FOR: Duration = Duration::from_millis(500);
+const LOOK_FOR_MOST: Duration = Duration::from_secs(10);
+
+/// Keeps the coflows that a client has registered, and looks for a coordinator that is away, as long as there is
+/// a client.
+async fn tend(client: Weak<Inner>, lease: Duration) {
+    let every = lease / KEEPS;
+    let (mut pause, mut next_look) = (LOOK_FOR, Instant::now());
+    loop {
+        tokio::time::sleep(LOOK_FOR.min(every / 4)).await;
+        let Some(inner) = client.upgrade() else { return };
+        let Some(rest) = &inner.rest else { return };
+        if !inner.is_away.load(Ordering::Relaxed) {
+            pause = LOOK_FOR;
+            keep(&inner, rest, lease).await;
+        } else if Instant::now() >= next_look {
+            if rest.answers().await {
+                tracing::info!("coflows can be registered again");
+                inner.is_away.store(false, Ordering::Relaxed);
+            }
+            next_look = Instant::now() + pause;
+            pause = (2 * pause).min(LOOK_FOR_MOST);
+        }
+    }
+}
+
+async fn keep(inner: &Inner, rest: &Rest, lease: Duration) {
+    let due: Vec<u64> = {
+        let (kept, now) = (inner.kept(), Instant::now());
+        kept.iter().filter(|(_, at)| **at <= now).map(|(&id, _)| id).collect()
+    };
+    for id in due {
+        match rest.keep(id, lease.as_secs_f64()).await {
+            Ok(()) => {
+                if let Some(at) = inner.kept().get_mut(&id) {
+                    *at = Instant::now() + lease / KEEPS;
+                }
+            }
+            // It is over, or the coordinator keeps none.
+            Err(RestError::Refused { status: 404 | 405 | 409, .. }) => {
+                inner.kept().remove(&id);
+            }
+            // The others come no further now.
+            Err(_) => return,
+        }
+    }
 }
 
 /// An application's part in coflow scheduling. Clones are the same.
@@ -74,7 +164,7 @@ impl Client {
     pub async fn start(options: Options) -> Result<Client, RestError> {
         let rest = match options.coordinator {
             None => None,
-            Some(address) => match Rest::new(address, &options.credentials) {
+            Some(address) => match Rest::new(address, &options.credentials, options.deadline) {
                 Err(error) if !options.credentials.join("token").exists() => {
                     tracing::warn!(%error, "coflows are not registered");
                     None
@@ -83,7 +173,13 @@ impl Client {
             },
         };
         let link = Link::start(options.agent.clone()).await;
-        Ok(Client(Arc::new(Inner { options, link, rest, said: AtomicBool::new(false) })))
+        let lease = options.lease.clamp(Duration::from_secs(1), Duration::from_secs(86_400));
+        let (is_away, kept) = (AtomicBool::new(false), Mutex::default());
+        let inner = Arc::new(Inner { options, link, rest, is_away, kept });
+        if inner.rest.is_some() {
+            tokio::spawn(tend(Arc::downgrade(&inner), lease));
+        }
+        Ok(Client(inner))
     }
 
     /// Who schedules the flows of this application now.
@@ -120,31 +216,30 @@ impl Client {
         }
     }
 
-    /// Registers a coflow. While the coordinator is away, the coflow gets a number of which the
-    /// coordinator never hears, and its flows are not scheduled; that is said once.
+    /// Registers a coflow. While that is not possible because the coordinator is away, stopping or full, or does not
+    /// take the credential, the coflow gets a number of which no coordinator ever hears, and its flows are not
+    /// scheduled. That is said once; from then on nobody waits for the coordinator before it has answered again.
     ///
     /// # Errors
-    /// When the coordinator refuses.
+    /// When the coordinator refuses what is asked for; with [`Options::strict`], also when it is not possible.
     pub async fn register(&self, spec: &CoflowSpec) -> Result<Coflow, RestError> {
-        let registered = match &self.0.rest {
-            Some(rest) => rest.register(spec).await.map(Some),
-            None => Ok(None),
-        };
-        let id = match registered {
-            Ok(Some(id)) => {
-                self.0.said.store(false, Ordering::Relaxed);
-                id
+        let Inner { options, rest, is_away, .. } = &*self.0;
+        let Some(rest) = rest else { return Ok(self.join(unregistered())) };
+        if is_away.load(Ordering::Relaxed) && !options.strict {
+            return Ok(self.join(unregistered()));
+        }
+        match rest.register(spec).await {
+            Ok(id) => {
+                let again = Instant::now() + options.lease / KEEPS;
+                self.0.kept().insert(id, again);
+                Ok(self.join(id))
             }
-            Ok(None) => unregistered(),
-            Err(RestError::Away(error)) => {
-                if !self.0.said.swap(true, Ordering::Relaxed) {
-                    tracing::warn!(%error, "no coordinator: coflows are not scheduled");
-                }
-                unregistered()
+            Err(error) if error.is_passing() && !options.strict => {
+                self.0.goes_without(&error);
+                Ok(self.join(unregistered()))
             }
-            Err(error) => return Err(error),
-        };
-        Ok(self.join(id))
+            Err(error) => Err(error),
+        }
     }
 
     /// The coflow of this number, which somebody else has registered.
@@ -214,7 +309,7 @@ impl Coflow {
         bytes: Option<u64>,
         label: &[u8],
     ) -> io::Result<FlowSender> {
-        let mut stream = TcpStream::connect(to).await?;
+        let mut stream = reach(to).await?;
         let header = self.header(flow, Direction::Pushed, bytes, label)?;
         write_header(&mut stream, &header).await?;
         Ok(self.client.sender(stream, &header))
@@ -230,7 +325,7 @@ impl Coflow {
         from: impl ToSocketAddrs,
         label: &[u8],
     ) -> io::Result<FlowReceiver> {
-        let mut stream = TcpStream::connect(from).await?;
+        let mut stream = reach(from).await?;
         let header = self.header(flow, Direction::Pulled, None, label)?;
         write_header(&mut stream, &header).await?;
         let answer = read_header(&mut stream).await?;
@@ -275,22 +370,29 @@ impl Coflow {
     /// When the coordinator is away, or has forgotten it.
     pub async fn status(&self) -> Result<Option<Status>, RestError> {
         match &self.client.0.rest {
-            Some(rest) if self.is_registered() => rest.status(self.id).await.map(Some),
+            Some(rest) if self.is_registered() => {
+                let status = rest.status(self.id).await?;
+                if status.is_over() {
+                    self.client.0.kept().remove(&self.id);
+                }
+                Ok(Some(status))
+            }
             _ => Ok(None),
         }
     }
 
     /// Returns when the coflow has ended, or was removed; at once if no coordinator knows it. While the
-    /// coordinator is away it goes on waiting.
+    /// coordinator is away, stopping or full, it goes on waiting for half a minute.
     ///
     /// # Errors
-    /// When the coordinator has forgotten it.
+    /// When the coordinator has forgotten it, or is away for longer.
     pub async fn ended(&self) -> Result<Option<Status>, RestError> {
         let mut pause = LOOK_AGAIN;
+        let mut heard = Instant::now();
         loop {
             match self.status().await {
-                Err(RestError::Away(_)) => {}
-                Ok(Some(status)) if !status.is_over() => {}
+                Err(error) if error.is_passing() && heard.elapsed() < AWAY_MOST => {}
+                Ok(Some(status)) if !status.is_over() => heard = Instant::now(),
                 over => return over,
             }
             tokio::time::sleep(pause).await;
@@ -304,7 +406,11 @@ impl Coflow {
     /// When the coordinator is away, or refuses.
     pub async fn deregister(self) -> Result<(), RestError> {
         match &self.client.0.rest {
-            Some(rest) if self.is_registered() => rest.remove(self.id).await,
+            Some(rest) if self.is_registered() => {
+                rest.remove(self.id).await?;
+                self.client.0.kept().remove(&self.id);
+                Ok(())
+            }
             _ => Ok(()),
         }
     }

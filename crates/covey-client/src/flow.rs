@@ -19,7 +19,7 @@ use crate::pacing;
 /// What a flow that waits may do nonetheless.
 #[derive(Debug, Clone, Copy)]
 pub struct Patience {
-    /// How long a flow waits that no schedule mentions; for ever if nothing is said.
+    /// How long a flow waits each time; for ever if nothing is said.
     pub hold_max: Option<Duration>,
     /// Bytes that a flow may send before any schedule mentions it.
     pub start_small: u64,
@@ -113,12 +113,12 @@ impl FlowSender {
                     self.hold = None;
                     return Poll::Ready(most);
                 }
-                Turn::Waits => return Poll::Pending,
                 Turn::At(until) => until,
                 Turn::Unmentioned { .. } if self.sent.bytes < self.patience.start_small => {
                     return Poll::Ready(usize::MAX);
                 }
-                Turn::Unmentioned { since } => match self.patience.hold_max {
+                Turn::Waits { since } | Turn::Unmentioned { since } => match self.patience.hold_max
+                {
                     Some(hold_max) => since + hold_max,
                     None => return Poll::Pending,
                 },
@@ -129,7 +129,8 @@ impl FlowSender {
                 hold.as_mut().reset(until);
             }
             ready!(hold.as_mut().poll(cx));
-            if let Turn::Unmentioned { .. } = turn {
+            if let Turn::Waits { .. } | Turn::Unmentioned { .. } = turn {
+                gate.let_go();
                 return Poll::Ready(usize::MAX);
             }
         }

@@ -36,8 +36,11 @@ pub enum Turn {
     Now(usize),
     /// Ask again then.
     At(Instant),
-    /// Wait.
-    Waits,
+    /// Wait for as long as it wants to: it is another's turn.
+    Waits {
+        /// Since when.
+        since: Instant,
+    },
     /// Wait for as long as it wants to: no schedule mentions the flow.
     Unmentioned {
         /// Since when.
@@ -65,6 +68,8 @@ pub struct Gate {
 #[derive(Debug)]
 struct Inner {
     standing: Standing,
+    /// Since when it may not send, if it may not.
+    waits_since: Option<Instant>,
     /// What the kernel was last told.
     pace: f64,
     mark: u32,
@@ -80,6 +85,7 @@ impl Gate {
     pub fn new(socket: Arc<TcpStream>, standing: Standing) -> Gate {
         let inner = Inner {
             standing,
+            waits_since: None,
             pace: f64::INFINITY,
             mark: 0,
             budget: Budget::new(Instant::now()),
@@ -108,7 +114,9 @@ impl Gate {
                 Ok(most) => Turn::Now(most),
                 Err(until) => Turn::At(until),
             },
-            Standing::Waits => Turn::Waits,
+            Standing::Waits => {
+                Turn::Waits { since: *inner.waits_since.get_or_insert_with(Instant::now) }
+            }
             Standing::Unmentioned { since } => Turn::Unmentioned { since },
         };
         if !matches!(turn, Turn::Now(_)) {
@@ -138,6 +146,11 @@ impl Gate {
             // In a network of priorities all may send, those that are not served in the last class.
             Standing::Paced(_) | Standing::Waits if !means.paces() => Standing::Free,
             standing => standing,
+        };
+        inner.waits_since = match standing {
+            Standing::Paced(_) | Standing::Free => None,
+            Standing::Unmentioned { since } => Some(since),
+            Standing::Waits => Some(inner.waits_since.unwrap_or_else(Instant::now)),
         };
         inner.standing = standing;
         let pace = match standing {
@@ -172,6 +185,16 @@ impl Gate {
         }
         if let Some(writer) = inner.writer.take() {
             writer.wake();
+        }
+    }
+
+    /// The flow has waited long enough, and sends as fast as it can until it is scheduled again.
+    pub fn let_go(&self) {
+        let mut inner = self.lock();
+        if inner.pace.is_finite() {
+            inner.pace = f64::INFINITY;
+            // What the kernel does not take was complained of when the pace was set.
+            let _ = pacing::pace(&self.socket, f64::INFINITY);
         }
     }
 

@@ -1,13 +1,13 @@
 //! The coordinator's REST API, as an application uses it.
 
 use std::net::SocketAddr;
-use std::path::Path;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use covey_coordinator::{Client as Connection, ClientError, CoflowSpec, Response, Update};
 use serde::Deserialize;
 use thiserror::Error;
-use tokio::sync::Mutex;
 use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
@@ -20,6 +20,9 @@ pub enum RestError {
     /// It cannot be reached.
     #[error("the coordinator does not answer: {0}")]
     Away(#[from] ClientError),
+    /// It has not answered in time.
+    #[error("the coordinator does not answer within {} s", .0.as_secs_f64())]
+    Late(Duration),
     /// It has refused.
     #[error("the coordinator refuses: {status} {detail}")]
     Refused {
@@ -41,27 +44,55 @@ pub enum RestError {
     },
 }
 
+impl RestError {
+    /// Whether the coordinator cannot be heard.
+    pub fn is_away(&self) -> bool {
+        matches!(self, RestError::Away(_) | RestError::Late(_))
+    }
+
+    /// Whether it is not the request's fault: later, or with another credential, it may be done.
+    pub fn is_passing(&self) -> bool {
+        match self {
+            RestError::Refused { status, .. } => {
+                matches!(status, 401 | 403 | 408 | 429 | 500..)
+            }
+            RestError::Answer(_) => true,
+            other => other.is_away(),
+        }
+    }
+}
+
 /// A coordinator, and what is shown to it.
 pub struct Rest {
     address: SocketAddr,
-    token: Vec<u8>,
+    folder: PathBuf,
+    token: Mutex<Vec<u8>>,
     tls: Option<Arc<ClientConfig>>,
-    connection: Mutex<Option<Connection>>,
+    /// For how long a call may take.
+    deadline: Duration,
+    /// Connections that nobody uses at the moment: each call has one of its own.
+    idle: Mutex<Vec<Connection>>,
 }
+
+/// Where coflows are registered.
+const REGISTER: &str = "/v1/coflows";
+/// How many connections are kept for the next calls.
+const MOST_IDLE: usize = 4;
+/// How long between two attempts of a call.
+const PAUSE: Duration = Duration::from_millis(50);
 
 impl Rest {
     /// The coordinator at `address`, with the `token` of the folder, and TLS if that has a `ca.pem`.
     ///
     /// # Errors
     /// When the credentials cannot be read.
-    pub fn new(address: SocketAddr, folder: &Path) -> Result<Rest, RestError> {
+    pub fn new(address: SocketAddr, folder: &Path, deadline: Duration) -> Result<Rest, RestError> {
         let bad = |path: &Path, what: &dyn std::fmt::Display| RestError::Credentials {
             path: path.display().to_string(),
             what: what.to_string(),
         };
         let path = folder.join("token");
-        let token = std::fs::read(&path).map_err(|error| bad(&path, &error))?;
-        let token = token.trim_ascii().to_vec();
+        let token = read_token(folder).map_err(|error| bad(&path, &error))?;
         let path = folder.join("ca.pem");
         let tls = if path.exists() {
             let mut roots = RootCertStore::empty();
@@ -72,7 +103,19 @@ impl Rest {
         } else {
             None
         };
-        Ok(Rest { address, token, tls, connection: Mutex::new(None) })
+        let (folder, token, idle) = (folder.to_owned(), Mutex::new(token), Mutex::default());
+        Ok(Rest { address, folder, token, tls, deadline, idle })
+    }
+
+    /// Whether the coordinator answers, and takes the credential that there is now.
+    pub async fn answers(&self) -> bool {
+        if let Ok(token) = read_token(&self.folder)
+            && token != *lock(&self.token)
+        {
+            *lock(&self.token) = token;
+            lock(&self.idle).clear();
+        }
+        self.ask("GET", "/v1/coflows?limit=1", &[], String::new()).await.is_ok()
     }
 
     /// Registers a coflow, once however often it has to be said. Returns its number.
@@ -88,9 +131,18 @@ impl Rest {
         let headers: Vec<(&str, &str)> =
             key.iter().map(|key| ("idempotency-key", key.as_str())).collect();
         let body = serde_json::to_string(spec).unwrap_or_default();
-        let answer = self.ask("POST", "/v1/coflows", &headers, body).await?;
+        let answer = self.ask("POST", REGISTER, &headers, body).await?;
         let id = answer.json()["id"].as_u64();
         id.ok_or_else(|| refused(&answer))
+    }
+
+    /// Keeps a coflow for so many seconds from now on.
+    ///
+    /// # Errors
+    /// When the coordinator is away, or does not know it any more.
+    pub async fn keep(&self, id: u64, lease_s: f64) -> Result<(), RestError> {
+        let body = format!(r#"{{"lease_s":{lease_s}}}"#);
+        self.ask("POST", &format!("/v1/coflows/{id}/keep"), &[], body).await.map(|_| ())
     }
 
     /// Changes a coflow.
@@ -137,6 +189,7 @@ impl Rest {
         }
     }
 
+    /// Asks, within the deadline. What may be said twice is tried again until then if the connection breaks.
     async fn ask(
         &self,
         method: &str,
@@ -144,19 +197,56 @@ impl Rest {
         headers: &[(&str, &str)],
         body: String,
     ) -> Result<Response, RestError> {
-        let mut connection = self.connection.lock().await;
-        // One that was open may have been closed meanwhile: then another is tried.
-        if let Some(open) = connection.as_mut()
-            && let Ok(answer) = open.ask(method, path, headers, body.clone()).await
-        {
-            return check(answer);
-        }
-        *connection = None;
-        let mut new = Connection::connect(self.address, &self.token, self.tls.clone()).await?;
-        let answer = new.ask(method, path, headers, body).await?;
-        *connection = Some(new);
-        check(answer)
+        // A change of a coflow is made as often as it is asked for.
+        let is_once =
+            method == "PATCH" || (path == REGISTER && method == "POST" && headers.is_empty());
+        let asking = async {
+            loop {
+                match self.ask_once(method, path, headers, body.clone()).await {
+                    Ok(answer) => return check(answer),
+                    // Nobody listens.
+                    Err(error @ ClientError::Connect(..)) => return Err(error.into()),
+                    Err(error) if is_once && !error.is_unsent() => return Err(error.into()),
+                    // A connection that was open may have been closed meanwhile, and others with it.
+                    Err(_) => lock(&self.idle).clear(),
+                }
+                tokio::time::sleep(PAUSE).await;
+            }
+        };
+        let answer = tokio::time::timeout(self.deadline, asking).await;
+        answer.unwrap_or(Err(RestError::Late(self.deadline)))
     }
+
+    async fn ask_once(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: String,
+    ) -> Result<Response, ClientError> {
+        let open = lock(&self.idle).pop();
+        let mut connection = match open {
+            Some(open) => open,
+            None => {
+                let token = lock(&self.token).clone();
+                Connection::connect(self.address, &token, self.tls.clone()).await?
+            }
+        };
+        let answer = connection.ask(method, path, headers, body).await?;
+        let mut idle = lock(&self.idle);
+        if idle.len() < MOST_IDLE {
+            idle.push(connection);
+        }
+        Ok(answer)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn read_token(folder: &Path) -> std::io::Result<Vec<u8>> {
+    Ok(std::fs::read(folder.join("token"))?.trim_ascii().to_vec())
 }
 
 /// Some of a list.

@@ -41,6 +41,18 @@ pub struct Status {
     pub flows_ended: usize,
     /// Those that are stalled.
     pub flows_stalled: usize,
+    /// Those that do not use what they are given, and have lost it.
+    #[serde(default)]
+    pub flows_idle: usize,
+    /// Why most of these do not: `idle`, `unopened`, `closed` or `expired`.
+    #[serde(default)]
+    pub idle_why: Option<String>,
+    /// For how many seconds there have been any.
+    #[serde(default)]
+    pub idle_s: Option<f64>,
+    /// For how many seconds it is kept, if nobody does so again.
+    #[serde(default)]
+    pub kept_s: Option<f64>,
     /// Bytes that it has sent, as far as reported.
     pub bytes_sent: f64,
     /// Bytes per second that it has now.

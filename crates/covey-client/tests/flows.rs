@@ -410,3 +410,41 @@ fn without_async_and_without_anybody_who_schedules() {
     flow.finish().expect("all has come");
     assert_eq!(reader.join().expect("no panic"), (coflow.id(), "hello, covey".to_owned()));
 }
+
+#[tokio::test]
+async fn no_wait_is_longer_than_the_application_allows() {
+    let place = Place::new();
+    let mut agent = place.agent().await;
+    agent.joined(true);
+    let options = Options {
+        agent: Some(place.socket()),
+        coordinator: None,
+        hold_max: Some(Duration::from_millis(200)),
+        ..Options::default()
+    };
+    let client = Client::start(options).await.expect("no credentials are needed");
+    let mut listener = listen(&client).await;
+    let to = listener.local_addr();
+    let data = bytes(2_000_000);
+    for was_served in [false, true] {
+        let flow = u32::from(was_served);
+        let mut sender = client.join(1).open(flow, to, None, b"").await.expect("open");
+        let mut receiver = next(&mut listener).await;
+        if was_served {
+            // It is served for a moment, and then never again.
+            agent.apply((1, 1), &BTreeMap::from([(key(flow), share(1e6))])).expect("applied");
+            sender.write_all(&data[..20_000]).await.expect("it is served");
+            agent.apply((1, 2), &BTreeMap::new()).expect("applied");
+        }
+        let from = if was_served { 20_000 } else { 0 };
+        let write = async {
+            sender.write_all(&data[from..]).await.expect("the other side reads");
+            sender.finish().await.expect("all has come");
+        };
+        let mut read = Vec::new();
+        let both = async { tokio::join!(write, receiver.read_to_end(&mut read)) };
+        let (_, count) = tokio::time::timeout(LONG, both).await.expect("it does not wait for ever");
+        assert_eq!(count.expect("nothing breaks"), data.len());
+        assert!(read == data, "other bytes came");
+    }
+}

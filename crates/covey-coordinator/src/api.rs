@@ -28,6 +28,13 @@ pub enum Request {
         /// Its number.
         id: u64,
     },
+    /// Keep a coflow.
+    Keep {
+        /// Its number.
+        id: u64,
+        /// For how many seconds from now on; as long as by default if `None`.
+        lease_s: Option<f64>,
+    },
     /// Tell of a coflow.
     Get {
         /// Its number.
@@ -108,12 +115,24 @@ pub struct CoflowStatus {
     /// When it went.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub end_s: Option<f64>,
-    /// Number of flows, of those that have ended, and of those that are stalled.
+    /// Number of flows, of those that have ended, of those that are stalled, and of those that do not use what
+    /// they are given.
     pub flows: usize,
     /// See `flows`.
     pub flows_ended: usize,
     /// See `flows`.
     pub flows_stalled: usize,
+    /// See `flows`.
+    pub flows_idle: usize,
+    /// Why most of those do not: `idle` (sent nothing), `unopened`, `closed` or `expired` (nobody keeps it).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idle_why: Option<&'static str>,
+    /// For how many seconds there have been any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idle_s: Option<f64>,
+    /// For how many seconds it is kept, if nobody does so again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kept_s: Option<f64>,
     /// Bytes that it has sent, as far as reported.
     pub bytes_sent: f64,
     /// Bytes per second that it has now.

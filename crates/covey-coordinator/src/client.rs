@@ -28,6 +28,16 @@ pub enum ClientError {
     Request(#[from] hyper::http::Error),
 }
 
+impl ClientError {
+    /// Whether the request was never sent.
+    pub fn is_unsent(&self) -> bool {
+        match self {
+            ClientError::Connect(..) | ClientError::Request(_) => true,
+            ClientError::Http(error) => error.is_canceled() || error.is_closed(),
+        }
+    }
+}
+
 /// An answer.
 #[derive(Debug, Clone)]
 pub struct Response {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use covey_core::{CoflowId, Compression, Lineage};
+use covey_core::{CoflowId, Compression, Lineage, Time};
 use covey_proto::CodecName;
 
 use crate::record::{Key, Summary};
@@ -27,9 +27,40 @@ pub(crate) enum Stage {
     Active,
     /// One of its hosts is away.
     Stalled,
+    /// It does not use what it is given.
+    Unused(Unused),
     /// Its last bytes are on their way: others may have its turn. It has not ended before that is said.
     Written,
     Ended,
+}
+
+/// Why a flow does not use what it is given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unused {
+    /// It had a rate and sent nothing.
+    Idle,
+    /// Nobody has opened it.
+    Unopened,
+    /// Whoever had it open is gone.
+    Closed,
+    /// Nobody keeps its coflow any more.
+    Expired,
+}
+
+impl Unused {
+    /// All of them, in order.
+    pub const ALL: [Unused; 4] = [Unused::Idle, Unused::Unopened, Unused::Closed, Unused::Expired];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Unused::Idle => "idle",
+            Unused::Unopened => "unopened",
+            Unused::Closed => "closed",
+            Unused::Expired => "expired",
+        }
+    }
 }
 
 /// A flow that gets something.
@@ -60,6 +91,13 @@ pub(crate) struct Coflow {
     pub flows: Vec<Flow>,
     /// Flows that are stalled.
     pub stalled: usize,
+    /// Flows that do not use what they are given, by [`Unused`], and since when there are any.
+    pub unused: [usize; 4],
+    pub unused_since: Time,
+    /// For how many seconds it is kept each time, until when, and since when it has not been.
+    pub lease_s: f64,
+    pub kept_until: Time,
+    pub expired: Option<Time>,
     /// Bytes sent over the wire, as reported, by all flows; those that were lost included.
     pub attained: f64,
     /// The most that any flow has sent.
@@ -81,6 +119,17 @@ impl Coflow {
     /// Flows that have ended.
     pub fn ended(&self) -> usize {
         self.flows.iter().filter(|flow| flow.stage == Stage::Ended).count()
+    }
+
+    /// Flows that do not use what they are given.
+    pub fn unused(&self) -> usize {
+        self.unused.iter().sum()
+    }
+
+    /// Why most of those do not, if there are any.
+    pub fn why_unused(&self) -> Option<Unused> {
+        let all = Unused::ALL.into_iter().zip(self.unused).filter(|(_, count)| *count > 0);
+        all.max_by_key(|(_, count)| *count).map(|(why, _)| why)
     }
 
     /// Takes over a report. Whether it told anything new.

@@ -20,7 +20,8 @@ mod slot;
 mod whole;
 
 pub use api::{AgentStatus, Answer, CoflowStatus, Page, Problem, Rate, Reply, Request};
-pub use core::{Config, Core, Counts, Event, Lsn, Output, RequestId};
+pub use coflows::Unused;
+pub use core::{Config, Core, Counts, Event, Lsn, Output, Population, RequestId};
 pub use driver::Driver;
 pub use record::{CoflowSpec, Flow, Key, Move, Record, Summary, Update};
 pub use slot::SessionId;

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use covey_core::Time;
-use covey_proto::{CodecName, Compressor, Entry, FlowKey, Grain, Schedule};
+use covey_proto::{CodecName, Compressor, Entry, FlowKey, Grain, Schedule, Use};
 
 /// Number of a connection; never used again.
 pub type SessionId = u64;
@@ -72,6 +72,16 @@ pub struct Slot {
     pub settled: Vec<FlowKey>,
     /// When to report coflows, where that has changed.
     pub grains: BTreeMap<u64, f64>,
+    /// How its flows are used, as far as it has said so, and coflows of which no other flow is open there.
+    pub uses: BTreeMap<FlowKey, Use>,
+    /// See `uses`.
+    pub unopened: BTreeSet<u64>,
+    /// Coflows of which nothing more needs to be said.
+    pub over: Vec<u64>,
+    /// When it was last told something, and whether it is to be told that there is nothing else.
+    pub told: Time,
+    /// See `told`.
+    pub alive: bool,
     /// How its host compresses, as far as it has said so, and the share of a processor that is idle.
     pub compressor: Option<Compressor>,
     /// See `compressor`.
@@ -166,6 +176,8 @@ impl Slot {
     pub fn has_news(&self) -> bool {
         self.session.is_some()
             && (self.welcome
+                || self.alive
+                || !self.over.is_empty()
                 || !self.settled.is_empty()
                 || !self.grains.is_empty()
                 || self.under_way.is_none() && (self.full || !self.dirty.is_empty()))
@@ -280,6 +292,32 @@ impl Slot {
             self.dirty.insert(key);
             self.tidy(key);
         }
+    }
+
+    /// A coflow is over, of which the agent has said something.
+    pub fn over(&mut self, serial: u64) {
+        // Who is not there says it again when it comes, and is told then.
+        if self.session.is_some() && self.over.last() != Some(&serial) {
+            self.over.push(serial);
+        }
+    }
+
+    /// Forgets what was said of a coflow. Whether anything was.
+    pub fn forget_uses(&mut self, serial: u64) -> bool {
+        let all = FlowKey { coflow: serial, flow: 0 }..=FlowKey { coflow: serial, flow: u32::MAX };
+        let keys: Vec<FlowKey> = self.uses.range(all).map(|(key, _)| *key).collect();
+        keys.iter().for_each(|key| {
+            self.uses.remove(key);
+        });
+        self.unopened.remove(&serial) || !keys.is_empty()
+    }
+
+    /// Forgets what was said of all. Whether anything was.
+    pub fn forget_all_uses(&mut self) -> bool {
+        let was_said = !self.uses.is_empty() || !self.unopened.is_empty();
+        self.uses.clear();
+        self.unopened.clear();
+        was_said
     }
 
     /// What else there is to send.

@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use covey_agent::{Agent, Progress};
 use covey_coordinator::{
-    CoflowSpec, Config, Core, Event, Flow, Key, Lsn, Move, Output, Record, Reply, Request,
-    RequestId, SessionId, Update,
+    CoflowSpec, Config, Core, Event, Flow, Key, Lsn, Move, Output, Population, Record, Reply,
+    Request, RequestId, SessionId, Update,
 };
 use covey_core::{Fabric, Time};
 use covey_proto::{Decoder, Ended, FlowKey, FromAgent, Message, Sent, ToAgent, encode};
@@ -95,6 +95,9 @@ struct Host {
     ended: BTreeMap<FlowKey, f64>,
     /// Flows whose last bytes are on their way: the time at which they have come.
     written: BTreeMap<FlowKey, f64>,
+    /// Flows that its application has open, and until when it has none.
+    open: BTreeSet<FlowKey>,
+    dead_until_s: f64,
     held: (u64, u64),
     /// Whether the coordinator has given it up, and it has not been sent anything since.
     given_up: bool,
@@ -160,13 +163,15 @@ impl World {
         let ports = 2 + random.below(4) as u32;
         let host = |port| Host {
             port,
-            agent: Agent::new(port, Vec::new()),
+            agent: Agent::new(port, Vec::new()).with_watch(),
             session: None,
             rejoins_s: 0.0,
             partitioned_until_s: 0.0,
             sent: BTreeMap::new(),
             ended: BTreeMap::new(),
             written: BTreeMap::new(),
+            open: BTreeSet::new(),
+            dead_until_s: 0.0,
             held: (0, 0),
             given_up: false,
         };
@@ -242,9 +247,10 @@ impl World {
 
     /// Whether all coflows have ended and all is quiet.
     fn is_over(&self) -> bool {
+        let all_gone = Population { agents: self.hosts.len(), ..Population::default() };
         self.now_s > FAULTS_S
             && self.is_up
-            && self.core.population() == (0, 0, self.hosts.len())
+            && self.core.population() == all_gone
             && self.core.pending() == 0
             && self.jobs.iter().all(|job| job.id.is_some() && job.change.is_none())
             && self.hosts.iter().all(|host| host.agent.unsettled() == 0)
@@ -266,12 +272,13 @@ impl World {
             // The agent's process is gone; what its host's flows did is not.
             self.cut(host);
             let host = &mut self.hosts[host];
-            host.agent = Agent::new(host.port, Vec::new());
+            host.agent = Agent::new(host.port, Vec::new()).with_watch();
             host.held = (0, 0);
             host.given_up = false;
             let ended =
                 host.ended.iter().map(|(&key, &bytes)| Ended { key, bytes, wire: bytes }).collect();
-            let progress = Progress { ended, ..Progress::default() };
+            let opened = host.open.iter().map(|key| (*key, true)).collect();
+            let progress = Progress { ended, opened, ..Progress::default() };
             host.agent.happened(&progress, 0.0, &mut Vec::new());
         }
         if self.is_up && self.random.chance(0.004) {
@@ -556,12 +563,13 @@ impl Host {
         random: &mut Random,
     ) -> Progress {
         let mut progress = Progress::default();
+        self.open_some(jobs, now_s, random, &mut progress);
         for (&key, _) in self.written.iter().filter(|(_, come_s)| **come_s <= now_s) {
             let size = flow_of(jobs, job_of, &key).bytes.unwrap_or(0.0);
             progress.ended.push(Ended { key, bytes: size, wire: size });
             self.ended.insert(key, size);
         }
-        for (&key, share) in self.agent.flows() {
+        for (&key, share) in self.agent.flows().iter().filter(|(key, _)| self.open.contains(key)) {
             let size = flow_of(jobs, job_of, &key).bytes.unwrap_or(0.0);
             let sent = self.sent.entry(key).or_default();
             *sent += share.rate * STEP_S;
@@ -583,8 +591,37 @@ impl Host {
         for ended in &progress.ended {
             self.sent.remove(&ended.key);
             self.written.remove(&ended.key);
+            self.open.remove(&ended.key);
         }
         progress
+    }
+
+    /// Has the application open what it knows of; or it dies, and another does so later.
+    fn open_some(
+        &mut self,
+        jobs: &[Job],
+        now_s: f64,
+        random: &mut Random,
+        progress: &mut Progress,
+    ) {
+        if now_s < FAULTS_S && random.chance(0.004) {
+            progress.opened.extend(self.open.iter().map(|key| (*key, false)));
+            self.open.clear();
+            self.dead_until_s = now_s + 3.0 * random.unit();
+        }
+        if now_s < self.dead_until_s {
+            return;
+        }
+        for (id, job) in jobs.iter().filter_map(|job| Some((job.id?, job))) {
+            for (flow, _) in (0..).zip(&job.flows).filter(|(_, flow)| flow.src == self.port) {
+                let key = FlowKey { coflow: id, flow };
+                if !self.ended.contains_key(&key) && !self.open.contains(&key) && random.chance(0.1)
+                {
+                    self.open.insert(key);
+                    progress.opened.push((key, true));
+                }
+            }
+        }
     }
 }
 

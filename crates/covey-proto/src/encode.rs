@@ -4,9 +4,9 @@ use crate::bytes::{Reader, Write};
 use crate::codec::CodecName;
 use crate::message::{
     Compressor, Ended, Entry, FlowKey, FromAgent, Grain, Hello, Message, Processor, Refusal,
-    Schedule, Sent, ToAgent, Welcome,
+    Schedule, Sent, ToAgent, Use, Uses, Welcome,
 };
-use crate::{MOST_FROM_AGENT, MOST_TO_AGENT};
+use crate::{MOST_FROM_AGENT, MOST_TO_AGENT, USES};
 
 /// Appends a message to `out` as a frame.
 pub fn encode(message: &impl Message, out: &mut Vec<u8>) {
@@ -23,6 +23,8 @@ pub(crate) const KEY: usize = 12;
 const OF_FLOW: usize = 28;
 const GRAIN: usize = 16;
 const COMPRESSOR: usize = 17;
+const OF_USE: usize = 13;
+const COFLOW: usize = 8;
 
 pub(crate) fn write_entries(entries: &[Entry], out: &mut Vec<u8>) {
     for &Entry { key, layer, rate, codec } in entries {
@@ -98,6 +100,66 @@ fn read_processor(body: &mut Reader<'_>) -> Option<Processor> {
     Some(Processor { share, compressors })
 }
 
+fn write_coflows(coflows: &[u64], out: &mut Vec<u8>) {
+    out.u32(coflows.len() as u32);
+    coflows.iter().for_each(|&coflow| out.u64(coflow));
+}
+
+fn read_coflows(body: &mut Reader<'_>) -> Option<Vec<u64>> {
+    let count = body.u32()?;
+    body.items(count, COFLOW, Reader::u64)
+}
+
+fn read_flag(body: &mut Reader<'_>) -> Option<bool> {
+    match body.u8()? {
+        0 => Some(false),
+        1 => Some(true),
+        _ => None,
+    }
+}
+
+fn write_uses(uses: &Uses, out: &mut Vec<u8>) {
+    out.push(u8::from(uses.all));
+    out.u32(uses.flows.len() as u32);
+    for &(key, of) in &uses.flows {
+        out.key(key);
+        out.push(match of {
+            Use::Moves => 0,
+            Use::Idle => 1,
+            Use::Closed => 2,
+        });
+    }
+    write_coflows(&uses.unopened, out);
+}
+
+fn read_uses(body: &mut Reader<'_>) -> Option<Uses> {
+    let all = read_flag(body)?;
+    let count = body.u32()?;
+    let flows = body.items(count, OF_USE, |body| {
+        let key = body.key()?;
+        let of = match body.u8()? {
+            0 => Use::Moves,
+            1 => Use::Idle,
+            2 => Use::Closed,
+            _ => return None,
+        };
+        Some((key, of))
+    })?;
+    Some(Uses { all, flows, unopened: read_coflows(body)? })
+}
+
+fn read_welcome(body: &mut Reader<'_>) -> Option<Welcome> {
+    let version = body.u16()?;
+    Some(Welcome {
+        version,
+        epoch: body.u64()?,
+        report_every_s: body.finite()?,
+        heartbeat_s: body.finite()?,
+        codec: CodecName::read(body)?,
+        idle_after_s: if version >= USES { body.amount()? } else { f64::INFINITY },
+    })
+}
+
 impl Message for FromAgent {
     const MOST: usize = MOST_FROM_AGENT;
 
@@ -140,6 +202,14 @@ impl Message for FromAgent {
                 }
             }
             FromAgent::Written(keys) => write_keys(8, keys, out),
+            FromAgent::Uses(uses) => {
+                out.push(9);
+                write_uses(uses, out);
+            }
+            FromAgent::Keeps(coflows) => {
+                out.push(10);
+                write_coflows(coflows, out);
+            }
         }
     }
 
@@ -160,6 +230,8 @@ impl Message for FromAgent {
             6 => FromAgent::Alive,
             7 => FromAgent::Processor(read_processor(body)?),
             8 => FromAgent::Written(read_keys(body)?),
+            9 => FromAgent::Uses(read_uses(body)?),
+            10 => FromAgent::Keeps(read_coflows(body)?),
             _ => return None,
         })
     }
@@ -177,6 +249,9 @@ impl Message for ToAgent {
                 out.f64(welcome.report_every_s);
                 out.f64(welcome.heartbeat_s);
                 out.push(CodecName::byte(welcome.codec));
+                if welcome.version >= USES {
+                    out.f64(welcome.idle_after_s);
+                }
             }
             ToAgent::Schedule(schedule) => {
                 out.push(2);
@@ -208,18 +283,17 @@ impl Message for ToAgent {
                     Refusal::Full => 6,
                 });
             }
+            ToAgent::Alive => out.push(6),
+            ToAgent::Over(coflows) => {
+                out.push(7);
+                write_coflows(coflows, out);
+            }
         }
     }
 
     fn read(kind: u8, body: &mut Reader<'_>) -> Option<Self> {
         Some(match kind {
-            1 => ToAgent::Welcome(Welcome {
-                version: body.u16()?,
-                epoch: body.u64()?,
-                report_every_s: body.finite()?,
-                heartbeat_s: body.finite()?,
-                codec: CodecName::read(body)?,
-            }),
+            1 => ToAgent::Welcome(read_welcome(body)?),
             2 => {
                 let (epoch, version, base) = (body.u64()?, body.u64()?, body.u64()?);
                 let (set, removed) = (body.u32()?, body.u32()?);
@@ -243,6 +317,8 @@ impl Message for ToAgent {
                 6 => Refusal::Full,
                 _ => return None,
             }),
+            6 => ToAgent::Alive,
+            7 => ToAgent::Over(read_coflows(body)?),
             _ => return None,
         })
     }

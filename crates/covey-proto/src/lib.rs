@@ -23,14 +23,18 @@ pub use header::{
 pub use local::{Connected, FromApp, LOCAL_VERSION, MOST_LOCAL, MOST_LOCAL_FLOWS, Means, ToApp};
 pub use message::{
     Compressor, Ended, Entry, FlowKey, FromAgent, Grain, Hello, Message, Processor, Refusal,
-    Schedule, Sent, ToAgent, Welcome,
+    Schedule, Sent, ToAgent, Use, Uses, Welcome,
 };
 
 /// The version of the messages between agent and coordinator.
-pub const VERSION: u16 = 2;
+pub const VERSION: u16 = 3;
 
-/// The oldest version that is still spoken: the one before, once there is one that can be.
+/// The oldest version that is still spoken: the one before.
 pub const OLDEST: u16 = 2;
+
+/// The first version in which agents tell how flows are used ([`FromAgent::Uses`], [`FromAgent::Keeps`]), and
+/// coordinators that they are there ([`ToAgent::Alive`]).
+pub const USES: u16 = 3;
 
 /// The version to speak with a side of version `theirs`: the lesser, if that is still spoken.
 pub fn common_version(theirs: u16) -> Option<u16> {

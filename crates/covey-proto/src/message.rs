@@ -101,6 +101,31 @@ pub struct Welcome {
     pub heartbeat_s: f64,
     /// What flows may be compressed with, if they may.
     pub codec: Option<CodecName>,
+    /// After how many seconds without a byte a flow that has a rate is idle; infinite where nobody wants to
+    /// know, as in versions before [`USES`](crate::USES).
+    pub idle_after_s: f64,
+}
+
+/// What becomes of a flow on its sending host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Use {
+    /// It is open, and uses what it is given.
+    Moves,
+    /// It is open, but had a rate and sent nothing.
+    Idle,
+    /// Whoever had it open is gone.
+    Closed,
+}
+
+/// How flows are used on their sending host, where that differs from what was said before.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Uses {
+    /// Whether what was said before counts no more.
+    pub all: bool,
+    /// Flows.
+    pub flows: Vec<(FlowKey, Use)>,
+    /// Coflows of which no flow is open on the host, but those that [`Uses::flows`] names at any time.
+    pub unopened: Vec<u64>,
 }
 
 /// How fast a compressor is on a host, and how small.
@@ -165,6 +190,10 @@ pub enum FromAgent {
     Written(Vec<FlowKey>),
     /// What the host has for compressing. Said after each new join, and when it has changed.
     Processor(Processor),
+    /// How flows are used.
+    Uses(Uses),
+    /// Applications on the host have flows of these coflows open.
+    Keeps(Vec<u64>),
 }
 
 /// From the coordinator to an agent.
@@ -180,6 +209,10 @@ pub enum ToAgent {
     Grains(Vec<Grain>),
     /// The session is over.
     Refused(Refusal),
+    /// Nothing else to say.
+    Alive,
+    /// These coflows are over: nothing more needs to be said of them.
+    Over(Vec<u64>),
 }
 
 /// A message of one of the two directions.

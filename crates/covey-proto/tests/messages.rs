@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use covey_proto::{
     CHUNK_HEADER, ChunkHeader, CodecName, Compressor, Connected, Decoder, Direction, Ended, Entry,
     FlowHeader, FlowKey, FromAgent, FromApp, Grain, HEADER, Hello, Means, Message, Processor,
-    ProtoError, Refusal, Schedule, Sent, ToAgent, ToApp, Welcome, encode,
+    ProtoError, Refusal, Schedule, Sent, ToAgent, ToApp, USES, Use, Uses, Welcome, encode,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -65,24 +65,39 @@ fn from_agent() -> impl Strategy<Value = FromAgent> {
         vec(sent_so_far(), 0..20).prop_map(FromAgent::Sent),
         processor().prop_map(FromAgent::Processor),
         vec(key(), 0..20).prop_map(FromAgent::Written),
+        uses().prop_map(FromAgent::Uses),
+        vec(any::<u64>(), 0..20).prop_map(FromAgent::Keeps),
         Just(FromAgent::Resync),
         Just(FromAgent::Alive),
     ]
+}
+
+fn uses() -> impl Strategy<Value = Uses> {
+    let of = proptest::sample::select(vec![Use::Moves, Use::Idle, Use::Closed]);
+    (any::<bool>(), vec((key(), of), 0..20), vec(any::<u64>(), 0..20))
+        .prop_map(|(all, flows, unopened)| Uses { all, flows, unopened })
 }
 
 fn to_agent() -> impl Strategy<Value = ToAgent> {
     let schedule = (any::<(u64, u64, u64)>(), vec(entry(), 0..20), vec(key(), 0..20));
     let grain = prop_oneof![amount(), Just(f64::INFINITY)];
     prop_oneof![
-        (any::<u16>(), any::<u64>(), amount(), amount(), codec()).prop_map(
-            |(version, epoch, report_every_s, heartbeat_s, codec)| ToAgent::Welcome(Welcome {
-                version,
-                epoch,
-                report_every_s,
-                heartbeat_s,
-                codec
-            })
+        (any::<u16>(), any::<u64>(), amount(), amount(), codec(), amount()).prop_map(
+            |(version, epoch, report_every_s, heartbeat_s, codec, idle_after_s)| {
+                // Versions before have no such time.
+                let idle_after_s = if version < USES { f64::INFINITY } else { idle_after_s };
+                ToAgent::Welcome(Welcome {
+                    version,
+                    epoch,
+                    report_every_s,
+                    heartbeat_s,
+                    codec,
+                    idle_after_s,
+                })
+            }
         ),
+        vec(any::<u64>(), 0..20).prop_map(ToAgent::Over),
+        Just(ToAgent::Alive),
         schedule.prop_map(|((epoch, version, base), set, removed)| ToAgent::Schedule(Schedule {
             epoch,
             version,

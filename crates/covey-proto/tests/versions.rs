@@ -2,21 +2,28 @@
 
 use covey_proto::{
     CodecName, Compressor, Decoder, Ended, Entry, FlowKey, FromAgent, Grain, Hello, Message,
-    OLDEST, Processor, Refusal, Schedule, Sent, ToAgent, VERSION, Welcome, common_version, encode,
+    OLDEST, Processor, Refusal, Schedule, Sent, ToAgent, Use, Uses, VERSION, Welcome,
+    common_version, encode,
 };
 
-/// Each message of version 2 by its name, as bytes in hexadecimal digits.
-const VERSION_2: &str = include_str!("data/agents-2.txt");
+/// Each message of a version by its name, as bytes in hexadecimal digits; those of version 3 that are new,
+/// or others than before.
+const VERSIONS: [&str; 2] = [include_str!("data/agents-2.txt"), include_str!("data/agents-3.txt")];
 
-fn bytes(of: &str) -> Vec<u8> {
-    let mut lines = VERSION_2.lines().filter_map(|line| line.split_once(' '));
+fn bytes(version: u16, of: &str) -> Vec<u8> {
+    let text = VERSIONS[usize::from(version) - 2];
+    let mut lines = text.lines().filter_map(|line| line.split_once(' '));
     let (_, hex) = lines.find(|(name, _)| *name == of).unwrap_or_else(|| panic!("{of}: no bytes"));
     let byte = |at| u8::from_str_radix(&hex[at..at + 2], 16).expect("two digits");
     (0..hex.len()).step_by(2).map(byte).collect()
 }
 
 fn check<M: Message + PartialEq + std::fmt::Debug>(name: &str, message: M) {
-    let (bytes, mut decoder, mut out) = (bytes(name), Decoder::default(), Vec::new());
+    check_in(2, name, message);
+}
+
+fn check_in<M: Message + PartialEq + std::fmt::Debug>(version: u16, name: &str, message: M) {
+    let (bytes, mut decoder, mut out) = (bytes(version, name), Decoder::default(), Vec::new());
     encode(&message, &mut out);
     assert_eq!(out, bytes, "{name}");
     decoder.push(&bytes);
@@ -43,7 +50,9 @@ fn what_agents_of_version_2_say_is_understood() {
 #[test]
 fn what_coordinators_of_version_2_say_is_understood() {
     let (report_every_s, heartbeat_s, codec) = (0.008, 1.0, Some(CodecName::Lz4));
-    let welcome = Welcome { version: 2, epoch: 3, report_every_s, heartbeat_s, codec };
+    let idle_after_s = f64::INFINITY;
+    let welcome =
+        Welcome { version: 2, epoch: 3, report_every_s, heartbeat_s, codec, idle_after_s };
     let set = vec![Entry { key: KEY, layer: 2, rate: 1.25e8, codec: None }];
     let removed = vec![FlowKey { flow: 7, ..KEY }];
     check("to_agent.welcome", ToAgent::Welcome(welcome));
@@ -62,6 +71,23 @@ fn what_coordinators_of_version_2_say_is_understood() {
     for (k, refusal) in (1..).zip(refusals) {
         check(&format!("to_agent.refused.{k}"), ToAgent::Refused(refusal));
     }
+}
+
+#[test]
+fn what_version_3_has_more_is_understood() {
+    let hello = Hello { version: 3, port: 7, holds: (3, 9), token: b"abc".to_vec() };
+    check_in(3, "from_agent.hello", FromAgent::Hello(hello));
+    let key = |flow| FlowKey { flow, ..KEY };
+    let flows = vec![(key(6), Use::Moves), (key(7), Use::Idle), (key(8), Use::Closed)];
+    let uses = Uses { all: true, flows, unopened: vec![5] };
+    check_in(3, "from_agent.uses", FromAgent::Uses(uses));
+    check_in(3, "from_agent.keeps", FromAgent::Keeps(vec![5, 6]));
+    let (report_every_s, heartbeat_s, codec) = (0.008, 1.0, Some(CodecName::Lz4));
+    let welcome =
+        Welcome { version: 3, epoch: 3, report_every_s, heartbeat_s, codec, idle_after_s: 1.0 };
+    check_in(3, "to_agent.welcome", ToAgent::Welcome(welcome));
+    check_in(3, "to_agent.alive", ToAgent::Alive);
+    check_in(3, "to_agent.over", ToAgent::Over(vec![5, 6]));
 }
 
 #[test]

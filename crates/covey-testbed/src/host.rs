@@ -19,7 +19,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use covey_client::{Client, CoflowSpec, Flow, Incoming, Listener, Options, RestError, Scheduled};
+use covey_client::{Client, CoflowSpec, Flow, Incoming, Listener, Options, Scheduled};
 use covey_proto::{Direction, FlowHeader, FlowKey, HEADER};
 use covey_trace::Workload;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -94,6 +94,7 @@ pub async fn host(config: Host) -> Result<(), TestbedError> {
                 credentials,
                 hold_max: None,
                 start_small: 0,
+                ..Options::default()
             };
             Some(Client::start(options).await?)
         }
@@ -185,7 +186,7 @@ async fn register(shared: Arc<Shared>, coflow: usize, parents: Vec<u64>) {
 /// A coflow has failed, and will not end by itself.
 async fn deregister(shared: Arc<Shared>, id: u64) {
     let Some(client) = &shared.client else { return };
-    while let Err(RestError::Away(_)) = client.join(id).deregister().await {
+    while client.join(id).deregister().await.is_err_and(|error| error.is_away()) {
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
 }

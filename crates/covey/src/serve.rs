@@ -62,6 +62,15 @@ pub struct Serve {
     /// Silence after which a host is taken for lost
     #[arg(long, value_name = "TIME", default_value = "5s")]
     lost_after: String,
+    /// Time without a byte after which a flow that has a rate gives it up
+    #[arg(long, value_name = "TIME", default_value = "1s")]
+    idle_after: String,
+    /// For how long a coflow is kept whose client does not say for how long
+    #[arg(long, value_name = "TIME", default_value = "10min")]
+    lease: String,
+    /// How much later a coflow is forgotten that nobody keeps
+    #[arg(long, value_name = "TIME", default_value = "1440min")]
+    forget_after: String,
     /// The most coflows at a time
     #[arg(long, value_name = "N", default_value_t = 100_000)]
     max_coflows: usize,
@@ -148,6 +157,9 @@ impl Serve {
             core: Config {
                 heartbeat_s,
                 lost_after_s,
+                idle_after_s: quantity::time("--idle-after", &self.idle_after)?,
+                lease_s: quantity::time("--lease", &self.lease)?,
+                forget_after_s: quantity::time("--forget-after", &self.forget_after)?,
                 report_every_s: quantity::time("--report-every", &self.report_every)?,
                 reports_always: self.reports == Reports::Always,
                 most_coflows: self.max_coflows,

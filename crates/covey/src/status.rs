@@ -1,12 +1,18 @@
 //! `covey status`: what a coordinator is doing.
 
+use std::time::Duration;
+
 use clap::Args;
 use covey_coordinator::Client;
 use serde_json::Value;
+use tokio::time::timeout;
 
 use crate::failure::Failure;
 use crate::live::{self, CLIENTS, Shown};
 use crate::output;
+
+/// How long a coordinator may take to answer.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Tell what a coordinator is doing
 #[derive(Debug, Args)]
@@ -36,7 +42,7 @@ impl Status {
         let token = self.shown.token()?.ok_or_else(|| self.shown.none())?;
         let address = live::address("--coordinator", &self.coordinator)?;
         let limit = self.limit.clamp(1, 1000);
-        let (ready, coflows, agents) = live::runtime(1)?.block_on(async {
+        let asking = async {
             let other = |error: &dyn std::fmt::Display| Failure::Other(error.to_string());
             let mut client =
                 Client::connect(address, &token, tls).await.map_err(|error| other(&error))?;
@@ -53,7 +59,11 @@ impl Status {
             }
             let agents = answers.pop().unwrap_or_default();
             Ok((ready.status == 200, answers.pop().unwrap_or_default(), agents))
-        })?;
+        };
+        let asked = live::runtime(1)?.block_on(async { timeout(PATIENCE, asking).await });
+        let late =
+            |_| Failure::Other(format!("{address}: no answer within {} s", PATIENCE.as_secs()));
+        let (ready, coflows, agents) = asked.map_err(late)??;
         output::print(|out| {
             if self.json {
                 let all = serde_json::json!({
@@ -65,7 +75,11 @@ impl Status {
             writeln!(out, "coflows")?;
             for coflow in items(&coflows) {
                 let of = |name: &str| coflow[name].to_string();
-                let state = coflow["state"].as_str().unwrap_or_default();
+                let idle = &coflow["idle_why"];
+                let state = match (coflow["state"].as_str().unwrap_or_default(), idle.as_str()) {
+                    ("active", Some(_)) => "idle",
+                    (state, _) => state,
+                };
                 writeln!(
                     out,
                     "  {:>8}  {state:8}  {} of {} flows ended, {} bytes sent, {} bytes/s",
@@ -75,6 +89,18 @@ impl Status {
                     of("bytes_sent"),
                     of("rate"),
                 )?;
+                if let Some(why) = idle.as_str() {
+                    let name = coflow["name"].as_str().map(|name| format!("{name}: "));
+                    writeln!(
+                        out,
+                        "            {}{} of {} flows have given up what they got, for {:.0} s: {}",
+                        name.unwrap_or_default(),
+                        of("flows_idle"),
+                        of("flows"),
+                        coflow["idle_s"].as_f64().unwrap_or_default(),
+                        meaning(why),
+                    )?;
+                }
             }
             more(&coflows, out)?;
             writeln!(out, "agents")?;
@@ -92,6 +118,17 @@ impl Status {
             }
             more(&agents, out)
         })
+    }
+}
+
+/// What it means that a flow does not use what it is given.
+fn meaning(why: &str) -> &str {
+    match why {
+        "idle" => "they sent nothing",
+        "unopened" => "nobody has opened them",
+        "closed" => "whoever had them open is gone",
+        "expired" => "nobody keeps the coflow",
+        other => other,
     }
 }
 

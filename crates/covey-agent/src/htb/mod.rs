@@ -82,6 +82,10 @@ impl Enforcer for Htb {
         self.local.progress()
     }
 
+    fn sees_uses(&self) -> bool {
+        self.local.sees_uses()
+    }
+
     fn settled(&mut self, keys: &[FlowKey]) {
         self.local.settled(keys);
     }

@@ -75,6 +75,11 @@ impl Core {
             revision: 0,
             flows: Vec::new(),
             stalled: 0,
+            unused: [0; 4],
+            unused_since: self.now,
+            lease_s: self.config.lease_s,
+            kept_until: self.now + self.config.lease_s,
+            expired: None,
             attained: 0.0,
             longest: 0.0,
             served: Vec::new(),
@@ -103,6 +108,7 @@ impl Core {
         self.stirred = true;
         let id = coflow.id;
         coflow.revision += 1;
+        coflow.kept_until = coflow.kept_until.max(self.now + coflow.lease_s);
         // While flows are exchanged the coflow must not end.
         let open = std::mem::replace(&mut coflow.open, true);
         for &flow in &update.restart {
@@ -128,6 +134,8 @@ impl Core {
             }
             self.hosts_changed |= self.touches_away(&added);
             self.publish_all = true;
+            // Who adds flows stands behind the coflow; that nobody has opened it at a host holds for the new ones too.
+            self.follow(serial);
         }
         if let Some(coflow) = self.coflows.present.get_mut(&serial) {
             coflow.open = update.open.unwrap_or(open);
@@ -144,12 +152,22 @@ impl Core {
         let Some(coflow) = self.coflows.present.get_mut(&serial) else { return };
         let flow = FlowId { coflow: coflow.id, index };
         let Some(it) = coflow.flows.get_mut(index as usize) else { return };
-        if it.stage == Stage::Active {
-            // What was sent stays in what the coflow has sent.
-            (it.sent, it.wire) = (0.0, 0.0);
-            self.driver.restart(flow, self.now);
-            self.publish_all = true;
+        // A flow that is not served begins anew too.
+        let is_served = match it.stage {
+            Stage::Active => true,
+            Stage::Unused(_) => false,
+            _ => return,
+        };
+        // What was sent stays in what the coflow has sent.
+        (it.sent, it.wire) = (0.0, 0.0);
+        if !is_served {
+            self.driver.resume(&[flow], self.now);
         }
+        self.driver.restart(flow, self.now);
+        if !is_served {
+            self.driver.suspend(&[flow], self.now);
+        }
+        self.publish_all = true;
     }
 
     fn apply_removed(&mut self, serial: u64) {
@@ -197,8 +215,14 @@ impl Core {
                 self.awaited.remove(&FlowKey { coflow: serial, flow: index });
                 self.driver.resume(&[flow], self.now);
             }
+            Stage::Unused(why) => {
+                coflow.unused[why as usize] -= 1;
+                self.driver.resume(&[flow], self.now);
+            }
             Stage::Active => {}
         }
+        let key = FlowKey { coflow: serial, flow: index };
+        self.agents[it.src as usize].uses.remove(&key);
         let more = (wire - it.wire).max(0.0);
         it.sent = it.sent.max(bytes);
         it.wire = it.wire.max(wire);
@@ -224,7 +248,9 @@ impl Core {
         for id in over {
             let serial = self.coflows.serial(id);
             self.counts.gone += 1;
-            self.coflows.retire(serial, self.now.as_secs(), removed);
+            if let Some(coflow) = self.coflows.retire(serial, self.now.as_secs(), removed) {
+                self.forget_uses(serial, &coflow);
+            }
             let links = (serial, LinkId(0))..=(serial, LinkId(u32::MAX));
             let reached: Vec<_> = self.limits_reached.range(links).map(|(key, _)| *key).collect();
             reached.iter().for_each(|key| {

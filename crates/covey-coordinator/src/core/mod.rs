@@ -15,6 +15,7 @@ mod moment;
 mod requests;
 mod sessions;
 mod tell;
+mod uses;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +24,7 @@ use covey_core::{AnyPolicy, Codec, Fabric, LinkId, Time, Wake};
 use covey_proto::{CodecName, FlowKey, Refusal};
 
 use crate::api::Answer;
-use crate::coflows::Coflows;
+use crate::coflows::{Coflows, Unused};
 use crate::driver::Driver;
 use crate::record::Record;
 use crate::slot::{Booked, SessionId, Slot};
@@ -41,6 +42,12 @@ pub struct Config {
     pub heartbeat_s: f64,
     /// After how many seconds of silence a host is taken for lost.
     pub lost_after_s: f64,
+    /// After how many seconds a flow that has a rate and sends nothing gives it up.
+    pub idle_after_s: f64,
+    /// For how many seconds a coflow is kept by whoever does not say for how long.
+    pub lease_s: f64,
+    /// How many seconds later it is forgotten.
+    pub forget_after_s: f64,
     /// How often agents report what flows have sent, in seconds, where the policy needs that.
     pub report_every_s: f64,
     /// Whether they do so whatever the policy needs.
@@ -62,6 +69,9 @@ impl Default for Config {
         Config {
             heartbeat_s: 1.0,
             lost_after_s: 5.0,
+            idle_after_s: 1.0,
+            lease_s: 600.0,
+            forget_after_s: 86_400.0,
             report_every_s: 0.008,
             reports_always: false,
             most_coflows: 100_000,
@@ -117,6 +127,18 @@ pub enum Event {
         /// Its number.
         id: u64,
     },
+    /// Flows of a coflow do not use what they are given, and lose it.
+    Idle {
+        /// Its number.
+        id: u64,
+        /// Why, of most of them.
+        why: Unused,
+    },
+    /// Nobody has kept a coflow in time.
+    Expired {
+        /// Its number.
+        id: u64,
+    },
     /// All flows of a coflow can go on again.
     Resumed {
         /// Its number.
@@ -159,6 +181,23 @@ pub struct Counts {
     pub registered: u64,
     /// See `registered`.
     pub gone: u64,
+}
+
+/// What there is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Population {
+    /// Coflows present.
+    pub coflows: usize,
+    /// Those with a flow whose host is away.
+    pub stalled: usize,
+    /// Those with a flow that does not use what it is given.
+    pub idle: usize,
+    /// Those that nobody keeps.
+    pub expired: usize,
+    /// Flows that do not use what they are given, by [`Unused`].
+    pub unused: [usize; 4],
+    /// Agents that have joined.
+    pub agents: usize,
 }
 
 /// What is to happen when a record is on disk.
@@ -259,6 +298,7 @@ impl Core {
         core.outputs.clear();
         core.counts = Counts::default();
         core.now = core.now.max(start);
+        core.keep_all();
         core
     }
 
@@ -277,10 +317,22 @@ impl Core {
         self.counts
     }
 
-    /// Coflows present, stalled ones among them, and agents that have joined.
-    pub fn population(&self) -> (usize, usize, usize) {
-        let stalled = self.coflows.present.values().filter(|coflow| coflow.stalled > 0).count();
-        (self.coflows.present.len(), stalled, self.sessions.len())
+    /// What there is.
+    pub fn population(&self) -> Population {
+        let mut population = Population {
+            coflows: self.coflows.present.len(),
+            agents: self.sessions.len(),
+            ..Population::default()
+        };
+        for coflow in self.coflows.present.values() {
+            population.stalled += usize::from(coflow.stalled > 0);
+            population.idle += usize::from(coflow.unused() > 0);
+            population.expired += usize::from(coflow.expired.is_some());
+            for (all, its) in population.unused.iter_mut().zip(coflow.unused) {
+                *all += its;
+            }
+        }
+        population
     }
 
     /// Agents that have joined.
@@ -334,7 +386,8 @@ mod tests {
     /// Entries of everything that has some for each flow or coflow.
     fn held(core: &Core) -> usize {
         let slot = |slot: &Slot| {
-            slot.flows.len() + slot.dirty.len() + slot.grains.len() + slot.settled.len()
+            let uses = slot.uses.len() + slot.unopened.len() + slot.over.len();
+            uses + slot.flows.len() + slot.dirty.len() + slot.grains.len() + slot.settled.len()
         };
         let coflows = &core.coflows;
         let known = coflows.present.len() + coflows.gone.len() + coflows.dags.len();
@@ -360,7 +413,7 @@ mod tests {
                 settle(&mut core, now);
                 core.request(2 * id + 1, Request::Remove { id }, now);
                 settle(&mut core, now);
-                assert_eq!(core.population().0, 0, "{policy}");
+                assert_eq!(core.population().coflows, 0, "{policy}");
                 let first = *after_first.get_or_insert(held(&core));
                 assert_eq!(held(&core), first, "{policy}: after {} coflows", id + 1);
             }

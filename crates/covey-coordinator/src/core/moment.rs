@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use covey_core::alloc::PlanError;
 use covey_core::{CoflowId, Compression, FlowId, Group, LinkId, Time, Wake};
-use covey_proto::{CodecName, FlowKey, ToAgent, Welcome};
+use covey_proto::{CodecName, FlowKey, ToAgent, USES, Welcome};
 
 use super::{Core, Output};
 use crate::coflows::{Coflow, Flow, Served, Stage};
@@ -333,6 +333,10 @@ impl Core {
                 report_every_s: if reports { self.config.report_every_s } else { 0.0 },
                 heartbeat_s: self.config.heartbeat_s,
                 codec: self.config.codec,
+                idle_after_s: match agent.spoken >= USES {
+                    true => self.config.idle_after_s,
+                    false => f64::INFINITY,
+                },
             }));
         }
         let settled = agent.take_settled();
@@ -343,10 +347,20 @@ impl Core {
         if !grains.is_empty() {
             messages.push(ToAgent::Grains(grains));
         }
+        let over = std::mem::take(&mut agent.over);
+        if !over.is_empty() && agent.spoken >= USES {
+            messages.push(ToAgent::Over(over));
+        }
+        if std::mem::take(&mut agent.alive) && messages.is_empty() {
+            messages.push(ToAgent::Alive);
+        }
         if let Some(schedule) = agent.next_schedule(port, self.epoch, &mut self.booked, self.now) {
             self.counts.schedules += 1;
             self.counts.entries += (schedule.set.len() + schedule.removed.len()) as u64;
             messages.push(ToAgent::Schedule(schedule));
+        }
+        if !messages.is_empty() {
+            agent.told = self.now;
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What clients ask for: checked, and written to the journal.
 
 use std::collections::HashSet;
+use std::ops::RangeInclusive;
 
 use covey_core::{Lineage, Time};
 use covey_proto::FlowKey;
@@ -9,6 +10,9 @@ use super::{Core, Lsn, Output, Pending, RequestId};
 use crate::api::{Answer, Problem, Reply, Request};
 use crate::coflows::{Coflow, Stage};
 use crate::record::{self, CoflowSpec, Key, Record, Update};
+
+/// For how many seconds a coflow may be kept.
+const LEASE_S: RangeInclusive<f64> = 1.0..=86_400.0;
 
 impl Core {
     /// A client asks for something.
@@ -20,6 +24,7 @@ impl Core {
                 self.update(request, id, update, revision).err()
             }
             Request::Remove { id } => self.remove(request, id).err(),
+            Request::Keep { id, lease_s } => self.asked_to_keep(request, id, lease_s).err(),
             Request::Get { id } => {
                 let answer = self.status(id).map(Reply::Coflow).ok_or_else(|| Problem::unknown(id));
                 self.outputs.push(Output::Answer(request, answer));
@@ -202,6 +207,24 @@ impl Core {
         self.check_pending()?;
         let at_s = self.now.as_secs();
         self.journal(Record::Updated { id, at_s, update }, request);
+        Ok(())
+    }
+
+    fn asked_to_keep(
+        &mut self,
+        request: RequestId,
+        id: u64,
+        lease_s: Option<f64>,
+    ) -> Result<(), Problem> {
+        if let Some(found) = lease_s.filter(|s| !LEASE_S.contains(s)) {
+            let (least, most) = (LEASE_S.start(), LEASE_S.end());
+            let detail = format!("lease_s: expected from {least} to {most}, found {found}");
+            return Err(Problem::invalid(detail));
+        }
+        self.present(id)?;
+        self.keep(id, lease_s);
+        let answer = self.status(id).map(Reply::Coflow).ok_or_else(|| Problem::unknown(id));
+        self.outputs.push(Output::Answer(request, answer));
         Ok(())
     }
 

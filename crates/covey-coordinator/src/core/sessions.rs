@@ -1,8 +1,9 @@
 //! What agents say, and what they are sent.
 
 use covey_core::{FlowId, Time};
-use covey_proto::{FlowKey, FromAgent, Hello, Refusal, common_version};
+use covey_proto::{FlowKey, FromAgent, Hello, Refusal, USES, common_version};
 
+use super::uses::is_past;
 use super::{Core, Event, Output, Pending};
 use crate::coflows::Stage;
 use crate::record::Record;
@@ -52,6 +53,14 @@ impl Core {
                 self.counts.others += 1;
                 self.processor(port, &processor);
             }
+            FromAgent::Uses(uses) => {
+                self.counts.others += 1;
+                self.uses(port, &uses);
+            }
+            FromAgent::Keeps(coflows) => {
+                self.counts.others += 1;
+                coflows.into_iter().for_each(|serial| self.keep(serial, None));
+            }
             FromAgent::Hello(_) | FromAgent::Alive => self.counts.others += 1,
         }
     }
@@ -96,7 +105,10 @@ impl Core {
             agent.applied = hello.holds;
             agent.settle_schedule(&mut self.booked, &mut self.woken);
         }
-        if std::mem::take(&mut agent.is_away) {
+        agent.told = self.now;
+        // Of how its flows are used an agent says all when it is welcomed, if its version can.
+        let says_nothing = spoken < USES && agent.forget_all_uses();
+        if std::mem::take(&mut agent.is_away) || says_nothing {
             self.hosts_changed = true;
             self.stirred = true;
         }
@@ -123,6 +135,7 @@ impl Core {
         let mut keys = Vec::new();
         for of_coflow in flows.chunk_by(|a, b| a.key.coflow == b.key.coflow) {
             let serial = of_coflow[0].key.coflow;
+            self.keep(serial, None);
             let (mut new, mut compressed) = (Vec::new(), Vec::new());
             let mut its_keys = Vec::new();
             for ended in of_coflow {
@@ -208,9 +221,9 @@ impl Core {
         flow.stage = Stage::Active;
         self.awaited.remove(&key);
         self.driver.resume(&[FlowId { coflow: coflow.id, index: key.flow }], self.now);
-        // Its hosts may have gone meanwhile.
-        self.hosts_changed = true;
         self.stirred = true;
+        // Its hosts may have gone meanwhile, or its application.
+        self.follow(key.coflow);
     }
 
     /// Confirms ends that were known: after what is on the way to the journal, for they may be in it.
@@ -234,6 +247,9 @@ impl Core {
 
     fn sent(&mut self, port: u32, flows: &[covey_proto::Sent]) {
         let counts = self.driver.needs_progress();
+        for of_coflow in flows.chunk_by(|a, b| a.key.coflow == b.key.coflow) {
+            self.keep(of_coflow[0].key.coflow, None);
+        }
         for sent in flows {
             let Some(coflow) = self.coflows.present.get_mut(&sent.key.coflow) else { continue };
             let own = coflow.flows.get(sent.key.flow as usize).is_some_and(|f| f.src == port);
@@ -253,12 +269,19 @@ impl Core {
         }
         self.next_check = self.now + self.config.heartbeat_s;
         self.give_up_awaiting();
+        self.follow_leases();
         for (record, port, keys) in std::mem::take(&mut self.unwritten) {
             let lsn = self.write(record.clone());
             self.pending.insert(lsn, Pending::Settle(record, port, keys));
         }
         for port in 0..self.agents.len() as u32 {
             let agent = &mut self.agents[port as usize];
+            // As often as is enough for an agent that waits for several heartbeats.
+            let is_silent = is_past(self.now, agent.told, 2.0 * self.config.heartbeat_s);
+            if agent.session.is_some() && agent.spoken >= USES && is_silent {
+                agent.alive = true;
+                self.woken.insert(port);
+            }
             if agent.is_away || self.now - agent.heard <= self.config.lost_after_s {
                 continue;
             }
@@ -275,42 +298,13 @@ impl Core {
         }
     }
 
-    /// Stalls flows of which a host is away, and lets others go on.
+    /// Stalls flows of which a host is away, and lets others go on; so for flows that nobody uses.
     pub(super) fn follow_hosts(&mut self) {
         if !std::mem::take(&mut self.hosts_changed) {
             return;
         }
-        let (mut gone, mut back) = (Vec::new(), Vec::new());
-        for (&serial, coflow) in &mut self.coflows.present {
-            let before = coflow.stalled;
-            for (index, flow) in (0..).zip(&mut coflow.flows) {
-                let away = |port: u32| self.agents[port as usize].is_away;
-                let stalls = away(flow.src) || away(flow.dst);
-                let id = FlowId { coflow: coflow.id, index };
-                match flow.stage {
-                    Stage::Active if stalls => {
-                        flow.stage = Stage::Stalled;
-                        coflow.stalled += 1;
-                        gone.push(id);
-                    }
-                    Stage::Stalled if !stalls => {
-                        flow.stage = Stage::Active;
-                        coflow.stalled -= 1;
-                        back.push(id);
-                    }
-                    _ => {}
-                }
-            }
-            if before == 0 && coflow.stalled > 0 {
-                self.outputs.push(Output::Event(Event::Stalled { id: serial }));
-            } else if before > 0 && coflow.stalled == 0 {
-                self.outputs.push(Output::Event(Event::Resumed { id: serial }));
-            }
-        }
-        if !gone.is_empty() {
-            self.driver.suspend(&gone, self.now);
-        }
-        self.driver.resume(&back, self.now);
+        let serials: Vec<u64> = self.coflows.present.keys().copied().collect();
+        serials.into_iter().for_each(|serial| self.follow(serial));
         self.publish_all = true;
     }
 }

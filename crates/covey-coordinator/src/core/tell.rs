@@ -5,7 +5,7 @@ use covey_proto::CodecName;
 
 use super::Core;
 use crate::api::{AgentStatus, CoflowStatus, Page, Rate};
-use crate::coflows::{Flow, Served};
+use crate::coflows::{Flow, Served, Unused};
 use crate::record::Summary;
 
 impl Core {
@@ -22,6 +22,10 @@ impl Core {
                 flows: coflow.flows.len(),
                 flows_ended: coflow.ended(),
                 flows_stalled: coflow.stalled,
+                flows_idle: coflow.unused(),
+                idle_why: coflow.why_unused().map(Unused::name),
+                idle_s: coflow.why_unused().map(|_| self.now - coflow.unused_since),
+                kept_s: Some((coflow.kept_until - self.now).max(0.0)),
                 bytes_sent: coflow.attained,
                 rate: coflow.served.iter().fold(0.0, |sum, served| sum + served.rate),
             });
@@ -92,6 +96,10 @@ fn of_gone(summary: &Summary) -> CoflowStatus {
         flows: summary.flows,
         flows_ended: summary.flows,
         flows_stalled: 0,
+        flows_idle: 0,
+        idle_why: None,
+        idle_s: None,
+        kept_s: None,
         bytes_sent: summary.bytes,
         rate: 0.0,
     }

@@ -293,6 +293,14 @@ impl Decider {
             Event::Ended { id } => tracing::debug!(coflow = id, "ended"),
             Event::Removed { id } => tracing::debug!(coflow = id, "deregistered"),
             Event::Stalled { id } => tracing::warn!(coflow = id, "stalled: a host is away"),
+            Event::Idle { id, why } => {
+                tracing::info!(
+                    coflow = id,
+                    why = why.name(),
+                    "idle: it does not use what it is given"
+                );
+            }
+            Event::Expired { id } => tracing::warn!(coflow = id, "expired: nobody keeps it"),
             Event::Resumed { id } => tracing::info!(coflow = id, "goes on"),
             Event::Joined { port } => tracing::debug!(port, "agent joined"),
             Event::Lost { port } => tracing::warn!(port, "agent lost"),
@@ -338,7 +346,7 @@ impl Decider {
         let mut shared = lock(&self.shared.measured);
         shared.1.turn(now_s, used, decided, &mut self.state.reporting);
         shared.0.counts = self.core.counts();
-        shared.0.population.2 = self.core.joined();
+        shared.0.population.agents = self.core.joined();
         shared.0.pending = self.core.pending();
         shared.0.commands = self.commands.len();
         shared.0.journal_bytes = self.journal_bytes;

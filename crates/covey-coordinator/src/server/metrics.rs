@@ -3,7 +3,8 @@
 use std::fmt::{Display, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::core::Counts;
+use crate::coflows::Unused;
+use crate::core::{Counts, Population};
 use crate::slot::SessionId;
 
 /// Upper ends of the buckets of times, in seconds.
@@ -173,8 +174,7 @@ pub(super) fn count(counter: &AtomicU64) {
 pub(super) struct Snapshot {
     pub epoch: u64,
     pub counts: Counts,
-    /// Coflows present, stalled, and agents that have joined.
-    pub population: (usize, usize, usize),
+    pub population: Population,
     pub pending: usize,
     pub commands: usize,
     pub oldest_unapplied_s: f64,
@@ -235,7 +235,7 @@ fn one(name: &str, help: &str, kind: &str, value: impl Display, out: &mut String
 pub(super) fn text(now: &Snapshot, measured: &Measured, refused: &Refused) -> String {
     let mut out = String::new();
     let counts = now.counts;
-    let (coflows, stalled, agents) = now.population;
+    let Population { coflows, stalled, idle, expired, unused, agents } = now.population;
     let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
     let counters = [
         ("covey_decisions_total", "Decisions.", counts.decisions),
@@ -284,6 +284,12 @@ pub(super) fn text(now: &Snapshot, measured: &Measured, refused: &Refused) -> St
         ("covey_epoch", "Number of this start.", now.epoch as f64),
         ("covey_coflows", "Coflows present.", coflows as f64),
         ("covey_coflows_stalled", "Coflows with a flow whose host is away.", stalled as f64),
+        (
+            "covey_coflows_idle",
+            "Coflows with a flow that does not use what it is given.",
+            idle as f64,
+        ),
+        ("covey_coflows_expired", "Coflows that nobody keeps.", expired as f64),
         ("covey_agents", "Agents that have joined.", agents as f64),
         ("covey_pending", "Changes that wait for the journal.", now.pending as f64),
         ("covey_commands", "Messages that wait for the decision thread.", now.commands as f64),
@@ -296,6 +302,11 @@ pub(super) fn text(now: &Snapshot, measured: &Measured, refused: &Refused) -> St
     ];
     for (name, help, value) in gauges {
         one(name, help, "gauge", value, &mut out);
+    }
+    let name = "covey_flows_idle";
+    head(name, "Flows that do not use what they are given.", "gauge", &mut out);
+    for (why, count) in Unused::ALL.iter().zip(unused) {
+        let _ = writeln!(out, "{name}{{why=\"{}\"}} {count}", why.name());
     }
     let (cpu_s, resident) = process();
     one("process_cpu_seconds_total", "CPU of the process.", "counter", cpu_s, &mut out);

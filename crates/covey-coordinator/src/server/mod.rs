@@ -180,7 +180,7 @@ impl Server {
         let records = found.records.into_iter().chain(found.given).chain([epoch_record]);
         let settings = Config { codec, ..config.core };
         let core = Core::new(fabric, built.policy, settings, epoch, records, base);
-        let (coflows, _, _) = core.population();
+        let coflows = core.population().coflows;
         tracing::info!(epoch, coflows, policy = config.policy, "started");
 
         let clients = TcpListener::bind(config.clients);

@@ -14,7 +14,8 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::sse::{self, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
+use axum::routing::{get, post};
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::{Semaphore, SemaphorePermit, broadcast, mpsc, oneshot};
 use tokio::time::timeout;
@@ -90,6 +91,7 @@ pub(super) fn router(api: Arc<Api>) -> Router {
         .route("/metrics", get(metrics))
         .route("/v1/coflows", get(list).post(register))
         .route("/v1/coflows/{id}", get(status).patch(update).delete(remove))
+        .route("/v1/coflows/{id}/keep", post(keep))
         .route("/v1/schedule", get(schedule))
         .route("/v1/agents", get(agents))
         .route("/v1/events", get(events))
@@ -302,6 +304,30 @@ async fn remove(State(api): State<Arc<Api>>, Path(id): Path<String>) -> Response
     respond(async { ask(&api, Request::Remove { id: number(&id)? }).await }.await)
 }
 
+/// The body of a request to keep a coflow, which may be empty.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Keep {
+    #[serde(default)]
+    lease_s: Option<f64>,
+}
+
+async fn keep(
+    State(api): State<Arc<Api>>,
+    Path(id): Path<String>,
+    body: Result<Bytes, BytesRejection>,
+) -> Response {
+    let request = async {
+        let id = number(&id)?;
+        let Keep { lease_s } = match &body {
+            Ok(bytes) if bytes.is_empty() => Keep::default(),
+            _ => parse(body)?.0,
+        };
+        ask(&api, Request::Keep { id, lease_s }).await
+    };
+    respond(request.await)
+}
+
 type Asked = Result<Query<BTreeMap<String, String>>, QueryRejection>;
 
 /// The parameters of a request for a list: where it begins, how long it is, and others.
@@ -510,6 +536,7 @@ mod tests {
             "get /v1/coflows/{id}",
             "patch /v1/coflows/{id}",
             "delete /v1/coflows/{id}",
+            "post /v1/coflows/{id}/keep",
             "get /v1/schedule",
             "get /v1/agents",
             "get /v1/events",

@@ -109,13 +109,7 @@ impl SpareAt {
     }
 
     /// The coflow leaves all that it has found, as it did the last time (`again`) or not.
-    fn leave_all(
-        &mut self,
-        demand: &Demand,
-        again: bool,
-        capacity: &[f64],
-        spare: &mut Spare,
-    ) {
+    fn leave_all(&mut self, demand: &Demand, again: bool, capacity: &[f64], spare: &mut Spare) {
         let (found, differs) = (take(&mut self.found), take(&mut self.differs));
         if again {
             let differs = differs.iter().map(|&l| l as usize);

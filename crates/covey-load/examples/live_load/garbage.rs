@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use covey_coordinator::Client;
 use covey_load::Metrics;
 use covey_proto::{
-    CodecName, Compressor, Ended, FlowKey, FromAgent, Hello, Processor, Sent, VERSION, encode,
+    CodecName, Compressor, Ended, FlowKey, FromAgent, Hello, Processor, Sent, Use, Uses, VERSION,
+    encode,
 };
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -60,7 +61,7 @@ impl Random {
 
     fn message(&mut self) -> FromAgent {
         let count = self.below(20);
-        match self.below(7) {
+        match self.below(9) {
             0 => FromAgent::Applied { epoch: self.below(3), version: self.below(50) },
             1 => FromAgent::Ended(
                 (0..count)
@@ -84,6 +85,14 @@ impl Random {
                     })
                     .collect(),
             }),
+            6 => {
+                let all = self.below(4) == 0;
+                let of = [Use::Moves, Use::Idle, Use::Closed];
+                let flows = (0..count).map(|_| (self.key(), of[self.below(3) as usize])).collect();
+                let unopened = (0..count).map(|_| self.key().coflow).collect();
+                FromAgent::Uses(Uses { all, flows, unopened })
+            }
+            7 => FromAgent::Keeps((0..count).map(|_| self.key().coflow).collect()),
             _ => FromAgent::Alive,
         }
     }

@@ -200,8 +200,14 @@ fn a_schedule_that_is_replayed_is_dropped_counted_and_logged() {
         let mut peer = Peer::new(listener.accept().await.unwrap().0);
         assert!(matches!(peer.hear().await, FromAgent::Hello(_)));
         let (report_every_s, heartbeat_s) = (0.0, 60.0);
-        let welcome =
-            Welcome { version: VERSION, epoch: 5, report_every_s, heartbeat_s, codec: None };
+        let welcome = Welcome {
+            version: VERSION,
+            epoch: 5,
+            report_every_s,
+            heartbeat_s,
+            codec: None,
+            idle_after_s: 1.0,
+        };
         peer.say(&ToAgent::Welcome(welcome)).await;
         let schedule = |epoch, version| {
             let key = FlowKey { coflow: 0, flow: version as u32 };

@@ -10,4 +10,5 @@ mod credentials;
 mod damage;
 mod faults;
 mod harness;
+mod holders;
 mod rest;

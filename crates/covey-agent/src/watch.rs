@@ -1,0 +1,363 @@
+//! How the flows of a host are used: who has a rate and sends nothing gives it up.
+//!
+//! A flow is *idle* that is open and has had a rate for a while without a byte. The while is shorter the more flows
+//! of its coflow are idle here; and where none of them sends, those that wait for their turn are idle too: otherwise
+//! each would have its turn for nothing, one after the other. A flow is *closed* when whoever had it open is gone. A coflow is *unopened* here when a flow of it has had a rate for as long and was opened by nobody,
+//! or when one was closed: then nobody is known who would open its other flows, and each of them counts as unused
+//! until somebody does. All of this is taken back as soon as a flow sends or is opened.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
+
+use covey_proto::{FlowKey, Use, Uses};
+
+use crate::agent::Share;
+
+/// Bytes that a flow may give to its socket at once: at a low rate it is silent for as long as these take.
+const SLICE: f64 = 32.0 * 1024.0;
+/// How often it is looked for idle flows, in parts of the time after which a flow is idle.
+const LOOKS: f64 = 8.0;
+
+/// A flow that has a rate.
+#[derive(Debug, Clone, Copy)]
+struct Served {
+    rate: f64,
+    /// When it began to have one, or sent last.
+    since_s: f64,
+}
+
+/// The flows of a host.
+#[derive(Debug)]
+pub struct Watch {
+    idle_after_s: f64,
+    now_s: f64,
+    next_look_s: f64,
+    served: BTreeMap<FlowKey, Served>,
+    /// Flows that an application has open.
+    open: BTreeSet<FlowKey>,
+    /// Flows that are idle or closed.
+    unused: BTreeMap<FlowKey, Use>,
+    unopened: BTreeSet<u64>,
+    /// What has not been said.
+    news: Uses,
+}
+
+impl Default for Watch {
+    /// Nobody wants to know anything.
+    fn default() -> Watch {
+        Watch {
+            idle_after_s: f64::INFINITY,
+            now_s: 0.0,
+            next_look_s: 0.0,
+            served: BTreeMap::new(),
+            open: BTreeSet::new(),
+            unused: BTreeMap::new(),
+            unopened: BTreeSet::new(),
+            news: Uses::default(),
+        }
+    }
+}
+
+impl Watch {
+    /// A coordinator wants to know which flows have sent nothing for so many seconds: it is told all there is
+    /// to say. Infinite: it wants to know nothing.
+    pub fn asked(&mut self, idle_after_s: f64) {
+        self.idle_after_s = idle_after_s;
+        self.next_look_s = self.now_s;
+        if idle_after_s.is_infinite() {
+            self.unused.clear();
+            self.unopened.clear();
+        }
+        self.news = Uses { all: true, ..Uses::default() };
+        self.news.flows.extend(self.unused.iter().map(|(key, of)| (*key, *of)));
+        for coflow in self.unopened.clone() {
+            self.tell_unopened(coflow);
+        }
+    }
+
+    /// These flows have a rate, and no others.
+    pub fn served(&mut self, flows: &BTreeMap<FlowKey, Share>) {
+        let mut before = std::mem::take(&mut self.served);
+        for (&key, share) in flows.iter().filter(|(_, share)| share.rate > 0.0) {
+            let since_s = before.remove(&key).map_or(self.now_s, |served| served.since_s);
+            self.served.insert(key, Served { rate: share.rate, since_s });
+        }
+    }
+
+    /// An application has opened a flow.
+    pub fn opened(&mut self, key: FlowKey) {
+        self.open.insert(key);
+        self.stir(key);
+        if self.unused.remove(&key).is_some() || self.unopened.contains(&key.coflow) {
+            self.news.flows.push((key, Use::Moves));
+        }
+    }
+
+    /// Whoever had a flow open is gone.
+    pub fn closed(&mut self, key: FlowKey) {
+        if self.open.remove(&key) && self.idle_after_s.is_finite() {
+            self.set(key, Use::Closed);
+            self.doubt(key.coflow);
+        }
+    }
+
+    /// A flow has sent something.
+    pub fn sent(&mut self, key: FlowKey) {
+        self.stir(key);
+        if self.unused.get(&key) == Some(&Use::Idle) {
+            self.unused.remove(&key);
+            self.news.flows.push((key, Use::Moves));
+        }
+    }
+
+    /// A flow needs no rate any more: it has ended, or its last bytes are on their way.
+    pub fn done(&mut self, key: FlowKey, has_ended: bool) {
+        self.served.remove(&key);
+        if has_ended {
+            self.open.remove(&key);
+            self.unused.remove(&key);
+        }
+    }
+
+    /// A coflow is over: nothing is to be said of it any more.
+    pub fn over(&mut self, coflow: u64) {
+        self.unopened.remove(&coflow);
+        self.unused.retain(|key, _| key.coflow != coflow);
+    }
+
+    /// Time has gone on, and all that happened until then has been said.
+    pub fn look(&mut self, now_s: f64) {
+        let every_s = self.idle_after_s / LOOKS;
+        let pause_s = now_s - self.now_s;
+        self.now_s = now_s;
+        if pause_s > 2.0 * every_s {
+            // This process did not run meanwhile: what flows did is not known yet.
+            self.served.values_mut().for_each(|served| served.since_s = now_s);
+        }
+        if now_s < self.next_look_s {
+            return;
+        }
+        self.next_look_s = now_s + every_s;
+        let mut due: Vec<FlowKey> = Vec::new();
+        for (&key, served) in &self.served {
+            let idle = self.unused.range(of(key.coflow)).count() as f64;
+            let patience_s = (self.idle_after_s / (1.0 + idle)).max(every_s);
+            let is_due = now_s - served.since_s >= patience_s.max(SLICE / served.rate);
+            if is_due && !self.unused.contains_key(&key) {
+                due.push(key);
+            }
+        }
+        for &key in &due {
+            if self.open.contains(&key) {
+                self.set(key, Use::Idle);
+            } else {
+                self.doubt(key.coflow);
+            }
+        }
+        due.dedup_by_key(|key| key.coflow);
+        due.into_iter().for_each(|key| self.silence(key.coflow));
+    }
+
+    /// Where no flow of a coflow sends that may, those that wait are idle too.
+    fn silence(&mut self, coflow: u64) {
+        let sends = |key: &FlowKey| self.open.contains(key) && !self.unused.contains_key(key);
+        if self.served.range(of(coflow)).any(|(key, _)| sends(key)) {
+            return;
+        }
+        let wait = self.open.range(of(coflow)).filter(|key| !self.unused.contains_key(key));
+        for key in wait.copied().collect::<Vec<_>>() {
+            self.set(key, Use::Idle);
+        }
+    }
+
+    /// What is to be said now, if anything.
+    pub fn take_news(&mut self) -> Option<Uses> {
+        let has_news = self.idle_after_s.is_finite() && self.news != Uses::default();
+        let news = std::mem::take(&mut self.news);
+        has_news.then_some(news)
+    }
+
+    /// Coflows with flows that applications have open.
+    pub fn kept(&self) -> Vec<u64> {
+        let mut coflows: Vec<u64> = self.open.iter().map(|key| key.coflow).collect();
+        coflows.dedup();
+        coflows
+    }
+
+    /// Flows that are open and idle.
+    pub fn idle(&self) -> impl Iterator<Item = FlowKey> {
+        self.unused.iter().filter(|(_, of)| **of == Use::Idle).map(|(key, _)| *key)
+    }
+
+    fn stir(&mut self, key: FlowKey) {
+        if let Some(served) = self.served.get_mut(&key) {
+            served.since_s = self.now_s;
+        }
+    }
+
+    fn set(&mut self, key: FlowKey, of: Use) {
+        self.unused.insert(key, of);
+        self.news.flows.push((key, of));
+    }
+
+    /// Nobody is known who would open the flows of a coflow that are not open.
+    fn doubt(&mut self, coflow: u64) {
+        if self.unopened.insert(coflow) {
+            self.tell_unopened(coflow);
+        }
+    }
+
+    fn tell_unopened(&mut self, coflow: u64) {
+        self.news.unopened.push(coflow);
+        let moving = self.open.range(of(coflow)).filter(|key| !self.unused.contains_key(key));
+        self.news.flows.extend(moving.map(|key| (*key, Use::Moves)));
+    }
+}
+
+/// The keys of a coflow's flows.
+fn of(coflow: u64) -> RangeInclusive<FlowKey> {
+    FlowKey { coflow, flow: 0 }..=FlowKey { coflow, flow: u32::MAX }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A: FlowKey = FlowKey { coflow: 1, flow: 0 };
+    const B: FlowKey = FlowKey { coflow: 1, flow: 1 };
+    const C: FlowKey = FlowKey { coflow: 1, flow: 2 };
+
+    fn at_rate(rate: f64, keys: &[FlowKey]) -> BTreeMap<FlowKey, Share> {
+        keys.iter().map(|key| (*key, Share { layer: 0, rate, codec: None })).collect()
+    }
+
+    /// One that was asked to look after a second, of a coflow with two flows at a rate.
+    fn watch(open: &[FlowKey]) -> Watch {
+        let mut watch = Watch::default();
+        watch.look(0.0);
+        watch.asked(1.0);
+        watch.take_news();
+        watch.served(&at_rate(1e6, &[A, B]));
+        open.iter().for_each(|key| watch.opened(*key));
+        watch
+    }
+
+    /// Lets time pass in which these flows send.
+    fn pass(watch: &mut Watch, seconds: f64, sending: &[FlowKey]) -> Option<Uses> {
+        let until_s = watch.now_s + seconds;
+        while watch.now_s < until_s {
+            sending.iter().for_each(|key| watch.sent(*key));
+            watch.look(watch.now_s + 0.05);
+        }
+        watch.take_news()
+    }
+
+    fn flows(of: &[(FlowKey, Use)]) -> Option<Uses> {
+        Some(Uses { flows: of.to_vec(), ..Uses::default() })
+    }
+
+    #[test]
+    fn a_flow_is_idle_that_has_a_rate_and_sends_nothing() {
+        let mut watch = watch(&[A, B]);
+        assert_eq!(pass(&mut watch, 0.9, &[A]), None);
+        assert_eq!(pass(&mut watch, 0.3, &[A]), flows(&[(B, Use::Idle)]));
+        assert_eq!(watch.idle().collect::<Vec<_>>(), [B]);
+        // It is said once.
+        assert_eq!(pass(&mut watch, 5.0, &[A]), None);
+        watch.sent(B);
+        assert_eq!(watch.take_news(), flows(&[(B, Use::Moves)]));
+        assert_eq!(watch.idle().next(), None);
+        // Who waits has no rate, and is not idle.
+        watch.served(&at_rate(1e6, &[A]));
+        assert_eq!(pass(&mut watch, 5.0, &[A]), None);
+    }
+
+    #[test]
+    fn flows_that_wait_are_idle_with_those_that_do_not_send() {
+        let mut watch = watch(&[A, B]);
+        watch.served(&at_rate(1e6, &[A]));
+        assert_eq!(pass(&mut watch, 1.2, &[]), flows(&[(A, Use::Idle), (B, Use::Idle)]));
+        // If one sends nobody can tell of the others.
+        watch.sent(A);
+        watch.sent(B);
+        watch.served(&at_rate(1e6, &[A, C]));
+        watch.opened(C);
+        watch.take_news();
+        assert_eq!(pass(&mut watch, 1.2, &[C]), flows(&[(A, Use::Idle)]));
+        // The next that does not has its turn for a shorter time.
+        watch.served(&at_rate(1e6, &[B, C]));
+        assert_eq!(pass(&mut watch, 0.4, &[C]), None);
+        assert_eq!(pass(&mut watch, 0.3, &[C]), flows(&[(B, Use::Idle)]));
+    }
+
+    #[test]
+    fn a_slow_flow_may_be_silent_for_longer() {
+        let mut watch = watch(&[A]);
+        watch.served(&at_rate(SLICE / 4.0, &[A]));
+        assert_eq!(pass(&mut watch, 3.8, &[]), None);
+        assert_eq!(pass(&mut watch, 0.5, &[]), flows(&[(A, Use::Idle)]));
+    }
+
+    #[test]
+    fn a_coflow_is_unopened_but_for_the_flows_that_are_open() {
+        let mut watch = watch(&[A]);
+        let uses = Uses { flows: vec![(A, Use::Moves)], unopened: vec![1], all: false };
+        assert_eq!(pass(&mut watch, 1.2, &[A]), Some(uses));
+        assert_eq!(pass(&mut watch, 5.0, &[A]), None);
+        watch.opened(B);
+        assert_eq!(watch.take_news(), flows(&[(B, Use::Moves)]));
+    }
+
+    #[test]
+    fn flows_go_with_their_application_at_once_and_come_back_with_the_next() {
+        let mut watch = watch(&[A]);
+        watch.closed(A);
+        let uses = Uses { flows: vec![(A, Use::Closed)], unopened: vec![1], all: false };
+        assert_eq!(watch.take_news(), Some(uses));
+        // A coordinator that has forgotten is told again.
+        watch.asked(1.0);
+        let uses = Uses { flows: vec![(A, Use::Closed)], unopened: vec![1], all: true };
+        assert_eq!(watch.take_news(), Some(uses));
+        watch.opened(A);
+        assert_eq!(watch.take_news(), flows(&[(A, Use::Moves)]));
+        watch.asked(1.0);
+        let uses = Uses { flows: vec![(A, Use::Moves)], unopened: vec![1], all: true };
+        assert_eq!(watch.take_news(), Some(uses));
+        watch.over(1);
+        watch.asked(1.0);
+        assert_eq!(watch.take_news(), Some(Uses { all: true, ..Uses::default() }));
+    }
+
+    #[test]
+    fn what_has_ended_is_neither_idle_nor_closed() {
+        let mut watch = watch(&[A, B]);
+        watch.done(A, true);
+        watch.done(B, false);
+        assert_eq!(pass(&mut watch, 5.0, &[]), None);
+        watch.closed(A);
+        assert_eq!(watch.take_news(), None);
+        // Of the other nobody knows whether its last bytes have come.
+        watch.closed(B);
+        assert!(watch.take_news().is_some());
+    }
+
+    #[test]
+    fn after_a_pause_flows_have_time_to_be_heard_of() {
+        let mut watch = watch(&[A, B]);
+        pass(&mut watch, 0.5, &[A, B]);
+        watch.look(watch.now_s + 30.0);
+        assert_eq!(watch.take_news(), None);
+        assert_eq!(pass(&mut watch, 0.9, &[]), None);
+        assert!(pass(&mut watch, 0.3, &[]).is_some());
+    }
+
+    #[test]
+    fn a_coordinator_that_does_not_ask_is_told_nothing() {
+        let mut watch = watch(&[A]);
+        watch.asked(f64::INFINITY);
+        assert_eq!(pass(&mut watch, 5.0, &[]), None);
+        watch.closed(A);
+        assert_eq!(watch.take_news(), None);
+        assert_eq!(watch.idle().next(), None);
+    }
+}

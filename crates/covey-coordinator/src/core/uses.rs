@@ -1,0 +1,460 @@
+//! Who uses what it is given: flows that do not, as their agents say, and coflows that nobody keeps.
+//!
+//! To the policy such a flow is one that has not started. It stays registered, and is back as soon as its agent says
+//! that it moves, or somebody keeps its coflow. What agents say is not in the journal: they say all of it again when
+//! they join. Nor are leases: each start of the coordinator renews them all.
+
+use std::collections::BTreeSet;
+
+use covey_core::{FlowId, Time};
+use covey_proto::{FlowKey, Use, Uses};
+
+use super::{Core, Event, Pending};
+use crate::coflows::{Coflow, Flow, Stage, Unused};
+use crate::record::Record;
+use crate::slot::Slot;
+
+impl Core {
+    /// An agent has said how its flows are used.
+    pub(super) fn uses(&mut self, port: u32, uses: &Uses) {
+        let agent = &mut self.agents[port as usize];
+        let mut touched = BTreeSet::new();
+        if uses.all {
+            touched.extend(agent.uses.keys().map(|key| key.coflow));
+            touched.append(&mut agent.unopened);
+            agent.uses.clear();
+        }
+        for &(key, of) in &uses.flows {
+            match self.coflows.present.get(&key.coflow) {
+                None => agent.over(key.coflow),
+                Some(coflow) if is_own(coflow, key.flow, port) => {
+                    agent.uses.insert(key, of);
+                    touched.insert(key.coflow);
+                }
+                Some(_) => {}
+            }
+        }
+        for &serial in &uses.unopened {
+            match self.coflows.present.get(&serial) {
+                None => agent.over(serial),
+                Some(coflow) if is_at(coflow, port) => {
+                    agent.unopened.insert(serial);
+                    touched.insert(serial);
+                }
+                Some(_) => {}
+            }
+        }
+        self.woken.insert(port);
+        touched.into_iter().for_each(|serial| self.follow(serial));
+    }
+
+    /// Somebody stands behind a coflow for so many seconds from now on; for as long as by default, if nothing is said.
+    pub(super) fn keep(&mut self, serial: u64, for_s: Option<f64>) {
+        let Some(coflow) = self.coflows.present.get_mut(&serial) else { return };
+        coflow.lease_s = for_s.unwrap_or(coflow.lease_s);
+        coflow.kept_until = coflow.kept_until.max(self.now + coflow.lease_s);
+        if coflow.expired.take().is_some() {
+            self.follow(serial);
+        }
+    }
+
+    /// All leases begin now.
+    pub(super) fn keep_all(&mut self) {
+        for coflow in self.coflows.present.values_mut() {
+            coflow.kept_until = self.now + coflow.lease_s;
+        }
+    }
+
+    /// Takes what nobody keeps out of what is served, and forgets it after a long time.
+    pub(super) fn follow_leases(&mut self) {
+        let (now, mut expired, mut forgotten) = (self.now, Vec::new(), Vec::new());
+        for (&serial, coflow) in &mut self.coflows.present {
+            match coflow.expired {
+                None if coflow.kept_until.due(now) => {
+                    coflow.expired = Some(now);
+                    expired.push(serial);
+                }
+                Some(since) if (since + self.config.forget_after_s).due(now) => {
+                    // It is tried again, should the journal fail.
+                    coflow.expired = Some(now);
+                    forgotten.push(serial);
+                }
+                _ => {}
+            }
+        }
+        for serial in expired {
+            self.outputs.push(super::Output::Event(Event::Expired { id: serial }));
+            self.follow(serial);
+        }
+        for id in forgotten {
+            let record = Record::Removed { id, at_s: now.as_secs() };
+            let lsn = self.write(record.clone());
+            self.pending.insert(lsn, Pending::Apply(record, Vec::new()));
+        }
+    }
+
+    /// Brings the flows of a coflow in line with what is known of their hosts and their users.
+    pub(super) fn follow(&mut self, serial: u64) {
+        let Some(coflow) = self.coflows.present.get_mut(&serial) else { return };
+        let (mut gone, mut back) = (Vec::new(), Vec::new());
+        let (was_stalled, was_unused) = (coflow.stalled > 0, coflow.unused() > 0);
+        let is_expired = coflow.expired.is_some();
+        for (index, flow) in (0..).zip(&mut coflow.flows) {
+            if matches!(flow.stage, Stage::Written | Stage::Ended) {
+                continue;
+            }
+            let key = FlowKey { coflow: serial, flow: index };
+            let stage = stage_of(&self.agents, key, flow, is_expired);
+            let before = std::mem::replace(&mut flow.stage, stage);
+            if before == stage {
+                continue;
+            }
+            for (stage, more) in [(before, false), (stage, true)] {
+                let count = match stage {
+                    Stage::Stalled => &mut coflow.stalled,
+                    Stage::Unused(why) => &mut coflow.unused[why as usize],
+                    _ => continue,
+                };
+                *count = if more { *count + 1 } else { *count - 1 };
+            }
+            let id = FlowId { coflow: coflow.id, index };
+            match (before, stage) {
+                (Stage::Active, _) => {
+                    coflow.served.retain(|served| served.flow != index);
+                    self.agents[flow.src as usize].want(key, flow.dst, 0, 0.0, None);
+                    self.woken.insert(flow.src);
+                    gone.push(id);
+                }
+                (_, Stage::Active) => back.push(id),
+                _ => {}
+            }
+        }
+        if !was_unused {
+            coflow.unused_since = self.now;
+        }
+        let (is_stalled, is_unused) = (coflow.stalled > 0, coflow.unused() > 0);
+        if is_stalled && !was_stalled {
+            self.outputs.push(super::Output::Event(Event::Stalled { id: serial }));
+        }
+        if let Some(why) = coflow.why_unused().filter(|_| !was_unused) {
+            self.outputs.push(super::Output::Event(Event::Idle { id: serial, why }));
+        }
+        if (was_stalled && !is_stalled) || (was_unused && !is_unused) {
+            self.outputs.push(super::Output::Event(Event::Resumed { id: serial }));
+        }
+        if gone.is_empty() && back.is_empty() {
+            return;
+        }
+        self.driver.suspend(&gone, self.now);
+        self.driver.resume(&back, self.now);
+        self.stirred = true;
+    }
+
+    /// A coflow has gone: what agents have said of it is forgotten, there too.
+    pub(super) fn forget_uses(&mut self, serial: u64, coflow: &Coflow) {
+        for port in coflow.flows.iter().map(|flow| flow.src).collect::<BTreeSet<u32>>() {
+            let agent = &mut self.agents[port as usize];
+            if agent.forget_uses(serial) {
+                agent.over(serial);
+                self.woken.insert(port);
+            }
+        }
+    }
+}
+
+/// Whether a flow is an agent's to speak of. It may have heard of it before it is added here.
+fn is_own(coflow: &Coflow, flow: u32, port: u32) -> bool {
+    match coflow.flows.get(flow as usize) {
+        Some(flow) => flow.src == port && flow.stage != Stage::Ended,
+        None => is_at(coflow, port),
+    }
+}
+
+fn is_at(coflow: &Coflow, port: u32) -> bool {
+    coflow.flows.iter().any(|flow| flow.src == port)
+}
+
+/// Where a flow is that has not been written or ended.
+pub(super) fn stage_of(agents: &[Slot], key: FlowKey, flow: &Flow, is_expired: bool) -> Stage {
+    let src = &agents[flow.src as usize];
+    if src.is_away || agents[flow.dst as usize].is_away {
+        return Stage::Stalled;
+    }
+    match src.uses.get(&key) {
+        Some(Use::Idle) => Stage::Unused(Unused::Idle),
+        Some(Use::Closed) => Stage::Unused(Unused::Closed),
+        None if src.unopened.contains(&key.coflow) => Stage::Unused(Unused::Unopened),
+        _ if is_expired => Stage::Unused(Unused::Expired),
+        _ => Stage::Active,
+    }
+}
+
+/// Whether two moments differ by so many seconds, or more.
+pub(super) fn is_past(now: Time, since: Time, seconds: f64) -> bool {
+    (since + seconds).due(now)
+}
+
+#[cfg(test)]
+mod tests {
+    use covey_core::Fabric;
+    use covey_proto::{FromAgent, Hello, ToAgent, VERSION};
+
+    use super::super::{Config, Output};
+    use super::*;
+    use crate::api::{Answer, CoflowStatus, Reply, Request};
+    use crate::record;
+
+    const PORTS: u32 = 4;
+
+    /// A coordinator of `policy`, whose agents have joined, with these coflows.
+    fn core(policy: &str, coflows: &[&[(u32, u32)]]) -> Core {
+        let fabric = Fabric::big_switch(PORTS, 1e6).expect("a fabric");
+        let policy = covey_sched::build(policy).expect("a policy").policy;
+        let config = Config { lost_after_s: f64::INFINITY, lease_s: 100.0, ..Config::default() };
+        let mut core = Core::new(fabric, policy, config, 1, [], Time::ZERO);
+        for port in 0..PORTS {
+            let hello = Hello { version: VERSION, port, holds: (0, 0), token: Vec::new() };
+            core.heard(u64::from(port), FromAgent::Hello(hello), Time::ZERO);
+        }
+        for (k, ends) in (0..).zip(coflows) {
+            let flow = |&(src, dst): &(u32, u32)| record::Flow { src, dst, bytes: Some(1e9) };
+            let spec = record::CoflowSpec::of(ends.iter().map(flow).collect());
+            core.request(k, Request::Register { spec, key: None }, Time::ZERO);
+        }
+        settle(&mut core, 0.0);
+        core
+    }
+
+    /// Returns the events and what agents are told until there is nothing more to do.
+    fn settle(core: &mut Core, now_s: f64) -> (Vec<Event>, Vec<ToAgent>) {
+        let (now, mut events, mut messages) = (Time::from_secs(now_s), Vec::new(), Vec::new());
+        loop {
+            core.decide(now).expect("a plan");
+            let outputs = core.take_outputs();
+            if outputs.is_empty() {
+                return (events, messages);
+            }
+            for output in outputs {
+                match output {
+                    Output::Journal(lsn, _) => core.durable(lsn, now),
+                    Output::Event(event) => events.push(event),
+                    Output::Ready(session) => {
+                        let mut some = Vec::new();
+                        core.take_messages(session, &mut some);
+                        for message in &some {
+                            if let ToAgent::Schedule(schedule) = message {
+                                let (epoch, version) = (schedule.epoch, schedule.version);
+                                core.heard(session, FromAgent::Applied { epoch, version }, now);
+                            }
+                        }
+                        messages.extend(some);
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    fn say(core: &mut Core, port: u32, now_s: f64, uses: Uses) -> (Vec<Event>, Vec<ToAgent>) {
+        core.heard(u64::from(port), FromAgent::Uses(uses), Time::from_secs(now_s));
+        settle(core, now_s)
+    }
+
+    fn flows(of: &[(u64, u32, Use)]) -> Uses {
+        let flows = of.iter().map(|&(coflow, flow, of)| (FlowKey { coflow, flow }, of)).collect();
+        Uses { flows, ..Uses::default() }
+    }
+
+    fn answer(core: &mut Core, request: Request, now_s: f64) -> Answer {
+        core.request(u64::MAX, request, Time::from_secs(now_s));
+        let outputs = core.take_outputs();
+        let mut answers = outputs.into_iter().filter_map(|output| match output {
+            Output::Answer(_, answer) => Some(answer),
+            _ => None,
+        });
+        answers.next_back().expect("an answer")
+    }
+
+    fn status(core: &mut Core, id: u64, now_s: f64) -> CoflowStatus {
+        match answer(core, Request::Get { id }, now_s) {
+            Ok(Reply::Coflow(status)) => status,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn under_every_policy_others_have_what_a_flow_does_not_use() {
+        // The last has the first coflow go before all others half of the time, for it is overdue.
+        let overdue = "covey:phi=0.5,T=200ms,d0=100ms,d=0";
+        for name in covey_sched::policies().iter().map(|info| info.name).chain([overdue]) {
+            // The first comes first, and has flows to spare for each port.
+            let mut core = core(name, &[&[(0, 1), (0, 1), (2, 1), (0, 3)], &[(0, 1)]]);
+            let gone = [(0, 0, Use::Closed), (0, 1, Use::Closed), (0, 3, Use::Idle)];
+            let (events, _) = say(&mut core, 0, 1.0, flows(&gone));
+            let why = Unused::Closed;
+            assert!(events.contains(&Event::Idle { id: 0, why }), "{name}: {events:?}");
+            say(&mut core, 2, 1.0, flows(&[(0, 2, Use::Idle)]));
+            // Policies that decide every so often, and those that first have to learn something.
+            for tick in 1..50 {
+                let now_s = 1.0 + f64::from(tick) / 25.0;
+                settle(&mut core, now_s);
+                assert_eq!(status(&mut core, 0, now_s).rate, 0.0, "{name} at {now_s}");
+            }
+            assert_eq!(status(&mut core, 0, 3.0).rate, 0.0, "{name}");
+            assert_eq!(status(&mut core, 0, 3.0).flows_idle, 4, "{name}");
+            let rate = status(&mut core, 1, 3.0).rate;
+            assert!((rate - 1e6).abs() < 1.0, "{name}: {rate}");
+
+            // The first has its place again at once, and can end.
+            let moves = [(0, 0, Use::Moves), (0, 1, Use::Moves), (0, 3, Use::Moves)];
+            say(&mut core, 0, 4.0, flows(&moves));
+            let (events, _) = say(&mut core, 2, 4.0, flows(&[(0, 2, Use::Moves)]));
+            assert!(events.contains(&Event::Resumed { id: 0 }), "{name}: {events:?}");
+            assert_eq!(status(&mut core, 0, 4.0).flows_idle, 0, "{name}");
+            let ended = |port: u32, coflow, flow| {
+                let key = FlowKey { coflow, flow };
+                (port, covey_proto::Ended { key, bytes: 1e9, wire: 1e9 })
+            };
+            // One of them while it is not in use.
+            say(&mut core, 0, 4.5, flows(&[(0, 1, Use::Idle)]));
+            let all =
+                [ended(0, 0, 0), ended(0, 0, 1), ended(2, 0, 2), ended(0, 0, 3), ended(0, 1, 0)];
+            for (port, end) in all {
+                let end = FromAgent::Ended(vec![end]);
+                core.heard(u64::from(port), end, Time::from_secs(5.0));
+                settle(&mut core, 5.0);
+            }
+            assert_eq!(core.population().coflows, 0, "{name}");
+            assert!(core.agents.iter().all(|agent| agent.uses.is_empty()), "{name}");
+        }
+    }
+
+    #[test]
+    fn of_an_unopened_coflow_only_what_is_open_on_the_host_is_served() {
+        let mut core = core("fifo", &[&[(0, 1), (0, 2), (3, 2)], &[(0, 1)]]);
+        let mut uses = flows(&[(0, 1, Use::Moves)]);
+        uses.unopened = vec![0];
+        say(&mut core, 0, 1.0, uses);
+        let told = status(&mut core, 0, 1.0);
+        assert_eq!((told.flows_idle, told.idle_why), (1, Some("unopened")));
+        // What is added is not open either.
+        let add = vec![record::Flow { src: 0, dst: 3, bytes: None }];
+        let update = record::Update { add, ..record::Update::default() };
+        core.request(9, Request::Update { id: 0, update, revision: None }, Time::from_secs(2.0));
+        settle(&mut core, 2.0);
+        assert_eq!(status(&mut core, 0, 2.0).flows_idle, 2);
+        say(&mut core, 0, 3.0, flows(&[(0, 0, Use::Moves), (0, 3, Use::Moves)]));
+        assert_eq!(status(&mut core, 0, 3.0).flows_idle, 0);
+        // An agent that is new knows of nothing.
+        say(&mut core, 0, 3.0, flows(&[(0, 0, Use::Closed)]));
+        assert_eq!(status(&mut core, 0, 3.0).flows_idle, 1);
+        say(&mut core, 0, 4.0, Uses { all: true, ..Uses::default() });
+        assert_eq!(status(&mut core, 0, 4.0).flows_idle, 0);
+    }
+
+    #[test]
+    fn an_agent_may_speak_of_its_own_flows_only_and_hears_when_they_are_over() {
+        let mut core = core("fifo", &[&[(0, 1)]]);
+        say(&mut core, 2, 1.0, Uses { unopened: vec![0], ..flows(&[(0, 0, Use::Closed)]) });
+        assert_eq!(status(&mut core, 0, 1.0).flows_idle, 0);
+        let (_, messages) = say(&mut core, 2, 1.0, flows(&[(7, 0, Use::Closed)]));
+        assert_eq!(messages, [ToAgent::Over(vec![7])]);
+        say(&mut core, 0, 1.0, Uses { unopened: vec![0], ..flows(&[(0, 0, Use::Closed)]) });
+        core.request(9, Request::Remove { id: 0 }, Time::from_secs(2.0));
+        let (_, messages) = settle(&mut core, 2.0);
+        assert!(messages.contains(&ToAgent::Over(vec![0])), "{messages:?}");
+    }
+
+    #[test]
+    fn a_host_that_is_away_stalls_what_it_did_not_use() {
+        let mut core = core("covey", &[&[(0, 1), (2, 1)]]);
+        core.config.lost_after_s = 5.0;
+        say(&mut core, 0, 1.0, flows(&[(0, 0, Use::Idle)]));
+        core.heard(2, FromAgent::Alive, Time::from_secs(7.0));
+        settle(&mut core, 7.0);
+        let told = status(&mut core, 0, 7.0);
+        assert_eq!((told.flows_idle, told.flows_stalled, told.state), (0, 2, "stalled"));
+        for port in [0, 1] {
+            let hello = Hello { version: VERSION, port, holds: (0, 0), token: Vec::new() };
+            core.heard(10 + u64::from(port), FromAgent::Hello(hello), Time::from_secs(8.0));
+        }
+        settle(&mut core, 8.0);
+        // It is as it was until its agent says otherwise.
+        let told = status(&mut core, 0, 8.0);
+        assert_eq!((told.flows_idle, told.flows_stalled), (1, 0));
+    }
+
+    #[test]
+    fn a_coflow_that_nobody_keeps_loses_its_share_and_much_later_its_name() {
+        let mut core = core("covey", &[&[(0, 1)], &[(0, 1)]]);
+        core.config.forget_after_s = 1000.0;
+        let keep = |core: &mut Core, lease_s, now_s| {
+            let answer = answer(core, Request::Keep { id: 1, lease_s }, now_s);
+            match answer {
+                Ok(Reply::Coflow(status)) => status.kept_s,
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(keep(&mut core, Some(200.0), 50.0), Some(200.0));
+        let (events, _) = settle(&mut core, 101.0);
+        assert_eq!(events, [Event::Expired { id: 0 }, Event::Idle { id: 0, why: Unused::Expired }]);
+        assert_eq!(status(&mut core, 0, 101.0).rate, 0.0);
+        assert_eq!(core.population().expired, 1);
+        // An agent that knows an application with its flows keeps it, as does somebody who asks for it.
+        core.heard(0, FromAgent::Keeps(vec![0]), Time::from_secs(150.0));
+        let (events, _) = settle(&mut core, 150.0);
+        assert_eq!(events, [Event::Resumed { id: 0 }]);
+        assert_eq!(core.population().expired, 0);
+        settle(&mut core, 260.0);
+        assert_eq!(core.population().expired, 2);
+        assert_eq!(keep(&mut core, None, 270.0), Some(200.0));
+        let (events, _) = settle(&mut core, 1262.0);
+        assert!(events.contains(&Event::Removed { id: 0 }), "{events:?}");
+        assert_eq!(core.population().coflows, 1);
+        let refused = answer(&mut core, Request::Keep { id: 1, lease_s: Some(0.5) }, 1262.0);
+        assert_eq!(refused.expect_err("too short").status, 422);
+        assert_eq!(
+            answer(&mut core, Request::Keep { id: 5, lease_s: None }, 1262.0)
+                .expect_err("unknown")
+                .status,
+            404
+        );
+    }
+
+    #[test]
+    fn a_start_renews_all_leases() {
+        let flow = record::Flow { src: 0, dst: 1, bytes: None };
+        let record = Record::Registered {
+            id: 0,
+            at_s: 5.0,
+            lineage: (0, 0),
+            key: None,
+            spec: record::CoflowSpec::of(vec![flow]),
+        };
+        let fabric = Fabric::big_switch(2, 1e6).expect("a fabric");
+        let policy = covey_sched::build("covey").expect("a policy").policy;
+        let config = Config { lease_s: 100.0, ..Config::default() };
+        let start = Time::from_secs(1e6);
+        let mut core = Core::new(fabric, policy, config, 2, [record], start);
+        settle(&mut core, 1e6 + 90.0);
+        assert_eq!(core.population().expired, 0);
+        settle(&mut core, 1e6 + 101.0);
+        assert_eq!(core.population().expired, 1);
+    }
+
+    #[test]
+    fn agents_hear_that_the_coordinator_is_there() {
+        let mut core = core("covey", &[]);
+        let hello = Hello { version: 2, port: 1, holds: (0, 0), token: Vec::new() };
+        core.heard(9, FromAgent::Hello(hello), Time::ZERO);
+        settle(&mut core, 0.0);
+        let mut heard = 0;
+        for second in 1..=8 {
+            let (_, messages) = settle(&mut core, f64::from(second));
+            assert!(messages.iter().all(|message| *message == ToAgent::Alive), "{messages:?}");
+            heard += messages.len();
+        }
+        // Every two heartbeats; one agent is of a version that does not know it.
+        assert_eq!(heard, 4 * 3);
+    }
+}

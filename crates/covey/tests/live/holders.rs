@@ -1,0 +1,203 @@
+//! Nothing dead holds a port: applications, agents and hosts that go, and what others get then.
+
+use std::io::Write;
+use std::os::unix::net::UnixStream;
+use std::process::Stdio;
+use std::time::Duration;
+
+use covey_coordinator::Client;
+use covey_proto::{FlowKey, FromApp, LOCAL_VERSION, Sent, encode};
+use serde_json::Value;
+
+use crate::common::Place;
+use crate::harness::{Coordinator, Killed, agent, block_on, joined, metric, register, until};
+
+/// A flow is idle that has sent nothing for so long.
+const TIMES: [&str; 4] = ["--idle-after", "400ms", "--heartbeat", "200ms"];
+/// A coflow is kept for so long.
+const LEASES: [&str; 6] = ["--lease", "800ms", "--heartbeat", "200ms", "--idle-after", "1min"];
+
+/// An application, as its agent knows it: one that is dropped has been killed.
+struct App(UnixStream);
+
+impl App {
+    /// Connects to the agent in `data`, and opens a flow of a coflow.
+    async fn with(place: &Place, coflow: u64) -> App {
+        let path = place.path("data/agent.sock");
+        until(5, "an agent", async || UnixStream::connect(&path).is_ok()).await;
+        let mut app = App(UnixStream::connect(path).expect("an agent"));
+        app.say(&FromApp::Hello(LOCAL_VERSION));
+        app.say(&FromApp::Opened(vec![FlowKey { coflow, flow: 0 }]));
+        app
+    }
+
+    fn say(&mut self, message: &FromApp) {
+        let mut bytes = Vec::new();
+        encode(message, &mut bytes);
+        self.0.write_all(&bytes).expect("an agent");
+    }
+
+    /// Sends for so many milliseconds.
+    async fn sends(&mut self, coflow: u64, from: u32, ms: u32) {
+        for k in 1..=ms / 20 {
+            let bytes = f64::from(1000 * (from + k));
+            let key = FlowKey { coflow, flow: 0 };
+            self.say(&FromApp::Sent(vec![Sent { key, bytes, wire: bytes }]));
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+}
+
+/// A coordinator with the agents of two hosts.
+struct Hosts {
+    coordinator: Coordinator,
+    agents: Vec<Killed>,
+    client: Client,
+}
+
+impl Hosts {
+    async fn start(place: &Place, more: &[&str]) -> Hosts {
+        let coordinator = Coordinator::new(place, more);
+        let client = coordinator.client(place).await;
+        let mut hosts = Hosts { coordinator, agents: Vec::new(), client };
+        hosts.start_agent(place, "0").await;
+        hosts.start_agent(place, "1").await;
+        hosts
+    }
+
+    async fn start_agent(&mut self, place: &Place, port: &str) {
+        let before = joined(&mut self.client).await;
+        let mut command = agent(place, &self.coordinator, port, &place.path("data"));
+        self.agents.push(Killed(command.stderr(Stdio::null()).spawn().expect("covey agent")));
+        until(5, "it joins", async || joined(&mut self.client).await == before + 1).await;
+    }
+
+    async fn coflow(&mut self, id: u64) -> Value {
+        self.client.get(&format!("/v1/coflows/{id}")).await.expect("an answer").json()
+    }
+
+    /// Waits until all that a coflow has lost is there for another.
+    async fn until_lost(&mut self, id: u64, why: &str) {
+        until(3, why, async || self.coflow(id).await["idle_why"] == why).await;
+        assert_eq!(self.coflow(id).await["rate"], 0.0);
+        let other = register(&mut self.client, &[(0, 1)]).await;
+        until(1, "all", async || self.coflow(other).await["rate"] == 125e6).await;
+        let path = format!("/v1/coflows/{other}");
+        assert_eq!(self.client.ask("DELETE", &path, &[], "").await.expect("an answer").status, 204);
+    }
+
+    async fn until_served(&mut self, id: u64) {
+        until(3, "it goes on", async || self.coflow(id).await["rate"] == 125e6).await;
+    }
+}
+
+#[test]
+fn what_a_killed_application_had_open_is_free_at_once() {
+    let place = Place::new();
+    block_on(async {
+        let mut hosts = Hosts::start(&place, &TIMES).await;
+        // The other flow would be opened by the same application, as far as anybody knows.
+        let dead = register(&mut hosts.client, &[(0, 1), (0, 1)]).await;
+        let mut app = App::with(&place, dead).await;
+        app.sends(dead, 0, 600).await;
+        assert_eq!(hosts.coflow(dead).await["flows_idle"], 0);
+        drop(app);
+        until(1, "both", async || hosts.coflow(dead).await["flows_idle"] == 2).await;
+        hosts.until_lost(dead, "closed").await;
+        until(1, "told", async || metric(&mut hosts.client, "covey_coflows_idle").await == 1.0)
+            .await;
+        let closed = r#"covey_flows_idle{why="closed"}"#;
+        assert_eq!(metric(&mut hosts.client, closed).await, 1.0);
+        // It comes back and joins.
+        let mut again = App::with(&place, dead).await;
+        hosts.until_served(dead).await;
+        again.sends(dead, 0, 600).await;
+        hosts.until_served(dead).await;
+    });
+}
+
+#[test]
+fn an_application_that_is_stopped_has_its_rate_again_when_it_goes_on() {
+    let place = Place::new();
+    block_on(async {
+        let mut hosts = Hosts::start(&place, &TIMES).await;
+        let stopped = register(&mut hosts.client, &[(0, 1)]).await;
+        let mut app = App::with(&place, stopped).await;
+        app.sends(stopped, 0, 600).await;
+        hosts.until_served(stopped).await;
+        hosts.until_lost(stopped, "idle").await;
+        app.sends(stopped, 100, 20).await;
+        hosts.until_served(stopped).await;
+        assert_eq!(hosts.coflow(stopped).await["flows_idle"], 0);
+    });
+}
+
+#[test]
+fn an_agent_that_is_back_without_its_applications_says_so() {
+    let place = Place::new();
+    block_on(async {
+        let mut hosts = Hosts::start(&place, &TIMES).await;
+        let dead = register(&mut hosts.client, &[(0, 1)]).await;
+        let app = App::with(&place, dead).await;
+        // It ends, well or not, while its agent is away.
+        drop(hosts.agents.remove(0));
+        drop(app);
+        until(1, "it goes", async || joined(&mut hosts.client).await == 1).await;
+        hosts.start_agent(&place, "0").await;
+        hosts.until_lost(dead, "unopened").await;
+    });
+}
+
+#[test]
+fn an_application_goes_on_with_an_agent_that_is_back() {
+    let place = Place::new();
+    block_on(async {
+        let mut hosts = Hosts::start(&place, &TIMES).await;
+        let coflow = register(&mut hosts.client, &[(0, 1)]).await;
+        let app = App::with(&place, coflow).await;
+        drop(hosts.agents.remove(0));
+        until(1, "it goes", async || joined(&mut hosts.client).await == 1).await;
+        hosts.start_agent(&place, "0").await;
+        drop(app);
+        let mut app = App::with(&place, coflow).await;
+        app.sends(coflow, 0, 1000).await;
+        hosts.until_served(coflow).await;
+    });
+}
+
+#[test]
+fn a_flow_whose_receiver_is_gone_is_given_up_by_its_sender() {
+    let place = Place::new();
+    block_on(async {
+        let mut hosts = Hosts::start(&place, &TIMES).await;
+        let coflow = register(&mut hosts.client, &[(0, 1)]).await;
+        let mut app = App::with(&place, coflow).await;
+        app.sends(coflow, 0, 100).await;
+        app.say(&FromApp::Gone(vec![FlowKey { coflow, flow: 0 }]));
+        hosts.until_lost(coflow, "closed").await;
+    });
+}
+
+#[test]
+fn a_coflow_is_kept_by_who_asks_for_it_and_by_whose_flows_are_open() {
+    let place = Place::new();
+    block_on(async {
+        let mut hosts = Hosts::start(&place, &LEASES).await;
+        let id = register(&mut hosts.client, &[(0, 1)]).await;
+        hosts.until_served(id).await;
+        hosts.until_lost(id, "expired").await;
+        let path = format!("/v1/coflows/{id}/keep");
+        let kept =
+            hosts.client.ask("POST", &path, &[], r#"{"lease_s":60}"#).await.expect("an answer");
+        assert_eq!(kept.status, 200);
+        hosts.until_served(id).await;
+        let wrong =
+            hosts.client.ask("POST", &path, &[], r#"{"lease_s":0}"#).await.expect("an answer");
+        assert_eq!(wrong.status, 422);
+        // Of another coflow an application has a flow open.
+        let open = register(&mut hosts.client, &[(0, 1)]).await;
+        until(3, "expired", async || hosts.coflow(open).await["idle_why"] == "expired").await;
+        let _app = App::with(&place, open).await;
+        until(6, "kept", async || hosts.coflow(open).await["flows_idle"] == 0).await;
+    });
+}
