@@ -17,6 +17,9 @@ use covey_trace::{Availability, Change};
 
 use crate::fluid::Fluid;
 
+/// Sizes that differ by less, relatively, are the same: who is compressed first is not for rounding to say.
+const SAME_SIZE: f64 = 1.0 + 1e-9;
+
 /// A flow that is compressed at present.
 #[derive(Debug, Clone, Copy)]
 struct Job {
@@ -435,10 +438,14 @@ impl Processors {
         let longest_first = self.compression(id).is_some_and(|c| c.longest_first);
         let size = &state.coflow(id).progress().size;
         let waiting = &mut self.work[id.index()].waiting[sender];
-        waiting.sort_unstable_by(|&a, &b| {
-            let longer = size[a as usize].total_cmp(&size[b as usize]);
-            if longest_first { longer.then(b.cmp(&a)) } else { b.cmp(&a) }
-        });
+        if !longest_first {
+            return waiting.sort_unstable_by(|a, b| b.cmp(a));
+        }
+        waiting.sort_unstable_by(|&a, &b| size[a as usize].total_cmp(&size[b as usize]));
+        let is_same = |a: &u32, b: &u32| size[*b as usize] <= size[*a as usize] * SAME_SIZE;
+        for same in waiting.chunk_by_mut(is_same) {
+            same.sort_unstable_by(|a, b| b.cmp(a));
+        }
     }
 
     /// Gives every processor to the first coflow that has something for it. To be called when flows

@@ -22,6 +22,7 @@ use crate::ids::{CoflowId, LinkId};
 use crate::lanes;
 use crate::rounding::rounded_bytes;
 use crate::state::State;
+use crate::time::Time;
 
 /// A flow's place in line: less is nearer.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -102,21 +103,12 @@ impl Ord for Member {
     }
 }
 
-impl Precedence {
-    fn place(self, left: f64, number: f64) -> Place {
-        let key = match self {
-            Precedence::Oldest => number,
-            Precedence::Shortest => snapped(left.max(0.0)),
-        };
-        Place { key, number }
-    }
-}
-
-/// A number without the last 22 of its 52 binary digits: bytes left that differ by rounding alone, by
-/// less than 1e-9 of them, are the same.
-fn snapped(number: f64) -> f64 {
-    const DROPPED: u64 = 1 << 22;
-    f64::from_bits((number.to_bits() + DROPPED / 2) & !(DROPPED - 1))
+/// The power of two below what the fastest link carries in a nanosecond: bytes left are compared in
+/// multiples of this, as moments so close are one. Whole bytes stay whole below 8 Gbps.
+fn grain(capacity: &[f64]) -> f64 {
+    let fastest = capacity.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
+    // 125 MB/s make an eighth of a byte, but for rounding.
+    libm::exp2(libm::floor(libm::log2(fastest * Time::RESOLUTION_S * (1.0 + 1e-9))))
 }
 
 /// All flows present, those that run, and at what rates.
@@ -127,6 +119,8 @@ pub struct Line {
     ports: usize,
     precedence: Precedence,
     capacity: Vec<f64>,
+    /// See [`grain`].
+    grain: f64,
     /// Flows that have joined so far.
     joined: f64,
     /// Flows that have started since the last allocation.
@@ -172,6 +166,7 @@ impl Line {
         self.precedence = precedence;
         self.capacity.clear();
         self.capacity.extend_from_slice(capacity);
+        self.grain = grain(capacity);
         self.joined = 0.0;
         self.coming.clear();
         self.freed.clear();
@@ -247,6 +242,15 @@ impl Line {
         self.coming.push((id, position as u32));
     }
 
+    /// The place of a flow with so many bytes left.
+    fn place_with(&self, left: f64, number: f64) -> Place {
+        let key = match self.precedence {
+            Precedence::Oldest => number,
+            Precedence::Shortest => (left.max(0.0) / self.grain).round_ties_even(),
+        };
+        Place { key, number }
+    }
+
     /// A flow has ended.
     pub(super) fn leave(&mut self, state: &State, id: CoflowId, position: usize) {
         let flow = (id, position as u32);
@@ -260,7 +264,8 @@ impl Line {
             self.members[pair].pop();
             if self.slot[pair] != WAITS {
                 // Whoever it kept waiting was behind it, and with nothing left it is before all others.
-                let place = self.precedence.place(0.0, self.stop(pair).number);
+                let before = self.stop(pair);
+                let place = self.place_with(0.0, before.number);
                 let links = self.links_of(pair).map(|(link, _)| (link, place));
                 self.freed.extend(links);
             }
@@ -320,7 +325,7 @@ impl Line {
                 continue;
             }
             let before = self.place[slot];
-            self.place[slot] = self.precedence.place(self.left[slot], before.number);
+            self.place[slot] = self.place_with(self.left[slot], before.number);
             for (link, _) in self.links_of(self.pair[slot] as usize) {
                 if self.filled_at.get(link) == before {
                     self.set_filled_at(link, self.place[slot]);
@@ -344,7 +349,7 @@ impl Line {
         let progress = state.coflow(coflow).progress();
         let left = progress.left[position as usize] * progress.scale;
         self.joined += 1.0;
-        let place = self.precedence.place(left, self.joined);
+        let place = self.place_with(left, self.joined);
         let slot = self.slot[pair] as usize;
         let runs_first = self.place.get(slot).copied();
         let waits_first = self.members[pair].peek().map_or(NOWHERE, |Reverse(first)| first.place);
