@@ -171,7 +171,9 @@ class Base:
 
     def _registered(self, coflow: LiveCoflow, stacklevel: int) -> None:
         if self._asked and not coflow.is_registered:
-            self._warn("no coordinator answers: coflows are not registered", stacklevel)
+            self._warn(
+                "the coordinator does not answer, or refuses: coflows are not registered", stacklevel
+            )
 
     @property
     def scheduled(self) -> Scheduled:

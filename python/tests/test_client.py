@@ -128,9 +128,11 @@ def test_what_is_wrong_is_told(client, live, tmp_path):
     with pytest.raises(ConnectionRefusedError):
         client.join(1).open(0, "127.0.0.1:1")
     (tmp_path / "token").write_text("wrong")
-    wrong = covey.Client(**live.options() | {"credentials": tmp_path})
+    wrong = live.options() | {"credentials": tmp_path}
     with pytest.raises(covey.CoordinatorError, match="401"):
-        wrong.register([(0, 1, 5)])
+        covey.Client(**wrong, strict=True).register([(0, 1, 5)])
+    with pytest.warns(covey.UnscheduledWarning, match="refuses"):
+        assert not covey.Client(**wrong).register([(0, 1, 5)]).is_registered
 
 
 def test_a_flow_that_breaks_off_is_an_error(alone):
@@ -166,7 +168,7 @@ def test_without_anybody_who_schedules_all_works_and_that_is_said_once(tmp_path)
             assert read() == b"abc"
     assert sorted(str(each.message) for each in said) == [
         "no agent answers: flows are not scheduled",
-        "no coordinator answers: coflows are not registered",
+        "the coordinator does not answer, or refuses: coflows are not registered",
     ]
     assert {each.category for each in said} == {covey.UnscheduledWarning}
     # Shown where the application's code is.
