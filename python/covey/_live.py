@@ -172,7 +172,8 @@ class Base:
     def _registered(self, coflow: LiveCoflow, stacklevel: int) -> None:
         if self._asked and not coflow.is_registered:
             self._warn(
-                "the coordinator does not answer, or refuses: coflows are not registered", stacklevel
+                "the coordinator does not answer, or refuses: coflows are not registered",
+                stacklevel,
             )
 
     @property
