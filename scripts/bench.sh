@@ -11,7 +11,7 @@
 set -euo pipefail
 export LC_ALL=C
 
-source "$(dirname "$0")/arguments.sh"
+source "$(dirname "$0")/prepare.sh"
 
 # The specs that the requirements name, the defaults, and those of the tables of growth.
 aalo=aalo:queues=strict,delta=0
@@ -23,12 +23,6 @@ coflow_policies="$aalo $philae sebf $matching sincronia"
 growing="fair fifo $coflow_policies"
 copies="1 2 4 6"
 coflows="263 526 1052 2104"
-
-cargo build --locked --release --quiet --package covey
-covey=${CARGO_TARGET_DIR:-target}/release/covey
-
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
 
 # Writes the most memory that the process named in $tmp/pid has held, in KiB, to $tmp/peak.
 watch_memory() {

@@ -10,15 +10,7 @@
 set -euo pipefail
 export LC_ALL=C
 
-source "$(dirname "$0")/arguments.sh"
-
-covey=${COVEY:-}
-if [[ -z $covey ]]; then
-    cargo build --locked --release --quiet --package covey
-    covey=${CARGO_TARGET_DIR:-target}/release/covey
-fi
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
+source "$(dirname "$0")/prepare.sh"
 
 # Aalo without an interval: its default takes longer, for the same mean within 1 %.
 policies=covey,philae,aalo:queues=strict,delta=0,sincronia,sebf:share=matching-by-load

@@ -13,16 +13,8 @@
 set -euo pipefail
 export LC_ALL=C
 
-source "$(dirname "$0")/arguments.sh"
+source "$(dirname "$0")/prepare.sh"
 [[ -z $update ]] || { echo "$0: there is no page to update" >&2; exit 2; }
-
-covey=${COVEY:-}
-if [[ -z $covey ]]; then
-    cargo build --locked --release --quiet --package covey
-    covey=${CARGO_TARGET_DIR:-target}/release/covey
-fi
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
 
 # The most that a mean may change, and a CCT; relatively.
 most_mean=1e-3
