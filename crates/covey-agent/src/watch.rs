@@ -2,9 +2,10 @@
 //!
 //! A flow is *idle* that is open and has had a rate for a while without a byte. The while is shorter the more flows
 //! of its coflow are idle here; and where none of them sends, those that wait for their turn are idle too: otherwise
-//! each would have its turn for nothing, one after the other. A flow is *closed* when whoever had it open is gone. A coflow is *unopened* here when a flow of it has had a rate for as long and was opened by nobody,
-//! or when one was closed: then nobody is known who would open its other flows, and each of them counts as unused
-//! until somebody does. All of this is taken back as soon as a flow sends or is opened.
+//! each would have its turn for nothing, one after the other. A flow is *closed* when whoever had it open is gone.
+//! A coflow is *unopened* here when a flow of it has had a rate for as long and was opened by nobody, or when one was
+//! closed: then nobody is known who would open its other flows, and each of them counts as unused until somebody
+//! does. All of this is taken back as soon as a flow sends or is opened.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;

@@ -108,7 +108,9 @@ impl SpareAt {
         self.differs.iter().any(|&l| self.found[l as usize] > 0.0 && count[l as usize] > 0)
     }
 
-    /// The coflow leaves all that it has found, as it did the last time (`again`) or not.
+    /// The coflow leaves all that it has found. If it did so the last time too (`again`), only what
+    /// differs is looked at: with [`SpareAt::opens`], which spares a look at all links, a quarter of
+    /// the user CPU of `graviton` on the Facebook trace.
     fn leave_all(&mut self, demand: &Demand, again: bool, capacity: &[f64], spare: &mut Spare) {
         let (found, differs) = (take(&mut self.found), take(&mut self.differs));
         if again {
