@@ -8,16 +8,16 @@
 
 use crate::fabric::Fabric;
 use crate::ids::{LinkId, PortId};
+use crate::links::Links;
 
 /// The unfinished flows of one coflow and the links they need.
 #[derive(Debug, Clone, Default)]
 pub struct Demand {
     links: Vec<LinkId>,
-    link_bits: Vec<u64>,
-    /// Those of them that active flows cross.
+    /// The same as a set.
+    set: Links,
+    /// Those of them that active flows cross: bits of the words of `set`.
     active_links: Vec<u64>,
-    /// Local number of each link of the fabric, where there is one.
-    local: Vec<u32>,
     senders: usize,
     receivers: usize,
     /// First position of each sender's row, and the end of the last.
@@ -129,15 +129,9 @@ impl Demand {
             self.index[p] = index as u32;
         }
         self.lay_inner_paths(fabric, builder);
-        self.link_bits.clear();
-        self.link_bits.resize(fabric.links().div_ceil(64), 0);
+        self.set.rebuild(&self.links);
         self.active_links.clear();
-        self.active_links.resize(fabric.links().div_ceil(64), 0);
-        self.local.resize(fabric.links(), 0);
-        for (local, link) in self.links.iter().enumerate() {
-            self.link_bits[link.index() / 64] |= 1 << (link.index() % 64);
-            self.local[link.index()] = local as u32;
-        }
+        self.active_links.resize(self.set.words().len(), 0);
 
         self.word_start.clear();
         self.word_start.push(0);
@@ -173,9 +167,8 @@ impl Demand {
         // All by name, so that a new one cannot be forgotten.
         let Demand {
             links,
-            link_bits,
+            set,
             active_links,
-            local,
             senders,
             receivers,
             row_start,
@@ -197,9 +190,8 @@ impl Demand {
             index,
         } = other;
         self.links.clone_from(links);
-        self.link_bits.clone_from(link_bits);
+        self.set.clone_from(set);
         self.active_links.clone_from(active_links);
-        self.local.clone_from(local);
         self.senders.clone_from(senders);
         self.receivers.clone_from(receivers);
         self.row_start.clone_from(row_start);
@@ -337,12 +329,12 @@ impl Demand {
         self.senders.div_ceil(64)
     }
 
-    /// The links as a set of bits, one for each link of the fabric.
-    pub fn link_bits(&self) -> &[u64] {
-        &self.link_bits
+    /// The links as a set.
+    pub fn set(&self) -> &Links {
+        &self.set
     }
 
-    /// The links that active flows cross, as a set of bits.
+    /// The links that active flows cross: bits of the words of [`Demand::set`].
     pub fn active_links(&self) -> &[u64] {
         &self.active_links
     }
@@ -353,8 +345,9 @@ impl Demand {
     }
 
     /// Local number of the fabric's link `link`, which is among [`Demand::links`].
+    #[inline]
     pub fn local(&self, link: usize) -> usize {
-        self.local[link] as usize
+        self.set.local(link)
     }
 
     /// Local sender and local receiver link of a position.
@@ -471,7 +464,7 @@ impl Demand {
             let count = &mut self.count[l as usize];
             *count = count.wrapping_add(by);
             let (link, bit) = (self.links[l as usize].index(), u64::from(*count > 0));
-            let word = &mut self.active_links[link / 64];
+            let word = &mut self.active_links[self.set.word_of(link)];
             *word = *word & !(1 << (link % 64)) | bit << (link % 64);
         }
     }

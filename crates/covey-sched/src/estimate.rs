@@ -21,7 +21,7 @@
 //! would in sums from which values are also taken away. What depends on the means of both sides is
 //! summed up again at each fit, in two passes over the finished flows.
 
-use covey_core::LinkId;
+use covey_core::{LinkId, Links};
 
 use crate::shrinkage::{GroupSums, Means};
 
@@ -34,7 +34,7 @@ const USUAL_FLOWS: f64 = 5.0;
 /// Bytes in flight raise estimates by at most this many times.
 const MAX_CENSORED: f64 = 10.0;
 
-/// A finished flow: its links, and its bytes.
+/// A finished flow: the numbers of its sender and its receiver, and its bytes.
 #[derive(Debug, Clone, Copy)]
 struct Sample {
     ends: [u32; 2],
@@ -45,6 +45,8 @@ struct Sample {
 #[derive(Debug, Default)]
 pub struct Lengths {
     samples: Vec<Sample>,
+    /// The senders and the receivers of finished flows, numbered in order of their first.
+    ports: [Links; 2],
     /// Bytes of all of them, and the sum of their squares.
     bytes: f64,
     squares: f64,
@@ -61,17 +63,19 @@ pub struct Lengths {
 }
 
 impl Lengths {
-    /// Nothing is known: all numbers are 1. `links` is the number of links of the fabric.
-    pub fn clear(&mut self, links: usize) {
+    /// Nothing is known: all numbers are 1.
+    pub fn clear(&mut self) {
         self.samples.clear();
         (self.bytes, self.squares, self.inequality) = (0.0, 0.0, 0.0);
-        self.logs.iter_mut().for_each(|sums| sums.clear(links));
-        self.numbers.iter_mut().for_each(|numbers| numbers.clear(links, 1.0));
+        self.ports.iter_mut().for_each(Links::clear);
+        self.logs.iter_mut().for_each(GroupSums::clear);
+        self.numbers.iter_mut().for_each(|numbers| numbers.clear(1.0));
     }
 
     /// A flow between two links, egress and ingress, has ended.
     pub fn add(&mut self, ends: (LinkId, LinkId), bytes: f64) {
-        let ends = [ends.0.0, ends.1.0];
+        let mut number = |side: usize, link: LinkId| self.ports[side].insert(link.index()) as u32;
+        let ends = [number(0, ends.0), number(1, ends.1)];
         let log = libm::log(bytes.max(1.0));
         if self.samples.is_empty() {
             self.first_log = log;
@@ -97,9 +101,7 @@ impl Lengths {
         let [senders, receivers] = [0, 1].map(|side| self.numbers[side].between);
         let own = usize::from(receivers * (1.0 + SAME) >= senders);
         self.fit_residuals(own, 1 - own);
-        for (sums, means) in self.logs.iter().zip(&mut self.numbers) {
-            means.map(sums.used(), libm::exp);
-        }
+        self.numbers.iter_mut().for_each(|means| means.map(libm::exp));
         self.scale(own);
     }
 
@@ -107,7 +109,7 @@ impl Lengths {
     fn fit_residuals(&mut self, own: usize, other: usize) {
         let means = &self.numbers[own];
         self.taken.clear();
-        self.taken.resize(means.groups(), 0.0);
+        self.taken.resize(self.ports[other].count(), 0.0);
         for sample in &self.samples {
             self.taken[sample.ends[other] as usize] += means.of(sample.ends[own]);
         }
@@ -127,7 +129,7 @@ impl Lengths {
             products += estimate * bytes;
         }
         let scale = self.bytes / sum;
-        self.numbers[side].map(self.logs[side].used(), |number| number * scale);
+        self.numbers[side].map(|number| number * scale);
         // The squared errors, and the squares, of the scaled estimates.
         let errors = self.squares + scale * (scale * squares - 2.0 * products);
         squares *= scale * scale;
@@ -138,7 +140,7 @@ impl Lengths {
     /// around their estimates. As many of them as there are numbers of ports to find tell nothing.
     fn find_inequality(&mut self, cv2: f64) {
         let flows = self.samples.len();
-        let ports: usize = self.logs.iter().map(|sums| sums.used().len()).sum();
+        let ports: usize = self.ports.iter().map(Links::count).sum();
         let spare = (flows + 1).saturating_sub(ports) as f64;
         let own = if spare > 0.0 { cv2 * flows as f64 } else { 0.0 };
         let usual = USUAL_FLOWS * USUAL_INEQUALITY;
@@ -167,7 +169,10 @@ impl Lengths {
     /// flow between them, but for [`Lengths::censoring`]. `side` is 0 for the egress link of a
     /// sender, 1 for the ingress link of a receiver.
     pub fn number(&self, side: usize, link: LinkId) -> f64 {
-        self.numbers[side].of(link.0)
+        match self.ports[side].get(link.index()) {
+            Some(number) => self.numbers[side].of(number as u32),
+            None => self.numbers[side].unseen(),
+        }
     }
 }
 

@@ -31,8 +31,9 @@ pub(crate) struct Local<P: LocalPolicy> {
     limits: Vec<f64>,
     latency_s: f64,
     nodes: Vec<Node<P>>,
-    /// By coflow and link, how many limits have been reached: later waves go on counting.
-    reached: Vec<Vec<usize>>,
+    /// By coflow, the links where limits have been reached, ascending, and how many: later waves go on
+    /// counting.
+    reached: Vec<Vec<(LinkId, usize)>>,
     /// Messages under way, in order of arrival: when, and from whom.
     messages: VecDeque<(Time, PortId, P::Message)>,
     sent: Vec<P::Message>,
@@ -67,7 +68,11 @@ impl<P: LocalPolicy + Clone> Local<P> {
             let seen = &mut node.seen[end];
             let at = seen.partition_point(|other| other.order < order);
             if seen.get(at).is_none_or(|other| other.order != order) {
-                let limits_reached = self.reached[coflow.index()][load.link.index()];
+                let reached = &self.reached[coflow.index()];
+                let limits_reached = match reached.binary_search_by_key(&load.link, |at| at.0) {
+                    Ok(k) => reached[k].1,
+                    Err(_) => 0,
+                };
                 seen.insert(at, Seen { coflow, order, limits_reached });
                 node.stale = true;
             }
@@ -109,9 +114,7 @@ where
 
     fn coflow_arrived(&mut self, coflow: CoflowId, view: &View<'_, NonClairvoyant>) {
         self.reached.resize_with(view.slots(), Vec::new);
-        let reached = &mut self.reached[coflow.index()];
-        reached.clear();
-        reached.resize(view.fabric().links(), 0);
+        self.reached[coflow.index()].clear();
         self.see(coflow, view);
     }
 
@@ -138,11 +141,17 @@ where
         _: f64,
         view: &View<'_, NonClairvoyant>,
     ) {
-        self.reached[coflow.index()][link.index()] += 1;
+        let reached = &mut self.reached[coflow.index()];
+        let k = reached.binary_search_by_key(&link, |at| at.0).unwrap_or_else(|k| {
+            reached.insert(k, (link, 0));
+            k
+        });
+        reached[k].1 += 1;
+        let limits_reached = reached[k].1;
         let Some((port, end)) = end_of(link, view) else { return };
         let node = &mut self.nodes[port];
         let Some(at) = node.seen[end].iter().position(|seen| seen.coflow == coflow) else { return };
-        node.seen[end][at].limits_reached = self.reached[coflow.index()][link.index()];
+        node.seen[end][at].limits_reached = limits_reached;
         node.stale = true;
         let seen = node.seen[end][at];
         let local = local_view(port, view.now(), &node.seen);

@@ -15,42 +15,33 @@ const K_UNKNOWN: f64 = 0.5;
 /// as it would in sums from which values are also taken away.
 #[derive(Debug, Default)]
 pub(crate) struct GroupSums {
-    /// By group.
+    /// By group; groups are numbered in order of their first value.
     count: Vec<f64>,
     sum: Vec<f64>,
-    /// Groups with values, in order of their first value.
-    used: Vec<u32>,
     /// Of all values.
     n: f64,
     squares: f64,
 }
 
 impl GroupSums {
-    /// No values, of so many groups.
-    pub fn clear(&mut self, groups: usize) {
+    /// No values.
+    pub fn clear(&mut self) {
         self.count.clear();
-        self.count.resize(groups, 0.0);
         self.sum.clear();
-        self.sum.resize(groups, 0.0);
-        self.used.clear();
         (self.n, self.squares) = (0.0, 0.0);
     }
 
-    /// Adds a value of a group.
+    /// Adds a value of a group that has values, or of the next.
     pub fn add(&mut self, group: u32, value: f64) {
         let g = group as usize;
-        if self.count[g] == 0.0 {
-            self.used.push(group);
+        if self.count.len() == g {
+            self.count.push(0.0);
+            self.sum.push(0.0);
         }
         self.count[g] += 1.0;
         self.sum[g] += value;
         self.n += 1.0;
         self.squares += value * value;
-    }
-
-    /// Groups with values.
-    pub fn used(&self) -> &[u32] {
-        &self.used
     }
 
     /// The groups of `self` with the residuals of its values: `fitted` has, by group, the sum of
@@ -59,45 +50,38 @@ impl GroupSums {
         self.count.clone_from(&of.count);
         self.sum.clear();
         self.sum.extend(of.sum.iter().zip(fitted).map(|(sum, fitted)| sum - fitted));
-        self.used.clone_from(&of.used);
         (self.n, self.squares) = (of.n, squares.max(0.0));
     }
 
     /// The sum of squares that is left when each value loses its group's `mean`.
     pub fn residual_squares(&self, means: &Means) -> f64 {
-        let change = |&group: &u32| {
-            let (count, sum) = (self.count[group as usize], self.sum[group as usize]);
-            let mean = means.of(group);
-            mean * (count * mean - 2.0 * sum)
-        };
-        self.squares + self.used.iter().map(change).sum::<f64>()
+        let groups = self.count.iter().zip(&self.sum).zip(&means.of_group);
+        let changes = groups.map(|((count, sum), mean)| mean * (count * mean - 2.0 * sum));
+        self.squares + changes.sum::<f64>()
     }
 
     /// Writes the shrunk means to `means`.
     pub fn shrink(&self, means: &mut Means) {
         let variances = self.variances();
         let k = variances.ratio();
-        let groups = || self.used.iter().map(|&group| group as usize);
-        let trust = |g: usize| 1.0 / (self.count[g] + k);
-        let weights: f64 = groups().map(|g| self.count[g] * trust(g)).sum();
-        let weighted: f64 = groups().map(|g| self.sum[g] * trust(g)).sum();
+        let groups = || self.count.iter().zip(&self.sum);
+        let trust = |count: f64| 1.0 / (count + k);
+        let weights: f64 = groups().map(|(count, _)| count * trust(*count)).sum();
+        let weighted: f64 = groups().map(|(count, sum)| sum * trust(*count)).sum();
         let unseen = if weights > 0.0 { weighted / weights } else { 0.0 };
-        means.clear(self.count.len(), unseen);
+        means.clear(unseen);
         means.between = variances.between;
-        for g in groups() {
-            means.of_group[g] = (self.sum[g] + k * unseen) * trust(g);
-        }
+        means.of_group.extend(groups().map(|(count, sum)| (sum + k * unseen) * trust(*count)));
     }
 
     /// The variance components, by the method of moments.
     fn variances(&self) -> Variances {
-        let groups = self.used.len() as f64;
+        let groups = self.count.len() as f64;
         if groups <= 1.0 || self.n <= groups {
             return Variances { within: None, between: 0.0 };
         }
         let (mut sum, mut explained, mut count_squares) = (0.0, 0.0, 0.0);
-        for &group in &self.used {
-            let (count, of_group) = (self.count[group as usize], self.sum[group as usize]);
+        for (count, of_group) in self.count.iter().zip(&self.sum) {
             sum += of_group;
             explained += of_group * of_group / count;
             count_squares += count * count;
@@ -129,7 +113,7 @@ impl Variances {
 /// Shrunk means.
 #[derive(Debug, Default)]
 pub(crate) struct Means {
-    /// By group; NaN for a group without values.
+    /// By group, of those that have values.
     of_group: Vec<f64>,
     /// The mean of a group without values.
     unseen: f64,
@@ -138,30 +122,25 @@ pub(crate) struct Means {
 }
 
 impl Means {
-    /// No group of so many has values; the mean of each is `unseen`.
-    pub fn clear(&mut self, groups: usize, unseen: f64) {
+    /// No group has values; the mean of each is `unseen`.
+    pub fn clear(&mut self, unseen: f64) {
         self.of_group.clear();
-        self.of_group.resize(groups, f64::NAN);
         (self.unseen, self.between) = (unseen, 0.0);
-    }
-
-    /// Number of groups.
-    pub fn groups(&self) -> usize {
-        self.of_group.len()
     }
 
     /// The mean of a group.
     pub fn of(&self, group: u32) -> f64 {
-        let mean = self.of_group[group as usize];
-        if mean.is_nan() { self.unseen } else { mean }
+        self.of_group.get(group as usize).copied().unwrap_or(self.unseen)
     }
 
-    /// Puts `f(mean)` in place of each mean; `used` are the groups with values.
-    pub fn map(&mut self, used: &[u32], f: impl Fn(f64) -> f64) {
+    /// The mean of a group without values.
+    pub fn unseen(&self) -> f64 {
+        self.unseen
+    }
+
+    /// Puts `f(mean)` in place of each mean.
+    pub fn map(&mut self, f: impl Fn(f64) -> f64) {
         self.unseen = f(self.unseen);
-        for &group in used {
-            let mean = &mut self.of_group[group as usize];
-            *mean = f(*mean);
-        }
+        self.of_group.iter_mut().for_each(|mean| *mean = f(*mean));
     }
 }

@@ -398,7 +398,7 @@ impl Processors {
         for k in 0..self.order.len() {
             let id = self.order[k];
             let demand = state.coflow(id).demand();
-            if demand.link_bits()[host / 64] >> (host % 64) & 1 == 1 {
+            if demand.set().contains(host) {
                 self.decide_row(id, demand.local(host), state);
             }
         }

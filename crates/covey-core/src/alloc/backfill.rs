@@ -65,17 +65,13 @@ impl SpareAt {
             self.differs.extend(0..self.found.len() as u32);
             return true;
         }
-        for (w, links) in demand.link_bits().iter().enumerate() {
-            let mut here = links & spare.moved[w];
-            spare.moved[w] &= !links;
-            while here != 0 {
-                let link = w * 64 + here.trailing_zeros() as usize;
-                here &= here - 1;
-                let l = demand.local(link);
-                if std::mem::replace(&mut self.found[l], spare.now[link]) != spare.now[link] {
-                    self.differs.push(l as u32);
-                }
+        for (link, l) in demand.set().common(&spare.moved) {
+            if std::mem::replace(&mut self.found[l], spare.now[link]) != spare.now[link] {
+                self.differs.push(l as u32);
             }
+        }
+        for word in demand.set().words() {
+            spare.moved[word.at as usize] &= !word.bits;
         }
         false
     }

@@ -14,7 +14,6 @@ use super::grant::{Grant, Which};
 use super::part::Part;
 use super::portions::Portions;
 use super::{Allocator, NEGLIGIBLE, PlanError, idle};
-use crate::demand::bits;
 use crate::ids::{CoflowId, LinkId};
 use crate::lanes::word;
 use crate::plan::{Entry, Group, Ranking, Rule};
@@ -70,13 +69,26 @@ struct Bounds {
 }
 
 impl Bounds {
-    /// The coflow uses nothing and has no links.
-    fn clear(&mut self, links: usize) {
-        let all = [(&mut self.own, 0.0), (&mut self.adds, 0.0), (&mut self.slack, f64::INFINITY)];
-        for (column, value) in all {
-            column.clear();
-            column.resize(links, value);
+    /// Whether they are kept, as they are of a coflow that gets anything.
+    fn are_kept(&self) -> bool {
+        !self.own.is_empty()
+    }
+
+    /// Unless they are kept, the coflow uses nothing, of so many links of the fabric. Returns whether
+    /// that is new.
+    fn begin(&mut self, links: usize) -> bool {
+        let is_new = !self.are_kept();
+        if is_new {
+            self.own.resize(links, 0.0);
+            self.adds.resize(links, 0.0);
+            self.slack.resize(links, f64::INFINITY);
         }
+        is_new
+    }
+
+    /// The coflow gets nothing: what it would take to say so is not kept, for that is much.
+    fn end(&mut self) {
+        *self = Bounds::default();
     }
 
     /// Makes `left` what the coflow leaves of what is `free` if its rates stay. Returns whether they do.
@@ -98,7 +110,7 @@ impl Bounds {
     }
 
     /// What the coflow has been given by `part` where others have left `free`; makes `left` what it
-    /// leaves at its `links`. All of it is `new` after [`Bounds::clear`].
+    /// leaves at its `links`. All of it is `new` where nothing was kept.
     fn set(
         &mut self,
         part: &Part,
@@ -160,7 +172,6 @@ impl Allocator {
         self.afresh = !goes_on;
         if self.afresh {
             nodes.entries.clone_from(&ranking.entries);
-            nodes.portions.all_move();
             for all in [&mut self.free, &mut self.chain.base, &mut nodes.spare] {
                 all.clear();
                 all.extend_from_slice(state.fabric().capacity());
@@ -199,21 +210,23 @@ impl Allocator {
         let Group::Coflow(id) = entry.group else { return Err(PlanError::PartByNode) };
         let demand = super::walk::checked(state, entry.group)?.demand();
         let (capacity, ports) = (state.fabric().capacity(), 2 * state.fabric().ports() as usize);
-        self.moved.copy_from_slice(nodes.portions.moved_of(id));
-        let moved =
-            || self.moved.iter().zip(demand.link_bits()).map(|(moved, links)| moved & links);
+        let moved = nodes.portions.moved_of(id);
+        for (k, word) in demand.set().words().iter().enumerate() {
+            let here = moved.get(k).copied().unwrap_or(0);
+            self.moved[word.at as usize] = if self.afresh { u64::MAX } else { here };
+        }
         let provisional = &mut self.grants[id.index()].provisional;
         if provisional.walk == self.walk {
             return Err(PlanError::Twice(id));
         }
         let touched = provisional.decided != Some((entry.group, entry.rule));
-        if !touched && bits(moved()).next().is_none() {
+        if !touched && !demand.set().meets(&self.moved) {
             provisional.walk = self.walk;
             return Ok(false);
         }
-        for link in bits(moved()) {
+        for (link, l) in demand.set().common(&self.moved) {
             self.free[link] = if link < ports {
-                capacity[link] * nodes.portions.of(id, link)
+                capacity[link] * nodes.portions.of(id, l)
             } else {
                 // First come first served.
                 self.chain.base[link]
@@ -223,8 +236,12 @@ impl Allocator {
         let provisional = &self.grants[id.index()].provisional;
         let bounds = &mut nodes.bounds[id.index()];
         if self.afresh {
-            bounds.clear(capacity.len());
+            bounds.end();
         }
+        if provisional.is_empty() && !bounds.are_kept() {
+            return Ok(true);
+        }
+        bounds.begin(capacity.len());
         for (link, own) in demand.links().iter().map(|link| link.index()).zip(provisional.uses()) {
             nodes.spare[link] += bounds.set_own(link, own);
             if link >= ports {
@@ -256,22 +273,25 @@ impl Allocator {
                 return Ok(());
             }
         }
-        let stay = nodes.bounds[id.index()].pass(&self.free, &mut nodes.left);
-        if self.afresh || touched || was_idle || !stay {
-            self.decide_again(state, id, entry, nodes)?;
+        let bounds = &mut nodes.bounds[id.index()];
+        let is_new = bounds.begin(self.free.len()) || self.afresh;
+        let stay = bounds.pass(&self.free, &mut nodes.left);
+        if is_new || touched || was_idle || !stay {
+            self.decide_again(state, id, entry, nodes, is_new)?;
         }
         std::mem::swap(&mut self.free, &mut nodes.left);
         nodes.open.is_known = false;
         Ok(())
     }
 
-    /// Serves a coflow from what it has found, and works out its bounds.
+    /// Serves a coflow from what it has found, and works out its bounds, which may be `new`.
     fn decide_again(
         &mut self,
         state: &State,
         id: CoflowId,
         entry: &Entry,
         nodes: &mut ByNode,
+        is_new: bool,
     ) -> Result<(), PlanError> {
         let ByNode { bounds, found, left, .. } = nodes;
         let bounds = &mut bounds[id.index()];
@@ -298,11 +318,14 @@ impl Allocator {
             self.report(id);
         }
         let part = &mut self.grants[id.index()].main;
-        bounds.set(part, demand.links(), (&self.free, left), capacity, self.afresh);
+        bounds.set(part, demand.links(), (&self.free, left), capacity, is_new);
         if idle::may_be(entry.rule) && part.is_empty() {
             part.idle.begin(demand, &part.before);
             part.before.clear();
             part.after.clear();
+            if self.grants[id.index()].provisional.is_empty() {
+                bounds.end();
+            }
         }
         Ok(())
     }

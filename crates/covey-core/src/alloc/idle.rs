@@ -17,7 +17,7 @@ use crate::state::State;
 #[derive(Debug, Default)]
 pub(super) struct Idle {
     is: bool,
-    /// A bit for each link of the fabric.
+    /// Bits of the words of [`Demand::set`].
     open: Vec<u64>,
 }
 
@@ -48,9 +48,10 @@ impl Idle {
     pub fn begin(&mut self, demand: &Demand, before: &[f64]) {
         self.is = true;
         self.open.clear();
-        self.open.resize(demand.link_bits().len(), 0);
-        for (link, before) in demand.links().iter().zip(before) {
-            set(&mut self.open, link.index(), *before > 0.0);
+        self.open.resize(demand.set().words().len(), 0);
+        for (link, before) in demand.links().iter().map(|link| link.index()).zip(before) {
+            let open = &mut self.open[demand.set().word_of(link)];
+            *open |= u64::from(*before > 0.0) << (link % 64);
         }
     }
 
@@ -61,12 +62,14 @@ impl Idle {
     /// Takes down whether there `is_open`, at those of the coflow's links that have `moved`. Returns
     /// whether that is new anywhere.
     pub fn see(&mut self, demand: &Demand, moved: &[u64], is_open: impl Fn(usize) -> bool) -> bool {
-        let here = demand.link_bits().iter().zip(moved).map(|(links, moved)| links & moved);
         let mut has_opened = false;
-        for link in bits(here) {
-            let is_open = is_open(link);
-            has_opened |= is_open && !contains(&self.open, link);
-            set(&mut self.open, link, is_open);
+        for (word, was) in demand.set().words().iter().zip(&mut self.open) {
+            let here = word.bits & moved[word.at as usize];
+            let first = 64 * word.at as usize;
+            let open = bits([here].into_iter()).filter(|bit| is_open(first + bit));
+            let open = open.fold(0, |open, bit| open | 1 << bit);
+            has_opened |= open & !*was != 0;
+            *was = *was & !here | open;
         }
         has_opened
     }
@@ -74,8 +77,8 @@ impl Idle {
     /// Takes down at which of the coflow's links there is anything. Returns whether that is new anywhere.
     pub fn find(&mut self, demand: &Demand, open: &[u64]) -> bool {
         let mut has_opened = false;
-        for ((was, open), links) in self.open.iter_mut().zip(open).zip(demand.link_bits()) {
-            let here = open & links;
+        for (was, word) in self.open.iter_mut().zip(demand.set().words()) {
+            let here = open[word.at as usize] & word.bits;
             has_opened |= here & !std::mem::replace(was, here) != 0;
         }
         has_opened
@@ -104,7 +107,7 @@ impl Work {
         self.receivers.clear();
         self.receivers.resize(demand.receivers().div_ceil(64), 0);
         let mut any = false;
-        for l in bits(open).map(|link| demand.local(link)) {
+        for (_, l) in demand.set().common_words(open) {
             if l < senders {
                 self.senders.push(l);
             } else if l < senders + demand.receivers() {
@@ -139,8 +142,9 @@ impl Chain {
         for &(id, which) in &self.takers {
             let taker = state.coflow(id).demand();
             let after = &grants[id.index()].part(which).after;
-            let both = taker.link_bits().iter().zip(demand.link_bits()).map(|(a, b)| a & b);
-            bits(both).for_each(|link| free[link] = after[taker.local(link)]);
+            for (link, l) in taker.set().shared(demand.set()) {
+                free[link] = after[l];
+            }
         }
         free
     }

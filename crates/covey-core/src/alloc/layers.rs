@@ -124,8 +124,8 @@ impl Layer {
             };
             match entry.group {
                 Group::Everything | Group::Coflow(_) => {
-                    for (present, links) in self.present.iter_mut().zip(demand.active_links()) {
-                        *present |= links;
+                    for (word, active) in demand.set().words().iter().zip(demand.active_links()) {
+                        self.present[word.at as usize] |= active;
                     }
                 }
                 Group::CoflowAt(_, link) => {

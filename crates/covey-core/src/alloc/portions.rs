@@ -23,13 +23,17 @@ pub(super) struct Portions {
 /// The shares that a list comes to, and where they are others than before.
 #[derive(Debug, Default)]
 struct Shares {
-    links: usize,
-    /// `share[coflow * links + link]`.
-    share: Vec<f64>,
-    /// Links (a bit each, by coflow) at which a coflow's part differs from the list before.
-    moved: Vec<u64>,
-    /// Places in `share` that belong to the link at hand, and what was there.
-    places: Vec<(usize, f64)>,
+    /// By coflow, and by local link; empty for those without any.
+    share: Vec<Vec<f64>>,
+    /// Links at which a coflow's part differs from the list before, by coflow: bits of the words of
+    /// [`Demand::set`](crate::Demand::set). Empty where it does nowhere.
+    moved: Vec<Vec<u64>>,
+    /// The coflows of which `moved` is not empty.
+    movers: Vec<CoflowId>,
+    /// Coflows with a part of the link at hand, and what that was before.
+    parts: Vec<(CoflowId, f64)>,
+    /// The same coflows by number, to find one fast.
+    has_part: Vec<bool>,
 }
 
 impl Portions {
@@ -37,7 +41,7 @@ impl Portions {
     /// coflows have left.
     pub fn forget(&mut self) {
         self.list.clear();
-        self.shares.share.clear();
+        self.shares.share.iter_mut().for_each(Vec::clear);
     }
 
     /// Reads the list of a new plan.
@@ -72,23 +76,18 @@ impl Portions {
 
     /// The next walk is over the plan that was read last.
     pub fn stay(&mut self) {
-        self.shares.moved.fill(0);
+        self.shares.forget_moves();
     }
 
-    /// All coflows are to look at their parts of all links.
-    pub fn all_move(&mut self) {
-        self.shares.moved.fill(u64::MAX);
+    /// A coflow's share of a link of its own.
+    pub fn of(&self, coflow: CoflowId, local: usize) -> f64 {
+        self.shares.share[coflow.index()].get(local).copied().unwrap_or(0.0)
     }
 
-    /// A coflow's share of a link.
-    pub fn of(&self, coflow: CoflowId, link: usize) -> f64 {
-        self.shares.share[coflow.index() * self.shares.links + link]
-    }
-
-    /// Links, a bit each, of which the coflow has another share than before.
+    /// Links of which the coflow has another share than before: bits of the words of
+    /// [`Demand::set`](crate::Demand::set), none if it has none.
     pub fn moved_of(&self, coflow: CoflowId) -> &[u64] {
-        let words = self.shares.words();
-        &self.shares.moved[coflow.index() * words..][..words]
+        &self.shares.moved[coflow.index()]
     }
 }
 
@@ -102,14 +101,15 @@ fn portions_of(link: LinkId, list: &[Portion], at: usize) -> (&[Portion], &[Port
 
 impl Shares {
     fn start(&mut self, state: &State) {
-        self.links = state.fabric().links();
-        self.share.resize(state.slots() * self.links, 0.0);
-        self.moved.clear();
-        self.moved.resize(state.slots() * self.words(), 0);
+        self.forget_moves();
+        let slots = state.slots().max(self.share.len());
+        self.share.resize_with(slots, Vec::new);
+        self.moved.resize_with(slots, Vec::new);
+        self.has_part.resize(slots, false);
     }
 
-    fn words(&self) -> usize {
-        self.links.div_ceil(64)
+    fn forget_moves(&mut self) {
+        self.movers.drain(..).for_each(|id| self.moved[id.index()].clear());
     }
 
     /// A link is divided in another way than before.
@@ -120,35 +120,55 @@ impl Shares {
         was: &[Portion],
         is: &[Portion],
     ) -> Result<(), PlanError> {
-        let (links, words) = (self.links, self.words());
-        let place = |portion: &Portion| portion.coflow.index() * links + link.index();
-        self.places.clear();
-        for portion in was {
-            let before = std::mem::take(&mut self.share[place(portion)]);
-            self.places.push((place(portion), before));
+        let set = |id: CoflowId| state.coflow(id).demand().set();
+        // What a coflow has of a link that it does not use is of no use to it.
+        for &Portion { coflow, .. } in was {
+            if let Some(local) = set(coflow).get(link.index()) {
+                let before = std::mem::take(&mut self.share[coflow.index()][local]);
+                self.note(coflow, before);
+            }
         }
         let mut sum = 0.0;
-        for portion in is {
-            if !state.is_present(portion.coflow) {
-                return Err(PlanError::Absent(portion.coflow));
+        let mut result = Ok(());
+        for &Portion { coflow, share, .. } in is {
+            if !state.is_present(coflow) {
+                result = Err(PlanError::Absent(coflow));
+                break;
             }
-            sum += portion.share;
+            sum += share;
             // `!(a && b)` also refuses what is not a number.
-            if link.index() >= links || !(portion.share >= 0.0 && sum <= TOO_MUCH) {
-                return Err(PlanError::Portion { link, share: sum });
+            let is_there = link.index() < state.fabric().links();
+            if !(is_there && share >= 0.0 && sum <= TOO_MUCH) {
+                result = Err(PlanError::Portion { link, share: sum });
+                break;
             }
-            let at = place(portion);
-            if self.places.iter().all(|(place, _)| *place != at) {
-                self.places.push((at, 0.0));
+            if !set(coflow).contains(link.index()) {
+                continue;
             }
-            self.share[at] += portion.share;
+            let all = &mut self.share[coflow.index()];
+            all.resize(state.coflow(coflow).demand().links().len(), 0.0);
+            all[set(coflow).local(link.index())] += share;
+            self.note(coflow, 0.0);
         }
-        for &(at, before) in &self.places {
-            if self.share[at] != before {
-                let (coflow, link) = (at / links, at % links);
-                self.moved[coflow * words + link / 64] |= 1 << (link % 64);
+        while let Some((coflow, before)) = self.parts.pop() {
+            self.has_part[coflow.index()] = false;
+            let local = set(coflow).local(link.index());
+            if self.share[coflow.index()][local] != before {
+                let moved = &mut self.moved[coflow.index()];
+                if moved.is_empty() {
+                    moved.resize(set(coflow).words().len(), 0);
+                    self.movers.push(coflow);
+                }
+                moved[set(coflow).word_of(link.index())] |= 1 << (link.index() % 64);
             }
         }
-        Ok(())
+        result
+    }
+
+    /// Takes down what a coflow had of the link at hand, unless that is done.
+    fn note(&mut self, coflow: CoflowId, before: f64) {
+        if !std::mem::replace(&mut self.has_part[coflow.index()], true) {
+            self.parts.push((coflow, before));
+        }
     }
 }

@@ -95,7 +95,7 @@ impl Allocator {
         part.walk = self.walk;
         let touched = part.decided != Some((entry.group, entry.rule));
         let demand = state.coflow(id).demand();
-        if touched || demand.link_bits().iter().zip(&self.moved).any(|(l, m)| l & m != 0) {
+        if touched || demand.set().meets(&self.moved) {
             let turn = Turn { state, id, which, entry };
             if self.grants[id.index()].part(which).idle.is() {
                 self.serve_idle(turn)?;
@@ -149,8 +149,10 @@ impl Allocator {
         let part = self.grants[id.index()].part_mut(which);
         let moved = (!self.afresh).then_some(&*self.moved);
         part.look(demand, moved, &self.free, capacity, &mut self.work);
-        for (moved, links) in self.moved.iter_mut().zip(demand.link_bits()) {
-            *moved &= if self.afresh { u64::MAX } else { !links };
+        if !self.afresh {
+            for word in demand.set().words() {
+                self.moved[word.at as usize] &= !word.bits;
+            }
         }
         self.decide(turn)
     }
@@ -261,13 +263,8 @@ impl Part {
             }
         };
         if let Some(moved) = moved {
-            for (w, (links, moved)) in demand.link_bits().iter().zip(moved).enumerate() {
-                let mut here = links & moved;
-                while here != 0 {
-                    let link = w * 64 + here.trailing_zeros() as usize;
-                    here &= here - 1;
-                    look_at(demand.local(link), link);
-                }
+            for (link, l) in demand.set().common(moved) {
+                look_at(l, link);
             }
         } else {
             for (l, link) in demand.links().iter().enumerate() {

@@ -1,11 +1,12 @@
 //! How long a coflow needs alone, as far as what it has sent shows it.
 
-use covey_core::{CoflowId, FlowId, NonClairvoyant, PortLoad, View};
+use covey_core::{CoflowId, FlowId, Links, NonClairvoyant, PortLoad, View};
 
 /// What a coflow has shown of its load.
 #[derive(Debug, Default)]
 pub(super) struct Shown {
-    /// Bytes of finished flows by link, and the most seconds that a link has needed for them.
+    /// Links of finished flows, their bytes there, and the most seconds that a link has needed for them.
+    links: Links,
     finished: Vec<f64>,
     finished_s: f64,
     /// Bytes per second that all its senders, or all its receivers, can carry at most.
@@ -16,8 +17,8 @@ impl Shown {
     /// A coflow has arrived.
     pub fn clear(&mut self, coflow: CoflowId, view: &View<'_, NonClairvoyant>) {
         let capacity = view.fabric().capacity();
+        self.links.clear();
         self.finished.clear();
-        self.finished.resize(capacity.len(), 0.0);
         self.finished_s = 0.0;
         let (senders, receivers) = (view.senders(coflow), view.receivers(coflow));
         let rate = |load: PortLoad| capacity[load.link.index()];
@@ -30,7 +31,9 @@ impl Shown {
     pub fn flow_ended(&mut self, flow: FlowId, bytes: f64, view: &View<'_, NonClairvoyant>) {
         let (egress, ingress) = view.ends(flow);
         for link in [egress, ingress] {
-            let sum = &mut self.finished[link.index()];
+            let local = self.links.insert(link.index());
+            self.finished.resize(self.links.count(), 0.0);
+            let sum = &mut self.finished[local];
             *sum += bytes;
             self.finished_s = self.finished_s.max(*sum / view.fabric().capacity()[link.index()]);
         }

@@ -38,7 +38,7 @@ impl Track {
     pub fn clear(&mut self, coflow: CoflowId, prior: f64, view: &View<'_, NonClairvoyant>) {
         self.pilots.clear();
         self.shown.clear(coflow, view);
-        self.lengths.clear(view.fabric().links());
+        self.lengths.clear();
         (self.ended, self.left) = (0.0, 0.0);
         self.next_look = prior / GROWTH;
     }

@@ -3,7 +3,7 @@ use super::*;
 /// What flows between senders 0.. and receivers 100.. of these lengths tell.
 fn lengths(flows: &[(u32, u32, f64)]) -> Lengths {
     let mut lengths = Lengths::default();
-    lengths.clear(200);
+    lengths.clear();
     flows.iter().for_each(|&(s, r, bytes)| lengths.add((LinkId(s), LinkId(100 + r)), bytes));
     lengths.fit();
     lengths
@@ -106,7 +106,7 @@ fn equal_flows_are_not_unequal() {
 #[test]
 fn nothing_is_known_at_first() {
     let mut known = lengths(&[(0, 0, 7.0), (1, 1, 8.0)]);
-    known.clear(200);
+    known.clear();
     assert_eq!((of(&known, 0, 0), known.inequality(), known.samples()), (1.0, 0.0, 0));
 }
 
@@ -206,7 +206,7 @@ fn sums_kept_up_to_date_tell_the_same_as_all_flows_looked_at_again() {
     for seed in 0..300 {
         let flows = random_flows(seed);
         let mut known = Lengths::default();
-        known.clear(200);
+        known.clear();
         for (k, &(s, r, bytes)) in flows.iter().enumerate() {
             known.add((LinkId(s), LinkId(100 + r)), bytes);
             if k % 7 != 0 {
