@@ -190,7 +190,7 @@ impl Demand {
             index,
         } = other;
         self.links.clone_from(links);
-        self.set.clone_from(set);
+        self.set.copy(set);
         self.active_links.clone_from(active_links);
         self.senders.clone_from(senders);
         self.receivers.clone_from(receivers);

@@ -33,6 +33,15 @@ impl Links {
         self.is_dense = true;
     }
 
+    /// Becomes the same as `other`, in the memory it has.
+    pub(crate) fn copy(&mut self, other: &Links) {
+        // All by name, so that a new one cannot be forgotten.
+        let Links { words, local, count, is_dense } = other;
+        self.words.clone_from(words);
+        self.local.clone_from(local);
+        (self.count, self.is_dense) = (*count, *is_dense);
+    }
+
     /// Makes it the set of these links. Their local numbers are their places.
     pub(crate) fn rebuild(&mut self, links: &[LinkId]) {
         self.clear();

@@ -158,8 +158,7 @@ impl<'a, K: Knowledge> View<'a, K> {
 
     /// The key that breaks ties: arrival, then place in the trace.
     pub fn order(&self, id: CoflowId) -> (Time, u64) {
-        let r = &self.coflow(id).registration;
-        (r.arrival, r.seq)
+        self.state.order(id)
     }
 
     /// Whether, since the last plan, the policy was told of anything among the coflows that this one

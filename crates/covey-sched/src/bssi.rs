@@ -18,12 +18,14 @@ pub struct Bssi {
     /// how ports are numbered.
     dense: Vec<u32>,
     used: Vec<LinkId>,
-    /// (coflow, dense link, load), coflow by coflow.
+    /// (dense link, load), coflow by coflow, and where each coflow's begin.
     loads: Vec<(usize, f64)>,
     start: Vec<usize>,
+    /// The same as (coflow, load) by link, coflows in order of arrival; those that are placed leave it
+    /// when they are met.
+    at: Vec<Vec<(usize, f64)>>,
     weight: Vec<f64>,
     total: Vec<f64>,
-    at_bottleneck: Vec<f64>,
     placed: Vec<bool>,
     order: Vec<usize>,
 }
@@ -34,6 +36,7 @@ impl Bssi {
         for link in self.used.drain(..) {
             self.dense[link.index()] = u32::MAX;
         }
+        self.at.iter_mut().for_each(Vec::clear);
         self.loads.clear();
         self.start.clear();
         self.weight.clear();
@@ -53,7 +56,10 @@ impl Bssi {
                 *dense = self.used.len() as u32;
                 self.used.push(link);
             }
-            self.loads.push((*dense as usize, load));
+            let link = *dense as usize;
+            self.loads.push((link, load));
+            self.at.resize_with(self.used.len().max(self.at.len()), Vec::new);
+            self.at[link].push((self.weight.len() - 1, load));
         }
     }
 
@@ -84,32 +90,27 @@ impl Bssi {
 
     /// Chooses who is last among those not placed, and scales the weights of the others.
     fn last_of_the_rest(&mut self) -> usize {
-        let coflows = self.weight.len();
         let most = self.total.iter().copied().fold(0.0, f64::max);
-        // The first of the most loaded links.
+        // The first of the most loaded links, at which some coflow is left that is not placed.
         let bottleneck = self.total.iter().position(|total| *total >= most * (1.0 - SAME));
-        self.at_bottleneck.clear();
-        self.at_bottleneck.extend((0..coflows).map(|c| {
-            let loads = &self.loads[self.start[c]..self.start[c + 1]];
-            let here = loads.iter().find(|(link, _)| Some(*link) == bottleneck);
-            if self.placed[c] { 0.0 } else { here.map_or(0.0, |(_, load)| *load) }
-        }));
-        let price = |c: usize| self.weight[c] / self.at_bottleneck[c];
-        let here = |c: &usize| self.at_bottleneck[*c] > 0.0;
-        let least = (0..coflows).filter(here).map(price).fold(f64::INFINITY, f64::min);
+        let Bssi { at, placed, weight, .. } = self;
+        let mut none = Vec::new();
+        let here = bottleneck.map_or(&mut none, |link| &mut at[link]);
+        here.retain(|&(c, _)| !placed[c]);
+        let price = |&(c, load): &(usize, f64)| weight[c] / load;
+        let least = here.iter().map(price).fold(f64::INFINITY, f64::min);
         // The last of those with the least price.
-        let last = (0..coflows).rev().filter(here).find(|&c| price(c) <= least * (1.0 + SAME));
-        match last {
+        match here.iter().rev().find(|at| price(at) <= least * (1.0 + SAME)).copied() {
             Some(last) => {
-                let price = price(last);
-                for (weight, load) in self.weight.iter_mut().zip(&self.at_bottleneck) {
-                    let rest = *weight - price * load;
-                    *weight = if rest > *weight * SAME { rest } else { 0.0 };
+                let price = price(&last);
+                for &(c, load) in &*here {
+                    let rest = weight[c] - price * load;
+                    weight[c] = if rest > weight[c] * SAME { rest } else { 0.0 };
                 }
-                last
+                last.0
             }
             // Nobody has work left: keep the order of arrival.
-            None => (0..coflows).rev().find(|&c| !self.placed[c]).unwrap_or(0),
+            None => (0..placed.len()).rev().find(|&c| !placed[c]).unwrap_or(0),
         }
     }
 }

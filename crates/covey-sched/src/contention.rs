@@ -1,112 +1,186 @@
-//! How many coflows have unfinished flows at each link, and how many others a coflow meets.
+//! How many coflows have unfinished flows at each link, and how many others of its group a coflow meets.
+//!
+//! Both are kept up to date: where a coflow comes to a link or leaves it, only the coflows at that link
+//! are looked at.
 
-use covey_core::{CoflowId, Knowledge, LinkId, View};
+use covey_core::{CoflowId, Knowledge, LinkId, View, Word};
+
+/// In place of a group: whom the coflow meets is not counted.
+const NO_GROUP: u32 = u32::MAX;
 
 /// Coflows at each link. To be told of arrivals, later flows, and drained ports.
 #[derive(Debug, Default)]
 pub struct Contention {
-    at: Vec<u32>,
-    /// Whether a coflow is counted at a link: bit sets by coflow.
-    counted: Vec<Vec<u64>>,
-    /// Of [`Contention::meetings`]: who of the group is at which link, as bit sets by link, empty in
-    /// between; and whom a coflow meets.
-    group: Vec<u64>,
-    met: Vec<u64>,
+    /// By link, who is counted there.
+    at: Vec<Vec<CoflowId>>,
+    coflows: Vec<Track>,
+    /// Working memory: the coflows that have been looked at, by number.
+    seen: Vec<bool>,
+    met: Vec<CoflowId>,
+}
+
+/// What is known of a coflow.
+#[derive(Debug, Clone)]
+struct Track {
+    /// The links where it is counted, as the words of a set of bits that are not empty, ascending.
+    links: Vec<Word>,
+    group: u32,
+    /// Coflows of its group with which it shares a link, itself not counted.
+    met: u32,
+}
+
+impl Default for Track {
+    fn default() -> Track {
+        Track { links: Vec::new(), group: NO_GROUP, met: 0 }
+    }
 }
 
 impl Contention {
     /// Counts a coflow at the links where it has unfinished flows; call again when more flows have
     /// started.
     pub fn add<K: Knowledge>(&mut self, coflow: CoflowId, view: &View<'_, K>) {
-        let links = view.fabric().links();
-        self.at.resize(links, 0);
-        if self.counted.len() <= coflow.index() {
-            self.counted.resize_with(coflow.index() + 1, Vec::new);
-        }
-        let counted = &mut self.counted[coflow.index()];
-        counted.resize(links.div_ceil(64), 0);
         for load in view.loads(coflow).filter(|load| load.unfinished > 0) {
-            let l = load.link.index();
-            let bit = 1 << (l % 64);
-            if counted[l / 64] & bit == 0 {
-                counted[l / 64] |= bit;
-                self.at[l] += 1;
+            self.come(coflow, load.link);
+        }
+    }
+
+    /// Counts whom the coflow meets of a group from now on, and no more of the group it was in.
+    pub fn join(&mut self, coflow: CoflowId, group: u32) {
+        self.know(coflow);
+        if self.coflows[coflow.index()].group == group {
+            return;
+        }
+        self.leave(coflow);
+        self.coflows[coflow.index()].group = group;
+        self.change_met(coflow, |met| *met += 1);
+    }
+
+    /// Whom the coflow meets is not counted any more, nor is it.
+    pub fn leave(&mut self, coflow: CoflowId) {
+        self.know(coflow);
+        self.change_met(coflow, |met| *met -= 1);
+        self.coflows[coflow.index()].group = NO_GROUP;
+    }
+
+    fn know(&mut self, coflow: CoflowId) {
+        if self.coflows.len() <= coflow.index() {
+            self.coflows.resize(coflow.index() + 1, Track::default());
+            self.seen.resize(coflow.index() + 1, false);
+        }
+    }
+
+    /// Changes the numbers of a coflow and of each other of its group that it meets.
+    fn change_met(&mut self, coflow: CoflowId, change: impl Fn(&mut u32)) {
+        let group = self.coflows[coflow.index()].group;
+        if group == NO_GROUP {
+            return;
+        }
+        for l in ones(&self.coflows[coflow.index()].links) {
+            for &other in &self.at[l] {
+                let is_one = other != coflow && self.coflows[other.index()].group == group;
+                if is_one && !std::mem::replace(&mut self.seen[other.index()], true) {
+                    self.met.push(other);
+                }
             }
         }
+        while let Some(other) = self.met.pop() {
+            self.seen[other.index()] = false;
+            change(&mut self.coflows[other.index()].met);
+            change(&mut self.coflows[coflow.index()].met);
+        }
+    }
+
+    /// The coflow is counted at a link, if it is not.
+    fn come(&mut self, coflow: CoflowId, link: LinkId) {
+        self.know(coflow);
+        if self.at.len() <= link.index() {
+            self.at.resize_with(link.index() + 1, Vec::new);
+        }
+        let (at, bit) = (link.0 / 64, 1_u64 << (link.0 % 64));
+        let words = &self.coflows[coflow.index()].links;
+        let k = words.partition_point(|word| word.at < at);
+        let is_there = words.get(k).is_some_and(|word| word.at == at);
+        if is_there && words[k].bits & bit != 0 {
+            return;
+        }
+        self.change_at(coflow, link, |met| *met += 1);
+        self.at[link.index()].push(coflow);
+        let words = &mut self.coflows[coflow.index()].links;
+        if !is_there {
+            words.insert(k, Word { at, bits: 0 });
+        }
+        words[k].bits |= bit;
     }
 
     /// The coflow has no unfinished flows at a link any more.
     pub fn drained(&mut self, coflow: CoflowId, link: LinkId) {
-        let l = link.index();
-        let (word, bit) = (&mut self.counted[coflow.index()][l / 64], 1 << (l % 64));
-        if *word & bit != 0 {
-            *word &= !bit;
-            self.at[l] -= 1;
+        let (at, bit) = (link.0 / 64, 1_u64 << (link.0 % 64));
+        let words = &mut self.coflows[coflow.index()].links;
+        let here = words.iter().position(|word| word.at == at && word.bits & bit != 0);
+        let Some(k) = here else { return };
+        words[k].bits &= !bit;
+        if words[k].bits == 0 {
+            words.remove(k);
+        }
+        let there = &mut self.at[link.index()];
+        if let Some(k) = there.iter().position(|other| *other == coflow) {
+            there.swap_remove(k);
+        }
+        self.change_at(coflow, link, |met| *met -= 1);
+    }
+
+    /// Changes the numbers of a coflow and of each other of its group that it meets at a link and
+    /// nowhere else.
+    fn change_at(&mut self, coflow: CoflowId, link: LinkId, change: impl Fn(&mut u32)) {
+        let group = self.coflows[coflow.index()].group;
+        if group == NO_GROUP {
+            return;
+        }
+        for &other in &self.at[link.index()] {
+            let is_one = other != coflow && self.coflows[other.index()].group == group;
+            if is_one && !self.meet(coflow, other) {
+                change(&mut self.coflows[other.index()].met);
+                change(&mut self.coflows[coflow.index()].met);
+            }
         }
     }
 
-    /// The coflow is nowhere any more.
+    /// The coflow is nowhere any more, and in no group.
     pub fn remove(&mut self, coflow: CoflowId) {
-        for (w, word) in self.counted[coflow.index()].iter_mut().enumerate() {
-            for l in (0..64).filter(|bit| *word >> bit & 1 == 1) {
-                self.at[w * 64 + l] -= 1;
-            }
-            *word = 0;
+        self.leave(coflow);
+        while let Some(word) = self.coflows[coflow.index()].links.last() {
+            let link = LinkId(64 * word.at + word.bits.trailing_zeros());
+            self.drained(coflow, link);
         }
     }
 
     /// Coflows with unfinished flows at a link.
     pub fn at(&self, link: LinkId) -> u32 {
-        self.at[link.index()]
+        self.at.get(link.index()).map_or(0, |at| at.len() as u32)
     }
 
     /// Whether two coflows have unfinished flows at the same link.
-    pub fn meet(&self, a: CoflowId, b: CoflowId) -> bool {
-        let (a, b) = (&self.counted[a.index()], &self.counted[b.index()]);
-        a.iter().zip(b).any(|(a, b)| a & b != 0)
+    fn meet(&self, a: CoflowId, b: CoflowId) -> bool {
+        let mut others = self.coflows[b.index()].links.iter().peekable();
+        self.coflows[a.index()].links.iter().any(|word| {
+            while others.next_if(|other| other.at < word.at).is_some() {}
+            others.peek().is_some_and(|other| other.at == word.at && other.bits & word.bits != 0)
+        })
     }
 
-    /// Number of `others` that a coflow meets, itself not counted.
-    pub fn of(&self, coflow: CoflowId, others: impl Iterator<Item = CoflowId>) -> u32 {
-        others.filter(|&other| other != coflow && self.meet(coflow, other)).count() as u32
-    }
-
-    /// Sets for each coflow of a group how many others of the group it meets. As [`Contention::of`] for
-    /// each, without looking at every pair.
-    pub fn meetings(&mut self, group: &mut [(u32, CoflowId)]) {
-        let words = group.len().div_ceil(64);
-        let links = self.at.len();
-        self.group.resize(self.group.len().max(links * words), 0);
-        for (k, (_, coflow)) in group.iter().enumerate() {
-            for l in ones(&self.counted[coflow.index()]) {
-                self.group[l * words + k / 64] |= 1 << (k % 64);
-            }
-        }
-        for (count, coflow) in group.iter_mut() {
-            self.met.clear();
-            self.met.resize(words, 0);
-            for l in ones(&self.counted[coflow.index()]) {
-                let there = &self.group[l * words..][..words];
-                self.met.iter_mut().zip(there).for_each(|(met, there)| *met |= there);
-            }
-            let met: u32 = self.met.iter().map(|word| word.count_ones()).sum();
-            // It is where it is itself; unless it is nowhere.
-            *count = met.saturating_sub(1);
-        }
-        for (_, coflow) in group.iter() {
-            for l in ones(&self.counted[coflow.index()]) {
-                self.group[l * words..][..words].fill(0);
-            }
-        }
+    /// Number of others of its group that a coflow meets at any link.
+    pub fn met(&self, coflow: CoflowId) -> u32 {
+        self.coflows[coflow.index()].met
     }
 }
 
 /// The numbers of the bits that are set.
-fn ones(words: &[u64]) -> impl Iterator<Item = usize> {
-    words.iter().enumerate().flat_map(|(w, &word)| {
+fn ones(words: &[Word]) -> impl Iterator<Item = usize> {
+    words.iter().flat_map(|word| {
         let rest = |left: &u64| Some(left & (left - 1)).filter(|left| *left != 0);
-        let first = Some(word).filter(|word| *word != 0);
-        std::iter::successors(first, rest).map(move |left| 64 * w + left.trailing_zeros() as usize)
+        let first = Some(word.bits).filter(|bits| *bits != 0);
+        std::iter::successors(first, rest)
+            .map(move |left| 64 * word.at as usize + left.trailing_zeros() as usize)
     })
 }
 
@@ -114,36 +188,45 @@ fn ones(words: &[u64]) -> impl Iterator<Item = usize> {
 mod tests {
     use super::*;
 
-    /// Coflows at pseudo-random links, some nowhere.
-    fn crowd(coflows: u32, links: usize) -> Contention {
-        let mut contention = Contention { at: vec![0; links], ..Contention::default() };
-        let mut state = u64::from(coflows);
-        for _ in 0..coflows {
-            let mut counted = vec![0; links.div_ceil(64)];
-            for _ in 0..state % 5 {
-                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                let l = (state >> 33) as usize % links;
-                counted[l / 64] |= 1 << (l % 64);
-            }
-            contention.counted.push(counted);
-            state = state.wrapping_add(1);
-        }
-        contention
+    /// The definition: others of the same group with a link in common.
+    fn met_by_definition(contention: &Contention, coflow: CoflowId) -> u32 {
+        let group = contention.coflows[coflow.index()].group;
+        let all = (0..contention.coflows.len() as u32).map(CoflowId);
+        let others = all.filter(|other| *other != coflow && group != NO_GROUP).filter(|other| {
+            contention.coflows[other.index()].group == group
+                && ones(&contention.coflows[coflow.index()].links)
+                    .any(|l| contention.at[l].contains(other))
+        });
+        others.count() as u32
     }
 
     #[test]
-    fn meetings_are_those_of_all_pairs() {
-        for (coflows, links) in [(0, 4), (1, 4), (3, 4), (63, 20), (64, 70), (65, 300), (200, 130)]
-        {
-            let mut contention = crowd(coflows, links);
-            // Twice, and for a part: nothing stays behind.
-            for step in [1, 2, 1] {
-                let mut group: Vec<(u32, CoflowId)> =
-                    (0..coflows).step_by(step).map(|k| (7, CoflowId(k))).collect();
-                contention.meetings(&mut group);
-                let others = || group.iter().map(|(_, other)| *other);
-                for &(count, coflow) in &group {
-                    assert_eq!(count, contention.of(coflow, others()), "{coflow:?} of {coflows}");
+    fn numbers_that_are_kept_are_those_of_all_pairs() {
+        for links in [3, 20, 200] {
+            let mut contention = Contention::default();
+            let mut state = u64::from(links);
+            let mut random = |below: u32| {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                ((state >> 33) % u64::from(below)) as u32
+            };
+            for step in 0..2000 {
+                let (coflow, link) = (CoflowId(random(40)), LinkId(random(links)));
+                contention.know(coflow);
+                match random(8) {
+                    0 => contention.join(coflow, random(3)),
+                    1 if step % 3 == 0 => contention.leave(coflow),
+                    2 if step % 5 == 0 => contention.remove(coflow),
+                    3 | 4 => contention.drained(coflow, link),
+                    _ => contention.come(coflow, link),
+                }
+                for coflow in (0..contention.coflows.len() as u32).map(CoflowId) {
+                    let met = met_by_definition(&contention, coflow);
+                    assert_eq!(contention.met(coflow), met, "{coflow:?} at step {step}");
+                }
+                for link in (0..links).map(LinkId).filter(|l| l.index() < contention.at.len()) {
+                    let there = contention.coflows.iter();
+                    let there = there.filter(|c| ones(&c.links).any(|l| l == link.index()));
+                    assert_eq!(contention.at(link), there.count() as u32, "{link:?}");
                 }
             }
         }

@@ -230,7 +230,10 @@ pub(crate) struct Philae<L> {
     at_all_ports: bool,
     /// By coflow.
     tracks: Vec<Track>,
+    /// Coflows at each link, and how many other thin coflows each thin one meets.
     contention: Contention,
+    /// For order C, how many others each coflow meets.
+    meetings: Option<Contention>,
     /// Whether anything has happened that can change the plan.
     stale: bool,
     thin_coflows: Vec<(u32, CoflowId)>,
@@ -249,13 +252,14 @@ impl<L> Philae<L> {
     ) -> Result<Philae<L>, SpecError> {
         let queues = Queues::from_settings(settings)?;
         let slots = Slots::new(SLOT_S, queues.factor);
+        let order = settings.choice(
+            ORDER.name,
+            &[("A", Order::A), ("B", Order::B), ("C", Order::C), ("D", Order::D)],
+        )?;
         Ok(Philae {
             lengths,
             thin: settings.integer("thin", 0, u32::MAX)? as usize,
-            order: settings.choice(
-                ORDER.name,
-                &[("A", Order::A), ("B", Order::B), ("C", Order::C), ("D", Order::D)],
-            )?,
+            order,
             slots: settings
                 .choice(QUEUES.name, &[("weighted", true), ("strict", false)])?
                 .then_some(slots),
@@ -266,6 +270,7 @@ impl<L> Philae<L> {
             queues,
             tracks: Vec::new(),
             contention: Contention::default(),
+            meetings: (order == Order::C).then(Contention::default),
             stale: true,
             thin_coflows: Vec::new(),
             ranked: Vec::new(),
@@ -304,7 +309,7 @@ impl<L> Philae<L> {
         match self.order {
             Order::A => size,
             Order::B => left,
-            Order::C => f64::from(self.contention.of(coflow, view.coflows().iter().copied())),
+            Order::C => f64::from(self.meetings.as_ref().map_or(0, |all| all.met(coflow))),
             Order::D => {
                 let length = if self.size_left {
                     left / view.unfinished(coflow).max(1) as f64
@@ -336,6 +341,24 @@ impl<L> Philae<L> {
             length.map_or(Phase::Sampling, |length| Phase::Known { length })
         };
         track.under_way = track.pilots.len();
+        if track.phase == Phase::Thin {
+            self.contention.join(coflow, 0);
+        } else {
+            self.contention.leave(coflow);
+        }
+    }
+
+    /// Counts a coflow where it has unfinished flows.
+    fn count<K: Knowledge>(&mut self, coflow: CoflowId, view: &View<'_, K>) {
+        self.contention.add(coflow, view);
+        if let Some(meetings) = &mut self.meetings {
+            meetings.add(coflow, view);
+            meetings.join(coflow, 0);
+        }
+    }
+
+    fn counted(&mut self) -> impl Iterator<Item = &mut Contention> {
+        [&mut self.contention].into_iter().chain(&mut self.meetings)
     }
 
     /// Fills `thin_coflows` and `ranked`, and asks to be woken where sending changes a queue.
@@ -344,7 +367,7 @@ impl<L> Philae<L> {
         self.ranked.clear();
         for &coflow in view.coflows() {
             match self.tracks[coflow.index()].phase {
-                Phase::Thin => self.thin_coflows.push((0, coflow)),
+                Phase::Thin => self.thin_coflows.push((self.contention.met(coflow), coflow)),
                 Phase::Sampling => {}
                 Phase::Known { length } => {
                     let (mut queue, wake_at_bytes) = self.queue_of(coflow, length, view);
@@ -365,7 +388,6 @@ impl<L> Philae<L> {
                 }
             }
         }
-        self.contention.meetings(&mut self.thin_coflows);
         // Stable: ties in order of arrival.
         self.thin_coflows.sort_by_key(|&(contention, _)| contention);
         self.ranked.sort_unstable();
@@ -387,7 +409,7 @@ impl<K: Knowledge, L: Lengths<K>> Policy<K> for Philae<L> {
 
     fn coflow_arrived(&mut self, coflow: CoflowId, view: &View<'_, K>) {
         self.stale = true;
-        self.contention.add(coflow, view);
+        self.count(coflow, view);
         self.tracks.resize_with(view.slots(), Track::default);
         let track = &mut self.tracks[coflow.index()];
         track.pilots.clear();
@@ -398,7 +420,7 @@ impl<K: Knowledge, L: Lengths<K>> Policy<K> for Philae<L> {
 
     fn flows_started(&mut self, coflow: CoflowId, view: &View<'_, K>) {
         self.stale = true;
-        self.contention.add(coflow, view);
+        self.count(coflow, view);
         let track = &mut self.tracks[coflow.index()];
         track.reached = 0.0; // Flows may have been restarted, and what they sent be lost.
         let unsampled = track.phase == Phase::Known { length: 0.0 } && track.pilots.is_empty();
@@ -424,13 +446,13 @@ impl<K: Knowledge, L: Lengths<K>> Policy<K> for Philae<L> {
 
     fn port_drained(&mut self, coflow: CoflowId, link: LinkId, _: &View<'_, K>) {
         if !self.at_all_ports {
-            self.contention.drained(coflow, link);
+            self.counted().for_each(|counted| counted.drained(coflow, link));
             self.stale = true;
         }
     }
 
     fn coflow_ended(&mut self, coflow: CoflowId, _: &View<'_, K>) {
-        self.contention.remove(coflow);
+        self.counted().for_each(|counted| counted.remove(coflow));
         self.stale = true;
     }
 

@@ -152,6 +152,7 @@ impl Saath {
     fn join(&mut self, coflow: CoflowId, queue: u32, view: &View<'_, NonClairvoyant>) {
         self.stale = true;
         self.tracks[coflow.index()].queue = queue;
+        self.contention.join(coflow, queue);
         let joins = |&&other: &&CoflowId| {
             self.tracks[other.index()].queue == queue && view.may_meet(coflow, other)
         };
@@ -215,11 +216,7 @@ impl Saath {
                 continue;
             }
             let key = match self.rules.order {
-                Order::Contention => {
-                    let tracks = &self.tracks;
-                    let same = |c: &CoflowId| tracks[c.index()].queue == queue;
-                    self.contention.of(coflow, view.coflows().iter().copied().filter(same))
-                }
+                Order::Contention => self.contention.met(coflow),
                 Order::Width => view.width(coflow) as u32,
                 Order::Arrival => 0,
             };
@@ -275,7 +272,8 @@ impl Policy<NonClairvoyant> for Saath {
         self.stale = true;
     }
 
-    fn coflow_ended(&mut self, _: CoflowId, _: &View<'_, NonClairvoyant>) {
+    fn coflow_ended(&mut self, coflow: CoflowId, _: &View<'_, NonClairvoyant>) {
+        self.contention.remove(coflow);
         self.stale = true;
     }
 

@@ -154,6 +154,14 @@ impl Fluid {
         self.holds && !(self.running.is_empty() && self.stopped.is_empty())
     }
 
+    /// Whether anything is sent, will end, or is not written down.
+    pub(crate) fn is_moving(&self) -> bool {
+        self.rate != 0.0
+            || self.next.comes()
+            || self.is_raised()
+            || !(self.running.is_empty() && self.stopped.is_empty())
+    }
+
     /// Whether some flows are sent faster than in proportion to what is left of all.
     pub(crate) fn is_raised(&self) -> bool {
         self.by_size.are_raised()

@@ -26,8 +26,9 @@ pub(super) struct ByNode {
     walk: u64,
     entries: Vec<Entry>,
     portions: Portions,
-    /// By coflow.
+    /// By coflow; and memory of those that are not kept any more.
     bounds: Vec<Bounds>,
+    pool: Vec<Bounds>,
     /// What nobody uses of his part, by link.
     spare: Vec<f64>,
     /// What the coflow at hand finds at each link of the fabric, and what it leaves.
@@ -76,19 +77,24 @@ impl Bounds {
 
     /// Unless they are kept, the coflow uses nothing, of so many links of the fabric. Returns whether
     /// that is new.
-    fn begin(&mut self, links: usize) -> bool {
-        let is_new = !self.are_kept();
-        if is_new {
-            self.own.resize(links, 0.0);
-            self.adds.resize(links, 0.0);
-            self.slack.resize(links, f64::INFINITY);
+    fn begin(&mut self, links: usize, pool: &mut Vec<Bounds>) -> bool {
+        if self.are_kept() {
+            return false;
         }
-        is_new
+        *self = pool.pop().unwrap_or_default();
+        let all = [(&mut self.own, 0.0), (&mut self.adds, 0.0), (&mut self.slack, f64::INFINITY)];
+        for (column, value) in all {
+            column.clear();
+            column.resize(links, value);
+        }
+        true
     }
 
     /// The coflow gets nothing: what it would take to say so is not kept, for that is much.
-    fn end(&mut self) {
-        *self = Bounds::default();
+    fn end(&mut self, pool: &mut Vec<Bounds>) {
+        if self.are_kept() {
+            pool.push(std::mem::take(self));
+        }
     }
 
     /// Makes `left` what the coflow leaves of what is `free` if its rates stay. Returns whether they do.
@@ -179,6 +185,7 @@ impl Allocator {
         }
         self.chain.start();
         nodes.bounds.resize_with(state.slots().max(nodes.bounds.len()), Bounds::default);
+        nodes.pool.reserve(nodes.bounds.len() - nodes.pool.len());
         nodes.found.resize(links, 0.0);
         nodes.left.resize(links, 0.0);
         let mut any_moves = self.afresh;
@@ -236,12 +243,12 @@ impl Allocator {
         let provisional = &self.grants[id.index()].provisional;
         let bounds = &mut nodes.bounds[id.index()];
         if self.afresh {
-            bounds.end();
+            bounds.end(&mut nodes.pool);
         }
         if provisional.is_empty() && !bounds.are_kept() {
             return Ok(true);
         }
-        bounds.begin(capacity.len());
+        bounds.begin(capacity.len(), &mut nodes.pool);
         for (link, own) in demand.links().iter().map(|link| link.index()).zip(provisional.uses()) {
             nodes.spare[link] += bounds.set_own(link, own);
             if link >= ports {
@@ -274,7 +281,7 @@ impl Allocator {
             }
         }
         let bounds = &mut nodes.bounds[id.index()];
-        let is_new = bounds.begin(self.free.len()) || self.afresh;
+        let is_new = bounds.begin(self.free.len(), &mut nodes.pool) || self.afresh;
         let stay = bounds.pass(&self.free, &mut nodes.left);
         if is_new || touched || was_idle || !stay {
             self.decide_again(state, id, entry, nodes, is_new)?;
@@ -293,7 +300,7 @@ impl Allocator {
         nodes: &mut ByNode,
         is_new: bool,
     ) -> Result<(), PlanError> {
-        let ByNode { bounds, found, left, .. } = nodes;
+        let ByNode { bounds, pool, found, left, .. } = nodes;
         let bounds = &mut bounds[id.index()];
         let (coflow, capacity) = (state.coflow(id), state.fabric().capacity());
         let demand = coflow.demand();
@@ -324,7 +331,7 @@ impl Allocator {
             part.before.clear();
             part.after.clear();
             if self.grants[id.index()].provisional.is_empty() {
-                bounds.end();
+                bounds.end(pool);
             }
         }
         Ok(())

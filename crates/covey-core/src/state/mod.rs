@@ -95,6 +95,12 @@ impl State {
         &self.slots[id.index()]
     }
 
+    /// The key by which coflows present are in order: arrival, then place in the trace.
+    pub fn order(&self, id: CoflowId) -> (Time, u64) {
+        let registration = &self.slots[id.index()].registration;
+        (registration.arrival, registration.seq)
+    }
+
     /// Adds a coflow. None of its flows has started. Ports must exist in the fabric.
     pub fn register(
         &mut self,

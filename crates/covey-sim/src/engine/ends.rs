@@ -22,14 +22,14 @@ impl Engine {
                 self.ending.sort_unstable();
             }
         } else {
-            for k in 0..self.state.present().len() {
-                let id = self.state.present()[k];
+            let Engine { moving, fluids, state, .. } = self;
+            moving.find(state, |id| fluids[id.index()].next().due(self.now));
+            for k in 0..self.moving.found().len() {
+                let id = self.moving.found()[k];
                 let fluid = &mut self.fluids[id.index()];
-                if fluid.next().due(self.now) {
-                    let (demand, progress) = self.state.progress_mut(id);
-                    fluid.finish(demand, progress, self.now, |p| self.ending.push((id, p)));
-                    self.state.note(id);
-                }
+                let (demand, progress) = self.state.progress_mut(id);
+                fluid.finish(demand, progress, self.now, |p| self.ending.push((id, p)));
+                self.state.note(id);
             }
         }
         for k in 0..self.ending.len() {

@@ -8,6 +8,7 @@
 mod arrivals;
 mod compression;
 mod ends;
+mod moving;
 mod rates;
 mod wakes;
 
@@ -29,6 +30,7 @@ use crate::line::{self, LineFluid};
 use crate::meters::Meters;
 use crate::outcome::{CoflowOutcome, Outcome};
 use crate::processors::Processors;
+use moving::Moving;
 use rates::Held;
 
 /// A policy that is called this often in a row while nothing is sent and nothing is to come, or at
@@ -85,6 +87,7 @@ impl Simulator {
                 state: State::new(fabric),
                 allocator: Allocator::default(),
                 fluids: Vec::new(),
+                moving: Moving::default(),
                 meters: Meters::default(),
                 crowd: CrowdFluid::default(),
                 line: LineFluid::default(),
@@ -164,6 +167,7 @@ struct Engine {
     allocator: Allocator,
     /// By [`CoflowId`].
     fluids: Vec<Fluid>,
+    moving: Moving,
     meters: Meters,
     crowd: CrowdFluid,
     line: LineFluid,
@@ -196,6 +200,7 @@ impl Engine {
         self.state.clear();
         self.allocator.clear();
         self.held_in = Held::Fluids;
+        self.moving.clear();
         self.processors.clear(self.state.fabric().ports() as usize, &self.availability);
         self.now = Time::ZERO;
         self.calendar.fill(workload, self.barrier);
@@ -283,7 +288,7 @@ impl Engine {
         let nothing_sent = if self.is_together() {
             !self.next_end().comes()
         } else {
-            self.state.present().iter().all(|id| self.fluids[id.index()].rate() == 0.0)
+            self.moving.all().iter().all(|id| self.fluids[id.index()].rate() == 0.0)
         };
         nothing_sent && !self.calendar.next().min(self.processors.next()).comes()
     }

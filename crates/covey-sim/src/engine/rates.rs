@@ -52,9 +52,39 @@ impl Engine {
             let (demand, progress) = self.state.progress_mut(id);
             fluid.install(demand, progress, self.allocator.grant(id), self.now);
             self.meters.install(id, demand, self.allocator.grant(id), self.now);
+            self.moving.add(id);
         }
+        self.report_stopped();
         self.state.end_moment();
         Ok(())
+    }
+
+    /// Forgets coflows of which nothing is sent any more, once it is written down what was.
+    fn report_stopped(&mut self) {
+        if self.held_in != Held::Fluids {
+            return;
+        }
+        for k in 0..self.moving.all().len() {
+            let id = self.moving.all()[k];
+            if self.state.is_present(id) && !self.fluids[id.index()].is_moving() {
+                let sent = self.fluids[id.index()].sent(self.now);
+                self.state.report(id, sent, self.now);
+            }
+        }
+        let (state, fluids) = (&self.state, &self.fluids);
+        self.moving.retain(|id| state.is_present(id) && fluids[id.index()].is_moving());
+    }
+
+    /// Writes down how much has been sent of each coflow, where that has changed.
+    pub(super) fn report_sent(&mut self) {
+        let mut k = 0;
+        loop {
+            let all = if self.is_together() { self.state.present() } else { self.moving.all() };
+            let Some(&id) = all.get(k) else { return };
+            let sent = self.sent(id);
+            self.state.report(id, sent, self.now);
+            k += 1;
+        }
     }
 
     /// Where something has happened, brings coflows up to date whose provisional shares fall as their
@@ -63,8 +93,8 @@ impl Engine {
         for k in 0..self.allocator.reshrunk().len() {
             self.state.note(self.allocator.reshrunk()[k]);
         }
-        for k in 0..self.state.present().len() {
-            let id = self.state.present()[k];
+        for k in 0..self.moving.all().len() {
+            let id = self.moving.all()[k];
             if !self.fluids[id.index()].is_raised() {
                 continue;
             }
@@ -93,6 +123,7 @@ impl Engine {
                 self.fluids[id.index()].halt();
             }
         }
+        self.moving.clear();
         self.held_in = held_in;
     }
 
@@ -115,7 +146,7 @@ impl Engine {
             Held::Fluids => {
                 let next =
                     |&id: &CoflowId| self.fluids[id.index()].next().min(self.meters.next(id));
-                self.state.present().iter().map(next).fold(Time::NEVER, Time::min)
+                self.moving.all().iter().map(next).fold(Time::NEVER, Time::min)
             }
         }
     }
@@ -141,8 +172,8 @@ impl Engine {
             self.write_back();
             return;
         }
-        for k in 0..self.state.present().len() {
-            self.advance(self.state.present()[k]);
+        for k in 0..self.moving.all().len() {
+            self.advance(self.moving.all()[k]);
         }
     }
 
@@ -153,8 +184,8 @@ impl Engine {
             return self.advance_all();
         }
         self.processors.settle_all(&mut self.state, &self.fluids, self.now);
-        for k in 0..self.state.present().len() {
-            let id = self.state.present()[k];
+        for k in 0..self.moving.all().len() {
+            let id = self.moving.all()[k];
             if !self.fluids[id.index()].is_disturbed() || self.state.is_stirred(id) {
                 self.advance(id);
             }

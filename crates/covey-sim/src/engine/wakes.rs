@@ -81,19 +81,17 @@ impl Engine {
         policy: &mut dyn Policy<K>,
         wants: Wants,
     ) -> bool {
-        let mut told = false;
-        for k in 0..self.state.present().len() {
-            let id = self.state.present()[k];
-            if self.meters.next(id).due(self.now) {
-                self.state.stir(id);
-                self.refresh::<K>(wants);
-                let view = View::new(&self.state, self.now);
-                let tell = |link, bytes| policy.link_bytes_reached(id, link, bytes, &view);
-                self.meters.take_reached(id, self.state.coflow(id), self.now, tell);
-                told = true;
-            }
+        let Engine { moving, meters, state, .. } = self;
+        moving.find(state, |id| meters.next(id).due(self.now));
+        for k in 0..self.moving.found().len() {
+            let id = self.moving.found()[k];
+            self.state.stir(id);
+            self.refresh::<K>(wants);
+            let view = View::new(&self.state, self.now);
+            let tell = |link, bytes| policy.link_bytes_reached(id, link, bytes, &view);
+            self.meters.take_reached(id, self.state.coflow(id), self.now, tell);
         }
-        told
+        !self.moving.found().is_empty()
     }
 
     /// Brings what the policy may look at up to date.
@@ -102,11 +100,7 @@ impl Engine {
             self.advance_for_policy();
         }
         if wants.attained {
-            for k in 0..self.state.present().len() {
-                let id = self.state.present()[k];
-                let sent = self.sent(id);
-                self.state.report(id, sent, self.now);
-            }
+            self.report_sent();
         }
     }
 }
