@@ -1,7 +1,7 @@
 //! The simulator against a slow and obvious one: all flows in one list, every rate worked out anew
 //! at every event, every flow advanced by itself.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::common::{Kind, as_trace, ccts, facebook, run, same_time};
 use covey_core::Fabric;
@@ -248,16 +248,25 @@ fn by_size(workload: &Workload) -> Rule {
     })
 }
 
-/// Flows one by one in the order of `key`, then of their starts: each takes all that is free.
-fn one_by_one(key: impl Fn(&Flow) -> f64 + 'static) -> Rule {
-    let mut line: Vec<(usize, usize)> = Vec::new();
-    Box::new(move |moment| {
-        let is_new = |flow: &&Flow| !line.contains(&flow.id);
+/// Flows one by one in the order of their starts: each takes all that is free.
+fn one_by_one() -> Rule {
+    let mut in_line = Line::default();
+    Box::new(move |moment| in_line.rates(moment, |_| 0.0))
+}
+
+/// Flows that have joined, in the order of their starts.
+#[derive(Default)]
+struct Line(Vec<(usize, usize)>);
+
+impl Line {
+    /// The rates where each flow in the order of `key`, then of starts, takes all that is free.
+    fn rates(&mut self, moment: &Moment<'_>, key: impl Fn(&Flow) -> f64) -> Vec<f64> {
+        let is_new = |flow: &&Flow| !self.0.contains(&flow.id);
         let mut new: Vec<_> = moment.flows.iter().filter(is_new).map(|flow| flow.id).collect();
         let turn = |place| moment.coflows.iter().position(|&p| p == place);
         new.sort_by_key(|&(place, index)| (turn(place), index));
-        line.extend(new);
-        let place = |flow: &Flow| line.iter().position(|&id| id == flow.id);
+        self.0.extend(new);
+        let place = |flow: &Flow| self.0.iter().position(|&id| id == flow.id);
         let mut order: Vec<usize> = (0..moment.flows.len()).collect();
         order.sort_by(|&a, &b| {
             let (a, b) = (&moment.flows[a], &moment.flows[b]);
@@ -272,6 +281,51 @@ fn one_by_one(key: impl Fn(&Flow) -> f64 + 'static) -> Rule {
             free = usable(&free, moment.capacity);
         }
         rates
+    }
+}
+
+/// Flows one by one, shortest first, then in the order of their starts. What is left of a flow is looked
+/// at where something has happened among the coflows that its own can have met: elsewhere it does not
+/// matter that time has passed.
+fn shortest_first(workload: &Workload, ports: u32) -> Rule {
+    let links = |place: usize| -> BTreeSet<u32> {
+        let flows = workload.coflows[place].flows.iter();
+        flows.flat_map(|flow| [flow.src, ports + flow.dst]).collect()
+    };
+    let links: Vec<BTreeSet<u32>> = (0..workload.coflows.len()).map(links).collect();
+    // Links that coflows have joined to each other, and the coflows.
+    let mut domains: Vec<(BTreeSet<u32>, BTreeSet<usize>)> = Vec::new();
+    let mut known: BTreeMap<(usize, usize), f64> = BTreeMap::new();
+    let mut in_line = Line::default();
+    Box::new(move |moment| {
+        let mut eventful: BTreeSet<usize> = BTreeSet::new();
+        for &place in moment.coflows {
+            if domains.iter().all(|(_, coflows)| !coflows.contains(&place)) {
+                eventful.insert(place);
+                let mut joined = (links[place].clone(), BTreeSet::from([place]));
+                // Others do not share links with each other.
+                let own = &links[place];
+                for (links, coflows) in domains.extract_if(.., |(l, _)| !l.is_disjoint(own)) {
+                    joined.0.extend(links);
+                    joined.1.extend(coflows);
+                }
+                domains.push(joined);
+            }
+        }
+        let now: BTreeMap<_, f64> = moment.flows.iter().map(|f| (f.id, f.left)).collect();
+        let began = now.keys().filter(|id| !known.contains_key(id));
+        let ended = known.keys().filter(|id| !now.contains_key(id));
+        eventful.extend(began.chain(ended).map(|id| id.0));
+        for (_, coflows) in &mut domains {
+            if !coflows.is_disjoint(&eventful) {
+                known.retain(|id, _| !coflows.contains(&id.0));
+                let here = now.iter().filter(|(id, _)| coflows.contains(&id.0));
+                known.extend(here.map(|(id, left)| (*id, *left)));
+            }
+            coflows.retain(|place| moment.coflows.contains(place));
+        }
+        domains.retain(|(_, coflows)| !coflows.is_empty());
+        in_line.rates(moment, |flow| known[&flow.id])
     })
 }
 
@@ -385,14 +439,15 @@ proptest! {
     fn fifo_flow_serves_flows_one_by_one_as_they_start(
         workload in crate::common::workload(Kind::Generic), fabric in crate::common::fabric(),
     ) {
-        assert_same(&workload, &fabric, "fifo-flow", one_by_one(|_| 0.0));
+        assert_same(&workload, &fabric, "fifo-flow", one_by_one());
     }
 
     #[test]
     fn pfp_serves_flows_one_by_one_shortest_first(
         workload in crate::common::workload(Kind::Generic), fabric in crate::common::fabric(),
     ) {
-        assert_same(&workload, &fabric, "pfp", one_by_one(|flow| flow.left));
+        let rule = shortest_first(&workload, fabric.ports());
+        assert_same(&workload, &fabric, "pfp", rule);
     }
 
     #[test]
