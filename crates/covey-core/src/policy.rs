@@ -34,7 +34,7 @@ pub struct Promises {
 /// Whether the plan has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
-    /// The plan in force stays, with the wake-ups that have not come yet.
+    /// The plan in force stays, with the wake-ups that have not come yet and those that were added.
     Unchanged,
     /// The plan was made anew.
     Replaced,
@@ -110,7 +110,7 @@ pub trait Policy<K: Knowledge>: Send {
     /// A time given to [`Plan::wake_at`] has come.
     fn woke(&mut self, _view: &View<'_, K>) {}
 
-    /// Leaves `plan` as it is, or clears it and makes it anew.
+    /// Leaves `plan` as it is, but for wake-ups that it may add; or clears it and makes it anew.
     fn plan(&mut self, view: &View<'_, K>, plan: &mut Plan<K>) -> Answer;
 }
 

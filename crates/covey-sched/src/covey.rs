@@ -79,6 +79,7 @@ pub(crate) const INFO: Info = Info {
             ranks: Vec::new(),
             overdue: Vec::new(),
             dirty: Vec::new(),
+            looked_at: Vec::new(),
             dirty_links: Vec::new(),
             is_stale: true,
         })))
@@ -110,6 +111,8 @@ struct Covey {
     overdue: Vec<CoflowId>,
     /// Coflows to assess because of their own flows.
     dirty: Vec<CoflowId>,
+    /// Those of them that are to be assessed again when they have sent more.
+    looked_at: Vec<CoflowId>,
     /// Whether to assess all coflows at a link, because some coflow there has come or gone.
     dirty_links: Vec<bool>,
     /// Whether the plan has to be made again even if the order stays.
@@ -197,9 +200,14 @@ impl Covey {
             }
         }
         for &coflow in view.coflows() {
-            if let Some(bytes) = self.tracks[coflow.index()].next_look() {
-                plan.wake_when_sent(coflow, bytes);
-            }
+            self.look_again(coflow, plan);
+        }
+    }
+
+    /// Asks to be called when the coflow is to be assessed again.
+    fn look_again(&self, coflow: CoflowId, plan: &mut Plan<NonClairvoyant>) {
+        if let Some(bytes) = self.tracks[coflow.index()].next_look() {
+            plan.wake_when_sent(coflow, bytes);
         }
     }
 }
@@ -237,6 +245,7 @@ impl Policy<NonClairvoyant> for Covey {
 
     fn coflow_ended(&mut self, coflow: CoflowId, view: &View<'_, NonClairvoyant>) {
         self.dirty.retain(|&dirty| dirty != coflow);
+        self.looked_at.retain(|&looked_at| looked_at != coflow);
         self.overdue.retain(|&overdue| overdue != coflow);
         self.touch(coflow, view);
     }
@@ -247,7 +256,7 @@ impl Policy<NonClairvoyant> for Covey {
         if track.next_look().is_some() {
             track.sent(bytes);
             self.dirty.push(coflow);
-            self.is_stale = true;
+            self.looked_at.push(coflow);
         }
     }
 
@@ -265,8 +274,13 @@ impl Policy<NonClairvoyant> for Covey {
             self.list(view);
         }
         if !self.sort() && !is_stale {
+            let looked_at = std::mem::take(&mut self.looked_at);
+            looked_at.iter().for_each(|&coflow| self.look_again(coflow, plan));
+            self.looked_at = looked_at;
+            self.looked_at.clear();
             return Answer::Unchanged;
         }
+        self.looked_at.clear();
         plan.clear();
         let look_again = self.find_overdue(view);
         if look_again.comes() {

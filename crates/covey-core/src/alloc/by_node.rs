@@ -11,6 +11,7 @@
 //! served again only when what it finds at a link has left the [`Bounds`] between which its rates stay.
 
 use super::grant::{Grant, Which};
+use super::matching::set;
 use super::part::Part;
 use super::portions::Portions;
 use super::{Allocator, NEGLIGIBLE, PlanError, idle};
@@ -239,6 +240,9 @@ impl Allocator {
                 self.chain.base[link]
             };
         }
+        for (link, _) in demand.set().common(&self.moved) {
+            set(&mut self.open, link, super::walk::worth(&self.free, capacity, link) > 0.0);
+        }
         self.serve_part(state, id, Which::Provisional, entry)?;
         let provisional = &self.grants[id.index()].provisional;
         let bounds = &mut nodes.bounds[id.index()];
@@ -327,9 +331,7 @@ impl Allocator {
         let part = &mut self.grants[id.index()].main;
         bounds.set(part, demand.links(), (&self.free, left), capacity, is_new);
         if idle::may_be(entry.rule) && part.is_empty() {
-            part.idle.begin(demand, &part.before);
-            part.before.clear();
-            part.after.clear();
+            part.wait(demand);
             if self.grants[id.index()].provisional.is_empty() {
                 bounds.end(pool);
             }

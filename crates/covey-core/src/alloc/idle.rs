@@ -8,7 +8,7 @@
 
 use super::grant::{Grant, Which};
 use super::matching::{contains, set};
-use crate::demand::{Demand, bits};
+use crate::demand::Demand;
 use crate::ids::CoflowId;
 use crate::plan::Rule;
 use crate::state::State;
@@ -59,17 +59,15 @@ impl Idle {
         self.is = false;
     }
 
-    /// Takes down whether there `is_open`, at those of the coflow's links that have `moved`. Returns
-    /// whether that is new anywhere.
-    pub fn see(&mut self, demand: &Demand, moved: &[u64], is_open: impl Fn(usize) -> bool) -> bool {
+    /// Takes down where there is anything (`open`), at those of the coflow's links that have `moved`.
+    /// Returns whether that is new anywhere.
+    pub fn see(&mut self, demand: &Demand, moved: &[u64], open: &[u64]) -> bool {
         let mut has_opened = false;
         for (word, was) in demand.set().words().iter().zip(&mut self.open) {
             let here = word.bits & moved[word.at as usize];
-            let first = 64 * word.at as usize;
-            let open = bits([here].into_iter()).filter(|bit| is_open(first + bit));
-            let open = open.fold(0, |open, bit| open | 1 << bit);
-            has_opened |= open & !*was != 0;
-            *was = *was & !here | open;
+            let now = here & open[word.at as usize];
+            has_opened |= now & !*was != 0;
+            *was = *was & !here | now;
         }
         has_opened
     }
@@ -88,7 +86,9 @@ impl Idle {
     pub fn can_send(&self, demand: &Demand, rule: Rule, chain: &mut Chain) -> bool {
         let mut active = demand.active_links().iter().zip(&self.open);
         match rule {
-            Rule::AllOrNone => active.all(|(active, open)| active & !open == 0),
+            Rule::AllOrNone | Rule::Madd | Rule::MaddWithin(_) => {
+                active.all(|(active, open)| active & !open == 0)
+            }
             _ => chain.work.has_open_flow(demand, active.map(|(active, open)| active & open)),
         }
     }
@@ -96,7 +96,7 @@ impl Idle {
 
 /// Whether a coflow to which a rule gives nothing may be idle.
 pub(super) fn may_be(rule: Rule) -> bool {
-    matches!(rule, Rule::MaxMin | Rule::Equal | Rule::AllOrNone | Rule::Proportional)
+    !matches!(rule, Rule::Hold | Rule::Rate(_))
 }
 
 impl Work {

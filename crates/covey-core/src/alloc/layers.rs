@@ -85,6 +85,7 @@ impl Allocator {
             let (layer, below) = shares.layers[k..used].split_at_mut(1);
             let moved = bits(self.moved.iter().copied()).take_while(|&link| link < links);
             layer[0].offer(below, moved, &mut self.free);
+            self.find_open(state.fabric().capacity());
             self.chain.start();
             std::mem::swap(&mut self.chain.base, &mut layer[0].offered);
             for entry in entries {

@@ -91,8 +91,10 @@ pub struct Allocator {
     /// Links (a bit each) at which what is free differs from what it was at this entry in the walk
     /// before.
     moved: Vec<u64>,
-    /// Capacity left over by the entries so far, at the links that have moved.
+    /// Capacity left over by the entries so far, at the links that have moved; and a bit for each of
+    /// these where that is something.
     free: Vec<f64>,
+    open: Vec<u64>,
     work: Work,
     chain: idle::Chain,
     shares: layers::Shares,

@@ -70,6 +70,15 @@ impl Part {
         self.withdraw();
     }
 
+    /// The coflow can send nothing, and waits until it can: what it found is not kept.
+    pub fn wait(&mut self, demand: &Demand) {
+        self.idle.begin(demand, &self.before);
+        self.before.clear();
+        self.after.clear();
+        self.madd.clear();
+        self.takers.withdraw();
+    }
+
     fn withdraw(&mut self) {
         self.madd.clear();
         self.takers.withdraw();

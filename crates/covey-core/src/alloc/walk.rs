@@ -6,9 +6,10 @@
 //! shares anew adds the links where it leaves another amount, and takes out those where it does not.
 
 use super::grant::Which;
+use super::matching::set;
 use super::part::Part;
 use super::{Allocator, NEGLIGIBLE, PlanError, Work, idle};
-use crate::demand::Demand;
+use crate::demand::{Demand, bits};
 use crate::ids::CoflowId;
 use crate::plan::{Entry, Group};
 use crate::state::{CoflowState, State};
@@ -40,11 +41,26 @@ impl Allocator {
         let capacity = state.fabric().capacity();
         self.moved.clear();
         self.moved.resize(capacity.len().div_ceil(64), 0);
+        self.open.resize(self.moved.len(), 0);
         if self.afresh {
             self.moved.fill(u64::MAX);
             self.free.clear();
             self.free.extend_from_slice(capacity);
+            self.find_open(capacity);
         }
+    }
+
+    /// Brings `open` up to date at the links that have moved.
+    pub(super) fn find_open(&mut self, capacity: &[f64]) {
+        for link in bits(self.moved.iter().copied()).take_while(|&link| link < capacity.len()) {
+            set(&mut self.open, link, worth(&self.free, capacity, link) > 0.0);
+        }
+    }
+
+    /// What is free at a link is `amount`.
+    fn set_free(&mut self, link: usize, amount: f64, capacity: &[f64]) {
+        self.free[link] = amount;
+        set(&mut self.open, link, worth(&self.free, capacity, link) > 0.0);
     }
 
     /// Serves one entry from what is free.
@@ -114,8 +130,7 @@ impl Allocator {
         let Turn { state, id, which, entry } = turn;
         let (demand, capacity) = (state.coflow(id).demand(), state.fabric().capacity());
         let part = self.grants[id.index()].part_mut(which);
-        let is_open = |link| worth(&self.free, capacity, link) > 0.0;
-        let may_send = part.idle.see(demand, &self.moved, is_open)
+        let may_send = part.idle.see(demand, &self.moved, &self.open)
             || part.decided != Some((entry.group, entry.rule));
         let stays = !may_send || !part.idle.can_send(demand, entry.rule, &mut self.chain);
         if idle::may_be(entry.rule) && stays {
@@ -173,22 +188,23 @@ impl Allocator {
                 self.report(id);
             }
         }
-        let part = self.grants[id.index()].part_mut(which);
         if self.afresh {
-            for (link, after) in demand.links().iter().zip(&part.after) {
-                self.free[link.index()] = *after;
+            for (l, link) in demand.links().iter().enumerate() {
+                let after = self.grants[id.index()].part(which).after[l];
+                self.set_free(link.index(), after, capacity);
             }
         } else {
-            for &l in &self.work.changed {
-                let link = demand.links()[l as usize].index();
+            for k in 0..self.work.changed.len() {
+                let l = self.work.changed[k] as usize;
+                let link = demand.links()[l].index();
                 self.moved[link / 64] |= 1 << (link % 64);
-                self.free[link] = part.after[l as usize];
+                let after = self.grants[id.index()].part(which).after[l];
+                self.set_free(link, after, capacity);
             }
         }
+        let part = self.grants[id.index()].part_mut(which);
         if which == whole && idle::may_be(entry.rule) && part.is_empty() {
-            part.idle.begin(demand, &part.before);
-            part.before.clear();
-            part.after.clear();
+            part.wait(demand);
         }
         Ok(())
     }
