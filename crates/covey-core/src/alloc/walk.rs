@@ -9,8 +9,9 @@ use super::grant::Which;
 use super::matching::set;
 use super::part::Part;
 use super::{Allocator, NEGLIGIBLE, PlanError, Work, idle};
-use crate::demand::{Demand, bits};
+use crate::demand::Demand;
 use crate::ids::CoflowId;
+use crate::lanes::word;
 use crate::plan::{Entry, Group};
 use crate::state::{CoflowState, State};
 
@@ -52,15 +53,13 @@ impl Allocator {
 
     /// Brings `open` up to date at the links that have moved.
     pub(super) fn find_open(&mut self, capacity: &[f64]) {
-        for link in bits(self.moved.iter().copied()).take_while(|&link| link < capacity.len()) {
-            set(&mut self.open, link, worth(&self.free, capacity, link) > 0.0);
+        let amounts = self.free.chunks(64).zip(capacity.chunks(64));
+        for ((open, moved), (free, capacity)) in self.open.iter_mut().zip(&self.moved).zip(amounts)
+        {
+            if *moved != 0 {
+                *open = word(free.iter().zip(capacity).map(|(free, all)| *free > all * NEGLIGIBLE));
+            }
         }
-    }
-
-    /// What is free at a link is `amount`.
-    fn set_free(&mut self, link: usize, amount: f64, capacity: &[f64]) {
-        self.free[link] = amount;
-        set(&mut self.open, link, worth(&self.free, capacity, link) > 0.0);
     }
 
     /// Serves one entry from what is free.
@@ -177,7 +176,7 @@ impl Allocator {
     fn decide(&mut self, turn: Turn<'_>) -> Result<(), PlanError> {
         let Turn { state, id, which, entry } = turn;
         let (demand, capacity) = (state.coflow(id).demand(), state.fabric().capacity());
-        let whole = self.whole();
+        let (whole, afresh) = (self.whole(), self.afresh);
         let part = self.grants[id.index()].part_mut(which);
         self.work.changed.clear();
         if part.decided != Some((entry.group, entry.rule)) || !self.work.moved.is_empty() {
@@ -188,21 +187,23 @@ impl Allocator {
                 self.report(id);
             }
         }
-        if self.afresh {
-            for (l, link) in demand.links().iter().enumerate() {
-                let after = self.grants[id.index()].part(which).after[l];
-                self.set_free(link.index(), after, capacity);
+        let Allocator { grants, free, open, moved, work, .. } = &mut *self;
+        let part = grants[id.index()].part_mut(which);
+        let mut leave = |link: usize, after: f64| {
+            free[link] = after;
+            set(open, link, after > capacity[link] * NEGLIGIBLE);
+        };
+        if afresh {
+            for (link, after) in demand.links().iter().zip(&part.after) {
+                leave(link.index(), *after);
             }
         } else {
-            for k in 0..self.work.changed.len() {
-                let l = self.work.changed[k] as usize;
+            for l in work.changed.iter().map(|&l| l as usize) {
                 let link = demand.links()[l].index();
-                self.moved[link / 64] |= 1 << (link % 64);
-                let after = self.grants[id.index()].part(which).after[l];
-                self.set_free(link, after, capacity);
+                moved[link / 64] |= 1 << (link % 64);
+                leave(link, part.after[l]);
             }
         }
-        let part = self.grants[id.index()].part_mut(which);
         if which == whole && idle::may_be(entry.rule) && part.is_empty() {
             part.wait(demand);
         }
