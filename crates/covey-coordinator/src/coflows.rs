@@ -1,6 +1,6 @@
 //! The coflows that are registered, by their serial numbers, and those that have gone.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use covey_core::{CoflowId, Compression, Lineage, Time};
 use covey_proto::CodecName;
@@ -94,10 +94,14 @@ pub(crate) struct Coflow {
     /// Flows that do not use what they are given, by [`Unused`], and since when there are any.
     pub unused: [usize; 4],
     pub unused_since: Time,
-    /// For how many seconds it is kept each time, until when, and since when it has not been.
-    pub lease_s: f64,
+    /// For how many seconds it is kept each time, if that was said; until when; and since when it has not been.
+    pub lease_s: Option<f64>,
     pub kept_until: Time,
     pub expired: Option<Time>,
+    /// Whether half of its time is over and nobody has kept it since: then the journal says until when it is kept.
+    pub wanes: bool,
+    /// Its place in [`Coflows::leases`].
+    pub next_look: Time,
     /// Bytes sent over the wire, as reported, by all flows; those that were lost included.
     pub attained: f64,
     /// The most that any flow has sent.
@@ -167,8 +171,14 @@ pub(crate) struct Coflows {
     pub dags: BTreeMap<u64, Dag>,
     pub next_id: u64,
     pub next_dag: u64,
-    /// The most that are remembered after they have gone.
-    pub most_gone: usize,
+    /// Those that are present, by the time at which their leases are to be looked at: it is never too late.
+    pub leases: BTreeSet<(Time, u64)>,
+    /// Those that nobody keeps, by the time since when.
+    pub expired: BTreeSet<(Time, u64)>,
+    /// Those of which the journal is to hear for how long they are kept.
+    pub kept_otherwise: BTreeSet<u64>,
+    /// Those that have gone, in the order in which they did.
+    pub went: VecDeque<u64>,
 }
 
 impl Coflows {
@@ -202,12 +212,27 @@ impl Coflows {
         if let Some(key) = &coflow.key {
             self.keys.insert(key.key.clone(), (serial, key.digest));
         }
+        self.leases.insert((coflow.next_look, serial));
         self.present.insert(serial, coflow);
+    }
+
+    /// The lease of a present coflow is to be looked at then, and not before.
+    pub fn look_at(&mut self, serial: u64, at: Time) {
+        if let Some(coflow) = self.present.get_mut(&serial) {
+            self.leases.remove(&(coflow.next_look, serial));
+            coflow.next_look = at;
+            self.leases.insert((at, serial));
+        }
     }
 
     /// A coflow has gone: only what is said of it at the end stays, and not for ever.
     pub fn retire(&mut self, serial: u64, end_s: f64, removed: bool) -> Option<Coflow> {
         let coflow = self.present.remove(&serial)?;
+        self.leases.remove(&(coflow.next_look, serial));
+        if let Some(since) = coflow.expired {
+            self.expired.remove(&(since, serial));
+        }
+        self.kept_otherwise.remove(&serial);
         if let Some(dag) = self.dags.get_mut(&coflow.lineage.external) {
             dag.bytes += coflow.attained;
         }
@@ -223,7 +248,7 @@ impl Coflows {
             key: coflow.key.clone(),
         };
         self.gone.insert(serial, summary);
-        self.forget_some();
+        self.went.push_back(serial);
         Some(coflow)
     }
 
@@ -235,13 +260,19 @@ impl Coflows {
         self.dags.entry(summary.lineage.0).or_default().members += 1;
         self.next_id = self.next_id.max(summary.id + 1);
         self.next_dag = self.next_dag.max(summary.lineage.0 + 1);
+        self.went.push_back(summary.id);
         self.gone.insert(summary.id, summary);
-        self.forget_some();
     }
 
-    fn forget_some(&mut self) {
-        while self.gone.len() > self.most_gone {
-            let Some((_, summary)) = self.gone.pop_first() else { return };
+    /// Forgets those that went first, until there are at most so many that have gone, and none before that time.
+    pub fn forget_gone(&mut self, most: usize, before: Time) {
+        while let Some(first) = self.went.front() {
+            let is_old = |summary: &Summary| Time::from_secs(summary.end_s) < before;
+            if self.went.len() <= most && !self.gone.get(first).is_some_and(is_old) {
+                return;
+            }
+            let summary = self.went.pop_front().and_then(|first| self.gone.remove(&first));
+            let Some(summary) = summary else { continue };
             if let Some(key) = summary.key {
                 self.keys.remove(&key.key);
             }

@@ -11,6 +11,7 @@
 
 mod apply;
 mod compress;
+mod leases;
 mod moment;
 mod requests;
 mod sessions;
@@ -46,7 +47,7 @@ pub struct Config {
     pub idle_after_s: f64,
     /// For how many seconds a coflow is kept by whoever does not say for how long.
     pub lease_s: f64,
-    /// How many seconds later it is forgotten.
+    /// How many seconds later it is forgotten, and how many seconds after its end a coflow that has ended.
     pub forget_after_s: f64,
     /// How often agents report what flows have sent, in seconds, where the policy needs that.
     pub report_every_s: f64,
@@ -58,8 +59,10 @@ pub struct Config {
     pub most_flows: usize,
     /// The most changes that may wait for the journal.
     pub most_pending: usize,
-    /// The most coflows that are remembered after they have gone.
+    /// The most coflows that are remembered after they have gone: those that went first are forgotten.
     pub most_gone: usize,
+    /// The most coflows present that nobody keeps: those that were left first are forgotten.
+    pub most_expired: usize,
     /// What the policy has flows compressed with, if it does.
     pub codec: Option<CodecName>,
 }
@@ -78,6 +81,7 @@ impl Default for Config {
             most_flows: 1_000_000,
             most_pending: 10_000,
             most_gone: 10_000,
+            most_expired: 1_000,
             codec: None,
         }
     }
@@ -249,7 +253,12 @@ pub struct Core {
     decided: bool,
     failed: Option<PlanError>,
     counts: Counts,
+    /// Whether the journal is being read.
+    reads: bool,
 }
+
+/// After so many records of the journal the policy is asked for a plan.
+const RECORDS_A_PLAN: usize = 256;
 
 impl Core {
     /// A coordinator that knows what `records` say. `now` is not before the time of any of them.
@@ -268,7 +277,7 @@ impl Core {
             epoch,
             now: Time::ZERO,
             driver: Driver::new(fabric, policy),
-            coflows: Coflows { most_gone: config.most_gone, ..Coflows::default() },
+            coflows: Coflows::default(),
             agents: Vec::new(),
             sessions: BTreeMap::new(),
             booked,
@@ -290,16 +299,31 @@ impl Core {
             decided: false,
             failed: None,
             counts: Counts::default(),
+            reads: false,
         };
         core.agents.resize_with(ports, || Slot { heard: start, full: true, ..Slot::default() });
-        for record in records {
-            core.apply(&record);
-        }
+        core.read(records);
         core.outputs.clear();
         core.counts = Counts::default();
         core.now = core.now.max(start);
         core.keep_all();
+        core.forget_gone();
         core
+    }
+
+    /// Applies what a journal says. The policy and the allocator keep what they hear until they are asked, so
+    /// that they are, now and then; but nothing is served. Ticks mean nothing meanwhile.
+    fn read(&mut self, records: impl IntoIterator<Item = Record>) {
+        self.reads = true;
+        for (k, record) in records.into_iter().enumerate() {
+            self.apply(&record);
+            if k % RECORDS_A_PLAN == RECORDS_A_PLAN - 1 {
+                // A plan that cannot be carried out is told when one is made in earnest.
+                let _ = self.driver.decide(self.now);
+            }
+            self.outputs.clear();
+        }
+        self.reads = false;
     }
 
     /// The epoch.
@@ -391,10 +415,41 @@ mod tests {
         };
         let coflows = &core.coflows;
         let known = coflows.present.len() + coflows.gone.len() + coflows.dags.len();
+        let leases = coflows.leases.len() + coflows.expired.len() + coflows.kept_otherwise.len();
+        let known = known + leases + coflows.went.len();
         let listed = coflows.serial.len() + coflows.keys.len() + core.limits_reached.len();
         let waiting = core.pending.len() + core.pending_keys.len() + core.unwritten.len();
         let slots = core.agents.iter().map(slot).sum::<usize>();
         known + listed + waiting + core.awaited.len() + slots
+    }
+
+    #[test]
+    fn of_flows_whose_ends_are_in_the_journal_no_agent_hears() {
+        for policy in ["covey", "sebf", "fifo", "fair"] {
+            let fabric = Fabric::big_switch(4, 100.0).expect("a fabric");
+            let built = covey_sched::build(policy).expect("a policy");
+            let mut records = Vec::new();
+            for id in 0..2 * RECORDS_A_PLAN as u64 {
+                let flow = Flow { src: 0, dst: 1, bytes: Some(1e9) };
+                let spec = CoflowSpec::of(vec![flow]);
+                records.push(Record::Registered {
+                    id,
+                    at_s: 0.0,
+                    lineage: (id, 0),
+                    key: None,
+                    spec,
+                });
+                if id > 0 {
+                    let (flows, compressed) = (vec![(0, 1e9)], Vec::new());
+                    records.push(Record::Ended { id: id - 1, at_s: 0.0, flows, compressed });
+                }
+            }
+            let config = Config::default();
+            let mut core = Core::new(fabric, built.policy, config, 1, records, Time::ZERO);
+            settle(&mut core, Time::ZERO);
+            let wanted: Vec<u64> = core.agents[0].flows.keys().map(|key| key.coflow).collect();
+            assert_eq!(wanted, [2 * RECORDS_A_PLAN as u64 - 1], "{policy}");
+        }
     }
 
     #[test]

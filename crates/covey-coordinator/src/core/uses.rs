@@ -1,17 +1,16 @@
-//! Who uses what it is given: flows that do not, as their agents say, and coflows that nobody keeps.
+//! Who uses what it is given: flows that do not, as their agents say.
 //!
 //! To the policy such a flow is one that has not started. It stays registered, and is back as soon as its agent says
 //! that it moves, or somebody keeps its coflow. What agents say is not in the journal: they say all of it again when
-//! they join. Nor are leases: each start of the coordinator renews them all.
+//! they join.
 
 use std::collections::BTreeSet;
 
 use covey_core::{FlowId, Time};
 use covey_proto::{FlowKey, Use, Uses};
 
-use super::{Core, Event, Pending};
+use super::{Core, Event};
 use crate::coflows::{Coflow, Flow, Stage, Unused};
-use crate::record::Record;
 use crate::slot::Slot;
 
 impl Core {
@@ -46,51 +45,6 @@ impl Core {
         }
         self.woken.insert(port);
         touched.into_iter().for_each(|serial| self.follow(serial));
-    }
-
-    /// Somebody stands behind a coflow for so many seconds from now on; for as long as by default, if nothing is said.
-    pub(super) fn keep(&mut self, serial: u64, for_s: Option<f64>) {
-        let Some(coflow) = self.coflows.present.get_mut(&serial) else { return };
-        coflow.lease_s = for_s.unwrap_or(coflow.lease_s);
-        coflow.kept_until = coflow.kept_until.max(self.now + coflow.lease_s);
-        if coflow.expired.take().is_some() {
-            self.follow(serial);
-        }
-    }
-
-    /// All leases begin now.
-    pub(super) fn keep_all(&mut self) {
-        for coflow in self.coflows.present.values_mut() {
-            coflow.kept_until = self.now + coflow.lease_s;
-        }
-    }
-
-    /// Takes what nobody keeps out of what is served, and forgets it after a long time.
-    pub(super) fn follow_leases(&mut self) {
-        let (now, mut expired, mut forgotten) = (self.now, Vec::new(), Vec::new());
-        for (&serial, coflow) in &mut self.coflows.present {
-            match coflow.expired {
-                None if coflow.kept_until.due(now) => {
-                    coflow.expired = Some(now);
-                    expired.push(serial);
-                }
-                Some(since) if (since + self.config.forget_after_s).due(now) => {
-                    // It is tried again, should the journal fail.
-                    coflow.expired = Some(now);
-                    forgotten.push(serial);
-                }
-                _ => {}
-            }
-        }
-        for serial in expired {
-            self.outputs.push(super::Output::Event(Event::Expired { id: serial }));
-            self.follow(serial);
-        }
-        for id in forgotten {
-            let record = Record::Removed { id, at_s: now.as_secs() };
-            let lsn = self.write(record.clone());
-            self.pending.insert(lsn, Pending::Apply(record, Vec::new()));
-        }
     }
 
     /// Brings the flows of a coflow in line with what is known of their hosts and their users.
@@ -202,7 +156,7 @@ mod tests {
     use super::super::{Config, Output};
     use super::*;
     use crate::api::{Answer, CoflowStatus, Reply, Request};
-    use crate::record;
+    use crate::record::{self, Record};
 
     const PORTS: u32 = 4;
 
@@ -440,6 +394,111 @@ mod tests {
         assert_eq!(core.population().expired, 0);
         settle(&mut core, 1e6 + 101.0);
         assert_eq!(core.population().expired, 1);
+    }
+
+    /// A coordinator that has read these records, and begins at `start_s`.
+    fn begun(config: Config, records: Vec<Record>, start_s: f64) -> Core {
+        let fabric = Fabric::big_switch(PORTS, 1e6).expect("a fabric");
+        let policy = covey_sched::build("covey").expect("a policy").policy;
+        Core::new(fabric, policy, config, 2, records, Time::from_secs(start_s))
+    }
+
+    fn leased(id: u64, lease_s: Option<f64>) -> Record {
+        let flow = record::Flow { src: 0, dst: 1, bytes: Some(1e9) };
+        let spec = record::CoflowSpec { lease_s, ..record::CoflowSpec::of(vec![flow]) };
+        Record::Registered { id, at_s: 0.0, lineage: (id, 0), key: None, spec }
+    }
+
+    fn kept_s(core: &mut Core, id: u64, now_s: f64) -> f64 {
+        status(core, id, now_s).kept_s.expect("it is present")
+    }
+
+    #[test]
+    fn a_registration_says_for_how_long_it_holds_and_a_start_leaves_what_was_left() {
+        let config = Config { lease_s: 100.0, lost_after_s: f64::INFINITY, ..Config::default() };
+        let mut core = begun(config, vec![leased(0, Some(40.0)), leased(1, None)], 0.0);
+        let mut records = vec![leased(0, Some(40.0)), leased(1, None)];
+        let mut until = |core: &mut Core, now_s: f64| {
+            let now = Time::from_secs(now_s);
+            core.decide(now).expect("a plan");
+            for output in core.take_outputs() {
+                if let Output::Journal(lsn, record) = output {
+                    records.push(record);
+                    core.durable(lsn, now);
+                }
+            }
+            records.clone()
+        };
+        until(&mut core, 10.0);
+        assert_eq!((kept_s(&mut core, 0, 10.0), kept_s(&mut core, 1, 10.0)), (30.0, 90.0));
+        // Half of its time is over for the first only: a start begins the other's anew.
+        let found = until(&mut core, 30.0);
+        let mut after = begun(config, found, 30.0);
+        assert_eq!((kept_s(&mut after, 0, 30.0), kept_s(&mut after, 1, 30.0)), (10.0, 100.0));
+        // Who keeps it is written down, and so is what it says.
+        core.keep(0, None);
+        core.keep(1, Some(200.0));
+        let found = until(&mut core, 31.5);
+        let mut after = begun(config, found, 31.5);
+        assert_eq!((kept_s(&mut after, 0, 31.5), kept_s(&mut after, 1, 31.5)), (40.0, 200.0));
+        // What has expired stays so, also in a journal that was written anew.
+        let found = until(&mut core, 50.5);
+        let more = until(&mut core, 75.0);
+        assert_eq!(more.len(), found.len(), "nothing is written of what has expired");
+        let (known, _) = core.snapshot();
+        for records in [more, known] {
+            let mut after = begun(config, records, 75.0);
+            assert_eq!(after.population().expired, 1);
+            assert_eq!(kept_s(&mut after, 1, 75.0), 200.0);
+            settle(&mut after, 75.0);
+            assert_eq!(after.population().expired, 1);
+        }
+    }
+
+    #[test]
+    fn of_coflows_that_nobody_keeps_so_many_stay_and_those_left_first_go() {
+        let config = Config { lease_s: 10.0, most_expired: 3, ..Config::default() };
+        let config = Config { lost_after_s: f64::INFINITY, ..config };
+        let mut core = begun(config, Vec::new(), 0.0);
+        for id in 0..10 {
+            let flow = record::Flow { src: 0, dst: 1, bytes: Some(1e9) };
+            let spec = record::CoflowSpec::of(vec![flow]);
+            let now_s = id as f64;
+            core.request(id, Request::Register { spec, key: None }, Time::from_secs(now_s));
+            settle(&mut core, now_s);
+        }
+        core.request(99, Request::Keep { id: 2, lease_s: Some(500.0) }, Time::from_secs(9.5));
+        for second in 10..40 {
+            settle(&mut core, f64::from(second));
+            assert!(core.population().expired <= 4, "at {second} s");
+        }
+        let left: Vec<u64> = core.coflows.present.keys().copied().collect();
+        assert_eq!(left, [2, 7, 8, 9]);
+        assert_eq!(core.population().expired, 3);
+        // One that is kept again is none of them.
+        core.request(100, Request::Keep { id: 7, lease_s: None }, Time::from_secs(40.0));
+        settle(&mut core, 40.0);
+        assert_eq!((core.population().expired, core.coflows.expired.len()), (2, 2));
+    }
+
+    #[test]
+    fn what_has_gone_is_remembered_in_the_order_of_its_end_and_not_for_ever() {
+        let config = Config { most_gone: 2, forget_after_s: 50.0, ..Config::default() };
+        let config = Config { lost_after_s: f64::INFINITY, ..config };
+        let mut core = begun(config, (0..4).map(|id| leased(id, None)).collect(), 0.0);
+        for (now_s, id) in [(1.0, 3), (2.0, 1), (3.0, 0)] {
+            core.request(id, Request::Remove { id }, Time::from_secs(now_s));
+            settle(&mut core, now_s);
+        }
+        // The first to go, not the least number.
+        assert_eq!(core.coflows.gone.keys().copied().collect::<Vec<u64>>(), [0, 1]);
+        let (known, _) = core.snapshot();
+        let after = begun(config, known, 3.0);
+        assert_eq!(after.coflows.went, [1, 0]);
+        settle(&mut core, 52.5);
+        assert_eq!(core.coflows.gone.keys().copied().collect::<Vec<u64>>(), [0]);
+        settle(&mut core, 54.5);
+        assert!(core.coflows.gone.is_empty() && core.coflows.keys.is_empty());
     }
 
     #[test]

@@ -179,6 +179,30 @@ fn a_flow_whose_receiver_is_gone_is_given_up_by_its_sender() {
 }
 
 #[test]
+fn a_registration_that_nobody_keeps_holds_for_as_long_as_it_says_whatever_becomes_of_the_coordinator()
+ {
+    let place = Place::new();
+    block_on(async {
+        let times = ["--heartbeat", "200ms", "--idle-after", "1min"];
+        let mut hosts = Hosts::start(&place, &times).await;
+        let body = r#"{"flows":[{"src":0,"dst":1}],"lease_s":3}"#;
+        let answer = hosts.client.ask("POST", "/v1/coflows", &[], body).await.expect("an answer");
+        assert_eq!(answer.status, 201);
+        let id = answer.json()["id"].as_u64().expect("a number");
+        let kept = hosts.coflow(id).await["kept_s"].as_f64().expect("it is kept");
+        assert!(kept > 2.0 && kept <= 3.0, "{kept}");
+        // The journal knows that half of it is over.
+        until(5, "less", async || hosts.coflow(id).await["kept_s"].as_f64() < Some(1.0)).await;
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        hosts.coordinator.restart(&place, &times);
+        hosts.client = hosts.coordinator.client(&place).await;
+        let kept = hosts.coflow(id).await["kept_s"].as_f64().expect("it is kept");
+        assert!(kept < 1.5, "{kept}");
+        until(5, "expired", async || hosts.coflow(id).await["idle_why"] == "expired").await;
+    });
+}
+
+#[test]
 fn a_coflow_is_kept_by_who_asks_for_it_and_by_whose_flows_are_open() {
     let place = Place::new();
     block_on(async {

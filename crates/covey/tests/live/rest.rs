@@ -125,6 +125,7 @@ fn what_makes_no_sense_is_a_problem_and_changes_nothing() {
                 "parents[0]: coflow 9 is not known",
             ),
             ("POST", "/v1/coflows", "{\"flows\":[],\"open\":true,\"weight\":0}", 422, "weight"),
+            ("POST", "/v1/coflows", "{\"flows\":[],\"open\":true,\"lease_s\":0.5}", 422, "lease_s"),
             ("GET", "/v1/coflows/7", "", 404, "coflow 7 is not known"),
             ("GET", "/v1/coflows/x", "", 404, "'x' is no number"),
             ("PATCH", "/v1/coflows/7", "{}", 404, "coflow 7"),
