@@ -104,8 +104,10 @@ impl Core {
         coflow.flows.extend(spec.flows.iter().map(flow_of));
         self.coflows.insert(serial, coflow);
         self.counts.registered += 1;
-        self.hosts_changed |= self.touches_away(&spec.flows);
         self.outputs.push(Output::Event(Event::Registered { id: serial }));
+        if self.touches_away(&spec.flows) {
+            self.follow(serial);
+        }
         self.tell_ends();
     }
 
@@ -140,12 +142,13 @@ impl Core {
         self.tell_ends();
         if !added.is_empty() {
             self.driver.extend(id, added.iter().map(spec_of), self.now);
+            let added: Vec<Flow> = added.iter().map(flow_of).collect();
+            self.coflows.note_ports(serial, &added);
             if let Some(coflow) = self.coflows.present.get_mut(&serial) {
-                coflow.flows.extend(added.iter().map(flow_of));
+                coflow.flows.extend(added);
             }
-            self.hosts_changed |= self.touches_away(&added);
             self.publish_all = true;
-            // That nobody has opened the coflow at a host holds for the new ones too.
+            // What is known of hosts, and that nobody has opened the coflow at one, holds for the new ones too.
             self.follow(serial);
         }
         // Who changes it stands behind it.
@@ -184,9 +187,11 @@ impl Core {
     }
 
     fn apply_removed(&mut self, serial: u64) {
-        let Some(coflow) = self.coflows.present.get(&serial) else { return };
+        let Some(coflow) = self.coflows.present.get_mut(&serial) else { return };
         self.stirred = true;
         let id = coflow.id;
+        // All at once, and not one by one.
+        coflow.served.clear();
         let unfinished: Vec<(u32, f64, f64)> = (0..)
             .zip(&coflow.flows)
             .filter(|(_, flow)| flow.stage != Stage::Ended)
@@ -205,7 +210,7 @@ impl Core {
     fn withdraw(&mut self, serial: u64, index: u32) {
         let Some(coflow) = self.coflows.present.get_mut(&serial) else { return };
         let Flow { src, dst, .. } = coflow.flows[index as usize];
-        coflow.served.retain(|served| served.flow != index);
+        coflow.unserve(index);
         let agent = &mut self.agents[src as usize];
         agent.want(FlowKey { coflow: serial, flow: index }, dst, 0, 0.0, None);
         self.woken.insert(src);
@@ -216,6 +221,7 @@ impl Core {
         let Some(coflow) = self.coflows.present.get_mut(&serial) else { return };
         let id = coflow.id;
         let flow = FlowId { coflow: id, index };
+        let before = coflow.tally();
         let Some(it) = coflow.flows.get_mut(index as usize) else { return };
         match std::mem::replace(&mut it.stage, Stage::Ended) {
             Stage::Ended => return,
@@ -241,9 +247,10 @@ impl Core {
         it.wire = it.wire.max(wire);
         coflow.attained += more;
         coflow.longest = coflow.longest.max(wire);
-        coflow.served.retain(|served| served.flow != index);
-        self.stirred = true;
+        coflow.unserve(index);
+        (self.stirred, self.progressed) = (true, true);
         let attained = coflow.attained;
+        self.coflows.tally.replace(before, coflow.tally());
         if self.driver.needs_progress() {
             self.driver.report(id, attained, self.now);
         }

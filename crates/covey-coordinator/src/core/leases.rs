@@ -34,6 +34,7 @@ impl Core {
             self.coflows.kept_otherwise.insert(serial);
         }
         if let Some(since) = coflow.expired.take() {
+            self.coflows.tally.expired -= 1;
             self.coflows.expired.remove(&(since, serial));
             self.coflows.look_at(serial, self.now);
             self.follow(serial);
@@ -71,6 +72,7 @@ impl Core {
     fn expire(&mut self, serial: u64, since: Time) {
         let Some(coflow) = self.coflows.present.get_mut(&serial) else { return };
         coflow.expired = Some(since);
+        self.coflows.tally.expired += 1;
         self.coflows.expired.insert((since, serial));
         self.coflows.look_at(serial, since + self.config.forget_after_s);
         self.outputs.push(Output::Event(Event::Expired { id: serial }));

@@ -21,11 +21,11 @@ mod uses;
 use std::collections::{BTreeMap, BTreeSet};
 
 use covey_core::alloc::PlanError;
-use covey_core::{AnyPolicy, Codec, Fabric, LinkId, Time, Wake};
+use covey_core::{AnyPolicy, Codec, Fabric, LinkId, Time};
 use covey_proto::{CodecName, FlowKey, Refusal};
 
 use crate::api::Answer;
-use crate::coflows::{Coflows, Unused};
+use crate::coflows::{Coflows, Tally, Unused};
 use crate::driver::Driver;
 use crate::record::Record;
 use crate::slot::{Booked, SessionId, Slot};
@@ -238,8 +238,12 @@ pub struct Core {
     awaited: BTreeMap<FlowKey, Time>,
     /// Whether anything has happened since the last decision.
     stirred: bool,
-    /// Whether a host has come or gone since the last decision.
-    hosts_changed: bool,
+    /// Ports whose hosts have come or gone since the last decision.
+    hosts_changed: BTreeSet<u32>,
+    /// Whether anything was sent of which the policy may wait for so many bytes.
+    progressed: bool,
+    /// The first time that the policy waits for.
+    first_wake: Time,
     /// Whether the rates of all coflows must be looked at.
     publish_all: bool,
     /// The compressor as the policy was told, and whether a host has said something of its own since.
@@ -290,7 +294,9 @@ impl Core {
             outputs: Vec::new(),
             awaited: BTreeMap::new(),
             stirred: true,
-            hosts_changed: false,
+            hosts_changed: BTreeSet::new(),
+            progressed: true,
+            first_wake: Time::NEVER,
             publish_all: true,
             codec: None,
             processors_changed: config.codec.is_some(),
@@ -343,20 +349,9 @@ impl Core {
 
     /// What there is.
     pub fn population(&self) -> Population {
-        let mut population = Population {
-            coflows: self.coflows.present.len(),
-            agents: self.sessions.len(),
-            ..Population::default()
-        };
-        for coflow in self.coflows.present.values() {
-            population.stalled += usize::from(coflow.stalled > 0);
-            population.idle += usize::from(coflow.unused() > 0);
-            population.expired += usize::from(coflow.expired.is_some());
-            for (all, its) in population.unused.iter_mut().zip(coflow.unused) {
-                *all += its;
-            }
-        }
-        population
+        let Tally { stalled, idle, expired, unused } = self.coflows.tally;
+        let (coflows, agents) = (self.coflows.present.len(), self.sessions.len());
+        Population { coflows, stalled, idle, expired, unused, agents }
     }
 
     /// Agents that have joined.
@@ -382,11 +377,7 @@ impl Core {
 
     /// When [`Core::decide`] is to be called at the latest.
     pub fn next_wake(&self) -> Time {
-        let times = self.driver.wakes().iter().filter_map(|wake| match wake {
-            Wake::At(time) => Some(*time),
-            _ => None,
-        });
-        times.fold(self.next_check, Time::min)
+        self.first_wake.min(self.next_check)
     }
 }
 

@@ -50,7 +50,8 @@ impl Core {
     /// Brings the flows of a coflow in line with what is known of their hosts and their users.
     pub(super) fn follow(&mut self, serial: u64) {
         let Some(coflow) = self.coflows.present.get_mut(&serial) else { return };
-        let (mut gone, mut back) = (Vec::new(), Vec::new());
+        let (mut gone, mut back, mut unserved) = (Vec::new(), Vec::new(), Vec::new());
+        let before = coflow.tally();
         let (was_stalled, was_unused) = (coflow.stalled > 0, coflow.unused() > 0);
         let is_expired = coflow.expired.is_some();
         for (index, flow) in (0..).zip(&mut coflow.flows) {
@@ -59,11 +60,11 @@ impl Core {
             }
             let key = FlowKey { coflow: serial, flow: index };
             let stage = stage_of(&self.agents, key, flow, is_expired);
-            let before = std::mem::replace(&mut flow.stage, stage);
-            if before == stage {
+            let was = std::mem::replace(&mut flow.stage, stage);
+            if was == stage {
                 continue;
             }
-            for (stage, more) in [(before, false), (stage, true)] {
+            for (stage, more) in [(was, false), (stage, true)] {
                 let count = match stage {
                     Stage::Stalled => &mut coflow.stalled,
                     Stage::Unused(why) => &mut coflow.unused[why as usize],
@@ -72,9 +73,9 @@ impl Core {
                 *count = if more { *count + 1 } else { *count - 1 };
             }
             let id = FlowId { coflow: coflow.id, index };
-            match (before, stage) {
+            match (was, stage) {
                 (Stage::Active, _) => {
-                    coflow.served.retain(|served| served.flow != index);
+                    unserved.push(index);
                     self.agents[flow.src as usize].want(key, flow.dst, 0, 0.0, None);
                     self.woken.insert(flow.src);
                     gone.push(id);
@@ -83,6 +84,8 @@ impl Core {
                 _ => {}
             }
         }
+        unserved.into_iter().for_each(|flow| coflow.unserve(flow));
+        self.coflows.tally.replace(before, coflow.tally());
         if !was_unused {
             coflow.unused_since = self.now;
         }
@@ -156,6 +159,7 @@ mod tests {
     use super::super::{Config, Output};
     use super::*;
     use crate::api::{Answer, CoflowStatus, Reply, Request};
+    use crate::coflows::Tally;
     use crate::record::{self, Record};
 
     const PORTS: u32 = 4;
@@ -184,6 +188,11 @@ mod tests {
         let (now, mut events, mut messages) = (Time::from_secs(now_s), Vec::new(), Vec::new());
         loop {
             core.decide(now).expect("a plan");
+            let mut counted = Tally::default();
+            for coflow in core.coflows.present.values() {
+                counted.replace(Tally::default(), coflow.tally());
+            }
+            assert_eq!(core.coflows.tally, counted);
             let outputs = core.take_outputs();
             if outputs.is_empty() {
                 return (events, messages);
