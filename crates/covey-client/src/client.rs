@@ -89,6 +89,8 @@ struct Inner {
     /// Whether coflows could not be registered when this was last tried. Then it is not tried again before the
     /// coordinator has answered: nobody is to wait for each.
     is_away: AtomicBool,
+    /// Why, when it was last tried.
+    why: Mutex<Option<String>>,
     /// Whether the coordinator is of a version that takes no lease with a registration.
     takes_no_lease: AtomicBool,
     /// Coflows that it has registered and that may not have ended.
@@ -111,6 +113,7 @@ impl Kept {
 impl Inner {
     /// Coflows cannot be registered: that is said once.
     fn goes_without(&self, error: &RestError) {
+        *self.why.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.to_string());
         if !self.is_away.swap(true, Ordering::Relaxed) {
             tracing::warn!(%error, "coflows are not scheduled");
         }
@@ -207,11 +210,13 @@ impl Client {
     /// # Errors
     /// When there are credentials that cannot be used.
     pub async fn start(options: Options) -> Result<Client, RestError> {
+        let mut why = None;
         let rest = match options.coordinator {
             None => None,
             Some(address) => match Rest::new(address, &options.credentials, options.deadline) {
                 Err(error) if !options.credentials.join("token").exists() => {
                     tracing::warn!(%error, "coflows are not registered");
+                    why = Some(error.to_string());
                     None
                 }
                 rest => Some(rest?),
@@ -220,8 +225,8 @@ impl Client {
         let link = Link::start(options.agent.clone()).await;
         let lease = options.lease();
         let (is_away, takes_no_lease) = (AtomicBool::new(false), AtomicBool::new(false));
-        let kept = Mutex::default();
-        let inner = Arc::new(Inner { options, link, rest, is_away, takes_no_lease, kept });
+        let (why, kept) = (Mutex::new(why), Mutex::default());
+        let inner = Arc::new(Inner { options, link, rest, is_away, why, takes_no_lease, kept });
         if inner.rest.is_some() {
             tokio::spawn(tend(Arc::downgrade(&inner), lease));
         }
@@ -231,6 +236,12 @@ impl Client {
     /// Who schedules the flows of this application now.
     pub fn scheduled(&self) -> Scheduled {
         self.0.link.scheduled()
+    }
+
+    /// Why a coflow could last not be registered: the coordinator's refusal with its HTTP status, or that it has not
+    /// answered. Nothing if none was ever refused so.
+    pub fn unregistered_because(&self) -> Option<String> {
+        self.0.why.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The port of the fabric that this host is, if there is an agent.

@@ -100,6 +100,8 @@ async fn a_coordinator_that_says_nothing_is_waited_for_once() {
     let coflow = client.register(&spec()).await.expect("it goes on without");
     assert!(!coflow.is_registered());
     assert!(begin.elapsed() >= DEADLINE && begin.elapsed() < DEADLINE + BUSY);
+    let why = client.unregistered_because().expect("a reason");
+    assert_eq!(why, "the coordinator does not answer within 0.3 s");
     let begin = Instant::now();
     for _ in 0..1000 {
         assert!(!client.register(&spec()).await.expect("it goes on without").is_registered());
@@ -121,6 +123,10 @@ async fn what_passes_leaves_coflows_unscheduled_and_is_an_error_for_the_strict()
         let (_folder, lenient) = client(address, false).await;
         let coflow = lenient.register(&spec()).await.expect("it goes on without");
         assert!(!coflow.is_registered(), "{status}");
+        let why = lenient.unregistered_because().expect("a reason");
+        let says =
+            if status == 1 { "does not answer".to_owned() } else { format!("{status} said so") };
+        assert!(why.contains(&says), "{status}: {why}");
         let (_folder, strict) = client(address, true).await;
         let error = strict.register(&spec()).await.err().expect("strict");
         assert!(error.is_passing(), "{status}: {error}");

@@ -181,6 +181,8 @@ pub struct Counts {
     pub others: u64,
     /// Agents refused because they know of a later epoch.
     pub epochs_ahead: u64,
+    /// Flows in reports of agents whose coflows are not known: of another life of the journal, or forgotten.
+    pub unknown: u64,
     /// Coflows registered and gone.
     pub registered: u64,
     /// See `registered`.

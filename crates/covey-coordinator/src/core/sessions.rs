@@ -134,11 +134,20 @@ impl Core {
         }
     }
 
+    /// Counts flows of a report if their coflow is not known: nothing of it is taken over.
+    fn count_unknown(&mut self, serial: u64, flows: usize) {
+        let coflows = &self.coflows;
+        if !coflows.present.contains_key(&serial) && !coflows.gone.contains_key(&serial) {
+            self.counts.unknown += flows as u64;
+        }
+    }
+
     fn ended(&mut self, port: u32, flows: &[covey_proto::Ended]) {
         let mut keys = Vec::new();
         for of_coflow in flows.chunk_by(|a, b| a.key.coflow == b.key.coflow) {
             let serial = of_coflow[0].key.coflow;
             self.keep(serial, None);
+            self.count_unknown(serial, of_coflow.len());
             let (mut new, mut compressed) = (Vec::new(), Vec::new());
             let mut its_keys = Vec::new();
             for ended in of_coflow {
@@ -251,7 +260,9 @@ impl Core {
     fn sent(&mut self, port: u32, flows: &[covey_proto::Sent]) {
         let counts = self.driver.needs_progress();
         for of_coflow in flows.chunk_by(|a, b| a.key.coflow == b.key.coflow) {
-            self.keep(of_coflow[0].key.coflow, None);
+            let serial = of_coflow[0].key.coflow;
+            self.keep(serial, None);
+            self.count_unknown(serial, of_coflow.len());
         }
         for sent in flows {
             let Some(coflow) = self.coflows.present.get_mut(&sent.key.coflow) else { continue };

@@ -329,6 +329,24 @@ mod tests {
     }
 
     #[test]
+    fn reports_of_coflows_of_another_life_change_nothing_and_are_counted() {
+        let mut core = core("fifo", &[&[(0, 1)]]);
+        let key = |coflow| FlowKey { coflow, flow: 0 };
+        let sent = |coflow| covey_proto::Sent { key: key(coflow), bytes: 5.0, wire: 5.0 };
+        let ended = |coflow| covey_proto::Ended { key: key(coflow), bytes: 9.0, wire: 9.0 };
+        let now = Time::from_secs(1.0);
+        core.heard(0, FromAgent::Sent(vec![sent(0), sent(70), sent(71)]), now);
+        core.heard(0, FromAgent::Ended(vec![ended(70)]), now);
+        settle(&mut core, 1.0);
+        assert_eq!((core.counts().unknown, status(&mut core, 0, 1.0).bytes_sent), (3, 5.0));
+        // The end of a coflow that is remembered may be said again.
+        core.heard(0, FromAgent::Ended(vec![ended(0)]), now);
+        settle(&mut core, 1.0);
+        core.heard(0, FromAgent::Ended(vec![ended(0)]), now);
+        assert_eq!(core.counts().unknown, 3);
+    }
+
+    #[test]
     fn a_host_that_is_away_stalls_what_it_did_not_use() {
         let mut core = core("covey", &[&[(0, 1), (2, 1)]]);
         core.config.lost_after_s = 5.0;

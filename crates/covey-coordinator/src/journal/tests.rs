@@ -179,18 +179,25 @@ fn a_journal_that_is_cut_removed_or_replaced_while_it_is_open_acknowledges_nothi
         let file = OpenOptions::new().write(true).open(path).expect("a file");
         file.set_len(10).expect("a disk");
     };
+    // Whole records are left, as if there had never been more.
+    let cut_between = |path: &Path| {
+        let records = frames([&registered(0)]).expect("a record").len();
+        let file = OpenOptions::new().write(true).open(path).expect("a file");
+        file.set_len((MAGIC.len() + records) as u64).expect("a disk");
+    };
     let remove = |path: &Path| fs::remove_file(path).expect("a file");
     let replace = |path: &Path| {
         let other = path.with_extension("other");
         fs::copy(path, &other).expect("a disk");
         fs::rename(other, path).expect("a disk");
     };
-    for harm in [cut as fn(&Path), remove, replace] {
+    for harm in [cut as fn(&Path), cut_between, remove, replace] {
         let folder = tempfile::tempdir().expect("a folder");
         let (mut journal, _) = Journal::open(folder.path()).expect("a new journal");
         journal.append([&registered(0)]).expect("a disk");
+        journal.append([&registered(1)]).expect("a disk");
         harm(&folder.path().join(NAME));
-        assert!(journal.append([&registered(1)]).is_err());
+        assert!(journal.append([&registered(9)]).is_err());
         assert!(journal.is_lost() && journal.probe().is_err());
         // What is known can be written again.
         journal.replace([&registered(0)]).expect("a disk");
