@@ -22,6 +22,7 @@ import argparse
 import contextlib
 import itertools
 import random
+import re
 import statistics
 import subprocess
 import sys
@@ -122,14 +123,14 @@ class Hosts(Processes):
         """Write down the memory of the coordinator, every five seconds."""
         began = time.monotonic()
         while not self.over.wait(SAMPLE_EVERY_S):
-            with contextlib.suppress(OSError, IndexError):
-                self.memory.append((time.monotonic() - began, resident_mib(self.coordinator)))
+            with contextlib.suppress(OSError, AttributeError):
+                self.memory.append((time.monotonic() - began, taken_mib(self.coordinator)))
 
 
-def resident_mib(process: subprocess.Popen[str]) -> float:
-    """Memory of a process."""
-    pages = Path(f"/proc/{process.pid}/statm").read_text().split()[1]
-    return int(pages) * 4096 / 2**20
+def taken_mib(process: subprocess.Popen[str]) -> float:
+    """Memory that a process has taken; pages of the program itself come and go as the system likes."""
+    status = Path(f"/proc/{process.pid}/status").read_text()
+    return int(re.search(r"RssAnon:\s*(\d+) kB", status).group(1)) / 1024
 
 
 def growth(memory: list[tuple[float, float]]) -> float:
@@ -187,9 +188,9 @@ def main() -> int:
                 hosts.ended(hosts.agents[port])
                 hosts.agents[port] = hosts.agent(port)
             if kills % 30 == 25:
-                now = resident_mib(hosts.coordinator)
-                agents = max(resident_mib(agent) for agent in hosts.agents)
-                receivers = max(resident_mib(receiver.process) for receiver in hosts.receivers)
+                now = taken_mib(hosts.coordinator)
+                agents = max(taken_mib(agent) for agent in hosts.agents)
+                receivers = max(taken_mib(receiver.process) for receiver in hosts.receivers)
                 hosts.coordinator.kill()
                 hosts.ended(hosts.coordinator)
                 time.sleep(1)

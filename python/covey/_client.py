@@ -23,14 +23,15 @@ class Client(Base):
     """An application's part in coflow scheduling.
 
     It finds the agent of its host at the socket `agent`, and the `coordinator`; `credentials` is a
-    folder with `token`, and `ca.pem` where the coordinator speaks TLS. `hold_max` is how many seconds
-    a flow waits each time before it is sent unscheduled (None: for ever), and `start_small` how many
-    bytes it may send before a schedule has mentioned it. A coflow stays for `lease` seconds when the
-    application that registered it is not heard of any more; it is kept again in time. A call of the coordinator takes at most
-    `deadline` seconds. Without agent or coordinator all works, but flows are sent as fast as they can
-    be; an `UnscheduledWarning` says so, once. The same holds while the coordinator is stopping or
-    full, or refuses the credential, unless `strict`: then it is an error. With `agent=None` and
-    `coordinator=None` that is what is wanted, and nothing is said.
+    folder with `token`, and `ca.pem` where the coordinator speaks TLS. `hold_max` is how many
+    seconds a flow waits each time before it is sent unscheduled (None: for ever), and `start_small`
+    how many bytes it may send before a schedule has mentioned it. A coflow stays for `lease`
+    seconds when the application that registered it is not heard of any more; it is kept again in
+    time. A call of the coordinator takes at most `deadline` seconds. Without agent or coordinator
+    all works, but flows are sent as fast as they can be; an `UnscheduledWarning` says so, once. The
+    same holds while the coordinator is stopping or full, or refuses the credential, unless
+    `strict`: then it is an error. With `agent=None` and `coordinator=None` that is what is wanted,
+    and nothing is said.
 
     Methods wait without the interpreter's lock, and Ctrl-C ends that. As a context manager, or by
     `close`, it waits at the end until the coordinator knows that the flows have ended.

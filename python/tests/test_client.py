@@ -136,7 +136,9 @@ def test_what_is_wrong_is_told(client, live, tmp_path):
     wrong = live.options() | {"credentials": tmp_path}
     with pytest.raises(covey.CoordinatorError, match="401"):
         covey.Client(**wrong, strict=True).register([(0, 1, 5)])
-    with pytest.warns(covey.UnscheduledWarning, match="refuses: 401 .*: coflows are not registered"):
+    with pytest.warns(
+        covey.UnscheduledWarning, match="refuses: 401 .*: coflows are not registered"
+    ):
         assert not covey.Client(**wrong).register([(0, 1, 5)]).is_registered
 
 

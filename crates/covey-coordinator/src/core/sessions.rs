@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use covey_core::{FlowId, Time};
-use covey_proto::{FlowKey, FromAgent, Hello, Refusal, USES, common_version};
+use covey_proto::{FlowKey, FromAgent, Hello, Refusal, USES, Use, common_version};
 
 use super::uses::is_past;
 use super::{Core, Event, Output, Pending};
@@ -146,7 +146,6 @@ impl Core {
         let mut keys = Vec::new();
         for of_coflow in flows.chunk_by(|a, b| a.key.coflow == b.key.coflow) {
             let serial = of_coflow[0].key.coflow;
-            self.keep(serial, None);
             self.count_unknown(serial, of_coflow.len());
             let (mut new, mut compressed) = (Vec::new(), Vec::new());
             let mut its_keys = Vec::new();
@@ -172,6 +171,7 @@ impl Core {
             if new.is_empty() {
                 keys.append(&mut its_keys);
             } else {
+                self.keep(serial, None);
                 let at_s = self.now.as_secs();
                 let record = Record::Ended { id: serial, at_s, flows: new, compressed };
                 let lsn = self.write(record.clone());
@@ -261,7 +261,11 @@ impl Core {
         let counts = self.driver.needs_progress();
         for of_coflow in flows.chunk_by(|a, b| a.key.coflow == b.key.coflow) {
             let serial = of_coflow[0].key.coflow;
-            self.keep(serial, None);
+            // Of what nobody has open an agent says all again when it joins: that keeps nothing.
+            let uses = &self.agents[port as usize].uses;
+            if of_coflow.iter().any(|sent| uses.get(&sent.key) != Some(&Use::Closed)) {
+                self.keep(serial, None);
+            }
             self.count_unknown(serial, of_coflow.len());
         }
         for sent in flows {

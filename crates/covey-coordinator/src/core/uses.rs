@@ -329,6 +329,26 @@ mod tests {
     }
 
     #[test]
+    fn what_an_agent_says_again_of_flows_that_nobody_has_open_keeps_no_coflow() {
+        let mut core = core("fifo", &[&[(0, 1), (0, 2)], &[(0, 3)]]);
+        let key = |coflow, flow| FlowKey { coflow, flow };
+        let ended =
+            FromAgent::Ended(vec![covey_proto::Ended { key: key(0, 1), bytes: 9.0, wire: 9.0 }]);
+        core.heard(0, ended.clone(), Time::from_secs(1.0));
+        settle(&mut core, 1.0);
+        // Its application is killed; it joins again later, maybe another coordinator.
+        let uses = Uses { all: true, ..flows(&[(0, 0, Use::Closed)]) };
+        say(&mut core, 0, 90.0, uses);
+        let sent = |coflow, bytes| covey_proto::Sent { key: key(coflow, 0), bytes, wire: bytes };
+        let now = Time::from_secs(90.0);
+        core.heard(0, FromAgent::Sent(vec![sent(0, 5.0), sent(1, 5.0)]), now);
+        core.heard(0, ended, now);
+        settle(&mut core, 102.0);
+        assert_eq!(status(&mut core, 0, 102.0).kept_s, Some(0.0));
+        assert_eq!(status(&mut core, 1, 102.0).kept_s, Some(88.0));
+    }
+
+    #[test]
     fn reports_of_coflows_of_another_life_change_nothing_and_are_counted() {
         let mut core = core("fifo", &[&[(0, 1)]]);
         let key = |coflow| FlowKey { coflow, flow: 0 };
