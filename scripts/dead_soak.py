@@ -106,7 +106,7 @@ class Hosts(Processes):
                 expected = megabytes * 1_000_000 // 2 * 2
             if status != 0:
                 self.is_wrong(f"coflow {coflow}: status {status}")
-            elif coflow is not None and not self.has_come(to, coflow, expected):
+            elif coflow is not None and not self.receivers[to].has_had(coflow, expected):
                 self.is_wrong(f"coflow {coflow}: not all of its {expected} bytes came as sent")
 
     def is_wrong(self, what: str) -> None:
@@ -114,10 +114,6 @@ class Hosts(Processes):
         print(what, flush=True)
         with self.lock:
             self.wrong += 1
-
-    def has_come(self, to: int, coflow: int, expected: int) -> bool:
-        """Whether a receiver has had so many bytes of a coflow, or has soon."""
-        return self.until(lambda: self.receivers[to].got.get(coflow) == expected, 2) < 2
 
     def watch(self) -> None:
         """Write down the memory of the coordinator, every five seconds."""

@@ -71,6 +71,7 @@ pub struct LiveClient {
 
 /// Finds the agent on this host, and the coordinator.
 #[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "Python's callers name them")]
 #[pyo3(signature = (agent, coordinator, credentials, hold_max, start_small, lease, deadline, strict))]
 pub fn connect(
     agent: Option<PathBuf>,
