@@ -9,11 +9,13 @@ minute an agent and the coordinator, which come back. At the end nothing is kill
 shuffles must end with all their bytes as they were sent, no coflow may have a rate but those, and the
 coordinator's memory must not grow.
 
-Memory is flat when the trend of a sample every five seconds, the median of the slopes between any two,
-would make it at most 5 % more from the end of the warm-up to the end of the run. A median does not see
-single peaks, such as when the journal is written anew, and sees a leak however small its steps. In the
-warm-up, a third of the run and at least five minutes, what the coordinator remembers becomes as much
-as it may be: that is set so that it does. Runs of less than ten minutes are too short to tell.
+A coordinator begins with little and comes to more in the minute that it lives, so that what counts is
+the most that each came to, of a sample every five seconds. Memory is flat when the trend of these, the
+median of the slopes between any two, would make it at most 5 % more from the end of the warm-up to the
+end of the run. A median does not see a single peak, such as when the journal is written anew, and sees
+a leak however small its steps. In the warm-up, a third of the run and at least five minutes, what the
+coordinator remembers becomes as much as it may be: that is set so that it does. Runs of less than ten
+minutes are too short to tell.
 """
 
 from __future__ import annotations
@@ -60,7 +62,7 @@ class Hosts(Processes):
         self.receivers = [Receiver(self) for _ in range(ports)]
         self.running: dict[int, tuple[subprocess.Popen[str], int]] = {}
         self.done = self.killed = self.wrong = 0
-        self.memory: list[tuple[float, float]] = []
+        self.memory: list[tuple[float, float, int]] = []
         self.lock, self.over = threading.Lock(), threading.Event()
 
     def serve(self) -> None:
@@ -120,7 +122,8 @@ class Hosts(Processes):
         began = time.monotonic()
         while not self.over.wait(SAMPLE_EVERY_S):
             with contextlib.suppress(OSError, AttributeError):
-                self.memory.append((time.monotonic() - began, taken_mib(self.coordinator)))
+                process = self.coordinator
+                self.memory.append((time.monotonic() - began, taken_mib(process), process.pid))
 
 
 def taken_mib(process: subprocess.Popen[str]) -> float:
@@ -129,26 +132,28 @@ def taken_mib(process: subprocess.Popen[str]) -> float:
     return int(re.search(r"RssAnon:\s*(\d+) kB", status).group(1)) / 1024
 
 
-def growth(memory: list[tuple[float, float]]) -> float:
-    """By what part memory grows from the first of these samples to the last, as their trend has it."""
-    pairs = itertools.combinations(memory, 2)
-    slope = statistics.median((b - a) / (t - s) for (s, a), (t, b) in pairs)
-    return slope * (memory[-1][0] - memory[0][0]) / statistics.median(mib for _, mib in memory)
+def growth(memory: list[tuple[float, float, int]]) -> float:
+    """By what part the most that coordinators came to grows during these samples, as its trend has it."""
+    lives = (list(life) for _, life in itertools.groupby(memory, key=lambda sample: sample[2]))
+    peaks = [max((mib, at) for at, mib, _ in life) for life in lives]
+    pairs = itertools.combinations(peaks, 2)
+    slope = statistics.median((b - a) / (t - s) for (a, s), (b, t) in pairs)
+    return slope * (memory[-1][0] - memory[0][0]) / statistics.median(mib for mib, _ in peaks)
 
 
-def tell_memory(memory: list[tuple[float, float]], seconds: float) -> bool:
+def tell_memory(memory: list[tuple[float, float, int]], seconds: float) -> bool:
     """Tell of memory at a number of times, and whether it is flat."""
     print("| minutes | least, MiB | median | most |\n|--:|--:|--:|--:|")
     step = max(60.0, 300.0 * round(seconds / 3600))
     for begin in range(0, int(seconds), int(step)):
-        some = [mib for at, mib in memory if begin <= at < begin + step]
+        some = [mib for at, mib, _ in memory if begin <= at < begin + step]
         if some:
             times = f"{begin / 60:.0f} to {(begin + step) / 60:.0f}"
             print(f"| {times} | {min(some):.1f} | {statistics.median(some):.1f} | {max(some):.1f} |")
     if seconds < 2 * WARM_UP_S:
         print("too short to tell whether memory is flat")
         return True
-    warm = [(at, mib) for at, mib in memory if at >= max(WARM_UP_S, seconds / 3)]
+    warm = [sample for sample in memory if sample[0] >= max(WARM_UP_S, seconds / 3)]
     grows = growth(warm)
     print(f"memory after the warm-up: {len(warm)} samples, trend {100 * grows:+.1f} %")
     return grows <= MOST_GROWTH
