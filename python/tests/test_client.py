@@ -142,12 +142,13 @@ def test_what_is_wrong_is_told(client, live, tmp_path):
         assert not covey.Client(**wrong).register([(0, 1, 5)]).is_registered
 
 
+@pytest.mark.filterwarnings("ignore:no agent")
 def test_a_coordinator_that_says_nothing_is_told_of_with_the_deadline(tmp_path):
     (tmp_path / "token").write_text("secret")
     with socket.create_server(("127.0.0.1", 0)) as silent:
         at = f"127.0.0.1:{silent.getsockname()[1]}"
+        client = covey.Client(agent=None, coordinator=at, credentials=tmp_path, deadline=0.2)
         with pytest.warns(covey.UnscheduledWarning, match=r"does not answer within 0\.2 s"):
-            client = covey.Client(agent=None, coordinator=at, credentials=tmp_path, deadline=0.2)
             assert not client.register([(0, 1)]).is_registered
 
 
