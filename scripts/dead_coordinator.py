@@ -60,7 +60,7 @@ class Run:
         status = self.process.wait(120)
         took = time.monotonic() - self.began
         expected = MEGABYTES * 1_000_000
-        Live.until(lambda: sum(self.to.got.values()) >= expected, 2)
+        Live.until(lambda: sum(self.to.got.values()) >= expected, 10)
         got = sum(self.to.got.values())
         ok = (
             status == 0

@@ -46,6 +46,7 @@ class AsyncClient(Base):
         credentials: str | os.PathLike[str] = "covey-data",
         hold_max: float | None = 60.0,
         start_small: int = 0,
+        lease: float = 60.0,
         deadline: float = 2.0,
         strict: bool = False,
     ) -> Self:
@@ -56,6 +57,7 @@ class AsyncClient(Base):
             credentials=credentials,
             hold_max=hold_max,
             start_small=start_small,
+            lease=lease,
             deadline=deadline,
             strict=strict,
         )
@@ -73,10 +75,17 @@ class AsyncClient(Base):
         weight: float = 1.0,
         deadline_s: float | None = None,
         open: bool = False,
+        lease_s: float | None = None,
     ) -> AsyncCoflow:
         """See `Client.register`."""
         spec = registration(
-            flows, name=name, parents=parents, weight=weight, deadline_s=deadline_s, open=open
+            flows,
+            name=name,
+            parents=parents,
+            weight=weight,
+            deadline_s=deadline_s,
+            open=open,
+            lease_s=lease_s,
         )
         coflow = await awaited(self._core.register(spec))
         self._registered(coflow, stacklevel=3)

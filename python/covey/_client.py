@@ -23,13 +23,15 @@ class Client(Base):
     """An application's part in coflow scheduling.
 
     It finds the agent of its host at the socket `agent`, and the `coordinator`; `credentials` is a
-    folder with `token`, and `ca.pem` where the coordinator speaks TLS. `hold_max` is how many seconds
-    a flow waits each time before it is sent unscheduled (None: for ever), and `start_small` how many
-    bytes it may send before a schedule has mentioned it. A call of the coordinator takes at most
-    `deadline` seconds. Without agent or coordinator all works, but flows are sent as fast as they can
-    be; an `UnscheduledWarning` says so, once. The same holds while the coordinator is stopping or
-    full, or refuses the credential, unless `strict`: then it is an error. With `agent=None` and
-    `coordinator=None` that is what is wanted, and nothing is said.
+    folder with `token`, and `ca.pem` where the coordinator speaks TLS. `hold_max` is how many
+    seconds a flow waits each time before it is sent unscheduled (None: for ever), and `start_small`
+    how many bytes it may send before a schedule has mentioned it. A coflow stays for `lease`
+    seconds when the application that registered it is not heard of any more; it is kept again in
+    time. A call of the coordinator takes at most `deadline` seconds. Without agent or coordinator
+    all works, but flows are sent as fast as they can be; an `UnscheduledWarning` says so, once. The
+    same holds while the coordinator is stopping or full, or refuses the credential, unless
+    `strict`: then it is an error. With `agent=None` and `coordinator=None` that is what is wanted,
+    and nothing is said.
 
     Methods wait without the interpreter's lock, and Ctrl-C ends that. As a context manager, or by
     `close`, it waits at the end until the coordinator knows that the flows have ended.
@@ -43,6 +45,7 @@ class Client(Base):
         credentials: str | os.PathLike[str] = "covey-data",
         hold_max: float | None = 60.0,
         start_small: int = 0,
+        lease: float = 60.0,
         deadline: float = 2.0,
         strict: bool = False,
     ) -> None:
@@ -52,6 +55,7 @@ class Client(Base):
             credentials=credentials,
             hold_max=hold_max,
             start_small=start_small,
+            lease=lease,
             deadline=deadline,
             strict=strict,
         )
@@ -66,15 +70,23 @@ class Client(Base):
         weight: float = 1.0,
         deadline_s: float | None = None,
         open: bool = False,
+        lease_s: float | None = None,
     ) -> Coflow:
         """Register a coflow: `(src, dst)` or `(src, dst, bytes)` of each of its flows.
 
         Ports are the numbers of hosts. `parents` are numbers of the coflows that it depends on. An
-        `open` coflow does not end with its last flow, because `Coflow.update` will add more.
+        `open` coflow does not end with its last flow, because `Coflow.update` will add more. `lease_s`
+        is the client's `lease` if nothing is said.
         Raises `CoordinatorError` if the coordinator refuses.
         """
         spec = registration(
-            flows, name=name, parents=parents, weight=weight, deadline_s=deadline_s, open=open
+            flows,
+            name=name,
+            parents=parents,
+            weight=weight,
+            deadline_s=deadline_s,
+            open=open,
+            lease_s=lease_s,
         )
         coflow = self._core.register(spec).wait()
         self._registered(coflow, stacklevel=3)

@@ -501,6 +501,7 @@ def connect(
     credentials: str,
     hold_max: float | None,
     start_small: int,
+    lease: float,
     deadline: float,
     strict: bool,
 ) -> Pending[LiveClient]:
@@ -511,6 +512,8 @@ class LiveClient:
 
     @property
     def scheduled(self) -> Scheduled: ...
+    @property
+    def unregistered_because(self) -> str | None: ...
     @property
     def port(self) -> int | None: ...
     @property

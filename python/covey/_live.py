@@ -89,6 +89,7 @@ def registration(
     weight: float,
     deadline_s: float | None,
     open: bool,
+    lease_s: float | None,
 ) -> str:
     """Body of a request that registers a coflow."""
     body = {
@@ -98,6 +99,7 @@ def registration(
         "weight": weight,
         "deadline_s": deadline_s,
         "open": open,
+        "lease_s": lease_s,
     }
     return json.dumps(body)
 
@@ -126,13 +128,16 @@ def connect(
     credentials: str | os.PathLike[str],
     hold_max: float | None,
     start_small: int,
+    lease: float,
     deadline: float,
     strict: bool,
 ) -> _core.Pending[_core.LiveClient]:
     """Begin to find agent and coordinator."""
     agent = None if agent is None else os.fspath(agent)
     credentials = os.fspath(credentials)
-    return _core.connect(agent, coordinator, credentials, hold_max, start_small, deadline, strict)
+    return _core.connect(
+        agent, coordinator, credentials, hold_max, start_small, lease, deadline, strict
+    )
 
 
 def _settle(core: LiveClient) -> None:
@@ -171,10 +176,8 @@ class Base:
 
     def _registered(self, coflow: LiveCoflow, stacklevel: int) -> None:
         if self._asked and not coflow.is_registered:
-            self._warn(
-                "the coordinator does not answer, or refuses: coflows are not registered",
-                stacklevel,
-            )
+            why = self._core.unregistered_because
+            self._warn(f"{why}: coflows are not registered", stacklevel)
 
     @property
     def scheduled(self) -> Scheduled:

@@ -71,17 +71,19 @@ pub struct LiveClient {
 
 /// Finds the agent on this host, and the coordinator.
 #[pyfunction]
-#[pyo3(signature = (agent, coordinator, credentials, hold_max, start_small, deadline, strict))]
+#[expect(clippy::too_many_arguments, reason = "Python's callers name them")]
+#[pyo3(signature = (agent, coordinator, credentials, hold_max, start_small, lease, deadline, strict))]
 pub fn connect(
     agent: Option<PathBuf>,
     coordinator: Option<String>,
     credentials: PathBuf,
     hold_max: Option<f64>,
     start_small: u64,
+    lease: f64,
     deadline: f64,
     strict: bool,
 ) -> PyResult<Pending> {
-    let deadline = seconds("deadline", deadline)?;
+    let (deadline, lease) = (seconds("deadline", deadline)?, seconds("lease", lease)?);
     let hold_max = hold_max.map(|hold_max| seconds("hold_max", hold_max)).transpose()?;
     let threads = Arc::new(Threads::start()?);
     let shared = threads.clone();
@@ -101,9 +103,9 @@ pub fn connect(
             credentials,
             hold_max,
             start_small,
+            lease,
             deadline,
             strict,
-            ..Options::default()
         };
         let client = Client::start(options).await?;
         Ok(LiveClient { threads: shared, client })
@@ -116,6 +118,11 @@ impl LiveClient {
     #[getter]
     fn scheduled(&self) -> String {
         self.client.scheduled().to_string()
+    }
+
+    #[getter]
+    fn unregistered_because(&self) -> Option<String> {
+        self.client.unregistered_because()
     }
 
     #[getter]

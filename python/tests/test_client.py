@@ -7,6 +7,7 @@ import asyncio
 import os
 import shutil
 import signal
+import socket
 import sys
 import threading
 import warnings
@@ -111,6 +112,10 @@ def test_coflows_are_changed_and_given_up(client):
         coflow.wait(timeout=0.05)
     client.join(coflow.id).delete()
     assert coflow.wait(LONG)["state"] == "removed"
+    assert 60 < client.register([(0, 1, 5)], lease_s=100).status()["kept_s"] <= 100
+    assert client.register([(0, 1, 5)]).status()["kept_s"] <= 60
+    with pytest.raises(covey.CoordinatorError, match="lease_s: expected from 1 to 86400"):
+        client.register([(0, 1, 5)], lease_s=0.5)
 
 
 def test_what_is_wrong_is_told(client, live, tmp_path):
@@ -131,8 +136,20 @@ def test_what_is_wrong_is_told(client, live, tmp_path):
     wrong = live.options() | {"credentials": tmp_path}
     with pytest.raises(covey.CoordinatorError, match="401"):
         covey.Client(**wrong, strict=True).register([(0, 1, 5)])
-    with pytest.warns(covey.UnscheduledWarning, match="refuses"):
+    with pytest.warns(
+        covey.UnscheduledWarning, match="refuses: 401 .*: coflows are not registered"
+    ):
         assert not covey.Client(**wrong).register([(0, 1, 5)]).is_registered
+
+
+@pytest.mark.filterwarnings("ignore:no agent")
+def test_a_coordinator_that_says_nothing_is_told_of_with_the_deadline(tmp_path):
+    (tmp_path / "token").write_text("secret")
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        at = f"127.0.0.1:{silent.getsockname()[1]}"
+        client = covey.Client(agent=None, coordinator=at, credentials=tmp_path, deadline=0.2)
+        with pytest.warns(covey.UnscheduledWarning, match=r"does not answer within 0\.2 s"):
+            assert not client.register([(0, 1)]).is_registered
 
 
 def test_a_flow_that_breaks_off_is_an_error(alone):
@@ -167,8 +184,8 @@ def test_without_anybody_who_schedules_all_works_and_that_is_said_once(tmp_path)
                 flow.write(b"abc")
             assert read() == b"abc"
     assert sorted(str(each.message) for each in said) == [
+        f"{tmp_path}/token: No such file or directory (os error 2): coflows are not registered",
         "no agent answers: flows are not scheduled",
-        "the coordinator does not answer, or refuses: coflows are not registered",
     ]
     assert {each.category for each in said} == {covey.UnscheduledWarning}
     # Shown where the application's code is.

@@ -250,8 +250,8 @@ impl Agent {
                 }
             }
             ToAgent::Over(coflows) => {
-                if let Some(watch) = &mut self.watch {
-                    coflows.into_iter().for_each(|coflow| watch.over(coflow));
+                for coflow in coflows {
+                    self.forget(coflow);
                 }
                 return Ok(true);
             }
@@ -259,6 +259,20 @@ impl Agent {
             ToAgent::Schedule(schedule) => return Ok(self.scheduled(schedule, out)),
         }
         Ok(false)
+    }
+
+    /// A coflow is over, of which flows have not ended here.
+    fn forget(&mut self, coflow: u64) {
+        if let Some(watch) = &mut self.watch {
+            watch.over(coflow);
+        }
+        let of_coflow = FlowKey { coflow, flow: 0 }..=FlowKey { coflow, flow: u32::MAX };
+        let keys: Vec<FlowKey> = self.sent.range(of_coflow).map(|(key, _)| *key).collect();
+        for key in keys {
+            self.sent.remove(&key);
+            self.unreported.remove(&key);
+        }
+        self.since.remove(&coflow);
     }
 
     fn scheduled(&mut self, schedule: Schedule, out: &mut Vec<FromAgent>) -> bool {
@@ -615,6 +629,9 @@ mod tests {
         assert!(agent.happened(&sent, 1.55, &mut out));
         assert_eq!(out, [FromAgent::Uses(of(A, Use::Moves))]);
         assert_eq!(agent.served().keys().collect::<Vec<_>>(), [&B]);
+        // Of what is over nothing stays.
+        tell(&mut agent, ToAgent::Over(vec![A.coflow]));
+        assert!(agent.sent.is_empty() && agent.unreported.is_empty());
     }
 
     #[test]

@@ -3,9 +3,9 @@
 //!     shuffle receive 127.0.0.1:9000
 //!     shuffle send 127.0.0.1:9000 --name report --megabytes 200
 //!
-//! The receiver takes flows of any coflow, until it is stopped. The sender is the driver of an
-//! application: it registers a coflow of a few flows from its host to the receiver's, sends them, and
-//! waits for its end.
+//! The receiver takes flows of any coflow, until it is stopped, and tells the checksum of each. The sender is
+//! the driver of an application: it registers a coflow of a few flows from its host to the receiver's, sends
+//! them, and waits for its end.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use covey_client::{Client, Coflow, CoflowSpec, Flow, FlowReceiver, Incoming, Options, Scheduled};
-use tokio::io::AsyncReadExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::task::JoinSet;
 
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
@@ -71,15 +71,30 @@ async fn receive(address: &str) -> Result<()> {
 /// Reads a flow to its end.
 async fn read(mut flow: FlowReceiver) -> Result<()> {
     let mut buffer = vec![0; 1 << 20];
-    let mut got = 0;
+    let (mut got, mut crc) = (0, crc32fast::Hasher::new());
     loop {
         match flow.read(&mut buffer).await? {
             0 => break,
-            count => got += count,
+            count => {
+                crc.update(&buffer[..count]);
+                got += count;
+            }
         }
     }
-    println!("flow {} of coflow {}: {got} bytes", flow.flow(), flow.coflow());
+    let (number, coflow, crc) = (flow.flow(), flow.coflow(), crc.finalize());
+    println!("flow {number} of coflow {coflow}: {got} bytes, crc {crc:08x}");
     Ok(())
+}
+
+/// Bytes of a piece of a flow.
+const PIECE: usize = 1 << 16;
+
+/// A piece of what a flow sends. No other flow has the same, and no other place in it.
+fn piece(coflow: u64, flow: u32, number: u64) -> Vec<u8> {
+    let name = coflow.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let mark = name.wrapping_add(u64::from(flow).wrapping_mul(0xC2B2_AE3D_27D4_EB4F));
+    let mark = mark.wrapping_add(number);
+    (0..PIECE as u64 / 8).flat_map(|word| (word ^ mark).to_le_bytes()).collect()
 }
 
 /// Registers a coflow, sends its flows side by side, and waits for its end.
@@ -139,7 +154,10 @@ async fn send(address: &str, given: &BTreeMap<String, String>) -> Result<()> {
 /// Sends one flow of so many bytes.
 async fn send_flow(coflow: Coflow, place: u32, to: String, size: u64) -> Result<()> {
     let mut flow = coflow.open(place, to, Some(size), b"").await?;
-    tokio::io::copy(&mut tokio::io::repeat(b'x').take(size), &mut flow).await?;
+    for (number, from) in (0..).zip((0..size).step_by(PIECE)) {
+        let count = (size - from).min(PIECE as u64) as usize;
+        flow.write_all(&piece(coflow.id(), place, number)[..count]).await?;
+    }
     flow.finish().await?;
     Ok(())
 }

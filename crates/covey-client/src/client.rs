@@ -58,6 +58,13 @@ impl Default for Options {
     }
 }
 
+impl Options {
+    /// The lease, within what a coordinator takes.
+    fn lease(&self) -> Duration {
+        self.lease.clamp(Duration::from_secs(1), Duration::from_secs(86_400))
+    }
+}
+
 /// How long until something is looked at again that is waited for: at first, and at most.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
 const LOOK_AGAIN_MOST: Duration = Duration::from_millis(500);
@@ -82,19 +89,60 @@ struct Inner {
     /// Whether coflows could not be registered when this was last tried. Then it is not tried again before the
     /// coordinator has answered: nobody is to wait for each.
     is_away: AtomicBool,
-    /// Coflows that it has registered and that may not have ended, with the time at which they are to be kept again.
-    kept: Mutex<BTreeMap<u64, Instant>>,
+    /// Why, when it was last tried.
+    why: Mutex<Option<String>>,
+    /// Whether the coordinator is of a version that takes no lease with a registration.
+    takes_no_lease: AtomicBool,
+    /// Coflows that it has registered and that may not have ended.
+    kept: Mutex<BTreeMap<u64, Kept>>,
+}
+
+/// When a coflow is to be kept again, and for how long.
+#[derive(Debug, Clone, Copy)]
+struct Kept {
+    at: Instant,
+    lease: Duration,
+}
+
+impl Kept {
+    fn from_now(lease: Duration) -> Kept {
+        Kept { at: Instant::now() + lease / KEEPS, lease }
+    }
 }
 
 impl Inner {
     /// Coflows cannot be registered: that is said once.
     fn goes_without(&self, error: &RestError) {
+        *self.why.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.to_string());
         if !self.is_away.swap(true, Ordering::Relaxed) {
             tracing::warn!(%error, "coflows are not scheduled");
         }
     }
 
-    fn kept(&self) -> MutexGuard<'_, BTreeMap<u64, Instant>> {
+    /// Registers a coflow that is kept for so long from its first moment on, whatever becomes of this application.
+    async fn register(
+        &self,
+        rest: &Rest,
+        spec: &CoflowSpec,
+        lease: Duration,
+    ) -> Result<u64, RestError> {
+        if self.takes_no_lease.load(Ordering::Relaxed) {
+            return rest.register(&CoflowSpec { lease_s: None, ..spec.clone() }).await;
+        }
+        let leased = CoflowSpec { lease_s: Some(lease.as_secs_f64()), ..spec.clone() };
+        match rest.register(&leased).await {
+            // A coordinator of the version before.
+            Err(RestError::Refused { detail, .. })
+                if detail.contains("unknown field `lease_s`") =>
+            {
+                self.takes_no_lease.store(true, Ordering::Relaxed);
+                rest.register(&CoflowSpec { lease_s: None, ..leased }).await
+            }
+            answer => answer,
+        }
+    }
+
+    fn kept(&self) -> MutexGuard<'_, BTreeMap<u64, Kept>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -117,7 +165,7 @@ async fn tend(client: Weak<Inner>, lease: Duration) {
         let Some(rest) = &inner.rest else { return };
         if !inner.is_away.load(Ordering::Relaxed) {
             pause = LOOK_FOR;
-            keep(&inner, rest, lease).await;
+            keep(&inner, rest).await;
         } else if Instant::now() >= next_look {
             if rest.answers().await {
                 tracing::info!("coflows can be registered again");
@@ -129,16 +177,16 @@ async fn tend(client: Weak<Inner>, lease: Duration) {
     }
 }
 
-async fn keep(inner: &Inner, rest: &Rest, lease: Duration) {
-    let due: Vec<u64> = {
+async fn keep(inner: &Inner, rest: &Rest) {
+    let due: Vec<(u64, Duration)> = {
         let (kept, now) = (inner.kept(), Instant::now());
-        kept.iter().filter(|(_, at)| **at <= now).map(|(&id, _)| id).collect()
+        kept.iter().filter(|(_, it)| it.at <= now).map(|(&id, it)| (id, it.lease)).collect()
     };
-    for id in due {
+    for (id, lease) in due {
         match rest.keep(id, lease.as_secs_f64()).await {
             Ok(()) => {
-                if let Some(at) = inner.kept().get_mut(&id) {
-                    *at = Instant::now() + lease / KEEPS;
+                if let Some(kept) = inner.kept().get_mut(&id) {
+                    *kept = Kept::from_now(lease);
                 }
             }
             // It is over, or the coordinator keeps none.
@@ -162,20 +210,23 @@ impl Client {
     /// # Errors
     /// When there are credentials that cannot be used.
     pub async fn start(options: Options) -> Result<Client, RestError> {
+        let mut why = None;
         let rest = match options.coordinator {
             None => None,
             Some(address) => match Rest::new(address, &options.credentials, options.deadline) {
                 Err(error) if !options.credentials.join("token").exists() => {
                     tracing::warn!(%error, "coflows are not registered");
+                    why = Some(error.to_string());
                     None
                 }
                 rest => Some(rest?),
             },
         };
         let link = Link::start(options.agent.clone()).await;
-        let lease = options.lease.clamp(Duration::from_secs(1), Duration::from_secs(86_400));
-        let (is_away, kept) = (AtomicBool::new(false), Mutex::default());
-        let inner = Arc::new(Inner { options, link, rest, is_away, kept });
+        let lease = options.lease();
+        let (is_away, takes_no_lease) = (AtomicBool::new(false), AtomicBool::new(false));
+        let (why, kept) = (Mutex::new(why), Mutex::default());
+        let inner = Arc::new(Inner { options, link, rest, is_away, why, takes_no_lease, kept });
         if inner.rest.is_some() {
             tokio::spawn(tend(Arc::downgrade(&inner), lease));
         }
@@ -185,6 +236,12 @@ impl Client {
     /// Who schedules the flows of this application now.
     pub fn scheduled(&self) -> Scheduled {
         self.0.link.scheduled()
+    }
+
+    /// Why a coflow could last not be registered: the coordinator's refusal with its HTTP status, or that it has not
+    /// answered. Nothing if none was ever refused so.
+    pub fn unregistered_because(&self) -> Option<String> {
+        self.0.why.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The port of the fabric that this host is, if there is an agent.
@@ -228,10 +285,11 @@ impl Client {
         if is_away.load(Ordering::Relaxed) && !options.strict {
             return Ok(self.join(unregistered()));
         }
-        match rest.register(spec).await {
+        let said = spec.lease_s.and_then(|s| Duration::try_from_secs_f64(s).ok());
+        let lease = said.unwrap_or_else(|| options.lease());
+        match self.0.register(rest, spec, lease).await {
             Ok(id) => {
-                let again = Instant::now() + options.lease / KEEPS;
-                self.0.kept().insert(id, again);
+                self.0.kept().insert(id, Kept::from_now(lease));
                 Ok(self.join(id))
             }
             Err(error) if error.is_passing() && !options.strict => {

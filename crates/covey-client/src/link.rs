@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -49,7 +49,6 @@ struct Open {
     since: Instant,
 }
 
-#[derive(Default)]
 struct Table {
     flows: BTreeMap<FlowKey, Open>,
     /// Ends that the coordinator has not written down yet.
@@ -61,11 +60,31 @@ struct Table {
     gone: Vec<FlowKey>,
     /// The agent's welcome.
     agent: Option<(Means, u32)>,
+    /// When it last said something.
+    heard: Instant,
     coordinator: bool,
     /// What the coordinator may have flows compressed with.
     codec: Option<CodecName>,
     /// Whether the present state has been told to whom it concerns.
     noted: Option<Scheduled>,
+}
+
+impl Default for Table {
+    fn default() -> Table {
+        Table {
+            flows: BTreeMap::new(),
+            unsettled: BTreeMap::new(),
+            opened: Vec::new(),
+            written: Vec::new(),
+            ended: Vec::new(),
+            gone: Vec::new(),
+            agent: None,
+            heard: Instant::now(),
+            coordinator: false,
+            codec: None,
+            noted: None,
+        }
+    }
 }
 
 impl Table {
@@ -170,6 +189,10 @@ pub struct Link {
 const PATIENCE: Duration = Duration::from_secs(1);
 /// How long between two attempts to find it.
 const AGAIN: Duration = Duration::from_millis(200);
+/// How long an agent may say nothing to an application with flows before it is asked whether it is there, and how
+/// long that may take.
+const SILENCE: Duration = Duration::from_secs(1);
+const ANSWERS_WITHIN: Duration = Duration::from_secs(2);
 
 impl Link {
     /// A link to the agent at `path`, or to none. Returns when it has answered, or not in time.
@@ -263,7 +286,10 @@ impl Link {
 async fn run(link: std::sync::Weak<Link>, path: PathBuf, tell: watch::Sender<bool>) {
     loop {
         let over = match UnixStream::connect(&path).await {
-            Ok(stream) => talk(&link, stream, &tell).await,
+            Ok(stream) => tokio::select! {
+                over = talk(&link, stream, &tell) => over,
+                silent = watch_silence(&link, &path) => Err(silent),
+            },
             Err(error) => Err(error),
         };
         let Some(link) = link.upgrade() else { return };
@@ -280,6 +306,44 @@ async fn run(link: std::sync::Weak<Link>, path: PathBuf, tell: watch::Sender<boo
         drop(link);
         tell.send_replace(true);
         tokio::time::sleep(AGAIN).await;
+    }
+}
+
+/// Returns when the agent is there, and yet says nothing: its process is stopped, or hangs.
+///
+/// An agent has nothing to say for as long as nothing changes. So it is asked, by a connection of its own, which an
+/// agent of any version welcomes at once.
+async fn watch_silence(link: &std::sync::Weak<Link>, path: &Path) -> io::Error {
+    loop {
+        tokio::time::sleep(SILENCE / 2).await;
+        let is_due = link.upgrade().is_some_and(|link| {
+            let table = link.lock();
+            let waits = !(table.flows.is_empty() && table.unsettled.is_empty());
+            waits && table.agent.is_some() && table.heard.elapsed() >= SILENCE
+        });
+        if !is_due {
+            continue;
+        }
+        let answered = tokio::time::timeout(ANSWERS_WITHIN, answers(path)).await;
+        if answered.is_err() {
+            let what = format!("the agent does not answer within {} s", ANSWERS_WITHIN.as_secs());
+            return io::Error::new(io::ErrorKind::TimedOut, what);
+        }
+        // Whether it is gone the connection itself tells.
+        if let Some(link) = link.upgrade() {
+            link.lock().heard = Instant::now();
+        }
+    }
+}
+
+/// Returns when an agent has answered, or there is none.
+async fn answers(path: &Path) {
+    let Ok(mut stream) = UnixStream::connect(path).await else { return };
+    let mut hello = Vec::new();
+    encode(&FromApp::Hello(LOCAL_VERSION), &mut hello);
+    if stream.write_all(&hello).await.is_ok() {
+        // Whatever it says: it lives.
+        let _ = stream.read(&mut [0; 64]).await;
     }
 }
 
@@ -308,6 +372,7 @@ async fn talk(
                     return Err(io::ErrorKind::UnexpectedEof.into());
                 }
                 decoder.push(&buffer[..count]);
+                link.lock().heard = Instant::now();
                 let garbage = |error| io::Error::new(io::ErrorKind::InvalidData, error);
                 while let Some(message) = decoder.take::<ToApp>().map_err(garbage)? {
                     if let ToApp::Welcome { report_every_s, .. } = &message

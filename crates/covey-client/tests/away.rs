@@ -59,9 +59,14 @@ impl Canned {
                     0
                 }
                 2 => 201,
+                // Of the version before.
+                3 if asked.contains("lease_s") => 422,
+                3 => 201,
                 status => status,
             };
-            let body = r#"{"id":7,"items":[],"detail":"said so"}"#;
+            let detail =
+                if status == 422 { "unknown field `lease_s`, expected" } else { "said so" };
+            let body = format!(r#"{{"id":7,"items":[],"detail":"{detail}"}}"#);
             let length = body.len();
             let answer = format!("HTTP/1.1 {status} -\r\ncontent-length: {length}\r\n\r\n{body}");
             stream.write_all(answer.as_bytes()).await?;
@@ -95,6 +100,8 @@ async fn a_coordinator_that_says_nothing_is_waited_for_once() {
     let coflow = client.register(&spec()).await.expect("it goes on without");
     assert!(!coflow.is_registered());
     assert!(begin.elapsed() >= DEADLINE && begin.elapsed() < DEADLINE + BUSY);
+    let why = client.unregistered_because().expect("a reason");
+    assert_eq!(why, "the coordinator does not answer within 0.3 s");
     let begin = Instant::now();
     for _ in 0..1000 {
         assert!(!client.register(&spec()).await.expect("it goes on without").is_registered());
@@ -116,6 +123,10 @@ async fn what_passes_leaves_coflows_unscheduled_and_is_an_error_for_the_strict()
         let (_folder, lenient) = client(address, false).await;
         let coflow = lenient.register(&spec()).await.expect("it goes on without");
         assert!(!coflow.is_registered(), "{status}");
+        let why = lenient.unregistered_because().expect("a reason");
+        let says =
+            if status == 1 { "does not answer".to_owned() } else { format!("{status} said so") };
+        assert!(why.contains(&says), "{status}: {why}");
         let (_folder, strict) = client(address, true).await;
         let error = strict.register(&spec()).await.err().expect("strict");
         assert!(error.is_passing(), "{status}: {error}");
@@ -125,6 +136,16 @@ async fn what_passes_leaves_coflows_unscheduled_and_is_an_error_for_the_strict()
     let (_folder, lenient) = client(address, false).await;
     let error = lenient.register(&spec()).await.err().expect("it is wrong");
     assert!(matches!(error, RestError::Refused { status: 422, .. }), "{error}");
+}
+
+#[tokio::test]
+async fn a_coordinator_that_takes_no_lease_is_told_none() {
+    let (canned, address) = Canned::serve(3).await;
+    let (_folder, client) = client(address, true).await;
+    for requests in [2, 3] {
+        assert!(client.register(&spec()).await.expect("it is taken").is_registered());
+        assert_eq!(canned.requests.load(Ordering::Relaxed), requests);
+    }
 }
 
 #[tokio::test]

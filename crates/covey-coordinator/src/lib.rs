@@ -23,7 +23,7 @@ pub use api::{AgentStatus, Answer, CoflowStatus, Page, Problem, Rate, Reply, Req
 pub use coflows::Unused;
 pub use core::{Config, Core, Counts, Event, Lsn, Output, Population, RequestId};
 pub use driver::Driver;
-pub use record::{CoflowSpec, Flow, Key, Move, Record, Summary, Update};
+pub use record::{CoflowSpec, Flow, Key, Lease, Move, Record, Summary, Update};
 pub use slot::SessionId;
 
 #[cfg(feature = "client")]

@@ -23,6 +23,9 @@ pub struct CoflowSpec {
     /// Whether it stays when its last flow has ended, because more are to come.
     #[serde(default, skip_serializing_if = "is_false")]
     pub open: bool,
+    /// For how many seconds it is kept, now and each time that somebody keeps it; as long as by default if `None`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lease_s: Option<f64>,
     /// Its flows.
     pub flows: Vec<Flow>,
 }
@@ -36,6 +39,7 @@ impl CoflowSpec {
             weight: one(),
             deadline_s: None,
             open: false,
+            lease_s: None,
             flows,
         }
     }
@@ -138,6 +142,20 @@ pub struct Key {
     pub digest: u64,
 }
 
+/// For how long a coflow is kept, where a start of the coordinator could not tell.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Lease {
+    /// Its number.
+    pub id: u64,
+    /// For how many seconds it is kept each time; as long as by default if `None`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lease_s: Option<f64>,
+    /// Until when, on the coordinator's clock, if half of its time is over and nobody has kept it since. Otherwise
+    /// a start of the coordinator keeps it anew.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until_s: Option<f64>,
+}
+
 /// One entry of the journal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -185,6 +203,13 @@ pub enum Record {
         id: u64,
         /// When.
         at_s: f64,
+    },
+    /// Coflows are kept for another time than was known.
+    Kept {
+        /// When.
+        at_s: f64,
+        /// For how long each.
+        leases: Vec<Lease>,
     },
     /// A coflow that had gone when the journal was compacted.
     Gone(Summary),

@@ -88,6 +88,7 @@ impl World {
             weight: 1.0,
             deadline_s: None,
             open: false,
+            lease_s: None,
             flows,
         };
         let request = Request::Register { spec, key: None };

@@ -640,6 +640,7 @@ fn job(random: &mut Random, ports: u32) -> Job {
         weight: 1.0,
         deadline_s: None,
         open: false,
+        lease_s: None,
         flows: flows.clone(),
     };
     let at_s = 6.0 * random.unit();

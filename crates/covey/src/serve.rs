@@ -68,9 +68,15 @@ pub struct Serve {
     /// For how long a coflow is kept whose client does not say for how long
     #[arg(long, value_name = "TIME", default_value = "10min")]
     lease: String,
-    /// How much later a coflow is forgotten that nobody keeps
+    /// How much later a coflow is forgotten that nobody keeps, and how long after its end one that has ended
     #[arg(long, value_name = "TIME", default_value = "1440min")]
     forget_after: String,
+    /// The most coflows that nobody keeps; those that were left first are forgotten earlier
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    max_expired: usize,
+    /// The most coflows that are remembered when they have gone
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    max_gone: usize,
     /// The most coflows at a time
     #[arg(long, value_name = "N", default_value_t = 100_000)]
     max_coflows: usize,
@@ -164,6 +170,8 @@ impl Serve {
                 reports_always: self.reports == Reports::Always,
                 most_coflows: self.max_coflows,
                 most_flows: self.max_flows,
+                most_expired: self.max_expired,
+                most_gone: self.max_gone,
                 ..Config::default()
             },
             most_clients: self.max_clients,

@@ -6,7 +6,9 @@ use covey_proto::FlowKey;
 
 use super::{Core, Event, Lsn, Output, Pending};
 use crate::coflows::{Coflow, Flow, Stage};
-use crate::record::{self, CoflowSpec, Key, Record, Update};
+use crate::record::{self, CoflowSpec, Key, Lease, Record, Update};
+
+use super::leases::lease_of;
 
 impl Core {
     pub(super) fn apply(&mut self, record: &Record) {
@@ -32,7 +34,14 @@ impl Core {
                 self.advance(Time::from_secs(*at_s));
                 self.apply_removed(*id);
             }
-            Record::Gone(summary) => self.coflows.remember(summary.clone()),
+            Record::Kept { at_s, leases } => {
+                self.advance(Time::from_secs(*at_s));
+                leases.iter().for_each(|lease| self.apply_lease(lease));
+            }
+            Record::Gone(summary) => {
+                self.coflows.remember(summary.clone());
+                self.forget_gone();
+            }
             Record::Dag { external, bytes } => {
                 self.coflows.dags.entry(*external).or_default().bytes = *bytes;
             }
@@ -62,6 +71,7 @@ impl Core {
         };
         let flows = spec.flows.iter().map(spec_of);
         let id = self.driver.arrive(registration, flows, |_| true, self.now);
+        let lease_s = spec.lease_s.unwrap_or(self.config.lease_s);
         let mut coflow = Coflow {
             id,
             name: spec.name.clone(),
@@ -77,9 +87,11 @@ impl Core {
             stalled: 0,
             unused: [0; 4],
             unused_since: self.now,
-            lease_s: self.config.lease_s,
-            kept_until: self.now + self.config.lease_s,
+            lease_s: spec.lease_s,
+            kept_until: self.now + lease_s,
             expired: None,
+            wanes: false,
+            next_look: self.now + lease_s / 2.0,
             attained: 0.0,
             longest: 0.0,
             served: Vec::new(),
@@ -92,8 +104,10 @@ impl Core {
         coflow.flows.extend(spec.flows.iter().map(flow_of));
         self.coflows.insert(serial, coflow);
         self.counts.registered += 1;
-        self.hosts_changed |= self.touches_away(&spec.flows);
         self.outputs.push(Output::Event(Event::Registered { id: serial }));
+        if self.touches_away(&spec.flows) {
+            self.follow(serial);
+        }
         self.tell_ends();
     }
 
@@ -108,7 +122,6 @@ impl Core {
         self.stirred = true;
         let id = coflow.id;
         coflow.revision += 1;
-        coflow.kept_until = coflow.kept_until.max(self.now + coflow.lease_s);
         // While flows are exchanged the coflow must not end.
         let open = std::mem::replace(&mut coflow.open, true);
         for &flow in &update.restart {
@@ -129,14 +142,17 @@ impl Core {
         self.tell_ends();
         if !added.is_empty() {
             self.driver.extend(id, added.iter().map(spec_of), self.now);
+            let added: Vec<Flow> = added.iter().map(flow_of).collect();
+            self.coflows.note_ports(serial, &added);
             if let Some(coflow) = self.coflows.present.get_mut(&serial) {
-                coflow.flows.extend(added.iter().map(flow_of));
+                coflow.flows.extend(added);
             }
-            self.hosts_changed |= self.touches_away(&added);
             self.publish_all = true;
-            // Who adds flows stands behind the coflow; that nobody has opened it at a host holds for the new ones too.
+            // What is known of hosts, and that nobody has opened the coflow at one, holds for the new ones too.
             self.follow(serial);
         }
+        // Who changes it stands behind it.
+        self.keep(serial, None);
         if let Some(coflow) = self.coflows.present.get_mut(&serial) {
             coflow.open = update.open.unwrap_or(open);
             if !coflow.open && self.driver.state().coflow(id).is_over() {
@@ -171,9 +187,11 @@ impl Core {
     }
 
     fn apply_removed(&mut self, serial: u64) {
-        let Some(coflow) = self.coflows.present.get(&serial) else { return };
+        let Some(coflow) = self.coflows.present.get_mut(&serial) else { return };
         self.stirred = true;
         let id = coflow.id;
+        // All at once, and not one by one.
+        coflow.served.clear();
         let unfinished: Vec<(u32, f64, f64)> = (0..)
             .zip(&coflow.flows)
             .filter(|(_, flow)| flow.stage != Stage::Ended)
@@ -192,7 +210,7 @@ impl Core {
     fn withdraw(&mut self, serial: u64, index: u32) {
         let Some(coflow) = self.coflows.present.get_mut(&serial) else { return };
         let Flow { src, dst, .. } = coflow.flows[index as usize];
-        coflow.served.retain(|served| served.flow != index);
+        coflow.unserve(index);
         let agent = &mut self.agents[src as usize];
         agent.want(FlowKey { coflow: serial, flow: index }, dst, 0, 0.0, None);
         self.woken.insert(src);
@@ -203,6 +221,7 @@ impl Core {
         let Some(coflow) = self.coflows.present.get_mut(&serial) else { return };
         let id = coflow.id;
         let flow = FlowId { coflow: id, index };
+        let before = coflow.tally();
         let Some(it) = coflow.flows.get_mut(index as usize) else { return };
         match std::mem::replace(&mut it.stage, Stage::Ended) {
             Stage::Ended => return,
@@ -228,9 +247,10 @@ impl Core {
         it.wire = it.wire.max(wire);
         coflow.attained += more;
         coflow.longest = coflow.longest.max(wire);
-        coflow.served.retain(|served| served.flow != index);
-        self.stirred = true;
+        coflow.unserve(index);
+        (self.stirred, self.progressed) = (true, true);
         let attained = coflow.attained;
+        self.coflows.tally.replace(before, coflow.tally());
         if self.driver.needs_progress() {
             self.driver.report(id, attained, self.now);
         }
@@ -250,6 +270,7 @@ impl Core {
             self.counts.gone += 1;
             if let Some(coflow) = self.coflows.retire(serial, self.now.as_secs(), removed) {
                 self.forget_uses(serial, &coflow);
+                self.forget_gone();
             }
             let links = (serial, LinkId(0))..=(serial, LinkId(u32::MAX));
             let reached: Vec<_> = self.limits_reached.range(links).map(|(key, _)| *key).collect();
@@ -270,7 +291,8 @@ impl Core {
             Record::Epoch(self.epoch),
             Record::Next { id: coflows.next_id, external: coflows.next_dag },
         ];
-        records.extend(coflows.gone.values().cloned().map(Record::Gone));
+        let gone = coflows.went.iter().filter_map(|id| coflows.gone.get(id));
+        records.extend(gone.cloned().map(Record::Gone));
         records.extend(
             coflows.dags.iter().map(|(&external, dag)| Record::Dag { external, bytes: dag.bytes }),
         );
@@ -283,6 +305,7 @@ impl Core {
                 deadline_s: coflow.deadline_s,
                 // Its flows end one by one below.
                 open: true,
+                lease_s: coflow.lease_s,
                 flows: coflow.flows.iter().map(flow).collect(),
             };
             let lineage = (coflow.lineage.external, coflow.lineage.internal);
@@ -299,9 +322,14 @@ impl Core {
                 records.push(Record::Updated { id, at_s, update });
             }
         }
+        let leases = coflows.present.iter().filter(|(_, coflow)| coflow.wanes);
+        let leases: Vec<Lease> = leases.map(|(&id, coflow)| lease_of(id, coflow)).collect();
+        if !leases.is_empty() {
+            records.push(Record::Kept { at_s: self.now.as_secs(), leases });
+        }
         let under_way = self.pending.iter().filter_map(|(&lsn, pending)| match pending {
             Pending::Apply(record, _) => Some((lsn, record.clone())),
-            // The ends are among what is known.
+            // It is among what is known.
             Pending::Settle(..) => None,
         });
         (records, under_way.collect())

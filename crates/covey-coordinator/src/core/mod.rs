@@ -11,6 +11,7 @@
 
 mod apply;
 mod compress;
+mod leases;
 mod moment;
 mod requests;
 mod sessions;
@@ -20,11 +21,11 @@ mod uses;
 use std::collections::{BTreeMap, BTreeSet};
 
 use covey_core::alloc::PlanError;
-use covey_core::{AnyPolicy, Codec, Fabric, LinkId, Time, Wake};
+use covey_core::{AnyPolicy, Codec, Fabric, LinkId, Time};
 use covey_proto::{CodecName, FlowKey, Refusal};
 
 use crate::api::Answer;
-use crate::coflows::{Coflows, Unused};
+use crate::coflows::{Coflows, Tally, Unused};
 use crate::driver::Driver;
 use crate::record::Record;
 use crate::slot::{Booked, SessionId, Slot};
@@ -46,7 +47,7 @@ pub struct Config {
     pub idle_after_s: f64,
     /// For how many seconds a coflow is kept by whoever does not say for how long.
     pub lease_s: f64,
-    /// How many seconds later it is forgotten.
+    /// How many seconds later it is forgotten, and how many seconds after its end a coflow that has ended.
     pub forget_after_s: f64,
     /// How often agents report what flows have sent, in seconds, where the policy needs that.
     pub report_every_s: f64,
@@ -58,8 +59,10 @@ pub struct Config {
     pub most_flows: usize,
     /// The most changes that may wait for the journal.
     pub most_pending: usize,
-    /// The most coflows that are remembered after they have gone.
+    /// The most coflows that are remembered after they have gone: those that went first are forgotten.
     pub most_gone: usize,
+    /// The most coflows present that nobody keeps: those that were left first are forgotten.
+    pub most_expired: usize,
     /// What the policy has flows compressed with, if it does.
     pub codec: Option<CodecName>,
 }
@@ -78,6 +81,7 @@ impl Default for Config {
             most_flows: 1_000_000,
             most_pending: 10_000,
             most_gone: 10_000,
+            most_expired: 1_000,
             codec: None,
         }
     }
@@ -177,6 +181,8 @@ pub struct Counts {
     pub others: u64,
     /// Agents refused because they know of a later epoch.
     pub epochs_ahead: u64,
+    /// Flows in reports of agents whose coflows are not known: of another life of the journal, or forgotten.
+    pub unknown: u64,
     /// Coflows registered and gone.
     pub registered: u64,
     /// See `registered`.
@@ -234,8 +240,12 @@ pub struct Core {
     awaited: BTreeMap<FlowKey, Time>,
     /// Whether anything has happened since the last decision.
     stirred: bool,
-    /// Whether a host has come or gone since the last decision.
-    hosts_changed: bool,
+    /// Ports whose hosts have come or gone since the last decision.
+    hosts_changed: BTreeSet<u32>,
+    /// Whether anything was sent of which the policy may wait for so many bytes.
+    progressed: bool,
+    /// The first time that the policy waits for.
+    first_wake: Time,
     /// Whether the rates of all coflows must be looked at.
     publish_all: bool,
     /// The compressor as the policy was told, and whether a host has said something of its own since.
@@ -249,7 +259,12 @@ pub struct Core {
     decided: bool,
     failed: Option<PlanError>,
     counts: Counts,
+    /// Whether the journal is being read.
+    reads: bool,
 }
+
+/// After so many records of the journal the policy is asked for a plan.
+const RECORDS_A_PLAN: usize = 256;
 
 impl Core {
     /// A coordinator that knows what `records` say. `now` is not before the time of any of them.
@@ -268,7 +283,7 @@ impl Core {
             epoch,
             now: Time::ZERO,
             driver: Driver::new(fabric, policy),
-            coflows: Coflows { most_gone: config.most_gone, ..Coflows::default() },
+            coflows: Coflows::default(),
             agents: Vec::new(),
             sessions: BTreeMap::new(),
             booked,
@@ -281,7 +296,9 @@ impl Core {
             outputs: Vec::new(),
             awaited: BTreeMap::new(),
             stirred: true,
-            hosts_changed: false,
+            hosts_changed: BTreeSet::new(),
+            progressed: true,
+            first_wake: Time::NEVER,
             publish_all: true,
             codec: None,
             processors_changed: config.codec.is_some(),
@@ -290,16 +307,31 @@ impl Core {
             decided: false,
             failed: None,
             counts: Counts::default(),
+            reads: false,
         };
         core.agents.resize_with(ports, || Slot { heard: start, full: true, ..Slot::default() });
-        for record in records {
-            core.apply(&record);
-        }
+        core.read(records);
         core.outputs.clear();
         core.counts = Counts::default();
         core.now = core.now.max(start);
         core.keep_all();
+        core.forget_gone();
         core
+    }
+
+    /// Applies what a journal says. The policy and the allocator keep what they hear until they are asked, so
+    /// that they are, now and then; but nothing is served. Ticks mean nothing meanwhile.
+    fn read(&mut self, records: impl IntoIterator<Item = Record>) {
+        self.reads = true;
+        for (k, record) in records.into_iter().enumerate() {
+            self.apply(&record);
+            if k % RECORDS_A_PLAN == RECORDS_A_PLAN - 1 {
+                // A plan that cannot be carried out is told when one is made in earnest.
+                let _ = self.driver.decide(self.now);
+            }
+            self.outputs.clear();
+        }
+        self.reads = false;
     }
 
     /// The epoch.
@@ -319,20 +351,9 @@ impl Core {
 
     /// What there is.
     pub fn population(&self) -> Population {
-        let mut population = Population {
-            coflows: self.coflows.present.len(),
-            agents: self.sessions.len(),
-            ..Population::default()
-        };
-        for coflow in self.coflows.present.values() {
-            population.stalled += usize::from(coflow.stalled > 0);
-            population.idle += usize::from(coflow.unused() > 0);
-            population.expired += usize::from(coflow.expired.is_some());
-            for (all, its) in population.unused.iter_mut().zip(coflow.unused) {
-                *all += its;
-            }
-        }
-        population
+        let Tally { stalled, idle, expired, unused } = self.coflows.tally;
+        let (coflows, agents) = (self.coflows.present.len(), self.sessions.len());
+        Population { coflows, stalled, idle, expired, unused, agents }
     }
 
     /// Agents that have joined.
@@ -358,11 +379,7 @@ impl Core {
 
     /// When [`Core::decide`] is to be called at the latest.
     pub fn next_wake(&self) -> Time {
-        let times = self.driver.wakes().iter().filter_map(|wake| match wake {
-            Wake::At(time) => Some(*time),
-            _ => None,
-        });
-        times.fold(self.next_check, Time::min)
+        self.first_wake.min(self.next_check)
     }
 }
 
@@ -391,10 +408,41 @@ mod tests {
         };
         let coflows = &core.coflows;
         let known = coflows.present.len() + coflows.gone.len() + coflows.dags.len();
+        let leases = coflows.leases.len() + coflows.expired.len() + coflows.kept_otherwise.len();
+        let known = known + leases + coflows.went.len();
         let listed = coflows.serial.len() + coflows.keys.len() + core.limits_reached.len();
         let waiting = core.pending.len() + core.pending_keys.len() + core.unwritten.len();
         let slots = core.agents.iter().map(slot).sum::<usize>();
         known + listed + waiting + core.awaited.len() + slots
+    }
+
+    #[test]
+    fn of_flows_whose_ends_are_in_the_journal_no_agent_hears() {
+        for policy in ["covey", "sebf", "fifo", "fair"] {
+            let fabric = Fabric::big_switch(4, 100.0).expect("a fabric");
+            let built = covey_sched::build(policy).expect("a policy");
+            let mut records = Vec::new();
+            for id in 0..2 * RECORDS_A_PLAN as u64 {
+                let flow = Flow { src: 0, dst: 1, bytes: Some(1e9) };
+                let spec = CoflowSpec::of(vec![flow]);
+                records.push(Record::Registered {
+                    id,
+                    at_s: 0.0,
+                    lineage: (id, 0),
+                    key: None,
+                    spec,
+                });
+                if id > 0 {
+                    let (flows, compressed) = (vec![(0, 1e9)], Vec::new());
+                    records.push(Record::Ended { id: id - 1, at_s: 0.0, flows, compressed });
+                }
+            }
+            let config = Config::default();
+            let mut core = Core::new(fabric, built.policy, config, 1, records, Time::ZERO);
+            settle(&mut core, Time::ZERO);
+            let wanted: Vec<u64> = core.agents[0].flows.keys().map(|key| key.coflow).collect();
+            assert_eq!(wanted, [2 * RECORDS_A_PLAN as u64 - 1], "{policy}");
+        }
     }
 
     #[test]

@@ -40,7 +40,11 @@ impl Core {
     /// at its own time: a clock's ticks are late in reality, and a policy that decides on a tick
     /// must not be able to tell.
     pub(super) fn advance(&mut self, now: Time) {
-        for _ in 0..CATCH_UP {
+        let catch_up = if self.reads { 0 } else { CATCH_UP };
+        for _ in 0..catch_up {
+            if !self.first_wake.due(now) {
+                break;
+            }
             let times = self.driver.wakes().iter().filter_map(|wake| match wake {
                 Wake::At(time) if *time >= self.now && time.due(now) => Some(*time),
                 _ => None,
@@ -56,9 +60,10 @@ impl Core {
     fn moment(&mut self) {
         self.follow_hosts();
         self.follow_processors();
-        self.tell_reached();
-        let due = |wake: &Wake| matches!(wake, Wake::At(time) if time.due(self.now));
-        let woke = self.driver.wakes().iter().any(due);
+        if std::mem::take(&mut self.progressed) {
+            self.tell_reached();
+        }
+        let woke = self.first_wake.due(self.now);
         if woke {
             self.driver.wake(self.now);
         }
@@ -73,19 +78,29 @@ impl Core {
                 self.counts.replanned += u64::from(replanned);
                 self.publish(replanned);
                 self.set_grains();
+                // What it waits for now may have come.
+                self.progressed |= replanned;
             }
             Err(error) => {
                 self.publish_all = true;
                 self.failed = Some(error);
             }
         }
+        let times = self.driver.wakes().iter().filter_map(|wake| match wake {
+            Wake::At(time) => Some(*time),
+            _ => None,
+        });
+        self.first_wake = times.min().unwrap_or(Time::NEVER);
     }
 
     /// Brings what is left of flows up to date, for policies that see sizes.
     fn write_progress(&mut self) {
         let sized = self.driver.needs_sizes();
-        for coflow in self.coflows.present.values_mut() {
-            if !std::mem::take(&mut coflow.stale) || !sized {
+        for serial in std::mem::take(&mut self.coflows.stale) {
+            // It may have gone meanwhile.
+            let Some(coflow) = self.coflows.present.get_mut(&serial) else { continue };
+            coflow.stale = false;
+            if !sized {
                 continue;
             }
             let (demand, progress) = self.driver.progress_mut(coflow.id);
@@ -136,13 +151,13 @@ impl Core {
                 Some((bytes - coflow.longest, vec![serial]))
             }
             Wake::WhenDagSent(external, bytes) => {
-                let members = || {
-                    let present = self.coflows.present.iter();
-                    present.filter(move |(_, coflow)| coflow.lineage.external == external)
+                // It may have gone, and be forgotten.
+                let Some(dag) = self.coflows.dags.get(&external) else {
+                    return Some((bytes, Vec::new()));
                 };
-                let gone = self.coflows.dags.get(&external).map_or(0.0, |dag| dag.bytes);
-                let sent = gone + members().map(|(_, coflow)| coflow.attained).sum::<f64>();
-                Some((bytes - sent, members().map(|(&serial, _)| serial).collect()))
+                let attained = |serial| self.coflows.present.get(serial).map(|it| it.attained);
+                let sent = dag.bytes + dag.present.iter().filter_map(attained).sum::<f64>();
+                Some((bytes - sent, dag.present.iter().copied().collect()))
             }
         }
     }
@@ -154,7 +169,8 @@ impl Core {
         let limits = self.driver.link_limits().to_vec();
         let ports = self.agents.len() as u32;
         let mut told = Vec::new();
-        for (&serial, coflow) in self.coflows.present.iter().filter(|(_, coflow)| coflow.stale) {
+        for &serial in &self.coflows.stale {
+            let Some(coflow) = self.coflows.present.get(&serial) else { continue };
             for (link, bytes) in sent_at_links(coflow, ports) {
                 let reached = self.limits_reached.entry((serial, link)).or_default();
                 while limits.get(*reached).is_some_and(|limit| bytes >= *limit) {
@@ -294,7 +310,7 @@ impl Core {
                 }
             }
         }
-        let serials: Vec<u64> = self.coflows.present.keys().copied().collect();
+        let serials: BTreeSet<u64> = grains.keys().chain(&self.coflows.grained).copied().collect();
         for serial in serials {
             let grain = grains.get(&serial).copied().unwrap_or(f64::INFINITY);
             let Some(coflow) = self.coflows.present.get_mut(&serial) else { continue };
@@ -303,6 +319,11 @@ impl Core {
                 continue;
             }
             coflow.grain = grain;
+            if grain.is_finite() {
+                self.coflows.grained.insert(serial);
+            } else {
+                self.coflows.grained.remove(&serial);
+            }
             for port in self.senders(serial) {
                 let agent = &mut self.agents[port as usize];
                 // An agent that joins is told the grains of all coflows of its port then.

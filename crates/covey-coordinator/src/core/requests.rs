@@ -120,6 +120,7 @@ impl Core {
                 "deadline_s: expected above zero, found {found}"
             )));
         }
+        check_lease(spec.lease_s)?;
         if spec.name.as_ref().is_some_and(|name| name.len() > 256) {
             return Err(Problem::invalid("name: expected at most 256 bytes"));
         }
@@ -216,11 +217,7 @@ impl Core {
         id: u64,
         lease_s: Option<f64>,
     ) -> Result<(), Problem> {
-        if let Some(found) = lease_s.filter(|s| !LEASE_S.contains(s)) {
-            let (least, most) = (LEASE_S.start(), LEASE_S.end());
-            let detail = format!("lease_s: expected from {least} to {most}, found {found}");
-            return Err(Problem::invalid(detail));
-        }
+        check_lease(lease_s)?;
         self.present(id)?;
         self.keep(id, lease_s);
         let answer = self.status(id).map(Reply::Coflow).ok_or_else(|| Problem::unknown(id));
@@ -321,9 +318,20 @@ impl Core {
     pub(super) fn settle(&mut self, port: u32, keys: Vec<FlowKey>) {
         let agent = &mut self.agents[port as usize];
         // Who is not there says it again when it comes.
-        if let Some(session) = agent.session {
+        if let Some(session) = agent.session.filter(|_| !keys.is_empty()) {
             agent.settled.extend(keys);
             self.outputs.push(Output::Ready(session));
+        }
+    }
+}
+
+fn check_lease(lease_s: Option<f64>) -> Result<(), Problem> {
+    match lease_s.filter(|s| !LEASE_S.contains(s)) {
+        None => Ok(()),
+        Some(found) => {
+            let (least, most) = (LEASE_S.start(), LEASE_S.end());
+            let expected = format!("expected from {least} to {most}, found {found}");
+            Err(Problem::invalid(format!("lease_s: {expected}")))
         }
     }
 }

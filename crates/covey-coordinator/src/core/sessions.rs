@@ -1,7 +1,9 @@
 //! What agents say, and what they are sent.
 
+use std::collections::BTreeSet;
+
 use covey_core::{FlowId, Time};
-use covey_proto::{FlowKey, FromAgent, Hello, Refusal, USES, common_version};
+use covey_proto::{FlowKey, FromAgent, Hello, Refusal, USES, Use, common_version};
 
 use super::uses::is_past;
 use super::{Core, Event, Output, Pending};
@@ -109,11 +111,12 @@ impl Core {
         // Of how its flows are used an agent says all when it is welcomed, if its version can.
         let says_nothing = spoken < USES && agent.forget_all_uses();
         if std::mem::take(&mut agent.is_away) || says_nothing {
-            self.hosts_changed = true;
+            self.hosts_changed.insert(hello.port);
             self.stirred = true;
         }
-        for (&serial, coflow) in &self.coflows.present {
-            if coflow.grain.is_finite() && coflow.flows.iter().any(|flow| flow.src == hello.port) {
+        for serial in self.coflows.at_port(hello.port) {
+            let coflow = self.coflows.present.get(&serial).filter(|it| it.grain.is_finite());
+            if let Some(coflow) = coflow.filter(|it| it.flows.iter().any(|f| f.src == hello.port)) {
                 agent.grains.insert(serial, coflow.grain);
             }
         }
@@ -131,11 +134,19 @@ impl Core {
         }
     }
 
+    /// Counts flows of a report if their coflow is not known: nothing of it is taken over.
+    fn count_unknown(&mut self, serial: u64, flows: usize) {
+        let coflows = &self.coflows;
+        if !coflows.present.contains_key(&serial) && !coflows.gone.contains_key(&serial) {
+            self.counts.unknown += flows as u64;
+        }
+    }
+
     fn ended(&mut self, port: u32, flows: &[covey_proto::Ended]) {
         let mut keys = Vec::new();
         for of_coflow in flows.chunk_by(|a, b| a.key.coflow == b.key.coflow) {
             let serial = of_coflow[0].key.coflow;
-            self.keep(serial, None);
+            self.count_unknown(serial, of_coflow.len());
             let (mut new, mut compressed) = (Vec::new(), Vec::new());
             let mut its_keys = Vec::new();
             for ended in of_coflow {
@@ -160,6 +171,7 @@ impl Core {
             if new.is_empty() {
                 keys.append(&mut its_keys);
             } else {
+                self.keep(serial, None);
                 let at_s = self.now.as_secs();
                 let record = Record::Ended { id: serial, at_s, flows: new, compressed };
                 let lsn = self.write(record.clone());
@@ -183,7 +195,7 @@ impl Core {
                 continue;
             }
             flow.stage = Stage::Written;
-            coflow.served.retain(|served| served.flow != key.flow);
+            coflow.unserve(key.flow);
             gone.push(FlowId { coflow: coflow.id, index: key.flow });
             self.awaited.insert(key, self.now + self.config.lost_after_s);
             let agent = &mut self.agents[port as usize];
@@ -248,13 +260,24 @@ impl Core {
     fn sent(&mut self, port: u32, flows: &[covey_proto::Sent]) {
         let counts = self.driver.needs_progress();
         for of_coflow in flows.chunk_by(|a, b| a.key.coflow == b.key.coflow) {
-            self.keep(of_coflow[0].key.coflow, None);
+            let serial = of_coflow[0].key.coflow;
+            // Of what nobody has open an agent says all again when it joins: that keeps nothing.
+            let uses = &self.agents[port as usize].uses;
+            if of_coflow.iter().any(|sent| uses.get(&sent.key) != Some(&Use::Closed)) {
+                self.keep(serial, None);
+            }
+            self.count_unknown(serial, of_coflow.len());
         }
         for sent in flows {
             let Some(coflow) = self.coflows.present.get_mut(&sent.key.coflow) else { continue };
             let own = coflow.flows.get(sent.key.flow as usize).is_some_and(|f| f.src == port);
+            let was_stale = coflow.stale;
             if own && coflow.report(sent.key.flow, sent.bytes, sent.wire) {
                 self.stirred |= coflow.grain.is_finite();
+                self.progressed = true;
+                if !was_stale {
+                    self.coflows.stale.push(sent.key.coflow);
+                }
                 if counts {
                     self.driver.report(coflow.id, coflow.attained, self.now);
                 }
@@ -292,7 +315,7 @@ impl Core {
                 self.sessions.remove(&session);
                 self.outputs.push(Output::Close(session, Refusal::Order));
             }
-            self.hosts_changed = true;
+            self.hosts_changed.insert(port);
             self.stirred = true;
             self.outputs.push(Output::Event(Event::Lost { port }));
         }
@@ -300,12 +323,13 @@ impl Core {
 
     /// Stalls flows of which a host is away, and lets others go on; so for flows that nobody uses.
     pub(super) fn follow_hosts(&mut self) {
-        if !std::mem::take(&mut self.hosts_changed) {
+        if self.hosts_changed.is_empty() {
             return;
         }
-        let serials: Vec<u64> = self.coflows.present.keys().copied().collect();
-        serials.into_iter().for_each(|serial| self.follow(serial));
-        self.publish_all = true;
+        let ports = std::mem::take(&mut self.hosts_changed);
+        let touched: BTreeSet<u64> =
+            ports.into_iter().flat_map(|port| self.coflows.at_port(port)).collect();
+        touched.into_iter().for_each(|serial| self.follow(serial));
     }
 }
 

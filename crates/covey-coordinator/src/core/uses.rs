@@ -1,17 +1,16 @@
-//! Who uses what it is given: flows that do not, as their agents say, and coflows that nobody keeps.
+//! Who uses what it is given: flows that do not, as their agents say.
 //!
 //! To the policy such a flow is one that has not started. It stays registered, and is back as soon as its agent says
 //! that it moves, or somebody keeps its coflow. What agents say is not in the journal: they say all of it again when
-//! they join. Nor are leases: each start of the coordinator renews them all.
+//! they join.
 
 use std::collections::BTreeSet;
 
 use covey_core::{FlowId, Time};
 use covey_proto::{FlowKey, Use, Uses};
 
-use super::{Core, Event, Pending};
+use super::{Core, Event};
 use crate::coflows::{Coflow, Flow, Stage, Unused};
-use crate::record::Record;
 use crate::slot::Slot;
 
 impl Core {
@@ -48,55 +47,11 @@ impl Core {
         touched.into_iter().for_each(|serial| self.follow(serial));
     }
 
-    /// Somebody stands behind a coflow for so many seconds from now on; for as long as by default, if nothing is said.
-    pub(super) fn keep(&mut self, serial: u64, for_s: Option<f64>) {
-        let Some(coflow) = self.coflows.present.get_mut(&serial) else { return };
-        coflow.lease_s = for_s.unwrap_or(coflow.lease_s);
-        coflow.kept_until = coflow.kept_until.max(self.now + coflow.lease_s);
-        if coflow.expired.take().is_some() {
-            self.follow(serial);
-        }
-    }
-
-    /// All leases begin now.
-    pub(super) fn keep_all(&mut self) {
-        for coflow in self.coflows.present.values_mut() {
-            coflow.kept_until = self.now + coflow.lease_s;
-        }
-    }
-
-    /// Takes what nobody keeps out of what is served, and forgets it after a long time.
-    pub(super) fn follow_leases(&mut self) {
-        let (now, mut expired, mut forgotten) = (self.now, Vec::new(), Vec::new());
-        for (&serial, coflow) in &mut self.coflows.present {
-            match coflow.expired {
-                None if coflow.kept_until.due(now) => {
-                    coflow.expired = Some(now);
-                    expired.push(serial);
-                }
-                Some(since) if (since + self.config.forget_after_s).due(now) => {
-                    // It is tried again, should the journal fail.
-                    coflow.expired = Some(now);
-                    forgotten.push(serial);
-                }
-                _ => {}
-            }
-        }
-        for serial in expired {
-            self.outputs.push(super::Output::Event(Event::Expired { id: serial }));
-            self.follow(serial);
-        }
-        for id in forgotten {
-            let record = Record::Removed { id, at_s: now.as_secs() };
-            let lsn = self.write(record.clone());
-            self.pending.insert(lsn, Pending::Apply(record, Vec::new()));
-        }
-    }
-
     /// Brings the flows of a coflow in line with what is known of their hosts and their users.
     pub(super) fn follow(&mut self, serial: u64) {
         let Some(coflow) = self.coflows.present.get_mut(&serial) else { return };
-        let (mut gone, mut back) = (Vec::new(), Vec::new());
+        let (mut gone, mut back, mut unserved) = (Vec::new(), Vec::new(), Vec::new());
+        let before = coflow.tally();
         let (was_stalled, was_unused) = (coflow.stalled > 0, coflow.unused() > 0);
         let is_expired = coflow.expired.is_some();
         for (index, flow) in (0..).zip(&mut coflow.flows) {
@@ -105,11 +60,11 @@ impl Core {
             }
             let key = FlowKey { coflow: serial, flow: index };
             let stage = stage_of(&self.agents, key, flow, is_expired);
-            let before = std::mem::replace(&mut flow.stage, stage);
-            if before == stage {
+            let was = std::mem::replace(&mut flow.stage, stage);
+            if was == stage {
                 continue;
             }
-            for (stage, more) in [(before, false), (stage, true)] {
+            for (stage, more) in [(was, false), (stage, true)] {
                 let count = match stage {
                     Stage::Stalled => &mut coflow.stalled,
                     Stage::Unused(why) => &mut coflow.unused[why as usize],
@@ -118,9 +73,9 @@ impl Core {
                 *count = if more { *count + 1 } else { *count - 1 };
             }
             let id = FlowId { coflow: coflow.id, index };
-            match (before, stage) {
+            match (was, stage) {
                 (Stage::Active, _) => {
-                    coflow.served.retain(|served| served.flow != index);
+                    unserved.push(index);
                     self.agents[flow.src as usize].want(key, flow.dst, 0, 0.0, None);
                     self.woken.insert(flow.src);
                     gone.push(id);
@@ -129,6 +84,8 @@ impl Core {
                 _ => {}
             }
         }
+        unserved.into_iter().for_each(|flow| coflow.unserve(flow));
+        self.coflows.tally.replace(before, coflow.tally());
         if !was_unused {
             coflow.unused_since = self.now;
         }
@@ -202,7 +159,8 @@ mod tests {
     use super::super::{Config, Output};
     use super::*;
     use crate::api::{Answer, CoflowStatus, Reply, Request};
-    use crate::record;
+    use crate::coflows::Tally;
+    use crate::record::{self, Record};
 
     const PORTS: u32 = 4;
 
@@ -230,6 +188,11 @@ mod tests {
         let (now, mut events, mut messages) = (Time::from_secs(now_s), Vec::new(), Vec::new());
         loop {
             core.decide(now).expect("a plan");
+            let mut counted = Tally::default();
+            for coflow in core.coflows.present.values() {
+                counted.replace(Tally::default(), coflow.tally());
+            }
+            assert_eq!(core.coflows.tally, counted);
             let outputs = core.take_outputs();
             if outputs.is_empty() {
                 return (events, messages);
@@ -366,6 +329,44 @@ mod tests {
     }
 
     #[test]
+    fn what_an_agent_says_again_of_flows_that_nobody_has_open_keeps_no_coflow() {
+        let mut core = core("fifo", &[&[(0, 1), (0, 2)], &[(0, 3)]]);
+        let key = |coflow, flow| FlowKey { coflow, flow };
+        let ended =
+            FromAgent::Ended(vec![covey_proto::Ended { key: key(0, 1), bytes: 9.0, wire: 9.0 }]);
+        core.heard(0, ended.clone(), Time::from_secs(1.0));
+        settle(&mut core, 1.0);
+        // Its application is killed; it joins again later, maybe another coordinator.
+        let uses = Uses { all: true, ..flows(&[(0, 0, Use::Closed)]) };
+        say(&mut core, 0, 90.0, uses);
+        let sent = |coflow, bytes| covey_proto::Sent { key: key(coflow, 0), bytes, wire: bytes };
+        let now = Time::from_secs(90.0);
+        core.heard(0, FromAgent::Sent(vec![sent(0, 5.0), sent(1, 5.0)]), now);
+        core.heard(0, ended, now);
+        settle(&mut core, 102.0);
+        assert_eq!(status(&mut core, 0, 102.0).kept_s, Some(0.0));
+        assert_eq!(status(&mut core, 1, 102.0).kept_s, Some(88.0));
+    }
+
+    #[test]
+    fn reports_of_coflows_of_another_life_change_nothing_and_are_counted() {
+        let mut core = core("fifo", &[&[(0, 1)]]);
+        let key = |coflow| FlowKey { coflow, flow: 0 };
+        let sent = |coflow| covey_proto::Sent { key: key(coflow), bytes: 5.0, wire: 5.0 };
+        let ended = |coflow| covey_proto::Ended { key: key(coflow), bytes: 9.0, wire: 9.0 };
+        let now = Time::from_secs(1.0);
+        core.heard(0, FromAgent::Sent(vec![sent(0), sent(70), sent(71)]), now);
+        core.heard(0, FromAgent::Ended(vec![ended(70)]), now);
+        settle(&mut core, 1.0);
+        assert_eq!((core.counts().unknown, status(&mut core, 0, 1.0).bytes_sent), (3, 5.0));
+        // The end of a coflow that is remembered may be said again.
+        core.heard(0, FromAgent::Ended(vec![ended(0)]), now);
+        settle(&mut core, 1.0);
+        core.heard(0, FromAgent::Ended(vec![ended(0)]), now);
+        assert_eq!(core.counts().unknown, 3);
+    }
+
+    #[test]
     fn a_host_that_is_away_stalls_what_it_did_not_use() {
         let mut core = core("covey", &[&[(0, 1), (2, 1)]]);
         core.config.lost_after_s = 5.0;
@@ -440,6 +441,111 @@ mod tests {
         assert_eq!(core.population().expired, 0);
         settle(&mut core, 1e6 + 101.0);
         assert_eq!(core.population().expired, 1);
+    }
+
+    /// A coordinator that has read these records, and begins at `start_s`.
+    fn begun(config: Config, records: Vec<Record>, start_s: f64) -> Core {
+        let fabric = Fabric::big_switch(PORTS, 1e6).expect("a fabric");
+        let policy = covey_sched::build("covey").expect("a policy").policy;
+        Core::new(fabric, policy, config, 2, records, Time::from_secs(start_s))
+    }
+
+    fn leased(id: u64, lease_s: Option<f64>) -> Record {
+        let flow = record::Flow { src: 0, dst: 1, bytes: Some(1e9) };
+        let spec = record::CoflowSpec { lease_s, ..record::CoflowSpec::of(vec![flow]) };
+        Record::Registered { id, at_s: 0.0, lineage: (id, 0), key: None, spec }
+    }
+
+    fn kept_s(core: &mut Core, id: u64, now_s: f64) -> f64 {
+        status(core, id, now_s).kept_s.expect("it is present")
+    }
+
+    #[test]
+    fn a_registration_says_for_how_long_it_holds_and_a_start_leaves_what_was_left() {
+        let config = Config { lease_s: 100.0, lost_after_s: f64::INFINITY, ..Config::default() };
+        let mut core = begun(config, vec![leased(0, Some(40.0)), leased(1, None)], 0.0);
+        let mut records = vec![leased(0, Some(40.0)), leased(1, None)];
+        let mut until = |core: &mut Core, now_s: f64| {
+            let now = Time::from_secs(now_s);
+            core.decide(now).expect("a plan");
+            for output in core.take_outputs() {
+                if let Output::Journal(lsn, record) = output {
+                    records.push(record);
+                    core.durable(lsn, now);
+                }
+            }
+            records.clone()
+        };
+        until(&mut core, 10.0);
+        assert_eq!((kept_s(&mut core, 0, 10.0), kept_s(&mut core, 1, 10.0)), (30.0, 90.0));
+        // Half of its time is over for the first only: a start begins the other's anew.
+        let found = until(&mut core, 30.0);
+        let mut after = begun(config, found, 30.0);
+        assert_eq!((kept_s(&mut after, 0, 30.0), kept_s(&mut after, 1, 30.0)), (10.0, 100.0));
+        // Who keeps it is written down, and so is what it says.
+        core.keep(0, None);
+        core.keep(1, Some(200.0));
+        let found = until(&mut core, 31.5);
+        let mut after = begun(config, found, 31.5);
+        assert_eq!((kept_s(&mut after, 0, 31.5), kept_s(&mut after, 1, 31.5)), (40.0, 200.0));
+        // What has expired stays so, also in a journal that was written anew.
+        let found = until(&mut core, 50.5);
+        let more = until(&mut core, 75.0);
+        assert_eq!(more.len(), found.len(), "nothing is written of what has expired");
+        let (known, _) = core.snapshot();
+        for records in [more, known] {
+            let mut after = begun(config, records, 75.0);
+            assert_eq!(after.population().expired, 1);
+            assert_eq!(kept_s(&mut after, 1, 75.0), 200.0);
+            settle(&mut after, 75.0);
+            assert_eq!(after.population().expired, 1);
+        }
+    }
+
+    #[test]
+    fn of_coflows_that_nobody_keeps_so_many_stay_and_those_left_first_go() {
+        let config = Config { lease_s: 10.0, most_expired: 3, ..Config::default() };
+        let config = Config { lost_after_s: f64::INFINITY, ..config };
+        let mut core = begun(config, Vec::new(), 0.0);
+        for id in 0..10 {
+            let flow = record::Flow { src: 0, dst: 1, bytes: Some(1e9) };
+            let spec = record::CoflowSpec::of(vec![flow]);
+            let now_s = id as f64;
+            core.request(id, Request::Register { spec, key: None }, Time::from_secs(now_s));
+            settle(&mut core, now_s);
+        }
+        core.request(99, Request::Keep { id: 2, lease_s: Some(500.0) }, Time::from_secs(9.5));
+        for second in 10..40 {
+            settle(&mut core, f64::from(second));
+            assert!(core.population().expired <= 4, "at {second} s");
+        }
+        let left: Vec<u64> = core.coflows.present.keys().copied().collect();
+        assert_eq!(left, [2, 7, 8, 9]);
+        assert_eq!(core.population().expired, 3);
+        // One that is kept again is none of them.
+        core.request(100, Request::Keep { id: 7, lease_s: None }, Time::from_secs(40.0));
+        settle(&mut core, 40.0);
+        assert_eq!((core.population().expired, core.coflows.expired.len()), (2, 2));
+    }
+
+    #[test]
+    fn what_has_gone_is_remembered_in_the_order_of_its_end_and_not_for_ever() {
+        let config = Config { most_gone: 2, forget_after_s: 50.0, ..Config::default() };
+        let config = Config { lost_after_s: f64::INFINITY, ..config };
+        let mut core = begun(config, (0..4).map(|id| leased(id, None)).collect(), 0.0);
+        for (now_s, id) in [(1.0, 3), (2.0, 1), (3.0, 0)] {
+            core.request(id, Request::Remove { id }, Time::from_secs(now_s));
+            settle(&mut core, now_s);
+        }
+        // The first to go, not the least number.
+        assert_eq!(core.coflows.gone.keys().copied().collect::<Vec<u64>>(), [0, 1]);
+        let (known, _) = core.snapshot();
+        let after = begun(config, known, 3.0);
+        assert_eq!(after.coflows.went, [1, 0]);
+        settle(&mut core, 52.5);
+        assert_eq!(core.coflows.gone.keys().copied().collect::<Vec<u64>>(), [0]);
+        settle(&mut core, 54.5);
+        assert!(core.coflows.gone.is_empty() && core.coflows.keys.is_empty());
     }
 
     #[test]

@@ -7,7 +7,7 @@
 //! A crash tears the end of the file: the last record is cut short, or ends in zeros that were never written.
 //! No crash makes anything else, so all other bytes that are no record are damage.
 
-use std::io;
+use std::io::{self, Read, Write};
 use std::ops::Range;
 
 use crate::record::Record;
@@ -75,6 +75,45 @@ fn number(bytes: &[u8]) -> u32 {
     bytes.first_chunk::<4>().map_or(0, |bytes| u32::from_le_bytes(*bytes))
 }
 
+/// Reads the whole records of a file one after the other, so that no more than one is in memory.
+pub(super) struct Frames<R> {
+    version: Version,
+    from: R,
+    /// The byte at which the next record begins, and bytes of the file.
+    pub at: u64,
+    length: u64,
+    frame: Vec<u8>,
+}
+
+impl<R: Read> Frames<R> {
+    /// `from` is behind the first bytes of a file of so many bytes.
+    pub fn new(version: Version, from: R, length: u64) -> Frames<R> {
+        Frames { version, from, at: MAGIC.len() as u64, length, frame: Vec::new() }
+    }
+
+    /// The payload of the next record; `None` where there is no whole one.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn next(&mut self) -> io::Result<Option<&[u8]>> {
+        let (header, left) = (self.version.header(), self.length - self.at);
+        if left < header as u64 {
+            return Ok(None);
+        }
+        self.frame.resize(header, 0);
+        self.from.read_exact(&mut self.frame)?;
+        let Some(length) = self.version.length(&self.frame) else { return Ok(None) };
+        if left < (header + length) as u64 {
+            return Ok(None);
+        }
+        self.frame.resize(header + length, 0);
+        self.from.read_exact(&mut self.frame[header..])?;
+        let payload = self.version.payload(&self.frame);
+        self.at += payload.map_or(0, |_| (header + length) as u64);
+        Ok(payload)
+    }
+}
+
 /// A whole record, and the byte at which it begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Whole<'a> {
@@ -94,9 +133,13 @@ pub(super) struct Parts<'a> {
 
 /// Takes a file apart.
 pub(super) fn parts(version: Version, bytes: &[u8]) -> Parts<'_> {
+    parts_from(version, bytes, MAGIC.len())
+}
+
+/// Takes the bytes apart that are behind the first so many.
+pub(super) fn parts_from(version: Version, bytes: &[u8], mut at: usize) -> Parts<'_> {
     let mut parts =
         Parts { whole: Vec::new(), damaged: Vec::new(), torn: bytes.len()..bytes.len() };
-    let mut at = MAGIC.len();
     while at < bytes.len() {
         if let Some(payload) = version.payload(&bytes[at..]) {
             parts.whole.push(Whole { at, payload });
@@ -128,11 +171,24 @@ pub(super) fn frame(payload: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
     Ok(())
 }
 
+/// Writes records of the present version. Returns their bytes.
+pub(super) fn write_frames<'a>(
+    records: impl IntoIterator<Item = &'a Record>,
+    out: &mut impl Write,
+) -> io::Result<u64> {
+    let (mut written, mut bytes) = (0, Vec::new());
+    for record in records {
+        bytes.clear();
+        frame(&serde_json::to_vec(record)?, &mut bytes)?;
+        out.write_all(&bytes)?;
+        written += bytes.len() as u64;
+    }
+    Ok(written)
+}
+
 /// Records of the present version.
 pub(super) fn frames<'a>(records: impl IntoIterator<Item = &'a Record>) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    for record in records {
-        frame(&serde_json::to_vec(record)?, &mut bytes)?;
-    }
+    write_frames(records, &mut bytes)?;
     Ok(bytes)
 }

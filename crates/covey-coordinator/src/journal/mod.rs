@@ -13,19 +13,21 @@ mod marks;
 mod repair;
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
 use crate::record::Record;
-use format::{MAGIC, Parts, Version, frames, parts};
+use format::{Frames, MAGIC, Version, frames, parts_from, write_frames};
 use marks::Marks;
 
 pub use repair::{Damage, Inspection, Repaired, inspect, repair};
 
 const NAME: &str = "journal";
+/// A journal that is being written.
+const NEW: &str = "journal.new";
 
 /// Why a journal cannot be opened.
 #[derive(Debug, Error)]
@@ -114,8 +116,6 @@ pub struct Journal {
 /// What was found in a journal.
 #[derive(Debug)]
 pub struct Found {
-    /// The records, in order.
-    pub records: Vec<Record>,
     /// Records that name the numbers that may have been given.
     pub given: [Record; 2],
     /// Bytes behind the last whole record, which were put aside.
@@ -133,38 +133,57 @@ impl Journal {
         fs::create_dir_all(folder).map_err(io)?;
         let lock = lock(folder)?;
         let known = Marks::read(folder)?;
-        let (mut file, bytes) = read_or_begin(folder, known.unwrap_or_default().bytes)?;
-        let version = Version::of(&bytes).ok_or_else(|| JournalError::Foreign(path.clone()))?;
-        let parts = parts(version, &bytes);
-        let end = parts.torn.start as u64;
-        check(folder, &parts, known.unwrap_or_default().bytes)?;
-        let records = records(&path, &parts)?;
-        let torn = parts.torn.len() as u64;
+        let (mut file, version) = open_or_begin(folder, known.unwrap_or_default().bytes)?;
+        let (mut seen, mut count) = (Marks::default(), 0);
+        let mut reader = Reader::new(&path, version)?;
+        while let Some(record) = reader.next().transpose()? {
+            seen.see(&record);
+            count += 1;
+        }
+        let end = reader.frames.at;
+        let mut rest = Vec::new();
+        file.seek(SeekFrom::Start(end)).map_err(io)?;
+        file.read_to_end(&mut rest).map_err(io)?;
+        check(folder, version, count, end, &rest, known.unwrap_or_default().bytes)?;
+        let torn = rest.len() as u64;
         if torn > 0 {
-            put_aside(folder, &bytes, end as usize).map_err(io)?;
+            fs::write(folder.join(format!("{NAME}.torn-at-{end}")), &rest).map_err(io)?;
             file.set_len(end).map_err(io)?;
             file.sync_data().map_err(io)?;
         }
         file.seek(SeekFrom::End(0)).map_err(io)?;
-        let given = given(&records, known, version);
+        let given = given(seen, count, known, version);
         let reserved = known.unwrap_or_default();
         let (folder, ragged, lost) = (folder.to_owned(), false, false);
         let mut journal =
             Journal { folder, file, length: end, ragged, lost, given, reserved, _lock: lock };
         if version == Version::One {
-            journal.convert(&records).map_err(io)?;
+            journal.convert()?;
         }
         let given = journal.given.records();
-        Ok((journal, Found { records, given, torn }))
+        Ok((journal, Found { given, torn }))
     }
 
     /// Rewrites a journal of version 1 as one of the present version. The old one stays as `journal.v1`.
-    fn convert(&mut self, records: &[Record]) -> io::Result<()> {
+    fn convert(&mut self) -> Result<(), JournalError> {
+        let path = self.folder.join(NAME);
+        let io = |source| JournalError::Io { path: path.clone(), source };
         let old = self.folder.join(format!("{NAME}.v1"));
+        let records = Reader::new(&path, Version::One)?.collect::<Result<Vec<Record>, _>>()?;
         if !old.exists() {
-            fs::hard_link(self.folder.join(NAME), old)?;
+            fs::hard_link(&path, old).map_err(io)?;
         }
-        self.replace(records)
+        self.replace(&records).map_err(io)
+    }
+
+    /// The records, in order, read one by one.
+    ///
+    /// # Errors
+    /// When the file cannot be read; so for each record.
+    pub fn records(
+        &self,
+    ) -> Result<impl Iterator<Item = Result<Record, JournalError>>, JournalError> {
+        Reader::new(&self.folder.join(NAME), Version::Two)
     }
 
     /// Bytes of the file.
@@ -273,10 +292,9 @@ impl Journal {
     /// When the new one cannot be written: then the old one is still in force.
     pub fn replace<'a>(&mut self, records: impl IntoIterator<Item = &'a Record>) -> io::Result<()> {
         let records: Vec<&Record> = records.into_iter().collect();
-        let (mut bytes, file) = (MAGIC.to_vec(), self.folder.join(NAME));
-        bytes.append(&mut frames(records.iter().copied())?);
+        let file = self.folder.join(NAME);
         self.reserve(&records)?;
-        let length = bytes.len() as u64;
+        let (new, length) = write_new(&self.folder, |out| write_frames(records, out))?;
         if self.reserved.bytes > length {
             self.mark(Marks { bytes: length, ..self.reserved })?;
         }
@@ -284,7 +302,8 @@ impl Journal {
             let aside = free_name(&self.folder, "found");
             fs::rename(&file, aside)?;
         }
-        self.file = write_new(&self.folder, &bytes)?;
+        put_in_place(&self.folder)?;
+        self.file = new;
         (self.length, self.ragged, self.lost) = (length, false, false);
         Ok(())
     }
@@ -311,8 +330,44 @@ fn lock(folder: &Path) -> Result<File, JournalError> {
     }
 }
 
-/// The journal's file and its bytes. Where there is none, and there never was, it is begun.
-fn read_or_begin(folder: &Path, expected: u64) -> Result<(File, Vec<u8>), JournalError> {
+/// Reads the whole records of a journal one after the other.
+struct Reader {
+    path: PathBuf,
+    frames: Frames<BufReader<File>>,
+}
+
+impl Reader {
+    fn new(path: &Path, version: Version) -> Result<Reader, JournalError> {
+        let io = |source| JournalError::Io { path: path.to_owned(), source };
+        let mut file = File::open(path).map_err(io)?;
+        let length = file.metadata().map_err(io)?.len();
+        file.seek(SeekFrom::Start(MAGIC.len() as u64)).map_err(io)?;
+        let frames = Frames::new(version, BufReader::new(file), length);
+        Ok(Reader { path: path.to_owned(), frames })
+    }
+}
+
+impl Iterator for Reader {
+    type Item = Result<Record, JournalError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let at = self.frames.at;
+        let path = || self.path.clone();
+        match self.frames.next() {
+            Ok(payload) => {
+                Some(serde_json::from_slice(payload?).map_err(|source| JournalError::Record {
+                    path: path(),
+                    at,
+                    source,
+                }))
+            }
+            Err(source) => Some(Err(JournalError::Io { path: path(), source })),
+        }
+    }
+}
+
+/// The journal's file. Where there is none, and there never was, it is begun.
+fn open_or_begin(folder: &Path, expected: u64) -> Result<(File, Version), JournalError> {
     let path = folder.join(NAME);
     let io = |source| JournalError::Io { path: path.clone(), source };
     let mut options = OpenOptions::new();
@@ -323,56 +378,47 @@ fn read_or_begin(folder: &Path, expected: u64) -> Result<(File, Vec<u8>), Journa
         }
         file => file.map_err(io)?,
     };
-    let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes).map_err(io)?;
+    let mut first = Vec::new();
+    (&mut file).take(MAGIC.len() as u64).read_to_end(&mut first).map_err(io)?;
     // A crash may have come between the making of the file and its first bytes.
-    if expected == 0 && bytes.len() < MAGIC.len() && MAGIC.starts_with(&bytes) {
-        file = write_new(folder, MAGIC).map_err(io)?;
-        bytes = MAGIC.to_vec();
+    if expected == 0 && first.len() < MAGIC.len() && MAGIC.starts_with(&first) {
+        (file, _) = write_new(folder, |_| Ok(0)).map_err(io)?;
+        put_in_place(folder).map_err(io)?;
+        first = MAGIC.to_vec();
     }
-    Ok((file, bytes))
+    let version = Version::of(&first).ok_or_else(|| JournalError::Foreign(path.clone()))?;
+    Ok((file, version))
 }
 
 /// Refuses a journal that has lost something that was acknowledged.
-fn check(folder: &Path, parts: &Parts<'_>, expected: u64) -> Result<(), JournalError> {
-    let folder = folder.to_owned();
-    if let Some((before, range)) = parts.damaged.first() {
-        let (at, behind) = (range.start as u64, parts.whole.len() - before);
-        return Err(JournalError::Damaged { folder, number: before + 1, at, behind });
+/// There are `count` whole records up to `found`, and then `rest`.
+fn check(
+    folder: &Path,
+    version: Version,
+    count: usize,
+    found: u64,
+    rest: &[u8],
+    expected: u64,
+) -> Result<(), JournalError> {
+    let (folder, parts) = (folder.to_owned(), parts_from(version, rest, 0));
+    if !parts.damaged.is_empty() {
+        let (number, behind) = (count + 1, parts.whole.len());
+        return Err(JournalError::Damaged { folder, number, at: found, behind });
     }
-    let found = parts.torn.start as u64;
     if found < expected {
         return Err(JournalError::Cut { folder, expected, found });
     }
     Ok(())
 }
 
-fn records(path: &Path, parts: &Parts<'_>) -> Result<Vec<Record>, JournalError> {
-    let whole = parts.whole.iter();
-    let record = |whole: &format::Whole<'_>| {
-        serde_json::from_slice(whole.payload).map_err(|source| {
-            let at = whole.at as u64;
-            JournalError::Record { path: path.to_owned(), at, source }
-        })
-    };
-    whole.map(record).collect()
-}
-
-/// The numbers that may have been given.
-fn given(records: &[Record], known: Option<Marks>, version: Version) -> Marks {
-    let mut given = Marks::default();
-    records.iter().for_each(|record| given.see(record));
+/// The numbers that may have been given, where `count` records tell of the `seen` ones.
+fn given(seen: Marks, count: usize, known: Option<Marks>, version: Version) -> Marks {
     match known {
-        Some(known) => given.max(known),
+        Some(known) => seen.max(known),
         // Only the version before had no marks; other ones have been lost.
-        None if version == Version::Two && !records.is_empty() => given.with_unknown(),
-        None => given,
+        None if version == Version::Two && count > 0 => seen.with_unknown(),
+        None => seen,
     }
-}
-
-/// Keeps the torn end of a journal.
-fn put_aside(folder: &Path, bytes: &[u8], at: usize) -> io::Result<()> {
-    fs::write(folder.join(format!("{NAME}.torn-at-{at}")), &bytes[at..])
 }
 
 /// A name for a file beside the journal that no file has.
@@ -387,16 +433,27 @@ fn free_name(folder: &Path, what: &str) -> PathBuf {
     }
 }
 
-/// Puts a journal of these bytes in the place of the one there is.
-fn write_new(folder: &Path, bytes: &[u8]) -> io::Result<File> {
-    let new = folder.join(format!("{NAME}.new"));
-    let mut file =
-        OpenOptions::new().read(true).write(true).create(true).truncate(true).open(&new)?;
-    file.write_all(bytes)?;
+/// Writes a journal, whose records are `written`, beside the one there is. Returns it with its bytes.
+fn write_new(
+    folder: &Path,
+    written: impl FnOnce(&mut BufWriter<&File>) -> io::Result<u64>,
+) -> io::Result<(File, u64)> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(true);
+    let file = options.open(folder.join(NEW))?;
+    let mut out = BufWriter::new(&file);
+    out.write_all(MAGIC)?;
+    let length = MAGIC.len() as u64 + written(&mut out)?;
+    out.flush()?;
+    drop(out);
     file.sync_data()?;
-    fs::rename(&new, folder.join(NAME))?;
-    sync_folder(folder)?;
-    Ok(file)
+    Ok((file, length))
+}
+
+/// The journal that was written last takes the place of the one there is.
+fn put_in_place(folder: &Path) -> io::Result<()> {
+    fs::rename(folder.join(NEW), folder.join(NAME))?;
+    sync_folder(folder)
 }
 
 /// A new name in a folder lasts when the folder is on disk.

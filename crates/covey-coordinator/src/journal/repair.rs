@@ -1,13 +1,13 @@
 //! What an operator can do about a journal: look at it, and take what is whole out of a damaged one.
 
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use super::format::{MAGIC, Version, frame, parts};
+use super::format::{Version, frame, parts};
 use super::marks::Marks;
-use super::{JournalError, NAME, free_name, given, lock, records, write_new};
+use super::{JournalError, NAME, free_name, given, lock, put_in_place, write_new};
 
 /// A damaged part of a journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,19 +100,30 @@ pub fn repair(folder: &Path) -> Result<Repaired, JournalError> {
     let bytes = read(folder)?;
     let version = Version::of(&bytes).unwrap_or(Version::Two);
     let parts = parts(version, &bytes);
-    let records = records(&path, &parts)?;
-    let mut new = MAGIC.to_vec();
-    parts.whole.iter().try_for_each(|whole| frame(whole.payload, &mut new)).map_err(io)?;
+    let (mut seen, count) = (Marks::default(), parts.whole.len());
+    for whole in &parts.whole {
+        let at = whole.at as u64;
+        let record = serde_json::from_slice(whole.payload);
+        let foreign = |source| JournalError::Record { path: path.clone(), at, source };
+        seen.see(&record.map_err(foreign)?);
+    }
     let marks = match Marks::read(folder) {
-        Ok(Some(marks)) => given(&records, Some(marks), version),
+        Ok(Some(marks)) => given(seen, count, Some(marks), version),
         // Nobody knows how many numbers were given.
-        _ => given(&records, None, version).with_unknown(),
+        _ => given(seen, count, None, version).with_unknown(),
     };
+    let (_, length) = write_new(folder, |out| {
+        let mut new = Vec::new();
+        parts.whole.iter().try_for_each(|whole| frame(whole.payload, &mut new))?;
+        out.write_all(&new)?;
+        Ok(new.len() as u64)
+    })
+    .map_err(io)?;
     let kept = keep(folder).map_err(io)?;
     // A journal that is longer than the marks say is in order; one that is shorter is not.
-    Marks { bytes: new.len() as u64, ..marks }.write(folder).map_err(io)?;
-    write_new(folder, &new).map_err(io)?;
-    Ok(Repaired { kept, records: records.len() })
+    Marks { bytes: length, ..marks }.write(folder).map_err(io)?;
+    put_in_place(folder).map_err(io)?;
+    Ok(Repaired { kept, records: count })
 }
 
 /// The bytes of the journal; none where there is no file.

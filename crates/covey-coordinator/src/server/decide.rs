@@ -125,6 +125,8 @@ impl Decider {
         for command in batch.drain(..) {
             self.command(command);
         }
+        // Nobody who waits for an answer waits for what is decided of it, nor does the journal.
+        self.obey();
         let received = cpu_s();
         let decided = self.core.decide(self.now()).unwrap_or_else(|error| {
             self.state.plan_errors += 1;

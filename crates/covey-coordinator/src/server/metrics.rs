@@ -251,6 +251,11 @@ pub(super) fn text(now: &Snapshot, measured: &Measured, refused: &Refused) -> St
             "Agents refused because they know of a later epoch.",
             counts.epochs_ahead,
         ),
+        (
+            "covey_refused_reports_total",
+            "Flows in reports of agents whose coflows are not known: of another life of the journal, or forgotten.",
+            counts.unknown,
+        ),
         ("covey_coflows_registered_total", "Coflows registered.", counts.registered),
         ("covey_coflows_gone_total", "Coflows ended or deregistered.", counts.gone),
         (

@@ -172,14 +172,29 @@ impl Server {
         if found.torn > 0 {
             tracing::warn!(bytes = found.torn, "the journal's end was not whole and is put aside");
         }
-        check_ports(&found.records, config.ports)?;
-        let (epoch, base) = after(found.records.iter().chain(&found.given));
+        // A journal may be much larger than what is known in the end: it is never in memory as a whole.
+        let mut last = (0, Time::ZERO);
+        for record in journal.records()? {
+            let record = record?;
+            check_ports(&record, config.ports)?;
+            see(&record, &mut last);
+        }
+        found.given.iter().for_each(|record| see(record, &mut last));
+        let (epoch, base) = (last.0 + 1, last.1);
         let epoch_record = Record::Epoch(epoch);
         journal.append([&epoch_record]).map_err(io("journal"))?;
         let journal_bytes = journal.length();
-        let records = found.records.into_iter().chain(found.given).chain([epoch_record]);
         let settings = Config { codec, ..config.core };
+        let mut failed = None;
+        let records = journal.records()?.map_while(|record| {
+            let record = record.map_err(|error| failed = Some(error));
+            record.ok()
+        });
+        let records = records.chain(found.given);
         let core = Core::new(fabric, built.policy, settings, epoch, records, base);
+        if let Some(error) = failed {
+            return Err(error.into());
+        }
         let coflows = core.population().coflows;
         tracing::info!(epoch, coflows, policy = config.policy, "started");
 
@@ -317,36 +332,31 @@ impl Server {
 /// How long draining may take.
 const DRAIN: Duration = Duration::from_secs(5);
 
-/// The epoch and the time that come after all in a journal.
-fn after<'a>(records: impl Iterator<Item = &'a Record>) -> (u64, Time) {
-    let (mut epoch, mut time) = (0, Time::ZERO);
-    for record in records {
-        match record {
-            Record::Epoch(number) => epoch = epoch.max(*number),
-            Record::Registered { at_s, .. }
-            | Record::Updated { at_s, .. }
-            | Record::Ended { at_s, .. }
-            | Record::Removed { at_s, .. } => time = time.max(Time::from_secs(*at_s)),
-            Record::Gone(summary) => time = time.max(Time::from_secs(summary.end_s)),
-            Record::Dag { .. } | Record::Next { .. } => {}
-        }
+/// Brings the last epoch and time of a journal up to date with a record.
+fn see(record: &Record, (epoch, time): &mut (u64, Time)) {
+    match record {
+        Record::Epoch(number) => *epoch = (*epoch).max(*number),
+        Record::Registered { at_s, .. }
+        | Record::Updated { at_s, .. }
+        | Record::Ended { at_s, .. }
+        | Record::Kept { at_s, .. }
+        | Record::Removed { at_s, .. } => *time = (*time).max(Time::from_secs(*at_s)),
+        Record::Gone(summary) => *time = (*time).max(Time::from_secs(summary.end_s)),
+        Record::Dag { .. } | Record::Next { .. } => {}
     }
-    (epoch + 1, time)
 }
 
-fn check_ports(records: &[Record], ports: u32) -> Result<(), ServeError> {
-    for record in records {
-        let flows = match record {
-            Record::Registered { spec, .. } => &spec.flows,
-            Record::Updated { update, .. } => &update.add,
-            _ => continue,
-        };
-        let most = flows.iter().map(|flow| flow.src.max(flow.dst)).max();
-        if let Some(found) = most.filter(|port| *port >= ports) {
-            return Err(ServeError::Ports { found, ports });
-        }
+fn check_ports(record: &Record, ports: u32) -> Result<(), ServeError> {
+    let flows = match record {
+        Record::Registered { spec, .. } => &spec.flows,
+        Record::Updated { update, .. } => &update.add,
+        _ => return Ok(()),
+    };
+    let most = flows.iter().map(|flow| flow.src.max(flow.dst)).max();
+    match most.filter(|port| *port >= ports) {
+        Some(found) => Err(ServeError::Ports { found, ports }),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// Connections of clients.

@@ -61,6 +61,21 @@ enum What {
         #[arg(long, default_value_t = 300.0)]
         seconds: f64,
     },
+    /// Register coflows of one flow until there are many, and see what that costs those that come and go then
+    Many {
+        #[arg(long, default_value_t = 100_000)]
+        coflows: u64,
+        #[arg(long, default_value_t = 900)]
+        ports: u32,
+        #[arg(long, default_value = "covey")]
+        policy: String,
+        #[arg(long, default_value_t = 64)]
+        clients: u64,
+        #[arg(long, default_value_t = 10.0)]
+        seconds: f64,
+        #[arg(long, default_value_t = 500.0)]
+        steady_per_s: f64,
+    },
     /// Register coflows as fast as clients can, and then at a steady rate
     Register {
         #[arg(long, default_value_t = 64)]
@@ -231,6 +246,29 @@ async fn registrations(
     drop(coordinator);
 
     let coordinator = start(covey, false, &most)?;
+    let times = steadily(&coordinator, clients, steady, seconds, move |_| body.clone()).await?;
+    println!(
+        "| {clients} | {:.0} /s | {steady} /s | {:.1} ms | {:.1} ms |",
+        total as f64 / seconds,
+        quantile_ms(&times, 0.5),
+        quantile_ms(&times, 0.99)
+    );
+    Ok(())
+}
+
+/// A quantile of times in ascending order.
+fn quantile_ms(times: &[f64], q: f64) -> f64 {
+    1e3 * times[((times.len() - 1) as f64 * q) as usize]
+}
+
+/// Registers so many coflows a second. Returns how long each took, ascending.
+async fn steadily(
+    coordinator: &Coordinator,
+    clients: u64,
+    steady: f64,
+    seconds: f64,
+    body: impl Fn(u64) -> String,
+) -> Result<Vec<f64>> {
     let begin = Instant::now();
     let mut pool = Vec::new();
     for _ in 0..clients {
@@ -240,7 +278,7 @@ async fn registrations(
     let mut tasks = Vec::new();
     for k in 0..(steady * seconds) as u64 {
         sleep_until((begin + Duration::from_secs_f64(k as f64 / steady)).into()).await;
-        let (pool, body, asked) = (pool.clone(), body.clone(), Instant::now());
+        let (pool, body, asked) = (pool.clone(), body(k), Instant::now());
         tasks.push(tokio::spawn(async move {
             let mut client = loop {
                 if let Some(client) = pool.lock().await.pop() {
@@ -258,14 +296,91 @@ async fn registrations(
         times.push(task.await??);
     }
     times.sort_by(f64::total_cmp);
-    let at = |q: f64| 1e3 * times[((times.len() - 1) as f64 * q) as usize];
-    println!(
-        "| {clients} | {:.0} /s | {steady} /s | {:.1} ms | {:.1} ms |",
-        total as f64 / seconds,
-        at(0.5),
-        at(0.99)
-    );
-    Ok(())
+    Ok(times)
+}
+
+/// What many coflows that are present cost.
+struct Many {
+    coflows: u64,
+    ports: u32,
+    policy: String,
+    clients: u64,
+    seconds: f64,
+    steady: f64,
+}
+
+impl Many {
+    async fn run(&self, covey: &Path) -> Result<()> {
+        let Many { coflows, ports, clients, .. } = *self;
+        let (of_ports, most) = (ports.to_string(), (2 * coflows).to_string());
+        let coordinator = start(
+            covey,
+            false,
+            &[
+                ["--log", "error"],
+                ["--ports", &of_ports],
+                ["--max-coflows", &most],
+                ["--max-requests", "1000000"],
+                // There are no agents.
+                ["--lost-after", "10000s"],
+                ["--lease", "1440min"],
+                ["--policy", &self.policy],
+            ]
+            .concat(),
+        )?;
+        let body = move |k: u64| {
+            let (src, dst) = (k as u32 % ports, (k as u32 / ports * 7 + k as u32 + 1) % ports);
+            let flow = Flow { src, dst, bytes: 1e9 + k as f64, start_s: 0.0 };
+            registration(&Coflow::new(k.to_string(), 0.0, vec![flow]))
+        };
+        let (mut tasks, last) = (Vec::new(), coflows - coflows / 10);
+        let at_last = Arc::new(std::sync::OnceLock::new());
+        let next = Arc::new(std::sync::atomic::AtomicU64::new(0));
+        for _ in 0..clients {
+            let mut client = coordinator.client().await?;
+            let (next, at_last) = (next.clone(), at_last.clone());
+            tasks.push(tokio::spawn(async move {
+                loop {
+                    let k = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                    if k >= coflows {
+                        return std::result::Result::<(), LoadError>::Ok(());
+                    }
+                    if k >= last {
+                        at_last.get_or_init(Instant::now);
+                    }
+                    register(&mut client, body(k)).await?;
+                }
+            }));
+        }
+        for task in tasks {
+            task.await??;
+        }
+        let took = at_last.get().map_or(f64::NAN, |at| at.elapsed().as_secs_f64());
+        let mut client = coordinator.client().await?;
+        let resident = Metrics::of(&mut client).await?.get("process_resident_memory_bytes");
+        let mut deleted = Vec::new();
+        for id in 0..200 {
+            let asked = Instant::now();
+            let path = format!("/v1/coflows/{}", id * coflows / 200);
+            client.ask("DELETE", &path, &[], "").await?;
+            deleted.push(asked.elapsed().as_secs_f64());
+        }
+        deleted.sort_by(f64::total_cmp);
+        let (seconds, steady) = (self.seconds, self.steady);
+        let more = move |k| body(coflows + k);
+        let times = steadily(&coordinator, clients, steady, seconds, more).await?;
+        println!(
+            "| `{}` | {coflows} | {ports} | {:.0} MiB | {:.0} /s | {:.1} ms | {:.1} ms | {:.1} ms | {:.1} ms |",
+            self.policy,
+            resident / f64::from(1 << 20),
+            (coflows / 10) as f64 / took,
+            quantile_ms(&deleted, 0.5),
+            quantile_ms(&deleted, 0.99),
+            quantile_ms(&times, 0.5),
+            quantile_ms(&times, 0.99),
+        );
+        Ok(())
+    }
 }
 
 #[tokio::main]
@@ -279,6 +394,9 @@ async fn main() -> Result<()> {
         What::Garbage { coordinator, clients, data, seconds } => {
             let token = covey_coordinator::read_token(&data.join("token"))?;
             garbage::send(coordinator, clients, &token, seconds).await
+        }
+        What::Many { coflows, ports, policy, clients, seconds, steady_per_s: steady } => {
+            Many { coflows, ports, policy, clients, seconds, steady }.run(&covey).await
         }
         What::Register { clients, seconds, steady_per_s, stay } => {
             registrations(&covey, clients, seconds, steady_per_s, stay).await

@@ -2,12 +2,14 @@
 
 use std::io::Write;
 use std::os::unix::net::UnixStream;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use covey_client::{Client as Application, CoflowSpec, Flow, Incoming, Options, Scheduled};
 use covey_coordinator::Client;
 use covey_proto::{FlowKey, FromApp, LOCAL_VERSION, Sent, encode};
 use serde_json::Value;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::common::Place;
 use crate::harness::{Coordinator, Killed, agent, block_on, joined, metric, register, until};
@@ -179,6 +181,30 @@ fn a_flow_whose_receiver_is_gone_is_given_up_by_its_sender() {
 }
 
 #[test]
+fn a_registration_that_nobody_keeps_holds_for_as_long_as_it_says_whatever_becomes_of_the_coordinator()
+ {
+    let place = Place::new();
+    block_on(async {
+        let times = ["--heartbeat", "200ms", "--idle-after", "1min"];
+        let mut hosts = Hosts::start(&place, &times).await;
+        let body = r#"{"flows":[{"src":0,"dst":1}],"lease_s":3}"#;
+        let answer = hosts.client.ask("POST", "/v1/coflows", &[], body).await.expect("an answer");
+        assert_eq!(answer.status, 201);
+        let id = answer.json()["id"].as_u64().expect("a number");
+        let kept = hosts.coflow(id).await["kept_s"].as_f64().expect("it is kept");
+        assert!(kept > 2.0 && kept <= 3.0, "{kept}");
+        // The journal knows that half of it is over.
+        until(5, "less", async || hosts.coflow(id).await["kept_s"].as_f64() < Some(1.0)).await;
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        hosts.coordinator.restart(&place, &times);
+        hosts.client = hosts.coordinator.client(&place).await;
+        let kept = hosts.coflow(id).await["kept_s"].as_f64().expect("it is kept");
+        assert!(kept < 1.5, "{kept}");
+        until(5, "expired", async || hosts.coflow(id).await["idle_why"] == "expired").await;
+    });
+}
+
+#[test]
 fn a_coflow_is_kept_by_who_asks_for_it_and_by_whose_flows_are_open() {
     let place = Place::new();
     block_on(async {
@@ -199,5 +225,56 @@ fn a_coflow_is_kept_by_who_asks_for_it_and_by_whose_flows_are_open() {
         until(3, "expired", async || hosts.coflow(open).await["idle_why"] == "expired").await;
         let _app = App::with(&place, open).await;
         until(6, "kept", async || hosts.coflow(open).await["flows_idle"] == 0).await;
+    });
+}
+
+fn signal(process: &Killed, name: &str) {
+    let pid = process.0.id().to_string();
+    let sent = Command::new("kill").args(["-s", name, &pid]).status().expect("kill");
+    assert!(sent.success());
+}
+
+#[test]
+fn an_application_does_not_wait_for_an_agent_that_hangs_and_is_scheduled_when_it_goes_on() {
+    let place = Place::new();
+    block_on(async {
+        let hosts = Hosts::start(&place, &["--idle-after", "1min"]).await;
+        let options = Options {
+            agent: Some(place.path("data/agent.sock")),
+            coordinator: Some(hosts.coordinator.clients),
+            credentials: place.path("data"),
+            hold_max: None,
+            ..Options::default()
+        };
+        let application = Application::start(options).await.expect("credentials");
+        until(5, "scheduled", async || application.scheduled() == Scheduled::Yes).await;
+        let mut listener = application.listen("127.0.0.1:0").await.expect("a port");
+        let to = listener.local_addr();
+        tokio::spawn(async move {
+            while let Ok(Incoming::Flow(mut flow)) = listener.accept().await {
+                tokio::spawn(async move {
+                    let mut all = Vec::new();
+                    flow.read_to_end(&mut all).await.expect("all of it");
+                });
+            }
+        });
+        let flow = Flow { src: 0, dst: 1, bytes: None };
+        let coflow = application.register(&CoflowSpec::of(vec![flow; 2])).await.expect("taken");
+        let send = async |place: u32| {
+            let mut flow = coflow.open(place, to, None, b"").await.expect("open");
+            flow.write_all(&vec![7; 1 << 20]).await.expect("the other side reads");
+            flow.finish().await.expect("all has come");
+        };
+        signal(&hosts.agents[0], "STOP");
+        // It is asked after a second, and may take two to answer.
+        let sent = tokio::time::timeout(Duration::from_secs(8), send(0)).await;
+        sent.expect("it does not wait for ever");
+        assert_eq!(application.scheduled(), Scheduled::NoAgent);
+        signal(&hosts.agents[0], "CONT");
+        until(5, "scheduled again", async || application.scheduled() == Scheduled::Yes).await;
+        let sent = tokio::time::timeout(Duration::from_secs(8), send(1)).await;
+        sent.expect("it is served");
+        let ended = tokio::time::timeout(Duration::from_secs(8), coflow.ended()).await;
+        ended.expect("both ends are known").expect("an answer");
     });
 }

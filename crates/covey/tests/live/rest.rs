@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::process::Command;
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::common::Place;
 use crate::harness::{Coordinator, block_on, coflow, connect, state, token};
@@ -125,6 +125,7 @@ fn what_makes_no_sense_is_a_problem_and_changes_nothing() {
                 "parents[0]: coflow 9 is not known",
             ),
             ("POST", "/v1/coflows", "{\"flows\":[],\"open\":true,\"weight\":0}", 422, "weight"),
+            ("POST", "/v1/coflows", "{\"flows\":[],\"open\":true,\"lease_s\":0.5}", 422, "lease_s"),
             ("GET", "/v1/coflows/7", "", 404, "coflow 7 is not known"),
             ("GET", "/v1/coflows/x", "", 404, "'x' is no number"),
             ("PATCH", "/v1/coflows/7", "{}", 404, "coflow 7"),
@@ -151,6 +152,30 @@ fn what_makes_no_sense_is_a_problem_and_changes_nothing() {
         assert_eq!(stranger.get("/livez").await.unwrap().status, 200);
         let metrics = client.get("/metrics").await.unwrap().body;
         assert!(String::from_utf8(metrics).unwrap().contains("covey_refused_tokens_total 2\n"));
+    });
+}
+
+/// What clients of the version before ask, and which fields they read.
+const BEFORE: &str = include_str!("../data/rest-before.json");
+
+#[test]
+fn clients_of_the_version_before_are_answered_as_they_were() {
+    let place = Place::new();
+    let coordinator = Coordinator::new(&place, &["--policy", "fifo"]);
+    block_on(async {
+        let mut client = coordinator.client(&place).await;
+        let cases: Vec<Value> = serde_json::from_str(BEFORE).expect("JSON");
+        for case in cases {
+            let [method, path, body] = [0, 1, 2].map(|k| &case["ask"][k]);
+            let (method, path) = (method.as_str().unwrap(), path.as_str().unwrap());
+            let body = if body.is_null() { String::new() } else { body.to_string() };
+            let answer = client.ask(method, path, &[], body).await.unwrap();
+            assert_eq!(json!(answer.status), case["status"], "{method} {path}");
+            for field in case["has"].as_array().unwrap() {
+                let field = field.as_str().unwrap();
+                assert!(!answer.json()[field].is_null(), "{method} {path}: no {field}");
+            }
+        }
     });
 }
 
