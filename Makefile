@@ -13,7 +13,7 @@ lint: export PYO3_NO_PYTHON := 1
 lint: export PYO3_BUILD_EXTENSION_MODULE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test rust python slow soak damage dead-holders dead-coordinator dead-soak lint wasm fuzz bench live-bench live-fuzz flow-bench htb-bench testbed-short testbed-faults testbed-codec testbed policy-table policies rounding picture picture-check
+.PHONY: help demo test rust python slow soak damage dead-holders dead-coordinator dead-soak lint wasm fuzz bench growth live-bench live-fuzz flow-bench htb-bench testbed-short testbed-faults testbed-codec testbed policy-table policies rounding picture picture-check
 
 help: ## List these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r target what; do \
@@ -71,6 +71,9 @@ wasm: ## Build the crates that must do without clock and I/O where there is neit
 
 bench: ## Measure what docs/compare.md tells (TRACE=file; UPDATE=yes writes it there)
 	scripts/bench.sh $(TRACE) $(if $(UPDATE),--update)
+
+growth: ## Measure how cost grows with the coflows that are present (POLICIES="sebf aalo", LIMIT=60)
+	scripts/growth.sh $(POLICIES)
 
 live-fuzz: ## Ask a coordinator for everything, and send it garbage (LIVE_FUZZ_SECONDS=300 of each)
 	scripts/live-fuzz.sh $(or $(LIVE_FUZZ_SECONDS),300)

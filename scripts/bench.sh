@@ -12,6 +12,7 @@ set -euo pipefail
 export LC_ALL=C
 
 source "$(dirname "$0")/prepare.sh"
+source scripts/measured.sh
 
 # The specs that the requirements name, the defaults, and those of the tables of growth.
 aalo=aalo:queues=strict,delta=0
@@ -23,38 +24,6 @@ coflow_policies="$aalo $philae sebf $matching sincronia"
 growing="fair fifo $coflow_policies"
 copies="1 2 4 6"
 coflows="263 526 1052 2104"
-
-# Writes the most memory that the process named in $tmp/pid has held, in KiB, to $tmp/peak.
-watch_memory() {
-    local pid key value
-    until [[ -s $tmp/pid ]]; do sleep 0.005; done
-    pid=$(<"$tmp/pid")
-    while [[ -r /proc/$pid/status ]]; do
-        while read -r key value _; do
-            [[ $key != VmHWM: ]] || echo "$value" >"$tmp/peak"
-        done 2>/dev/null <"/proc/$pid/status" || true
-        sleep 0.02
-    done 2>/dev/null
-}
-
-# Runs covey with the arguments. Its output goes to $tmp/out; sets cpu_s and peak_mb.
-run() {
-    local status=0 TIMEFORMAT='%U %S' watcher
-    rm -f "$tmp/pid" "$tmp/peak"
-    watch_memory &
-    watcher=$!
-    {
-        time bash -c 'echo $$ >"$0"; exec "$@" 2>"$0.err"' "$tmp/pid" "$covey" "$@" >"$tmp/out"
-    } 2>"$tmp/time" || status=$?
-    wait "$watcher"
-    if ((status)); then
-        cat "$tmp/pid.err" >&2
-        exit 1
-    fi
-    cpu_s=$(awk '{ printf "%.2f", $1 + $2 }' "$tmp/time")
-    peak_mb=?
-    [[ ! -s $tmp/peak ]] || peak_mb=$((($(<"$tmp/peak") * 1024 + 999999) / 1000000))
-}
 
 # The first value of a key in the JSON of the last run.
 field() {
@@ -69,7 +38,7 @@ measure() {
     echo "$1 $3" >&2
     [[ $1 != x1 ]] || runs=${RUNS:-5}
     for ((k = 0; k < runs; k++)); do
-        run simulate "$2" --policy "$3" --json
+        run simulate "$2" --policy "$3" --json || { cat "$tmp/pid.err" >&2; exit 1; }
         least=$(printf '%s\n' $least "$cpu_s" | sort -g | head -1)
     done
     echo "$1 $3 $(field mean) $least $peak_mb $(field ports) $(field coflows) $(field flows)" \
