@@ -19,4 +19,5 @@ mod replay;
 mod restarts;
 mod scenarios;
 mod timeline;
+mod waiting;
 mod weights;

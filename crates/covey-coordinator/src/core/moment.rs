@@ -129,7 +129,8 @@ impl Core {
                     self.driver.report(id, coflow.attained, self.now);
                 }
                 self.driver.reached(wake, self.now);
-                self.stirred = true;
+                // What the policy waits for next may have come, too.
+                (self.stirred, self.progressed) = (true, true);
             }
         }
         self.tell_limits();

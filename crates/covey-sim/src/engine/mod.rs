@@ -88,6 +88,7 @@ impl Simulator {
                 allocator: Allocator::default(),
                 fluids: Vec::new(),
                 moving: Moving::default(),
+                shows_left: false,
                 meters: Meters::default(),
                 crowd: CrowdFluid::default(),
                 line: LineFluid::default(),
@@ -168,6 +169,8 @@ struct Engine {
     /// By [`CoflowId`].
     fluids: Vec<Fluid>,
     moving: Moving,
+    /// Whether the policy may look at what is left of flows.
+    shows_left: bool,
     meters: Meters,
     crowd: CrowdFluid,
     line: LineFluid,
@@ -231,6 +234,7 @@ impl Engine {
         policy: &mut dyn Policy<K>,
     ) -> Result<(), SimError> {
         let wants = policy.wants();
+        self.shows_left = K::SEES_SIZES && !wants.sizes_only;
         let mut plan = Plan::<K>::default();
         self.meters.start(policy.link_limits());
         let mut idle = 0;

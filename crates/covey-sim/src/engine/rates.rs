@@ -59,7 +59,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Forgets coflows of which nothing is sent any more, once it is written down what was.
+    /// Forgets coflows of which nothing is sent any more, once what was is written down where the policy may look.
     fn report_stopped(&mut self) {
         if self.held_in != Held::Fluids {
             return;
@@ -69,6 +69,9 @@ impl Engine {
             if self.state.is_present(id) && !self.fluids[id.index()].is_moving() {
                 let sent = self.fluids[id.index()].sent(self.now);
                 self.state.report(id, sent, self.now);
+                if self.shows_left {
+                    self.advance(id);
+                }
             }
         }
         let (state, fluids) = (&self.state, &self.fluids);
@@ -172,8 +175,8 @@ impl Engine {
             self.write_back();
             return;
         }
-        for k in 0..self.moving.all().len() {
-            self.advance(self.moving.all()[k]);
+        for k in 0..self.state.present().len() {
+            self.advance(self.state.present()[k]);
         }
     }
 

@@ -96,7 +96,7 @@ impl Engine {
 
     /// Brings what the policy may look at up to date.
     pub(super) fn refresh<K: Knowledge>(&mut self, wants: Wants) {
-        if (K::SEES_SIZES && !wants.sizes_only) || (wants.attained && self.is_together()) {
+        if self.shows_left || (wants.attained && self.is_together()) {
             self.advance_for_policy();
         }
         if wants.attained {
