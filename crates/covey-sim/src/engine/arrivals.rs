@@ -19,7 +19,7 @@ impl Engine {
         let mut told = false;
         while let Some(place) = self.calendar.pop_release(self.now) {
             let id = self.release(run.workload, place);
-            self.refresh::<K>(wants);
+            self.refresh(wants);
             policy.coflow_arrived(id, &self.view());
             told = true;
         }
@@ -27,7 +27,7 @@ impl Engine {
             let id = self.id_of[place as usize];
             self.start(FlowId { coflow: id, index });
             self.state.stir(id);
-            self.refresh::<K>(wants);
+            self.refresh(wants);
             policy.flows_started(id, &self.view());
             told = true;
         }
@@ -36,7 +36,7 @@ impl Engine {
             if self.is_under_way(place, flow) {
                 self.restart(flow);
                 self.state.stir(flow.coflow);
-                self.refresh::<K>(wants);
+                self.refresh(wants);
                 policy.flow_restarted(flow, &self.view());
                 told = true;
             }

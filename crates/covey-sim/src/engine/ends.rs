@@ -88,7 +88,7 @@ impl Engine {
         }
         if told {
             self.stir(&ended, wants);
-            self.refresh::<K>(wants);
+            self.refresh(wants);
             let view = self.view();
             if wants.flow_ends {
                 ended.flows.iter().for_each(|&flow| policy.flow_ended(flow, &view));

@@ -257,7 +257,7 @@ impl Engine {
             told |= self.tell_limits(policy, wants);
             let mut replaced = false;
             if told {
-                self.refresh::<K>(wants);
+                self.refresh(wants);
                 replaced = policy.plan(&self.view(), &mut plan) == Answer::Replaced;
                 self.state.settle();
                 if replaced {

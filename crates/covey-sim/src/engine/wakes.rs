@@ -50,7 +50,7 @@ impl Engine {
             });
             let Some(wake) = due else { return told };
             self.stir_for(wake);
-            self.refresh::<K>(wants);
+            self.refresh(wants);
             told = true;
             match wake {
                 Wake::At(_) => policy.woke(&self.view()),
@@ -86,7 +86,7 @@ impl Engine {
         for k in 0..self.moving.found().len() {
             let id = self.moving.found()[k];
             self.state.stir(id);
-            self.refresh::<K>(wants);
+            self.refresh(wants);
             let view = View::new(&self.state, self.now);
             let tell = |link, bytes| policy.link_bytes_reached(id, link, bytes, &view);
             self.meters.take_reached(id, self.state.coflow(id), self.now, tell);
@@ -95,7 +95,7 @@ impl Engine {
     }
 
     /// Brings what the policy may look at up to date.
-    pub(super) fn refresh<K: Knowledge>(&mut self, wants: Wants) {
+    pub(super) fn refresh(&mut self, wants: Wants) {
         if self.shows_left || (wants.attained && self.is_together()) {
             self.advance_for_policy();
         }
