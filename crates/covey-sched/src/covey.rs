@@ -274,9 +274,7 @@ impl Policy<NonClairvoyant> for Covey {
             self.list(view);
         }
         if !self.sort() && !is_stale {
-            let looked_at = std::mem::take(&mut self.looked_at);
-            looked_at.iter().for_each(|&coflow| self.look_again(coflow, plan));
-            self.looked_at = looked_at;
+            self.looked_at.iter().for_each(|&coflow| self.look_again(coflow, plan));
             self.looked_at.clear();
             return Answer::Unchanged;
         }
