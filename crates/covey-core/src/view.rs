@@ -140,6 +140,11 @@ impl<'a, K: Knowledge> View<'a, K> {
         self.state.present()
     }
 
+    /// Whether a coflow has arrived and not ended.
+    pub fn is_present(&self, id: CoflowId) -> bool {
+        self.state.is_present(id)
+    }
+
     /// Length for arrays indexed by [`CoflowId`].
     pub fn slots(&self) -> usize {
         self.state.slots()
@@ -172,6 +177,11 @@ impl<'a, K: Knowledge> View<'a, K> {
     /// Whether two coflows can have met, or others through which one may matter to the other.
     pub fn may_meet(&self, a: CoflowId, b: CoflowId) -> bool {
         self.state.may_meet(a, b)
+    }
+
+    /// Whether a coflow can have met those that use a link: [`View::may_meet`] for all of them at once.
+    pub fn reaches(&self, id: CoflowId, link: LinkId) -> bool {
+        self.state.reaches(id, link)
     }
 
     /// Weight of the coflow in a weighted mean of completion times; 1 unless given.

@@ -101,10 +101,43 @@ pub(crate) enum Order {
 #[derive(Debug, Clone, Default)]
 struct Track {
     queue: u32,
+    /// The queue and the link where it counts among [`Members`].
+    member: Option<(u32, LinkId)>,
     /// When it goes before all others.
     deadline: Option<Time>,
     /// Lengths of ended flows, ascending.
     ended: Vec<f64>,
+}
+
+/// How many coflows each queue has, each counted at its first link: those that can meet are found by links,
+/// of which there are fewer than coflows.
+#[derive(Debug, Default)]
+struct Members {
+    /// By queue, and by link.
+    at: Vec<Vec<u32>>,
+}
+
+impl Members {
+    fn come(&mut self, queue: u32, link: LinkId) {
+        let queue = queue as usize;
+        self.at.resize_with(self.at.len().max(queue + 1), Vec::new);
+        let at = &mut self.at[queue];
+        at.resize(at.len().max(link.index() + 1), 0);
+        at[link.index()] += 1;
+    }
+
+    fn go(&mut self, queue: u32, link: LinkId) {
+        self.at[queue as usize][link.index()] -= 1;
+    }
+
+    /// Coflows of a queue that a coflow can have met, itself included if it is one of them.
+    fn met(&self, queue: u32, coflow: CoflowId, view: &View<'_, NonClairvoyant>) -> u32 {
+        let at = self.at.get(queue as usize).into_iter().flatten().enumerate();
+        let reached = |&(link, count): &(usize, &u32)| {
+            *count > 0 && view.reaches(coflow, LinkId(link as u32))
+        };
+        at.filter(reached).map(|(_, count)| count).sum()
+    }
 }
 
 /// What can be chosen.
@@ -122,6 +155,7 @@ pub(crate) struct Rules {
 pub(crate) struct Saath {
     rules: Rules,
     contention: Contention,
+    members: Members,
     /// By coflow.
     tracks: Vec<Track>,
     /// Whether anything has happened that can change the plan.
@@ -135,6 +169,7 @@ impl Saath {
         Saath {
             rules,
             contention: Contention::default(),
+            members: Members::default(),
             tracks: Vec::new(),
             stale: false,
             expired: Vec::new(),
@@ -153,17 +188,26 @@ impl Saath {
         self.stale = true;
         self.tracks[coflow.index()].queue = queue;
         self.contention.join(coflow, queue);
-        let joins = |&&other: &&CoflowId| {
-            self.tracks[other.index()].queue == queue && view.may_meet(coflow, other)
-        };
-        let coflows = view.coflows().iter().filter(joins).count() as f64;
+        self.leave(coflow);
+        if let Some(load) = view.loads(coflow).next() {
+            self.members.come(queue, load.link);
+            self.tracks[coflow.index()].member = Some((queue, load.link));
+        }
         let track = &mut self.tracks[coflow.index()];
         if self.rules.deadline > 0.0 {
+            let coflows = f64::from(self.members.met(queue, coflow, view));
             let capacity = view.fabric().capacity();
             let rates = view.loads(coflow).map(|load| capacity[load.link.index()]);
             let rate = rates.fold(f64::INFINITY, f64::min);
             let wait_s = self.rules.deadline * coflows * self.rules.queues.span(queue) / rate;
             track.deadline = Some(view.now() + wait_s);
+        }
+    }
+
+    /// The coflow is no member of a queue any more.
+    fn leave(&mut self, coflow: CoflowId) {
+        if let Some((queue, link)) = self.tracks[coflow.index()].member.take() {
+            self.members.go(queue, link);
         }
     }
 
@@ -198,7 +242,7 @@ impl Saath {
     /// A limit of the queue that the coflow was in has been reached.
     fn demote(&mut self, coflow: CoflowId, view: &View<'_, NonClairvoyant>) {
         // It may have ended at the same moment, or a flow of it, from whose end on estimates decide.
-        if !view.coflows().contains(&coflow) || self.is_estimated(coflow) {
+        if !view.is_present(coflow) || self.is_estimated(coflow) {
             return;
         }
         let next = (self.tracks[coflow.index()].queue + 1).min(self.rules.queues.count - 1);
@@ -256,7 +300,7 @@ impl Policy<NonClairvoyant> for Saath {
 
     fn flow_ended(&mut self, flow: FlowId, view: &View<'_, NonClairvoyant>) {
         // With its last flow a coflow has ended, and is in no queue that counts.
-        if !view.coflows().contains(&flow.coflow) {
+        if !view.is_present(flow.coflow) {
             return;
         }
         let Some(length) = view.finished_size(flow) else { return };
@@ -274,6 +318,7 @@ impl Policy<NonClairvoyant> for Saath {
 
     fn coflow_ended(&mut self, coflow: CoflowId, _: &View<'_, NonClairvoyant>) {
         self.contention.remove(coflow);
+        self.leave(coflow);
         self.stale = true;
     }
 

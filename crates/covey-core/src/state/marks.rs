@@ -60,6 +60,12 @@ impl State {
         domain(a) == domain(b)
     }
 
+    /// Whether a coflow can have met those that use a link.
+    pub fn reaches(&self, id: CoflowId, link: LinkId) -> bool {
+        let first = self.slots[id.index()].demand.links().first();
+        first.is_some_and(|&first| self.domains.of(first) == self.domains.of(link))
+    }
+
     /// The policy has made a plan.
     pub fn settle(&mut self) {
         self.domains.settle();

@@ -317,7 +317,11 @@ impl State {
     /// Takes a coflow out of [`State::present`]; its facts stay readable until
     /// [`State::release`].
     pub fn retire(&mut self, id: CoflowId) {
-        self.present.retain(|&c| c != id);
+        // Whoever has come at the same moment may be out of order.
+        let place = self.present.partition_point(|&other| self.order(other) < self.order(id));
+        let is_here = self.present.get(place) == Some(&id);
+        let place = if is_here { Some(place) } else { self.present.iter().position(|&c| c == id) };
+        place.map(|place| self.present.remove(place));
         let coflow = &mut self.slots[id.index()];
         coflow.present = false;
         if let Some(&link) = coflow.demand.links().first() {
