@@ -50,6 +50,7 @@ impl Told {
 trait Mind: Send {
     fn tell(&mut self, told: Told, state: &State, now: Time);
     fn plan(&mut self, state: &State, now: Time) -> Answer;
+    fn tell_allocator(&mut self, allocator: &mut Allocator);
     fn ranking(&self) -> &Ranking;
     fn wakes(&self) -> &[Wake];
     fn take_due(&mut self, due: &dyn Fn(&Wake) -> bool) -> Option<Wake>;
@@ -81,6 +82,10 @@ impl<K: Knowledge> Mind for Typed<K> {
 
     fn plan(&mut self, state: &State, now: Time) -> Answer {
         self.policy.plan(&View::new(state, now), &mut self.plan)
+    }
+
+    fn tell_allocator(&mut self, allocator: &mut Allocator) {
+        self.plan.tell(allocator);
     }
 
     fn ranking(&self) -> &Ranking {
@@ -243,7 +248,7 @@ impl Driver {
             self.tell(Told::Left(id), now);
         }
         for &id in &over {
-            self.allocator.forget(id);
+            self.allocator.forget(&self.state, id);
             self.state.release(id);
         }
         ended.flows.clear();
@@ -324,7 +329,7 @@ impl Driver {
     /// What a flow has sent is lost, and it begins anew.
     pub fn restart(&mut self, flow: FlowId, now: Time) {
         self.state.restart(flow);
-        self.allocator.forget(flow.coflow);
+        self.allocator.forget(&self.state, flow.coflow);
         self.tell(Told::Restarted(flow), now);
     }
 
@@ -408,7 +413,7 @@ impl Driver {
             std::mem::take(&mut self.told) && self.mind.plan(&self.state, now) == Answer::Replaced;
         self.state.settle();
         if replaced {
-            self.allocator.replan();
+            self.mind.tell_allocator(&mut self.allocator);
         }
         self.allocator.allocate(&self.state, self.mind.ranking())?;
         self.state.end_moment();

@@ -29,14 +29,21 @@ use crate::plan::{Group, Ranking};
 use crate::state::State;
 
 impl Ranking {
+    /// Whether any coflow is to be compressed.
+    pub fn compresses(&self) -> bool {
+        self.compress_all.is_some() || !self.compressions.is_empty()
+    }
+
     /// The coflows that are to be compressed, of those `present`, and how, in the order in which hosts serve
     /// them. What is said of a coflow first counts, if it is named again.
     pub fn compressed<'a>(
         &'a self,
         present: &'a [CoflowId],
     ) -> impl Iterator<Item = (CoflowId, Compression)> + 'a {
-        self.entries.iter().flat_map(move |entry| {
-            let compression = entry.compressed.map(|k| self.compressions[k as usize]);
+        let all = self.compress_all;
+        self.entries.iter().flat_map(move |(_, entry)| {
+            let own = || entry.compressed.map(|k| self.compressions[k as usize]);
+            let compression = all.or_else(own);
             let (all, one) = match entry.group {
                 Group::Everything => (present, None),
                 Group::Coflow(id) | Group::CoflowAt(id, _) => (&[][..], Some(id)),

@@ -20,8 +20,10 @@
 
 use std::marker::PhantomData;
 
+use crate::alloc::Allocator;
 use crate::codec::{Compress, Compression};
 use crate::ids::{CoflowId, FlowId, LinkId};
+use crate::sorted::Sorted;
 use crate::time::Time;
 use crate::view::{Clairvoyant, Knowledge};
 
@@ -192,6 +194,45 @@ pub struct Entry {
     pub compressed: Option<u16>,
 }
 
+/// Where an entry stands in its plan: entries are served in this order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct Rank {
+    layer: u32,
+    /// A key, as a number that is in the same order.
+    key: u64,
+    /// Breaks ties: when the coflow arrived, its place in the trace, and a number within the coflow.
+    arrival: u64,
+    seq: u64,
+    number: u32,
+}
+
+impl Rank {
+    /// In a layer, counted from 0, by `key`, least first; ties by the coflow's
+    /// [order](crate::View::order).
+    pub fn new(layer: u32, key: f64, (arrival, seq): (Time, u64)) -> Rank {
+        Rank { layer, key: in_order(key), arrival: in_order(arrival.as_secs()), seq, number: 0 }
+    }
+
+    /// The same place, as the one with a `number` among those that stand there: least first.
+    #[must_use]
+    pub fn numbered(self, number: u32) -> Rank {
+        Rank { number, ..self }
+    }
+
+    /// Number of its layer.
+    pub fn layer(&self) -> u32 {
+        self.layer
+    }
+}
+
+/// A number of the same order as a float.
+fn in_order(key: f64) -> u64 {
+    const SIGN: u64 = 1 << 63;
+    // There is one zero.
+    let bits = (key + 0.0).to_bits();
+    if bits & SIGN == 0 { bits | SIGN } else { !bits }
+}
+
 /// A moment at which the policy wants to be called.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Wake {
@@ -210,7 +251,7 @@ pub enum Wake {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Ranking {
     /// First come first served.
-    pub entries: Vec<Entry>,
+    pub entries: Sorted<Rank, Entry>,
     /// Weight of each layer that has entries.
     pub weights: Vec<f64>,
     /// How layers share.
@@ -221,20 +262,63 @@ pub struct Ranking {
     pub backfill: Backfill,
     /// What [`Entry::compressed`] refers to.
     pub compressions: Vec<Compression>,
+    /// How the flows of all entries are compressed, whatever they say themselves.
+    pub compress_all: Option<Compression>,
+    /// Whether entries stay at their places from plan to plan ([`Plan::place`]).
+    pub is_kept: bool,
 }
 
-/// A plan of a policy with knowledge `K`. It is kept and refilled, so that making one allocates
-/// nothing after warm-up.
+/// What has changed in a plan since an allocator was [told](Plan::tell).
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Edits {
+    /// Whether it was written anew.
+    is_rewritten: bool,
+    /// Else the places at which groups have come or gone.
+    places: Vec<(Rank, Group)>,
+}
+
+impl Edits {
+    /// So many of them are not worth following, of a plan with so many entries.
+    const MANY: usize = 1024;
+
+    fn add(&mut self, rank: Rank, group: Group, entries: usize) {
+        if self.is_rewritten {
+            return;
+        }
+        self.places.push((rank, group));
+        if self.places.len() > Edits::MANY + 2 * entries {
+            self.rewrite();
+        }
+    }
+
+    fn rewrite(&mut self) {
+        self.is_rewritten = true;
+        self.places.clear();
+    }
+}
+
+/// A plan of a policy with knowledge `K`.
+///
+/// A policy either writes it anew each time: [`Plan::clear`], then [`Plan::push`] for each entry. Or it keeps
+/// the plan and changes what is to change, by [`Plan::place`] and [`Plan::remove`]: then what follows costs
+/// as much as has changed, however many coflows are present. It is kept in the memory it has, so that
+/// making one allocates nothing after warm-up.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan<K> {
     ranking: Ranking,
+    edits: Edits,
     wakes: Vec<Wake>,
     knowledge: PhantomData<K>,
 }
 
 impl<K> Default for Plan<K> {
     fn default() -> Self {
-        Plan { ranking: Ranking::default(), wakes: Vec::new(), knowledge: PhantomData }
+        Plan {
+            ranking: Ranking::default(),
+            edits: Edits::default(),
+            wakes: Vec::new(),
+            knowledge: PhantomData,
+        }
     }
 }
 
@@ -247,7 +331,10 @@ impl<K: Knowledge> Plan<K> {
         self.ranking.layers = Layers::Strict;
         self.ranking.backfill = Backfill::None;
         self.ranking.compressions.clear();
+        self.ranking.compress_all = None;
+        self.ranking.is_kept = false;
         self.wakes.clear();
+        self.edits.rewrite();
     }
 
     /// Adds a group behind all others, in the layer opened last.
@@ -256,8 +343,61 @@ impl<K: Knowledge> Plan<K> {
             self.ranking.weights.push(1.0);
         }
         let layer = self.ranking.weights.len() as u32 - 1;
+        let rank = Rank { layer, key: self.ranking.entries.len() as u64, ..Rank::default() };
+        self.ranking.entries.push(rank, self.entry(group, share, layer));
+        self.edits.rewrite();
+    }
+
+    fn entry(&self, group: Group, share: Share<K>, layer: u32) -> Entry {
         let compressed = self.ranking.compressions.len().checked_sub(1).map(|last| last as u16);
-        self.ranking.entries.push(Entry { group, rule: share.rule, layer, compressed });
+        Entry { group, rule: share.rule, layer, compressed }
+    }
+
+    /// Puts a group at a place, in the layer that `rank` says, in a plan that is kept. Whoever stood there
+    /// stands there no more.
+    pub fn place(&mut self, rank: Rank, group: Group, share: Share<K>) {
+        self.ranking.is_kept = true;
+        let layers = self.ranking.weights.len().max(rank.layer as usize + 1);
+        self.ranking.weights.resize(layers, 1.0);
+        let entry = self.entry(group, share, rank.layer);
+        let entries = &mut self.ranking.entries;
+        match entries.insert(rank, entry) {
+            Some(before) if before == entry => return,
+            Some(before) => self.edits.add(rank, before.group, entries.len()),
+            None => {}
+        }
+        self.edits.add(rank, group, entries.len());
+    }
+
+    /// Takes whoever stands at a place out of a plan that is kept.
+    pub fn remove(&mut self, rank: Rank) {
+        if let Some(entry) = self.ranking.entries.remove(&rank) {
+            self.edits.add(rank, entry.group, self.ranking.entries.len());
+        }
+    }
+
+    /// Sets the weight of a layer in a plan that is kept; 1 unless told.
+    pub fn set_weight(&mut self, layer: u32, weight: f64) {
+        let weights = &mut self.ranking.weights;
+        weights.resize(weights.len().max(layer as usize + 1), 1.0);
+        if std::mem::replace(&mut weights[layer as usize], weight) != weight {
+            self.edits.rewrite();
+        }
+    }
+
+    /// Forgets all wake-ups asked for, in a plan that is kept.
+    pub fn clear_wakes(&mut self) {
+        self.wakes.clear();
+    }
+
+    /// For drivers: tells an allocator what has changed since this was last called.
+    pub fn tell(&mut self, allocator: &mut Allocator) {
+        if std::mem::take(&mut self.edits.is_rewritten) {
+            allocator.replan();
+        } else {
+            allocator.edit(&self.edits.places);
+        }
+        self.edits.places.clear();
     }
 
     /// Has the flows of the groups that are added from now on compressed. Where hosts have less
@@ -270,9 +410,7 @@ impl<K: Knowledge> Plan<K> {
 
     /// Has the flows of all groups of the plan compressed.
     pub fn compress_all(&mut self, compress: Compress<K>) {
-        self.ranking.compressions.clear();
-        self.ranking.compressions.push(compress.compression());
-        self.ranking.entries.iter_mut().for_each(|entry| entry.compressed = Some(0));
+        self.ranking.compress_all = Some(compress.compression());
     }
 
     /// Opens a layer behind all others. `weight` counts when layers are [`Layers::Weighted`].
@@ -282,7 +420,9 @@ impl<K: Knowledge> Plan<K> {
 
     /// Sets how layers share the links.
     pub fn set_layers(&mut self, layers: Layers) {
-        self.ranking.layers = layers;
+        if std::mem::replace(&mut self.ranking.layers, layers) != layers {
+            self.edits.rewrite();
+        }
     }
 
     /// Gives a coflow a `share` (from 0 to 1) of a link for its own, under [`Layers::ByNode`].
@@ -292,7 +432,9 @@ impl<K: Knowledge> Plan<K> {
 
     /// Sets what becomes of capacity that no entry has taken.
     pub fn set_backfill(&mut self, backfill: Backfill) {
-        self.ranking.backfill = backfill;
+        if std::mem::replace(&mut self.ranking.backfill, backfill) != backfill {
+            self.edits.rewrite();
+        }
     }
 
     /// Asks to be called at `time`. Wake-ups belong to the plan: they are gone with it.

@@ -122,7 +122,7 @@ impl Watched {
 
     /// Pilots stand in the plan one by one, when their coflow has arrived.
     fn note_pilots(&mut self, plan: &Plan<NonClairvoyant>) {
-        for entry in &plan.ranking().entries {
+        for (_, entry) in plan.ranking().entries.iter() {
             if let Group::Flow(flow) = entry.group {
                 let pilots = self.pilots.entry(flow.coflow).or_default();
                 if !pilots.flows.contains(&flow) {

@@ -1,9 +1,10 @@
 //! `fifo`: coflows in order of arrival; what the first leaves goes to the second, and so on.
 
 use covey_core::{
-    Answer, AnyPolicy, Backfill, Group, Knowledge, Plan, Policy, Promises, Share, View,
+    Answer, AnyPolicy, Backfill, CoflowId, Knowledge, Plan, Policy, Promises, Rank, Share, View,
 };
 
+use crate::places::Places;
 use crate::registry::{Info, Param};
 
 pub(crate) const INFO: Info = Info {
@@ -22,17 +23,9 @@ pub(crate) const INFO: Info = Info {
             &[("maxmin", None), ("matching", Some(false)), ("madd", Some(true))],
         )?;
         Ok(match by_size {
-            None => AnyPolicy::Unsized(Box::new(Fifo {
-                share: Share::MAX_MIN,
-                backfill: Backfill::None,
-            })),
-            Some(false) => AnyPolicy::Unsized(Box::new(Fifo {
-                share: Share::MATCHING,
-                backfill: Backfill::None,
-            })),
-            Some(true) => {
-                AnyPolicy::Sized(Box::new(Fifo { share: Share::MADD, backfill: Backfill::Greedy }))
-            }
+            None => AnyPolicy::Unsized(Box::new(Fifo::new(Share::MAX_MIN, Backfill::None))),
+            Some(false) => AnyPolicy::Unsized(Box::new(Fifo::new(Share::MATCHING, Backfill::None))),
+            Some(true) => AnyPolicy::Sized(Box::new(Fifo::new(Share::MADD, Backfill::Greedy))),
         })
     },
 };
@@ -40,6 +33,15 @@ pub(crate) const INFO: Info = Info {
 struct Fifo<K> {
     share: Share<K>,
     backfill: Backfill,
+    places: Places,
+    /// The coflows that have come since the last plan.
+    came: Vec<CoflowId>,
+}
+
+impl<K> Fifo<K> {
+    fn new(share: Share<K>, backfill: Backfill) -> Fifo<K> {
+        Fifo { share, backfill, places: Places::default(), came: Vec::new() }
+    }
 }
 
 impl<K: Knowledge + Copy> Policy<K> for Fifo<K> {
@@ -47,12 +49,22 @@ impl<K: Knowledge + Copy> Policy<K> for Fifo<K> {
         Promises { conserves_work: true, starves_nobody: true, ..Promises::default() }
     }
 
+    fn coflow_arrived(&mut self, coflow: CoflowId, _: &View<'_, K>) {
+        self.came.push(coflow);
+    }
+
+    fn coflow_ended(&mut self, coflow: CoflowId, _: &View<'_, K>) {
+        self.came.retain(|&came| came != coflow);
+        self.places.leave(coflow);
+    }
+
     fn plan(&mut self, view: &View<'_, K>, plan: &mut Plan<K>) -> Answer {
-        plan.clear();
         plan.set_backfill(self.backfill);
-        for &coflow in view.coflows() {
-            plan.push(Group::Coflow(coflow), self.share);
+        let mut changed = self.places.clear_left(plan);
+        for coflow in self.came.drain(..) {
+            let rank = Rank::new(0, 0.0, view.order(coflow));
+            changed |= self.places.put(plan, coflow, rank, self.share);
         }
-        Answer::Replaced
+        if changed { Answer::Replaced } else { Answer::Unchanged }
     }
 }

@@ -34,6 +34,7 @@ mod ncf;
 mod pfp;
 mod philae;
 mod philae_oracle;
+mod places;
 mod rank;
 mod ranked;
 mod saath;

@@ -15,7 +15,7 @@ pub(crate) struct LineFluid {
 /// Whether a plan serves all flows in one line.
 pub(crate) fn is_asked_for(ranking: &Ranking) -> bool {
     let in_line = |rule| matches!(rule, Rule::OldestFirst | Rule::ShortestFirst);
-    ranking.entries.first().is_some_and(|entry| in_line(entry.rule))
+    ranking.entries.first().is_some_and(|(_, entry)| in_line(entry.rule))
 }
 
 impl LineFluid {

@@ -316,8 +316,7 @@ impl Processors {
         fluids: &[Fluid],
         now: Time,
     ) {
-        let is_of_use =
-            |ranking: &&Ranking| !(ranking.compressions.is_empty() && self.order.is_empty());
+        let is_of_use = |ranking: &&Ranking| ranking.compresses() || !self.order.is_empty();
         if let Some(ranking) = ranking.filter(is_of_use) {
             self.replan(ranking, state, allocator, fluids, now);
         }

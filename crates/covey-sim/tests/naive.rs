@@ -73,6 +73,8 @@ fn simulate(workload: &Workload, capacity: &[f64], mut rule: Rule) -> Vec<f64> {
             later.extend(starts.enumerate().map(|(index, start)| (start, (place, index))));
             replan = true;
         }
+        // What comes at one moment is in the order of the trace.
+        present.sort_by(|&a, &b| release[a].total_cmp(&release[b]).then(a.cmp(&b)));
         let before = flows.len();
         for (_, id) in later.extract_if(.., |(start, _)| *start <= now + RESOLUTION_S) {
             let flow = coflows[id.0].flows[id.1];

@@ -259,7 +259,7 @@ impl Core {
     fn layers(&self) -> LayerOf {
         let mut layers = LayerOf::default();
         layers.coflows.resize(self.driver.state().slots(), 0);
-        for entry in self.driver.ranking().entries.iter().rev() {
+        for (_, entry) in self.driver.ranking().entries.iter().rev() {
             match entry.group {
                 Group::Everything => {}
                 Group::Coflow(id) | Group::CoflowAt(id, _) => {

@@ -11,13 +11,15 @@
 use std::mem::take;
 
 use super::grant::{Grant, Which};
+use super::kept::{Waits, coflow_of};
 use super::matching::set;
 use super::part::Part;
+use super::turns::{Gone, Links, Looker, Turn, Turns};
 use super::walk::worth;
-use super::{Allocator, PlanError, Work, can_send};
+use super::{Allocator, PlanError, Work, can_send, idle};
 use crate::demand::{Demand, bits};
-use crate::ids::CoflowId;
-use crate::plan::{Backfill, Entry, Group, Ranking, Rule};
+use crate::ids::{CoflowId, LinkId};
+use crate::plan::{Backfill, Entry, Group, Rank, Ranking, Rule};
 use crate::state::State;
 
 /// What rounding makes of an amount at a link, as a part of its capacity.
@@ -28,8 +30,30 @@ const ROUNDING: f64 = 1e-12;
 pub(super) struct Spare {
     /// Residues of rounding count as nothing. Holds at the links that have `moved`.
     now: Vec<f64>,
-    /// Links at which that differs from what it was at this turn in the walk before, a bit each.
+    /// Links at which that differs from what it was at this turn in the walk before, a bit each; and, at
+    /// these, whether anything is left.
     moved: Vec<u64>,
+    open: Vec<u64>,
+    /// What somebody finds who has come to a new place.
+    free: Vec<f64>,
+    pub turns: Turns,
+}
+
+impl Spare {
+    /// Finds out what is spare at the links of `demand` before the present place.
+    fn find_free(&mut self, demand: &Demand, turns: &Turns) {
+        self.free.resize(self.now.len(), 0.0);
+        for link in demand.links().iter().map(|link| link.index()) {
+            self.free[link] = match self.links().if_moved(link) {
+                Some(_) => self.now[link],
+                None => turns.free(link),
+            };
+        }
+    }
+
+    fn links(&self) -> Links<'_> {
+        Links { moved: &self.moved, open: &self.open }
+    }
 }
 
 /// What was spare at a coflow's links at its last turn, and what it left of that.
@@ -41,6 +65,9 @@ pub(super) struct SpareAt {
     differs: Vec<u32>,
     /// Whether the coflow has had its turn since its flows last changed.
     is_settled: bool,
+    /// Whether it is one of those who have a turn, or waits, in a plan that is kept.
+    stays: bool,
+    pub waits: Waits,
 }
 
 impl SpareAt {
@@ -48,6 +75,14 @@ impl SpareAt {
         self.found.clear();
         self.rest.clear();
         self.is_settled = false;
+        self.stays = false;
+    }
+
+    /// The coflow leaves its place, and those behind it are to find what it had.
+    pub fn leave_place(&mut self, rank: Rank, links: &[LinkId], turns: &mut Turns) {
+        if self.stays && self.found != self.rest {
+            turns.leave(rank, links, self.found.iter().copied(), self.rest.iter().copied());
+        }
     }
 
     /// The coflow's flows have changed.
@@ -56,11 +91,13 @@ impl SpareAt {
     }
 
     /// Takes down what is spare now. Nothing has moved behind the coflow, unless it leaves another
-    /// amount. Returns whether nothing is known of the turn before.
-    fn find(&mut self, demand: &Demand, spare: &mut Spare) -> bool {
+    /// amount. At a place that is `new` it is what [`Spare::find_free`] has found. Returns whether nothing
+    /// is known of the turn before.
+    fn find(&mut self, demand: &Demand, is_new: bool, spare: &mut Spare) -> bool {
         self.differs.clear();
         if self.found.is_empty() {
-            self.found.extend(demand.links().iter().map(|link| spare.now[link.index()]));
+            let now = if is_new { &spare.free } else { &spare.now };
+            self.found.extend(demand.links().iter().map(|link| now[link.index()]));
             self.rest.clone_from(&self.found);
             self.differs.extend(0..self.found.len() as u32);
             return true;
@@ -95,6 +132,7 @@ impl SpareAt {
                 self.rest[l] = spare.now[link];
                 set(&mut spare.moved, link, true);
             }
+            set(&mut spare.open, link, spare.now[link] > 0.0);
         }
     }
 
@@ -153,26 +191,165 @@ impl Allocator {
         for link in bits(self.moved.iter().copied()).take_while(|&link| link < capacity.len()) {
             spare.now[link] = worth(&self.free, capacity, link);
         }
-        let entries = ranking.entries.iter();
-        let mut coflows = entries.filter_map(|entry| match entry.group {
-            Group::Coflow(id) => Some((id, entry)),
-            _ => None,
-        });
-        let result = coflows.try_for_each(|(id, entry)| {
-            self.share_spare(state, id, entry, ranking.backfill, &mut spare)
-        });
+        spare.open.resize(spare.moved.len(), 0);
+        for link in bits(spare.moved.iter().copied()).take_while(|&link| link < capacity.len()) {
+            set(&mut spare.open, link, spare.now[link] > 0.0);
+        }
+        let result = if self.kept.is_on {
+            self.share_spare_by_turns(state, ranking, &mut spare)
+        } else {
+            let mut entries = ranking.entries.iter().map(|(_, entry)| entry);
+            entries.try_for_each(|entry| match entry.group {
+                Group::Coflow(id) => {
+                    self.share_spare(state, id, entry, ranking.backfill, false, &mut spare)
+                }
+                _ => Ok(()),
+            })
+        };
         self.spare = spare;
         result
     }
 
+    /// The same for those who have a turn, of a plan that is kept.
+    fn share_spare_by_turns(
+        &mut self,
+        state: &State,
+        ranking: &Ranking,
+        spare: &mut Spare,
+    ) -> Result<(), PlanError> {
+        let mut turns = std::mem::take(&mut spare.turns);
+        for &looker in &self.kept.served {
+            let mine = &mut self.grants[coflow_of(looker.entry.group).index()].spare;
+            if !mine.stays {
+                mine.waits.end(looker.rank, &mut turns);
+                turns.come(looker);
+            }
+        }
+        turns.start(spare.links(), &spare.now);
+        let mut result = Ok(());
+        while result.is_ok()
+            && let Some(turn) = self.next_spare_turn(state, spare, &mut turns)
+        {
+            result = self.take_spare_turn(state, ranking, turn, spare, &mut turns);
+        }
+        turns.end();
+        spare.turns = turns;
+        result
+    }
+
+    fn next_spare_turn(&self, state: &State, spare: &Spare, turns: &mut Turns) -> Option<Turn> {
+        let Spare { moved, open, .. } = spare;
+        turns.next(Links { moved, open }, |looker| {
+            let id = coflow_of(looker.entry.group);
+            let Grant { spare: mine, provisional, .. } = &self.grants[id.index()];
+            mine.is_settled
+                && provisional.decided_in != self.walk
+                && !state.coflow(id).demand().set().meets(moved)
+        })
+    }
+
+    fn take_spare_turn(
+        &mut self,
+        state: &State,
+        ranking: &Ranking,
+        turn: Turn,
+        spare: &mut Spare,
+        turns: &mut Turns,
+    ) -> Result<(), PlanError> {
+        let (looker, is_new) = match turn {
+            Turn::Gone(gone) => {
+                pass_gone(&gone, spare, turns);
+                turns.bury(gone);
+                return Ok(());
+            }
+            Turn::Stays(looker) => (looker, false),
+            Turn::Comes(looker) => (looker, true),
+            Turn::Called(rank) => {
+                let Some(&entry) = ranking.entries.get(&rank) else { return Ok(()) };
+                let mine = &mut self.grants[coflow_of(entry.group).index()].spare;
+                mine.waits.end(rank, turns);
+                (Looker { rank, entry, which: Which::Provisional }, true)
+            }
+        };
+        let id = coflow_of(looker.entry.group);
+        let demand = state.coflow(id).demand();
+        let is_empty = self.grants[id.index()].provisional.is_empty();
+        let may_get = |rule| idle::may_get(demand, rule, |link| turns.is_open(link, spare.links()));
+        if is_new && is_empty && !again(looker.entry.rule, false).is_some_and(may_get) {
+            self.wait_for_spare(state, looker, spare, turns);
+            return Ok(());
+        }
+        if is_new {
+            spare.find_free(demand, turns);
+            self.grants[id.index()].spare.clear();
+        }
+        spare.links().opened(demand.set(), &mut self.kept.opened);
+        self.share_spare(state, id, &looker.entry, ranking.backfill, is_new, spare)?;
+        self.end_spare_turn(state, looker, spare, turns);
+        turns.call_at(demand.set(), &self.kept.opened, spare.links());
+        Ok(())
+    }
+
+    /// Whoever has had a turn stays, or waits from now on.
+    fn end_spare_turn(
+        &mut self,
+        state: &State,
+        looker: Looker,
+        spare: &mut Spare,
+        turns: &mut Turns,
+    ) {
+        let id = coflow_of(looker.entry.group);
+        let demand = state.coflow(id).demand();
+        let grant = &self.grants[id.index()];
+        let is_idle =
+            grant.provisional.is_empty() && (grant.is_provisional || grant.main.is_empty());
+        let waits = is_idle && self.wait_for_spare(state, looker, spare, turns);
+        let mine = &mut self.grants[id.index()].spare;
+        let links = demand.links().iter().map(|link| link.index());
+        if waits {
+            // Rounding may have made a difference between what it found and what it left.
+            return links.for_each(|link| turns.pass(link, 0.0, 0.0));
+        }
+        mine.stays = true;
+        turns.stay(looker);
+        links.enumerate().for_each(|(l, link)| turns.pass(link, mine.found[l], mine.rest[l]));
+    }
+
+    /// Has a coflow wait that got nothing. Returns whether it can.
+    fn wait_for_spare(
+        &mut self,
+        state: &State,
+        looker: Looker,
+        spare: &Spare,
+        turns: &mut Turns,
+    ) -> bool {
+        let id = coflow_of(looker.entry.group);
+        let demand = state.coflow(id).demand();
+        let grant = &mut self.grants[id.index()];
+        let waits = grant.spare.waits.begin(looker.rank, turns, |turns, links| {
+            let closed = |link| turns.closed(link, spare.links());
+            again(looker.entry.rule, false)
+                .is_none_or(|rule| idle::blocked_at(demand, rule, closed, links))
+        });
+        if waits {
+            grant.spare.clear();
+            grant.main.clear();
+            if grant.settle(true, self.walk) {
+                self.report(id);
+            }
+        }
+        waits
+    }
+
     /// Has a coflow share what it has and, if it is offered it, what is spare; unless neither has
-    /// changed.
+    /// changed. At a place that is `new` it finds what [`Spare::find_free`] has found.
     fn share_spare(
         &mut self,
         state: &State,
         id: CoflowId,
         entry: &Entry,
         backfill: Backfill,
+        is_new: bool,
         spare: &mut Spare,
     ) -> Result<(), PlanError> {
         let (coflow, capacity) = (state.coflow(id), state.fabric().capacity());
@@ -182,7 +359,7 @@ impl Allocator {
         if self.afresh {
             mine.clear();
         }
-        let is_first = mine.find(demand, spare);
+        let is_first = mine.find(demand, is_new, spare);
         let has_other_share = provisional.decided_in == self.walk;
         let was_settled = std::mem::replace(&mut mine.is_settled, true);
         if was_settled && mine.differs.is_empty() && !has_other_share {
@@ -234,6 +411,22 @@ impl Allocator {
             mine.leave(demand, changed, |l| main.after[l], capacity, spare);
         }
         Ok(())
+    }
+}
+
+/// What is spare where somebody has gone is what those before it have left.
+fn pass_gone(gone: &Gone, spare: &mut Spare, turns: &mut Turns) {
+    for (l, link) in gone.links.iter().map(|link| link.index()).enumerate() {
+        let has_moved = spare.moved[link / 64] >> (link % 64) & 1 == 1;
+        let now = if has_moved { spare.now[link] } else { gone.before[l] };
+        let moves = now != gone.after[l];
+        turns.pass(link, 0.0, 0.0);
+        set(&mut spare.moved, link, moves);
+        if moves {
+            spare.now[link] = now;
+            set(&mut spare.open, link, now > 0.0);
+            turns.call(link, spare.links());
+        }
     }
 }
 

@@ -175,10 +175,13 @@ impl Allocator {
         }
         let (links, ports) = (state.fabric().links(), 2 * state.fabric().ports() as usize);
         // Links inside the fabric are nobody's: there what is not looked at would be missing.
-        let goes_on = follows && nodes.entries == ranking.entries && links == ports;
+        let goes_on = follows
+            && nodes.entries.iter().eq(ranking.entries.iter().map(|(_, entry)| entry))
+            && links == ports;
         self.afresh = !goes_on;
         if self.afresh {
-            nodes.entries.clone_from(&ranking.entries);
+            nodes.entries.clear();
+            nodes.entries.extend(ranking.entries.iter().map(|&(_, entry)| entry));
             for all in [&mut self.free, &mut self.chain.base, &mut nodes.spare] {
                 all.clear();
                 all.extend_from_slice(state.fabric().capacity());
@@ -190,7 +193,7 @@ impl Allocator {
         nodes.found.resize(links, 0.0);
         nodes.left.resize(links, 0.0);
         let mut any_moves = self.afresh;
-        for entry in &ranking.entries {
+        for (_, entry) in ranking.entries.iter() {
             any_moves |= self.serve_parts(state, entry, nodes)?;
         }
         if any_moves {
@@ -198,7 +201,7 @@ impl Allocator {
                 *free = spare.max(0.0);
             }
             nodes.open.is_known = false;
-            for entry in &ranking.entries {
+            for (_, entry) in ranking.entries.iter() {
                 self.serve_again(state, entry, nodes)?;
             }
         }

@@ -8,9 +8,10 @@
 
 use super::grant::{Grant, Which};
 use super::matching::{contains, set};
+use super::turns::Wait;
 use crate::demand::Demand;
 use crate::ids::CoflowId;
-use crate::plan::Rule;
+use crate::plan::{Rank, Rule};
 use crate::state::State;
 
 /// Whether a coflow is idle, and where it finds anything.
@@ -59,6 +60,20 @@ impl Idle {
         self.is = false;
     }
 
+    /// The coflow is idle, and where it finds anything is known.
+    pub fn resume(&mut self) {
+        self.is = true;
+    }
+
+    /// The coflow finds something where `is_open` says so of links of the fabric.
+    pub fn set_open(&mut self, demand: &Demand, is_open: impl Fn(usize) -> bool) {
+        self.open.clear();
+        self.open.resize(demand.set().words().len(), 0);
+        for link in demand.links().iter().map(|link| link.index()) {
+            self.open[demand.set().word_of(link)] |= u64::from(is_open(link)) << (link % 64);
+        }
+    }
+
     /// Takes down where there is anything (`open`), at those of the coflow's links that have `moved`.
     /// Returns whether that is new anywhere.
     pub fn see(&mut self, demand: &Demand, moved: &[u64], open: &[u64]) -> bool {
@@ -85,13 +100,61 @@ impl Idle {
     /// Whether a rule would give anything now.
     pub fn can_send(&self, demand: &Demand, rule: Rule, chain: &mut Chain) -> bool {
         let mut active = demand.active_links().iter().zip(&self.open);
-        match rule {
-            Rule::AllOrNone | Rule::Madd | Rule::MaddWithin(_) => {
-                active.all(|(active, open)| active & !open == 0)
-            }
-            _ => chain.work.has_open_flow(demand, active.map(|(active, open)| active & open)),
+        if needs_all(rule) {
+            active.all(|(active, open)| active & !open == 0)
+        } else {
+            chain.work.has_open_flow(demand, active.map(|(active, open)| active & open))
         }
     }
+}
+
+/// The most flows of a coflow that waits flow by flow. One with more is looked at on each walk: that costs
+/// less.
+const MOST: u32 = 16;
+
+/// Finds out where a coflow is to wait to which a rule gives nothing: each flow at both its ends; or, where
+/// the rule needs all links, at one of those where nothing is left. Of these it is the one that is `closed` by
+/// the first in line, for that one stays closed longest; `None` if it is open. Returns whether the coflow can
+/// wait.
+pub(super) fn blocked_at(
+    demand: &Demand,
+    rule: Rule,
+    closed: impl Fn(usize) -> Option<Rank>,
+    waits: &mut Vec<Wait>,
+) -> bool {
+    if needs_all(rule) {
+        let needed = demand.links().iter().zip(demand.count()).filter(|(_, count)| **count > 0);
+        let closed = needed.filter_map(|(link, _)| Some((closed(link.index())?, link.0)));
+        waits.extend(closed.min().map(|(_, link)| Wait::for_one(link)));
+        return !waits.is_empty() || demand.unfinished() == 0;
+    }
+    if demand.unfinished() > MOST {
+        return false;
+    }
+    let link = |l: usize| demand.links()[l].0;
+    if demand.is_bipartite() {
+        let ends = demand.active().map(|p| demand.ends(p));
+        waits.extend(ends.flat_map(|(s, r)| Wait::for_both(link(s), link(r))));
+    } else {
+        waits.extend(demand.active().flat_map(|p| demand.path(p)).map(|l| Wait::for_one(link(l))));
+    }
+    true
+}
+
+/// Whether a rule would give anything to a coflow that may wait, for which something is left where `is_open`
+/// says so of links; of one with many flows that is not known, and it is said that it would.
+pub(super) fn may_get(demand: &Demand, rule: Rule, is_open: impl Fn(usize) -> bool) -> bool {
+    let is_open = |l: usize| is_open(demand.links()[l].index());
+    if needs_all(rule) {
+        (0..demand.links().len()).all(|l| demand.count()[l] == 0 || is_open(l))
+    } else {
+        demand.unfinished() > MOST || demand.active().any(|p| demand.path(p).all(is_open))
+    }
+}
+
+/// Whether a rule gives nothing when any link that the coflow needs is full.
+fn needs_all(rule: Rule) -> bool {
+    matches!(rule, Rule::AllOrNone | Rule::Madd | Rule::MaddWithin(_))
 }
 
 /// Whether a coflow to which a rule gives nothing may be idle.

@@ -10,9 +10,14 @@
 //! On a walk over the entries (see [`walk`](super::walk)) what a layer finds at a link moves when
 //! what the layers before it have left does, or when the set of layers with flows there changes.
 
+use super::grant::Which;
+use super::kept::coflow_of;
+use super::matching::set;
 use super::{Allocator, PlanError, walk};
-use crate::demand::bits;
-use crate::plan::{Entry, Group, Ranking};
+use crate::demand::{Demand, bits};
+use crate::ids::CoflowId;
+use crate::lanes::word;
+use crate::plan::{Entry, Group, Rank, Ranking};
 use crate::state::State;
 
 /// What is remembered of each layer, by its place among those with entries.
@@ -59,15 +64,21 @@ impl Allocator {
         shares: &mut Shares,
     ) -> Result<(), PlanError> {
         let links = state.fabric().links();
-        let layers = || ranking.entries.chunk_by(|a, b| a.layer == b.layer);
-        for (k, entries) in layers().enumerate() {
-            if shares.layers.len() <= k {
-                shares.layers.push(Layer::default());
-            }
-            shares.layers[k].find_links(state, entries, links)?;
-            shares.layers[k].weight = ranking.weights[entries[0].layer as usize];
+        let used = ranking.weights.len();
+        shares.layers.resize_with(shares.layers.len().max(used), Layer::default);
+        for (layer, weight) in shares.layers.iter_mut().zip(&ranking.weights) {
+            layer.start(links);
+            layer.weight = *weight;
         }
-        let used = layers().count();
+        if self.kept.is_on && !self.afresh {
+            for (layer, claims) in shares.layers.iter_mut().zip(&self.kept.claims) {
+                layer.find_claimed(claims);
+            }
+        } else {
+            for (_, entry) in ranking.entries.iter() {
+                shares.layers[entry.layer as usize].find_links(state, entry)?;
+            }
+        }
         if !self.afresh {
             // Where a layer has come or gone, all of them share anew.
             for layer in &shares.layers[..used] {
@@ -81,16 +92,16 @@ impl Allocator {
             let capacity = state.fabric().capacity();
             bits(self.moved.iter().copied()).for_each(|link| self.free[link] = capacity[link]);
         }
-        for (k, entries) in layers().enumerate() {
+        let mut entries = ranking.entries.iter().peekable();
+        for k in 0..used {
             let (layer, below) = shares.layers[k..used].split_at_mut(1);
             let moved = bits(self.moved.iter().copied()).take_while(|&link| link < links);
             layer[0].offer(below, moved, &mut self.free);
             self.find_open(state.fabric().capacity());
             self.chain.start();
             std::mem::swap(&mut self.chain.base, &mut layer[0].offered);
-            for entry in entries {
-                self.serve(state, entry)?;
-            }
+            let of_layer = std::iter::from_fn(|| entries.next_if(|(_, e)| e.layer as usize == k));
+            self.serve_line(state, ranking, k, of_layer)?;
             std::mem::swap(&mut self.chain.base, &mut layer[0].offered);
             layer[0].pass_down(&mut self.moved, &mut self.free);
         }
@@ -98,14 +109,61 @@ impl Allocator {
     }
 }
 
+/// The links that the flows of a group use, which is a part of a coflow; a link more than once if several
+/// do.
+fn each_link_of_a_part(demand: &Demand, group: Group, mut visit: impl FnMut(usize)) {
+    let links_of = |position: usize| demand.path(position).map(|l| demand.links()[l].index());
+    match group {
+        Group::Everything | Group::Coflow(_) => {}
+        Group::CoflowAt(_, link) => {
+            let crosses = |l: usize| demand.links()[l] == link;
+            let here = demand.active().filter(|&p| demand.path(p).any(crosses));
+            here.flat_map(links_of).for_each(visit);
+        }
+        Group::Flow(flow) => {
+            let position = Some(demand.position(flow.index)).filter(|&p| demand.is_active(p));
+            position.into_iter().flat_map(links_of).for_each(&mut visit);
+        }
+    }
+}
+
+impl Allocator {
+    /// An entry of a plan that is kept counts among those that share the links where its flows are.
+    pub(super) fn claim(&mut self, state: &State, rank: Rank, group: Group, which: Which) {
+        if !self.kept.by_layer {
+            return;
+        }
+        let k = rank.layer() as usize;
+        let layers = &mut self.kept.claims;
+        layers.resize_with(layers.len().max(k + 1), Vec::new);
+        let counts = &mut layers[k];
+        counts.resize(state.fabric().links(), 0);
+        let id = coflow_of(group);
+        let demand = state.coflow(id).demand();
+        let claims = &mut self.grants[id.index()].part_mut(which).place.claims;
+        claims.clear();
+        if let Group::Coflow(_) = group {
+            let used = demand.links().iter().zip(demand.count()).filter(|(_, count)| **count > 0);
+            claims.extend(used.map(|(link, _)| link.0));
+        } else {
+            each_link_of_a_part(demand, group, |link| claims.push(link as u32));
+        }
+        claims.iter().for_each(|&link| counts[link as usize] += 1);
+    }
+
+    /// Takes back what an entry has claimed in the layer where it stands.
+    pub(super) fn unclaim(&mut self, id: CoflowId, which: Which) {
+        let place = &mut self.grants[id.index()].part_mut(which).place;
+        if let Some(rank) = place.rank().filter(|_| self.kept.by_layer) {
+            let counts = &mut self.kept.claims[rank.layer() as usize];
+            place.claims.drain(..).for_each(|link| counts[link as usize] -= 1);
+        }
+    }
+}
+
 impl Layer {
-    /// Finds out where the entries of the layer have flows.
-    fn find_links(
-        &mut self,
-        state: &State,
-        entries: &[Entry],
-        links: usize,
-    ) -> Result<(), PlanError> {
+    /// Begins a walk: nobody is known to have flows in the layer.
+    fn start(&mut self, links: usize) {
         std::mem::swap(&mut self.present, &mut self.before);
         self.present.clear();
         self.present.resize(links.div_ceil(64), 0);
@@ -115,33 +173,26 @@ impl Layer {
         self.offered.resize(links, 0.0);
         self.kept.resize(links, 0.0);
         self.left.resize(links, 0.0);
-        for entry in entries {
-            let demand = walk::checked(state, entry.group)?.demand();
-            // A part of a coflow claims only the links that it uses.
-            let mut claim = |position: usize| {
-                for link in demand.path(position).map(|l| demand.links()[l].index()) {
-                    self.present[link / 64] |= 1 << (link % 64);
-                }
-            };
-            match entry.group {
-                Group::Everything | Group::Coflow(_) => {
-                    for (word, active) in demand.set().words().iter().zip(demand.active_links()) {
-                        self.present[word.at as usize] |= active;
-                    }
-                }
-                Group::CoflowAt(_, link) => {
-                    let crosses = |l: usize| demand.links()[l] == link;
-                    demand.active().filter(|&p| demand.path(p).any(crosses)).for_each(claim);
-                }
-                Group::Flow(flow) => {
-                    Some(demand.position(flow.index))
-                        .filter(|&p| demand.is_active(p))
-                        .into_iter()
-                        .for_each(&mut claim);
-                }
+    }
+
+    /// Adds the links where an entry has flows.
+    fn find_links(&mut self, state: &State, entry: &Entry) -> Result<(), PlanError> {
+        let demand = walk::checked(state, entry.group)?.demand();
+        if let Group::Everything | Group::Coflow(_) = entry.group {
+            for (word, active) in demand.set().words().iter().zip(demand.active_links()) {
+                self.present[word.at as usize] |= active;
             }
+        } else {
+            each_link_of_a_part(demand, entry.group, |link| set(&mut self.present, link, true));
         }
         Ok(())
+    }
+
+    /// Adds the links that entries have claimed.
+    fn find_claimed(&mut self, claims: &[u32]) {
+        for (present, claims) in self.present.iter_mut().zip(claims.chunks(64)) {
+            *present = word(claims.iter().map(|claims| *claims > 0));
+        }
     }
 
     fn is_at(&self, link: usize) -> bool {

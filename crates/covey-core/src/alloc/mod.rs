@@ -24,6 +24,7 @@ mod error;
 mod flows;
 mod grant;
 mod idle;
+mod kept;
 mod layers;
 mod line;
 mod madd;
@@ -34,6 +35,7 @@ mod portions;
 mod proportional;
 mod ripple;
 mod rows;
+mod turns;
 mod walk;
 
 pub use crowd::{Crowd, Measure};
@@ -44,7 +46,7 @@ pub use ripple::LevelChange;
 
 use crate::demand::Demand;
 use crate::ids::{CoflowId, LinkId};
-use crate::plan::{Backfill, Entry, Group, Layers, Ranking, Rule};
+use crate::plan::{Backfill, Entry, Group, Layers, Rank, Ranking, Rule};
 use crate::state::State;
 use line::Precedence;
 
@@ -79,6 +81,8 @@ pub struct Allocator {
     reshrunk: Vec<CoflowId>,
     /// Whether nothing that is remembered about the order of entries holds any more.
     replanned: bool,
+    /// Who has a turn where a plan is kept.
+    kept: kept::Kept,
     /// Whether backfill follows this walk: coflows are served provisionally.
     shares_spare: bool,
     /// Whether what a coflow had been given was forgotten since the last walk by node.
@@ -177,9 +181,18 @@ impl Allocator {
         &self.changed
     }
 
-    /// To be called when the plan has changed in any way.
+    /// To be called when the plan is another.
     pub fn replan(&mut self) {
         self.replanned = true;
+    }
+
+    /// To be called when groups have come to places of a plan that is kept, or have gone.
+    pub fn edit(&mut self, places: &[(Rank, Group)]) {
+        if self.kept.is_on {
+            self.kept.edits.extend_from_slice(places);
+        } else {
+            self.replanned |= !places.is_empty();
+        }
     }
 
     /// To be called after flows of a coflow have started or ended, or when its progress was
@@ -187,6 +200,7 @@ impl Allocator {
     pub fn touch(&mut self, id: CoflowId) {
         if let Some(grant) = self.grants.get_mut(id.index()) {
             grant.touch();
+            self.kept.touch(id);
         }
     }
 
@@ -239,10 +253,15 @@ impl Allocator {
         &self.reshrunk
     }
 
-    /// To be called when a coflow has ended: its number may be used again.
-    pub fn forget(&mut self, id: CoflowId) {
-        self.replanned = true;
+    /// To be called when a coflow has ended, as long as `state` knows it: its number may be used again. And
+    /// to be called when nothing holds of what was found out about a coflow that is present.
+    pub fn forget(&mut self, state: &State, id: CoflowId) {
         self.forgot = true;
+        if self.kept.is_on {
+            self.leave_all(state, id);
+        } else {
+            self.replanned = true;
+        }
         if let Some(grant) = self.grants.get_mut(id.index()) {
             grant.clear();
         }
@@ -254,8 +273,18 @@ impl Allocator {
     /// # Errors
     /// When the plan is wrong; rates are then undefined.
     pub fn allocate(&mut self, state: &State, ranking: &Ranking) -> Result<(), PlanError> {
+        let result = self.share(state, ranking);
+        self.replanned |= result.is_err();
+        result
+    }
+
+    fn share(&mut self, state: &State, ranking: &Ranking) -> Result<(), PlanError> {
+        let first = ranking.entries.first().map(|(_, entry)| entry);
+        let everything = first.filter(|entry| entry.group == Group::Everything);
+        let keeps = ranking.is_kept && ranking.layers != Layers::ByNode && everything.is_none();
+        self.replanned |= std::mem::replace(&mut self.kept.is_on, keeps) != keeps;
         self.start_walk(state);
-        if let Some(everything) = ranking.entries.iter().find(|e| e.group == Group::Everything) {
+        if let Some(everything) = everything {
             return self.serve_everything(state, ranking, everything);
         }
         self.together = Together::No;
@@ -265,14 +294,16 @@ impl Allocator {
         if self.afresh && !self.shares_spare {
             self.settle_all(state);
         }
+        self.kept.by_layer = ranking.layers == Layers::Weighted;
+        if keeps {
+            self.follow_plan(state, ranking)?;
+        }
         match ranking.layers {
             Layers::Strict => {
                 self.chain.start();
                 self.chain.base.clear();
                 self.chain.base.extend_from_slice(state.fabric().capacity());
-                for entry in &ranking.entries {
-                    self.serve(state, entry)?;
-                }
+                self.serve_line(state, ranking, 0, ranking.entries.iter())?;
             }
             Layers::Weighted => self.serve_weighted(state, ranking)?,
             Layers::ByNode => self.serve_by_node(state, ranking)?,

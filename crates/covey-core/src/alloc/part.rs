@@ -2,6 +2,7 @@
 
 use super::grant::Single;
 use super::idle::Idle;
+use super::kept::Place;
 use super::madd::Madd;
 use super::matching::Takers;
 use super::proportional::Proportional;
@@ -24,6 +25,8 @@ pub(super) struct Part {
     pub before: Vec<f64>,
     pub after: Vec<f64>,
     pub idle: Idle,
+    /// Where it stands, in a plan that is kept.
+    pub place: Place,
     pub levels: Vec<f64>,
     /// To which flows, if they are the max-min fair ones.
     fair_to: Option<FairTo>,
@@ -77,6 +80,15 @@ impl Part {
         self.after.clear();
         self.madd.clear();
         self.takers.withdraw();
+    }
+
+    /// The coflow can send nothing any more, whatever it had.
+    pub fn fall_idle(&mut self) {
+        self.takers.forget_changes();
+        self.withdraw();
+        self.before.clear();
+        self.after.clear();
+        self.idle.resume();
     }
 
     fn withdraw(&mut self) {

@@ -6,13 +6,15 @@
 //! shares anew adds the links where it leaves another amount, and takes out those where it does not.
 
 use super::grant::Which;
+use super::kept::coflow_of;
 use super::matching::set;
 use super::part::Part;
+use super::turns::{Links, Looker, Turns};
 use super::{Allocator, NEGLIGIBLE, PlanError, Work, idle};
 use crate::demand::Demand;
 use crate::ids::CoflowId;
 use crate::lanes::word;
-use crate::plan::{Entry, Group};
+use crate::plan::{Entry, Group, Rank, Ranking};
 use crate::state::{CoflowState, State};
 
 /// Whose turn it is on a walk.
@@ -62,8 +64,40 @@ impl Allocator {
         }
     }
 
-    /// Serves one entry from what is free.
-    pub(super) fn serve(&mut self, state: &State, entry: &Entry) -> Result<(), PlanError> {
+    /// Serves the entries of a line, one after another: all of them, or those of a kept plan, with the
+    /// `turns` of that number, that have a turn.
+    pub(super) fn serve_line<'a>(
+        &mut self,
+        state: &State,
+        ranking: &Ranking,
+        turns: usize,
+        entries: impl Iterator<Item = &'a (Rank, Entry)>,
+    ) -> Result<(), PlanError> {
+        if !self.kept.is_on {
+            return entries
+                .into_iter()
+                .try_for_each(|(_, entry)| self.serve(state, entry).map(drop));
+        }
+        if !self.afresh {
+            return self.walk_turns(state, ranking, turns);
+        }
+        self.kept.turns.resize_with(self.kept.turns.len().max(turns + 1), Turns::default);
+        let mut all = std::mem::take(&mut self.kept.turns[turns]);
+        all.start_anew(Links { moved: &self.moved, open: &self.open }, &self.free);
+        for (rank, entry) in entries {
+            all.go_to(*rank);
+            let which = self.serve(state, entry)?;
+            let looker = Looker { rank: *rank, entry: *entry, which };
+            self.stand(state, looker);
+            self.end_turn(state, looker, &mut all);
+        }
+        all.end();
+        self.kept.turns[turns] = all;
+        Ok(())
+    }
+
+    /// Serves one entry from what is free. Returns which part of the grant it decides.
+    fn serve(&mut self, state: &State, entry: &Entry) -> Result<Which, PlanError> {
         checked(state, entry.group)?;
         match entry.group {
             Group::Everything => Err(PlanError::Everything),
@@ -72,7 +106,8 @@ impl Allocator {
                 if self.grants[id.index()].part(which).walk == self.walk {
                     return Err(PlanError::Twice(id));
                 }
-                self.serve_part(state, id, which, entry)
+                self.serve_part(state, id, which, entry)?;
+                Ok(which)
             }
             Group::CoflowAt(id, _) => self.serve_piece(state, id, entry),
             Group::Flow(flow) => self.serve_piece(state, flow.coflow, entry),
@@ -80,11 +115,16 @@ impl Allocator {
     }
 
     /// What an entry for a whole coflow decides.
-    fn whole(&self) -> Which {
+    pub(super) fn whole(&self) -> Which {
         if self.shares_spare { Which::Provisional } else { Which::Main }
     }
 
-    fn serve_piece(&mut self, state: &State, id: CoflowId, entry: &Entry) -> Result<(), PlanError> {
+    fn serve_piece(
+        &mut self,
+        state: &State,
+        id: CoflowId,
+        entry: &Entry,
+    ) -> Result<Which, PlanError> {
         let grant = &mut self.grants[id.index()];
         if grant.pieces_walk != self.walk {
             grant.pieces_walk = self.walk;
@@ -95,7 +135,8 @@ impl Allocator {
             grant.pieces.push(Part::default());
         }
         let which = Which::Piece(grant.pieces_met - 1);
-        self.serve_part(state, id, which, entry)
+        self.serve_part(state, id, which, entry)?;
+        Ok(which)
     }
 
     /// Serves the flows of an entry, unless nothing has changed since this was last decided.
@@ -175,18 +216,9 @@ impl Allocator {
     /// before at `work.moved`.
     fn decide(&mut self, turn: Turn<'_>) -> Result<(), PlanError> {
         let Turn { state, id, which, entry } = turn;
+        self.share_found(turn)?;
         let (demand, capacity) = (state.coflow(id).demand(), state.fabric().capacity());
         let (whole, afresh) = (self.whole(), self.afresh);
-        let part = self.grants[id.index()].part_mut(which);
-        self.work.changed.clear();
-        if part.decided != Some((entry.group, entry.rule)) || !self.work.moved.is_empty() {
-            part.decided_in = self.walk;
-            let grant = &mut self.grants[id.index()];
-            let is_new = grant.decide(which, state.coflow(id), entry, &mut self.work, capacity)?;
-            if is_new && grant.counts(which) {
-                self.report(id);
-            }
-        }
         let Allocator { grants, free, open, moved, work, .. } = &mut *self;
         let part = grants[id.index()].part_mut(which);
         let mut leave = |link: usize, after: f64| {
@@ -206,6 +238,46 @@ impl Allocator {
         }
         if which == whole && idle::may_be(entry.rule) && part.is_empty() {
             part.wait(demand);
+        }
+        Ok(())
+    }
+
+    /// The same at a place where nobody was served on the walk before: what is left behind it is another
+    /// amount where something is taken.
+    pub(super) fn decide_new(&mut self, state: &State, looker: Looker) -> Result<(), PlanError> {
+        let Looker { entry, which, .. } = looker;
+        let id = coflow_of(entry.group);
+        self.share_found(Turn { state, id, which, entry: &entry })?;
+        let (demand, capacity) = (state.coflow(id).demand(), state.fabric().capacity());
+        let whole = self.whole();
+        let part = self.grants[id.index()].part_mut(which);
+        for (l, link) in demand.links().iter().map(|link| link.index()).enumerate() {
+            let (before, after) = (part.before[l], part.after[l]);
+            if before != after || self.moved[link / 64] >> (link % 64) & 1 == 1 {
+                set(&mut self.moved, link, true);
+                self.free[link] = after;
+                set(&mut self.open, link, after > capacity[link] * NEGLIGIBLE);
+            }
+        }
+        if which == whole && idle::may_be(entry.rule) && part.is_empty() {
+            part.wait(demand);
+        }
+        Ok(())
+    }
+
+    /// Shares what an entry has found, if that or its flows have changed.
+    fn share_found(&mut self, turn: Turn<'_>) -> Result<(), PlanError> {
+        let Turn { state, id, which, entry } = turn;
+        let capacity = state.fabric().capacity();
+        let part = self.grants[id.index()].part_mut(which);
+        self.work.changed.clear();
+        if part.decided != Some((entry.group, entry.rule)) || !self.work.moved.is_empty() {
+            part.decided_in = self.walk;
+            let grant = &mut self.grants[id.index()];
+            let is_new = grant.decide(which, state.coflow(id), entry, &mut self.work, capacity)?;
+            if is_new && grant.counts(which) {
+                self.report(id);
+            }
         }
         Ok(())
     }
@@ -298,11 +370,10 @@ pub(super) fn worth(free: &[f64], capacity: &[f64], link: usize) -> f64 {
 
 /// The facts about the coflow that a group belongs to.
 pub(super) fn checked(state: &State, group: Group) -> Result<&CoflowState, PlanError> {
-    let id = match group {
-        Group::Everything => return Err(PlanError::Everything),
-        Group::Coflow(id) | Group::CoflowAt(id, _) => id,
-        Group::Flow(flow) => flow.coflow,
-    };
+    if group == Group::Everything {
+        return Err(PlanError::Everything);
+    }
+    let id = coflow_of(group);
     if !state.is_present(id) {
         return Err(PlanError::Absent(id));
     }

@@ -3,6 +3,7 @@
 mod common;
 mod definitions;
 mod histories;
+mod kept;
 mod known_answers;
 
 use std::collections::BTreeMap;
@@ -74,7 +75,7 @@ fn assert_maximal_in_order(world: &World, plan: &Plan<Clairvoyant>, rates: &[f64
     let flows = world.flows();
     assert_within_capacity(world, &flows, rates);
     let mut load = vec![0.0; world.state.fabric().links()];
-    for entry in &plan.ranking().entries {
+    for (_, entry) in plan.ranking().entries.iter() {
         let Group::Coflow(coflow) = entry.group else { unreachable!("only whole coflows") };
         let members = || (0..flows.len()).filter(|&f| flows[f].id.coflow == coflow);
         for f in members() {

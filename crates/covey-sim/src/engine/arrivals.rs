@@ -83,7 +83,7 @@ impl Engine {
         fluid.resume(self.now, sent);
         self.state.restart(flow);
         // Nothing that was found out about its ends holds any more.
-        self.allocator.forget(id);
+        self.allocator.forget(&self.state, id);
     }
 
     pub(super) fn release(&mut self, workload: &Workload, place: u32) -> CoflowId {

@@ -104,7 +104,7 @@ impl Engine {
         }
         for &id in &ended.coflows {
             self.calendar.release_children(run.workload, self.place_of[id.index()], self.now);
-            self.allocator.forget(id);
+            self.allocator.forget(&self.state, id);
             self.processors.forget(id);
             self.fluids[id.index()].halt();
             self.state.release(id);

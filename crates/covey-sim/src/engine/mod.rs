@@ -264,7 +264,7 @@ impl Engine {
                     if self.held_in == Held::Line || line::is_asked_for(plan.ranking()) {
                         self.advance_all();
                     }
-                    self.allocator.replan();
+                    plan.tell(&mut self.allocator);
                 }
             }
             self.compress(replaced.then_some(plan.ranking()));

@@ -63,7 +63,7 @@ impl World {
         allocator.adjust(&self.state, id, position, -1.0);
         if self.state.coflow(id).is_over() {
             self.state.retire(id);
-            allocator.forget(id);
+            allocator.forget(&self.state, id);
             self.state.release(id);
         }
     }

@@ -35,7 +35,7 @@ pub fn rates_after(world: &World, ranking: &Ranking, running: &mut Running) -> O
     let backfills = ranking.backfill != Backfill::None && ranking.layers != Layers::ByNode;
     match ranking.layers {
         Layers::Strict => {
-            for entry in &ranking.entries {
+            for (_, entry) in ranking.entries.iter() {
                 let ran = if backfills { &before.provisional } else { &before.matched };
                 let members = table.in_turn(entry, entry.rule, ran);
                 let rates = table.rates.clone();
@@ -51,7 +51,8 @@ pub fn rates_after(world: &World, ranking: &Ranking, running: &mut Running) -> O
                     .map(|link| table.share_of_layer(ranking, layer, link) * spare[link])
                     .collect();
                 let kept: Vec<f64> = spare.iter().zip(&free).map(|(s, free)| s - free).collect();
-                for entry in ranking.entries.iter().filter(|e| e.layer as usize == layer) {
+                for (_, entry) in ranking.entries.iter().filter(|(_, e)| e.layer as usize == layer)
+                {
                     let rates = table.rates.clone();
                     table.serve(&table.members(entry.group), entry.rule, &mut free)?;
                     by_entry.push((entry, table.given_since(&rates)));
@@ -61,7 +62,7 @@ pub fn rates_after(world: &World, ranking: &Ranking, running: &mut Running) -> O
         }
         Layers::ByNode => {
             let ports = 2 * world.state.fabric().ports() as usize;
-            for entry in &ranking.entries {
+            for (_, entry) in ranking.entries.iter() {
                 let Group::Coflow(id) = entry.group else { return None };
                 // Links of ports are divided; those inside go to the first who comes.
                 let mut free: Vec<f64> = (0..capacity.len())
@@ -187,7 +188,8 @@ impl Table {
     /// over that of all layers from it on with flows there.
     fn share_of_layer(&self, ranking: &Ranking, layer: usize, link: usize) -> f64 {
         let weight_here = |layer: usize| {
-            let mut entries = ranking.entries.iter().filter(|e| e.layer as usize == layer);
+            let mut entries =
+                ranking.entries.iter().map(|(_, e)| e).filter(|e| e.layer as usize == layer);
             let here = entries
                 .any(|e| self.members(e.group).iter().any(|&f| self.flows[f].path.contains(&link)));
             if here { ranking.weights[layer] } else { 0.0 }

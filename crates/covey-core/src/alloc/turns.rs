@@ -1,0 +1,369 @@
+//! Whose turn it is, in a plan that is kept.
+//!
+//! Of thousands of coflows present few have anything, for each takes all of some link. A walk looks at those
+//! (they *stay*), at those that have come or changed, and at places where somebody has gone. All others
+//! wait: flow by flow at both ends of a flow, or, where a coflow needs all its links, at one of them where
+//! nothing is left. Where such a link has opened behind those before it, and a flow's other end is open there
+//! too, the coflow is *called*. So a walk costs as much as changes, however many wait.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::grant::Which;
+use crate::demand::bits;
+use crate::ids::LinkId;
+use crate::plan::{Entry, Rank};
+use crate::sorted::Sorted;
+
+/// Who has a turn.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Looker {
+    pub rank: Rank,
+    pub entry: Entry,
+    pub which: Which,
+}
+
+/// What somebody found and left who has gone from a place.
+#[derive(Debug, Default)]
+pub(super) struct Gone {
+    rank: Rank,
+    pub links: Vec<LinkId>,
+    pub before: Vec<f64>,
+    pub after: Vec<f64>,
+}
+
+/// In place of the other end of a flow: the coflow waits for one link alone.
+const NO_LINK: u32 = u32::MAX;
+
+/// A link at which somebody waits, and the other end of the flow that does.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wait {
+    link: u32,
+    other: u32,
+}
+
+impl Wait {
+    /// A flow waits for both its ends.
+    pub fn for_both(link: u32, other: u32) -> [Wait; 2] {
+        [Wait { link, other }, Wait { link: other, other: link }]
+    }
+
+    /// A coflow waits for a link.
+    pub fn for_one(link: u32) -> Wait {
+        Wait { link, other: NO_LINK }
+    }
+}
+
+/// A turn.
+#[derive(Debug)]
+pub(super) enum Turn {
+    /// Of one who stays.
+    Stays(Looker),
+    /// Of one who has come, or has changed; or has waited, and is called.
+    Comes(Looker),
+    Called(Rank),
+    /// The place of one who has gone.
+    Gone(Gone),
+}
+
+/// The links that have moved so far on a walk, and those where anything is left.
+#[derive(Clone, Copy)]
+pub(super) struct Links<'a> {
+    pub moved: &'a [u64],
+    pub open: &'a [u64],
+}
+
+impl Links<'_> {
+    /// Whether anything is left at a link that has moved.
+    pub fn if_moved(&self, link: usize) -> Option<bool> {
+        let (word, bit) = (link / 64, link % 64);
+        (self.moved[word] >> bit & 1 == 1).then(|| self.open[word] >> bit & 1 == 1)
+    }
+
+    /// Takes down at which links of a set something is left where something else was: bits of its words.
+    pub fn opened(&self, set: &crate::links::Links, opened: &mut Vec<u64>) {
+        opened.clear();
+        let words = set.words().iter();
+        opened
+            .extend(words.map(|word| {
+                word.bits & self.moved[word.at as usize] & self.open[word.at as usize]
+            }));
+    }
+
+    /// Whether something is left at a link where something else was.
+    fn has_opened(&self, link: usize) -> bool {
+        self.if_moved(link) == Some(true)
+    }
+}
+
+/// All turns of a walk, in order.
+#[derive(Debug, Default)]
+pub(super) struct Turns {
+    /// Those who stay, of the walk before; how many of them have had their turn; and those of this walk
+    /// so far.
+    stay: Vec<Looker>,
+    passed: usize,
+    next: Vec<Looker>,
+    /// Last first, once the walk has begun.
+    come: Vec<Looker>,
+    gone: Vec<Gone>,
+    pool: Vec<Gone>,
+    /// By link, those who wait there, each with the other end of the flow that waits, or [`NO_LINK`].
+    waiting: Vec<Sorted<(Rank, u32), ()>>,
+    /// By link, what is left behind each who takes something there, in order.
+    left: Vec<Vec<(Rank, f64)>>,
+    /// By link, what the first is offered.
+    base: Vec<f64>,
+    /// The next to be called at links that have opened: the place, the link and the other end. And, by link,
+    /// the place; others that are listed for it do not count any more.
+    calls: BinaryHeap<Reverse<(Rank, u32, u32)>>,
+    called: Vec<Option<Rank>>,
+    /// The place that the walk has come to.
+    at: Rank,
+}
+
+impl Turns {
+    /// Forgets everybody.
+    pub fn clear(&mut self) {
+        self.stay.clear();
+        self.next.clear();
+        self.come.clear();
+        self.passed = 0;
+        self.pool.append(&mut self.gone);
+        self.waiting.iter_mut().for_each(Sorted::clear);
+        self.left.iter_mut().for_each(Vec::clear);
+        self.end_calls();
+    }
+
+    fn end_calls(&mut self) {
+        while let Some(Reverse((_, link, _))) = self.calls.pop() {
+            self.called[link as usize] = None;
+        }
+    }
+
+    /// Somebody is to have a turn on the next walk.
+    pub fn come(&mut self, looker: Looker) {
+        self.come.push(looker);
+    }
+
+    /// Whoever stays at a place does so no more.
+    pub fn remove(&mut self, rank: Rank) {
+        if let Ok(k) = self.stay.binary_search_by(|looker| looker.rank.cmp(&rank)) {
+            self.stay.remove(k);
+        }
+        self.come.retain(|looker| looker.rank != rank);
+    }
+
+    /// Somebody has gone who had found and left something at `links`.
+    pub fn leave(
+        &mut self,
+        rank: Rank,
+        links: &[LinkId],
+        before: impl Iterator<Item = f64>,
+        after: impl Iterator<Item = f64>,
+    ) {
+        let mut gone = self.pool.pop().unwrap_or_default();
+        gone.rank = rank;
+        gone.links.clear();
+        gone.links.extend_from_slice(links);
+        gone.before.clear();
+        gone.before.extend(before);
+        gone.after.clear();
+        gone.after.extend(after);
+        self.gone.push(gone);
+    }
+
+    /// Somebody waits at some links; until [`Turns::wake`].
+    pub fn wait(&mut self, rank: Rank, at: &[Wait]) {
+        for wait in at {
+            self.waiting[wait.link as usize].insert((rank, wait.other), ());
+        }
+    }
+
+    /// Somebody waits no more at the links at which he did.
+    pub fn wake(&mut self, rank: Rank, at: &[Wait]) {
+        for wait in at {
+            self.waiting[wait.link as usize].remove(&(rank, wait.other));
+        }
+    }
+
+    /// What is left at a link before the present place, if the link has not moved.
+    pub fn free(&self, link: usize) -> f64 {
+        self.free_at(link, self.at)
+    }
+
+    fn free_at(&self, link: usize, rank: Rank) -> f64 {
+        let left = &self.left[link];
+        let before = left.partition_point(|(other, _)| *other < rank);
+        before.checked_sub(1).map_or(self.base[link], |last| left[last].1)
+    }
+
+    /// Whether anything is left at a link before a place, from the present one on, as far as that is known.
+    fn is_open_at(&self, link: usize, rank: Rank, links: Links<'_>) -> bool {
+        links.if_moved(link).unwrap_or_else(|| self.free_at(link, rank) > 0.0)
+    }
+
+    /// Whether anything is left at a link before the present place.
+    pub fn is_open(&self, link: usize, links: Links<'_>) -> bool {
+        self.is_open_at(link, self.at, links)
+    }
+
+    /// Since which place, before the present one, nothing has been left at a link: the first of all, where
+    /// nothing was from the beginning; `None` if something is left.
+    pub fn closed(&self, link: usize, links: Links<'_>) -> Option<Rank> {
+        if self.is_open(link, links) {
+            return None;
+        }
+        let left = &self.left[link];
+        let before = left.partition_point(|(other, _)| *other < self.at);
+        let takers = left[..before].iter().rev().take_while(|(_, rest)| *rest == 0.0);
+        Some(takers.last().map_or(Rank::default(), |(rank, _)| *rank))
+    }
+
+    /// Who stands at the present place has found something at a link, and has left something; residues of
+    /// rounding count as nothing.
+    pub fn pass(&mut self, link: usize, found: f64, rest: f64) {
+        let left = &mut self.left[link];
+        let k = left.partition_point(|(rank, _)| *rank < self.at);
+        let is_there = left.get(k).is_some_and(|(rank, _)| *rank == self.at);
+        match (is_there, found != rest) {
+            (true, true) => left[k].1 = rest,
+            (false, true) => left.insert(k, (self.at, rest)),
+            (true, false) => _ = left.remove(k),
+            (false, false) => {}
+        }
+    }
+
+    /// Begins a walk on which everybody has a turn, of whom the first is offered `free` at each link.
+    pub fn start_anew(&mut self, links: Links<'_>, free: &[f64]) {
+        self.clear();
+        self.begin(links, free);
+    }
+
+    fn begin(&mut self, links: Links<'_>, free: &[f64]) {
+        let count = free.len();
+        self.at = Rank::default();
+        self.base.resize(count, 0.0);
+        self.left.resize_with(count, Vec::new);
+        self.waiting.resize_with(count, Sorted::default);
+        self.called.resize(count, None);
+        for link in bits(links.moved.iter().copied()).take_while(|&link| link < count) {
+            self.base[link] = if links.has_opened(link) { free[link] } else { 0.0 };
+        }
+    }
+
+    /// It is somebody's turn at a place, on such a walk.
+    pub fn go_to(&mut self, rank: Rank) {
+        self.at = rank;
+    }
+
+    /// Begins a walk of whom the first is offered something else than before at the links that have moved.
+    pub fn start(&mut self, links: Links<'_>, free: &[f64]) {
+        self.begin(links, free);
+        self.passed = 0;
+        self.next.clear();
+        self.come.sort_unstable_by_key(|looker| Reverse(looker.rank));
+        self.gone.sort_unstable_by_key(|gone| Reverse(gone.rank));
+        for link in bits(links.moved.iter().copied()).take_while(|&link| link < free.len()) {
+            self.call(link, links);
+        }
+    }
+
+    /// A link has moved and is open now, which it was not: the first behind the present place who waits there
+    /// and may get something is to be called.
+    pub fn call(&mut self, link: usize, links: Links<'_>) {
+        if !links.has_opened(link) {
+            return;
+        }
+        let here = (self.at, NO_LINK);
+        let mut behind = self.waiting[link].after(&here).map(|&(key, ())| key);
+        let is_open =
+            |other: u32, rank| other == NO_LINK || self.is_open_at(other as usize, rank, links);
+        let first = behind.find(|&(rank, other)| is_open(other, rank));
+        if let Some((rank, other)) = first
+            && self.called[link].is_none_or(|called| rank < called)
+        {
+            self.called[link] = Some(rank);
+            self.calls.push(Reverse((rank, link as u32, other)));
+        }
+    }
+
+    /// Calls whoever waits at links of a set that have opened, and had not when that was taken down.
+    pub fn call_at(&mut self, set: &crate::links::Links, before: &[u64], links: Links<'_>) {
+        for (word, before) in set.words().iter().zip(before) {
+            let at = word.at as usize;
+            let new = word.bits & links.moved[at] & links.open[at] & !before;
+            bits([new].into_iter()).for_each(|bit| self.call(64 * at + bit, links));
+        }
+    }
+
+    /// The next turn. Those of whom nobody else is to decide, for `stays` says so, go on to stay.
+    pub fn next(
+        &mut self,
+        links: Links<'_>,
+        mut stays: impl FnMut(&Looker) -> bool,
+    ) -> Option<Turn> {
+        loop {
+            let come = self.come.last().map(|looker| looker.rank);
+            let gone = self.gone.last().map(|gone| gone.rank);
+            let called = self.next_called(links);
+            let other = [come, gone, called].into_iter().flatten().min();
+            while let Some(looker) = self.stay.get(self.passed)
+                && other.is_none_or(|other| looker.rank < other)
+            {
+                self.passed += 1;
+                if stays(looker) {
+                    self.next.push(*looker);
+                    continue;
+                }
+                self.at = looker.rank;
+                return Some(Turn::Stays(*looker));
+            }
+            let rank = other?;
+            self.at = rank;
+            // Who has gone was there before whoever has come.
+            if gone == Some(rank) {
+                return self.gone.pop().map(Turn::Gone);
+            }
+            if come == Some(rank) {
+                return self.come.pop().map(Turn::Comes);
+            }
+            return Some(Turn::Called(rank));
+        }
+    }
+
+    /// The next place of somebody who is called, as far as the links for which he waits are still open there.
+    fn next_called(&mut self, links: Links<'_>) -> Option<Rank> {
+        loop {
+            let &Reverse((rank, link, other)) = self.calls.peek()?;
+            let is_open =
+                |link: u32| link == NO_LINK || self.is_open_at(link as usize, rank, links);
+            let waits = rank > self.at && self.waiting[link as usize].get(&(rank, other)).is_some();
+            if waits && is_open(link) && is_open(other) {
+                return Some(rank);
+            }
+            self.calls.pop();
+            if self.called[link as usize] == Some(rank) {
+                self.called[link as usize] = None;
+                self.call(link as usize, links);
+            }
+        }
+    }
+
+    /// Somebody who had a turn stays.
+    pub fn stay(&mut self, looker: Looker) {
+        self.next.push(looker);
+    }
+
+    /// The memory of one who had gone is free.
+    pub fn bury(&mut self, gone: Gone) {
+        self.pool.push(gone);
+    }
+
+    /// Ends a walk.
+    pub fn end(&mut self) {
+        std::mem::swap(&mut self.stay, &mut self.next);
+        self.next.clear();
+        self.end_calls();
+    }
+}

@@ -1,0 +1,207 @@
+//! A plan that is kept and changed in place leads to the rates of the same plan written anew.
+
+use covey_core::{Rank, Time};
+
+use super::*;
+
+/// Rules by which rates do not depend on what was running before, with what backfill makes of them.
+const FORGETFUL: [Share<Clairvoyant>; 5] =
+    [Share::MAX_MIN, Share::EQUAL, Share::MADD, Share::PROPORTIONAL, Share::HOLD];
+
+/// Something that happens between two plans; numbers are taken modulo what there is to choose from.
+#[derive(Debug, Clone)]
+enum Step {
+    End(usize),
+    Arrive(Vec<FlowSpec>, Stand),
+    /// A coflow is put at another place, or shares by another rule.
+    Move(usize, Stand),
+    /// A flow has an entry of its own.
+    Single(usize, Stand),
+    /// A coflow has no entry any more.
+    Drop(usize),
+    /// What was found out about a coflow no longer holds.
+    Forget(usize),
+}
+
+/// Where somebody is to stand, and how he shares.
+#[derive(Debug, Clone, Copy)]
+struct Stand {
+    layer: u32,
+    key: u32,
+    share: Share<Clairvoyant>,
+}
+
+fn stands(shares: &'static [Share<Clairvoyant>]) -> impl Strategy<Value = Stand> {
+    let share = proptest::sample::select(shares);
+    (0..3_u32, 0..6_u32, share).prop_map(|(layer, key, share)| Stand { layer, key, share })
+}
+
+fn steps(singles: u32) -> impl Strategy<Value = Vec<Step>> {
+    let stand = || stands(&FORGETFUL);
+    let step = prop_oneof![
+        8 => any::<usize>().prop_map(Step::End),
+        3 => (random::flows(1), stand()).prop_map(|(flows, stand)| Step::Arrive(flows, stand)),
+        3 => (any::<usize>(), stand()).prop_map(|(k, stand)| Step::Move(k, stand)),
+        singles => (any::<usize>(), stands(&FORGETFUL[..2]))
+            .prop_map(|(k, stand)| Step::Single(k, stand)),
+        1 => any::<usize>().prop_map(Step::Drop),
+        1 => any::<usize>().prop_map(Step::Forget),
+    ];
+    proptest::collection::vec(step, 1..40)
+}
+
+/// A world with a plan that is kept, and where everybody stands in it.
+struct Kept {
+    world: World,
+    allocator: Allocator,
+    plan: Plan<Clairvoyant>,
+    standing: BTreeMap<(CoflowId, Option<u32>), Rank>,
+    /// Arrivals so far, to tell places apart.
+    arrivals: u64,
+}
+
+impl Kept {
+    fn rank(&mut self, stand: Stand) -> Rank {
+        self.arrivals += 1;
+        Rank::new(stand.layer, f64::from(stand.key), (Time::ZERO, self.arrivals))
+    }
+
+    fn stand(&mut self, coflow: CoflowId, flow: Option<u32>, stand: Stand) {
+        let rank = self.rank(stand);
+        if let Some(before) = self.standing.insert((coflow, flow), rank) {
+            self.plan.remove(before);
+        }
+        let group = match flow {
+            Some(index) => Group::Flow(FlowId { coflow, index }),
+            None => Group::Coflow(coflow),
+        };
+        self.plan.place(rank, group, stand.share);
+    }
+
+    fn fall(&mut self, coflow: CoflowId) {
+        let of_coflow = (coflow, None)..=(coflow, Some(u32::MAX));
+        let gone: Vec<_> =
+            self.standing.range(of_coflow).map(|(key, rank)| (*key, *rank)).collect();
+        for (key, rank) in gone {
+            self.standing.remove(&key);
+            self.plan.remove(rank);
+        }
+    }
+
+    fn step(&mut self, step: &Step) {
+        let present = self.world.state.present().to_vec();
+        let some_coflow = |k: usize| present.get(k % present.len().max(1)).copied();
+        let flows = self.world.flows();
+        let some_flow = |k: usize| flows.get(k % flows.len().max(1)).map(|flow| flow.id);
+        match step {
+            Step::End(k) => {
+                let Some(flow) = some_flow(*k) else { return };
+                self.world.end(flow, &mut self.allocator);
+                if !self.world.state.is_present(flow.coflow) {
+                    self.fall(flow.coflow);
+                }
+            }
+            Step::Arrive(flows, stand) => {
+                let id = self.world.arrive(flows);
+                self.allocator.touch(id);
+                self.stand(id, None, *stand);
+            }
+            Step::Move(k, stand) => {
+                if let Some(coflow) = some_coflow(*k) {
+                    self.stand(coflow, None, *stand);
+                }
+            }
+            Step::Single(k, stand) => {
+                if let Some(flow) = some_flow(*k) {
+                    self.stand(flow.coflow, Some(flow.index), *stand);
+                }
+            }
+            Step::Drop(k) => {
+                if let Some(coflow) = some_coflow(*k) {
+                    self.fall(coflow);
+                }
+            }
+            Step::Forget(k) => {
+                if let Some(coflow) = some_coflow(*k) {
+                    self.allocator.forget(&self.world.state, coflow);
+                }
+            }
+        }
+    }
+
+    /// The same plan, written anew.
+    fn written(&self) -> Plan<Clairvoyant> {
+        let ranking = self.plan.ranking();
+        let mut plan = Plan::default();
+        plan.set_layers(ranking.layers);
+        plan.set_backfill(ranking.backfill);
+        let mut opened = 0;
+        for (rank, entry) in ranking.entries.iter() {
+            while opened <= rank.layer() {
+                plan.open_layer(ranking.weights[opened as usize]);
+                opened += 1;
+            }
+            let share = random::ALL.iter().find(|share| {
+                plan_of(&[(entry.group, **share)]).ranking().entries.first().unwrap().1.rule
+                    == entry.rule
+            });
+            plan.push(entry.group, *share.unwrap());
+        }
+        plan
+    }
+}
+
+fn follow(network: Network, weighted: bool, backfill: Backfill, stands: &[Stand], steps: &[Step]) {
+    let mut plan = Plan::default();
+    plan.set_backfill(backfill);
+    if weighted {
+        plan.set_layers(Layers::Weighted);
+        [1.0, 0.5, 0.1]
+            .into_iter()
+            .zip(0..)
+            .for_each(|(weight, layer)| plan.set_weight(layer, weight));
+    }
+    let mut kept = Kept {
+        world: World::new(network.0, &network.1),
+        allocator: Allocator::default(),
+        plan,
+        standing: BTreeMap::new(),
+        arrivals: 0,
+    };
+    for (k, id) in kept.world.state.present().to_vec().into_iter().enumerate() {
+        kept.stand(id, None, stands[k % stands.len()]);
+    }
+    for step in steps {
+        kept.step(step);
+        kept.plan.tell(&mut kept.allocator);
+        kept.allocator.allocate(&kept.world.state, kept.plan.ranking()).unwrap();
+        let expected = fresh(&kept.world, &kept.written()).unwrap();
+        assert_same(&kept.world.rates(&kept.allocator), &expected);
+    }
+}
+
+fn backfills() -> impl Strategy<Value = Backfill> {
+    proptest::sample::select(&[Backfill::None, Backfill::Greedy, Backfill::Skipped])
+}
+
+/// More coflows than links, so that most of them wait.
+fn crowded() -> impl Strategy<Value = Network> {
+    let coflows = |ports| proptest::collection::vec(random::flows(ports), 1..24);
+    (1..5_u32)
+        .prop_flat_map(move |ports| (Just(Fabric::big_switch(ports, 1.0).unwrap()), coflows(ports)))
+}
+
+proptest! {
+    #![proptest_config(random::cases(1000))]
+
+    #[test]
+    fn a_plan_that_is_kept_leads_to_the_rates_of_one_written_anew(
+        network in prop_oneof![3 => crowded(), 1 => random::network(random::any_fabric())],
+        weighted in any::<bool>(),
+        backfill in backfills(),
+        stands in proptest::collection::vec(stands(&FORGETFUL), 1..8),
+        steps in steps(1),
+    ) {
+        follow(network, weighted, backfill, &stands, &steps);
+    }
+}
