@@ -409,9 +409,11 @@ impl Driver {
     /// # Errors
     /// When the policy's plan cannot be carried out; rates are then undefined.
     pub fn decide(&mut self, now: Time) -> Result<bool, PlanError> {
-        let replaced =
-            std::mem::take(&mut self.told) && self.mind.plan(&self.state, now) == Answer::Replaced;
-        self.state.settle();
+        let mut replaced = false;
+        if std::mem::take(&mut self.told) {
+            replaced = self.mind.plan(&self.state, now) == Answer::Replaced;
+            self.state.settle();
+        }
         if replaced {
             self.mind.tell_allocator(&mut self.allocator);
         }

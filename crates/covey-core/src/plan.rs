@@ -285,6 +285,8 @@ impl Edits {
         if self.is_rewritten {
             return;
         }
+        // All at once, so that how many there are at most does not matter to who counts allocations.
+        self.places.reserve_exact(Edits::MANY.saturating_sub(self.places.len()));
         self.places.push((rank, group));
         if self.places.len() > Edits::MANY + 2 * entries {
             self.rewrite();

@@ -73,6 +73,15 @@ impl<K: Ord + Copy, V> Sorted<K, V> {
         first.chain(others.iter().flatten())
     }
 
+    /// The pairs with `key` and with keys above it, in order.
+    pub fn from(&self, key: &K) -> impl Iterator<Item = &(K, V)> {
+        let at = self.blocks.partition_point(|block| block.last().is_some_and(|last| last.0 < *key));
+        let (first, others) = self.blocks[at..].split_at((at < self.blocks.len()) as usize);
+        let first =
+            first.iter().flat_map(|block| &block[block.partition_point(|pair| pair.0 < *key)..]);
+        first.chain(others.iter().flatten())
+    }
+
     /// The pair with the greatest key below `key`.
     pub fn before(&self, key: &K) -> Option<&(K, V)> {
         let b = self.blocks.partition_point(|block| block[0].0 < *key).checked_sub(1)?;
@@ -190,6 +199,8 @@ mod tests {
                 assert_eq!(ours.get(&key), model.get(&key));
                 let after = model.range(key + 1..).take(70).map(pair);
                 assert!(ours.after(&key).copied().take(70).eq(after));
+                let from = model.range(key..).take(70).map(pair);
+                assert!(ours.from(&key).copied().take(70).eq(from));
                 assert_eq!(ours.before(&key).copied(), model.range(..key).next_back().map(pair));
                 assert_eq!(ours.len(), model.len());
                 assert_eq!(ours.last().copied(), model.last_key_value().map(pair));

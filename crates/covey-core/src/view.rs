@@ -174,6 +174,12 @@ impl<'a, K: Knowledge> View<'a, K> {
         self.state.is_stirred(id)
     }
 
+    /// Coflows whose flows, or what is left of them, may have changed since the last plan, in no order that
+    /// means anything; some of them may have gone.
+    pub fn changed(&self) -> &'a [CoflowId] {
+        self.state.changed()
+    }
+
     /// Whether two coflows can have met, or others through which one may matter to the other.
     pub fn may_meet(&self, a: CoflowId, b: CoflowId) -> bool {
         self.state.may_meet(a, b)

@@ -13,6 +13,7 @@ use covey_core::{
     Answer, Clairvoyant, CoflowId, Group, Plan, Policy, Promises, Share, Time, View, Wants,
 };
 
+use crate::rank::KeyOrder;
 use crate::ranked::Ranked;
 
 /// Rounding of rates, as a share of a link's capacity.
@@ -21,6 +22,7 @@ const ROUNDING: f64 = 1e-10;
 /// Admitted coflows first, the others by rank.
 pub(crate) struct Deadlines {
     others: Ranked,
+    order: KeyOrder,
     padding: f64,
     min_s: f64,
     /// In order of arrival.
@@ -33,7 +35,7 @@ impl Deadlines {
     /// `padding` is the share of Γ by which the deadline is to exceed it, and `min_s` the shortest
     /// deadline in seconds that is admitted.
     pub(crate) fn new(others: Ranked, padding: f64, min_s: f64) -> Deadlines {
-        Deadlines { others, padding, min_s, admitted: Vec::new(), booked: Vec::new() }
+        Deadlines { others, order: KeyOrder::default(), padding, min_s, admitted: Vec::new(), booked: Vec::new() }
     }
 
     /// Whether a coflow of which nothing has been sent can end within its deadline.
@@ -99,7 +101,10 @@ impl Policy<Clairvoyant> for Deadlines {
             None => false,
         });
         let admitted = &self.admitted;
-        self.others.push(view, plan, |coflow| !admitted.contains(&coflow));
+        let Ranked { key, tie, share, .. } = self.others;
+        let meant = |coflow| !admitted.contains(&coflow);
+        let others = self.order.rank(view, tie, meant, |coflow| key(view, coflow));
+        others.for_each(|coflow| plan.push(Group::Coflow(coflow), share));
         Answer::Replaced
     }
 }

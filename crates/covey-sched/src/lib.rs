@@ -37,6 +37,7 @@ mod philae_oracle;
 mod places;
 mod rank;
 mod ranked;
+mod runs;
 mod saath;
 mod scf;
 mod sebf;

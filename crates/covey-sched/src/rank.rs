@@ -16,6 +16,16 @@ pub(crate) enum Tie {
     Relative,
 }
 
+impl Tie {
+    /// The greatest key that is the same as the `least` of a run.
+    pub fn limit(self, least: f64) -> f64 {
+        match self {
+            Tie::Absolute => least + SAME,
+            Tie::Relative => least + SAME * least.abs(),
+        }
+    }
+}
+
 /// Coflows in the order of their keys, least first.
 #[derive(Debug, Default)]
 pub(crate) struct KeyOrder {
@@ -61,11 +71,7 @@ pub(crate) fn sort<T, A: Ord>(
     let mut rest = order;
     while let Some(first) = rest.first() {
         let least = key(first);
-        let limit = match tie {
-            Tie::Absolute => least + SAME,
-            Tie::Relative => least + SAME * least.abs(),
-        };
-        let end = rest[1..].partition_point(|other| key(other) <= limit) + 1;
+        let end = rest[1..].partition_point(|other| key(other) <= tie.limit(least)) + 1;
         let (run, behind) = rest.split_at_mut(end);
         run.sort_unstable_by_key(&arrival);
         rest = behind;

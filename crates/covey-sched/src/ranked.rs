@@ -9,11 +9,13 @@
 //! here.
 
 use covey_core::{
-    Answer, AnyPolicy, Backfill, Clairvoyant, CoflowId, Group, Plan, Policy, Promises, Share, View,
+    Answer, AnyPolicy, Backfill, Clairvoyant, CoflowId, Plan, Policy, Promises, Rank, Share, View,
 };
 
-use crate::rank::{KeyOrder, Tie};
+use crate::places::Places;
+use crate::rank::Tie;
 use crate::registry::{Param, SpecError};
+use crate::runs::Runs;
 use crate::settings::Settings;
 
 /// The parameter `share` of every policy made by [`ranked`].
@@ -40,15 +42,18 @@ pub(crate) fn ranked(settings: &Settings, tie: Tie, key: Key) -> Result<AnyPolic
 
 /// See [`ranked`].
 pub(crate) struct Ranked {
-    key: Key,
-    tie: Tie,
-    share: Share<Clairvoyant>,
+    pub(crate) key: Key,
+    pub(crate) tie: Tie,
+    pub(crate) share: Share<Clairvoyant>,
     /// What is to become of what is left over, and what does where coflows are served by `share`.
     pub(crate) offered: Backfill,
     pub(crate) backfill: Backfill,
     /// Whether sharing so leaves no flow waiting for nothing.
     pub(crate) conserves_work: bool,
-    order: KeyOrder,
+    runs: Runs,
+    places: Places,
+    /// Coflows that have changed and are to be ranked anew once something happens among those they can meet.
+    to_rank: Vec<CoflowId>,
 }
 
 impl Ranked {
@@ -79,19 +84,10 @@ impl Ranked {
             offered,
             backfill,
             conserves_work,
-            order: KeyOrder::default(),
+            runs: Runs::new(tie),
+            places: Places::default(),
+            to_rank: Vec::new(),
         })
-    }
-
-    /// Adds those of the coflows present that are `meant` to a plan, in order.
-    pub(crate) fn push(
-        &mut self,
-        view: &View<'_, Clairvoyant>,
-        plan: &mut Plan<Clairvoyant>,
-        meant: impl Fn(CoflowId) -> bool,
-    ) {
-        let order = self.order.rank(view, self.tie, meant, |coflow| (self.key)(view, coflow));
-        order.for_each(|coflow| plan.push(Group::Coflow(coflow), self.share));
     }
 }
 
@@ -100,10 +96,35 @@ impl Policy<Clairvoyant> for Ranked {
         Promises { conserves_work: self.conserves_work, ..Promises::default() }
     }
 
+    fn coflow_arrived(&mut self, coflow: CoflowId, _: &View<'_, Clairvoyant>) {
+        self.to_rank.push(coflow);
+    }
+
+    fn coflow_ended(&mut self, coflow: CoflowId, _: &View<'_, Clairvoyant>) {
+        self.runs.remove(coflow);
+        self.places.leave(coflow);
+    }
+
     fn plan(&mut self, view: &View<'_, Clairvoyant>, plan: &mut Plan<Clairvoyant>) -> Answer {
-        plan.clear();
         plan.set_backfill(self.backfill);
-        self.push(view, plan, |_| true);
-        Answer::Replaced
+        let mut has_changed = self.places.clear_left(plan);
+        self.to_rank.extend_from_slice(view.changed());
+        self.to_rank.sort_unstable();
+        self.to_rank.dedup();
+        let Ranked { key, runs, places, to_rank, share, .. } = self;
+        to_rank.retain(|&coflow| {
+            if !view.is_present(coflow) {
+                return false;
+            }
+            let is_stirred = view.is_stirred(coflow);
+            if is_stirred {
+                runs.set(coflow, key(view, coflow), view.order(coflow));
+            }
+            !is_stirred
+        });
+        runs.tell(|coflow, key, order| {
+            has_changed |= places.put(plan, coflow, Rank::new(0, key, order), *share);
+        });
+        if has_changed { Answer::Replaced } else { Answer::Unchanged }
     }
 }

@@ -14,7 +14,7 @@ use super::grant::{Grant, Which};
 use super::kept::{Waits, coflow_of};
 use super::matching::set;
 use super::part::Part;
-use super::turns::{Gone, Links, Looker, Turn, Turns};
+use super::turns::{Footprint, Links, Looker, Turn, Turns};
 use super::walk::worth;
 use super::{Allocator, PlanError, Work, can_send, idle};
 use crate::demand::{Demand, bits};
@@ -257,9 +257,8 @@ impl Allocator {
         turns: &mut Turns,
     ) -> Result<(), PlanError> {
         let (looker, is_new) = match turn {
-            Turn::Gone(gone) => {
-                pass_gone(&gone, spare, turns);
-                turns.bury(gone);
+            Turn::Gone(footprints) => {
+                footprints.for_each(|k| pass_gone(turns.footprint(k), spare, turns));
                 return Ok(());
             }
             Turn::Stays(looker) => (looker, false),
@@ -415,18 +414,16 @@ impl Allocator {
 }
 
 /// What is spare where somebody has gone is what those before it have left.
-fn pass_gone(gone: &Gone, spare: &mut Spare, turns: &mut Turns) {
-    for (l, link) in gone.links.iter().map(|link| link.index()).enumerate() {
-        let has_moved = spare.moved[link / 64] >> (link % 64) & 1 == 1;
-        let now = if has_moved { spare.now[link] } else { gone.before[l] };
-        let moves = now != gone.after[l];
-        turns.pass(link, 0.0, 0.0);
-        set(&mut spare.moved, link, moves);
-        if moves {
-            spare.now[link] = now;
-            set(&mut spare.open, link, now > 0.0);
-            turns.call(link, spare.links());
-        }
+fn pass_gone(gone: Footprint, spare: &mut Spare, turns: &mut Turns) {
+    let link = gone.link.index();
+    let now = if spare.links().if_moved(link).is_some() { spare.now[link] } else { gone.before };
+    let moves = now != gone.after;
+    turns.pass(link, 0.0, 0.0);
+    set(&mut spare.moved, link, moves);
+    if moves {
+        spare.now[link] = now;
+        set(&mut spare.open, link, now > 0.0);
+        turns.call(link, spare.links());
     }
 }
 

@@ -6,7 +6,8 @@
 
 use super::grant::Which;
 use super::idle;
-use super::turns::{Gone, Links, Looker, Turn, Turns, Wait};
+use super::matching::set;
+use super::turns::{Footprint, Links, Looker, Turn, Turns, Wait};
 use super::walk::{self, worth};
 use super::{Allocator, NEGLIGIBLE, PlanError};
 use crate::ids::{CoflowId, LinkId};
@@ -32,6 +33,8 @@ pub(super) struct Kept {
     found: Vec<f64>,
     /// The links of whoever has a turn that had opened before it: bits of the words of his links.
     pub opened: Vec<u64>,
+    /// The same of those that had moved.
+    moved: Vec<u64>,
 }
 
 /// Where a part stands in the plan.
@@ -87,6 +90,20 @@ impl Waits {
 }
 
 impl Kept {
+    /// No plan is kept.
+    pub fn clear(&mut self) {
+        self.is_on = false;
+        self.edits.clear();
+        self.touched.clear();
+    }
+
+    /// All links of whoever has a turn count as moved before it.
+    pub fn all_moved(&mut self, state: &State, looker: Looker) {
+        let demand = state.coflow(coflow_of(looker.entry.group)).demand();
+        self.moved.clear();
+        self.moved.resize(demand.set().words().len(), u64::MAX);
+    }
+
     pub fn touch(&mut self, id: CoflowId) {
         if self.is_on && self.touched.last() != Some(&id) {
             self.touched.push(id);
@@ -356,8 +373,8 @@ impl Allocator {
         turns: &mut Turns,
     ) -> Result<(), PlanError> {
         let (looker, stays) = match turn {
-            Turn::Gone(gone) => {
-                self.pass_gone(state, gone, turns);
+            Turn::Gone(footprints) => {
+                footprints.for_each(|k| self.pass_gone(state, turns.footprint(k), turns));
                 return Ok(());
             }
             Turn::Stays(looker) => (looker, true),
@@ -372,15 +389,29 @@ impl Allocator {
         };
         let Looker { entry, which, .. } = looker;
         let id = coflow_of(entry.group);
+        let demand = state.coflow(id).demand();
         let links = Links { moved: &self.moved, open: &self.open };
-        links.opened(state.coflow(id).demand().set(), &mut self.kept.opened);
-        if stays && !self.grants[id.index()].part(which).idle.is() {
+        links.opened(demand.set(), &mut self.kept.opened);
+        self.kept.moved.clear();
+        let moved = demand.set().words().iter().map(|word| self.moved[word.at as usize]);
+        self.kept.moved.extend(moved);
+        let part = self.grants[id.index()].part_mut(which);
+        let is_idle = part.idle.is();
+        if stays && is_idle && part.decided == Some((entry.group, entry.rule)) {
+            let may_send = part.idle.see(demand, &self.moved, &self.open);
+            if !may_send || !part.idle.can_send(demand, entry.rule, &mut self.chain) {
+                turns.stay(looker);
+                return Ok(());
+            }
+        }
+        if stays && !is_idle {
             self.serve_part(state, id, which, &entry)?;
         } else {
+            self.kept.moved.fill(u64::MAX);
             self.serve_new(state, looker, turns)?;
         }
         self.end_turn(state, looker, turns);
-        let set = state.coflow(id).demand().set();
+        let set = demand.set();
         let links = Links { moved: &self.moved, open: &self.open };
         turns.call_at(set, &self.kept.opened, links);
         Ok(())
@@ -393,7 +424,12 @@ impl Allocator {
         let part = self.grants[id.index()].part_mut(looker.which);
         part.place.is_new = false;
         let capacity = state.fabric().capacity();
-        for (l, link) in demand.links().iter().map(|link| link.index()).enumerate() {
+        let has_nothing = part.before.is_empty();
+        let moved = self.kept.moved.iter().zip(demand.set().words());
+        let moved = moved.map(|(before, word)| {
+            word.bits & if has_nothing { u64::MAX } else { before | self.moved[word.at as usize] }
+        });
+        for (link, l) in demand.set().common_words(moved) {
             let all = capacity[link] * NEGLIGIBLE;
             let amount =
                 |amounts: &[f64]| amounts.get(l).map_or(0.0, |&a| if a > all { a } else { 0.0 });
@@ -414,21 +450,18 @@ impl Allocator {
     }
 
     /// What is free where somebody has gone is what those before it have left.
-    fn pass_gone(&mut self, state: &State, gone: Gone, turns: &mut Turns) {
-        let capacity = state.fabric().capacity();
-        for (l, link) in gone.links.iter().map(|link| link.index()).enumerate() {
-            let has_moved = self.moved[link / 64] >> (link % 64) & 1 == 1;
-            let now = if has_moved { self.free[link] } else { gone.before[l] };
-            let moves = now != gone.after[l];
-            turns.pass(link, 0.0, 0.0);
-            super::matching::set(&mut self.moved, link, moves);
-            if moves {
-                self.free[link] = now;
-                super::matching::set(&mut self.open, link, worth(&self.free, capacity, link) > 0.0);
-                turns.call(link, Links { moved: &self.moved, open: &self.open });
-            }
+    fn pass_gone(&mut self, state: &State, gone: Footprint, turns: &mut Turns) {
+        let (link, capacity) = (gone.link.index(), state.fabric().capacity());
+        let has_moved = self.moved[link / 64] >> (link % 64) & 1 == 1;
+        let now = if has_moved { self.free[link] } else { gone.before };
+        let moves = now != gone.after;
+        turns.pass(link, 0.0, 0.0);
+        set(&mut self.moved, link, moves);
+        if moves {
+            self.free[link] = now;
+            set(&mut self.open, link, worth(&self.free, capacity, link) > 0.0);
+            turns.call(link, Links { moved: &self.moved, open: &self.open });
         }
-        turns.bury(gone);
     }
 
     /// Serves somebody at a place where nobody had anything on the walk before.

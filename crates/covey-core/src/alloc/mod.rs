@@ -138,6 +138,7 @@ impl Allocator {
         self.changed.clear();
         self.reshrunk.clear();
         self.work.ended.clear();
+        self.kept.clear();
         self.replanned = true;
         self.forgot = true;
     }

@@ -8,6 +8,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::ops::Range;
 
 use super::grant::Which;
 use crate::demand::bits;
@@ -23,13 +24,12 @@ pub(super) struct Looker {
     pub which: Which,
 }
 
-/// What somebody found and left who has gone from a place.
-#[derive(Debug, Default)]
-pub(super) struct Gone {
-    rank: Rank,
-    pub links: Vec<LinkId>,
-    pub before: Vec<f64>,
-    pub after: Vec<f64>,
+/// What somebody found and left at a link who has gone from a place.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Footprint {
+    pub link: LinkId,
+    pub before: f64,
+    pub after: f64,
 }
 
 /// In place of the other end of a flow: the coflow waits for one link alone.
@@ -62,8 +62,8 @@ pub(super) enum Turn {
     /// Of one who has come, or has changed; or has waited, and is called.
     Comes(Looker),
     Called(Rank),
-    /// The place of one who has gone.
-    Gone(Gone),
+    /// The place of one who has gone, with his [footprints](Turns::footprint).
+    Gone(Range<usize>),
 }
 
 /// The links that have moved so far on a walk, and those where anything is left.
@@ -106,8 +106,8 @@ pub(super) struct Turns {
     next: Vec<Looker>,
     /// Last first, once the walk has begun.
     come: Vec<Looker>,
-    gone: Vec<Gone>,
-    pool: Vec<Gone>,
+    gone: Vec<(Rank, Range<usize>)>,
+    footprints: Vec<Footprint>,
     /// By link, those who wait there, each with the other end of the flow that waits, or [`NO_LINK`].
     waiting: Vec<Sorted<(Rank, u32), ()>>,
     /// By link, what is left behind each who takes something there, in order.
@@ -129,7 +129,8 @@ impl Turns {
         self.next.clear();
         self.come.clear();
         self.passed = 0;
-        self.pool.append(&mut self.gone);
+        self.gone.clear();
+        self.footprints.clear();
         self.waiting.iter_mut().for_each(Sorted::clear);
         self.left.iter_mut().for_each(Vec::clear);
         self.end_calls();
@@ -162,15 +163,16 @@ impl Turns {
         before: impl Iterator<Item = f64>,
         after: impl Iterator<Item = f64>,
     ) {
-        let mut gone = self.pool.pop().unwrap_or_default();
-        gone.rank = rank;
-        gone.links.clear();
-        gone.links.extend_from_slice(links);
-        gone.before.clear();
-        gone.before.extend(before);
-        gone.after.clear();
-        gone.after.extend(after);
-        self.gone.push(gone);
+        let first = self.footprints.len();
+        let all = links.iter().zip(before.zip(after));
+        let all = all.map(|(&link, (before, after))| Footprint { link, before, after });
+        self.footprints.extend(all);
+        self.gone.push((rank, first..self.footprints.len()));
+    }
+
+    /// One of the footprints of those who have gone.
+    pub fn footprint(&self, k: usize) -> Footprint {
+        self.footprints[k]
     }
 
     /// Somebody waits at some links; until [`Turns::wake`].
@@ -263,7 +265,7 @@ impl Turns {
         self.passed = 0;
         self.next.clear();
         self.come.sort_unstable_by_key(|looker| Reverse(looker.rank));
-        self.gone.sort_unstable_by_key(|gone| Reverse(gone.rank));
+        self.gone.sort_unstable_by_key(|(rank, _)| Reverse(*rank));
         for link in bits(links.moved.iter().copied()).take_while(|&link| link < free.len()) {
             self.call(link, links);
         }
@@ -305,7 +307,7 @@ impl Turns {
     ) -> Option<Turn> {
         loop {
             let come = self.come.last().map(|looker| looker.rank);
-            let gone = self.gone.last().map(|gone| gone.rank);
+            let gone = self.gone.last().map(|(rank, _)| *rank);
             let called = self.next_called(links);
             let other = [come, gone, called].into_iter().flatten().min();
             while let Some(looker) = self.stay.get(self.passed)
@@ -323,7 +325,7 @@ impl Turns {
             self.at = rank;
             // Who has gone was there before whoever has come.
             if gone == Some(rank) {
-                return self.gone.pop().map(Turn::Gone);
+                return self.gone.pop().map(|(_, footprints)| Turn::Gone(footprints));
             }
             if come == Some(rank) {
                 return self.come.pop().map(Turn::Comes);
@@ -355,15 +357,12 @@ impl Turns {
         self.next.push(looker);
     }
 
-    /// The memory of one who had gone is free.
-    pub fn bury(&mut self, gone: Gone) {
-        self.pool.push(gone);
-    }
-
     /// Ends a walk.
     pub fn end(&mut self) {
         std::mem::swap(&mut self.stay, &mut self.next);
         self.next.clear();
+        self.next.reserve(self.stay.capacity());
+        self.footprints.clear();
         self.end_calls();
     }
 }

@@ -89,6 +89,7 @@ impl Allocator {
             let which = self.serve(state, entry)?;
             let looker = Looker { rank: *rank, entry: *entry, which };
             self.stand(state, looker);
+            self.kept.all_moved(state, looker);
             self.end_turn(state, looker, &mut all);
         }
         all.end();

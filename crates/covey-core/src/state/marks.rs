@@ -13,6 +13,7 @@ impl State {
 
     /// Something has happened to a coflow that may change rates, beside starts and ends of its flows.
     pub fn note(&mut self, id: CoflowId) {
+        self.mark(id);
         if let Some(&link) = self.slots[id.index()].demand.links().first() {
             self.domains.note(link);
         }
@@ -66,8 +67,24 @@ impl State {
         first.is_some_and(|&first| self.domains.of(first) == self.domains.of(link))
     }
 
+    /// The flows of a coflow, or what is left of them, may have changed.
+    pub(super) fn mark(&mut self, id: CoflowId) {
+        if !std::mem::replace(&mut self.slots[id.index()].is_changed, true) {
+            self.changed.push(id);
+        }
+    }
+
+    /// Coflows whose flows, or what is left of them, may have changed since the last plan, in no order that
+    /// means anything; some of them may have gone.
+    pub fn changed(&self) -> &[CoflowId] {
+        &self.changed
+    }
+
     /// The policy has made a plan.
     pub fn settle(&mut self) {
+        for id in self.changed.drain(..) {
+            self.slots[id.index()].is_changed = false;
+        }
         self.domains.settle();
     }
 }

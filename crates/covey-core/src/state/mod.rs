@@ -26,6 +26,7 @@ pub struct State {
     present: Vec<CoflowId>,
     vacant: Vec<CoflowId>,
     builder: Builder,
+    changed: Vec<CoflowId>,
     /// Share of each port's processor that is there for compressing; empty where all of it is.
     processors: Vec<f64>,
 }
@@ -42,6 +43,7 @@ impl State {
             present: Vec::new(),
             vacant: Vec::new(),
             builder: Builder::default(),
+            changed: Vec::new(),
             processors: Vec::new(),
         }
     }
@@ -57,6 +59,7 @@ impl State {
         for id in self.present.drain(..) {
             self.slots[id.index()].present = false;
         }
+        self.settle();
         self.processors.clear();
         self.domains.clear(self.fabric.links());
         self.vacant.clear();
@@ -315,6 +318,7 @@ impl State {
 
     /// What compression has made of a coflow, to be brought up to date.
     pub fn compressed_mut(&mut self, id: CoflowId) -> &mut Compressed {
+        self.mark(id);
         &mut self.slots[id.index()].compressed
     }
 
@@ -351,6 +355,7 @@ impl State {
 
     /// What is left of a coflow, to be brought up to date.
     pub fn progress_mut(&mut self, id: CoflowId) -> (&Demand, &mut Progress) {
+        self.mark(id);
         let coflow = &mut self.slots[id.index()];
         (&coflow.demand, &mut coflow.progress)
     }
