@@ -198,8 +198,8 @@ pub struct Entry {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Rank {
     layer: u32,
-    /// A key, as a number that is in the same order.
-    key: u64,
+    /// Keys, as numbers that are in the same order.
+    keys: [u64; 2],
     /// Breaks ties: when the coflow arrived, its place in the trace, and a number within the coflow.
     arrival: u64,
     seq: u64,
@@ -210,7 +210,13 @@ impl Rank {
     /// In a layer, counted from 0, by `key`, least first; ties by the coflow's
     /// [order](crate::View::order).
     pub fn new(layer: u32, key: f64, (arrival, seq): (Time, u64)) -> Rank {
-        Rank { layer, key: in_order(key), arrival: in_order(arrival.as_secs()), seq, number: 0 }
+        let keys = [in_order(key), 0];
+        Rank { layer, keys, arrival: in_order(arrival.as_secs()), seq, number: 0 }
+    }
+
+    /// The same by two whole numbers.
+    pub fn of_numbers(layer: u32, keys: [u64; 2], (arrival, seq): (Time, u64)) -> Rank {
+        Rank { layer, keys, arrival: in_order(arrival.as_secs()), seq, number: 0 }
     }
 
     /// The same place, as the one with a `number` among those that stand there: least first.
@@ -345,7 +351,7 @@ impl<K: Knowledge> Plan<K> {
             self.ranking.weights.push(1.0);
         }
         let layer = self.ranking.weights.len() as u32 - 1;
-        let rank = Rank { layer, key: self.ranking.entries.len() as u64, ..Rank::default() };
+        let rank = Rank { layer, keys: [self.ranking.entries.len() as u64, 0], ..Rank::default() };
         self.ranking.entries.push(rank, self.entry(group, share, layer));
         self.edits.rewrite();
     }

@@ -64,21 +64,21 @@ impl<K: Ord + Copy, V> Sorted<K, V> {
     }
 
     /// The pairs with keys above `key`, in order.
-    pub fn after(&self, key: &K) -> impl Iterator<Item = &(K, V)> {
+    pub fn after(&self, key: K) -> impl Iterator<Item = &(K, V)> {
         let b =
-            self.blocks.partition_point(|block| block.last().is_some_and(|last| last.0 <= *key));
+            self.blocks.partition_point(|block| block.last().is_some_and(|last| last.0 <= key));
         let (first, others) = self.blocks[b..].split_at((b < self.blocks.len()) as usize);
         let first =
-            first.iter().flat_map(|block| &block[block.partition_point(|pair| pair.0 <= *key)..]);
+            first.iter().flat_map(move |block| &block[block.partition_point(|pair| pair.0 <= key)..]);
         first.chain(others.iter().flatten())
     }
 
     /// The pairs with `key` and with keys above it, in order.
-    pub fn from(&self, key: &K) -> impl Iterator<Item = &(K, V)> {
-        let at = self.blocks.partition_point(|block| block.last().is_some_and(|last| last.0 < *key));
+    pub fn from(&self, key: K) -> impl Iterator<Item = &(K, V)> {
+        let at = self.blocks.partition_point(|block| block.last().is_some_and(|last| last.0 < key));
         let (first, others) = self.blocks[at..].split_at((at < self.blocks.len()) as usize);
         let first =
-            first.iter().flat_map(|block| &block[block.partition_point(|pair| pair.0 < *key)..]);
+            first.iter().flat_map(move |block| &block[block.partition_point(|pair| pair.0 < key)..]);
         first.chain(others.iter().flatten())
     }
 
@@ -198,9 +198,9 @@ mod tests {
                 let key = random(keys);
                 assert_eq!(ours.get(&key), model.get(&key));
                 let after = model.range(key + 1..).take(70).map(pair);
-                assert!(ours.after(&key).copied().take(70).eq(after));
+                assert!(ours.after(key).copied().take(70).eq(after));
                 let from = model.range(key..).take(70).map(pair);
-                assert!(ours.from(&key).copied().take(70).eq(from));
+                assert!(ours.from(key).copied().take(70).eq(from));
                 assert_eq!(ours.before(&key).copied(), model.range(..key).next_back().map(pair));
                 assert_eq!(ours.len(), model.len());
                 assert_eq!(ours.last().copied(), model.last_key_value().map(pair));

@@ -12,11 +12,13 @@
 //! has reached its limit stays. With `delta=0` both happen at once. In between, links are shared
 //! anew whenever a flow ends, as Aalo's daemons do by themselves (§6.2).
 
+use covey_core::sorted::Sorted;
 use covey_core::{
-    Answer, AnyPolicy, Backfill, CoflowId, Group, Knowledge, Layers, Lineage, NonClairvoyant, Plan,
-    Policy, Promises, Share, Time, View,
+    Answer, AnyPolicy, Backfill, CoflowId, Knowledge, Layers, Lineage, NonClairvoyant, Plan,
+    Policy, Promises, Rank, Share, Time, View,
 };
 
+use crate::places::Places;
 use crate::queues::{self, Queues};
 use crate::registry::{Info, Param, SpecError};
 use crate::settings::Settings;
@@ -50,9 +52,10 @@ pub(crate) const INFO: Info = Info {
     make: |settings| {
         Ok(AnyPolicy::Unsized(Box::new(Aalo {
             service: Service::from_settings(settings)?,
-            queue: Vec::new(),
-            order: Vec::new(),
-            limits: Vec::new(),
+            dags: Sorted::default(),
+            members: Sorted::default(),
+            to_serve: Vec::new(),
+            is_stale: false,
         })))
     },
 };
@@ -65,6 +68,7 @@ pub(crate) struct Service<K> {
     share: Share<K>,
     /// Of what weighted queues leave over.
     backfill: Backfill,
+    places: Places,
 }
 
 impl<K: Knowledge> Service<K> {
@@ -81,6 +85,7 @@ impl<K: Knowledge> Service<K> {
                 "work_conservation",
                 &[("none", Backfill::None), ("all", Backfill::Greedy)],
             )?,
+            places: Places::default(),
         })
     }
 
@@ -98,44 +103,53 @@ impl<K: Knowledge> Service<K> {
         next_tick(self.delta_s, now)
     }
 
-    /// Makes the plan anew for coflows in order of service, each with its queue.
-    pub(crate) fn serve(
-        &self,
-        plan: &mut Plan<K>,
-        order: impl IntoIterator<Item = (u32, CoflowId)>,
-    ) {
-        plan.clear();
+    /// A coflow has ended.
+    pub(crate) fn leave(&mut self, coflow: CoflowId) {
+        self.places.leave(coflow);
+    }
+
+    /// Takes those who have ended out of the plan. Returns whether there were any.
+    pub(crate) fn start(&mut self, plan: &mut Plan<K>) -> bool {
         plan.set_layers(self.layers);
         if self.layers == Layers::Weighted {
             plan.set_backfill(self.backfill);
         }
-        let mut last = None;
-        for (queue, coflow) in order {
-            if last.replace(queue) != Some(queue) {
-                plan.open_layer(self.queues.factor.powi(-(queue as i32)));
-            }
-            plan.push(Group::Coflow(coflow), self.share);
-        }
+        self.places.clear_left(plan)
     }
-}
 
-/// The queue of a coflow.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-struct Place {
-    /// Where it is served; `None` until the first tick.
-    served: Option<u32>,
-    /// Where it belongs by what it has sent.
-    due: u32,
+    /// Serves a coflow in a queue: there by its lineage, and then by arrival. Returns whether it was not.
+    pub(crate) fn serve(
+        &mut self,
+        plan: &mut Plan<K>,
+        coflow: CoflowId,
+        queue: u32,
+        view: &View<'_, K>,
+    ) -> bool {
+        plan.set_weight(queue, self.queues.factor.powi(-(queue as i32)));
+        let Lineage { external, internal } = view.lineage(coflow);
+        let rank = Rank::of_numbers(queue, [external, internal.into()], view.order(coflow));
+        self.places.put(plan, coflow, rank, self.share)
+    }
 }
 
 struct Aalo {
     service: Service<NonClairvoyant>,
-    /// By coflow.
-    queue: Vec<Place>,
-    /// Who is served, by queue.
-    order: Vec<(u32, Lineage, CoflowId)>,
-    /// The DAGs present with what they have to send to be demoted.
-    limits: Vec<(u64, f64)>,
+    /// The DAGs present, with the queue that each belongs to by what it has sent; and the coflows of each.
+    dags: Sorted<u64, u32>,
+    members: Sorted<(u64, CoflowId), ()>,
+    /// Coflows that are to go to the queue of their DAG at the next tick.
+    to_serve: Vec<CoflowId>,
+    /// Whether anything has happened that can change the plan.
+    is_stale: bool,
+}
+
+/// The coflows of a DAG.
+fn of_dag(
+    members: &Sorted<(u64, CoflowId), ()>,
+    external: u64,
+) -> impl Iterator<Item = CoflowId> + '_ {
+    let behind = members.from((external, CoflowId(0))).map(|&(member, ())| member);
+    behind.take_while(move |(dag, _)| *dag == external).map(|(_, coflow)| coflow)
 }
 
 /// The next tick of a clock of `delta_s` seconds, no earlier than `now`; `now` where there is none.
@@ -157,54 +171,63 @@ impl Policy<NonClairvoyant> for Aalo {
     }
 
     fn coflow_arrived(&mut self, coflow: CoflowId, view: &View<'_, NonClairvoyant>) {
-        self.queue.resize(view.slots(), Place::default());
         let external = view.lineage(coflow).external;
-        let of_dag = |&&c: &&CoflowId| c != coflow && view.lineage(c).external == external;
-        let due = match view.coflows().iter().find(of_dag) {
-            Some(other) => self.queue[other.index()].due,
-            None => self.service.queues.left_at(view.inherited(coflow)),
-        };
-        self.queue[coflow.index()] = Place { served: None, due };
+        if self.dags.get(&external).is_none() {
+            self.dags.insert(external, self.service.queues.left_at(view.inherited(coflow)));
+        }
+        self.members.insert((external, coflow), ());
+        self.to_serve.push(coflow);
+        self.is_stale = true;
     }
 
-    fn dag_bytes_reached(&mut self, external: u64, bytes: f64, view: &View<'_, NonClairvoyant>) {
-        let due = self.service.queues.left_at(bytes);
-        for &coflow in view.coflows() {
-            if view.lineage(coflow).external == external {
-                let place = &mut self.queue[coflow.index()];
-                place.due = place.due.max(due);
-            }
+    fn coflow_ended(&mut self, coflow: CoflowId, view: &View<'_, NonClairvoyant>) {
+        let external = view.lineage(coflow).external;
+        self.members.remove(&(external, coflow));
+        if of_dag(&self.members, external).next().is_none() {
+            self.dags.remove(&external);
         }
+        self.to_serve.retain(|&other| other != coflow);
+        self.service.leave(coflow);
+        self.is_stale = true;
+    }
+
+    fn dag_bytes_reached(&mut self, external: u64, bytes: f64, _: &View<'_, NonClairvoyant>) {
+        let reached = self.service.queues.left_at(bytes);
+        let Some(&queue) = self.dags.get(&external) else { return };
+        self.is_stale = true;
+        if reached > queue {
+            self.dags.insert(external, reached);
+            let Aalo { members, to_serve, .. } = self;
+            to_serve.extend(of_dag(members, external));
+        }
+    }
+
+    fn woke(&mut self, _: &View<'_, NonClairvoyant>) {
+        self.is_stale = true;
     }
 
     fn plan(&mut self, view: &View<'_, NonClairvoyant>, plan: &mut Plan<NonClairvoyant>) -> Answer {
-        let tick = self.service.next_tick(view.now());
-        let on_tick = tick.due(view.now());
-        let mut waiting = false;
-        self.order.clear();
-        self.limits.clear();
-        for &coflow in view.coflows() {
-            let lineage = view.lineage(coflow);
-            let place = &mut self.queue[coflow.index()];
-            self.limits.push((lineage.external, self.service.queues.limit(place.due)));
-            if on_tick {
-                place.served = Some(place.due);
-            }
-            waiting |= place.served != Some(place.due);
-            self.order.extend(place.served.map(|queue| (queue, lineage, coflow)));
+        if !std::mem::take(&mut self.is_stale) {
+            return Answer::Unchanged;
         }
-        // Stable: coflows of the same id in order of arrival.
-        self.order.sort_by_key(|&(queue, lineage, _)| (queue, lineage));
-
-        self.service.serve(plan, self.order.iter().map(|&(queue, _, coflow)| (queue, coflow)));
-        if waiting {
+        self.service.start(plan);
+        plan.clear_wakes();
+        let tick = self.service.next_tick(view.now());
+        if tick.due(view.now()) {
+            for coflow in self.to_serve.drain(..) {
+                if let Some(&queue) = self.dags.get(&view.lineage(coflow).external) {
+                    self.service.serve(plan, coflow, queue, view);
+                }
+            }
+        } else if !self.to_serve.is_empty() {
             plan.wake_at(tick);
         }
         // One wake-up for each DAG.
-        self.limits.sort_unstable_by_key(|&(external, _)| external);
-        self.limits.dedup_by_key(|&mut (external, _)| external);
-        for &(external, limit) in self.limits.iter().filter(|(_, limit)| limit.is_finite()) {
-            plan.wake_when_dag_sent(external, limit);
+        for &(external, queue) in self.dags.iter() {
+            let limit = self.service.queues.limit(queue);
+            if limit.is_finite() {
+                plan.wake_when_dag_sent(external, limit);
+            }
         }
         Answer::Replaced
     }

@@ -19,17 +19,15 @@ pub(crate) const INFO: Info = Info {
     make: |settings| {
         Ok(AnyPolicy::Sized(Box::new(AaloOracle {
             service: Service::from_settings(settings)?,
-            served: Vec::new(),
-            order: Vec::new(),
+            to_serve: Vec::new(),
         })))
     },
 };
 
 struct AaloOracle {
     service: Service<Clairvoyant>,
-    /// By coflow: whether a tick has come since its arrival.
-    served: Vec<bool>,
-    order: Vec<(u32, CoflowId)>,
+    /// The coflows that have come since the last tick.
+    to_serve: Vec<CoflowId>,
 }
 
 impl Policy<Clairvoyant> for AaloOracle {
@@ -41,28 +39,25 @@ impl Policy<Clairvoyant> for AaloOracle {
         self.service.promises()
     }
 
-    fn coflow_arrived(&mut self, coflow: CoflowId, view: &View<'_, Clairvoyant>) {
-        self.served.resize(view.slots(), false);
-        self.served[coflow.index()] = false;
+    fn coflow_arrived(&mut self, coflow: CoflowId, _: &View<'_, Clairvoyant>) {
+        self.to_serve.push(coflow);
+    }
+
+    fn coflow_ended(&mut self, coflow: CoflowId, _: &View<'_, Clairvoyant>) {
+        self.to_serve.retain(|&other| other != coflow);
+        self.service.leave(coflow);
     }
 
     fn plan(&mut self, view: &View<'_, Clairvoyant>, plan: &mut Plan<Clairvoyant>) -> Answer {
+        self.service.start(plan);
+        plan.clear_wakes();
         let tick = self.service.next_tick(view.now());
-        let on_tick = tick.due(view.now());
-        self.order.clear();
-        let mut waiting = false;
-        for &coflow in view.coflows() {
-            let served = &mut self.served[coflow.index()];
-            *served |= on_tick;
-            waiting |= !*served;
-            if *served {
-                self.order.push((self.service.queues.queue_of(view.total(coflow)), coflow));
+        if tick.due(view.now()) {
+            for coflow in self.to_serve.drain(..) {
+                let queue = self.service.queues.queue_of(view.total(coflow));
+                self.service.serve(plan, coflow, queue, view);
             }
-        }
-        // Stable: inside a queue, order of arrival.
-        self.order.sort_by_key(|&(queue, _)| queue);
-        self.service.serve(plan, self.order.iter().copied());
-        if waiting {
+        } else if !self.to_serve.is_empty() {
             plan.wake_at(tick);
         }
         Answer::Replaced

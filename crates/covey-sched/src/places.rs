@@ -24,6 +24,12 @@ impl Places {
         any
     }
 
+    /// Takes a coflow from where it stands.
+    pub fn lift<K: Knowledge>(&mut self, plan: &mut Plan<K>, coflow: CoflowId) {
+        let rank = self.ranks.get_mut(coflow.index()).and_then(Option::take);
+        rank.into_iter().for_each(|rank| plan.remove(rank));
+    }
+
     /// Puts a coflow at a place, and takes it from where it stood. Returns whether that is another.
     pub fn put<K: Knowledge>(
         &mut self,

@@ -9,7 +9,7 @@
 //! here.
 
 use covey_core::{
-    Answer, AnyPolicy, Backfill, Clairvoyant, CoflowId, Plan, Policy, Promises, Rank, Share, View,
+    Answer, AnyPolicy, Backfill, Clairvoyant, CoflowId, Plan, Policy, Promises, Share, View,
 };
 
 use crate::places::Places;
@@ -122,9 +122,11 @@ impl Policy<Clairvoyant> for Ranked {
             }
             !is_stirred
         });
-        runs.tell(|coflow, key, order| {
-            has_changed |= places.put(plan, coflow, Rank::new(0, key, order), *share);
-        });
+        let ranked = runs.rank_anew();
+        ranked.iter().for_each(|&(coflow, _)| places.lift(plan, coflow));
+        for &(coflow, rank) in ranked {
+            has_changed |= places.put(plan, coflow, rank, *share);
+        }
         if has_changed { Answer::Replaced } else { Answer::Unchanged }
     }
 }

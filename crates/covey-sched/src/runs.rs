@@ -3,6 +3,9 @@
 //! Keys are tied as [`rank::sort`](crate::rank::sort) ties them: those that are the same as the least of a run
 //! are one run, in order of arrival. So a coflow's place depends on its neighbours, as far as keys follow
 //! each other closely; where one comes or goes, only these are looked at.
+//!
+//! Keys of coflows that are served change all the time, their order seldom does. So a coflow's rank in the
+//! plan is a label, which it keeps as long as it is between its neighbours'.
 
 use covey_core::sorted::Sorted;
 use covey_core::{CoflowId, Rank, Time};
@@ -16,12 +19,24 @@ pub(crate) struct Runs {
     /// By coflow, its key and what breaks ties.
     known: Vec<Option<(f64, (Time, u64))>>,
     order: Sorted<Rank, CoflowId>,
+    /// The coflows in the order of runs, and then of arrival; and where each stands there.
+    ranked: Sorted<Rank, CoflowId>,
+    rank_of: Vec<Option<Rank>>,
+    /// By coflow, the label in the plan.
+    labels: Vec<Label>,
     /// The least key of the run that each key is in.
     least: Sorted<Rank, f64>,
     /// Keys of coflows that have come to them or gone from them, and the coflows that have come.
     disturbed: Vec<f64>,
     came: Vec<CoflowId>,
+    /// Working memory: coflows that stand elsewhere in the order of runs.
+    moved: Vec<(Rank, CoflowId)>,
+    is_moved: Vec<bool>,
+    labelled: Vec<(CoflowId, Rank)>,
 }
+
+/// Where a coflow stands in the plan, among other labels; 0 and the greatest are nobody's.
+type Label = u128;
 
 /// Where a key stands among the others.
 fn place(key: f64) -> Rank {
@@ -34,9 +49,15 @@ impl Runs {
             tie,
             known: Vec::new(),
             order: Sorted::default(),
+            ranked: Sorted::default(),
+            rank_of: Vec::new(),
+            labels: Vec::new(),
             least: Sorted::default(),
             disturbed: Vec::new(),
             came: Vec::new(),
+            moved: Vec::new(),
+            is_moved: Vec::new(),
+            labelled: Vec::new(),
         }
     }
 
@@ -44,11 +65,14 @@ impl Runs {
     pub fn set(&mut self, coflow: CoflowId, key: f64, order: (Time, u64)) {
         if self.known.len() <= coflow.index() {
             self.known.resize(coflow.index() + 1, None);
+            self.rank_of.resize(coflow.index() + 1, None);
+            self.labels.resize(coflow.index() + 1, 0);
+            self.is_moved.resize(coflow.index() + 1, false);
         }
         if self.known[coflow.index()].is_some_and(|(before, _)| before == key) {
             return;
         }
-        self.remove(coflow);
+        self.forget_key(coflow);
         self.known[coflow.index()] = Some((key, order));
         self.order.insert(Rank::new(0, key, order), coflow);
         self.disturbed.push(key);
@@ -57,6 +81,14 @@ impl Runs {
 
     /// The coflow has gone.
     pub fn remove(&mut self, coflow: CoflowId) {
+        self.forget_key(coflow);
+        if let Some(rank) = self.rank_of.get_mut(coflow.index()).and_then(Option::take) {
+            self.ranked.remove(&rank);
+            self.labels[coflow.index()] = 0;
+        }
+    }
+
+    fn forget_key(&mut self, coflow: CoflowId) {
         let known = self.known.get_mut(coflow.index());
         if let Some((key, order)) = known.and_then(Option::take) {
             self.order.remove(&Rank::new(0, key, order));
@@ -64,23 +96,81 @@ impl Runs {
         }
     }
 
-    /// Tells `put` of each coflow that may have another place now: the key of its run, by which it is ranked,
-    /// and then by its order.
-    pub fn tell(&mut self, mut put: impl FnMut(CoflowId, f64, (Time, u64))) {
+    /// The coflows that have other ranks in the plan now, each with its own. They are to leave their old ones
+    /// before any goes to its new one.
+    pub fn rank_anew(&mut self) -> &[(CoflowId, Rank)] {
         while let Some(key) = self.disturbed.pop() {
-            self.divide(key, &mut put);
+            self.divide(key);
         }
         while let Some(coflow) = self.came.pop() {
             if let Some((key, order)) = self.known[coflow.index()]
                 && let Some(&least) = self.least.get(&place(key))
             {
-                put(coflow, least, order);
+                self.move_to(coflow, Rank::new(0, least, order));
             }
+        }
+        self.moved.sort_unstable();
+        self.labelled.clear();
+        if !self.label_moved() {
+            self.label_all();
+        }
+        self.moved.drain(..).for_each(|(_, coflow)| self.is_moved[coflow.index()] = false);
+        &self.labelled
+    }
+
+    /// The coflow stands elsewhere in the order of runs.
+    fn move_to(&mut self, coflow: CoflowId, rank: Rank) {
+        let before = self.rank_of[coflow.index()].replace(rank);
+        if before == Some(rank) {
+            return;
+        }
+        before.into_iter().for_each(|before| _ = self.ranked.remove(&before));
+        self.ranked.insert(rank, coflow);
+        if std::mem::replace(&mut self.is_moved[coflow.index()], true) {
+            self.moved.retain(|(_, other)| *other != coflow);
+        }
+        self.moved.push((rank, coflow));
+    }
+
+    /// Gives those that have moved labels between their neighbours', unless theirs are. Returns whether there
+    /// was room.
+    fn label_moved(&mut self) -> bool {
+        // The next of those that have not moved, and its label.
+        let mut next: Option<(Rank, Label)> = None;
+        for &(rank, coflow) in &self.moved {
+            let before = self.ranked.before(&rank).map_or(0, |(_, c)| self.labels[c.index()]);
+            if next.is_none_or(|(next, _)| next < rank) {
+                let behind = self.ranked.after(rank).find(|(_, c)| !self.is_moved[c.index()]);
+                let last = (Rank::new(u32::MAX, 0.0, (Time::NEVER, 0)), Label::MAX);
+                next = Some(behind.map_or(last, |&(rank, c)| (rank, self.labels[c.index()])));
+            }
+            let Some((_, behind)) = next else { continue };
+            let label = self.labels[coflow.index()];
+            if before < label && label < behind {
+                continue;
+            }
+            let label = before + (behind - before) / 2;
+            if label == before {
+                return false;
+            }
+            self.labels[coflow.index()] = label;
+            self.labelled.push((coflow, as_rank(label)));
+        }
+        true
+    }
+
+    /// Gives all of them labels anew, with as much room between any two.
+    fn label_all(&mut self) {
+        let room = Label::MAX / (self.ranked.len() as Label + 1);
+        self.labelled.clear();
+        for (k, &(_, coflow)) in (1..).zip(self.ranked.iter()) {
+            self.labels[coflow.index()] = k * room;
+            self.labelled.push((coflow, as_rank(k * room)));
         }
     }
 
     /// Divides keys into runs anew, where one or more at `key` have come or gone.
-    fn divide(&mut self, key: f64, put: &mut impl FnMut(CoflowId, f64, (Time, u64))) {
+    fn divide(&mut self, key: f64) {
         self.least.remove(&place(key));
         let key_of = |coflow: &CoflowId| self.known[coflow.index()].map(|(key, _)| key);
         // Where the one before is not the same, a run begins whatever was before it.
@@ -91,39 +181,41 @@ impl Runs {
             first = before;
         }
         let (mut least, mut last) = (None, None);
-        let mut next = self.order.from(&place(first)).next().and_then(|(_, c)| key_of(c));
+        let mut next = self.order.from(place(first)).next().and_then(|(_, c)| key_of(c));
         while let Some(here) = next {
             let is_same = |other: f64| here <= self.tie.limit(other);
             if here > key && last.is_some_and(|last| !is_same(last)) {
                 break;
             }
             let run = least.filter(|&least| is_same(least)).unwrap_or(here);
-            next = self.divide_at(here, run, put);
+            next = self.divide_at(here, run);
             (least, last) = (Some(run), Some(here));
         }
     }
 
     /// The run of a key is the one with the `least` key. Returns the next key.
-    fn divide_at(
-        &mut self,
-        key: f64,
-        least: f64,
-        put: &mut impl FnMut(CoflowId, f64, (Time, u64)),
-    ) -> Option<f64> {
-        let is_same = self.least.insert(place(key), least) == Some(least);
-        for (_, coflow) in self.order.from(&place(key)) {
-            let (other, order) = self.known[coflow.index()]?;
-            if other != key {
-                return Some(other);
+    fn divide_at(&mut self, key: f64, least: f64) -> Option<f64> {
+        if self.least.insert(place(key), least) != Some(least) {
+            let mut at = place(key);
+            loop {
+                let next = self.order.from(at).next().copied();
+                let Some((rank, coflow)) = next else { break };
+                let Some((other, order)) = self.known[coflow.index()] else { break };
+                if other != key {
+                    break;
+                }
+                self.move_to(coflow, Rank::new(0, least, order));
+                at = rank.numbered(1);
             }
-            if is_same {
-                break;
-            }
-            put(*coflow, least, order);
         }
         let behind = Rank::new(0, key, (Time::NEVER, u64::MAX));
-        self.order.from(&behind).next().and_then(|(_, c)| self.known[c.index()]).map(|(key, _)| key)
+        self.order.from(behind).next().and_then(|(_, c)| self.known[c.index()]).map(|(key, _)| key)
     }
+}
+
+/// A label as a rank in the plan.
+fn as_rank(label: Label) -> Rank {
+    Rank::of_numbers(0, [(label >> 64) as u64, label as u64], (Time::ZERO, 0))
 }
 
 #[cfg(test)]
@@ -157,9 +249,9 @@ mod tests {
                         keys[coflow] = Some(key);
                     }
                 }
-                runs.tell(|coflow, key, order| {
-                    places[coflow.index()] = Some(Rank::new(0, key, order));
-                });
+                for &(coflow, rank) in runs.rank_anew() {
+                    places[coflow.index()] = Some(rank);
+                }
                 let mut sorted: Vec<(f64, u64)> =
                     keys.iter().zip(0..).filter_map(|(key, c)| Some(((*key)?, c))).collect();
                 rank::sort(&mut sorted, tie, |&(key, _)| key, |&(_, c)| c);

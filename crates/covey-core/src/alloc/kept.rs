@@ -90,6 +90,13 @@ impl Waits {
 }
 
 impl Kept {
+    /// Somebody has had a turn after which a coflow may share something else of what is spare.
+    pub fn serve(&mut self, looker: Looker) {
+        if let Group::Coflow(_) = looker.entry.group {
+            self.served.push(looker);
+        }
+    }
+
     /// No plan is kept.
     pub fn clear(&mut self) {
         self.is_on = false;
@@ -296,9 +303,11 @@ impl Allocator {
         let turns = &mut self.kept.turns[k];
         if part.place.waits.is() {
             part.place.waits.end(rank, turns);
+        } else if part.place.is_new {
+            turns.cancel(rank);
         } else {
             turns.remove(rank);
-            if !part.place.is_new && !part.is_empty() {
+            if !part.is_empty() {
                 turns.leave(rank, links, part.before.iter().copied(), part.rest());
             }
         }
@@ -372,6 +381,7 @@ impl Allocator {
         turn: Turn,
         turns: &mut Turns,
     ) -> Result<(), PlanError> {
+        let was_called = matches!(turn, Turn::Called(_));
         let (looker, stays) = match turn {
             Turn::Gone(footprints) => {
                 footprints.for_each(|k| self.pass_gone(state, turns.footprint(k), turns));
@@ -410,6 +420,10 @@ impl Allocator {
             self.kept.moved.fill(u64::MAX);
             self.serve_new(state, looker, turns)?;
         }
+        // Who was called in vain and waits on has nothing new to share.
+        if !(was_called && self.grants[id.index()].part(which).idle.is()) {
+            self.kept.serve(looker);
+        }
         self.end_turn(state, looker, turns);
         let set = demand.set();
         let links = Links { moved: &self.moved, open: &self.open };
@@ -443,9 +457,6 @@ impl Allocator {
             });
         if !waits {
             turns.stay(looker);
-        }
-        if self.shares_spare && matches!(looker.entry.group, Group::Coflow(_)) {
-            self.kept.served.push(looker);
         }
     }
 

@@ -152,6 +152,10 @@ impl Turns {
         if let Ok(k) = self.stay.binary_search_by(|looker| looker.rank.cmp(&rank)) {
             self.stay.remove(k);
         }
+    }
+
+    /// Whoever was to come to a place does not.
+    pub fn cancel(&mut self, rank: Rank) {
         self.come.retain(|looker| looker.rank != rank);
     }
 
@@ -277,8 +281,7 @@ impl Turns {
         if !links.has_opened(link) {
             return;
         }
-        let here = (self.at, NO_LINK);
-        let mut behind = self.waiting[link].after(&here).map(|&(key, ())| key);
+        let mut behind = self.waiting[link].after((self.at, NO_LINK)).map(|&(key, ())| key);
         let is_open =
             |other: u32, rank| other == NO_LINK || self.is_open_at(other as usize, rank, links);
         let first = behind.find(|&(rank, other)| is_open(other, rank));

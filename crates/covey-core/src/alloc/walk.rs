@@ -90,6 +90,7 @@ impl Allocator {
             let looker = Looker { rank: *rank, entry: *entry, which };
             self.stand(state, looker);
             self.kept.all_moved(state, looker);
+            self.kept.serve(looker);
             self.end_turn(state, looker, &mut all);
         }
         all.end();

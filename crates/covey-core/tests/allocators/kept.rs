@@ -17,6 +17,8 @@ enum Step {
     Move(usize, Stand),
     /// A flow has an entry of its own.
     Single(usize, Stand),
+    /// Two coflows change places.
+    Swap(usize, usize),
     /// A coflow has no entry any more.
     Drop(usize),
     /// What was found out about a coflow no longer holds.
@@ -44,6 +46,7 @@ fn steps(singles: u32) -> impl Strategy<Value = Vec<Step>> {
         3 => (any::<usize>(), stand()).prop_map(|(k, stand)| Step::Move(k, stand)),
         singles => (any::<usize>(), stands(&FORGETFUL[..2]))
             .prop_map(|(k, stand)| Step::Single(k, stand)),
+        2 => (any::<usize>(), any::<usize>()).prop_map(|(a, b)| Step::Swap(a, b)),
         1 => any::<usize>().prop_map(Step::Drop),
         1 => any::<usize>().prop_map(Step::Forget),
     ];
@@ -114,6 +117,19 @@ impl Kept {
             Step::Single(k, stand) => {
                 if let Some(flow) = some_flow(*k) {
                     self.stand(flow.coflow, Some(flow.index), *stand);
+                }
+            }
+            Step::Swap(a, b) => {
+                let places = some_coflow(*a).zip(some_coflow(*b)).and_then(|(a, b)| {
+                    let place = |coflow| Some((coflow, *self.standing.get(&(coflow, None))?));
+                    place(a).zip(place(b)).filter(|_| a != b)
+                });
+                let Some(((a, at_a), (b, at_b))) = places else { return };
+                self.plan.remove(at_a);
+                self.plan.remove(at_b);
+                for (coflow, rank) in [(a, at_b), (b, at_a)] {
+                    self.plan.place(rank, Group::Coflow(coflow), Share::MAX_MIN);
+                    self.standing.insert((coflow, None), rank);
                 }
             }
             Step::Drop(k) => {
