@@ -65,11 +65,11 @@ impl<K: Ord + Copy, V> Sorted<K, V> {
 
     /// The pairs with keys above `key`, in order.
     pub fn after(&self, key: K) -> impl Iterator<Item = &(K, V)> {
-        let b =
-            self.blocks.partition_point(|block| block.last().is_some_and(|last| last.0 <= key));
+        let b = self.blocks.partition_point(|block| block.last().is_some_and(|last| last.0 <= key));
         let (first, others) = self.blocks[b..].split_at((b < self.blocks.len()) as usize);
-        let first =
-            first.iter().flat_map(move |block| &block[block.partition_point(|pair| pair.0 <= key)..]);
+        let first = first
+            .iter()
+            .flat_map(move |block| &block[block.partition_point(|pair| pair.0 <= key)..]);
         first.chain(others.iter().flatten())
     }
 
@@ -77,8 +77,9 @@ impl<K: Ord + Copy, V> Sorted<K, V> {
     pub fn from(&self, key: K) -> impl Iterator<Item = &(K, V)> {
         let at = self.blocks.partition_point(|block| block.last().is_some_and(|last| last.0 < key));
         let (first, others) = self.blocks[at..].split_at((at < self.blocks.len()) as usize);
-        let first =
-            first.iter().flat_map(move |block| &block[block.partition_point(|pair| pair.0 < key)..]);
+        let first = first
+            .iter()
+            .flat_map(move |block| &block[block.partition_point(|pair| pair.0 < key)..]);
         first.chain(others.iter().flatten())
     }
 

@@ -35,7 +35,14 @@ impl Deadlines {
     /// `padding` is the share of Γ by which the deadline is to exceed it, and `min_s` the shortest
     /// deadline in seconds that is admitted.
     pub(crate) fn new(others: Ranked, padding: f64, min_s: f64) -> Deadlines {
-        Deadlines { others, order: KeyOrder::default(), padding, min_s, admitted: Vec::new(), booked: Vec::new() }
+        Deadlines {
+            others,
+            order: KeyOrder::default(),
+            padding,
+            min_s,
+            admitted: Vec::new(),
+            booked: Vec::new(),
+        }
     }
 
     /// Whether a coflow of which nothing has been sent can end within its deadline.

@@ -84,7 +84,7 @@ impl Ranked {
             offered,
             backfill,
             conserves_work,
-            runs: Runs::new(tie),
+            runs: Runs::new(tie, 0),
             places: Places::default(),
             to_rank: Vec::new(),
         })

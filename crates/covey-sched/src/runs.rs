@@ -16,6 +16,8 @@ use crate::rank::Tie;
 #[derive(Debug)]
 pub(crate) struct Runs {
     tie: Tie,
+    /// The layer of the plan where they stand.
+    layer: u32,
     /// By coflow, its key and what breaks ties.
     known: Vec<Option<(f64, (Time, u64))>>,
     order: Sorted<Rank, CoflowId>,
@@ -44,9 +46,10 @@ fn place(key: f64) -> Rank {
 }
 
 impl Runs {
-    pub fn new(tie: Tie) -> Runs {
+    pub fn new(tie: Tie, layer: u32) -> Runs {
         Runs {
             tie,
+            layer,
             known: Vec::new(),
             order: Sorted::default(),
             ranked: Sorted::default(),
@@ -154,7 +157,7 @@ impl Runs {
                 return false;
             }
             self.labels[coflow.index()] = label;
-            self.labelled.push((coflow, as_rank(label)));
+            self.labelled.push((coflow, as_rank(self.layer, label)));
         }
         true
     }
@@ -165,7 +168,7 @@ impl Runs {
         self.labelled.clear();
         for (k, &(_, coflow)) in (1..).zip(self.ranked.iter()) {
             self.labels[coflow.index()] = k * room;
-            self.labelled.push((coflow, as_rank(k * room)));
+            self.labelled.push((coflow, as_rank(self.layer, k * room)));
         }
     }
 
@@ -214,8 +217,8 @@ impl Runs {
 }
 
 /// A label as a rank in the plan.
-fn as_rank(label: Label) -> Rank {
-    Rank::of_numbers(0, [(label >> 64) as u64, label as u64], (Time::ZERO, 0))
+fn as_rank(layer: u32, label: Label) -> Rank {
+    Rank::of_numbers(layer, [(label >> 64) as u64, label as u64], (Time::ZERO, 0))
 }
 
 #[cfg(test)]
@@ -231,7 +234,7 @@ mod tests {
             (state >> 33) % below
         };
         for tie in [Tie::Absolute, Tie::Relative] {
-            let mut runs = Runs::new(tie);
+            let mut runs = Runs::new(tie, 0);
             let mut keys: Vec<Option<f64>> = vec![None; 30];
             let mut places = vec![None; 30];
             for _ in 0..5000 {
@@ -244,7 +247,8 @@ mod tests {
                         (keys[coflow], places[coflow]) = (None, None);
                     } else {
                         let near = random(12) as f64 * 0.3e-9;
-                        let key = [random(3) as f64 + near, 7.0, f64::INFINITY][random(5).min(2) as usize];
+                        let key = [random(3) as f64 + near, 7.0, f64::INFINITY]
+                            [random(5).min(2) as usize];
                         runs.set(id, key, order);
                         keys[coflow] = Some(key);
                     }

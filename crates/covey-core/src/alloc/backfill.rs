@@ -41,14 +41,11 @@ pub(super) struct Spare {
 
 impl Spare {
     /// Finds out what is spare at the links of `demand` before the present place.
-    fn find_free(&mut self, demand: &Demand, turns: &Turns) {
-        self.free.resize(self.now.len(), 0.0);
-        for link in demand.links().iter().map(|link| link.index()) {
-            self.free[link] = match self.links().if_moved(link) {
-                Some(_) => self.now[link],
-                None => turns.free(link),
-            };
-        }
+    fn find_free(&mut self, state: &State, grants: &[Grant], demand: &Demand, turns: &mut Turns) {
+        turns.find_free(state, demand, &mut self.free, |looker| {
+            &grants[coflow_of(looker.entry.group).index()].spare.rest
+        });
+        demand.set().common(&self.moved).for_each(|(link, _)| self.free[link] = self.now[link]);
     }
 
     fn links(&self) -> Links<'_> {
@@ -265,9 +262,10 @@ impl Allocator {
             Turn::Comes(looker) => (looker, true),
             Turn::Called(rank) => {
                 let Some(&entry) = ranking.entries.get(&rank) else { return Ok(()) };
-                let mine = &mut self.grants[coflow_of(entry.group).index()].spare;
-                mine.waits.end(rank, turns);
-                (Looker { rank, entry, which: Which::Provisional }, true)
+                let id = coflow_of(entry.group);
+                self.grants[id.index()].spare.waits.end(rank, turns);
+                let demand = state.coflow(id).demand();
+                (Looker::new(rank, entry, Which::Provisional, demand), true)
             }
         };
         let id = coflow_of(looker.entry.group);
@@ -279,7 +277,7 @@ impl Allocator {
             return Ok(());
         }
         if is_new {
-            spare.find_free(demand, turns);
+            spare.find_free(state, &self.grants, demand, turns);
             self.grants[id.index()].spare.clear();
         }
         spare.links().opened(demand.set(), &mut self.kept.opened);
@@ -307,11 +305,13 @@ impl Allocator {
         let links = demand.links().iter().map(|link| link.index());
         if waits {
             // Rounding may have made a difference between what it found and what it left.
-            return links.for_each(|link| turns.pass(link, 0.0, 0.0));
+            return links.for_each(|link| turns.pass(link, 0.0, 0.0, false));
         }
         mine.stays = true;
         turns.stay(looker);
-        links.enumerate().for_each(|(l, link)| turns.pass(link, mine.found[l], mine.rest[l]));
+        links
+            .enumerate()
+            .for_each(|(l, link)| turns.pass(link, mine.found[l], mine.rest[l], looker.is_wide));
     }
 
     /// Has a coflow wait that got nothing. Returns whether it can.
@@ -418,7 +418,7 @@ fn pass_gone(gone: Footprint, spare: &mut Spare, turns: &mut Turns) {
     let link = gone.link.index();
     let now = if spare.links().if_moved(link).is_some() { spare.now[link] } else { gone.before };
     let moves = now != gone.after;
-    turns.pass(link, 0.0, 0.0);
+    turns.pass(link, 0.0, 0.0, false);
     set(&mut spare.moved, link, moves);
     if moves {
         spare.now[link] = now;

@@ -10,6 +10,7 @@ use super::matching::set;
 use super::turns::{Footprint, Links, Looker, Turn, Turns, Wait};
 use super::walk::{self, worth};
 use super::{Allocator, NEGLIGIBLE, PlanError};
+use crate::demand::Demand;
 use crate::ids::{CoflowId, LinkId};
 use crate::plan::{Entry, Group, Rank, Ranking};
 use crate::state::State;
@@ -235,9 +236,10 @@ impl Allocator {
             let links = state.coflow(id).demand().links();
             self.leave(links, id, which);
         }
-        self.stand(state, Looker { rank, entry: *entry, which });
+        let looker = Looker::new(rank, *entry, which, state.coflow(id).demand());
+        self.stand(state, looker);
         let k = self.turns_at(rank);
-        self.kept.turns[k].come(Looker { rank, entry: *entry, which });
+        self.kept.turns[k].come(looker);
         Ok(())
     }
 
@@ -335,7 +337,8 @@ impl Allocator {
                 let k = if self.kept.by_layer { rank.layer() as usize } else { 0 };
                 place.waits.end(rank, &mut self.kept.turns[k]);
                 if let Some(entry) = ranking.entries.get(&rank) {
-                    self.kept.turns[k].come(Looker { rank, entry: *entry, which });
+                    let demand = state.coflow(id).demand();
+                    self.kept.turns[k].come(Looker::new(rank, *entry, which, demand));
                 }
             }
             self.unclaim(id, which);
@@ -392,9 +395,9 @@ impl Allocator {
             Turn::Called(rank) => {
                 let Some(&entry) = ranking.entries.get(&rank) else { return Ok(()) };
                 let which = self.part_of(entry.group);
-                let grant = &mut self.grants[coflow_of(entry.group).index()];
-                grant.part_mut(which).place.waits.end(rank, turns);
-                (Looker { rank, entry, which }, false)
+                let id = coflow_of(entry.group);
+                self.grants[id.index()].part_mut(which).place.waits.end(rank, turns);
+                (Looker::new(rank, entry, which, state.coflow(id).demand()), false)
             }
         };
         let Looker { entry, which, .. } = looker;
@@ -444,10 +447,11 @@ impl Allocator {
             word.bits & if has_nothing { u64::MAX } else { before | self.moved[word.at as usize] }
         });
         for (link, l) in demand.set().common_words(moved) {
-            let all = capacity[link] * NEGLIGIBLE;
-            let amount =
-                |amounts: &[f64]| amounts.get(l).map_or(0.0, |&a| if a > all { a } else { 0.0 });
-            turns.pass(link, amount(&part.before), amount(&part.after));
+            let negligible = capacity[link] * NEGLIGIBLE;
+            let amount = |amounts: &[f64]| {
+                amounts.get(l).map_or(0.0, |&a| if a > negligible { a } else { 0.0 })
+            };
+            turns.pass(link, amount(&part.before), amount(&part.after), looker.is_wide);
         }
         let now = Links { moved: &self.moved, open: &self.open };
         let waits = part.idle.is()
@@ -466,7 +470,7 @@ impl Allocator {
         let has_moved = self.moved[link / 64] >> (link % 64) & 1 == 1;
         let now = if has_moved { self.free[link] } else { gone.before };
         let moves = now != gone.after;
-        turns.pass(link, 0.0, 0.0);
+        turns.pass(link, 0.0, 0.0, false);
         set(&mut self.moved, link, moves);
         if moves {
             self.free[link] = now;
@@ -475,8 +479,23 @@ impl Allocator {
         }
     }
 
+    /// Finds out what is free at the present place, at the links of `demand`.
+    fn find_free(&mut self, state: &State, demand: &Demand, turns: &mut Turns) {
+        let Allocator { kept, grants, moved, free, .. } = self;
+        turns.find_free(state, demand, &mut kept.found, |looker| {
+            let part = grants[coflow_of(looker.entry.group).index()].part(looker.which);
+            if part.is_empty() { &[] } else { &part.after }
+        });
+        demand.set().common(moved).for_each(|(link, _)| kept.found[link] = free[link]);
+    }
+
     /// Serves somebody at a place where nobody had anything on the walk before.
-    fn serve_new(&mut self, state: &State, looker: Looker, turns: &Turns) -> Result<(), PlanError> {
+    fn serve_new(
+        &mut self,
+        state: &State,
+        looker: Looker,
+        turns: &mut Turns,
+    ) -> Result<(), PlanError> {
         let Looker { entry, which, .. } = looker;
         let id = coflow_of(entry.group);
         let (demand, capacity) = (state.coflow(id).demand(), state.fabric().capacity());
@@ -503,14 +522,9 @@ impl Allocator {
         if part.before.is_empty() {
             part.decided = None;
         }
-        let found = &mut self.kept.found;
-        found.resize(capacity.len(), 0.0);
-        for link in demand.links().iter().map(|link| link.index()) {
-            found[link] = match links.if_moved(link) {
-                Some(_) => self.free[link],
-                None => turns.free(link),
-            };
-        }
+        self.find_free(state, demand, turns);
+        let part = self.grants[id.index()].part_mut(which);
+        let found = &self.kept.found;
         part.look(demand, None, found, capacity, &mut self.work);
         if part.after.is_empty() {
             part.after.clone_from(&part.before);

@@ -11,10 +11,12 @@ use std::collections::BinaryHeap;
 use std::ops::Range;
 
 use super::grant::Which;
-use crate::demand::bits;
+use super::kept::coflow_of;
+use crate::demand::{Demand, bits};
 use crate::ids::LinkId;
 use crate::plan::{Entry, Rank};
 use crate::sorted::Sorted;
+use crate::state::State;
 
 /// Who has a turn.
 #[derive(Debug, Clone, Copy)]
@@ -22,7 +24,18 @@ pub(super) struct Looker {
     pub rank: Rank,
     pub entry: Entry,
     pub which: Which,
+    /// Whether he uses many links: of what such a one leaves there is no list ([`Turns::pass`]).
+    pub is_wide: bool,
 }
+
+impl Looker {
+    pub fn new(rank: Rank, entry: Entry, which: Which, demand: &Demand) -> Looker {
+        Looker { rank, entry, which, is_wide: demand.links().len() > WIDE }
+    }
+}
+
+/// More links than this are many.
+const WIDE: usize = 32;
 
 /// What somebody found and left at a link who has gone from a place.
 #[derive(Debug, Clone, Copy)]
@@ -110,10 +123,13 @@ pub(super) struct Turns {
     footprints: Vec<Footprint>,
     /// By link, those who wait there, each with the other end of the flow that waits, or [`NO_LINK`].
     waiting: Vec<Sorted<(Rank, u32), ()>>,
-    /// By link, what is left behind each who takes something there, in order.
+    /// By link, what is left behind each who takes something there and is not wide, in order; and behind
+    /// those who are wide, where nothing is left though they found something, or the reverse.
     left: Vec<Vec<(Rank, f64)>>,
     /// By link, what the first is offered.
     base: Vec<f64>,
+    /// Working memory: who has left what is free at a link.
+    from: Vec<Rank>,
     /// The next to be called at links that have opened: the place, the link and the other end. And, by link,
     /// the place; others that are listed for it do not count any more.
     calls: BinaryHeap<Reverse<(Rank, u32, u32)>>,
@@ -193,20 +209,41 @@ impl Turns {
         }
     }
 
-    /// What is left at a link before the present place, if the link has not moved.
-    pub fn free(&self, link: usize) -> f64 {
-        self.free_at(link, self.at)
+    /// Makes `free` what is free before the present place at the links of `demand`, as far as they have not
+    /// moved: `after` tells what a wide one has left, by local link.
+    pub fn find_free<'a>(
+        &mut self,
+        state: &'a State,
+        demand: &Demand,
+        free: &mut Vec<f64>,
+        after: impl Fn(&Looker) -> &'a [f64],
+    ) {
+        free.resize(self.base.len(), 0.0);
+        self.from.resize(self.base.len(), Rank::default());
+        for link in demand.links().iter().map(|link| link.index()) {
+            let last = self.left[link].iter().rev().find(|(rank, _)| *rank < self.at);
+            let last = last.copied().unwrap_or((Rank::default(), self.base[link]));
+            (self.from[link], free[link]) = last;
+        }
+        for looker in self.next.iter().filter(|looker| looker.is_wide) {
+            let after = after(looker);
+            let taker = state.coflow(coflow_of(looker.entry.group)).demand();
+            for (link, l) in taker.set().shared(demand.set()).filter(|_| !after.is_empty()) {
+                if self.from[link] < looker.rank {
+                    free[link] = after[l];
+                }
+            }
+        }
     }
 
-    fn free_at(&self, link: usize, rank: Rank) -> f64 {
-        let left = &self.left[link];
-        let before = left.partition_point(|(other, _)| *other < rank);
-        before.checked_sub(1).map_or(self.base[link], |last| left[last].1)
+    fn was_open_at(&self, link: usize, rank: Rank) -> bool {
+        let last = self.left[link].iter().rev().find(|(other, _)| *other < rank);
+        last.map_or(self.base[link], |(_, rest)| *rest) > 0.0
     }
 
     /// Whether anything is left at a link before a place, from the present one on, as far as that is known.
     fn is_open_at(&self, link: usize, rank: Rank, links: Links<'_>) -> bool {
-        links.if_moved(link).unwrap_or_else(|| self.free_at(link, rank) > 0.0)
+        links.if_moved(link).unwrap_or_else(|| self.was_open_at(link, rank))
     }
 
     /// Whether anything is left at a link before the present place.
@@ -220,19 +257,22 @@ impl Turns {
         if self.is_open(link, links) {
             return None;
         }
-        let left = &self.left[link];
-        let before = left.partition_point(|(other, _)| *other < self.at);
-        let takers = left[..before].iter().rev().take_while(|(_, rest)| *rest == 0.0);
-        Some(takers.last().map_or(Rank::default(), |(rank, _)| *rank))
+        let takers = self.left[link].iter().rev().filter(|(other, _)| *other < self.at);
+        let last = takers.take_while(|(_, rest)| *rest == 0.0).last();
+        Some(last.map_or(Rank::default(), |(rank, _)| *rank))
     }
 
     /// Who stands at the present place has found something at a link, and has left something; residues of
     /// rounding count as nothing.
-    pub fn pass(&mut self, link: usize, found: f64, rest: f64) {
+    pub fn pass(&mut self, link: usize, found: f64, rest: f64, is_wide: bool) {
+        let is_listed = if is_wide { (found > 0.0) != (rest > 0.0) } else { found != rest };
         let left = &mut self.left[link];
+        if left.is_empty() && !is_listed {
+            return;
+        }
         let k = left.partition_point(|(rank, _)| *rank < self.at);
         let is_there = left.get(k).is_some_and(|(rank, _)| *rank == self.at);
-        match (is_there, found != rest) {
+        match (is_there, is_listed) {
             (true, true) => left[k].1 = rest,
             (false, true) => left.insert(k, (self.at, rest)),
             (true, false) => _ = left.remove(k),

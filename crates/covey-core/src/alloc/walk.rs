@@ -83,11 +83,13 @@ impl Allocator {
         }
         self.kept.turns.resize_with(self.kept.turns.len().max(turns + 1), Turns::default);
         let mut all = std::mem::take(&mut self.kept.turns[turns]);
-        all.start_anew(Links { moved: &self.moved, open: &self.open }, &self.free);
+        let links = Links { moved: &self.moved, open: &self.open };
+        all.start_anew(links, &self.free);
         for (rank, entry) in entries {
             all.go_to(*rank);
             let which = self.serve(state, entry)?;
-            let looker = Looker { rank: *rank, entry: *entry, which };
+            let demand = state.coflow(coflow_of(entry.group)).demand();
+            let looker = Looker::new(*rank, *entry, which, demand);
             self.stand(state, looker);
             self.kept.all_moved(state, looker);
             self.kept.serve(looker);

@@ -348,6 +348,7 @@ impl State {
 
     /// Writes down that a coflow had sent `bytes` in all at the moment `as_of`.
     pub fn report(&mut self, id: CoflowId, bytes: f64, as_of: Time) {
+        self.mark(id);
         let coflow = &mut self.slots[id.index()];
         coflow.attained = bytes;
         coflow.attained_as_of = as_of;
