@@ -19,5 +19,6 @@ mod replay;
 mod restarts;
 mod scenarios;
 mod timeline;
+mod turns;
 mod waiting;
 mod weights;

@@ -119,6 +119,14 @@ impl Simulator {
         self
     }
 
+    /// The same where the allocator walks a plan that is kept by turns from so many entries on
+    /// ([`Allocator::by_turns_above`]): the outcome does not depend on it.
+    #[must_use]
+    pub fn by_turns_above(mut self, many: usize) -> Simulator {
+        self.engine.allocator = Allocator::by_turns_above(many);
+        self
+    }
+
     /// The same with processors that are there for compressing only in part.
     #[must_use]
     pub fn with_processors(mut self, availability: Availability) -> Simulator {
