@@ -348,33 +348,31 @@ impl Turns {
         links: Links<'_>,
         mut stays: impl FnMut(&Looker) -> bool,
     ) -> Option<Turn> {
-        loop {
-            let come = self.come.last().map(|looker| looker.rank);
-            let gone = self.gone.last().map(|(rank, _)| *rank);
-            let called = self.next_called(links);
-            let other = [come, gone, called].into_iter().flatten().min();
-            while let Some(looker) = self.stay.get(self.passed)
-                && other.is_none_or(|other| looker.rank < other)
-            {
-                self.passed += 1;
-                if stays(looker) {
-                    self.next.push(*looker);
-                    continue;
-                }
-                self.at = looker.rank;
-                return Some(Turn::Stays(*looker));
+        let come = self.come.last().map(|looker| looker.rank);
+        let gone = self.gone.last().map(|(rank, _)| *rank);
+        let called = self.next_called(links);
+        let other = [come, gone, called].into_iter().flatten().min();
+        while let Some(looker) = self.stay.get(self.passed)
+            && other.is_none_or(|other| looker.rank < other)
+        {
+            self.passed += 1;
+            if stays(looker) {
+                self.next.push(*looker);
+                continue;
             }
-            let rank = other?;
-            self.at = rank;
-            // Who has gone was there before whoever has come.
-            if gone == Some(rank) {
-                return self.gone.pop().map(|(_, footprints)| Turn::Gone(footprints));
-            }
-            if come == Some(rank) {
-                return self.come.pop().map(Turn::Comes);
-            }
-            return Some(Turn::Called(rank));
+            self.at = looker.rank;
+            return Some(Turn::Stays(*looker));
         }
+        let rank = other?;
+        self.at = rank;
+        // Who has gone was there before whoever has come.
+        if gone == Some(rank) {
+            return self.gone.pop().map(|(_, footprints)| Turn::Gone(footprints));
+        }
+        if come == Some(rank) {
+            return self.come.pop().map(Turn::Comes);
+        }
+        Some(Turn::Called(rank))
     }
 
     /// The next place of somebody who is called, as far as the links for which he waits are still open there.
