@@ -186,11 +186,13 @@ fn a_policy_that_decides_on_ticks_does_though_clocks_are_late() {
 fn a_host_hears_of_another_layer_though_the_rate_stays() {
     let mut world = World::new("aalo:q1=10KB,K=2,queues=strict,delta=0", 4);
     world.register(&[(0, 1)]);
+    assert_eq!((world.layers_at(0), world.rate_of(0)), (vec![0], 100.0));
     while world.sent_by(0) < 11e3 {
         world.send(1.0);
     }
-    assert_eq!((world.layers_at(0), world.rate_of(0)), (vec![0], 100.0));
-    // It goes first elsewhere, and the first is in the second layer from now on.
+    // It has left the first queue, and nobody is there to take its rate.
+    assert_eq!((world.layers_at(0), world.rate_of(0)), (vec![1], 100.0));
+    // Another goes first elsewhere.
     world.register(&[(2, 3)]);
     assert_eq!((world.layers_at(2), world.layers_at(0)), (vec![0], vec![1]));
     assert_eq!((world.rate_of(0), world.rate_of(1)), (100.0, 100.0));
