@@ -96,6 +96,7 @@ impl Simulator {
                 availability: Availability::default(),
                 processors: Processors::default(),
                 now: Time::ZERO,
+                next_wake: Time::NEVER,
                 barrier: true,
                 calendar: Calendar::default(),
                 dags: Dags::default(),
@@ -186,6 +187,8 @@ struct Engine {
     availability: Availability,
     processors: Processors,
     now: Time,
+    /// When the first wake-up comes that the policy waits for.
+    next_wake: Time,
     /// Whether coflows wait for their parents.
     barrier: bool,
     calendar: Calendar,

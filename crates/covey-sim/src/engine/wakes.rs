@@ -7,23 +7,28 @@ use crate::dags::Dags;
 use crate::fluid::Fluid;
 
 impl Engine {
-    /// The earliest moment at which anything happens.
-    pub(super) fn next_moment(&self, wakes: &[Wake]) -> Time {
-        let mut next = self.calendar.next().min(self.next_end()).min(self.processors.next());
+    /// The earliest moment at which anything happens. Leaves in `next_wake` when the first wake-up comes, if it
+    /// is not later.
+    pub(super) fn next_moment(&mut self, wakes: &[Wake]) -> Time {
+        let others = self.calendar.next().min(self.next_end()).min(self.processors.next());
+        let mut first = Time::NEVER;
         for wake in wakes {
-            next = next.min(match *wake {
+            first = first.min(match *wake {
                 Wake::At(time) => time,
                 Wake::WhenSent(id, bytes) => self.fluids[id.index()].when_sent(bytes),
                 Wake::WhenDagSent(external, bytes) => {
                     when_dag_sent(&self.dags, &self.fluids, self.now, external, bytes)
                 }
                 Wake::WhenFlowSent(id, bytes) => {
-                    self.fluids[id.index()].when_flow_sent(self.state.coflow(id), bytes, next)
+                    let soon = others.min(first);
+                    let soon = soon + 2.0 * soon.slack_s();
+                    self.fluids[id.index()].when_flow_sent(self.state.coflow(id), bytes, soon)
                 }
             });
         }
+        self.next_wake = first;
         // What was asked for too late has come now.
-        next.max(self.now)
+        others.min(first).max(self.now)
     }
 
     /// Calls the policy for wake-ups that have come. Returns whether there were any.
@@ -33,6 +38,10 @@ impl Engine {
         policy: &mut dyn Policy<K>,
         wants: Wants,
     ) -> bool {
+        // Nothing that has happened at this moment lets one come earlier.
+        if !self.next_wake.due(self.now) {
+            return false;
+        }
         let mut told = false;
         loop {
             let (now, fluids, dags) = (self.now, &self.fluids, &self.dags);
