@@ -64,10 +64,6 @@ pub(super) struct Waits {
 }
 
 impl Waits {
-    pub fn is(&self) -> bool {
-        self.is
-    }
-
     /// Waits at links that `find` finds, unless it finds none that would do.
     pub fn begin(
         &mut self,
@@ -112,6 +108,12 @@ impl Kept {
         self.moved.resize(demand.set().words().len(), u64::MAX);
     }
 
+    /// Which of the turns a place is among.
+    fn turns_at(&self, rank: Rank) -> usize {
+        if self.by_layer { rank.layer() as usize } else { 0 }
+    }
+
+    /// The flows of a coflow have changed.
     pub fn touch(&mut self, id: CoflowId) {
         if self.is_on && self.touched.last() != Some(&id) {
             self.touched.push(id);
@@ -192,15 +194,6 @@ impl Allocator {
         Ok(())
     }
 
-    /// The turns in which a place comes.
-    fn turns_at(&mut self, rank: Rank) -> usize {
-        let k = if self.kept.by_layer { rank.layer() as usize } else { 0 };
-        if self.kept.turns.len() <= k {
-            self.kept.turns.resize_with(k + 1, Turns::default);
-        }
-        k
-    }
-
     /// The part of a grant that an entry decides.
     fn part_of(&mut self, group: Group) -> Which {
         if let Group::Coflow(_) = group {
@@ -214,6 +207,12 @@ impl Allocator {
             pieces.push(Default::default());
             pieces.len() - 1
         }))
+    }
+
+    /// All parts of a grant.
+    fn parts_of(&self, id: CoflowId) -> impl Iterator<Item = Which> + use<> {
+        let pieces = self.grants[id.index()].pieces.len();
+        [Which::Main, Which::Provisional].into_iter().chain((0..pieces).map(Which::Piece))
     }
 
     /// A group has come to a place.
@@ -238,7 +237,8 @@ impl Allocator {
         }
         let looker = Looker::new(rank, *entry, which, state.coflow(id).demand());
         self.stand(state, looker);
-        let k = self.turns_at(rank);
+        let k = self.kept.turns_at(rank);
+        self.kept.turns.resize_with(self.kept.turns.len().max(k + 1), Turns::default);
         self.kept.turns[k].come(looker);
         Ok(())
     }
@@ -284,10 +284,7 @@ impl Allocator {
         if id.index() >= self.grants.len() {
             return;
         }
-        let pieces = self.grants[id.index()].pieces.len();
-        let all =
-            [Which::Main, Which::Provisional].into_iter().chain((0..pieces).map(Which::Piece));
-        for which in all {
+        for which in self.parts_of(id) {
             if let Some(at) = self.grants[id.index()].part(which).place.at {
                 self.kept.edits.push(at);
                 self.leave(state.coflow(id).demand().links(), id, which);
@@ -301,9 +298,9 @@ impl Allocator {
         let grant = &mut self.grants[id.index()];
         let part = grant.part_mut(which);
         let Some((rank, _)) = part.place.at.take() else { return };
-        let k = if self.kept.by_layer { rank.layer() as usize } else { 0 };
+        let k = self.kept.turns_at(rank);
         let turns = &mut self.kept.turns[k];
-        if part.place.waits.is() {
+        if part.place.waits.is {
             part.place.waits.end(rank, turns);
         } else if part.place.is_new {
             turns.cancel(rank);
@@ -315,7 +312,7 @@ impl Allocator {
         }
         if which == Which::Provisional {
             let (mine, turns) = (&mut grant.spare, &mut self.spare.turns);
-            if mine.waits.is() {
+            if mine.waits.is {
                 mine.waits.end(rank, turns);
             } else {
                 turns.remove(rank);
@@ -327,14 +324,11 @@ impl Allocator {
 
     /// The flows of a coflow have changed: where it waits, it does so for other reasons.
     fn rouse(&mut self, state: &State, ranking: &Ranking, id: CoflowId) {
-        let pieces = self.grants[id.index()].pieces.len();
-        let all =
-            [Which::Main, Which::Provisional].into_iter().chain((0..pieces).map(Which::Piece));
-        for which in all {
+        for which in self.parts_of(id) {
             let place = &mut self.grants[id.index()].part_mut(which).place;
             let Some((rank, group)) = place.at else { continue };
-            if place.waits.is() {
-                let k = if self.kept.by_layer { rank.layer() as usize } else { 0 };
+            if place.waits.is {
+                let k = self.kept.turns_at(rank);
                 place.waits.end(rank, &mut self.kept.turns[k]);
                 if let Some(entry) = ranking.entries.get(&rank) {
                     let demand = state.coflow(id).demand();
