@@ -9,7 +9,7 @@ use covey_core::alloc::{Allocator, PlanError};
 use covey_core::state::{FlowSpec, Progress, Registration, State};
 use covey_core::{
     Answer, AnyPolicy, Codec, CoflowId, Demand, Fabric, FlowId, Knowledge, LinkId, Plan, Policy,
-    PortId, Ranking, Time, View, Wake, Wants,
+    PortId, Ranking, Time, View, Wake, Wakes, Wants,
 };
 
 /// What a policy is told.
@@ -52,8 +52,8 @@ trait Mind: Send {
     fn plan(&mut self, state: &State, now: Time) -> Answer;
     fn tell_allocator(&mut self, allocator: &mut Allocator);
     fn ranking(&self) -> &Ranking;
-    fn wakes(&self) -> &[Wake];
-    fn take_due(&mut self, due: &dyn Fn(&Wake) -> bool) -> Option<Wake>;
+    fn wakes(&self) -> &Wakes;
+    fn wakes_mut(&mut self) -> &mut Wakes;
 }
 
 struct Typed<K: Knowledge> {
@@ -92,12 +92,12 @@ impl<K: Knowledge> Mind for Typed<K> {
         self.plan.ranking()
     }
 
-    fn wakes(&self) -> &[Wake] {
+    fn wakes(&self) -> &Wakes {
         self.plan.wakes()
     }
 
-    fn take_due(&mut self, due: &dyn Fn(&Wake) -> bool) -> Option<Wake> {
-        self.plan.take_due(due)
+    fn wakes_mut(&mut self) -> &mut Wakes {
+        self.plan.wakes_mut()
     }
 }
 
@@ -165,7 +165,7 @@ impl Driver {
     }
 
     /// The wake-ups that the policy waits for.
-    pub fn wakes(&self) -> &[Wake] {
+    pub fn wakes(&self) -> &Wakes {
         self.mind.wakes()
     }
 
@@ -360,7 +360,9 @@ impl Driver {
 
     /// What the policy waits for has come. A wake-up that it has not asked for is nothing.
     pub fn reached(&mut self, wake: Wake, now: Time) {
-        let Some(wake) = self.mind.take_due(&|asked| *asked == wake) else { return };
+        if !self.mind.wakes_mut().take(wake) {
+            return;
+        }
         let told = match wake {
             Wake::At(_) => Told::Woke,
             Wake::WhenSent(id, bytes) => Told::Sent(id, bytes),
@@ -372,10 +374,9 @@ impl Driver {
 
     /// The times that the policy waits for, as far as they have come.
     pub fn wake(&mut self, now: Time) {
-        let due = |wake: &Wake| matches!(wake, Wake::At(time) if time.due(now));
-        while self.mind.take_due(&due).is_some() {
-            self.tell(Told::Woke, now);
-        }
+        let mut come = Vec::new();
+        self.mind.wakes_mut().take_due(now, std::iter::empty(), |_| false, &mut come);
+        come.iter().for_each(|_| self.tell(Told::Woke, now));
     }
 
     /// What a coflow has sent through a link has reached the next of [`Driver::link_limits`].

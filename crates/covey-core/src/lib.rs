@@ -34,6 +34,7 @@ pub mod suggest;
 mod time;
 pub mod units;
 mod view;
+mod wakes;
 
 pub use codec::{CODECS, Codec, Compress, Compression};
 pub use compressed::Compressed;
@@ -44,8 +45,9 @@ pub use lanes::{differences, least, least_of, places_where};
 pub use lineage::Lineage;
 pub use links::{Links, Word};
 pub use local::{End, LocalPolicy, LocalView, Outbox, Seen};
-pub use plan::{Backfill, Entry, Group, Layers, Plan, Portion, Rank, Ranking, Rule, Share, Wake};
+pub use plan::{Backfill, Entry, Group, Layers, Plan, Portion, Rank, Ranking, Rule, Share};
 pub use policy::{Answer, AnyPolicy, Policy, Promises, Wants};
 pub use rounding::rounded_bytes;
 pub use time::Time;
 pub use view::{Clairvoyant, Knowledge, NonClairvoyant, PortLoad, Reported, View};
+pub use wakes::{Sender, Wake, Wakes};

@@ -26,6 +26,7 @@ use crate::ids::{CoflowId, FlowId, LinkId};
 use crate::sorted::Sorted;
 use crate::time::Time;
 use crate::view::{Clairvoyant, Knowledge};
+use crate::wakes::{Sender, Wake, Wakes};
 
 /// Which flows an entry is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -239,20 +240,6 @@ fn in_order(key: f64) -> u64 {
     if bits & SIGN == 0 { bits | SIGN } else { !bits }
 }
 
-/// A moment at which the policy wants to be called.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Wake {
-    /// At a time.
-    At(Time),
-    /// When the coflow has sent this many bytes in all.
-    WhenSent(CoflowId, f64),
-    /// When the coflows of the DAG with this external id have sent this many bytes together, those
-    /// that have ended included.
-    WhenDagSent(u64, f64),
-    /// When any flow of the coflow has sent this many bytes.
-    WhenFlowSent(CoflowId, f64),
-}
-
 /// The part of a plan that decides rates: entries in order of precedence.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Ranking {
@@ -315,7 +302,7 @@ impl Edits {
 pub struct Plan<K> {
     ranking: Ranking,
     edits: Edits,
-    wakes: Vec<Wake>,
+    wakes: Wakes,
     knowledge: PhantomData<K>,
 }
 
@@ -324,7 +311,7 @@ impl<K> Default for Plan<K> {
         Plan {
             ranking: Ranking::default(),
             edits: Edits::default(),
-            wakes: Vec::new(),
+            wakes: Wakes::default(),
             knowledge: PhantomData,
         }
     }
@@ -393,9 +380,14 @@ impl<K: Knowledge> Plan<K> {
         }
     }
 
-    /// Forgets all wake-ups asked for, in a plan that is kept.
-    pub fn clear_wakes(&mut self) {
-        self.wakes.clear();
+    /// Forgets the times asked for, in a plan that is kept.
+    pub fn clear_times(&mut self) {
+        self.wakes.clear_times();
+    }
+
+    /// Forgets the numbers of bytes of a coflow, or of a DAG, that were asked for, in a plan that is kept.
+    pub fn clear_wakes_of(&mut self, sender: Sender) {
+        self.wakes.clear_of(sender);
     }
 
     /// For drivers: tells an allocator what has changed since this was last called.
@@ -447,23 +439,23 @@ impl<K: Knowledge> Plan<K> {
 
     /// Asks to be called at `time`. Wake-ups belong to the plan: they are gone with it.
     pub fn wake_at(&mut self, time: Time) {
-        self.wakes.push(Wake::At(time));
+        self.wakes.ask(Wake::At(time));
     }
 
     /// Asks to be called when the coflow has sent `bytes` in all.
     pub fn wake_when_sent(&mut self, coflow: CoflowId, bytes: f64) {
-        self.wakes.push(Wake::WhenSent(coflow, bytes));
+        self.wakes.ask(Wake::WhenSent(coflow, bytes));
     }
 
     /// Asks to be called when all coflows of the DAG with this external id
     /// ([`Lineage`](crate::Lineage)) have sent `bytes` together, those that have ended included.
     pub fn wake_when_dag_sent(&mut self, external: u64, bytes: f64) {
-        self.wakes.push(Wake::WhenDagSent(external, bytes));
+        self.wakes.ask(Wake::WhenDagSent(external, bytes));
     }
 
     /// Asks to be called when any flow of the coflow, ended ones included, has sent `bytes`.
     pub fn wake_when_flow_sent(&mut self, coflow: CoflowId, bytes: f64) {
-        self.wakes.push(Wake::WhenFlowSent(coflow, bytes));
+        self.wakes.ask(Wake::WhenFlowSent(coflow, bytes));
     }
 
     /// The part that decides rates.
@@ -472,13 +464,12 @@ impl<K: Knowledge> Plan<K> {
     }
 
     /// The wake-ups asked for.
-    pub fn wakes(&self) -> &[Wake] {
+    pub fn wakes(&self) -> &Wakes {
         &self.wakes
     }
 
-    /// For drivers: removes and returns the first wake-up for which `due` holds.
-    pub fn take_due(&mut self, mut due: impl FnMut(&Wake) -> bool) -> Option<Wake> {
-        let at = self.wakes.iter().position(&mut due)?;
-        Some(self.wakes.remove(at))
+    /// For drivers: to take what has come.
+    pub fn wakes_mut(&mut self) -> &mut Wakes {
+        &mut self.wakes
     }
 }

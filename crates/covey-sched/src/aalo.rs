@@ -15,7 +15,7 @@
 use covey_core::sorted::Sorted;
 use covey_core::{
     Answer, AnyPolicy, Backfill, CoflowId, Knowledge, Layers, Lineage, NonClairvoyant, Plan,
-    Policy, Promises, Rank, Share, Time, View,
+    Policy, Promises, Rank, Sender, Share, Time, View,
 };
 
 use crate::places::Places;
@@ -55,6 +55,7 @@ pub(crate) const INFO: Info = Info {
             dags: Sorted::default(),
             members: Sorted::default(),
             to_serve: Vec::new(),
+            to_watch: Vec::new(),
             is_stale: false,
         })))
     },
@@ -139,6 +140,8 @@ struct Aalo {
     members: Sorted<(u64, CoflowId), ()>,
     /// Coflows that are to go to the queue of their DAG at the next tick.
     to_serve: Vec<CoflowId>,
+    /// DAGs that have come, gone, or sent what was waited for.
+    to_watch: Vec<u64>,
     /// Whether anything has happened that can change the plan.
     is_stale: bool,
 }
@@ -174,6 +177,7 @@ impl Policy<NonClairvoyant> for Aalo {
         let external = view.lineage(coflow).external;
         if self.dags.get(&external).is_none() {
             self.dags.insert(external, self.service.queues.left_at(view.inherited(coflow)));
+            self.to_watch.push(external);
         }
         self.members.insert((external, coflow), ());
         self.to_serve.push(coflow);
@@ -185,6 +189,7 @@ impl Policy<NonClairvoyant> for Aalo {
         self.members.remove(&(external, coflow));
         if of_dag(&self.members, external).next().is_none() {
             self.dags.remove(&external);
+            self.to_watch.push(external);
         }
         self.to_serve.retain(|&other| other != coflow);
         self.service.leave(coflow);
@@ -195,6 +200,7 @@ impl Policy<NonClairvoyant> for Aalo {
         let reached = self.service.queues.left_at(bytes);
         let Some(&queue) = self.dags.get(&external) else { return };
         self.is_stale = true;
+        self.to_watch.push(external);
         if reached > queue {
             self.dags.insert(external, reached);
             let Aalo { members, to_serve, .. } = self;
@@ -211,7 +217,7 @@ impl Policy<NonClairvoyant> for Aalo {
             return Answer::Unchanged;
         }
         self.service.start(plan);
-        plan.clear_wakes();
+        plan.clear_times();
         let tick = self.service.next_tick(view.now());
         if tick.due(view.now()) {
             for coflow in self.to_serve.drain(..) {
@@ -223,8 +229,10 @@ impl Policy<NonClairvoyant> for Aalo {
             plan.wake_at(tick);
         }
         // One wake-up for each DAG.
-        for &(external, queue) in self.dags.iter() {
-            let limit = self.service.queues.limit(queue);
+        for external in self.to_watch.drain(..) {
+            plan.clear_wakes_of(Sender::Dag(external));
+            let queue = self.dags.get(&external);
+            let limit = queue.map_or(f64::INFINITY, |&queue| self.service.queues.limit(queue));
             if limit.is_finite() {
                 plan.wake_when_dag_sent(external, limit);
             }

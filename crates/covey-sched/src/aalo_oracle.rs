@@ -50,7 +50,7 @@ impl Policy<Clairvoyant> for AaloOracle {
 
     fn plan(&mut self, view: &View<'_, Clairvoyant>, plan: &mut Plan<Clairvoyant>) -> Answer {
         self.service.start(plan);
-        plan.clear_wakes();
+        plan.clear_times();
         let tick = self.service.next_tick(view.now());
         if tick.due(view.now()) {
             for coflow in self.to_serve.drain(..) {

@@ -100,8 +100,9 @@ fn the_counter_counts() {
 
 #[test]
 fn a_second_run_allocates_its_outcome_and_its_plan() {
-    // Sixty coflows, each named twice at most, with few pilots each: 4, 8, 16, ... 256 entries.
-    let (outcome, plan) = (3, 3 * 7);
+    // Sixty coflows, each named twice at most, with few pilots each: lists of 4, 8, 16, ... 256 entries.
+    // Three are of entries, three of wake-ups.
+    let (outcome, plan) = (3, 6 * 7);
     let specs = POLICIES.into_iter().chain(COMPRESSED);
     // What a policy draws at random goes on from run to run: the second is not the same again.
     for spec in specs.filter(|spec| !spec.contains("random")) {

@@ -64,11 +64,11 @@ fn drive(calls: &[Call], workload: &Workload, fabric: &Fabric, spec: &str) -> Re
                 What::Stirred(_) => {}
                 What::Planned(ref ranking, ref wakes) => {
                     driver.decide(now).map_err(|error| error.to_string())?;
-                    if driver.ranking() != ranking || driver.wakes() != wakes {
+                    if driver.ranking() != ranking || driver.wakes().all() != *wakes {
                         return Err(format!(
                             "at {now}\nfound    {:?} {:?}\nexpected {ranking:?} {wakes:?}",
                             driver.ranking(),
-                            driver.wakes()
+                            driver.wakes().all()
                         ));
                     }
                 }

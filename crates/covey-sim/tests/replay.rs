@@ -70,32 +70,33 @@ fn replay<K: Knowledge>(
                 state.release(*id);
             }
             What::BytesReached(id, bytes) => {
-                plan.take_due(|wake| *wake == Wake::WhenSent(*id, *bytes));
+                plan.wakes_mut().take(Wake::WhenSent(*id, *bytes));
                 policy.bytes_reached(*id, *bytes, &view);
             }
             What::DagBytesReached(external, bytes) => {
-                plan.take_due(|wake| *wake == Wake::WhenDagSent(*external, *bytes));
+                plan.wakes_mut().take(Wake::WhenDagSent(*external, *bytes));
                 policy.dag_bytes_reached(*external, *bytes, &view);
             }
             What::LinkBytesReached(id, link, bytes) => {
                 policy.link_bytes_reached(*id, *link, *bytes, &view);
             }
             What::FlowBytesReached(id, bytes) => {
-                plan.take_due(|wake| *wake == Wake::WhenFlowSent(*id, *bytes));
+                plan.wakes_mut().take(Wake::WhenFlowSent(*id, *bytes));
                 policy.flow_bytes_reached(*id, *bytes, &view);
             }
             What::Woke => {
-                plan.take_due(|wake| matches!(wake, Wake::At(time) if time.due(call.now)));
+                let time = plan.wakes().times().find(|time| time.due(call.now));
+                time.map(|time| plan.wakes_mut().take(Wake::At(time)));
                 policy.woke(&view);
             }
             What::Planned(ranking, wakes) => {
                 policy.plan(&view, &mut plan);
-                if result.is_ok() && (plan.ranking() != ranking || plan.wakes() != wakes) {
+                if result.is_ok() && (plan.ranking() != ranking || plan.wakes().all() != *wakes) {
                     result = Err(format!(
                         "at {}\nfound    {:?} {:?}\nexpected {ranking:?} {wakes:?}",
                         call.now,
                         plan.ranking(),
-                        plan.wakes()
+                        plan.wakes().all()
                     ));
                 }
             }

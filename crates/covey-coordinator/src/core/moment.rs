@@ -45,10 +45,8 @@ impl Core {
             if !self.first_wake.due(now) {
                 break;
             }
-            let times = self.driver.wakes().iter().filter_map(|wake| match wake {
-                Wake::At(time) if *time >= self.now && time.due(now) => Some(*time),
-                _ => None,
-            });
+            let times = self.driver.wakes().times();
+            let times = times.filter(|time| *time >= self.now && time.due(now));
             let Some(time) = times.min() else { break };
             self.now = time;
             self.moment();
@@ -86,11 +84,7 @@ impl Core {
                 self.failed = Some(error);
             }
         }
-        let times = self.driver.wakes().iter().filter_map(|wake| match wake {
-            Wake::At(time) => Some(*time),
-            _ => None,
-        });
-        self.first_wake = times.min().unwrap_or(Time::NEVER);
+        self.first_wake = self.driver.wakes().times().min().unwrap_or(Time::NEVER);
     }
 
     /// Brings what is left of flows up to date, for policies that see sizes.
@@ -119,9 +113,7 @@ impl Core {
 
     /// Tells the policy of numbers of bytes that it waits for and that have been reported.
     fn tell_reached(&mut self) {
-        let waits = |wake: &&Wake| !matches!(wake, Wake::At(_));
-        let wakes: Vec<Wake> = self.driver.wakes().iter().filter(waits).copied().collect();
-        for wake in wakes {
+        for wake in self.driver.wakes().all() {
             if self.missing(wake).is_some_and(|(missing, _)| missing <= 0.0) {
                 if let Wake::WhenSent(id, _) | Wake::WhenFlowSent(id, _) = wake
                     && let Some(coflow) = self.coflows.of(id)
@@ -285,7 +277,7 @@ impl Core {
             let bound = grains.entry(serial).or_insert(f64::INFINITY);
             *bound = bound.min(grain);
         };
-        for &wake in self.driver.wakes() {
+        for wake in self.driver.wakes().all() {
             let (Wake::WhenSent(_, goal)
             | Wake::WhenFlowSent(_, goal)
             | Wake::WhenDagSent(_, goal)) = wake

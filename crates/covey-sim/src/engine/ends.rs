@@ -1,6 +1,6 @@
 //! What ends: flows, and coflows with their last flow.
 
-use covey_core::{CoflowId, FlowId, Knowledge, Policy, Wants};
+use covey_core::{CoflowId, FlowId, Knowledge, Policy, Sender, Wants};
 
 use super::rates::Held;
 use super::{Ended, Engine, Run};
@@ -83,7 +83,9 @@ impl Engine {
         for &id in &ended.coflows {
             let sent = self.sent(id);
             self.state.report(id, sent, self.now);
-            self.dags.end(self.state.coflow(id).registration.lineage, id, sent);
+            let lineage = self.state.coflow(id).registration.lineage;
+            self.dags.end(lineage, id, sent);
+            self.watch.add(Sender::Dag(lineage.external));
             self.state.retire(id);
         }
         if told {

@@ -17,7 +17,7 @@ use std::ops::ControlFlow;
 use covey_core::alloc::Allocator;
 use covey_core::state::State;
 use covey_core::{
-    Answer, AnyPolicy, CoflowId, Fabric, FlowId, Knowledge, LinkId, Plan, Policy, Time, View, Wake,
+    Answer, AnyPolicy, CoflowId, Fabric, FlowId, Knowledge, LinkId, Plan, Policy, Time, View,
 };
 use covey_trace::{Availability, Workload};
 
@@ -32,6 +32,7 @@ use crate::outcome::{CoflowOutcome, Outcome};
 use crate::processors::Processors;
 use moving::Moving;
 use rates::Held;
+use wakes::Watch;
 
 /// A policy that is called this often in a row while nothing is sent and nothing is to come, or at
 /// one moment, will never serve again.
@@ -96,7 +97,7 @@ impl Simulator {
                 availability: Availability::default(),
                 processors: Processors::default(),
                 now: Time::ZERO,
-                next_wake: Time::NEVER,
+                watch: Watch::default(),
                 barrier: true,
                 calendar: Calendar::default(),
                 dags: Dags::default(),
@@ -187,8 +188,7 @@ struct Engine {
     availability: Availability,
     processors: Processors,
     now: Time,
-    /// When the first wake-up comes that the policy waits for.
-    next_wake: Time,
+    watch: Watch,
     /// Whether coflows wait for their parents.
     barrier: bool,
     calendar: Calendar,
@@ -215,6 +215,7 @@ impl Engine {
         self.allocator.clear();
         self.held_in = Held::Fluids;
         self.moving.clear();
+        self.watch.clear();
         self.processors.clear(self.state.fabric().ports() as usize, &self.availability);
         self.now = Time::ZERO;
         self.calendar.fill(workload, self.barrier);
@@ -251,7 +252,7 @@ impl Engine {
         let mut idle = 0;
         let mut stands_still = false;
         loop {
-            let next = self.next_moment(plan.wakes());
+            let next = self.next_moment(plan.wakes_mut());
             if !next.comes() || idle > PATIENCE {
                 return self.check_all_ended(&run, next.comes() && stands_still);
             }
@@ -280,7 +281,7 @@ impl Engine {
             }
             self.compress(replaced.then_some(plan.ranking()));
             self.share(plan.ranking(), &run)?;
-            if self.is_together() && plan.wakes().iter().any(|w| !matches!(w, Wake::At(_))) {
+            if self.is_together() && plan.wakes().wait_for_bytes() {
                 return Err(SimError::BytesOfACrowd {
                     policy: run.name.to_owned(),
                     time_s: self.now.as_secs(),

@@ -2,7 +2,7 @@
 //! the allocator shares links so.
 
 use covey_core::alloc::{Crowd, Measure};
-use covey_core::{CoflowId, Ranking, Time};
+use covey_core::{CoflowId, Ranking, Sender, Time};
 
 use super::{Engine, Run};
 use crate::error::SimError;
@@ -69,6 +69,9 @@ impl Engine {
             if self.state.is_present(id) && !self.fluids[id.index()].is_moving() {
                 let sent = self.fluids[id.index()].sent(self.now);
                 self.state.report(id, sent, self.now);
+                self.watch.add(Sender::Coflow(id));
+                let external = self.state.coflow(id).registration.lineage.external;
+                self.watch.add(Sender::Dag(external));
                 if self.shows_left {
                     self.advance(id);
                 }

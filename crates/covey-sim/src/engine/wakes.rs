@@ -1,34 +1,81 @@
 //! What a policy has asked to be told: times, bytes that were sent, limits that were reached.
 
-use covey_core::{Knowledge, Plan, Policy, Time, View, Wake, Wants};
+use covey_core::{Knowledge, Plan, Policy, Sender, Time, View, Wake, Wakes, Wants};
 
 use super::Engine;
 use crate::dags::Dags;
 use crate::fluid::Fluid;
 
+/// Whose bytes are looked at though they may not be sending: the policy has begun to wait for them, or they
+/// have stopped or ended.
+#[derive(Debug)]
+pub(super) struct Watch {
+    /// When the first wake-up comes.
+    first: Time,
+    senders: Vec<Sender>,
+    /// How many of them have been looked at.
+    looked_at: usize,
+    /// Wake-ups that have come, with serial numbers.
+    come: Vec<(u64, Wake)>,
+}
+
+impl Default for Watch {
+    fn default() -> Watch {
+        Watch { first: Time::NEVER, senders: Vec::new(), looked_at: 0, come: Vec::new() }
+    }
+}
+
+impl Watch {
+    pub fn clear(&mut self) {
+        self.first = Time::NEVER;
+        self.senders.clear();
+        self.looked_at = 0;
+    }
+
+    pub fn add(&mut self, sender: Sender) {
+        self.senders.push(sender);
+    }
+}
+
 impl Engine {
-    /// The earliest moment at which anything happens. Leaves in `next_wake` when the first wake-up comes, if it
-    /// is not later.
-    pub(super) fn next_moment(&mut self, wakes: &[Wake]) -> Time {
+    /// The earliest moment at which anything happens.
+    pub(super) fn next_moment(&mut self, wakes: &mut Wakes) -> Time {
         let others = self.calendar.next().min(self.next_end()).min(self.processors.next());
-        let mut first = Time::NEVER;
-        for wake in wakes {
-            first = first.min(match *wake {
-                Wake::At(time) => time,
-                Wake::WhenSent(id, bytes) => self.fluids[id.index()].when_sent(bytes),
-                Wake::WhenDagSent(external, bytes) => {
-                    when_dag_sent(&self.dags, &self.fluids, self.now, external, bytes)
-                }
-                Wake::WhenFlowSent(id, bytes) => {
-                    let soon = others.min(first);
-                    let soon = soon + 2.0 * soon.slack_s();
-                    self.fluids[id.index()].when_flow_sent(self.state.coflow(id), bytes, soon)
-                }
-            });
+        self.watch.senders.extend(wakes.take_fresh());
+        self.watch.looked_at = self.watch.senders.len();
+        let mut first = wakes.times().fold(Time::NEVER, Time::min);
+        for sender in self.senders(wakes.wait_for_coflows(), wakes.wait_for_dags()) {
+            for wake in wakes.of(sender) {
+                let soon = others.min(first);
+                first = first.min(self.when(wake, soon + 2.0 * soon.slack_s()));
+            }
         }
-        self.next_wake = first;
+        self.watch.first = first;
         // What was asked for too late has come now.
         others.min(first).max(self.now)
+    }
+
+    /// Whose bytes may be those that the policy waits for; some of them twice.
+    fn senders(&self, of_coflows: bool, of_dags: bool) -> impl Iterator<Item = Sender> {
+        let moving = if of_coflows { self.moving.all() } else { &[] };
+        let dags = if of_dags { self.moving.all() } else { &[] };
+        let dags = dags.iter().map(|&id| self.state.coflow(id).registration.lineage.external);
+        let moving = moving.iter().map(|&id| Sender::Coflow(id));
+        self.watch.senders.iter().copied().chain(moving).chain(dags.map(Sender::Dag))
+    }
+
+    /// When a wake-up comes. Need not be exact if that is not before `limit`.
+    fn when(&self, wake: Wake, limit: Time) -> Time {
+        match wake {
+            Wake::At(time) => time,
+            Wake::WhenSent(id, bytes) => self.fluids[id.index()].when_sent(bytes),
+            Wake::WhenDagSent(external, bytes) => {
+                when_dag_sent(&self.dags, &self.fluids, self.now, external, bytes)
+            }
+            Wake::WhenFlowSent(id, bytes) => {
+                self.fluids[id.index()].when_flow_sent(self.state.coflow(id), bytes, limit)
+            }
+        }
     }
 
     /// Calls the policy for wake-ups that have come. Returns whether there were any.
@@ -39,28 +86,26 @@ impl Engine {
         wants: Wants,
     ) -> bool {
         // Nothing that has happened at this moment lets one come earlier.
-        if !self.next_wake.due(self.now) {
-            return false;
-        }
-        let mut told = false;
-        loop {
-            let (now, fluids, dags) = (self.now, &self.fluids, &self.dags);
-            let state = &self.state;
-            let due = plan.take_due(|wake| match *wake {
-                Wake::At(time) => time.due(now),
-                Wake::WhenSent(id, bytes) => fluids[id.index()].when_sent(bytes).due(now),
-                Wake::WhenDagSent(external, bytes) => {
-                    when_dag_sent(dags, fluids, now, external, bytes).due(now)
-                }
-                Wake::WhenFlowSent(id, bytes) => {
-                    let soon = now + 2.0 * now.slack_s();
-                    fluids[id.index()].when_flow_sent(state.coflow(id), bytes, soon).due(now)
-                }
-            });
-            let Some(wake) = due else { return told };
+        let woke = self.watch.first.due(self.now) && self.call_due(plan.wakes_mut(), policy, wants);
+        self.watch.senders.drain(..self.watch.looked_at);
+        self.watch.looked_at = 0;
+        woke
+    }
+
+    fn call_due<K: Knowledge>(
+        &mut self,
+        wakes: &mut Wakes,
+        policy: &mut dyn Policy<K>,
+        wants: Wants,
+    ) -> bool {
+        let mut come = std::mem::take(&mut self.watch.come);
+        let senders = self.senders(wakes.wait_for_coflows(), wakes.wait_for_dags());
+        let soon = self.now + 2.0 * self.now.slack_s();
+        let is_due = |wake: &Wake| self.when(*wake, soon).due(self.now);
+        wakes.take_due(self.now, senders, is_due, &mut come);
+        for &(_, wake) in &come {
             self.stir_for(wake);
             self.refresh(wants);
-            told = true;
             match wake {
                 Wake::At(_) => policy.woke(&self.view()),
                 Wake::WhenSent(id, bytes) => policy.bytes_reached(id, bytes, &self.view()),
@@ -72,6 +117,8 @@ impl Engine {
                 }
             }
         }
+        self.watch.come = come;
+        !self.watch.come.is_empty()
     }
 
     /// Marks the coflows that a wake-up concerns.
@@ -79,7 +126,10 @@ impl Engine {
         match wake {
             Wake::At(_) => self.state.note_all(),
             Wake::WhenSent(id, _) | Wake::WhenFlowSent(id, _) => self.state.stir(id),
-            Wake::WhenDagSent(external, _) => self.state.stir_dag(external),
+            Wake::WhenDagSent(external, _) => {
+                let present = self.dags.get(external).map_or(&[][..], |(present, _)| present);
+                present.iter().for_each(|&id| self.state.stir(id));
+            }
         }
     }
 

@@ -221,7 +221,7 @@ impl<K: Knowledge> Policy<K> for Recorder<K> {
         let stirred = view.coflows().iter().copied().filter(|&id| view.is_stirred(id)).collect();
         self.write(view, What::Stirred(stirred));
         let answer = self.policy.plan(view, plan);
-        self.write(view, What::Planned(plan.ranking().clone(), plan.wakes().to_vec()));
+        self.write(view, What::Planned(plan.ranking().clone(), plan.wakes().all()));
         answer
     }
 }

@@ -1,0 +1,361 @@
+//! What a policy waits for: times, and numbers of bytes that are sent.
+//!
+//! They are kept by the coflow, or the DAG, whose bytes count. So a driver looks only at those of which
+//! something is sent, and at what was asked for since it last looked.
+
+use crate::ids::CoflowId;
+use crate::sorted::Sorted;
+use crate::time::Time;
+
+/// A moment at which the policy wants to be called.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Wake {
+    /// At a time.
+    At(Time),
+    /// When the coflow has sent this many bytes in all.
+    WhenSent(CoflowId, f64),
+    /// When the coflows of the DAG with this external id have sent this many bytes together, those
+    /// that have ended included.
+    WhenDagSent(u64, f64),
+    /// When any flow of the coflow has sent this many bytes.
+    WhenFlowSent(CoflowId, f64),
+}
+
+/// Whose bytes count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sender {
+    /// A coflow's.
+    Coflow(CoflowId),
+    /// Those of all coflows of the DAG with this external id.
+    Dag(u64),
+}
+
+impl Wake {
+    /// Whose bytes count; `None` for a time.
+    pub fn sender(&self) -> Option<Sender> {
+        match *self {
+            Wake::At(_) => None,
+            Wake::WhenSent(id, _) | Wake::WhenFlowSent(id, _) => Some(Sender::Coflow(id)),
+            Wake::WhenDagSent(external, _) => Some(Sender::Dag(external)),
+        }
+    }
+}
+
+/// In place of a number: none.
+const NONE: u32 = u32::MAX;
+
+/// A wake-up, and when it was asked for, as a serial number.
+#[derive(Debug, Clone, Copy)]
+struct Asked {
+    wake: Wake,
+    serial: u64,
+    /// The next of the same sender, or the next vacant place.
+    next: u32,
+}
+
+/// Wake-ups that were asked for and have not come.
+#[derive(Debug, Clone)]
+pub struct Wakes {
+    times: Vec<(u64, Time)>,
+    /// Those for bytes, in lists: of each coflow, of each DAG, and of vacant places.
+    asked: Vec<Asked>,
+    of_coflow: Vec<u32>,
+    of_dag: Sorted<u64, u32>,
+    vacant: u32,
+    /// How many there are for bytes of coflows.
+    of_coflows: usize,
+    /// The last serial number.
+    serial: u64,
+    /// Whose bytes somebody has begun to wait for since a driver last looked.
+    fresh: Vec<Sender>,
+}
+
+impl Default for Wakes {
+    fn default() -> Wakes {
+        Wakes {
+            times: Vec::new(),
+            asked: Vec::new(),
+            of_coflow: Vec::new(),
+            of_dag: Sorted::default(),
+            vacant: NONE,
+            of_coflows: 0,
+            serial: 0,
+            fresh: Vec::new(),
+        }
+    }
+}
+
+/// The same wake-ups, asked for in the same order.
+impl PartialEq for Wakes {
+    fn eq(&self, other: &Wakes) -> bool {
+        self.all() == other.all()
+    }
+}
+
+impl Wakes {
+    pub(crate) fn ask(&mut self, wake: Wake) {
+        self.serial += 1;
+        let serial = self.serial;
+        let Some(sender) = wake.sender() else {
+            if let Wake::At(time) = wake {
+                self.times.push((serial, time));
+            }
+            return;
+        };
+        let asked = Asked { wake, serial, next: self.first_of(sender).unwrap_or(NONE) };
+        let place = match self.vacant {
+            NONE => {
+                self.asked.push(asked);
+                self.asked.len() as u32 - 1
+            }
+            place => {
+                let there = &mut self.asked[place as usize];
+                self.vacant = std::mem::replace(there, asked).next;
+                place
+            }
+        };
+        self.set_first(sender, place);
+        self.of_coflows += usize::from(matches!(sender, Sender::Coflow(_)));
+        self.fresh.push(sender);
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.times.clear();
+        self.asked.clear();
+        self.of_coflow.fill(NONE);
+        self.of_dag.clear();
+        self.vacant = NONE;
+        self.of_coflows = 0;
+        self.fresh.clear();
+    }
+
+    pub(crate) fn clear_times(&mut self) {
+        self.times.clear();
+    }
+
+    /// Nobody waits for what a coflow or a DAG sends any more.
+    pub(crate) fn clear_of(&mut self, sender: Sender) {
+        let mut place = self.first_of(sender).unwrap_or(NONE);
+        if place == NONE {
+            return;
+        }
+        self.set_first(sender, NONE);
+        while place != NONE {
+            let next = self.asked[place as usize].next;
+            self.vacate(place);
+            place = next;
+        }
+    }
+
+    fn vacate(&mut self, place: u32) {
+        let there = &mut self.asked[place as usize];
+        there.next = std::mem::replace(&mut self.vacant, place);
+        self.of_coflows -= usize::from(!matches!(there.wake, Wake::WhenDagSent(..)));
+    }
+
+    fn first_of(&self, sender: Sender) -> Option<u32> {
+        let first = match sender {
+            Sender::Coflow(id) => self.of_coflow.get(id.index()),
+            Sender::Dag(external) => self.of_dag.get(&external),
+        };
+        first.copied().filter(|&place| place != NONE)
+    }
+
+    fn set_first(&mut self, sender: Sender, place: u32) {
+        match sender {
+            Sender::Coflow(id) => {
+                if self.of_coflow.len() <= id.index() {
+                    self.of_coflow.resize(id.index() + 1, NONE);
+                }
+                self.of_coflow[id.index()] = place;
+            }
+            Sender::Dag(external) if place == NONE => _ = self.of_dag.remove(&external),
+            Sender::Dag(external) => _ = self.of_dag.insert(external, place),
+        }
+    }
+
+    fn list(&self, sender: Sender) -> impl Iterator<Item = &Asked> {
+        let next = |asked: &&Asked| self.asked.get(asked.next as usize);
+        let first = self.first_of(sender).map(|place| &self.asked[place as usize]);
+        std::iter::successors(first, next)
+    }
+
+    /// The wake-ups for what a coflow or a DAG sends, last asked for first.
+    pub fn of(&self, sender: Sender) -> impl Iterator<Item = Wake> {
+        self.list(sender).map(|asked| asked.wake)
+    }
+
+    /// The times, in the order in which they were asked for.
+    pub fn times(&self) -> impl Iterator<Item = Time> {
+        self.times.iter().map(|&(_, time)| time)
+    }
+
+    /// Whether any are for bytes.
+    pub fn wait_for_bytes(&self) -> bool {
+        self.wait_for_coflows() || self.wait_for_dags()
+    }
+
+    /// Whether any are for bytes of coflows.
+    pub fn wait_for_coflows(&self) -> bool {
+        self.of_coflows > 0
+    }
+
+    /// Whether any are for bytes of DAGs.
+    pub fn wait_for_dags(&self) -> bool {
+        !self.of_dag.is_empty()
+    }
+
+    /// All of them, in the order in which they were asked for.
+    pub fn all(&self) -> Vec<Wake> {
+        let of_coflow = (0..self.of_coflow.len() as u32).map(|id| Sender::Coflow(CoflowId(id)));
+        let senders =
+            of_coflow.chain(self.of_dag.iter().map(|&(external, _)| Sender::Dag(external)));
+        let asked = senders.flat_map(|sender| self.list(sender));
+        let times = self.times.iter().map(|&(serial, time)| (serial, Wake::At(time)));
+        let mut all: Vec<_> = asked.map(|asked| (asked.serial, asked.wake)).chain(times).collect();
+        all.sort_unstable_by_key(|&(serial, _)| serial);
+        all.into_iter().map(|(_, wake)| wake).collect()
+    }
+
+    /// For drivers: whose bytes the policy has begun to wait for since this was last called. What it waits
+    /// for may have been sent already.
+    pub fn take_fresh(&mut self) -> std::vec::Drain<'_, Sender> {
+        self.fresh.drain(..)
+    }
+
+    /// For drivers: removes those that have come: times and, of some `senders`, numbers of bytes for which
+    /// `due` holds. Makes `come` their list, with serial numbers: in the order in which they were asked for.
+    pub fn take_due(
+        &mut self,
+        now: Time,
+        senders: impl Iterator<Item = Sender>,
+        due: impl Fn(&Wake) -> bool,
+        come: &mut Vec<(u64, Wake)>,
+    ) {
+        come.clear();
+        self.times.retain(|&(serial, time)| {
+            if time.due(now) {
+                come.push((serial, Wake::At(time)));
+            }
+            !time.due(now)
+        });
+        for sender in senders {
+            self.remove_where(sender, |asked| {
+                let is_due = due(&asked.wake);
+                if is_due {
+                    come.push((asked.serial, asked.wake));
+                }
+                is_due
+            });
+        }
+        come.sort_unstable_by_key(|&(serial, _)| serial);
+    }
+
+    /// For drivers: removes a wake-up, the first that is the same. Returns whether there was one.
+    pub fn take(&mut self, wake: Wake) -> bool {
+        let Some(sender) = wake.sender() else {
+            let place = self.times.iter().position(|&(_, time)| Wake::At(time) == wake);
+            return place.map(|place| self.times.remove(place)).is_some();
+        };
+        let same = self.list(sender).filter(|asked| asked.wake == wake);
+        let Some(first) = same.map(|asked| asked.serial).min() else { return false };
+        self.remove_where(sender, |asked| asked.serial == first);
+        true
+    }
+
+    fn remove_where(&mut self, sender: Sender, mut goes: impl FnMut(&Asked) -> bool) {
+        let (mut before, mut place) = (NONE, self.first_of(sender).unwrap_or(NONE));
+        while place != NONE {
+            let asked = self.asked[place as usize];
+            if !goes(&asked) {
+                before = place;
+            } else {
+                match before {
+                    NONE => self.set_first(sender, asked.next),
+                    before => self.asked[before as usize].next = asked.next,
+                }
+                self.vacate(place);
+            }
+            place = asked.next;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The slow obvious one: a list in the order in which they were asked for.
+    #[test]
+    fn wake_ups_are_those_of_a_plain_list() {
+        let mut state = 1_u64;
+        let mut random = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 33) % below
+        };
+        let (mut wakes, mut list) = (Wakes::default(), Vec::<Wake>::new());
+        for _ in 0..20_000 {
+            let (id, bytes) = (CoflowId(random(5) as u32), random(4) as f64);
+            let wake = match random(4) {
+                0 => Wake::At(Time::from_secs(bytes)),
+                1 => Wake::WhenSent(id, bytes),
+                2 => Wake::WhenFlowSent(id, bytes),
+                _ => Wake::WhenDagSent(u64::from(id.0), bytes),
+            };
+            match random(40) {
+                0 => {
+                    wakes.clear();
+                    list.clear();
+                }
+                1 => {
+                    wakes.clear_times();
+                    list.retain(|wake| wake.sender().is_some());
+                }
+                2..8 => {
+                    let sender = wake.sender().unwrap_or(Sender::Coflow(id));
+                    wakes.clear_of(sender);
+                    list.retain(|wake| wake.sender() != Some(sender));
+                }
+                8..14 => {
+                    let place = list.iter().position(|other| *other == wake);
+                    assert_eq!(wakes.take(wake), place.is_some());
+                    place.map(|place| list.remove(place));
+                }
+                14..18 => {
+                    let sender = wake.sender().unwrap_or(Sender::Coflow(id));
+                    let now = Time::from_secs(bytes);
+                    let due = |wake: &Wake| match *wake {
+                        Wake::At(time) => time.due(now),
+                        Wake::WhenSent(_, x) | Wake::WhenFlowSent(_, x) => x <= bytes,
+                        Wake::WhenDagSent(_, x) => x <= bytes,
+                    };
+                    let mut come = Vec::new();
+                    wakes.take_due(now, [sender].into_iter(), due, &mut come);
+                    let goes = |wake: &Wake| {
+                        wake.sender().is_none_or(|other| other == sender) && due(wake)
+                    };
+                    let come = come.iter().map(|(_, wake)| wake);
+                    assert!(come.eq(list.iter().filter(|wake| goes(wake))));
+                    list.retain(|wake| !goes(wake));
+                }
+                _ => {
+                    wakes.ask(wake);
+                    list.push(wake);
+                    assert!(
+                        wake.sender().is_none_or(|sender| {
+                            wakes.take_fresh().any(|fresh| fresh == sender)
+                        })
+                    );
+                }
+            }
+            assert_eq!(wakes.all(), list);
+            let bytes = list.iter().filter(|wake| wake.sender().is_some()).count();
+            assert_eq!(wakes.wait_for_bytes(), bytes > 0);
+            let sender = Sender::Coflow(id);
+            assert_eq!(
+                wakes.of(sender).count(),
+                list.iter().filter(|wake| wake.sender() == Some(sender)).count()
+            );
+        }
+    }
+}
