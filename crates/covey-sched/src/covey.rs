@@ -12,22 +12,26 @@
 //!   bound).
 //!
 //! A coflow is assessed when its own flows start or end or have sent enough, and when a coflow that
-//! it shares a link with comes or goes. Coflows at other links have no influence on it.
+//! it shares a link with comes or goes. Coflows at other links have no influence on it. Where nothing of its
+//! own has changed since it was assessed, it would be assessed the same, and is not.
 //!
 //! [estimated]: crate::estimate
 
 mod shown;
+mod standing;
 mod track;
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
 use covey_core::{
-    Answer, AnyPolicy, CoflowId, FlowId, Group, NonClairvoyant, Plan, Policy, Share, Time, View,
-    Wants,
+    Answer, AnyPolicy, CoflowId, FlowId, NonClairvoyant, Plan, Policy, Sender, Time, View, Wants,
 };
 
 use crate::guard::Guard;
-use crate::rank::{self, Tie};
 use crate::registry::{Info, Param};
 use crate::sampling::{PilotCount, PilotLoad, PilotPorts};
+use standing::Standing;
 use track::Track;
 
 pub(crate) const INFO: Info = Info {
@@ -75,27 +79,17 @@ pub(crate) const INFO: Info = Info {
             },
             tracks: Vec::new(),
             pilot_load: PilotLoad::new(PilotPorts::LeastBusy, 0),
-            order: Vec::new(),
-            ranks: Vec::new(),
+            standing: Standing::default(),
+            due: BinaryHeap::new(),
             overdue: Vec::new(),
             dirty: Vec::new(),
-            looked_at: Vec::new(),
+            moved: Vec::new(),
             dirty_links: Vec::new(),
+            to_watch: Vec::new(),
             is_stale: true,
         })))
     },
 };
-
-/// A place in the order: a coflow, or one of its pilots.
-#[derive(Debug, Clone, Copy)]
-struct Place {
-    /// Estimated seconds left.
-    left_s: f64,
-    /// Breaks ties: arrival, pilots before their coflow.
-    rank: u32,
-    coflow: CoflowId,
-    pilot: Option<FlowId>,
-}
 
 struct Covey {
     pilots: PilotCount,
@@ -104,18 +98,22 @@ struct Covey {
     /// By coflow.
     tracks: Vec<Track>,
     pilot_load: PilotLoad,
-    order: Vec<Place>,
-    /// Working memory: ranks in the order before.
-    ranks: Vec<u32>,
-    /// Coflows that go first in this slot, in order of arrival.
+    /// Where coflows and pilots stand in the plan.
+    standing: Standing,
+    /// When each coflow becomes overdue, or earlier: what it sends puts it off. With what tells it from
+    /// others that have had its number.
+    due: BinaryHeap<Reverse<(Time, (Time, u64), CoflowId)>>,
+    /// Coflows that go first in this slot.
     overdue: Vec<CoflowId>,
     /// Coflows to assess because of their own flows.
     dirty: Vec<CoflowId>,
-    /// Those of them that are to be assessed again when they have sent more.
-    looked_at: Vec<CoflowId>,
-    /// Whether to assess all coflows at a link, because some coflow there has come or gone.
+    /// Coflows that have changed since they were assessed.
+    moved: Vec<CoflowId>,
+    /// Whether to assess coflows that have changed at a link, because some coflow there has come or gone.
     dirty_links: Vec<bool>,
-    /// Whether the plan has to be made again even if the order stays.
+    /// Coflows of which another number of bytes, or none, is to be waited for.
+    to_watch: Vec<CoflowId>,
+    /// Whether a coflow has come or gone, or a pilot has ended, or a slot may have begun or ended.
     is_stale: bool,
 }
 
@@ -127,43 +125,31 @@ impl Covey {
         view.loads(coflow).for_each(|load| self.dirty_links[load.link.index()] = true);
     }
 
-    /// Assesses the coflows that are dirty, or at a dirty link.
-    fn assess(&mut self, view: &View<'_, NonClairvoyant>) {
-        if self.dirty_links.contains(&true) {
-            let at_dirty_link = |coflow: CoflowId| {
-                view.loads(coflow).any(|load| self.dirty_links[load.link.index()])
-            };
-            self.dirty.extend(view.coflows().iter().filter(|&&coflow| at_dirty_link(coflow)));
-            self.dirty_links.fill(false);
-        }
-        for coflow in self.dirty.drain(..) {
-            self.tracks[coflow.index()].assess(coflow, self.prior, view);
-        }
-    }
-
-    /// Lists the coflows and their unfinished pilots, by rank.
-    fn list(&mut self, view: &View<'_, NonClairvoyant>) {
-        self.order.clear();
-        for &coflow in view.coflows() {
-            let pilots = self.tracks[coflow.index()].pilots.iter().copied();
-            let active = pilots.filter(|&pilot| view.is_active(pilot)).map(Some);
-            for pilot in active.chain([None]) {
-                let rank = self.order.len() as u32;
-                self.order.push(Place { left_s: 0.0, rank, coflow, pilot });
+    /// Takes down which coflows have changed.
+    fn find_moved(&mut self, view: &View<'_, NonClairvoyant>) {
+        for &coflow in view.changed().iter().filter(|&&coflow| view.is_present(coflow)) {
+            if !std::mem::replace(&mut self.tracks[coflow.index()].has_moved, true) {
+                self.moved.push(coflow);
             }
         }
     }
 
-    /// Brings the order up to date. Returns whether it is another.
-    fn sort(&mut self) -> bool {
-        self.ranks.clear();
-        self.ranks.extend(self.order.iter().map(|place| place.rank));
-        for place in &mut self.order {
-            let track = &self.tracks[place.coflow.index()];
-            place.left_s = if place.pilot.is_some() { track.pilot_s } else { track.left_s };
+    /// Assesses the coflows that are dirty, and those that have changed and are at a dirty link.
+    fn assess(&mut self, view: &View<'_, NonClairvoyant>) {
+        if self.dirty_links.contains(&true) {
+            let links = &self.dirty_links;
+            let is_dirty =
+                |&&coflow: &&CoflowId| view.loads(coflow).any(|load| links[load.link.index()]);
+            self.dirty.extend(self.moved.iter().filter(is_dirty));
+            self.dirty_links.fill(false);
         }
-        rank::sort(&mut self.order, Tie::Absolute, |place| place.left_s, |place| place.rank);
-        !self.ranks.iter().eq(self.order.iter().map(|place| &place.rank))
+        for coflow in self.dirty.drain(..) {
+            let track = &mut self.tracks[coflow.index()];
+            track.has_moved = false;
+            track.assess(coflow, self.prior, view);
+            self.standing.set(coflow, track, view);
+        }
+        self.moved.retain(|coflow| self.tracks[coflow.index()].has_moved);
     }
 
     /// Finds the coflows that go first in this slot, if one begins. Returns when to look again.
@@ -173,41 +159,45 @@ impl Covey {
         }
         let (now, phase) = (view.now(), self.guard.phase(view.now()));
         if phase.begins || !phase.in_slot {
-            self.overdue.clear();
+            self.overdue.drain(..).for_each(|coflow| self.standing.set_overdue(coflow, false));
         }
+        // Who is overdue now is looked at again afterwards.
         let mut first = Time::NEVER;
-        for &coflow in view.coflows() {
+        let known = self.overdue.len();
+        while let Some(&Reverse((early, order, coflow))) = self.due.peek() {
+            if !view.is_present(coflow) || view.order(coflow) != order {
+                self.due.pop();
+                continue;
+            }
             let alone_s = self.tracks[coflow.index()].shown.alone_s(view.attained(coflow).bytes);
             let due = self.guard.due(view.arrival(coflow), alone_s);
-            if phase.begins && due.due(now) {
-                self.overdue.push(coflow);
+            if due > early {
+                self.due.pop();
+                self.due.push(Reverse((due, order, coflow)));
+                continue;
             }
             first = first.min(due);
+            if !(phase.begins && due.due(now)) {
+                break;
+            }
+            self.due.pop();
+            self.overdue.push(coflow);
+            self.standing.set_overdue(coflow, true);
+        }
+        for &coflow in &self.overdue[known..] {
+            self.due.push(Reverse((view.arrival(coflow), view.order(coflow), coflow)));
         }
         if self.overdue.is_empty() { self.guard.next_slot(first.max(now)) } else { phase.until }
     }
 
-    /// Writes the plan.
-    fn write(&self, view: &View<'_, NonClairvoyant>, plan: &mut Plan<NonClairvoyant>) {
-        for &coflow in &self.overdue {
-            plan.push(Group::Coflow(coflow), Share::MATCHING_BY_LOAD);
-        }
-        plan.open_layer(1.0);
-        for place in self.order.iter().filter(|place| !self.overdue.contains(&place.coflow)) {
-            match place.pilot {
-                Some(pilot) => plan.push(Group::Flow(pilot), Share::MATCHING),
-                None => plan.push(Group::Coflow(place.coflow), Share::MATCHING_BY_LOAD),
+    /// Asks to be called when coflows are to be assessed again.
+    fn look_again(&mut self, view: &View<'_, NonClairvoyant>, plan: &mut Plan<NonClairvoyant>) {
+        for coflow in self.to_watch.drain(..) {
+            plan.clear_wakes_of(Sender::Coflow(coflow));
+            let next_look = self.tracks[coflow.index()].next_look();
+            if let Some(bytes) = next_look.filter(|_| view.is_present(coflow)) {
+                plan.wake_when_sent(coflow, bytes);
             }
-        }
-        for &coflow in view.coflows() {
-            self.look_again(coflow, plan);
-        }
-    }
-
-    /// Asks to be called when the coflow is to be assessed again.
-    fn look_again(&self, coflow: CoflowId, plan: &mut Plan<NonClairvoyant>) {
-        if let Some(bytes) = self.tracks[coflow.index()].next_look() {
-            plan.wake_when_sent(coflow, bytes);
         }
     }
 }
@@ -225,10 +215,15 @@ impl Policy<NonClairvoyant> for Covey {
             let count = self.pilots.pilots(view.senders(coflow), view.width(coflow));
             self.pilot_load.choose(coflow, count, view, &mut track.pilots);
         }
+        self.dirty.push(coflow);
+        self.to_watch.push(coflow);
+        self.due.push(Reverse((view.arrival(coflow), view.order(coflow), coflow)));
         self.touch(coflow, view);
     }
 
     fn flows_started(&mut self, coflow: CoflowId, view: &View<'_, NonClairvoyant>) {
+        // A pilot may be among them.
+        self.dirty.push(coflow);
         self.touch(coflow, view);
     }
 
@@ -236,7 +231,11 @@ impl Policy<NonClairvoyant> for Covey {
         let track = &mut self.tracks[flow.coflow.index()];
         if track.pilots.contains(&flow) {
             self.pilot_load.ended(flow, view);
+            self.standing.pilot_ended(flow.coflow);
             self.is_stale = true;
+        }
+        if track.next_look().is_some() {
+            self.to_watch.push(flow.coflow);
         }
         if track.flow_ended(flow, view) && self.dirty.last() != Some(&flow.coflow) {
             self.dirty.push(flow.coflow);
@@ -245,8 +244,11 @@ impl Policy<NonClairvoyant> for Covey {
 
     fn coflow_ended(&mut self, coflow: CoflowId, view: &View<'_, NonClairvoyant>) {
         self.dirty.retain(|&dirty| dirty != coflow);
-        self.looked_at.retain(|&looked_at| looked_at != coflow);
+        self.moved.retain(|&moved| moved != coflow);
         self.overdue.retain(|&overdue| overdue != coflow);
+        self.tracks[coflow.index()].has_moved = false;
+        self.to_watch.push(coflow);
+        self.standing.leave(coflow);
         self.touch(coflow, view);
     }
 
@@ -256,7 +258,7 @@ impl Policy<NonClairvoyant> for Covey {
         if track.next_look().is_some() {
             track.sent(bytes);
             self.dirty.push(coflow);
-            self.looked_at.push(coflow);
+            self.to_watch.push(coflow);
         }
     }
 
@@ -265,26 +267,19 @@ impl Policy<NonClairvoyant> for Covey {
     }
 
     fn plan(&mut self, view: &View<'_, NonClairvoyant>, plan: &mut Plan<NonClairvoyant>) -> Answer {
-        if !self.is_stale && self.dirty.is_empty() {
-            return Answer::Unchanged;
-        }
+        self.find_moved(view);
         self.assess(view);
+        self.look_again(view, plan);
         let is_stale = std::mem::take(&mut self.is_stale);
-        if is_stale {
-            self.list(view);
-        }
-        if !self.sort() && !is_stale {
-            self.looked_at.iter().for_each(|&coflow| self.look_again(coflow, plan));
-            self.looked_at.clear();
+        if !self.standing.write(&self.tracks, view, plan) && !is_stale {
             return Answer::Unchanged;
         }
-        self.looked_at.clear();
-        plan.clear();
         let look_again = self.find_overdue(view);
+        plan.clear_times();
         if look_again.comes() {
             plan.wake_at(look_again);
         }
-        self.write(view, plan);
+        self.standing.write(&self.tracks, view, plan);
         Answer::Replaced
     }
 }

@@ -40,6 +40,10 @@ pub(crate) struct Runs {
 /// Where a coflow stands in the plan, among other labels; 0 and the greatest are nobody's.
 type Label = u128;
 
+/// Whoever comes behind another leaves no more room than this between them, so that many can come one behind
+/// the other.
+const STEP: Label = 1 << 90;
+
 /// Where a key stands among the others.
 fn place(key: f64) -> Rank {
     Rank::new(0, key, (Time::ZERO, 0))
@@ -152,7 +156,7 @@ impl Runs {
             if before < label && label < behind {
                 continue;
             }
-            let label = before + (behind - before) / 2;
+            let label = before + ((behind - before) / 2).min(STEP);
             if label == before {
                 return false;
             }
@@ -174,8 +178,10 @@ impl Runs {
 
     /// Divides keys into runs anew, where one or more at `key` have come or gone.
     fn divide(&mut self, key: f64) {
-        self.least.remove(&place(key));
         let key_of = |coflow: &CoflowId| self.known[coflow.index()].map(|(key, _)| key);
+        if self.order.from(place(key)).next().and_then(|(_, c)| key_of(c)) != Some(key) {
+            self.least.remove(&place(key));
+        }
         // Where the one before is not the same, a run begins whatever was before it.
         let mut first = key;
         while let Some(before) = self.order.before(&place(first)).and_then(|(_, c)| key_of(c))

@@ -327,8 +327,9 @@ impl Allocator {
         let grant = &mut self.grants[id.index()];
         let waits = grant.spare.waits.begin(looker.rank, turns, |turns, links| {
             let closed = |link| turns.closed(link, spare.links());
-            again(looker.entry.rule, false)
-                .is_none_or(|rule| idle::blocked_at(demand, rule, closed, links))
+            again(looker.entry.rule, false).is_none_or(|rule| {
+                idle::blocked_at(demand, looker.entry.group, rule, closed, links)
+            })
         });
         if waits {
             grant.spare.clear();

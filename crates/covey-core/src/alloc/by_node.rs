@@ -14,7 +14,7 @@ use super::grant::{Grant, Which};
 use super::matching::set;
 use super::part::Part;
 use super::portions::Portions;
-use super::{Allocator, NEGLIGIBLE, PlanError, idle};
+use super::{Allocator, NEGLIGIBLE, PlanError};
 use crate::ids::{CoflowId, LinkId};
 use crate::lanes::word;
 use crate::plan::{Entry, Group, Ranking, Rule};
@@ -282,7 +282,7 @@ impl Allocator {
             let demand = state.coflow(id).demand();
             let open = nodes.open.at(&self.free, state.fabric().capacity());
             let may_send = main.idle.find(demand, open) || touched;
-            if !may_send || !main.idle.can_send(demand, entry.rule, &mut self.chain) {
+            if !may_send || !main.idle.can_send(demand, entry, &mut self.chain) {
                 main.decided = Some((entry.group, entry.rule));
                 return Ok(());
             }
@@ -333,8 +333,8 @@ impl Allocator {
         }
         let part = &mut self.grants[id.index()].main;
         bounds.set(part, demand.links(), (&self.free, left), capacity, is_new);
-        if idle::may_be(entry.rule) && part.is_empty() {
-            part.wait(demand);
+        if part.is_empty() && self.may_idle(Which::Main, entry) {
+            self.grants[id.index()].main.wait(demand);
             if self.grants[id.index()].provisional.is_empty() {
                 bounds.end(pool);
             }

@@ -6,12 +6,13 @@
 //! last, what it finds is worked out from what was offered to the first coflow of the line and what
 //! those before it have left.
 
+use super::Allocator;
 use super::grant::{Grant, Which};
 use super::matching::{contains, set};
 use super::turns::Wait;
 use crate::demand::Demand;
 use crate::ids::CoflowId;
-use crate::plan::{Rank, Rule};
+use crate::plan::{Entry, Group, Rank, Rule};
 use crate::state::State;
 
 /// Whether a coflow is idle, and where it finds anything.
@@ -97,10 +98,17 @@ impl Idle {
         has_opened
     }
 
-    /// Whether a rule would give anything now.
-    pub fn can_send(&self, demand: &Demand, rule: Rule, chain: &mut Chain) -> bool {
+    /// Whether an entry for the coflow, or for a flow of it, would give anything now.
+    pub fn can_send(&self, demand: &Demand, entry: &Entry, chain: &mut Chain) -> bool {
+        if let Group::Flow(flow) = entry.group {
+            let position = demand.position(flow.index);
+            let is_open =
+                |link: usize| self.open[demand.set().word_of(link)] >> (link % 64) & 1 == 1;
+            return demand.is_active(position)
+                && demand.path(position).all(|l| is_open(demand.links()[l].index()));
+        }
         let mut active = demand.active_links().iter().zip(&self.open);
-        if needs_all(rule) {
+        if needs_all(entry.rule) {
             active.all(|(active, open)| active & !open == 0)
         } else {
             chain.work.has_open_flow(demand, active.map(|(active, open)| active & open))
@@ -112,16 +120,22 @@ impl Idle {
 /// less.
 const MOST: u32 = 16;
 
-/// Finds out where a coflow is to wait to which a rule gives nothing: each flow at both its ends; or, where
-/// the rule needs all links, at one of those where nothing is left. Of these it is the one that is `closed` by
+/// Finds out where those are to wait to whom an entry gives nothing: each flow at both its ends; or, where
+/// its rule needs all links, at one of those where nothing is left. Of these it is the one that is `closed` by
 /// the first in line, for that one stays closed longest; `None` if it is open. Returns whether the coflow can
 /// wait.
 pub(super) fn blocked_at(
     demand: &Demand,
+    group: Group,
     rule: Rule,
     closed: impl Fn(usize) -> Option<Rank>,
     waits: &mut Vec<Wait>,
 ) -> bool {
+    if let Group::Flow(flow) = group {
+        let position = Some(demand.position(flow.index)).filter(|&p| demand.is_active(p));
+        wait_for(demand, position.into_iter(), waits);
+        return true;
+    }
     if needs_all(rule) {
         let needed = demand.links().iter().zip(demand.count()).filter(|(_, count)| **count > 0);
         let closed = needed.filter_map(|(link, _)| Some((closed(link.index())?, link.0)));
@@ -131,14 +145,19 @@ pub(super) fn blocked_at(
     if demand.unfinished() > MOST {
         return false;
     }
+    wait_for(demand, demand.active(), waits);
+    true
+}
+
+/// Flows at some positions wait at both their ends.
+fn wait_for(demand: &Demand, flows: impl Iterator<Item = usize>, waits: &mut Vec<Wait>) {
     let link = |l: usize| demand.links()[l].0;
     if demand.is_bipartite() {
-        let ends = demand.active().map(|p| demand.ends(p));
+        let ends = flows.map(|p| demand.ends(p));
         waits.extend(ends.flat_map(|(s, r)| Wait::for_both(link(s), link(r))));
     } else {
-        waits.extend(demand.active().flat_map(|p| demand.path(p)).map(|l| Wait::for_one(link(l))));
+        waits.extend(flows.flat_map(|p| demand.path(p)).map(|l| Wait::for_one(link(l))));
     }
-    true
 }
 
 /// Whether a rule would give anything to a coflow that may wait, for which something is left where `is_open`
@@ -157,9 +176,12 @@ fn needs_all(rule: Rule) -> bool {
     matches!(rule, Rule::AllOrNone | Rule::Madd | Rule::MaddWithin(_))
 }
 
-/// Whether a coflow to which a rule gives nothing may be idle.
-pub(super) fn may_be(rule: Rule) -> bool {
-    !matches!(rule, Rule::Hold | Rule::Rate(_))
+impl Allocator {
+    /// Whether a part to which an entry gives nothing may be idle.
+    pub(super) fn may_idle(&self, which: Which, entry: &Entry) -> bool {
+        (which == self.whole() || matches!(entry.group, Group::Flow(_)))
+            && !matches!(entry.rule, Rule::Hold | Rule::Rate(_))
+    }
 }
 
 impl Work {

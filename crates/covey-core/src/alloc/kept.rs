@@ -406,7 +406,7 @@ impl Allocator {
         let is_idle = part.idle.is();
         if stays && is_idle && part.decided == Some((entry.group, entry.rule)) {
             let may_send = part.idle.see(demand, &self.moved, &self.open);
-            if !may_send || !part.idle.can_send(demand, entry.rule, &mut self.chain) {
+            if !may_send || !part.idle.can_send(demand, &entry, &mut self.chain) {
                 turns.stay(looker);
                 return Ok(());
             }
@@ -451,7 +451,7 @@ impl Allocator {
         let waits = part.idle.is()
             && part.place.waits.begin(looker.rank, turns, |turns, links| {
                 let closed = |link| turns.closed(link, now);
-                idle::blocked_at(demand, looker.entry.rule, closed, links)
+                idle::blocked_at(demand, looker.entry.group, looker.entry.rule, closed, links)
             });
         if !waits {
             turns.stay(looker);
@@ -493,13 +493,13 @@ impl Allocator {
         let Looker { entry, which, .. } = looker;
         let id = coflow_of(entry.group);
         let (demand, capacity) = (state.coflow(id).demand(), state.fabric().capacity());
-        let may_wait = which == self.whole() && idle::may_be(entry.rule);
+        let may_wait = self.may_idle(which, &entry);
         let links = Links { moved: &self.moved, open: &self.open };
         let part = self.grants[id.index()].part_mut(which);
         part.walk = self.walk;
         if may_wait {
             part.idle.set_open(demand, |link| turns.is_open(link, links));
-            if !part.idle.can_send(demand, entry.rule, &mut self.chain) {
+            if !part.idle.can_send(demand, &entry, &mut self.chain) {
                 let had_something = !part.is_empty();
                 part.fall_idle();
                 part.decided = Some((entry.group, entry.rule));

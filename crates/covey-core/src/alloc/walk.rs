@@ -10,7 +10,7 @@ use super::kept::coflow_of;
 use super::matching::set;
 use super::part::Part;
 use super::turns::{Links, Looker, Turns};
-use super::{Allocator, NEGLIGIBLE, PlanError, Work, idle};
+use super::{Allocator, NEGLIGIBLE, PlanError, Work};
 use crate::demand::Demand;
 use crate::ids::CoflowId;
 use crate::lanes::word;
@@ -173,11 +173,12 @@ impl Allocator {
     fn serve_idle(&mut self, turn: Turn<'_>) -> Result<(), PlanError> {
         let Turn { state, id, which, entry } = turn;
         let (demand, capacity) = (state.coflow(id).demand(), state.fabric().capacity());
+        let may_idle = self.may_idle(which, entry);
         let part = self.grants[id.index()].part_mut(which);
         let may_send = part.idle.see(demand, &self.moved, &self.open)
             || part.decided != Some((entry.group, entry.rule));
-        let stays = !may_send || !part.idle.can_send(demand, entry.rule, &mut self.chain);
-        if idle::may_be(entry.rule) && stays {
+        let stays = !may_send || !part.idle.can_send(demand, entry, &mut self.chain);
+        if stays && may_idle {
             part.decided = Some((entry.group, entry.rule));
             return Ok(());
         }
@@ -189,9 +190,9 @@ impl Allocator {
         let free = self.chain.free(state, &self.grants, demand);
         let grant = &mut self.grants[id.index()];
         for (l, link) in demand.links().iter().enumerate() {
-            let own = grant.provisional.used(l);
-            let part = grant.part_mut(which);
-            part.before.push(worth(free, capacity, link.index()) + own);
+            // What its own parts of links have given it is not free.
+            let own = if which == Which::Main { grant.provisional.used(l) } else { 0.0 };
+            grant.part_mut(which).before.push(worth(free, capacity, link.index()) + own);
         }
         let part = grant.part_mut(which);
         part.after.clone_from(&part.before);
@@ -222,7 +223,7 @@ impl Allocator {
         let Turn { state, id, which, entry } = turn;
         self.share_found(turn)?;
         let (demand, capacity) = (state.coflow(id).demand(), state.fabric().capacity());
-        let (whole, afresh) = (self.whole(), self.afresh);
+        let afresh = self.afresh;
         let Allocator { grants, free, open, moved, work, .. } = &mut *self;
         let part = grants[id.index()].part_mut(which);
         let mut leave = |link: usize, after: f64| {
@@ -240,8 +241,8 @@ impl Allocator {
                 leave(link, part.after[l]);
             }
         }
-        if which == whole && idle::may_be(entry.rule) && part.is_empty() {
-            part.wait(demand);
+        if part.is_empty() && self.may_idle(which, entry) {
+            self.grants[id.index()].part_mut(which).wait(demand);
         }
         Ok(())
     }
@@ -253,7 +254,6 @@ impl Allocator {
         let id = coflow_of(entry.group);
         self.share_found(Turn { state, id, which, entry: &entry })?;
         let (demand, capacity) = (state.coflow(id).demand(), state.fabric().capacity());
-        let whole = self.whole();
         let part = self.grants[id.index()].part_mut(which);
         for (l, link) in demand.links().iter().map(|link| link.index()).enumerate() {
             let (before, after) = (part.before[l], part.after[l]);
@@ -263,8 +263,8 @@ impl Allocator {
                 set(&mut self.open, link, after > capacity[link] * NEGLIGIBLE);
             }
         }
-        if which == whole && idle::may_be(entry.rule) && part.is_empty() {
-            part.wait(demand);
+        if part.is_empty() && self.may_idle(which, &entry) {
+            self.grants[id.index()].part_mut(which).wait(demand);
         }
         Ok(())
     }
