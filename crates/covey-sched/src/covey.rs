@@ -25,7 +25,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use covey_core::{
-    Answer, AnyPolicy, CoflowId, FlowId, NonClairvoyant, Plan, Policy, Sender, Time, View, Wants,
+    Answer, AnyPolicy, CoflowId, FlowId, LinkId, NonClairvoyant, Plan, Policy, Sender, Time, View,
+    Wants,
 };
 
 use crate::guard::Guard;
@@ -83,7 +84,7 @@ pub(crate) const INFO: Info = Info {
             due: BinaryHeap::new(),
             overdue: Vec::new(),
             dirty: Vec::new(),
-            moved: Vec::new(),
+            moved_at: Vec::new(),
             dirty_links: Vec::new(),
             to_watch: Vec::new(),
             is_stale: true,
@@ -107,10 +108,10 @@ struct Covey {
     overdue: Vec<CoflowId>,
     /// Coflows to assess because of their own flows.
     dirty: Vec<CoflowId>,
-    /// Coflows that have changed since they were assessed.
-    moved: Vec<CoflowId>,
-    /// Whether to assess coflows that have changed at a link, because some coflow there has come or gone.
-    dirty_links: Vec<bool>,
+    /// By link, coflows there that have changed since they were assessed; some of them have been meanwhile.
+    moved_at: Vec<Vec<CoflowId>>,
+    /// Links at which to assess those, because some coflow there has come or gone.
+    dirty_links: Vec<LinkId>,
     /// Coflows of which another number of bytes, or none, is to be waited for.
     to_watch: Vec<CoflowId>,
     /// Whether a coflow has come or gone, or a pilot has ended, or a slot may have begun or ended.
@@ -121,35 +122,36 @@ impl Covey {
     /// A coflow comes or goes: all coflows that share a link with it are to be assessed.
     fn touch(&mut self, coflow: CoflowId, view: &View<'_, NonClairvoyant>) {
         self.is_stale = true;
-        self.dirty_links.resize(view.fabric().links(), false);
-        view.loads(coflow).for_each(|load| self.dirty_links[load.link.index()] = true);
+        self.dirty_links.extend(view.loads(coflow).map(|load| load.link));
     }
 
     /// Takes down which coflows have changed.
     fn find_moved(&mut self, view: &View<'_, NonClairvoyant>) {
+        self.moved_at.resize_with(view.fabric().links(), Vec::new);
         for &coflow in view.changed().iter().filter(|&&coflow| view.is_present(coflow)) {
             if !std::mem::replace(&mut self.tracks[coflow.index()].has_moved, true) {
-                self.moved.push(coflow);
+                view.loads(coflow).for_each(|load| self.moved_at[load.link.index()].push(coflow));
             }
         }
     }
 
     /// Assesses the coflows that are dirty, and those that have changed and are at a dirty link.
     fn assess(&mut self, view: &View<'_, NonClairvoyant>) {
-        if self.dirty_links.contains(&true) {
-            let links = &self.dirty_links;
-            let is_dirty =
-                |&&coflow: &&CoflowId| view.loads(coflow).any(|load| links[load.link.index()]);
-            self.dirty.extend(self.moved.iter().filter(is_dirty));
-            self.dirty_links.fill(false);
-        }
-        for coflow in self.dirty.drain(..) {
-            let track = &mut self.tracks[coflow.index()];
+        let Covey { tracks, standing, dirty, .. } = self;
+        let mut assess = |tracks: &mut [Track], coflow: CoflowId| {
+            let track = &mut tracks[coflow.index()];
             track.has_moved = false;
             track.assess(coflow, self.prior, view);
-            self.standing.set(coflow, track, view);
+            standing.set(coflow, track, view);
+        };
+        dirty.drain(..).for_each(|coflow| assess(tracks, coflow));
+        for link in self.dirty_links.drain(..) {
+            for coflow in self.moved_at[link.index()].drain(..) {
+                if tracks[coflow.index()].has_moved {
+                    assess(tracks, coflow);
+                }
+            }
         }
-        self.moved.retain(|coflow| self.tracks[coflow.index()].has_moved);
     }
 
     /// Finds the coflows that go first in this slot, if one begins. Returns when to look again.
@@ -244,7 +246,6 @@ impl Policy<NonClairvoyant> for Covey {
 
     fn coflow_ended(&mut self, coflow: CoflowId, view: &View<'_, NonClairvoyant>) {
         self.dirty.retain(|&dirty| dirty != coflow);
-        self.moved.retain(|&moved| moved != coflow);
         self.overdue.retain(|&overdue| overdue != coflow);
         self.tracks[coflow.index()].has_moved = false;
         self.to_watch.push(coflow);

@@ -106,9 +106,7 @@ impl Runs {
     /// The coflows that have other ranks in the plan now, each with its own. They are to leave their old ones
     /// before any goes to its new one.
     pub fn rank_anew(&mut self) -> &[(CoflowId, Rank)] {
-        while let Some(key) = self.disturbed.pop() {
-            self.divide(key);
-        }
+        self.divide_disturbed();
         while let Some(coflow) = self.came.pop() {
             if let Some((key, order)) = self.known[coflow.index()]
                 && let Some(&least) = self.least.get(&place(key))
@@ -176,49 +174,55 @@ impl Runs {
         }
     }
 
-    /// Divides keys into runs anew, where one or more at `key` have come or gone.
-    fn divide(&mut self, key: f64) {
-        let key_of = |coflow: &CoflowId| self.known[coflow.index()].map(|(key, _)| key);
-        if self.order.from(place(key)).next().and_then(|(_, c)| key_of(c)) != Some(key) {
-            self.least.remove(&place(key));
-        }
-        // Where the one before is not the same, a run begins whatever was before it.
-        let mut first = key;
-        while let Some(before) = self.order.before(&place(first)).and_then(|(_, c)| key_of(c))
-            && first <= self.tie.limit(before)
-        {
-            first = before;
-        }
-        let (mut least, mut last) = (None, None);
-        let mut next = self.order.from(place(first)).next().and_then(|(_, c)| key_of(c));
-        while let Some(here) = next {
-            let is_same = |other: f64| here <= self.tie.limit(other);
-            if here > key && last.is_some_and(|last| !is_same(last)) {
-                break;
+    /// The first key that is no less than `key`.
+    fn key_from(&self, key: f64) -> Option<f64> {
+        let (_, coflow) = self.order.from(place(key)).next()?;
+        self.known[coflow.index()].map(|(key, _)| key)
+    }
+
+    /// Divides keys into runs anew, where some have come or gone.
+    fn divide_disturbed(&mut self) {
+        let mut disturbed = std::mem::take(&mut self.disturbed);
+        disturbed.sort_unstable_by(f64::total_cmp);
+        disturbed.dedup();
+        for &key in &disturbed {
+            if self.key_from(key) != Some(key) {
+                self.least.remove(&place(key));
             }
-            let run = least.filter(|&least| is_same(least)).unwrap_or(here);
-            next = self.divide_at(here, run);
-            (least, last) = (Some(run), Some(here));
+        }
+        disturbed.drain(..).for_each(|key| self.divide(key));
+        self.disturbed = disturbed;
+    }
+
+    /// Divides keys into runs anew from `key` on, as far as that changes anything. Runs before it are as they
+    /// are to be.
+    fn divide(&mut self, key: f64) {
+        let before = self.order.before(&place(key)).and_then(|(_, c)| self.known[c.index()]);
+        let mut run = before.and_then(|(before, _)| self.least.get(&place(before)).copied());
+        let mut next = self.key_from(key);
+        while let Some(here) = next {
+            let least = run.filter(|&least| here <= self.tie.limit(least)).unwrap_or(here);
+            if self.least.insert(place(here), least) == Some(least) {
+                // So are the runs behind it.
+                return;
+            }
+            next = self.move_all(here, least);
+            run = Some(least);
         }
     }
 
-    /// The run of a key is the one with the `least` key. Returns the next key.
-    fn divide_at(&mut self, key: f64, least: f64) -> Option<f64> {
-        if self.least.insert(place(key), least) != Some(least) {
-            let mut at = place(key);
-            loop {
-                let next = self.order.from(at).next().copied();
-                let Some((rank, coflow)) = next else { break };
-                let Some((other, order)) = self.known[coflow.index()] else { break };
-                if other != key {
-                    break;
-                }
-                self.move_to(coflow, Rank::new(0, least, order));
-                at = rank.numbered(1);
+    /// Coflows with a key are in the run with a `least` key now. Returns the next key.
+    fn move_all(&mut self, key: f64, least: f64) -> Option<f64> {
+        let mut at = place(key);
+        loop {
+            let &(rank, coflow) = self.order.from(at).next()?;
+            let (other, order) = self.known[coflow.index()]?;
+            if other != key {
+                return Some(other);
             }
+            self.move_to(coflow, Rank::new(0, least, order));
+            at = rank.numbered(1);
         }
-        let behind = Rank::new(0, key, (Time::NEVER, u64::MAX));
-        self.order.from(behind).next().and_then(|(_, c)| self.known[c.index()]).map(|(key, _)| key)
     }
 }
 

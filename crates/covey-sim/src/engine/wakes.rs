@@ -103,9 +103,11 @@ impl Engine {
         let soon = self.now + 2.0 * self.now.slack_s();
         let is_due = |wake: &Wake| self.when(*wake, soon).due(self.now);
         wakes.take_due(self.now, senders, is_due, &mut come);
-        for &(_, wake) in &come {
-            self.stir_for(wake);
+        come.iter().for_each(|&(_, wake)| self.stir_for(wake));
+        if !come.is_empty() {
             self.refresh(wants);
+        }
+        for &(_, wake) in &come {
             match wake {
                 Wake::At(_) => policy.woke(&self.view()),
                 Wake::WhenSent(id, bytes) => policy.bytes_reached(id, bytes, &self.view()),
