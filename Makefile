@@ -69,11 +69,11 @@ wasm: ## Build the crates that must do without clock and I/O where there is neit
 	@# Whether it builds is all that counts here.
 	CARGO_PROFILE_DEV_OPT_LEVEL=0 cargo build --locked --package covey-core --package covey-sched --package covey-proto --package covey-agent --package covey-coordinator --no-default-features --target wasm32-unknown-unknown
 
-bench: ## Measure what docs/compare.md tells (TRACE=file; UPDATE=yes writes it there)
+bench: growth ## Measure what docs/compare.md tells (TRACE=file; UPDATE=yes writes it there); growth takes most of the time
 	scripts/bench.sh $(TRACE) $(if $(UPDATE),--update)
 
-growth: ## Measure how cost grows with the coflows that are present (POLICIES="sebf aalo", LIMIT=60)
-	scripts/growth.sh $(POLICIES)
+growth: ## Measure how cost grows with coflows, flows, ports and events (POLICIES="sebf aalo", LIMIT=60; UPDATE=yes writes it to docs/compare.md)
+	scripts/growth.sh $(if $(UPDATE),--update) $(POLICIES)
 
 live-fuzz: ## Ask a coordinator for everything, and send it garbage (LIVE_FUZZ_SECONDS=300 of each)
 	scripts/live-fuzz.sh $(or $(LIVE_FUZZ_SECONDS),300)

@@ -1,86 +1,169 @@
 #!/usr/bin/env bash
-# Measures how cost grows with the coflows that are present, and prints two tables as Markdown:
+# Measures how cost grows, and prints it as Markdown: the CPU that each policy takes at four sizes, the
+# exponent of growth between the last two that it ends with, and, where that is above 1.3, why. Sizes are
 #
-# - n coflows of four flows each, all at time 0 on 150 ports: the CPU that each policy takes, and the
-#   exponent of growth between the last two n that it ends with;
-# - 100,000 coflows of one flow, all at time 0 on 900 ports: the most memory that each policy takes.
+# - coflows that are present: n coflows of four flows, all at time 0 on 150 ports;
+# - flows: twenty coflows of n flows each, all at time 0 on 150 ports;
+# - ports: 2,000 coflows of four flows, all at time 0 on n ports;
+# - events: n coflows of four flows, one each 18 ms, which 150 ports carry.
 #
-#     scripts/growth.sh [POLICY...]
+# Last, 100,000 coflows of one flow, all at time 0 on 900 ports: CPU and the most memory.
 #
-# All policies that `covey policies` lists, unless some are named. COVEY names a ready binary; without it
-# one is built. NUMBERS are the n (1000 2000 4000 8000 unless set); LIMIT is how many seconds of CPU a
-# run may take (60 unless set). One that takes longer is stopped, and that is said.
+#     scripts/growth.sh [--update] [POLICY...]
+#
+# All policies that `covey policies` lists, unless some are named. With --update the part of
+# docs/compare.md between the two marks is replaced; else it goes to standard output. COVEY names a ready
+# binary; without it one is built. LIMIT is how many seconds of CPU a run may take (60 unless set); one that
+# takes longer is stopped, and that is said.
 set -euo pipefail
 export LC_ALL=C
 
+into=
+[[ ${1:-} != --update ]] || { into=docs/compare.md; shift; }
 policies="$*"
 set --
 source "$(dirname "$0")/prepare.sh"
 source scripts/measured.sh
-numbers=${NUMBERS:-1000 2000 4000 8000}
 export LIMIT=${LIMIT:-60}
 [[ -n $policies ]] ||
     policies=$("$covey" policies | awk 'match($0, /^[^ ]+ \([^)]*\): /) { print $1 }')
 
-# together N FLOWS PORTS FILE: writes N coflows of so many flows at time 0 to a file. Sizes are whole MB,
-# 1 to 100; ports and sizes are pseudo-random, always the same.
-together() {
-    awk -v n="$1" -v flows="$2" -v ports="$3" '
+# workload COFLOWS FLOWS PORTS GAP: writes so many coflows, one each GAP seconds, to standard output. Sizes
+# are whole MB, 1 to 100; ports and sizes are pseudo-random, always the same.
+workload() {
+    awk -v n="$1" -v flows="$2" -v ports="$3" -v gap="$4" '
         function random(below) { state = state * 16807 % 2147483647; return state % below }
         BEGIN {
             state = 1
             printf "{\"covey_trace\":1,\"ports\":%d,\"coflows\":%d}\n", ports, n
             for (c = 1; c <= n; c++) {
-                printf "{\"id\":\"%d\",\"arrival_s\":0,\"flows\":[", c
+                printf "{\"id\":\"%d\",\"arrival_s\":%.3f,\"flows\":[", c, gap * (c - 1)
                 for (f = 0; f < flows; f++)
                     printf "%s{\"src\":%d,\"dst\":%d,\"bytes\":%d}", f ? "," : "", random(ports),
                         random(ports), 1000000 * (1 + random(100))
                 print "]}"
             }
-        }' >"$4"
+        }'
 }
 
-for n in $numbers; do together "$n" 4 150 "$tmp/$n.jsonl"; done
-together 100000 1 900 "$tmp/thin.jsonl"
+# workload_of DIMENSION N
+workload_of() {
+    case $1 in
+        coflows) workload "$2" 4 150 0 ;;
+        flows) workload 20 "$2" 150 0 ;;
+        ports) workload 2000 4 "$2" 0 ;;
+        events) workload "$2" 4 150 0.018 ;;
+    esac
+}
 
-echo "Seconds of CPU, reading included; a run may take $LIMIT."
-echo
-echo "| policy |$(printf ' %s coflows |' $numbers) exponent |"
-echo "|---|$(printf -- '--:|%.0s' $numbers)--:|"
-for policy in $policies; do
-    row="| \`$policy\` |"
-    before= exponent=
-    for n in $numbers; do
-        if [[ $before == stopped ]]; then
-            row+=" |"
-        elif run simulate "$tmp/$n.jsonl" --policy "$policy" --json; then
-            row+=" $cpu_s |"
-            [[ -z $before ]] || exponent=$(awk -v is="$cpu_s $n" -v was="$before" 'BEGIN {
-                split(is, a, " "); split(was, b, " ")
-                if (b[1] > 0.05) printf "%.1f", log(a[1] / b[1]) / log(a[2] / b[2])
-            }')
-            before="$cpu_s $n"
-        elif (($(awk -v is="$cpu_s" -v most="$LIMIT" 'BEGIN { print (is >= 0.9 * most) }'))); then
-            row+=" stopped |"
-            before=stopped
-        else
-            cat "$tmp/pid.err" >&2
-            exit 1
-        fi
-    done
-    echo "$row $exponent |"
-done
-echo
-echo "| policy | peak memory, MB | ended within $LIMIT s of CPU |"
-echo "|---|--:|---|"
-for policy in $policies; do
-    if run simulate "$tmp/thin.jsonl" --policy "$policy" --json; then
-        ended=yes
+# why POLICY DIMENSION: what its definition has it look at.
+why() {
+    local policy=${1%%:*} share="each event lets most of those that share what is spare do so anew"
+    case $2-$policy in
+        coflows-fair) echo "an end changes the shares of most flows" ;;
+        coflows-fifo | coflows-aalo-oracle) echo "what is known of coflows fits into no cache any more" ;;
+        coflows-aalo) echo "the same, and a wake-up for each coflow that sends" ;;
+        coflows-scf | coflows-ncf | coflows-lcf | coflows-sebf) echo "$share" ;;
+        coflows-sincronia) echo "BSSI orders all coflows at each arrival and end" ;;
+        coflows-philae | coflows-philae-oracle)
+            echo "an end lessens the contention of all whom the coflow met, here a fifth of those present" ;;
+        coflows-saath | coflows-graviton)
+            echo "an end lessens the contention of all whom the coflow met; $share" ;;
+        coflows-fvdf) echo "priorities of all coflows grow at each arrival and end; $share" ;;
+        coflows-aalo-local | coflows-fifo-lm) echo "each port divides its links among all coflows there" ;;
+        coflows-covey) echo "estimates change as coflows send: five events a flow" ;;
+        flows-fair | flows-wss) echo "an end changes the shares of most flows" ;;
+        flows-*) echo "a coflow's flows share anew at each end of one of them" ;;
+        ports-*) echo "more flows run at once, and an event looks at those that may change" ;;
+        *) echo "not looked into" ;;
+    esac
+}
+
+# measure POLICY FILE: sets cpu_s and peak_mb; returns 1 if the run was stopped.
+measure() {
+    if run simulate "$2" --policy "$1" --json; then
+        return 0
     elif (($(awk -v is="$cpu_s" -v most="$LIMIT" 'BEGIN { print (is >= 0.9 * most) }'))); then
-        ended=no
-    else
-        cat "$tmp/pid.err" >&2
-        exit 1
+        return 1
     fi
-    echo "| \`$policy\` | $peak_mb | $ended |"
-done
+    cat "$tmp/pid.err" >&2
+    exit 1
+}
+
+# table DIMENSION N…
+table() {
+    local dimension=$1 policy n row before exponent reason
+    shift
+    echo "| policy |$(printf ' %s |' "$@") exponent | why |"
+    echo "|---|$(printf -- '--:|%.0s' "$@")--:|---|"
+    for n in "$@"; do workload_of "$dimension" "$n" >"$tmp/$dimension-$n.jsonl"; done
+    for policy in $policies; do
+        echo "$dimension $policy" >&2
+        row="| \`$policy\` |" before= exponent= reason=
+        for n in "$@"; do
+            if [[ $before == stopped ]]; then
+                row+=" |"
+            elif measure "$policy" "$tmp/$dimension-$n.jsonl"; then
+                row+=" $cpu_s |"
+                [[ -z $before ]] || exponent=$(awk -v is="$cpu_s $n" -v was="$before" 'BEGIN {
+                    split(is, a, " "); split(was, b, " ")
+                    if (b[1] > 0.05) printf "%.1f", log(a[1] / b[1]) / log(a[2] / b[2])
+                }')
+                before="$cpu_s $n"
+            else
+                row+=" stopped |"
+                before=stopped
+            fi
+        done
+        if [[ -n $exponent && $(awk -v is="$exponent" 'BEGIN { print (is > 1.3) }') == 1 ]]; then
+            reason=$(why "$policy" "$dimension")
+        fi
+        echo "$row $exponent | $reason |"
+    done
+}
+
+growth() {
+    echo "Seconds of CPU, reading included; a run may take $LIMIT. n coflows of four flows at time 0, 150 ports:"
+    echo
+    table coflows 1000 2000 4000 8000 16000
+    echo
+    echo "Twenty coflows of n flows each at time 0, 150 ports:"
+    echo
+    table flows 250 500 1000 2000
+    echo
+    echo "2,000 coflows of four flows at time 0, n ports:"
+    echo
+    table ports 75 150 300 600
+    echo
+    echo "n coflows of four flows, one each 18 ms, 150 ports:"
+    echo
+    table events 2000 4000 8000 16000
+    echo
+    echo "100,000 coflows of one flow at time 0, 900 ports:"
+    echo
+    echo "| policy | CPU, s | peak memory, MB |"
+    echo "|---|--:|--:|"
+    workload 100000 1 900 0 >"$tmp/thin.jsonl"
+    local policy
+    for policy in $policies; do
+        echo "thin $policy" >&2
+        measure "$policy" "$tmp/thin.jsonl" || cpu_s=stopped
+        echo "| \`$policy\` | $cpu_s | $peak_mb |"
+    done
+}
+
+if [[ -z $into ]]; then
+    growth
+    exit
+fi
+growth >"$tmp/growth"
+awk -v file="$tmp/growth" '
+    /^<!-- growth: end/ { inside = 0 }
+    !inside { print }
+    /^<!-- growth: begin/ {
+        inside = 1
+        print ""
+        while ((getline line < file) > 0) print line
+        print ""
+    }' "$into" >"$tmp/updated"
+cp "$tmp/updated" "$into"
