@@ -25,6 +25,7 @@ mod lanes;
 pub mod lineage;
 mod links;
 mod local;
+pub mod pairs;
 mod plan;
 mod policy;
 mod rounding;

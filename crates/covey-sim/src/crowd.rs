@@ -5,15 +5,14 @@
 //! ports only the flow that ends next is followed, by [`Levels`] as if it were one of a coflow with a
 //! flow between any two ports; the others have had the same service since they joined.
 
-use std::cmp::{Ordering, Reverse};
-use std::collections::BinaryHeap;
-use std::ops::Range;
+use std::cmp::Ordering;
 
 use covey_core::alloc::{Crowd, Measure};
+use covey_core::pairs::Pairs;
 use covey_core::state::State;
 use covey_core::{CoflowId, Time};
 
-use crate::levels::{Layout, Levels};
+use crate::levels::{Flows, Levels};
 
 /// A flow that ends when the service of its pair reaches `target`.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -38,35 +37,57 @@ impl Ord for Member {
     }
 }
 
-/// All pairs of ports, as flows laid out by sender.
-#[derive(Debug, Default, Clone, Copy)]
-struct Pairs {
-    ports: usize,
-}
+/// The flows of each pair of ports, by targets of the service that the pair has had. Of each pair the
+/// first is one of the flows that [`Levels`] follows: its target there is the number in the rows.
+type Members = Pairs<Member, 1>;
 
-impl Layout for Pairs {
-    fn senders(&self) -> usize {
-        self.ports
+impl Flows for Members {
+    type Layout = ();
+
+    fn senders(&self, (): &()) -> usize {
+        self.ports()
     }
 
-    fn receivers(&self) -> usize {
-        self.ports
+    fn receivers(&self, (): &()) -> usize {
+        self.ports()
     }
 
-    fn width(&self) -> usize {
-        self.ports * self.ports
+    fn bound(&self, (): &()) -> usize {
+        self.bound()
     }
 
-    fn row(&self, sender: usize) -> Range<usize> {
-        sender * self.ports..(sender + 1) * self.ports
+    fn ends(&self, (): &(), pair: usize) -> (usize, usize) {
+        self.links(pair).into()
     }
 
-    fn is_regular(&self, _: usize) -> bool {
-        true
+    fn clear(&mut self, (): &()) {
+        self.clear(self.ports());
     }
 
-    fn ends(&self, pair: usize) -> (usize, usize) {
-        (pair / self.ports, self.ports + pair % self.ports)
+    fn target(&self, pair: usize, at_receiver: bool) -> f64 {
+        let [target] = self.get(pair, usize::from(at_receiver));
+        target
+    }
+
+    fn set_target(&mut self, pair: usize, at_receiver: bool, target: f64) {
+        self.set(pair, usize::from(at_receiver), [target]);
+    }
+
+    fn targets(&self, (): &(), link: usize) -> &[f64] {
+        self.row(link).column(0)
+    }
+
+    fn flow(&self, (): &(), link: usize, k: usize) -> Option<usize> {
+        self.at(link, k)
+    }
+
+    fn few(&self, link: usize) -> Option<&[u32]> {
+        self.row(link).ports()
+    }
+
+    fn between(&self, (): &(), link: usize, others: &[u32], flows: &mut Vec<u32>) {
+        let pairs = others.iter().filter_map(|&other| self.at(link, other as usize));
+        flows.extend(pairs.map(|pair| pair as u32));
     }
 }
 
@@ -74,12 +95,9 @@ impl Layout for Pairs {
 #[derive(Debug, Default)]
 pub(crate) struct CrowdFluid {
     measure: Measure,
-    pairs: Pairs,
     anchor: Time,
     /// Follows the flow of each pair that ends next.
-    levels: Levels,
-    /// The flows of each pair; their targets are of the service that the pair has had.
-    members: Vec<BinaryHeap<Reverse<Member>>>,
+    levels: Levels<Members>,
     /// Working memory: pairs of which flows end.
     ending: Vec<usize>,
 }
@@ -87,11 +105,9 @@ pub(crate) struct CrowdFluid {
 impl CrowdFluid {
     pub(crate) fn clear(&mut self, measure: Measure, ports: usize, now: Time) {
         self.measure = measure;
-        self.pairs = Pairs { ports };
         self.anchor = now;
-        self.levels.start(&self.pairs, std::iter::repeat_n(0.0, 2 * ports), now);
-        self.members.iter_mut().for_each(BinaryHeap::clear);
-        self.members.resize_with(ports * ports, BinaryHeap::new);
+        self.levels.flows.clear(ports);
+        self.levels.start(&(), std::iter::repeat_n(0.0, 2 * ports), now);
     }
 
     /// What flows count for.
@@ -104,46 +120,62 @@ impl CrowdFluid {
         self.levels.next()
     }
 
-    fn pair(&self, state: &State, coflow: CoflowId, position: usize) -> usize {
+    /// The links between which a flow is sent.
+    fn links(state: &State, coflow: CoflowId, position: usize) -> (usize, usize) {
         let demand = state.coflow(coflow).demand();
-        let egress = demand.links()[demand.sender_of(position)].index();
-        let ingress = demand.links()[demand.receiver_of(position)].index();
-        egress * self.pairs.ports + ingress - self.pairs.ports
+        let (s, r) = demand.ends(position);
+        (demand.links()[s].index(), demand.links()[r].index())
     }
 
     /// The service that each flow of a pair has had.
     fn served(&self, pair: usize) -> f64 {
-        self.members[pair].peek().map_or(0.0, |Reverse(first)| {
-            first.target - self.levels.left(&self.pairs, pair, self.anchor)
-        })
+        let left = self.levels.left(&(), pair, self.anchor);
+        self.first(pair).map_or(0.0, |first| first.target - left)
     }
 
     /// Adds a flow with what is left of it. The anchor must be the present moment.
     pub(crate) fn join(&mut self, state: &State, coflow: CoflowId, position: usize) {
-        let pair = self.pair(state, coflow, position);
+        let (egress, ingress) = Self::links(state, coflow, position);
         let progress = state.coflow(coflow).progress();
         let unit = self.measure.of(progress.size[position]);
         let left = progress.left[position] * progress.scale / unit;
-        let target = self.served(pair) + left;
-        self.members[pair].push(Reverse(Member { target, coflow, position: position as u32 }));
-        self.hang_first(pair, target - left);
+        let served = match self.levels.flows.find(egress, ingress) {
+            Some(pair) => self.stop_following(pair),
+            None => 0.0,
+        };
+        let target = served + left;
+        let member = Member { target, coflow, position: position as u32 };
+        let pair = self.levels.flows.push(egress, ingress, member);
+        self.levels.make_room(&());
+        self.follow_first(pair, target - left);
     }
 
     /// Takes a flow out. What is left of it is what was written back last.
     pub(crate) fn leave(&mut self, state: &State, coflow: CoflowId, position: usize) {
-        let pair = self.pair(state, coflow, position);
-        let served = self.served(pair);
+        let (egress, ingress) = Self::links(state, coflow, position);
+        let Some(pair) = self.levels.flows.find(egress, ingress) else { return };
+        let served = self.stop_following(pair);
         let is_it = |m: &Member| m.coflow == coflow && m.position as usize == position;
-        self.members[pair].retain(|Reverse(member)| !is_it(member));
-        self.hang_first(pair, served);
+        self.levels.flows.remove(pair, is_it);
+        self.follow_first(pair, served);
     }
 
-    /// Follows the first flow of a pair, and no other.
-    fn hang_first(&mut self, pair: usize, served: f64) {
-        self.levels.end(&self.pairs, pair);
-        if let Some(Reverse(first)) = self.members[pair].peek() {
-            self.levels.join(&self.pairs, pair, first.target - served, self.anchor);
+    /// Follows no flow of a pair; returns the service that the pair has had.
+    fn stop_following(&mut self, pair: usize) -> f64 {
+        let served = self.served(pair);
+        self.levels.end(&(), pair);
+        served
+    }
+
+    /// Follows the first flow of a pair of which none is followed.
+    fn follow_first(&mut self, pair: usize, served: f64) {
+        if let Some(first) = self.first(pair) {
+            self.levels.join(&(), pair, first.target - served, self.anchor);
         }
+    }
+
+    fn first(&self, pair: usize) -> Option<Member> {
+        self.levels.flows.queue(pair).first().copied()
     }
 
     /// Moves the anchor to `now`; no flow may end before it.
@@ -155,32 +187,30 @@ impl CrowdFluid {
     pub(crate) fn take_finished(&mut self, mut finished: impl FnMut(CoflowId, usize)) {
         let mut ending = std::mem::take(&mut self.ending);
         ending.clear();
-        self.levels.finish(&self.pairs, self.anchor, |pair| ending.push(pair));
+        self.levels.finish(&(), self.anchor, |pair| ending.push(pair));
         for &pair in &ending {
-            let level = self.levels.rate(&self.pairs, pair);
-            let members = &mut self.members[pair];
-            let Some(Reverse(first)) = members.peek() else { continue };
-            let (served, slack) = (first.target, 2.0 * level * self.anchor.slack_s());
-            while let Some(Reverse(first)) = members.peek().filter(|m| m.0.target - served <= slack)
-            {
+            let level = self.levels.rate(&(), pair);
+            let slack = 2.0 * level * self.anchor.slack_s();
+            let Some(served) = self.first(pair).map(|first| first.target) else { continue };
+            while let Some(first) = self.first(pair).filter(|m| m.target - served <= slack) {
                 finished(first.coflow, first.position as usize);
-                members.pop();
+                self.levels.flows.pop(pair);
             }
-            self.hang_first(pair, served);
+            self.follow_first(pair, served);
         }
         self.ending = ending;
     }
 
     /// Takes over the levels that `crowd` gives from the anchor on.
     pub(crate) fn install(&mut self, crowd: &Crowd) {
-        self.levels.change(&self.pairs, crowd.level(), None, self.anchor);
+        self.levels.change(&(), crowd.level(), None, self.anchor);
     }
 
     /// Writes what is left of every flow at the anchor into `state`.
     pub(crate) fn write_back(&self, state: &mut State) {
-        for (pair, members) in self.members.iter().enumerate() {
+        for pair in 0..self.levels.flows.bound() {
             let served = self.served(pair);
-            for Reverse(member) in members {
+            for member in self.levels.flows.queue(pair).iter() {
                 let (demand, progress) = state.progress_mut(member.coflow);
                 let p = member.position as usize;
                 let unit = self.measure.of(progress.size[p]);

@@ -7,50 +7,39 @@
 //! same for one flow as for thousands. Only a flow whose lesser level becomes the other one is moved:
 //! its target is written in terms of the other link's service.
 
-use std::ops::Range;
+mod laid;
 
 use covey_core::alloc::LevelChange;
 use covey_core::state::Progress;
 use covey_core::{Demand, Time, differences, least, places_where, rounded_bytes};
 
-/// How flows are laid out between senders, the links `0..S`, and receivers, `S..S + R`: by sender.
-pub(crate) trait Layout {
-    fn senders(&self) -> usize;
-    fn receivers(&self) -> usize;
-    /// Number of flows laid out.
-    fn width(&self) -> usize;
-    /// Positions of a sender's flows.
-    fn row(&self, sender: usize) -> Range<usize>;
-    /// Whether a sender has exactly one flow to each receiver, in the receivers' order.
-    fn is_regular(&self, sender: usize) -> bool;
-    /// Sender and receiver of a position.
-    fn ends(&self, position: usize) -> (usize, usize);
-}
+pub(crate) use laid::Laid;
 
-impl Layout for Demand {
-    fn senders(&self) -> usize {
-        self.senders()
-    }
-
-    fn receivers(&self) -> usize {
-        self.receivers()
-    }
-
-    fn width(&self) -> usize {
-        self.width()
-    }
-
-    fn row(&self, sender: usize) -> Range<usize> {
-        self.row(sender)
-    }
-
-    fn is_regular(&self, sender: usize) -> bool {
-        self.is_regular(sender)
-    }
-
-    fn ends(&self, position: usize) -> (usize, usize) {
-        self.ends(position)
-    }
+/// Flows between senders, the links `0..S`, and receivers, `S..S + R`, each with a number; and the
+/// service at which each ends: its target, at one of its links.
+pub(crate) trait Flows {
+    /// What tells where flows are, if it is kept elsewhere.
+    type Layout;
+    fn senders(&self, layout: &Self::Layout) -> usize;
+    fn receivers(&self, layout: &Self::Layout) -> usize;
+    /// Numbers of flows are less than this.
+    fn bound(&self, layout: &Self::Layout) -> usize;
+    /// Sender and receiver of a flow.
+    fn ends(&self, layout: &Self::Layout, flow: usize) -> (usize, usize);
+    /// No flow has a target.
+    fn clear(&mut self, layout: &Self::Layout);
+    /// A flow's target at its receiver or its sender; infinite if it has none there.
+    fn target(&self, flow: usize, at_receiver: bool) -> f64;
+    fn set_target(&mut self, flow: usize, at_receiver: bool, target: f64);
+    /// The targets at a link, infinite ones among them.
+    fn targets(&self, layout: &Self::Layout, link: usize) -> &[f64];
+    /// The flow that has the `k`th of these, if it is one's.
+    fn flow(&self, layout: &Self::Layout, link: usize, k: usize) -> Option<usize>;
+    /// Where the `k`th of these has its other end, among the senders or among the receivers, if flows at
+    /// the link are so few that it is best to look at each.
+    fn few(&self, link: usize) -> Option<&[u32]>;
+    /// Adds to `flows` those between a link and some of those at the other side, or more.
+    fn between(&self, layout: &Self::Layout, link: usize, others: &[u32], flows: &mut Vec<u32>);
 }
 
 /// A link of the coflow and the flows that hang there.
@@ -69,9 +58,9 @@ struct Limit {
     stale: bool,
 }
 
-/// The flows of one coflow, by the link that limits them.
+/// Flows by the link that limits them.
 #[derive(Debug, Default)]
-pub(crate) struct Levels {
+pub(crate) struct Levels<F = Laid> {
     /// Level of each local link in bytes per second; empty when no rates are given by level.
     level: Vec<f64>,
     /// The levels before these, while levels change or are paused; else the same.
@@ -81,31 +70,24 @@ pub(crate) struct Levels {
     limits: Vec<Limit>,
     /// When the next of the flows at each link ends.
     next: Vec<Time>,
-    /// Service at which each flow ends: of those that hang at their sender by position, of those
-    /// at their receiver by place in `column`. Infinite where no flow hangs, so that the flows of a
-    /// link are neighbours, and the others at its place do not count.
-    by_row: Vec<f64>,
-    by_column: Vec<f64>,
+    /// The flows. A target is at the link where its flow hangs, and infinite where none does.
+    pub flows: F,
     /// Whether the flow hangs at its receiver.
     at_receiver: Vec<bool>,
-    /// Positions by receiver: those of the `k`th from `column_start[k]` on.
-    column: Vec<u32>,
-    column_start: Vec<u32>,
-    /// The reverse of `column`.
-    place: Vec<u32>,
     /// Links that are to be looked at again.
     pending: Vec<u32>,
-    /// Working memory: links whose level changes, those of them whose flows may come to hang elsewhere, and
-    /// links of the other side that some link's level has crossed.
+    /// Working memory: links whose level changes, those of them whose flows may come to hang elsewhere,
+    /// links of the other side that some link's level has crossed, and flows that may move or that end.
     changed: Vec<u32>,
     crossing: Vec<u32>,
     crossed: Vec<u32>,
+    moving: Vec<u32>,
     open: Open,
     /// Whether flows have started that do not hang yet.
     incomplete: bool,
 }
 
-impl Levels {
+impl<F: Flows> Levels<F> {
     /// Whether no rates are given by level.
     pub(crate) fn is_empty(&self) -> bool {
         self.level.is_empty()
@@ -136,24 +118,25 @@ impl Levels {
     }
 
     /// The lesser level of a flow's two links.
-    pub(crate) fn rate(&self, layout: &impl Layout, position: usize) -> f64 {
+    pub(crate) fn rate(&self, layout: &F::Layout, position: usize) -> f64 {
         self.level[self.link(layout, position)]
     }
 
     /// No flow has a higher rate.
-    pub(crate) fn fastest(&self, layout: &impl Layout) -> f64 {
+    pub(crate) fn fastest(&self, layout: &F::Layout) -> f64 {
         let greatest = |levels: &[f64]| levels.iter().fold(0.0, |a: f64, &b| a.max(b));
-        let (senders, receivers) = self.level.split_at(layout.senders().min(self.level.len()));
+        let (senders, receivers) =
+            self.level.split_at(self.flows.senders(layout).min(self.level.len()));
         greatest(senders).min(greatest(receivers))
     }
 
     /// Bytes left of an active flow at `now`.
-    pub(crate) fn left(&self, layout: &impl Layout, position: usize, now: Time) -> f64 {
+    pub(crate) fn left(&self, layout: &F::Layout, position: usize, now: Time) -> f64 {
         self.target(position) - self.service(self.link(layout, position), now)
     }
 
     /// Takes `bytes` that a flow has been sent beside its level.
-    pub(crate) fn take(&mut self, layout: &impl Layout, position: usize, bytes: f64) {
+    pub(crate) fn take(&mut self, layout: &F::Layout, position: usize, bytes: f64) {
         let target = self.target(position) - bytes;
         if target < f64::INFINITY && bytes > 0.0 {
             let l = self.link(layout, position);
@@ -164,7 +147,7 @@ impl Levels {
     }
 
     /// Works out anew when flows end after [`Levels::take`] and [`Levels::end`].
-    pub(crate) fn settle(&mut self, layout: &impl Layout) {
+    pub(crate) fn settle(&mut self, layout: &F::Layout) {
         while let Some(l) = self.pending.pop() {
             let l = l as usize;
             if std::mem::take(&mut self.limits[l].stale) {
@@ -177,40 +160,6 @@ impl Levels {
             } else {
                 Time::NEVER
             };
-        }
-    }
-
-    /// Writes down what is left of every flow at `now`.
-    pub(crate) fn write_down(&self, demand: &Demand, progress: &mut Progress, now: Time) {
-        progress.link_left.fill(0.0);
-        for p in demand.active() {
-            if self.target(p) < f64::INFINITY {
-                progress.left[p] = self.left(demand, p, now) / progress.scale;
-            }
-            let (s, r) = demand.ends(p);
-            progress.link_left[s] += progress.left[p];
-            progress.link_left[r] += progress.left[p];
-        }
-    }
-
-    /// Makes `levels` those of the links from `now` on; they differ at `changes`, if that is told. If
-    /// there were none, what is left of the flows must have been written down.
-    pub(crate) fn replace(
-        &mut self,
-        demand: &Demand,
-        progress: &Progress,
-        levels: &[f64],
-        changes: Option<&[LevelChange]>,
-        now: Time,
-    ) {
-        if self.is_empty() {
-            self.start(demand, levels.iter().copied(), now);
-            for p in demand.active() {
-                self.hang(demand, p, progress.left[p] * progress.scale, now);
-            }
-            self.settle(demand);
-        } else {
-            self.change(demand, levels, changes, now);
         }
     }
 
@@ -231,7 +180,7 @@ impl Levels {
     /// `changes`, if that is told.
     pub(crate) fn change(
         &mut self,
-        layout: &impl Layout,
+        layout: &F::Layout,
         levels: &[f64],
         changes: Option<&[LevelChange]>,
         now: Time,
@@ -267,7 +216,7 @@ impl Levels {
     /// Makes `levels` those of the links; no flow hangs yet.
     pub(crate) fn start(
         &mut self,
-        layout: &impl Layout,
+        layout: &F::Layout,
         levels: impl Iterator<Item = f64>,
         now: Time,
     ) {
@@ -280,95 +229,100 @@ impl Levels {
         self.next.resize(self.level.len(), Time::NEVER);
         self.pending.clear();
         self.paused = false;
-        self.lay_columns(layout);
-        for targets in [&mut self.by_row, &mut self.by_column] {
-            targets.clear();
-            targets.resize(layout.width(), f64::INFINITY);
-        }
+        self.flows.clear(layout);
         self.at_receiver.clear();
-        self.at_receiver.resize(layout.width(), false);
+        self.make_room(layout);
     }
 
-    /// Sorts positions by receiver.
-    fn lay_columns(&mut self, layout: &impl Layout) {
-        let (senders, receivers) = (layout.senders(), layout.receivers());
-        self.column_start.clear();
-        self.column_start.resize(receivers + 1, 0);
-        for r in (0..layout.width()).map(|p| layout.ends(p).1) {
-            self.column_start[r - senders] += 1;
-        }
-        let mut end = 0;
-        for start in &mut self.column_start {
-            end += *start;
-            *start = end;
-        }
-        self.column.clear();
-        self.column.resize(layout.width(), 0);
-        self.place.clear();
-        self.place.resize(layout.width(), 0);
-        for p in (0..layout.width()).rev() {
-            let start = &mut self.column_start[layout.ends(p).1 - senders];
-            *start -= 1;
-            self.column[*start as usize] = p as u32;
-            self.place[p] = *start;
-        }
+    /// To be called before a flow hangs whose number is new.
+    pub(crate) fn make_room(&mut self, layout: &F::Layout) {
+        self.at_receiver.resize(self.flows.bound(layout), false);
     }
 
     /// Moves the flows whose lesser level is now that of the other link.
-    fn move_flows(&mut self, layout: &impl Layout, now: Time) {
-        let senders = layout.senders();
-        let links = senders + layout.receivers();
-        let mut crossed = std::mem::take(&mut self.crossed);
+    fn move_flows(&mut self, layout: &F::Layout, now: Time) {
+        let senders = self.flows.senders(layout);
+        let links = senders + self.flows.receivers(layout);
+        let mut moving = std::mem::take(&mut self.moving);
         if self.crossing.iter().any(|&l| (l as usize) < senders) {
             self.open.find(&self.before[senders..links], &self.level[senders..links]);
         }
         for k in 0..self.crossing.len() {
             let l = self.crossing[k] as usize;
-            let (was, is) = (self.before[l], self.level[l]);
-            crossed.clear();
+            moving.clear();
             if l < senders {
-                let others = (&*self.open.before, &*self.open.after);
-                crossings(others, |b, a| (b <= was) != (a <= is), &mut crossed);
-                let row = layout.row(l);
-                if layout.is_regular(l) {
-                    for &k in &crossed {
-                        let receiver = self.open.receivers[k as usize];
-                        self.move_flow(layout, row.start + receiver as usize, now);
-                    }
-                } else if !crossed.is_empty() {
-                    row.for_each(|p| self.move_flow(layout, p, now));
-                }
+                self.crossed_by_sender(layout, l, senders..links, &mut moving);
             } else {
-                let others = (&self.before[..senders], &self.level[..senders]);
-                crossings(others, |b, a| (was <= b) != (is <= a), &mut crossed);
-                if crossed.iter().all(|&s| layout.is_regular(s as usize)) {
-                    for row in crossed.iter().map(|&s| layout.row(s as usize)) {
-                        self.move_flow(layout, row.start + l - senders, now);
-                    }
-                } else {
-                    for k in self.column_of(senders, l) {
-                        self.move_flow(layout, self.column[k] as usize, now);
-                    }
-                }
+                self.crossed_by_receiver(layout, l, senders, &mut moving);
             }
+            moving.iter().for_each(|&flow| self.move_flow(layout, flow as usize, now));
         }
-        self.crossed = crossed;
+        self.moving = moving;
+    }
+
+    /// Adds flows of a sender whose level has crossed that of their receiver to `moving`, and maybe
+    /// others.
+    fn crossed_by_sender(
+        &mut self,
+        layout: &F::Layout,
+        l: usize,
+        receivers: std::ops::Range<usize>,
+        moving: &mut Vec<u32>,
+    ) {
+        let (was, is) = (self.before[l], self.level[l]);
+        let crosses = |before: f64, after: f64| (before <= was) != (after <= is);
+        if let Some(few) = self.flows.few(l) {
+            let others = (&self.before[receivers.clone()], &self.level[receivers]);
+            let crossed = few_crossings(few, others, crosses);
+            moving.extend(crossed.filter_map(|k| Some(self.flows.flow(layout, l, k)? as u32)));
+            return;
+        }
+        self.crossed.clear();
+        crossings((&self.open.before, &self.open.after), crosses, &mut self.crossed);
+        for other in &mut self.crossed {
+            *other = self.open.receivers[*other as usize];
+        }
+        self.flows.between(layout, l, &self.crossed, moving);
+    }
+
+    /// The same for a receiver.
+    fn crossed_by_receiver(
+        &mut self,
+        layout: &F::Layout,
+        l: usize,
+        senders: usize,
+        moving: &mut Vec<u32>,
+    ) {
+        let (was, is) = (self.before[l], self.level[l]);
+        let crosses = |before: f64, after: f64| (was <= before) != (is <= after);
+        let others = (&self.before[..senders], &self.level[..senders]);
+        if let Some(few) = self.flows.few(l) {
+            let crossed = few_crossings(few, others, crosses);
+            moving.extend(crossed.filter_map(|k| Some(self.flows.flow(layout, l, k)? as u32)));
+            return;
+        }
+        self.crossed.clear();
+        crossings(others, crosses, &mut self.crossed);
+        self.flows.between(layout, l, &self.crossed, moving);
     }
 
     /// Hangs a flow at the link that limits it, if that is not where it hangs.
-    fn move_flow(&mut self, layout: &impl Layout, position: usize, now: Time) {
-        let (s, r) = layout.ends(position);
+    fn move_flow(&mut self, layout: &F::Layout, position: usize, now: Time) {
+        let (s, r) = self.flows.ends(layout, position);
         let at_receiver = self.level[r] <= self.level[s];
-        if self.at_receiver[position] == at_receiver || !self.hangs(position) {
+        if self.at_receiver[position] == at_receiver {
             return;
         }
-        let left = self.left(layout, position, now);
-        self.unhang(layout, position);
-        self.hang(layout, position, left, now);
+        let target = self.target(position);
+        if target < f64::INFINITY {
+            let left = target - self.service(self.link(layout, position), now);
+            self.unhang(layout, position, target);
+            self.hang(layout, position, left, now);
+        }
     }
 
-    fn hang(&mut self, layout: &impl Layout, position: usize, left: f64, now: Time) {
-        let (s, r) = layout.ends(position);
+    fn hang(&mut self, layout: &F::Layout, position: usize, left: f64, now: Time) {
+        let (s, r) = self.flows.ends(layout, position);
         // The order of the levels before a pause is what flows are moved from when it ends.
         let level = if self.paused { &self.before } else { &self.level };
         self.at_receiver[position] = level[r] <= level[s];
@@ -384,10 +338,11 @@ impl Levels {
         self.look_again(l);
     }
 
-    fn unhang(&mut self, layout: &impl Layout, position: usize) {
+    /// Hangs a flow nowhere, of which this is the target.
+    fn unhang(&mut self, layout: &F::Layout, position: usize, target: f64) {
         let l = self.link(layout, position);
         self.limits[l].flows -= 1;
-        self.limits[l].stale |= self.target(position) <= self.limits[l].least;
+        self.limits[l].stale |= target <= self.limits[l].least;
         self.look_again(l);
         self.set_target(position, f64::INFINITY);
     }
@@ -398,26 +353,28 @@ impl Levels {
     }
 
     /// A flow goes on with `left` bytes that did not hang anywhere.
-    pub(crate) fn join(&mut self, layout: &impl Layout, position: usize, left: f64, now: Time) {
+    pub(crate) fn join(&mut self, layout: &F::Layout, position: usize, left: f64, now: Time) {
         if !self.hangs(position) {
             self.hang(layout, position, left, now);
         }
     }
 
     /// A flow has ended.
-    pub(crate) fn end(&mut self, layout: &impl Layout, position: usize) {
-        if self.target(position) < f64::INFINITY {
-            self.unhang(layout, position);
+    pub(crate) fn end(&mut self, layout: &F::Layout, position: usize) {
+        let target = self.target(position);
+        if target < f64::INFINITY {
+            self.unhang(layout, position, target);
         }
     }
 
     /// Ends the flows that end at `now` by their level, and calls `finished` with each.
     pub(crate) fn finish(
         &mut self,
-        layout: &impl Layout,
+        layout: &F::Layout,
         now: Time,
         mut finished: impl FnMut(usize),
     ) {
+        let mut ending = std::mem::take(&mut self.moving);
         for l in 0..self.next.len() {
             if !self.next[l].due(now) {
                 continue;
@@ -427,66 +384,39 @@ impl Levels {
             self.limits[l].since = now;
             self.look_again(l);
             let bound = service + self.level[l] * now.slack_s();
-            let mut end = |levels: &mut Levels, p: usize| {
-                levels.unhang(layout, p);
+            let targets = self.flows.targets(layout, l).iter().enumerate();
+            let due = targets.filter(|(_, target)| **target <= bound);
+            ending.clear();
+            ending.extend(due.filter_map(|(k, _)| Some(self.flows.flow(layout, l, k)? as u32)));
+            for p in ending.iter().map(|&p| p as usize) {
+                self.end(layout, p);
                 finished(p);
-            };
-            if l < layout.senders() {
-                for p in layout.row(l) {
-                    if self.by_row[p] <= bound {
-                        end(self, p);
-                    }
-                }
-            } else {
-                for k in self.column_of(layout.senders(), l) {
-                    if self.by_column[k] <= bound {
-                        end(self, self.column[k] as usize);
-                    }
-                }
             }
         }
+        self.moving = ending;
         self.settle(layout);
     }
 
     /// The least target of the flows that hang at a link.
-    fn least(&self, layout: &impl Layout, l: usize) -> f64 {
+    fn least(&self, layout: &F::Layout, l: usize) -> f64 {
         if self.limits[l].flows == 0 {
             return f64::INFINITY;
         }
-        let flows = if l < layout.senders() {
-            &self.by_row[layout.row(l)]
-        } else {
-            &self.by_column[self.column_of(layout.senders(), l)]
-        };
-        least(f64::INFINITY, flows)
+        least(f64::INFINITY, self.flows.targets(layout, l))
     }
 
     /// Service at which a flow ends, of the link where it hangs; infinite if it does not.
     fn target(&self, position: usize) -> f64 {
-        if self.at_receiver[position] {
-            self.by_column[self.place[position] as usize]
-        } else {
-            self.by_row[position]
-        }
+        self.flows.target(position, self.at_receiver[position])
     }
 
     fn set_target(&mut self, position: usize, target: f64) {
-        if self.at_receiver[position] {
-            self.by_column[self.place[position] as usize] = target;
-        } else {
-            self.by_row[position] = target;
-        }
-    }
-
-    /// Where the positions of a receiver's flows are.
-    fn column_of(&self, senders: usize, l: usize) -> std::ops::Range<usize> {
-        let k = l - senders;
-        self.column_start[k] as usize..self.column_start[k + 1] as usize
+        self.flows.set_target(position, self.at_receiver[position], target);
     }
 
     /// The link at which a flow hangs.
-    fn link(&self, layout: &impl Layout, position: usize) -> usize {
-        let (s, r) = layout.ends(position);
+    fn link(&self, layout: &F::Layout, position: usize) -> usize {
+        let (s, r) = self.flows.ends(layout, position);
         if self.at_receiver[position] { r } else { s }
     }
 
@@ -497,6 +427,42 @@ impl Levels {
 
     fn look_again(&mut self, l: usize) {
         look_again(&mut self.limits[l], &mut self.pending, l);
+    }
+}
+
+impl Levels {
+    /// Writes down what is left of every flow at `now`.
+    pub(crate) fn write_down(&self, demand: &Demand, progress: &mut Progress, now: Time) {
+        progress.link_left.fill(0.0);
+        for p in demand.active() {
+            if self.target(p) < f64::INFINITY {
+                progress.left[p] = self.left(demand, p, now) / progress.scale;
+            }
+            let (s, r) = demand.ends(p);
+            progress.link_left[s] += progress.left[p];
+            progress.link_left[r] += progress.left[p];
+        }
+    }
+
+    /// Makes `levels` those of the links from `now` on; they differ at `changes`, if that is told. If
+    /// there were none, what is left of the flows must have been written down.
+    pub(crate) fn replace(
+        &mut self,
+        demand: &Demand,
+        progress: &Progress,
+        levels: &[f64],
+        changes: Option<&[LevelChange]>,
+        now: Time,
+    ) {
+        if self.is_empty() {
+            self.start(demand, levels.iter().copied(), now);
+            for p in demand.active() {
+                self.hang(demand, p, progress.left[p] * progress.scale, now);
+            }
+            self.settle(demand);
+        } else {
+            self.change(demand, levels, changes, now);
+        }
     }
 }
 
@@ -559,4 +525,14 @@ fn crossings(
     places: &mut Vec<u32>,
 ) {
     places.extend(places_where(before, after, crosses).map(|k| k as u32));
+}
+
+/// The places in a list of links of one side, at which `crosses` holds of their levels before and after.
+fn few_crossings<'a>(
+    links: &'a [u32],
+    (before, after): (&'a [f64], &'a [f64]),
+    crosses: impl Fn(f64, f64) -> bool + 'a,
+) -> impl Iterator<Item = usize> + 'a {
+    let crossed = move |link: &u32| crosses(before[*link as usize], after[*link as usize]);
+    links.iter().enumerate().filter(move |(_, link)| crossed(link)).map(|(k, _)| k)
 }

@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::common::{Kind, as_trace, ccts, facebook, run, same_time};
 use covey_core::Fabric;
 use covey_facebook_test::facebook_test;
-use covey_trace::Workload;
+use covey_trace::{Coflow, Workload};
+use proptest::collection::vec;
 use proptest::prelude::*;
 
 /// Moments closer than this are one.
@@ -425,6 +426,50 @@ fn assert_same(workload: &Workload, fabric: &Fabric, spec: &str, rule: Rule) {
         fabric.capacity(),
         as_trace(workload)
     );
+}
+
+/// Few flows on many ports, but many at one port of each side, to or from as many others as there are
+/// now and then: of what is kept by pair of ports, rows of those come to be spread and are lists again.
+fn on_many_ports() -> impl Strategy<Value = (Workload, Fabric)> {
+    const PORTS: u32 = 24;
+    let flow = |src: u32, dst: u32, bytes: f64| crate::common::flow(src, dst, bytes);
+    let some = (0..PORTS, 0..PORTS, 0.5..9.0)
+        .prop_map(move |(src, dst, bytes)| vec![flow(src, dst, bytes)]);
+    let fan = (any::<bool>(), 0..PORTS, vec(0.1..2.0, 1..PORTS as usize)).prop_map(
+        move |(is_out, first, sizes)| {
+            let ends = |k: usize| (first + k as u32) % PORTS;
+            let to = sizes.iter().enumerate().map(move |(k, &bytes)| match is_out {
+                true => flow(0, ends(k), bytes),
+                false => flow(ends(k), 1, bytes),
+            });
+            to.collect()
+        },
+    );
+    let coflow = (0.0..20.0, vec(prop_oneof![3 => some, 1 => fan], 1..4));
+    let alike = Just(vec![1.0; 2 * PORTS as usize]);
+    let links = prop_oneof![alike, vec(0.5..3.0, 2 * PORTS as usize)];
+    (vec(coflow, 1..8), links).prop_map(|(coflows, links)| {
+        let coflows = coflows.into_iter().enumerate().map(|(place, (arrival_s, flows))| {
+            Coflow::new(place.to_string(), arrival_s, flows.concat())
+        });
+        let (egress, ingress) = links.split_at(PORTS as usize);
+        let workload = Workload { ports: PORTS, coflows: coflows.collect() };
+        (workload, Fabric::big_switch_with(egress, ingress).unwrap())
+    })
+}
+
+proptest! {
+    #![proptest_config(crate::common::cases(100))]
+
+    #[test]
+    fn all_flows_together_are_served_by_the_same_rules_on_many_ports(
+        (workload, fabric) in on_many_ports(),
+    ) {
+        assert_same(&workload, &fabric, "fair", fair());
+        assert_same(&workload, &fabric, "wss", by_size(&workload));
+        assert_same(&workload, &fabric, "fifo-flow", one_by_one());
+        assert_same(&workload, &fabric, "pfp", shortest_first(&workload, fabric.ports()));
+    }
 }
 
 proptest! {

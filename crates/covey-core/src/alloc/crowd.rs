@@ -3,6 +3,7 @@
 
 use super::max_min::{self, Filling};
 use crate::ids::LinkId;
+use crate::pairs::Row;
 
 /// What a flow counts for at its links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -25,14 +26,13 @@ impl Measure {
 }
 
 /// Flows between ports, and the level of each link.
-///
-/// Memory under [`Measure::Number`] is quadratic in the number of ports: 8 bytes a pair.
 #[derive(Debug, Default)]
 pub struct Crowd {
     measure: Measure,
     ports: usize,
-    /// `flows[src * ports + dst]`, and the transpose behind it. Under [`Measure::Number`].
-    flows: Vec<f32>,
+    /// Flows between each link and each port at the other side, as tags. Under [`Measure::Number`].
+    flows: Vec<Row<f32, 0>>,
+    /// Flows at each link.
     count: Vec<f64>,
     /// Sizes of the flows at each link. Under [`Measure::Size`].
     size: Vec<Sum>,
@@ -43,14 +43,14 @@ impl Crowd {
     pub(super) fn clear(&mut self, measure: Measure, ports: usize) {
         self.measure = measure;
         self.ports = ports;
-        let (pairs, links) = match measure {
-            Measure::Number => (2 * ports * ports, 0),
-            Measure::Size => (0, 2 * ports),
+        let sums = match measure {
+            Measure::Number => 0,
+            Measure::Size => 2 * ports,
         };
-        self.flows.clear();
-        self.flows.resize(pairs, 0.0);
+        self.flows.resize_with(2 * ports, Row::default);
+        self.flows.iter_mut().for_each(|row| row.clear(ports));
         self.size.clear();
-        self.size.resize(links, Sum::default());
+        self.size.resize(sums, Sum::default());
         self.count.clear();
         self.count.resize(2 * ports, 0.0);
     }
@@ -64,9 +64,10 @@ impl Crowd {
             }
         }
         if self.measure == Measure::Number {
-            let (src, dst) = (egress.index(), ingress.index() - self.ports);
-            self.flows[src * self.ports + dst] += by;
-            self.flows[(self.ports + dst) * self.ports + src] += by;
+            let ends = (egress.index(), ingress.index());
+            for (link, port) in [(ends.0, ends.1 - self.ports), (ends.1, ends.0)] {
+                self.flows[link].change_tag(port, |flows| flows + by);
+            }
         }
     }
 
@@ -107,8 +108,8 @@ impl Crowd {
     }
 
     /// Flows between a link and each port on the other side.
-    pub(super) fn flows_with(&self, link: usize) -> &[f32] {
-        &self.flows[link * self.ports..(link + 1) * self.ports]
+    pub(super) fn flows_with(&self, link: usize) -> &Row<f32, 0> {
+        &self.flows[link]
     }
 }
 

@@ -235,10 +235,18 @@ impl Incidence for Crowd {
         let (free, open) = (&mut filling.free[other.clone()], &mut filling.open[other]);
         for &l in fixed {
             let level = filling.level[l as usize];
-            let flows = self.flows_with(l as usize);
-            for ((free, open), &n) in free.iter_mut().zip(&mut *open).zip(flows) {
+            let row = self.flows_with(l as usize);
+            let take = |free: &mut f64, open: &mut f64, n: f32| {
                 *free -= level * f64::from(n);
                 *open -= f64::from(n);
+            };
+            if let Some(ports) = row.ports() {
+                for (&port, &n) in ports.iter().zip(row.tags()) {
+                    take(&mut free[port as usize], &mut open[port as usize], n);
+                }
+            } else {
+                let links = free.iter_mut().zip(&mut *open);
+                links.zip(row.tags()).for_each(|((free, open), &n)| take(free, open, n));
             }
         }
     }

@@ -1,0 +1,136 @@
+//! Flows as a coflow's [`Demand`] lays them out: numbers are positions.
+
+use std::ops::Range;
+
+use covey_core::Demand;
+
+use super::Flows;
+
+/// Targets of the flows of a [`Demand`], for each link in one piece: by position, and by receiver.
+#[derive(Debug, Default)]
+pub(crate) struct Laid {
+    by_row: Vec<f64>,
+    by_column: Vec<f64>,
+    /// Positions by receiver: those of the `k`th from `column_start[k]` on.
+    column: Vec<u32>,
+    column_start: Vec<u32>,
+    /// The reverse of `column`.
+    place: Vec<u32>,
+}
+
+impl Flows for Laid {
+    type Layout = Demand;
+
+    fn senders(&self, demand: &Demand) -> usize {
+        demand.senders()
+    }
+
+    fn receivers(&self, demand: &Demand) -> usize {
+        demand.receivers()
+    }
+
+    fn bound(&self, demand: &Demand) -> usize {
+        demand.width()
+    }
+
+    fn ends(&self, demand: &Demand, position: usize) -> (usize, usize) {
+        demand.ends(position)
+    }
+
+    fn clear(&mut self, demand: &Demand) {
+        self.lay_columns(demand);
+        for targets in [&mut self.by_row, &mut self.by_column] {
+            targets.clear();
+            targets.resize(demand.width(), f64::INFINITY);
+        }
+    }
+
+    fn target(&self, position: usize, at_receiver: bool) -> f64 {
+        if at_receiver {
+            self.by_column[self.place[position] as usize]
+        } else {
+            self.by_row[position]
+        }
+    }
+
+    fn set_target(&mut self, position: usize, at_receiver: bool, target: f64) {
+        if at_receiver {
+            self.by_column[self.place[position] as usize] = target;
+        } else {
+            self.by_row[position] = target;
+        }
+    }
+
+    fn targets(&self, demand: &Demand, link: usize) -> &[f64] {
+        if link < demand.senders() {
+            &self.by_row[demand.row(link)]
+        } else {
+            &self.by_column[self.column_of(demand, link)]
+        }
+    }
+
+    fn flow(&self, demand: &Demand, link: usize, k: usize) -> Option<usize> {
+        if link < demand.senders() {
+            Some(demand.row(link).start + k)
+        } else {
+            Some(self.column[self.column_of(demand, link).start + k] as usize)
+        }
+    }
+
+    fn few(&self, _: usize) -> Option<&[u32]> {
+        None
+    }
+
+    fn between(&self, demand: &Demand, link: usize, others: &[u32], flows: &mut Vec<u32>) {
+        if others.is_empty() {
+            return;
+        }
+        if link < demand.senders() {
+            let row = demand.row(link);
+            if demand.is_regular(link) {
+                flows.extend(others.iter().map(|k| row.start as u32 + k));
+            } else {
+                flows.extend(row.map(|p| p as u32));
+            }
+        } else if others.iter().all(|&s| demand.is_regular(s as usize)) {
+            let column = link - demand.senders();
+            let position = |&s: &u32| (demand.row(s as usize).start + column) as u32;
+            flows.extend(others.iter().map(position));
+        } else {
+            flows.extend_from_slice(&self.column[self.column_of(demand, link)]);
+        }
+    }
+}
+
+impl Laid {
+    /// Sorts positions by receiver.
+    fn lay_columns(&mut self, demand: &Demand) {
+        let (senders, receivers) = (demand.senders(), demand.receivers());
+        self.column_start.clear();
+        self.column_start.resize(receivers + 1, 0);
+        for &r in demand.receiver_links() {
+            self.column_start[r as usize - senders] += 1;
+        }
+        let mut end = 0;
+        for start in &mut self.column_start {
+            end += *start;
+            *start = end;
+        }
+        self.column.clear();
+        self.column.resize(demand.width(), 0);
+        self.place.clear();
+        self.place.resize(demand.width(), 0);
+        for (p, &r) in demand.receiver_links().iter().enumerate().rev() {
+            let start = &mut self.column_start[r as usize - senders];
+            *start -= 1;
+            self.column[*start as usize] = p as u32;
+            self.place[p] = *start;
+        }
+    }
+
+    /// Where the positions of a receiver's flows are.
+    fn column_of(&self, demand: &Demand, link: usize) -> Range<usize> {
+        let k = link - demand.senders();
+        self.column_start[k] as usize..self.column_start[k + 1] as usize
+    }
+}
