@@ -355,7 +355,9 @@ impl Allocator {
         if ranking.entries.len() != 1 || fabric.links() != 2 * ports {
             return Err(PlanError::Everything);
         }
-        if self.together != together {
+        // Nobody has a grant where all were served together before.
+        self.afresh = self.together != together;
+        if self.afresh {
             self.together = together;
             match together {
                 Together::InLine(precedence) => {
