@@ -65,16 +65,6 @@ pub fn places_where(
     )
 }
 
-/// The first place of `number` among `all`.
-pub(crate) fn position(all: &[f64], number: f64) -> Option<usize> {
-    const CHUNK: usize = 16;
-    // Whole chunks are looked at first, without an early end.
-    let has_it = |chunk: &[f64]| chunk.iter().fold(false, |any, other| any | (*other == number));
-    let chunk = all.chunks(CHUNK).position(has_it)?;
-    let within = all[chunk * CHUNK..].iter().position(|other| *other == number)?;
-    Some(chunk * CHUNK + within)
-}
-
 /// Adds to `places` those at which `a` differs from `b`; all of them when `b` has another length.
 /// Infinities of one sign and equal numbers do not differ.
 pub fn differences(a: &[f64], b: &[f64], places: &mut Vec<u32>) {
@@ -101,7 +91,7 @@ pub fn differences(a: &[f64], b: &[f64], places: &mut Vec<u32>) {
 
 #[cfg(test)]
 mod tests {
-    use super::{differences, least, least_of, places_where, position};
+    use super::{differences, least, least_of, places_where};
 
     #[test]
     fn the_least_is_found_wherever_it_is() {
@@ -114,8 +104,6 @@ mod tests {
                 assert_eq!(least_of([&all, &all], |[a, b]| a + b), -2.0);
                 let nan_but_there = |[a]: [f64; 1]| if a == -1.0 { a } else { f64::NAN };
                 assert_eq!(least_of([&all], nan_but_there), -1.0);
-                assert_eq!(position(&all, -1.0), Some(k));
-                assert_eq!(position(&all, -2.0), None);
             }
         }
     }

@@ -15,28 +15,26 @@
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
-use std::ops::Range;
 
 use super::{NEGLIGIBLE, ends};
 use crate::ids::{CoflowId, LinkId};
-use crate::lanes;
+use crate::pairs::Pairs;
 use crate::rounding::rounded_bytes;
 use crate::state::State;
 use crate::time::Time;
 
 /// A flow's place in line: less is nearer.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Place {
-    /// What decides; never negative.
-    key: f64,
-    /// The number under which the flow joined, from 1, which breaks ties. Whole, and so exact up to
-    /// 2^53.
-    number: f64,
+    /// What decides.
+    key: u64,
+    /// The number under which the flow joined, from 1, which breaks ties.
+    number: u64,
 }
 
 /// Before everybody, and behind everybody.
-const FRONT: Place = Place { key: 0.0, number: 0.0 };
-const NOWHERE: Place = Place { key: f64::INFINITY, number: f64::INFINITY };
+const FRONT: Place = Place { key: 0, number: 0 };
+const NOWHERE: Place = Place { key: u64::MAX, number: u64::MAX };
 /// In place of a pair: not looked for yet.
 const NOBODY: u32 = u32::MAX;
 /// In place of a slot: does not run.
@@ -71,22 +69,10 @@ struct Member {
     place: Place,
     coflow: CoflowId,
     position: u32,
+    /// If it is the first of its pair and runs, where it is among those that run; or [`WAITS`].
+    slot: u32,
     /// Bytes left when it last did not run.
     left: f64,
-}
-
-impl Eq for Place {}
-
-impl PartialOrd for Place {
-    fn partial_cmp(&self, other: &Place) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Place {
-    fn cmp(&self, other: &Place) -> Ordering {
-        self.key.total_cmp(&other.key).then(self.number.total_cmp(&other.number))
-    }
 }
 
 impl Eq for Member {}
@@ -103,6 +89,15 @@ impl Ord for Member {
     }
 }
 
+/// The first flow of a pair, as one of the pair's links sees it.
+#[derive(Debug, Clone, Copy)]
+struct Waiting {
+    place: Place,
+    pair: u32,
+    /// The pair's other link.
+    other: u32,
+}
+
 /// The power of two below what the fastest link carries in a nanosecond: bytes left are compared in
 /// multiples of this, as moments so close are one. Whole bytes stay whole below 8 Gbps.
 fn grain(capacity: &[f64]) -> f64 {
@@ -112,8 +107,6 @@ fn grain(capacity: &[f64]) -> f64 {
 }
 
 /// All flows present, those that run, and at what rates.
-///
-/// Memory is quadratic in the number of ports: some 64 bytes a pair.
 #[derive(Debug, Default)]
 pub struct Line {
     ports: usize,
@@ -122,18 +115,16 @@ pub struct Line {
     /// See [`grain`].
     grain: f64,
     /// Flows that have joined so far.
-    joined: f64,
+    joined: u64,
     /// Flows that have started since the last allocation.
     coming: Vec<(CoflowId, u32)>,
     /// Links on which flows have ended since then, with their places.
     freed: Vec<(usize, Place)>,
-    /// The flows of each pair `src * ports + dst`.
-    members: Vec<BinaryHeap<Reverse<Member>>>,
-    /// Place of the first flow of each pair, as each link sees it: at `link * ports + other port`.
-    /// [`NOWHERE`] where there is none or it runs.
-    first: Places,
-    /// Where each pair's first flow is among those that run, or [`WAITS`].
-    slot: Vec<u32>,
+    /// The flows of each pair.
+    pairs: Pairs<Member, 0>,
+    /// The first flows of the pairs at each link, the nearest last, since it goes first. Those that run
+    /// are where they were when they last waited, so that a flow that stops and goes on costs no more.
+    waiting: Vec<Vec<Waiting>>,
     /// The flows that run: who, which pair, place, bytes left, bytes per second.
     who: Vec<(CoflowId, u32)>,
     pair: Vec<u32>,
@@ -144,14 +135,14 @@ pub struct Line {
     at: Vec<Vec<u32>>,
     /// Capacity left at each link, and the place of the flow that filled it.
     free: Vec<f64>,
-    filled_at: Places,
+    filled_at: Vec<Place>,
     /// The place behind which each link is open; [`NOWHERE`] for links that are not.
     open: Vec<Place>,
     /// Place of each link's latest entry in `next`; [`NOWHERE`] for links that are not open.
     ahead: Vec<Place>,
     /// Up to which place a link is worth looking at from the other side: nobody behind the one that
     /// filled it is in line for it, and an open egress link looks by itself at all behind `ahead`.
-    limit: Places,
+    limit: Vec<Place>,
     /// Open links, each with who is next in line for it, or with a place before which nobody is.
     next: BinaryHeap<Reverse<(Place, u32, u32)>>,
     /// Flows that have given their links back since the last allocation.
@@ -161,20 +152,18 @@ pub struct Line {
 impl Line {
     /// Nobody is in line.
     pub(super) fn clear(&mut self, precedence: Precedence, ports: usize, capacity: &[f64]) {
-        let (pairs, links) = (ports * ports, 2 * ports);
+        let links = 2 * ports;
         self.ports = ports;
         self.precedence = precedence;
         self.capacity.clear();
         self.capacity.extend_from_slice(capacity);
         self.grain = grain(capacity);
-        self.joined = 0.0;
+        self.joined = 0;
         self.coming.clear();
         self.freed.clear();
-        self.members.iter_mut().for_each(BinaryHeap::clear);
-        self.members.resize_with(pairs, BinaryHeap::new);
-        self.first.clear(2 * pairs);
-        self.slot.clear();
-        self.slot.resize(pairs, WAITS);
+        self.pairs.clear(ports);
+        self.waiting.iter_mut().for_each(Vec::clear);
+        self.waiting.resize_with(links, Vec::new);
         self.who.clear();
         self.pair.clear();
         self.place.clear();
@@ -184,12 +173,10 @@ impl Line {
         self.at.resize_with(links, Vec::new);
         self.free.clear();
         self.free.extend_from_slice(capacity);
-        self.filled_at.clear(links);
-        self.limit.clear(links);
-        self.open.clear();
-        self.open.resize(links, NOWHERE);
-        self.ahead.clear();
-        self.ahead.resize(links, NOWHERE);
+        for places in [&mut self.filled_at, &mut self.open, &mut self.ahead, &mut self.limit] {
+            places.clear();
+            places.resize(links, NOWHERE);
+        }
         self.next.clear();
         self.stopped.clear();
     }
@@ -218,23 +205,28 @@ impl Line {
 
     /// Rate of a flow in bytes per second.
     pub(super) fn rate(&self, state: &State, id: CoflowId, position: usize) -> f64 {
-        let slot = self.slot[self.pair_of(state, id, position)];
+        let slot = self.pair_of(state, id, position).map_or(WAITS, |pair| self.slot(pair));
         match self.who.get(slot as usize) {
             Some(who) if *who == (id, position as u32) => self.rate[slot as usize],
             _ => 0.0,
         }
     }
 
-    fn pair_of(&self, state: &State, id: CoflowId, position: usize) -> usize {
-        let (egress, ingress) = ends(state.coflow(id).demand(), position);
-        egress.index() * self.ports + ingress.index() - self.ports
+    /// Where a pair's first flow is among those that run, or [`WAITS`].
+    fn slot(&self, pair: usize) -> u32 {
+        self.pairs.queue(pair).first().map_or(WAITS, |first| first.slot)
     }
 
-    /// The two links of a pair, and where they keep its place in `first`.
-    fn links_of(&self, pair: usize) -> [(usize, usize); 2] {
-        let (src, dst) = (pair / self.ports, pair % self.ports);
-        let ingress = self.ports + dst;
-        [(src, pair), (ingress, ingress * self.ports + src)]
+    fn set_slot(&mut self, pair: usize, slot: usize) {
+        if let Some(first) = self.pairs.queue_mut(pair).first_mut() {
+            first.slot = slot as u32;
+        }
+    }
+
+    /// The pair of a flow that is in line.
+    fn pair_of(&self, state: &State, id: CoflowId, position: usize) -> Option<usize> {
+        let (egress, ingress) = ends(state.coflow(id).demand(), position);
+        self.pairs.find(egress.index(), ingress.index())
     }
 
     /// A flow has started; it joins with the next allocation.
@@ -243,10 +235,10 @@ impl Line {
     }
 
     /// The place of a flow with so many bytes left.
-    fn place_with(&self, left: f64, number: f64) -> Place {
+    fn place_with(&self, left: f64, number: u64) -> Place {
         let key = match self.precedence {
             Precedence::Oldest => number,
-            Precedence::Shortest => (left.max(0.0) / self.grain).round_ties_even(),
+            Precedence::Shortest => (left.max(0.0) / self.grain).round_ties_even() as u64,
         };
         Place { key, number }
     }
@@ -258,20 +250,20 @@ impl Line {
             self.coming.remove(at);
             return;
         }
-        let pair = self.pair_of(state, id, position);
+        let Some(pair) = self.pair_of(state, id, position) else { return };
         let is_this = |m: &Member| (m.coflow, m.position) == flow;
-        if self.members[pair].peek().is_some_and(|Reverse(first)| is_this(first)) {
-            self.members[pair].pop();
-            if self.slot[pair] != WAITS {
+        if self.pairs.queue(pair).first().is_some_and(is_this) {
+            if self.slot(pair) != WAITS {
                 // Whoever it kept waiting was behind it, and with nothing left it is before all others.
                 let before = self.stop(pair);
                 let place = self.place_with(0.0, before.number);
-                let links = self.links_of(pair).map(|(link, _)| (link, place));
-                self.freed.extend(links);
+                self.freed.extend(self.pairs.links(pair).map(|link| (link, place)));
             }
-            self.see_first(pair);
+            self.hide(pair);
+            self.pairs.pop(pair);
+            self.show(pair);
         } else {
-            self.members[pair].retain(|Reverse(member)| !is_this(member));
+            self.pairs.remove(pair, is_this);
         }
     }
 
@@ -307,9 +299,9 @@ impl Line {
     /// Whether a pair's first flow, in `place` when it was found, still waits there for links that are
     /// not filled before it.
     fn is_in_line(&self, pair: usize, place: Place) -> bool {
-        let links = self.links_of(pair);
-        self.first.get(pair) == place
-            && links.iter().all(|&(link, _)| place <= self.filled_at.get(link))
+        let first = self.pairs.queue(pair).first();
+        first.is_some_and(|first| first.slot == WAITS && first.place == place)
+            && self.pairs.links(pair).iter().all(|&link| place <= self.filled_at[link])
     }
 
     /// Brings the places of those that run, and among whom something has happened, up to date with what
@@ -320,14 +312,14 @@ impl Line {
     fn look_at_places(&mut self, state: &State) {
         let mut shared = false;
         for slot in 0..self.who.len() {
-            let [(link, _), _] = self.links_of(self.pair[slot] as usize);
-            if !state.is_eventful(LinkId(link as u32)) {
+            let links = self.pairs.links(self.pair[slot] as usize);
+            if !state.is_eventful(LinkId(links[0] as u32)) {
                 continue;
             }
             let before = self.place[slot];
             self.place[slot] = self.place_with(self.left[slot], before.number);
-            for (link, _) in self.links_of(self.pair[slot] as usize) {
-                if self.filled_at.get(link) == before {
+            for link in links {
+                if self.filled_at[link] == before {
                     self.set_filled_at(link, self.place[slot]);
                 }
                 shared |= self.at[link].len() > 1;
@@ -345,42 +337,82 @@ impl Line {
 
     /// A flow joins the line of its pair.
     fn seat(&mut self, state: &State, coflow: CoflowId, position: u32) {
-        let pair = self.pair_of(state, coflow, position as usize);
+        let (egress, ingress) = ends(state.coflow(coflow).demand(), position as usize);
+        let links = [egress.index(), ingress.index()];
         let progress = state.coflow(coflow).progress();
         let left = progress.left[position as usize] * progress.scale;
-        self.joined += 1.0;
+        self.joined += 1;
         let place = self.place_with(left, self.joined);
-        let slot = self.slot[pair] as usize;
-        let runs_first = self.place.get(slot).copied();
-        let waits_first = self.members[pair].peek().map_or(NOWHERE, |Reverse(first)| first.place);
-        let first = runs_first.unwrap_or(waits_first);
-        if place < first && runs_first.is_some() {
-            let given_back = self.give_back(pair);
-            for (link, _) in self.links_of(pair) {
-                self.open_from(link, given_back);
+        let mut first = NOWHERE;
+        if let Some(pair) = self.pairs.find(links[0], links[1]) {
+            let runs = self.place.get(self.slot(pair) as usize).copied();
+            if let Some(runs) = runs {
+                self.move_first(pair, runs);
+            }
+            first = self.pairs.queue(pair).first().map_or(NOWHERE, |first| first.place);
+            if place < first && runs.is_some() {
+                let given_back = self.give_back(pair);
+                links.iter().for_each(|&link| self.open_from(link, given_back));
+            }
+            if place < first {
+                self.hide(pair);
             }
         }
-        if let (Some(runs), Some(mut first)) = (runs_first, self.members[pair].peek_mut()) {
-            first.0.place = runs;
-        }
-        self.members[pair].push(Reverse(Member { place, coflow, position, left }));
+        let member = Member { place, coflow, position, slot: WAITS, left };
+        let pair = self.pairs.push(links[0], links[1], member);
         if place < first {
-            self.see_first(pair);
-            let links = self.links_of(pair).map(|(link, _)| link);
-            if links.iter().all(|&link| place <= self.filled_at.get(link)) {
+            self.show(pair);
+            if links.iter().all(|&link| place <= self.filled_at[link]) {
                 for link in links {
-                    self.open_from(link, Place { number: place.number - 1.0, ..place });
+                    self.open_from(link, Place { number: place.number - 1, ..place });
                 }
             }
         }
     }
 
-    /// Shows a pair's first flow, which does not run, to its links.
-    fn see_first(&mut self, pair: usize) {
-        let place = self.members[pair].peek().map_or(NOWHERE, |Reverse(first)| first.place);
-        for (_, seen) in self.links_of(pair) {
-            self.first.set(seen, place);
+    /// Gives a pair's first flow another place, which is nearer.
+    fn move_first(&mut self, pair: usize, place: Place) {
+        if self.pairs.queue(pair).first().is_some_and(|first| first.place != place) {
+            self.hide(pair);
+            if let Some(first) = self.pairs.queue_mut(pair).first_mut() {
+                first.place = place;
+            }
+            self.show(pair);
         }
+    }
+
+    /// Shows a pair's first flow, if it has any, to its links.
+    fn show(&mut self, pair: usize) {
+        let Some(Member { place, .. }) = self.pairs.queue(pair).first().copied() else { return };
+        let [egress, ingress] = self.pairs.links(pair);
+        for (link, other) in [(egress, ingress), (ingress, egress)] {
+            let (pair, other) = (pair as u32, other as u32);
+            let at = self.behind(link, place);
+            self.waiting[link].insert(at, Waiting { place, pair, other });
+        }
+    }
+
+    /// Hides a pair's first flow from its links.
+    fn hide(&mut self, pair: usize) {
+        let Some(Member { place, .. }) = self.pairs.queue(pair).first().copied() else { return };
+        for link in self.pairs.links(pair) {
+            let at = self.behind(link, place);
+            self.waiting[link].remove(at);
+        }
+    }
+
+    /// So many of [`Line::waiting`] at a link are behind a place.
+    fn behind(&self, link: usize, place: Place) -> usize {
+        let waiting = &self.waiting[link];
+        let all = waiting.len();
+        // Mostly few are nearer: from the nearest on in steps that double, for what is far is not in
+        // the processor's caches.
+        let mut step = 1;
+        while step <= all && waiting[all - step].place <= place {
+            step *= 2;
+        }
+        let (from, to) = (all.saturating_sub(step), all - step / 2);
+        from + waiting[from..to].partition_point(|waiting| waiting.place > place)
     }
 
     /// Whoever has a share of the link behind `place` gives it back, and the link is open from there
@@ -396,11 +428,11 @@ impl Line {
     /// Whoever has a share of the link behind `place` gives it back.
     fn clear_behind(&mut self, link: usize, place: Place) {
         while let Some(&pair) = self.at[link].last() {
-            let slot = self.slot[pair as usize] as usize;
+            let slot = self.slot(pair as usize) as usize;
             if self.place[slot] <= place {
                 break;
             }
-            let [(egress, _), (ingress, _)] = self.links_of(pair as usize);
+            let [egress, ingress] = self.pairs.links(pair as usize);
             let given_back = self.give_back(pair as usize);
             let other = if egress == link { ingress } else { egress };
             self.open_from(other, given_back);
@@ -409,33 +441,33 @@ impl Line {
 
     /// The first flow of a pair gives back what it has and is in line again. Returns its place.
     fn give_back(&mut self, pair: usize) -> Place {
-        let mut running = self.running_at(self.slot[pair] as usize);
+        let mut running = self.running_at(self.slot(pair) as usize);
         running.left = rounded_bytes(running.left, running.rate);
         let place = self.stop(pair);
-        if let Some(mut first) = self.members[pair].peek_mut() {
-            // Nearer than before, so it stays the first.
-            first.0.place = place;
-            first.0.left = running.left;
+        // Nearer than before, so it stays the first.
+        self.move_first(pair, place);
+        if let Some(first) = self.pairs.queue_mut(pair).first_mut() {
+            first.left = running.left;
         }
-        self.see_first(pair);
         self.stopped.push(running);
         place
     }
 
     /// Takes what it has from a flow that runs. Returns its place.
     fn stop(&mut self, pair: usize) -> Place {
-        let slot = std::mem::replace(&mut self.slot[pair], WAITS) as usize;
+        let slot = self.slot(pair) as usize;
+        self.set_slot(pair, WAITS as usize);
         self.who.swap_remove(slot);
         self.pair.swap_remove(slot);
         self.left.swap_remove(slot);
         self.rate.swap_remove(slot);
         let place = self.place.swap_remove(slot);
         if let Some(&moved) = self.pair.get(slot) {
-            self.slot[moved as usize] = slot as u32;
+            self.set_slot(moved as usize, slot);
         }
-        for (link, _) in self.links_of(pair) {
+        for link in self.pairs.links(pair) {
             self.at[link].retain(|&other| other as usize != pair);
-            let rates = self.at[link].iter().map(|&p| self.rate[self.slot[p as usize] as usize]);
+            let rates = self.at[link].iter().map(|&p| self.rate[self.slot(p as usize) as usize]);
             self.free[link] = self.capacity[link] - rates.sum::<f64>();
             self.set_filled_at(link, NOWHERE);
         }
@@ -453,14 +485,14 @@ impl Line {
     }
 
     fn set_filled_at(&mut self, link: usize, place: Place) {
-        self.filled_at.set(link, place);
+        self.filled_at[link] = place;
         self.set_limit(link);
     }
 
     fn set_limit(&mut self, link: usize) {
-        let filled_at = self.filled_at.get(link);
+        let filled_at = self.filled_at[link];
         let is_egress = link < self.ports;
-        self.limit.set(link, if is_egress { filled_at.min(self.ahead[link]) } else { filled_at });
+        self.limit[link] = if is_egress { filled_at.min(self.ahead[link]) } else { filled_at };
     }
 
     /// Who is next in line for an open link: place and pair. Whoever waits between two open links is
@@ -470,31 +502,29 @@ impl Line {
         if from == NOWHERE {
             return None;
         }
-        let ports = self.ports;
-        let others = if link < ports { ports..2 * ports } else { 0..ports };
-        let seen = link * ports..(link + 1) * ports;
-        let (other, place) = self.first.nearest(seen, from, &self.limit, others)?;
-        let pair = if link < ports { link * ports + other } else { other * ports + link - ports };
-        Some((place, pair))
+        let mut behind = self.waiting[link][..self.behind(link, from)].iter().rev();
+        let is_in_line = |waiting: &&Waiting| {
+            waiting.place <= self.limit[waiting.other as usize]
+                && self.slot(waiting.pair as usize) == WAITS
+        };
+        let next = behind.find(is_in_line)?;
+        Some((next.place, next.pair as usize))
     }
 
     /// The first flow of a pair takes all that is free on its links.
     fn serve(&mut self, pair: usize, place: Place) {
-        let links = self.links_of(pair).map(|(link, _)| link);
+        let links = self.pairs.links(pair);
         for link in links {
             self.clear_behind(link, place);
         }
-        let Some(Reverse(first)) = self.members[pair].peek() else { return };
+        let Some(first) = self.pairs.queue(pair).first().copied() else { return };
         let rate = self.free[links[0]].min(self.free[links[1]]);
-        self.slot[pair] = self.who.len() as u32;
+        self.set_slot(pair, self.who.len());
         self.who.push((first.coflow, first.position));
         self.pair.push(pair as u32);
         self.place.push(place);
         self.left.push(first.left);
         self.rate.push(rate);
-        for (_, seen) in self.links_of(pair) {
-            self.first.set(seen, NOWHERE);
-        }
         for link in links {
             self.at[link].push(pair as u32);
             self.free[link] -= rate;
@@ -508,82 +538,4 @@ impl Line {
             }
         }
     }
-}
-
-/// Places, in a form of which vector instructions find the nearest.
-#[derive(Debug, Default)]
-struct Places {
-    key: Vec<f64>,
-    number: Vec<f64>,
-}
-
-impl Places {
-    /// [`NOWHERE`], so many times.
-    fn clear(&mut self, count: usize) {
-        for half in [&mut self.key, &mut self.number] {
-            half.clear();
-            half.resize(count, f64::INFINITY);
-        }
-    }
-
-    fn get(&self, k: usize) -> Place {
-        Place { key: self.key[k], number: self.number[k] }
-    }
-
-    fn set(&mut self, k: usize, place: Place) {
-        self.key[k] = place.key;
-        self.number[k] = place.number;
-    }
-
-    /// The nearest place of a range, and its number therein, that is behind `from` and not behind its
-    /// counterpart among `limits`.
-    fn nearest(
-        &self,
-        range: Range<usize>,
-        from: Place,
-        limits: &Places,
-        of_limits: Range<usize>,
-    ) -> Option<(usize, Place)> {
-        let places = (&self.key[range.clone()], &self.number[range]);
-        let limits = (&limits.key[of_limits.clone()], &limits.number[of_limits]);
-        let mut key = from.key;
-        loop {
-            key = least_between(key, places.0, limits.0);
-            if key == f64::INFINITY {
-                return None;
-            }
-            // Among equal keys numbers decide, also whether one is in range at all.
-            let after = if key > from.key { FRONT.number } else { from.number };
-            let number = least_number(key, after, places, limits);
-            if number < f64::INFINITY {
-                let nearest = lanes::position(places.1, number)?;
-                return Some((nearest, Place { key, number }));
-            }
-            key = key.next_up();
-        }
-    }
-}
-
-/// The least of `keys` that is neither below `least` nor above its counterpart in `limits`, or
-/// infinite; in a form that compiles to vector instructions.
-fn least_between(least: f64, keys: &[f64], limits: &[f64]) -> f64 {
-    let worth = |[key, limit]: [f64; 2]| {
-        if (key >= least) & (key <= limit) { key } else { f64::INFINITY }
-    };
-    lanes::least_of([keys, limits], worth)
-}
-
-/// The least number behind `after` of those places whose key is `key` and that are not behind their
-/// counterparts in `limits`, or infinite; likewise.
-fn least_number(
-    key: f64,
-    after: f64,
-    (keys, numbers): (&[f64], &[f64]),
-    (limit_keys, limit_numbers): (&[f64], &[f64]),
-) -> f64 {
-    let worth = |[own, number, limit, limit_number]: [f64; 4]| {
-        let before = (key < limit) | (key == limit) & (number <= limit_number);
-        if (own == key) & (number > after) & before { number } else { f64::INFINITY }
-    };
-    lanes::least_of([keys, numbers, limit_keys, limit_numbers], worth)
 }
