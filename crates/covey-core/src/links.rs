@@ -8,9 +8,10 @@ use crate::ids::LinkId;
 pub struct Links {
     /// The words with links, ascending.
     words: Vec<Word>,
-    /// Local number by bit, 64 for each word.
+    /// Number of links in the words before each.
+    before: Vec<u32>,
+    /// Local numbers of the links, ascending by link.
     local: Vec<u32>,
-    count: u32,
     /// Whether the words follow each other from the fabric's first on.
     is_dense: bool,
 }
@@ -28,18 +29,19 @@ impl Links {
     /// Makes it empty.
     pub fn clear(&mut self) {
         self.words.clear();
+        self.before.clear();
         self.local.clear();
-        self.count = 0;
         self.is_dense = true;
     }
 
     /// Becomes the same as `other`, in the memory it has.
     pub(crate) fn copy(&mut self, other: &Links) {
         // All by name, so that a new one cannot be forgotten.
-        let Links { words, local, count, is_dense } = other;
+        let Links { words, before, local, is_dense } = other;
         self.words.clone_from(words);
+        self.before.clone_from(before);
         self.local.clone_from(local);
-        (self.count, self.is_dense) = (*count, *is_dense);
+        self.is_dense = *is_dense;
     }
 
     /// Makes it the set of these links. Their local numbers are their places.
@@ -53,17 +55,18 @@ impl Links {
         let (at, bit) = ((link / 64) as u32, 1 << (link % 64));
         let k = self.words.partition_point(|word| word.at < at);
         if self.words.get(k).is_none_or(|word| word.at != at) {
+            let before = self.before.get(k).copied().unwrap_or(self.count() as u32);
             self.words.insert(k, Word { at, bits: 0 });
-            self.local.splice(64 * k..64 * k, [0; 64]);
+            self.before.insert(k, before);
             self.is_dense = self.words.iter().enumerate().all(|(k, word)| word.at as usize == k);
         }
-        let local = &mut self.local[64 * k + link % 64];
+        let rank = self.rank(k, link % 64);
         if self.words[k].bits & bit == 0 {
             self.words[k].bits |= bit;
-            *local = self.count;
-            self.count += 1;
+            self.before[k + 1..].iter_mut().for_each(|before| *before += 1);
+            self.local.insert(rank, self.count() as u32);
         }
-        *local as usize
+        self.local[rank] as usize
     }
 
     /// Local number of a link, if it is in the set.
@@ -74,7 +77,7 @@ impl Links {
 
     /// Number of links.
     pub fn count(&self) -> usize {
-        self.count as usize
+        self.local.len()
     }
 
     /// The words with links, ascending.
@@ -93,7 +96,14 @@ impl Links {
     /// Local number of a link that is in the set.
     #[inline]
     pub fn local(&self, link: usize) -> usize {
-        self.local[64 * self.word_of(link) + link % 64] as usize
+        self.local[self.rank(self.word_of(link), link % 64)] as usize
+    }
+
+    /// Place of a link among all, by its bit in the word at a place.
+    #[inline]
+    fn rank(&self, word: usize, bit: usize) -> usize {
+        let lower = self.words[word].bits & ((1 << bit) - 1);
+        self.before[word] as usize + lower.count_ones() as usize
     }
 
     /// Whether a link is in the set.
@@ -122,8 +132,10 @@ impl Links {
         &'a self,
         words: impl Iterator<Item = u64> + 'a,
     ) -> impl Iterator<Item = (usize, usize)> + 'a {
-        bits(words)
-            .map(|bit| (64 * self.words[bit / 64].at as usize + bit % 64, self.local[bit] as usize))
+        bits(words).map(|bit| {
+            let at = self.words[bit / 64].at as usize;
+            (64 * at + bit % 64, self.local[self.rank(bit / 64, bit % 64)] as usize)
+        })
     }
 
     /// The links that are also in another set, with their local numbers here.
