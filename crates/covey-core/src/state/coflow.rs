@@ -146,7 +146,7 @@ impl CoflowState {
 
     /// Its unfinished flows, those that are held included.
     pub fn unfinished(&self) -> &Demand {
-        if self.compressed.is_on() { &self.compressed.unfinished } else { &self.demand }
+        self.compressed.unfinished().unwrap_or(&self.demand)
     }
 
     /// What compression has made of its flows.

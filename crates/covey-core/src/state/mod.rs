@@ -141,8 +141,8 @@ impl State {
             coflow.progress.scale = 1.0;
         }
         coflow.demand.start(p);
-        if coflow.compressed.is_on() {
-            coflow.compressed.unfinished.start(p);
+        if let Some(unfinished) = coflow.compressed.unfinished_mut() {
+            unfinished.start(p);
         }
         coflow.started += 1;
         coflow.begun += 1;
@@ -262,14 +262,14 @@ impl State {
         coflow.finished_bytes += coflow.progress.size[position];
         coflow.finished_longest = coflow.finished_longest.max(coflow.progress.size[position]);
         let left = std::mem::replace(&mut coflow.progress.left[position], f64::INFINITY);
-        let holds = coflow.compressed.is_on();
-        if holds {
-            coflow.compressed.unfinished.finish(position);
+        if let Some(unfinished) = coflow.compressed.unfinished_mut() {
+            unfinished.finish(position);
         }
         for l in coflow.demand.path(position) {
             if coflow.demand.count()[l] == 0 {
                 coflow.progress.link_left[l] = 0.0;
-                if !holds || coflow.compressed.unfinished.count()[l] == 0 {
+                let unfinished = coflow.compressed.unfinished();
+                if unfinished.is_none_or(|unfinished| unfinished.count()[l] == 0) {
                     drained(coflow.demand.links()[l]);
                 }
             } else {
