@@ -109,7 +109,8 @@ impl<T: Copy + Default + PartialEq, const COLUMNS: usize> Row<T, COLUMNS> {
     #[inline]
     pub fn get(&self, port: usize) -> [f64; COLUMNS] {
         // A spread row has infinite numbers where there is no entry.
-        match if self.is_spread { Some(port) } else { self.find(port) } {
+        let place = if self.is_spread { Some(port) } else { self.find(port) };
+        match place {
             Some(place) => array::from_fn(|column| self.columns[column][place]),
             None => [f64::INFINITY; COLUMNS],
         }

@@ -56,6 +56,7 @@ impl Flows for Members {
         self.bound()
     }
 
+    #[inline]
     fn ends(&self, (): &(), pair: usize) -> (usize, usize) {
         self.links(pair).into()
     }
@@ -64,11 +65,13 @@ impl Flows for Members {
         self.clear(self.ports());
     }
 
+    #[inline]
     fn target(&self, pair: usize, at_receiver: bool) -> f64 {
         let [target] = self.get(pair, usize::from(at_receiver));
         target
     }
 
+    #[inline]
     fn set_target(&mut self, pair: usize, at_receiver: bool, target: f64) {
         self.set(pair, usize::from(at_receiver), [target]);
     }
