@@ -299,7 +299,8 @@ async fn steadily(
     Ok(times)
 }
 
-/// What many coflows that are present cost.
+/// What many coflows that are present cost those that come and go: how many are registered a second as the last
+/// tenth of them comes, a DELETE, and a decision and an answer while others come at a steady rate.
 struct Many {
     coflows: u64,
     ports: u32,
@@ -368,14 +369,17 @@ impl Many {
         deleted.sort_by(f64::total_cmp);
         let (seconds, steady) = (self.seconds, self.steady);
         let more = move |k| body(coflows + k);
+        let before = Metrics::of(&mut client).await?;
         let times = steadily(&coordinator, clients, steady, seconds, more).await?;
+        let decided = Metrics::of(&mut client).await?;
         println!(
-            "| `{}` | {coflows} | {ports} | {:.0} MiB | {:.0} /s | {:.1} ms | {:.1} ms | {:.1} ms | {:.1} ms |",
+            "| `{}` | {coflows} | {ports} | {:.0} MiB | {:.0} /s | {:.1} ms | {:.1} ms | {} ms | {:.1} ms | {:.1} ms |",
             self.policy,
             resident / f64::from(1 << 20),
             (coflows / 10) as f64 / took,
             quantile_ms(&deleted, 0.5),
             quantile_ms(&deleted, 0.99),
+            decided.quantile_ms(&before, "covey_decide_cpu_seconds", 0.99),
             quantile_ms(&times, 0.5),
             quantile_ms(&times, 0.99),
         );
