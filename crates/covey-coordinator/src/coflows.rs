@@ -110,9 +110,6 @@ pub(crate) struct Coflow {
     pub served: Vec<Served>,
     /// How it is compressed, if it is.
     pub compression: Option<Compression>,
-    /// Its layer in the plan, and flows with one of their own, as far as agents were told.
-    pub layer: u32,
-    pub own_layers: Vec<(u32, u32)>,
     /// How often its agents report it, in bytes.
     pub grain: f64,
     /// Whether what is left of it is to be written down before the next decision.

@@ -8,9 +8,11 @@
 use covey_core::alloc::{Allocator, PlanError};
 use covey_core::state::{FlowSpec, Progress, Registration, State};
 use covey_core::{
-    Answer, AnyPolicy, Codec, CoflowId, Demand, Fabric, FlowId, Knowledge, LinkId, Plan, Policy,
-    PortId, Ranking, Time, View, Wake, Wakes, Wants,
+    Answer, AnyPolicy, Codec, CoflowId, Demand, Fabric, FlowId, Group, Knowledge, LinkId, Plan,
+    Policy, PortId, Rank, Ranking, Time, View, Wake, Wakes, Wants,
 };
+
+use crate::layers::LayerOf;
 
 /// What a policy is told.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -50,6 +52,7 @@ impl Told {
 trait Mind: Send {
     fn tell(&mut self, told: Told, state: &State, now: Time);
     fn plan(&mut self, state: &State, now: Time) -> Answer;
+    fn edits(&self) -> Option<&[(Rank, Group)]>;
     fn tell_allocator(&mut self, allocator: &mut Allocator);
     fn ranking(&self) -> &Ranking;
     fn wakes(&self) -> &Wakes;
@@ -82,6 +85,10 @@ impl<K: Knowledge> Mind for Typed<K> {
 
     fn plan(&mut self, state: &State, now: Time) -> Answer {
         self.policy.plan(&View::new(state, now), &mut self.plan)
+    }
+
+    fn edits(&self) -> Option<&[(Rank, Group)]> {
+        self.plan.edits()
     }
 
     fn tell_allocator(&mut self, allocator: &mut Allocator) {
@@ -124,6 +131,7 @@ pub struct Driver {
     sees_sizes: bool,
     state: State,
     allocator: Allocator,
+    layers: LayerOf,
     /// Whether the policy has been told anything since it was last asked.
     told: bool,
     ended: Ended,
@@ -144,6 +152,7 @@ impl Driver {
             sees_sizes,
             state: State::new(fabric),
             allocator: Allocator::default(),
+            layers: LayerOf::default(),
             told: false,
             ended: Ended::default(),
         }
@@ -162,6 +171,11 @@ impl Driver {
     /// The plan in force.
     pub fn ranking(&self) -> &Ranking {
         self.mind.ranking()
+    }
+
+    /// The layers of flows in the plan in force.
+    pub fn layers(&self) -> &LayerOf {
+        &self.layers
     }
 
     /// The wake-ups that the policy waits for.
@@ -416,6 +430,7 @@ impl Driver {
             self.state.settle();
         }
         if replaced {
+            self.layers.follow(self.mind.ranking(), self.mind.edits());
             self.mind.tell_allocator(&mut self.allocator);
         }
         self.allocator.allocate(&self.state, self.mind.ranking())?;

@@ -13,6 +13,7 @@ mod core;
 mod driver;
 #[cfg(feature = "server")]
 mod journal;
+mod layers;
 mod record;
 #[cfg(feature = "server")]
 mod server;
@@ -23,6 +24,7 @@ pub use api::{AgentStatus, Answer, CoflowStatus, Page, Problem, Rate, Reply, Req
 pub use coflows::Unused;
 pub use core::{Config, Core, Counts, Event, Lsn, Output, Population, RequestId};
 pub use driver::Driver;
+pub use layers::LayerOf;
 pub use record::{CoflowSpec, Flow, Key, Lease, Move, Record, Summary, Update};
 pub use slot::SessionId;
 

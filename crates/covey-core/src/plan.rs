@@ -390,6 +390,12 @@ impl<K: Knowledge> Plan<K> {
         self.wakes.clear_of(sender);
     }
 
+    /// For drivers: the places at which groups have come or gone since an allocator was last told; `None` if the
+    /// plan was written anew.
+    pub fn edits(&self) -> Option<&[(Rank, Group)]> {
+        (!self.edits.is_rewritten).then_some(&self.edits.places)
+    }
+
     /// For drivers: tells an allocator what has changed since this was last called.
     pub fn tell(&mut self, allocator: &mut Allocator) {
         if std::mem::take(&mut self.edits.is_rewritten) {

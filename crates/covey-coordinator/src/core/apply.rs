@@ -96,8 +96,6 @@ impl Core {
             longest: 0.0,
             served: Vec::new(),
             compression: None,
-            layer: 0,
-            own_layers: Vec::new(),
             grain: f64::INFINITY,
             stale: false,
         };

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use covey_core::alloc::PlanError;
-use covey_core::{CoflowId, Compression, FlowId, Group, LinkId, Time, Wake};
+use covey_core::{CoflowId, Compression, FlowId, LinkId, Time, Wake};
 use covey_proto::{CodecName, FlowKey, ToAgent, USES, Welcome};
 
 use super::{Core, Output};
@@ -190,10 +190,6 @@ impl Core {
             let present = |id: &&CoflowId| self.driver.state().is_present(**id);
             rates.changed().iter().chain(&compressed_anew).filter(present).copied().collect()
         };
-        if changed.is_empty() && !replanned {
-            return;
-        }
-        let layers = self.layers();
         for id in changed {
             let serial = self.coflows.serial(id);
             let Some(coflow) = self.coflows.present.get_mut(&serial) else { continue };
@@ -217,52 +213,31 @@ impl Core {
                 old.next_if(|next| next.flow == flow);
                 new.next_if(|next| next.flow == flow);
                 let Flow { src, dst, .. } = coflow.flows[flow as usize];
-                let layer = layers.of(FlowId { coflow: id, index: flow });
+                let layer = self.driver.layers().of(FlowId { coflow: id, index: flow });
                 let key = FlowKey { coflow: serial, flow };
                 self.agents[src as usize].want(key, dst, layer, rate, codec);
                 self.woken.insert(src);
             }
         }
         if replanned {
-            self.publish_layers(&layers);
+            self.publish_layers();
         }
     }
 
     /// Tells of flows whose layer has changed, even if their rates have not.
-    fn publish_layers(&mut self, layers: &LayerOf) {
-        for (&serial, coflow) in &mut self.coflows.present {
-            let layer = layers.coflows[coflow.id.index()];
-            let own = || layers.own(coflow.id);
-            if layer == coflow.layer && own().eq(coflow.own_layers.iter().copied()) {
-                continue;
-            }
-            coflow.own_layers = own().collect();
-            coflow.layer = layer;
+    fn publish_layers(&mut self) {
+        let layers = self.driver.layers();
+        for &id in layers.changed() {
+            let serial = self.coflows.serial(id);
+            let Some(coflow) = self.coflows.present.get(&serial) else { continue };
             for &Served { flow, rate, codec } in &coflow.served {
                 let Flow { src, dst, .. } = coflow.flows[flow as usize];
-                let layer = layers.of(FlowId { coflow: coflow.id, index: flow });
+                let layer = layers.of(FlowId { coflow: id, index: flow });
                 let key = FlowKey { coflow: serial, flow };
                 self.agents[src as usize].want(key, dst, layer, rate, codec);
                 self.woken.insert(src);
             }
         }
-    }
-
-    fn layers(&self) -> LayerOf {
-        let mut layers = LayerOf::default();
-        layers.coflows.resize(self.driver.state().slots(), 0);
-        for (_, entry) in self.driver.ranking().entries.iter().rev() {
-            match entry.group {
-                Group::Everything => {}
-                Group::Coflow(id) | Group::CoflowAt(id, _) => {
-                    layers.coflows[id.index()] = entry.layer;
-                }
-                Group::Flow(flow) => {
-                    layers.flows.insert(flow, entry.layer);
-                }
-            }
-        }
-        layers
     }
 
     /// Tells agents how often to report what coflows have sent, where the policy waits for that.
@@ -376,26 +351,6 @@ impl Core {
         if !messages.is_empty() {
             agent.told = self.now;
         }
-    }
-}
-
-/// The layer of each coflow by number, and of flows that have one of their own.
-#[derive(Debug, Default)]
-struct LayerOf {
-    coflows: Vec<u32>,
-    flows: BTreeMap<FlowId, u32>,
-}
-
-impl LayerOf {
-    fn of(&self, flow: FlowId) -> u32 {
-        let own = self.flows.get(&flow).copied();
-        own.unwrap_or_else(|| self.coflows[flow.coflow.index()])
-    }
-
-    /// Flows of a coflow that have a layer of their own, by number.
-    fn own(&self, coflow: CoflowId) -> impl Iterator<Item = (u32, u32)> {
-        let all = FlowId { coflow, index: 0 }..=FlowId { coflow, index: u32::MAX };
-        self.flows.range(all).map(|(flow, layer)| (flow.index, *layer))
     }
 }
 
