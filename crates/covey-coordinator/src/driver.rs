@@ -5,11 +5,13 @@
 //! the plan and has the shared allocators make rates of it ([`Driver::decide`]). It has no clock: every
 //! call says what time it is.
 
+use std::collections::BTreeSet;
+
 use covey_core::alloc::{Allocator, PlanError};
 use covey_core::state::{FlowSpec, Progress, Registration, State};
 use covey_core::{
     Answer, AnyPolicy, Codec, CoflowId, Demand, Fabric, FlowId, Group, Knowledge, LinkId, Plan,
-    Policy, PortId, Rank, Ranking, Time, View, Wake, Wakes, Wants,
+    Policy, PortId, Rank, Ranking, Sender, Time, View, Wake, Wakes, Wants,
 };
 
 use crate::layers::LayerOf;
@@ -132,6 +134,10 @@ pub struct Driver {
     state: State,
     allocator: Allocator,
     layers: LayerOf,
+    /// Whether the last decision's plan was written anew, and not kept.
+    planned_anew: bool,
+    /// Coflows by DAG.
+    dags: BTreeSet<(u64, CoflowId)>,
     /// Whether the policy has been told anything since it was last asked.
     told: bool,
     ended: Ended,
@@ -153,6 +159,8 @@ impl Driver {
             state: State::new(fabric),
             allocator: Allocator::default(),
             layers: LayerOf::default(),
+            planned_anew: false,
+            dags: BTreeSet::new(),
             told: false,
             ended: Ended::default(),
         }
@@ -173,6 +181,11 @@ impl Driver {
         self.mind.ranking()
     }
 
+    /// Whether the policy wrote its plan anew at the last decision, and did not keep it.
+    pub fn planned_anew(&self) -> bool {
+        self.planned_anew
+    }
+
     /// The layers of flows in the plan in force.
     pub fn layers(&self) -> &LayerOf {
         &self.layers
@@ -181,6 +194,11 @@ impl Driver {
     /// The wake-ups that the policy waits for.
     pub fn wakes(&self) -> &Wakes {
         self.mind.wakes()
+    }
+
+    /// Whose bytes the policy has begun to wait for since this was last called.
+    pub fn take_fresh(&mut self) -> impl Iterator<Item = Sender> {
+        self.mind.wakes_mut().take_fresh()
     }
 
     /// The numbers of bytes of a coflow through a link that the policy is told of, ascending.
@@ -263,6 +281,7 @@ impl Driver {
         }
         for &id in &over {
             self.allocator.forget(&self.state, id);
+            self.dags.remove(&(self.state.coflow(id).registration.lineage.external, id));
             self.state.release(id);
         }
         ended.flows.clear();
@@ -293,6 +312,7 @@ impl Driver {
     ) -> CoflowId {
         let width = flows.clone().count() as u32;
         let id = self.state.register(registration, flows);
+        self.dags.insert((registration.lineage.external, id));
         for index in (0..width).filter(|&index| starts(index)) {
             self.begin(FlowId { coflow: id, index });
         }
@@ -412,7 +432,10 @@ impl Driver {
         self.told = true;
         match (told, told.coflow()) {
             (_, Some(id)) => self.state.stir(id),
-            (Told::DagSent(external, _), None) => self.state.stir_dag(external),
+            (Told::DagSent(external, _), None) => {
+                let all = (external, CoflowId(0))..=(external, CoflowId(u32::MAX));
+                self.dags.range(all).for_each(|&(_, id)| self.state.stir(id));
+            }
             _ => {}
         }
         self.mind.tell(told, &self.state, now);
@@ -429,6 +452,7 @@ impl Driver {
             replaced = self.mind.plan(&self.state, now) == Answer::Replaced;
             self.state.settle();
         }
+        self.planned_anew = replaced && self.mind.edits().is_none();
         if replaced {
             self.layers.follow(self.mind.ranking(), self.mind.edits());
             self.mind.tell_allocator(&mut self.allocator);

@@ -31,6 +31,16 @@ pub enum Sender {
 }
 
 impl Wake {
+    /// The number of bytes; `None` for a time.
+    pub fn bytes(&self) -> Option<f64> {
+        match *self {
+            Wake::At(_) => None,
+            Wake::WhenSent(_, bytes)
+            | Wake::WhenFlowSent(_, bytes)
+            | Wake::WhenDagSent(_, bytes) => Some(bytes),
+        }
+    }
+
     /// Whose bytes count; `None` for a time.
     pub fn sender(&self) -> Option<Sender> {
         match *self {
@@ -210,8 +220,21 @@ impl Wakes {
         let of_coflow = (0..self.of_coflow.len() as u32).map(|id| Sender::Coflow(CoflowId(id)));
         let senders =
             of_coflow.chain(self.of_dag.iter().map(|&(external, _)| Sender::Dag(external)));
-        let asked = senders.flat_map(|sender| self.list(sender));
         let times = self.times.iter().map(|&(serial, time)| (serial, Wake::At(time)));
+        self.in_order(senders, times)
+    }
+
+    /// The wake-ups for what some `senders` send, in the order in which they were asked for.
+    pub fn of_all(&self, senders: impl Iterator<Item = Sender>) -> Vec<Wake> {
+        self.in_order(senders, std::iter::empty())
+    }
+
+    fn in_order(
+        &self,
+        senders: impl Iterator<Item = Sender>,
+        times: impl Iterator<Item = (u64, Wake)>,
+    ) -> Vec<Wake> {
+        let asked = senders.flat_map(|sender| self.list(sender));
         let mut all: Vec<_> = asked.map(|asked| (asked.serial, asked.wake)).chain(times).collect();
         all.sort_unstable_by_key(|&(serial, _)| serial);
         all.into_iter().map(|(_, wake)| wake).collect()

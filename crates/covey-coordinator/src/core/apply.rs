@@ -101,6 +101,7 @@ impl Core {
         };
         coflow.flows.extend(spec.flows.iter().map(flow_of));
         self.coflows.insert(serial, coflow);
+        self.waits.note(serial, lineage.external);
         self.counts.registered += 1;
         self.outputs.push(Output::Event(Event::Registered { id: serial }));
         if self.touches_away(&spec.flows) {
@@ -146,6 +147,7 @@ impl Core {
                 coflow.flows.extend(added);
             }
             self.publish_all = true;
+            self.note(serial);
             // What is known of hosts, and that nobody has opened the coflow at one, holds for the new ones too.
             self.follow(serial);
         }
@@ -246,7 +248,8 @@ impl Core {
         coflow.attained += more;
         coflow.longest = coflow.longest.max(wire);
         coflow.unserve(index);
-        (self.stirred, self.progressed) = (true, true);
+        self.stirred = true;
+        self.waits.note(serial, coflow.lineage.external);
         let attained = coflow.attained;
         self.coflows.tally.replace(before, coflow.tally());
         if self.driver.needs_progress() {
@@ -267,6 +270,9 @@ impl Core {
             let serial = self.coflows.serial(id);
             self.counts.gone += 1;
             if let Some(coflow) = self.coflows.retire(serial, self.now.as_secs(), removed) {
+                let dag = coflow.lineage.external;
+                let others = self.coflows.dags.get(&dag).is_some_and(|it| !it.present.is_empty());
+                self.waits.retire(serial, dag, others);
                 self.forget_uses(serial, &coflow);
                 self.forget_gone();
             }

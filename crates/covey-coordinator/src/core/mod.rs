@@ -17,6 +17,7 @@ mod requests;
 mod sessions;
 mod tell;
 mod uses;
+mod waits;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,6 +30,7 @@ use crate::coflows::{Coflows, Tally, Unused};
 use crate::driver::Driver;
 use crate::record::Record;
 use crate::slot::{Booked, SessionId, Slot};
+use waits::Waits;
 
 /// Number of a record of the journal, from 1 in each epoch.
 pub type Lsn = u64;
@@ -242,8 +244,8 @@ pub struct Core {
     stirred: bool,
     /// Ports whose hosts have come or gone since the last decision.
     hosts_changed: BTreeSet<u32>,
-    /// Whether anything was sent of which the policy may wait for so many bytes.
-    progressed: bool,
+    /// Where bytes have been told that the policy may wait for.
+    waits: Waits,
     /// The first time that the policy waits for.
     first_wake: Time,
     /// Whether the rates of all coflows must be looked at.
@@ -297,7 +299,7 @@ impl Core {
             awaited: BTreeMap::new(),
             stirred: true,
             hosts_changed: BTreeSet::new(),
-            progressed: true,
+            waits: Waits::default(),
             first_wake: Time::NEVER,
             publish_all: true,
             codec: None,
@@ -328,6 +330,7 @@ impl Core {
             if k % RECORDS_A_PLAN == RECORDS_A_PLAN - 1 {
                 // A plan that cannot be carried out is told when one is made in earnest.
                 let _ = self.driver.decide(self.now);
+                self.note_fresh();
             }
             self.outputs.clear();
         }
@@ -413,7 +416,7 @@ mod tests {
         let listed = coflows.serial.len() + coflows.keys.len() + core.limits_reached.len();
         let waiting = core.pending.len() + core.pending_keys.len() + core.unwritten.len();
         let slots = core.agents.iter().map(slot).sum::<usize>();
-        known + listed + waiting + core.awaited.len() + slots
+        known + listed + waiting + core.waits.len() + core.awaited.len() + slots
     }
 
     #[test]

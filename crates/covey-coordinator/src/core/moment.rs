@@ -1,13 +1,11 @@
 //! The end of a moment: what the policy decides, and which agents are to be told.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use covey_core::alloc::PlanError;
-use covey_core::{CoflowId, Compression, FlowId, LinkId, Time, Wake};
+use covey_core::{CoflowId, Compression, FlowId, Time};
 use covey_proto::{CodecName, FlowKey, ToAgent, USES, Welcome};
 
 use super::{Core, Output};
-use crate::coflows::{Coflow, Flow, Served, Stage};
+use crate::coflows::{Flow, Served};
 use crate::driver::Driver;
 use crate::slot::SessionId;
 
@@ -58,9 +56,7 @@ impl Core {
     fn moment(&mut self) {
         self.follow_hosts();
         self.follow_processors();
-        if std::mem::take(&mut self.progressed) {
-            self.tell_reached();
-        }
+        self.tell_reached();
         let woke = self.first_wake.due(self.now);
         if woke {
             self.driver.wake(self.now);
@@ -71,13 +67,13 @@ impl Core {
         self.decided = true;
         self.counts.decisions += 1;
         self.write_progress();
-        match self.driver.decide(self.now) {
+        let decided = self.driver.decide(self.now);
+        self.note_fresh();
+        match decided {
             Ok(replanned) => {
                 self.counts.replanned += u64::from(replanned);
                 self.publish(replanned);
                 self.set_grains();
-                // What it waits for now may have come.
-                self.progressed |= replanned;
             }
             Err(error) => {
                 self.publish_all = true;
@@ -108,73 +104,6 @@ impl Core {
                     progress.link_left[l] += progress.left[p];
                 }
             }
-        }
-    }
-
-    /// Tells the policy of numbers of bytes that it waits for and that have been reported.
-    fn tell_reached(&mut self) {
-        for wake in self.driver.wakes().all() {
-            if self.missing(wake).is_some_and(|(missing, _)| missing <= 0.0) {
-                if let Wake::WhenSent(id, _) | Wake::WhenFlowSent(id, _) = wake
-                    && let Some(coflow) = self.coflows.of(id)
-                {
-                    self.driver.report(id, coflow.attained, self.now);
-                }
-                self.driver.reached(wake, self.now);
-                // What the policy waits for next may have come, too.
-                (self.stirred, self.progressed) = (true, true);
-            }
-        }
-        self.tell_limits();
-    }
-
-    /// How many bytes are missing of what a wake-up waits for, as reported, and the coflows that can
-    /// send them. `None` for times, and where nobody can.
-    fn missing(&self, wake: Wake) -> Option<(f64, Vec<u64>)> {
-        match wake {
-            Wake::At(_) => None,
-            Wake::WhenSent(id, bytes) => {
-                let serial = self.coflows.serial(id);
-                let coflow = self.coflows.present.get(&serial)?;
-                Some((bytes - coflow.attained, vec![serial]))
-            }
-            Wake::WhenFlowSent(id, bytes) => {
-                let serial = self.coflows.serial(id);
-                let coflow = self.coflows.present.get(&serial)?;
-                Some((bytes - coflow.longest, vec![serial]))
-            }
-            Wake::WhenDagSent(external, bytes) => {
-                // It may have gone, and be forgotten.
-                let Some(dag) = self.coflows.dags.get(&external) else {
-                    return Some((bytes, Vec::new()));
-                };
-                let attained = |serial| self.coflows.present.get(serial).map(|it| it.attained);
-                let sent = dag.bytes + dag.present.iter().filter_map(attained).sum::<f64>();
-                Some((bytes - sent, dag.present.iter().copied().collect()))
-            }
-        }
-    }
-
-    fn tell_limits(&mut self) {
-        if self.driver.link_limits().is_empty() {
-            return;
-        }
-        let limits = self.driver.link_limits().to_vec();
-        let ports = self.agents.len() as u32;
-        let mut told = Vec::new();
-        for &serial in &self.coflows.stale {
-            let Some(coflow) = self.coflows.present.get(&serial) else { continue };
-            for (link, bytes) in sent_at_links(coflow, ports) {
-                let reached = self.limits_reached.entry((serial, link)).or_default();
-                while limits.get(*reached).is_some_and(|limit| bytes >= *limit) {
-                    told.push((coflow.id, link, limits[*reached]));
-                    *reached += 1;
-                }
-            }
-        }
-        for (id, link, limit) in told {
-            self.driver.limit_reached(id, link, limit, self.now);
-            self.stirred = true;
         }
     }
 
@@ -240,76 +169,6 @@ impl Core {
         }
     }
 
-    /// Tells agents how often to report what coflows have sent, where the policy waits for that.
-    ///
-    /// While what is missing exceeds what all agents together may have sent without a word, it cannot
-    /// have been reached. So each may send its part of what is missing; the parts shrink with what
-    /// is missing, down to a hundredth of what is waited for.
-    fn set_grains(&mut self) {
-        let mut grains: BTreeMap<u64, f64> = BTreeMap::new();
-        let mut bound = |serial: u64, missing: f64, goal: f64, agents: usize| {
-            let grain = missing.max(goal / 100.0) / agents.max(1) as f64;
-            let bound = grains.entry(serial).or_insert(f64::INFINITY);
-            *bound = bound.min(grain);
-        };
-        for wake in self.driver.wakes().all() {
-            let (Wake::WhenSent(_, goal)
-            | Wake::WhenFlowSent(_, goal)
-            | Wake::WhenDagSent(_, goal)) = wake
-            else {
-                continue;
-            };
-            let Some((missing, serials)) = self.missing(wake) else { continue };
-            let agents = serials.iter().map(|serial| self.senders(*serial).len()).sum();
-            serials.iter().for_each(|&serial| bound(serial, missing, goal, agents));
-        }
-        if let Some(&first) = self.driver.link_limits().first() {
-            let (limits, ports) = (self.driver.link_limits(), self.agents.len() as u32);
-            for (&serial, coflow) in &self.coflows.present {
-                let agents = self.senders(serial).len();
-                for (link, bytes) in sent_at_links(coflow, ports) {
-                    let reached = self.limits_reached.get(&(serial, link)).copied().unwrap_or(0);
-                    if let Some(limit) = limits.get(reached) {
-                        bound(serial, limit - bytes, *limit, agents);
-                    }
-                }
-                if coflow.attained == 0.0 {
-                    bound(serial, first, first, agents);
-                }
-            }
-        }
-        let serials: BTreeSet<u64> = grains.keys().chain(&self.coflows.grained).copied().collect();
-        for serial in serials {
-            let grain = grains.get(&serial).copied().unwrap_or(f64::INFINITY);
-            let Some(coflow) = self.coflows.present.get_mut(&serial) else { continue };
-            // A grain that is a little too fine only makes a report more.
-            if grain == coflow.grain || (grain > coflow.grain && grain < 2.0 * coflow.grain) {
-                continue;
-            }
-            coflow.grain = grain;
-            if grain.is_finite() {
-                self.coflows.grained.insert(serial);
-            } else {
-                self.coflows.grained.remove(&serial);
-            }
-            for port in self.senders(serial) {
-                let agent = &mut self.agents[port as usize];
-                // An agent that joins is told the grains of all coflows of its port then.
-                if agent.session.is_some() {
-                    agent.grains.insert(serial, grain);
-                    self.woken.insert(port);
-                }
-            }
-        }
-    }
-
-    /// Ports with unfinished flows of a coflow.
-    fn senders(&self, serial: u64) -> BTreeSet<u32> {
-        let Some(coflow) = self.coflows.present.get(&serial) else { return BTreeSet::new() };
-        let unfinished = coflow.flows.iter().filter(|flow| flow.stage != Stage::Ended);
-        unfinished.map(|flow| flow.src).collect()
-    }
-
     /// What an agent is to be sent now. To be asked for when its connection can take it.
     pub fn take_messages(&mut self, session: SessionId, messages: &mut Vec<ToAgent>) {
         let Some(&port) = self.sessions.get(&session) else { return };
@@ -352,17 +211,6 @@ impl Core {
             agent.told = self.now;
         }
     }
-}
-
-/// What a coflow has sent through each port it uses, as reported.
-fn sent_at_links(coflow: &Coflow, ports: u32) -> BTreeMap<LinkId, f64> {
-    let mut sent = BTreeMap::new();
-    for flow in &coflow.flows {
-        for link in [LinkId(flow.src), LinkId(ports + flow.dst)] {
-            *sent.entry(link).or_default() += flow.wire;
-        }
-    }
-    sent
 }
 
 /// The flows of a coflow that get anything, by number; and what they are compressed with, where that pays.

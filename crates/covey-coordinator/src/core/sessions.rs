@@ -274,7 +274,7 @@ impl Core {
             let was_stale = coflow.stale;
             if own && coflow.report(sent.key.flow, sent.bytes, sent.wire) {
                 self.stirred |= coflow.grain.is_finite();
-                self.progressed = true;
+                self.waits.note(sent.key.coflow, coflow.lineage.external);
                 if !was_stale {
                     self.coflows.stale.push(sent.key.coflow);
                 }

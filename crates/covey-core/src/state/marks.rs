@@ -35,16 +35,6 @@ impl State {
         self.domains.end_moment();
     }
 
-    /// [`State::stir`] for all coflows of the DAG with this external id.
-    pub fn stir_dag(&mut self, external: u64) {
-        for k in 0..self.present.len() {
-            let id = self.present[k];
-            if self.slots[id.index()].registration.lineage.external == external {
-                self.stir(id);
-            }
-        }
-    }
-
     /// Whether, since the last plan, the policy was told of anything among the coflows that this one
     /// can have met: those with which it shares a link, and those that these share one with, and so on.
     pub fn is_stirred(&self, id: CoflowId) -> bool {
