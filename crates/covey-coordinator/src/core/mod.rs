@@ -169,6 +169,9 @@ pub struct Counts {
     pub decisions: u64,
     /// See `decisions`.
     pub replanned: u64,
+    /// Coflows that were looked at, for these: whether bytes have come that are waited for, what else agents are to
+    /// be told of rates and layers, how often they report.
+    pub looked_at: u64,
     /// Schedules sent, and flows named in them.
     pub schedules: u64,
     /// See `schedules`.

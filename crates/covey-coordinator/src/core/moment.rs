@@ -119,6 +119,7 @@ impl Core {
             let present = |id: &&CoflowId| self.driver.state().is_present(**id);
             rates.changed().iter().chain(&compressed_anew).filter(present).copied().collect()
         };
+        self.counts.looked_at += changed.len() as u64;
         for id in changed {
             let serial = self.coflows.serial(id);
             let Some(coflow) = self.coflows.present.get_mut(&serial) else { continue };
@@ -156,6 +157,7 @@ impl Core {
     /// Tells of flows whose layer has changed, even if their rates have not.
     fn publish_layers(&mut self) {
         let layers = self.driver.layers();
+        self.counts.looked_at += layers.changed().len() as u64;
         for &id in layers.changed() {
             let serial = self.coflows.serial(id);
             let Some(coflow) = self.coflows.present.get(&serial) else { continue };

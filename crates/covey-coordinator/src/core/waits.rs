@@ -90,6 +90,7 @@ impl Core {
         if coflows.is_empty() && dags.is_empty() {
             return;
         }
+        self.counts.looked_at += coflows.len() as u64;
         let coflows = coflows.iter().filter_map(|serial| self.coflows.present.get(serial));
         let coflows = coflows.map(|coflow| Sender::Coflow(coflow.id));
         let senders = coflows.chain(dags.into_iter().map(Sender::Dag));
@@ -179,6 +180,7 @@ impl Core {
                 coflows.extend(self.coflows_of(dag));
             }
         }
+        self.counts.looked_at += coflows.len() as u64;
         let mut of_dags: BTreeMap<u64, f64> = BTreeMap::new();
         for serial in coflows {
             let Some(coflow) = self.coflows.present.get(&serial) else { continue };

@@ -240,6 +240,11 @@ pub(super) fn text(now: &Snapshot, measured: &Measured, refused: &Refused) -> St
     let counters = [
         ("covey_decisions_total", "Decisions.", counts.decisions),
         ("covey_replans_total", "Decisions in which the policy planned anew.", counts.replanned),
+        (
+            "covey_coflows_looked_at_total",
+            "Coflows that were looked at for decisions and for what agents are told of them.",
+            counts.looked_at,
+        ),
         ("covey_schedules_sent_total", "Schedules sent to agents.", counts.schedules),
         ("covey_schedule_entries_total", "Flows named in them.", counts.entries),
         ("covey_messages_ended_total", "Messages with ends of flows.", counts.ends),
