@@ -16,6 +16,10 @@ load() {
 ulimit -n 20000 2>/dev/null || true
 echo '| clients | durable registrations | steady | median | p99 |'
 load register
+echo '| policy | present | ports | resident | registrations | DELETE median | p99 | decision p99 | answer median | p99 |'
+for policy in fifo sebf aalo covey philae; do
+    load many --policy "$policy"
+done
 echo '| agents | transport | memory each, joined | after the load | lost | decision p99, ms | push p99, ms | CPU, % | time |'
 load agents
 load agents --tls
