@@ -92,6 +92,10 @@ pub(crate) const INFO: Info = Info {
     },
 };
 
+/// When a coflow becomes overdue, or earlier, for what it sends puts that off; its order, which tells it from
+/// others that have had its number; and who it is.
+type Due = (Time, (Time, u64), CoflowId);
+
 struct Covey {
     pilots: PilotCount,
     prior: f64,
@@ -101,9 +105,7 @@ struct Covey {
     pilot_load: PilotLoad,
     /// Where coflows and pilots stand in the plan.
     standing: Standing,
-    /// When each coflow becomes overdue, or earlier: what it sends puts it off. With what tells it from
-    /// others that have had its number.
-    due: BinaryHeap<Reverse<(Time, (Time, u64), CoflowId)>>,
+    due: BinaryHeap<Reverse<Due>>,
     /// Coflows that go first in this slot.
     overdue: Vec<CoflowId>,
     /// Coflows to assess because of their own flows.
