@@ -66,6 +66,18 @@ impl Idle {
         self.is = true;
     }
 
+    /// Where it finds anything: bits of the words of [`Demand::set`].
+    pub fn open(&self) -> &[u64] {
+        &self.open
+    }
+
+    /// The coflow is idle, and finds something where `open` says so.
+    pub fn resume_with(&mut self, open: &[u64]) {
+        self.is = true;
+        self.open.clear();
+        self.open.extend_from_slice(open);
+    }
+
     /// The coflow finds something where `is_open` says so of links of the fabric.
     pub fn set_open(&mut self, demand: &Demand, is_open: impl Fn(usize) -> bool) {
         self.open.clear();

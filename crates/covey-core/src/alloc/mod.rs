@@ -15,6 +15,7 @@
 //! of its links has; so an event costs little where it changes little.
 
 mod all_or_none;
+mod asleep;
 mod backfill;
 mod by_load;
 mod by_node;
@@ -81,6 +82,10 @@ pub struct Allocator {
     /// Overrides [`MANY`].
     many: Option<usize>,
     grants: Vec<Grant>,
+    /// By coflow, who sleeps.
+    asleep: Vec<asleep::Asleep>,
+    /// Whether no coflow is served provisionally alone.
+    is_settled: bool,
     crowd: Crowd,
     line: Line,
     together: Together,
@@ -154,7 +159,9 @@ impl Allocator {
 
     /// Forgets everything but its memory.
     pub fn clear(&mut self) {
+        self.wake_all();
         self.grants.iter_mut().for_each(Grant::clear);
+        self.is_settled = false;
         self.together = Together::No;
         self.changed.clear();
         self.reshrunk.clear();
@@ -220,6 +227,7 @@ impl Allocator {
     /// To be called after flows of a coflow have started or ended, or when its progress was
     /// brought up to date outside of [`Allocator::allocate`]: its share is decided anew.
     pub fn touch(&mut self, id: CoflowId) {
+        self.wake(id);
         if let Some(grant) = self.grants.get_mut(id.index()) {
             grant.touch();
             self.kept.touch(id);
@@ -279,6 +287,7 @@ impl Allocator {
     /// to be called when nothing holds of what was found out about a coflow that is present.
     pub fn forget(&mut self, state: &State, id: CoflowId) {
         self.forgot = true;
+        self.wake(id);
         if self.kept.is_on {
             self.leave_all(state, id);
         } else {
@@ -313,8 +322,12 @@ impl Allocator {
         self.work.follows = ranking.layers != Layers::ByNode;
         // Where nodes divide their links, what is spare is shared already.
         self.shares_spare = ranking.backfill != Backfill::None && ranking.layers != Layers::ByNode;
-        if self.afresh && !self.shares_spare {
+        if self.afresh && !self.shares_spare && !self.is_settled {
             self.settle_all(state);
+        }
+        self.is_settled = !self.shares_spare && ranking.layers != Layers::ByNode;
+        if self.is_new && (keeps || ranking.layers == Layers::ByNode) {
+            self.wake_all();
         }
         self.kept.by_layer = ranking.layers == Layers::Weighted;
         if keeps {

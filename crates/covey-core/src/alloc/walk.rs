@@ -102,6 +102,11 @@ impl Allocator {
 
     /// Serves one entry from what is free. Returns which part of the grant it decides.
     fn serve(&mut self, state: &State, entry: &Entry) -> Result<Which, PlanError> {
+        if let Group::Coflow(id) = entry.group
+            && self.sleeps_on(id, entry)?
+        {
+            return Ok(self.whole());
+        }
         checked(state, entry.group)?;
         match entry.group {
             Group::Everything => Err(PlanError::Everything),
@@ -180,6 +185,7 @@ impl Allocator {
         let stays = !may_send || !part.idle.can_send(demand, entry, &mut self.chain);
         if stays && may_idle {
             part.decided = Some((entry.group, entry.rule));
+            self.fall_asleep(state, id, which, entry);
             return Ok(());
         }
         part.idle.end();
@@ -289,9 +295,13 @@ impl Allocator {
     /// Takes back what coflows had that the plan no longer serves.
     pub(super) fn end_walk(&mut self, state: &State) {
         if self.afresh {
+            let walk = self.walk;
             for &id in state.present() {
-                let walk = self.walk;
                 let mut withdrawn = false;
+                if self.asleep.get(id.index()).is_some_and(|asleep| asleep.is_seen(walk)) {
+                    continue;
+                }
+                self.wake(id);
                 for part in self.grants[id.index()].parts_mut().filter(|part| part.walk != walk) {
                     withdrawn |= !part.is_empty();
                     part.decided_in = walk;

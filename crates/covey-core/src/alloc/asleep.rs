@@ -1,0 +1,130 @@
+//! Idle coflows of plans that are written anew, each in little memory.
+//!
+//! Such a plan is walked whole, and most of those that it serves are [idle](super::idle) and stay so. All that
+//! a walk asks of such a coflow is whether there is anything at a link of it where there was nothing. What
+//! that takes is kept apart from the rest of what is known of it: with tens of thousands of coflows it is the
+//! memory that is read which costs.
+
+use super::grant::Which;
+use super::idle::Idle;
+use super::{Allocator, PlanError};
+use crate::demand::Demand;
+use crate::ids::CoflowId;
+use crate::plan::{Entry, Group, Rule};
+use crate::state::State;
+
+/// A coflow with links in more words than this does not sleep: it is one of few.
+const WORDS: usize = 5;
+
+/// What is known of a coflow, and whether it sleeps.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct Asleep {
+    /// The rule under which it does; `None` if it does not.
+    rule: Option<Rule>,
+    /// The walk on which it was last seen asleep.
+    walk: u64,
+    /// The words of its links: place, bits, and at which there was anything.
+    words: u8,
+    at: [u16; WORDS],
+    bits: [u64; WORDS],
+    open: [u64; WORDS],
+}
+
+impl Asleep {
+    /// Takes down where there is anything (`open`), at those of the coflow's links that have `moved`, unless
+    /// that is new anywhere. Returns whether it is not, so that the coflow sleeps on.
+    fn sleeps_on(&mut self, moved: &[u64], open: &[u64]) -> bool {
+        let mut now = self.open;
+        let mut has_opened = false;
+        for k in 0..self.words as usize {
+            let at = self.at[k] as usize;
+            let here = self.bits[k] & moved[at];
+            has_opened |= here & open[at] & !now[k] != 0;
+            now[k] = now[k] & !here | here & open[at];
+        }
+        if !has_opened {
+            self.open = now;
+        }
+        !has_opened
+    }
+
+    /// Whether it was seen asleep on a walk.
+    pub fn is_seen(&self, walk: u64) -> bool {
+        self.rule.is_some() && self.walk == walk
+    }
+}
+
+impl Allocator {
+    /// Whether the coflow of an entry sleeps on, and so gets nothing. One that does not is awake afterwards.
+    ///
+    /// # Errors
+    /// When it is served twice.
+    pub(super) fn sleeps_on(&mut self, id: CoflowId, entry: &Entry) -> Result<bool, PlanError> {
+        let Some(asleep) = self.asleep.get_mut(id.index()).filter(|asleep| asleep.rule.is_some())
+        else {
+            return Ok(false);
+        };
+        if asleep.walk == self.walk {
+            return Err(PlanError::Twice(id));
+        }
+        let is_same = asleep.rule == Some(entry.rule) && !self.shares_spare;
+        if is_same && asleep.sleeps_on(&self.moved, &self.open) {
+            asleep.walk = self.walk;
+            return Ok(true);
+        }
+        self.wake(id);
+        Ok(false)
+    }
+
+    /// A coflow that is idle sleeps from now on, if it has nothing by entries of other kinds, and is offered no
+    /// more than by its own.
+    pub(super) fn fall_asleep(&mut self, state: &State, id: CoflowId, which: Which, entry: &Entry) {
+        let grant = &self.grants[id.index()];
+        let has_others = !grant.pieces.is_empty() || !grant.provisional.is_empty();
+        let is_whole = which == Which::Main && matches!(entry.group, Group::Coflow(_));
+        if self.kept.is_on || self.shares_spare || !is_whole || has_others {
+            return;
+        }
+        if self.asleep.len() <= id.index() {
+            self.asleep.resize(state.slots(), Asleep::default());
+        }
+        let idle = &self.grants[id.index()].main.idle;
+        let asleep = &mut self.asleep[id.index()];
+        if asleep.lie_down(state.coflow(id).demand(), idle) {
+            asleep.rule = Some(entry.rule);
+            asleep.walk = self.walk;
+        }
+    }
+
+    /// A coflow sleeps no more: what it has seen asleep is known to its part.
+    pub(super) fn wake(&mut self, id: CoflowId) {
+        let Some(asleep) = self.asleep.get_mut(id.index()) else { return };
+        if asleep.rule.take().is_some() {
+            let part = &mut self.grants[id.index()].main;
+            part.idle.resume_with(&asleep.open[..asleep.words as usize]);
+            part.walk = asleep.walk;
+        }
+    }
+
+    /// Nobody sleeps any more.
+    pub(super) fn wake_all(&mut self) {
+        for id in 0..self.asleep.len() as u32 {
+            self.wake(CoflowId(id));
+        }
+    }
+}
+
+impl Asleep {
+    /// Takes down the links of a coflow that is idle. Returns whether they are few enough.
+    fn lie_down(&mut self, demand: &Demand, idle: &Idle) -> bool {
+        let words = demand.set().words();
+        if words.len() > WORDS || words.iter().any(|word| word.at > u32::from(u16::MAX)) {
+            return false;
+        }
+        self.words = words.len() as u8;
+        for (k, (word, open)) in words.iter().zip(idle.open()).enumerate() {
+            (self.at[k], self.bits[k], self.open[k]) = (word.at as u16, word.bits, *open);
+        }
+        true
+    }
+}
