@@ -23,27 +23,33 @@ pub(super) struct Asleep {
     rule: Option<Rule>,
     /// The walk on which it was last seen asleep.
     walk: u64,
-    /// The words of its links: place, bits, and at which there was anything.
-    words: u8,
-    at: [u16; WORDS],
-    bits: [u64; WORDS],
-    open: [u64; WORDS],
+    /// How many words its links are in, and these.
+    count: u8,
+    words: [Links; WORDS],
+}
+
+/// Some links of a coflow: a word of the set of all links, and at which of them there was anything.
+#[derive(Debug, Default, Clone, Copy)]
+struct Links {
+    at: u16,
+    bits: u64,
+    open: u64,
 }
 
 impl Asleep {
     /// Takes down where there is anything (`open`), at those of the coflow's links that have `moved`, unless
     /// that is new anywhere. Returns whether it is not, so that the coflow sleeps on.
     fn sleeps_on(&mut self, moved: &[u64], open: &[u64]) -> bool {
-        let mut now = self.open;
+        let mut now = self.words;
         let mut has_opened = false;
-        for k in 0..self.words as usize {
-            let at = self.at[k] as usize;
-            let here = self.bits[k] & moved[at];
-            has_opened |= here & open[at] & !now[k] != 0;
-            now[k] = now[k] & !here | here & open[at];
+        for links in &mut now[..self.count as usize] {
+            let here = links.bits & moved[links.at as usize];
+            let is_open = here & open[links.at as usize];
+            has_opened |= is_open & !links.open != 0;
+            links.open = links.open & !here | is_open;
         }
         if !has_opened {
-            self.open = now;
+            self.words = now;
         }
         !has_opened
     }
@@ -101,7 +107,8 @@ impl Allocator {
         let Some(asleep) = self.asleep.get_mut(id.index()) else { return };
         if asleep.rule.take().is_some() {
             let part = &mut self.grants[id.index()].main;
-            part.idle.resume_with(&asleep.open[..asleep.words as usize]);
+            let words = &asleep.words[..asleep.count as usize];
+            part.idle.resume_with(words.iter().map(|links| links.open));
             part.walk = asleep.walk;
         }
     }
@@ -121,9 +128,9 @@ impl Asleep {
         if words.len() > WORDS || words.iter().any(|word| word.at > u32::from(u16::MAX)) {
             return false;
         }
-        self.words = words.len() as u8;
-        for (k, (word, open)) in words.iter().zip(idle.open()).enumerate() {
-            (self.at[k], self.bits[k], self.open[k]) = (word.at as u16, word.bits, *open);
+        self.count = words.len() as u8;
+        for ((links, word), open) in self.words.iter_mut().zip(words).zip(idle.open()) {
+            *links = Links { at: word.at as u16, bits: word.bits, open: *open };
         }
         true
     }

@@ -72,10 +72,10 @@ impl Idle {
     }
 
     /// The coflow is idle, and finds something where `open` says so.
-    pub fn resume_with(&mut self, open: &[u64]) {
+    pub fn resume_with(&mut self, open: impl Iterator<Item = u64>) {
         self.is = true;
         self.open.clear();
-        self.open.extend_from_slice(open);
+        self.open.extend(open);
     }
 
     /// The coflow finds something where `is_open` says so of links of the fabric.
