@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Measures how cost grows, and prints it as Markdown: the CPU that each policy takes at four sizes, the
-# exponent of growth between the last two that it ends with, and, where that is above 1.3, why. Sizes are
+# exponent of growth between the last two that it ends with (none where the first of them takes less than
+# 0.1 s), and, where that is above 1.3, why. Sizes are
 #
 # - coflows that are present: n coflows of four flows, all at time 0 on 150 ports;
 # - flows: twenty coflows of n flows each, all at time 0 on 150 ports;
@@ -107,7 +108,7 @@ table() {
                 row+=" $cpu_s |"
                 [[ -z $before ]] || exponent=$(awk -v is="$cpu_s $n" -v was="$before" 'BEGIN {
                     split(is, a, " "); split(was, b, " ")
-                    if (b[1] > 0.05) printf "%.1f", log(a[1] / b[1]) / log(a[2] / b[2])
+                    if (b[1] >= 0.1) printf "%.1f", log(a[1] / b[1]) / log(a[2] / b[2])
                 }')
                 before="$cpu_s $n"
             else
