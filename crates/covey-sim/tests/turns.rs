@@ -6,7 +6,7 @@ use crate::common::{Kind, as_trace, policy, same_time};
 use covey_sim::Simulator;
 
 /// Policies that keep their plans, by each rule.
-const KEPT: [&str; 12] = [
+const KEPT: [&str; 14] = [
     "fifo",
     "fifo:share=matching",
     "fifo:share=madd",
@@ -19,6 +19,8 @@ const KEPT: [&str; 12] = [
     "aalo:queues=strict,delta=0,q1=2",
     "aalo:work_conservation=all,share=equal,q1=2,K=3",
     "aalo-oracle:q1=2",
+    "covey:prior=2,pilots=flows:0.4",
+    "covey:prior=1,T=1s,d0=1s,d=1,phi=0.4",
 ];
 
 proptest! {
