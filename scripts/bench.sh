@@ -205,15 +205,5 @@ if [[ -z $update ]]; then
     report
 else
     report >"$tmp/report"
-    awk -v report="$tmp/report" '
-        /^<!-- bench: end -->$/ { inside = 0 }
-        !inside { print }
-        /^<!-- bench: begin/ {
-            inside = 1
-            print ""
-            while ((getline line < report) > 0) print line
-            print ""
-        }' docs/compare.md >"$tmp/compare.md"
-    cat "$tmp/compare.md" >docs/compare.md
-    echo "docs/compare.md is up to date" >&2
+    put_between bench "$tmp/report" docs/compare.md
 fi

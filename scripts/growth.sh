@@ -20,7 +20,7 @@ set -euo pipefail
 export LC_ALL=C
 
 into=
-[[ ${1:-} != --update ]] || { into=docs/compare.md; shift; }
+[[ ${1:-} != --update ]] || { into=yes; shift; }
 policies="$*"
 set --
 source "$(dirname "$0")/prepare.sh"
@@ -158,13 +158,4 @@ if [[ -z $into ]]; then
     exit
 fi
 growth >"$tmp/growth"
-awk -v file="$tmp/growth" '
-    /^<!-- growth: end/ { inside = 0 }
-    !inside { print }
-    /^<!-- growth: begin/ {
-        inside = 1
-        print ""
-        while ((getline line < file) > 0) print line
-        print ""
-    }' "$into" >"$tmp/updated"
-cp "$tmp/updated" "$into"
+put_between growth "$tmp/growth" docs/compare.md

@@ -80,14 +80,4 @@ if [[ -z $update ]]; then
     cat "$tmp/tables"
     exit
 fi
-awk -v tables="$tmp/tables" '
-    /^<!-- policies: end -->$/ { inside = 0 }
-    !inside { print }
-    /^<!-- policies: begin/ {
-        inside = 1
-        print ""
-        while ((getline line < tables) > 0) print line
-        print ""
-    }' docs/policies.md >"$tmp/page.md"
-cat "$tmp/page.md" >docs/policies.md
-echo "docs/policies.md is up to date" >&2
+put_between policies "$tmp/tables" docs/policies.md

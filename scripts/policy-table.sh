@@ -108,14 +108,4 @@ if [[ -z $update ]]; then
     cat "$tmp/table"
     exit
 fi
-awk -v table="$tmp/table" '
-    /^<!-- policy-table: end -->$/ { inside = 0 }
-    !inside { print }
-    /^<!-- policy-table: begin/ {
-        inside = 1
-        print ""
-        while ((getline line < table) > 0) print line
-        print ""
-    }' docs/covey-policy.md >"$tmp/page.md"
-cat "$tmp/page.md" >docs/covey-policy.md
-echo "docs/covey-policy.md is up to date" >&2
+put_between policy-table "$tmp/table" docs/covey-policy.md

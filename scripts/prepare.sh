@@ -1,5 +1,6 @@
 # For scripts that measure: reads `[TRACE] [--update]` into trace and update, goes to the top folder, finds
 # the program to measure (COVEY, or a release build) as covey, and makes tmp, a folder that goes at the end.
+# put_between writes what was measured into a page.
 
 trace=builtin:fb-like
 update=
@@ -19,3 +20,18 @@ if [[ -z $covey ]]; then
 fi
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
+
+# put_between NAME TEXT FILE: puts the file TEXT in place of what is between the marks NAME of FILE.
+put_between() {
+    awk -v end="<!-- $1: end -->" -v begin="<!-- $1: begin" -v text="$2" '
+        $0 == end { inside = 0 }
+        !inside { print }
+        index($0, begin) == 1 {
+            inside = 1
+            print ""
+            while ((getline line < text) > 0) print line
+            print ""
+        }' "$3" >"$tmp/page"
+    cat "$tmp/page" >"$3"
+    echo "$3 is up to date" >&2
+}
