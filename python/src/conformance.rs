@@ -44,7 +44,7 @@ impl Maker {
             Some(Err(exception)) => self.halt.fail(exception),
             None => {}
         }
-        AnyPolicy::Unsized(Box::new(Nobody))
+        AnyPolicy::NonClairvoyant(Box::new(Nobody))
     }
 
     fn keep_exception(&self) {

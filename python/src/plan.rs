@@ -178,7 +178,7 @@ impl PyPlan {
     /// Serve every flow as one group; then nothing else can be in the plan.
     #[pyo3(signature = (share="maxmin"))]
     fn everything(&mut self, share: &str) -> PyResult<()> {
-        self.push(Group::Everything, share, None)
+        self.push(Group::AllFlows, share, None)
     }
 
     /// Serve a coflow behind all others.

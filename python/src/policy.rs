@@ -92,7 +92,11 @@ pub fn policy(object: &Bound<'_, PyAny>, halt: Arc<Halt>) -> PyResult<AnyPolicy>
         flow_bytes_reached: handler("flow_bytes_reached")?,
         woke: handler("woke")?,
     };
-    Ok(if is_sized { AnyPolicy::Sized(Box::new(made)) } else { AnyPolicy::Unsized(Box::new(made)) })
+    Ok(if is_sized {
+        AnyPolicy::Clairvoyant(Box::new(made))
+    } else {
+        AnyPolicy::NonClairvoyant(Box::new(made))
+    })
 }
 
 impl InPython {

@@ -42,7 +42,7 @@ fn violation(make: impl Fn() -> AnyPolicy) -> String {
 }
 
 fn last_only(promises: Promises) -> String {
-    violation(|| AnyPolicy::Unsized(Box::new(LastOnly { promises })))
+    violation(|| AnyPolicy::NonClairvoyant(Box::new(LastOnly { promises })))
 }
 
 #[test]
@@ -56,6 +56,6 @@ fn broken_promises_are_found() {
 
 #[test]
 fn a_policy_that_looks_at_names_of_ports_is_found() {
-    let found = violation(|| AnyPolicy::Unsized(Box::new(ByPort)));
+    let found = violation(|| AnyPolicy::NonClairvoyant(Box::new(ByPort)));
     assert!(found.contains("with ports called"), "{found}");
 }

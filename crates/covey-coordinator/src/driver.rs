@@ -146,10 +146,10 @@ pub struct Driver {
 impl Driver {
     /// Nothing has happened yet.
     pub fn new(fabric: Fabric, policy: AnyPolicy) -> Driver {
-        let sees_sizes = matches!(policy, AnyPolicy::Sized(_));
+        let sees_sizes = matches!(policy, AnyPolicy::Clairvoyant(_));
         let (mind, wants, limits) = match policy {
-            AnyPolicy::Sized(policy) => mind(policy),
-            AnyPolicy::Unsized(policy) => mind(policy),
+            AnyPolicy::Clairvoyant(policy) => mind(policy),
+            AnyPolicy::NonClairvoyant(policy) => mind(policy),
         };
         Driver {
             mind,

@@ -57,7 +57,7 @@ impl LayerOf {
 
     fn set(&mut self, group: Group, layer: Option<u32>) {
         let (coflow, is_same) = match group {
-            Group::Everything => return,
+            Group::AllFlows => return,
             Group::Coflow(id) | Group::CoflowAt(id, _) => {
                 let layer = layer.unwrap_or(0);
                 self.coflows.resize(self.coflows.len().max(id.index() + 1), 0);

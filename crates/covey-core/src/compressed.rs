@@ -45,7 +45,7 @@ impl Ranking {
             let own = || entry.compressed.map(|k| self.compressions[k as usize]);
             let compression = all.or_else(own);
             let (all, one) = match entry.group {
-                Group::Everything => (present, None),
+                Group::AllFlows => (present, None),
                 Group::Coflow(id) | Group::CoflowAt(id, _) => (&[][..], Some(id)),
                 Group::Flow(flow) => (&[][..], Some(flow.coflow)),
             };

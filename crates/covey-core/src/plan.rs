@@ -32,7 +32,7 @@ use crate::wakes::{Sender, Wake, Wakes};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Group {
     /// Every flow present, of whatever coflow; must be the only entry of its plan.
-    Everything,
+    AllFlows,
     /// All flows of a coflow.
     Coflow(CoflowId),
     /// The flows of a coflow that cross one link: with a port's egress or ingress link, the coflow
@@ -99,7 +99,7 @@ impl<K> Share<K> {
     /// number of unfinished flows, and each sender to the receiver with most of them.
     pub const MATCHING_BY_LOAD: Share<K> = Share::of(Rule::MatchingByLoad);
     /// All flows in one line, in order of their starts, and then of arrival of their coflows and of
-    /// registration: each takes all that is free on its links. For [`Group::Everything`].
+    /// registration: each takes all that is free on its links. For [`Group::AllFlows`].
     pub const OLDEST_FIRST: Share<K> = Share::of(Rule::OldestFirst);
     /// Nothing, not even what is left over.
     pub const HOLD: Share<K> = Share::of(Rule::Hold);
@@ -122,10 +122,10 @@ impl Share<Clairvoyant> {
     pub const PROPORTIONAL: Share<Clairvoyant> = Share::of(Rule::Proportional);
     /// Each link is divided in proportion to the flows' sizes: a flow gets the least, over its links, of
     /// capacity times its size over the sizes of all flows there. What a flow cannot use is left
-    /// idle. For [`Group::Everything`].
+    /// idle. For [`Group::AllFlows`].
     pub const BY_SIZE: Share<Clairvoyant> = Share::of(Rule::BySize);
     /// All flows in one line, fewest bytes left first, and then as with [`Share::OLDEST_FIRST`]: each
-    /// takes all that is free on its links. For [`Group::Everything`].
+    /// takes all that is free on its links. For [`Group::AllFlows`].
     pub const SHORTEST_FIRST: Share<Clairvoyant> = Share::of(Rule::ShortestFirst);
 
     /// As [`Share::MADD`], but no faster than is needed for all flows to end after so many seconds,

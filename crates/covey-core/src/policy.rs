@@ -117,33 +117,33 @@ pub trait Policy<K: Knowledge>: Send {
 /// A policy of any level of knowledge.
 pub enum AnyPolicy {
     /// Knows sizes.
-    Sized(Box<dyn Policy<Clairvoyant>>),
+    Clairvoyant(Box<dyn Policy<Clairvoyant>>),
     /// Does not know sizes.
-    Unsized(Box<dyn Policy<NonClairvoyant>>),
+    NonClairvoyant(Box<dyn Policy<NonClairvoyant>>),
 }
 
 impl AnyPolicy {
     /// See [`Policy::promises`].
     pub fn promises(&self) -> Promises {
         match self {
-            AnyPolicy::Sized(policy) => policy.promises(),
-            AnyPolicy::Unsized(policy) => policy.promises(),
+            AnyPolicy::Clairvoyant(policy) => policy.promises(),
+            AnyPolicy::NonClairvoyant(policy) => policy.promises(),
         }
     }
 
     /// See [`Policy::codec_measured`].
     pub fn codec_measured(&mut self, codec: Codec) {
         match self {
-            AnyPolicy::Sized(policy) => policy.codec_measured(codec),
-            AnyPolicy::Unsized(policy) => policy.codec_measured(codec),
+            AnyPolicy::Clairvoyant(policy) => policy.codec_measured(codec),
+            AnyPolicy::NonClairvoyant(policy) => policy.codec_measured(codec),
         }
     }
 
     /// The word for its level of knowledge in lists of policies.
     pub fn knows(&self) -> &'static str {
         match self {
-            AnyPolicy::Sized(_) => Clairvoyant::NAME,
-            AnyPolicy::Unsized(_) => NonClairvoyant::NAME,
+            AnyPolicy::Clairvoyant(_) => Clairvoyant::NAME,
+            AnyPolicy::NonClairvoyant(_) => NonClairvoyant::NAME,
         }
     }
 }

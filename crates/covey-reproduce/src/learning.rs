@@ -77,14 +77,14 @@ pub fn watched(policy: AnyPolicy, watch: Watch, workload: &Workload) -> (AnyPoli
         Watch::Estimates => None,
         Watch::Queues { first, factor } => Some((first, factor)),
     };
-    let AnyPolicy::Unsized(policy) = policy else { return (policy, record) };
+    let AnyPolicy::NonClairvoyant(policy) = policy else { return (policy, record) };
     *record.0.lock().unwrap_or_else(PoisonError::into_inner) = vec![None; workload.coflows.len()];
     let limits = after.map(|(first, factor)| {
         workload.coflows.iter().map(|c| last_limit(c.size_bytes(), first, factor)).collect()
     });
     let pilots = BTreeMap::new();
     let watched = Watched { policy, record: record.clone(), limits, pilots };
-    (AnyPolicy::Unsized(Box::new(watched)), record)
+    (AnyPolicy::NonClairvoyant(Box::new(watched)), record)
 }
 
 /// The greatest limit that a coflow of this size passes, if it passes any.

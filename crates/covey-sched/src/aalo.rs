@@ -50,7 +50,7 @@ pub(crate) const INFO: Info = Info {
     ],
     source: "Aalo (SIGCOMM 2015) 4, 6.2; defaults of Philae 8",
     make: |settings| {
-        Ok(AnyPolicy::Unsized(Box::new(Aalo {
+        Ok(AnyPolicy::NonClairvoyant(Box::new(Aalo {
             service: Service::from_settings(settings)?,
             dags: Sorted::default(),
             members: Sorted::default(),

@@ -29,7 +29,7 @@ pub(crate) const INFO: Info = Info {
         let limits = (0..queues.count - 1).map(|queue| queues.limit(queue)).collect();
         let node = AaloNode { queues, strict, limits };
         // Nodes have nothing to tell each other.
-        Ok(AnyPolicy::Unsized(Box::new(Local::new(node, 0.0))))
+        Ok(AnyPolicy::NonClairvoyant(Box::new(Local::new(node, 0.0))))
     },
 };
 

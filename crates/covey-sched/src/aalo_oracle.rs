@@ -17,7 +17,7 @@ pub(crate) const INFO: Info = Info {
     params: aalo::INFO.params,
     source: "Philae (USENIX ATC 2019) 8.1",
     make: |settings| {
-        Ok(AnyPolicy::Sized(Box::new(AaloOracle {
+        Ok(AnyPolicy::Clairvoyant(Box::new(AaloOracle {
             service: Service::from_settings(settings)?,
             to_serve: Vec::new(),
         })))

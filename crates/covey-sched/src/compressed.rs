@@ -13,17 +13,21 @@ use covey_core::{
 /// The policy, with its flows compressed, and how they are.
 pub(crate) fn compressed(policy: AnyPolicy, codec: Codec) -> (AnyPolicy, Compression) {
     match policy {
-        AnyPolicy::Sized(inner) => {
+        AnyPolicy::Clairvoyant(inner) => {
             let compress = Compress::<Clairvoyant>::longest_first(codec);
             (
-                AnyPolicy::Sized(Box::new(Compressed { inner, compress, is_stale: false })),
+                AnyPolicy::Clairvoyant(Box::new(Compressed { inner, compress, is_stale: false })),
                 compress.compression(),
             )
         }
-        AnyPolicy::Unsized(inner) => {
+        AnyPolicy::NonClairvoyant(inner) => {
             let compress = Compress::with(codec);
             (
-                AnyPolicy::Unsized(Box::new(Compressed { inner, compress, is_stale: false })),
+                AnyPolicy::NonClairvoyant(Box::new(Compressed {
+                    inner,
+                    compress,
+                    is_stale: false,
+                })),
                 compress.compression(),
             )
         }

@@ -69,7 +69,7 @@ pub(crate) const INFO: Info = Info {
         if window_s < 1e-3 {
             return Err(settings.bad("T", "a duration from 1ms to a day"));
         }
-        Ok(AnyPolicy::Unsized(Box::new(Covey {
+        Ok(AnyPolicy::NonClairvoyant(Box::new(Covey {
             pilots: PilotCount::from_settings(settings, "pilots")?,
             prior: settings.size("prior")?,
             guard: Guard {

@@ -2,7 +2,7 @@
 
 use covey_core::{AnyPolicy, Share};
 
-use crate::everything::Everything;
+use crate::all_flows::AllFlows;
 use crate::registry::Info;
 
 pub(crate) const INFO: Info = Info {
@@ -11,5 +11,5 @@ pub(crate) const INFO: Info = Info {
     summary: "exact per-flow max-min fairness",
     params: &[],
     source: "Bertsekas and Gallager, Data Networks, 6.5; FAIR in Philae 8.4",
-    make: |_| Ok(AnyPolicy::Unsized(Box::new(Everything::new(Share::MAX_MIN, true)))),
+    make: |_| Ok(AnyPolicy::NonClairvoyant(Box::new(AllFlows::new(Share::MAX_MIN, true)))),
 };

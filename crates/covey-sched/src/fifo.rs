@@ -23,9 +23,13 @@ pub(crate) const INFO: Info = Info {
             &[("maxmin", None), ("matching", Some(false)), ("madd", Some(true))],
         )?;
         Ok(match by_size {
-            None => AnyPolicy::Unsized(Box::new(Fifo::new(Share::MAX_MIN, Backfill::None))),
-            Some(false) => AnyPolicy::Unsized(Box::new(Fifo::new(Share::MATCHING, Backfill::None))),
-            Some(true) => AnyPolicy::Sized(Box::new(Fifo::new(Share::MADD, Backfill::Greedy))),
+            None => AnyPolicy::NonClairvoyant(Box::new(Fifo::new(Share::MAX_MIN, Backfill::None))),
+            Some(false) => {
+                AnyPolicy::NonClairvoyant(Box::new(Fifo::new(Share::MATCHING, Backfill::None)))
+            }
+            Some(true) => {
+                AnyPolicy::Clairvoyant(Box::new(Fifo::new(Share::MADD, Backfill::Greedy)))
+            }
         })
     },
 };

@@ -5,7 +5,7 @@
 
 use covey_core::{AnyPolicy, Share};
 
-use crate::everything::Everything;
+use crate::all_flows::AllFlows;
 use crate::registry::Info;
 
 pub(crate) const INFO: Info = Info {
@@ -14,5 +14,5 @@ pub(crate) const INFO: Info = Info {
     summary: "flows one by one, in order of their starts",
     params: &[],
     source: "FIFO in Swallow (IPDPS 2018) Fig. 4",
-    make: |_| Ok(AnyPolicy::Unsized(Box::new(Everything::new(Share::OLDEST_FIRST, true)))),
+    make: |_| Ok(AnyPolicy::NonClairvoyant(Box::new(AllFlows::new(Share::OLDEST_FIRST, true)))),
 };

@@ -40,7 +40,7 @@ pub(crate) const INFO: Info = Info {
             tells: settings.choice("tell", &[("true", true), ("false", false)])?,
             told: Vec::new(),
         };
-        Ok(AnyPolicy::Unsized(Box::new(Local::new(node, settings.duration("latency")?))))
+        Ok(AnyPolicy::NonClairvoyant(Box::new(Local::new(node, settings.duration("latency")?))))
     },
 };
 

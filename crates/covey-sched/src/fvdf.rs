@@ -72,7 +72,7 @@ pub(crate) const INFO: Info = Info {
                 ("matching", (Share::MATCHING, Backfill::None)),
             ],
         )?;
-        Ok(AnyPolicy::Sized(Box::new(Fvdf {
+        Ok(AnyPolicy::Clairvoyant(Box::new(Fvdf {
             compress: compress(settings)?,
             delta_s: settings.duration("delta")?,
             log_of_base: libm::log(settings.number("logbase", 1.0, 1e6)?),

@@ -23,7 +23,7 @@ pub(crate) const INFO: Info = Info {
     ],
     source: "after Graviton (HotCloud 2017); simplified as Saath without per-flow limits and deadlines",
     make: |settings| {
-        Ok(AnyPolicy::Unsized(Box::new(Saath::new(Rules {
+        Ok(AnyPolicy::NonClairvoyant(Box::new(Saath::new(Rules {
             queues: Queues::from_settings(settings)?,
             per_flow: false,
             order: settings

@@ -6,7 +6,7 @@
 
 use covey_core::{AnyPolicy, Share};
 
-use crate::everything::Everything;
+use crate::all_flows::AllFlows;
 use crate::registry::Info;
 
 pub(crate) const INFO: Info = Info {
@@ -15,5 +15,5 @@ pub(crate) const INFO: Info = Info {
     summary: "flows one by one, fewest bytes left first (also called srtf)",
     params: &[],
     source: "PFP in Swallow (IPDPS 2018) Fig. 4; pFabric (SIGCOMM 2013) 4",
-    make: |_| Ok(AnyPolicy::Sized(Box::new(Everything::new(Share::SHORTEST_FIRST, false)))),
+    make: |_| Ok(AnyPolicy::Clairvoyant(Box::new(AllFlows::new(Share::SHORTEST_FIRST, false)))),
 };

@@ -77,7 +77,7 @@ pub(crate) const INFO: Info = Info {
     make: |settings| {
         let size_left = settings.choice("size", &[("estimate", false), ("left", true)])?;
         let pilots = Pilots::from_settings(settings)?;
-        Ok(AnyPolicy::Unsized(Box::new(Philae::new(settings, size_left, pilots)?)))
+        Ok(AnyPolicy::NonClairvoyant(Box::new(Philae::new(settings, size_left, pilots)?)))
     },
 };
 

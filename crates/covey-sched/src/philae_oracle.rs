@@ -37,7 +37,7 @@ pub(crate) const INFO: Info = Info {
     source: "Philae (USENIX ATC 2019) 4, with sizes known as in its 8.1",
     make: |settings| {
         let size_left = settings.choice("size", &[("whole", false), ("left", true)])?;
-        Ok(AnyPolicy::Sized(Box::new(Philae::new(settings, size_left, Oracle)?)))
+        Ok(AnyPolicy::Clairvoyant(Box::new(Philae::new(settings, size_left, Oracle)?)))
     },
 };
 

@@ -37,7 +37,7 @@ pub(crate) type Key = fn(&View<'_, Clairvoyant>, CoflowId) -> f64;
 
 /// A policy that serves coflows by `key`, least first, and ties in order of arrival.
 pub(crate) fn ranked(settings: &Settings, tie: Tie, key: Key) -> Result<AnyPolicy, SpecError> {
-    Ok(AnyPolicy::Sized(Box::new(Ranked::new(settings, tie, key)?)))
+    Ok(AnyPolicy::Clairvoyant(Box::new(Ranked::new(settings, tie, key)?)))
 }
 
 /// See [`ranked`].

@@ -61,7 +61,7 @@ pub(crate) const INFO: Info = Info {
     ],
     source: "Saath (CoNEXT 2017) 3, 4",
     make: |settings| {
-        Ok(AnyPolicy::Unsized(Box::new(Saath::new(Rules {
+        Ok(AnyPolicy::NonClairvoyant(Box::new(Saath::new(Rules {
             queues: Queues::from_settings(settings)?,
             per_flow: settings.choice("threshold", &[("flow", true), ("coflow", false)])?,
             order: settings.choice(

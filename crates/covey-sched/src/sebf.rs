@@ -46,7 +46,7 @@ pub(crate) const INFO: Info = Info {
             ranked.backfill = ranked.offered;
             ranked.conserves_work = ranked.offered == Backfill::Greedy;
         }
-        Ok(AnyPolicy::Sized(if meets_deadlines {
+        Ok(AnyPolicy::Clairvoyant(if meets_deadlines {
             Box::new(Deadlines::new(ranked, padding, min_s))
         } else {
             Box::new(ranked)

@@ -36,7 +36,7 @@ pub(crate) const INFO: Info = Info {
     make: |settings| {
         let share = settings
             .choice("share", &[("matching", Share::MATCHING), ("maxmin", Share::MAX_MIN)])?;
-        Ok(AnyPolicy::Sized(Box::new(Sincronia {
+        Ok(AnyPolicy::Clairvoyant(Box::new(Sincronia {
             share,
             offline: settings.choice("mode", &[("online", false), ("offline", true)])?,
             came: Vec::new(),

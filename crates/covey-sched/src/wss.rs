@@ -6,7 +6,7 @@
 
 use covey_core::{AnyPolicy, Share};
 
-use crate::everything::Everything;
+use crate::all_flows::AllFlows;
 use crate::registry::Info;
 
 pub(crate) const INFO: Info = Info {
@@ -15,5 +15,5 @@ pub(crate) const INFO: Info = Info {
     summary: "links divided in proportion to flow sizes",
     params: &[],
     source: "WSS in Orchestra (SIGCOMM 2011) 5.3; Swallow (IPDPS 2018) Fig. 4",
-    make: |_| Ok(AnyPolicy::Sized(Box::new(Everything::leaving_idle(Share::BY_SIZE)))),
+    make: |_| Ok(AnyPolicy::Clairvoyant(Box::new(AllFlows::leaving_idle(Share::BY_SIZE)))),
 };

@@ -390,7 +390,7 @@ proptest! {
     ) {
         let codec = Codec { speed, ratio };
         let compress = Compress::with(codec).overlapping(overlap);
-        let mut policy = AnyPolicy::Unsized(Box::new(Fifo(compress)));
+        let mut policy = AnyPolicy::NonClairvoyant(Box::new(Fifo(compress)));
         let outcome = run_with(&workload, &fabric, &processors, &mut policy, &mut ());
         let expected = stepped(&workload, fabric.capacity(), &processors, (codec, overlap), 1e-3);
         for (found, expected) in ccts(&outcome).iter().zip(&expected) {

@@ -34,7 +34,7 @@ fn under(
     plan: impl FnMut(&View<'_, NonClairvoyant>, &mut Plan<NonClairvoyant>) + Send + 'static,
 ) -> SimError {
     let fabric = Fabric::big_switch(1, 1.0).unwrap();
-    let mut policy = AnyPolicy::Unsized(Box::new(Plans(plan)));
+    let mut policy = AnyPolicy::NonClairvoyant(Box::new(Plans(plan)));
     simulate(&two_coflows(), &fabric, "mine", &mut policy, &mut ()).unwrap_err()
 }
 
@@ -92,18 +92,18 @@ fn naming_a_coflow_that_has_ended() {
 #[test]
 fn serving_everything_beside_something() {
     let error = under(|view, plan| {
-        plan.push(Group::Everything, Share::MAX_MIN);
+        plan.push(Group::AllFlows, Share::MAX_MIN);
         if view.coflows().len() > 1 {
             plan.push(Group::Coflow(view.coflows()[0]), Share::MAX_MIN);
         }
     });
-    assert_eq!(error, wrong_plan(2.0, PlanError::Everything));
+    assert_eq!(error, wrong_plan(2.0, PlanError::AllFlows));
 }
 
 #[test]
 fn waiting_for_bytes_of_a_coflow_while_serving_everything() {
     let error = under(|view, plan| {
-        plan.push(Group::Everything, Share::MAX_MIN);
+        plan.push(Group::AllFlows, Share::MAX_MIN);
         if view.now() >= Time::from_secs(2.0) {
             plan.wake_when_sent(view.coflows()[0], 1.0);
         }

@@ -134,15 +134,19 @@ fn replay_into(
     reports: Reports,
 ) -> Result<(), String> {
     match policy(spec) {
-        AnyPolicy::Sized(mut policy) => replay(calls, workload, fabric, &mut *policy, reports),
-        AnyPolicy::Unsized(mut policy) => replay(calls, workload, fabric, &mut *policy, reports),
+        AnyPolicy::Clairvoyant(mut policy) => {
+            replay(calls, workload, fabric, &mut *policy, reports)
+        }
+        AnyPolicy::NonClairvoyant(mut policy) => {
+            replay(calls, workload, fabric, &mut *policy, reports)
+        }
     }
 }
 
 fn wants_attained(spec: &str) -> bool {
     match policy(spec) {
-        AnyPolicy::Sized(policy) => policy.wants().attained,
-        AnyPolicy::Unsized(policy) => policy.wants().attained,
+        AnyPolicy::Clairvoyant(policy) => policy.wants().attained,
+        AnyPolicy::NonClairvoyant(policy) => policy.wants().attained,
     }
 }
 

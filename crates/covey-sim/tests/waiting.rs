@@ -39,7 +39,7 @@ fn what_is_left_of_a_coflow_that_waits_is_what_was_left_when_it_stopped() {
     let workload = Workload { ports: 3, coflows };
     for share in [Share::MAX_MIN, Share::EQUAL] {
         let seen = Arc::new(Mutex::new(Vec::new()));
-        let mut policy = AnyPolicy::Sized(Box::new(NewestFirst(share, seen.clone())));
+        let mut policy = AnyPolicy::Clairvoyant(Box::new(NewestFirst(share, seen.clone())));
         let fabric = Fabric::big_switch(3, 1.0).unwrap();
         let outcome = simulate(&workload, &fabric, "newest", &mut policy, &mut ()).unwrap();
         let ends: Vec<f64> = outcome.coflows.iter().map(|c| c.completion_s).collect();

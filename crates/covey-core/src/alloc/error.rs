@@ -23,12 +23,12 @@ pub enum PlanError {
     /// A coflow is not present.
     #[error("names coflow {}, which is not present", .0.0)]
     Absent(CoflowId),
-    /// [`Group::Everything`](crate::Group::Everything) stands beside other entries, or in a fabric
+    /// [`Group::AllFlows`](crate::Group::AllFlows) stands beside other entries, or in a fabric
     /// with inner links, or with a rule that is not for it.
     #[error(
         "serves everything, which must be its only entry, shared max-min, by size or flow by flow, on a big switch"
     )]
-    Everything,
+    AllFlows,
     /// A line of flows asked for less than all flows.
     #[error("asks for a line of less than all flows")]
     LineOfAPart,

@@ -126,7 +126,7 @@ pub(super) fn coflow_of(group: Group) -> CoflowId {
     match group {
         Group::Coflow(id) | Group::CoflowAt(id, _) => id,
         Group::Flow(flow) => flow.coflow,
-        Group::Everything => CoflowId(u32::MAX),
+        Group::AllFlows => CoflowId(u32::MAX),
     }
 }
 

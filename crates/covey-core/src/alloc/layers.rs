@@ -114,7 +114,7 @@ impl Allocator {
 fn each_link_of_a_part(demand: &Demand, group: Group, mut visit: impl FnMut(usize)) {
     let links_of = |position: usize| demand.path(position).map(|l| demand.links()[l].index());
     match group {
-        Group::Everything | Group::Coflow(_) => {}
+        Group::AllFlows | Group::Coflow(_) => {}
         Group::CoflowAt(_, link) => {
             let crosses = |l: usize| demand.links()[l] == link;
             let here = demand.active().filter(|&p| demand.path(p).any(crosses));
@@ -178,7 +178,7 @@ impl Layer {
     /// Adds the links where an entry has flows.
     fn find_links(&mut self, state: &State, entry: &Entry) -> Result<(), PlanError> {
         let demand = walk::checked(state, entry.group)?.demand();
-        if let Group::Everything | Group::Coflow(_) = entry.group {
+        if let Group::AllFlows | Group::Coflow(_) = entry.group {
             for (word, active) in demand.set().words().iter().zip(demand.active_links()) {
                 self.present[word.at as usize] |= active;
             }

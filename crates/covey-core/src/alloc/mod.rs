@@ -311,7 +311,7 @@ impl Allocator {
 
     fn share(&mut self, state: &State, ranking: &Ranking) -> Result<(), PlanError> {
         let first = ranking.entries.first().map(|(_, entry)| entry);
-        let everything = first.filter(|entry| entry.group == Group::Everything);
+        let everything = first.filter(|entry| entry.group == Group::AllFlows);
         let keeps = everything.is_none() && self.goes_by_turns(ranking);
         self.replanned |= std::mem::replace(&mut self.kept.is_on, keeps) != keeps;
         self.start_walk(state);
@@ -363,10 +363,10 @@ impl Allocator {
             Rule::BySize => Together::AsCrowd(Measure::Size),
             Rule::OldestFirst => Together::InLine(Precedence::Oldest),
             Rule::ShortestFirst => Together::InLine(Precedence::Shortest),
-            _ => return Err(PlanError::Everything),
+            _ => return Err(PlanError::AllFlows),
         };
         if ranking.entries.len() != 1 || fabric.links() != 2 * ports {
-            return Err(PlanError::Everything);
+            return Err(PlanError::AllFlows);
         }
         // Nobody has a grant where all were served together before.
         self.afresh = self.together != together;

@@ -419,7 +419,7 @@ impl Work {
     fn select(&mut self, demand: &Demand, group: Group) {
         self.subset.clear();
         match group {
-            Group::Everything | Group::Coflow(_) => {
+            Group::AllFlows | Group::Coflow(_) => {
                 self.subset.extend(demand.active().map(|p| p as u32));
             }
             Group::CoflowAt(_, link) => {

@@ -109,7 +109,7 @@ impl Allocator {
         }
         checked(state, entry.group)?;
         match entry.group {
-            Group::Everything => Err(PlanError::Everything),
+            Group::AllFlows => Err(PlanError::AllFlows),
             Group::Coflow(id) => {
                 let which = self.whole();
                 if self.grants[id.index()].part(which).walk == self.walk {
@@ -384,8 +384,8 @@ pub(super) fn worth(free: &[f64], capacity: &[f64], link: usize) -> f64 {
 
 /// The facts about the coflow that a group belongs to.
 pub(super) fn checked(state: &State, group: Group) -> Result<&CoflowState, PlanError> {
-    if group == Group::Everything {
-        return Err(PlanError::Everything);
+    if group == Group::AllFlows {
+        return Err(PlanError::AllFlows);
     }
     let id = coflow_of(group);
     if !state.is_present(id) {

@@ -73,7 +73,7 @@ proptest! {
     #[test]
     fn everything_is_max_min_over_all_flows(network in random::network(random::big_switch())) {
         let world = World::new(network.0, &network.1);
-        let plan = plan_of(&[(Group::Everything, Share::MAX_MIN)]);
+        let plan = plan_of(&[(Group::AllFlows, Share::MAX_MIN)]);
         let rates = fresh(&world, &plan).unwrap();
         assert_max_min(&world, &rates);
         assert_same(&rates, &naive::rates(&world, plan.ranking()).unwrap());
@@ -84,7 +84,7 @@ proptest! {
         network in random::network(random::big_switch()),
     ) {
         let world = World::new(network.0, &network.1);
-        let plan = plan_of(&[(Group::Everything, Share::BY_SIZE)]);
+        let plan = plan_of(&[(Group::AllFlows, Share::BY_SIZE)]);
         let rates = fresh(&world, &plan).unwrap();
         assert_within_capacity(&world, &world.flows(), &rates);
         assert_same(&rates, &naive::rates(&world, plan.ranking()).unwrap());

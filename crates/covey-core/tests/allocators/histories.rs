@@ -168,7 +168,7 @@ impl History {
     fn plan(&self) -> Plan<Clairvoyant> {
         match &self.recipe {
             Some(recipe) => recipe.plan(&self.world),
-            None => plan_of(&[(Group::Everything, self.together)]),
+            None => plan_of(&[(Group::AllFlows, self.together)]),
         }
     }
 }

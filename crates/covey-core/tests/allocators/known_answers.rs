@@ -214,12 +214,12 @@ fn plans_that_make_no_sense_are_errors() {
     assert_eq!(of(&[(first, Share::MADD)]), Err(PlanError::BytesLeftOfAPart));
     let part = Group::CoflowAt(A, LinkId(0));
     assert_eq!(of(&[(part, Share::MADD)]), Err(PlanError::BytesLeftOfAPart));
-    let everything = (Group::Everything, Share::MAX_MIN);
+    let everything = (Group::AllFlows, Share::MAX_MIN);
     assert_eq!(of(&[everything]), Ok(()));
-    assert_eq!(of(&[everything, whole(A)]), Err(PlanError::Everything));
-    assert_eq!(of(&[whole(A), everything]), Err(PlanError::Everything));
-    assert_eq!(of(&[(Group::Everything, Share::EQUAL)]), Err(PlanError::Everything));
-    assert_eq!(of(&[(Group::Everything, Share::BY_SIZE)]), Ok(()));
+    assert_eq!(of(&[everything, whole(A)]), Err(PlanError::AllFlows));
+    assert_eq!(of(&[whole(A), everything]), Err(PlanError::AllFlows));
+    assert_eq!(of(&[(Group::AllFlows, Share::EQUAL)]), Err(PlanError::AllFlows));
+    assert_eq!(of(&[(Group::AllFlows, Share::BY_SIZE)]), Ok(()));
     assert_eq!(of(&[(Group::Coflow(A), Share::BY_SIZE)]), Err(PlanError::BySizeOfAPart));
 }
 
@@ -236,8 +236,8 @@ fn an_ended_coflow_cannot_be_served() {
 fn everything_needs_a_big_switch() {
     let fabric = Fabric::with_paths(2, 1.0, &[1.0], |_, _| vec![0]).unwrap();
     let world = World::new(fabric, &[vec![flow(0, 1, 1.0)]]);
-    let plan = plan_of(&[(Group::Everything, Share::MAX_MIN)]);
-    assert_eq!(fresh(&world, &plan), Err(PlanError::Everything));
+    let plan = plan_of(&[(Group::AllFlows, Share::MAX_MIN)]);
+    assert_eq!(fresh(&world, &plan), Err(PlanError::AllFlows));
 }
 
 #[test]

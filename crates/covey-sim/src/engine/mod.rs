@@ -150,8 +150,8 @@ impl Simulator {
         self.engine.prepare(workload)?;
         let run = Run { workload, name, observer };
         match policy {
-            AnyPolicy::Sized(policy) => self.engine.run(run, policy.as_mut())?,
-            AnyPolicy::Unsized(policy) => self.engine.run(run, policy.as_mut())?,
+            AnyPolicy::Clairvoyant(policy) => self.engine.run(run, policy.as_mut())?,
+            AnyPolicy::NonClairvoyant(policy) => self.engine.run(run, policy.as_mut())?,
         }
         Ok(std::mem::take(&mut self.engine.outcome))
     }

@@ -245,12 +245,12 @@ pub fn record(workload: &Workload, fabric: &Fabric, spec: &str) -> Vec<Call> {
     }
     let calls = Arc::default();
     let mut recorder = match policy(spec) {
-        AnyPolicy::Sized(policy) => {
-            AnyPolicy::Sized(recorder(policy, left_of_sized, workload, &calls))
+        AnyPolicy::Clairvoyant(policy) => {
+            AnyPolicy::Clairvoyant(recorder(policy, left_of_sized, workload, &calls))
         }
-        AnyPolicy::Unsized(policy) => {
+        AnyPolicy::NonClairvoyant(policy) => {
             let nothing: ReadLeft<NonClairvoyant> = |_, _| Left::default();
-            AnyPolicy::Unsized(recorder(policy, nothing, workload, &calls))
+            AnyPolicy::NonClairvoyant(recorder(policy, nothing, workload, &calls))
         }
     };
     simulate(workload, fabric, spec, &mut recorder, &mut ())

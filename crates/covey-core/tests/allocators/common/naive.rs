@@ -103,7 +103,7 @@ impl Table {
     /// The flows of a group.
     fn members(&self, group: Group) -> Vec<usize> {
         let is_member = |flow: &NaiveFlow| match group {
-            Group::Everything => true,
+            Group::AllFlows => true,
             Group::Coflow(id) => flow.id.coflow == id,
             Group::CoflowAt(id, link) => flow.id.coflow == id && flow.path.contains(&link.index()),
             Group::Flow(id) => flow.id == id,

@@ -3,25 +3,25 @@
 use covey_core::{Answer, Group, Knowledge, Plan, Policy, Promises, Share, View, Wants};
 
 /// Serves all flows as one group, which shares as it was made to.
-pub(crate) struct Everything<K> {
+pub(crate) struct AllFlows<K> {
     share: Share<K>,
     promises: Promises,
     planned: bool,
 }
 
-impl<K> Everything<K> {
-    pub(crate) fn new(share: Share<K>, starves_nobody: bool) -> Everything<K> {
+impl<K> AllFlows<K> {
+    pub(crate) fn new(share: Share<K>, starves_nobody: bool) -> AllFlows<K> {
         let promises = Promises { conserves_work: true, starves_nobody, ..Promises::default() };
-        Everything { share, promises, planned: false }
+        AllFlows { share, promises, planned: false }
     }
 
     /// With a share that may leave links idle; nothing is promised then.
-    pub(crate) fn leaving_idle(share: Share<K>) -> Everything<K> {
-        Everything { share, promises: Promises::default(), planned: false }
+    pub(crate) fn leaving_idle(share: Share<K>) -> AllFlows<K> {
+        AllFlows { share, promises: Promises::default(), planned: false }
     }
 }
 
-impl<K: Knowledge + Copy> Policy<K> for Everything<K> {
+impl<K: Knowledge + Copy> Policy<K> for AllFlows<K> {
     fn wants(&self) -> Wants {
         Wants { sizes_only: true, ..Wants::default() }
     }
@@ -35,7 +35,7 @@ impl<K: Knowledge + Copy> Policy<K> for Everything<K> {
             return Answer::Unchanged;
         }
         plan.clear();
-        plan.push(Group::Everything, self.share);
+        plan.push(Group::AllFlows, self.share);
         Answer::Replaced
     }
 }
