@@ -9,16 +9,13 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use covey_core::Time;
-use covey_core::alloc::Allocator;
-use covey_core::state::State;
 use covey_experiment::{Contender, Experiment, Progress, Setup};
 use covey_report::{
     Bin, Column, Run, RunInfo, Summary, Values, html_page, mean_cct_by_bin, per_coflow, per_flow,
     write_file_atomically,
 };
 use covey_reproduce::emulate::Simulator;
-use covey_sim::{Observer, Outcome, Span, Timeline};
+use covey_sim::{Observer, Outcome, Round, Span, Timeline};
 use covey_trace::Workload;
 use pyo3::exceptions::{PyIndexError, PyKeyError, PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
@@ -80,15 +77,9 @@ impl Progress for Watch {
 struct Shared(Arc<Mutex<Timeline>>);
 
 impl Observer for Shared {
-    fn moment(
-        &mut self,
-        now: Time,
-        done: usize,
-        state: &State,
-        rates: &Allocator,
-    ) -> std::ops::ControlFlow<()> {
+    fn round(&mut self, round: &Round<'_>) -> std::ops::ControlFlow<()> {
         let mut timeline = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        timeline.moment(now, done, state, rates)
+        timeline.round(round)
     }
 }
 

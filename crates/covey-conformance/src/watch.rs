@@ -1,11 +1,9 @@
-//! Looks at every moment of a simulation.
+//! Looks at every scheduling round of a simulation.
 
 use std::ops::ControlFlow;
 
 use covey_core::Time;
-use covey_core::alloc::Allocator;
-use covey_core::state::State;
-use covey_sim::{Observer, Outcome};
+use covey_sim::{Observer, Outcome, Round};
 use covey_trace::Workload;
 
 use crate::Violation;
@@ -23,7 +21,7 @@ pub struct Served {
 }
 
 /// All unfinished flows with their rates.
-pub fn served(state: &State, rates: &Allocator) -> Vec<Served> {
+pub fn served(&Round { state, allocator, .. }: &Round<'_>) -> Vec<Served> {
     let mut flows = Vec::new();
     for &id in state.present() {
         let coflow = state.coflow(id);
@@ -31,7 +29,7 @@ pub fn served(state: &State, rates: &Allocator) -> Vec<Served> {
         for position in demand.active() {
             let path: Vec<usize> =
                 demand.path(position).map(|l| demand.links()[l].index()).collect();
-            let rate = rates.rate(state, id, position);
+            let rate = allocator.rates().rate(state, id, position);
             let place = coflow.registration.seq as usize;
             flows.push(Served { place, index: demand.index(position) as usize, path, rate });
         }
@@ -105,14 +103,14 @@ impl<'a> Watch<'a> {
 }
 
 impl Observer for Watch<'_> {
-    fn moment(&mut self, now: Time, _: usize, state: &State, rates: &Allocator) -> ControlFlow<()> {
+    fn round(&mut self, round: &Round<'_>) -> ControlFlow<()> {
         for &(place, index, rate) in &self.rates {
-            self.sent[place][index] += rate * (now - self.last);
+            self.sent[place][index] += rate * (round.now - self.last);
         }
-        self.last = now;
-        let flows = served(state, rates);
+        self.last = round.now;
+        let flows = served(round);
         self.rates = flows.iter().map(|flow| (flow.place, flow.index, flow.rate)).collect();
-        match self.look(&flows, state.fabric().capacity(), now) {
+        match self.look(&flows, round.state.fabric().capacity(), round.now) {
             Ok(()) => ControlFlow::Continue(()),
             Err(violation) => {
                 self.found = Some(violation);

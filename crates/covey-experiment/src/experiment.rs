@@ -4,12 +4,10 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use covey_core::alloc::Allocator;
-use covey_core::state::State;
-use covey_core::{Compression, Fabric, Time};
+use covey_core::{Compression, Fabric};
 use covey_report::{Run, RunInfo};
 use covey_sim::bound::{bounds, on_the_wire};
-use covey_sim::{Observer, Outcome, SimError, Simulator};
+use covey_sim::{Observer, Outcome, Round, SimError, Simulator};
 use covey_trace::{Availability, Workload};
 
 use crate::contender::Simulated;
@@ -170,21 +168,15 @@ impl<'a> Experiment<'a> {
     }
 }
 
-/// Two who look on.
+/// Two observers as one.
 struct Both<'a> {
     watch: Watch<'a>,
     other: Box<dyn Observer + Send>,
 }
 
 impl Observer for Both<'_> {
-    fn moment(
-        &mut self,
-        now: Time,
-        done: usize,
-        state: &State,
-        rates: &Allocator,
-    ) -> ControlFlow<()> {
-        self.watch.moment(now, done, state, rates)?;
-        self.other.moment(now, done, state, rates)
+    fn round(&mut self, round: &Round<'_>) -> ControlFlow<()> {
+        self.watch.round(round)?;
+        self.other.round(round)
     }
 }

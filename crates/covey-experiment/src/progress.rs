@@ -3,10 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use covey_core::Time;
-use covey_core::alloc::Allocator;
-use covey_core::state::State;
-use covey_sim::Observer;
+use covey_sim::{Observer, Round};
 
 /// How far simulations have come that run at the same time.
 pub trait Progress: Sync {
@@ -36,10 +33,10 @@ pub(crate) struct Watch<'a> {
 }
 
 impl Observer for Watch<'_> {
-    fn moment(&mut self, _: Time, done: usize, _: &State, _: &Allocator) -> ControlFlow<()> {
-        if done > self.seen {
-            self.progress.advance(done - self.seen);
-            self.seen = done;
+    fn round(&mut self, round: &Round<'_>) -> ControlFlow<()> {
+        if round.done > self.seen {
+            self.progress.advance(round.done - self.seen);
+            self.seen = round.done;
         }
         if self.failed.load(Ordering::Relaxed) || self.progress.is_stopped() {
             return ControlFlow::Break(());

@@ -2,19 +2,17 @@
 
 pub mod bound;
 mod calendar;
-mod crowd;
 mod dags;
 mod engine;
 mod error;
-mod fluid;
-mod levels;
-mod line;
-mod meters;
+mod integration;
+mod observer;
 mod outcome;
 mod processors;
 mod timeline;
 
-pub use engine::{Observer, Simulator, simulate};
+pub use engine::{Simulator, simulate};
 pub use error::SimError;
+pub use observer::{Observer, Round};
 pub use outcome::{CoflowOutcome, CompressionOutcome, Outcome};
 pub use timeline::{Span, Timeline};

@@ -10,12 +10,11 @@
 //! not to be sent is *held*: the engine takes it out of what allocators see until its raw bytes are
 //! exhausted.
 
-use covey_core::alloc::Allocator;
 use covey_core::state::State;
 use covey_core::{CoflowId, Compression, PortId, Ranking, Time};
-use covey_trace::{Availability, Change};
+use covey_trace::Availability;
 
-use crate::fluid::Fluid;
+use crate::integration::{CoflowFluids, Network};
 
 /// Sizes that differ by less, relatively, are the same: who is compressed first is not for rounding to say.
 const SAME_SIZE: f64 = 1.0 + 1e-9;
@@ -60,7 +59,9 @@ struct Work {
 /// The processors of all hosts.
 #[derive(Debug, Default)]
 pub(crate) struct Processors {
-    changes: Vec<Change>,
+    /// The shares of processors over time.
+    availability: Availability,
+    /// How many changes of `availability` have come.
     changes_done: usize,
     /// By [`CoflowId`].
     work: Vec<Work>,
@@ -71,22 +72,28 @@ pub(crate) struct Processors {
     asked: Vec<(CoflowId, Compression)>,
     /// Flows that started at this moment, of coflows that are compressed.
     started: Vec<(CoflowId, usize)>,
-    /// By host.
+    /// What each host compresses, by host.
     jobs: Vec<Option<Job>>,
+    /// When each host's job has no raw bytes left, by host.
     ends: Vec<Time>,
     /// The earliest of `ends`.
     next_end: Time,
     /// Whether processors may have to serve other flows than they do.
     stale: bool,
+    /// Working memory: hosts that have got a job, one bit each.
     taken: Vec<u64>,
+    /// Flows to be held or let go.
     toggles: Vec<Toggle>,
 }
 
 impl Processors {
+    /// Sets the shares of processors for all runs from now on.
+    pub(crate) fn set_availability(&mut self, availability: Availability) {
+        self.availability = availability;
+    }
+
     /// Processors of `ports` hosts without work.
-    pub(crate) fn clear(&mut self, ports: usize, availability: &Availability) {
-        self.changes.clear();
-        self.changes.extend_from_slice(availability.changes());
+    pub(crate) fn clear(&mut self, ports: usize) {
         self.changes_done = 0;
         self.work.iter_mut().for_each(|work| work.compression = None);
         self.order.clear();
@@ -108,7 +115,7 @@ impl Processors {
         if self.order.is_empty() {
             return Time::NEVER;
         }
-        let change = self.changes.get(self.changes_done);
+        let change = self.availability.changes().get(self.changes_done);
         self.next_end.min(change.map_or(Time::NEVER, |change| Time::from_secs(change.time_s)))
     }
 
@@ -124,23 +131,17 @@ impl Processors {
     }
 
     /// Ends the flows' compression whose raw bytes are exhausted, and changes shares.
-    pub(crate) fn advance(
-        &mut self,
-        state: &mut State,
-        allocator: &mut Allocator,
-        fluids: &[Fluid],
-        now: Time,
-    ) {
-        if self.next_end.due(now) {
+    pub(crate) fn advance(&mut self, network: &mut Network<'_>, flows: &CoflowFluids) {
+        if self.next_end.due(network.now) {
             for host in 0..self.jobs.len() {
-                if self.ends[host].due(now) {
-                    self.exhaust(host, state, allocator, fluids, now);
+                if self.ends[host].due(network.now) {
+                    self.exhaust(host, network, flows);
                 }
             }
             self.find_next_end();
         }
-        while let Some(&change) = self.changes.get(self.changes_done) {
-            if !Time::from_secs(change.time_s).due(now) {
+        while let Some(&change) = self.availability.changes().get(self.changes_done) {
+            if !Time::from_secs(change.time_s).due(network.now) {
                 break;
             }
             self.changes_done += 1;
@@ -150,30 +151,23 @@ impl Processors {
             };
             for host in hosts {
                 let port = PortId(host as u32);
-                if state.processor(port) != change.share {
-                    self.stop(host, state, allocator, fluids, now);
-                    state.set_processor(port, change.share);
-                    self.decide_at(host, state);
+                if network.state.processor(port) != change.share {
+                    self.stop(host, network, flows);
+                    network.state.set_processor(port, change.share);
+                    self.decide_at(host, network.state);
                 }
             }
         }
     }
 
     /// No raw bytes are left of the flow that a host compresses.
-    fn exhaust(
-        &mut self,
-        host: usize,
-        state: &mut State,
-        allocator: &mut Allocator,
-        fluids: &[Fluid],
-        now: Time,
-    ) {
-        self.settle(host, state, fluids, now);
+    fn exhaust(&mut self, host: usize, network: &mut Network<'_>, flows: &CoflowFluids) {
+        self.settle(host, network, flows);
         let Some(job) = self.jobs[host].take() else { return };
         let position = job.position as usize;
-        let compressed = state.compressed_mut(job.coflow);
+        let compressed = network.state.compressed_mut(job.coflow);
         if job.overlap {
-            allocator.shrink(job.coflow, position, 0.0);
+            network.allocator.set_compression_rate(job.coflow, position, 0.0);
         } else {
             compressed.compress_held(position, job.raw, job.ratio);
             compressed.account(job.raw * (1.0 - job.ratio), 0.0);
@@ -184,23 +178,23 @@ impl Processors {
         self.stale = true;
     }
 
-    /// Writes down what a host has compressed up to `now`.
-    fn settle(&mut self, host: usize, state: &mut State, fluids: &[Fluid], now: Time) {
+    /// Writes down what a host has compressed up to `network.now`.
+    fn settle(&mut self, host: usize, network: &mut Network<'_>, flows: &CoflowFluids) {
         let Some(job) = &mut self.jobs[host] else { return };
-        let dt = (now - job.since).max(0.0);
+        let dt = (network.now - job.since).max(0.0);
         if dt == 0.0 {
             return;
         }
-        job.since = now;
+        job.since = network.now;
         let position = job.position as usize;
         let raw = (job.speed * dt).min(job.raw);
         job.raw -= raw;
         let less = raw * (1.0 - job.ratio);
         if job.overlap {
-            job.raw = job.raw.min(volume(state, fluids, job.coflow, position, now));
-            self.ends[host] = now + job.raw / job.speed;
+            job.raw = job.raw.min(volume(network.state, flows, job.coflow, position, network.now));
+            self.ends[host] = network.now + job.raw / job.speed;
         }
-        let compressed = state.compressed_mut(job.coflow);
+        let compressed = network.state.compressed_mut(job.coflow);
         compressed.account(less, job.share * dt);
         if job.overlap {
             compressed.set_raw(position, job.raw);
@@ -209,29 +203,32 @@ impl Processors {
         }
     }
 
-    /// Writes down what all hosts have compressed up to `now`.
-    pub(crate) fn settle_all(&mut self, state: &mut State, fluids: &[Fluid], now: Time) {
+    /// Writes down what all hosts have compressed up to `network.now`.
+    pub(crate) fn settle_all(&mut self, network: &mut Network<'_>, flows: &CoflowFluids) {
         if !self.order.is_empty() {
-            (0..self.jobs.len()).for_each(|host| self.settle(host, state, fluids, now));
+            (0..self.jobs.len()).for_each(|host| self.settle(host, network, flows));
         }
     }
 
-    /// The rates at which a coflow is sent are about to change: what is left of flows that are
-    /// compressed meanwhile is written down before that.
-    pub(crate) fn before_rates_change(
-        &mut self,
-        coflow: CoflowId,
-        state: &mut State,
-        fluids: &[Fluid],
-        now: Time,
-    ) {
-        let Some(work) = self.work.get(coflow.index()) else { return };
-        if !work.compression.is_some_and(|compression| compression.overlap) {
+    /// The rates of some coflows are about to change: writes down before that what is left of their
+    /// flows that are sent and compressed.
+    pub(crate) fn before_rates_change(&mut self, network: &mut Network<'_>, flows: &CoflowFluids) {
+        if self.order.is_empty() {
+            return;
+        }
+        for k in 0..network.allocator.changed().len() {
+            self.settle_coflow(network.allocator.changed()[k], network, flows);
+        }
+    }
+
+    /// Writes down what hosts have compressed of a coflow's flows that are sent meanwhile.
+    fn settle_coflow(&mut self, coflow: CoflowId, network: &mut Network<'_>, flows: &CoflowFluids) {
+        if !self.compression(coflow).is_some_and(|compression| compression.overlap) {
             return;
         }
         for host in 0..self.jobs.len() {
             if self.jobs[host].is_some_and(|job| job.coflow == coflow) {
-                self.settle(host, state, fluids, now);
+                self.settle(host, network, flows);
             }
         }
         self.find_next_end();
@@ -249,20 +246,18 @@ impl Processors {
         &mut self,
         coflow: CoflowId,
         position: usize,
-        state: &mut State,
-        allocator: &mut Allocator,
-        fluids: &[Fluid],
-        now: Time,
+        network: &mut Network<'_>,
+        flows: &CoflowFluids,
     ) {
-        if !state.coflow(coflow).unfinished().is_active(position) {
+        if !network.state.coflow(coflow).unfinished().is_active(position) {
             return;
         }
         for host in 0..self.jobs.len() {
             if self.jobs[host].is_some_and(|job| job.coflow == coflow) {
-                self.stop(host, state, allocator, fluids, now);
+                self.stop(host, network, flows);
             }
         }
-        let sender = state.coflow(coflow).demand().sender_of(position);
+        let sender = network.state.coflow(coflow).demand().sender_of(position);
         self.work[coflow.index()].waiting[sender].retain(|&p| p as usize != position);
         self.stale = true;
         self.toggles.push(Toggle { coflow, position, hold: false });
@@ -274,20 +269,18 @@ impl Processors {
         &mut self,
         coflow: CoflowId,
         position: usize,
-        state: &mut State,
-        allocator: &mut Allocator,
-        fluids: &[Fluid],
-        now: Time,
+        network: &mut Network<'_>,
+        flows: &CoflowFluids,
     ) {
         if self.compression(coflow).is_none() {
             return;
         }
-        let demand = state.coflow(coflow).demand();
+        let demand = network.state.coflow(coflow).demand();
         let host = demand.links()[demand.sender_of(position)].index();
         let is_it = |job: Job| job.coflow == coflow && job.position as usize == position;
         if self.jobs[host].is_some_and(is_it) {
-            self.settle(host, state, fluids, now);
-            allocator.shrink(coflow, position, 0.0);
+            self.settle(host, network, flows);
+            network.allocator.set_compression_rate(coflow, position, 0.0);
             self.jobs[host] = None;
             self.ends[host] = Time::NEVER;
             self.find_next_end();
@@ -311,43 +304,34 @@ impl Processors {
     pub(crate) fn plan(
         &mut self,
         ranking: Option<&Ranking>,
-        state: &mut State,
-        allocator: &mut Allocator,
-        fluids: &[Fluid],
-        now: Time,
+        network: &mut Network<'_>,
+        flows: &CoflowFluids,
     ) {
         let is_of_use = |ranking: &&Ranking| ranking.compresses() || !self.order.is_empty();
         if let Some(ranking) = ranking.filter(is_of_use) {
-            self.replan(ranking, state, allocator, fluids, now);
+            self.replan(ranking, network, flows);
         }
         while let Some((coflow, position)) = self.started.pop() {
-            let demand = state.coflow(coflow).unfinished();
+            let demand = network.state.coflow(coflow).unfinished();
             if self.compression(coflow).is_some() && demand.is_active(position) {
                 let sender = demand.sender_of(position);
-                self.decide(coflow, position, state);
-                self.sort(coflow, sender, state);
+                self.decide(coflow, position, network.state);
+                self.sort(coflow, sender, network.state);
                 self.stale = true;
             }
         }
     }
 
-    fn replan(
-        &mut self,
-        ranking: &Ranking,
-        state: &mut State,
-        allocator: &mut Allocator,
-        fluids: &[Fluid],
-        now: Time,
-    ) {
+    fn replan(&mut self, ranking: &Ranking, network: &mut Network<'_>, flows: &CoflowFluids) {
         self.plan += 1;
         self.order.clear();
         self.stale = true;
-        self.work.resize_with(state.slots(), Work::default);
+        self.work.resize_with(network.state.slots(), Work::default);
         let mut asked = std::mem::take(&mut self.asked);
-        asked.extend(ranking.compressed(state.present()));
+        asked.extend(ranking.compressed(network.state.present()));
         for (id, compression) in asked.drain(..) {
-            if state.is_present(id) {
-                self.admit(id, compression, state, allocator, fluids, now);
+            if network.state.is_present(id) {
+                self.admit(id, compression, network, flows);
             }
         }
         self.asked = asked;
@@ -358,10 +342,8 @@ impl Processors {
         &mut self,
         id: CoflowId,
         compression: Compression,
-        state: &mut State,
-        allocator: &mut Allocator,
-        fluids: &[Fluid],
-        now: Time,
+        network: &mut Network<'_>,
+        flows: &CoflowFluids,
     ) {
         if self.work[id.index()].plan == self.plan {
             return;
@@ -375,12 +357,12 @@ impl Processors {
         if before.is_some() {
             for host in 0..self.jobs.len() {
                 if self.jobs[host].is_some_and(|job| job.coflow == id) {
-                    self.stop(host, state, allocator, fluids, now);
+                    self.stop(host, network, flows);
                 }
             }
         }
-        state.compress(id);
-        let senders = state.coflow(id).demand().senders();
+        network.state.compress(id);
+        let senders = network.state.coflow(id).demand().senders();
         let work = &mut self.work[id.index()];
         work.hosts.clear();
         work.hosts.resize(self.taken.len(), 0);
@@ -388,7 +370,7 @@ impl Processors {
             work.waiting.resize_with(senders, Vec::new);
         }
         for sender in 0..senders {
-            self.decide_row(id, sender, state);
+            self.decide_row(id, sender, network.state);
         }
     }
 
@@ -449,13 +431,7 @@ impl Processors {
 
     /// Gives every processor to the first coflow that has something for it. To be called when flows
     /// are held as decided.
-    pub(crate) fn assign(
-        &mut self,
-        state: &mut State,
-        allocator: &mut Allocator,
-        fluids: &[Fluid],
-        now: Time,
-    ) {
+    pub(crate) fn assign(&mut self, network: &mut Network<'_>, flows: &CoflowFluids) {
         if !std::mem::take(&mut self.stale) {
             return;
         }
@@ -468,7 +444,7 @@ impl Processors {
                     let bit = hosts & hosts.wrapping_neg();
                     hosts &= !bit;
                     let host = word * 64 + bit.trailing_zeros() as usize;
-                    if self.serve(host, id, state, allocator, fluids, now) {
+                    if self.serve(host, id, network, flows) {
                         self.taken[word] |= bit;
                     } else {
                         self.work[id.index()].hosts[word] &= !bit;
@@ -478,7 +454,7 @@ impl Processors {
         }
         for host in 0..self.jobs.len() {
             if self.jobs[host].is_some() && self.taken[host / 64] >> (host % 64) & 1 == 0 {
-                self.stop(host, state, allocator, fluids, now);
+                self.stop(host, network, flows);
             }
         }
         self.find_next_end();
@@ -489,54 +465,46 @@ impl Processors {
         &mut self,
         host: usize,
         id: CoflowId,
-        state: &mut State,
-        allocator: &mut Allocator,
-        fluids: &[Fluid],
-        now: Time,
+        network: &mut Network<'_>,
+        flows: &CoflowFluids,
     ) -> bool {
         if self.jobs[host].is_some_and(|job| job.coflow == id) {
             return true;
         }
         let Some(compression) = self.compression(id) else { return false };
-        let coflow = state.coflow(id);
+        let coflow = network.state.coflow(id);
         let waiting = &mut self.work[id.index()].waiting[coflow.demand().local(host)];
         // Flows that were sent meanwhile may have ended.
         let unfinished = coflow.unfinished();
         while waiting.pop_if(|position| !unfinished.is_active(*position as usize)).is_some() {}
         let Some(position) = waiting.pop() else { return false };
-        self.stop(host, state, allocator, fluids, now);
-        let coflow = state.coflow(id);
-        let share = state.processor(PortId(host as u32));
+        self.stop(host, network, flows);
+        let coflow = network.state.coflow(id);
+        let share = network.state.processor(PortId(host as u32));
         let ratio = compression.ratio(coflow.progress().size[position as usize]);
-        let volume = volume(state, fluids, id, position as usize, now);
+        let volume = volume(network.state, flows, id, position as usize, network.now);
         let speed = compression.codec.speed * share;
         let raw = coflow.compressed().raw(position as usize, volume);
         let overlap = compression.overlap;
-        let job = Job { coflow: id, position, overlap, ratio, share, speed, raw, since: now };
+        let job =
+            Job { coflow: id, position, overlap, ratio, share, speed, raw, since: network.now };
         self.jobs[host] = Some(job);
-        self.ends[host] = now + raw / speed;
+        self.ends[host] = network.now + raw / speed;
         if overlap {
-            allocator.shrink(id, position as usize, speed * (1.0 - ratio));
+            network.allocator.set_compression_rate(id, position as usize, speed * (1.0 - ratio));
         }
         true
     }
 
     /// Has a host stop compressing a flow, which waits from now on.
-    fn stop(
-        &mut self,
-        host: usize,
-        state: &mut State,
-        allocator: &mut Allocator,
-        fluids: &[Fluid],
-        now: Time,
-    ) {
-        self.settle(host, state, fluids, now);
+    fn stop(&mut self, host: usize, network: &mut Network<'_>, flows: &CoflowFluids) {
+        self.settle(host, network, flows);
         let Some(job) = self.jobs[host].take() else { return };
         self.ends[host] = Time::NEVER;
         if job.overlap {
-            allocator.shrink(job.coflow, job.position as usize, 0.0);
+            network.allocator.set_compression_rate(job.coflow, job.position as usize, 0.0);
         }
-        let sender = state.coflow(job.coflow).demand().local(host);
+        let sender = network.state.coflow(job.coflow).demand().local(host);
         self.work[job.coflow.index()].waiting[sender].push(job.position);
     }
 
@@ -546,10 +514,9 @@ impl Processors {
 }
 
 /// Volume of an unfinished flow at `now`.
-fn volume(state: &State, fluids: &[Fluid], id: CoflowId, position: usize, now: Time) -> f64 {
-    let coflow = state.coflow(id);
-    match coflow.compressed().held(position) {
+fn volume(state: &State, flows: &CoflowFluids, id: CoflowId, position: usize, now: Time) -> f64 {
+    match state.coflow(id).compressed().held(position) {
         Some(volume) => volume,
-        None => fluids[id.index()].left(coflow.demand(), coflow.progress(), position, now),
+        None => flows.left(state, id, position, now),
     }
 }

@@ -1,16 +1,16 @@
-//! Who sends when: an observer that writes down what each coflow sends out of each port.
+//! An observer that records what each coflow sends out of each port, and when.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-use covey_core::alloc::Allocator;
 use covey_core::state::State;
 use covey_core::{CoflowId, Time};
 
-use crate::engine::Observer;
+use crate::observer::{Observer, Round};
 
-/// Rates closer than this share of each other are one, and a smaller share of a link is none.
-const ALIKE: f64 = 1e-9;
+/// Rates that differ by a smaller share of each other are the same rate; a smaller share of a link is
+/// no rate.
+const NEGLIGIBLE: f64 = 1e-9;
 
 /// A time in which a coflow sends out of a port at one rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -21,7 +21,7 @@ pub struct Span {
     pub port: u32,
     /// When it begins, in seconds since the start of the trace.
     pub start_s: f64,
-    /// When it ends.
+    /// When it ends, in seconds since the start of the trace.
     pub end_s: f64,
     /// Bytes per second, of all flows of the coflow out of the port together.
     pub rate: f64,
@@ -30,13 +30,15 @@ pub struct Span {
 /// Records the spans of a simulation.
 #[derive(Debug, Default)]
 pub struct Timeline {
+    /// Spans that have ended.
     spans: Vec<Span>,
-    /// What goes on, by place of the coflow; in order of senders.
+    /// Spans that have not ended, by place of the coflow; those of a coflow by sender.
     open: BTreeMap<u32, Vec<Span>>,
-    /// What the coflow that is looked at sends now.
-    rates: Vec<Span>,
-    /// Working memory: the same by sender or by link.
-    uses: Vec<f64>,
+    /// Working memory: the spans that a coflow has from this round on.
+    next: Vec<Span>,
+    /// Working memory: the rate of a coflow at each of its links.
+    rates: Vec<f64>,
+    /// How many coflows had ended at the last round.
     done: usize,
 }
 
@@ -46,46 +48,39 @@ impl Timeline {
         self.spans
     }
 
-    /// Notes what a coflow sends from now on out of each port.
-    fn look(&mut self, id: CoflowId, now: Time, state: &State, rates: &Allocator) {
-        let coflow = state.coflow(id);
+    /// Records what a coflow sends out of each port from this round on.
+    fn look(&mut self, id: CoflowId, round: &Round<'_>) {
+        let coflow = round.state.coflow(id);
         let demand = coflow.demand();
         let place = coflow.registration.seq as u32;
-        if is_together(rates) {
-            let of_flow = |p: usize| rates.rate(state, id, p);
-            self.uses.clear();
-            self.uses.extend(
-                (0..demand.senders()).map(|s| demand.active_in_row(s).map(of_flow).sum::<f64>()),
-            );
-        } else {
-            rates.grant(id).uses(demand, &mut self.uses);
-        }
-        let capacity = state.fabric().capacity();
-        self.rates.clear();
-        for (&rate, link) in self.uses.iter().zip(&demand.links()[..demand.senders()]) {
-            if rate > ALIKE * capacity[link.index()] {
-                self.rates.push(Span {
+        round.allocator.rates().link_rates(round.state, id, &mut self.rates);
+        let capacity = round.state.fabric().capacity();
+        self.next.clear();
+        for (&rate, link) in self.rates.iter().zip(&demand.links()[..demand.senders()]) {
+            if rate > NEGLIGIBLE * capacity[link.index()] {
+                self.next.push(Span {
                     coflow: place,
                     port: link.0,
-                    start_s: now.as_secs(),
+                    start_s: round.now.as_secs(),
                     end_s: f64::INFINITY,
                     rate,
                 });
             }
         }
-        self.take_over(place, now);
+        self.replace_open(place, round.now);
     }
 
-    /// Replaces what goes on of a coflow by what it sends now. Senders are in the same order in both.
-    fn take_over(&mut self, place: u32, now: Time) {
+    /// Replaces the open spans of a coflow by `next`. Senders come in the same order in both. A span
+    /// whose rate stays goes on.
+    fn replace_open(&mut self, place: u32, now: Time) {
         let open = self.open.entry(place).or_default();
         let mut next = 0;
         for span in &*open {
-            let new = self.rates[next..].iter().position(|new| new.port == span.port);
+            let new = self.next[next..].iter().position(|new| new.port == span.port);
             let goes_on = new.is_some_and(|after| {
-                let new = &mut self.rates[next + after];
+                let new = &mut self.next[next + after];
                 next += after + 1;
-                let goes_on = (new.rate - span.rate).abs() <= ALIKE * span.rate;
+                let goes_on = (new.rate - span.rate).abs() <= NEGLIGIBLE * span.rate;
                 if goes_on {
                     *new = *span;
                 }
@@ -95,42 +90,32 @@ impl Timeline {
                 self.spans.push(Span { end_s: now.as_secs(), ..*span });
             }
         }
-        std::mem::swap(open, &mut self.rates);
+        std::mem::swap(open, &mut self.next);
     }
 
-    /// Ends what coflows sent that have left.
-    fn end_all_but(&mut self, state: &State, now: Time) {
+    /// Ends the spans of coflows that have left.
+    fn end_absent(&mut self, state: &State, now: Time) {
         let present: BTreeSet<u32> =
             state.present().iter().map(|&id| state.coflow(id).registration.seq as u32).collect();
         let gone = self.open.keys().filter(|place| !present.contains(place)).copied();
         for place in gone.collect::<Vec<_>>() {
-            self.rates.clear();
-            self.take_over(place, now);
+            self.next.clear();
+            self.replace_open(place, now);
             self.open.remove(&place);
         }
     }
 }
 
-/// Whether all flows share as one group.
-fn is_together(rates: &Allocator) -> bool {
-    rates.crowd().is_some() || rates.line().is_some()
-}
-
 impl Observer for Timeline {
-    fn moment(
-        &mut self,
-        now: Time,
-        done: usize,
-        state: &State,
-        rates: &Allocator,
-    ) -> ControlFlow<()> {
-        if done > self.done {
-            self.done = done;
-            self.end_all_but(state, now);
+    fn round(&mut self, round: &Round<'_>) -> ControlFlow<()> {
+        let state = round.state;
+        if round.done > self.done {
+            self.done = round.done;
+            self.end_absent(state, round.now);
         }
-        let changed = if is_together(rates) { state.present() } else { rates.changed() };
+        let changed = round.allocator.changed_coflows(state);
         for &id in changed.iter().filter(|&&id| state.is_present(id)) {
-            self.look(id, now, state, rates);
+            self.look(id, round);
         }
         ControlFlow::Continue(())
     }

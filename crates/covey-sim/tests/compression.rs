@@ -4,13 +4,11 @@
 use std::ops::ControlFlow;
 
 use crate::common::{COMPRESSED, POLICIES, as_trace, ccts, flow, policy, run, served};
-use covey_core::alloc::Allocator;
-use covey_core::state::State;
 use covey_core::{
     Answer, AnyPolicy, CODECS, Codec, Compress, Fabric, Group, NonClairvoyant, Plan, Policy, Share,
     Time, View,
 };
-use covey_sim::{Observer, Outcome, Simulator};
+use covey_sim::{Observer, Outcome, Round, Simulator};
 use covey_trace::{Availability, Change, Coflow, Flow, Workload};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -151,13 +149,13 @@ struct Wire {
 }
 
 impl Observer for Wire {
-    fn moment(&mut self, now: Time, _: usize, state: &State, rates: &Allocator) -> ControlFlow<()> {
+    fn round(&mut self, round: &Round<'_>) -> ControlFlow<()> {
         for (sent, rate) in self.sent.iter_mut().zip(&self.rates) {
-            *sent += rate * (now - self.last);
+            *sent += rate * (round.now - self.last);
         }
-        self.last = now;
+        self.last = round.now;
         self.rates.fill(0.0);
-        for flow in served(state, rates) {
+        for flow in served(round) {
             self.rates[flow.place] += flow.rate;
         }
         ControlFlow::Continue(())

@@ -4,10 +4,7 @@ use std::ops::ControlFlow;
 
 use crate::common::{Kind, cases, ccts, flow, policy, run};
 use covey_core::Fabric;
-use covey_core::Time;
-use covey_core::alloc::Allocator;
-use covey_core::state::State;
-use covey_sim::{Observer, simulate};
+use covey_sim::{Observer, Round, simulate};
 use covey_trace::{Coflow, Workload};
 use proptest::prelude::*;
 
@@ -18,16 +15,16 @@ const EXACT: &str = "sebf:mode=deadline,padding=0,min=0,work_conservation=none";
 struct Admitted(Vec<usize>);
 
 impl Observer for Admitted {
-    fn moment(&mut self, now: Time, _: usize, state: &State, rates: &Allocator) -> ControlFlow<()> {
-        for &id in state.present() {
-            let coflow = state.coflow(id);
+    fn round(&mut self, round: &Round<'_>) -> ControlFlow<()> {
+        for &id in round.state.present() {
+            let coflow = round.state.coflow(id);
             let Some(deadline_s) = coflow.registration.deadline_s else { continue };
             let demand = coflow.demand();
             let in_time = |p| {
-                let rate = rates.rate(state, id, p);
+                let rate = round.allocator.rates().rate(round.state, id, p);
                 coflow.left(p) / rate <= deadline_s * (1.0 + 1e-9)
             };
-            if coflow.registration.arrival == now && demand.active().all(in_time) {
+            if coflow.registration.arrival == round.now && demand.active().all(in_time) {
                 self.0.push(coflow.registration.seq as usize);
             }
         }

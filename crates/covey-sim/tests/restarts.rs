@@ -3,10 +3,8 @@
 use std::ops::ControlFlow;
 
 use crate::common::{COMPRESSED, Kind, POLICIES, cases, policy, workload};
-use covey_core::alloc::Allocator;
-use covey_core::state::State;
 use covey_core::{Fabric, Time};
-use covey_sim::{Observer, simulate};
+use covey_sim::{Observer, Round, simulate};
 use covey_trace::{Restart, Workload};
 use proptest::prelude::*;
 
@@ -18,13 +16,13 @@ struct Sent {
 }
 
 impl Observer for Sent {
-    fn moment(&mut self, now: Time, _: usize, state: &State, rates: &Allocator) -> ControlFlow<()> {
+    fn round(&mut self, round: &Round<'_>) -> ControlFlow<()> {
         for (bytes, rate) in self.bytes.iter_mut().zip(&self.rates) {
-            *bytes += rate * (now - self.since);
+            *bytes += rate * (round.now - self.since);
         }
-        self.since = now;
+        self.since = round.now;
         self.rates.fill(0.0);
-        for flow in crate::common::served(state, rates) {
+        for flow in crate::common::served(round) {
             self.rates[flow.place] += flow.rate;
         }
         ControlFlow::Continue(())

@@ -6,10 +6,8 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use crate::common::{ccts, flow, policy, served};
-use covey_core::alloc::Allocator;
-use covey_core::state::State;
-use covey_core::{Fabric, Time};
-use covey_sim::{Observer, Outcome, Simulator};
+use covey_core::Fabric;
+use covey_sim::{Observer, Outcome, Round, Simulator};
 use covey_trace::{Availability, Change, Coflow, Flow, Restart, Workload};
 
 /// A scenario as written.
@@ -348,11 +346,10 @@ type Rates = BTreeMap<(usize, usize), f64>;
 struct Record(Vec<(f64, Rates)>);
 
 impl Observer for Record {
-    fn moment(&mut self, now: Time, _: usize, state: &State, rates: &Allocator) -> ControlFlow<()> {
-        let served = served(state, rates);
+    fn round(&mut self, round: &Round<'_>) -> ControlFlow<()> {
         let by_flow =
-            served.into_iter().map(|flow| ((flow.place, flow.index), flow.rate)).collect();
-        self.0.push((now.as_secs(), by_flow));
+            served(round).into_iter().map(|flow| ((flow.place, flow.index), flow.rate)).collect();
+        self.0.push((round.now.as_secs(), by_flow));
         ControlFlow::Continue(())
     }
 }

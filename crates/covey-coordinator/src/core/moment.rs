@@ -111,8 +111,8 @@ impl Core {
     fn publish(&mut self, replanned: bool) {
         let compressed_anew = if replanned { self.compress_anew() } else { Vec::new() };
         let rates = self.driver.rates();
-        let together = rates.crowd().is_some() || rates.line().is_some();
-        let all = std::mem::replace(&mut self.publish_all, together) || together;
+        let flow_level = rates.is_flow_level();
+        let all = std::mem::replace(&mut self.publish_all, flow_level) || flow_level;
         let changed: Vec<CoflowId> = if all {
             self.driver.state().present().to_vec()
         } else {
@@ -124,7 +124,7 @@ impl Core {
             let serial = self.coflows.serial(id);
             let Some(coflow) = self.coflows.present.get_mut(&serial) else { continue };
             let codec = self.config.codec.zip(coflow.compression);
-            let served = served(&self.driver, id, together, codec);
+            let served = served(&self.driver, id, codec);
             let before = std::mem::replace(&mut coflow.served, served);
             let (mut old, mut new) = (before.iter().peekable(), coflow.served.iter().peekable());
             loop {
@@ -215,50 +215,23 @@ impl Core {
     }
 }
 
-/// The flows of a coflow that get anything, by number; and what they are compressed with, where that pays.
-fn served(
-    driver: &Driver,
-    id: CoflowId,
-    together: bool,
-    codec: Option<(CodecName, Compression)>,
-) -> Vec<Served> {
+/// The flows of a coflow that get anything, by index; and the codec that compresses each, where that pays.
+fn served(driver: &Driver, id: CoflowId, codec: Option<(CodecName, Compression)>) -> Vec<Served> {
     let (state, rates) = (driver.state(), driver.rates());
-    let coflow = state.coflow(id);
-    let demand = coflow.demand();
-    let mut served: Vec<(u32, f64)> = Vec::new();
-    if together {
-        served.extend(demand.active().map(|p| (demand.index(p), rates.rate(state, id, p))));
-    } else {
-        let grant = rates.grant(id);
-        let levels = grant.levels();
-        let by_size = grant.by_size().filter(|by_size| by_size.highest > 0.0);
-        if !levels.is_empty() || by_size.is_some() {
-            for p in demand.active() {
-                let level = match levels {
-                    [] => 0.0,
-                    _ => demand.path(p).map(|l| levels[l]).fold(f64::INFINITY, f64::min),
-                };
-                // What is left is not known where shares do not go by it.
-                let share = by_size.map(|by_size| by_size.level(demand, p));
-                let by_left = share.map_or(0.0, |share| coflow.progress().left[p] * share);
-                served.push((demand.index(p), level + by_left));
-            }
-        }
-        let singles = grant.singles().filter(|single| demand.is_active(single.position as usize));
-        served.extend(singles.map(|s| (demand.index(s.position as usize), s.rate)));
-    }
-    served.sort_unstable_by_key(|&(flow, _)| flow);
-    served.dedup_by(|next, kept| {
-        let same = next.0 == kept.0;
-        kept.1 += if same { next.1 } else { 0.0 };
-        same
-    });
-    // Rounding leaves shares that are none.
-    let least = 1e-9 * state.fabric().capacity().iter().copied().fold(0.0, f64::max);
-    served.retain(|&(_, rate)| rate > least);
-    let codec_of = |flow: u32| {
+    let demand = state.coflow(id).demand();
+    let mut flows = Vec::new();
+    rates.rates().flow_rates(state, id, &mut flows);
+    // Rounding leaves rates that are none.
+    let min = 1e-9 * state.fabric().capacity().iter().copied().fold(0.0, f64::max);
+    let codec_of = |position: usize| {
         let (name, compression) = codec?;
-        state.compressing_pays(id, demand.position(flow), &compression).then_some(name)
+        state.compressing_pays(id, position, &compression).then_some(name)
     };
-    served.into_iter().map(|(flow, rate)| Served { flow, rate, codec: codec_of(flow) }).collect()
+    let flows = flows.iter().filter(|flow| flow.rate > min).map(|flow| {
+        let position = flow.position as usize;
+        Served { flow: demand.index(position), rate: flow.rate, codec: codec_of(position) }
+    });
+    let mut served: Vec<Served> = flows.collect();
+    served.sort_unstable_by_key(|served| served.flow);
+    served
 }

@@ -10,7 +10,7 @@
 
 use std::mem::take;
 
-use super::grant::{Grant, Which};
+use super::grant::{CoflowAllocation, Which};
 use super::kept::{Waits, coflow_of};
 use super::matching::set;
 use super::part::Part;
@@ -41,7 +41,13 @@ pub(super) struct Spare {
 
 impl Spare {
     /// Finds out what is spare at the links of `demand` before the present place.
-    fn find_free(&mut self, state: &State, grants: &[Grant], demand: &Demand, turns: &mut Turns) {
+    fn find_free(
+        &mut self,
+        state: &State,
+        grants: &[CoflowAllocation],
+        demand: &Demand,
+        turns: &mut Turns,
+    ) {
         turns.find_free(state, demand, &mut self.free, |looker| {
             &grants[coflow_of(looker.entry.group).index()].spare.rest
         });
@@ -238,7 +244,7 @@ impl Allocator {
         let Spare { moved, open, .. } = spare;
         turns.next(Links { moved, open }, |looker| {
             let id = coflow_of(looker.entry.group);
-            let Grant { spare: mine, provisional, .. } = &self.grants[id.index()];
+            let CoflowAllocation { spare: mine, provisional, .. } = &self.grants[id.index()];
             mine.is_settled
                 && provisional.decided_in != self.walk
                 && !state.coflow(id).demand().set().meets(moved)
@@ -355,7 +361,7 @@ impl Allocator {
         let (coflow, capacity) = (state.coflow(id), state.fabric().capacity());
         let demand = coflow.demand();
         let grant = &mut self.grants[id.index()];
-        let Grant { main, provisional, is_provisional, spare: mine, .. } = &mut *grant;
+        let CoflowAllocation { main, provisional, is_provisional, spare: mine, .. } = &mut *grant;
         if self.afresh {
             mine.clear();
         }
@@ -403,7 +409,7 @@ impl Allocator {
         if settles {
             self.report(id);
         }
-        let Grant { main, spare: mine, .. } = &mut self.grants[id.index()];
+        let CoflowAllocation { main, spare: mine, .. } = &mut self.grants[id.index()];
         if is_new {
             mine.leave(demand, 0..links, |l| main.after[l], capacity, spare);
         } else {

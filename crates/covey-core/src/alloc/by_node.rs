@@ -10,7 +10,7 @@
 //! changes at many links then, and for all in the line, but mostly not so that rates do: a coflow is
 //! served again only when what it finds at a link has left the [`Bounds`] between which its rates stay.
 
-use super::grant::{Grant, Which};
+use super::grant::{CoflowAllocation, Which};
 use super::matching::set;
 use super::part::Part;
 use super::portions::Portions;
@@ -274,7 +274,7 @@ impl Allocator {
         nodes: &mut ByNode,
     ) -> Result<(), PlanError> {
         let Group::Coflow(id) = entry.group else { return Err(PlanError::PartByNode) };
-        let Grant { main, provisional, .. } = &mut self.grants[id.index()];
+        let CoflowAllocation { main, provisional, .. } = &mut self.grants[id.index()];
         main.walk = self.walk;
         let touched = main.decided != Some((entry.group, entry.rule));
         let was_idle = main.idle.is();

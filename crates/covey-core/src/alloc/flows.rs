@@ -3,7 +3,7 @@
 //! Used for single flows, for a coflow at one port, and for fabrics with inner links. Each rule
 //! appends a rate for every flow that gets one and takes it from `free` (capacity at local links).
 
-use super::{PlanError, Single, all_or_none as same};
+use super::{FlowRate, PlanError, all_or_none as same};
 use crate::demand::Demand;
 use crate::ids::LinkId;
 
@@ -19,7 +19,7 @@ pub(super) fn max_min(
     demand: &Demand,
     flows: &[u32],
     free: &mut [f64],
-    singles: &mut Vec<Single>,
+    singles: &mut Vec<FlowRate>,
     work: &mut Work,
 ) {
     work.open.clear();
@@ -56,7 +56,7 @@ pub(super) fn max_min(
     }
     for (&position, &rate) in flows.iter().zip(&work.rate) {
         if rate > 0.0 {
-            singles.push(Single { position, rate });
+            singles.push(FlowRate { position, rate });
         }
     }
     free.iter_mut().for_each(|f| *f = f.max(0.0));
@@ -67,7 +67,7 @@ pub(super) fn equal(
     demand: &Demand,
     flows: &[u32],
     free: &mut [f64],
-    singles: &mut Vec<Single>,
+    singles: &mut Vec<FlowRate>,
     work: &mut Work,
 ) {
     work.open.clear();
@@ -85,7 +85,7 @@ pub(super) fn equal(
             .map(|l| start[l] / f64::from(work.open[l]))
             .fold(f64::INFINITY, f64::min);
         demand.path(position as usize).for_each(|l| free[l] = (free[l] - rate).max(0.0));
-        singles.push(Single { position, rate });
+        singles.push(FlowRate { position, rate });
     }
 }
 
@@ -94,7 +94,7 @@ pub(super) fn all_or_none(
     demand: &Demand,
     flows: &[u32],
     free: &mut [f64],
-    singles: &mut Vec<Single>,
+    singles: &mut Vec<FlowRate>,
     work: &mut Work,
 ) {
     work.open.clear();
@@ -104,7 +104,7 @@ pub(super) fn all_or_none(
     }
     let rate = same::rate(&work.open, free);
     if rate > 0.0 {
-        singles.extend(flows.iter().map(|&position| Single { position, rate }));
+        singles.extend(flows.iter().map(|&position| FlowRate { position, rate }));
     }
 }
 
@@ -113,7 +113,7 @@ pub(super) fn matching(
     demand: &Demand,
     flows: &[u32],
     free: &mut [f64],
-    singles: &mut Vec<Single>,
+    singles: &mut Vec<FlowRate>,
 ) {
     singles.retain_mut(|single| {
         single.rate = if flows.binary_search(&single.position).is_ok() {
@@ -126,7 +126,7 @@ pub(super) fn matching(
     for &position in flows {
         if demand.path(position as usize).all(|l| free[l] > 0.0) {
             let rate = take(demand, position as usize, free);
-            singles.push(Single { position, rate });
+            singles.push(FlowRate { position, rate });
         }
     }
 }
@@ -149,7 +149,7 @@ pub(super) fn fixed(
     rate: f64,
     free: &mut [f64],
     capacity: impl Fn(LinkId) -> f64,
-    singles: &mut Vec<Single>,
+    singles: &mut Vec<FlowRate>,
 ) -> Result<(), PlanError> {
     for &position in flows {
         for l in demand.path(position as usize) {
@@ -162,7 +162,7 @@ pub(super) fn fixed(
             free[l] = (free[l] - rate).max(0.0);
         }
         if rate > 0.0 {
-            singles.push(Single { position, rate });
+            singles.push(FlowRate { position, rate });
         }
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! What a coflow gets from all entries of a plan together.
+//! The rates that all entries of a plan together give to one coflow.
 
 use super::backfill::SpareAt;
 use super::part::{Part, is_madd};
@@ -9,16 +9,25 @@ use crate::demand::Demand;
 use crate::plan::{Entry, Rule};
 use crate::state::CoflowState;
 
-/// A rate of one flow.
+/// The rate of one flow.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Single {
+pub struct FlowRate {
     /// Position of the flow in its coflow's [`Demand`].
     pub position: u32,
     /// Bytes per second.
     pub rate: f64,
 }
 
-/// Which part of a grant an entry decides.
+/// How fast compression lessens what is left of one flow while the flow is sent.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CompressionRate {
+    /// Position of the flow in its coflow's [`Demand`].
+    pub position: u32,
+    /// Bytes per second. They are taken from what is left, and use no link.
+    pub rate: f64,
+}
+
+/// Which part of a coflow's allocation an entry decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Which {
     Main,
@@ -26,49 +35,49 @@ pub(super) enum Which {
     Piece(usize),
 }
 
-/// Which lists have the single rates of a grant.
+/// Which lists hold the flows' own rates.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum Source {
     #[default]
     Nobody,
     /// The running flows of the coflow's own entry.
     Own,
-    /// More than one list, or one that is made anew each time.
+    /// More than one list, or a list that is rewritten by each decision.
     Other,
 }
 
-/// Rates in proportion to what is left of each flow.
+/// Rates in proportion to what is left of each flow. A flow's *level by size* is its rate in bytes
+/// per second for each unit of [`Progress::left`](crate::state::Progress::left).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BySize<'a> {
-    /// The lowest and the highest level of a flow: its rate in bytes per second for each unit of
-    /// [`Progress::left`](crate::state::Progress::left). Zero where the coflow gets nothing.
+    /// The lowest level of a flow. Zero where the coflow gets nothing.
     pub lowest: f64,
-    /// See `lowest`.
+    /// The highest level of a flow. Zero where the coflow gets nothing.
     pub highest: f64,
-    /// Level of each local link, of which the least on its path is a flow's; empty when all flows
-    /// have the same.
+    /// Level of each local link; a flow has the least level of its links. Empty when all flows have
+    /// the same level.
     pub levels: &'a [f64],
 }
 
 impl BySize<'_> {
-    /// What part of what is left of a flow its level beyond the lowest sends in so many `seconds` over
-    /// [`Progress::scale`](crate::state::Progress::scale). Something is left: which flows end is decided
-    /// by time.
+    /// The part of what is left of a flow that its level beyond the lowest sends in `seconds` over
+    /// [`Progress::scale`](crate::state::Progress::scale). The part is less than one: time decides
+    /// which flows end, not bytes.
     #[inline]
     pub fn sent(lowest: f64, level: f64, seconds: f64) -> f64 {
         let part = (level - lowest) * seconds;
         if part < 1.0 - f64::EPSILON { part } else { 1.0 - f64::EPSILON }
     }
 
-    /// The level that gives a flow the rate which `level` has given it so far, once what that has
-    /// [sent](BySize::sent) is taken from what is left. Levels keep their order, so a link's becomes that
-    /// of the flows that it limits.
+    /// The level that gives a flow the same rate as `level` did, once the bytes that `level` has
+    /// [sent](BySize::sent) are taken from what is left. Levels keep their order, so a link's new
+    /// level is the level of the flows that the link limits.
     #[inline]
     pub fn raise(lowest: f64, level: f64, seconds: f64) -> f64 {
         (level / (1.0 - BySize::sent(lowest, level, seconds))).min(f64::MAX)
     }
 
-    /// Level of the flow at `position`.
+    /// Level by size of the flow at `position`.
     pub fn level(&self, demand: &Demand, position: usize) -> f64 {
         let least =
             |levels: &[f64]| demand.path(position).map(|l| levels[l]).fold(f64::MAX, f64::min);
@@ -76,34 +85,44 @@ impl BySize<'_> {
     }
 }
 
-/// What a coflow gets: by its own entry, and by entries for parts of it.
+/// The rates of one coflow: those that its own entry gives, and those of entries for some of its
+/// flows. A flow's rate is
+///
+/// > least water level of its links + (what is left of it) × (its level by size) + its own rates
+///
+/// The *water level* of a link is the rate that the link allows each of the coflow's flows.
 #[derive(Debug, Default)]
-pub struct Grant {
+pub struct CoflowAllocation {
+    /// What the coflow's own entry gives, backfill included.
     pub(super) main: Part,
-    /// What the coflow gets before what is left over is shared: of what the entries before it leave,
-    /// or, where nodes divide their links, of its own parts alone.
+    /// What the coflow's own entry gives before backfill: its share of what the entries before it
+    /// leave, or, where nodes divide their links, its share of its own parts alone.
     pub(super) provisional: Part,
-    /// Whether that is all, since backfill is not for the coflow; and the walk that last changed this.
+    /// Whether `provisional` is all that the entry gives, since backfill is not for the coflow.
     pub(super) is_provisional: bool,
+    /// The walk that last changed `is_provisional`.
     settled_in: u64,
     /// What backfill finds for the coflow.
     pub(super) spare: SpareAt,
-    /// In the order of the plan.
+    /// What entries for some of the coflow's flows give, in the order of the plan.
     pub(super) pieces: Vec<Part>,
-    /// Under max-min fairness, the rows of the coflow; empty when they have to be told apart anew.
+    /// Under max-min fairness, which rows of the coflow are the same; empty when not worked out.
     rows: Rows,
-    pub(super) shrinks: Vec<Single>,
+    /// What compression takes from flows that are sent, at most one rate a flow.
+    compression: Vec<CompressionRate>,
     /// Pieces met so far in the walk `pieces_walk`.
     pub(super) pieces_met: usize,
+    /// The walk that last met a piece.
     pub(super) pieces_walk: u64,
-    /// Walk over the plan in which this was last reported as changed.
+    /// The walk that last reported the coflow as changed.
     pub(super) reported: u64,
+    /// Which lists hold the flows' own rates.
     source: Source,
-    /// Whether the changes of the last walk tell all about single rates.
+    /// Whether the last walk's changes of own rates are all that has changed of them.
     by_change: bool,
 }
 
-impl Grant {
+impl CoflowAllocation {
     /// Whether the coflow gets nothing.
     pub fn is_empty(&self) -> bool {
         self.parts().all(Part::is_empty)
@@ -114,14 +133,14 @@ impl Grant {
         if self.is_provisional { &self.provisional } else { &self.main }
     }
 
-    /// Whether a part counts towards the coflow's rates as last settled. Whoever settles otherwise
-    /// reports that.
+    /// Whether a part counts towards the coflow's rates as last settled. A caller that settles
+    /// otherwise reports the coflow.
     pub(super) fn counts(&self, which: Which) -> bool {
         which != Which::Provisional || self.is_provisional
     }
 
-    /// Makes what the coflow has got provisionally all that its own entry gives, or not. Returns whether
-    /// that is new on this walk.
+    /// Says whether the provisional part is all that the coflow's own entry gives. Returns whether
+    /// this walk is the first to say so.
     pub(super) fn settle(&mut self, is_provisional: bool, walk: u64) -> bool {
         let is_new = std::mem::replace(&mut self.is_provisional, is_provisional) != is_provisional;
         if is_new {
@@ -130,13 +149,14 @@ impl Grant {
         is_new
     }
 
-    /// Level of each local link in bytes per second; empty when no rate is given by level.
-    pub fn levels(&self) -> &[f64] {
+    /// Water level of each local link in bytes per second; empty when no flow has a rate by water
+    /// level.
+    pub fn water_levels(&self) -> &[f64] {
         &self.own().levels
     }
 
-    /// Rates by what is left of each flow, if the coflow has an entry of its own that goes by that,
-    /// though it may get nothing by it.
+    /// Rates by what is left of each flow, if the coflow's own entry has a rule that goes by that,
+    /// even if the coflow gets nothing by it.
     pub fn by_size(&self) -> Option<BySize<'_>> {
         let Part { madd, proportional, decided, .. } = self.own();
         let (_, rule) = (*decided)?;
@@ -154,9 +174,9 @@ impl Grant {
         Some(BySize { lowest, highest, levels })
     }
 
-    /// Where levels have changed in the walk that last reported the grant, a link more than once if its
-    /// level has changed in steps; `None` where that cannot be told.
-    pub fn level_changes(&self) -> Option<&[LevelChange]> {
+    /// The links whose water level changed in the walk that last reported the coflow. A link whose
+    /// level changed in steps is named more than once. `None` where the changes are not known.
+    pub fn water_level_changes(&self) -> Option<&[LevelChange]> {
         if self.settled_in == self.reported {
             return None;
         }
@@ -166,26 +186,41 @@ impl Grant {
         self.own().level_changes()
     }
 
-    /// Rates of single flows, in bytes per second, on top; a flow can occur more than once.
-    pub fn singles(&self) -> impl Iterator<Item = Single> + '_ {
+    /// Rates that flows have of their own, on top of those by level. A flow can occur more than
+    /// once.
+    pub fn own_rates(&self) -> impl Iterator<Item = FlowRate> + '_ {
         self.parts().flat_map(Part::singles)
     }
 
-    /// Rates at which compression lessens what is left of flows that are sent meanwhile, in bytes
-    /// per second, at most one a flow. They take nothing from links.
-    pub fn shrinks(&self) -> &[Single] {
-        &self.shrinks
+    /// Whether a flow may occur more than once among [`CoflowAllocation::own_rates`].
+    pub fn own_rates_may_repeat(&self) -> bool {
+        let lists = self.parts().filter(|part| part.singles().next().is_some()).count();
+        lists > 1
     }
 
-    /// The new rates of flows whose single rate has changed in the walk that last reported the
-    /// grant, zero for those that run no more; the others stay, in the same order, and those that
-    /// are new come behind them. `None` where that cannot be told.
-    pub fn changes(&self) -> Option<impl Iterator<Item = Single> + '_> {
+    /// The flows whose own rate changed in the walk that last reported the coflow, each with its new
+    /// rate, which is zero for a flow that has none any more. The other flows keep their rates and
+    /// their order, and new flows come last. `None` where the changes are not known.
+    pub fn own_rate_changes(&self) -> Option<impl Iterator<Item = FlowRate> + '_> {
         let own = (self.own().decided_in == self.reported).then(|| self.own().takers.changes());
         self.by_change.then(|| own.into_iter().flatten().copied())
     }
 
-    /// Finds out, after a walk that has reported the grant, whether its changes tell all.
+    /// How fast compression lessens what is left of flows while they are sent, at most one rate a
+    /// flow.
+    pub fn compression_rates(&self) -> &[CompressionRate] {
+        &self.compression
+    }
+
+    /// Sets the compression rate of a flow; zero ends it.
+    pub(super) fn set_compression_rate(&mut self, position: u32, rate: f64) {
+        self.compression.retain(|compressed| compressed.position != position);
+        if rate > 0.0 {
+            self.compression.push(CompressionRate { position, rate });
+        }
+    }
+
+    /// Works out, after a walk that has reported the coflow, whether the changes of own rates are all.
     pub(super) fn conclude(&mut self) {
         let lists = self.parts().any(|part| !part.singles.is_empty())
             || self.pieces.iter().any(|piece| !piece.takers.is_empty());
@@ -199,7 +234,7 @@ impl Grant {
         self.by_change = !is_other && self.settled_in != self.reported;
     }
 
-    /// What counts towards the coflow's rates.
+    /// The parts that count towards the coflow's rates.
     fn parts(&self) -> impl Iterator<Item = &Part> {
         [self.own()].into_iter().chain(&self.pieces)
     }
@@ -220,7 +255,7 @@ impl Grant {
         }
     }
 
-    /// Shares what a part says is free; see [`Part::decide`].
+    /// Shares the capacity that a part has found free; see [`Part::decide`].
     pub(super) fn decide(
         &mut self,
         which: Which,
@@ -236,22 +271,22 @@ impl Grant {
         result
     }
 
-    /// Flows have started or ended, or what is left of them has been brought up to date: all parts are
-    /// to be decided anew.
+    /// Flows have started or ended, or what is left of them was brought up to date: all parts have to
+    /// be decided again.
     pub(super) fn touch(&mut self) {
         self.rows.clear();
         self.spare.touch();
         self.parts_mut().for_each(|part| part.decided = None);
     }
 
-    /// The coflow has been sent by size for so many `seconds` over the scale.
+    /// The coflow has been sent by size for `seconds` over the scale.
     pub(super) fn pass(&mut self, seconds: f64) {
         let own = if self.is_provisional { &mut self.provisional } else { &mut self.main };
         own.proportional.pass(seconds);
     }
 
-    /// What is left of some flows falls faster than a share says that is not in force: it is to be decided
-    /// anew.
+    /// What is left of some flows falls faster than the provisional share assumes, if that is not in
+    /// force: it has to be decided again.
     pub(super) fn reconsider(&mut self) {
         if !self.is_provisional {
             self.provisional.decided = None;
@@ -269,13 +304,7 @@ impl Grant {
         self.is_provisional = false;
         self.settled_in = 0;
         self.source = Source::Nobody;
-        self.shrinks.clear();
-    }
-
-    /// Whether a flow may occur more than once among [`Grant::singles`].
-    pub fn may_repeat(&self) -> bool {
-        let lists = self.parts().filter(|part| part.singles().next().is_some()).count();
-        lists > 1
+        self.compression.clear();
     }
 
     /// Bytes per second of the whole coflow.
@@ -283,39 +312,69 @@ impl Grant {
         self.parts().map(|part| part.rate).sum()
     }
 
-    /// Use of local link `l` by the whole coflow, in bytes per second.
+    /// Bytes per second that the coflow sends over local link `l`.
     pub fn used(&self, l: usize) -> f64 {
         self.parts().map(|part| part.used(l)).sum()
     }
 
-    /// Makes `uses` the [`Grant::used`] of all local links.
-    pub fn uses(&self, demand: &Demand, uses: &mut Vec<f64>) {
-        uses.clear();
+    /// Replaces `rates` by [`CoflowAllocation::used`] of all local links.
+    pub fn link_rates(&self, demand: &Demand, rates: &mut Vec<f64>) {
+        rates.clear();
         if self.own().is_empty() {
-            uses.resize(demand.links().len(), 0.0);
+            rates.resize(demand.links().len(), 0.0);
         } else {
-            uses.extend(self.own().uses());
+            rates.extend(self.own().uses());
         }
         for piece in self.pieces.iter().filter(|piece| !piece.is_empty()) {
-            uses.iter_mut().zip(piece.uses()).for_each(|(all, piece)| *all += piece);
+            rates.iter_mut().zip(piece.uses()).for_each(|(all, piece)| *all += piece);
         }
+    }
+
+    /// The rate that levels give to an active flow, by water and by size.
+    fn rate_by_level(&self, coflow: &CoflowState, position: usize) -> f64 {
+        let demand = coflow.demand();
+        let by_water = match self.water_levels() {
+            [] => 0.0,
+            levels => demand.path(position).map(|l| levels[l]).fold(f64::INFINITY, f64::min),
+        };
+        // What is left may not be known where no rate goes by it.
+        let level = self.by_size().map_or(0.0, |by_size| by_size.level(demand, position));
+        by_water + if level > 0.0 { coflow.progress().left[position] * level } else { 0.0 }
     }
 
     /// Rate of the flow at `position` of `coflow`, in bytes per second.
     pub fn rate(&self, coflow: &CoflowState, position: usize) -> f64 {
-        let demand = coflow.demand();
-        if !demand.is_active(position) {
+        if !coflow.demand().is_active(position) {
             return 0.0;
         }
-        let by_level = if self.levels().is_empty() {
-            0.0
-        } else {
-            demand.path(position).map(|l| self.levels()[l]).fold(f64::INFINITY, f64::min)
-        };
-        let level = self.by_size().map_or(0.0, |by_size| by_size.level(demand, position));
-        let by_size = if level > 0.0 { coflow.progress().left[position] * level } else { 0.0 };
-        let singles = self.singles().filter(|s| s.position as usize == position);
-        by_level + by_size + singles.map(|s| s.rate).sum::<f64>()
+        let own = self.own_rates().filter(|own| own.position as usize == position);
+        self.rate_by_level(coflow, position) + own.map(|own| own.rate).sum::<f64>()
+    }
+
+    /// Replaces `rates` by those of the active flows, by position; flows that get nothing may be
+    /// left out.
+    pub fn flow_rates(&self, coflow: &CoflowState, rates: &mut Vec<FlowRate>) {
+        rates.clear();
+        let demand = coflow.demand();
+        let by_size = self.by_size().is_some_and(|by_size| by_size.highest > 0.0);
+        if by_size || !self.water_levels().is_empty() {
+            let rate = |p: usize| self.rate_by_level(coflow, p);
+            rates.extend(demand.active().map(|p| FlowRate { position: p as u32, rate: rate(p) }));
+        }
+        rates.extend(self.own_rates().filter(|own| demand.is_active(own.position as usize)));
+        FlowRate::merge(rates);
+    }
+}
+
+impl FlowRate {
+    /// Sorts `rates` by position and adds up those of the same flow.
+    pub fn merge(rates: &mut Vec<FlowRate>) {
+        rates.sort_unstable_by_key(|flow| flow.position);
+        rates.dedup_by(|next, kept| {
+            let same = next.position == kept.position;
+            kept.rate += if same { next.rate } else { 0.0 };
+            same
+        });
     }
 }
 
@@ -332,7 +391,7 @@ mod tests {
             assert!((rate - left * level).abs() < 1e-12, "after {seconds}");
         }
         assert_eq!(BySize::raise(lowest, lowest, 9.0), lowest);
-        // A link that limits nobody goes on to limit nobody; a flow that is at its end keeps something.
+        // A link that limits no flow goes on to limit none; a flow at its end keeps something.
         assert_eq!(BySize::raise(lowest, f64::MAX, 0.1), f64::MAX);
         assert!(BySize::sent(lowest, level, 1.0) < 1.0);
     }

@@ -7,7 +7,7 @@
 //! those before it have left.
 
 use super::Allocator;
-use super::grant::{Grant, Which};
+use super::grant::{CoflowAllocation, Which};
 use super::matching::{contains, set};
 use super::turns::Wait;
 use crate::demand::Demand;
@@ -230,7 +230,7 @@ impl Chain {
     }
 
     /// What is free, by link, behind all that have taken something so far, at the links of `demand`.
-    pub fn free(&mut self, state: &State, grants: &[Grant], demand: &Demand) -> &[f64] {
+    pub fn free(&mut self, state: &State, grants: &[CoflowAllocation], demand: &Demand) -> &[f64] {
         let free = &mut self.work.free;
         free.resize(self.base.len(), 0.0);
         for link in demand.links().iter().map(|link| link.index()) {

@@ -204,7 +204,7 @@ impl Line {
     }
 
     /// Rate of a flow in bytes per second.
-    pub(super) fn rate(&self, state: &State, id: CoflowId, position: usize) -> f64 {
+    pub(super) fn rate_of(&self, state: &State, id: CoflowId, position: usize) -> f64 {
         let slot = self.pair_of(state, id, position).map_or(WAITS, |pair| self.slot(pair));
         match self.who.get(slot as usize) {
             Some(who) if *who == (id, position as u32) => self.rate[slot as usize],

@@ -13,7 +13,7 @@
 //! only where an end has opened since.
 
 use super::by_load::ByLoad;
-use super::{NEGLIGIBLE, Single, can_send};
+use super::{FlowRate, NEGLIGIBLE, can_send};
 use crate::demand::Demand;
 use crate::state::CoflowState;
 
@@ -44,7 +44,7 @@ pub(super) struct Takers {
     begun: u32,
     /// New rates of flows whose rate the last decision changed: first those that ran before, in
     /// order, then those that have begun.
-    changes: Vec<Single>,
+    changes: Vec<FlowRate>,
 }
 
 /// Working memory.
@@ -64,12 +64,12 @@ impl Takers {
         self.flows.is_empty()
     }
 
-    pub fn singles(&self) -> impl Iterator<Item = Single> + '_ {
-        self.flows.iter().map(|flow| Single { position: flow.position, rate: flow.rate })
+    pub fn singles(&self) -> impl Iterator<Item = FlowRate> + '_ {
+        self.flows.iter().map(|flow| FlowRate { position: flow.position, rate: flow.rate })
     }
 
     /// New rates of the flows whose rate the last decision changed.
-    pub fn changes(&self) -> &[Single] {
+    pub fn changes(&self) -> &[FlowRate] {
         &self.changes
     }
 
@@ -81,7 +81,7 @@ impl Takers {
     /// All flows stop.
     pub fn withdraw(&mut self) {
         self.valid = false;
-        let stopped = |flow: Taker| Single { position: flow.position, rate: 0.0 };
+        let stopped = |flow: Taker| FlowRate { position: flow.position, rate: 0.0 };
         self.changes.extend(self.flows.drain(..).map(stopped));
     }
 
@@ -191,7 +191,7 @@ impl Takers {
                 turn.take(&mut flow, was);
             }
             if flow.rate != was {
-                self.changes.push(Single { position: flow.position, rate: flow.rate });
+                self.changes.push(FlowRate { position: flow.position, rate: flow.rate });
             }
             if flow.rate > 0.0 {
                 self.flows[kept] = flow;
@@ -286,7 +286,7 @@ impl Takers {
         };
         turn.take(&mut flow, 0.0);
         if flow.rate > 0.0 {
-            self.changes.push(Single { position: flow.position, rate: flow.rate });
+            self.changes.push(FlowRate { position: flow.position, rate: flow.rate });
             self.flows.push(flow);
         }
         if turn.after[receiver] == 0.0 {

@@ -2,10 +2,10 @@
 //!
 //! [`Allocator::allocate`] walks the entries of a plan in order. Each gets what the entries before
 //! it leave, shared by its rule; the rules are modules of their own. Backfill then offers what
-//! nobody has taken. The result for a coflow is a [`Grant`]: a flow's rate is
+//! nobody has taken. The result for a coflow is a [`CoflowAllocation`]: a flow's rate is
 //!
-//! > least level of its links + (bytes left when that was decided) × (least level of its links, by
-//! > size) + its own single rate
+//! > least water level of its links + (bytes left when that was decided) × (least level of its
+//! > links, by size) + its own rates
 //!
 //! where an entry for a coflow contributes one of the first two, or single rates, according to its
 //! rule.
@@ -34,6 +34,7 @@ mod max_min;
 mod part;
 mod portions;
 mod proportional;
+mod rates;
 mod ripple;
 mod rows;
 mod turns;
@@ -41,8 +42,9 @@ mod walk;
 
 pub use crowd::{Crowd, Measure};
 pub use error::PlanError;
-pub use grant::{BySize, Grant, Single};
+pub use grant::{BySize, CoflowAllocation, CompressionRate, FlowRate};
 pub use line::{Line, Running};
+pub use rates::BulkRates;
 pub use ripple::LevelChange;
 
 use crate::demand::Demand;
@@ -81,7 +83,7 @@ const MANY_WITH_BACKFILL: usize = 4096;
 pub struct Allocator {
     /// Overrides [`MANY`].
     many: Option<usize>,
-    grants: Vec<Grant>,
+    grants: Vec<CoflowAllocation>,
     /// By coflow, who sleeps.
     asleep: Vec<asleep::Asleep>,
     /// Whether no coflow is served provisionally alone.
@@ -90,8 +92,8 @@ pub struct Allocator {
     line: Line,
     together: Together,
     changed: Vec<CoflowId>,
-    /// Coflows whose rates of compression have changed since the walk before.
-    reshrunk: Vec<CoflowId>,
+    /// Coflows whose compression rates have changed since the walk before.
+    compression_changed: Vec<CoflowId>,
     /// Whether nothing that is remembered about the order of entries holds any more.
     replanned: bool,
     /// Who has a turn where a plan is kept.
@@ -160,28 +162,42 @@ impl Allocator {
     /// Forgets everything but its memory.
     pub fn clear(&mut self) {
         self.wake_all();
-        self.grants.iter_mut().for_each(Grant::clear);
+        self.grants.iter_mut().for_each(CoflowAllocation::clear);
         self.is_settled = false;
         self.together = Together::No;
         self.changed.clear();
-        self.reshrunk.clear();
+        self.compression_changed.clear();
         self.work.ended.clear();
         self.kept.clear();
         self.replanned = true;
         self.forgot = true;
     }
 
+    /// The rates of the last [`Allocator::allocate`].
+    pub fn rates(&self) -> &dyn BulkRates {
+        match self.together {
+            Together::No => &self.grants,
+            Together::AsCrowd(_) => &self.crowd,
+            Together::InLine(_) => &self.line,
+        }
+    }
+
+    /// Whether the plan serves all flows as one group: no coflow has an allocation then.
+    pub fn is_flow_level(&self) -> bool {
+        self.together != Together::No
+    }
+
     /// What a coflow gets since the last [`Allocator::allocate`].
-    pub fn grant(&self, id: CoflowId) -> &Grant {
+    pub fn allocation(&self, id: CoflowId) -> &CoflowAllocation {
         &self.grants[id.index()]
     }
 
-    /// All flows as one group that shares by levels of links, if that is what the plan serves.
+    /// All flows as one group that shares by water levels of links, if the plan serves them so.
     pub fn crowd(&self) -> Option<&Crowd> {
         matches!(self.together, Together::AsCrowd(_)).then_some(&self.crowd)
     }
 
-    /// All flows in one line, if that is what the plan serves.
+    /// All flows by priority, if the plan serves them so.
     pub fn line(&self) -> Option<&Line> {
         matches!(self.together, Together::InLine(_)).then_some(&self.line)
     }
@@ -191,21 +207,12 @@ impl Allocator {
         matches!(self.together, Together::InLine(_)).then_some(&mut self.line)
     }
 
-    /// Rate of the active flow at `position` of a coflow, in bytes per second.
-    pub fn rate(&self, state: &State, id: CoflowId, position: usize) -> f64 {
-        match self.together {
-            Together::No => self.grant(id).rate(state.coflow(id), position),
-            Together::AsCrowd(_) => {
-                let (egress, ingress) = ends(state.coflow(id).demand(), position);
-                let level = self.crowd.level();
-                let unit = self.crowd.measure().of(state.coflow(id).progress().size[position]);
-                unit * level[egress.index()].min(level[ingress.index()])
-            }
-            Together::InLine(_) => self.line.rate(state, id, position),
-        }
+    /// Coflows whose flows may have other rates than before the last [`Allocator::allocate`].
+    pub fn changed_coflows<'a>(&'a self, state: &'a State) -> &'a [CoflowId] {
+        if self.is_flow_level() { state.present() } else { &self.changed }
     }
 
-    /// Coflows whose grant may differ from the one before the last [`Allocator::allocate`].
+    /// Coflows whose allocation may differ from the one before the last [`Allocator::allocate`].
     pub fn changed(&self) -> &[CoflowId] {
         &self.changed
     }
@@ -265,22 +272,17 @@ impl Allocator {
 
     /// To be called when compression begins to lessen what is left of a flow by `rate` bytes per
     /// second while it is sent, or ends to (`rate = 0`).
-    pub fn shrink(&mut self, id: CoflowId, position: usize, rate: f64) {
-        let position = position as u32;
+    pub fn set_compression_rate(&mut self, id: CoflowId, position: usize, rate: f64) {
         if self.grants.len() <= id.index() {
             self.grants.resize_with(id.index() + 1, Default::default);
         }
-        let shrinks = &mut self.grants[id.index()].shrinks;
-        shrinks.retain(|single| single.position != position);
-        if rate > 0.0 {
-            shrinks.push(Single { position, rate });
-        }
-        self.reshrunk.push(id);
+        self.grants[id.index()].set_compression_rate(position as u32, rate);
+        self.compression_changed.push(id);
     }
 
-    /// Coflows whose rates of compression have changed since rates were last shared.
-    pub fn reshrunk(&self) -> &[CoflowId] {
-        &self.reshrunk
+    /// Coflows whose compression rates have changed since rates were last shared.
+    pub fn compression_changed(&self) -> &[CoflowId] {
+        &self.compression_changed
     }
 
     /// To be called when a coflow has ended, as long as `state` knows it: its number may be used again. And

@@ -1,6 +1,6 @@
 //! What one entry of a plan gives to a coflow, and how that is decided.
 
-use super::grant::Single;
+use super::grant::FlowRate;
 use super::idle::Idle;
 use super::kept::Place;
 use super::madd::Madd;
@@ -35,7 +35,7 @@ pub(super) struct Part {
     tells_level_changes: bool,
     pub madd: Madd,
     pub proportional: Proportional,
-    pub singles: Vec<Single>,
+    pub singles: Vec<FlowRate>,
     /// Under matching, the flows that run.
     pub takers: Takers,
     /// Bytes per second of the whole coflow.
@@ -227,7 +227,7 @@ impl Part {
         }
     }
 
-    /// What [`Grant`](super::Grant) tells of its last decision.
+    /// What [`CoflowAllocation`](super::CoflowAllocation) tells of its last decision.
     pub fn level_changes(&self) -> Option<&[LevelChange]> {
         self.tells_level_changes.then_some(&*self.level_changes)
     }
@@ -409,7 +409,7 @@ impl Part {
         self.rate = sum_of_differences(&self.before[..senders], &self.after[..senders]);
     }
 
-    pub fn singles(&self) -> impl Iterator<Item = Single> + '_ {
+    pub fn singles(&self) -> impl Iterator<Item = FlowRate> + '_ {
         self.singles.iter().copied().chain(self.takers.singles())
     }
 }

@@ -34,7 +34,7 @@ impl Allocator {
         if self.grants.len() < state.slots() {
             self.grants.resize_with(state.slots(), Default::default);
         }
-        while let Some(id) = self.reshrunk.pop() {
+        while let Some(id) = self.compression_changed.pop() {
             if state.is_present(id) {
                 self.report(id);
             }

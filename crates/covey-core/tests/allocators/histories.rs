@@ -68,7 +68,7 @@ fn levels_of_wide_shuffles_equal_those_from_scratch() {
         kept.allocate(&world.state, plan.ranking()).unwrap();
         assert_same(&world.rates(&kept), &fresh(&world, &plan).unwrap());
         for &id in kept.changed() {
-            let changes = kept.grant(id).level_changes().unwrap_or_default();
+            let changes = kept.allocation(id).water_level_changes().unwrap_or_default();
             went_on += changes.len();
             crossed += changes.iter().filter(|change| change.crosses).count();
         }
@@ -268,16 +268,16 @@ proptest! {
         ])),
     ) {
         let mut history = History::start(network);
-        let mut known: BTreeMap<CoflowId, Vec<Single>> = BTreeMap::new();
+        let mut known: BTreeMap<CoflowId, Vec<FlowRate>> = BTreeMap::new();
         for step in steps.iter().filter(|step| !matches!(step, Step::Everything(_))) {
             if let Some(newcomer) = history.share_after(step) {
                 known.remove(&newcomer);
             }
             for &id in history.kept.changed() {
-                let grant = history.kept.grant(id);
+                let allocation = history.kept.allocation(id);
                 let known = known.entry(id).or_default();
-                match grant.changes() {
-                    None => *known = grant.singles().collect(),
+                match allocation.own_rate_changes() {
+                    None => *known = allocation.own_rates().collect(),
                     Some(changes) => for change in changes {
                         let at = known.iter().position(|s| s.position == change.position);
                         match at {
@@ -289,7 +289,7 @@ proptest! {
                 }
             }
             for &id in history.world.state.present() {
-                let singles: Vec<Single> = history.kept.grant(id).singles().collect();
+                let singles: Vec<FlowRate> = history.kept.allocation(id).own_rates().collect();
                 prop_assert_eq!(known.get(&id).map_or(&[][..], Vec::as_slice), singles);
             }
         }
@@ -310,18 +310,18 @@ proptest! {
                 known.remove(&newcomer);
             }
             for &id in history.kept.changed() {
-                let grant = history.kept.grant(id);
+                let allocation = history.kept.allocation(id);
                 let (levels, by_receiver) = known.entry(id).or_default();
                 let demand = history.world.state.coflow(id).demand();
-                let mut crossing = vec![grant.level_changes().is_none(); demand.links().len()];
-                match grant.level_changes() {
-                    None => *levels = grant.levels().to_vec(),
+                let mut crossing = vec![allocation.water_level_changes().is_none(); demand.links().len()];
+                match allocation.water_level_changes() {
+                    None => *levels = allocation.water_levels().to_vec(),
                     Some(changes) => for change in changes {
-                        levels[change.link as usize] = grant.levels()[change.link as usize];
+                        levels[change.link as usize] = allocation.water_levels()[change.link as usize];
                         crossing[change.link as usize] |= change.crosses;
                     }
                 }
-                prop_assert_eq!(&*levels, grant.levels());
+                prop_assert_eq!(&*levels, allocation.water_levels());
                 by_receiver.resize(demand.width(), false);
                 for p in demand.active().filter(|_| !levels.is_empty()) {
                     let (s, r) = demand.ends(p);
@@ -369,18 +369,18 @@ proptest! {
         if allocator.allocate(&world.state, recipe.plan(&world).ranking()).is_ok() {
             let (flows, links) = (world.flows(), world.state.fabric().links());
             let by_flows = load(&flows, &world.rates(&allocator), links);
-            let mut by_grants = vec![0.0; links];
+            let mut by_allocations = vec![0.0; links];
             for &id in world.state.present() {
                 let demand = world.state.coflow(id).demand();
                 for (l, link) in demand.links().iter().enumerate() {
-                    by_grants[link.index()] += allocator.grant(id).used(l);
+                    by_allocations[link.index()] += allocator.allocation(id).used(l);
                 }
                 let mut uses = Vec::new();
-                allocator.grant(id).uses(demand, &mut uses);
-                let one_by_one = (0..uses.len()).map(|l| allocator.grant(id).used(l));
+                allocator.allocation(id).link_rates(demand, &mut uses);
+                let one_by_one = (0..uses.len()).map(|l| allocator.allocation(id).used(l));
                 assert_same(&uses, &one_by_one.collect::<Vec<f64>>());
             }
-            assert_same(&by_grants, &by_flows);
+            assert_same(&by_allocations, &by_flows);
         }
     }
 
@@ -428,9 +428,9 @@ proptest! {
                 break;
             }
             kept.allocate(&world.state, plan.ranking()).unwrap();
-            let grant = kept.grant(A);
+            let allocation = kept.allocation(A);
             for flow in running {
-                let rate = grant.rate(world.state.coflow(A), world.position(flow));
+                let rate = allocation.rate(world.state.coflow(A), world.position(flow));
                 prop_assert_eq!(rate, 1.0, "{:?} was interrupted", flow);
             }
         }

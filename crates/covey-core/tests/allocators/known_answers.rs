@@ -36,13 +36,13 @@ fn max_min_levels_go_on_from_those_before() {
     let plan = plan_of(&[(Group::Coflow(A), Share::MAX_MIN)]);
     let mut kept = Allocator::default();
     kept.allocate(&world.state, plan.ranking()).unwrap();
-    assert_eq!(kept.grant(A).level_changes(), None);
+    assert_eq!(kept.allocation(A).water_level_changes(), None);
     assert_same(&world.rates(&kept), &[0.45, 0.45, 0.1, 0.45, 0.45, 0.1]);
     let mut end = |index, rates: &[f64]| {
         world.end(FlowId { coflow: A, index }, &mut kept);
         kept.allocate(&world.state, plan.ranking()).unwrap();
         assert_same(&world.rates(&kept), rates);
-        let mut changes = kept.grant(A).level_changes().unwrap().to_vec();
+        let mut changes = kept.allocation(A).water_level_changes().unwrap().to_vec();
         changes.sort_by_key(|change| change.link);
         changes
     };

@@ -11,7 +11,7 @@ use std::slice;
 
 use common::random::{self, Recipe};
 use common::{NaiveFlow, World, flow, load, naive};
-use covey_core::alloc::{Allocator, LevelChange, PlanError, Single};
+use covey_core::alloc::{Allocator, FlowRate, LevelChange, PlanError};
 use covey_core::state::FlowSpec;
 use covey_core::{
     Backfill, Clairvoyant, CoflowId, Fabric, FlowId, Group, Layers, LinkId, Plan, Share,

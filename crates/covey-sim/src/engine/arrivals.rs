@@ -4,9 +4,9 @@ use covey_core::state::{FlowSpec, Registration};
 use covey_core::{CoflowId, FlowId, Knowledge, Policy, PortId, Wants};
 use covey_trace::Workload;
 
-use super::rates::Held;
+use super::rates::parts;
 use super::{Engine, Run};
-use crate::fluid::Fluid;
+use crate::integration::{Integrator, Network};
 
 impl Engine {
     /// Releases coflows and starts flows whose time has come. Returns whether there were any.
@@ -59,31 +59,15 @@ impl Engine {
         let id = flow.coflow;
         if self.state.coflow(id).compressed().is_on() {
             let position = self.state.coflow(id).demand().position(flow.index);
-            let (state, allocator) = (&mut self.state, &mut self.allocator);
-            self.processors.restart(id, position, state, allocator, &self.fluids, self.now);
+            let (mut network, integration, processors) = parts!(self);
+            processors.restart(id, position, &mut network, integration.coflows());
             self.hold_and_let_go();
         }
-        if self.is_together() {
-            self.advance_all();
-            self.state.restart(flow);
-            if self.held_in == Held::Crowd {
-                self.gather();
-            } else {
-                // It joins the line again.
-                let position = self.state.coflow(id).demand().position(flow.index);
-                self.allocator.adjust(&self.state, id, position, -1.0);
-                self.allocator.adjust(&self.state, id, position, 1.0);
-            }
-            return;
+        let (mut network, integration, processors) = parts!(self);
+        if integration.is_flow_level() {
+            processors.settle_all(&mut network, integration.coflows());
         }
-        let fluid = &mut self.fluids[id.index()];
-        let (demand, progress) = self.state.progress_mut(id);
-        fluid.advance(demand, progress, self.now);
-        let sent = fluid.sent(self.now);
-        fluid.resume(self.now, sent);
-        self.state.restart(flow);
-        // Nothing that was found out about its ends holds any more.
-        self.allocator.forget(&self.state, id);
+        integration.restart(&mut network, flow);
     }
 
     pub(super) fn release(&mut self, workload: &Workload, place: u32) -> CoflowId {
@@ -104,12 +88,10 @@ impl Engine {
         });
         let id = self.state.register(registration, flows);
         self.dags.begin(lineage, id);
-        if self.fluids.len() <= id.index() {
-            self.fluids.resize_with(id.index() + 1, Fluid::new);
+        if self.place_of.len() <= id.index() {
             self.place_of.resize(id.index() + 1, 0);
         }
-        self.fluids[id.index()].resume(self.now, 0.0);
-        self.meters.reset(id, self.state.coflow(id), self.now);
+        self.integration.coflows_mut().admit(id, self.state.coflow(id), self.now);
         self.place_of[id.index()] = place;
         self.id_of[place as usize] = id;
         self.outcome.coflows[place as usize].release_s = self.now.as_secs();
@@ -134,18 +116,15 @@ impl Engine {
     pub(super) fn start(&mut self, flow: FlowId) {
         let id = flow.coflow;
         let position = self.state.coflow(id).demand().position(flow.index);
-        let (demand, progress) = self.state.progress_mut(id);
-        let fluid = &mut self.fluids[id.index()];
-        fluid.advance(demand, progress, self.now);
-        fluid.started();
-        self.state.start(flow);
-        self.allocator.touch(id);
-        self.allocator.adjust(&self.state, id, position, 1.0);
-        if self.state.coflow(id).progress().size[position] <= 0.0 {
+        let (mut network, integration, _) = parts!(self);
+        integration.before_start(&mut network, id);
+        network.state.start(flow);
+        network.allocator.touch(id);
+        network.allocator.adjust(network.state, id, position, 1.0);
+        if network.state.coflow(id).progress().size[position] > 0.0 {
+            integration.joined(&mut network, id, position);
+        } else {
             self.end_flow(id, position);
-        } else if self.held_in == Held::Crowd {
-            self.crowd.advance(self.now);
-            self.crowd.join(&self.state, id, position);
         }
         self.processors.flow_started(id, position);
     }

@@ -3,58 +3,53 @@
 use covey_core::Ranking;
 
 use super::Engine;
-use super::rates::Held;
+use super::rates::parts;
+use crate::integration::{Integrator, Network};
 
 impl Engine {
-    /// Brings the processors to this moment.
+    /// Brings the processors to this round.
     pub(super) fn advance_processors(&mut self) {
-        self.processors.advance(&mut self.state, &mut self.allocator, &self.fluids, self.now);
+        let (mut network, integration, processors) = parts!(self);
+        processors.advance(&mut network, integration.coflows());
         self.hold_and_let_go();
     }
 
-    /// Has processors compress what the plan in force says; a new one if there is one.
+    /// Has processors compress what the plan in force says; `ranking` is a new one, if there is one.
     pub(super) fn compress(&mut self, ranking: Option<&Ranking>) {
-        let (state, allocator) = (&mut self.state, &mut self.allocator);
-        self.processors.plan(ranking, state, allocator, &self.fluids, self.now);
+        let (mut network, integration, processors) = parts!(self);
+        processors.plan(ranking, &mut network, integration.coflows());
         self.hold_and_let_go();
-        self.processors.assign(&mut self.state, &mut self.allocator, &self.fluids, self.now);
+        let (mut network, integration, processors) = parts!(self);
+        processors.assign(&mut network, integration.coflows());
     }
 
     /// Takes flows that are to be compressed first out of what is shared, and puts back those that
     /// have been.
     pub(super) fn hold_and_let_go(&mut self) {
         let toggles = self.processors.take_toggles();
-        if self.is_together() && !toggles.is_empty() {
-            self.advance_together();
-            if toggles.iter().any(|toggle| toggle.hold) {
-                self.write_back();
-            }
+        let (mut network, integration, _) = parts!(self);
+        let network = &mut network;
+        if !toggles.is_empty() {
+            integration.before_toggles(network, toggles.iter().any(|toggle| toggle.hold));
         }
         for toggle in &toggles {
             let (id, position) = (toggle.coflow, toggle.position);
-            let coflow = self.state.coflow(id);
-            // Two things that happen at one moment may ask for the same.
+            let coflow = network.state.coflow(id);
+            // Two things that happen in one round may ask for the same.
             if toggle.hold != coflow.demand().is_active(position) {
                 continue;
             }
             let volume = coflow.left(position);
-            let (demand, progress) = self.state.progress_mut(id);
-            let fluid = &mut self.fluids[id.index()];
-            self.allocator.touch(id);
+            network.allocator.touch(id);
             if toggle.hold {
-                let left = fluid.hold(demand, progress, position, self.now);
-                if self.held_in == Held::Crowd {
-                    self.crowd.leave(&self.state, id, position);
-                }
-                self.state.hold(id, position, left);
-                self.allocator.adjust(&self.state, id, position, -1.0);
+                let left = integration.hold(network, id, position);
+                network.state.hold(id, position, left);
+                network.allocator.adjust(network.state, id, position, -1.0);
             } else {
-                fluid.let_go(demand, progress, position, volume, self.now);
-                self.state.let_go(id, position);
-                self.allocator.adjust(&self.state, id, position, 1.0);
-                if self.held_in == Held::Crowd {
-                    self.crowd.join(&self.state, id, position);
-                }
+                integration.before_let_go(network, id, position, volume);
+                network.state.let_go(id, position);
+                network.allocator.adjust(network.state, id, position, 1.0);
+                integration.joined(network, id, position);
             }
         }
         self.processors.keep(toggles);

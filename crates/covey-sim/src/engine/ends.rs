@@ -2,36 +2,17 @@
 
 use covey_core::{CoflowId, FlowId, Knowledge, Policy, Sender, Wants};
 
-use super::rates::Held;
+use super::rates::parts;
 use super::{Ended, Engine, Run};
+use crate::integration::{Integrator, Network};
 use crate::outcome::CompressionOutcome;
 
 impl Engine {
     /// Ends the flows that end at this moment.
     pub(super) fn end_flows(&mut self) {
         self.ending.clear();
-        if self.is_together() {
-            if self.next_end().due(self.now) {
-                self.advance_together();
-                let ending = &mut self.ending;
-                match (self.held_in, self.allocator.line()) {
-                    (Held::Line, Some(line)) => self.line.find_finished(line, ending),
-                    _ => self.crowd.take_finished(|id, position| ending.push((id, position))),
-                }
-                // By coflow and flow, whatever their ports.
-                self.ending.sort_unstable();
-            }
-        } else {
-            let Engine { moving, fluids, state, .. } = self;
-            moving.find(state, |id| fluids[id.index()].next().due(self.now));
-            for k in 0..self.moving.found().len() {
-                let id = self.moving.found()[k];
-                let fluid = &mut self.fluids[id.index()];
-                let (demand, progress) = self.state.progress_mut(id);
-                fluid.finish(demand, progress, self.now, |p| self.ending.push((id, p)));
-                self.state.note(id);
-            }
-        }
+        let (mut network, integration, _) = parts!(self);
+        integration.find_ending(&mut network, &mut self.ending);
         for k in 0..self.ending.len() {
             let (id, position) = self.ending[k];
             // A flow with a rate of its own beside a level is found twice.
@@ -44,8 +25,8 @@ impl Engine {
     pub(super) fn end_flow(&mut self, id: CoflowId, position: usize) {
         let place = self.place_of[id.index()] as usize;
         let index = self.state.coflow(id).demand().index(position);
-        let (state, allocator) = (&mut self.state, &mut self.allocator);
-        self.processors.flow_ended(id, position, state, allocator, &self.fluids, self.now);
+        let (mut network, integration, processors) = parts!(self);
+        processors.flow_ended(id, position, &mut network, integration.coflows());
         let drained = &mut self.ended.drained;
         self.state.finish(id, position, |link| drained.push((id, link)));
         self.allocator.touch(id);
@@ -81,7 +62,8 @@ impl Engine {
             || (wants.flow_ends && !ended.flows.is_empty())
             || (wants.port_drains && !ended.drained.is_empty());
         for &id in &ended.coflows {
-            let sent = self.sent(id);
+            let (network, integration, _) = parts!(self);
+            let sent = integration.sent(&network, id);
             self.state.report(id, sent, self.now);
             let lineage = self.state.coflow(id).registration.lineage;
             self.dags.end(lineage, id, sent);
@@ -108,7 +90,7 @@ impl Engine {
             self.calendar.release_children(run.workload, self.place_of[id.index()], self.now);
             self.allocator.forget(&self.state, id);
             self.processors.forget(id);
-            self.fluids[id.index()].halt();
+            self.integration.coflows_mut().forget(id);
             self.state.release(id);
             self.done += 1;
         }

@@ -8,11 +8,8 @@
 mod arrivals;
 mod compression;
 mod ends;
-mod moving;
 mod rates;
 mod wakes;
-
-use std::ops::ControlFlow;
 
 use covey_core::alloc::Allocator;
 use covey_core::state::State;
@@ -22,41 +19,17 @@ use covey_core::{
 use covey_trace::{Availability, Workload};
 
 use crate::calendar::Calendar;
-use crate::crowd::CrowdFluid;
 use crate::dags::Dags;
 use crate::error::SimError;
-use crate::fluid::Fluid;
-use crate::line::{self, LineFluid};
-use crate::meters::Meters;
+use crate::integration::{Integration, Integrator};
+use crate::observer::{Observer, Round};
 use crate::outcome::{CoflowOutcome, Outcome};
 use crate::processors::Processors;
-use moving::Moving;
-use rates::Held;
 use wakes::Watch;
 
 /// A policy that is called this often in a row while nothing is sent and nothing is to come, or at
 /// one moment, will never serve again.
 const PATIENCE: u32 = 10_000;
-
-/// Somebody who looks on: for progress, checks and recordings.
-pub trait Observer {
-    /// Rates have been shared at `now`; they hold until the next call. `done` coflows have ended.
-    /// Breaking stops the simulation with [`SimError::Interrupted`].
-    fn moment(
-        &mut self,
-        now: Time,
-        done: usize,
-        state: &State,
-        rates: &Allocator,
-    ) -> ControlFlow<()>;
-}
-
-/// Nobody looks on.
-impl Observer for () {
-    fn moment(&mut self, _: Time, _: usize, _: &State, _: &Allocator) -> ControlFlow<()> {
-        ControlFlow::Continue(())
-    }
-}
 
 /// Simulates `workload` on `fabric` under `policy`; `name` is the policy's in errors.
 ///
@@ -87,14 +60,8 @@ impl Simulator {
             engine: Engine {
                 state: State::new(fabric),
                 allocator: Allocator::default(),
-                fluids: Vec::new(),
-                moving: Moving::default(),
+                integration: Integration::default(),
                 shows_left: false,
-                meters: Meters::default(),
-                crowd: CrowdFluid::default(),
-                line: LineFluid::default(),
-                held_in: Held::Fluids,
-                availability: Availability::default(),
                 processors: Processors::default(),
                 now: Time::ZERO,
                 watch: Watch::default(),
@@ -132,7 +99,7 @@ impl Simulator {
     /// The same with processors that are there for compressing only in part.
     #[must_use]
     pub fn with_processors(mut self, availability: Availability) -> Simulator {
-        self.engine.availability = availability;
+        self.engine.processors.set_availability(availability);
         self
     }
 
@@ -176,16 +143,9 @@ struct Ended {
 struct Engine {
     state: State,
     allocator: Allocator,
-    /// By [`CoflowId`].
-    fluids: Vec<Fluid>,
-    moving: Moving,
+    integration: Integration,
     /// Whether the policy may look at what is left of flows.
     shows_left: bool,
-    meters: Meters,
-    crowd: CrowdFluid,
-    line: LineFluid,
-    held_in: Held,
-    availability: Availability,
     processors: Processors,
     now: Time,
     watch: Watch,
@@ -213,10 +173,9 @@ impl Engine {
         }
         self.state.clear();
         self.allocator.clear();
-        self.held_in = Held::Fluids;
-        self.moving.clear();
+        self.integration.clear();
         self.watch.clear();
-        self.processors.clear(self.state.fabric().ports() as usize, &self.availability);
+        self.processors.clear(self.state.fabric().ports() as usize);
         self.now = Time::ZERO;
         self.calendar.fill(workload, self.barrier);
         self.dags.fill(workload, &self.calendar)?;
@@ -248,7 +207,7 @@ impl Engine {
         let wants = policy.wants();
         self.shows_left = K::SEES_SIZES && !wants.sizes_only;
         let mut plan = Plan::<K>::default();
-        self.meters.start(policy.link_limits());
+        self.integration.coflows_mut().set_limits(policy.link_limits());
         let mut idle = 0;
         let mut stands_still = false;
         loop {
@@ -273,7 +232,7 @@ impl Engine {
                 replaced = policy.plan(&self.view(), &mut plan) == Answer::Replaced;
                 self.state.settle();
                 if replaced {
-                    if self.held_in == Held::Line || line::is_asked_for(plan.ranking()) {
+                    if self.integration.needs_write_back(plan.ranking()) {
                         self.advance_all();
                     }
                     plan.tell(&mut self.allocator);
@@ -281,14 +240,15 @@ impl Engine {
             }
             self.compress(replaced.then_some(plan.ranking()));
             self.share(plan.ranking(), &run)?;
-            if self.is_together() && plan.wakes().wait_for_bytes() {
+            if self.integration.is_flow_level() && plan.wakes().wait_for_bytes() {
                 return Err(SimError::BytesOfACrowd {
                     policy: run.name.to_owned(),
                     time_s: self.now.as_secs(),
                 });
             }
-            let look = run.observer.moment(self.now, self.done, &self.state, &self.allocator);
-            if look.is_break() {
+            let (state, allocator) = (&self.state, &self.allocator);
+            let round = Round { now: self.now, done: self.done, state, allocator };
+            if run.observer.round(&round).is_break() {
                 return Err(SimError::Interrupted);
             }
             idle = if self.is_idle() || stands_still { idle + 1 } else { 0 };
@@ -301,12 +261,7 @@ impl Engine {
 
     /// Whether coflows wait, nothing is sent, and nothing will change that but the policy.
     fn is_idle(&self) -> bool {
-        let nothing_sent = if self.is_together() {
-            !self.next_end().comes()
-        } else {
-            self.moving.all().iter().all(|id| self.fluids[id.index()].rate() == 0.0)
-        };
-        nothing_sent && !self.calendar.next().min(self.processors.next()).comes()
+        self.integration.is_idle() && !self.calendar.next().min(self.processors.next()).comes()
     }
 
     /// At the end every coflow must have ended. `stands_still` says whether it is the end because no

@@ -3,8 +3,9 @@
 use covey_core::{Knowledge, Plan, Policy, Sender, Time, View, Wake, Wakes, Wants};
 
 use super::Engine;
+use super::rates::parts;
 use crate::dags::Dags;
-use crate::fluid::Fluid;
+use crate::integration::{CoflowFluids, Integrator, Network};
 
 /// Whose bytes are looked at though they may not be sending: the policy has begun to wait for them, or they
 /// have stopped or ended.
@@ -40,7 +41,8 @@ impl Watch {
 impl Engine {
     /// The earliest moment at which anything happens.
     pub(super) fn next_moment(&mut self, wakes: &mut Wakes) -> Time {
-        let others = self.calendar.next().min(self.next_end()).min(self.processors.next());
+        let others =
+            self.calendar.next().min(self.integration.next_end()).min(self.processors.next());
         self.watch.senders.extend(wakes.take_fresh());
         self.watch.looked_at = self.watch.senders.len();
         let mut first = wakes.times().fold(Time::NEVER, Time::min);
@@ -57,8 +59,9 @@ impl Engine {
 
     /// Whose bytes may be those that the policy waits for; some of them twice.
     fn senders(&self, of_coflows: bool, of_dags: bool) -> impl Iterator<Item = Sender> {
-        let moving = if of_coflows { self.moving.all() } else { &[] };
-        let dags = if of_dags { self.moving.all() } else { &[] };
+        let all = self.integration.coflows().moving();
+        let moving = if of_coflows { all } else { &[] };
+        let dags = if of_dags { all } else { &[] };
         let dags = dags.iter().map(|&id| self.state.coflow(id).registration.lineage.external);
         let moving = moving.iter().map(|&id| Sender::Coflow(id));
         self.watch.senders.iter().copied().chain(moving).chain(dags.map(Sender::Dag))
@@ -66,15 +69,14 @@ impl Engine {
 
     /// When a wake-up comes. Need not be exact if that is not before `limit`.
     fn when(&self, wake: Wake, limit: Time) -> Time {
+        let coflows = self.integration.coflows();
         match wake {
             Wake::At(time) => time,
-            Wake::WhenSent(id, bytes) => self.fluids[id.index()].when_sent(bytes),
+            Wake::WhenSent(id, bytes) => coflows.when_sent(id, bytes),
             Wake::WhenDagSent(external, bytes) => {
-                when_dag_sent(&self.dags, &self.fluids, self.now, external, bytes)
+                when_dag_sent(&self.dags, coflows, self.now, external, bytes)
             }
-            Wake::WhenFlowSent(id, bytes) => {
-                self.fluids[id.index()].when_flow_sent(self.state.coflow(id), bytes, limit)
-            }
+            Wake::WhenFlowSent(id, bytes) => coflows.when_flow_sent(&self.state, id, bytes, limit),
         }
     }
 
@@ -142,40 +144,47 @@ impl Engine {
         policy: &mut dyn Policy<K>,
         wants: Wants,
     ) -> bool {
-        let Engine { moving, meters, state, .. } = self;
-        moving.find(state, |id| meters.next(id).due(self.now));
-        for k in 0..self.moving.found().len() {
-            let id = self.moving.found()[k];
+        self.integration.coflows_mut().find_limits_reached(&self.state, self.now);
+        for k in 0..self.integration.coflows().found().len() {
+            let id = self.integration.coflows().found()[k];
             self.state.stir(id);
             self.refresh(wants);
             let view = View::new(&self.state, self.now);
             let tell = |link, bytes| policy.link_bytes_reached(id, link, bytes, &view);
-            self.meters.take_reached(id, self.state.coflow(id), self.now, tell);
+            let coflows = self.integration.coflows_mut();
+            coflows.take_limits_reached(id, self.state.coflow(id), self.now, tell);
         }
-        !self.moving.found().is_empty()
+        !self.integration.coflows().found().is_empty()
     }
 
     /// Brings what the policy may look at up to date.
     pub(super) fn refresh(&mut self, wants: Wants) {
-        if self.shows_left || (wants.attained && self.is_together()) {
+        if self.shows_left || (wants.attained && self.integration.is_flow_level()) {
             self.advance_for_policy();
         }
         if wants.attained {
-            self.report_sent();
+            let (mut network, integration, _) = parts!(self);
+            integration.report_sent(&mut network);
         }
     }
 }
 
 /// When the coflows of a DAG will have sent `bytes` together, if rates stay.
-fn when_dag_sent(dags: &Dags, fluids: &[Fluid], now: Time, external: u64, bytes: f64) -> Time {
+fn when_dag_sent(
+    dags: &Dags,
+    coflows: &CoflowFluids,
+    now: Time,
+    external: u64,
+    bytes: f64,
+) -> Time {
     let Some((present, ended)) = dags.get(external) else { return Time::NEVER };
     if let &[id] = present {
         // The same moment however often it is asked for.
-        return fluids[id.index()].when_sent(bytes - ended);
+        return coflows.when_sent(id, bytes - ended);
     }
-    let fluids = || present.iter().map(|id| &fluids[id.index()]);
-    let missing = bytes - ended - fluids().map(|fluid| fluid.sent(now)).sum::<f64>();
-    let rate: f64 = fluids().map(Fluid::rate).sum();
+    let sent: f64 = present.iter().map(|&id| coflows.bytes_sent(id, now)).sum();
+    let missing = bytes - ended - sent;
+    let rate: f64 = present.iter().map(|&id| coflows.rate(id)).sum();
     if missing <= 0.0 {
         now
     } else if rate > 0.0 {

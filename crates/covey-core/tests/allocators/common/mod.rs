@@ -106,8 +106,9 @@ impl World {
 
     /// The rates an allocator has decided, in the order of [`World::flows`].
     pub fn rates(&self, allocator: &Allocator) -> Vec<f64> {
-        let rate =
-            |flow: &NaiveFlow| allocator.rate(&self.state, flow.id.coflow, self.position(flow.id));
+        let rate = |flow: &NaiveFlow| {
+            allocator.rates().rate(&self.state, flow.id.coflow, self.position(flow.id))
+        };
         self.flows().iter().map(rate).collect()
     }
 }

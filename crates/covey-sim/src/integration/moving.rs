@@ -1,4 +1,4 @@
-//! The coflows of which anything is sent: of thousands that are present, few have a rate.
+//! The coflows of which something is sent: of thousands that are present, few have a rate.
 
 use covey_core::CoflowId;
 use covey_core::state::State;
@@ -7,22 +7,24 @@ use covey_core::state::State;
 #[derive(Debug, Default)]
 pub(super) struct Moving {
     all: Vec<CoflowId>,
-    /// By [`CoflowId`], whether it is among them.
+    /// Whether each coflow is in `all`, by [`CoflowId`].
     is: Vec<bool>,
+    /// Working memory and result of [`Moving::find`].
     found: Vec<CoflowId>,
 }
 
 impl Moving {
+    /// No coflow is moving.
     pub fn clear(&mut self) {
         self.all.drain(..).for_each(|id| self.is[id.index()] = false);
     }
 
-    /// In no order that means anything.
+    /// The coflows, in no particular order.
     pub fn all(&self) -> &[CoflowId] {
         &self.all
     }
 
-    /// Finds those that are present and of which something holds.
+    /// Finds the coflows that are present and for which `holds` is true.
     pub fn find(&mut self, state: &State, holds: impl Fn(CoflowId) -> bool) {
         self.found.clear();
         let found = self.all.iter().filter(|id| state.is_present(**id) && holds(**id));
@@ -30,11 +32,12 @@ impl Moving {
         self.found.sort_unstable_by_key(|&id| state.order(id));
     }
 
-    /// Those that were found last, in order of arrival.
+    /// The coflows that were found last, in order of arrival.
     pub fn found(&self) -> &[CoflowId] {
         &self.found
     }
 
+    /// Adds a coflow, unless it is there.
     pub fn add(&mut self, id: CoflowId) {
         if self.is.len() <= id.index() {
             self.is.resize(id.index() + 1, false);
@@ -44,7 +47,8 @@ impl Moving {
         }
     }
 
-    pub fn retain(&mut self, is_moving: impl Fn(CoflowId) -> bool) {
+    /// Removes the coflows for which `is_moving` is false.
+    pub fn retain(&mut self, mut is_moving: impl FnMut(CoflowId) -> bool) {
         let Moving { all, is, .. } = self;
         all.retain(|id| {
             is[id.index()] = is_moving(*id);

@@ -1,90 +1,62 @@
-//! Flows whose rate is the lesser level of their two links, each hung at the link that limits it.
+//! Flows whose rate is the lesser water level of their two links, each attached to the link that
+//! limits it.
 //!
-//! A link's *service* is the integral of its level: what a flow that it limits has been sent since
-//! the flow was hung there. So a flow with `left` bytes that is hung at a link of service `v` ends
-//! when the service reaches `v + left`, its *target*, whatever the level does until then; and of all
-//! flows at a link the one with the least target ends next. A change of a link's level costs the
-//! same for one flow as for thousands. Only a flow whose lesser level becomes the other one is moved:
-//! its target is written in terms of the other link's service.
-
-mod laid;
+//! A link's *service* is the integral of its level: the bytes that a flow limited by the link has been
+//! sent since the flow was attached. So a flow with `left` bytes that is attached to a link of service
+//! `v` ends when the service reaches `v + left`, its *target*, whatever the level does until then. Of
+//! all flows at a link the one with the least target ends next. A change of a link's level costs the
+//! same for one flow as for thousands. Only a flow that the other link comes to limit is moved: its
+//! target is then written in terms of the other link's service.
 
 use covey_core::alloc::LevelChange;
 use covey_core::state::Progress;
-use covey_core::{Demand, Time, differences, least, places_where, rounded_bytes};
+use covey_core::{Demand, Time, differences, least, rounded_bytes};
 
-pub(crate) use laid::Laid;
+use super::crossings::{Memory, crossings, few_crossings};
+use super::flows::Flows;
+use super::laid::Laid;
 
-/// Flows between senders, the links `0..S`, and receivers, `S..S + R`, each with a number; and the
-/// service at which each ends: its target, at one of its links.
-pub(crate) trait Flows {
-    /// What tells where flows are, if it is kept elsewhere.
-    type Layout;
-    fn senders(&self, layout: &Self::Layout) -> usize;
-    fn receivers(&self, layout: &Self::Layout) -> usize;
-    /// Numbers of flows are less than this.
-    fn bound(&self, layout: &Self::Layout) -> usize;
-    /// Sender and receiver of a flow.
-    fn ends(&self, layout: &Self::Layout, flow: usize) -> (usize, usize);
-    /// No flow has a target.
-    fn clear(&mut self, layout: &Self::Layout);
-    /// A flow's target at its receiver or its sender; infinite if it has none there.
-    fn target(&self, flow: usize, at_receiver: bool) -> f64;
-    fn set_target(&mut self, flow: usize, at_receiver: bool, target: f64);
-    /// The targets at a link, infinite ones among them.
-    fn targets(&self, layout: &Self::Layout, link: usize) -> &[f64];
-    /// The flow that has the `k`th of these, if it is one's.
-    fn flow(&self, layout: &Self::Layout, link: usize, k: usize) -> Option<usize>;
-    /// Where the `k`th of these has its other end, among the senders or among the receivers, if flows at
-    /// the link are so few that it is best to look at each.
-    fn few(&self, link: usize) -> Option<&[u32]>;
-    /// Adds to `flows` those between a link and some of those at the other side, or more.
-    fn between(&self, layout: &Self::Layout, link: usize, others: &[u32], flows: &mut Vec<u32>);
-}
-
-/// A link of the coflow and the flows that hang there.
+/// A link and the flows that are attached to it.
 #[derive(Debug, Clone, Copy)]
 struct Limit {
-    /// Service up to `since`; no more than what one flow can have been sent, as it starts from zero
-    /// when the first flow is hung here.
+    /// Bytes of service up to `since`. The service starts from zero with the first flow, so it is no
+    /// more than what one flow can have been sent.
     service: f64,
     since: Time,
-    /// Flows that hang here.
+    /// How many flows are attached.
     flows: u32,
-    /// The least target among them, or a lesser one if `stale`.
+    /// The least of their targets, or less than that if `stale`.
     least: f64,
     /// Whether `least` or the level has changed since the next end was worked out.
     changed: bool,
+    /// Whether the flow with the target `least` may have gone.
     stale: bool,
 }
 
 /// Flows by the link that limits them.
 #[derive(Debug, Default)]
 pub(crate) struct Levels<F = Laid> {
-    /// Level of each local link in bytes per second; empty when no rates are given by level.
+    /// Water level of each local link in bytes per second; empty when no rates are given by level.
     level: Vec<f64>,
-    /// The levels before these, while levels change or are paused; else the same.
+    /// The levels before these while levels change or are paused; otherwise the same.
     before: Vec<f64>,
     /// Whether nothing is sent until there are levels again.
     paused: bool,
+    /// By local link.
     limits: Vec<Limit>,
-    /// When the next of the flows at each link ends.
+    /// When the next flow attached to each link ends, by local link.
     next: Vec<Time>,
-    /// The flows. A target is at the link where its flow hangs, and infinite where none does.
+    /// The flows. A flow's target is kept for the link to which the flow is attached; it is infinite
+    /// for all other flows.
     pub flows: F,
-    /// Whether the flow hangs at its receiver.
+    /// Whether the flow is attached to its receiver, by its number.
     at_receiver: Vec<bool>,
-    /// Links that are to be looked at again.
+    /// Links whose next end has to be worked out again.
     pending: Vec<u32>,
-    /// Working memory: links whose level changes, those of them whose flows may come to hang elsewhere,
-    /// links of the other side that some link's level has crossed, and flows that may move or that end.
-    changed: Vec<u32>,
-    crossing: Vec<u32>,
-    crossed: Vec<u32>,
-    moving: Vec<u32>,
-    open: Open,
-    /// Whether flows have started that do not hang yet.
+    /// Whether flows have started that are not attached yet.
     incomplete: bool,
+    /// Working memory.
+    memory: Memory,
 }
 
 impl<F: Flows> Levels<F> {
@@ -93,7 +65,7 @@ impl<F: Flows> Levels<F> {
         self.level.is_empty()
     }
 
-    /// No rates; what has been sent must have been written down.
+    /// No rates. What has been sent must have been written back.
     pub(crate) fn clear(&mut self) {
         self.level.clear();
         self.incomplete = false;
@@ -104,7 +76,7 @@ impl<F: Flows> Levels<F> {
         self.incomplete = !self.is_empty();
     }
 
-    /// Whether flows have started that do not hang yet.
+    /// Whether flows have started that are not attached yet.
     pub(crate) fn is_incomplete(&self) -> bool {
         self.incomplete
     }
@@ -135,7 +107,7 @@ impl<F: Flows> Levels<F> {
         self.target(position) - self.service(self.link(layout, position), now)
     }
 
-    /// Takes `bytes` that a flow has been sent beside its level.
+    /// Takes `bytes` from what is left of a flow, which it has been sent beside its level.
     pub(crate) fn take(&mut self, layout: &F::Layout, position: usize, bytes: f64) {
         let target = self.target(position) - bytes;
         if target < f64::INFINITY && bytes > 0.0 {
@@ -146,7 +118,7 @@ impl<F: Flows> Levels<F> {
         }
     }
 
-    /// Works out anew when flows end after [`Levels::take`] and [`Levels::end`].
+    /// Works out when flows end, after [`Levels::take`] and [`Levels::end`].
     pub(crate) fn settle(&mut self, layout: &F::Layout) {
         while let Some(l) = self.pending.pop() {
             let l = l as usize;
@@ -163,8 +135,8 @@ impl<F: Flows> Levels<F> {
         }
     }
 
-    /// Sends nothing from `now` on, until there are other levels. The flows hang where they do, so that a
-    /// coflow whose turn comes and goes costs a step for each link, not for each flow.
+    /// Sends nothing from `now` on, until there are levels again. The flows stay attached: a coflow that
+    /// is served on and off costs a step for each link, not for each flow.
     pub(crate) fn pause(&mut self, now: Time) {
         for (limit, level) in self.limits.iter_mut().zip(&mut self.level) {
             let service = limit.service + *level * (now - limit.since);
@@ -176,8 +148,8 @@ impl<F: Flows> Levels<F> {
         self.paused = true;
     }
 
-    /// Makes `levels` those of the links from `now` on, where there were some before; they differ at
-    /// `changes`, if that is told.
+    /// Replaces the levels of the links from `now` on. They differ at `changes`, if these are known.
+    /// There must be levels already.
     pub(crate) fn change(
         &mut self,
         layout: &F::Layout,
@@ -185,20 +157,21 @@ impl<F: Flows> Levels<F> {
         changes: Option<&[LevelChange]>,
         now: Time,
     ) {
-        self.changed.clear();
-        self.crossing.clear();
+        let Memory { changed, crossing, .. } = &mut self.memory;
+        changed.clear();
+        crossing.clear();
         if std::mem::take(&mut self.paused) {
-            self.changed.extend(0..levels.len() as u32);
-            differences(&self.before, levels, &mut self.crossing);
+            changed.extend(0..levels.len() as u32);
+            differences(&self.before, levels, crossing);
         } else if let Some(changes) = changes {
-            let crossing = changes.iter().filter(|change| change.crosses);
-            self.crossing.extend(crossing.map(|change| change.link));
-            self.changed.extend(changes.iter().map(|change| change.link));
+            let crosses = changes.iter().filter(|change| change.crosses);
+            crossing.extend(crosses.map(|change| change.link));
+            changed.extend(changes.iter().map(|change| change.link));
         } else {
-            differences(&self.level, levels, &mut self.changed);
-            self.crossing.extend_from_slice(&self.changed);
+            differences(&self.level, levels, changed);
+            crossing.extend_from_slice(changed);
         }
-        for l in self.changed.iter().map(|&l| l as usize) {
+        for l in changed.iter().map(|&l| l as usize) {
             let limit = &mut self.limits[l];
             limit.service += self.level[l] * (now - limit.since);
             limit.since = now;
@@ -207,13 +180,13 @@ impl<F: Flows> Levels<F> {
         }
         debug_assert_eq!(self.level, levels);
         self.move_flows(layout, now);
-        for l in self.changed.iter().map(|&l| l as usize) {
+        for l in self.memory.changed.iter().map(|&l| l as usize) {
             self.before[l] = self.level[l];
         }
         self.settle(layout);
     }
 
-    /// Makes `levels` those of the links; no flow hangs yet.
+    /// Begins with these levels, and no flow attached.
     pub(crate) fn start(
         &mut self,
         layout: &F::Layout,
@@ -234,7 +207,7 @@ impl<F: Flows> Levels<F> {
         self.make_room(layout);
     }
 
-    /// To be called before a flow hangs whose number is new.
+    /// To be called before a flow with a new number is attached.
     pub(crate) fn make_room(&mut self, layout: &F::Layout) {
         self.at_receiver.resize(self.flows.bound(layout), false);
     }
@@ -243,12 +216,12 @@ impl<F: Flows> Levels<F> {
     fn move_flows(&mut self, layout: &F::Layout, now: Time) {
         let senders = self.flows.senders(layout);
         let links = senders + self.flows.receivers(layout);
-        let mut moving = std::mem::take(&mut self.moving);
-        if self.crossing.iter().any(|&l| (l as usize) < senders) {
-            self.open.find(&self.before[senders..links], &self.level[senders..links]);
+        let mut moving = std::mem::take(&mut self.memory.moving);
+        if self.memory.crossing.iter().any(|&l| (l as usize) < senders) {
+            self.memory.open.find(&self.before[senders..links], &self.level[senders..links]);
         }
-        for k in 0..self.crossing.len() {
-            let l = self.crossing[k] as usize;
+        for k in 0..self.memory.crossing.len() {
+            let l = self.memory.crossing[k] as usize;
             moving.clear();
             if l < senders {
                 self.crossed_by_sender(layout, l, senders..links, &mut moving);
@@ -257,7 +230,7 @@ impl<F: Flows> Levels<F> {
             }
             moving.iter().for_each(|&flow| self.move_flow(layout, flow as usize, now));
         }
-        self.moving = moving;
+        self.memory.moving = moving;
     }
 
     /// Adds flows of a sender whose level has crossed that of their receiver to `moving`, and maybe
@@ -277,12 +250,16 @@ impl<F: Flows> Levels<F> {
             moving.extend(crossed.filter_map(|k| Some(self.flows.flow(layout, l, k)? as u32)));
             return;
         }
-        self.crossed.clear();
-        crossings((&self.open.before, &self.open.after), crosses, &mut self.crossed);
-        for other in &mut self.crossed {
-            *other = self.open.receivers[*other as usize];
+        self.memory.crossed.clear();
+        crossings(
+            (&self.memory.open.before, &self.memory.open.after),
+            crosses,
+            &mut self.memory.crossed,
+        );
+        for other in &mut self.memory.crossed {
+            *other = self.memory.open.receivers[*other as usize];
         }
-        self.flows.between(layout, l, &self.crossed, moving);
+        self.flows.between(layout, l, &self.memory.crossed, moving);
     }
 
     /// The same for a receiver.
@@ -301,12 +278,12 @@ impl<F: Flows> Levels<F> {
             moving.extend(crossed.filter_map(|k| Some(self.flows.flow(layout, l, k)? as u32)));
             return;
         }
-        self.crossed.clear();
-        crossings(others, crosses, &mut self.crossed);
-        self.flows.between(layout, l, &self.crossed, moving);
+        self.memory.crossed.clear();
+        crossings(others, crosses, &mut self.memory.crossed);
+        self.flows.between(layout, l, &self.memory.crossed, moving);
     }
 
-    /// Hangs a flow at the link that limits it, if that is not where it hangs.
+    /// Attaches a flow to the link that limits it, if it is attached to the other one.
     fn move_flow(&mut self, layout: &F::Layout, position: usize, now: Time) {
         let (s, r) = self.flows.ends(layout, position);
         let at_receiver = self.level[r] <= self.level[s];
@@ -316,14 +293,15 @@ impl<F: Flows> Levels<F> {
         let target = self.target(position);
         if target < f64::INFINITY {
             let left = target - self.service(self.link(layout, position), now);
-            self.unhang(layout, position, target);
-            self.hang(layout, position, left, now);
+            self.detach(layout, position, target);
+            self.attach(layout, position, left, now);
         }
     }
 
-    fn hang(&mut self, layout: &F::Layout, position: usize, left: f64, now: Time) {
+    /// Attaches a flow with `left` bytes to the link that limits it.
+    fn attach(&mut self, layout: &F::Layout, position: usize, left: f64, now: Time) {
         let (s, r) = self.flows.ends(layout, position);
-        // The order of the levels before a pause is what flows are moved from when it ends.
+        // When a pause ends, flows are moved by the levels before it.
         let level = if self.paused { &self.before } else { &self.level };
         self.at_receiver[position] = level[r] <= level[s];
         let l = self.link(layout, position);
@@ -338,8 +316,8 @@ impl<F: Flows> Levels<F> {
         self.look_again(l);
     }
 
-    /// Hangs a flow nowhere, of which this is the target.
-    fn unhang(&mut self, layout: &F::Layout, position: usize, target: f64) {
+    /// Detaches a flow, which has this target.
+    fn detach(&mut self, layout: &F::Layout, position: usize, target: f64) {
         let l = self.link(layout, position);
         self.limits[l].flows -= 1;
         self.limits[l].stale |= target <= self.limits[l].least;
@@ -348,14 +326,14 @@ impl<F: Flows> Levels<F> {
     }
 
     /// Whether a flow is sent at a level.
-    pub(crate) fn hangs(&self, position: usize) -> bool {
+    pub(crate) fn is_attached(&self, position: usize) -> bool {
         !self.is_empty() && self.target(position) < f64::INFINITY
     }
 
-    /// A flow goes on with `left` bytes that did not hang anywhere.
+    /// A flow that may not be attached goes on with `left` bytes.
     pub(crate) fn join(&mut self, layout: &F::Layout, position: usize, left: f64, now: Time) {
-        if !self.hangs(position) {
-            self.hang(layout, position, left, now);
+        if !self.is_attached(position) {
+            self.attach(layout, position, left, now);
         }
     }
 
@@ -363,7 +341,7 @@ impl<F: Flows> Levels<F> {
     pub(crate) fn end(&mut self, layout: &F::Layout, position: usize) {
         let target = self.target(position);
         if target < f64::INFINITY {
-            self.unhang(layout, position, target);
+            self.detach(layout, position, target);
         }
     }
 
@@ -374,7 +352,7 @@ impl<F: Flows> Levels<F> {
         now: Time,
         mut finished: impl FnMut(usize),
     ) {
-        let mut ending = std::mem::take(&mut self.moving);
+        let mut ending = std::mem::take(&mut self.memory.moving);
         for l in 0..self.next.len() {
             if !self.next[l].due(now) {
                 continue;
@@ -393,11 +371,11 @@ impl<F: Flows> Levels<F> {
                 finished(p);
             }
         }
-        self.moving = ending;
+        self.memory.moving = ending;
         self.settle(layout);
     }
 
-    /// The least target of the flows that hang at a link.
+    /// The least target of the flows attached to a link.
     fn least(&self, layout: &F::Layout, l: usize) -> f64 {
         if self.limits[l].flows == 0 {
             return f64::INFINITY;
@@ -405,7 +383,7 @@ impl<F: Flows> Levels<F> {
         least(f64::INFINITY, self.flows.targets(layout, l))
     }
 
-    /// Service at which a flow ends, of the link where it hangs; infinite if it does not.
+    /// Service at which a flow ends, of the link to which it is attached; infinite if to none.
     fn target(&self, position: usize) -> f64 {
         self.flows.target(position, self.at_receiver[position])
     }
@@ -414,7 +392,7 @@ impl<F: Flows> Levels<F> {
         self.flows.set_target(position, self.at_receiver[position], target);
     }
 
-    /// The link at which a flow hangs.
+    /// The link to which a flow is attached.
     fn link(&self, layout: &F::Layout, position: usize) -> usize {
         let (s, r) = self.flows.ends(layout, position);
         if self.at_receiver[position] { r } else { s }
@@ -431,8 +409,8 @@ impl<F: Flows> Levels<F> {
 }
 
 impl Levels {
-    /// Writes down what is left of every flow at `now`.
-    pub(crate) fn write_down(&self, demand: &Demand, progress: &mut Progress, now: Time) {
+    /// Writes back what is left of every flow at `now`.
+    pub(crate) fn write_back(&self, demand: &Demand, progress: &mut Progress, now: Time) {
         progress.link_left.fill(0.0);
         for p in demand.active() {
             if self.target(p) < f64::INFINITY {
@@ -444,8 +422,8 @@ impl Levels {
         }
     }
 
-    /// Makes `levels` those of the links from `now` on; they differ at `changes`, if that is told. If
-    /// there were none, what is left of the flows must have been written down.
+    /// Replaces the levels of the links from `now` on. They differ at `changes`, if these are known. If
+    /// there were no levels, what is left of the flows must have been written back.
     pub(crate) fn replace(
         &mut self,
         demand: &Demand,
@@ -457,44 +435,11 @@ impl Levels {
         if self.is_empty() {
             self.start(demand, levels.iter().copied(), now);
             for p in demand.active() {
-                self.hang(demand, p, progress.left[p] * progress.scale, now);
+                self.attach(demand, p, progress.left[p] * progress.scale, now);
             }
             self.settle(demand);
         } else {
             self.change(demand, levels, changes, now);
-        }
-    }
-}
-
-/// Receivers with a level, now or before. The flows to the others hang there, and stay: of two links with
-/// the same level the receiver limits.
-#[derive(Debug, Default)]
-struct Open {
-    receivers: Vec<u32>,
-    /// Their levels.
-    before: Vec<f64>,
-    after: Vec<f64>,
-}
-
-impl Open {
-    fn find(&mut self, before: &[f64], after: &[f64]) {
-        self.receivers.resize(before.len(), 0);
-        self.before.resize(before.len(), 0.0);
-        self.after.resize(before.len(), 0.0);
-        let mut count = 0;
-        // Every receiver is written down, to be overwritten unless it is open: no branch to mispredict.
-        for (k, (&before, &after)) in before.iter().zip(after).enumerate() {
-            self.receivers[count] = k as u32;
-            self.before[count] = before;
-            self.after[count] = after;
-            count += usize::from((before > 0.0) | (after > 0.0));
-        }
-        self.receivers.truncate(count);
-        // Nobody passes a receiver that has no level: with some of these no numbers are left over that
-        // do not fill vectors.
-        for levels in [&mut self.before, &mut self.after] {
-            levels.truncate(count);
-            levels.resize(count.next_multiple_of(16), 0.0);
         }
     }
 }
@@ -516,23 +461,4 @@ fn look_again(limit: &mut Limit, pending: &mut Vec<u32>, l: usize) {
     if !std::mem::replace(&mut limit.changed, true) {
         pending.push(l as u32);
     }
-}
-
-/// Adds to `places` those at which `crosses` holds of the levels before and after.
-fn crossings(
-    (before, after): (&[f64], &[f64]),
-    crosses: impl Fn(f64, f64) -> bool,
-    places: &mut Vec<u32>,
-) {
-    places.extend(places_where(before, after, crosses).map(|k| k as u32));
-}
-
-/// The places in a list of links of one side, at which `crosses` holds of their levels before and after.
-fn few_crossings<'a>(
-    links: &'a [u32],
-    (before, after): (&'a [f64], &'a [f64]),
-    crosses: impl Fn(f64, f64) -> bool + 'a,
-) -> impl Iterator<Item = usize> + 'a {
-    let crossed = move |link: &u32| crosses(before[*link as usize], after[*link as usize]);
-    links.iter().enumerate().filter(move |(_, link)| crossed(link)).map(|(k, _)| k)
 }

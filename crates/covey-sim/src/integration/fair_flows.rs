@@ -1,18 +1,20 @@
-//! All flows as one fluid, for policies that do not tell coflows apart.
+//! All flows as one group that shares fairly, for policies that do not tell coflows apart.
 //!
-//! Flows between the same two ports share one rate, the lesser level of the two links, times what
-//! each counts for; left is counted in the same unit, bytes or sizes of the flow. So of each pair of
-//! ports only the flow that ends next is followed, by [`Levels`] as if it were one of a coflow with a
-//! flow between any two ports; the others have had the same service since they joined.
+//! Flows between the same two ports have one rate: the lesser water level of the two links, times
+//! what each flow counts for. What is left is counted in the same unit, bytes or sizes of the flow.
+//! So only the flow that ends next is followed of each pair of ports. [`Levels`] follows these flows
+//! as if they were one coflow with a flow between any two ports. The other flows of a pair have had
+//! the same service since they joined.
 
 use std::cmp::Ordering;
 
-use covey_core::alloc::{Crowd, Measure};
+use covey_core::alloc::Measure;
 use covey_core::pairs::Pairs;
 use covey_core::state::State;
-use covey_core::{CoflowId, Time};
+use covey_core::{CoflowId, FlowId, Time};
 
-use crate::levels::{Flows, Levels};
+use super::integrator::{Integrator, Network};
+use super::levels::{Flows, Levels};
 
 /// A flow that ends when the service of its pair reaches `target`.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -37,8 +39,8 @@ impl Ord for Member {
     }
 }
 
-/// The flows of each pair of ports, by targets of the service that the pair has had. Of each pair the
-/// first is one of the flows that [`Levels`] follows: its target there is the number in the rows.
+/// The flows of each pair of ports, by targets of the service that the pair has had. [`Levels`]
+/// follows the first flow of each pair: its target there is the number in the rows.
 type Members = Pairs<Member, 1>;
 
 impl Flows for Members {
@@ -96,8 +98,10 @@ impl Flows for Members {
 
 /// The flows of every pair of ports.
 #[derive(Debug, Default)]
-pub(crate) struct CrowdFluid {
+pub(super) struct FairFlows {
+    /// What flows count for.
     measure: Measure,
+    /// When the flows were last brought up to date.
     anchor: Time,
     /// Follows the flow of each pair that ends next.
     levels: Levels<Members>,
@@ -105,22 +109,10 @@ pub(crate) struct CrowdFluid {
     ending: Vec<usize>,
 }
 
-impl CrowdFluid {
-    pub(crate) fn clear(&mut self, measure: Measure, ports: usize, now: Time) {
-        self.measure = measure;
-        self.anchor = now;
-        self.levels.flows.clear(ports);
-        self.levels.start(&(), std::iter::repeat_n(0.0, 2 * ports), now);
-    }
-
+impl FairFlows {
     /// What flows count for.
-    pub(crate) fn measure(&self) -> Measure {
+    pub(super) fn measure(&self) -> Measure {
         self.measure
-    }
-
-    /// When the next flow ends if rates stay.
-    pub(crate) fn next(&self) -> Time {
-        self.levels.next()
     }
 
     /// The links between which a flow is sent.
@@ -136,8 +128,8 @@ impl CrowdFluid {
         self.first(pair).map_or(0.0, |first| first.target - left)
     }
 
-    /// Adds a flow with what is left of it. The anchor must be the present moment.
-    pub(crate) fn join(&mut self, state: &State, coflow: CoflowId, position: usize) {
+    /// Adds a flow with what is left of it. The anchor must be the present time.
+    fn join(&mut self, state: &State, coflow: CoflowId, position: usize) {
         let (egress, ingress) = Self::links(state, coflow, position);
         let progress = state.coflow(coflow).progress();
         let unit = self.measure.of(progress.size[position]);
@@ -153,8 +145,8 @@ impl CrowdFluid {
         self.follow_first(pair, target - left);
     }
 
-    /// Takes a flow out. What is left of it is what was written back last.
-    pub(crate) fn leave(&mut self, state: &State, coflow: CoflowId, position: usize) {
+    /// Takes a flow out.
+    fn leave(&mut self, state: &State, coflow: CoflowId, position: usize) {
         let (egress, ingress) = Self::links(state, coflow, position);
         let Some(pair) = self.levels.flows.find(egress, ingress) else { return };
         let served = self.stop_following(pair);
@@ -182,12 +174,12 @@ impl CrowdFluid {
     }
 
     /// Moves the anchor to `now`; no flow may end before it.
-    pub(crate) fn advance(&mut self, now: Time) {
+    fn advance(&mut self, now: Time) {
         self.anchor = self.anchor.max(now);
     }
 
-    /// Removes the flows that end at the anchor and calls `finished` with each.
-    pub(crate) fn take_finished(&mut self, mut finished: impl FnMut(CoflowId, usize)) {
+    /// Removes the flows that end at the anchor, and adds them to `finished`.
+    fn take_finished(&mut self, finished: &mut Vec<(CoflowId, usize)>) {
         let mut ending = std::mem::take(&mut self.ending);
         ending.clear();
         self.levels.finish(&(), self.anchor, |pair| ending.push(pair));
@@ -196,25 +188,61 @@ impl CrowdFluid {
             let slack = 2.0 * level * self.anchor.slack_s();
             let Some(served) = self.first(pair).map(|first| first.target) else { continue };
             while let Some(first) = self.first(pair).filter(|m| m.target - served <= slack) {
-                finished(first.coflow, first.position as usize);
+                finished.push((first.coflow, first.position as usize));
                 self.levels.flows.pop(pair);
             }
             self.follow_first(pair, served);
         }
         self.ending = ending;
     }
+}
 
-    /// Takes over the levels that `crowd` gives from the anchor on.
-    pub(crate) fn install(&mut self, crowd: &Crowd) {
-        self.levels.change(&(), crowd.level(), None, self.anchor);
+impl Integrator for FairFlows {
+    fn begin(&mut self, network: &mut Network<'_>) {
+        let state = &*network.state;
+        let ports = state.fabric().ports() as usize;
+        self.measure = network.allocator.crowd().map_or(Measure::Number, |flows| flows.measure());
+        self.anchor = network.now;
+        self.levels.flows.clear(ports);
+        self.levels.start(&(), std::iter::repeat_n(0.0, 2 * ports), network.now);
+        for &id in state.present() {
+            for position in state.coflow(id).demand().active() {
+                self.join(state, id, position);
+            }
+        }
     }
 
-    /// Writes what is left of every flow at the anchor into `state`.
-    pub(crate) fn write_back(&self, state: &mut State) {
+    fn end(&mut self, network: &mut Network<'_>) {
+        self.write_back(network);
+    }
+
+    fn next_end(&self) -> Time {
+        self.levels.next()
+    }
+
+    fn find_ending(&mut self, network: &mut Network<'_>, ending: &mut Vec<(CoflowId, usize)>) {
+        if self.next_end().due(network.now) {
+            self.advance(network.now);
+            self.take_finished(ending);
+            ending.sort_unstable();
+        }
+    }
+
+    fn prepare(&mut self, _: &mut Network<'_>) {}
+
+    fn install(&mut self, network: &mut Network<'_>) {
+        self.advance(network.now);
+        if let Some(flows) = network.allocator.crowd() {
+            self.levels.change(&(), flows.level(), None, self.anchor);
+        }
+    }
+
+    fn write_back(&mut self, network: &mut Network<'_>) {
+        self.advance(network.now);
         for pair in 0..self.levels.flows.bound() {
             let served = self.served(pair);
             for member in self.levels.flows.queue(pair).iter() {
-                let (demand, progress) = state.progress_mut(member.coflow);
+                let (demand, progress) = network.state.progress_mut(member.coflow);
                 let p = member.position as usize;
                 let unit = self.measure.of(progress.size[p]);
                 let left = (member.target - served) * unit / progress.scale;
@@ -223,5 +251,30 @@ impl CrowdFluid {
                 demand.path(p).for_each(|l| progress.link_left[l] -= less);
             }
         }
+    }
+
+    fn joined(&mut self, network: &mut Network<'_>, id: CoflowId, position: usize) {
+        self.advance(network.now);
+        self.join(network.state, id, position);
+    }
+
+    fn before_toggles(&mut self, network: &mut Network<'_>, holds: bool) {
+        if holds {
+            self.write_back(network);
+        } else {
+            self.advance(network.now);
+        }
+    }
+
+    fn hold(&mut self, network: &mut Network<'_>, id: CoflowId, position: usize) -> f64 {
+        self.leave(network.state, id, position);
+        let progress = network.state.coflow(id).progress();
+        progress.left[position] * progress.scale
+    }
+
+    fn restart(&mut self, network: &mut Network<'_>, flow: FlowId) {
+        self.write_back(network);
+        network.state.restart(flow);
+        self.begin(network);
     }
 }

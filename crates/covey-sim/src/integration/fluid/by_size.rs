@@ -1,10 +1,10 @@
 //! Rates in proportion to what is left of each flow.
 //!
 //! A flow's rate is `y Λ`, with `y = left / scale` when rates were last taken over and Λ the least
-//! level of its links. The lowest level of all is that of the scale: as long as all flows have it,
-//! only the scale shrinks, whatever the number of flows. Flows with a higher level are *raised*; what
-//! that sends beyond the scale is taken from `y` when somebody looks, and levels are raised by as much,
-//! so that rates stay.
+//! level of its links. The lowest level of all flows is the level of the scale: while all flows have
+//! it, only the scale falls, however many flows there are. Flows with a higher level are *raised*.
+//! When somebody looks, the bytes that a raised flow has sent beyond the scale are taken from its `y`,
+//! and its level rises by as much, so that its rate stays.
 
 use covey_core::Demand;
 use covey_core::alloc::BySize;
@@ -12,17 +12,21 @@ use covey_core::state::Progress;
 
 /// The levels of one coflow.
 #[derive(Debug, Default)]
-pub(super) struct Levels {
+pub(crate) struct Levels {
+    /// The lowest level of a flow; zero if there are no rates by size.
     pub lowest: f64,
+    /// The highest level of a flow.
     pub highest: f64,
+    /// Level of each local link; empty when all flows have the lowest.
     by_link: Vec<f64>,
-    /// Seconds over the scale for which what was sent is written down, and the allocator was not told.
+    /// Seconds over the scale of which the bytes are written back, but the allocator was not told.
     passed: f64,
-    /// Working memory: receivers with levels at which flows end, a bit each.
+    /// Working memory: receivers with levels at which flows end, one bit each.
     ending: Vec<u64>,
 }
 
 impl Levels {
+    /// No rates by size.
     pub(super) fn clear(&mut self) {
         self.lowest = 0.0;
         self.highest = 0.0;
@@ -30,18 +34,17 @@ impl Levels {
         self.passed = 0.0;
     }
 
-    /// Takes over other levels. Returns whether they are others.
-    pub(super) fn replace(&mut self, now: Option<BySize<'_>>) -> bool {
+    /// Replaces the levels. Returns whether they differ from those before.
+    pub(super) fn replace(&mut self, levels: Option<BySize<'_>>) -> bool {
         self.passed = 0.0;
-        let nothing = BySize { lowest: 0.0, highest: 0.0, levels: &[] };
-        let now = now.unwrap_or(nothing);
-        if now == self.get() {
+        let levels = levels.unwrap_or(BySize { lowest: 0.0, highest: 0.0, levels: &[] });
+        if levels == self.get() {
             return false;
         }
-        self.lowest = now.lowest;
-        self.highest = now.highest;
+        self.lowest = levels.lowest;
+        self.highest = levels.highest;
         self.by_link.clear();
-        self.by_link.extend_from_slice(now.levels);
+        self.by_link.extend_from_slice(levels.levels);
         true
     }
 
@@ -59,38 +62,38 @@ impl Levels {
         self.get().level(demand, position)
     }
 
-    /// Seconds over the scale that have passed since this was asked last.
+    /// Seconds over the scale that have passed since the last call.
     pub(super) fn take_passed(&mut self) -> f64 {
         std::mem::take(&mut self.passed)
     }
 
-    /// Writes down what `dt` seconds at these levels have sent.
+    /// Writes back what `dt` seconds at these levels have sent.
     pub(super) fn pass(&mut self, demand: &Demand, progress: &mut Progress, dt: f64) {
         if self.lowest > 0.0 {
-            // At its end the coflow has nothing left: a scale of zero would lose the flows that are
-            // yet to start, and which flows end is decided by time, not by bytes.
+            // At its end the coflow has nothing left. But a scale of zero would lose the flows that
+            // have yet to start, and time decides which flows end, not bytes.
             let rest = progress.scale - dt * self.lowest;
             progress.scale = rest.max(progress.scale * f64::EPSILON);
         }
         if self.are_raised() && dt > 0.0 {
             let seconds = dt / progress.scale;
-            self.write_down(demand, progress, seconds);
+            self.write_back(demand, progress, seconds);
             let lowest = self.lowest;
             let raise = |level: f64| BySize::raise(lowest, level, seconds);
             self.by_link.iter_mut().for_each(|level| *level = raise(*level));
             self.highest = raise(self.highest);
-            // One after the other is the same as this at once.
+            // The same as both intervals at once.
             self.passed += seconds + lowest * self.passed * seconds;
         }
     }
 
     /// Takes from every raised flow what its level beyond the lowest has sent, in `dt` seconds over
     /// the scale.
-    fn write_down(&self, demand: &Demand, progress: &mut Progress, dt: f64) {
+    fn write_back(&self, demand: &Demand, progress: &mut Progress, dt: f64) {
         let is_raised = |s: &usize| self.by_link[*s] > self.lowest && demand.count()[*s] > 0;
         for s in (0..demand.senders()).filter(is_raised) {
             if demand.is_shuffle() {
-                self.write_row_down(demand, progress, s, dt);
+                self.write_row_back(demand, progress, s, dt);
                 continue;
             }
             for p in demand.active_in_row(s) {
@@ -102,7 +105,7 @@ impl Levels {
     }
 
     /// The same for one sender of a shuffle, in a form that compiles to vector instructions.
-    fn write_row_down(&self, demand: &Demand, progress: &mut Progress, s: usize, dt: f64) {
+    fn write_row_back(&self, demand: &Demand, progress: &mut Progress, s: usize, dt: f64) {
         let row = demand.row(s);
         let (of_senders, of_receivers) = progress.link_left.split_at_mut(demand.senders());
         let (lowest, level) = (self.lowest, self.by_link[s]);
@@ -148,7 +151,7 @@ impl Levels {
         }
     }
 
-    /// The same in a shuffle: what ends of a row is where both ends' levels are so high.
+    /// The same in a shuffle: a flow ends where the levels of both its links are high enough.
     fn finish_rows(
         &mut self,
         demand: &Demand,

@@ -1,20 +1,23 @@
-//! Flows as a coflow's [`Demand`] lays them out: numbers are positions.
+//! The flows of a coflow, as its [`Demand`] lays them out: a flow's number is its position.
 
 use std::ops::Range;
 
 use covey_core::Demand;
 
-use super::Flows;
+use super::flows::Flows;
 
-/// Targets of the flows of a [`Demand`], for each link in one piece: by position, and by receiver.
+/// Targets of the flows of a [`Demand`], so that those of each link are contiguous.
 #[derive(Debug, Default)]
 pub(crate) struct Laid {
+    /// Targets at the sender, by position.
     by_row: Vec<f64>,
+    /// Targets at the receiver, in the order of `column`.
     by_column: Vec<f64>,
-    /// Positions by receiver: those of the `k`th from `column_start[k]` on.
+    /// Positions by receiver.
     column: Vec<u32>,
+    /// Where the positions of each receiver begin in `column`, and the end of the last.
     column_start: Vec<u32>,
-    /// The reverse of `column`.
+    /// Where each position is in `column`.
     place: Vec<u32>,
 }
 

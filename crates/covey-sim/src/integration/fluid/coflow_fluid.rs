@@ -1,68 +1,65 @@
-//! One coflow as a fluid: constant rates between moments, integrated when somebody looks.
+//! One coflow as a fluid: rates are constant between two rounds, and are integrated when somebody
+//! looks.
 //!
-//! A coflow's [`Grant`] gives a flow the rate `min(level of its links) + y Λ + single`, where
-//! `y = left / scale`. While a flow is compressed and sent, what compression takes from what is left
-//! of it counts among its single rates, but not as sent. Three ways to integrate, by what the grant holds:
+//! A [`CoflowAllocation`] gives a flow the rate `min(water level of its links) + y Λ + own`, where
+//! `y = left / scale`. While a flow is compressed and sent, its compression rate counts as one of its
+//! own rates: it lessens what is left, but does not count as sent. There are three ways to integrate,
+//! by the form of the allocation:
 //!
-//! - *Single rates*: each running flow has its own anchor and its own end; what runs on unchanged
-//!   is not touched.
-//! - *By size* (Λ): see [`by_size`]. What a single rate sends on top is kept apart, and the flow's
-//!   share by size stays, so that what the allocator has booked is what is sent. It counts towards `y`
-//!   when shares are decided anew: for flows that have stopped, when a flow of the coflow ends; for
-//!   all, before the policy looks.
-//! - *Levels*: each flow hangs at the link that limits it ([`Levels`]); a link whose level changes
-//!   costs the same whatever the number of its flows.
-
-mod by_size;
-mod longest;
+//! - *Own rates*: each running flow has its own anchor and its own end. A flow whose rate stays costs
+//!   nothing.
+//! - *By size* (Λ): see [`by_size`]. What an own rate sends on top is kept apart, and the flow's share
+//!   by size stays, so that the flow sends what the allocator has booked. The extra bytes count
+//!   towards `y` when shares are decided again: for flows that have stopped, when a flow of the
+//!   coflow ends; for all flows, before the policy looks.
+//! - *Water levels*: each flow is attached to the link that limits it ([`Levels`]). A link whose level
+//!   changes costs the same, however many flows it limits.
 
 use std::cell::Cell;
 
-use covey_core::alloc::{Grant, Single};
+use covey_core::alloc::{CoflowAllocation, FlowRate};
 use covey_core::state::Progress;
-use covey_core::{Demand, Time, rounded_bytes};
+use covey_core::{Demand, Time};
 
-use crate::levels::Levels;
-
-/// A flow with a rate of its own.
-#[derive(Debug, Clone, Copy)]
-struct Running {
-    position: u32,
-    rate: f64,
-    /// Bytes sent at this and earlier rates that are not written down, up to `since`.
-    extra: f64,
-    since: Time,
-    /// When it ends, if it keeps all its rates.
-    end: Time,
-}
+use super::super::levels::Levels;
+use super::by_size;
+use super::longest::Longest;
+use super::running::{Running, earliest};
 
 /// The rates of one coflow since the anchor.
 #[derive(Debug)]
 pub(crate) struct Fluid {
-    anchor: Time,
+    pub(super) anchor: Time,
     /// Bytes sent up to the anchor.
     sent: f64,
     /// Bytes per second of the whole coflow.
     rate: f64,
     /// When the next flow ends at these rates.
     next: Time,
-    levels: Levels,
-    by_size: by_size::Levels,
-    /// Whether shares by size are held as booked; see above.
+    pub(super) levels: Levels,
+    pub(super) by_size: by_size::Levels,
+    /// Whether shares by size are held as booked; see the module.
     holds: bool,
     /// Whether compression lessens what is left of some flows.
-    shrinks: bool,
-    /// At most one a flow.
+    is_compressed: bool,
+    /// Flows with a rate of their own, at most one each.
+    pub(super) running: Vec<Running>,
+    /// Under shares by size, flows that ran and have bytes that are not written back.
+    pub(super) stopped: Vec<Running>,
+    /// Working memory: the flows with rates of their own before or after a change.
+    memory: Memory,
+    pub(super) longest: Cell<Longest>,
+}
+
+/// Working memory of a [`Fluid`].
+#[derive(Debug, Default)]
+struct Memory {
     running: Vec<Running>,
-    /// Under shares by size, flows that ran and have bytes that are not written down.
-    stopped: Vec<Running>,
-    /// The list before, or working memory.
-    spare: Vec<Running>,
-    singles: Vec<Single>,
-    longest: Cell<longest::Longest>,
+    rates: Vec<FlowRate>,
 }
 
 impl Fluid {
+    /// No rates.
     pub(crate) fn new() -> Fluid {
         Fluid {
             anchor: Time::ZERO,
@@ -72,11 +69,10 @@ impl Fluid {
             levels: Levels::default(),
             by_size: by_size::Levels::default(),
             holds: false,
-            shrinks: false,
+            is_compressed: false,
             running: Vec::new(),
             stopped: Vec::new(),
-            spare: Vec::new(),
-            singles: Vec::new(),
+            memory: Memory::default(),
             longest: Cell::default(),
         }
     }
@@ -96,7 +92,7 @@ impl Fluid {
         self.levels.clear();
         self.by_size.clear();
         self.holds = false;
-        self.shrinks = false;
+        self.is_compressed = false;
         self.running.clear();
         self.stopped.clear();
     }
@@ -116,7 +112,7 @@ impl Fluid {
         self.sent + self.rate * (now - self.anchor)
     }
 
-    /// What is left of an unfinished flow at `now`, which is not written down.
+    /// What is left of an unfinished flow at `now`, whether or not that is written back.
     pub(crate) fn left(
         &self,
         demand: &Demand,
@@ -126,12 +122,12 @@ impl Fluid {
     ) -> f64 {
         let level = self.by_size.of(demand, position);
         let mut left = progress.left[position] * (progress.scale - level * (now - self.anchor));
-        if self.levels.hangs(position) {
+        if self.levels.is_attached(position) {
             left = self.levels.left(demand, position, now);
         }
         let own = self.running.iter().chain(&self.stopped);
         for flow in own.filter(|flow| flow.position as usize == position) {
-            left -= flow.extra + flow.rate * (now - flow.since);
+            left -= flow.sent(now);
         }
         left.max(0.0)
     }
@@ -154,7 +150,7 @@ impl Fluid {
         self.holds && !(self.running.is_empty() && self.stopped.is_empty())
     }
 
-    /// Whether anything is sent, will end, or is not written down.
+    /// Whether something is sent, will end, or is not written back.
     pub(crate) fn is_moving(&self) -> bool {
         self.rate != 0.0
             || self.next.comes()
@@ -167,13 +163,13 @@ impl Fluid {
         self.by_size.are_raised()
     }
 
-    /// Seconds over the scale for which raised flows have been sent since this was asked last. What they
-    /// have sent is written down.
+    /// Seconds over the scale for which raised flows have been sent since the last call. What they
+    /// have sent is written back.
     pub(crate) fn take_passed(&mut self) -> f64 {
         self.by_size.take_passed()
     }
 
-    /// Moves the anchor of what all flows have in common.
+    /// Moves the anchor, for all that flows have in common.
     fn pass(&mut self, demand: &Demand, progress: &mut Progress, now: Time) {
         let dt = (now - self.anchor).max(0.0);
         self.anchor = self.anchor.max(now);
@@ -181,7 +177,7 @@ impl Fluid {
         self.by_size.pass(demand, progress, dt);
     }
 
-    /// Writes down what is left of every flow at `now`. No flow may end before `now`.
+    /// Writes back what is left of every flow at `now`. No flow may end before `now`.
     pub(crate) fn advance(&mut self, demand: &Demand, progress: &mut Progress, now: Time) {
         self.pass(demand, progress, now);
         for flow in self.running.iter_mut().chain(&mut self.stopped) {
@@ -190,15 +186,15 @@ impl Fluid {
         self.stopped.clear();
         if !self.levels.is_empty() {
             self.levels.settle(demand);
-            self.levels.write_down(demand, progress, now);
+            self.levels.write_back(demand, progress, now);
         }
         if self.holds {
             self.find_ends(demand, progress, now);
         }
     }
 
-    /// Writes down what is left where it is needed and calls `finished` with the position of every
-    /// flow that ends at `now`; with the same flow twice if it has a level and a rate of its own.
+    /// Calls `finished` with the position of every flow that ends at `now`, twice if the flow has a
+    /// level and a rate of its own. Writes back what is left where that is needed.
     pub(crate) fn finish(
         &mut self,
         demand: &Demand,
@@ -226,7 +222,7 @@ impl Fluid {
         }
         if any {
             for stopped in self.stopped.drain(..).filter(|stopped| !stopped.end.due(now)) {
-                stopped.write_down(demand, progress);
+                stopped.write_back(demand, progress);
             }
         }
         if !self.levels.is_empty() {
@@ -235,7 +231,7 @@ impl Fluid {
             }
             self.levels.finish(demand, now, finished);
         }
-        // Rounding may leave a flow a little beyond `now`; then it is still to come.
+        // Rounding may leave a flow's end a little after `now`: that end is still to come.
         self.next = self.next_end(progress);
     }
 
@@ -244,8 +240,8 @@ impl Fluid {
         self.levels.started();
     }
 
-    /// Takes a flow out that is not to be sent for a while, and returns what is left of it. The
-    /// rates are to be decided anew.
+    /// Takes out a flow that is not sent for a while, and returns what is left of it. The rates have
+    /// to be decided again.
     pub(crate) fn hold(
         &mut self,
         demand: &Demand,
@@ -262,7 +258,7 @@ impl Fluid {
         left
     }
 
-    /// Takes a flow in that has `left` bytes left and may be sent again.
+    /// Takes in a flow that has `left` bytes left and may be sent again.
     pub(crate) fn let_go(
         &mut self,
         demand: &Demand,
@@ -278,58 +274,61 @@ impl Fluid {
         }
     }
 
-    /// Takes over the rates of `grant` from `now` on.
+    /// Takes over the rates of `allocation` from `now` on.
     pub(crate) fn install(
         &mut self,
         demand: &Demand,
         progress: &mut Progress,
-        grant: &Grant,
+        allocation: &CoflowAllocation,
         now: Time,
     ) {
-        let pauses = !self.levels.is_empty() && grant.is_empty();
-        let goes_on = (pauses || self.levels.is_empty() == grant.levels().is_empty())
+        let levels = allocation.water_levels();
+        let by_size = allocation.by_size();
+        let pauses = !self.levels.is_empty() && allocation.is_empty();
+        let goes_on = (pauses || self.levels.is_empty() == levels.is_empty())
             && !self.levels.is_incomplete()
-            && self.holds == grant.by_size().is_some();
-        let shrinks = !grant.shrinks().is_empty();
-        let shrank = std::mem::replace(&mut self.shrinks, shrinks);
-        let changes = grant.changes().filter(|_| goes_on && !shrinks && !shrank);
-        if goes_on && (changes.is_some() || !grant.may_repeat()) {
+            && self.holds == by_size.is_some();
+        let is_compressed = !allocation.compression_rates().is_empty();
+        let was_compressed = std::mem::replace(&mut self.is_compressed, is_compressed);
+        let changes = allocation.own_rate_changes();
+        let changes = changes.filter(|_| goes_on && !is_compressed && !was_compressed);
+        if goes_on && (changes.is_some() || !allocation.own_rates_may_repeat()) {
             self.pass(demand, progress, now);
         } else {
             self.advance(demand, progress, now);
             self.levels.clear();
             self.running.clear();
-            self.holds = grant.by_size().is_some();
+            self.holds = by_size.is_some();
         }
         if pauses {
             self.levels.pause(now);
-        } else if !grant.levels().is_empty() {
-            let changes = grant.level_changes();
-            self.levels.replace(demand, progress, grant.levels(), changes, now);
+        } else if !levels.is_empty() {
+            let changes = allocation.water_level_changes();
+            self.levels.replace(demand, progress, levels, changes, now);
         }
-        if self.by_size.replace(grant.by_size()) {
+        if self.by_size.replace(by_size) {
             self.find_ends(demand, progress, now);
         }
         if let Some(changes) = changes {
             self.change_running(demand, progress, changes, now);
-        } else if grant.may_repeat() || shrinks {
-            let mut singles = std::mem::take(&mut self.singles);
-            merged(grant, &mut singles);
-            self.replace_running(demand, progress, singles.iter().copied(), now);
-            self.singles = singles;
+        } else if is_compressed || allocation.own_rates_may_repeat() {
+            let mut rates = std::mem::take(&mut self.memory.rates);
+            merge_own_rates(allocation, &mut rates);
+            self.replace_running(demand, progress, rates.iter().copied(), now);
+            self.memory.rates = rates;
         } else {
-            self.replace_running(demand, progress, grant.singles(), now);
+            self.replace_running(demand, progress, allocation.own_rates(), now);
         }
         if !self.levels.is_empty() {
             self.levels.settle(demand);
             self.find_ends(demand, progress, now);
         }
-        self.rate = grant.total();
+        self.rate = allocation.total();
         self.next = self.next_end(progress);
-        self.carry_longest(demand, now);
+        self.longest.set(self.longest.get().carry(now, || self.fastest(demand)));
     }
 
-    /// Finds out anew when flows end that have bytes that are not written down.
+    /// Works out again when flows end that have bytes that are not written back.
     fn find_ends(&mut self, demand: &Demand, progress: &Progress, now: Time) {
         let mut running = std::mem::take(&mut self.running);
         let mut stopped = std::mem::take(&mut self.stopped);
@@ -341,22 +340,22 @@ impl Fluid {
         self.stopped = stopped;
     }
 
-    /// Gives flows other rates of their own. `changes` come in the order of `running`, those of flows
-    /// that begin last.
+    /// Gives flows other rates of their own. `changes` come in the order of `running`; flows that
+    /// begin come last.
     fn change_running(
         &mut self,
         demand: &Demand,
         progress: &mut Progress,
-        changes: impl Iterator<Item = Single>,
+        changes: impl Iterator<Item = FlowRate>,
         now: Time,
     ) {
         let mut running = std::mem::take(&mut self.running);
-        // All before `next` are looked at; those of them that run on are the first `kept`.
+        // All flows before `next` have been looked at; the first `kept` are those that run on.
         let (mut kept, mut next) = (0, 0);
         let before = running.len();
-        for single in changes {
+        for change in changes {
             let ahead = &running[next..before];
-            let at = ahead.iter().position(|flow| flow.position == single.position);
+            let at = ahead.iter().position(|flow| flow.position == change.position);
             let met = at.map_or(before, |k| next + k);
             if kept < next {
                 running.copy_within(next..met, kept);
@@ -366,26 +365,26 @@ impl Fluid {
             if met < before {
                 let mut flow = running[met];
                 next += 1;
-                if single.rate > 0.0 {
-                    self.change_rate(demand, progress, &mut flow, single.rate, now);
+                if change.rate > 0.0 {
+                    self.change_rate(demand, progress, &mut flow, change.rate, now);
                     running[kept] = flow;
                     kept += 1;
                 } else {
                     self.stop(demand, progress, &mut flow, now);
                 }
-            } else if single.rate > 0.0 {
-                let mut flow = self.begun(single.position, now);
-                self.change_rate(demand, progress, &mut flow, single.rate, now);
+            } else if change.rate > 0.0 {
+                let mut flow = self.begun(change.position, now);
+                self.change_rate(demand, progress, &mut flow, change.rate, now);
                 running.push(flow);
             }
         }
         running.drain(kept..next);
         self.running = running;
-        // See `replace_running`.
-        self.spare.reserve_exact(self.running.capacity());
+        // As in `replace_running`.
+        self.memory.running.reserve_exact(self.running.capacity());
     }
 
-    /// A flow that is to have a rate of its own.
+    /// A flow that gets a rate of its own.
     fn begun(&mut self, position: u32, now: Time) -> Running {
         let never = Running { position, rate: f64::NAN, extra: 0.0, since: now, end: Time::NEVER };
         self.take_stopped(position).unwrap_or(never)
@@ -409,38 +408,39 @@ impl Fluid {
         }
     }
 
-    /// Makes `singles` the flows with a rate of their own. Those that keep their rate, in the same
-    /// order as before, are not touched.
+    /// Replaces the flows with a rate of their own. A flow that keeps its rate costs nothing if the
+    /// flows come in the same order as before.
     fn replace_running(
         &mut self,
         demand: &Demand,
         progress: &mut Progress,
-        singles: impl Iterator<Item = Single>,
+        rates: impl Iterator<Item = FlowRate>,
         now: Time,
     ) {
-        let mut before = std::mem::replace(&mut self.running, std::mem::take(&mut self.spare));
+        let mut before =
+            std::mem::replace(&mut self.running, std::mem::take(&mut self.memory.running));
         self.running.clear();
         let mut rest = before.iter_mut();
-        for single in singles {
+        for own in rates {
             let mut flow = None;
-            // Whoever is passed over here has stopped, or is met again below: then it is found among
-            // the stopped, or is written down.
+            // A flow that is passed over has stopped, or comes later: then it is found among those
+            // that have stopped, or it was written back.
             for old in rest.by_ref() {
-                if old.position == single.position {
+                if old.position == own.position {
                     flow = Some(*old);
                     break;
                 }
                 self.stop(demand, progress, old, now);
             }
-            let mut flow = flow.unwrap_or_else(|| self.begun(single.position, now));
-            self.change_rate(demand, progress, &mut flow, single.rate, now);
+            let mut flow = flow.unwrap_or_else(|| self.begun(own.position, now));
+            self.change_rate(demand, progress, &mut flow, own.rate, now);
             self.running.push(flow);
         }
         rest.for_each(|old| self.stop(demand, progress, old, now));
-        // The two lists take turns: let neither be the one that has to grow again.
+        // The two lists take turns: both get the larger capacity, so that neither grows later.
         before.clear();
-        self.spare = before;
-        self.spare.reserve_exact(self.running.capacity());
+        self.memory.running = before;
+        self.memory.running.reserve_exact(self.running.capacity());
     }
 
     /// Ends a flow's rate of its own.
@@ -459,6 +459,14 @@ impl Fluid {
         Some(self.stopped.swap_remove(at))
     }
 
+    /// No flow is faster, in bytes per second.
+    pub(super) fn fastest(&self, demand: &Demand) -> f64 {
+        // A flow's rate by size is in proportion to what is left of it: no bound is kept.
+        let by_size = if self.by_size.highest > 0.0 { f64::INFINITY } else { 0.0 };
+        let own = self.running.iter().map(|flow| flow.rate).fold(0.0, f64::max);
+        self.levels.fastest(demand) + by_size + own
+    }
+
     /// When the next flow ends, all rates together.
     fn next_end(&self, progress: &Progress) -> Time {
         let mut next = earliest(earliest(Time::NEVER, &self.running), &self.stopped);
@@ -468,7 +476,7 @@ impl Fluid {
         next.min(self.levels.next())
     }
 
-    /// When a flow ends, all its rates together, if its extra bytes are as of the anchor.
+    /// When a flow ends by all its rates together. Its extra bytes must be as of the anchor.
     fn end(&self, demand: &Demand, progress: &Progress, flow: &Running) -> Time {
         let position = flow.position as usize;
         if !self.levels.is_empty() {
@@ -481,78 +489,11 @@ impl Fluid {
     }
 }
 
-/// The earliest end among some flows, or `first` if that is earlier.
-fn earliest(first: Time, flows: &[Running]) -> Time {
-    const LANES: usize = 4;
-    let earlier = |a: Time, b: Time| if b < a { b } else { a };
-    // Several at a time, for no comparison to wait for the one before.
-    let mut lanes = [first; LANES];
-    let chunks = flows.chunks_exact(LANES);
-    for (lane, flow) in lanes.iter_mut().zip(chunks.remainder()) {
-        *lane = earlier(*lane, flow.end);
-    }
-    for chunk in chunks {
-        for k in 0..LANES {
-            lanes[k] = earlier(lanes[k], chunk[k].end);
-        }
-    }
-    lanes.into_iter().fold(first, earlier)
-}
-
-impl Running {
-    /// Changes the flow's own rate.
-    fn set_rate(&mut self, rate: f64, now: Time) {
-        if now > self.since {
-            self.extra += self.rate * (now - self.since);
-        }
-        self.since = now;
-        self.rate = rate;
-    }
-
-    /// Writes down what the flow's own rates have sent up to `now`.
-    fn settle(&mut self, demand: &Demand, progress: &mut Progress, levels: &mut Levels, now: Time) {
-        self.set_rate(self.rate, now);
-        if levels.is_empty() {
-            self.write_down(demand, progress);
-        } else {
-            levels.take(demand, self.position as usize, self.extra);
-        }
-        self.extra = 0.0;
-    }
-
-    /// Takes the extra bytes from what is left.
-    fn write_down(&self, demand: &Demand, progress: &mut Progress) {
-        let p = self.position as usize;
-        if !demand.is_active(p) {
-            return;
-        }
-        let mut sent = self.extra / progress.scale;
-        if progress.scale == 1.0 {
-            sent = progress.left[p] - rounded_bytes(progress.left[p] - sent, self.rate);
-        }
-        progress.left[p] -= sent;
-        if demand.is_bipartite() {
-            let (s, r) = demand.ends(p);
-            progress.link_left[s] -= sent;
-            progress.link_left[r] -= sent;
-        } else {
-            demand.path(p).for_each(|l| progress.link_left[l] -= sent);
-        }
-    }
-}
-
-/// The single rates of a grant and those of compression, at most one a flow, into `singles`.
-fn merged(grant: &Grant, singles: &mut Vec<Single>) {
-    singles.clear();
-    singles.extend(grant.singles().chain(grant.shrinks().iter().copied()));
-    if grant.may_repeat() || !grant.shrinks().is_empty() {
-        singles.sort_unstable_by_key(|single| single.position);
-        singles.dedup_by(|second, first| {
-            let same = first.position == second.position;
-            if same {
-                first.rate += second.rate;
-            }
-            same
-        });
-    }
+/// Replaces `rates` by the flows' own rates and those of compression, at most one a flow.
+fn merge_own_rates(allocation: &CoflowAllocation, rates: &mut Vec<FlowRate>) {
+    let compression = allocation.compression_rates().iter();
+    let compression = compression.map(|c| FlowRate { position: c.position, rate: c.rate });
+    rates.clear();
+    rates.extend(allocation.own_rates().chain(compression));
+    FlowRate::merge(rates);
 }

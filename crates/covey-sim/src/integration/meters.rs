@@ -1,14 +1,16 @@
-//! What each coflow has sent through each of its links, for policies that set limits to it
+//! What each coflow has sent through each of its links, for policies that set limits to that
 //! ([`Policy::link_limits`](covey_core::Policy::link_limits)).
 
-use covey_core::alloc::Grant;
+use covey_core::alloc::CoflowAllocation;
 use covey_core::state::CoflowState;
 use covey_core::{CoflowId, Demand, LinkId, Time, least_of};
 
 /// One meter a coflow; none while no limits are set.
 #[derive(Debug, Default)]
-pub(crate) struct Meters {
+pub(super) struct Meters {
+    /// Bytes, ascending.
     limits: Vec<f64>,
+    /// By [`CoflowId`].
     meters: Vec<Meter>,
 }
 
@@ -16,26 +18,28 @@ pub(crate) struct Meters {
 #[derive(Debug, Default)]
 struct Meter {
     since: Time,
-    /// Up to `since`, and bytes per second from then on, by local link.
+    /// Bytes up to `since`, by local link.
     sent: Vec<f64>,
+    /// Bytes per second from `since` on, by local link.
     rate: Vec<f64>,
-    /// Number of limits reached, and the next one; infinite if there is none.
+    /// How many limits have been reached, by local link.
     reached: Vec<usize>,
+    /// The next limit, by local link; infinite if there is none.
     limit: Vec<f64>,
-    /// When the next limit will be reached anywhere.
+    /// When the next limit will be reached at any link.
     next: Option<Time>,
 }
 
 impl Meters {
     /// Forgets all coflows.
-    pub(crate) fn start(&mut self, limits: &[f64]) {
+    pub(super) fn start(&mut self, limits: &[f64]) {
         self.limits.clear();
         self.limits.extend_from_slice(limits);
         self.meters.iter_mut().for_each(|meter| meter.next = None);
     }
 
     /// A coflow has come.
-    pub(crate) fn reset(&mut self, id: CoflowId, coflow: &CoflowState, now: Time) {
+    pub(super) fn reset(&mut self, id: CoflowId, coflow: &CoflowState, now: Time) {
         if self.limits.is_empty() {
             return;
         }
@@ -56,25 +60,40 @@ impl Meters {
         meter.next = None;
     }
 
+    /// A coflow sends nothing from `now` on.
+    pub(super) fn halt(&mut self, id: CoflowId, now: Time) {
+        if let Some(meter) = self.meters.get_mut(id.index()).filter(|_| !self.limits.is_empty()) {
+            meter.advance(now);
+            meter.rate.fill(0.0);
+            meter.find_next();
+        }
+    }
+
     /// Takes over a coflow's rates from `now` on.
-    pub(crate) fn install(&mut self, id: CoflowId, demand: &Demand, grant: &Grant, now: Time) {
+    pub(super) fn install(
+        &mut self,
+        id: CoflowId,
+        demand: &Demand,
+        allocation: &CoflowAllocation,
+        now: Time,
+    ) {
         if self.limits.is_empty() {
             return;
         }
         let meter = &mut self.meters[id.index()];
         meter.advance(now);
-        grant.uses(demand, &mut meter.rate);
+        allocation.link_rates(demand, &mut meter.rate);
         meter.find_next();
     }
 
     /// When a coflow will reach the next limit, if rates stay.
-    pub(crate) fn next(&self, id: CoflowId) -> Time {
+    pub(super) fn next(&self, id: CoflowId) -> Time {
         let meter = self.meters.get(id.index());
         meter.and_then(|meter| meter.next).unwrap_or(Time::NEVER)
     }
 
     /// Calls `reached` with each link at which a coflow has reached a limit by `now`, and the limit.
-    pub(crate) fn take_reached(
+    pub(super) fn take_reached(
         &mut self,
         id: CoflowId,
         coflow: &CoflowState,
@@ -86,7 +105,7 @@ impl Meters {
         for (l, link) in coflow.demand().links().iter().enumerate() {
             while meter.is_due(l, now) {
                 let limit = meter.limit[l];
-                // Not to be reached again for rounding.
+                // Rounding must not let the limit be reached a second time.
                 meter.sent[l] = meter.sent[l].max(limit);
                 meter.reached[l] += 1;
                 meter.limit[l] =
@@ -114,7 +133,7 @@ impl Meter {
     }
 
     fn find_next(&mut self) {
-        // Infinite over nothing is infinite; nothing over nothing is not less than anything.
+        // Without a limit or a rate this is infinite, or NaN, which is never the least.
         let rest = |[limit, sent, rate]: [f64; 3]| (limit - sent).max(0.0) / rate;
         let next = least_of([&self.limit, &self.sent, &self.rate], rest);
         self.next = next.is_finite().then(|| self.since + next);

@@ -1,0 +1,268 @@
+//! Flows followed coflow by coflow, each coflow as a fluid.
+
+use covey_core::state::{CoflowState, State};
+use covey_core::{CoflowId, FlowId, LinkId, Time};
+
+use super::fluid::Fluid;
+use super::integrator::{Integrator, Network};
+use super::meters::Meters;
+use super::moving::Moving;
+
+/// A fluid for each coflow that is present. Only those of which something is sent are looked at.
+#[derive(Debug, Default)]
+pub(crate) struct CoflowFluids {
+    /// By [`CoflowId`].
+    fluids: Vec<Fluid>,
+    moving: Moving,
+    /// What coflows have sent through each of their links, if the policy sets limits to that.
+    meters: Meters,
+    /// Coflows that were moving and are not any more, since the last round.
+    stopped: Vec<CoflowId>,
+}
+
+impl CoflowFluids {
+    /// No coflow is moving.
+    pub(super) fn clear(&mut self) {
+        self.moving.clear();
+    }
+
+    /// The policy is told when a coflow has sent one of `limits`, in bytes, through a link.
+    pub(crate) fn set_limits(&mut self, limits: &[f64]) {
+        self.meters.start(limits);
+    }
+
+    /// A coflow has come.
+    pub(crate) fn admit(&mut self, id: CoflowId, coflow: &CoflowState, now: Time) {
+        if self.fluids.len() <= id.index() {
+            self.fluids.resize_with(id.index() + 1, Fluid::new);
+        }
+        self.fluids[id.index()].resume(now, 0.0);
+        self.meters.reset(id, coflow, now);
+    }
+
+    /// A coflow has ended.
+    pub(crate) fn forget(&mut self, id: CoflowId) {
+        self.fluids[id.index()].halt();
+    }
+
+    /// The coflows of which something is sent, in no particular order; some may have ended.
+    pub(crate) fn moving(&self) -> &[CoflowId] {
+        self.moving.all()
+    }
+
+    /// Bytes that a coflow has sent up to `now`.
+    pub(crate) fn bytes_sent(&self, id: CoflowId, now: Time) -> f64 {
+        self.fluids[id.index()].sent(now)
+    }
+
+    /// Bytes per second of a coflow.
+    pub(crate) fn rate(&self, id: CoflowId) -> f64 {
+        self.fluids[id.index()].rate()
+    }
+
+    /// What is left of an unfinished flow at `now`, whether or not that is written back.
+    pub(crate) fn left(&self, state: &State, id: CoflowId, position: usize, now: Time) -> f64 {
+        let coflow = state.coflow(id);
+        self.fluids[id.index()].left(coflow.demand(), coflow.progress(), position, now)
+    }
+
+    /// When a coflow will have sent `bytes` if rates stay.
+    pub(crate) fn when_sent(&self, id: CoflowId, bytes: f64) -> Time {
+        self.fluids[id.index()].when_sent(bytes)
+    }
+
+    /// When some flow of a coflow will have sent `bytes` if rates stay. The time need not be exact if
+    /// it is not earlier than `limit`.
+    pub(crate) fn when_flow_sent(
+        &self,
+        state: &State,
+        id: CoflowId,
+        bytes: f64,
+        limit: Time,
+    ) -> Time {
+        self.fluids[id.index()].when_flow_sent(state.coflow(id), bytes, limit)
+    }
+
+    /// Finds the coflows that reach a limit at a link by `now`. They come in order of arrival, as
+    /// [`CoflowFluids::found`].
+    pub(crate) fn find_limits_reached(&mut self, state: &State, now: Time) {
+        let CoflowFluids { moving, meters, .. } = self;
+        moving.find(state, |id| meters.next(id).due(now));
+    }
+
+    /// The coflows that were found last.
+    pub(crate) fn found(&self) -> &[CoflowId] {
+        self.moving.found()
+    }
+
+    /// Calls `reached` with each link at which a coflow has reached a limit by `now`, and the limit.
+    pub(crate) fn take_limits_reached(
+        &mut self,
+        id: CoflowId,
+        coflow: &CoflowState,
+        now: Time,
+        reached: impl FnMut(LinkId, f64),
+    ) {
+        self.meters.take_reached(id, coflow, now, reached);
+    }
+
+    /// Forgets the coflows of which nothing is sent any more, and reports what they have sent. What is
+    /// left of their flows is written back if `writes_back`. Returns those that are still present.
+    pub(crate) fn report_stopped(
+        &mut self,
+        network: &mut Network<'_>,
+        writes_back: bool,
+    ) -> &[CoflowId] {
+        self.stopped.clear();
+        let CoflowFluids { fluids, moving, stopped, .. } = self;
+        moving.retain(|id| {
+            let is_present = network.state.is_present(id);
+            let is_moving = fluids[id.index()].is_moving();
+            if is_present && !is_moving {
+                stopped.push(id);
+            }
+            is_present && is_moving
+        });
+        for k in 0..self.stopped.len() {
+            let id = self.stopped[k];
+            network.state.report(id, self.bytes_sent(id, network.now), network.now);
+            if writes_back {
+                self.advance(network, id);
+            }
+        }
+        &self.stopped
+    }
+
+    /// Writes back what is left of a coflow's flows.
+    fn advance(&mut self, network: &mut Network<'_>, id: CoflowId) {
+        let fluid = &mut self.fluids[id.index()];
+        if fluid.is_disturbed() {
+            network.allocator.touch(id);
+        }
+        let (demand, progress) = network.state.progress_mut(id);
+        fluid.advance(demand, progress, network.now);
+    }
+}
+
+impl Integrator for CoflowFluids {
+    fn begin(&mut self, network: &mut Network<'_>) {
+        for &id in network.state.present() {
+            let sent = network.state.coflow(id).sent();
+            self.fluids[id.index()].resume(network.now, sent);
+        }
+    }
+
+    fn end(&mut self, network: &mut Network<'_>) {
+        self.write_back(network);
+        for &id in network.state.present() {
+            self.fluids[id.index()].halt();
+            self.meters.halt(id, network.now);
+        }
+        self.moving.clear();
+    }
+
+    fn next_end(&self) -> Time {
+        let next = |&id: &CoflowId| self.fluids[id.index()].next().min(self.meters.next(id));
+        self.moving.all().iter().map(next).fold(Time::NEVER, Time::min)
+    }
+
+    fn find_ending(&mut self, network: &mut Network<'_>, ending: &mut Vec<(CoflowId, usize)>) {
+        let CoflowFluids { moving, fluids, .. } = self;
+        moving.find(network.state, |id| fluids[id.index()].next().due(network.now));
+        for &id in moving.found() {
+            let (demand, progress) = network.state.progress_mut(id);
+            let fluid = &mut fluids[id.index()];
+            fluid.finish(demand, progress, network.now, |p| ending.push((id, p)));
+            network.state.note(id);
+        }
+    }
+
+    /// Brings coflows up to date whose provisional shares fall as their flows are raised, where
+    /// something has happened among the coflows that they meet: so no coflow finds less than is free.
+    fn prepare(&mut self, network: &mut Network<'_>) {
+        for k in 0..self.moving.all().len() {
+            let id = self.moving.all()[k];
+            if !self.fluids[id.index()].is_raised() {
+                continue;
+            }
+            let links = network.state.coflow(id).demand().links();
+            if links.first().is_some_and(|&link| network.state.is_eventful(link)) {
+                self.advance(network, id);
+                network.allocator.reconsider(id);
+            }
+            network.allocator.pass(id, self.fluids[id.index()].take_passed());
+        }
+    }
+
+    fn install(&mut self, network: &mut Network<'_>) {
+        for &id in network.allocator.changed() {
+            let (demand, progress) = network.state.progress_mut(id);
+            let allocation = network.allocator.allocation(id);
+            self.fluids[id.index()].install(demand, progress, allocation, network.now);
+            self.meters.install(id, demand, allocation, network.now);
+            self.moving.add(id);
+        }
+    }
+
+    fn write_back(&mut self, network: &mut Network<'_>) {
+        for k in 0..network.state.present().len() {
+            self.advance(network, network.state.present()[k]);
+        }
+    }
+
+    /// Where nothing has happened, shares that change with time are left as they are.
+    fn write_back_for_policy(&mut self, network: &mut Network<'_>) {
+        for k in 0..self.moving.all().len() {
+            let id = self.moving.all()[k];
+            if !self.fluids[id.index()].is_disturbed() || network.state.is_stirred(id) {
+                self.advance(network, id);
+            }
+        }
+    }
+
+    fn is_idle(&self) -> bool {
+        self.moving.all().iter().all(|&id| self.rate(id) == 0.0)
+    }
+
+    fn sent(&self, network: &Network<'_>, id: CoflowId) -> f64 {
+        self.fluids[id.index()].sent(network.now)
+    }
+
+    fn report_sent(&mut self, network: &mut Network<'_>) {
+        for &id in self.moving.all() {
+            let sent = self.fluids[id.index()].sent(network.now);
+            network.state.report(id, sent, network.now);
+        }
+    }
+
+    fn before_start(&mut self, network: &mut Network<'_>, id: CoflowId) {
+        let (demand, progress) = network.state.progress_mut(id);
+        let fluid = &mut self.fluids[id.index()];
+        fluid.advance(demand, progress, network.now);
+        fluid.started();
+    }
+
+    fn before_toggles(&mut self, _: &mut Network<'_>, _: bool) {}
+
+    fn hold(&mut self, network: &mut Network<'_>, id: CoflowId, position: usize) -> f64 {
+        let (demand, progress) = network.state.progress_mut(id);
+        self.fluids[id.index()].hold(demand, progress, position, network.now)
+    }
+
+    fn before_let_go(&mut self, network: &mut Network<'_>, id: CoflowId, p: usize, left: f64) {
+        let (demand, progress) = network.state.progress_mut(id);
+        self.fluids[id.index()].let_go(demand, progress, p, left, network.now);
+    }
+
+    fn restart(&mut self, network: &mut Network<'_>, flow: FlowId) {
+        let id = flow.coflow;
+        let fluid = &mut self.fluids[id.index()];
+        let (demand, progress) = network.state.progress_mut(id);
+        fluid.advance(demand, progress, network.now);
+        let sent = fluid.sent(network.now);
+        fluid.resume(network.now, sent);
+        network.state.restart(flow);
+        // What was found out about the coflow's ends does not hold any more.
+        network.allocator.forget(network.state, id);
+    }
+}

@@ -1,0 +1,57 @@
+//! When the first flow of a coflow will have sent a number of bytes.
+
+use covey_core::Time;
+use covey_core::state::CoflowState;
+
+use super::coflow_fluid::Fluid;
+use super::longest::when;
+use super::running::Running;
+
+impl Fluid {
+    /// When some flow of `coflow`, ended ones included, will have sent `bytes` if rates stay. The time
+    /// need not be exact if it is not earlier than `limit`.
+    pub(crate) fn when_flow_sent(&self, coflow: &CoflowState, bytes: f64, limit: Time) -> Time {
+        if coflow.finished_longest() >= bytes {
+            return self.anchor;
+        }
+        let longest = self.longest.get();
+        longest.answer(bytes, limit).unwrap_or_else(|| {
+            let found = self.find_first(coflow, bytes);
+            let fastest = || self.fastest(coflow.demand());
+            self.longest.set(longest.found(bytes, found, self.anchor, fastest));
+            found.0
+        })
+    }
+
+    /// When the first unfinished flow will have sent `bytes`, and the most that any had sent at the
+    /// anchor.
+    fn find_first(&self, coflow: &CoflowState, bytes: f64) -> (Time, f64) {
+        let demand = coflow.demand();
+        // Flows with a rate of their own are met twice; without that rate they seem to be later.
+        let own = self.running.iter().chain(&self.stopped);
+        let own = own.filter(|flow| demand.is_active(flow.position as usize));
+        let own = own.map(|flow| self.pace(coflow, flow.position as usize, Some(flow)));
+        let all = demand.active().map(|position| self.pace(coflow, position, None)).chain(own);
+        all.fold((Time::NEVER, 0.0), |(time, most), (sent, rate)| {
+            (time.min(when(sent, bytes, rate, self.anchor)), most.max(sent))
+        })
+    }
+
+    /// What an unfinished flow has sent at the anchor, and its rate; with its own rate if that is
+    /// given.
+    fn pace(&self, coflow: &CoflowState, position: usize, own: Option<&Running>) -> (f64, f64) {
+        let (demand, progress) = (coflow.demand(), coflow.progress());
+        let left = progress.left[position];
+        let mut sent = progress.size[position] - left * progress.scale;
+        let mut rate = left * self.by_size.of(demand, position);
+        if !self.levels.is_empty() {
+            sent = progress.size[position] - self.levels.left(demand, position, self.anchor);
+            rate += self.levels.rate(demand, position);
+        }
+        if let Some(flow) = own {
+            sent += flow.sent(self.anchor);
+            rate += flow.rate;
+        }
+        (sent, rate)
+    }
+}

@@ -1,0 +1,67 @@
+//! A bound on what the flow that has sent most can have sent.
+//!
+//! Rates are constant until the next round, so the first flow to have sent a number of bytes is found
+//! by looking at all flows. But coflows are wide and rounds are many, so a bound is kept: the most
+//! that any flow can have sent if the flow that had sent most was always among the fastest. The flows
+//! are looked at one by one only when that bound could matter. Under equal rates the bound is exact.
+
+use covey_core::Time;
+
+/// What is known of the flow that has sent most.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Longest {
+    /// The bytes that the last question was about; nothing is kept before the first.
+    asked: Option<f64>,
+    /// When they will have been sent, if that was worked out at the present rates.
+    found: Option<Time>,
+    /// No unfinished flow had sent more than this many bytes at the time `as_of`.
+    most: f64,
+    as_of: Time,
+    /// No flow is faster, in bytes per second.
+    fastest: f64,
+}
+
+impl Longest {
+    /// When the first flow will have sent `bytes`, if that is known, or a bound that is not earlier
+    /// than `limit`.
+    pub(super) fn answer(&self, bytes: f64, limit: Time) -> Option<Time> {
+        if self.asked != Some(bytes) {
+            return None;
+        }
+        let bound = || when(self.most, bytes, self.fastest, self.as_of);
+        self.found.or_else(|| Some(bound()).filter(|bound| *bound > limit))
+    }
+
+    /// The first flow will have sent `bytes` at the time `found`; no flow had sent more than `most` at
+    /// the time `as_of`. `fastest` is asked for with the first question only.
+    pub(super) fn found(
+        self,
+        bytes: f64,
+        (found, most): (Time, f64),
+        as_of: Time,
+        fastest: impl FnOnce() -> f64,
+    ) -> Longest {
+        let fastest = if self.asked.is_none() { fastest() } else { self.fastest };
+        Longest { asked: Some(bytes), found: Some(found), most, as_of, fastest }
+    }
+
+    /// Rates change at `now`; no flow is faster than `fastest` from then on.
+    pub(super) fn carry(self, now: Time, fastest: impl FnOnce() -> f64) -> Longest {
+        if self.asked.is_none() {
+            return self;
+        }
+        let most = self.most + self.fastest * (now - self.as_of).max(0.0);
+        Longest { found: None, most, as_of: now, fastest: fastest(), ..self }
+    }
+}
+
+/// When a flow that has `sent` some bytes at the time `as_of` will have sent `bytes`.
+pub(super) fn when(sent: f64, bytes: f64, rate: f64, as_of: Time) -> Time {
+    if sent >= bytes {
+        as_of
+    } else if rate > 0.0 {
+        as_of + (bytes - sent) / rate
+    } else {
+        Time::NEVER
+    }
+}

@@ -1,0 +1,73 @@
+//! Which links' levels have crossed that of another link.
+
+use covey_core::places_where;
+
+/// Working memory of a change of levels.
+#[derive(Debug, Default)]
+pub(super) struct Memory {
+    /// Links whose level changes.
+    pub changed: Vec<u32>,
+    /// Those of them whose flows may come to be limited by another link.
+    pub crossing: Vec<u32>,
+    /// Links of the other side whose level some link's level has crossed.
+    pub crossed: Vec<u32>,
+    /// Flows that may move to their other link, or that end.
+    pub moving: Vec<u32>,
+    /// Receivers that can be crossed.
+    pub open: Open,
+}
+
+/// Receivers with a level, now or before. The flows to all other receivers are attached there and
+/// stay: of two links with the same level the receiver limits.
+#[derive(Debug, Default)]
+pub(super) struct Open {
+    /// The receivers.
+    pub receivers: Vec<u32>,
+    /// Their levels before.
+    pub before: Vec<f64>,
+    /// Their levels now.
+    pub after: Vec<f64>,
+}
+
+impl Open {
+    /// Finds the open receivers by the levels of all receivers.
+    pub(super) fn find(&mut self, before: &[f64], after: &[f64]) {
+        self.receivers.resize(before.len(), 0);
+        self.before.resize(before.len(), 0.0);
+        self.after.resize(before.len(), 0.0);
+        let mut count = 0;
+        // Every receiver is written, and overwritten by the next unless it is open: without a branch
+        // nothing can be mispredicted.
+        for (k, (&before, &after)) in before.iter().zip(after).enumerate() {
+            self.receivers[count] = k as u32;
+            self.before[count] = before;
+            self.after[count] = after;
+            count += usize::from((before > 0.0) | (after > 0.0));
+        }
+        self.receivers.truncate(count);
+        // No link crosses a receiver without a level: some of these fill the last vector.
+        for levels in [&mut self.before, &mut self.after] {
+            levels.truncate(count);
+            levels.resize(count.next_multiple_of(16), 0.0);
+        }
+    }
+}
+
+/// Adds the places at which `crosses` holds of the levels before and after to `places`.
+pub(super) fn crossings(
+    (before, after): (&[f64], &[f64]),
+    crosses: impl Fn(f64, f64) -> bool,
+    places: &mut Vec<u32>,
+) {
+    places.extend(places_where(before, after, crosses).map(|k| k as u32));
+}
+
+/// The places in a list of links of one side at which `crosses` holds of the levels before and after.
+pub(super) fn few_crossings<'a>(
+    links: &'a [u32],
+    (before, after): (&'a [f64], &'a [f64]),
+    crosses: impl Fn(f64, f64) -> bool + 'a,
+) -> impl Iterator<Item = usize> + 'a {
+    let crossed = move |link: &u32| crosses(before[*link as usize], after[*link as usize]);
+    links.iter().enumerate().filter(move |(_, link)| crossed(link)).map(|(k, _)| k)
+}

@@ -1,0 +1,9 @@
+//! Flows whose rate is the lesser water level of their two links.
+
+mod by_link;
+mod crossings;
+mod flows;
+mod laid;
+
+pub(super) use by_link::Levels;
+pub(super) use flows::Flows;

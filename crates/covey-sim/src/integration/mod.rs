@@ -1,0 +1,15 @@
+//! How far flows have come: rates are constant between two rounds and are integrated in bulk.
+
+mod coflows;
+mod fair_flows;
+mod fluid;
+mod integrator;
+mod levels;
+mod meters;
+mod modes;
+mod moving;
+mod priority_flows;
+
+pub(crate) use coflows::CoflowFluids;
+pub(crate) use integrator::{Integrator, Network};
+pub(crate) use modes::Integration;

@@ -1,0 +1,172 @@
+//! The way to integrate that is in force.
+
+use covey_core::alloc::Allocator;
+use covey_core::{CoflowId, FlowId, Ranking, Rule, Time};
+
+use super::coflows::CoflowFluids;
+use super::fair_flows::FairFlows;
+use super::integrator::{Integrator, Network};
+use super::priority_flows::PriorityFlows;
+
+/// How flows are followed: as the allocator decides their rates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum IntegrationMode {
+    /// Coflow by coflow.
+    #[default]
+    Coflows,
+    /// All flows share fairly: one flow of each pair of ports is followed.
+    FairFlows,
+    /// All flows by priority: those that run are followed.
+    PriorityFlows,
+}
+
+/// Follows all flows, in one of three ways at a time: only that one has flows.
+#[derive(Debug, Default)]
+pub(crate) struct Integration {
+    mode: IntegrationMode,
+    coflows: CoflowFluids,
+    fair: FairFlows,
+    priority: PriorityFlows,
+}
+
+/// Calls a method of the integrator in force, without dynamic dispatch: some are called for each flow.
+macro_rules! in_mode {
+    ($self:ident.$method:ident($($argument:expr),*)) => {
+        match $self.mode {
+            IntegrationMode::Coflows => $self.coflows.$method($($argument),*),
+            IntegrationMode::FairFlows => $self.fair.$method($($argument),*),
+            IntegrationMode::PriorityFlows => $self.priority.$method($($argument),*),
+        }
+    };
+}
+
+impl Integration {
+    /// Forgets all flows.
+    pub(crate) fn clear(&mut self) {
+        self.mode = IntegrationMode::Coflows;
+        self.coflows.clear();
+    }
+
+    /// The coflows, to be asked for their bytes; they have none to tell while
+    /// [`Integration::is_flow_level`].
+    pub(crate) fn coflows(&self) -> &CoflowFluids {
+        &self.coflows
+    }
+
+    /// The coflows, as [`Integration::coflows`]. They are told of every coflow that comes and goes.
+    pub(crate) fn coflows_mut(&mut self) -> &mut CoflowFluids {
+        &mut self.coflows
+    }
+
+    /// Whether all flows are followed as one group: bytes of coflows are known only when written back.
+    pub(crate) fn is_flow_level(&self) -> bool {
+        self.mode != IntegrationMode::Coflows
+    }
+
+    /// Whether what is left of flows has to be written back before a new plan comes into force: the
+    /// allocator itself keeps it while flows are served by priority.
+    pub(crate) fn needs_write_back(&self, ranking: &Ranking) -> bool {
+        let by_priority = |rule| matches!(rule, Rule::OldestFirst | Rule::ShortestFirst);
+        let first = ranking.entries.first();
+        self.mode == IntegrationMode::PriorityFlows
+            || first.is_some_and(|(_, entry)| by_priority(entry.rule))
+    }
+
+    /// Whether the allocator has decided rates in another form than those in force.
+    pub(crate) fn is_superseded(&self, allocator: &Allocator) -> bool {
+        let measure = allocator.crowd().map(|flows| flows.measure());
+        let other_measure = measure.is_some_and(|measure| measure != self.fair.measure());
+        let mode = IntegrationMode::of(allocator);
+        mode != self.mode || (mode == IntegrationMode::FairFlows && other_measure)
+    }
+
+    /// Follows flows from now on as the allocator has decided their rates.
+    pub(crate) fn change_mode(&mut self, network: &mut Network<'_>) {
+        in_mode!(self.end(network));
+        self.mode = IntegrationMode::of(network.allocator);
+        in_mode!(self.begin(network));
+    }
+}
+
+impl IntegrationMode {
+    fn of(allocator: &Allocator) -> IntegrationMode {
+        match (allocator.crowd(), allocator.line()) {
+            (Some(_), _) => IntegrationMode::FairFlows,
+            (_, Some(_)) => IntegrationMode::PriorityFlows,
+            _ => IntegrationMode::Coflows,
+        }
+    }
+}
+
+impl Integrator for Integration {
+    fn begin(&mut self, network: &mut Network<'_>) {
+        in_mode!(self.begin(network));
+    }
+
+    fn end(&mut self, network: &mut Network<'_>) {
+        in_mode!(self.end(network));
+    }
+
+    fn next_end(&self) -> Time {
+        in_mode!(self.next_end())
+    }
+
+    fn find_ending(&mut self, network: &mut Network<'_>, ending: &mut Vec<(CoflowId, usize)>) {
+        in_mode!(self.find_ending(network, ending));
+    }
+
+    fn prepare(&mut self, network: &mut Network<'_>) {
+        for &id in network.allocator.compression_changed() {
+            network.state.note(id);
+        }
+        in_mode!(self.prepare(network));
+    }
+
+    fn install(&mut self, network: &mut Network<'_>) {
+        in_mode!(self.install(network));
+    }
+
+    fn write_back(&mut self, network: &mut Network<'_>) {
+        in_mode!(self.write_back(network));
+    }
+
+    fn write_back_for_policy(&mut self, network: &mut Network<'_>) {
+        in_mode!(self.write_back_for_policy(network));
+    }
+
+    fn is_idle(&self) -> bool {
+        in_mode!(self.is_idle())
+    }
+
+    fn sent(&self, network: &Network<'_>, id: CoflowId) -> f64 {
+        in_mode!(self.sent(network, id))
+    }
+
+    fn report_sent(&mut self, network: &mut Network<'_>) {
+        in_mode!(self.report_sent(network));
+    }
+
+    fn before_start(&mut self, network: &mut Network<'_>, id: CoflowId) {
+        in_mode!(self.before_start(network, id));
+    }
+
+    fn joined(&mut self, network: &mut Network<'_>, id: CoflowId, position: usize) {
+        in_mode!(self.joined(network, id, position));
+    }
+
+    fn before_toggles(&mut self, network: &mut Network<'_>, holds: bool) {
+        in_mode!(self.before_toggles(network, holds));
+    }
+
+    fn hold(&mut self, network: &mut Network<'_>, id: CoflowId, position: usize) -> f64 {
+        in_mode!(self.hold(network, id, position))
+    }
+
+    fn before_let_go(&mut self, network: &mut Network<'_>, id: CoflowId, p: usize, left: f64) {
+        in_mode!(self.before_let_go(network, id, p, left));
+    }
+
+    fn restart(&mut self, network: &mut Network<'_>, flow: FlowId) {
+        in_mode!(self.restart(network, flow));
+    }
+}

@@ -1,0 +1,105 @@
+//! All flows by priority: few run at any time, each at a rate of its own, and only those are followed.
+//! The allocator keeps what is left of them.
+
+use covey_core::alloc::{Line, Running};
+use covey_core::state::State;
+use covey_core::{CoflowId, FlowId, Time};
+
+use super::integrator::{Integrator, Network};
+
+/// When the flows that run were last brought up to date, and when the next of them ends.
+#[derive(Debug, Default)]
+pub(super) struct PriorityFlows {
+    anchor: Time,
+    next: Time,
+}
+
+impl PriorityFlows {
+    /// Brings what is left of the flows up to date; no flow may end before `now`.
+    fn advance(&mut self, line: &mut Line, now: Time) {
+        let dt = now - self.anchor;
+        if dt > 0.0 {
+            self.anchor = now;
+            let (left, rates) = line.left_mut();
+            for (left, rate) in left.iter_mut().zip(rates) {
+                *left -= rate * dt;
+            }
+        }
+    }
+}
+
+impl Integrator for PriorityFlows {
+    /// The allocator has taken the flows over.
+    fn begin(&mut self, _: &mut Network<'_>) {}
+
+    /// What is left was written back before the plan came into force.
+    fn end(&mut self, _: &mut Network<'_>) {}
+
+    fn next_end(&self) -> Time {
+        self.next
+    }
+
+    fn find_ending(&mut self, network: &mut Network<'_>, ending: &mut Vec<(CoflowId, usize)>) {
+        if !self.next.due(network.now) {
+            return;
+        }
+        self.prepare(network);
+        let Some(line) = network.allocator.line() else { return };
+        let slack = self.anchor.slack_s();
+        let finished = line.running().filter(|flow| flow.left <= flow.rate * slack);
+        ending.extend(finished.map(|flow| (flow.coflow, flow.position as usize)));
+        ending.sort_unstable();
+    }
+
+    fn prepare(&mut self, network: &mut Network<'_>) {
+        if let Some(line) = network.allocator.line_mut() {
+            self.advance(line, network.now);
+        }
+    }
+
+    fn install(&mut self, network: &mut Network<'_>) {
+        let Some(line) = network.allocator.line_mut() else { return };
+        write_back(line.stopped().iter().copied(), network.state);
+        self.anchor = network.now;
+        let (left, rates) = line.left_mut();
+        let rest = left.iter().zip(rates).map(|(left, rate)| left / rate);
+        let least = rest.fold(f64::INFINITY, |least, rest| if rest < least { rest } else { least });
+        self.next = network.now + least.max(0.0);
+    }
+
+    fn write_back(&mut self, network: &mut Network<'_>) {
+        self.prepare(network);
+        if let Some(line) = network.allocator.line() {
+            write_back(line.running(), network.state);
+        }
+    }
+
+    fn before_toggles(&mut self, network: &mut Network<'_>, holds: bool) {
+        if holds {
+            self.write_back(network);
+        } else {
+            self.prepare(network);
+        }
+    }
+
+    fn restart(&mut self, network: &mut Network<'_>, flow: FlowId) {
+        self.write_back(network);
+        network.state.restart(flow);
+        // The flow is enqueued again.
+        let position = network.state.coflow(flow.coflow).demand().position(flow.index);
+        network.allocator.adjust(network.state, flow.coflow, position, -1.0);
+        network.allocator.adjust(network.state, flow.coflow, position, 1.0);
+    }
+}
+
+/// Writes what is left of some flows into the state.
+fn write_back(flows: impl Iterator<Item = Running>, state: &mut State) {
+    for flow in flows {
+        let (demand, progress) = state.progress_mut(flow.coflow);
+        let p = flow.position as usize;
+        let left = flow.left / progress.scale;
+        let less = progress.left[p] - left;
+        progress.left[p] = left;
+        demand.path(p).for_each(|l| progress.link_left[l] -= less);
+    }
+}
