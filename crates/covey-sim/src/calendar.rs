@@ -1,4 +1,4 @@
-//! What a workload brings, and when: releases of coflows and starts of flows.
+//! When coflows of a workload are released, and when their flows start and begin again.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -11,18 +11,19 @@ use covey_trace::Workload;
 pub(crate) struct Calendar {
     /// Coflows whose parents have ended, by place in the trace.
     releases: BinaryHeap<Reverse<(Time, u32)>>,
-    /// Flows of released coflows: place of the coflow in the trace, number of the flow.
+    /// Starts of flows of released coflows: time, place of the coflow in the trace, index of the flow.
     starts: BinaryHeap<Reverse<(Time, u32, u32)>>,
-    /// Flows of released coflows that will begin anew, likewise.
+    /// The flows that will begin again, in the same form.
     restarts: BinaryHeap<Reverse<(Time, u32, u32)>>,
-    /// Parents that a coflow waits for; none are waited for without a barrier.
+    /// How many parents each coflow waits for, by place in the trace; zero without a barrier.
     parents_left: Vec<u32>,
+    /// Places of each coflow's children, by place in the trace.
     children: Vec<Vec<u32>>,
 }
 
 impl Calendar {
-    /// The calendar of a workload. With a barrier between stages a coflow is released when its
-    /// parents have ended, without one when it arrives.
+    /// Fills the calendar from a workload. With a barrier between stages a coflow is released when its
+    /// parents have ended, otherwise when it arrives.
     pub(crate) fn fill(&mut self, workload: &Workload, barrier: bool) {
         self.releases.clear();
         self.starts.clear();
@@ -42,12 +43,12 @@ impl Calendar {
         }
     }
 
-    /// The coflows whose parent is at place `parent`.
+    /// Places of the children of the coflow at place `parent`.
     pub(crate) fn children(&self, parent: u32) -> &[u32] {
         &self.children[parent as usize]
     }
 
-    /// When the next coflow or flow begins, or begins anew.
+    /// When the next coflow is released, or the next flow starts or begins again.
     pub(crate) fn next(&self) -> Time {
         let release = self.releases.peek().map_or(Time::NEVER, |Reverse((time, _))| *time);
         [&self.starts, &self.restarts]
@@ -56,23 +57,23 @@ impl Calendar {
             .fold(release, |next, Reverse((time, ..))| next.min(*time))
     }
 
-    /// A coflow that is released by `now`, by place in the trace.
+    /// Takes a coflow that is released by `now`: its place in the trace.
     pub(crate) fn pop_release(&mut self, now: Time) -> Option<u32> {
         let Reverse((time, _)) = self.releases.peek()?;
         time.due(now).then(|| self.releases.pop()).flatten().map(|Reverse((_, coflow))| coflow)
     }
 
-    /// A later flow that starts by `now`: place of its coflow in the trace, and its number.
+    /// Takes a flow that starts by `now`: place of its coflow in the trace, and its index.
     pub(crate) fn pop_start(&mut self, now: Time) -> Option<(u32, u32)> {
         pop(&mut self.starts, now)
     }
 
-    /// A flow that begins anew by `now`, if it is still under way: as [`Calendar::pop_start`].
+    /// Takes a flow that begins again by `now`, in the same form; it may have ended.
     pub(crate) fn pop_restart(&mut self, now: Time) -> Option<(u32, u32)> {
         pop(&mut self.restarts, now)
     }
 
-    /// Plans that a flow of a released coflow begins anew.
+    /// Plans that a flow of a released coflow begins again.
     pub(crate) fn restart_later(&mut self, time: Time, coflow: u32, flow: u32) {
         self.restarts.push(Reverse((time, coflow, flow)));
     }
@@ -82,13 +83,13 @@ impl Calendar {
         self.starts.push(Reverse((time, coflow, flow)));
     }
 
-    /// The coflow at place `parent` has ended at `now`: children that waited only for it are
-    /// released, not before their own arrival.
+    /// The coflow at place `parent` has ended at `now`. Children that waited only for it are released,
+    /// but not before their own arrival.
     pub(crate) fn release_children(&mut self, workload: &Workload, parent: u32, now: Time) {
         for &child in &self.children[parent as usize] {
             let left = &mut self.parents_left[child as usize];
             if *left == 0 {
-                // It did not wait.
+                // Without a barrier it did not wait.
                 continue;
             }
             *left -= 1;
@@ -100,7 +101,7 @@ impl Calendar {
     }
 }
 
-/// A flow whose time has come by `now`: place of its coflow in the trace, and its number.
+/// Takes a flow whose time has come by `now`: place of its coflow in the trace, and its index.
 fn pop(flows: &mut BinaryHeap<Reverse<(Time, u32, u32)>>, now: Time) -> Option<(u32, u32)> {
     let Reverse((time, ..)) = flows.peek()?;
     time.due(now).then(|| flows.pop()).flatten().map(|Reverse((_, c, f))| (c, f))

@@ -1,4 +1,4 @@
-//! The ids of a workload's coflows, and what each DAG has sent.
+//! Which coflows belong to one DAG, and what each DAG has sent.
 
 use std::collections::BTreeMap;
 
@@ -12,21 +12,22 @@ use crate::error::SimError;
 /// Lineages of all coflows.
 #[derive(Debug, Default)]
 pub(crate) struct Dags {
-    /// By place in the trace.
+    /// Of each coflow, by place in the trace.
     lineage: Vec<Lineage>,
-    /// Bytes sent by the coflows of each DAG that have ended.
+    /// Bytes sent by the coflows of each DAG that have ended, by DAG.
     sent: Vec<f64>,
-    /// The coflows of each DAG that are present.
+    /// The coflows of each DAG that are present, by DAG.
     present: Vec<Vec<CoflowId>>,
-    /// Places in the trace, parents before children.
+    /// Working memory: places in the trace, parents before children.
     order: Vec<u32>,
+    /// Working memory: how many parents of each coflow have no lineage yet, by place in the trace.
     parents_left: Vec<u32>,
 }
 
 impl Dags {
-    /// Gives ids: first to coflows without parents, in order of arrival, then to the others, each
-    /// after its parents, whenever they arrive. Coflows of one job that have no parents are the
-    /// first of one DAG.
+    /// Gives each coflow its lineage: first the coflows without parents, in order of arrival, then each
+    /// other coflow after its parents, whenever it arrives. The coflows of one job that have no parents
+    /// are the first of one DAG.
     ///
     /// # Errors
     /// [`SimError::Cycle`].
@@ -78,8 +79,8 @@ impl Dags {
         }
     }
 
-    /// The id of the coflow at a place in the trace, and what those of its DAG that have ended had
-    /// sent.
+    /// The lineage of the coflow at a place in the trace, and the bytes that ended coflows of its DAG
+    /// have sent.
     pub(crate) fn of(&self, place: u32) -> (Lineage, f64) {
         let lineage = self.lineage[place as usize];
         (lineage, self.sent[lineage.external as usize])
@@ -90,13 +91,13 @@ impl Dags {
         self.present[lineage.external as usize].push(id);
     }
 
-    /// A coflow has ended that had sent so many bytes.
+    /// A coflow has ended that has sent `bytes`.
     pub(crate) fn end(&mut self, lineage: Lineage, id: CoflowId, bytes: f64) {
         self.present[lineage.external as usize].retain(|&c| c != id);
         self.sent[lineage.external as usize] += bytes;
     }
 
-    /// The coflows of a DAG that are present, and what those that have ended had sent.
+    /// The coflows of a DAG that are present, and the bytes that its ended coflows have sent.
     pub(crate) fn get(&self, external: u64) -> Option<(&[CoflowId], f64)> {
         Some((self.present.get(external as usize)?, *self.sent.get(external as usize)?))
     }

@@ -13,7 +13,7 @@ use covey_core::pairs::Pairs;
 use covey_core::state::State;
 use covey_core::{CoflowId, FlowId, Time};
 
-use super::integrator::{Integrator, Network};
+use super::integrator::{Integrator, Network, write_left};
 use super::levels::{Flows, Levels};
 
 /// A flow that ends when the service of its pair reaches `target`.
@@ -242,13 +242,10 @@ impl Integrator for FairFlows {
         for pair in 0..self.levels.flows.bound() {
             let served = self.served(pair);
             for member in self.levels.flows.queue(pair).iter() {
-                let (demand, progress) = network.state.progress_mut(member.coflow);
-                let p = member.position as usize;
-                let unit = self.measure.of(progress.size[p]);
-                let left = (member.target - served) * unit / progress.scale;
-                let less = progress.left[p] - left;
-                progress.left[p] = left;
-                demand.path(p).for_each(|l| progress.link_left[l] -= less);
+                let coflow = network.state.coflow(member.coflow);
+                let unit = self.measure.of(coflow.progress().size[member.position as usize]);
+                let left = (member.target - served) * unit;
+                write_left(network.state, member.coflow, member.position, left);
             }
         }
     }

@@ -11,6 +11,16 @@ pub(crate) struct Network<'a> {
     pub now: Time,
 }
 
+/// Writes into the state that `left` bytes are left of a flow.
+pub(super) fn write_left(state: &mut State, id: CoflowId, position: u32, left: f64) {
+    let (demand, progress) = state.progress_mut(id);
+    let position = position as usize;
+    let left = left / progress.scale;
+    let less = progress.left[position] - left;
+    progress.left[position] = left;
+    demand.path(position).for_each(|l| progress.link_left[l] -= less);
+}
+
 /// Follows all flows while the rates of one round hold. There is an implementation for each form of
 /// [`BulkRates`](covey_core::alloc::BulkRates).
 pub(crate) trait Integrator {

@@ -5,7 +5,7 @@ use covey_core::alloc::{Line, Running};
 use covey_core::state::State;
 use covey_core::{CoflowId, FlowId, Time};
 
-use super::integrator::{Integrator, Network};
+use super::integrator::{Integrator, Network, write_left};
 
 /// When the flows that run were last brought up to date, and when the next of them ends.
 #[derive(Debug, Default)]
@@ -59,7 +59,7 @@ impl Integrator for PriorityFlows {
 
     fn install(&mut self, network: &mut Network<'_>) {
         let Some(line) = network.allocator.line_mut() else { return };
-        write_back(line.stopped().iter().copied(), network.state);
+        line.stopped().iter().for_each(|flow| write_back(network.state, *flow));
         self.anchor = network.now;
         let (left, rates) = line.left_mut();
         let rest = left.iter().zip(rates).map(|(left, rate)| left / rate);
@@ -69,8 +69,9 @@ impl Integrator for PriorityFlows {
 
     fn write_back(&mut self, network: &mut Network<'_>) {
         self.prepare(network);
-        if let Some(line) = network.allocator.line() {
-            write_back(line.running(), network.state);
+        let Network { state, allocator, .. } = network;
+        if let Some(line) = allocator.line() {
+            line.running().for_each(|flow| write_back(state, flow));
         }
     }
 
@@ -92,14 +93,6 @@ impl Integrator for PriorityFlows {
     }
 }
 
-/// Writes what is left of some flows into the state.
-fn write_back(flows: impl Iterator<Item = Running>, state: &mut State) {
-    for flow in flows {
-        let (demand, progress) = state.progress_mut(flow.coflow);
-        let p = flow.position as usize;
-        let left = flow.left / progress.scale;
-        let less = progress.left[p] - left;
-        progress.left[p] = left;
-        demand.path(p).for_each(|l| progress.link_left[l] -= less);
-    }
+fn write_back(state: &mut State, flow: Running) {
+    write_left(state, flow.coflow, flow.position, flow.left);
 }

@@ -1,83 +1,65 @@
 //! The hosts' processors: which flow each compresses, and when that has no raw bytes left.
 //!
-//! A processor compresses one flow at a time, at the codec's speed times the share of it that is
-//! there. It serves coflows in the order of the plan, and of the first one that has something for it
-//! the longest flow, or the first registered, as the plan says; a coflow that comes to stand before
-//! another takes over at once. Which flows are to be compressed (Swallow, Eq. 3) is decided when a
-//! coflow is first served, when a flow starts, and when the processor's share changes.
+//! A processor compresses one flow at a time, at the codec's speed times the share of the processor
+//! that is there. It serves the first coflow of the plan that has a flow for it: the longest such flow
+//! or the first registered one, as the plan says. A coflow that comes to stand before another takes
+//! over at once. Which flows are to be compressed (Swallow, Eq. 3) is decided when a coflow is first
+//! served, when a flow starts, and when the processor's share changes.
 //!
-//! What happens to a flow meanwhile is told in [`Compressed`](covey_core::Compressed). One that is
-//! not to be sent is *held*: the engine takes it out of what allocators see until its raw bytes are
+//! [`Compressed`](covey_core::Compressed) says what happens to a flow meanwhile. A flow that is not
+//! sent meanwhile is *held*: the engine takes it out of what allocators see until its raw bytes are
 //! exhausted.
 
 use covey_core::state::State;
 use covey_core::{CoflowId, Compression, PortId, Ranking, Time};
 use covey_trace::Availability;
 
+use super::jobs::{Job, Jobs};
+use super::shares::Shares;
 use crate::integration::{CoflowFluids, Network};
 
-/// Sizes that differ by less, relatively, are the same: who is compressed first is not for rounding to say.
+/// Sizes that differ by a smaller factor are the same: rounding must not decide which flow is
+/// compressed first.
 const SAME_SIZE: f64 = 1.0 + 1e-9;
-
-/// A flow that is compressed at present.
-#[derive(Debug, Clone, Copy)]
-struct Job {
-    coflow: CoflowId,
-    position: u32,
-    overlap: bool,
-    ratio: f64,
-    /// Share of the processor that is there.
-    share: f64,
-    /// Raw bytes compressed in a second.
-    speed: f64,
-    /// Raw bytes left, at the time `since`.
-    raw: f64,
-    since: Time,
-}
 
 /// A flow to be held (taken out of what allocators see) or let go again.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Toggle {
     pub coflow: CoflowId,
+    /// The flow's position in its coflow's demand.
     pub position: usize,
+    /// Whether the flow is to be held.
     pub hold: bool,
 }
 
-/// What is to be compressed of one coflow.
+/// The flows of one coflow that are to be compressed.
 #[derive(Debug, Default)]
-struct Work {
+struct Compressing {
+    /// How they are compressed; `None` if the coflow's flows are sent as they are.
     compression: Option<Compression>,
-    /// The plan in which the coflow was met last.
+    /// Number of the last plan that named the coflow.
     plan: u64,
-    /// Hosts that compress a flow of it, or could; a bit each.
+    /// Hosts that compress a flow of the coflow, or could; one bit each.
     hosts: Vec<u64>,
-    /// By local sender, positions of flows that wait for the processor; the first to be served is
-    /// the last.
+    /// Positions of flows that wait for the processor, by local sender; the last is served first.
     waiting: Vec<Vec<u32>>,
 }
 
 /// The processors of all hosts.
 #[derive(Debug, Default)]
 pub(crate) struct Processors {
-    /// The shares of processors over time.
-    availability: Availability,
-    /// How many changes of `availability` have come.
-    changes_done: usize,
+    shares: Shares,
     /// By [`CoflowId`].
-    work: Vec<Work>,
+    work: Vec<Compressing>,
     /// Coflows that are compressed, in the order of the plan.
     order: Vec<CoflowId>,
+    /// Number of the plan in force.
     plan: u64,
-    /// What a new plan says, while it is taken over.
+    /// Working memory: the coflows that a new plan names.
     asked: Vec<(CoflowId, Compression)>,
-    /// Flows that started at this moment, of coflows that are compressed.
+    /// Flows of coflows that are compressed, which started in this round.
     started: Vec<(CoflowId, usize)>,
-    /// What each host compresses, by host.
-    jobs: Vec<Option<Job>>,
-    /// When each host's job has no raw bytes left, by host.
-    ends: Vec<Time>,
-    /// The earliest of `ends`.
-    next_end: Time,
+    jobs: Jobs,
     /// Whether processors may have to serve other flows than they do.
     stale: bool,
     /// Working memory: hosts that have got a job, one bit each.
@@ -89,37 +71,32 @@ pub(crate) struct Processors {
 impl Processors {
     /// Sets the shares of processors for all runs from now on.
     pub(crate) fn set_availability(&mut self, availability: Availability) {
-        self.availability = availability;
+        self.shares.set(availability);
     }
 
     /// Processors of `ports` hosts without work.
     pub(crate) fn clear(&mut self, ports: usize) {
-        self.changes_done = 0;
+        self.shares.clear();
         self.work.iter_mut().for_each(|work| work.compression = None);
         self.order.clear();
         self.started.clear();
-        self.jobs.clear();
-        self.jobs.resize(ports, None);
-        self.ends.clear();
-        self.ends.resize(ports, Time::NEVER);
-        self.next_end = Time::NEVER;
+        self.jobs.clear(ports);
         self.stale = false;
         self.taken.clear();
         self.taken.resize(ports.div_ceil(64), 0);
         self.toggles.clear();
     }
 
-    /// The next moment at which raw bytes are exhausted or the share of a processor changes; never
-    /// if nothing is compressed.
+    /// When the next job runs out of raw bytes or the share of a processor changes; never if nothing
+    /// is compressed.
     pub(crate) fn next(&self) -> Time {
         if self.order.is_empty() {
             return Time::NEVER;
         }
-        let change = self.availability.changes().get(self.changes_done);
-        self.next_end.min(change.map_or(Time::NEVER, |change| Time::from_secs(change.time_s)))
+        self.jobs.next_end().min(self.shares.next())
     }
 
-    /// Takes what is to be held and to be let go.
+    /// Takes the flows that are to be held or let go.
     pub(crate) fn take_toggles(&mut self) -> Vec<Toggle> {
         std::mem::take(&mut self.toggles)
     }
@@ -130,24 +107,20 @@ impl Processors {
         self.toggles = toggles;
     }
 
-    /// Ends the flows' compression whose raw bytes are exhausted, and changes shares.
+    /// Ends the jobs whose raw bytes are exhausted, and changes shares.
     pub(crate) fn advance(&mut self, network: &mut Network<'_>, flows: &CoflowFluids) {
-        if self.next_end.due(network.now) {
-            for host in 0..self.jobs.len() {
-                if self.ends[host].due(network.now) {
+        if self.jobs.next_end().due(network.now) {
+            for host in 0..self.jobs.hosts() {
+                if self.jobs.end(host).due(network.now) {
                     self.exhaust(host, network, flows);
                 }
             }
-            self.find_next_end();
+            self.jobs.find_next_end();
         }
-        while let Some(&change) = self.availability.changes().get(self.changes_done) {
-            if !Time::from_secs(change.time_s).due(network.now) {
-                break;
-            }
-            self.changes_done += 1;
+        while let Some(change) = self.shares.pop(network.now) {
             let hosts = match change.port {
                 Some(port) => port as usize..port as usize + 1,
-                None => 0..self.jobs.len(),
+                None => 0..self.jobs.hosts(),
             };
             for host in hosts {
                 let port = PortId(host as u32);
@@ -160,10 +133,10 @@ impl Processors {
         }
     }
 
-    /// No raw bytes are left of the flow that a host compresses.
+    /// A host's job has no raw bytes left.
     fn exhaust(&mut self, host: usize, network: &mut Network<'_>, flows: &CoflowFluids) {
         self.settle(host, network, flows);
-        let Some(job) = self.jobs[host].take() else { return };
+        let Some(job) = self.jobs.take(host) else { return };
         let position = job.position as usize;
         let compressed = network.state.compressed_mut(job.coflow);
         if job.overlap {
@@ -174,13 +147,12 @@ impl Processors {
             self.toggles.push(Toggle { coflow: job.coflow, position, hold: false });
         }
         compressed.set_raw(position, 0.0);
-        self.ends[host] = Time::NEVER;
         self.stale = true;
     }
 
-    /// Writes down what a host has compressed up to `network.now`.
+    /// Writes down what a host has compressed up to now.
     fn settle(&mut self, host: usize, network: &mut Network<'_>, flows: &CoflowFluids) {
-        let Some(job) = &mut self.jobs[host] else { return };
+        let Some(mut job) = self.jobs.get(host) else { return };
         let dt = (network.now - job.since).max(0.0);
         if dt == 0.0 {
             return;
@@ -190,10 +162,12 @@ impl Processors {
         let raw = (job.speed * dt).min(job.raw);
         job.raw -= raw;
         let less = raw * (1.0 - job.ratio);
+        let mut end = self.jobs.end(host);
         if job.overlap {
-            job.raw = job.raw.min(volume(network.state, flows, job.coflow, position, network.now));
-            self.ends[host] = network.now + job.raw / job.speed;
+            job.raw = job.raw.min(volume(network, flows, job.coflow, position));
+            end = network.now + job.raw / job.speed;
         }
+        self.jobs.set(host, job, end);
         let compressed = network.state.compressed_mut(job.coflow);
         compressed.account(less, job.share * dt);
         if job.overlap {
@@ -203,10 +177,10 @@ impl Processors {
         }
     }
 
-    /// Writes down what all hosts have compressed up to `network.now`.
+    /// Writes down what all hosts have compressed up to now.
     pub(crate) fn settle_all(&mut self, network: &mut Network<'_>, flows: &CoflowFluids) {
         if !self.order.is_empty() {
-            (0..self.jobs.len()).for_each(|host| self.settle(host, network, flows));
+            (0..self.jobs.hosts()).for_each(|host| self.settle(host, network, flows));
         }
     }
 
@@ -226,12 +200,12 @@ impl Processors {
         if !self.compression(coflow).is_some_and(|compression| compression.overlap) {
             return;
         }
-        for host in 0..self.jobs.len() {
-            if self.jobs[host].is_some_and(|job| job.coflow == coflow) {
+        for host in 0..self.jobs.hosts() {
+            if self.jobs.serves(host, coflow) {
                 self.settle(host, network, flows);
             }
         }
-        self.find_next_end();
+        self.jobs.find_next_end();
     }
 
     /// A flow has started.
@@ -241,7 +215,7 @@ impl Processors {
         }
     }
 
-    /// A flow begins anew: it is decided about again, and may be sent until then.
+    /// A flow begins again: whether to compress it is decided again, and it may be sent until then.
     pub(crate) fn restart(
         &mut self,
         coflow: CoflowId,
@@ -252,11 +226,7 @@ impl Processors {
         if !network.state.coflow(coflow).unfinished().is_active(position) {
             return;
         }
-        for host in 0..self.jobs.len() {
-            if self.jobs[host].is_some_and(|job| job.coflow == coflow) {
-                self.stop(host, network, flows);
-            }
-        }
+        self.stop_all_of(coflow, network, flows);
         let sender = network.state.coflow(coflow).demand().sender_of(position);
         self.work[coflow.index()].waiting[sender].retain(|&p| p as usize != position);
         self.stale = true;
@@ -278,17 +248,16 @@ impl Processors {
         let demand = network.state.coflow(coflow).demand();
         let host = demand.links()[demand.sender_of(position)].index();
         let is_it = |job: Job| job.coflow == coflow && job.position as usize == position;
-        if self.jobs[host].is_some_and(is_it) {
+        if self.jobs.get(host).is_some_and(is_it) {
             self.settle(host, network, flows);
             network.allocator.set_compression_rate(coflow, position, 0.0);
-            self.jobs[host] = None;
-            self.ends[host] = Time::NEVER;
-            self.find_next_end();
+            self.jobs.take(host);
+            self.jobs.find_next_end();
             self.stale = true;
         }
     }
 
-    /// A coflow has ended: its number may be used again.
+    /// A coflow has ended: its id may be used again.
     pub(crate) fn forget(&mut self, coflow: CoflowId) {
         let work = self.work.get_mut(coflow.index());
         if work.is_some_and(|work| work.compression.take().is_some()) {
@@ -300,7 +269,7 @@ impl Processors {
         self.work.get(coflow.index()).and_then(|work| work.compression)
     }
 
-    /// Takes over what a new plan says, if there is one, and decides about flows that have started.
+    /// Follows a new plan, if there is one, and decides whether to compress flows that have started.
     pub(crate) fn plan(
         &mut self,
         ranking: Option<&Ranking>,
@@ -326,7 +295,7 @@ impl Processors {
         self.plan += 1;
         self.order.clear();
         self.stale = true;
-        self.work.resize_with(network.state.slots(), Work::default);
+        self.work.resize_with(network.state.slots(), Compressing::default);
         let mut asked = std::mem::take(&mut self.asked);
         asked.extend(ranking.compressed(network.state.present()));
         for (id, compression) in asked.drain(..) {
@@ -337,7 +306,7 @@ impl Processors {
         self.asked = asked;
     }
 
-    /// A coflow's first entry in a plan is to be compressed.
+    /// The plan has a coflow compressed. Only its first entry that says so counts.
     fn admit(
         &mut self,
         id: CoflowId,
@@ -355,11 +324,7 @@ impl Processors {
             return;
         }
         if before.is_some() {
-            for host in 0..self.jobs.len() {
-                if self.jobs[host].is_some_and(|job| job.coflow == id) {
-                    self.stop(host, network, flows);
-                }
-            }
+            self.stop_all_of(id, network, flows);
         }
         network.state.compress(id);
         let senders = network.state.coflow(id).demand().senders();
@@ -374,7 +339,7 @@ impl Processors {
         }
     }
 
-    /// Decides anew about all flows of a host.
+    /// Decides again which flows of a host are compressed.
     fn decide_at(&mut self, host: usize, state: &State) {
         for k in 0..self.order.len() {
             let id = self.order[k];
@@ -386,7 +351,7 @@ impl Processors {
         self.stale = true;
     }
 
-    /// Decides anew about all flows of a sender, none of which is compressed at present.
+    /// Decides again which flows of a sender are compressed; none of them may have a job.
     fn decide_row(&mut self, id: CoflowId, sender: usize, state: &State) {
         self.work[id.index()].waiting[sender].clear();
         for position in state.coflow(id).unfinished().active_in_row(sender) {
@@ -395,7 +360,7 @@ impl Processors {
         self.sort(id, sender, state);
     }
 
-    /// Decides whether a flow is to be compressed (Eq. 3), and so whether it is held.
+    /// Decides whether a flow is compressed (Eq. 3), and whether it is held.
     fn decide(&mut self, id: CoflowId, position: usize, state: &State) {
         let coflow = state.coflow(id);
         let Some(compression) = self.compression(id) else { return };
@@ -414,7 +379,7 @@ impl Processors {
         }
     }
 
-    /// Puts those of a sender's flows last that are to be served first.
+    /// Sorts the waiting flows of a sender: the last is served first.
     fn sort(&mut self, id: CoflowId, sender: usize, state: &State) {
         let longest_first = self.compression(id).is_some_and(|c| c.longest_first);
         let size = &state.coflow(id).progress().size;
@@ -429,8 +394,8 @@ impl Processors {
         }
     }
 
-    /// Gives every processor to the first coflow that has something for it. To be called when flows
-    /// are held as decided.
+    /// Gives each processor to the first coflow that has a flow for it. To be called when flows are
+    /// held as decided.
     pub(crate) fn assign(&mut self, network: &mut Network<'_>, flows: &CoflowFluids) {
         if !std::mem::take(&mut self.stale) {
             return;
@@ -452,15 +417,15 @@ impl Processors {
                 }
             }
         }
-        for host in 0..self.jobs.len() {
-            if self.jobs[host].is_some() && self.taken[host / 64] >> (host % 64) & 1 == 0 {
+        for host in 0..self.jobs.hosts() {
+            if self.jobs.get(host).is_some() && self.taken[host / 64] >> (host % 64) & 1 == 0 {
                 self.stop(host, network, flows);
             }
         }
-        self.find_next_end();
+        self.jobs.find_next_end();
     }
 
-    /// Has a host compress a flow of a coflow. Returns whether there is one.
+    /// Has a host compress a flow of a coflow. Returns whether the coflow has one for it.
     fn serve(
         &mut self,
         host: usize,
@@ -468,7 +433,7 @@ impl Processors {
         network: &mut Network<'_>,
         flows: &CoflowFluids,
     ) -> bool {
-        if self.jobs[host].is_some_and(|job| job.coflow == id) {
+        if self.jobs.serves(host, id) {
             return true;
         }
         let Some(compression) = self.compression(id) else { return false };
@@ -482,41 +447,44 @@ impl Processors {
         let coflow = network.state.coflow(id);
         let share = network.state.processor(PortId(host as u32));
         let ratio = compression.ratio(coflow.progress().size[position as usize]);
-        let volume = volume(network.state, flows, id, position as usize, network.now);
+        let volume = volume(network, flows, id, position as usize);
         let speed = compression.codec.speed * share;
         let raw = coflow.compressed().raw(position as usize, volume);
         let overlap = compression.overlap;
         let job =
             Job { coflow: id, position, overlap, ratio, share, speed, raw, since: network.now };
-        self.jobs[host] = Some(job);
-        self.ends[host] = network.now + raw / speed;
+        self.jobs.set(host, job, network.now + raw / speed);
         if overlap {
             network.allocator.set_compression_rate(id, position as usize, speed * (1.0 - ratio));
         }
         true
     }
 
+    /// Has all hosts stop compressing flows of a coflow.
+    fn stop_all_of(&mut self, id: CoflowId, network: &mut Network<'_>, flows: &CoflowFluids) {
+        for host in 0..self.jobs.hosts() {
+            if self.jobs.serves(host, id) {
+                self.stop(host, network, flows);
+            }
+        }
+    }
+
     /// Has a host stop compressing a flow, which waits from now on.
     fn stop(&mut self, host: usize, network: &mut Network<'_>, flows: &CoflowFluids) {
         self.settle(host, network, flows);
-        let Some(job) = self.jobs[host].take() else { return };
-        self.ends[host] = Time::NEVER;
+        let Some(job) = self.jobs.take(host) else { return };
         if job.overlap {
             network.allocator.set_compression_rate(job.coflow, job.position as usize, 0.0);
         }
         let sender = network.state.coflow(job.coflow).demand().local(host);
         self.work[job.coflow.index()].waiting[sender].push(job.position);
     }
-
-    fn find_next_end(&mut self) {
-        self.next_end = self.ends.iter().fold(Time::NEVER, |a, &b| if b < a { b } else { a });
-    }
 }
 
-/// Volume of an unfinished flow at `now`.
-fn volume(state: &State, flows: &CoflowFluids, id: CoflowId, position: usize, now: Time) -> f64 {
-    match state.coflow(id).compressed().held(position) {
+/// Volume of an unfinished flow.
+fn volume(network: &Network<'_>, flows: &CoflowFluids, id: CoflowId, position: usize) -> f64 {
+    match network.state.coflow(id).compressed().held(position) {
         Some(volume) => volume,
-        None => flows.left(state, id, position, now),
+        None => flows.left(network.state, id, position, network.now),
     }
 }

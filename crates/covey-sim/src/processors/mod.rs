@@ -1,0 +1,7 @@
+//! The hosts' processors.
+
+mod compressors;
+mod jobs;
+mod shares;
+
+pub(crate) use compressors::Processors;
