@@ -7,7 +7,7 @@
 
 use std::cmp::Ordering;
 
-use covey_core::alloc::{Crowd, Measure};
+use covey_core::alloc::{FlowFairShare, Measure};
 use covey_core::pairs::Pairs;
 use covey_core::state::State;
 use covey_core::{CoflowId, Time};
@@ -205,7 +205,7 @@ impl CrowdFluid {
     }
 
     /// Takes over the levels that `crowd` gives from the anchor on.
-    pub(crate) fn install(&mut self, crowd: &Crowd) {
+    pub(crate) fn install(&mut self, crowd: &FlowFairShare) {
         self.levels.change(&(), crowd.level(), None, self.anchor);
     }
 

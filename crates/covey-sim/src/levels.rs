@@ -11,7 +11,7 @@ mod laid;
 
 use covey_core::alloc::LevelChange;
 use covey_core::state::Progress;
-use covey_core::{Demand, Time, differences, least, places_where, rounded_bytes};
+use covey_core::{Demand, Time, differences, minimum, positions_where, rounded_bytes};
 
 pub(crate) use laid::Laid;
 
@@ -114,7 +114,7 @@ impl<F: Flows> Levels<F> {
         if self.is_empty() {
             return Time::NEVER;
         }
-        least(Time::NEVER, &self.next)
+        minimum(Time::NEVER, &self.next)
     }
 
     /// The lesser level of a flow's two links.
@@ -402,7 +402,7 @@ impl<F: Flows> Levels<F> {
         if self.limits[l].flows == 0 {
             return f64::INFINITY;
         }
-        least(f64::INFINITY, self.flows.targets(layout, l))
+        minimum(f64::INFINITY, self.flows.targets(layout, l))
     }
 
     /// Service at which a flow ends, of the link where it hangs; infinite if it does not.
@@ -524,7 +524,7 @@ fn crossings(
     crosses: impl Fn(f64, f64) -> bool,
     places: &mut Vec<u32>,
 ) {
-    places.extend(places_where(before, after, crosses).map(|k| k as u32));
+    places.extend(positions_where(before, after, crosses).map(|k| k as u32));
 }
 
 /// The places in a list of links of one side, at which `crosses` holds of their levels before and after.

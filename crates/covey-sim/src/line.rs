@@ -1,7 +1,7 @@
 //! All flows in one line: at any moment few of them run, each at a rate of its own, and only those
 //! are followed.
 
-use covey_core::alloc::{Line, Running};
+use covey_core::alloc::{PriorityFlows, Running};
 use covey_core::state::State;
 use covey_core::{CoflowId, Ranking, Rule, Time};
 
@@ -25,7 +25,7 @@ impl LineFluid {
     }
 
     /// Moves the anchor to `now`; no flow may end before it.
-    pub(crate) fn advance(&mut self, line: &mut Line, now: Time) {
+    pub(crate) fn advance(&mut self, line: &mut PriorityFlows, now: Time) {
         let dt = now - self.anchor;
         if dt > 0.0 {
             self.anchor = now;
@@ -37,14 +37,14 @@ impl LineFluid {
     }
 
     /// Adds the flows that end at the anchor to `ending`.
-    pub(crate) fn find_finished(&self, line: &Line, ending: &mut Vec<(CoflowId, usize)>) {
+    pub(crate) fn find_finished(&self, line: &PriorityFlows, ending: &mut Vec<(CoflowId, usize)>) {
         let slack = self.anchor.slack_s();
         let finished = line.running().filter(|flow| flow.left <= flow.rate * slack);
         ending.extend(finished.map(|flow| (flow.coflow, flow.position as usize)));
     }
 
     /// Takes over who runs from `now` on.
-    pub(crate) fn install(&mut self, line: &mut Line, now: Time) {
+    pub(crate) fn install(&mut self, line: &mut PriorityFlows, now: Time) {
         self.anchor = now;
         let (left, rates) = line.left_mut();
         let rest = left.iter().zip(rates).map(|(left, rate)| left / rate);

@@ -3,7 +3,7 @@
 
 use covey_core::alloc::Grant;
 use covey_core::state::CoflowState;
-use covey_core::{CoflowId, Demand, LinkId, Time, least_of};
+use covey_core::{CoflowId, Demand, LinkId, Time, min_by_lane};
 
 /// One meter a coflow; none while no limits are set.
 #[derive(Debug, Default)]
@@ -116,7 +116,7 @@ impl Meter {
     fn find_next(&mut self) {
         // Infinite over nothing is infinite; nothing over nothing is not less than anything.
         let rest = |[limit, sent, rate]: [f64; 3]| (limit - sent).max(0.0) / rate;
-        let next = least_of([&self.limit, &self.sent, &self.rate], rest);
+        let next = min_by_lane([&self.limit, &self.sent, &self.rate], rest);
         self.next = next.is_finite().then(|| self.since + next);
     }
 }

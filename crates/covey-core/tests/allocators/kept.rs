@@ -189,7 +189,7 @@ fn follow(network: Network, weighted: bool, backfill: Backfill, stands: &[Stand]
     }
     for step in steps {
         kept.step(step);
-        kept.plan.tell(&mut kept.allocator);
+        kept.allocator.read_edits(&mut kept.plan);
         kept.allocator.allocate(&kept.world.state, kept.plan.ranking()).unwrap();
         let expected = fresh(&kept.world, &kept.written()).unwrap();
         assert_same(&kept.world.rates(&kept.allocator), &expected);

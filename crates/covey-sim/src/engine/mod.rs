@@ -276,7 +276,7 @@ impl Engine {
                     if self.held_in == Held::Line || line::is_asked_for(plan.ranking()) {
                         self.advance_all();
                     }
-                    plan.tell(&mut self.allocator);
+                    self.allocator.read_edits(&mut plan);
                 }
             }
             self.compress(replaced.then_some(plan.ranking()));

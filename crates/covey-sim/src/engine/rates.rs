@@ -1,7 +1,7 @@
 //! The rates in force, and how far flows have come by them: coflow by coflow, or all together where
 //! the allocator shares links so.
 
-use covey_core::alloc::{Crowd, Measure};
+use covey_core::alloc::{FlowFairShare, Measure};
 use covey_core::{CoflowId, Ranking, Sender, Time};
 
 use super::{Engine, Run};
@@ -135,7 +135,7 @@ impl Engine {
 
     /// Makes a crowd of all flows, of which the state tells what is left.
     pub(super) fn gather(&mut self) {
-        let measure = self.allocator.crowd().map_or(Measure::Number, Crowd::measure);
+        let measure = self.allocator.crowd().map_or(Measure::Number, FlowFairShare::measure);
         self.crowd.clear(measure, self.state.fabric().ports() as usize, self.now);
         for &id in self.state.present() {
             for position in self.state.coflow(id).demand().active() {

@@ -1,0 +1,79 @@
+//! Rates of flows, in the two forms that rules give them besides levels.
+
+use crate::demand::Demand;
+
+/// A rate of one flow.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Single {
+    /// Position of the flow in its coflow's [`Demand`].
+    pub position: u32,
+    /// Bytes per second.
+    pub rate: f64,
+}
+
+/// Rates in proportion to what is left of each flow.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct BySize<'a> {
+    /// The lowest and the highest level of a flow: its rate in bytes per second for each unit of
+    /// [`Progress::left`](crate::state::Progress::left). Zero where the coflow gets nothing.
+    pub lowest: f64,
+    /// See `lowest`.
+    pub highest: f64,
+    /// Level of each local link, of which the least on its path is a flow's; empty when all flows
+    /// have the same.
+    pub levels: &'a [f64],
+}
+
+impl BySize<'_> {
+    /// What part of what is left of a flow its level beyond the lowest sends in so many `seconds` over
+    /// [`Progress::scale`](crate::state::Progress::scale). Something is left: which flows end is decided
+    /// by time.
+    #[inline]
+    pub fn sent(lowest: f64, level: f64, seconds: f64) -> f64 {
+        let part = (level - lowest) * seconds;
+        if part < 1.0 - f64::EPSILON { part } else { 1.0 - f64::EPSILON }
+    }
+
+    /// The level that gives a flow the rate which `level` has given it so far, once what that has
+    /// [sent](BySize::sent) is taken from what is left. Levels keep their order, so a link's becomes that
+    /// of the flows that it limits.
+    #[inline]
+    pub fn raise(lowest: f64, level: f64, seconds: f64) -> f64 {
+        (level / (1.0 - BySize::sent(lowest, level, seconds))).min(f64::MAX)
+    }
+
+    /// Level of the flow at `position`.
+    pub fn level(&self, demand: &Demand, position: usize) -> f64 {
+        let least =
+            |levels: &[f64]| demand.path(position).map(|l| levels[l]).fold(f64::MAX, f64::min);
+        if self.levels.is_empty() { self.lowest } else { least(self.levels) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_raised_level_keeps_the_rate_of_what_is_left() {
+        let (lowest, level, left) = (0.5, 2.0, 3.0);
+        for seconds in [0.0, 0.1, 0.4, 0.66] {
+            let rest = left * (1.0 - BySize::sent(lowest, level, seconds));
+            let rate = rest * BySize::raise(lowest, level, seconds);
+            assert!((rate - left * level).abs() < 1e-12, "after {seconds}");
+        }
+        assert_eq!(BySize::raise(lowest, lowest, 9.0), lowest);
+        // A link that limits nobody goes on to limit nobody; a flow that is at its end keeps something.
+        assert_eq!(BySize::raise(lowest, f64::MAX, 0.1), f64::MAX);
+        assert!(BySize::sent(lowest, level, 1.0) < 1.0);
+    }
+
+    #[test]
+    fn in_two_steps_levels_rise_as_in_one() {
+        let (lowest, level, first, second) = (0.5, 2.0, 0.2, 0.15);
+        let both = first + second + lowest * first * second;
+        let once = BySize::raise(lowest, level, both);
+        let twice = BySize::raise(lowest, BySize::raise(lowest, level, first), second);
+        assert!((once - twice).abs() < 1e-12 * once, "{once} {twice}");
+    }
+}
