@@ -1,9 +1,9 @@
-//! A set of links that takes memory by the links in it, however large the fabric.
+//! A set of links whose memory depends on the links in it, not on the size of the fabric.
 
 use crate::bits::bits;
 use crate::ids::LinkId;
 
-/// Some links of a fabric, each with a local number: a set of bits without its empty words.
+/// Some links of a fabric, each with a local number. It is a set of bits without its empty words.
 #[derive(Debug, Clone, Default)]
 pub struct LinkSet {
     /// The words with links, ascending.
@@ -19,14 +19,14 @@ pub struct LinkSet {
 /// 64 neighbouring links, at least one of which is in the set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LinkWord {
-    /// Its place in a set of bits with one for each link of the fabric.
+    /// Index of the word in a set of bits with one for each link of the fabric.
     pub at: u32,
     /// A bit for each link.
     pub bits: u64,
 }
 
 impl LinkSet {
-    /// Makes it empty.
+    /// Removes all links.
     pub fn clear(&mut self) {
         self.words.clear();
         self.before.clear();
@@ -34,9 +34,9 @@ impl LinkSet {
         self.is_dense = true;
     }
 
-    /// Becomes the same as `other`, in the memory it has.
+    /// Becomes the same as `other`, in the memory that it has.
     pub(crate) fn copy(&mut self, other: &LinkSet) {
-        // All by name, so that a new one cannot be forgotten.
+        // All fields by name, so that a new one cannot be forgotten.
         let LinkSet { words, before, local, is_dense } = other;
         self.words.clone_from(words);
         self.before.clone_from(before);
@@ -44,13 +44,13 @@ impl LinkSet {
         self.is_dense = *is_dense;
     }
 
-    /// Makes it the set of these links. Their local numbers are their places.
+    /// Replaces the set by these links. Their local numbers are their positions.
     pub(crate) fn rebuild(&mut self, links: &[LinkId]) {
         self.clear();
         links.iter().for_each(|link| _ = self.insert(link.index()));
     }
 
-    /// Adds a link, if it is not in the set, and gives it the next number. Returns its number.
+    /// Adds a link, if it is not in the set, and gives it the next local number. Returns its local number.
     pub fn insert(&mut self, link: usize) -> usize {
         let (at, bit) = ((link / 64) as u32, 1 << (link % 64));
         let k = self.words.partition_point(|word| word.at < at);
@@ -86,7 +86,7 @@ impl LinkSet {
         &self.words
     }
 
-    /// Place among [`LinkSet::words`] of the word of a link that is in the set.
+    /// Index in [`LinkSet::words`] of the word of a link that is in the set.
     #[inline]
     pub fn word_of(&self, link: usize) -> usize {
         let at = link / 64;
@@ -99,7 +99,7 @@ impl LinkSet {
         self.local[self.rank(self.word_of(link), link % 64)] as usize
     }
 
-    /// Place of a link among all, by its bit in the word at a place.
+    /// Index of a link among all links of the set, by its bit in one of the words.
     #[inline]
     fn rank(&self, word: usize, bit: usize) -> usize {
         let lower = self.words[word].bits & ((1 << bit) - 1);

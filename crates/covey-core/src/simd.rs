@@ -1,46 +1,45 @@
-//! What is asked of many numbers at once, in forms that compile to vector instructions.
+//! Questions to many numbers at once, in forms that compile to vector instructions.
 
 use crate::bits::bits;
 
-/// The least of `first` and `all`; no comparison waits for the one before.
+/// The least of `first` and `all`. No comparison waits for the previous one.
 pub fn minimum<T: PartialOrd + Copy>(first: T, all: &[T]) -> T {
     const LANES: usize = 16;
-    let lesser = |a: T, b: T| if a < b { a } else { b };
+    let lower = |a: T, b: T| if a < b { a } else { b };
     let (chunks, rest) = all.as_chunks::<LANES>();
     let mut lanes = [first; LANES];
     for chunk in chunks {
         for (lane, number) in lanes.iter_mut().zip(chunk) {
-            *lane = lesser(*number, *lane);
+            *lane = lower(*number, *lane);
         }
     }
-    lanes.into_iter().chain(rest.iter().copied()).fold(first, lesser)
+    lanes.into_iter().chain(rest.iter().copied()).fold(first, lower)
 }
 
-/// The least that `worth` makes of the `k`th numbers of all columns, over all `k` that they have; or
-/// infinity. NaN is never the least. Without branches in `worth` this compiles to vector instructions.
+/// The least that `worth` makes of the `k`th numbers of all columns, over all `k` that they have; infinity if they have
+/// none. NaN is never the least. Vectorises if `worth` has no branch.
 pub fn min_by_lane<const N: usize>(columns: [&[f64]; N], worth: impl Fn([f64; N]) -> f64) -> f64 {
     const LANES: usize = 8;
-    let lesser = |a: f64, b: f64| if a < b { a } else { b };
+    let lower = |a: f64, b: f64| if a < b { a } else { b };
     let rows = columns.iter().map(|column| column.len()).min().unwrap_or(0);
     let chunks = columns.map(|column| column[..rows].as_chunks::<LANES>());
     let mut lanes = [f64::INFINITY; LANES];
     for c in 0..rows / LANES {
         let here = chunks.map(|(chunks, _)| &chunks[c]);
         for (j, lane) in lanes.iter_mut().enumerate() {
-            *lane = lesser(worth(here.map(|chunk| chunk[j])), *lane);
+            *lane = lower(worth(here.map(|chunk| chunk[j])), *lane);
         }
     }
     let rest = (0..rows % LANES).map(|j| worth(chunks.map(|(_, rest)| rest[j])));
-    lanes.into_iter().chain(rest).fold(f64::INFINITY, |least, worth| lesser(worth, least))
+    lanes.into_iter().chain(rest).fold(f64::INFINITY, |least, worth| lower(worth, least))
 }
 
-/// As a bit each, lowest first: which `are` so, of up to 64. Without branches in what tells that of a number
-/// this compiles to vector instructions.
+/// Packs up to 64 booleans into a bit mask, lowest bit first. Vectorises if the booleans are computed without a branch.
 pub(crate) fn bitmask(are: impl Iterator<Item = bool>) -> u64 {
     are.zip(&BITS).fold(0, |word, (is, bit)| word | if is { *bit } else { 0 })
 }
 
-/// All words with one bit. Looked up, as a shift by a running number is not made one of many numbers.
+/// All words with one bit, in a table: the compiler does not vectorise a shift by a running number.
 static BITS: [u64; 64] = {
     let mut bits = [1; 64];
     let mut k = 1;
@@ -51,8 +50,7 @@ static BITS: [u64; 64] = {
     bits
 };
 
-/// The places `k` where it `is` so of `a[k]` and `b[k]`, ascending. Without branches in `is`
-/// this compiles to vector instructions.
+/// The positions `k` for which `is(a[k], b[k])`, ascending. Vectorises if `is` has no branch.
 pub fn positions_where(
     a: &[f64],
     b: &[f64],
@@ -65,17 +63,17 @@ pub fn positions_where(
     )
 }
 
-/// Adds to `places` those at which `a` differs from `b`; all of them when `b` has another length.
-/// Infinities of one sign and equal numbers do not differ.
-pub fn differences(a: &[f64], b: &[f64], places: &mut Vec<u32>) {
+/// Adds to `positions` those at which `a` differs from `b`; all positions of `a` if `b` has another length. Equal
+/// numbers do not differ, and neither do infinities of one sign.
+pub fn differences(a: &[f64], b: &[f64], positions: &mut Vec<u32>) {
     const CHUNK: usize = 16;
     if a.len() != b.len() {
-        return places.extend(0..a.len() as u32);
+        return positions.extend(0..a.len() as u32);
     }
     let mut look = |some: std::ops::Range<usize>| {
-        places.extend(some.filter(|&l| a[l] != b[l]).map(|l| l as u32));
+        positions.extend(some.filter(|&l| a[l] != b[l]).map(|l| l as u32));
     };
-    // Whole chunks are compared first, in a form that compiles to vector instructions: few differ.
+    // Whole chunks are compared first, in a form that compiles to vector instructions: few chunks differ.
     let (chunks, _) = a.as_chunks::<CHUNK>();
     for (k, (a, b)) in chunks.iter().zip(b.as_chunks::<CHUNK>().0).enumerate() {
         let mut all = 0;
@@ -91,7 +89,7 @@ pub fn differences(a: &[f64], b: &[f64], places: &mut Vec<u32>) {
 
 #[cfg(test)]
 mod tests {
-    use super::{differences, minimum, min_by_lane, positions_where};
+    use super::{differences, min_by_lane, minimum, positions_where};
 
     #[test]
     fn the_least_is_found_wherever_it_is() {

@@ -3,7 +3,7 @@
 //! Both are kept up to date: where a coflow comes to a link or leaves it, only the coflows at that link
 //! are looked at.
 
-use covey_core::{CoflowId, Knowledge, LinkId, View, LinkWord};
+use covey_core::{CoflowId, Knowledge, LinkId, LinkWord, View};
 
 /// In place of a group: whom the coflow meets is not counted.
 const NO_GROUP: u32 = u32::MAX;

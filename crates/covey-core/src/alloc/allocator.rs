@@ -1,7 +1,7 @@
 //! The allocator: from a plan to rates.
 
-use super::all_flows::mode::{AllFlows, serves_all_flows};
 use super::all_flows::flow_fair_share::FlowFairShare;
+use super::all_flows::mode::{AllFlows, serves_all_flows};
 use super::all_flows::priority_flows::PriorityFlows;
 use super::error::PlanError;
 use super::flow_rate::Single;
@@ -131,8 +131,8 @@ impl Allocator {
     pub fn touch(&mut self, id: CoflowId) {
         let Pass { coflows, sleepers, .. } = &mut self.pass;
         sleepers.wake(coflows, id);
-        if let Some(grant) = coflows.get_mut(id) {
-            grant.touch();
+        if let Some(allocation) = coflows.get_mut(id) {
+            allocation.touch();
             self.kept.touch(id);
         }
     }
@@ -189,8 +189,8 @@ impl Allocator {
         } else {
             self.is_new_plan = true;
         }
-        if let Some(grant) = coflows.get_mut(id) {
-            grant.clear();
+        if let Some(allocation) = coflows.get_mut(id) {
+            allocation.clear();
         }
     }
 
@@ -223,11 +223,7 @@ impl Allocator {
         }
     }
 
-    fn share_among_all_flows(
-        &mut self,
-        state: &State,
-        ranking: &Ranking,
-    ) -> Result<(), PlanError> {
+    fn share_among_all_flows(&mut self, state: &State, ranking: &Ranking) -> Result<(), PlanError> {
         // No coflow has an allocation where all flows were served as one group before.
         self.pass.is_from_scratch = self.all_flows.turn_on(state, ranking)?;
         self.pass.end(state);

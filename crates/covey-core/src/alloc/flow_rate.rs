@@ -63,7 +63,7 @@ mod tests {
             assert!((rate - left * level).abs() < 1e-12, "after {seconds}");
         }
         assert_eq!(BySize::raise(lowest, lowest, 9.0), lowest);
-        // A link that limits nobody goes on to limit nobody; a flow that is at its end keeps something.
+        // A link that limits no flow goes on to limit none; a flow at its end keeps something.
         assert_eq!(BySize::raise(lowest, f64::MAX, 0.1), f64::MAX);
         assert!(BySize::sent(lowest, level, 1.0) < 1.0);
     }

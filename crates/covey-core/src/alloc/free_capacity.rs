@@ -10,7 +10,7 @@ pub const NEGLIGIBLE: f64 = 1e-9;
 /// What is left at each link of the fabric at one point of an allocation pass.
 ///
 /// A link is *dirty* if another amount is left than at the same point of the previous pass. The amounts and the
-/// open links are valid at dirty links only: where nothing has changed nobody reads them.
+/// open links are valid at dirty links only: the others are not read.
 #[derive(Debug, Default)]
 pub struct FreeCapacity {
     /// Bytes per second left at each link.
@@ -38,7 +38,8 @@ impl FreeCapacity {
     /// Brings `open` up to date at dirty links.
     pub fn refresh_open(&mut self, capacity: &[f64]) {
         let amounts = self.amount.chunks(64).zip(capacity.chunks(64));
-        for ((open, dirty), (amount, capacity)) in self.open.iter_mut().zip(&self.dirty).zip(amounts)
+        for ((open, dirty), (amount, capacity)) in
+            self.open.iter_mut().zip(&self.dirty).zip(amounts)
         {
             if *dirty != 0 {
                 *open = open_links(amount, capacity);
@@ -65,9 +66,10 @@ impl FreeCapacity {
     pub fn open_and_dirty_in(&self, set: &LinkSet, links: &mut Vec<u64>) {
         links.clear();
         let words = set.words().iter();
-        links.extend(words.map(|word| {
-            word.bits & self.dirty[word.at as usize] & self.open[word.at as usize]
-        }));
+        links
+            .extend(words.map(|word| {
+                word.bits & self.dirty[word.at as usize] & self.open[word.at as usize]
+            }));
     }
 
     /// What is left at a link, without negligible residues.

@@ -1,14 +1,14 @@
-//! A plan that is kept and changed in place leads to the rates of the same plan written anew.
+//! A plan that is kept and changed in place leads to the same rates as a new plan with the same entries.
 
 use covey_core::{Rank, Time};
 
 use super::*;
 
-/// Rules by which rates do not depend on what was running before, with what backfill makes of them.
+/// Rules whose rates do not depend on which flows ran before, not even with backfill.
 const FORGETFUL: [Share<Clairvoyant>; 5] =
     [Share::MAX_MIN, Share::EQUAL, Share::MADD, Share::PROPORTIONAL, Share::HOLD];
 
-/// Something that happens between two plans; numbers are taken modulo what there is to choose from.
+/// Something that happens between two plans. Numbers are taken modulo the number of choices.
 #[derive(Debug, Clone)]
 enum Step {
     End(usize),
@@ -25,7 +25,7 @@ enum Step {
     Forget(usize),
 }
 
-/// Where somebody is to stand, and how he shares.
+/// Where an entry is to stand, and by which rule it shares.
 #[derive(Debug, Clone, Copy)]
 struct Stand {
     layer: u32,
@@ -53,7 +53,7 @@ fn steps(singles: u32) -> impl Strategy<Value = Vec<Step>> {
     proptest::collection::vec(step, 1..40)
 }
 
-/// A world with a plan that is kept, and where everybody stands in it.
+/// A world with a plan that is kept, and where each entry stands in it.
 struct Kept {
     world: World,
     allocator: Allocator,

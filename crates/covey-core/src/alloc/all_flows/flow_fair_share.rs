@@ -1,6 +1,6 @@
 //! All flows present share the links alike, or each by its size.
 
-use crate::alloc::rules::max_min::{self, Filling, Incidence, Side};
+use crate::alloc::rules::progressive_filling::{self, Filling, Incidence, Side};
 use crate::ids::LinkId;
 use crate::pairs::Row;
 
@@ -75,12 +75,16 @@ impl FlowFairShare {
     pub(in crate::alloc) fn fill(&mut self, capacity: &[f64]) {
         let mut filling = std::mem::take(&mut self.filling);
         match self.measure {
-            Measure::Number => max_min::fill(self, capacity, &mut filling),
+            Measure::Number => progressive_filling::fill(self, capacity, &mut filling),
             Measure::Size => {
                 let links = capacity.iter().zip(&self.size).zip(&self.count);
                 filling.level.clear();
                 filling.level.extend(links.map(|((capacity, size), &count)| {
-                    if count > 0.5 { capacity / size.value() } else { max_min::UNLIMITED }
+                    if count > 0.5 {
+                        capacity / size.value()
+                    } else {
+                        progressive_filling::UNLIMITED
+                    }
                 }));
             }
         }

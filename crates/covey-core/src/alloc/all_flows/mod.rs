@@ -5,7 +5,7 @@
 //! ([`PriorityFlows`](priority_flows::PriorityFlows)). Such a plan has this one entry. [`mode`] says which of the
 //! two is in force. No coflow has an allocation then, and nothing of `sequence` is involved.
 
-pub mod mode;
 pub mod flow_fair_share;
+pub mod mode;
 pub mod priority_flows;
 pub mod running_flows;

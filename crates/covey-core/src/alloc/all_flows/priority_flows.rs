@@ -317,7 +317,8 @@ impl PriorityFlows {
                 continue;
             }
             let before = self.running.priority[slot];
-            self.running.priority[slot] = self.priority_with(self.running.left[slot], before.number);
+            self.running.priority[slot] =
+                self.priority_with(self.running.left[slot], before.number);
             for link in links {
                 if self.links.filled_at[link] == before {
                     self.links.set_filled_at(link, self.running.priority[slot]);
@@ -462,7 +463,9 @@ impl PriorityFlows {
         }
         for link in self.pairs.links(pair) {
             self.links.pairs[link].retain(|&other| other as usize != pair);
-            let rates = self.links.pairs[link].iter().map(|&p| self.running.rate[self.slot(p as usize) as usize]);
+            let rates = self.links.pairs[link]
+                .iter()
+                .map(|&p| self.running.rate[self.slot(p as usize) as usize]);
             self.links.free[link] = self.links.capacity[link] - rates.sum::<f64>();
             self.links.set_filled_at(link, Priority::LAST);
         }

@@ -74,9 +74,9 @@ impl Allocations {
 
     /// Adds a coflow to those that this pass has changed.
     pub fn report(&mut self, id: CoflowId) {
-        let grant = &mut self.by_coflow[id.index()];
-        if grant.reported != self.pass {
-            grant.reported = self.pass;
+        let allocation = &mut self.by_coflow[id.index()];
+        if allocation.reported != self.pass {
+            allocation.reported = self.pass;
             self.changed.push(id);
         }
     }

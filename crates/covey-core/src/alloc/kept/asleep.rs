@@ -1,4 +1,4 @@
-//! Idle coflows of plans that are written anew, each in little memory.
+//! Idle coflows of plans that are rewritten in each round, each in little memory.
 //!
 //! A pass goes through the whole of such a plan, and most coflows that it serves are [idle](super::idle) and stay
 //! idle. For such a coflow the pass asks only whether anything is left at a link at which nothing was. What this

@@ -11,7 +11,7 @@ use crate::alloc::flow_rate::Single;
 use crate::alloc::free_capacity::usable;
 use crate::alloc::rules::list;
 use crate::alloc::rules::madd::{Madd, is_madd, rest};
-use crate::alloc::rules::max_min::UNLIMITED;
+use crate::alloc::rules::progressive_filling::UNLIMITED;
 use crate::alloc::rules::sharing::{EntryFlows, Rates, RuleScratch, SharingRule, can_send};
 use crate::alloc::rules::shuffle_rows::ShuffleRows;
 use crate::demand::Demand;

@@ -164,7 +164,8 @@ pub fn may_get(demand: &Demand, rule: Rule, is_open: impl Fn(usize) -> bool) -> 
     if needs_all(rule) {
         (0..demand.links().len()).all(|l| demand.count()[l] == 0 || is_open(l))
     } else {
-        demand.unfinished() > MAX_WAITING_FLOWS || demand.active().any(|p| demand.path(p).all(is_open))
+        demand.unfinished() > MAX_WAITING_FLOWS
+            || demand.active().any(|p| demand.path(p).all(is_open))
     }
 }
 

@@ -85,9 +85,8 @@ mod tests {
     #[test]
     fn a_limit_decides_where_it_is_less_than_what_fits() {
         let (mut memory, mut current) = (MaddMemory::default(), 0.0);
-        let mut ratio = |limit| {
-            decide(&mut memory, &mut current, &[1.0, 1.0], &[4.0, 2.0], limit, &[], true).2
-        };
+        let mut ratio =
+            |limit| decide(&mut memory, &mut current, &[1.0, 1.0], &[4.0, 2.0], limit, &[], true).2;
         assert_eq!([0.125, 0.5, 0.0625].map(&mut ratio), [0.125, 0.25, 0.0625]);
     }
 

@@ -25,8 +25,9 @@ struct MatchedFlow {
     position: u32,
     /// Local sender and receiver.
     ends: [u32; 2],
-    /// What was free there at its turn.
+    /// Bytes per second that were free there at its turn.
     found: [f64; 2],
+    /// Bytes per second.
     rate: f64,
 }
 
@@ -38,9 +39,9 @@ pub struct MatchedFlows {
     flows: Vec<MatchedFlow>,
     /// Senders and receivers with unfinished flows where something is left, a bit each.
     open: [Vec<u64>; 2],
-    /// Whether `open`, and what the flows found, hold.
+    /// Whether `open` and what the flows found are up to date.
     valid: bool,
-    /// Whether `open` alone does not hold, because nothing could be sent.
+    /// Whether `open` alone is not up to date, because nothing could be sent.
     is_open_stale: bool,
     /// How many times flows of the coflow had begun.
     begun: u32,
@@ -56,7 +57,7 @@ pub struct MatchingScratch {
     dirty: Vec<bool>,
     /// The dirty links, each with what was left there in the end by the previous decision.
     were: Vec<(u32, f64)>,
-    /// Senders and receivers that are open and were not, a bit each.
+    /// Senders and receivers that are open and were closed, a bit each.
     opened: [Vec<u64>; 2],
     most_loaded_first: MostLoadedFirst,
 }
@@ -98,7 +99,7 @@ impl MatchedFlows {
         touched: bool,
         capacity: &[f64],
         changes: &mut Changes,
-        work: &mut MatchingScratch,
+        scratch: &mut MatchingScratch,
     ) {
         let Changes { dirty: found, dirty_after: left, .. } = changes;
         let demand = coflow.demand();
@@ -122,8 +123,8 @@ impl MatchedFlows {
         }
         self.valid = true;
         self.begun = coflow.begun();
-        work.dirty.resize(work.dirty.len().max(before.len()), false);
-        let mut decision = Decision { demand, capacity, after, work };
+        scratch.dirty.resize(scratch.dirty.len().max(before.len()), false);
+        let mut decision = Decision { demand, capacity, after, scratch };
         if demand.is_bipartite() {
             found.iter().for_each(|&l| decision.set(l as usize, before[l as usize]));
         } else {
@@ -141,8 +142,8 @@ impl MatchedFlows {
         if is_new {
             left.extend(0..before.len() as u32);
         }
-        for (l, was) in work.were.drain(..) {
-            work.dirty[l as usize] = false;
+        for (l, was) in scratch.were.drain(..) {
+            scratch.dirty[l as usize] = false;
             if !is_new && after[l as usize] != was {
                 left.push(l);
             }
@@ -167,8 +168,8 @@ impl MatchedFlows {
         for k in 0..self.flows.len() {
             let flow = &self.flows[k];
             let [s, r] = flow.ends;
-            let at_sender = decision.work.dirty[s as usize];
-            let at_receiver = decision.work.dirty[r as usize];
+            let at_sender = decision.scratch.dirty[s as usize];
+            let at_receiver = decision.scratch.dirty[r as usize];
             let ended = touched && !decision.demand.is_active(flow.position as usize);
             if !(at_sender | at_receiver | ended) {
                 if kept < k {
@@ -205,7 +206,7 @@ impl MatchedFlows {
     /// Brings `open` up to date.
     fn reopen(&mut self, decision: &mut Decision<'_>) {
         let demand = decision.demand;
-        let MatchingScratch { were, opened, .. } = &mut *decision.work;
+        let MatchingScratch { were, opened, .. } = &mut *decision.scratch;
         for (opened, open) in opened.iter_mut().zip(&self.open) {
             opened.clear();
             opened.resize(open.len(), 0);
@@ -226,20 +227,20 @@ impl MatchedFlows {
     fn begin(&mut self, decision: &mut Decision<'_>, anywhere: bool) {
         let any = |set: &[u64]| set.iter().any(|word| *word != 0);
         if anywhere {
-            decision.work.opened.clone_from(&self.open);
+            decision.scratch.opened.clone_from(&self.open);
         }
-        let mut at_any_sender = any(&decision.work.opened[1]);
-        if !at_any_sender && !any(&decision.work.opened[0]) {
+        let mut at_any_sender = any(&decision.scratch.opened[1]);
+        if !at_any_sender && !any(&decision.scratch.opened[0]) {
             return;
         }
         for w in 0..self.open[0].len() {
-            let with_all = decision.work.opened[0][w];
+            let with_all = decision.scratch.opened[0][w];
             let mut word = self.open[0][w] & if at_any_sender { u64::MAX } else { with_all };
             while word != 0 {
                 let k = word.trailing_zeros() as usize;
                 word &= word - 1;
                 if self.begin_at(decision, w * 64 + k, with_all >> k & 1 == 1) && at_any_sender {
-                    at_any_sender = any(&decision.work.opened[1]);
+                    at_any_sender = any(&decision.scratch.opened[1]);
                     word &= if at_any_sender { u64::MAX } else { with_all };
                 }
             }
@@ -255,14 +256,14 @@ impl MatchedFlows {
         let is_regular = demand.is_regular(sender);
         let mut any_closed = false;
         for (w, &active) in demand.row_bits(sender).iter().enumerate() {
-            let receivers = if with_all { &self.open[1] } else { &decision.work.opened[1] };
+            let receivers = if with_all { &self.open[1] } else { &decision.scratch.opened[1] };
             let mut candidates = if is_regular { active & receivers[w] } else { active };
             while candidates != 0 {
                 let position = row + w * 64 + candidates.trailing_zeros() as usize;
                 candidates &= candidates - 1;
                 let receiver = demand.receiver_of(position);
                 let k = receiver - senders;
-                let receivers = if with_all { &self.open[1] } else { &decision.work.opened[1] };
+                let receivers = if with_all { &self.open[1] } else { &decision.scratch.opened[1] };
                 if !is_regular && !has_bit(receivers, k) {
                     continue;
                 }
@@ -293,7 +294,7 @@ impl MatchedFlows {
         if decision.after[receiver] == 0.0 {
             let k = receiver - decision.demand.senders();
             set_bit(&mut self.open[1], k, false);
-            set_bit(&mut decision.work.opened[1], k, false);
+            set_bit(&mut decision.scratch.opened[1], k, false);
         }
         if decision.after[sender] == 0.0 {
             set_bit(&mut self.open[0], sender, false);
@@ -303,17 +304,17 @@ impl MatchedFlows {
     /// As [`MatchedFlows::begin`], the most loaded ports first (see [`most_loaded_first`](super::most_loaded_first)).
     fn begin_most_loaded_first(&mut self, decision: &mut Decision<'_>, anywhere: bool) {
         if anywhere {
-            decision.work.opened.clone_from(&self.open);
+            decision.scratch.opened.clone_from(&self.open);
         }
         let demand = decision.demand;
-        let mut ports = std::mem::take(&mut decision.work.most_loaded_first);
-        ports.collect(demand, &self.open, &decision.work.opened);
+        let mut ports = std::mem::take(&mut decision.scratch.most_loaded_first);
+        ports.collect(demand, &self.open, &decision.scratch.opened);
         while let Some((sender, with_all)) = ports.next_sender(demand) {
             while decision.after[sender] > 0.0
                 && let Some(position) = ports.next_flow(demand, sender)
             {
                 let receiver = demand.receiver_of(position);
-                let receivers = if with_all { &self.open[1] } else { &decision.work.opened[1] };
+                let receivers = if with_all { &self.open[1] } else { &decision.scratch.opened[1] };
                 if has_bit(receivers, receiver - demand.senders()) {
                     self.begin_flow(decision, position);
                     if decision.after[receiver] == 0.0 {
@@ -322,7 +323,7 @@ impl MatchedFlows {
                 }
             }
         }
-        decision.work.most_loaded_first = ports;
+        decision.scratch.most_loaded_first = ports;
     }
 }
 
@@ -332,14 +333,14 @@ struct Decision<'a> {
     demand: &'a Demand,
     capacity: &'a [f64],
     after: &'a mut [f64],
-    work: &'a mut MatchingScratch,
+    scratch: &'a mut MatchingScratch,
 }
 
 impl Decision<'_> {
     /// What is free at a local link is another amount now.
     fn set(&mut self, l: usize, free: f64) {
-        if !std::mem::replace(&mut self.work.dirty[l], true) {
-            self.work.were.push((l as u32, self.after[l]));
+        if !std::mem::replace(&mut self.scratch.dirty[l], true) {
+            self.scratch.were.push((l as u32, self.after[l]));
         }
         self.after[l] = free;
     }
@@ -371,7 +372,7 @@ impl Decision<'_> {
         flow.rate = if at_sender < at_receiver { at_sender } else { at_receiver };
         // What is left at a link that is not dirty stays as it is if the flow keeps its rate.
         for (l, found) in [(s as usize, at_sender), (r as usize, at_receiver)] {
-            if flow.rate != was || self.work.dirty[l] {
+            if flow.rate != was || self.scratch.dirty[l] {
                 self.set(l, self.rest(l, found, flow.rate));
             }
         }

@@ -15,7 +15,7 @@
 //! Policies that do not share max-min within coflows do not come here.
 
 use super::changes::Changes;
-use crate::alloc::rules::max_min::UNLIMITED;
+use crate::alloc::rules::progressive_filling::UNLIMITED;
 use crate::bits::bits;
 use crate::demand::Demand;
 use crate::ids::CoflowId;

@@ -1,4 +1,4 @@
-//! A plan that stays in force: what has changed in it, and who has a step on the next pass.
+//! A plan that stays in force: what has changed in it, and which entries have a step on the next pass.
 //!
 //! What has changed in the plan, and which coflows have changed, is known before the pass. An entry that has moved
 //! leaves behind what it found and left at its old place, so that those behind that place learn what is dirty there.
@@ -106,10 +106,10 @@ impl KeptPlan {
         self.backfill_steps.clear();
         self.claims.iter_mut().for_each(Vec::clear);
         for &id in state.present() {
-            let grant = &mut coflows[id];
-            grant.spare.waits.forget();
-            grant.spare.clear();
-            for part in grant.parts_mut() {
+            let allocation = &mut coflows[id];
+            allocation.spare.waits.forget();
+            allocation.spare.clear();
+            for part in allocation.parts_mut() {
                 part.place.at = None;
                 part.place.waits.forget();
                 part.place.claims.clear();
@@ -207,15 +207,15 @@ impl KeptPlan {
         }
         self.leave(coflows, state.coflow(id).demand().links(), id, which);
         let pass = coflows.pass;
-        let grant = &mut coflows[id];
-        let part = grant.part_mut(which);
+        let allocation = &mut coflows[id];
+        let part = allocation.part_mut(which);
         let had_something = !part.is_empty();
         part.clear();
         part.decided_in = pass;
         if which == Which::Provisional {
-            grant.main.clear();
-            grant.main.decided_in = pass;
-            grant.settle(true, pass);
+            allocation.main.clear();
+            allocation.main.decided_in = pass;
+            allocation.settle(true, pass);
             coflows.report(id);
         } else if had_something {
             coflows.report(id);
@@ -224,8 +224,8 @@ impl KeptPlan {
 
     /// All entries of a coflow leave their places. The next pass looks them up again.
     pub fn leave_all(&mut self, coflows: &mut Allocations, state: &State, id: CoflowId) {
-        let Some(grant) = coflows.get_mut(id) else { return };
-        for which in grant.all_parts() {
+        let Some(allocation) = coflows.get_mut(id) else { return };
+        for which in allocation.all_parts() {
             if let Some(at) = coflows[id].part(which).place.at {
                 self.edits.push(at);
                 self.leave(coflows, state.coflow(id).demand().links(), id, which);
@@ -234,16 +234,10 @@ impl KeptPlan {
     }
 
     /// An entry leaves its place. Those behind it are to find what it had.
-    fn leave(
-        &mut self,
-        coflows: &mut Allocations,
-        links: &[LinkId],
-        id: CoflowId,
-        which: Which,
-    ) {
+    fn leave(&mut self, coflows: &mut Allocations, links: &[LinkId], id: CoflowId, which: Which) {
         self.unclaim(coflows, id, which);
-        let grant = &mut coflows[id];
-        let part = grant.part_mut(which);
+        let allocation = &mut coflows[id];
+        let part = allocation.part_mut(which);
         let Some((rank, _)) = part.place.at.take() else { return };
         let k = self.steps_at(rank);
         let steps = &mut self.steps[k];
@@ -258,18 +252,12 @@ impl KeptPlan {
             }
         }
         if which == Which::Provisional {
-            grant.spare.leave_place(rank, links, &mut self.backfill_steps);
+            allocation.spare.leave_place(rank, links, &mut self.backfill_steps);
         }
     }
 
     /// The flows of a coflow have changed. Where an entry of it waits, it has a step on the next pass.
-    fn rouse(
-        &mut self,
-        coflows: &mut Allocations,
-        state: &State,
-        ranking: &Ranking,
-        id: CoflowId,
-    ) {
+    fn rouse(&mut self, coflows: &mut Allocations, state: &State, ranking: &Ranking, id: CoflowId) {
         for which in coflows[id].all_parts() {
             let place = &mut coflows[id].part_mut(which).place;
             let Some((rank, group)) = place.at else { continue };

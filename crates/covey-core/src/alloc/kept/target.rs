@@ -1,9 +1,9 @@
 //! Which coflow an entry serves, and which part of the coflow's allocation it decides.
 
 use super::super::error::PlanError;
+use crate::demand::Demand;
 use crate::ids::CoflowId;
 use crate::plan::{Entry, Group, Rank};
-use crate::demand::Demand;
 use crate::state::{CoflowState, State};
 
 /// Which part of a coflow's allocation an entry decides.

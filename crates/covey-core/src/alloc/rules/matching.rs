@@ -41,12 +41,7 @@ impl SharingRule for Matching {
 }
 
 /// Each flow takes all that is free on its path. Those in `singles` run, and go first.
-fn one_by_one(
-    demand: &Demand,
-    flows: &[u32],
-    free: &mut [f64],
-    singles: &mut Vec<Single>,
-) {
+fn one_by_one(demand: &Demand, flows: &[u32], free: &mut [f64], singles: &mut Vec<Single>) {
     singles.retain_mut(|single| {
         single.rate = if flows.binary_search(&single.position).is_ok() {
             take(demand, single.position as usize, free)
@@ -73,4 +68,3 @@ fn take(demand: &Demand, position: usize, free: &mut [f64]) -> f64 {
     }
     rate
 }
-

@@ -8,6 +8,7 @@
 
 pub mod all_or_none;
 pub mod equal;
+pub mod filling_by_size;
 pub mod fixed;
 pub mod hold;
 pub mod list;
@@ -15,6 +16,7 @@ pub mod madd;
 pub mod matching;
 pub mod max_min;
 pub mod most_loaded_first;
+pub mod progressive_filling;
 pub mod proportional;
 pub mod sharing;
 pub mod shuffle_rows;

@@ -1,7 +1,7 @@
 //! What a sharing rule is given, and what it answers.
 
-use super::max_min::Filling;
-use super::proportional::{LevelsBySize, ProportionalFilling};
+use super::filling_by_size::{LevelsBySize, ProportionalFilling};
+use super::progressive_filling::Filling;
 use super::shuffle_rows::ShuffleRows;
 use crate::alloc::error::PlanError;
 use crate::alloc::flow_rate::Single;

@@ -1,13 +1,12 @@
 //! Senders of a coflow whose flows go to the same receivers.
 //!
-//! In a shuffle every mapper sends to every reducer, and flows to one reducer often end together: of
-//! more than a hundred senders only a few have different rows. What is worked out for a row serves
-//! all senders that have it.
+//! In a shuffle every mapper sends to every reducer, and flows to one reducer often end together. Of more than a
+//! hundred senders only a few have different rows. What is worked out for a row serves all senders that have it.
 
 use crate::demand::Demand;
 
-/// So many rows are compared with a new one; more would cost more than they save.
-const COMPARED: usize = 8;
+/// The number of rows that are compared with a new one. More would cost more than they save.
+const MAX_COMPARED: usize = 8;
 
 /// The rows of a coflow's [`Demand`] that differ.
 #[derive(Debug, Default)]
@@ -16,7 +15,7 @@ pub struct ShuffleRows {
     of: Vec<u32>,
     /// A sender that has each row.
     senders: Vec<u32>,
-    /// The [`key`] of each.
+    /// The [`key`] of each row.
     keys: Vec<u64>,
 }
 
@@ -32,8 +31,8 @@ impl ShuffleRows {
         self.keys.clear();
     }
 
-    /// Finds out which senders have the same row. ShuffleRows that are not regular are all different, and
-    /// two with different numbers may be the same.
+    /// Finds out which senders have the same row. Rows that are not regular count as different. Two rows with
+    /// different numbers may still be the same.
     pub fn tell_apart(&mut self, demand: &Demand) {
         self.clear();
         for s in 0..demand.senders() {
@@ -50,7 +49,7 @@ impl ShuffleRows {
     fn number(&self, demand: &Demand, sender: usize) -> Option<usize> {
         let row = demand.row_bits(sender);
         let key = key(row);
-        let first = self.keys.len().saturating_sub(COMPARED);
+        let first = self.keys.len().saturating_sub(MAX_COMPARED);
         (first..self.keys.len()).find(|&k| {
             let other = self.senders[k] as usize;
             self.keys[k] == key && demand.is_regular(other) && demand.row_bits(other) == row

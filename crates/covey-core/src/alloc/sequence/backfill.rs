@@ -122,9 +122,9 @@ impl Visit<'_> {
         let spare = &self.backfill.spare;
         steps.next(spare, |placed| {
             let id = placed.coflow();
-            let grant = &self.pass.coflows[id];
-            grant.spare.is_settled
-                && grant.provisional.decided_in != self.pass.coflows.pass
+            let allocation = &self.pass.coflows[id];
+            allocation.spare.is_settled
+                && allocation.provisional.decided_in != self.pass.coflows.pass
                 && !self.state.coflow(id).demand().set().meets(&spare.dirty)
         })
     }
@@ -178,9 +178,9 @@ impl Visit<'_> {
     /// A coflow has had its step: it is looked at on the next pass, or waits from now on.
     fn end_step(&mut self, placed: PlacedEntry, demand: &Demand, steps: &mut PassSteps) {
         let id = placed.coflow();
-        let grant = &self.pass.coflows[id];
-        let is_idle =
-            grant.provisional.is_empty() && (grant.is_provisional || grant.main.is_empty());
+        let allocation = &self.pass.coflows[id];
+        let is_idle = allocation.provisional.is_empty()
+            && (allocation.is_provisional || allocation.main.is_empty());
         let waits = is_idle && self.wait(placed, steps);
         let mine = &mut self.pass.coflows[id].spare;
         let links = demand.links().iter().map(|link| link.index());
@@ -202,16 +202,16 @@ impl Visit<'_> {
         let demand = self.state.coflow(id).demand();
         let coflows = &mut self.pass.coflows;
         let pass = coflows.pass;
-        let grant = &mut coflows[id];
-        let waits = grant.spare.waits.begin(placed.rank, steps, |steps, links| {
+        let allocation = &mut coflows[id];
+        let waits = allocation.spare.waits.begin(placed.rank, steps, |steps, links| {
             let closed = |link| steps.closed(link, &self.backfill.spare);
             rule_of(rule, false)
                 .is_none_or(|rule| idle::blocked_at(demand, group, rule, closed, links))
         });
         if waits {
-            grant.spare.clear();
-            grant.main.clear();
-            if grant.settle(true, pass) {
+            allocation.spare.clear();
+            allocation.main.clear();
+            if allocation.settle(true, pass) {
                 coflows.report(id);
             }
         }
@@ -226,41 +226,41 @@ impl Visit<'_> {
         let Pass { coflows, scratch, is_from_scratch, .. } = &mut *self.pass;
         let Backfill { spare, found } = &mut *self.backfill;
         let pass = coflows.pass;
-        let grant = &mut coflows[id];
-        let mine = &mut grant.spare;
+        let allocation = &mut coflows[id];
+        let mine = &mut allocation.spare;
         if *is_from_scratch {
             mine.clear();
         }
         let is_first = mine.find(demand, is_new.then_some(&**found), spare);
-        let has_other_share = grant.provisional.decided_in == pass;
+        let has_other_share = allocation.provisional.decided_in == pass;
         let was_settled = std::mem::replace(&mut mine.is_settled, true);
         if was_settled && mine.dirty.is_empty() && !has_other_share {
             return Ok(());
         }
-        let is_empty = grant.provisional.is_empty();
+        let is_empty = allocation.provisional.is_empty();
         let could_not_send =
-            was_settled && !has_other_share && is_empty && grant.is_provisional;
+            was_settled && !has_other_share && is_empty && allocation.is_provisional;
         let can_send =
             || (!could_not_send || mine.may_open(demand)) && can_send(demand, &mine.found);
         let rule = rule_of(entry.rule, !is_empty)
             .filter(|_| self.kind == plan::Backfill::Greedy || is_empty)
             .filter(|_| !is_empty || can_send());
         let Some(rule) = rule else {
-            mine.leave_all(demand, grant.is_provisional, capacity, spare);
-            grant.main.clear();
-            grant.main.confirmed_in = pass;
-            if grant.settle(true, pass) {
+            mine.leave_all(demand, allocation.is_provisional, capacity, spare);
+            allocation.main.clear();
+            allocation.main.confirmed_in = pass;
+            if allocation.settle(true, pass) {
                 coflows.report(id);
             }
             return Ok(());
         };
-        let main = &mut grant.main;
+        let main = &mut allocation.main;
         main.confirmed_in = pass;
         let entry = Entry { rule, ..*entry };
         let knows_nothing = main.before.is_empty();
         let is_new = is_first || knows_nothing;
         let links = mine.found.len();
-        let (provisional, changes) = (&grant.provisional, &mut scratch.changes);
+        let (provisional, changes) = (&allocation.provisional, &mut scratch.changes);
         if is_new || has_other_share || !is_empty {
             find(main, demand, provisional, 0..links, &mine.found, capacity, changes);
         } else {
@@ -269,12 +269,12 @@ impl Visit<'_> {
         }
         let is_same = main.decided == Some((entry.group, entry.rule));
         let stays = is_same && !knows_nothing && changes.dirty.is_empty();
-        let mut is_reported = grant.settle(false, pass);
+        let mut is_reported = allocation.settle(false, pass);
         if !stays {
-            grant.main.decided_in = pass;
-            is_reported |= grant.decide(Which::Main, coflow, &entry, scratch, capacity)?;
+            allocation.main.decided_in = pass;
+            is_reported |= allocation.decide(Which::Main, coflow, &entry, scratch, capacity)?;
         }
-        let (main, mine) = (&grant.main, &mut grant.spare);
+        let (main, mine) = (&allocation.main, &mut allocation.spare);
         if is_new {
             mine.leave(demand, 0..links, |l| main.after[l], capacity, spare);
         } else {

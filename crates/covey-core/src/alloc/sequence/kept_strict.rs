@@ -18,7 +18,7 @@ pub struct KeptPass<'a> {
 }
 
 impl KeptPass<'_> {
-    /// Serves all entries, and writes down who waits and who has a step on the next pass.
+    /// Serves all entries, and writes down which wait and which have a step on the next pass.
     ///
     /// # Errors
     /// When the plan is wrong.

@@ -1,7 +1,7 @@
 //! Which share of each link is a coflow's own ([`Ranking::portions`](crate::Ranking)).
 //!
-//! A new plan names the shares of all links, but few links have been divided anew since the previous plan. Both lists
-//! are compared, and only links where they differ are looked at.
+//! A new plan names the shares of all links, but few links have been divided in another way since the previous plan. Both
+//! lists are compared, and only links where they differ are looked at.
 
 use crate::alloc::error::PlanError;
 use crate::ids::{CoflowId, LinkId};

@@ -84,16 +84,16 @@ impl Pass {
     /// The part that the coflow's next entry for some of its flows decides.
     fn next_subset(&mut self, id: CoflowId) -> Which {
         let pass = self.coflows.pass;
-        let grant = &mut self.coflows[id];
-        if grant.pieces_walk != pass {
-            grant.pieces_walk = pass;
-            grant.pieces_met = 0;
+        let allocation = &mut self.coflows[id];
+        if allocation.pieces_walk != pass {
+            allocation.pieces_walk = pass;
+            allocation.pieces_met = 0;
         }
-        grant.pieces_met += 1;
-        if grant.pieces.len() < grant.pieces_met {
-            grant.pieces.push(EntryAllocation::default());
+        allocation.pieces_met += 1;
+        if allocation.pieces.len() < allocation.pieces_met {
+            allocation.pieces.push(EntryAllocation::default());
         }
-        Which::Subset(grant.pieces_met - 1)
+        Which::Subset(allocation.pieces_met - 1)
     }
 
     /// Serves the flows of an entry, unless nothing has changed since the previous decision.
@@ -141,13 +141,13 @@ impl Pass {
             return self.find_and_decide(request);
         }
         let free = self.served.free(state, &self.coflows, demand);
-        let grant = &mut self.coflows[id];
+        let allocation = &mut self.coflows[id];
         for (l, link) in demand.links().iter().enumerate() {
             // What its own shares of links have given it is not free.
-            let own = if which == Which::Main { grant.provisional.used(l) } else { 0.0 };
-            grant.part_mut(which).before.push(usable(free, capacity, link.index()) + own);
+            let own = if which == Which::Main { allocation.provisional.used(l) } else { 0.0 };
+            allocation.part_mut(which).before.push(usable(free, capacity, link.index()) + own);
         }
-        let part = grant.part_mut(which);
+        let part = allocation.part_mut(which);
         part.after.clone_from(&part.before);
         self.scratch.changes.dirty.clear();
         self.scratch.changes.previous_free.clear();
@@ -239,15 +239,15 @@ impl Pass {
         let Request { state, id, which, entry } = request;
         let capacity = state.fabric().capacity();
         let pass = self.coflows.pass;
-        let grant = &mut self.coflows[id];
-        let part = grant.part_mut(which);
+        let allocation = &mut self.coflows[id];
+        let part = allocation.part_mut(which);
         self.scratch.changes.dirty_after.clear();
         let touched = part.decided != Some((entry.group, entry.rule));
         if touched || !self.scratch.changes.dirty.is_empty() {
             part.decided_in = pass;
             let coflow = state.coflow(id);
-            let is_new = grant.decide(which, coflow, entry, &mut self.scratch, capacity)?;
-            if is_new && grant.counts(which) {
+            let is_new = allocation.decide(which, coflow, entry, &mut self.scratch, capacity)?;
+            if is_new && allocation.counts(which) {
                 self.coflows.report(id);
             }
         }

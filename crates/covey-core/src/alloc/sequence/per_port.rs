@@ -287,8 +287,8 @@ impl PerPort {
     ) -> Result<(), PlanError> {
         let Group::Coflow(id) = entry.group else { return Err(PlanError::PartByNode) };
         let number = pass.coflows.pass;
-        let grant = &mut pass.coflows[id];
-        let (main, provisional) = (&mut grant.main, &grant.provisional);
+        let allocation = &mut pass.coflows[id];
+        let (main, provisional) = (&mut allocation.main, &allocation.provisional);
         main.confirmed_in = number;
         let touched = main.decided != Some((entry.group, entry.rule));
         let was_idle = main.idle.is();
@@ -333,8 +333,8 @@ impl PerPort {
             *found = if all > capacity * NEGLIGIBLE { all } else { 0.0 };
         }
         let number = pass.coflows.pass;
-        let grant = &mut pass.coflows[id];
-        let part = &mut grant.main;
+        let allocation = &mut pass.coflows[id];
+        let part = &mut allocation.main;
         let changes = &mut pass.scratch.changes;
         if entry.rule == Rule::MaxMin {
             part.offer(demand.links().iter().map(|link| found[link.index()]));
@@ -346,15 +346,15 @@ impl PerPort {
         part.decided = None;
         part.idle.end();
         part.decided_in = number;
-        if grant.decide(Which::Main, coflow, entry, &mut pass.scratch, capacity)? {
+        if allocation.decide(Which::Main, coflow, entry, &mut pass.scratch, capacity)? {
             pass.coflows.report(id);
         }
         let may_idle = pass.coflows.may_idle(Which::Main, entry);
-        let grant = &mut pass.coflows[id];
-        bounds.set(&grant.main, demand.links(), (free, left), capacity, is_new);
-        if grant.main.is_empty() && may_idle {
-            grant.main.begin_idle(demand);
-            if grant.provisional.is_empty() {
+        let allocation = &mut pass.coflows[id];
+        bounds.set(&allocation.main, demand.links(), (free, left), capacity, is_new);
+        if allocation.main.is_empty() && may_idle {
+            allocation.main.begin_idle(demand);
+            if allocation.provisional.is_empty() {
                 bounds.end(pool);
             }
         }

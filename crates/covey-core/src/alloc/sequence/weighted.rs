@@ -76,7 +76,7 @@ impl WeightedLayers {
         Ok(())
     }
 
-    /// Begins a pass: finds out on which links each layer has flows, and at which links layers share anew.
+    /// Begins a pass: finds out on which links each layer has flows, and at which links layers share in another way.
     fn start(
         &mut self,
         pass: &mut Pass,
@@ -101,7 +101,7 @@ impl WeightedLayers {
         }
         if !pass.is_from_scratch {
             let dirty = &mut pass.free.dirty;
-            // Where a layer has come or gone, all of them share anew.
+            // Where a layer has come or gone, all layers share in another way.
             for layer in &self.layers[..used] {
                 for (w, (now, before)) in layer.present.iter().zip(&layer.before).enumerate() {
                     dirty[w] |= now ^ before;
