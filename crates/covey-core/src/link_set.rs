@@ -50,7 +50,8 @@ impl LinkSet {
         links.iter().for_each(|link| _ = self.insert(link.index()));
     }
 
-    /// Adds a link, if it is not in the set, and gives it the next local number. Returns its local number.
+    /// Adds a link, if it is not in the set, and gives it the next local number. Returns its local
+    /// number.
     pub fn insert(&mut self, link: usize) -> usize {
         let (at, bit) = ((link / 64) as u32, 1 << (link % 64));
         let k = self.words.partition_point(|word| word.at < at);
@@ -119,14 +120,15 @@ impl LinkSet {
         self.words.iter().any(|word| word.bits & others[word.at as usize] != 0)
     }
 
-    /// The links that are also in `others`, which has a bit for each link of the fabric; with their local
-    /// numbers.
+    /// The links that are also in `others`, which has a bit for each link of the fabric; with their
+    /// local numbers.
     #[inline]
     pub fn common<'a>(&'a self, others: &'a [u64]) -> impl Iterator<Item = (usize, usize)> + 'a {
         self.common_words(self.words.iter().map(|word| word.bits & others[word.at as usize]))
     }
 
-    /// The links whose bits are set in `words`, one for each of [`LinkSet::words`]; with their local numbers.
+    /// The links whose bits are set in `words`, one for each of [`LinkSet::words`]; with their
+    /// local numbers.
     #[inline]
     pub fn common_words<'a>(
         &'a self,

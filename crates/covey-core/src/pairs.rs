@@ -1,22 +1,25 @@
-//! Flows by pair of ports. The memory depends on the pairs that have flows, not on the number of ports.
+//! Flows by pair of ports. The memory depends on the pairs that have flows, not on the number of
+//! ports.
 //!
-//! Each link has a [`Row`] with an entry for each port at the other side to which it has flows. A row
-//! with few entries is a list by port. A row with many is *spread*: it has an entry for every port, so
-//! that a loop over it and over numbers of all ports compiles to vector instructions. Entries come by
-//! port in both forms, so that results are the same to the bit.
+//! Each link has a [`Row`] with an entry for each port at the other side to which it has flows. A
+//! row with few entries is a list by port. A row with many is *spread*: it has an entry for every
+//! port, so that a loop over it and over numbers of all ports compiles to vector instructions.
+//! Entries come by port in both forms, so that results are the same to the bit.
 
 use std::array;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// A row is spread when it has entries for more than one port in `SPREAD`, and becomes a list again when it has entries
-/// for less than one in `LISTED`. On 5,000 ports with a million flows, which are between one pair in
-/// 25, `fair` took 1.5 GB with all rows spread, and takes 0.2 with lists; `wss` took 7.5 s of CPU, and takes 2.
+/// A row is spread when it has entries for more than one port in `SPREAD`, and becomes a list again
+/// when it has entries for less than one in `LISTED`. On 5,000 ports with a million flows, which
+/// are between one pair in 25, `fair` took 1.5 GB with all rows spread, and takes 0.2 with lists;
+/// `wss` took 7.5 s of CPU, and takes 2.
 const SPREAD: usize = 4;
 const LISTED: usize = 8;
 
-/// One link's entries, by the port at the other side. An entry is a tag, which is not the default one, and `COLUMNS`
-/// numbers. Where a spread row has no entry, its tag is the default one and its numbers are infinite.
+/// One link's entries, by the port at the other side. An entry is a tag, which is not the default
+/// one, and `COLUMNS` numbers. Where a spread row has no entry, its tag is the default one and its
+/// numbers are infinite.
 #[derive(Debug)]
 pub struct Row<T, const COLUMNS: usize> {
     /// Number of entries.
@@ -56,7 +59,8 @@ impl<T: Copy + Default + PartialEq, const COLUMNS: usize> Row<T, COLUMNS> {
         self.columns.iter_mut().for_each(|column| column.resize(places, f64::INFINITY));
     }
 
-    /// Ports of the entries, ascending; `None` if the row is spread, so that the place of an entry is its port.
+    /// Ports of the entries, ascending; `None` if the row is spread, so that the place of an entry
+    /// is its port.
     #[inline]
     pub fn ports(&self) -> Option<&[u32]> {
         (!self.is_spread).then_some(&*self.ports)
@@ -89,8 +93,9 @@ impl<T: Copy + Default + PartialEq, const COLUMNS: usize> Row<T, COLUMNS> {
         self.find(port).map_or(T::default(), |place| self.tags[place])
     }
 
-    /// Changes the tag of a port's entry. An entry that changes to the default tag is removed. Where there is no entry,
-    /// `change` is given the default tag, and the new entry has infinite numbers.
+    /// Changes the tag of a port's entry. An entry that changes to the default tag is removed.
+    /// Where there is no entry, `change` is given the default tag, and the new entry has infinite
+    /// numbers.
     #[inline]
     pub fn change_tag(&mut self, port: usize, change: impl FnOnce(T) -> T) {
         let place = self.find(port);
@@ -185,7 +190,8 @@ impl<T: Copy + Default + PartialEq, const COLUMNS: usize> Row<T, COLUMNS> {
     }
 }
 
-/// Members of one pair, the least first. Most pairs have one at a time, which takes no memory of its own.
+/// Members of one pair, the least first. Most pairs have one at a time, which takes no memory of
+/// its own.
 #[derive(Debug)]
 pub struct Queue<M> {
     first: Option<M>,
@@ -233,8 +239,8 @@ impl<M: Ord + Copy> Queue<M> {
     }
 }
 
-/// The pairs of ports that have members. Each has an id, its [`Queue`], and an entry in the rows of both its links:
-/// sending ports are the links `0..ports`, receiving ports `ports..2 * ports`.
+/// The pairs of ports that have members. Each has an id, its [`Queue`], and an entry in the rows of
+/// both its links: sending ports are the links `0..ports`, receiving ports `ports..2 * ports`.
 ///
 /// An id is used again when the last member of its pair has gone.
 #[derive(Debug)]
@@ -374,8 +380,8 @@ impl<M: Ord + Copy, const COLUMNS: usize> Pairs<M, COLUMNS> {
         self.leave_if_empty(pair);
     }
 
-    /// Removes the member of a pair for which `is_it` returns true, of which there is at most one; and the pair if that
-    /// was its last member.
+    /// Removes the member of a pair for which `is_it` returns true, of which there is at most one;
+    /// and the pair if that was its last member.
     pub fn remove(&mut self, pair: usize, is_it: impl Fn(&M) -> bool) {
         self.queues[pair].remove(is_it);
         self.leave_if_empty(pair);

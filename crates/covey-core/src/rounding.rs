@@ -1,12 +1,14 @@
 //! Bytes without what rounding leaves.
 //!
-//! Bytes are rounded whenever they are written down because a rate changes: to a multiple of a power of two that the
-//! flow sends in less than 8e-12 s. Whole bytes stay whole at any rate below 137 GB/s.
+//! Bytes are rounded whenever they are written down because a rate changes: to a multiple of a
+//! power of two that the flow sends in less than 8e-12 s. Whole bytes stay whole at any rate below
+//! 137 GB/s.
 //!
-//! The reason: what a flow has sent between two events is the product of two rounded numbers. Where flows take turns,
-//! such errors double from turn to turn. A flow that began 1e-13 s early and was stopped in time has sent a little too
-//! much, ends twice as early, and so on. In the end, flows that should end together are more than
-//! [`Time::RESOLUTION_S`](crate::Time::RESOLUTION_S) apart, and other flows take what they leave.
+//! The reason: what a flow has sent between two events is the product of two rounded numbers. Where
+//! flows take turns, such errors double from turn to turn. A flow that began 1e-13 s early and was
+//! stopped in time has sent a little too much, ends twice as early, and so on. In the end, flows
+//! that should end together are more than [`Time::RESOLUTION_S`](crate::Time::RESOLUTION_S) apart,
+//! and other flows take what they leave.
 
 /// The unit to which bytes are rounded, as a part of what is sent in a second: 2^-37.
 const UNIT: f64 = 1.0 / (1_u64 << 37) as f64;

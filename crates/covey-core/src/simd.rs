@@ -16,8 +16,8 @@ pub fn minimum<T: PartialOrd + Copy>(first: T, all: &[T]) -> T {
     lanes.into_iter().chain(rest.iter().copied()).fold(first, lower)
 }
 
-/// The least that `worth` makes of the `k`th numbers of all columns, over all `k` that they have; infinity if they have
-/// none. NaN is never the least. Vectorises if `worth` has no branch.
+/// The least that `worth` makes of the `k`th numbers of all columns, over all `k` that they have;
+/// infinity if they have none. NaN is never the least. Vectorises if `worth` has no branch.
 pub fn min_by_lane<const N: usize>(columns: [&[f64]; N], worth: impl Fn([f64; N]) -> f64) -> f64 {
     const LANES: usize = 8;
     let lower = |a: f64, b: f64| if a < b { a } else { b };
@@ -34,7 +34,8 @@ pub fn min_by_lane<const N: usize>(columns: [&[f64]; N], worth: impl Fn([f64; N]
     lanes.into_iter().chain(rest).fold(f64::INFINITY, |least, worth| lower(worth, least))
 }
 
-/// Packs up to 64 booleans into a bit mask, lowest bit first. Vectorises if the booleans are computed without a branch.
+/// Packs up to 64 booleans into a bit mask, lowest bit first. Vectorises if the booleans are
+/// computed without a branch.
 pub(crate) fn bitmask(are: impl Iterator<Item = bool>) -> u64 {
     are.zip(&BITS).fold(0, |word, (is, bit)| word | if is { *bit } else { 0 })
 }
@@ -63,8 +64,8 @@ pub fn positions_where(
     )
 }
 
-/// Adds to `positions` those at which `a` differs from `b`; all positions of `a` if `b` has another length. Equal
-/// numbers do not differ, and neither do infinities of one sign.
+/// Adds to `positions` those at which `a` differs from `b`; all positions of `a` if `b` has another
+/// length. Equal numbers do not differ, and neither do infinities of one sign.
 pub fn differences(a: &[f64], b: &[f64], positions: &mut Vec<u32>) {
     const CHUNK: usize = 16;
     if a.len() != b.len() {
@@ -73,7 +74,8 @@ pub fn differences(a: &[f64], b: &[f64], positions: &mut Vec<u32>) {
     let mut look = |some: std::ops::Range<usize>| {
         positions.extend(some.filter(|&l| a[l] != b[l]).map(|l| l as u32));
     };
-    // Whole chunks are compared first, in a form that compiles to vector instructions: few chunks differ.
+    // Whole chunks are compared first, in a form that compiles to vector instructions: few chunks
+    // differ.
     let (chunks, _) = a.as_chunks::<CHUNK>();
     for (k, (a, b)) in chunks.iter().zip(b.as_chunks::<CHUNK>().0).enumerate() {
         let mut all = 0;

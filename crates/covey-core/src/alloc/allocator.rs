@@ -17,9 +17,10 @@ use crate::plan::{self, Group, Layers, Plan, Rank, Ranking};
 use crate::state::State;
 use crate::view::Knowledge;
 
-/// The number of entries above which a pass over a plan that is kept goes by steps. With fewer entries the pass goes
-/// through all of them, which costs less. Measured on coflows of four flows that come at once: `fifo` costs the same
-/// either way at about 500 entries, `sebf`, which backfills, at about 5,000.
+/// The number of entries above which a pass over a plan that is kept goes by steps. With fewer
+/// entries the pass goes through all of them, which costs less. Measured on coflows of four flows
+/// that come at once: `fifo` costs the same either way at about 500 entries, `sebf`, which
+/// backfills, at about 5,000.
 const MAX_WHOLE: usize = 512;
 const MAX_WHOLE_WITH_BACKFILL: usize = 4096;
 
@@ -48,7 +49,8 @@ impl Allocator {
         Allocator { max_whole: Some(entries), ..Allocator::default() }
     }
 
-    /// Whether a pass is to go by steps. Once it does, it goes on to until the plan has half as many entries.
+    /// Whether a pass is to go by steps. Once it does, it goes on to until the plan has half as
+    /// many entries.
     fn goes_by_steps(&self, ranking: &Ranking) -> bool {
         let max = match ranking.backfill {
             plan::Backfill::None => MAX_WHOLE,
@@ -117,8 +119,8 @@ impl Allocator {
         self.is_new_plan = true;
     }
 
-    /// To be called when groups have come to places of a plan that is kept, or have gone.
-    pub fn edit(&mut self, places: &[(Rank, Group)]) {
+    /// Groups have come to places of a plan that is kept, or have gone.
+    fn edit(&mut self, places: &[(Rank, Group)]) {
         if self.kept.is_on {
             self.kept.edits.extend_from_slice(places);
         } else {
@@ -137,9 +139,9 @@ impl Allocator {
         }
     }
 
-    /// To be called when what flows that are *raised* (their level is higher than the lowest) have sent in
-    /// `seconds` over [`Progress::scale`](crate::state::Progress::scale) was taken from what is left of
-    /// them, and nothing else: the rates stay.
+    /// To be called when what flows that are *raised* (their level is higher than the lowest) have
+    /// sent in `seconds` over [`Progress::scale`](crate::state::Progress::scale) was taken from
+    /// what is left of them, and nothing else: the rates stay.
     pub fn pass(&mut self, id: CoflowId, seconds: f64) {
         self.pass.coflows[id].pass(seconds);
     }
@@ -178,8 +180,9 @@ impl Allocator {
         &self.reshrunk
     }
 
-    /// To be called when a coflow has ended, as long as `state` knows it: its id may be used again. Also to be
-    /// called when nothing that was found out about a coflow that is present holds any more.
+    /// To be called when a coflow has ended, as long as `state` knows it: its id may be used again.
+    /// Also to be called when nothing that was found out about a coflow that is present holds any
+    /// more.
     pub fn forget(&mut self, state: &State, id: CoflowId) {
         let Pass { coflows, sleepers, .. } = &mut self.pass;
         self.per_port.forget();

@@ -25,9 +25,9 @@ pub struct BySize<'a> {
 }
 
 impl BySize<'_> {
-    /// What part of what is left of a flow its level beyond the lowest sends in so many `seconds` over
-    /// [`Progress::scale`](crate::state::Progress::scale). Something is left: which flows end is decided
-    /// by time.
+    /// What part of what is left of a flow its level beyond the lowest sends in so many `seconds`
+    /// over [`Progress::scale`](crate::state::Progress::scale). Something is left: which flows end
+    /// is decided by time.
     #[inline]
     pub fn sent(lowest: f64, level: f64, seconds: f64) -> f64 {
         let part = (level - lowest) * seconds;
@@ -35,8 +35,8 @@ impl BySize<'_> {
     }
 
     /// The level that gives a flow the rate which `level` has given it so far, once what that has
-    /// [sent](BySize::sent) is taken from what is left. Levels keep their order, so a link's becomes that
-    /// of the flows that it limits.
+    /// [sent](BySize::sent) is taken from what is left. Levels keep their order, so a link's
+    /// becomes that of the flows that it limits.
     #[inline]
     pub fn raise(lowest: f64, level: f64, seconds: f64) -> f64 {
         (level / (1.0 - BySize::sent(lowest, level, seconds))).min(f64::MAX)

@@ -9,8 +9,8 @@ pub const NEGLIGIBLE: f64 = 1e-9;
 
 /// What is left at each link of the fabric at one point of an allocation pass.
 ///
-/// A link is *dirty* if another amount is left than at the same point of the previous pass. The amounts and the
-/// open links are valid at dirty links only: the others are not read.
+/// A link is *dirty* if another amount is left than at the same point of the previous pass. The
+/// amounts and the open links are valid at dirty links only: the others are not read.
 #[derive(Debug, Default)]
 pub struct FreeCapacity {
     /// Bytes per second left at each link.
@@ -22,7 +22,8 @@ pub struct FreeCapacity {
 }
 
 impl FreeCapacity {
-    /// Begins a pass. No link is dirty; or all are, each with its whole capacity, if the pass starts from scratch.
+    /// Begins a pass. No link is dirty; or all are, each with its whole capacity, if the pass
+    /// starts from scratch.
     pub fn start(&mut self, capacity: &[f64], is_from_scratch: bool) {
         self.dirty.clear();
         self.dirty.resize(capacity.len().div_ceil(64), 0);

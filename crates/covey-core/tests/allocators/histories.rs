@@ -1,4 +1,5 @@
-//! Rates do not depend on what happened before: an allocator that keeps what it knows, beside one from scratch.
+//! Rates do not depend on what happened before: an allocator that keeps what it knows, beside one
+//! from scratch.
 
 use super::*;
 

@@ -1,4 +1,5 @@
-//! A plan that is kept and changed in place leads to the same rates as a new plan with the same entries.
+//! A plan that is kept and changed in place leads to the same rates as a new plan with the same
+//! entries.
 
 use covey_core::{Rank, Time};
 
@@ -205,6 +206,23 @@ fn crowded() -> impl Strategy<Value = Network> {
     let coflows = |ports| proptest::collection::vec(random::flows(ports), 1..24);
     (1..5_u32)
         .prop_flat_map(move |ports| (Just(Fabric::big_switch(ports, 1.0).unwrap()), coflows(ports)))
+}
+
+/// While the plan has no entries nothing is kept, and coflow A ends. Its id then goes to another coflow.
+#[test]
+fn a_coflow_whose_id_was_used_before_has_no_place_of_the_other() {
+    let network = Fabric::big_switch(2, 1.0).unwrap();
+    let coflows = vec![vec![flow(0, 1, 1.0)], vec![flow(0, 1, 1.0)]];
+    let [high, low] = [0, 1].map(|layer| Stand { layer, key: 0, share: Share::MAX_MIN });
+    let steps = [
+        Step::Move(0, high),
+        Step::Drop(0),
+        Step::Drop(1),
+        Step::End(0),
+        Step::Move(0, low),
+        Step::Arrive(vec![flow(0, 1, 1.0)], high),
+    ];
+    follow((network, coflows), true, Backfill::None, &[high, low], &steps);
 }
 
 proptest! {

@@ -69,8 +69,8 @@ fn assert_within_capacity(world: &World, flows: &[NaiveFlow], rates: &[f64]) {
     assert!(rates.iter().all(|rate| *rate >= 0.0), "{rates:?}");
 }
 
-/// In the order of the entries, each flow is limited by a link that coflows served no later than its own have filled. So
-/// nothing is left idle, and no coflow is passed over.
+/// In the order of the entries, each flow is limited by a link that coflows served no later than
+/// its own have filled. So nothing is left idle, and no coflow is passed over.
 fn assert_maximal_in_order(world: &World, plan: &Plan<Clairvoyant>, rates: &[f64]) {
     let flows = world.flows();
     assert_within_capacity(world, &flows, rates);

@@ -10,7 +10,8 @@ pub enum Measure {
     /// Every flow counts the same: max-min fairness.
     #[default]
     Number,
-    /// A flow counts for its size: each link is divided in proportion, and what a flow cannot use is left idle.
+    /// A flow counts for its size: each link is divided in proportion, and what a flow cannot use
+    /// is left idle.
     Size,
 }
 
@@ -31,7 +32,8 @@ impl Measure {
 pub struct FlowFairShare {
     measure: Measure,
     ports: usize,
-    /// By link, the number of flows to each port at the other side, as tags. Under [`Measure::Number`].
+    /// By link, the number of flows to each port at the other side, as tags. Under
+    /// [`Measure::Number`].
     flows: Vec<Row<f32, 0>>,
     /// Number of flows at each link.
     count: Vec<f64>,

@@ -51,11 +51,12 @@ impl AllFlows {
         matches!(self.mode, Mode::Priority(_)).then_some(&mut self.priority)
     }
 
-    /// Begins to serve all flows as the one entry of a plan says, unless they are served so already. Returns whether
-    /// that is new.
+    /// Begins to serve all flows as the one entry of a plan says, unless they are served so
+    /// already. Returns whether that is new.
     ///
     /// # Errors
-    /// When the entry is not the only one, has a rule that is not for all flows, or the fabric has inner links.
+    /// When the entry is not the only one, has a rule that is not for all flows, or the fabric has
+    /// inner links.
     pub fn turn_on(&mut self, state: &State, ranking: &Ranking) -> Result<bool, PlanError> {
         let fabric = state.fabric();
         let ports = fabric.ports() as usize;
@@ -112,7 +113,8 @@ impl AllFlows {
         }
     }
 
-    /// Rate of the active flow at `position` of a coflow, in bytes per second; `None` if the plan serves coflows.
+    /// Rate of the active flow at `position` of a coflow, in bytes per second; `None` if the plan
+    /// serves coflows.
     pub fn rate(&self, state: &State, id: CoflowId, position: usize) -> Option<f64> {
         match self.mode {
             Mode::Off => None,

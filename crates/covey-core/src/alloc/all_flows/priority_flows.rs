@@ -1,15 +1,18 @@
-//! All flows present in order of priority: one after another, each takes all that is free on its links.
+//! All flows present in order of priority: one after another, each takes all that is free on its
+//! links.
 //!
-//! Schedulers that serve flows one by one (first come first served, shortest remaining first) have no order of coflows
-//! but one of flows, of which there may be hundreds of thousands. They are kept by pair of ports. Of the flows of a
-//! pair only the first can run: what it takes fills one of the two links. So a round deals with the first flow of each
-//! pair, and among these only with those that the round concerns.
+//! Schedulers that serve flows one by one (first come first served, shortest remaining first) have
+//! no order of coflows but one of flows, of which there may be hundreds of thousands. They are kept
+//! by pair of ports. Of the flows of a pair only the first can run: what it takes fills one of the
+//! two links. So a round deals with the first flow of each pair, and among these only with those
+//! that the round concerns.
 //!
-//! When a flow ends, what it leaves at its two links goes to flows of lower priority. A link is then *open* from the
-//! flow's priority on: flows of lower priority give their share of the link back, and open links look for the next
-//! flow, highest priority first. A flow is eligible if its other link has spare capacity or is held by a flow of lower
-//! priority. That flow gives its share back, so its other link opens in turn. A priority that has been dealt with is
-//! not looked at again, for links are only open below it.
+//! When a flow ends, what it leaves at its two links goes to flows of lower priority. A link is
+//! then *open* from the flow's priority on: flows of lower priority give their share of the link
+//! back, and open links look for the next flow, highest priority first. A flow is eligible if its
+//! other link has spare capacity or is held by a flow of lower priority. That flow gives its share
+//! back, so its other link opens in turn. A priority that has been dealt with is not looked at
+//! again, for links are only open below it.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -72,8 +75,8 @@ struct Waiting {
     other: u32,
 }
 
-/// The power of two below what the fastest link carries in a nanosecond. Bytes left are compared in multiples of this,
-/// as times so close count as one. Whole bytes stay whole below 8 Gbps.
+/// The power of two below what the fastest link carries in a nanosecond. Bytes left are compared in
+/// multiples of this, as times so close count as one. Whole bytes stay whole below 8 Gbps.
 fn resolution(capacity: &[f64]) -> f64 {
     let fastest = capacity.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
     // 125 MB/s make an eighth of a byte, but for rounding.
@@ -94,12 +97,13 @@ pub struct PriorityFlows {
     freed: Vec<(usize, Priority)>,
     /// The flows of each pair.
     pairs: Pairs<Member, 0>,
-    /// By link, the first flows of its pairs, the highest priority last. A flow that runs keeps the priority that it
-    /// had when it last waited, so that it costs no more to stop and go on.
+    /// By link, the first flows of its pairs, the highest priority last. A flow that runs keeps the
+    /// priority that it had when it last waited, so that it costs no more to stop and go on.
     waiting: Vec<Vec<Waiting>>,
     running: RunningFlows,
     links: LinkColumns,
-    /// Open links, each with the priority and the pair of the next flow; or with a priority before which there is none.
+    /// Open links, each with the priority and the pair of the next flow; or with a priority before
+    /// which there is none.
     next: BinaryHeap<Reverse<(Priority, u32, u32)>>,
     /// Flows that have given their links back since the last allocation.
     stopped: Vec<Running>,
@@ -120,10 +124,12 @@ struct LinkColumns {
     filled_at: Vec<Priority>,
     /// The priority behind which the link is open; the last one if the link is closed.
     open: Vec<Priority>,
-    /// Priority of the link's latest entry in [`PriorityFlows::next`]; the last one if the link is closed.
+    /// Priority of the link's latest entry in [`PriorityFlows::next`]; the last one if the link is
+    /// closed.
     ahead: Vec<Priority>,
-    /// Up to which priority the link is worth looking at from the other link of a flow: no flow behind the one that
-    /// has filled it is eligible, and an open egress link looks by itself at all flows behind `ahead`.
+    /// Up to which priority the link is worth looking at from the other link of a flow: no flow
+    /// behind the one that has filled it is eligible, and an open egress link looks by itself at
+    /// all flows behind `ahead`.
     limit: Vec<Priority>,
 }
 
@@ -197,8 +203,8 @@ impl PriorityFlows {
         &self.stopped
     }
 
-    /// Bytes left of the flows that run, in the order of [`PriorityFlows::running`], and their rates. To be
-    /// brought up to date before an allocation.
+    /// Bytes left of the flows that run, in the order of [`PriorityFlows::running`], and their
+    /// rates. To be brought up to date before an allocation.
     pub fn left_mut(&mut self) -> (&mut [f64], &[f64]) {
         (&mut self.running.left, &self.running.rate)
     }
@@ -254,7 +260,8 @@ impl PriorityFlows {
         let is_this = |m: &Member| (m.coflow, m.position) == flow;
         if self.pairs.queue(pair).first().is_some_and(is_this) {
             if self.slot(pair) != WAITS {
-                // The flows that it kept waiting were behind it, and with nothing left it is before all others.
+                // The flows that it kept waiting were behind it, and with nothing left it is before
+                // all others.
                 let before = self.stop(pair);
                 let priority = self.priority_with(0.0, before.number);
                 self.freed.extend(self.pairs.links(pair).map(|link| (link, priority)));
@@ -296,19 +303,19 @@ impl PriorityFlows {
         }
     }
 
-    /// Whether a pair's first flow, found with some `priority`, still has it and waits for links that are not filled
-    /// before it.
+    /// Whether a pair's first flow, found with some `priority`, still has it and waits for links
+    /// that are not filled before it.
     fn is_eligible(&self, pair: usize, priority: Priority) -> bool {
         let first = self.pairs.queue(pair).first();
         first.is_some_and(|first| first.slot == WAITS && first.priority == priority)
             && self.pairs.links(pair).iter().all(|&link| priority <= self.links.filled_at[link])
     }
 
-    /// Brings the priorities of flows that run, and among which something has happened, up to date with what is left
-    /// of them.
+    /// Brings the priorities of flows that run, and among which something has happened, up to date
+    /// with what is left of them.
     ///
-    /// They only rise, and so stay before all flows that they keep waiting. But where several share a link, one may
-    /// have overtaken another; then all links are served again.
+    /// They only rise, and so stay before all flows that they keep waiting. But where several share
+    /// a link, one may have overtaken another; then all links are served again.
     fn update_priorities(&mut self, state: &State) {
         let mut shared = false;
         for slot in 0..self.running.count() {
@@ -406,8 +413,8 @@ impl PriorityFlows {
     fn behind(&self, link: usize, priority: Priority) -> usize {
         let waiting = &self.waiting[link];
         let all = waiting.len();
-        // Mostly few are before it. So the search goes from the first on in steps that double: what is far is not in
-        // the processor's caches.
+        // Mostly few are before it. So the search goes from the first on in steps that double: what
+        // is far is not in the processor's caches.
         let mut step = 1;
         while step <= all && waiting[all - step].priority <= priority {
             step *= 2;
@@ -472,8 +479,8 @@ impl PriorityFlows {
         priority
     }
 
-    /// The next flow that is eligible for an open link: priority and pair. A flow that waits between two open links is
-    /// found by the egress link alone.
+    /// The next flow that is eligible for an open link: priority and pair. A flow that waits
+    /// between two open links is found by the egress link alone.
     fn next_eligible(&self, link: usize) -> Option<(Priority, usize)> {
         let from = self.links.open[link];
         if from == Priority::LAST {

@@ -75,8 +75,8 @@ impl RunningFlows {
         self.rate.push(flow.rate);
     }
 
-    /// Removes the flow in a slot, to which the last flow moves. Returns its priority, and the pair of the flow that
-    /// has moved.
+    /// Removes the flow in a slot, to which the last flow moves. Returns its priority, and the pair
+    /// of the flow that has moved.
     pub fn remove(&mut self, slot: usize) -> (Priority, Option<u32>) {
         self.flow.swap_remove(slot);
         self.pair.swap_remove(slot);

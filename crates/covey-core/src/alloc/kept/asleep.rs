@@ -1,9 +1,11 @@
 //! Idle coflows of plans that are rewritten in each round, each in little memory.
 //!
-//! A pass goes through the whole of such a plan, and most coflows that it serves are [idle](super::idle) and stay
-//! idle. For such a coflow the pass asks only whether anything is left at a link at which nothing was. What this
-//! takes is kept apart from the rest of what is known of the coflow: with tens of thousands of coflows, the memory
-//! that is read is what costs.
+//! A pass goes through the whole of such a plan, and most coflows that it serves are
+//! [idle](super::idle) and stay idle. For such a coflow the pass asks only whether anything is left
+//! at a link at which nothing was. What this takes is kept apart from the rest of what is known of
+//! the coflow: with tens of thousands of coflows, the memory that is read is what costs. With
+//! 20,000 coflows of one flow on 900 ports, `philae` takes 1.9 s of CPU instead of 8.2; with 4,000
+//! coflows of four flows on 150 ports, 1.3 s instead of 2.2.
 
 use super::allocations::Allocations;
 use super::idle::Idle;
@@ -76,8 +78,8 @@ impl Sleepers {
         Ok(false)
     }
 
-    /// An idle coflow falls asleep, if it has nothing from entries for some of its flows, and its own entry is for
-    /// all of them.
+    /// An idle coflow falls asleep, if it has nothing from entries for some of its flows, and its
+    /// own entry is for all of them.
     pub fn fall_asleep(
         &mut self,
         coflows: &Allocations,
@@ -127,8 +129,8 @@ impl Sleepers {
 }
 
 impl Asleep {
-    /// Returns whether none of the coflow's `dirty` links is `open` that was closed before: the coflow sleeps on.
-    /// Then writes down which of them are open.
+    /// Returns whether none of the coflow's `dirty` links is `open` that was closed before: the
+    /// coflow sleeps on. Then writes down which of them are open.
     fn sleeps_on(&mut self, dirty: &[u64], open: &[u64]) -> bool {
         let mut now = self.words;
         let mut has_opened = false;

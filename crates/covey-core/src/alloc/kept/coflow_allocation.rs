@@ -30,7 +30,8 @@ pub struct Grant {
     /// What the coflow gets before what is left over is shared: of what the entries before it leave,
     /// or, where nodes divide their links, of its own parts alone.
     pub(in crate::alloc) provisional: EntryAllocation,
-    /// Whether that is all, since backfill is not for the coflow; and the walk that last changed this.
+    /// Whether that is all, since backfill is not for the coflow; and the walk that last changed
+    /// this.
     pub(in crate::alloc) is_provisional: bool,
     settled_in: u64,
     /// What backfill finds for the coflow.
@@ -67,8 +68,8 @@ impl Grant {
         which != Which::Provisional || self.is_provisional
     }
 
-    /// Makes what the coflow has got provisionally all that its own entry gives, or not. Returns whether
-    /// that is new on this walk.
+    /// Makes what the coflow has got provisionally all that its own entry gives, or not. Returns
+    /// whether that is new on this walk.
     pub(in crate::alloc) fn settle(&mut self, is_provisional: bool, walk: u64) -> bool {
         let is_new = std::mem::replace(&mut self.is_provisional, is_provisional) != is_provisional;
         if is_new {
@@ -102,8 +103,8 @@ impl Grant {
         Some(BySize { lowest, highest, levels })
     }
 
-    /// Where levels have changed in the walk that last reported the grant, a link more than once if its
-    /// level has changed in steps; `None` where that cannot be told.
+    /// Where levels have changed in the walk that last reported the grant, a link more than once if
+    /// its level has changed in steps; `None` where that cannot be told.
     pub fn level_changes(&self) -> Option<&[LevelChange]> {
         if self.settled_in == self.reported {
             return None;
@@ -195,8 +196,8 @@ impl Grant {
         result
     }
 
-    /// Flows have started or ended, or what is left of them has been brought up to date: all parts are
-    /// to be decided anew.
+    /// Flows have started or ended, or what is left of them has been brought up to date: all parts
+    /// are to be decided anew.
     pub(in crate::alloc) fn touch(&mut self) {
         self.rows.clear();
         self.spare.touch();
@@ -209,8 +210,8 @@ impl Grant {
         own.rates.by_size.pass(seconds);
     }
 
-    /// What is left of some flows falls faster than a share says that is not in force: it is to be decided
-    /// anew.
+    /// What is left of some flows falls faster than a share says that is not in force: it is to be
+    /// decided anew.
     pub(in crate::alloc) fn reconsider(&mut self) {
         if !self.is_provisional {
             self.provisional.decided = None;
@@ -222,9 +223,13 @@ impl Grant {
     }
 
     pub(in crate::alloc) fn clear(&mut self) {
-        self.parts_mut().for_each(EntryAllocation::clear);
+        for part in self.parts_mut() {
+            part.clear();
+            part.place.forget();
+        }
         self.rows.clear();
         self.spare.clear();
+        self.spare.waits.forget();
         self.is_provisional = false;
         self.settled_in = 0;
         self.source = Source::Nobody;

@@ -25,8 +25,8 @@ use crate::state::CoflowState;
 pub struct EntryAllocation {
     /// The group and the rule of the last decision; `None` when the entry has to be decided again.
     pub decided: Option<(Group, Rule)>,
-    /// Bytes per second free at the coflow's links before the entry, without negligible residues; empty before the
-    /// first decision and while the coflow is idle.
+    /// Bytes per second free at the coflow's links before the entry, without negligible residues;
+    /// empty before the first decision and while the coflow is idle.
     pub before: Vec<f64>,
     /// The same after the entry.
     pub after: Vec<f64>,
@@ -49,7 +49,8 @@ pub struct EntryAllocation {
 /// Working memory of one entry.
 #[derive(Debug, Default)]
 pub struct Scratch {
-    /// Flows, by position, that have ended since the previous pass, or are not to be served for a while.
+    /// Flows, by position, that have ended since the previous pass, or are not to be served for a
+    /// while.
     pub ended: Vec<(CoflowId, u32)>,
     pub changes: Changes,
     /// What the entry left at its links before.
@@ -84,7 +85,8 @@ impl EntryAllocation {
         self.matched.withdraw();
     }
 
-    /// The coflow can send nothing any more, whatever it had. At which links anything is left is known.
+    /// The coflow can send nothing any more, whatever it had. At which links anything is left is
+    /// known.
     pub fn fall_idle(&mut self) {
         self.matched.forget_changes();
         self.withdraw();
@@ -133,10 +135,12 @@ impl EntryAllocation {
         self.fair.changes()
     }
 
-    /// How much may be left at a link while rates stay, as long as no less than nothing is left anywhere.
+    /// How much may be left at a link while rates stay, as long as no less than nothing is left
+    /// anywhere.
     ///
-    /// Max-min fair rates are unique. They stay the fair ones as long as they fit and the links that limit flows
-    /// have not changed. Nothing is promised for other rates. Less than `negligible` does not open a link.
+    /// Max-min fair rates are unique. They stay the fair ones as long as they fit and the links
+    /// that limit flows have not changed. Nothing is promised for other rates. Less than
+    /// `negligible` does not open a link.
     pub fn slack(&self) -> impl Fn(usize, f64) -> f64 {
         let levels = &*self.rates.levels;
         let fair = matches!(self.decided, Some((_, Rule::MaxMin))) && !levels.is_empty();
@@ -165,8 +169,8 @@ impl EntryAllocation {
         }
     }
 
-    /// Brings `before` up to date at the dirty links (`None`: all links) of the fabric. Leaves in `changes` the local
-    /// links at which it is another amount.
+    /// Brings `before` up to date at the dirty links (`None`: all links) of the fabric. Leaves in
+    /// `changes` the local links at which it is another amount.
     pub fn find(
         &mut self,
         demand: &Demand,
@@ -202,9 +206,10 @@ impl EntryAllocation {
         }
     }
 
-    /// Shares the capacity `before` among the flows of an entry, all of `coflow`. `scratch.changes` says how
-    /// `before` differs from the previous decision, and receives the links at which `after` does;
-    /// `scratch.ended` are the flows that have ended since. Returns whether rates may have changed.
+    /// Shares the capacity `before` among the flows of an entry, all of `coflow`. `scratch.changes`
+    /// says how `before` differs from the previous decision, and receives the links at which
+    /// `after` does; `scratch.ended` are the flows that have ended since. Returns whether rates may
+    /// have changed.
     ///
     /// # Errors
     /// When the plan asks for what the rule cannot give.
@@ -341,10 +346,11 @@ impl EntryAllocation {
         Ok(())
     }
 
-    /// Returns whether the rates stay although other amounts are free at some links. `after` follows these then.
+    /// Returns whether the rates stay although other amounts are free at some links. `after`
+    /// follows these then.
     ///
-    /// An entry that gets nothing stays so while it cannot send. Max-min fair rates are unique, and they stay the
-    /// fair ones as long as they fit and the links that limit flows have not changed.
+    /// An entry that gets nothing stays so while it cannot send. Max-min fair rates are unique, and
+    /// they stay the fair ones as long as they fit and the links that limit flows have not changed.
     fn stays(&mut self, demand: &Demand, rule: Rule, changes: &mut Changes) -> bool {
         let levels = &self.rates.levels;
         let stays = if self.is_empty() {
@@ -367,7 +373,8 @@ impl EntryAllocation {
         stays
     }
 
-    /// Goes on from the max-min fair levels of a whole coflow, if that is possible. Returns whether it is.
+    /// Goes on from the max-min fair levels of a whole coflow, if that is possible. Returns whether
+    /// it is.
     fn follows(&mut self, coflow: &CoflowState, group: Group, scratch: &mut Scratch) -> bool {
         let Group::Coflow(id) = group else { return false };
         let Scratch { ended, changes, balancing, .. } = scratch;

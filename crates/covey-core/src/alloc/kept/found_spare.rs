@@ -56,9 +56,9 @@ impl FoundSpare {
         self.is_settled = false;
     }
 
-    /// Writes down what is `spare` now. Behind the coflow no link is dirty unless it leaves another amount. At a
-    /// place where it had no step before it finds `at_new_place`, by link of the fabric. Returns whether nothing is
-    /// known of the previous pass.
+    /// Writes down what is `spare` now. Behind the coflow no link is dirty unless it leaves another
+    /// amount. At a place where it had no step before it finds `at_new_place`, by link of the
+    /// fabric. Returns whether nothing is known of the previous pass.
     pub fn find(
         &mut self,
         demand: &Demand,
@@ -114,9 +114,9 @@ impl FoundSpare {
         self.dirty.iter().any(|&l| self.found[l as usize] > 0.0 && count[l as usize] > 0)
     }
 
-    /// The coflow leaves all that it has found. If it did so on the previous pass too (`again`), only dirty links
-    /// are looked at. This, with [`FoundSpare::may_open`], which avoids a look at all links, saves a quarter of the
-    /// CPU time of `graviton` on the Facebook trace.
+    /// The coflow leaves all that it has found. If it did so on the previous pass too (`again`),
+    /// only dirty links are looked at. This, with [`FoundSpare::may_open`], which avoids a look at
+    /// all links, saves a quarter of the CPU time of `graviton` on the Facebook trace.
     pub fn leave_all(
         &mut self,
         demand: &Demand,
@@ -135,8 +135,8 @@ impl FoundSpare {
     }
 }
 
-/// Whether two amounts at a link differ by rounding alone. Provisional shares fall as levels of flows rise, and what
-/// is spare grows by the same: their sum stays, but for rounding.
+/// Whether two amounts at a link differ by rounding alone. Provisional shares fall as levels of
+/// flows rise, and what is spare grows by the same: their sum stays, but for rounding.
 pub fn is_same(a: f64, b: f64, capacity: f64) -> bool {
     (a - b).abs() <= capacity * ROUNDING
 }

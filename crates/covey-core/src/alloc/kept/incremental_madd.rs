@@ -1,7 +1,7 @@
 //! MADD after a small change.
 //!
-//! Mostly what is free and what is left changes at a few links only, and not at the one that decides Γ. Then the
-//! rates stay, and the decision costs as much as those few links.
+//! Mostly what is free and what is left changes at a few links only, and not at the one that
+//! decides Γ. Then the rates stay, and the decision costs as much as those few links.
 
 use crate::alloc::rules::madd::ratio;
 use crate::simd::differences;
@@ -21,9 +21,10 @@ impl MaddMemory {
         self.left.clear();
     }
 
-    /// Returns whether the `current` ratio stays the right one, at most `limit`. `before` is free at the local
-    /// links, and differs from the previous decision at `dirty`; `left` is left there, and may differ anywhere if
-    /// `touched`. If the ratio stays, `dirty` has all links at which anything differs.
+    /// Returns whether the `current` ratio stays the right one, at most `limit`. `before` is free
+    /// at the local links, and differs from the previous decision at `dirty`; `left` is left there,
+    /// and may differ anywhere if `touched`. If the ratio stays, `dirty` has all links at which
+    /// anything differs.
     pub fn keeps_ratio(
         &mut self,
         current: f64,
@@ -61,8 +62,8 @@ impl MaddMemory {
 mod tests {
     use super::*;
 
-    /// The least ratio of `before` to `left`, at most `limit`; and whether the memory had to compute it, with the
-    /// links that it says are dirty.
+    /// The least ratio of `before` to `left`, at most `limit`; and whether the memory had to
+    /// compute it, with the links that it says are dirty.
     fn decide(
         memory: &mut MaddMemory,
         current: &mut f64,

@@ -1,14 +1,16 @@
 //! Matching, decided again only where something has changed.
 //!
-//! Flows that run go first, in the order in which they began, so that no flow is interrupted in favour of another
-//! of the same coflow. Then come those that do not run, sender by sender in order of first flow, and within a sender
-//! in order of registration; or the [most loaded ports first](crate::alloc::rules::most_loaded_first). Each takes
-//! all that is free on its links ([`matching`](crate::alloc::rules::matching)).
+//! Flows that run go first, in the order in which they began, so that no flow is interrupted in
+//! favour of another of the same coflow. Then come those that do not run, sender by sender in order
+//! of first flow, and within a sender in order of registration; or the [most loaded ports
+//! first](crate::alloc::rules::most_loaded_first). Each takes all that is free on its links
+//! ([`matching`](crate::alloc::rules::matching)).
 //!
-//! Little of that changes from one pass to the next. So each running flow remembers what it found at its two links.
-//! It is looked at again only when it has ended or when one of these links is *dirty* by its turn; if it then takes
-//! another amount, its other link is dirty for those after it. A flow that does not run had nothing free at one of
-//! its links in the end: it can begin only where a link has opened since.
+//! Little of that changes from one pass to the next. So each running flow remembers what it found
+//! at its two links. It is looked at again only when it has ended or when one of these links is
+//! *dirty* by its turn; if it then takes another amount, its other link is dirty for those after
+//! it. A flow that does not run had nothing free at one of its links in the end: it can begin only
+//! where a link has opened since.
 
 use super::changes::Changes;
 use crate::alloc::flow_rate::Single;
@@ -45,8 +47,8 @@ pub struct MatchedFlows {
     is_open_stale: bool,
     /// How many times flows of the coflow had begun.
     begun: u32,
-    /// New rates of flows whose rate the last decision changed: first those that ran before, in order, then those
-    /// that have begun.
+    /// New rates of flows whose rate the last decision changed: first those that ran before, in
+    /// order, then those that have begun.
     changes: Vec<Single>,
 }
 
@@ -88,10 +90,11 @@ impl MatchedFlows {
         self.changes.extend(self.flows.drain(..).map(stopped));
     }
 
-    /// Hands `before` (capacity at the local links, without negligible residues) to the active flows of `coflow`.
-    /// `after` is what the previous decision left, and becomes what this one leaves. `changes.dirty` are the links
-    /// at which `before` has changed since; `changes.dirty_after` receives those at which `after` has. `touched`
-    /// says whether flows may have ended.
+    /// Hands `before` (capacity at the local links, without negligible residues) to the active
+    /// flows of `coflow`. `after` is what the previous decision left, and becomes what this one
+    /// leaves. `changes.dirty` are the links at which `before` has changed since;
+    /// `changes.dirty_after` receives those at which `after` has. `touched` says whether flows may
+    /// have ended.
     pub fn decide(
         &mut self,
         coflow: &CoflowState,
@@ -301,7 +304,8 @@ impl MatchedFlows {
         }
     }
 
-    /// As [`MatchedFlows::begin`], the most loaded ports first (see [`most_loaded_first`](super::most_loaded_first)).
+    /// As [`MatchedFlows::begin`], the most loaded ports first (see
+    /// [`most_loaded_first`](super::most_loaded_first)).
     fn begin_most_loaded_first(&mut self, decision: &mut Decision<'_>, anywhere: bool) {
         if anywhere {
             decision.scratch.opened.clone_from(&self.open);
@@ -327,8 +331,8 @@ impl MatchedFlows {
     }
 }
 
-/// One decision. `after` is what is left so far at dirty links, and what the previous decision left in the end at the
-/// others.
+/// One decision. `after` is what is left so far at dirty links, and what the previous decision left
+/// in the end at the others.
 struct Decision<'a> {
     demand: &'a Demand,
     capacity: &'a [f64],

@@ -1,8 +1,9 @@
-//! A plan that stays in force: what has changed in it, and which entries have a step on the next pass.
+//! A plan that stays in force: what has changed in it, and which entries have a step on the next
+//! pass.
 //!
-//! What has changed in the plan, and which coflows have changed, is known before the pass. An entry that has moved
-//! leaves behind what it found and left at its old place, so that those behind that place learn what is dirty there.
-//! At its new place it finds what those before it have left.
+//! What has changed in the plan, and which coflows have changed, is known before the pass. An entry
+//! that has moved leaves behind what it found and left at its old place, so that those behind that
+//! place learn what is dirty there. At its new place it finds what those before it have left.
 
 use super::allocations::Allocations;
 use super::idle;
@@ -35,7 +36,8 @@ pub struct KeptPlan {
     pub served: Vec<PlacedEntry>,
     /// By link, what an entry finds that has come to a new place.
     pub found: Vec<f64>,
-    /// The links of the present entry that were dirty and open before it: bits of the words of its links.
+    /// The links of the present entry that were dirty and open before it: bits of the words of its
+    /// links.
     pub opened: Vec<u64>,
     /// The links of the present entry that were dirty before it, in the same form.
     pub dirty: Vec<u64>,
@@ -109,11 +111,7 @@ impl KeptPlan {
             let allocation = &mut coflows[id];
             allocation.spare.waits.forget();
             allocation.spare.clear();
-            for part in allocation.parts_mut() {
-                part.place.at = None;
-                part.place.waits.forget();
-                part.place.claims.clear();
-            }
+            allocation.parts_mut().for_each(|part| part.place.forget());
         }
     }
 
@@ -256,7 +254,8 @@ impl KeptPlan {
         }
     }
 
-    /// The flows of a coflow have changed. Where an entry of it waits, it has a step on the next pass.
+    /// The flows of a coflow have changed. Where an entry of it waits, it has a step on the next
+    /// pass.
     fn rouse(&mut self, coflows: &mut Allocations, state: &State, ranking: &Ranking, id: CoflowId) {
         for which in coflows[id].all_parts() {
             let place = &mut coflows[id].part_mut(which).place;
@@ -312,7 +311,8 @@ impl KeptPlan {
         }
     }
 
-    /// An entry has had its step among `steps`. It is looked at on the next pass, or waits from now on.
+    /// An entry has had its step among `steps`. It is looked at on the next pass, or waits from now
+    /// on.
     pub fn end_step(
         &self,
         coflows: &mut Allocations,

@@ -9,8 +9,8 @@ use crate::state::State;
 
 /// What is left at each link of the fabric behind each entry that takes something there.
 ///
-/// Of a wide entry only the places are listed at which a link closes or opens: what such an entry leaves is in
-/// its allocation.
+/// Of a wide entry only the places are listed at which a link closes or opens: what such an entry
+/// leaves is in its allocation.
 #[derive(Debug, Default)]
 pub struct LeftByRank {
     /// By link, the entries that take something, in order, each with what it leaves.
@@ -44,14 +44,16 @@ impl LeftByRank {
         last.map_or(self.offered[link], |(_, rest)| *rest) > 0.0
     }
 
-    /// The first place from which on nothing has been left at a link before `rank`, where it is closed.
+    /// The first place from which on nothing has been left at a link before `rank`, where it is
+    /// closed.
     pub fn closed_since(&self, link: usize, rank: Rank) -> Rank {
         let takers = self.left[link].iter().rev().filter(|(other, _)| *other < rank);
         let last = takers.take_while(|(_, rest)| *rest == 0.0).last();
         last.map_or(Rank::default(), |(rank, _)| *rank)
     }
 
-    /// The entry at `rank` has `found` and left (`rest`) something at a link, residues of rounding left out.
+    /// The entry at `rank` has `found` and left (`rest`) something at a link, residues of rounding
+    /// left out.
     pub fn record(&mut self, rank: Rank, link: usize, found: f64, rest: f64, is_wide: bool) {
         let is_listed = if is_wide { (found > 0.0) != (rest > 0.0) } else { found != rest };
         let left = &mut self.left[link];
@@ -68,8 +70,9 @@ impl LeftByRank {
         }
     }
 
-    /// Makes `free` what is left before `rank` at the links of `demand` that are not dirty. `passed` are the
-    /// entries before it that have something, and `after` says what a wide one has left, by local link.
+    /// Makes `free` what is left before `rank` at the links of `demand` that are not dirty.
+    /// `passed` are the entries before it that have something, and `after` says what a wide one has
+    /// left, by local link.
     pub fn find_before<'a>(
         &mut self,
         state: &'a State,

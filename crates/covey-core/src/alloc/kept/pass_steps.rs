@@ -1,10 +1,12 @@
 //! Which entries of a kept plan have a step on an allocation pass.
 //!
-//! Of thousands of coflows present few have anything, for each takes all of some link. A pass makes a *step* at
-//! each entry that has something and finds another amount, at each that is new or has changed, and at each place
-//! from which one has gone. All other entries wait: flow by flow for both links of a flow, or, where a coflow
-//! needs all its links, for one of those at which nothing is left. When such a link opens and the flow's other
-//! link is open too, the entry is *called*. So a pass costs as much as changes, however many entries wait.
+//! Of thousands of coflows present few have anything, for each takes all of some link. A pass makes
+//! a *step* at each entry that has something and finds another amount, at each that is new or has
+//! changed, and at each place from which one has gone. All other entries wait: flow by flow for
+//! both links of a flow, or, where a coflow needs all its links, for one of those at which nothing
+//! is left. When such a link opens and the flow's other link is open too, the entry is *called*. So
+//! a pass costs as much as changes, however many entries wait. With few entries it costs less to
+//! look at all of them: the `Allocator` says from how many on steps are made.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -70,15 +72,19 @@ pub struct PassSteps {
     stepping: Stepping,
     /// New entries. Last first, once the pass has begun.
     coming: Vec<PlacedEntry>,
-    /// Places from which entries have gone, with their footprints. Last first, once the pass has begun.
+    /// Places from which entries have gone, with their footprints. Last first, once the pass has
+    /// begun.
     gone: Vec<(Rank, Range<usize>)>,
     footprints: Vec<Footprint>,
-    /// By link, the entries that wait for it, each with the other link of the flow that waits, or [`NO_LINK`].
+    /// By link, the entries that wait for it, each with the other link of the flow that waits, or
+    /// [`NO_LINK`].
     waiting: Vec<Sorted<(Rank, u32), ()>>,
     left: LeftByRank,
-    /// The next entries to be called at links that have opened: place, link and the flow's other link.
+    /// The next entries to be called at links that have opened: place, link and the flow's other
+    /// link.
     calls: BinaryHeap<Reverse<(Rank, u32, u32)>>,
-    /// By link, the place in its latest entry of `calls`. Others that are listed for it do not count any more.
+    /// By link, the place in its latest entry of `calls`. Others that are listed for it do not
+    /// count any more.
     called: Vec<Option<Rank>>,
     /// The place that the pass has come to.
     at: Rank,
@@ -161,8 +167,8 @@ impl PassSteps {
         }
     }
 
-    /// Makes `found` what is left before the present place at the links of `demand`. `after` says what a wide
-    /// entry has left, by local link.
+    /// Makes `found` what is left before the present place at the links of `demand`. `after` says
+    /// what a wide entry has left, by local link.
     pub fn find_free<'a>(
         &mut self,
         state: &'a State,
@@ -176,7 +182,8 @@ impl PassSteps {
         dirty.for_each(|(link, _)| found[link] = free.amount[link]);
     }
 
-    /// Whether anything is left at a link before a place from the present one on, as far as that is known.
+    /// Whether anything is left at a link before a place from the present one on, as far as that is
+    /// known.
     fn is_open_before(&self, link: usize, rank: Rank, free: &FreeCapacity) -> bool {
         free.is_open_if_dirty(link).unwrap_or_else(|| self.left.was_open_before(link, rank))
     }
@@ -186,14 +193,14 @@ impl PassSteps {
         self.is_open_before(link, self.at, free)
     }
 
-    /// The place since which nothing has been left at a link before the present place: the first of all, where
-    /// nothing was left from the beginning. `None` if something is left.
+    /// The place since which nothing has been left at a link before the present place: the first of
+    /// all, where nothing was left from the beginning. `None` if something is left.
     pub fn closed(&self, link: usize, free: &FreeCapacity) -> Option<Rank> {
         (!self.is_open(link, free)).then(|| self.left.closed_since(link, self.at))
     }
 
-    /// The entry at the present place has `found` something at a link and left `rest` of it. Residues of rounding
-    /// count as nothing.
+    /// The entry at the present place has `found` something at a link and left `rest` of it.
+    /// Residues of rounding count as nothing.
     pub fn record(&mut self, link: usize, found: f64, rest: f64, is_wide: bool) {
         self.left.record(self.at, link, found, rest, is_wide);
     }
@@ -245,8 +252,8 @@ impl PassSteps {
         }
     }
 
-    /// If a link is dirty and open, calls the first entry behind the present place that waits for it and may get
-    /// something.
+    /// If a link is dirty and open, calls the first entry behind the present place that waits for
+    /// it and may get something.
     pub fn call(&mut self, link: usize, free: &FreeCapacity) {
         if !free.is_open_and_dirty(link) {
             return;
@@ -263,8 +270,8 @@ impl PassSteps {
         }
     }
 
-    /// Calls an entry for each link of a set that is dirty and open, and was not when `before` was written down by
-    /// [`FreeCapacity::open_and_dirty_in`].
+    /// Calls an entry for each link of a set that is dirty and open, and was not when `before` was
+    /// written down by [`FreeCapacity::open_and_dirty_in`].
     pub fn call_at(&mut self, set: &LinkSet, before: &[u64], free: &FreeCapacity) {
         for (word, before) in set.words().iter().zip(before) {
             let at = word.at as usize;
@@ -273,7 +280,8 @@ impl PassSteps {
         }
     }
 
-    /// The next step. Entries of which `stays` says that nothing has changed for them are passed over.
+    /// The next step. Entries of which `stays` says that nothing has changed for them are passed
+    /// over.
     pub fn next(
         &mut self,
         free: &FreeCapacity,
@@ -306,7 +314,8 @@ impl PassSteps {
         Some(PassStep::Called(rank))
     }
 
-    /// The place of the next entry that is called, and for which the links that it waits for are still open.
+    /// The place of the next entry that is called, and for which the links that it waits for are
+    /// still open.
     fn next_called(&mut self, free: &FreeCapacity) -> Option<Rank> {
         loop {
             let &Reverse((rank, link, other)) = self.calls.peek()?;

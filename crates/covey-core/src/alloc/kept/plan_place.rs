@@ -16,6 +16,15 @@ pub struct PlanPlace {
     pub claims: Vec<u32>,
 }
 
+impl PlanPlace {
+    /// The entry stands nowhere, and no layer and no steps know of it.
+    pub fn forget(&mut self) {
+        self.at = None;
+        self.waits.forget();
+        self.claims.clear();
+    }
+}
+
 /// The links for which an entry waits.
 #[derive(Debug, Default)]
 pub struct Waits {
@@ -28,7 +37,8 @@ impl Waits {
         self.is_waiting
     }
 
-    /// The entry waits for the links that `find` writes down, if `find` says that it can. Returns that.
+    /// The entry waits for the links that `find` writes down, if `find` says that it can. Returns
+    /// that.
     pub fn begin(
         &mut self,
         rank: Rank,

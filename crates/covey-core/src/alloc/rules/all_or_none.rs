@@ -1,8 +1,9 @@
-//! All or none: every flow of an entry gets the same rate, or none gets any (Saath, CoNEXT 2017, §3).
+//! All or none: every flow of an entry gets the same rate, or none gets any (Saath, CoNEXT 2017,
+//! §3).
 //!
-//! A coflow ends with its slowest flow. It gains nothing by sending where it can while it waits elsewhere; others
-//! do. The rate is that of the slowest flow under max-min fairness (Philae §4.5): the least, over the links that
-//! the flows need, of what is free for each of them.
+//! A coflow ends with its slowest flow. It gains nothing by sending where it can while it waits
+//! elsewhere; others do. The rate is that of the slowest flow under max-min fairness (Philae §4.5):
+//! the least, over the links that the flows need, of what is free for each of them.
 
 use super::sharing::{EntryFlows, Rates, RuleScratch, SharingRule};
 use crate::alloc::error::PlanError;
@@ -37,8 +38,8 @@ impl SharingRule for AllOrNone {
         Ok(())
     }
 
-    /// Once a coflow has something, nothing ties the rates of its flows together. Where it has nothing, a flow at
-    /// full rate ends early.
+    /// Once a coflow has something, nothing ties the rates of its flows together. Where it has
+    /// nothing, a flow at full rate ends early.
     fn in_backfill(&self, has_something: bool) -> Option<Rule> {
         Some(if has_something { Rule::MaxMin } else { Rule::Matching })
     }
@@ -48,8 +49,8 @@ impl SharingRule for AllOrNone {
     }
 }
 
-/// Takes from `free` the largest rate that `flows` flows at each link can all have. Returns 0 when a link that is
-/// needed is full, or when none is needed.
+/// Takes from `free` the largest rate that `flows` flows at each link can all have. Returns 0 when
+/// a link that is needed is full, or when none is needed.
 fn rate(flows: &[u32], free: &mut [f64]) -> f64 {
     let needed = flows.iter().zip(&*free).filter(|(flows, _)| **flows > 0);
     let rate = needed.map(|(&flows, free)| free / f64::from(flows)).fold(f64::INFINITY, f64::min);

@@ -1,9 +1,10 @@
 //! Progressive filling of links in proportion to what is left of each flow.
 //!
-//! A round fixes the link with the lowest share (what is free over the bytes left of its open flows),
-//! gives its open flows that level, and goes on. To fix senders raises the shares of receivers and leaves other
-//! senders alone, so one round fixes all senders whose share is no larger than the lowest share of any other link.
-//! Where no flow crosses an inner link, the same holds for receivers.
+//! A round fixes the link with the lowest share (what is free over the bytes left of its open
+//! flows), gives its open flows that level, and goes on. To fix senders raises the shares of
+//! receivers and leaves other senders alone, so one round fixes all senders whose share is no
+//! larger than the lowest share of any other link. Where no flow crosses an inner link, the same
+//! holds for receivers.
 
 use crate::alloc::flow_rate::BySize;
 use crate::demand::Demand;
@@ -25,8 +26,9 @@ pub struct LevelsBySize {
     /// By local link, in bytes per second for each unit of
     /// [`Progress::left`](crate::state::Progress::left).
     pub levels: Vec<f64>,
-    /// The lowest and the highest level of a flow.
+    /// The lowest level of a flow.
     pub lowest: f64,
+    /// The highest level of a flow.
     pub highest: f64,
 }
 
@@ -35,21 +37,23 @@ pub struct LevelsBySize {
 pub struct ProportionalFilling {
     /// What is left of each flow by position, zero unless the flow is open.
     left: Vec<f64>,
-    links: LinkColumns,
+    links: FillingColumns,
     fixed: Vec<u32>,
 }
 
-/// By local link.
+/// Numbers by local link.
 #[derive(Debug, Default)]
-struct LinkColumns {
-    /// Capacity not yet promised to a flow.
+struct FillingColumns {
+    /// Bytes per second that are not promised to a flow yet.
     free: Vec<f64>,
-    /// Open flows, what is left of them, and what was left when nothing was fixed.
+    /// Number of open flows.
     flows: Vec<f64>,
+    /// What is left of the open flows.
     open: Vec<f64>,
+    /// What was left of them when no link was fixed, or when `open` was last summed up.
     all: Vec<f64>,
-    /// `free / open`; infinite once the link is fixed or has no open flow. The other numbers of such a
-    /// link mean nothing.
+    /// `free / open`; infinite once the link is fixed or has no open flow. The other numbers of
+    /// such a link are stale.
     share: Vec<f64>,
 }
 
@@ -61,8 +65,8 @@ impl LevelsBySize {
         self.highest = 0.0;
     }
 
-    /// The coflow has been sent for so many `seconds` over the scale, and what is left says so: rates
-    /// stay.
+    /// The coflow has been sent for `seconds` over the scale, and what is left says so: levels rise
+    /// so that rates stay.
     pub fn pass(&mut self, seconds: f64) {
         let lowest = self.lowest;
         let raise = |level: f64| BySize::raise(lowest, level, seconds);
@@ -75,8 +79,8 @@ impl LevelsBySize {
         self.highest <= self.lowest * SAME_ROUND
     }
 
-    /// Shares `free` (capacity at the local links) among the active flows, of which `left` is left by position.
-    /// Leaves in `free` what they do not use.
+    /// Shares `free` (capacity at the local links) among the active flows, of which `left` is left
+    /// by position. Leaves in `free` what they do not use.
     pub fn fill(
         &mut self,
         demand: &Demand,
@@ -152,8 +156,8 @@ impl ProportionalFilling {
         links.share_out(0.0);
     }
 
-    /// Finds the links that are fixed in the next round. Returns the lowest share; `None` if no link
-    /// is open.
+    /// Finds the links that are fixed in the next round. Returns the lowest share; `None` if no
+    /// link is open.
     fn find_lowest(&mut self, demand: &Demand) -> Option<f64> {
         let (senders, share) = (demand.senders(), &self.links.share);
         let of_senders = minimum(f64::INFINITY, &share[..senders]);
@@ -204,10 +208,10 @@ impl ProportionalFilling {
         });
     }
 
-    /// In a shuffle, for one sender.
+    /// The same for one sender of a shuffle.
     fn fix_sender(&mut self, demand: &Demand, s: usize) {
         let (senders, receivers) = (demand.senders(), demand.receivers());
-        let LinkColumns { free, flows, open, share, .. } = &mut self.links;
+        let FillingColumns { free, flows, open, share, .. } = &mut self.links;
         let level = share[s];
         let row = &self.left[s * receivers..][..receivers];
         let at = free[senders..].iter_mut().zip(&mut open[senders..]).zip(&mut flows[senders..]);
@@ -218,10 +222,10 @@ impl ProportionalFilling {
         }
     }
 
-    /// In a shuffle, for some receivers.
+    /// The same for some receivers of a shuffle.
     fn fix_receivers(&mut self, demand: &Demand, fixed: &[u32]) {
         let (senders, receivers) = (demand.senders(), demand.receivers());
-        let LinkColumns { free, flows, open, share, .. } = &mut self.links;
+        let FillingColumns { free, flows, open, share, .. } = &mut self.links;
         let rows = self.left.chunks_exact(receivers);
         for (s, row) in rows.enumerate() {
             if flows[s] < 0.5 {
@@ -238,7 +242,7 @@ impl ProportionalFilling {
 
     /// Works out the shares of open links. No flow's level is below `lowest` any more.
     fn share_out(&mut self, demand: &Demand, lowest: f64) {
-        let LinkColumns { flows, open, all, .. } = &mut self.links;
+        let FillingColumns { flows, open, all, .. } = &mut self.links;
         for l in 0..flows.len() {
             if flows[l] > 0.5 && open[l] < all[l] * CANCELLED {
                 open[l] = 0.0;
@@ -253,7 +257,7 @@ impl ProportionalFilling {
     }
 }
 
-impl LinkColumns {
+impl FillingColumns {
     fn share_out(&mut self, lowest: f64) {
         let both = self.free.iter().zip(&self.open).zip(&self.flows);
         for (share, ((free, open), flows)) in self.share.iter_mut().zip(both) {
@@ -264,7 +268,7 @@ impl LinkColumns {
     }
 }
 
-/// Sum of all numbers, several at a time.
+/// Sum of all numbers, in a form that compiles to vector instructions.
 fn sum(all: &[f64]) -> f64 {
     const LANES: usize = 8;
     let (chunks, rest) = all.as_chunks::<LANES>();

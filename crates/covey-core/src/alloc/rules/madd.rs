@@ -1,7 +1,8 @@
 //! MADD: minimum allocation for desired duration (Varys, SIGCOMM 2014, §5.2).
 //!
-//! No flow of a coflow need end before the slowest. Let Γ be the largest, over links, of bytes left over free
-//! capacity. Rates of (bytes left) / Γ let all flows end together after Γ, and take the least that this needs.
+//! No flow of a coflow need end before the slowest. Let Γ be the largest, over links, of bytes left
+//! over free capacity. Rates of (bytes left) / Γ let all flows end together after Γ, and take the
+//! least that this needs.
 
 use super::sharing::{EntryFlows, Rates, RuleScratch, SharingRule};
 use crate::alloc::error::PlanError;
@@ -15,8 +16,8 @@ pub struct Madd {
 }
 
 impl Madd {
-    /// The largest ratio of a flow's rate to what is left of it that the rule gives, for bytes left in multiples
-    /// of `scale`.
+    /// The largest ratio of a flow's rate to what is left of it that the rule gives, for bytes left
+    /// in multiples of `scale`.
     pub fn limit(&self, scale: f64) -> f64 {
         self.within_s.map_or(f64::INFINITY, |seconds| scale / seconds)
     }
@@ -67,8 +68,8 @@ pub fn ratio(free: f64, left: f64) -> f64 {
     if left > 0.0 { free / left } else { f64::INFINITY }
 }
 
-/// The least of `free / left` over the links where something is left. It is 0 when one of them has nothing free,
-/// or when nothing is left anywhere. With `left` in bytes this is 1 / Γ.
+/// The least of `free / left` over the links where something is left. It is 0 when one of them has
+/// nothing free, or when nothing is left anywhere. With `left` in bytes this is 1 / Γ.
 fn least_ratio(free: &[f64], left: &[f64]) -> f64 {
     let least = min_by_lane([free, left], |[free, left]| ratio(free, left));
     if least.is_finite() { least } else { 0.0 }

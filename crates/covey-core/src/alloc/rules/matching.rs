@@ -1,9 +1,10 @@
 //! Matching: one flow after another takes all that is free on its path (Philae §4.5).
 //!
-//! When links are either free or not, this serves one flow a port at full rate. Flows that run go first, so that
-//! no flow is interrupted in favour of another of the same coflow; the others follow in order of position. Whole
-//! coflows are matched by [`MatchedFlows`](crate::alloc::kept::incremental_matching::MatchedFlows), which remembers
-//! more of the previous decision and also knows the order [most loaded first](super::most_loaded_first).
+//! When links are either free or not, this serves one flow a port at full rate. Flows that run go
+//! first, so that no flow is interrupted in favour of another of the same coflow; the others follow
+//! in order of position. Whole coflows are matched by
+//! [`MatchedFlows`](crate::alloc::kept::incremental_matching::MatchedFlows), which remembers more
+//! of the previous decision and also knows the order [most loaded first](super::most_loaded_first).
 
 use super::sharing::{EntryFlows, Rates, RuleScratch, SharingRule};
 use crate::alloc::error::PlanError;

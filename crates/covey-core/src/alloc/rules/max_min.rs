@@ -1,9 +1,9 @@
 //! Exact max-min fairness.
 //!
-//! An allocation is max-min fair when no flow can get more without taking from one that has no more (Bertsekas and
-//! Gallager, Data Networks, §6.5). It follows that every link has a *water level*, and that a flow's rate is the
-//! least level on its path. So a level is kept for each link instead of a rate for each flow. Levels are found by
-//! [progressive filling](super::progressive_filling).
+//! An allocation is max-min fair when no flow can get more without taking from one that has no more
+//! (Bertsekas and Gallager, Data Networks, §6.5). It follows that every link has a *water level*,
+//! and that a flow's rate is the least level on its path. So a level is kept for each link instead
+//! of a rate for each flow. Levels are found by [progressive filling](super::progressive_filling).
 
 use super::progressive_filling::{Shuffle, fill};
 use super::sharing::{EntryFlows, Rates, RuleScratch, SharingRule};
@@ -45,7 +45,8 @@ impl SharingRule for MaxMin {
     }
 }
 
-/// The same for flows at `scratch.positions`, over paths of any number of links: one bottleneck share a round.
+/// The same for flows at `scratch.positions`, over paths of any number of links: one bottleneck
+/// share a round.
 fn by_path(
     demand: &Demand,
     free: &mut [f64],

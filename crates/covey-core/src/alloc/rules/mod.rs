@@ -1,8 +1,8 @@
 //! Sharing rules: how the flows of one entry share what is free for them.
 //!
-//! Each rule is one file with one type that implements [`SharingRule`](sharing::SharingRule). A rule is a pure
-//! function of the entry's flows and of the capacity that is free for them. It knows nothing of plans, passes
-//! and other coflows, and remembers nothing.
+//! Each rule is one file with one type that implements [`SharingRule`](sharing::SharingRule). A
+//! rule is a pure function of the entry's flows and of the capacity that is free for them. It knows
+//! nothing of plans, passes and other coflows, and remembers nothing.
 //!
 //! A new rule is its file, one line in [`list`], and its name in [`Rule`](crate::Rule).
 

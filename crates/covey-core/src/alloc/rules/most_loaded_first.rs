@@ -1,9 +1,10 @@
 //! The order in which matching serves idle ports so that a coflow's most loaded port does not idle.
 //!
-//! A coflow ends when its most loaded port has ended. Senders go in order of their unfinished flows, most first. Each
-//! sends to the receiver with most unfinished flows among those that it can send to, so the most loaded receiver is
-//! among the first to be served, too. Ties go by the order of first flow. Loads are numbers of flows, not bytes, so a
-//! policy need not know sizes to ask for this order. On the Facebook trace bytes would gain no more than 0.1 %.
+//! A coflow ends when its most loaded port has ended. Senders go in order of their unfinished
+//! flows, most first. Each sends to the receiver with most unfinished flows among those that it can
+//! send to, so the most loaded receiver is among the first to be served, too. Ties go by the order
+//! of first flow. Loads are numbers of flows, not bytes, so a policy need not know sizes to ask for
+//! this order. On the Facebook trace bytes would gain no more than 0.1 %.
 
 use crate::bits::{bits, has_bit};
 use crate::demand::Demand;
@@ -11,8 +12,8 @@ use crate::demand::Demand;
 /// Idle ports of one coflow in the order of service.
 #[derive(Debug, Default)]
 pub struct MostLoadedFirst {
-    /// Senders with flows, the next one last; and whether each may begin any flow, or only flows to receivers that
-    /// have opened.
+    /// Senders with flows, the next one last; and whether each may begin any flow, or only flows to
+    /// receivers that have opened.
     senders: Vec<(Port, bool)>,
     /// Receivers with flows, in order.
     receivers: Vec<Port>,
@@ -22,11 +23,13 @@ pub struct MostLoadedFirst {
     any_closed: bool,
     /// Index of the present sender's next receiver in `receivers`.
     at: usize,
-    /// Where the present sender's row is not regular, its flows by receiver and position, the next one last.
+    /// Where the present sender's row is not regular, its flows by receiver and position, the next
+    /// one last.
     flows: Vec<(Port, u32)>,
 }
 
-/// A local link with its unfinished flows, as one number that sorts the most loaded first, and ties by local number.
+/// A local link with its unfinished flows, as one number that sorts the most loaded first, and ties
+/// by local number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Port(u64);
 
@@ -41,8 +44,8 @@ impl Port {
 }
 
 impl MostLoadedFirst {
-    /// Collects the ports that are `open`: senders and receivers as bits. A flow can begin only where one of its ports
-    /// has `opened`.
+    /// Collects the ports that are `open`: senders and receivers as bits. A flow can begin only
+    /// where one of its ports has `opened`.
     pub fn collect(&mut self, demand: &Demand, open: &[Vec<u64>; 2], opened: &[Vec<u64>; 2]) {
         let any = |set: &[u64]| set.iter().any(|word| *word != 0);
         let any_with_all = any(&opened[0]);
@@ -62,7 +65,8 @@ impl MostLoadedFirst {
         self.receivers.sort_unstable();
     }
 
-    /// The next sender, and whether it may begin any flow; `None` if no sender or no receiver is left.
+    /// The next sender, and whether it may begin any flow; `None` if no sender or no receiver is
+    /// left.
     pub fn next_sender(&mut self, demand: &Demand) -> Option<(usize, bool)> {
         if self.any_closed {
             self.any_closed = false;

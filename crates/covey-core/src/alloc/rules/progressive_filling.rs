@@ -1,21 +1,22 @@
 //! Progressive filling of links to max-min fairness.
 //!
-//! A round fixes the link with the smallest share (what is free over the number of flows whose rate is open), gives
-//! its open flows that rate, and filling goes on. Between senders and receivers, one round fixes many links: to fix a
-//! sender only raises the shares of receivers, and leaves those of other senders alone. So all senders whose share is
-//! no larger than the smallest share of a receiver are fixed together, and the reverse.
+//! A round fixes the link with the smallest share (what is free over the number of flows whose rate
+//! is open), gives its open flows that rate, and filling goes on. Between senders and receivers,
+//! one round fixes many links: to fix a sender only raises the shares of receivers, and leaves
+//! those of other senders alone. So all senders whose share is no larger than the smallest share of
+//! a receiver are fixed together, and the reverse.
 
 use super::shuffle_rows::ShuffleRows;
 use crate::bits::{bits, has_bit};
 use crate::demand::Demand;
 use crate::simd::{bitmask, minimum};
 
-/// Shares that differ by less than this, relatively, are fixed in one round, each at its own level: equal shares differ
-/// in the last bits after many subtractions.
+/// Shares that differ by less than this, relatively, are fixed in one round, each at its own level:
+/// equal shares differ in the last bits after many subtractions.
 const SAME_ROUND: f64 = 1.0 + 1e-12;
 
-/// Level of a link that limits no flow, in bytes per second. It is finite, so that infinitely much left minus any
-/// service stays infinitely much.
+/// Level of a link that limits no flow, in bytes per second. It is finite, so that infinitely much
+/// left minus any service stays infinitely much.
 pub const UNLIMITED: f64 = 1e300;
 
 /// The links at one end of flows.
@@ -30,8 +31,8 @@ pub trait Incidence {
     fn senders(&self) -> usize;
     /// Adds to `open` the flows at each link.
     fn count(&self, open: &mut Vec<f64>);
-    /// For each open flow between a link of `fixed` (all of `side`) and a link of the other side, takes the fixed link's
-    /// level from the `free` of the other link, and one from its `open`.
+    /// For each open flow between a link of `fixed` (all of `side`) and a link of the other side,
+    /// takes the fixed link's level from the `free` of the other link, and one from its `open`.
     fn relieve(&self, side: Side, fixed: &[u32], filling: &mut Filling);
 }
 
@@ -68,8 +69,8 @@ impl RowSum {
     }
 }
 
-/// Fills links of some `capacity` to max-min fairness. Leaves the levels in `filling.level`, and the capacity that is
-/// not used in `filling.free`.
+/// Fills links of some `capacity` to max-min fairness. Leaves the levels in `filling.level`, and
+/// the capacity that is not used in `filling.free`.
 pub fn fill(incidence: &impl Incidence, capacity: &[f64], filling: &mut Filling) {
     let (senders, links) = (incidence.senders(), capacity.len());
     filling.free.clear();

@@ -11,8 +11,8 @@ use crate::state::CoflowState;
 
 /// A way in which the flows of one entry share what is free for them.
 pub trait SharingRule {
-    /// Gives `rates` to `flows`, and takes them from `free`: bytes per second at each local link of the coflow,
-    /// at some of which something is left. `rates` holds what the entry gave before.
+    /// Gives `rates` to `flows`, and takes them from `free`: bytes per second at each local link of
+    /// the coflow, at some of which something is left. `rates` holds what the entry gave before.
     ///
     /// # Errors
     /// When the plan asks for what the rule cannot give.
@@ -24,8 +24,8 @@ pub trait SharingRule {
         scratch: &mut RuleScratch,
     ) -> Result<(), PlanError>;
 
-    /// The rule by which backfill shares what the entry has and what is spare. `None` if the entry keeps what it
-    /// has.
+    /// The rule by which backfill shares what the entry has and what is spare. `None` if the entry
+    /// keeps what it has.
     fn in_backfill(&self, has_something: bool) -> Option<Rule>;
 
     /// Whether the rule gives nothing when a link that the coflow needs is full.
@@ -33,8 +33,8 @@ pub trait SharingRule {
         false
     }
 
-    /// Whether the rule gives rates that say what is asked for, whatever is free: it may not be passed over where
-    /// nothing can be sent, for a rate that does not fit is an error.
+    /// Whether the rule gives exactly what is asked for. Such a rule is called even where nothing can
+    /// be sent, for a rate that does not fit is an error.
     fn is_exact(&self) -> bool {
         false
     }

@@ -1,7 +1,8 @@
 //! Senders of a coflow whose flows go to the same receivers.
 //!
-//! In a shuffle every mapper sends to every reducer, and flows to one reducer often end together. Of more than a
-//! hundred senders only a few have different rows. What is worked out for a row serves all senders that have it.
+//! In a shuffle every mapper sends to every reducer, and flows to one reducer often end together.
+//! Of more than a hundred senders only a few have different rows. What is worked out for a row
+//! serves all senders that have it.
 
 use crate::demand::Demand;
 
@@ -31,8 +32,8 @@ impl ShuffleRows {
         self.keys.clear();
     }
 
-    /// Finds out which senders have the same row. Rows that are not regular count as different. Two rows with
-    /// different numbers may still be the same.
+    /// Finds out which senders have the same row. Rows that are not regular count as different. Two
+    /// rows with different numbers may still be the same.
     pub fn tell_apart(&mut self, demand: &Demand) {
         self.clear();
         for s in 0..demand.senders() {

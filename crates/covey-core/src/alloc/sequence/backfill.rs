@@ -1,14 +1,15 @@
 //! Backfill: the entries of a plan share what all of them together have left.
 //!
-//! The pass over the entries gives each coflow a provisional share. Then backfill visits the coflows in the same order
-//! once more. Each adds what is *spare* at its links to its provisional share, and shares the sum among its flows by
-//! a rule that leaves nothing idle which the coflow could use
+//! The pass over the entries gives each coflow a provisional share. Then backfill visits the
+//! coflows in the same order once more. Each adds what is *spare* at its links to its provisional
+//! share, and shares the sum among its flows by a rule that leaves nothing idle which the coflow
+//! could use
 //! ([`SharingRule::in_backfill`](crate::alloc::rules::sharing::SharingRule::in_backfill)).
 //!
-//! The result depends on the order, on what is left of each flow and on capacities, not on what happened before. It
-//! does not depend on the time of the round either: MADD and
-//! [`Rule::Proportional`](crate::plan::Rule::Proportional) give rates that stay as bytes are sent, until a flow starts
-//! or ends.
+//! The result depends on the order, on what is left of each flow and on capacities, not on what
+//! happened before. It does not depend on the time of the round either: MADD and
+//! [`Rule::Proportional`](crate::plan::Rule::Proportional) give rates that stay as bytes are sent,
+//! until a flow starts or ends.
 
 use super::pass::Pass;
 use crate::alloc::error::PlanError;
@@ -218,8 +219,8 @@ impl Visit<'_> {
         waits
     }
 
-    /// A coflow shares what it has and, if backfill is for it, what is spare; unless neither has changed. At a place
-    /// that is `new` it finds `self.backfill.found`.
+    /// A coflow shares what it has and, if backfill is for it, what is spare; unless neither has
+    /// changed. At a place that is `new` it finds `self.backfill.found`.
     fn visit(&mut self, id: CoflowId, entry: &Entry, is_new: bool) -> Result<(), PlanError> {
         let (coflow, capacity) = (self.state.coflow(id), self.state.fabric().capacity());
         let demand = coflow.demand();
@@ -288,8 +289,9 @@ impl Visit<'_> {
     }
 }
 
-/// Makes the sum of what the `provisional` part uses and what is `spare` what `main` finds at some local `links`. At
-/// the others neither has changed. Leaves in `changes` the links at which the sum is another amount than before.
+/// Makes the sum of what the `provisional` part uses and what is `spare` what `main` finds at some
+/// local `links`. At the others neither has changed. Leaves in `changes` the links at which the sum
+/// is another amount than before.
 fn find(
     main: &mut EntryAllocation,
     demand: &Demand,

@@ -1,4 +1,5 @@
-//! Strict order in a plan that is kept: only entries that have a [step](crate::alloc::kept::pass_steps) are served.
+//! Strict order in a plan that is kept: only entries that have a
+//! [step](crate::alloc::kept::pass_steps) are served.
 
 use super::pass::{Pass, Request};
 use crate::alloc::error::PlanError;

@@ -1,7 +1,7 @@
 //! Which share of each link is a coflow's own ([`Ranking::portions`](crate::Ranking)).
 //!
-//! A new plan names the shares of all links, but few links have been divided in another way since the previous plan. Both
-//! lists are compared, and only links where they differ are looked at.
+//! A new plan names the shares of all links, but few links have been divided in another way since
+//! the previous plan. Both lists are compared, and only links where they differ are looked at.
 
 use crate::alloc::error::PlanError;
 use crate::ids::{CoflowId, LinkId};
@@ -38,8 +38,8 @@ struct SharesByCoflow {
 }
 
 impl LinkShares {
-    /// Takes all shares back. To be called when what was read no longer holds: after an error, and when coflows have
-    /// left.
+    /// Takes all shares back. To be called when what was read no longer holds: after an error, and
+    /// when coflows have left.
     pub fn forget(&mut self) {
         self.list.clear();
         self.shares.share.iter_mut().for_each(Vec::clear);
@@ -92,8 +92,8 @@ impl LinkShares {
     }
 }
 
-/// The shares of a link, some of which may come just before `at` in `list` and the others after it; and the shares
-/// after them.
+/// The shares of a link, some of which may come just before `at` in `list` and the others after it;
+/// and the shares after them.
 fn shares_of(link: LinkId, list: &[Portion], at: usize) -> (&[Portion], &[Portion]) {
     let first = list[..at].iter().rposition(|portion| portion.link != link).map_or(0, |k| k + 1);
     let count = list[first..].iter().take_while(|portion| portion.link == link).count();

@@ -1,9 +1,10 @@
 //! One allocation pass over the entries of a plan, and what it can pass over.
 //!
-//! While a plan stays in force, each entry keeps what it found free at its links and what it left. A pass carries
-//! along the set of *dirty* links: those at which another amount is free than at the same point of the previous
-//! pass. An entry whose flows have not changed and whose links are not dirty is passed over. An entry that shares
-//! again makes dirty the links at which it leaves another amount, and clean those at which it does not.
+//! While a plan stays in force, each entry keeps what it found free at its links and what it left.
+//! A pass carries along the set of *dirty* links: those at which another amount is free than at the
+//! same point of the previous pass. An entry whose flows have not changed and whose links are not
+//! dirty is passed over. An entry that shares again makes dirty the links at which it leaves
+//! another amount, and clean those at which it does not.
 
 use super::served::ServedEntries;
 use crate::alloc::error::PlanError;
@@ -54,7 +55,8 @@ impl Pass {
         self.free.start(state.fabric().capacity(), self.is_from_scratch);
     }
 
-    /// Serves one entry from what is free. Returns the part of its coflow's allocation that it decides.
+    /// Serves one entry from what is free. Returns the part of its coflow's allocation that it
+    /// decides.
     ///
     /// # Errors
     /// When the plan is wrong.
@@ -199,8 +201,8 @@ impl Pass {
         Ok(())
     }
 
-    /// Serves an entry that has found what is free at a place where no entry was on the previous pass. What is left
-    /// behind it is another amount wherever it takes something.
+    /// Serves an entry that has found what is free at a place where no entry was on the previous
+    /// pass. What is left behind it is another amount wherever it takes something.
     ///
     /// # Errors
     /// When the plan is wrong.

@@ -1,14 +1,15 @@
 //! Links that their own ports divide ([`Layers::ByNode`](crate::Layers::ByNode)).
 //!
-//! First each coflow is served from its own shares of links, max-min or by the rule of its entry. No two coflows meet
-//! there, so the order does not matter, and a flow gets what both of its ports would give it. Then what is not used,
-//! because the other port of a flow gives less, is offered to all coflows in the order of the plan: each shares again
-//! what it had and what is spare by then.
+//! First each coflow is served from its own shares of links, max-min or by the rule of its entry.
+//! No two coflows meet there, so the order does not matter, and a flow gets what both of its ports
+//! would give it. Then what is not used, because the other port of a flow gives less, is offered to
+//! all coflows in the order of the plan: each shares again what it had and what is spare by then.
 //!
-//! Ports divide their links all the time, but few of them in one round. While the plan serves the same coflows in the
-//! same order, shares are looked at only where they have changed. What is spare then changes at many links and for
-//! all coflows behind them (at 77 of a coflow's links in each pass, on the Facebook trace), but rates mostly stay. So
-//! a coflow is served again only when what it finds at a link has left the [`Bounds`] between which its rates stay.
+//! Ports divide their links all the time, but few of them in one round. While the plan serves the
+//! same coflows in the same order, shares are looked at only where they have changed. What is spare
+//! then changes at many links and for all coflows behind them (under `fifo-lm` on the Facebook
+//! trace, at 77 of a coflow's links in each pass), but rates mostly stay. So a coflow is served
+//! again only when what it finds at a link has left the [`Bounds`] between which its rates stay.
 
 use super::link_shares::LinkShares;
 use super::pass::{Pass, Request};
@@ -63,12 +64,14 @@ impl OpenLinks {
     }
 }
 
-/// What a coflow takes and leaves at each link of the fabric, and the amounts between which its rates stay.
+/// What a coflow takes and leaves at each link of the fabric, and the amounts between which its
+/// rates stay.
 #[derive(Debug, Default)]
 struct Bounds {
     /// Bytes per second that it uses of its own shares.
     own: Vec<f64>,
-    /// How much more is spare behind it than before it, as it uses less than its own shares; negative if more.
+    /// How much more is spare behind it than before it, as it uses less than its own shares;
+    /// negative if more.
     adds: Vec<f64>,
     /// The rates stay while the coflow leaves no less than nothing and no more than this.
     slack: Vec<f64>,
@@ -80,8 +83,8 @@ impl Bounds {
         !self.own.is_empty()
     }
 
-    /// Unless bounds are kept, begins with those of a coflow that uses nothing, of so many links of the fabric.
-    /// Returns whether it did.
+    /// Unless bounds are kept, begins with those of a coflow that uses nothing, of so many links of
+    /// the fabric. Returns whether it did.
     fn begin(&mut self, links: usize, pool: &mut Vec<Bounds>) -> bool {
         if self.are_kept() {
             return false;
@@ -102,7 +105,8 @@ impl Bounds {
         }
     }
 
-    /// Makes `left` what the coflow leaves of what is `free` if its rates stay. Returns whether they do.
+    /// Makes `left` what the coflow leaves of what is `free` if its rates stay. Returns whether
+    /// they do.
     fn pass(&self, free: &[f64], left: &mut [f64]) -> bool {
         let mut stay = true;
         let links = free.iter().zip(&self.adds).zip(&self.slack);
@@ -120,8 +124,8 @@ impl Bounds {
         less
     }
 
-    /// The coflow has been given `part` where others have left `free`. Makes `left` what it leaves at its `links`.
-    /// The bounds are `new` where none were kept.
+    /// The coflow has been given `part` where others have left `free`. Makes `left` what it leaves
+    /// at its `links`. The bounds are `new` where none were kept.
     fn set(
         &mut self,
         part: &EntryAllocation,
@@ -152,7 +156,8 @@ impl PerPort {
         self.is_stale = true;
     }
 
-    /// Serves all coflows as the ports have divided their links. Leaves in `pass.free` what no coflow uses.
+    /// Serves all coflows as the ports have divided their links. Leaves in `pass.free` what no
+    /// coflow uses.
     ///
     /// # Errors
     /// When the plan is wrong.
@@ -223,7 +228,8 @@ impl PerPort {
         Ok(())
     }
 
-    /// Serves a coflow from its own shares of links, if they or its flows have changed. Returns whether they have.
+    /// Serves a coflow from its own shares of links, if they or its flows have changed. Returns
+    /// whether they have.
     fn serve_shares(
         &mut self,
         pass: &mut Pass,
@@ -277,8 +283,8 @@ impl PerPort {
         Ok(true)
     }
 
-    /// Serves a coflow from what it uses of its own shares and what is spare. Leaves in `pass.free` what it does not
-    /// use.
+    /// Serves a coflow from what it uses of its own shares and what is spare. Leaves in `pass.free`
+    /// what it does not use.
     fn serve_again(
         &mut self,
         pass: &mut Pass,

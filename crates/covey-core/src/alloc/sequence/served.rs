@@ -28,7 +28,8 @@ impl ServedEntries {
         self.takers.push((id, which));
     }
 
-    /// What is free behind all entries served so far, by link of the fabric. Valid at the links of `demand`.
+    /// What is free behind all entries served so far, by link of the fabric. Valid at the links of
+    /// `demand`.
     pub fn free(&mut self, state: &State, coflows: &Allocations, demand: &Demand) -> &[f64] {
         self.free.resize(self.offered.len(), 0.0);
         for link in demand.links().iter().map(|link| link.index()) {

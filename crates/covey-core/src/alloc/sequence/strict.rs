@@ -23,8 +23,8 @@ pub fn serve_all(
     serve_in_order(pass, kept, (state, ranking), 0, ranking.entries.iter())
 }
 
-/// Serves some entries of a plan, one after another: all of them, or, where the plan is kept, those that have one of
-/// the steps with number `k`.
+/// Serves some entries of a plan, one after another: all of them, or, where the plan is kept, those
+/// that have one of the steps with number `k`.
 ///
 /// # Errors
 /// When the plan is wrong.

@@ -1,13 +1,14 @@
 //! Weighted layers, in one pass from the first layer to the last.
 //!
-//! Let w be the weights. At each link, layer k is offered the part w_k / Σ w_j of what the layers before it have
-//! left, where the sum is over the layers j ≥ k that have flows there. The rest is kept back for the layers after it,
-//! and so is what layer k does not use. If the layers from k on have in all a share of the link, they still have at
-//! least that share of it after layer k has taken at most its part. So each layer is offered at least w_k / Σ w_j
-//! over all layers with flows there, and the last layer all that is left.
+//! Let w be the weights. At each link, layer k is offered the part w_k / Σ w_j of what the layers
+//! before it have left, where the sum is over the layers j ≥ k that have flows there. The rest is
+//! kept back for the layers after it, and so is what layer k does not use. If the layers from k on
+//! have in all a share of the link, they still have at least that share of it after layer k has
+//! taken at most its part. So each layer is offered at least w_k / Σ w_j over all layers with flows
+//! there, and the last layer all that is left.
 //!
-//! A link is dirty for a layer when the layers before it leave another amount there than on the previous
-//! [pass](super::pass), or when the set of layers with flows there has changed.
+//! A link is dirty for a layer when the layers before it leave another amount there than on the
+//! previous [pass](super::pass), or when the set of layers with flows there has changed.
 
 use super::pass::Pass;
 use super::strict::serve_in_order;
@@ -76,7 +77,8 @@ impl WeightedLayers {
         Ok(())
     }
 
-    /// Begins a pass: finds out on which links each layer has flows, and at which links layers share in another way.
+    /// Begins a pass: finds out on which links each layer has flows, and at which links layers
+    /// share in another way.
     fn start(
         &mut self,
         pass: &mut Pass,
@@ -175,7 +177,8 @@ impl Layer {
         }
     }
 
-    /// Puts back into `free` what was kept back, at links where this or what the layer leaves has changed.
+    /// Puts back into `free` what was kept back, at links where this or what the layer leaves has
+    /// changed.
     fn pass_down(&mut self, dirty: &mut [u64], free: &mut [f64]) {
         let links = self.left.len();
         for link in bits(dirty.iter().copied()).take_while(|&link| link < links) {

@@ -17,12 +17,14 @@ pub struct Running {
     provisional: Vec<(CoflowId, Vec<FlowId>)>,
 }
 
-/// Rates in the order of [`World::flows`] if no flow ran before; `None` if an explicit rate does not fit.
+/// Rates in the order of [`World::flows`] if no flow ran before; `None` if an explicit rate does
+/// not fit.
 pub fn rates(world: &World, ranking: &Ranking) -> Option<Vec<f64>> {
     rates_after(world, ranking, &mut Running::default())
 }
 
-/// The same under strict layers, where flows ran before. `Running` says which, and afterwards which run now.
+/// The same under strict layers, where flows ran before. `Running` says which, and afterwards which
+/// run now.
 pub fn rates_after(world: &World, ranking: &Ranking, running: &mut Running) -> Option<Vec<f64>> {
     let before = std::mem::take(running);
     let capacity = world.state.fabric().capacity();
@@ -183,8 +185,8 @@ impl Table {
         Some(())
     }
 
-    /// The part that a weighted layer gets of what the layers before it leave of a link: its weight over the weights of
-    /// all layers from it on with flows there.
+    /// The part that a weighted layer gets of what the layers before it leave of a link: its weight
+    /// over the weights of all layers from it on with flows there.
     fn share_of_layer(&self, ranking: &Ranking, layer: usize, link: usize) -> f64 {
         let weight_here = |layer: usize| {
             let mut entries =
