@@ -94,7 +94,7 @@ impl<K: Knowledge> Mind for Typed<K> {
     }
 
     fn tell_allocator(&mut self, allocator: &mut Allocator) {
-        self.plan.tell(allocator);
+        allocator.read_edits(&mut self.plan);
     }
 
     fn ranking(&self) -> &Ranking {

@@ -1,21 +1,22 @@
 //! What one coflow still wants to send, and over which links.
 //!
-//! Links are numbered locally: senders `0..S` (egress links in order of their first flow), receivers
+//! LinkSet are numbered locally: senders `0..S` (egress links in order of their first flow), receivers
 //! `S..S + R` (ingress links likewise), then links inside the fabric. Flows are laid out by sender,
 //! in order of registration within a sender; the place of a flow in that layout is its *position*.
 //! A sender's row is *regular* when it has exactly one flow to each receiver in order, as in a
 //! shuffle: then the bits of the row are also bits of receivers and 64 flows are looked at at once.
 
+use crate::bits::bits;
 use crate::fabric::Fabric;
 use crate::ids::{LinkId, PortId};
-use crate::links::Links;
+use crate::link_set::LinkSet;
 
 /// The unfinished flows of one coflow and the links they need.
 #[derive(Debug, Clone, Default)]
 pub struct Demand {
     links: Vec<LinkId>,
     /// The same as a set.
-    set: Links,
+    set: LinkSet,
     /// Those of them that active flows cross: bits of the words of `set`.
     active_links: Vec<u64>,
     senders: usize,
@@ -330,7 +331,7 @@ impl Demand {
     }
 
     /// The links as a set.
-    pub fn set(&self) -> &Links {
+    pub fn set(&self) -> &LinkSet {
         &self.set
     }
 
@@ -353,6 +354,12 @@ impl Demand {
     /// Local sender and local receiver link of a position.
     pub fn ends(&self, position: usize) -> (usize, usize) {
         (self.sender[position] as usize, self.receiver[position] as usize)
+    }
+
+    /// The links at the two ends of a position, sender first.
+    pub fn end_links(&self, position: usize) -> (LinkId, LinkId) {
+        let (s, r) = self.ends(position);
+        (self.links[s], self.links[r])
     }
 
     /// Local sender of a position.
@@ -481,35 +488,5 @@ impl Demand {
         let s = self.sender[position] as usize;
         let k = position - self.row_start[s] as usize;
         (self.word_start[s] as usize + k / 64, 1 << (k % 64))
-    }
-}
-
-/// Numbers of the set bits of a sequence of words, ascending.
-pub(crate) fn bits<W: Iterator<Item = u64>>(words: W) -> Bits<W> {
-    Bits { words, next: 0, rest: 0 }
-}
-
-/// See [`bits`].
-#[derive(Clone)]
-pub(crate) struct Bits<W> {
-    words: W,
-    /// The number of the next word's first bit.
-    next: usize,
-    /// What remains of the word before.
-    rest: u64,
-}
-
-impl<W: Iterator<Item = u64>> Iterator for Bits<W> {
-    type Item = usize;
-
-    #[inline]
-    fn next(&mut self) -> Option<usize> {
-        while self.rest == 0 {
-            self.rest = self.words.next()?;
-            self.next += 64;
-        }
-        let bit = self.next - 64 + self.rest.trailing_zeros() as usize;
-        self.rest &= self.rest - 1;
-        Some(bit)
     }
 }

@@ -16,19 +16,20 @@
 //! per second. This crate does no I/O, reads no clock and draws no random number.
 
 pub mod alloc;
+mod bits;
 mod codec;
 mod compressed;
 mod demand;
 mod fabric;
 mod ids;
-mod lanes;
 pub mod lineage;
-mod links;
+mod link_set;
 mod local;
 pub mod pairs;
 mod plan;
 mod policy;
 mod rounding;
+mod simd;
 pub mod sorted;
 pub mod state;
 pub mod suggest;
@@ -42,13 +43,13 @@ pub use compressed::Compressed;
 pub use demand::Demand;
 pub use fabric::{Fabric, FabricError};
 pub use ids::{CoflowId, FlowId, LinkId, PortId};
-pub use lanes::{differences, least, least_of, places_where};
 pub use lineage::Lineage;
-pub use links::{Links, Word};
+pub use link_set::{LinkSet, LinkWord};
 pub use local::{End, LocalPolicy, LocalView, Outbox, Seen};
 pub use plan::{Backfill, Entry, Group, Layers, Plan, Portion, Rank, Ranking, Rule, Share};
 pub use policy::{Answer, AnyPolicy, Policy, Promises, Wants};
 pub use rounding::rounded_bytes;
+pub use simd::{differences, min_by_lane, minimum, positions_where};
 pub use time::Time;
 pub use view::{Clairvoyant, Knowledge, NonClairvoyant, PortLoad, Reported, View};
 pub use wakes::{Sender, Wake, Wakes};

@@ -1,28 +1,30 @@
-//! Flows by the two ports between which they run, in memory that follows the pairs that have flows,
-//! however many ports there are.
+//! Flows by pair of ports. The memory depends on the pairs that have flows, not on the number of
+//! ports.
 //!
-//! Each link has a [`Row`] with an entry for each port at the other side to which it has flows. A row
-//! with few entries is a list by port. A row with many is *spread*: it has an entry for every port, so
-//! that a loop over it and over numbers of all ports compiles to vector instructions. Entries come by
-//! port in both forms, so that results are the same to the bit.
+//! Each link has a [`Row`] with an entry for each port at the other side to which it has flows. A
+//! row with few entries is a list by port. A row with many is *spread*: it has an entry for every
+//! port, so that a loop over it and over numbers of all ports compiles to vector instructions.
+//! Entries come by port in both forms, so that results are the same to the bit.
 
 use std::array;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// A row is spread when it has entries for more than one port in `SPREAD`, and a list again when it has
-/// them for less than one in `LISTED`. On 5,000 ports with a million flows, which are between one pair in
-/// 25, `fair` took 1.5 GB with all rows spread, and takes 0.2 with lists; `wss` took 7.5 s of CPU, and takes 2.
+/// A row is spread when it has entries for more than one port in `SPREAD`, and becomes a list again
+/// when it has entries for less than one in `LISTED`. On 5,000 ports with a million flows, which
+/// are between one pair in 25, `fair` took 1.5 GB with all rows spread, and takes 0.2 with lists;
+/// `wss` took 7.5 s of CPU, and takes 2.
 const SPREAD: usize = 4;
 const LISTED: usize = 8;
 
-/// One link's entries, by the port at the other side: a tag, which is not the default one, and
-/// `COLUMNS` numbers. Where a spread row has no entry, its tag is the default one and its numbers are
-/// infinite.
+/// One link's entries, by the port at the other side. An entry is a tag, which is not the default
+/// one, and `COLUMNS` numbers. Where a spread row has no entry, its tag is the default one and its
+/// numbers are infinite.
 #[derive(Debug)]
 pub struct Row<T, const COLUMNS: usize> {
-    /// Number of entries, and of ports at the other side.
+    /// Number of entries.
     entries: usize,
+    /// Number of ports at the other side.
     all: usize,
     is_spread: bool,
     /// Ports of a list, ascending.
@@ -57,8 +59,8 @@ impl<T: Copy + Default + PartialEq, const COLUMNS: usize> Row<T, COLUMNS> {
         self.columns.iter_mut().for_each(|column| column.resize(places, f64::INFINITY));
     }
 
-    /// Ports of the entries, ascending; `None` if the row is spread, and the place of an entry is its
-    /// port.
+    /// Ports of the entries, ascending; `None` if the row is spread, so that the place of an entry
+    /// is its port.
     #[inline]
     pub fn ports(&self) -> Option<&[u32]> {
         (!self.is_spread).then_some(&*self.ports)
@@ -91,8 +93,9 @@ impl<T: Copy + Default + PartialEq, const COLUMNS: usize> Row<T, COLUMNS> {
         self.find(port).map_or(T::default(), |place| self.tags[place])
     }
 
-    /// Makes another tag of that of a port's entry, or one with infinite numbers of the default tag; the
-    /// default tag takes the entry out.
+    /// Changes the tag of a port's entry. An entry that changes to the default tag is removed.
+    /// Where there is no entry, `change` is given the default tag, and the new entry has infinite
+    /// numbers.
     #[inline]
     pub fn change_tag(&mut self, port: usize, change: impl FnOnce(T) -> T) {
         let place = self.find(port);
@@ -160,7 +163,7 @@ impl<T: Copy + Default + PartialEq, const COLUMNS: usize> Row<T, COLUMNS> {
     fn spread(&mut self) {
         self.is_spread = true;
         self.resize(self.all);
-        // The last first: none moves to where one is that has still to move.
+        // The last first, so that no entry moves to where another one still is.
         for (place, port) in self.ports.drain(..).enumerate().rev() {
             let port = port as usize;
             if place != port {
@@ -187,8 +190,8 @@ impl<T: Copy + Default + PartialEq, const COLUMNS: usize> Row<T, COLUMNS> {
     }
 }
 
-/// Members of one pair, the least first. Most pairs have one at a time, which takes no memory of its
-/// own.
+/// Members of one pair, the least first. Most pairs have one at a time, which takes no memory of
+/// its own.
 #[derive(Debug)]
 pub struct Queue<M> {
     first: Option<M>,
@@ -208,7 +211,7 @@ impl<M: Ord + Copy> Queue<M> {
         self.first.as_mut()
     }
 
-    /// All, in no order that means anything.
+    /// All members, in no particular order.
     pub fn iter(&self) -> impl Iterator<Item = &M> {
         self.first.iter().chain(self.rest.iter().map(|Reverse(member)| member))
     }
@@ -236,19 +239,20 @@ impl<M: Ord + Copy> Queue<M> {
     }
 }
 
-/// The pairs of ports that have members, each with a number, its [`Queue`], and an entry in the rows of
-/// both its links: sending ports are the links `0..ports`, receiving ones `ports..2 * ports`.
+/// The pairs of ports that have members. Each has an id, its [`Queue`], and an entry in the rows of
+/// both its links: sending ports are the links `0..ports`, receiving ports `ports..2 * ports`.
 ///
-/// A number is used again when the last member of its pair has gone.
+/// An id is used again when the last member of its pair has gone.
 #[derive(Debug)]
 pub struct Pairs<M, const COLUMNS: usize> {
     ports: usize,
-    /// By link. The tag is the number of the pair, from 1.
+    /// By link. The tag is the id of the pair, plus 1.
     rows: Vec<Row<u32, COLUMNS>>,
-    /// By number of the pair.
+    /// By pair, its links, sender first.
     links: Vec<[u32; 2]>,
+    /// By pair, its members.
     queues: Vec<Queue<M>>,
-    /// Numbers that are free.
+    /// Ids that are free.
     vacant: Vec<u32>,
 }
 
@@ -274,7 +278,7 @@ impl<M: Ord + Copy, const COLUMNS: usize> Pairs<M, COLUMNS> {
             queue.first = None;
             queue.rest.clear();
         }
-        // The same numbers in the same order in each run.
+        // Each run uses the same ids in the same order.
         self.vacant.clear();
         self.vacant.extend((0..self.queues.len() as u32).rev());
     }
@@ -284,7 +288,7 @@ impl<M: Ord + Copy, const COLUMNS: usize> Pairs<M, COLUMNS> {
         self.ports
     }
 
-    /// Numbers of pairs are less than this.
+    /// Ids of pairs are less than this.
     pub fn bound(&self) -> usize {
         self.queues.len()
     }
@@ -346,7 +350,7 @@ impl<M: Ord + Copy, const COLUMNS: usize> Pairs<M, COLUMNS> {
         &mut self.queues[pair]
     }
 
-    /// Adds a member to the pair between two links. Returns the number of the pair.
+    /// Adds a member to the pair between two links. Returns the id of the pair.
     pub fn push(&mut self, egress: usize, ingress: usize, member: M) -> usize {
         let pair = self.find(egress, ingress).unwrap_or_else(|| self.enter(egress, ingress));
         self.queues[pair].push(member);
@@ -370,13 +374,14 @@ impl<M: Ord + Copy, const COLUMNS: usize> Pairs<M, COLUMNS> {
         pair
     }
 
-    /// Takes the first member out of a pair. The pair is no more when it was the last.
+    /// Removes the first member of a pair, and the pair if that was its last member.
     pub fn pop(&mut self, pair: usize) {
         self.queues[pair].pop();
         self.leave_if_empty(pair);
     }
 
-    /// Takes the members that are so out of a pair: one at most. The pair is no more when it was the last.
+    /// Removes the member of a pair for which `is_it` returns true, of which there is at most one;
+    /// and the pair if that was its last member.
     pub fn remove(&mut self, pair: usize, is_it: impl Fn(&M) -> bool) {
         self.queues[pair].remove(is_it);
         self.leave_if_empty(pair);
@@ -398,7 +403,7 @@ mod tests {
 
     use super::*;
 
-    /// Some numbers without order, below what is asked.
+    /// Pseudo-random numbers below a bound.
     fn numbers() -> impl FnMut(usize) -> usize {
         let mut seed = 1_u32;
         move |below| {

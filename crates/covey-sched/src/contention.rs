@@ -3,7 +3,7 @@
 //! Both are kept up to date: where a coflow comes to a link or leaves it, only the coflows at that link
 //! are looked at.
 
-use covey_core::{CoflowId, Knowledge, LinkId, View, Word};
+use covey_core::{CoflowId, Knowledge, LinkId, LinkWord, View};
 
 /// In place of a group: whom the coflow meets is not counted.
 const NO_GROUP: u32 = u32::MAX;
@@ -23,7 +23,7 @@ pub struct Contention {
 #[derive(Debug, Clone)]
 struct Track {
     /// The links where it is counted, as the words of a set of bits that are not empty, ascending.
-    links: Vec<Word>,
+    links: Vec<LinkWord>,
     group: u32,
     /// Coflows of its group with which it shares a link, itself not counted.
     met: u32,
@@ -107,7 +107,7 @@ impl Contention {
         self.at[link.index()].push(coflow);
         let words = &mut self.coflows[coflow.index()].links;
         if !is_there {
-            words.insert(k, Word { at, bits: 0 });
+            words.insert(k, LinkWord { at, bits: 0 });
         }
         words[k].bits |= bit;
     }
@@ -175,7 +175,7 @@ impl Contention {
 }
 
 /// The numbers of the bits that are set.
-fn ones(words: &[Word]) -> impl Iterator<Item = usize> {
+fn ones(words: &[LinkWord]) -> impl Iterator<Item = usize> {
     words.iter().flat_map(|word| {
         let rest = |left: &u64| Some(left & (left - 1)).filter(|left| *left != 0);
         let first = Some(word.bits).filter(|bits| *bits != 0);

@@ -21,7 +21,7 @@
 //! would in sums from which values are also taken away. What depends on the means of both sides is
 //! summed up again at each fit, in two passes over the finished flows.
 
-use covey_core::{LinkId, Links};
+use covey_core::{LinkId, LinkSet};
 
 use crate::shrinkage::{GroupSums, Means};
 
@@ -46,7 +46,7 @@ struct Sample {
 pub struct Lengths {
     samples: Vec<Sample>,
     /// The senders and the receivers of finished flows, numbered in order of their first.
-    ports: [Links; 2],
+    ports: [LinkSet; 2],
     /// Bytes of all of them, and the sum of their squares.
     bytes: f64,
     squares: f64,
@@ -67,7 +67,7 @@ impl Lengths {
     pub fn clear(&mut self) {
         self.samples.clear();
         (self.bytes, self.squares, self.inequality) = (0.0, 0.0, 0.0);
-        self.ports.iter_mut().for_each(Links::clear);
+        self.ports.iter_mut().for_each(LinkSet::clear);
         self.logs.iter_mut().for_each(GroupSums::clear);
         self.numbers.iter_mut().for_each(|numbers| numbers.clear(1.0));
     }
@@ -140,7 +140,7 @@ impl Lengths {
     /// around their estimates. As many of them as there are numbers of ports to find tell nothing.
     fn find_inequality(&mut self, cv2: f64) {
         let flows = self.samples.len();
-        let ports: usize = self.ports.iter().map(Links::count).sum();
+        let ports: usize = self.ports.iter().map(LinkSet::count).sum();
         let spare = (flows + 1).saturating_sub(ports) as f64;
         let own = if spare > 0.0 { cv2 * flows as f64 } else { 0.0 };
         let usual = USUAL_FLOWS * USUAL_INEQUALITY;

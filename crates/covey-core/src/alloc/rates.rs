@@ -1,9 +1,9 @@
 //! The rates in force, for everybody who does not integrate them in bulk.
 
-use super::crowd::Crowd;
-use super::ends;
-use super::grant::{CoflowAllocation, FlowRate};
-use super::line::Line;
+use super::all_flows::flow_fair_share::FlowFairShare;
+use super::all_flows::priority_flows::PriorityFlows;
+use super::flow_rate::FlowRate;
+use super::kept::allocations::Allocations;
 use crate::ids::CoflowId;
 use crate::state::State;
 
@@ -35,32 +35,32 @@ pub trait BulkRates {
     }
 }
 
-/// Coflow by coflow, by [`CoflowId`].
-impl BulkRates for Vec<CoflowAllocation> {
+/// Coflow by coflow.
+impl BulkRates for Allocations {
     fn rate(&self, state: &State, id: CoflowId, position: usize) -> f64 {
-        self[id.index()].rate(state.coflow(id), position)
+        self[id].rate(state.coflow(id), position)
     }
 
     fn flow_rates(&self, state: &State, id: CoflowId, rates: &mut Vec<FlowRate>) {
-        self[id.index()].flow_rates(state.coflow(id), rates);
+        self[id].flow_rates(state.coflow(id), rates);
     }
 
     fn link_rates(&self, state: &State, id: CoflowId, rates: &mut Vec<f64>) {
-        self[id.index()].link_rates(state.coflow(id).demand(), rates);
+        self[id].link_rates(state.coflow(id).demand(), rates);
     }
 }
 
 /// All flows as one group: a flow gets the lesser water level of its two links, times its measure.
-impl BulkRates for Crowd {
+impl BulkRates for FlowFairShare {
     fn rate(&self, state: &State, id: CoflowId, position: usize) -> f64 {
-        let (egress, ingress) = ends(state.coflow(id).demand(), position);
+        let (egress, ingress) = state.coflow(id).demand().end_links(position);
         let unit = self.measure().of(state.coflow(id).progress().size[position]);
         unit * self.level()[egress.index()].min(self.level()[ingress.index()])
     }
 }
 
 /// All flows by priority: few run, each at a rate of its own.
-impl BulkRates for Line {
+impl BulkRates for PriorityFlows {
     fn rate(&self, state: &State, id: CoflowId, position: usize) -> f64 {
         self.rate_of(state, id, position)
     }

@@ -19,7 +19,7 @@ fn assert_max_min(world: &World, rates: &[f64]) {
     }
 }
 
-/// Rates by definition, where the plan can be carried out.
+/// Rates are those of the definition, if the plan can be carried out.
 fn assert_by_definition(network: &Network, recipe: &Recipe) {
     let world = World::new(network.0.clone(), &network.1);
     let plan = recipe.plan(&world);

@@ -1,4 +1,5 @@
-//! Rates do not depend on how one got there: what is kept between plans, beside the same from scratch.
+//! Rates do not depend on what happened before: an allocator that keeps what it knows, beside one
+//! from scratch.
 
 use super::*;
 
@@ -6,7 +7,7 @@ use super::*;
 const BY_CHANGE: [Share<Clairvoyant>; 5] =
     [Share::MADD, Share::madd_within(3.0), Share::MATCHING, Share::MAX_MIN, Share::HOLD];
 
-/// Some numbers without order, below what is asked.
+/// Pseudo-random numbers below a bound.
 fn numbers() -> impl FnMut(u32) -> u32 {
     let mut seed = 1_u32;
     move |below| {
@@ -34,7 +35,7 @@ fn backfill_of_many_coflows_equals_that_worked_out_whole() {
         let (flows, rates) = (world.flows(), world.rates(&kept));
         let differs = (0..flows.len()).find(|&f| (rates[f] - expected[f]).abs() > 1e-9);
         assert_eq!(differs, None, "after {step} ends");
-        // Of those that run, one that is not the last of its coflow.
+        // One of the flows that run, but not the last one of its coflow.
         let others = |f: usize| {
             flows.iter().any(|o| o.id.coflow == flows[f].id.coflow && o.id != flows[f].id)
         };
@@ -72,7 +73,7 @@ fn levels_of_wide_shuffles_equal_those_from_scratch() {
             went_on += changes.len();
             crossed += changes.iter().filter(|change| change.crosses).count();
         }
-        // All coflows stay present, for the plan to stay in force.
+        // All coflows stay present, so that the plan stays in force.
         let flows = world.flows();
         let others = |id| flows.iter().filter(|flow| flow.id.coflow == id).count() > 1;
         let may_end: Vec<_> = flows.iter().filter(|flow| others(flow.id.coflow)).collect();
@@ -84,7 +85,7 @@ fn levels_of_wide_shuffles_equal_those_from_scratch() {
     assert!(went_on > 1000 && crossed > 100, "{went_on} and {crossed}");
 }
 
-/// Something that happens between two plans; numbers are taken modulo what there is to choose from.
+/// Something that happens between two plans. Numbers are taken modulo the number of choices.
 #[derive(Debug, Clone)]
 enum Step {
     End(usize),
@@ -116,7 +117,7 @@ struct History {
 }
 
 impl History {
-    /// Nobody is served before the first recipe.
+    /// No coflow is served before the first recipe.
     fn start((fabric, coflows): Network) -> History {
         let nobody = Recipe { lines: Vec::new(), weighted: false, backfill: Backfill::None };
         History {
@@ -127,7 +128,7 @@ impl History {
         }
     }
 
-    /// Takes a step and shares links anew. Returns who has arrived.
+    /// Takes a step and allocates again. Returns the coflow that has arrived, if any.
     fn share_after(&mut self, step: &Step) -> Option<CoflowId> {
         self.step(step);
         let plan = self.plan();
@@ -258,7 +259,7 @@ proptest! {
         }
     }
 
-    /// Who goes by the changes alone knows all single rates, in order.
+    /// A reader of the changes alone knows all single rates, in order.
     #[test]
     fn changes_of_single_rates_lead_from_one_grant_to_the_next(
         network in random::network(random::any_fabric()),
@@ -295,7 +296,7 @@ proptest! {
         }
     }
 
-    /// Who goes by the changes alone knows all levels, and which end limits each flow.
+    /// A reader of the changes alone knows all levels, and which link limits each flow.
     #[test]
     fn changes_of_levels_lead_from_one_grant_to_the_next(
         network in random::network(random::big_switch()),

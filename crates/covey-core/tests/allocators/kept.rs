@@ -1,14 +1,15 @@
-//! A plan that is kept and changed in place leads to the rates of the same plan written anew.
+//! A plan that is kept and changed in place leads to the same rates as a new plan with the same
+//! entries.
 
 use covey_core::{Rank, Time};
 
 use super::*;
 
-/// Rules by which rates do not depend on what was running before, with what backfill makes of them.
+/// Rules whose rates do not depend on which flows ran before, not even with backfill.
 const FORGETFUL: [Share<Clairvoyant>; 5] =
     [Share::MAX_MIN, Share::EQUAL, Share::MADD, Share::PROPORTIONAL, Share::HOLD];
 
-/// Something that happens between two plans; numbers are taken modulo what there is to choose from.
+/// Something that happens between two plans. Numbers are taken modulo the number of choices.
 #[derive(Debug, Clone)]
 enum Step {
     End(usize),
@@ -25,7 +26,7 @@ enum Step {
     Forget(usize),
 }
 
-/// Where somebody is to stand, and how he shares.
+/// Where an entry is to stand, and by which rule it shares.
 #[derive(Debug, Clone, Copy)]
 struct Stand {
     layer: u32,
@@ -53,7 +54,7 @@ fn steps(singles: u32) -> impl Strategy<Value = Vec<Step>> {
     proptest::collection::vec(step, 1..40)
 }
 
-/// A world with a plan that is kept, and where everybody stands in it.
+/// A world with a plan that is kept, and where each entry stands in it.
 struct Kept {
     world: World,
     allocator: Allocator,
@@ -189,7 +190,7 @@ fn follow(network: Network, weighted: bool, backfill: Backfill, stands: &[Stand]
     }
     for step in steps {
         kept.step(step);
-        kept.plan.tell(&mut kept.allocator);
+        kept.allocator.read_edits(&mut kept.plan);
         kept.allocator.allocate(&kept.world.state, kept.plan.ranking()).unwrap();
         let expected = fresh(&kept.world, &kept.written()).unwrap();
         assert_same(&kept.world.rates(&kept.allocator), &expected);
@@ -205,6 +206,23 @@ fn crowded() -> impl Strategy<Value = Network> {
     let coflows = |ports| proptest::collection::vec(random::flows(ports), 1..24);
     (1..5_u32)
         .prop_flat_map(move |ports| (Just(Fabric::big_switch(ports, 1.0).unwrap()), coflows(ports)))
+}
+
+/// While the plan has no entries nothing is kept, and coflow A ends. Its id then goes to another coflow.
+#[test]
+fn a_coflow_whose_id_was_used_before_has_no_place_of_the_other() {
+    let network = Fabric::big_switch(2, 1.0).unwrap();
+    let coflows = vec![vec![flow(0, 1, 1.0)], vec![flow(0, 1, 1.0)]];
+    let [high, low] = [0, 1].map(|layer| Stand { layer, key: 0, share: Share::MAX_MIN });
+    let steps = [
+        Step::Move(0, high),
+        Step::Drop(0),
+        Step::Drop(1),
+        Step::End(0),
+        Step::Move(0, low),
+        Step::Arrive(vec![flow(0, 1, 1.0)], high),
+    ];
+    follow((network, coflows), true, Backfill::None, &[high, low], &steps);
 }
 
 proptest! {

@@ -30,7 +30,7 @@ fn max_min_is_not_equal_shares() {
 #[test]
 fn max_min_levels_go_on_from_those_before() {
     let coflow: Vec<_> = (0..2).flat_map(|s| (0..3).map(move |r| flow(s, r, 1.0))).collect();
-    // Receivers limit nobody but for the last, which is slow.
+    // Only the last receiver, which is slow, limits flows.
     let fabric = Fabric::big_switch_with(&[1.0, 1.0, 1.0], &[5.0, 5.0, 0.2]).unwrap();
     let mut world = World::new(fabric, &[coflow]);
     let plan = plan_of(&[(Group::Coflow(A), Share::MAX_MIN)]);
@@ -52,14 +52,14 @@ fn max_min_levels_go_on_from_those_before() {
     // The slow receiver's other flow gets twice as much, and its sender has less for the others.
     let changes = end(2, &[1.0, 0.4, 0.4, 0.2]);
     assert_eq!(changes, [change(0, false), change(1, false), change(4, false)]);
-    // There is nothing at the first sender any more.
+    // The first sender has no flow any more.
     assert_eq!(end(1, &[0.4, 0.4, 0.2]), [change(0, false)]);
     assert_eq!(end(3, &[0.8, 0.2]), [change(1, false)]);
-    // Nor at the slow receiver, so that the last flow gets all that its sender has.
+    // The slow receiver has none either, so the last flow gets all that its sender has.
     assert_eq!(end(5, &[1.0]), [change(1, false), change(4, false)]);
 }
 
-/// A flow gets what both of its ends give it; what one end gives and the other does not is for all.
+/// A flow gets what both of its ports give it. What one port gives and the other does not is for all.
 #[test]
 fn both_ends_decide_where_nodes_divide_their_links() {
     let coflows = [vec![flow(0, 0, 1.0), flow(1, 1, 1.0)], vec![flow(0, 0, 1.0), flow(1, 2, 1.0)]];
@@ -70,13 +70,13 @@ fn both_ends_decide_where_nodes_divide_their_links() {
     // Port 0 prefers A on its way out and B on its way in; port 1 gives B three quarters.
     plan.give(A, LinkId(0), 1.0);
     plan.give(B, LinkId(3), 1.0);
-    // A quarter, in two portions.
+    // A quarter, in two shares.
     plan.give(A, LinkId(1), 0.125);
     plan.give(A, LinkId(1), 0.125);
     plan.give(B, LinkId(1), 0.75);
     plan.give(A, LinkId(4), 1.0);
     plan.give(B, LinkId(5), 1.0);
-    // A is first in the plan, so it takes what nobody uses.
+    // A is first in the plan, so it takes what is not used.
     assert_same(&fresh(&world, &plan).unwrap(), &[1.0, 0.25, 0.0, 0.75]);
     plan.give(B, LinkId(0), 0.5);
     let too_much = PlanError::Portion { link: LinkId(0), share: 1.5 };
@@ -96,7 +96,7 @@ fn all_or_none_of_a_coflows_flows_are_served() {
     assert_same(&rates, &[0.5, 0.5, 0.0, 0.0, 0.5, 0.5]);
 }
 
-/// What is left over goes to those that all-or-none has passed over, and not to those it has served.
+/// Backfill goes to coflows that all-or-none has passed over, and not to those that it has served.
 #[test]
 fn backfill_of_the_skipped_leaves_the_served_as_they_are() {
     let coflows = [

@@ -69,8 +69,8 @@ fn assert_within_capacity(world: &World, flows: &[NaiveFlow], rates: &[f64]) {
     assert!(rates.iter().all(|rate| *rate >= 0.0), "{rates:?}");
 }
 
-/// In the order of the entries, each flow is stopped only by a link that those served no later than
-/// its coflow have filled. So nothing is left idle, and nobody is passed over.
+/// In the order of the entries, each flow is limited by a link that coflows served no later than
+/// its own have filled. So nothing is left idle, and no coflow is passed over.
 fn assert_maximal_in_order(world: &World, plan: &Plan<Clairvoyant>, rates: &[f64]) {
     let flows = world.flows();
     assert_within_capacity(world, &flows, rates);
@@ -88,7 +88,7 @@ fn assert_maximal_in_order(world: &World, plan: &Plan<Clairvoyant>, rates: &[f64
     }
 }
 
-/// A plan by which nodes give coflows some of the `shares` of their links.
+/// A plan by which ports give coflows some of the `shares` of their links.
 fn divided(world: &World, share: Share<Clairvoyant>, shares: &[f64]) -> Plan<Clairvoyant> {
     let mut plan = Plan::default();
     plan.set_layers(Layers::ByNode);

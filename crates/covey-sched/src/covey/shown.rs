@@ -1,12 +1,12 @@
 //! How long a coflow needs alone, as far as what it has sent shows it.
 
-use covey_core::{CoflowId, FlowId, Links, NonClairvoyant, PortLoad, View};
+use covey_core::{CoflowId, FlowId, LinkSet, NonClairvoyant, PortLoad, View};
 
 /// What a coflow has shown of its load.
 #[derive(Debug, Default)]
 pub(super) struct Shown {
-    /// Links of finished flows, their bytes there, and the most seconds that a link has needed for them.
-    links: Links,
+    /// LinkSet of finished flows, their bytes there, and the most seconds that a link has needed for them.
+    links: LinkSet,
     finished: Vec<f64>,
     finished_s: f64,
     /// Bytes per second that all its senders, or all its receivers, can carry at most.

@@ -235,7 +235,7 @@ impl Engine {
                     if self.integration.needs_write_back(plan.ranking()) {
                         self.advance_all();
                     }
-                    plan.tell(&mut self.allocator);
+                    self.allocator.read_edits(&mut plan);
                 }
             }
             self.compress(replaced.then_some(plan.ranking()));

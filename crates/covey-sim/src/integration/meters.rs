@@ -3,7 +3,7 @@
 
 use covey_core::alloc::CoflowAllocation;
 use covey_core::state::CoflowState;
-use covey_core::{CoflowId, Demand, LinkId, Time, least_of};
+use covey_core::{CoflowId, Demand, LinkId, Time, min_by_lane};
 
 /// One meter a coflow; none while no limits are set.
 #[derive(Debug, Default)]
@@ -135,7 +135,7 @@ impl Meter {
     fn find_next(&mut self) {
         // Without a limit or a rate this is infinite, or NaN, which is never the least.
         let rest = |[limit, sent, rate]: [f64; 3]| (limit - sent).max(0.0) / rate;
-        let next = least_of([&self.limit, &self.sent, &self.rate], rest);
+        let next = min_by_lane([&self.limit, &self.sent, &self.rate], rest);
         self.next = next.is_finite().then(|| self.since + next);
     }
 }

@@ -1,7 +1,7 @@
 //! All flows by priority: few run at any time, each at a rate of its own, and only those are followed.
 //! The allocator keeps what is left of them.
 
-use covey_core::alloc::{Line, Running};
+use covey_core::alloc::{PriorityFlows as Order, Running};
 use covey_core::state::State;
 use covey_core::{CoflowId, FlowId, Time};
 
@@ -16,7 +16,7 @@ pub(super) struct PriorityFlows {
 
 impl PriorityFlows {
     /// Brings what is left of the flows up to date; no flow may end before `now`.
-    fn advance(&mut self, line: &mut Line, now: Time) {
+    fn advance(&mut self, line: &mut Order, now: Time) {
         let dt = now - self.anchor;
         if dt > 0.0 {
             self.anchor = now;

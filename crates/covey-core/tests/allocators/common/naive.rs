@@ -6,10 +6,10 @@ use covey_core::{Backfill, CoflowId, Entry, FlowId, Group, Layers, Portion, Rank
 
 use super::{NaiveFlow, World};
 
-/// A share of a link so small that it is what rounding leaves.
+/// Part of a link's capacity that counts as nothing. Rounding leaves such residues.
 const NEGLIGIBLE: f64 = 1e-9;
 
-/// Who runs by matching, in the order in which they take.
+/// The flows that run by matching, in the order in which they take.
 #[derive(Default)]
 pub struct Running {
     matched: Vec<(CoflowId, Vec<FlowId>)>,
@@ -17,13 +17,14 @@ pub struct Running {
     provisional: Vec<(CoflowId, Vec<FlowId>)>,
 }
 
-/// Rates in the order of [`World::flows`] when nobody ran before; `None` when an explicit rate does
+/// Rates in the order of [`World::flows`] if no flow ran before; `None` if an explicit rate does
 /// not fit.
 pub fn rates(world: &World, ranking: &Ranking) -> Option<Vec<f64>> {
     rates_after(world, ranking, &mut Running::default())
 }
 
-/// The same, with who ran before and, afterwards, who runs now: under strict layers.
+/// The same under strict layers, where flows ran before. `Running` says which, and afterwards which
+/// run now.
 pub fn rates_after(world: &World, ranking: &Ranking, running: &mut Running) -> Option<Vec<f64>> {
     let before = std::mem::take(running);
     let capacity = world.state.fabric().capacity();
@@ -64,7 +65,7 @@ pub fn rates_after(world: &World, ranking: &Ranking, running: &mut Running) -> O
             let ports = 2 * world.state.fabric().ports() as usize;
             for (_, entry) in ranking.entries.iter() {
                 let Group::Coflow(id) = entry.group else { return None };
-                // Links of ports are divided; those inside go to the first who comes.
+                // Links of ports are divided; those inside go to the first coflow.
                 let mut free: Vec<f64> = (0..capacity.len())
                     .map(|link| {
                         let mine = |p: &&Portion| p.coflow == id && p.link.index() == link;
@@ -111,20 +112,20 @@ impl Table {
         (0..self.flows.len()).filter(|&f| is_member(&self.flows[f])).collect()
     }
 
-    /// The flows of an entry, those first that ran by matching before.
+    /// The flows of an entry. Those that ran by matching before come first.
     fn in_turn(&self, entry: &Entry, rule: Rule, ran: &[(CoflowId, Vec<FlowId>)]) -> Vec<usize> {
         let mut members = self.members(entry.group);
         let ran =
             ran.iter().find(|(id, _)| entry.group == Group::Coflow(*id) && rule == Rule::Matching);
         if let Some((.., ran)) = ran {
-            // Stable: the others stay as they are.
+            // Stable: the others stay in order.
             let turn = |&f: &usize| ran.iter().position(|id| *id == self.flows[f].id);
             members.sort_by_key(|f| turn(f).unwrap_or(ran.len()));
         }
         members
     }
 
-    /// Writes down who runs by matching; `rates` are those before it.
+    /// Writes down which flows run by matching. `rates` are those before it.
     fn note(
         &self,
         entry: &Entry,
@@ -153,7 +154,7 @@ impl Table {
         }
     }
 
-    /// Has a coflow share once more what it was `given`, with what is spare if it is offered that.
+    /// A coflow shares again what it was `given`, and what is spare if backfill is for it.
     fn backfill(
         &mut self,
         entry: &Entry,
@@ -184,8 +185,8 @@ impl Table {
         Some(())
     }
 
-    /// The part that one of weighted layers gets of what those before it leave of a link: its weight
-    /// over that of all layers from it on with flows there.
+    /// The part that a weighted layer gets of what the layers before it leave of a link: its weight
+    /// over the weights of all layers from it on with flows there.
     fn share_of_layer(&self, ranking: &Ranking, layer: usize, link: usize) -> f64 {
         let weight_here = |layer: usize| {
             let mut entries =

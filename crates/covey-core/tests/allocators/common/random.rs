@@ -14,7 +14,7 @@ pub fn cases(cases: u32) -> ProptestConfig {
     ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
 }
 
-/// Capacities that meet in equal sums as often as not.
+/// Capacities whose sums are often equal.
 fn capacity() -> impl Strategy<Value = f64> {
     prop_oneof![Just(1.0), Just(2.0), Just(0.5), 0.1..5.0]
 }
@@ -77,7 +77,7 @@ pub struct Recipe {
     pub backfill: Backfill,
 }
 
-/// One entry; numbers are taken modulo what there is to choose from.
+/// One entry. Numbers are taken modulo the number of choices.
 #[derive(Debug, Clone)]
 pub struct Line {
     coflow: usize,
@@ -130,7 +130,7 @@ pub const ALL: [Share<Clairvoyant>; 8] = [
     Share::MADD,
     Share::PROPORTIONAL,
 ];
-/// Rules whose rates do not depend on what was running before.
+/// Rules whose rates do not depend on which flows ran before.
 pub const FORGETFUL: [Share<Clairvoyant>; 6] = [
     Share::MAX_MIN,
     Share::EQUAL,

@@ -10,7 +10,7 @@
 
 use covey_core::alloc::LevelChange;
 use covey_core::state::Progress;
-use covey_core::{Demand, Time, differences, least, rounded_bytes};
+use covey_core::{Demand, Time, differences, minimum, rounded_bytes};
 
 use super::crossings::{Memory, crossings, few_crossings};
 use super::flows::Flows;
@@ -86,7 +86,7 @@ impl<F: Flows> Levels<F> {
         if self.is_empty() {
             return Time::NEVER;
         }
-        least(Time::NEVER, &self.next)
+        minimum(Time::NEVER, &self.next)
     }
 
     /// The lesser level of a flow's two links.
@@ -380,7 +380,7 @@ impl<F: Flows> Levels<F> {
         if self.limits[l].flows == 0 {
             return f64::INFINITY;
         }
-        least(f64::INFINITY, self.flows.targets(layout, l))
+        minimum(f64::INFINITY, self.flows.targets(layout, l))
     }
 
     /// Service at which a flow ends, of the link to which it is attached; infinite if to none.

@@ -1,6 +1,6 @@
 //! Which links' levels have crossed that of another link.
 
-use covey_core::places_where;
+use covey_core::positions_where;
 
 /// Working memory of a change of levels.
 #[derive(Debug, Default)]
@@ -59,7 +59,7 @@ pub(super) fn crossings(
     crosses: impl Fn(f64, f64) -> bool,
     places: &mut Vec<u32>,
 ) {
-    places.extend(places_where(before, after, crosses).map(|k| k as u32));
+    places.extend(positions_where(before, after, crosses).map(|k| k as u32));
 }
 
 /// The places in a list of links of one side at which `crosses` holds of the levels before and after.

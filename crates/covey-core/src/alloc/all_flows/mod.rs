@@ -1,0 +1,12 @@
+//! Rules over all flows at once, whatever coflow they belong to.
+//!
+//! Schedulers that do not know coflows serve all flows as one group: each flow alike or by its size
+//! ([`FlowFairShare`](flow_fair_share::FlowFairShare)), or one flow before the other
+//! ([`PriorityFlows`](priority_flows::PriorityFlows)). Such a plan has this one entry. [`mode`]
+//! says which of the two is in force. No coflow has an allocation then, and nothing of `sequence`
+//! is involved.
+
+pub mod flow_fair_share;
+pub mod mode;
+pub mod priority_flows;
+pub mod running_flows;

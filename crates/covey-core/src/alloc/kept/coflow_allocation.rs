@@ -1,0 +1,321 @@
+//! The rates that all entries of a plan together give to one coflow.
+
+use super::entry_allocation::{EntryAllocation, Scratch};
+use super::found_spare::FoundSpare;
+use super::incremental_max_min::LevelChange;
+use super::target::Which;
+use crate::alloc::error::PlanError;
+use crate::alloc::flow_rate::{BySize, CompressionRate, FlowRate};
+use crate::alloc::rules::madd::is_madd;
+use crate::alloc::rules::shuffle_rows::ShuffleRows;
+use crate::demand::Demand;
+use crate::plan::{Entry, Rule};
+use crate::state::CoflowState;
+
+/// Which lists hold the flows' own rates.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Source {
+    #[default]
+    Nobody,
+    /// The running flows of the coflow's own entry.
+    Own,
+    /// More than one list, or a list that is rewritten by each decision.
+    Other,
+}
+
+/// The rates of one coflow: those that its own entry gives, and those of entries for some of its
+/// flows. A flow's rate is
+///
+/// > least water level of its links + (what is left of it) × (its level by size) + its own rates
+///
+/// The *water level* of a link is the rate that the link allows each of the coflow's flows.
+#[derive(Debug, Default)]
+pub struct CoflowAllocation {
+    /// What the coflow's own entry gives, backfill included.
+    pub(in crate::alloc) main: EntryAllocation,
+    /// What the coflow's own entry gives before backfill: its share of what the entries before it
+    /// leave, or, where nodes divide their links, its share of its own parts alone.
+    pub(in crate::alloc) provisional: EntryAllocation,
+    /// Whether `provisional` is all that the entry gives, since backfill is not for the coflow.
+    pub(in crate::alloc) is_provisional: bool,
+    /// The pass that last changed `is_provisional`.
+    settled_in: u64,
+    /// What backfill finds for the coflow.
+    pub(in crate::alloc) spare: FoundSpare,
+    /// What entries for some of the coflow's flows give, in the order of the plan.
+    pub(in crate::alloc) pieces: Vec<EntryAllocation>,
+    /// Under max-min fairness, which rows of the coflow are the same; empty when not worked out.
+    rows: ShuffleRows,
+    /// What compression takes from flows that are sent, at most one rate a flow.
+    compression: Vec<CompressionRate>,
+    /// Pieces met so far in the pass `pieces_walk`.
+    pub(in crate::alloc) pieces_met: usize,
+    /// The pass that last met a piece.
+    pub(in crate::alloc) pieces_walk: u64,
+    /// The pass that last reported the coflow as changed.
+    pub(in crate::alloc) reported: u64,
+    /// Which lists hold the flows' own rates.
+    source: Source,
+    /// Whether the last pass's changes of own rates are all that has changed of them.
+    by_change: bool,
+}
+
+impl CoflowAllocation {
+    /// Whether the coflow gets nothing.
+    pub fn is_empty(&self) -> bool {
+        self.parts().all(EntryAllocation::is_empty)
+    }
+
+    /// What the coflow's own entry gives in the end.
+    fn own(&self) -> &EntryAllocation {
+        if self.is_provisional { &self.provisional } else { &self.main }
+    }
+
+    /// Whether a part counts towards the coflow's rates as last settled. Whoever settles otherwise
+    /// reports that.
+    pub(in crate::alloc) fn counts(&self, which: Which) -> bool {
+        which != Which::Provisional || self.is_provisional
+    }
+
+    /// Makes what the coflow has got provisionally all that its own entry gives, or not. Returns
+    /// whether that is new on this walk.
+    pub(in crate::alloc) fn settle(&mut self, is_provisional: bool, walk: u64) -> bool {
+        let is_new = std::mem::replace(&mut self.is_provisional, is_provisional) != is_provisional;
+        if is_new {
+            self.settled_in = walk;
+        }
+        is_new
+    }
+
+    /// Water level of each local link in bytes per second; empty when no flow has a rate by water
+    /// level.
+    pub fn water_levels(&self) -> &[f64] {
+        &self.own().rates.levels
+    }
+
+    /// Rates by what is left of each flow, if the coflow's own entry has a rule that goes by that,
+    /// even if the coflow gets nothing by it.
+    pub fn by_size(&self) -> Option<BySize<'_>> {
+        let EntryAllocation { rates, decided, .. } = self.own();
+        let proportional = &rates.by_size;
+        let (_, rule) = (*decided)?;
+        let (lowest, highest, levels) = match rule {
+            Rule::Proportional if proportional.is_uniform() => {
+                (proportional.lowest, proportional.lowest, &[][..])
+            }
+            Rule::Proportional => {
+                (proportional.lowest, proportional.highest, &*proportional.levels)
+            }
+            _ if !is_madd(rule) => return None,
+            _ if self.own().is_empty() => (0.0, 0.0, &[][..]),
+            _ => (rates.madd_ratio, rates.madd_ratio, &[][..]),
+        };
+        Some(BySize { lowest, highest, levels })
+    }
+
+    /// The links whose water level changed in the pass that last reported the coflow. A link whose
+    /// level changed in steps is named more than once. `None` where the changes are not known.
+    pub fn water_level_changes(&self) -> Option<&[LevelChange]> {
+        if self.settled_in == self.reported {
+            return None;
+        }
+        if self.own().decided_in != self.reported {
+            return Some(&[]);
+        }
+        self.own().level_changes()
+    }
+
+    /// Rates that flows have of their own, on top of those by level. A flow can occur more than
+    /// once.
+    pub fn own_rates(&self) -> impl Iterator<Item = FlowRate> + '_ {
+        self.parts().flat_map(EntryAllocation::singles)
+    }
+
+    /// Whether a flow may occur more than once among [`CoflowAllocation::own_rates`].
+    pub fn own_rates_may_repeat(&self) -> bool {
+        let lists = self.parts().filter(|part| part.singles().next().is_some()).count();
+        lists > 1
+    }
+
+    /// The flows whose own rate changed in the pass that last reported the coflow, each with its new
+    /// rate, which is zero for a flow that has none any more. The other flows keep their rates and
+    /// their order, and new flows come last. `None` where the changes are not known.
+    pub fn own_rate_changes(&self) -> Option<impl Iterator<Item = FlowRate> + '_> {
+        let own = (self.own().decided_in == self.reported).then(|| self.own().matched.changes());
+        self.by_change.then(|| own.into_iter().flatten().copied())
+    }
+
+    /// How fast compression lessens what is left of flows while they are sent, at most one rate a
+    /// flow.
+    pub fn compression_rates(&self) -> &[CompressionRate] {
+        &self.compression
+    }
+
+    /// Sets the compression rate of a flow; zero ends it.
+    pub(in crate::alloc) fn set_compression_rate(&mut self, position: u32, rate: f64) {
+        self.compression.retain(|compressed| compressed.position != position);
+        if rate > 0.0 {
+            self.compression.push(CompressionRate { position, rate });
+        }
+    }
+
+    /// Works out, after a pass that has reported the coflow, whether the changes of own rates are all.
+    pub(in crate::alloc) fn conclude(&mut self) {
+        let lists = self.parts().any(|part| !part.rates.singles.is_empty())
+            || self.pieces.iter().any(|piece| !piece.matched.is_empty());
+        let source = match (lists, self.own().matched.is_empty()) {
+            (false, true) => Source::Nobody,
+            (false, false) => Source::Own,
+            _ => Source::Other,
+        };
+        let before = std::mem::replace(&mut self.source, source);
+        let is_other = before == Source::Other || source == Source::Other;
+        self.by_change = !is_other && self.settled_in != self.reported;
+    }
+
+    /// Whether the coflow has entries for some of its flows, or something provisional.
+    pub(in crate::alloc) fn has_other_entries(&self) -> bool {
+        !self.pieces.is_empty() || !self.provisional.is_empty()
+    }
+
+    /// All parts of the allocation.
+    pub(in crate::alloc) fn all_parts(&self) -> impl Iterator<Item = Which> + use<> {
+        let subsets = (0..self.pieces.len()).map(Which::Subset);
+        [Which::Main, Which::Provisional].into_iter().chain(subsets)
+    }
+
+    /// What counts towards the coflow's rates.
+    fn parts(&self) -> impl Iterator<Item = &EntryAllocation> {
+        [self.own()].into_iter().chain(&self.pieces)
+    }
+
+    pub(in crate::alloc) fn part(&self, which: Which) -> &EntryAllocation {
+        match which {
+            Which::Main => &self.main,
+            Which::Provisional => &self.provisional,
+            Which::Subset(k) => &self.pieces[k],
+        }
+    }
+
+    pub(in crate::alloc) fn part_mut(&mut self, which: Which) -> &mut EntryAllocation {
+        match which {
+            Which::Main => &mut self.main,
+            Which::Provisional => &mut self.provisional,
+            Which::Subset(k) => &mut self.pieces[k],
+        }
+    }
+
+    /// Shares the capacity that a part has found free; see [`EntryAllocation::decide`].
+    pub(in crate::alloc) fn decide(
+        &mut self,
+        which: Which,
+        coflow: &CoflowState,
+        entry: &Entry,
+        scratch: &mut Scratch,
+        capacity: &[f64],
+    ) -> Result<bool, PlanError> {
+        let mut rows = std::mem::take(&mut self.rows);
+        let part = self.part_mut(which);
+        let result = part.decide(coflow, entry, scratch, capacity, &mut rows);
+        self.rows = rows;
+        result
+    }
+
+    /// Flows have started or ended, or what is left of them has been brought up to date: all parts
+    /// are to be decided anew.
+    pub(in crate::alloc) fn touch(&mut self) {
+        self.rows.clear();
+        self.spare.touch();
+        self.parts_mut().for_each(|part| part.decided = None);
+    }
+
+    /// The coflow has been sent by size for so many `seconds` over the scale.
+    pub(in crate::alloc) fn pass(&mut self, seconds: f64) {
+        let own = if self.is_provisional { &mut self.provisional } else { &mut self.main };
+        own.rates.by_size.pass(seconds);
+    }
+
+    /// What is left of some flows falls faster than a share says that is not in force: it is to be
+    /// decided anew.
+    pub(in crate::alloc) fn reconsider(&mut self) {
+        if !self.is_provisional {
+            self.provisional.decided = None;
+        }
+    }
+
+    pub(in crate::alloc) fn parts_mut(&mut self) -> impl Iterator<Item = &mut EntryAllocation> {
+        [&mut self.main, &mut self.provisional].into_iter().chain(&mut self.pieces)
+    }
+
+    pub(in crate::alloc) fn clear(&mut self) {
+        for part in self.parts_mut() {
+            part.clear();
+            part.place.forget();
+        }
+        self.rows.clear();
+        self.spare.clear();
+        self.spare.waits.forget();
+        self.is_provisional = false;
+        self.settled_in = 0;
+        self.source = Source::Nobody;
+        self.compression.clear();
+    }
+
+    /// Bytes per second of the whole coflow.
+    pub fn total(&self) -> f64 {
+        self.parts().map(|part| part.total).sum()
+    }
+
+    /// Bytes per second that the coflow sends over local link `l`.
+    pub fn used(&self, l: usize) -> f64 {
+        self.parts().map(|part| part.used(l)).sum()
+    }
+
+    /// Replaces `rates` by [`CoflowAllocation::used`] of all local links.
+    pub fn link_rates(&self, demand: &Demand, rates: &mut Vec<f64>) {
+        rates.clear();
+        if self.own().is_empty() {
+            rates.resize(demand.links().len(), 0.0);
+        } else {
+            rates.extend(self.own().uses());
+        }
+        for piece in self.pieces.iter().filter(|piece| !piece.is_empty()) {
+            rates.iter_mut().zip(piece.uses()).for_each(|(all, piece)| *all += piece);
+        }
+    }
+
+    /// The rate that levels give to an active flow, by water and by size.
+    fn rate_by_level(&self, coflow: &CoflowState, position: usize) -> f64 {
+        let demand = coflow.demand();
+        let by_water = match self.water_levels() {
+            [] => 0.0,
+            levels => demand.path(position).map(|l| levels[l]).fold(f64::INFINITY, f64::min),
+        };
+        // What is left may not be known where no rate goes by it.
+        let level = self.by_size().map_or(0.0, |by_size| by_size.level(demand, position));
+        by_water + if level > 0.0 { coflow.progress().left[position] * level } else { 0.0 }
+    }
+
+    /// Rate of the flow at `position` of `coflow`, in bytes per second.
+    pub fn rate(&self, coflow: &CoflowState, position: usize) -> f64 {
+        if !coflow.demand().is_active(position) {
+            return 0.0;
+        }
+        let own = self.own_rates().filter(|own| own.position as usize == position);
+        self.rate_by_level(coflow, position) + own.map(|own| own.rate).sum::<f64>()
+    }
+
+    /// Replaces `rates` by those of the active flows, by position; flows that get nothing may be
+    /// left out.
+    pub fn flow_rates(&self, coflow: &CoflowState, rates: &mut Vec<FlowRate>) {
+        rates.clear();
+        let demand = coflow.demand();
+        let by_size = self.by_size().is_some_and(|by_size| by_size.highest > 0.0);
+        if by_size || !self.water_levels().is_empty() {
+            let rate = |p: usize| self.rate_by_level(coflow, p);
+            rates.extend(demand.active().map(|p| FlowRate { position: p as u32, rate: rate(p) }));
+        }
+        rates.extend(self.own_rates().filter(|own| demand.is_active(own.position as usize)));
+        FlowRate::merge(rates);
+    }
+}

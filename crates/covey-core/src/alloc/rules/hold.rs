@@ -1,0 +1,29 @@
+//! Hold: the flows of an entry get nothing, not even by backfill.
+
+use super::sharing::{EntryFlows, Rates, RuleScratch, SharingRule};
+use crate::alloc::error::PlanError;
+use crate::plan::Rule;
+
+#[derive(Debug)]
+pub struct Hold;
+
+impl SharingRule for Hold {
+    fn share(
+        &self,
+        _: &mut EntryFlows<'_>,
+        _: &mut [f64],
+        rates: &mut Rates,
+        _: &mut RuleScratch,
+    ) -> Result<(), PlanError> {
+        rates.clear();
+        Ok(())
+    }
+
+    fn in_backfill(&self, _: bool) -> Option<Rule> {
+        None
+    }
+
+    fn waits_for_links(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,22 @@
+//! Sharing rules: how the flows of one entry share what is free for them.
+//!
+//! Each rule is one file with one type that implements [`SharingRule`](sharing::SharingRule). A
+//! rule is a pure function of the entry's flows and of the capacity that is free for them. It knows
+//! nothing of plans, passes and other coflows, and remembers nothing.
+//!
+//! A new rule is its file, one line in [`list`], and its name in [`Rule`](crate::Rule).
+
+pub mod all_or_none;
+pub mod equal;
+pub mod filling_by_size;
+pub mod fixed;
+pub mod hold;
+pub mod list;
+pub mod madd;
+pub mod matching;
+pub mod max_min;
+pub mod most_loaded_first;
+pub mod progressive_filling;
+pub mod proportional;
+pub mod sharing;
+pub mod shuffle_rows;
