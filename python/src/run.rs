@@ -12,12 +12,12 @@ use std::time::Duration;
 use covey_core::Time;
 use covey_core::alloc::Allocator;
 use covey_core::state::State;
+use covey_emulate::Simulator;
 use covey_experiment::{Contender, Experiment, Progress, Setup};
 use covey_report::{
     Bin, Column, Run, RunInfo, Summary, Values, html_page, mean_cct_by_bin, per_coflow, per_flow,
     write_file_atomically,
 };
-use covey_reproduce::emulate::Simulator;
 use covey_sim::{Observer, Outcome, Span, Timeline};
 use covey_trace::Workload;
 use pyo3::exceptions::{PyIndexError, PyKeyError, PyOSError, PyRuntimeError};

@@ -2,7 +2,7 @@
 
 use covey_core::suggest::{did_you_mean, nearest};
 use covey_core::{AnyPolicy, Codec, Compression};
-use covey_reproduce::emulate::Emulation;
+use covey_emulate::Emulation;
 use covey_sched::Built;
 use covey_sim::Observer;
 

@@ -1,7 +1,6 @@
 //! Why an experiment could not be made.
 
-use covey_reproduce::emulate::{EmulationError, EmulationSpecError};
-use covey_reproduce::reproduction::UnknownItem;
+use covey_emulate::{EmulationError, EmulationSpecError};
 use covey_sched::SpecError;
 use covey_sim::SimError;
 use covey_trace::TraceError;
@@ -30,12 +29,6 @@ pub enum Error {
     /// A workload that an emulated simulator cannot take.
     #[error(transparent)]
     Emulation(#[from] EmulationError),
-    /// A table or figure that a paper does not have.
-    #[error(transparent)]
-    Item(#[from] UnknownItem),
-    /// What comes with the program about papers.
-    #[error("published values: {0}")]
-    Published(String),
     /// The simulation.
     #[error(transparent)]
     Sim(#[from] SimError),
@@ -58,7 +51,7 @@ impl Error {
     pub fn is_input(&self) -> bool {
         match self {
             Error::Sim(error) => matches!(error, SimError::Ports { .. } | SimError::Cycle { .. }),
-            Error::Report(_) | Error::Published(_) => false,
+            Error::Report(_) => false,
             _ => true,
         }
     }

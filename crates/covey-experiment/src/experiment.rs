@@ -88,7 +88,7 @@ impl<'a> Experiment<'a> {
         for (contender, place) in contenders.into_iter().zip(&mut simulated) {
             let failed = &failed;
             tasks.push(Box::new(move || {
-                let result = self.simulate(contender, Watch { progress, failed, seen: 0 });
+                let result = self.simulate(contender, Watch::new(progress, failed));
                 if result.is_err() {
                     failed.store(true, Ordering::Relaxed);
                 }
@@ -151,7 +151,7 @@ impl<'a> Experiment<'a> {
             }
             Simulated::Emulated(emulation) => {
                 let outcome = emulation.run(self.workload)?;
-                watch.progress.advance(self.workload.coflows.len());
+                watch.report(self.workload.coflows.len());
                 outcome
             }
         };

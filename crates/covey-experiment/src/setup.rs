@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use covey_core::units;
-use covey_reproduce::emulate::{Emulation, Simulator};
+use covey_emulate::{Emulation, Simulator};
 use covey_sched::normalized;
 
 use crate::{Contender, Error};

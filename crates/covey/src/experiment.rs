@@ -1,9 +1,9 @@
 //! What is simulated and on what network, as arguments say it.
 
 use clap::{ArgAction, Args, ValueEnum};
+use covey_emulate::Simulator;
 use covey_experiment::{Contender, Experiment, Setup};
 use covey_report::Run;
-use covey_reproduce::emulate::Simulator;
 use covey_trace::Workload;
 
 use crate::failure::Failure;

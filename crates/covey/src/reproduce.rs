@@ -3,16 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use covey_experiment::reproduction::{self, STAND_IN};
 use covey_experiment::{Progress, cores};
 use covey_load::Replay;
 use covey_report::write_json;
-use covey_reproduce::live::LiveRun;
-use covey_reproduce::plan::{Measured, OnHosts, RunId, Sim};
-use covey_reproduce::report::{Report, TESTBED_HOSTS, TESTBED_RATE_BPS};
-use covey_reproduce::reproduction::{
-    LEAST_LIVE_S, Part, Reproduction, Selection, live_items, replays_trace, testbed_items,
-};
+use covey_reproduce::Selection;
+use covey_reproduce::evaluation::{self, STAND_IN};
+use covey_reproduce::plan::{LiveRun, Measured, OnHosts, RunId, Sim};
+use covey_reproduce::report::{Means, Report, TESTBED_HOSTS, TESTBED_RATE_BPS};
+use covey_reproduce::reproduction::{MIN_LIVE_S, Reproduction, Scope, items, replays_trace};
 use covey_sim::CoflowOutcome;
 
 use crate::failure::Failure;
@@ -81,13 +79,13 @@ pub struct Reproduce {
     report: Option<PathBuf>,
 }
 
-/// The most of a trace that is replayed: a day.
-const MOST_S: f64 = 86400.0;
+/// The longest part of a trace that is replayed, in seconds: a day.
+const MAX_S: f64 = 86400.0;
 
 /// Progress of all runs of a plan.
 fn bar(plan: &Reproduction) -> Bar {
     let what = format!("coflows of {} runs", plan.runs().len());
-    Bar::coflows(reproduction::coflows(plan), &what)
+    Bar::coflows(evaluation::coflows(plan), &what)
 }
 
 /// Does a live run.
@@ -139,18 +137,18 @@ impl Reproduce {
     }
 
     fn simulate(&self) -> Result<Report, Failure> {
-        let plan = reproduction::plan(self.paper(), &self.selection(), &self.trace)?;
+        let plan = self.plan(Scope::Simulation)?;
         self.check_report()?;
         let bar = bar(&plan);
-        Ok(reproduction::reproduce(plan, cores(), &bar)?)
+        Ok(evaluation::reproduce(plan, cores(), &bar)?)
     }
 
     fn measure(&self) -> Result<Report, Failure> {
-        if live_items(self.paper()).is_empty() {
+        if items(self.paper(), Means::Live).is_empty() {
             return Err(Failure::argument("--live", "philae", self.paper()));
         }
-        let (selection, seconds) = (self.selection(), self.seconds()?.unwrap_or(LEAST_LIVE_S));
-        let plan = reproduction::plan_live(self.paper(), &selection, &self.trace, seconds)?;
+        let seconds = self.seconds()?.unwrap_or(MIN_LIVE_S);
+        let plan = self.plan(Scope::Live { seconds })?;
         self.check_report()?;
         let covey = std::env::current_exe();
         let covey = covey.map_err(|error| Failure::Other(format!("this program: {error}")))?;
@@ -162,7 +160,7 @@ impl Reproduce {
     }
 
     fn replay(&self) -> Result<Report, Failure> {
-        if testbed_items(self.paper()).is_empty() {
+        if items(self.paper(), Means::Testbed).is_empty() {
             return Err(Failure::argument("--testbed", "philae or swallow", self.paper()));
         }
         if self.every == 0 {
@@ -172,8 +170,7 @@ impl Reproduce {
             let expected = "philae, which replays a trace; --every shortens swallow";
             return Err(Failure::argument("--seconds", expected, self.paper()));
         }
-        let part = Part { every: self.every, seconds: self.seconds()? };
-        let plan = reproduction::plan_testbed(self.paper(), &self.selection(), &self.trace, part)?;
+        let plan = self.plan(Scope::Testbed { every: self.every, seconds: self.seconds()? })?;
         self.check_report()?;
         let bar = bar(&plan);
         let testbed = Emulated::start(TESTBED_HOSTS, TESTBED_RATE_BPS / 8.0)?;
@@ -196,10 +193,14 @@ impl Reproduce {
         Ok(plan.finish(measured))
     }
 
+    fn plan(&self, scope: Scope) -> Result<Reproduction, Failure> {
+        Ok(evaluation::plan(self.paper(), &self.selection(), &self.trace, scope)?)
+    }
+
     fn seconds(&self) -> Result<Option<f64>, Failure> {
         match self.seconds {
-            Some(seconds) if !(1.0..=MOST_S).contains(&seconds) => {
-                Err(Failure::argument("--seconds", format!("from 1 to {MOST_S}"), seconds))
+            Some(seconds) if !(1.0..=MAX_S).contains(&seconds) => {
+                Err(Failure::argument("--seconds", format!("from 1 to {MAX_S}"), seconds))
             }
             seconds => Ok(seconds),
         }
