@@ -18,10 +18,11 @@ use covey_core::{
     Policy, Promises, Rank, Sender, Share, Time, View,
 };
 
+use crate::info::Info;
 use crate::places::Places;
 use crate::queues::{self, Queues};
-use crate::registry::{Info, Param, SpecError};
 use crate::settings::Settings;
+use crate::spec::{Param, SpecError};
 
 pub(crate) const INFO: Info = Info {
     name: "aalo",

@@ -8,9 +8,10 @@
 
 use covey_core::{AnyPolicy, CoflowId, End, LocalPolicy, LocalView};
 
+use crate::info::Info;
 use crate::local::Local;
 use crate::queues::{self, Queues};
-use crate::registry::{Info, Param};
+use crate::spec::Param;
 
 pub(crate) const INFO: Info = Info {
     name: "aalo-local",

@@ -8,7 +8,7 @@
 use covey_core::{Answer, AnyPolicy, Clairvoyant, CoflowId, Plan, Policy, Promises, View, Wants};
 
 use crate::aalo::{self, Service};
-use crate::registry::Info;
+use crate::info::Info;
 
 pub(crate) const INFO: Info = Info {
     name: "aalo-oracle",

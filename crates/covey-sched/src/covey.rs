@@ -30,8 +30,9 @@ use covey_core::{
 };
 
 use crate::guard::Guard;
-use crate::registry::{Info, Param};
+use crate::info::Info;
 use crate::sampling::{PilotCount, PilotLoad, PilotPorts};
+use crate::spec::Param;
 use standing::Standing;
 use track::Track;
 

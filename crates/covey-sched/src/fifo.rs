@@ -4,8 +4,9 @@ use covey_core::{
     Answer, AnyPolicy, Backfill, CoflowId, Knowledge, Plan, Policy, Promises, Rank, Share, View,
 };
 
+use crate::info::Info;
 use crate::places::Places;
-use crate::registry::{Info, Param};
+use crate::spec::Param;
 
 pub(crate) const INFO: Info = Info {
     name: "fifo",

@@ -13,8 +13,9 @@
 
 use covey_core::{AnyPolicy, CoflowId, End, LocalPolicy, LocalView, Outbox, PortId, Seen, Time};
 
+use crate::info::Info;
 use crate::local::Local;
-use crate::registry::{Info, Param};
+use crate::spec::Param;
 
 pub(crate) const INFO: Info = Info {
     name: "fifo-lm",

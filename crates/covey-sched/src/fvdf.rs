@@ -22,9 +22,10 @@ use covey_core::{
     Policy, PortId, Share, View,
 };
 
+use crate::info::Info;
 use crate::rank::{self, Tie};
-use crate::registry::{Info, Param, SpecError};
 use crate::settings::Settings;
+use crate::spec::{Param, SpecError};
 
 pub(crate) const INFO: Info = Info {
     name: "fvdf",

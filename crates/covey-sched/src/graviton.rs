@@ -7,9 +7,10 @@
 
 use covey_core::{AnyPolicy, Backfill};
 
+use crate::info::Info;
 use crate::queues::{self, Queues};
-use crate::registry::{Info, Param};
 use crate::saath::{Order, Rules, Saath};
+use crate::spec::Param;
 
 pub(crate) const INFO: Info = Info {
     name: "graviton",

@@ -28,6 +28,7 @@ mod fifo_flow;
 mod fifo_lm;
 mod fvdf;
 mod graviton;
+mod info;
 mod lcf;
 mod local;
 mod ncf;
@@ -44,9 +45,9 @@ mod sebf;
 mod settings;
 mod shrinkage;
 mod sincronia;
+mod spec;
 mod wss;
 
-pub use registry::{
-    Built, COMPRESS, Info, Param, SpecError, build, find, normalized, policies, split_list,
-    suggestion,
-};
+pub use info::Info;
+pub use registry::{Built, build, find, policies, suggestion};
+pub use spec::{COMPRESS, Param, SpecError, normalized, split_list};

@@ -4,9 +4,10 @@
 //! Leftovers go only to coflows that MADD has passed over: narrow coflows with much to send would take
 //! them all (on the Facebook trace the mean CCT is 42.6 s, where all are offered them 53.5 s).
 
+use crate::info::Info;
 use crate::rank::Tie;
 use crate::ranked::{SHARE, WORK_CONSERVATION, ranked};
-use crate::registry::{Info, Param};
+use crate::spec::Param;
 
 pub(crate) const INFO: Info = Info {
     name: "ncf",

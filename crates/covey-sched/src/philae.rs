@@ -25,11 +25,12 @@ use covey_core::{
 };
 
 use crate::contention::Contention;
+use crate::info::Info;
 use crate::queues::{self, Queues};
-use crate::registry::{Info, Param, SpecError};
 use crate::sampling::{PilotCount, PilotLoad, PilotPorts};
 use crate::settings::Settings;
 use crate::slots::Slots;
+use crate::spec::{Param, SpecError};
 
 /// Length of a time slot in seconds: the interval δ of §8.
 const SLOT_S: f64 = 0.008;

@@ -7,9 +7,10 @@
 
 use covey_core::{AnyPolicy, Clairvoyant, CoflowId, FlowId, View};
 
+use crate::info::Info;
 use crate::philae::{CONTENTION, Lengths, ORDER, Philae, QUEUES, SHARE};
 use crate::queues;
-use crate::registry::{Info, Param};
+use crate::spec::Param;
 
 pub(crate) const INFO: Info = Info {
     name: "philae-oracle",

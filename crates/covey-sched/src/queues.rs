@@ -1,7 +1,7 @@
 //! Multi-level queues with exponentially growing limits (Aalo §4; Philae §4.3).
 
-use crate::registry::{Param, SpecError};
 use crate::settings::Settings;
+use crate::spec::{Param, SpecError};
 
 /// A key this close to a limit, relatively, is equal to it: sums of bytes are rounded.
 const ROUNDING: f64 = 1e-9;

@@ -14,9 +14,9 @@ use covey_core::{
 
 use crate::places::Places;
 use crate::rank::Tie;
-use crate::registry::{Param, SpecError};
 use crate::runs::Runs;
 use crate::settings::Settings;
+use crate::spec::{Param, SpecError};
 
 /// The parameter `share` of every policy made by [`ranked`].
 pub(crate) const SHARE: Param = Param {

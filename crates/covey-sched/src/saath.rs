@@ -22,8 +22,9 @@ use covey_core::{
 };
 
 use crate::contention::Contention;
+use crate::info::Info;
 use crate::queues::{self, Queues};
-use crate::registry::{Info, Param};
+use crate::spec::Param;
 
 pub(crate) const INFO: Info = Info {
     name: "saath",

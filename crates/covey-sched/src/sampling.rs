@@ -3,8 +3,8 @@
 
 use covey_core::{CoflowId, FlowId, Knowledge, View};
 
-use crate::registry::SpecError;
 use crate::settings::Settings;
+use crate::spec::SpecError;
 
 /// The median of some ascending numbers; `None` when there are none.
 pub(crate) fn median(ascending: &[f64]) -> Option<f64> {

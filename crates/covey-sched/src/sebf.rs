@@ -7,9 +7,10 @@
 use covey_core::{AnyPolicy, Backfill};
 
 use crate::deadlines::Deadlines;
+use crate::info::Info;
 use crate::rank::Tie;
 use crate::ranked::{Ranked, SHARE, WORK_CONSERVATION};
-use crate::registry::{Info, Param};
+use crate::spec::Param;
 
 pub(crate) const INFO: Info = Info {
     name: "sebf",

@@ -14,7 +14,8 @@ use covey_core::{
 };
 
 use crate::bssi::Bssi;
-use crate::registry::{Info, Param};
+use crate::info::Info;
+use crate::spec::Param;
 
 pub(crate) const INFO: Info = Info {
     name: "sincronia",

@@ -1,6 +1,6 @@
 //! Coflows that arrive together.
 
-use super::bad;
+use super::shared::bad;
 use crate::error::TraceError;
 use crate::workload::Workload;
 

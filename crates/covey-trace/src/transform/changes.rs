@@ -3,7 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
-use super::{counted, mapper_cv};
+use super::mantri::mapper_cv;
+use super::shared::counted;
 use crate::stats::Quantiles;
 use crate::workload::{Coflow, Workload};
 

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use super::bad;
+use super::shared::bad;
 use crate::error::TraceError;
 use crate::limits::{MAX_FLOWS, MAX_PARENTS};
 use crate::workload::{Coflow, Workload};

@@ -1,6 +1,6 @@
 //! Some of the coflows of a workload.
 
-use super::bad;
+use super::shared::bad;
 use crate::error::TraceError;
 use crate::stats::skew;
 use crate::workload::{Coflow, Workload};

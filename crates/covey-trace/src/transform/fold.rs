@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{Scale, bad, scale};
+use super::scale::{Scale, scale};
+use super::shared::bad;
 use crate::error::TraceError;
 use crate::workload::{Flow, Workload};
 

@@ -1,7 +1,7 @@
 //! Mappers that send unequally, as in the cluster Mantri describes (OSDI 2010; Philae, ATC 2019,
 //! §8.1).
 
-use super::{bad, counted, senders};
+use super::shared::{bad, counted, senders};
 use crate::error::TraceError;
 use crate::random::Random;
 use crate::stats::Quantiles;

@@ -1,6 +1,6 @@
 //! More or less load, larger or smaller coflows, fewer ports.
 
-use super::bad;
+use super::shared::bad;
 use crate::error::TraceError;
 use crate::limits::{MAX_BYTES, MAX_TIME_S};
 use crate::workload::Workload;

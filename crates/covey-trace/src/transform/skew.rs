@@ -1,6 +1,6 @@
 //! Unequal flows inside a coflow.
 
-use super::bad;
+use super::shared::bad;
 use crate::error::TraceError;
 use crate::random::Random;
 use crate::workload::Workload;

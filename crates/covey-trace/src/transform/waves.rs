@@ -1,6 +1,6 @@
 //! Coflows that come in several waves (Aalo, SIGCOMM 2015, §7.3, Table 4).
 
-use super::{bad, senders};
+use super::shared::{bad, senders};
 use crate::error::TraceError;
 use crate::random::Random;
 use crate::workload::{Coflow, Workload};
