@@ -1,5 +1,5 @@
-//! Pilot flows: which flows of a coflow are sent first so that their sizes tell about the rest
-//! (Philae §4.2).
+//! Pilot flows: a few flows of a coflow that are sent first, so that their sizes show the size of
+//! the rest (Philae §4.2).
 
 use covey_core::{CoflowId, FlowId, Knowledge, SplitMix, View};
 
@@ -25,7 +25,7 @@ pub enum PilotCount {
 }
 
 impl PilotCount {
-    /// From a parameter such as `senders:0.05`.
+    /// Reads a parameter such as `senders:0.05`.
     pub(crate) fn from_settings(settings: &Settings, name: &str) -> Result<PilotCount, SpecError> {
         let parsed = settings.text(name).split_once(':').and_then(|(of, value)| {
             let share = value.parse().ok().filter(|x| (0.0..=1.0).contains(x));
@@ -52,28 +52,29 @@ impl PilotCount {
     }
 }
 
-/// Where pilots go.
+/// How pilots are chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PilotPorts {
-    /// To the ports where the fewest pilots are under way.
+    /// At the ports with the fewest pilots that have not ended.
     LeastBusy,
-    /// Anywhere, every flow alike.
+    /// At random, every flow with the same probability.
     Random,
 }
 
-/// Pilots under way at each link.
+/// Number of pilots at each link that have not ended.
 #[derive(Debug)]
 pub struct PilotLoad {
     ports: PilotPorts,
     random: SplitMix,
     at: Vec<u32>,
-    /// Flows of the coflow at hand that are chosen, by number, and how many of each sender.
+    /// Working memory: the coflow's flows that are chosen, by index, and the number of each
+    /// sender's.
     chosen: Vec<bool>,
     chosen_of: Vec<u32>,
 }
 
 impl PilotLoad {
-    /// No pilots yet. `seed` decides where those at random ports go.
+    /// No pilots yet. `seed` is that of [`PilotPorts::Random`].
     pub fn new(ports: PilotPorts, seed: u64) -> PilotLoad {
         PilotLoad {
             ports,
@@ -98,7 +99,7 @@ impl PilotLoad {
             PilotPorts::Random => {
                 let first = pilots.len();
                 pilots.extend(view.flows(coflow));
-                // The beginning of a random order.
+                // The first steps of a random shuffle.
                 let end = (first + count).min(pilots.len());
                 for k in first..end {
                     let other = k + self.random.below(pilots.len() - k);
@@ -114,8 +115,8 @@ impl PilotLoad {
         }
     }
 
-    /// Least busy sender first, then its flow to the least busy receiver; each choice counts for the
-    /// next. Ties: the coflow's order of flows.
+    /// Takes the least busy sender, then its flow to the least busy receiver. Each choice counts
+    /// for the next. Ties go by the coflow's order of flows.
     fn choose_least_busy<K: Knowledge>(
         &mut self,
         coflow: CoflowId,
@@ -148,7 +149,7 @@ impl PilotLoad {
         }
     }
 
-    /// A pilot has ended.
+    /// Notes that a pilot has ended.
     pub fn ended<K: Knowledge>(&mut self, pilot: FlowId, view: &View<'_, K>) {
         let (egress, ingress) = view.ends(pilot);
         self.at[egress.index()] -= 1;

@@ -1,36 +1,36 @@
-//! Coflows at their places in a plan that is kept.
+//! The ranks of coflows in a plan that is kept from round to round.
 
 use covey_core::{CoflowId, Group, Knowledge, Plan, Rank, Share};
 
-/// Where coflows stand.
+/// The ranks of coflows in the plan.
 #[derive(Debug, Default)]
-pub(crate) struct Places {
+pub(crate) struct KeptRanks {
     /// By coflow.
     ranks: Vec<Option<Rank>>,
-    /// The places of coflows that have ended since the last plan.
+    /// The ranks of coflows that have ended since the last plan.
     left: Vec<Rank>,
 }
 
-impl Places {
-    /// A coflow has ended: its number may be another's when the plan is made.
+impl KeptRanks {
+    /// Notes that a coflow has ended. Its id may belong to another coflow when the plan is made.
     pub fn leave(&mut self, coflow: CoflowId) {
         self.left.extend(self.ranks.get_mut(coflow.index()).and_then(Option::take));
     }
 
-    /// Takes those who have ended out of a plan. Returns whether there were any.
+    /// Removes coflows that have ended from the plan. Returns whether there were any.
     pub fn clear_left<K: Knowledge>(&mut self, plan: &mut Plan<K>) -> bool {
         let any = !self.left.is_empty();
         self.left.drain(..).for_each(|rank| plan.remove(rank));
         any
     }
 
-    /// Takes a coflow from where it stands.
+    /// Removes a coflow from the plan.
     pub fn lift<K: Knowledge>(&mut self, plan: &mut Plan<K>, coflow: CoflowId) {
         let rank = self.ranks.get_mut(coflow.index()).and_then(Option::take);
         rank.into_iter().for_each(|rank| plan.remove(rank));
     }
 
-    /// Puts a coflow at a place, and takes it from where it stood. Returns whether that is another.
+    /// Moves a coflow to a rank. Returns whether it had another one.
     pub fn put<K: Knowledge>(
         &mut self,
         plan: &mut Plan<K>,
