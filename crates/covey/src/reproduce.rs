@@ -35,20 +35,20 @@ Examples:
   covey reproduce philae --testbed --table 5 --seconds 900
   covey reproduce swallow --testbed
   covey reproduce swallow --testbed --every 4 --table VII
-The papers used an hour of a Facebook cluster, which is public (README tells where) and not included.
-Without it builtin:fb-like stands in, and what was found on it cannot be compared with published
-values. Examples and workloads that the papers define themselves need no trace.
+The papers used an hour of a Facebook cluster, which is public (README says where) and not included.
+Without it builtin:fb-like stands in, whose results cannot be compared with published values.
+Examples and workloads that the papers define themselves need no trace.
 With --live the coordinator runs in a process of its own, with an agent for each port: of Philae,
 Tables 1, 6 and 7. It takes --seconds for each of three policies, and for each number of ports: for
 Tables 1 and 6 three times --seconds, with Table 7 six times.
-With --testbed real flows go between 16 emulated hosts of 100 Mbit/s (see covey testbed), for which it takes root:
-of Philae, Table 5 and Figure 6, four to six minutes for each of four runs; of Swallow, Tables I and VII
-and Figures 7a and 7b, on shuffles that are made as compressible as Table I's, seven minutes in all.")]
+With --testbed real flows go between 16 emulated hosts of 100 Mbit/s (see covey testbed), which needs root.
+Of Philae it measures Table 5 and Figure 6, four to six minutes for each of four runs; of Swallow Tables I and
+VII and Figures 7a and 7b, on shuffles made as compressible as Table I's, seven minutes in all.")]
 pub struct Reproduce {
     /// The paper
     #[arg(value_enum, ignore_case = true)]
     paper: Name,
-    /// The Facebook trace, or what is to stand for it
+    /// The Facebook trace, or another in its place
     #[arg(long, value_name = "TRACE", default_value = STAND_IN)]
     trace: String,
     /// Only this table, such as 3 or VI
@@ -82,7 +82,7 @@ pub struct Reproduce {
 /// The longest part of a trace that is replayed, in seconds: a day.
 const MAX_S: f64 = 86400.0;
 
-/// Progress of all runs of a plan.
+/// The progress bar of all runs of a plan.
 fn bar(plan: &Reproduction) -> Bar {
     let what = format!("coflows of {} runs", plan.runs().len());
     Bar::coflows(evaluation::coflows(plan), &what)
@@ -98,7 +98,7 @@ async fn measure(
 ) -> Result<Measured, String> {
     let (run, workload) = plan.of(run);
     let Sim::Live(LiveRun { interval_s, reports_always }) = run.sim else {
-        return Err("it is not to be run live".to_owned());
+        return Err("it is not a live run".to_owned());
     };
     let replay = Replay { workload, policy: &run.policy, interval_s, reports_always, seconds };
     let found = covey_load::replay(covey, &replay, &|s| bar.advance_s(s)).await;
@@ -106,7 +106,7 @@ async fn measure(
     Ok(Measured { live, ..Measured::default() })
 }
 
-/// The papers that can be repeated.
+/// The papers whose evaluation can be repeated.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Name {
     // USENIX ATC 2019.
@@ -118,7 +118,7 @@ enum Name {
 }
 
 impl Reproduce {
-    /// Does it.
+    /// Runs the command.
     pub fn run(self) -> Result<(), Failure> {
         let report = match (self.live, self.testbed) {
             (true, _) => self.measure()?,
@@ -178,7 +178,7 @@ impl Reproduce {
         for run in plan.runs() {
             let (run, workload) = plan.of(run);
             let Sim::Testbed(OnHosts { fold, ratio }) = run.sim else {
-                return Err(Failure::Other(format!("{}: it is not to be replayed", run.policy)));
+                return Err(Failure::Other(format!("{}: it is not a replay", run.policy)));
             };
             let workload = match fold {
                 Some(every) => Folding::usual(every).fold(workload, TESTBED_HOSTS)?,
