@@ -86,14 +86,16 @@ impl Availability {
         let mut lines = Lines::new(source, name);
         match lines.next()? {
             Some((_, line)) if line.trim() == HEADER => {}
-            Some((place, line)) => return Err(place.bad("header", HEADER, quote(line.trim()))),
-            None => return Err(lines.place().bad("header", HEADER, "the end of the file")),
+            Some((location, line)) => {
+                return Err(location.bad("header", HEADER, quote(line.trim())));
+            }
+            None => return Err(lines.location().bad("header", HEADER, "the end of the file")),
         }
         let mut changes = Vec::new();
-        while let Some((place, line)) = lines.next()? {
+        while let Some((location, line)) = lines.next()? {
             let mut fields = line.split(',').map(str::trim);
             let mut field = |what: &str, expected: &str| {
-                fields.next().ok_or_else(|| place.bad(what, expected, "the end of the line"))
+                fields.next().ok_or_else(|| location.bad(what, expected, "the end of the line"))
             };
             let last = ports.saturating_sub(1);
             let expected = format!("a port from 0 to {last}, or *");
@@ -101,14 +103,14 @@ impl Availability {
                 "*" => None,
                 text => match text.parse() {
                     Ok(port) if port < ports => Some(port),
-                    _ => return Err(place.bad("port", expected, quote(text))),
+                    _ => return Err(location.bad("port", expected, quote(text))),
                 },
             };
             let text = field("from_s", "seconds")?;
-            let time_s = number(place, "from_s", "seconds", text, MAX_TIME_S)?;
-            let share = number(place, "share", "a share", field("share", "a share")?, 1.0)?;
+            let time_s = number(location, "from_s", "seconds", text, MAX_TIME_S)?;
+            let share = number(location, "share", "a share", field("share", "a share")?, 1.0)?;
             if let Some(text) = fields.next() {
-                return Err(place.bad("end of line", "nothing after share", quote(text)));
+                return Err(location.bad("end of line", "nothing after share", quote(text)));
             }
             changes.push(Change { time_s, port, share });
         }

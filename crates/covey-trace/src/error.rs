@@ -64,14 +64,14 @@ impl TraceError {
 
 /// A line of a trace, to which an error is pinned.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Place<'a> {
+pub(crate) struct Location<'a> {
     /// The file.
     pub name: &'a str,
     /// The line, counted from 1.
     pub line: u64,
 }
 
-impl Place<'_> {
+impl Location<'_> {
     /// The error that at this place `field` is not what was `expected`.
     pub fn bad(
         self,

@@ -3,13 +3,13 @@
 //! The first line is the header, each other line a coflow; see [`write()`].
 
 use std::fmt::Display;
-use std::io::{self, BufRead, BufWriter, Write};
+use std::io::{self, BufWriter, Write};
 
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::error::{Place, TraceError, escape};
+use crate::error::{Location, TraceError, escape};
 use crate::limits::{MAX_BYTES, MAX_PORTS, MAX_TIME_S, MAX_WEIGHT};
-use crate::read::{Draft, Lines, check_name};
+use crate::read::{Draft, Format, Rest, check_name};
 use crate::workload::{Coflow, Flow, Restart, Workload};
 
 /// The version of the format this module reads and writes.
@@ -18,7 +18,7 @@ const VERSION: u32 = 1;
 /// The first line.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Header {
+struct Header {
     covey_trace: u32,
     ports: u32,
     /// Number of coflows, so that a file cut between two lines is noticed; may be left out.
@@ -80,77 +80,80 @@ fn short<S: Serializer>(x: &f64, serializer: S) -> Result<S::Ok, S::Error> {
     }
 }
 
+/// Covey JSON lines.
+pub(crate) const FORMAT: Format = Format {
+    header: "the JSON header of Covey JSON lines",
+    accepts: |header| header.trim_start().starts_with('{'),
+    read: |location, line, lines, name| coflows(header(location, line)?, lines, name),
+};
+
 /// Reads the header.
-pub(crate) fn header(place: Place<'_>, line: &str) -> Result<Header, TraceError> {
-    let header: Header = parse(place, "header", line)?;
+fn header(location: Location<'_>, line: &str) -> Result<Header, TraceError> {
+    let header: Header = parse(location, "header", line)?;
     if header.covey_trace != VERSION {
         let expected = format_args!("version {VERSION}");
-        return Err(place.bad("covey_trace", expected, header.covey_trace));
+        return Err(location.bad("covey_trace", expected, header.covey_trace));
     }
     if !(1..=MAX_PORTS).contains(&header.ports) {
         let expected = format_args!("an integer from 1 to {MAX_PORTS}");
-        return Err(place.bad("ports", expected, header.ports));
+        return Err(location.bad("ports", expected, header.ports));
     }
     Ok(header)
 }
 
 /// Reads the coflows that follow the header.
-pub(crate) fn coflows(
-    header: Header,
-    mut lines: Lines<'_, impl BufRead>,
-    name: &str,
-) -> Result<Workload, TraceError> {
+fn coflows(header: Header, mut lines: Rest<'_>, name: &str) -> Result<Workload, TraceError> {
     let mut draft = Draft::new(header.ports);
-    while let Some((place, line)) = lines.next()? {
-        let line: CoflowLine = parse(place, "coflow", line)?;
-        add(place, line, &mut draft)?;
+    while let Some((location, line)) = lines.next()? {
+        let line: CoflowLine = parse(location, "coflow", line)?;
+        add(location, line, &mut draft)?;
     }
     match header.coflows {
         Some(coflows) if coflows != draft.len() => {
             let expected = format_args!("{coflows}, as the first line says");
             let found = format_args!("{} at the end of the file", draft.len());
-            Err(lines.place().bad("coflows", expected, found))
+            Err(lines.location().bad("coflows", expected, found))
         }
         _ => draft.finish(name),
     }
 }
 
 /// Checks the values of a line and adds its coflow.
-fn add(place: Place<'_>, line: CoflowLine, draft: &mut Draft) -> Result<(), TraceError> {
-    check_number(place, "arrival_s", "seconds", line.arrival_s, MAX_TIME_S)?;
+fn add(location: Location<'_>, line: CoflowLine, draft: &mut Draft) -> Result<(), TraceError> {
+    check_number(location, "arrival_s", "seconds", line.arrival_s, MAX_TIME_S)?;
     if line.flows.is_empty() {
-        return Err(place.bad("flows", "at least one flow", "none"));
+        return Err(location.bad("flows", "at least one flow", "none"));
     }
-    draft.announce(place, line.flows.len() as u64)?;
+    draft.announce(location, line.flows.len() as u64)?;
     let mut flows = Vec::with_capacity(line.flows.len());
     let mut restarts = Vec::new();
     for (i, flow) in line.flows.into_iter().enumerate() {
         for (end, port) in [("src", flow.src), ("dst", flow.dst)] {
             if port >= draft.ports() {
                 let expected = format_args!("a port from 0 to {}", draft.ports() - 1);
-                return Err(place.bad(format_args!("flows[{i}].{end}"), expected, port));
+                return Err(location.bad(format_args!("flows[{i}].{end}"), expected, port));
             }
         }
         let field = format_args!("flows[{i}].bytes");
-        check_number(place, field, "bytes", flow.bytes, MAX_BYTES)?;
+        check_number(location, field, "bytes", flow.bytes, MAX_BYTES)?;
         let field = format_args!("flows[{i}].start_s");
-        check_number(place, field, "seconds", flow.start_s, MAX_TIME_S)?;
+        check_number(location, field, "seconds", flow.start_s, MAX_TIME_S)?;
         if let Some(at_s) = flow.restart_s {
             let field = format_args!("flows[{i}].restart_s");
-            check_number(place, field, "seconds", at_s, MAX_TIME_S)?;
+            check_number(location, field, "seconds", at_s, MAX_TIME_S)?;
             restarts.push(Restart { flow: i as u32, at_s });
         }
         flows.push(Flow { src: flow.src, dst: flow.dst, bytes: flow.bytes, start_s: flow.start_s });
     }
     if !(f64::MIN_POSITIVE..=MAX_WEIGHT).contains(&line.weight) {
         let expected = format_args!("a positive number up to {MAX_WEIGHT:e}");
-        return Err(place.bad("weight", expected, line.weight));
+        return Err(location.bad("weight", expected, line.weight));
     }
     if let Some(deadline_s) = line.deadline_s {
-        check_number(place, "deadline_s", "seconds", deadline_s, MAX_TIME_S)?;
+        check_number(location, "deadline_s", "seconds", deadline_s, MAX_TIME_S)?;
     }
     if let Some(job) = &line.job {
-        check_name(place, "job", job)?;
+        check_name(location, "job", job)?;
     }
     let coflow = Coflow {
         id: line.id,
@@ -162,12 +165,12 @@ fn add(place: Place<'_>, line: CoflowLine, draft: &mut Draft) -> Result<(), Trac
         job: line.job,
         restarts,
     };
-    draft.push(place, coflow, line.parents)
+    draft.push(location, coflow, line.parents)
 }
 
 /// Checks that a number lies from 0 to `most`.
 fn check_number(
-    place: Place<'_>,
+    location: Location<'_>,
     field: impl Display,
     unit: &str,
     value: f64,
@@ -177,12 +180,12 @@ fn check_number(
         return Ok(());
     }
     let most = if most < 1e6 { most.to_string() } else { format!("{most:e}") };
-    Err(place.bad(field, format_args!("{unit} from 0 to {most}"), value))
+    Err(location.bad(field, format_args!("{unit} from 0 to {most}"), value))
 }
 
 /// One line as a `T`; an error names the innermost field, or `whole` where there is none.
 fn parse<'a, T: Deserialize<'a>>(
-    place: Place<'_>,
+    location: Location<'_>,
     whole: &str,
     line: &'a str,
 ) -> Result<T, TraceError> {
@@ -216,7 +219,7 @@ fn parse<'a, T: Deserialize<'a>>(
             .or_else(|| found.strip_prefix("invalid value: "))
             .unwrap_or(found);
         let found = format!("{} (column {})", escape(found, 60), error.column());
-        Err(place.bad(escape(&field, 60), escape(&expected, 200), found))
+        Err(location.bad(escape(&field, 60), escape(&expected, 200), found))
     })
 }
 
