@@ -6,10 +6,7 @@ use covey_core::{AnyPolicy, Codec, Compression};
 use crate::info::Info;
 use crate::settings::Settings;
 use crate::spec::{COMPRESS, SpecError, has_codec, normalized};
-use crate::{
-    aalo, aalo_local, aalo_oracle, compressed, covey, fair, fifo, fifo_flow, fifo_lm, fvdf,
-    graviton, lcf, ncf, pfp, philae, philae_oracle, saath, scf, sebf, sincronia, wss,
-};
+use crate::{compressed, fvdf};
 
 /// A policy made by [`build`].
 pub struct Built {
@@ -19,38 +16,39 @@ pub struct Built {
     pub params: Vec<(String, String)>,
     /// The policy.
     pub policy: AnyPolicy,
-    /// How it has flows compressed, if it does.
+    /// How flows are compressed, if the policy compresses.
     pub compression: Option<Compression>,
 }
 
-/// In the order in which they are listed.
+/// All policies, in the order in which they are listed. A new policy is a file, which `lib.rs` declares, and
+/// a line here; tests and the conformance suite take it from here.
 static POLICIES: &[Info] = &[
-    fair::INFO,
-    fifo::INFO,
-    fifo_flow::INFO,
-    pfp::INFO,
-    scf::INFO,
-    ncf::INFO,
-    lcf::INFO,
-    sebf::INFO,
-    wss::INFO,
-    sincronia::INFO,
-    aalo::INFO,
-    aalo_oracle::INFO,
-    aalo_local::INFO,
-    fifo_lm::INFO,
-    saath::INFO,
-    graviton::INFO,
-    philae::INFO,
-    philae_oracle::INFO,
-    fvdf::INFO,
-    covey::INFO,
+    crate::fair::INFO,
+    crate::fifo::INFO,
+    crate::fifo_flow::INFO,
+    crate::pfp::INFO,
+    crate::scf::INFO,
+    crate::ncf::INFO,
+    crate::lcf::INFO,
+    crate::sebf::INFO,
+    crate::wss::INFO,
+    crate::sincronia::INFO,
+    crate::aalo::INFO,
+    crate::aalo_oracle::INFO,
+    crate::aalo_local::INFO,
+    crate::fifo_lm::INFO,
+    crate::saath::INFO,
+    crate::graviton::INFO,
+    crate::philae::INFO,
+    crate::philae_oracle::INFO,
+    crate::fvdf::INFO,
+    crate::covey::INFO,
 ];
 
 /// Other names, and the policies that they mean.
 static ALIASES: [(&str, &str); 1] = [("srtf", "pfp")];
 
-/// Names that papers and other programs have for policies or for what is like them.
+/// Names that papers and other programs use for these policies or for similar ones.
 static ELSEWHERE: [(&str, &str); 19] = [
     ("varys", "sebf"),
     ("d-clas", "aalo"),
@@ -78,10 +76,10 @@ pub fn policies() -> &'static [Info] {
     POLICIES
 }
 
-/// The policy of that name, whatever the case of letters.
+/// The policy of that name; case does not matter.
 ///
 /// # Errors
-/// When there is none; the message says which there are, and which may be meant.
+/// When there is none. The message lists all policies, and suggests one.
 pub fn find(name: &str) -> Result<&'static Info, SpecError> {
     let lower = name.trim().to_ascii_lowercase();
     if lower.is_empty() {
@@ -96,8 +94,8 @@ pub fn find(name: &str) -> Result<&'static Info, SpecError> {
     })
 }
 
-/// The policy of `known` that may be meant by a name that is none of them: the one that others call
-/// so, or else the one of the most similar name.
+/// The policy of `known` that may be meant by an unknown name: one that is known elsewhere by this name,
+/// or else the one with the most similar name.
 pub fn suggestion(name: &str, known: &[&'static str]) -> Option<&'static str> {
     let lower = name.to_ascii_lowercase();
     let elsewhere =
@@ -138,8 +136,8 @@ pub fn build(spec: &str) -> Result<Built, SpecError> {
     Ok(built)
 }
 
-/// Takes `compress=CODEC` out of what was given for a policy; one that has a codec of its own is
-/// given that instead.
+/// Takes `compress=CODEC` out of the parameters of a policy. For a policy with a codec of its own it becomes
+/// `codec=CODEC`.
 fn take_compress(info: &Info, given: &str) -> Result<(String, Option<String>), SpecError> {
     let mut rest: Vec<String> = Vec::new();
     let mut compress = None;
@@ -235,7 +233,7 @@ mod tests {
             assert_eq!(meant(other), Some(policy));
             assert_eq!(find(policy).map(|info| info.name), Ok(policy));
         }
-        // Only what there is to choose from.
+        // Only known policies are suggested.
         assert_eq!(suggestion("bssi", &["fair", "sebf"]), None);
     }
 

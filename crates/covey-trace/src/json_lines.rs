@@ -1,4 +1,4 @@
-//! Covey JSON lines: the format that can say everything a [`Workload`] holds.
+//! Covey JSON lines: the format that holds everything a [`Workload`] holds.
 //!
 //! The first line is the header, each other line a coflow; see [`write()`].
 
@@ -21,7 +21,7 @@ const VERSION: u32 = 1;
 struct Header {
     covey_trace: u32,
     ports: u32,
-    /// Number of coflows, so that a file cut between two lines is noticed; may be left out.
+    /// Number of coflows, by which a file cut between two lines is detected. Optional.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     coflows: Option<usize>,
 }
@@ -70,7 +70,8 @@ fn is_zero(x: &f64) -> bool {
     *x == 0.0
 }
 
-/// Writes whole numbers without `.0`, all others with the fewest digits that come back the same.
+/// Writes whole numbers without `.0`, all others with the fewest digits that give the same number
+/// again.
 fn short<S: Serializer>(x: &f64, serializer: S) -> Result<S::Ok, S::Error> {
     const EXACT: f64 = (1_u64 << 53) as f64;
     if x.fract() == 0.0 && (0.0..EXACT).contains(x) {
@@ -183,7 +184,7 @@ fn check_number(
     Err(location.bad(field, format_args!("{unit} from 0 to {most}"), value))
 }
 
-/// One line as a `T`; an error names the innermost field, or `whole` where there is none.
+/// Reads one line as a `T`. An error names the innermost field, or `whole` if there is none.
 fn parse<'a, T: Deserialize<'a>>(
     location: Location<'_>,
     whole: &str,
@@ -199,7 +200,7 @@ fn parse<'a, T: Deserialize<'a>>(
             },
             Err(error) => {
                 let path = error.path().to_string();
-                // The path ends in a question mark where the text breaks off.
+                // The path ends in a question mark if the text breaks off.
                 let field = match path.trim_end_matches(['.', '?']) {
                     "" => whole,
                     field => field,
@@ -229,10 +230,9 @@ fn parse<'a, T: Deserialize<'a>>(
 /// The first line is `{"covey_trace":1,"ports":N,"coflows":M}`; each coflow follows on a line
 /// ```json
 /// {"id":"7","arrival_s":1.5,"flows":[{"src":0,"dst":1,"bytes":100,"start_s":2.5,"restart_s":4}],"parents":["3"],"weight":2,"deadline_s":9.5,"job":"q42"}
-/// ```
-/// with `start_s`, `restart_s`, `parents`, `weight`, `deadline_s` and `job` left out where they say
-/// nothing (0, none, none, 1, none, none). A reader does not need `coflows`, but notices with it that a file
-/// was cut off.
+/// ``` with `start_s`, `restart_s`, `parents`, `weight`, `deadline_s` and `job` left out if they
+/// have the defaults 0, none, none, 1, none and none. `coflows` is optional in a file; with it a
+/// reader detects that the file was cut off.
 ///
 /// # Errors
 /// Those of `out`, and [`io::ErrorKind::InvalidInput`] for a parent that is no coflow of the

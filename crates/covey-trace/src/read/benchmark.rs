@@ -3,8 +3,7 @@
 //!
 //! A reducer's MB are shared equally by the mappers: one flow per pair. Flows come mapper by
 //! mapper, and for each mapper reducer by reducer, both in the order of the line. A rack is named
-//! at most once as a mapper and once as a reducer, since the format has merged the tasks of a
-//! rack.
+//! at most once as a mapper and once as a reducer, because the format merges the tasks of a rack.
 
 use std::fmt::Display;
 
@@ -71,7 +70,7 @@ fn reducer(
     Ok((dst, mb))
 }
 
-/// Refuses a rack named twice.
+/// Rejects a rack named twice.
 fn each_once(location: Location<'_>, field: &str, racks: &[u32]) -> Result<(), TraceError> {
     match first_duplicate(&mut racks.to_vec()) {
         None => Ok(()),

@@ -1,4 +1,4 @@
-//! A workload while it is read: what must hold across lines is checked here, for every format.
+//! A workload while it is read. Checks what must hold across lines, for every format.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ pub(crate) struct Draft {
     workload: Workload,
     /// The line of each coflow.
     lines: Vec<u64>,
-    /// The position of each id.
+    /// The index of each id.
     positions: HashMap<String, u32>,
     /// The parents named by each coflow that has any; they may come later in the file.
     parents: Vec<(u32, Vec<String>)>,
@@ -42,7 +42,7 @@ impl Draft {
         self.workload.coflows.len()
     }
 
-    /// Announces `flows` more flows, before memory is spent on them.
+    /// Checks the limit for `flows` more flows before memory is allocated for them.
     pub fn announce(&mut self, location: Location<'_>, flows: u64) -> Result<(), TraceError> {
         self.num_flows = self.num_flows.saturating_add(flows);
         if self.num_flows > u64::from(MAX_FLOWS) {
@@ -79,7 +79,7 @@ impl Draft {
         Ok(())
     }
 
-    /// The whole workload, once every coflow is there; `name` is the file's.
+    /// The workload, once all coflows have been added; `name` is the file's.
     pub fn finish(mut self, name: &str) -> Result<Workload, TraceError> {
         for (child, ids) in std::mem::take(&mut self.parents) {
             let line = self.lines[child as usize];
@@ -111,7 +111,7 @@ impl Draft {
     }
 }
 
-/// A name must say something and not be absurdly long.
+/// Checks that a name is neither empty nor too long.
 pub(crate) fn check_name(
     location: Location<'_>,
     field: &str,
@@ -124,7 +124,7 @@ pub(crate) fn check_name(
     Ok(())
 }
 
-/// The least value that occurs twice; sorts the values.
+/// The smallest value that occurs twice. Sorts the values.
 pub(crate) fn first_duplicate(values: &mut [u32]) -> Option<u32> {
     values.sort_unstable();
     values.windows(2).find(|w| w[0] == w[1]).map(|w| w[0])

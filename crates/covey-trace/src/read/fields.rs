@@ -1,4 +1,4 @@
-//! The fields of a line, separated by blanks, each read as what it must be.
+//! The fields of a line, separated by blanks.
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -57,7 +57,7 @@ impl<'a> Fields<'a> {
         Ok(ms / 1e3)
     }
 
-    /// Nothing may be left on the line after its `last` field.
+    /// Checks that nothing follows the `last` field of the line.
     pub fn end(&mut self, last: impl Display) -> Result<(), TraceError> {
         match self.rest.next() {
             None => Ok(()),

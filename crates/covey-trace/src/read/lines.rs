@@ -82,7 +82,7 @@ impl<'a, R: BufRead> Lines<'a, R> {
     }
 }
 
-/// How a byte that is no text is described.
+/// Describes a byte that is not text.
 fn binary(byte: u8) -> String {
     format!("the byte 0x{byte:02x} (a binary file?)")
 }

@@ -1,4 +1,4 @@
-//! Reading a trace file: which format it is, and the checks every format shares.
+//! Reads a trace file in any of the formats.
 
 mod benchmark;
 mod counted;
@@ -25,8 +25,8 @@ use crate::workload::Workload;
 /// All formats. The first one that accepts the first line of a trace reads the trace.
 static FORMATS: &[Format] = &[counted::FORMAT, json_lines::FORMAT];
 
-/// Reads a trace in any of the formats Covey knows, told apart by content; `name` is what
-/// messages call it.
+/// Reads a trace in any format that Covey knows; its content decides which. Messages call it
+/// `name`.
 ///
 /// - *coflow-benchmark* text: `PORTS COFLOWS`, then a line `ID ARRIVAL_MS M mapper… R
 ///   reducer:MB…` for each coflow. A reducer's MB (of 1,048,576 bytes) are shared equally by the
@@ -71,8 +71,7 @@ fn read_text(mut source: impl BufRead, name: &str) -> Result<Workload, TraceErro
 
 /// Reads the trace in the file `path`, as [`read`] does.
 ///
-/// # Errors
-/// Those of [`read`]; [`TraceError::Io`] also where the file cannot be opened.
+/// # Errors Those of [`read`]; [`TraceError::Io`] also if the file cannot be opened.
 pub fn read_path(path: &Path) -> Result<Workload, TraceError> {
     let name = path.display().to_string();
     let file = File::open(path).map_err(|e| TraceError::io(&name, e))?;

@@ -1,8 +1,8 @@
 //! The text format of Sincronia's workload generator:
 //! `ID ARRIVAL_MS FLOWS SOURCES DESTINATIONS (src dst MB)…`, ports 0-based.
 //!
-//! The numbers of sources and destinations carry nothing that the flows do not say; they must be
-//! possible, but are not compared with the flows. Two flows may have the same ends.
+//! The numbers of sources and destinations are redundant. They must be in range, but are not
+//! compared with the flows. Two flows may have the same ends.
 
 use super::draft::Draft;
 use super::fields::{Fields, number};

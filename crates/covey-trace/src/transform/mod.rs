@@ -1,7 +1,7 @@
 //! Workloads made from workloads.
 //!
-//! Each function takes a workload as it is and makes another; what is random takes a seed, and the
-//! same seed gives the same workload on every platform and in every release.
+//! Each function makes a new workload of an existing one. A random one takes a seed; the same seed
+//! gives the same workload on every platform and in every release.
 
 mod burst;
 mod changes;
