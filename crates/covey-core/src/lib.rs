@@ -13,7 +13,8 @@
 //! ```
 //!
 //! Units: times are seconds ([`Time`]), sizes bytes (`f64`, they may be fractional), rates bytes
-//! per second. This crate does no I/O, reads no clock and draws no random number.
+//! per second. This crate does no I/O, reads no clock, and draws random numbers only from a
+//! given seed.
 
 pub mod alloc;
 mod codec;
@@ -30,6 +31,7 @@ mod plan;
 mod policy;
 mod rounding;
 pub mod sorted;
+mod split_mix;
 pub mod state;
 pub mod suggest;
 mod time;
@@ -49,6 +51,7 @@ pub use local::{End, LocalPolicy, LocalView, Outbox, Seen};
 pub use plan::{Backfill, Entry, Group, Layers, Plan, Portion, Rank, Ranking, Rule, Share};
 pub use policy::{Answer, AnyPolicy, Policy, Promises, Wants};
 pub use rounding::rounded_bytes;
+pub use split_mix::SplitMix;
 pub use time::Time;
 pub use view::{Clairvoyant, Knowledge, NonClairvoyant, PortLoad, Reported, View};
 pub use wakes::{Sender, Wake, Wakes};

@@ -12,7 +12,7 @@ use covey_core::{
 };
 use covey_trace::Workload;
 
-use crate::emulate::philae_authors::Estimate;
+use covey_emulate::philae_authors::Estimate;
 
 /// What to find out in a run beside the CCTs.
 #[derive(Debug, Clone, Copy, PartialEq)]

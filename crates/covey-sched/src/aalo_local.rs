@@ -3,14 +3,15 @@
 //!
 //! A link goes to the first coflow of its uppermost queue, in order of arrival, or is divided among
 //! the first coflows of all its queues with weights that fall by `E`. A coflow that sends little at
-//! each of many ports so stays in upper queues for longer than it would if its bytes were added up,
-//! and the ports that it meets do not agree on when it has to yield.
+//! each of many ports stays in upper queues for longer than it would if its bytes were added up,
+//! and its ports do not agree on when it has to yield.
 
 use covey_core::{AnyPolicy, CoflowId, End, LocalPolicy, LocalView};
 
+use crate::info::Info;
 use crate::local::Local;
 use crate::queues::{self, Queues};
-use crate::registry::{Info, Param};
+use crate::spec::Param;
 
 pub(crate) const INFO: Info = Info {
     name: "aalo-local",
@@ -28,7 +29,7 @@ pub(crate) const INFO: Info = Info {
         let strict = settings.choice("queues", &[("weighted", false), ("strict", true)])?;
         let limits = (0..queues.count - 1).map(|queue| queues.limit(queue)).collect();
         let node = AaloNode { queues, strict, limits };
-        // Nodes have nothing to tell each other.
+        // Nodes send each other no messages.
         Ok(AnyPolicy::NonClairvoyant(Box::new(Local::new(node, 0.0))))
     },
 };

@@ -1,14 +1,14 @@
 //! `aalo-oracle`: Aalo that knows beforehand in which queue a coflow will end (Philae §8.1).
 //!
 //! As [`aalo`](crate::aalo), but a coflow is in its final queue, that of its total bytes, from the
-//! start, and is never demoted: what remains are the queues and first in first out inside them, without
-//! the time that learning takes. Coflows of one DAG do not share a queue: each is where its own bytes
-//! put it.
+//! start and is never demoted. This is Aalo without the time that learning takes: queues, and order
+//! of arrival inside them. Coflows of one DAG do not share a queue; each is in the queue of its own
+//! bytes.
 
 use covey_core::{Answer, AnyPolicy, Clairvoyant, CoflowId, Plan, Policy, Promises, View, Wants};
 
 use crate::aalo::{self, Service};
-use crate::registry::Info;
+use crate::info::Info;
 
 pub(crate) const INFO: Info = Info {
     name: "aalo-oracle",
@@ -26,7 +26,7 @@ pub(crate) const INFO: Info = Info {
 
 struct AaloOracle {
     service: Service<Clairvoyant>,
-    /// The coflows that have come since the last tick.
+    /// Coflows that have arrived since the last tick.
     to_serve: Vec<CoflowId>,
 }
 

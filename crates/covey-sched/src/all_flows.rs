@@ -1,8 +1,8 @@
-//! What policies that do not tell coflows apart have in common: one plan for all time.
+//! What policies that do not distinguish coflows have in common: one plan that never changes.
 
 use covey_core::{Answer, Group, Knowledge, Plan, Policy, Promises, Share, View, Wants};
 
-/// Serves all flows as one group, which shares as it was made to.
+/// Serves all flows as one group with one rule of sharing.
 pub(crate) struct AllFlows<K> {
     share: Share<K>,
     promises: Promises,
@@ -15,7 +15,7 @@ impl<K> AllFlows<K> {
         AllFlows { share, promises, planned: false }
     }
 
-    /// With a share that may leave links idle; nothing is promised then.
+    /// With a rule that may leave links idle. Nothing is promised then.
     pub(crate) fn leaving_idle(share: Share<K>) -> AllFlows<K> {
         AllFlows { share, promises: Promises::default(), planned: false }
     }

@@ -3,7 +3,7 @@
 use covey_core::{AnyPolicy, Share};
 
 use crate::all_flows::AllFlows;
-use crate::registry::Info;
+use crate::info::Info;
 
 pub(crate) const INFO: Info = Info {
     name: "fair",

@@ -1,9 +1,9 @@
 //! `lcf`: lightest coflow first, by the bytes left of all its flows (CoflowSim's name; "smallest
 //! coflow first" in Varys, SIGCOMM 2014, §5.3).
 
+use crate::info::Info;
 use crate::rank::Tie;
 use crate::ranked::{SHARE, WORK_CONSERVATION, ranked};
-use crate::registry::Info;
 
 pub(crate) const INFO: Info = Info {
     name: "lcf",

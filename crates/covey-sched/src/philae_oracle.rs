@@ -1,15 +1,17 @@
-//! `philae-oracle`: Philae that knows sizes beforehand, so that nothing is sampled.
+//! `philae-oracle`: Philae that knows sizes from the start, without sampling.
 //!
-//! As [`philae`](crate::philae), but the length of a coflow's flows is their true mean: every coflow
-//! that is not thin is in a queue from the start. What remains is what Philae loses by its queues and the
-//! first in first out inside them; the rest of its distance to policies that know sizes is the price of
+//! As [`philae`](crate::philae), but the length of a coflow's flows is their true mean: every
+//! coflow that is not thin is in a queue from the start. There are neither pilots nor flows that
+//! wait for them. The distance to clairvoyant policies is then what Philae loses by its queues and
+//! by the order of arrival inside them; the rest is the price of learning.
 //! learning. Without sampling there are neither pilots nor flows that wait for them.
 
 use covey_core::{AnyPolicy, Clairvoyant, CoflowId, FlowId, View};
 
+use crate::info::Info;
 use crate::philae::{CONTENTION, Lengths, ORDER, Philae, QUEUES, SHARE};
 use crate::queues;
-use crate::registry::{Info, Param};
+use crate::spec::Param;
 
 pub(crate) const INFO: Info = Info {
     name: "philae-oracle",

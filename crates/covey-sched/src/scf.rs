@@ -1,8 +1,8 @@
 //! `scf`: shortest coflow first, by what is left of the longest flow (Varys, SIGCOMM 2014, §5.3).
 
+use crate::info::Info;
 use crate::rank::Tie;
 use crate::ranked::{SHARE, WORK_CONSERVATION, ranked};
-use crate::registry::Info;
 
 pub(crate) const INFO: Info = Info {
     name: "scf",

@@ -1,15 +1,15 @@
 //! `sebf`: smallest effective bottleneck first (Varys, SIGCOMM 2014, §5).
 //!
-//! Coflows are ordered by Γ, the time the rest of the coflow needs when it is alone; see
-//! [`ranked`](crate::ranked) for how they share, and [`deadlines`](crate::deadlines) for those that
-//! are to end in time.
+//! Coflows are ordered by Γ, the time the rest of the coflow needs when it is alone. How they share
+//! is in [`ranked`](crate::ranked); coflows with deadlines are in [`deadlines`](crate::deadlines).
 
 use covey_core::{AnyPolicy, Backfill};
 
 use crate::deadlines::Deadlines;
+use crate::info::Info;
 use crate::rank::Tie;
 use crate::ranked::{Ranked, SHARE, WORK_CONSERVATION};
-use crate::registry::{Info, Param};
+use crate::spec::Param;
 
 pub(crate) const INFO: Info = Info {
     name: "sebf",
@@ -42,7 +42,7 @@ pub(crate) const INFO: Info = Info {
         let padding = settings.number("padding", 0.0, 1e6)?;
         let min_s = settings.duration("min")?;
         if meets_deadlines {
-            // Rates that just meet a deadline leave something over whatever the others share by.
+            // Rates that just meet a deadline leave capacity over, however the others share.
             ranked.backfill = ranked.offered;
             ranked.conserves_work = ranked.offered == Backfill::Greedy;
         }
