@@ -20,12 +20,11 @@
 
 use std::marker::PhantomData;
 
-use crate::alloc::Allocator;
 use crate::codec::{Compress, Compression};
 use crate::ids::{CoflowId, FlowId, LinkId};
+use crate::knowledge::{Clairvoyant, Knowledge};
 use crate::sorted::Sorted;
 use crate::time::Time;
-use crate::view::{Clairvoyant, Knowledge};
 use crate::wakes::{Sender, Wake, Wakes};
 
 /// Which flows an entry is about.
@@ -261,7 +260,7 @@ pub struct Ranking {
     pub is_kept: bool,
 }
 
-/// What has changed in a plan since an allocator was [told](Plan::tell).
+/// What has changed in a plan since an allocator was notified ([`Plan::clear_edits`]).
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Edits {
     /// Whether it was written anew.
@@ -396,13 +395,9 @@ impl<K: Knowledge> Plan<K> {
         (!self.edits.is_rewritten).then_some(&self.edits.places)
     }
 
-    /// For drivers: tells an allocator what has changed since this was last called.
-    pub fn tell(&mut self, allocator: &mut Allocator) {
-        if std::mem::take(&mut self.edits.is_rewritten) {
-            allocator.replan();
-        } else {
-            allocator.edit(&self.edits.places);
-        }
+    /// For drivers: the allocator has been notified of the [`Plan::edits`].
+    pub fn clear_edits(&mut self) {
+        self.edits.is_rewritten = false;
         self.edits.places.clear();
     }
 

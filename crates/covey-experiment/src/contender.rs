@@ -21,6 +21,8 @@ pub struct Contender {
     pub params: Vec<(String, String)>,
     /// How flows are compressed, if the policy compresses.
     pub(crate) compression: Option<Compression>,
+    /// The hosts' compressor, if it was measured.
+    pub(crate) measured_codec: Option<Codec>,
     /// What runs in the simulator.
     pub(crate) policy: Simulated,
     /// An observer of the exact simulation.
@@ -41,6 +43,7 @@ impl Contender {
             name: name.to_owned(),
             params,
             compression: None,
+            measured_codec: None,
             policy: Simulated::Exactly(policy),
             observer: None,
         }
@@ -60,6 +63,7 @@ impl Contender {
             name: emulation.name().to_owned(),
             params: emulation.params().to_vec(),
             compression: None,
+            measured_codec: None,
             policy: Simulated::Emulated(emulation),
             observer: None,
         }
@@ -80,11 +84,9 @@ impl Contender {
     /// The same with another codec, if the policy compresses.
     #[must_use]
     pub fn compressed_by(mut self, codec: Codec) -> Contender {
-        if let (Some(compression), Simulated::Exactly(policy)) =
-            (&mut self.compression, &mut self.policy)
-        {
+        if let Some(compression) = &mut self.compression {
             compression.codec = codec;
-            policy.codec_measured(codec);
+            self.measured_codec = Some(codec);
         }
         self
     }

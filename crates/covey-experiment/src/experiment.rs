@@ -130,12 +130,13 @@ impl<'a> Experiment<'a> {
         contender: Contender,
         mut watch: Watch<'_>,
     ) -> Result<(Outcome, RunInfo), Error> {
-        let Contender { label, name, params, policy, observer, .. } = contender;
+        let Contender { label, name, params, policy, observer, measured_codec, .. } = contender;
         let started = Instant::now();
         let outcome = match policy {
             Simulated::Exactly(mut policy) => {
                 let mut simulator = Simulator::new(self.fabric.clone())
                     .barrier(self.barrier)
+                    .with_measured_codec(measured_codec)
                     .with_processors(self.processors.clone());
                 match observer {
                     Some(other) => {

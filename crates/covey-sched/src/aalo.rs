@@ -50,6 +50,7 @@ pub(crate) const INFO: Info = Info {
         },
     ],
     source: "Aalo (SIGCOMM 2015) 4, 6.2; defaults of Philae 8",
+    promises: |settings| Ok(Service::<NonClairvoyant>::from_settings(settings)?.promises()),
     make: |settings| {
         Ok(AnyPolicy::NonClairvoyant(Box::new(Aalo {
             service: Service::from_settings(settings)?,
@@ -172,10 +173,6 @@ fn next_tick(delta_s: f64, now: Time) -> Time {
 }
 
 impl Policy<NonClairvoyant> for Aalo {
-    fn promises(&self) -> Promises {
-        self.service.promises()
-    }
-
     fn coflow_arrived(&mut self, coflow: CoflowId, view: &View<'_, NonClairvoyant>) {
         let external = view.lineage(coflow).external;
         if self.dags.get(&external).is_none() {

@@ -5,7 +5,7 @@
 //! of arrival inside them. Coflows of one DAG do not share a queue; each is in the queue of its own
 //! bytes.
 
-use covey_core::{Answer, AnyPolicy, Clairvoyant, CoflowId, Plan, Policy, Promises, View, Wants};
+use covey_core::{Answer, AnyPolicy, Clairvoyant, CoflowId, Plan, Policy, View, Wants};
 
 use crate::aalo::{self, Service};
 use crate::info::Info;
@@ -16,6 +16,7 @@ pub(crate) const INFO: Info = Info {
     summary: "aalo with each coflow in its final queue from the start",
     params: aalo::INFO.params,
     source: "Philae (USENIX ATC 2019) 8.1",
+    promises: |settings| Ok(Service::<Clairvoyant>::from_settings(settings)?.promises()),
     make: |settings| {
         Ok(AnyPolicy::Clairvoyant(Box::new(AaloOracle {
             service: Service::from_settings(settings)?,
@@ -33,10 +34,6 @@ struct AaloOracle {
 impl Policy<Clairvoyant> for AaloOracle {
     fn wants(&self) -> Wants {
         Wants { sizes_only: true, ..Wants::default() }
-    }
-
-    fn promises(&self) -> Promises {
-        self.service.promises()
     }
 
     fn coflow_arrived(&mut self, coflow: CoflowId, _: &View<'_, Clairvoyant>) {

@@ -25,8 +25,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use covey_core::{
-    Answer, AnyPolicy, CoflowId, FlowId, LinkId, NonClairvoyant, Plan, Policy, Sender, Time, View,
-    Wants,
+    Answer, AnyPolicy, CoflowId, FlowId, LinkId, NonClairvoyant, Plan, Policy, Promises, Sender,
+    Time, View, Wants,
 };
 
 use crate::guard::Guard;
@@ -65,6 +65,7 @@ pub(crate) const INFO: Info = Info {
         },
     ],
     source: "Covey; order of Varys (SIGCOMM 2014) 5.1, pilots of Philae (USENIX ATC 2019) 4.2",
+    promises: |_| Ok(Promises::default()),
     make: |settings| {
         let window_s = settings.duration("T")?;
         if window_s < 1e-3 {

@@ -9,9 +9,7 @@
 //! Admission counts only flows that are known on arrival, not those that start later or again. A
 //! coflow that misses its deadline for such a reason continues among the others.
 
-use covey_core::{
-    Answer, Clairvoyant, CoflowId, Group, Plan, Policy, Promises, Share, Time, View, Wants,
-};
+use covey_core::{Answer, Clairvoyant, CoflowId, Group, Plan, Policy, Share, Time, View, Wants};
 
 use crate::rank::KeyOrder;
 use crate::ranked::Ranked;
@@ -78,10 +76,6 @@ fn deadline(coflow: CoflowId, view: &View<'_, Clairvoyant>) -> Option<Time> {
 }
 
 impl Policy<Clairvoyant> for Deadlines {
-    fn promises(&self) -> Promises {
-        self.others.promises()
-    }
-
     fn wants(&self) -> Wants {
         Wants { flow_ends: true, ..Wants::default() }
     }

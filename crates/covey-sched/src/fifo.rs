@@ -18,6 +18,9 @@ pub(crate) const INFO: Info = Info {
         help: "inside a coflow: maxmin, matching (one flow per port at full rate), or madd with greedy backfill, which needs sizes",
     }],
     source: "FIFO in Philae 8.4; Varys (SIGCOMM 2014) 7",
+    promises: |_| {
+        Ok(Promises { conserves_work: true, starves_nobody: true, ..Promises::default() })
+    },
     make: |settings| {
         let by_size = settings.choice(
             "share",
@@ -50,10 +53,6 @@ impl<K> Fifo<K> {
 }
 
 impl<K: Knowledge + Copy> Policy<K> for Fifo<K> {
-    fn promises(&self) -> Promises {
-        Promises { conserves_work: true, starves_nobody: true, ..Promises::default() }
-    }
-
     fn coflow_arrived(&mut self, coflow: CoflowId, _: &View<'_, K>) {
         self.came.push(coflow);
     }

@@ -4,7 +4,7 @@
 //! then by index in it. Each takes all that is free on its links, so a port serves one flow at a
 //! time.
 
-use covey_core::{AnyPolicy, Share};
+use covey_core::{AnyPolicy, Promises, Share};
 
 use crate::all_flows::AllFlows;
 use crate::info::Info;
@@ -15,5 +15,8 @@ pub(crate) const INFO: Info = Info {
     summary: "flows one by one, in order of their starts",
     params: &[],
     source: "FIFO in Swallow (IPDPS 2018) Fig. 4",
-    make: |_| Ok(AnyPolicy::NonClairvoyant(Box::new(AllFlows::new(Share::OLDEST_FIRST, true)))),
+    promises: |_| {
+        Ok(Promises { conserves_work: true, starves_nobody: true, ..Promises::default() })
+    },
+    make: |_| Ok(AnyPolicy::NonClairvoyant(Box::new(AllFlows::new(Share::OLDEST_FIRST)))),
 };

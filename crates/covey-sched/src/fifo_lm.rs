@@ -11,11 +11,16 @@
 //! With `tell=true` nodes send each other the coflows that they have found heavy. A coflow that is
 //! heavy at one node is then heavy at all nodes after the message's delay.
 
-use covey_core::{AnyPolicy, CoflowId, End, LocalPolicy, LocalView, Outbox, PortId, Seen, Time};
+use covey_core::{
+    AnyPolicy, CoflowId, End, LocalPolicy, LocalView, Outbox, PortId, Promises, Seen, Time,
+};
 
 use crate::info::Info;
 use crate::local::Local;
 use crate::spec::Param;
+
+/// Values of the parameter `tell`.
+const TELL: &[(&str, bool)] = &[("true", true), ("false", false)];
 
 pub(crate) const INFO: Info = Info {
     name: "fifo-lm",
@@ -35,10 +40,14 @@ pub(crate) const INFO: Info = Info {
         Param { name: "latency", default: "1ms", help: "how long a message takes" },
     ],
     source: "Baraat (SIGCOMM 2014) 4: FIFO-LM",
+    promises: |settings| {
+        let is_local = !settings.choice("tell", TELL)?;
+        Ok(Promises { starves_nobody: true, is_local, ..Promises::default() })
+    },
     make: |settings| {
         let node = FifoLm {
             limits: [settings.size("heavy")?],
-            tells: settings.choice("tell", &[("true", true), ("false", false)])?,
+            tells: settings.choice("tell", TELL)?,
             told: Vec::new(),
         };
         Ok(AnyPolicy::NonClairvoyant(Box::new(Local::new(node, settings.duration("latency")?))))
@@ -84,14 +93,6 @@ impl LocalPolicy for FifoLm {
 
     fn left(&mut self, seen: &Seen, _: &LocalView<'_>) {
         self.told.retain(|name| *name != seen.order);
-    }
-
-    fn starves_nobody(&self) -> bool {
-        true
-    }
-
-    fn is_silent(&self) -> bool {
-        !self.tells
     }
 
     fn divide(&mut self, end: End, view: &LocalView<'_>, parts: &mut Vec<(CoflowId, f64)>) {

@@ -19,8 +19,8 @@
 //! fabric idle.
 
 use covey_core::{
-    Answer, AnyPolicy, Backfill, Clairvoyant, Codec, CoflowId, Compress, Compression, Group, Plan,
-    Policy, PortId, Share, View,
+    Answer, AnyPolicy, Backfill, Clairvoyant, CoflowId, Compress, Compression, Group, Plan, Policy,
+    PortId, Promises, Share, View,
 };
 
 use crate::info::Info;
@@ -66,6 +66,7 @@ pub(crate) const INFO: Info = Info {
         },
     ],
     source: "Swallow (IPDPS 2018) IV",
+    promises: |_| Ok(Promises::default()),
     make: |settings| {
         let (share, backfill) = settings.choice(
             "share",
@@ -168,14 +169,13 @@ impl Policy<Clairvoyant> for Fvdf {
         self.upgrades_due = true;
     }
 
-    fn codec_measured(&mut self, codec: Codec) {
-        self.compress = self.compress.by(codec);
-    }
-
     fn plan(&mut self, view: &View<'_, Clairvoyant>, plan: &mut Plan<Clairvoyant>) -> Answer {
+        if let Some(codec) = view.measured_codec() {
+            self.compress = self.compress.by(codec);
+        }
         self.upgrades += u64::from(std::mem::take(&mut self.upgrades_due));
         self.gammas.resize(view.slots(), 0.0);
-        for &coflow in view.coflows().iter().filter(|&&coflow| view.is_stirred(coflow)) {
+        for &coflow in view.coflows().iter().filter(|&&coflow| view.is_dirty(coflow)) {
             let gamma = self.gamma_s(view, coflow);
             let by_port = if self.by_port { view.bottleneck_s(coflow) } else { 0.0 };
             self.gammas[coflow.index()] = libm::log(gamma.max(by_port));
@@ -199,6 +199,8 @@ impl Policy<Clairvoyant> for Fvdf {
 
 #[cfg(test)]
 mod tests {
+    use covey_core::Codec;
+
     use super::*;
 
     #[test]

@@ -6,7 +6,7 @@
 //! without its per-flow limits and without its deadlines. It is an approximation of Graviton, not
 //! the authors' system.
 
-use covey_core::{AnyPolicy, Backfill};
+use covey_core::{AnyPolicy, Backfill, Promises};
 
 use crate::info::Info;
 use crate::queues::{self, Queues};
@@ -24,6 +24,7 @@ pub(crate) const INFO: Info = Info {
         Param { name: "order", default: "width", help: "inside a queue: width or contention" },
     ],
     source: "after Graviton (HotCloud 2017); simplified as Saath without per-flow limits and deadlines",
+    promises: |_| Ok(Promises::default()),
     make: |settings| {
         Ok(AnyPolicy::NonClairvoyant(Box::new(Saath::new(Rules {
             queues: Queues::from_settings(settings)?,

@@ -1,6 +1,6 @@
 //! An entry of the registry.
 
-use covey_core::AnyPolicy;
+use covey_core::{AnyPolicy, Promises};
 
 use crate::settings::Settings;
 use crate::spec::{Param, SpecError, with_compress};
@@ -18,6 +18,8 @@ pub struct Info {
     pub params: &'static [Param],
     /// The publication it comes from.
     pub source: &'static str,
+    /// What the policy promises with checked values of `params`.
+    pub(crate) promises: fn(&Settings) -> Result<Promises, SpecError>,
     /// Makes the policy from checked values of `params`.
     pub(crate) make: fn(&Settings) -> Result<AnyPolicy, SpecError>,
 }

@@ -7,7 +7,7 @@
 
 use crate::info::Info;
 use crate::rank::Tie;
-use crate::ranked::{SHARE, WORK_CONSERVATION, ranked};
+use crate::ranked::{self, SHARE, WORK_CONSERVATION, ranked};
 use crate::spec::Param;
 
 pub(crate) const INFO: Info = Info {
@@ -16,6 +16,7 @@ pub(crate) const INFO: Info = Info {
     summary: "narrowest coflow first: by the lesser of its numbers of senders and receivers",
     params: &[SHARE, Param { default: "skipped", ..WORK_CONSERVATION }],
     source: "NCF in Varys (SIGCOMM 2014) 5.3; CoflowSim",
+    promises: ranked::promises,
     make: |settings| {
         ranked(settings, Tie::Relative, |view, coflow| {
             view.senders(coflow).min(view.receivers(coflow)) as f64

@@ -4,7 +4,7 @@
 //! takes all that is free on its links, so a port serves one flow at a time. This is the ideal of
 //! pFabric (SIGCOMM 2013). The queue is sorted whenever a flow starts or ends.
 
-use covey_core::{AnyPolicy, Share};
+use covey_core::{AnyPolicy, Promises, Share};
 
 use crate::all_flows::AllFlows;
 use crate::info::Info;
@@ -15,5 +15,6 @@ pub(crate) const INFO: Info = Info {
     summary: "flows one by one, fewest bytes left first (also called srtf)",
     params: &[],
     source: "PFP in Swallow (IPDPS 2018) Fig. 4; pFabric (SIGCOMM 2013) 4",
-    make: |_| Ok(AnyPolicy::Clairvoyant(Box::new(AllFlows::new(Share::SHORTEST_FIRST, false)))),
+    promises: |_| Ok(Promises { conserves_work: true, ..Promises::default() }),
+    make: |_| Ok(AnyPolicy::Clairvoyant(Box::new(AllFlows::new(Share::SHORTEST_FIRST)))),
 };

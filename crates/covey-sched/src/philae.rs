@@ -75,6 +75,11 @@ pub(crate) const INFO: Info = Info {
         CONTENTION,
     ],
     source: "Philae (USENIX ATC 2019) 4, 8",
+    promises: |settings| {
+        let is_equal = settings.choice(SHARE.name, SHARES)?;
+        let conserves_work = settings.choice("work_conservation", WORK_CONSERVATION)? && !is_equal;
+        Ok(Promises { conserves_work, ..Promises::default() })
+    },
     make: |settings| {
         let size_left = settings.choice("size", &[("estimate", false), ("left", true)])?;
         let pilots = Pilots::from_settings(settings)?;
@@ -102,6 +107,12 @@ pub(crate) const SHARE: Param = Param {
     default: "matching",
     help: "matching (one flow per port at full rate) or equal (the slowest flow's max-min rate for all; who gets nothing shares the rest)",
 };
+
+/// Values of [`SHARE`]: whether the flows of a coflow get equal rates.
+pub(crate) const SHARES: &[(&str, bool)] = &[("matching", false), ("equal", true)];
+
+/// Values of the parameter `work_conservation`.
+const WORK_CONSERVATION: &[(&str, bool)] = &[("true", true), ("false", false)];
 
 /// The parameter `contention`.
 pub(crate) const CONTENTION: Param = Param {
@@ -144,8 +155,7 @@ impl Pilots {
         Ok(Pilots {
             count: PilotCount::from_settings(settings, "pilots")?,
             load: PilotLoad::new(ports, u64::from(seed)),
-            conserve_work: settings
-                .choice("work_conservation", &[("true", true), ("false", false)])?,
+            conserve_work: settings.choice("work_conservation", WORK_CONSERVATION)?,
         })
     }
 }
@@ -266,7 +276,7 @@ impl<L> Philae<L> {
             slots: settings
                 .choice(QUEUES.name, &[("weighted", true), ("strict", false)])?
                 .then_some(slots),
-            equal: settings.choice(SHARE.name, &[("matching", false), ("equal", true)])?,
+            equal: settings.choice(SHARE.name, SHARES)?,
             size_left,
             at_all_ports: settings
                 .choice(CONTENTION.name, &[("unfinished", false), ("all", true)])?,
@@ -380,7 +390,7 @@ impl<L> Philae<L> {
                     }
                     let track = &mut self.tracks[coflow.index()];
                     // Without an event among those it meets, a coflow stays in its queue.
-                    if !view.is_stirred(coflow) {
+                    if !view.is_dirty(coflow) {
                         queue = track.queue.unwrap_or(queue);
                     }
                     if track.queue != Some(queue) {
@@ -399,13 +409,6 @@ impl<L> Philae<L> {
 }
 
 impl<K: Knowledge, L: Lengths<K>> Policy<K> for Philae<L> {
-    fn promises(&self) -> Promises {
-        Promises {
-            conserves_work: self.lengths.conserve_work() && !self.equal,
-            ..Promises::default()
-        }
-    }
-
     fn wants(&self) -> Wants {
         let attained = self.order == Order::B || self.size_left;
         Wants { flow_ends: L::SAMPLES, port_drains: true, attained, ..Wants::default() }

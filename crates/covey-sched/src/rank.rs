@@ -36,7 +36,7 @@ pub(crate) struct KeyOrder {
 
 impl KeyOrder {
     /// Ranks some of the coflows present. A coflow keeps its key until an event concerns it or
-    /// those that it can meet ([`View::is_stirred`]).
+    /// those that it can meet ([`View::is_dirty`]).
     pub fn rank<K: Knowledge>(
         &mut self,
         view: &View<'_, K>,
@@ -47,7 +47,7 @@ impl KeyOrder {
         self.keys.resize(view.slots(), 0.0);
         self.order.clear();
         for &coflow in view.coflows() {
-            if view.is_stirred(coflow) {
+            if view.is_dirty(coflow) {
                 self.keys[coflow.index()] = key(coflow);
             }
             if meant(coflow) {

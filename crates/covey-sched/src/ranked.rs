@@ -32,6 +32,32 @@ pub(crate) const WORK_CONSERVATION: Param = Param {
     help: "who is offered what MADD leaves over, in the same order: all, skipped (only those that have got nothing) or none",
 };
 
+fn share(settings: &Settings) -> Result<Share<Clairvoyant>, SpecError> {
+    settings.choice(
+        SHARE.name,
+        &[
+            ("madd", Share::MADD),
+            ("proportional", Share::PROPORTIONAL),
+            ("matching", Share::MATCHING),
+            ("matching-by-load", Share::MATCHING_BY_LOAD),
+        ],
+    )
+}
+
+/// Who is offered what is left over, as [`WORK_CONSERVATION`] says.
+pub(crate) fn offered(settings: &Settings) -> Result<Backfill, SpecError> {
+    settings.choice(
+        WORK_CONSERVATION.name,
+        &[("all", Backfill::Greedy), ("skipped", Backfill::Skipped), ("none", Backfill::None)],
+    )
+}
+
+/// What a policy made by [`ranked`] promises: only MADD leaves capacity over that flows could use.
+pub(crate) fn promises(settings: &Settings) -> Result<Promises, SpecError> {
+    let conserves_work = share(settings)? != Share::MADD || offered(settings)? == Backfill::Greedy;
+    Ok(Promises { conserves_work, ..Promises::default() })
+}
+
 /// What a coflow is ranked by.
 pub(crate) type Key = fn(&View<'_, Clairvoyant>, CoflowId) -> f64;
 
@@ -45,11 +71,8 @@ pub(crate) struct Ranked {
     pub(crate) key: Key,
     pub(crate) tie: Tie,
     pub(crate) share: Share<Clairvoyant>,
-    /// How what is left over is offered, as the parameter says and as `share` needs it.
-    pub(crate) offered: Backfill,
+    /// How what is left over is offered.
     pub(crate) backfill: Backfill,
-    /// Whether every flow with free capacity on both links is served.
-    pub(crate) conserves_work: bool,
     runs: Runs,
     ranks: KeptRanks,
     /// Coflows that have changed. They are ranked again at the next event among those that they can
@@ -59,32 +82,14 @@ pub(crate) struct Ranked {
 
 impl Ranked {
     pub(crate) fn new(settings: &Settings, tie: Tie, key: Key) -> Result<Ranked, SpecError> {
-        let (share, leaves_some) = settings.choice(
-            "share",
-            &[
-                ("madd", (Share::MADD, true)),
-                ("proportional", (Share::PROPORTIONAL, false)),
-                ("matching", (Share::MATCHING, false)),
-                ("matching-by-load", (Share::MATCHING_BY_LOAD, false)),
-            ],
-        )?;
-        let offered = settings.choice(
-            "work_conservation",
-            &[("all", Backfill::Greedy), ("skipped", Backfill::Skipped), ("none", Backfill::None)],
-        )?;
+        let share = share(settings)?;
         // The other rules leave nothing over that any flow could use.
-        let (backfill, conserves_work) = if leaves_some {
-            (offered, offered == Backfill::Greedy)
-        } else {
-            (Backfill::None, true)
-        };
+        let backfill = if share == Share::MADD { offered(settings)? } else { Backfill::None };
         Ok(Ranked {
             key,
             tie,
             share,
-            offered,
             backfill,
-            conserves_work,
             runs: Runs::new(tie, 0),
             ranks: KeptRanks::default(),
             to_rank: Vec::new(),
@@ -93,10 +98,6 @@ impl Ranked {
 }
 
 impl Policy<Clairvoyant> for Ranked {
-    fn promises(&self) -> Promises {
-        Promises { conserves_work: self.conserves_work, ..Promises::default() }
-    }
-
     fn coflow_arrived(&mut self, coflow: CoflowId, _: &View<'_, Clairvoyant>) {
         self.to_rank.push(coflow);
     }
@@ -117,11 +118,11 @@ impl Policy<Clairvoyant> for Ranked {
             if !view.is_present(coflow) {
                 return false;
             }
-            let is_stirred = view.is_stirred(coflow);
-            if is_stirred {
+            let is_dirty = view.is_dirty(coflow);
+            if is_dirty {
                 runs.set(coflow, key(view, coflow), view.order(coflow));
             }
-            !is_stirred
+            !is_dirty
         });
         let ranked = runs.rank_anew();
         ranked.iter().for_each(|&(coflow, _)| ranks.lift(plan, coflow));

@@ -1,7 +1,7 @@
 //! All policies by name, with their parameters and where they come from.
 
 use covey_core::suggest::nearest;
-use covey_core::{AnyPolicy, Codec, Compression};
+use covey_core::{AnyPolicy, Codec, Compression, Promises};
 
 use crate::info::Info;
 use crate::settings::Settings;
@@ -16,6 +16,8 @@ pub struct Built {
     pub params: Vec<(String, String)>,
     /// The policy.
     pub policy: AnyPolicy,
+    /// What the policy promises with these parameters.
+    pub promises: Promises,
     /// How flows are compressed, if the policy compresses.
     pub compression: Option<Compression>,
 }
@@ -118,7 +120,9 @@ pub fn build(spec: &str) -> Result<Built, SpecError> {
     let (given, compress) = take_compress(info, given)?;
     let settings = Settings::new(info.name, info.params, &given)?;
     let policy = (info.make)(&settings)?;
-    let mut built = Built { info, params: settings.pairs(), policy, compression: None };
+    let promises = (info.promises)(&settings)?;
+    let params = settings.pairs();
+    let mut built = Built { info, params, policy, promises, compression: None };
     if has_codec(info.params) {
         built.compression = Some(fvdf::compress(&settings)?.compression());
     }

@@ -27,6 +27,10 @@ use crate::info::Info;
 use crate::queues::{self, Queues};
 use crate::spec::Param;
 
+/// Values of the parameter `work_conservation`.
+const BACKFILL: &[(&str, Backfill)] =
+    &[("skipped", Backfill::Skipped), ("all", Backfill::Greedy), ("none", Backfill::None)];
+
 pub(crate) const INFO: Info = Info {
     name: "saath",
     knows: "unsized",
@@ -62,6 +66,13 @@ pub(crate) const INFO: Info = Info {
         },
     ],
     source: "Saath (CoNEXT 2017) 3, 4",
+    promises: |settings| {
+        Ok(Promises {
+            conserves_work: settings.choice("work_conservation", BACKFILL)? == Backfill::Greedy,
+            starves_nobody: settings.number("d", 0.0, 1e6)? > 0.0,
+            ..Promises::default()
+        })
+    },
     make: |settings| {
         Ok(AnyPolicy::NonClairvoyant(Box::new(Saath::new(Rules {
             queues: Queues::from_settings(settings)?,
@@ -75,14 +86,7 @@ pub(crate) const INFO: Info = Info {
                 ],
             )?,
             deadline: settings.number("d", 0.0, 1e6)?,
-            backfill: settings.choice(
-                "work_conservation",
-                &[
-                    ("skipped", Backfill::Skipped),
-                    ("all", Backfill::Greedy),
-                    ("none", Backfill::None),
-                ],
-            )?,
+            backfill: settings.choice("work_conservation", BACKFILL)?,
             dynamics: settings.choice("dynamics", &[("true", true), ("false", false)])?,
         }))))
     },
@@ -277,14 +281,6 @@ impl Saath {
 }
 
 impl Policy<NonClairvoyant> for Saath {
-    fn promises(&self) -> Promises {
-        Promises {
-            conserves_work: self.rules.backfill == Backfill::Greedy,
-            starves_nobody: self.rules.deadline > 0.0,
-            ..Promises::default()
-        }
-    }
-
     fn wants(&self) -> Wants {
         let dynamics = self.rules.dynamics;
         Wants { flow_ends: dynamics, port_drains: true, attained: dynamics, ..Wants::default() }

@@ -35,6 +35,7 @@ pub(crate) const INFO: Info = Info {
         },
     ],
     source: "Sincronia (SIGCOMM 2018) 3",
+    promises: |_| Ok(Promises { conserves_work: true, ..Promises::default() }),
     make: |settings| {
         let share = settings
             .choice("share", &[("matching", Share::MATCHING), ("maxmin", Share::MAX_MIN)])?;
@@ -66,16 +67,12 @@ impl Sincronia {
     /// Whether a coflow is ordered again, because of an event among those that it can have met.
     /// Under `mode=offline` ends are no such event.
     fn is_to_order(&self, coflow: CoflowId, view: &View<'_, Clairvoyant>) -> bool {
-        view.is_stirred(coflow)
+        view.is_dirty(coflow)
             && (!self.offline || self.came.iter().any(|&came| view.may_meet(came, coflow)))
     }
 }
 
 impl Policy<Clairvoyant> for Sincronia {
-    fn promises(&self) -> Promises {
-        Promises { conserves_work: true, ..Promises::default() }
-    }
-
     fn coflow_arrived(&mut self, coflow: CoflowId, _: &View<'_, Clairvoyant>) {
         self.came.push(coflow);
     }

@@ -4,7 +4,7 @@
 //! one transfer tend to end together. A flow gets the smaller share of its two links. As in the
 //! paper, what a flow cannot use at one link because of the other stays idle.
 
-use covey_core::{AnyPolicy, Share};
+use covey_core::{AnyPolicy, Promises, Share};
 
 use crate::all_flows::AllFlows;
 use crate::info::Info;
@@ -15,5 +15,6 @@ pub(crate) const INFO: Info = Info {
     summary: "links divided in proportion to flow sizes",
     params: &[],
     source: "WSS in Orchestra (SIGCOMM 2011) 5.3; Swallow (IPDPS 2018) Fig. 4",
-    make: |_| Ok(AnyPolicy::Clairvoyant(Box::new(AllFlows::leaving_idle(Share::BY_SIZE)))),
+    promises: |_| Ok(Promises::default()),
+    make: |_| Ok(AnyPolicy::Clairvoyant(Box::new(AllFlows::new(Share::BY_SIZE)))),
 };

@@ -313,7 +313,7 @@ impl Line {
         let mut shared = false;
         for slot in 0..self.who.len() {
             let links = self.pairs.links(self.pair[slot] as usize);
-            if !state.is_eventful(LinkId(links[0] as u32)) {
+            if !state.has_events(LinkId(links[0] as u32)) {
                 continue;
             }
             let before = self.place[slot];

@@ -189,7 +189,11 @@ fn follow(network: Network, weighted: bool, backfill: Backfill, stands: &[Stand]
     }
     for step in steps {
         kept.step(step);
-        kept.plan.tell(&mut kept.allocator);
+        match kept.plan.edits() {
+            None => kept.allocator.replan(),
+            Some(edits) => kept.allocator.edit(edits),
+        }
+        kept.plan.clear_edits();
         kept.allocator.allocate(&kept.world.state, kept.plan.ranking()).unwrap();
         let expected = fresh(&kept.world, &kept.written()).unwrap();
         assert_same(&kept.world.rates(&kept.allocator), &expected);
