@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # A short trace over real sockets between sixteen emulated hosts: every tenth coflow, about 2 GB for each
-# contestant. Fails when bytes come wrong, when anything is left behind, when Covey's policies are not faster
+# contender. Fails when bytes come wrong, when anything is left behind, when Covey's policies are not faster
 # than TCP alone, or when they do not come in the order of the simulator. It needs root, ip and tc.
 #
 # A trace's sizes are divided by 64, as suits the Facebook trace; those of the builtin one, which are larger, by
-# 1600. COVEY names the program, POLICIES the contestants.
+# 1600. COVEY names the program, POLICIES the contenders.
 #
 #     scripts/testbed-short.sh [TRACE]
 set -euo pipefail
@@ -28,7 +28,7 @@ results = json.load(open(sys.argv[1]))["results"]
 mean = {it["label"]: it["cct_s"]["mean"] for it in results}
 names = [it["label"] for it in results[::2]]
 simulated = {name: mean[f"{name} (simulated)"] for name in names}
-print("| contestant | mean CCT, s | simulated, s | ratio | times faster than tcp |")
+print("| contender | mean CCT, s | simulated, s | ratio | times faster than tcp |")
 print("|---|--:|--:|--:|--:|")
 for name in names:
     real, sim = mean[name], simulated[name]

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 
 use crate::errors::ConformanceError;
 use crate::halt::Halt;
-use crate::policy::policy;
+use crate::policy::{policy, promises};
 use crate::run::{Watch, in_thread};
 
 /// Serves nobody: it stands in for a policy that could not be made.
@@ -75,6 +75,7 @@ impl Maker {
 /// of a policy counts, is a `ConformanceError`.
 #[pyfunction]
 pub fn check(py: Python<'_>, make: Py<PyAny>, cases: u32) -> PyResult<()> {
+    let promises = promises(&make.bind(py).call0()?)?;
     let watch = Watch::default();
     let maker = Arc::new(Maker {
         make,
@@ -84,7 +85,7 @@ pub fn check(py: Python<'_>, make: Py<PyAny>, cases: u32) -> PyResult<()> {
     });
     let checked = in_thread(py, &watch, 0, None, {
         let maker = Arc::clone(&maker);
-        move || covey_conformance::check(&|| maker.make(), cases)
+        move || covey_conformance::check(&|| maker.make(), promises, cases)
     })?;
     match watch.halt.take() {
         Some(exception) => Err(exception),

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use covey_report::{Distribution, Speedup, Summary};
-use covey_reproduce::report::{Number, Report, Told};
+use covey_reproduce::report::{ItemReport, Number, Report};
 use covey_trace::{MB, Stats};
 
 /// A table, with a heading for each column and the first cell of each row as the row's heading.
@@ -125,7 +125,7 @@ pub fn report(report: &Report) -> String {
     title + &report.sections.iter().map(section).collect::<String>()
 }
 
-fn section(told: &Told) -> String {
+fn section(told: &ItemReport) -> String {
     let title = format!("{} (section {}): {}", told.place, told.section, told.shows);
     let why = told.cannot.as_ref().map(|why| format!("Not shown: {why}"));
     let head = ["", "setting", "published", "ours", "difference", "verdict"];

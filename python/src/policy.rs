@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use covey_core::{
-    Answer, AnyPolicy, CoflowId, FlowId, Group, LinkId, Plan, Policy, Promises, Share, View, Wants,
+    Answer, AnyPolicy, CoflowId, Event, FlowId, Group, Plan, Policy, Promises, Share, View, Wants,
 };
 use pyo3::call::PyCallArgs;
 use pyo3::intern;
@@ -29,7 +29,6 @@ struct InPython {
     plan: Py<PyPlan>,
     halt: Arc<Halt>,
     wants: Wants,
-    promises: Promises,
     link_limits: Vec<f64>,
     coflow_arrived: Handler,
     flows_started: Handler,
@@ -61,6 +60,8 @@ pub fn policy(object: &Bound<'_, PyAny>, halt: Arc<Halt>) -> PyResult<AnyPolicy>
         Ok(Handler { name: PyString::intern(py, name).unbind(), is_there })
     };
     let flag = |name: &str| object.getattr(name)?.extract::<bool>();
+    // A promise that is not a bool is an error, whether or not anybody asks for it.
+    promises(object)?;
     let flow_ended = handler("flow_ended")?;
     let port_drained = handler("port_drained")?;
     let made = InPython {
@@ -73,11 +74,6 @@ pub fn policy(object: &Bound<'_, PyAny>, halt: Arc<Halt>) -> PyResult<AnyPolicy>
             port_drains: port_drained.is_there,
             attained: flag("wants_attained")?,
             sizes_only: false,
-        },
-        promises: Promises {
-            conserves_work: flag("conserves_work")?,
-            starves_nobody: flag("starves_nobody")?,
-            is_local: flag("is_local")?,
         },
         link_limits: object.getattr("link_limits")?.extract()?,
         coflow_arrived: handler("coflow_arrived")?,
@@ -96,6 +92,16 @@ pub fn policy(object: &Bound<'_, PyAny>, halt: Arc<Halt>) -> PyResult<AnyPolicy>
         AnyPolicy::Clairvoyant(Box::new(made))
     } else {
         AnyPolicy::NonClairvoyant(Box::new(made))
+    })
+}
+
+/// What an instance of `covey.Policy` promises.
+pub fn promises(object: &Bound<'_, PyAny>) -> PyResult<Promises> {
+    let flag = |name: &str| object.getattr(name)?.extract::<bool>();
+    Ok(Promises {
+        conserves_work: flag("conserves_work")?,
+        starves_nobody: flag("starves_nobody")?,
+        is_local: flag("is_local")?,
     })
 }
 
@@ -179,62 +185,36 @@ impl<K: Level> Policy<K> for InPython {
         self.wants
     }
 
-    fn promises(&self) -> Promises {
-        self.promises
-    }
-
     fn link_limits(&self) -> &[f64] {
         &self.link_limits
     }
 
-    fn coflow_arrived(&mut self, coflow: CoflowId, view: &View<'_, K>) {
-        self.tell(&self.coflow_arrived, view, |shown| (coflow.0, shown));
-    }
-
-    fn flows_started(&mut self, coflow: CoflowId, view: &View<'_, K>) {
-        self.tell(&self.flows_started, view, |shown| (coflow.0, shown));
-    }
-
-    fn flow_restarted(&mut self, flow: FlowId, view: &View<'_, K>) {
-        self.tell(&self.flow_restarted, view, |shown| ((flow.coflow.0, flow.index), shown));
-    }
-
-    fn flow_ended(&mut self, flow: FlowId, view: &View<'_, K>) {
-        self.tell(&self.flow_ended, view, |shown| ((flow.coflow.0, flow.index), shown));
-    }
-
-    fn port_drained(&mut self, coflow: CoflowId, link: LinkId, view: &View<'_, K>) {
-        self.tell(&self.port_drained, view, |shown| (coflow.0, link.0, shown));
-    }
-
-    fn coflow_ended(&mut self, coflow: CoflowId, view: &View<'_, K>) {
-        self.tell(&self.coflow_ended, view, |shown| (coflow.0, shown));
-    }
-
-    fn bytes_reached(&mut self, coflow: CoflowId, bytes: f64, view: &View<'_, K>) {
-        self.tell(&self.bytes_reached, view, |shown| (coflow.0, bytes, shown));
-    }
-
-    fn dag_bytes_reached(&mut self, external: u64, bytes: f64, view: &View<'_, K>) {
-        self.tell(&self.dag_bytes_reached, view, |shown| (external, bytes, shown));
-    }
-
-    fn link_bytes_reached(
-        &mut self,
-        coflow: CoflowId,
-        link: LinkId,
-        bytes: f64,
-        view: &View<'_, K>,
-    ) {
-        self.tell(&self.link_bytes_reached, view, |shown| (coflow.0, link.0, bytes, shown));
-    }
-
-    fn flow_bytes_reached(&mut self, coflow: CoflowId, bytes: f64, view: &View<'_, K>) {
-        self.tell(&self.flow_bytes_reached, view, |shown| (coflow.0, bytes, shown));
-    }
-
-    fn woke(&mut self, view: &View<'_, K>) {
-        self.tell(&self.woke, view, |shown| (shown,));
+    fn event(&mut self, event: Event, view: &View<'_, K>) {
+        match event {
+            Event::CoflowArrived(id) => self.tell(&self.coflow_arrived, view, |seen| (id.0, seen)),
+            Event::FlowsStarted(id) => self.tell(&self.flows_started, view, |seen| (id.0, seen)),
+            Event::FlowRestarted(flow) => {
+                self.tell(&self.flow_restarted, view, |seen| (pair(flow), seen));
+            }
+            Event::FlowEnded(flow) => self.tell(&self.flow_ended, view, |seen| (pair(flow), seen)),
+            Event::PortDrained(id, link) => {
+                self.tell(&self.port_drained, view, |seen| (id.0, link.0, seen));
+            }
+            Event::CoflowEnded(id) => self.tell(&self.coflow_ended, view, |seen| (id.0, seen)),
+            Event::BytesReached(id, bytes) => {
+                self.tell(&self.bytes_reached, view, |seen| (id.0, bytes, seen));
+            }
+            Event::DagBytesReached(dag, bytes) => {
+                self.tell(&self.dag_bytes_reached, view, |seen| (dag, bytes, seen));
+            }
+            Event::LinkBytesReached(id, link, bytes) => {
+                self.tell(&self.link_bytes_reached, view, |seen| (id.0, link.0, bytes, seen));
+            }
+            Event::FlowBytesReached(id, bytes) => {
+                self.tell(&self.flow_bytes_reached, view, |seen| (id.0, bytes, seen));
+            }
+            Event::Woke => self.tell(&self.woke, view, |seen| (seen,)),
+        }
     }
 
     fn plan(&mut self, view: &View<'_, K>, plan: &mut Plan<K>) -> Answer {
@@ -257,6 +237,11 @@ impl<K: Level> Policy<K> for InPython {
             None => Answer::Unchanged,
         }
     }
+}
+
+/// A flow as Python sees it: its coflow, and its index in the coflow.
+fn pair(flow: FlowId) -> (u32, u32) {
+    (flow.coflow.0, flow.index)
 }
 
 /// A plan that cannot be carried out: it ends the simulation at once, and as a failure.

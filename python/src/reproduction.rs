@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use covey_experiment::reproduction::{self, STAND_IN};
+use covey_reproduce::Selection;
+use covey_reproduce::evaluation::{self, STAND_IN};
 use covey_reproduce::report::Report;
-use covey_reproduce::reproduction::Selection;
+use covey_reproduce::reproduction::Scope;
 use pyo3::prelude::*;
 
 use crate::errors::raised;
@@ -38,13 +39,14 @@ pub fn reproduce(
         (None, None) => Selection::All,
     };
     let trace = trace.unwrap_or(STAND_IN);
-    let plan = py.detach(|| reproduction::plan(paper, &selection, trace)).map_err(raised)?;
-    let total = reproduction::coflows(&plan);
+    let plan = || evaluation::plan(paper, &selection, trace, Scope::Simulation);
+    let plan = py.detach(plan).map_err(raised)?;
+    let total = evaluation::coflows(&plan);
     let jobs = jobs.unwrap_or_else(covey_experiment::cores).max(1);
     let watch = Arc::new(Watch::default());
     let report = in_thread(py, &watch, total, progress.as_ref(), {
         let watch = Arc::clone(&watch);
-        move || reproduction::reproduce(plan, jobs, watch.as_ref())
+        move || evaluation::reproduce(plan, jobs, watch.as_ref())
     })?;
     Ok(Reproduction { report: report.map_err(raised)? })
 }

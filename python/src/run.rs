@@ -9,12 +9,12 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use covey_emulate::Simulator;
 use covey_experiment::{Contender, Experiment, Progress, Setup};
 use covey_report::{
     Bin, Column, Run, RunInfo, Summary, Values, html_page, mean_cct_by_bin, per_coflow, per_flow,
     write_file_atomically,
 };
-use covey_reproduce::emulate::Simulator;
 use covey_sim::{Observer, Outcome, Round, Span, Timeline};
 use covey_trace::Workload;
 use pyo3::exceptions::{PyIndexError, PyKeyError, PyOSError, PyRuntimeError};

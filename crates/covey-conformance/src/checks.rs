@@ -1,6 +1,6 @@
 //! What every policy must keep to, one function a rule, each on one workload.
 
-use covey_core::{AnyPolicy, Compression, Fabric};
+use covey_core::{AnyPolicy, Compression, Fabric, Promises};
 use covey_sim::bound::{bounds, isolated_cct_s, on_the_wire};
 use covey_sim::{Outcome, simulate};
 use covey_trace::{Availability, Coflow, Flow, Workload};
@@ -32,10 +32,14 @@ pub fn same_time(a: f64, b: f64) -> bool {
 ///
 /// # Errors
 /// When that is not so, or the plan cannot be carried out.
-pub fn rates_fit(workload: &Workload, fabric: &Fabric, make: Make<'_>) -> Result<(), Violation> {
-    let mut policy = make();
-    let mut watch = Watch::new(workload, policy.promises().conserves_work);
-    let outcome = simulate(workload, fabric, "under test", &mut policy, &mut watch);
+pub fn rates_fit(
+    workload: &Workload,
+    fabric: &Fabric,
+    promises: Promises,
+    make: Make<'_>,
+) -> Result<(), Violation> {
+    let mut watch = Watch::new(workload, promises.conserves_work);
+    let outcome = simulate(workload, fabric, "under test", &mut make(), &mut watch);
     if let Some(violation) = watch.found.take() {
         return Err(violation);
     }
@@ -151,8 +155,8 @@ pub fn elephant_s(make: Make<'_>) -> Result<f64, Violation> {
 ///
 /// # Errors
 /// When it promises, and does.
-pub fn starves_nobody(make: Make<'_>) -> Result<(), Violation> {
-    if make().promises().starves_nobody {
+pub fn starves_nobody(promises: Promises, make: Make<'_>) -> Result<(), Violation> {
+    if promises.starves_nobody {
         let completion_s = elephant_s(make)?;
         if completion_s >= f64::from(MICE) {
             let promise = "it promises to starve nobody, but a coflow";
@@ -167,8 +171,13 @@ pub fn starves_nobody(make: Make<'_>) -> Result<(), Violation> {
 ///
 /// # Errors
 /// When it promises that, and something matters.
-pub fn is_local(first: &Workload, second: &Workload, make: Make<'_>) -> Result<(), Violation> {
-    if !make().promises().is_local {
+pub fn is_local(
+    first: &Workload,
+    second: &Workload,
+    promises: Promises,
+    make: Make<'_>,
+) -> Result<(), Violation> {
+    if !promises.is_local {
         return Ok(());
     }
     let (first, second) = (without_parents(first), without_parents(second));

@@ -4,8 +4,8 @@
 //! [`check`] is all of it for one policy; the rules one by one are functions of their own.
 //!
 //! ```
-//! let sebf = || covey_sched::build("sebf").unwrap().policy;
-//! covey_conformance::check(&sebf, 5)?;
+//! let sebf = || covey_sched::build("sebf").unwrap();
+//! covey_conformance::check(&|| sebf().policy, sebf().promises, 5)?;
 //! # Ok::<(), covey_conformance::Violation>(())
 //! ```
 
@@ -20,7 +20,7 @@ pub use checks::{
 pub use watch::{Served, served};
 pub use workloads::{Kind, as_trace, fabric, fabric_with_inner_links, flow, workload};
 
-use covey_core::Fabric;
+use covey_core::{Fabric, Promises};
 use covey_trace::Workload;
 use proptest::prelude::{Just, Strategy};
 use proptest::strategy::ValueTree;
@@ -39,8 +39,8 @@ const SMALLER: usize = 1000;
 ///
 /// # Errors
 /// The first violation.
-pub fn check(make: Make<'_>, cases: u32) -> Result<(), Violation> {
-    starves_nobody(make)?;
+pub fn check(make: Make<'_>, promises: Promises, cases: u32) -> Result<(), Violation> {
+    starves_nobody(promises, make)?;
     let names = Just([0, 1, 2, 3, 4, 5]).prop_shuffle();
     let inputs = (workload(Kind::Ties), workload(Kind::Ties), fabric(), names);
     let random = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
@@ -48,7 +48,7 @@ pub fn check(make: Make<'_>, cases: u32) -> Result<(), Violation> {
     for _ in 0..cases {
         let tree = inputs.new_tree(&mut runner).map_err(|reason| Violation(reason.to_string()))?;
         check_one(tree, |(workload, other, fabric, names)| {
-            rates_fit(workload, fabric, make)?;
+            rates_fit(workload, fabric, promises, make)?;
             same_again(workload, fabric, make)?;
             names_of_ports_do_not_matter(workload, fabric, names, make)?;
             // With what codec, only the plans of the policy say.
@@ -56,7 +56,7 @@ pub fn check(make: Make<'_>, cases: u32) -> Result<(), Violation> {
                 let limits = Limits::of(workload, fabric, None);
                 nothing_is_too_fast(workload, fabric, &limits, make)?;
             }
-            is_local(workload, other, make)
+            is_local(workload, other, promises, make)
         })?;
     }
     Ok(())

@@ -6,15 +6,9 @@ use covey_core::{Answer, AnyPolicy, Group, NonClairvoyant, Plan, Policy, Promise
 type Unsized = NonClairvoyant;
 
 /// Serves the coflow that arrived last, and leaves the rest to nobody.
-struct LastOnly {
-    promises: Promises,
-}
+struct LastOnly;
 
 impl Policy<Unsized> for LastOnly {
-    fn promises(&self) -> Promises {
-        self.promises
-    }
-
     fn plan(&mut self, view: &View<'_, Unsized>, plan: &mut Plan<Unsized>) -> Answer {
         plan.clear();
         if let Some(&last) = view.coflows().last() {
@@ -37,12 +31,12 @@ impl Policy<Unsized> for ByPort {
     }
 }
 
-fn violation(make: impl Fn() -> AnyPolicy) -> String {
-    check(&make, 200).expect_err("a violation").to_string()
+fn violation(promises: Promises, make: impl Fn() -> AnyPolicy) -> String {
+    check(&make, promises, 200).expect_err("a violation").to_string()
 }
 
 fn last_only(promises: Promises) -> String {
-    violation(|| AnyPolicy::NonClairvoyant(Box::new(LastOnly { promises })))
+    violation(promises, || AnyPolicy::NonClairvoyant(Box::new(LastOnly)))
 }
 
 #[test]
@@ -56,6 +50,6 @@ fn broken_promises_are_found() {
 
 #[test]
 fn a_policy_that_looks_at_names_of_ports_is_found() {
-    let found = violation(|| AnyPolicy::NonClairvoyant(Box::new(ByPort)));
+    let found = violation(Promises::default(), || AnyPolicy::NonClairvoyant(Box::new(ByPort)));
     assert!(found.contains("with ports called"), "{found}");
 }

@@ -148,7 +148,7 @@ mod tests {
                 }
             }
             layers.follow(plan.ranking(), plan.edits());
-            plan.forget_edits();
+            plan.clear_edits();
             for flow in all() {
                 let layer = layers.of(flow);
                 assert_eq!(layer, by_definition(plan.ranking(), flow), "{flow:?} at step {step}");

@@ -12,7 +12,7 @@ use covey_coordinator::{
     CoflowSpec, Config, Core, Event, Flow, Key, Lsn, Move, Output, Population, Record, Reply,
     Request, RequestId, SessionId, Update,
 };
-use covey_core::{Fabric, Time};
+use covey_core::{Fabric, SplitMix, Time};
 use covey_proto::{Decoder, Ended, FlowKey, FromAgent, Message, Sent, ToAgent, encode};
 
 const SEEDS: u64 = 1000;
@@ -35,16 +35,12 @@ const FAULTS_S: f64 = 8.0;
 /// All must have ended by then.
 const END_S: f64 = 120.0;
 
-/// Steele, Lea and Flood: SplitMix.
-struct Random(u64);
+/// Random choices of this test.
+struct Random(SplitMix);
 
 impl Random {
     fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        self.0.next_u64()
     }
 
     fn below(&mut self, end: u64) -> u64 {
@@ -52,7 +48,7 @@ impl Random {
     }
 
     fn unit(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
+        self.0.unit()
     }
 
     fn chance(&mut self, p: f64) -> bool {
@@ -158,7 +154,7 @@ fn start(policy: &str, ports: u32, epoch: u64, records: Vec<Record>, now_s: f64)
 
 impl World {
     fn new(seed: u64) -> World {
-        let mut random = Random(seed);
+        let mut random = Random(SplitMix::new(seed));
         let policy = POLICIES[(seed % POLICIES.len() as u64) as usize];
         let ports = 2 + random.below(4) as u32;
         let host = |port| Host {

@@ -16,8 +16,8 @@
 
 use std::marker::PhantomData;
 
+use crate::knowledge::Clairvoyant;
 use crate::units;
-use crate::view::Clairvoyant;
 
 /// A compressor: how fast, and how small.
 #[derive(Debug, Clone, Copy, PartialEq)]

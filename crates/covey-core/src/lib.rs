@@ -13,43 +13,59 @@
 //! ```
 //!
 //! Units: times are seconds ([`Time`]), sizes bytes (`f64`, they may be fractional), rates bytes
-//! per second. This crate does no I/O, reads no clock and draws no random number.
+//! per second. This crate does no I/O, reads no clock, and draws random numbers only from a
+//! given seed.
 
 pub mod alloc;
 mod bits;
 mod codec;
 mod compressed;
 mod demand;
+mod driver;
+mod erased_policy;
+mod event;
 mod fabric;
 mod ids;
+mod knowledge;
 pub mod lineage;
 mod link_set;
 mod local;
 pub mod pairs;
 mod plan;
 mod policy;
+mod promises;
 mod rounding;
 mod simd;
 pub mod sorted;
+mod split_mix;
 pub mod state;
 pub mod suggest;
 mod time;
+mod traffic;
 pub mod units;
 mod view;
 mod wakes;
+mod world;
 
 pub use codec::{CODECS, Codec, Compress, Compression};
 pub use compressed::Compressed;
 pub use demand::Demand;
+pub use driver::Driver;
+pub use event::Event;
 pub use fabric::{Fabric, FabricError};
 pub use ids::{CoflowId, FlowId, LinkId, PortId};
+pub use knowledge::{Clairvoyant, Knowledge, NonClairvoyant};
 pub use lineage::Lineage;
 pub use link_set::{LinkSet, LinkWord};
 pub use local::{End, LocalPolicy, LocalView, Outbox, Seen};
 pub use plan::{Backfill, Entry, Group, Layers, Plan, Portion, Rank, Ranking, Rule, Share};
-pub use policy::{Answer, AnyPolicy, Policy, Promises, Wants};
+pub use policy::{Answer, AnyPolicy, Policy, Wants};
+pub use promises::Promises;
 pub use rounding::rounded_bytes;
 pub use simd::{differences, min_by_lane, minimum, positions_where};
+pub use split_mix::SplitMix;
 pub use time::Time;
-pub use view::{Clairvoyant, Knowledge, NonClairvoyant, PortLoad, Reported, View};
+pub use traffic::Traffic;
+pub use view::{PortLoad, Reported, View};
 pub use wakes::{Sender, Wake, Wakes};
+pub use world::World;

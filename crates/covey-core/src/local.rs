@@ -115,12 +115,6 @@ pub trait LocalPolicy: Send {
     /// A coflow has ended at the node: it has no unfinished flow at either link.
     fn left(&mut self, _seen: &Seen, _view: &LocalView<'_>) {}
 
-    /// Whether no coflow that stays at the head of a node's line waits for ever.
-    fn starves_nobody(&self) -> bool;
-
-    /// Whether nothing is told to other nodes.
-    fn is_silent(&self) -> bool;
-
     /// Divides a link: adds to `parts` the coflows that are to get a part of it, and the share of its
     /// capacity that each gets; in sum at most 1.
     fn divide(&mut self, end: End, view: &LocalView<'_>, parts: &mut Vec<(CoflowId, f64)>);

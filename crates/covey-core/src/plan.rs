@@ -22,9 +22,9 @@ use std::marker::PhantomData;
 
 use crate::codec::{Compress, Compression};
 use crate::ids::{CoflowId, FlowId, LinkId};
+use crate::knowledge::{Clairvoyant, Knowledge};
 use crate::sorted::Sorted;
 use crate::time::Time;
-use crate::view::{Clairvoyant, Knowledge};
 use crate::wakes::{Sender, Wake, Wakes};
 
 /// Which flows an entry is about.
@@ -260,7 +260,7 @@ pub struct Ranking {
     pub is_kept: bool,
 }
 
-/// What has changed in a plan since an allocator was [told](Plan::forget_edits).
+/// What has changed in a plan since an allocator was notified ([`Plan::clear_edits`]).
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Edits {
     /// Whether it was written anew.
@@ -395,8 +395,8 @@ impl<K: Knowledge> Plan<K> {
         (!self.edits.is_rewritten).then_some(&self.edits.places)
     }
 
-    /// For drivers: an allocator has read what has changed, and need not read it again.
-    pub fn forget_edits(&mut self) {
+    /// For drivers: the allocator has been notified of the [`Plan::edits`].
+    pub fn clear_edits(&mut self) {
         self.edits.is_rewritten = false;
         self.edits.places.clear();
     }

@@ -1,34 +1,24 @@
 //! The policy: events in, a plan out.
 
-use crate::codec::Codec;
+use crate::event::Event;
 use crate::ids::{CoflowId, FlowId, LinkId};
+use crate::knowledge::{Clairvoyant, Knowledge, NonClairvoyant};
 use crate::plan::Plan;
-use crate::view::{Clairvoyant, Knowledge, NonClairvoyant, View};
+use crate::view::View;
 
 /// Which events a policy asks for, beyond arrivals and ends of coflows and its own wake-ups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Wants {
-    /// Call [`Policy::flow_ended`] for every flow.
+    /// Tell [`Event::FlowEnded`] for every flow.
     pub flow_ends: bool,
-    /// Call [`Policy::port_drained`].
+    /// Tell [`Event::PortDrained`].
     pub port_drains: bool,
-    /// Bring what coflows have sent up to date before every call. Live, agents then report bytes
+    /// Bring what coflows have sent up to date before every event. Live, agents then report bytes
     /// periodically; leave it unset where wake-ups will do.
     pub attained: bool,
-    /// The policy never asks what is left of flows, only how large they are, so that drivers need not
-    /// keep it up to date: what a [`View`] says is left is then that of an earlier moment.
+    /// The policy asks for the sizes of flows, but never for what is left of them. Drivers then need
+    /// not keep that up to date: what a [`View`] says is left may be that of an earlier round.
     pub sizes_only: bool,
-}
-
-/// What a policy promises with the parameters it has, for tests that hold it to that.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Promises {
-    /// No flow waits while all its links have capacity to spare.
-    pub conserves_work: bool,
-    /// A coflow ends however many others come after it, at links that can carry them.
-    pub starves_nobody: bool,
-    /// What happens at a node depends on what has passed through it alone.
-    pub is_local: bool,
 }
 
 /// Whether the plan has changed.
@@ -36,27 +26,47 @@ pub struct Promises {
 pub enum Answer {
     /// The plan in force stays, with the wake-ups that have not come yet and those that were added.
     Unchanged,
-    /// The plan was made anew.
+    /// The plan has changed, or was written again.
     Replaced,
 }
 
 /// A scheduling policy that knows what `K` grants: a deterministic state machine without clock,
-/// I/O or threads. The same object is driven in simulation and live; it cannot tell which.
+/// I/O or threads. The same object runs in simulation and live; it cannot tell which.
 ///
-/// At each moment the driver first tells all that happened (the named handlers, which do nothing
-/// unless overridden) and then asks for the plan once.
+/// In each scheduling round the [`Driver`](crate::Driver) first tells the policy all that has
+/// happened, by [`Policy::event`], and then asks for the plan once. A policy overrides the handlers
+/// of the events that it needs. A wrapper of another policy overrides [`Policy::event`] alone.
 ///
-/// Between two plans the allocators re-share by themselves whenever a flow ends, in the order that
-/// the plan in force gives.
+/// Between two plans the allocators share links again whenever a flow ends, in the order that the
+/// plan in force gives.
 pub trait Policy<K: Knowledge>: Send {
     /// Which further events to be told.
     fn wants(&self) -> Wants {
         Wants::default()
     }
 
-    /// What it promises; nothing unless overridden.
-    fn promises(&self) -> Promises {
-        Promises::default()
+    /// Numbers of bytes, ascending, at which [`Event::LinkBytesReached`] is told.
+    fn link_limits(&self) -> &[f64] {
+        &[]
+    }
+
+    /// Something has happened. Calls the handler of the event unless overridden.
+    fn event(&mut self, event: Event, view: &View<'_, K>) {
+        match event {
+            Event::CoflowArrived(id) => self.coflow_arrived(id, view),
+            Event::FlowsStarted(id) => self.flows_started(id, view),
+            Event::FlowRestarted(flow) => self.flow_restarted(flow, view),
+            Event::FlowEnded(flow) => self.flow_ended(flow, view),
+            Event::PortDrained(id, link) => self.port_drained(id, link, view),
+            Event::CoflowEnded(id) => self.coflow_ended(id, view),
+            Event::BytesReached(id, bytes) => self.bytes_reached(id, bytes, view),
+            Event::DagBytesReached(dag, bytes) => self.dag_bytes_reached(dag, bytes, view),
+            Event::LinkBytesReached(id, link, bytes) => {
+                self.link_bytes_reached(id, link, bytes, view);
+            }
+            Event::FlowBytesReached(id, bytes) => self.flow_bytes_reached(id, bytes, view),
+            Event::Woke => self.woke(view),
+        }
     }
 
     /// A coflow has arrived and its first flows have started.
@@ -65,7 +75,7 @@ pub trait Policy<K: Knowledge>: Send {
     /// More flows of a coflow that is present have started (a later wave).
     fn flows_started(&mut self, _coflow: CoflowId, _view: &View<'_, K>) {}
 
-    /// What an unfinished flow had sent is lost, and it has begun anew (a host has failed).
+    /// An unfinished flow has lost what it had sent, and begins again (a host has failed).
     fn flow_restarted(&mut self, _flow: FlowId, _view: &View<'_, K>) {}
 
     /// A flow has ended; told if [`Wants::flow_ends`].
@@ -74,8 +84,8 @@ pub trait Policy<K: Knowledge>: Send {
     /// The coflow has no unfinished flow at a link any more; told if [`Wants::port_drains`].
     fn port_drained(&mut self, _coflow: CoflowId, _link: LinkId, _view: &View<'_, K>) {}
 
-    /// The coflow's last flow has ended. It is no longer among [`View::coflows`]; its number will
-    /// be used again.
+    /// The coflow's last flow has ended. It is no longer among [`View::coflows`]; its id will be
+    /// used again.
     fn coflow_ended(&mut self, _coflow: CoflowId, _view: &View<'_, K>) {}
 
     /// The coflow has sent `bytes`, as [`Plan::wake_when_sent`] asked.
@@ -83,11 +93,6 @@ pub trait Policy<K: Knowledge>: Send {
 
     /// The coflows of a DAG have sent `bytes`, as [`Plan::wake_when_dag_sent`] asked.
     fn dag_bytes_reached(&mut self, _external: u64, _bytes: f64, _view: &View<'_, K>) {}
-
-    /// Numbers of bytes, ascending, at which [`Policy::link_bytes_reached`] is called.
-    fn link_limits(&self) -> &[f64] {
-        &[]
-    }
 
     /// What the coflow has sent through `link` has reached `bytes`, the next of
     /// [`Policy::link_limits`].
@@ -103,14 +108,11 @@ pub trait Policy<K: Knowledge>: Send {
     /// A flow of the coflow has sent `bytes`, as [`Plan::wake_when_flow_sent`] asked.
     fn flow_bytes_reached(&mut self, _coflow: CoflowId, _bytes: f64, _view: &View<'_, K>) {}
 
-    /// The compressor that the policy asks for is so fast and makes flows so small on the hosts there are,
-    /// whatever it was taken for before. A policy that compresses nothing does not care.
-    fn codec_measured(&mut self, _codec: Codec) {}
-
     /// A time given to [`Plan::wake_at`] has come.
     fn woke(&mut self, _view: &View<'_, K>) {}
 
-    /// Leaves `plan` as it is, but for wake-ups that it may add; or clears it and makes it anew.
+    /// Leaves `plan` as it is, except for wake-ups that it may add; or changes it; or clears it and
+    /// writes it again.
     fn plan(&mut self, view: &View<'_, K>, plan: &mut Plan<K>) -> Answer;
 }
 
@@ -123,22 +125,6 @@ pub enum AnyPolicy {
 }
 
 impl AnyPolicy {
-    /// See [`Policy::promises`].
-    pub fn promises(&self) -> Promises {
-        match self {
-            AnyPolicy::Clairvoyant(policy) => policy.promises(),
-            AnyPolicy::NonClairvoyant(policy) => policy.promises(),
-        }
-    }
-
-    /// See [`Policy::codec_measured`].
-    pub fn codec_measured(&mut self, codec: Codec) {
-        match self {
-            AnyPolicy::Clairvoyant(policy) => policy.codec_measured(codec),
-            AnyPolicy::NonClairvoyant(policy) => policy.codec_measured(codec),
-        }
-    }
-
     /// The word for its level of knowledge in lists of policies.
     pub fn knows(&self) -> &'static str {
         match self {

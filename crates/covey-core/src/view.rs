@@ -18,7 +18,7 @@
 //! }
 //! ```
 //!
-//! Nor can an unsized policy reach bytes left, or make a view of another level out of its own:
+//! A non-clairvoyant policy cannot reach bytes left either, nor turn its view into another:
 //!
 //! ```compile_fail
 //! use covey_core::{CoflowId, NonClairvoyant, View};
@@ -36,47 +36,15 @@
 
 use std::marker::PhantomData;
 
+use crate::codec::Codec;
 use crate::fabric::Fabric;
 use crate::ids::{CoflowId, FlowId, LinkId, PortId};
+use crate::knowledge::{Clairvoyant, Knowledge};
 use crate::lineage::Lineage;
 use crate::state::{CoflowState, State};
 use crate::time::Time;
 
-mod sealed {
-    pub trait Sealed {}
-}
-
-/// A level of knowledge: [`Clairvoyant`] or [`NonClairvoyant`].
-pub trait Knowledge: sealed::Sealed + Copy + Send + 'static {
-    /// The word for it in lists of policies.
-    const NAME: &'static str;
-    /// Whether policies of this level are shown sizes, which drivers then keep up to date.
-    const SEES_SIZES: bool;
-}
-
-/// *Sized*: the policy knows the size of every flow when its coflow arrives.
-#[derive(Debug, Clone, Copy)]
-pub enum Clairvoyant {}
-
-/// *Unsized*: the policy learns the size of a flow when the flow has ended, and what has been sent
-/// so far only as it was last reported.
-#[derive(Debug, Clone, Copy)]
-pub enum NonClairvoyant {}
-
-impl sealed::Sealed for Clairvoyant {}
-impl sealed::Sealed for NonClairvoyant {}
-
-impl Knowledge for Clairvoyant {
-    const NAME: &'static str = "sized";
-    const SEES_SIZES: bool = true;
-}
-
-impl Knowledge for NonClairvoyant {
-    const NAME: &'static str = "unsized";
-    const SEES_SIZES: bool = false;
-}
-
-/// The state of the network at one moment, as far as knowledge `K` grants it.
+/// The state of the network at one time, as far as knowledge `K` grants it.
 #[derive(Debug)]
 pub struct View<'a, K> {
     state: &'a State,
@@ -92,12 +60,12 @@ impl<K> Clone for View<'_, K> {
 
 impl<K> Copy for View<'_, K> {}
 
-/// Bytes, and the moment at which that was their number.
+/// A number of bytes, and when it was true.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Reported {
     /// Bytes.
     pub bytes: f64,
-    /// When that was true.
+    /// When that was their number.
     pub as_of: Time,
 }
 
@@ -120,12 +88,18 @@ impl<'a, K: Knowledge> View<'a, K> {
         self.state.coflow(id)
     }
 
-    /// Share of a port's processor, 0 to 1, that is there for compressing.
+    /// The speed and the ratio of the hosts' compressor, if they were measured. A policy that
+    /// compresses uses them in place of those that it was made with.
+    pub fn measured_codec(&self) -> Option<Codec> {
+        self.state.measured_codec()
+    }
+
+    /// Share of a port's processor, 0 to 1, that is available for compressing.
     pub fn processor(&self, port: PortId) -> f64 {
         self.state.processor(port)
     }
 
-    /// The present moment.
+    /// The present time.
     pub fn now(&self) -> Time {
         self.now
     }
@@ -170,8 +144,8 @@ impl<'a, K: Knowledge> View<'a, K> {
     /// can have met: those with which it shares a link, those that these share one with, and so on. A
     /// policy whose order changes as bytes are sent ranks only such coflows anew; then traffic that a
     /// coflow cannot meet does not decide when it is looked at.
-    pub fn is_stirred(&self, id: CoflowId) -> bool {
-        self.state.is_stirred(id)
+    pub fn is_dirty(&self, id: CoflowId) -> bool {
+        self.state.is_dirty(id)
     }
 
     /// Coflows whose flows, or what is left of them, may have changed since the last plan, in no order that

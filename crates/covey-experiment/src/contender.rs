@@ -2,28 +2,30 @@
 
 use covey_core::suggest::{did_you_mean, nearest};
 use covey_core::{AnyPolicy, Codec, Compression};
-use covey_reproduce::emulate::Emulation;
+use covey_emulate::Emulation;
 use covey_sched::Built;
 use covey_sim::Observer;
 
 use crate::Error;
 
-/// The baseline, where the user names none and it is there.
+/// The default baseline, if it is among the contenders.
 const BASELINE: &str = "fair";
 
 /// A policy that is to be simulated.
 pub struct Contender {
-    /// As the user wrote it, [`normalized`](covey_sched::normalized()).
+    /// The policy as the user wrote it, [`normalized`](covey_sched::normalized()).
     pub label: String,
     /// The policy's name.
     pub name: String,
     /// Its parameters, defaults included.
     pub params: Vec<(String, String)>,
-    /// How it has flows compressed, if it does.
+    /// How flows are compressed, if the policy compresses.
     pub(crate) compression: Option<Compression>,
-    /// What that means.
+    /// The hosts' compressor, if it was measured.
+    pub(crate) measured_codec: Option<Codec>,
+    /// What runs in the simulator.
     pub(crate) policy: Simulated,
-    /// Somebody who looks on.
+    /// An observer of the exact simulation.
     pub(crate) observer: Option<Box<dyn Observer + Send>>,
 }
 
@@ -34,13 +36,14 @@ pub(crate) enum Simulated {
 }
 
 impl Contender {
-    /// A policy that is in no registry.
+    /// A policy that is not in the registry.
     pub fn new(name: &str, params: Vec<(String, String)>, policy: AnyPolicy) -> Contender {
         Contender {
             label: name.to_owned(),
             name: name.to_owned(),
             params,
             compression: None,
+            measured_codec: None,
             policy: Simulated::Exactly(policy),
             observer: None,
         }
@@ -60,39 +63,37 @@ impl Contender {
             name: emulation.name().to_owned(),
             params: emulation.params().to_vec(),
             compression: None,
+            measured_codec: None,
             policy: Simulated::Emulated(emulation),
             observer: None,
         }
     }
 
-    /// The same with somebody who looks on while it is simulated exactly.
+    /// The same with an observer of the exact simulation.
     #[must_use]
     pub fn watched_by(mut self, observer: Box<dyn Observer + Send>) -> Contender {
         self.observer = Some(observer);
         self
     }
 
-    /// What flows are compressed with, if they are.
+    /// The codec of flows, if the policy compresses.
     pub fn codec(&self) -> Option<Codec> {
         self.compression.map(|compression| compression.codec)
     }
 
-    /// The same with flows that are compressed by another codec, if they are at all.
+    /// The same with another codec, if the policy compresses.
     #[must_use]
     pub fn compressed_by(mut self, codec: Codec) -> Contender {
-        if let (Some(compression), Simulated::Exactly(policy)) =
-            (&mut self.compression, &mut self.policy)
-        {
+        if let Some(compression) = &mut self.compression {
             compression.codec = codec;
-            policy.codec_measured(codec);
+            self.measured_codec = Some(codec);
         }
         self
     }
 
-    /// Checks that the last of the policies is not among those before it.
+    /// Checks that the last contender differs from those before it.
     ///
-    /// # Errors
-    /// When it is.
+    /// # Errors When it does not.
     pub fn check_differ(contenders: &[Contender]) -> Result<(), Error> {
         match contenders.split_last() {
             Some((last, before)) if before.iter().any(|c| c.label == last.label) => {
@@ -104,11 +105,10 @@ impl Contender {
     }
 }
 
-/// The position of the baseline: the policy that was written as `name`, or else the only one of that
-/// name. If none is given, it is `fair` where that is there, else the first.
+/// The index of the baseline: the policy that was written as `name`, or else the only one of that
+/// name. Without a name it is `fair` if that is a contender, else the first.
 ///
-/// # Errors
-/// When the name means none, or several.
+/// # Errors When no contender has the name, or several have it.
 pub fn baseline(name: Option<&str>, contenders: &[Contender]) -> Result<usize, Error> {
     let labelled = |name: &str| contenders.iter().position(|c| c.label == name);
     let Some(name) = name else {
@@ -116,7 +116,7 @@ pub fn baseline(name: Option<&str>, contenders: &[Contender]) -> Result<usize, E
     };
     let name = &covey_sched::normalized(name);
     let named = contenders.iter().enumerate().filter(|(_, c)| c.name == *name);
-    let named: Vec<usize> = named.map(|(place, _)| place).collect();
+    let named: Vec<usize> = named.map(|(index, _)| index).collect();
     match (labelled(name), named.as_slice()) {
         (Some(one), _) | (None, &[one]) => Ok(one),
         (None, several) => {

@@ -1,7 +1,6 @@
-//! Why an experiment could not be made.
+//! Why an experiment failed.
 
-use covey_reproduce::emulate::{EmulationError, EmulationSpecError};
-use covey_reproduce::reproduction::UnknownItem;
+use covey_emulate::{EmulationError, EmulationSpecError};
 use covey_sched::SpecError;
 use covey_sim::SimError;
 use covey_trace::TraceError;
@@ -9,8 +8,8 @@ use covey_trace::TraceError;
 /// Why an experiment could not be made. The message is one line.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// An argument that means nothing. How users write arguments (`--port-rate`, `port_rate`) is the
-    /// caller's to know: the name here is `port-rate`.
+    /// An argument that cannot be used. Its name here is like `port-rate`; the front end knows how
+    /// users write it (`--port-rate`, `port_rate`).
     #[error("{argument}: {problem}")]
     Argument {
         /// Its name.
@@ -30,12 +29,6 @@ pub enum Error {
     /// A workload that an emulated simulator cannot take.
     #[error(transparent)]
     Emulation(#[from] EmulationError),
-    /// A table or figure that a paper does not have.
-    #[error(transparent)]
-    Item(#[from] UnknownItem),
-    /// What comes with the program about papers.
-    #[error("published values: {0}")]
-    Published(String),
     /// The simulation.
     #[error(transparent)]
     Sim(#[from] SimError),
@@ -45,7 +38,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// An argument that means nothing.
+    /// The error for an argument that cannot be used.
     pub fn argument(
         argument: &'static str,
         expected: impl std::fmt::Display,
@@ -54,11 +47,11 @@ impl Error {
         Error::Argument { argument, problem: format!("expected {expected}, found {found}") }
     }
 
-    /// Whether what the user gave is wrong, rather than something else.
+    /// Whether the user's input is wrong. Otherwise the simulation or the operating system failed.
     pub fn is_input(&self) -> bool {
         match self {
             Error::Sim(error) => matches!(error, SimError::Ports { .. } | SimError::Cycle { .. }),
-            Error::Report(_) | Error::Published(_) => false,
+            Error::Report(_) => false,
             _ => true,
         }
     }

@@ -27,10 +27,9 @@ pub struct Experiment<'a> {
 }
 
 impl<'a> Experiment<'a> {
-    /// Lays the network for a workload; `trace` is what reports call it.
+    /// An experiment with a workload, which reports call `trace`.
     ///
-    /// # Errors
-    /// When the speed of ports or the share of processors makes no sense.
+    /// # Errors When the speed of ports or the share of processors is out of range.
     pub fn new(
         workload: &'a Workload,
         trace: impl Into<String>,
@@ -50,13 +49,12 @@ impl<'a> Experiment<'a> {
         })
     }
 
-    /// Simulates every policy, and bounds all schedules if `bounded`, `jobs` of these at a time.
+    /// Simulates every policy, and calculates lower bounds if `bounded`, `jobs` tasks at a time.
     /// The runs are in the order of the policies. Other simulators change the workload, so there is
     /// no bound for them.
     ///
-    /// # Errors
-    /// The first error in the order of the policies, or [`SimError::Interrupted`] where `progress`
-    /// says that nobody wants the results.
+    /// # Errors The first error in the order of the policies, or [`SimError::Interrupted`] if
+    /// `progress` stops the simulations.
     pub fn run(
         &self,
         contenders: Vec<Contender>,
@@ -83,14 +81,14 @@ impl<'a> Experiment<'a> {
             let compression = *compression;
             tasks.push(Box::new(move || *bound_s = self.bound_s(compression)));
         }
-        for (contender, place) in contenders.into_iter().zip(&mut simulated) {
+        for (contender, slot) in contenders.into_iter().zip(&mut simulated) {
             let failed = &failed;
             tasks.push(Box::new(move || {
-                let result = self.simulate(contender, Watch { progress, failed, seen: 0 });
+                let result = self.simulate(contender, Watch::new(progress, failed));
                 if result.is_err() {
                     failed.store(true, Ordering::Relaxed);
                 }
-                *place = Some(result);
+                *slot = Some(result);
             }));
         }
         parallel::run(tasks, jobs);
@@ -105,7 +103,7 @@ impl<'a> Experiment<'a> {
                     let info = RunInfo { lower_bound_mean_cct_s, ..info };
                     runs.push(Run::new(self.workload, outcome, info)?);
                 }
-                // Perhaps because another has failed, which then is the reason.
+                // If another one failed and interrupted this one, its error is the reason.
                 Some(Err(Error::Sim(SimError::Interrupted))) => {
                     interrupted = Some(Error::Sim(SimError::Interrupted));
                 }
@@ -116,7 +114,7 @@ impl<'a> Experiment<'a> {
         failure.or(interrupted).map_or(Ok(runs), Err)
     }
 
-    /// The least mean CCT that any schedule could have that compresses like this, in seconds.
+    /// The smallest mean CCT in seconds that any schedule with this compression can have.
     fn bound_s(&self, compression: Option<Compression>) -> f64 {
         let (egress, ingress) = self.fabric.capacity().split_at(self.workload.ports as usize);
         let Some(compression) = compression else {
@@ -132,12 +130,13 @@ impl<'a> Experiment<'a> {
         contender: Contender,
         mut watch: Watch<'_>,
     ) -> Result<(Outcome, RunInfo), Error> {
-        let Contender { label, name, params, policy, observer, .. } = contender;
+        let Contender { label, name, params, policy, observer, measured_codec, .. } = contender;
         let started = Instant::now();
         let outcome = match policy {
             Simulated::Exactly(mut policy) => {
                 let mut simulator = Simulator::new(self.fabric.clone())
                     .barrier(self.barrier)
+                    .with_measured_codec(measured_codec)
                     .with_processors(self.processors.clone());
                 match observer {
                     Some(other) => {
@@ -149,7 +148,7 @@ impl<'a> Experiment<'a> {
             }
             Simulated::Emulated(emulation) => {
                 let outcome = emulation.run(self.workload)?;
-                watch.progress.advance(self.workload.coflows.len());
+                watch.report(self.workload.coflows.len());
                 outcome
             }
         };
@@ -168,7 +167,7 @@ impl<'a> Experiment<'a> {
     }
 }
 
-/// Two observers as one.
+/// Two observers of one simulation.
 struct Both<'a> {
     watch: Watch<'a>,
     other: Box<dyn Observer + Send>,

@@ -1,5 +1,5 @@
-//! Policies on a workload: what `covey simulate` does with one, `covey compare` with several and
-//! `covey reproduce` with those of a paper, for the command line and for the Python package.
+//! Policies on a workload: what `covey simulate` does with one and `covey compare` with several, for the
+//! command line and for the Python package.
 //!
 //! ```
 //! use covey_experiment::{Experiment, Setup, Silent};
@@ -15,14 +15,13 @@
 mod contender;
 mod error;
 mod experiment;
-mod parallel;
+pub mod parallel;
 mod progress;
-pub mod reproduction;
 mod setup;
 
 pub use contender::{Contender, baseline};
 pub use error::Error;
 pub use experiment::Experiment;
 pub use parallel::cores;
-pub use progress::{Progress, Silent};
+pub use progress::{Progress, Silent, Watch};
 pub use setup::{PORT_RATE, Setup, listed};

@@ -3,10 +3,10 @@
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// Something to be done, which leaves its result where it likes.
+/// A piece of work that stores its result itself.
 pub type Task<'a> = Box<dyn FnOnce() + Send + 'a>;
 
-/// Does all tasks, at most `jobs` at a time, started in their order.
+/// Runs all tasks, at most `jobs` at a time, started in their order.
 pub fn run(tasks: Vec<Task<'_>>, jobs: usize) {
     let threads = jobs.min(tasks.len());
     let tasks = Mutex::new(tasks.into_iter());
@@ -22,7 +22,7 @@ pub fn run(tasks: Vec<Task<'_>>, jobs: usize) {
     });
 }
 
-/// How many tasks the machine can do at a time.
+/// How many tasks the machine can run at a time.
 pub fn cores() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }

@@ -1,22 +1,22 @@
-//! Who is told how far simulations have come, and may stop them.
+//! How far simulations have come, and whether they are to stop.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use covey_sim::{Observer, Round};
 
-/// How far simulations have come that run at the same time.
+/// Receives how far simulations have come that run at the same time.
 pub trait Progress: Sync {
-    /// So many more coflows have been simulated, of those of all simulations together.
+    /// Reports that `coflows` more have ended, over all simulations.
     fn advance(&self, coflows: usize);
 
-    /// Whether nobody wants the results any more. It is asked at every event.
+    /// Whether the simulations are to stop. Each of them asks at every event.
     fn is_stopped(&self) -> bool {
         false
     }
 }
 
-/// Nobody is told.
+/// Ignores the progress.
 #[derive(Debug, Clone, Copy)]
 pub struct Silent;
 
@@ -24,20 +24,33 @@ impl Progress for Silent {
     fn advance(&self, _: usize) {}
 }
 
-/// Tells the progress of one simulation, and stops it when another has failed or nobody wants it.
-pub(crate) struct Watch<'a> {
-    pub progress: &'a dyn Progress,
-    pub failed: &'a AtomicBool,
-    /// Coflows told of.
-    pub seen: usize,
+/// Passes on the progress of one simulation, and stops it when another one has failed or when
+/// [`Progress::is_stopped`].
+pub struct Watch<'a> {
+    progress: &'a dyn Progress,
+    failed: &'a AtomicBool,
+    /// Number of coflows that `progress` was told of.
+    reported: usize,
+}
+
+impl<'a> Watch<'a> {
+    /// Watches one simulation; `failed` says whether another one has failed.
+    pub fn new(progress: &'a dyn Progress, failed: &'a AtomicBool) -> Watch<'a> {
+        Watch { progress, failed, reported: 0 }
+    }
+
+    /// Reports that so many `coflows` of the simulation have ended.
+    pub fn report(&mut self, coflows: usize) {
+        if coflows > self.reported {
+            self.progress.advance(coflows - self.reported);
+            self.reported = coflows;
+        }
+    }
 }
 
 impl Observer for Watch<'_> {
     fn round(&mut self, round: &Round<'_>) -> ControlFlow<()> {
-        if round.done > self.seen {
-            self.progress.advance(round.done - self.seen);
-            self.seen = round.done;
-        }
+        self.report(round.done);
         if self.failed.load(Ordering::Relaxed) || self.progress.is_stopped() {
             return ControlFlow::Break(());
         }

@@ -3,33 +3,33 @@
 use std::ops::RangeInclusive;
 
 use covey_core::units;
-use covey_reproduce::emulate::{Emulation, Simulator};
+use covey_emulate::{Emulation, Simulator};
 use covey_sched::normalized;
 
 use crate::{Contender, Error};
 
-/// Speeds of ports that make sense, in bits per second. Far outside of them times are too large or
-/// too small to tell one event from the next.
+/// The range of speeds of ports, in bits per second. Far outside of it times are too large or too
+/// small to separate one event from the next.
 const PORT_RATE_BPS: RangeInclusive<f64> = 1.0..=1e15;
-/// The speed of ports where none is given.
+/// The default speed of ports.
 pub const PORT_RATE: &str = "1gbps";
 
-/// A network of ports that are all alike around a big switch, and how policies are simulated on it.
-/// Quantities are as users write them.
+/// A network of equal ports around a big switch, and how policies are simulated on it. Quantities
+/// are texts as users write them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Setup {
     /// Speed of each port in each direction, like `10gbps` or `128MiB/s`; 1 Gbps if none is given, or
     /// that of the simulator that is emulated.
     pub port_rate: Option<String>,
-    /// Share of each port's processor that is there for compressing: a number from 0 to 1, or a
-    /// file, see [`Availability::open`](covey_trace::Availability::open).
+    /// Share of each port's processor available for compressing: a number from 0 to 1, or a file,
+    /// see [`Availability::open`](covey_trace::Availability::open).
     pub cpu: String,
-    /// The simulator to be emulated; none for the exact one.
+    /// The simulator that is emulated; `None` for the exact one.
     pub emulated: Option<Simulator>,
-    /// Whether coflows wait for their parents' ends.
+    /// Whether coflows wait for their parents to end.
     pub barrier: bool,
-    /// Seed for policies that have a parameter `seed`, and for builtin traces, unless they say
-    /// another.
+    /// Seed for policies that have a parameter `seed`, and for builtin traces, unless they set
+    /// their own.
     pub seed: Option<u64>,
 }
 
@@ -40,7 +40,7 @@ impl Default for Setup {
 }
 
 impl Setup {
-    /// The policy that `spec` says.
+    /// The policy that `spec` names.
     ///
     /// # Errors
     /// When there is no such policy in the simulator, or a parameter is wrong.
@@ -72,8 +72,8 @@ impl Setup {
 
     /// The speed of ports in bytes per second.
     ///
-    /// # Errors
-    /// When it is no speed, out of range, or not that of the emulated simulator.
+    /// # Errors When it does not parse, is out of range, or differs from that of the emulated
+    /// simulator.
     pub fn port_rate(&self) -> Result<f64, Error> {
         const ARGUMENT: &str = "port-rate";
         let text = match (&self.port_rate, self.emulated) {
@@ -97,7 +97,7 @@ impl Setup {
         Err(Error::argument(ARGUMENT, "a speed from 1bps to 1000tbps", found))
     }
 
-    /// The name of a trace, with the seed if it is a builtin one that says none.
+    /// The name of a trace. A builtin one without a seed gets that of the setup.
     pub fn seeded(&self, trace: &str) -> String {
         match trace.strip_prefix("builtin:") {
             Some(spec) => format!("builtin:{}", self.with_seed(spec)),
@@ -105,7 +105,7 @@ impl Setup {
         }
     }
 
-    /// `NAME[:key=value,…]` with the seed, if there is one and `spec` says none.
+    /// `NAME[:key=value,…]` with the seed of the setup, unless `spec` has one.
     fn with_seed(&self, spec: &str) -> String {
         let (_, given) = spec.split_once(':').unwrap_or((spec, ""));
         match self.seed {
@@ -118,10 +118,9 @@ impl Setup {
     }
 }
 
-/// The policies of a list that `--policies` gives, of which none may be missing.
+/// The policies of a list as `--policies` takes it.
 ///
-/// # Errors
-/// When the list is empty, or has nothing beside a comma.
+/// # Errors When the list is empty, or a policy beside a comma is missing.
 pub fn listed(list: &str) -> Result<Vec<String>, Error> {
     if list.trim().is_empty() {
         return Err(Error::argument("policies", "at least one policy", "none"));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use covey_coordinator::Client;
-use covey_reproduce::live::{Live, Spread};
+use covey_report::{Live, Spread};
 use covey_trace::{Coflow, Workload};
 use serde_json::json;
 

@@ -3,6 +3,7 @@
 //! The coflows have sizes over many magnitudes, as real ones do; the completion times are drawn,
 //! not simulated, and say nothing about the policies they are named after.
 
+use covey_core::SplitMix;
 use covey_report::{Comparison, Run, RunInfo, html_page, write_file_atomically};
 use covey_sim::{CoflowOutcome, Outcome};
 use covey_trace::{Coflow, Flow, Workload};
@@ -22,7 +23,7 @@ const POLICIES: [Made; 6] = [
 
 fn main() -> Result<(), Box<dyn Error>> {
     let path = std::env::args().nth(1).ok_or("usage: page FILE.html")?;
-    let mut random = Random(1);
+    let mut random = SplitMix::new(1);
     let workload = workload(&mut random);
     let runs: Result<Vec<Run<'_>>, _> =
         POLICIES.iter().map(|p| run(&workload, p, &mut random)).collect();
@@ -36,10 +37,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn workload(random: &mut Random) -> Workload {
+fn workload(random: &mut SplitMix) -> Workload {
     let coflows = (0..500).map(|i| {
-        let width = 10_f64.powf(random.uniform() * 2.8) as usize + 1;
-        let bytes = 10_f64.powf(4.5 + random.uniform() * 4.0);
+        let width = 10_f64.powf(random.unit() * 2.8) as usize + 1;
+        let bytes = 10_f64.powf(4.5 + random.unit() * 4.0);
         let flows = vec![Flow { src: 0, dst: 1, bytes, start_s: 0.0 }; width];
         Coflow::new(i.to_string(), 7.0 * f64::from(i), flows)
     });
@@ -49,13 +50,13 @@ fn workload(random: &mut Random) -> Workload {
 fn run<'a>(
     workload: &'a Workload,
     made: &Made,
-    random: &mut Random,
+    random: &mut SplitMix,
 ) -> Result<Run<'a>, covey_report::Error> {
     let &(label, params, slowdown, spread) = made;
     let mut outcome = Outcome { events: 40_000, ..Outcome::default() };
     for coflow in &workload.coflows {
         let alone_s = coflow.size_bytes() / 125e6 / (coflow.width() as f64).sqrt().min(12.0);
-        let cct_s = alone_s * (1.0 + slowdown * 10_f64.powf(spread * (random.uniform() - 0.7)));
+        let cct_s = alone_s * (1.0 + slowdown * 10_f64.powf(spread * (random.unit() - 0.7)));
         let release_s = coflow.arrival_s;
         outcome.coflows.push(CoflowOutcome { release_s, completion_s: release_s + cct_s });
         outcome.flow_start_s.extend(coflow.flows.iter().map(|_| release_s));
@@ -73,18 +74,4 @@ fn run<'a>(
         pipelined: false,
     };
     Run::new(workload, outcome, info)
-}
-
-/// A small generator of pseudo-random numbers (SplitMix64), the same on every machine.
-struct Random(u64);
-
-impl Random {
-    /// A number from 0 to 1.
-    fn uniform(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) as f64 / u64::MAX as f64
-    }
 }

@@ -1,10 +1,9 @@
 //! Several policies on the same workload.
 
 use crate::stats::{Distribution, mean, percentile, sorted};
-use crate::{Error, Jobs, Run, Summary, jcts_by_share_s, text};
+use crate::{Error, Jobs, Run, Summary, jcts_by_share_s};
 use covey_trace::shuffle_shares;
 use serde::Serialize;
-use std::fmt;
 
 /// Several runs on one workload, measured against one of them, the baseline.
 ///
@@ -156,12 +155,6 @@ impl JctSpeedup {
             p50: percentile(&ratios, 50.0),
             p90: percentile(&ratios, 90.0),
         }
-    }
-}
-
-impl fmt::Display for Comparison<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        text::comparison(self, f)
     }
 }
 

@@ -24,6 +24,7 @@ mod html;
 mod jobs;
 mod json;
 mod landmarks;
+mod live;
 pub mod palette;
 mod run;
 mod stats;
@@ -43,6 +44,7 @@ pub use html::{Appendix, Cell, CellKind, Grid, Part, Row, appendix_page, html_pa
 pub use jobs::{Jobs, jcts_by_share_s};
 pub use json::write_json;
 pub use landmarks::Landmarks;
+pub use live::{Live, Spread};
 pub use run::{Run, RunInfo};
 pub use stats::{Distribution, percentile};
 pub use summary::Summary;

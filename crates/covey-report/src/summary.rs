@@ -2,9 +2,8 @@
 
 use crate::json::{as_object, whole_as_integer};
 use crate::stats::Distribution;
-use crate::{Jobs, Run, text};
+use crate::{Jobs, Run};
 use serde::Serialize;
-use std::fmt;
 
 /// The statistics of one run: the object of `simulate --json`. `Display` is the text for a
 /// terminal.
@@ -107,11 +106,5 @@ impl Summary {
     /// Mean CCT divided by its lower bound; 1 is the best possible. `None` without a bound.
     pub fn mean_over_bound(&self) -> Option<f64> {
         self.lower_bound_mean_cct_s.map(|bound| self.cct_s.mean / bound)
-    }
-}
-
-impl fmt::Display for Summary {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        text::summary(self, f)
     }
 }

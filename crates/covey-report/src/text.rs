@@ -10,42 +10,48 @@ const WIDTH: usize = 100;
 /// Spaces between columns.
 const GAP: usize = 2;
 
-/// The table of `compare`.
-pub(crate) fn comparison(comparison: &Comparison<'_>, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-    let table = Table::of(comparison);
-    let widths: Vec<usize> = table.columns.iter().map(width).collect();
-    let numbers: usize = widths.iter().map(|w| w + GAP).sum();
-    let longest = table.labels.iter().map(|l| chars(l)).max().unwrap_or(0).max(6);
-    let label_width = longest.min(WIDTH.saturating_sub(numbers).max(6));
-    let mut line = |label: &str, cells: &mut dyn Iterator<Item = &String>| {
-        write!(out, "{label:label_width$}")?;
-        for (cell, width) in cells.zip(&widths) {
-            write!(out, "{:1$}{cell:>width$}", "", GAP)?;
-        }
-        out.write_char('\n')
-    };
+impl fmt::Display for Comparison<'_> {
+    /// The table of `compare`.
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let table = Table::of(self);
+        let widths: Vec<usize> = table.columns.iter().map(width).collect();
+        let numbers: usize = widths.iter().map(|w| w + GAP).sum();
+        let longest = table.labels.iter().map(|l| chars(l)).max().unwrap_or(0).max(6);
+        let label_width = longest.min(WIDTH.saturating_sub(numbers).max(6));
+        let mut line = |label: &str, cells: &mut dyn Iterator<Item = &String>| {
+            write!(out, "{label:label_width$}")?;
+            for (cell, width) in cells.zip(&widths) {
+                write!(out, "{:1$}{cell:>width$}", "", GAP)?;
+            }
+            out.write_char('\n')
+        };
 
-    line("policy", &mut table.columns.iter().map(|c| &c.heading[0]))?;
-    line("", &mut table.columns.iter().map(|c| &c.heading[1]))?;
-    for (row, label) in table.labels.iter().enumerate() {
-        let mut cells = table.columns.iter().map(|c| &c.cells[row]);
-        if chars(label) <= label_width {
-            line(label, &mut cells)?;
-        } else {
-            line(label, &mut std::iter::empty())?;
-            line("", &mut cells)?;
+        line("policy", &mut table.columns.iter().map(|c| &c.heading[0]))?;
+        line("", &mut table.columns.iter().map(|c| &c.heading[1]))?;
+        for (row, label) in table.labels.iter().enumerate() {
+            let mut cells = table.columns.iter().map(|c| &c.cells[row]);
+            if chars(label) <= label_width {
+                line(label, &mut cells)?;
+            } else {
+                line(label, &mut std::iter::empty())?;
+                line("", &mut cells)?;
+            }
         }
-    }
 
-    let base = &comparison.summaries()[comparison.baseline()];
-    writeln!(out, "\nSpeed-up over {}: of its mean CCT, and the median over coflows.", base.label)?;
-    if let Some(bound) = bound(comparison.summaries()) {
-        writeln!(out, "Lower bound of the mean CCT: {bound}.")?;
+        let base = &self.summaries()[self.baseline()];
+        writeln!(
+            out,
+            "\nSpeed-up over {}: of its mean CCT, and the median over coflows.",
+            base.label
+        )?;
+        if let Some(bound) = bound(self.summaries()) {
+            writeln!(out, "Lower bound of the mean CCT: {bound}.")?;
+        }
+        if let Some(note) = jobs_note(self) {
+            writeln!(out, "{note}")?;
+        }
+        writeln!(out, "Trace {}: {}.", base.trace, load(base))
     }
-    if let Some(note) = jobs_note(comparison) {
-        writeln!(out, "{note}")?;
-    }
-    writeln!(out, "Trace {}: {}.", base.trace, load(base))
 }
 
 /// What job completion times and the columns beside them are; `None` where there are none.
@@ -65,68 +71,70 @@ pub(crate) fn jobs_note(comparison: &Comparison<'_>) -> Option<String> {
     (!notes.is_empty()).then(|| notes.join(" "))
 }
 
-/// The text of `simulate`.
-pub(crate) fn summary(summary: &Summary, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-    let rows = [
-        ("CCT (s)", Some(summary.cct_s)),
-        ("FCT (s)", Some(summary.fct_s)),
-        ("JCT (s)", summary.jct_s),
-    ];
-    let rows: Vec<(&str, Distribution)> =
-        rows.into_iter().filter_map(|(label, row)| Some((label, row?))).collect();
-    let column = |heading: &str, pick: fn(&Distribution) -> f64| {
-        let values: Vec<f64> = rows.iter().map(|(_, row)| pick(row)).collect();
-        let decimals = decimals(values.iter().copied());
-        Column {
-            heading: [heading.to_owned(), String::new()],
-            cells: values.into_iter().map(|v| fixed(v, decimals)).collect(),
+impl fmt::Display for Summary {
+    /// The text of `simulate`.
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rows =
+            [("CCT (s)", Some(self.cct_s)), ("FCT (s)", Some(self.fct_s)), ("JCT (s)", self.jct_s)];
+        let rows: Vec<(&str, Distribution)> =
+            rows.into_iter().filter_map(|(label, row)| Some((label, row?))).collect();
+        let column = |heading: &str, pick: fn(&Distribution) -> f64| {
+            let values: Vec<f64> = rows.iter().map(|(_, row)| pick(row)).collect();
+            let decimals = decimals(values.iter().copied());
+            Column {
+                heading: [heading.to_owned(), String::new()],
+                cells: values.into_iter().map(|v| fixed(v, decimals)).collect(),
+            }
+        };
+        let columns = [
+            column("mean", |d| d.mean),
+            column("p50", |d| d.p50),
+            column("p90", |d| d.p90),
+            column("p95", |d| d.p95),
+            column("p99", |d| d.p99),
+            column("max", |d| d.max),
+        ];
+        let mut line = |label: &str, cells: &mut dyn Iterator<Item = &String>| {
+            write!(out, "{label:7}")?;
+            for (cell, column) in cells.zip(&columns) {
+                write!(out, "{:1$}{cell:>2$}", "", GAP, width(column))?;
+            }
+            out.write_char('\n')
+        };
+        line("", &mut columns.iter().map(|c| &c.heading[0]))?;
+        for (row, (label, _)) in rows.iter().enumerate() {
+            line(label, &mut columns.iter().map(|c| &c.cells[row]))?;
         }
-    };
-    let columns = [
-        column("mean", |d| d.mean),
-        column("p50", |d| d.p50),
-        column("p90", |d| d.p90),
-        column("p95", |d| d.p95),
-        column("p99", |d| d.p99),
-        column("max", |d| d.max),
-    ];
-    let mut line = |label: &str, cells: &mut dyn Iterator<Item = &String>| {
-        write!(out, "{label:7}")?;
-        for (cell, column) in cells.zip(&columns) {
-            write!(out, "{:1$}{cell:>2$}", "", GAP, width(column))?;
-        }
-        out.write_char('\n')
-    };
-    line("", &mut columns.iter().map(|c| &c.heading[0]))?;
-    for (row, (label, _)) in rows.iter().enumerate() {
-        line(label, &mut columns.iter().map(|c| &c.cells[row]))?;
-    }
 
-    writeln!(out)?;
-    if let (Some(bound), Some(distance)) = (bound([summary]), summary.mean_over_bound()) {
-        let distance = fixed(distance, 3);
-        writeln!(out, "Lower bound of the mean CCT: {bound}; the mean is {distance} times that.")?;
+        writeln!(out)?;
+        if let (Some(bound), Some(distance)) = (bound([self]), self.mean_over_bound()) {
+            let distance = fixed(distance, 3);
+            writeln!(
+                out,
+                "Lower bound of the mean CCT: {bound}; the mean is {distance} times that."
+            )?;
+        }
+        if let Some(mean) = self.weighted_mean_cct_s {
+            writeln!(out, "Mean CCT by the trace's weights: {} s.", fixed(mean, decimals([mean])))?;
+        }
+        if let (Some(all), Some(met)) = (self.deadlines, self.deadlines_met) {
+            writeln!(out, "Deadlines met: {} of {}.", count(met), count(all))?;
+        }
+        if self.saved_bytes > 0.0 {
+            let (saved, cpu) = (bytes(self.saved_bytes), fixed(self.cpu_s, 1));
+            let percent = fixed(100.0 * self.saved_bytes / self.bytes, 1);
+            writeln!(out, "Compression saved {saved} ({percent} %) for {cpu} s of processors.")?;
+        }
+        let makespan = fixed(self.makespan_s, decimals([self.makespan_s]));
+        writeln!(out, "From the first arrival to the last end: {makespan} s.")?;
+        write!(out, "Policy {}", self.policy)?;
+        for (i, (key, value)) in self.params.iter().enumerate() {
+            write!(out, "{}{key}={value}", if i == 0 { ": " } else { ", " })?;
+        }
+        writeln!(out, ".\nTrace {}: {}.", self.trace, load(self))?;
+        let events = counted(self.events as usize, "event");
+        writeln!(out, "Simulated in {} s, {events}.", fixed(self.wall_s, 2))
     }
-    if let Some(mean) = summary.weighted_mean_cct_s {
-        writeln!(out, "Mean CCT by the trace's weights: {} s.", fixed(mean, decimals([mean])))?;
-    }
-    if let (Some(all), Some(met)) = (summary.deadlines, summary.deadlines_met) {
-        writeln!(out, "Deadlines met: {} of {}.", count(met), count(all))?;
-    }
-    if summary.saved_bytes > 0.0 {
-        let (saved, cpu) = (bytes(summary.saved_bytes), fixed(summary.cpu_s, 1));
-        let percent = fixed(100.0 * summary.saved_bytes / summary.bytes, 1);
-        writeln!(out, "Compression saved {saved} ({percent} %) for {cpu} s of processors.")?;
-    }
-    let makespan = fixed(summary.makespan_s, decimals([summary.makespan_s]));
-    writeln!(out, "From the first arrival to the last end: {makespan} s.")?;
-    write!(out, "Policy {}", summary.policy)?;
-    for (i, (key, value)) in summary.params.iter().enumerate() {
-        write!(out, "{}{key}={value}", if i == 0 { ": " } else { ", " })?;
-    }
-    writeln!(out, ".\nTrace {}: {}.", summary.trace, load(summary))?;
-    let events = counted(summary.events as usize, "event");
-    writeln!(out, "Simulated in {} s, {events}.", fixed(summary.wall_s, 2))
 }
 
 /// What was sent and over what: `526 coflows, 706,397 flows, 8.13 TiB in all; 150 ports of 1 Gbps,

@@ -7,12 +7,11 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use covey_core::{
-    Answer, AnyPolicy, CoflowId, FlowId, Group, LinkId, NonClairvoyant, Plan, Policy, Promises,
-    View, Wants,
+    Answer, AnyPolicy, CoflowId, Event, FlowId, Group, NonClairvoyant, Plan, Policy, View, Wants,
 };
 use covey_trace::Workload;
 
-use crate::emulate::philae_authors::Estimate;
+use covey_emulate::philae_authors::Estimate;
 
 /// What to find out in a run beside the CCTs.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -133,6 +132,20 @@ impl Watched {
         }
     }
 
+    /// Counts the end of a pilot. With the last one its coflow's size is known.
+    fn note_end(&mut self, flow: FlowId, view: &Seen<'_>) {
+        let Some(pilots) = self.pilots.get_mut(&flow.coflow) else { return };
+        if pilots.flows.contains(&flow) {
+            pilots.under_way -= 1;
+            pilots.bytes += view.finished_size(flow).unwrap_or_default();
+            if pilots.under_way == 0 {
+                let length = pilots.bytes / pilots.flows.len() as f64;
+                let size = length * view.width(flow.coflow) as f64;
+                self.learned(flow.coflow, Some(size), view);
+            }
+        }
+    }
+
     /// Coflows that have passed the limit before their last queue.
     fn note_queues(&self, limits: &[Option<f64>], view: &Seen<'_>) {
         for &coflow in view.coflows() {
@@ -150,67 +163,18 @@ impl Policy<NonClairvoyant> for Watched {
         Wants { attained: true, flow_ends: wants.flow_ends || self.limits.is_none(), ..wants }
     }
 
-    fn promises(&self) -> Promises {
-        self.policy.promises()
-    }
-
-    fn coflow_arrived(&mut self, coflow: CoflowId, view: &Seen<'_>) {
-        self.pilots.remove(&coflow);
-        self.policy.coflow_arrived(coflow, view);
-    }
-
-    fn flows_started(&mut self, coflow: CoflowId, view: &Seen<'_>) {
-        self.policy.flows_started(coflow, view);
-    }
-
-    fn flow_restarted(&mut self, flow: FlowId, view: &Seen<'_>) {
-        self.policy.flow_restarted(flow, view);
-    }
-
-    fn flow_ended(&mut self, flow: FlowId, view: &Seen<'_>) {
-        self.policy.flow_ended(flow, view);
-        let Some(pilots) = self.pilots.get_mut(&flow.coflow) else { return };
-        if pilots.flows.contains(&flow) {
-            pilots.under_way -= 1;
-            pilots.bytes += view.finished_size(flow).unwrap_or_default();
-            if pilots.under_way == 0 {
-                let length = pilots.bytes / pilots.flows.len() as f64;
-                let size = length * view.width(flow.coflow) as f64;
-                self.learned(flow.coflow, Some(size), view);
-            }
-        }
-    }
-
-    fn port_drained(&mut self, coflow: CoflowId, link: LinkId, view: &Seen<'_>) {
-        self.policy.port_drained(coflow, link, view);
-    }
-
-    fn coflow_ended(&mut self, coflow: CoflowId, view: &Seen<'_>) {
-        self.policy.coflow_ended(coflow, view);
-    }
-
-    fn bytes_reached(&mut self, coflow: CoflowId, bytes: f64, view: &Seen<'_>) {
-        self.policy.bytes_reached(coflow, bytes, view);
-    }
-
-    fn dag_bytes_reached(&mut self, external: u64, bytes: f64, view: &Seen<'_>) {
-        self.policy.dag_bytes_reached(external, bytes, view);
-    }
-
     fn link_limits(&self) -> &[f64] {
         self.policy.link_limits()
     }
 
-    fn link_bytes_reached(&mut self, coflow: CoflowId, link: LinkId, bytes: f64, view: &Seen<'_>) {
-        self.policy.link_bytes_reached(coflow, link, bytes, view);
-    }
-
-    fn flow_bytes_reached(&mut self, coflow: CoflowId, bytes: f64, view: &Seen<'_>) {
-        self.policy.flow_bytes_reached(coflow, bytes, view);
-    }
-
-    fn woke(&mut self, view: &Seen<'_>) {
-        self.policy.woke(view);
+    fn event(&mut self, event: Event, view: &Seen<'_>) {
+        if let Event::CoflowArrived(coflow) = event {
+            self.pilots.remove(&coflow);
+        }
+        self.policy.event(event, view);
+        if let Event::FlowEnded(flow) = event {
+            self.note_end(flow, view);
+        }
     }
 
     fn plan(&mut self, view: &Seen<'_>, plan: &mut Plan<NonClairvoyant>) -> Answer {

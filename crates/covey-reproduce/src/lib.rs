@@ -1,26 +1,25 @@
 //! The papers' evaluations again.
 //!
-//! The papers measured themselves in simulators of their own, with liberties of their own. To tell
-//! what a published number says about a policy and what about its simulator, [`emulate`] does what
-//! two of these simulators do, quirks included. Nothing here complicates the exact simulator. What was
-//! published is in [`published`].
-//!
-//! A paper is a list of items, one for each table and figure. Each says what is to be run and what
-//! to make of it; the runs of all are gathered in a [`plan`], where each is done once:
+//! A paper is a list of items, one for each table and figure. Each plans its runs and makes findings
+//! of their results. A [`plan`] gathers the runs of all items, so that each is done once:
 //!
 //! ```text
 //! Item ── plan ──▶ Plan ──▶ Measured ──▶ Results ── Evaluate ──▶ Finding ──▶ Report
 //!   └───────────────────────────────────────────────▲              ▲
 //!                                                 published values ┘
 //! ```
+//!
+//! The papers measured themselves in simulators of their own. Where one of these is public, the crate
+//! `covey-emulate` does what it does, so that a published number can be traced to the policy or to its
+//! simulator. Published values are in [`published`].
 
 pub mod aalo;
 mod drawings;
-pub mod emulate;
+pub mod evaluation;
 pub mod finding;
+pub mod item;
 mod jobs;
 pub mod learning;
-pub mod live;
 mod numbers;
 mod page;
 mod parts;
@@ -29,5 +28,8 @@ pub mod plan;
 pub mod published;
 pub mod report;
 pub mod reproduction;
+mod selection;
 pub mod swallow;
 mod text;
+
+pub use selection::Selection;

@@ -3,8 +3,8 @@
 use covey_report::{Appendix, Cell, CellKind, Grid, Part, Row, appendix_page};
 
 use crate::finding::Verdict;
-use crate::report::{Number, Report, RunTold, Told};
-use crate::reproduction::Means;
+use crate::report::Means;
+use crate::report::{ItemReport, Number, Report, RunReport};
 use crate::text::{difference, published, value};
 
 /// What the settings of simulations are.
@@ -57,7 +57,7 @@ impl Report {
     }
 }
 
-fn part(section: &Told, counted: &[Verdict]) -> Part {
+fn part(section: &ItemReport, counted: &[Verdict]) -> Part {
     let mut before = vec![format!("Discussed in section {}.", section.section)];
     let cannot = section.cannot.iter().map(|why| format!("Not shown: {why}"));
     before.extend(cannot.chain(section.notes.iter().cloned()));
@@ -84,12 +84,12 @@ fn part(section: &Told, counted: &[Verdict]) -> Part {
     }
 }
 
-fn count(section: &Told, verdict: Verdict) -> String {
+fn count(section: &ItemReport, verdict: Verdict) -> String {
     let number = section.findings.iter().filter(|f| f.verdict == verdict).count();
     if number == 0 { "–".to_owned() } else { number.to_string() }
 }
 
-fn what_was_run(run: &RunTold) -> String {
+fn what_was_run(run: &RunReport) -> String {
     let mean = run.mean_cct_s.map_or(String::new(), |mean| format!("; mean CCT {mean:.4} s"));
     let rate = run.port_rate_bps / 1e9;
     format!("{} simulator, {rate:.4} Gbps, {}: {}{mean}", run.simulator, run.trace, run.policy)

@@ -1,12 +1,12 @@
 //! What is to be simulated: workloads and runs, each once however many findings need it.
 
 use covey_core::Fabric;
+use covey_emulate::{Emulation, Simulator as Emulated};
+use covey_report::Live;
 use covey_sim::{Observer, SimError, Simulator};
 use covey_trace::{Availability, Workload};
 
-use crate::emulate::{self, Emulation};
 use crate::learning::{self, Learned, Watch};
-use crate::live::{Live, LiveRun};
 use crate::numbers;
 use crate::published::Paper;
 
@@ -31,11 +31,22 @@ pub enum Sim {
         barrier: bool,
     },
     /// Another, emulated.
-    Emulated(emulate::Simulator),
+    Emulated(Emulated),
     /// None: the coordinator, live.
     Live(LiveRun),
     /// None: real flows between emulated hosts.
     Testbed(OnHosts),
+}
+
+/// How a workload is replayed against a live coordinator.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LiveRun {
+    /// The scheduling interval δ in seconds. CPU time is measured by interval, and agents report once
+    /// in each.
+    pub interval_s: f64,
+    /// Whether agents report what flows have sent in every interval, even where the policy does not
+    /// need it.
+    pub reports_always: bool,
 }
 
 /// How a workload comes to emulated hosts.
@@ -161,13 +172,13 @@ impl Plan {
 
     /// Adds a policy of CoflowSim.
     pub fn coflowsim(&mut self, trace: TraceId, policy: &str) -> RunId {
-        let sim = Sim::Emulated(emulate::Simulator::CoflowSim);
+        let sim = Sim::Emulated(Emulated::CoflowSim);
         self.run(Run { trace, sim, policy: policy.to_owned(), watch: Watch::Nothing })
     }
 
     /// Adds a policy of the simulator of Philae's authors.
     pub fn authors(&mut self, trace: TraceId, policy: &str) -> RunId {
-        let sim = Sim::Emulated(emulate::Simulator::PhilaeAuthors);
+        let sim = Sim::Emulated(Emulated::PhilaeAuthors);
         self.run(Run { trace, sim, policy: policy.to_owned(), watch: Watch::Estimates })
     }
 

@@ -1,13 +1,24 @@
 //! What was found of a paper, ready to be printed, written as JSON or made a page of.
 
+use covey_emulate::Simulator as Emulated;
 use covey_report::Figure;
 use serde::Serialize;
 
-use crate::emulate;
 use crate::finding::{Finding, Published, Setting, Verdict};
-use crate::live::LiveRun;
-use crate::plan::{Results, RunId, Sim};
-use crate::reproduction::{Item, Means, Section};
+use crate::item::{Item, Section};
+use crate::plan::{LiveRun, Results, RunId, Sim};
+
+/// How numbers are found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Means {
+    /// In simulators.
+    Simulation,
+    /// From a live coordinator under simulated hosts.
+    Live,
+    /// From real flows between emulated hosts.
+    Testbed,
+}
 
 /// All that was found.
 #[derive(Debug, Clone, Serialize)]
@@ -25,12 +36,12 @@ pub struct Report {
     /// How it was found.
     pub by: Means,
     /// What was found, by table, figure, section and equation.
-    pub sections: Vec<Told>,
+    pub sections: Vec<ItemReport>,
 }
 
 /// What was found of one of them.
 #[derive(Debug, Clone, Serialize)]
-pub struct Told {
+pub struct ItemReport {
     /// Where it is.
     pub place: &'static str,
     /// The section that discusses it.
@@ -44,7 +55,7 @@ pub struct Told {
     /// The numbers.
     pub findings: Vec<Number>,
     /// The runs these come from.
-    pub runs: Vec<RunTold>,
+    pub runs: Vec<RunReport>,
     /// The drawings.
     pub figures: Vec<Figure>,
 }
@@ -78,7 +89,7 @@ pub struct Number {
 
 /// One run.
 #[derive(Debug, Clone, Serialize)]
-pub struct RunTold {
+pub struct RunReport {
     /// What it is called here.
     pub name: String,
     /// The simulator: `exact`, or the one that is emulated.
@@ -94,14 +105,14 @@ pub struct RunTold {
 }
 
 /// Names what a section refers to, and judges its findings.
-pub(crate) fn resolve(item: &Item, section: Section, results: &Results<'_>) -> Told {
+pub(crate) fn resolve(item: &Item, section: Section, results: &Results<'_>) -> ItemReport {
     let mut runs: Vec<RunId> = Vec::new();
     for run in section.findings.iter().flat_map(|finding| &finding.runs) {
         if !runs.contains(run) {
             runs.push(*run);
         }
     }
-    Told {
+    ItemReport {
         place: item.place,
         section: item.section,
         shows: item.shows,
@@ -149,7 +160,7 @@ pub const TESTBED_HOSTS: u32 = 16;
 /// See [`TESTBED_HOSTS`].
 pub const TESTBED_RATE_BPS: f64 = 1e8;
 
-fn told(run: RunId, results: &Results<'_>) -> RunTold {
+fn told(run: RunId, results: &Results<'_>) -> RunReport {
     let planned = results.plan.of(run);
     let params = results.of(run).map(|measured| measured.params.clone()).unwrap_or_default();
     let (simulator, port_rate_bps) = match &planned.sim {
@@ -162,7 +173,7 @@ fn told(run: RunId, results: &Results<'_>) -> RunTold {
     let shown = shown.collect::<Vec<_>>().join(",");
     let policy = planned.policy.split(':').next().unwrap_or_default();
     let joint = if shown.is_empty() { "" } else { ":" };
-    RunTold {
+    RunReport {
         name: name(run, results),
         simulator,
         trace: results.plan.name(planned.trace).to_owned(),
@@ -190,8 +201,8 @@ fn name(run: RunId, results: &Results<'_>) -> String {
             };
             format!("{rate}{cpu}{}", if *barrier { "" } else { " without barriers" })
         }
-        Sim::Emulated(emulate::Simulator::CoflowSim) => " in coflowsim".to_owned(),
-        Sim::Emulated(emulate::Simulator::PhilaeAuthors) => " in philae-authors".to_owned(),
+        Sim::Emulated(Emulated::CoflowSim) => " in coflowsim".to_owned(),
+        Sim::Emulated(Emulated::PhilaeAuthors) => " in philae-authors".to_owned(),
         Sim::Live(LiveRun { interval_s, reports_always }) => {
             let reports = if *reports_always { ", reports in each" } else { "" };
             format!(" live, intervals of {} ms{reports}", 1e3 * interval_s)

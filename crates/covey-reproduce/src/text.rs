@@ -3,8 +3,8 @@
 use std::fmt;
 
 use crate::finding::{Setting, Verdict};
-use crate::report::{Number, Report, Told};
-use crate::reproduction::Means;
+use crate::report::Means;
+use crate::report::{ItemReport, Number, Report};
 
 /// Columns of a terminal.
 const WIDTH: usize = 100;
@@ -66,7 +66,7 @@ impl Report {
     }
 }
 
-fn told(section: &Told, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+fn told(section: &ItemReport, out: &mut fmt::Formatter<'_>) -> fmt::Result {
     writeln!(out)?;
     paragraph(
         out,

@@ -1,9 +1,4 @@
-//! Verdicts on the papers, and the simulators that are emulated.
-//!
-//! One program, since each takes seconds to compile and link.
+//! Verdicts on the papers.
 
-mod coflowsim;
 mod common;
-mod naive;
-mod philae_authors;
 mod verdicts;

@@ -5,20 +5,22 @@ use std::fmt::Write;
 
 use crate::common::facebook;
 use covey_facebook_test::facebook_test;
+use covey_reproduce::Selection;
 use covey_reproduce::finding::Verdict;
 use covey_reproduce::plan::{Measured, OnHosts, Sim, TCP};
 use covey_reproduce::published::{Paper, papers};
-use covey_reproduce::report::{Number, Report};
-use covey_reproduce::reproduction::{Part, Reproduction, Selection, items, testbed_items};
+use covey_reproduce::report::{Means, Number, Report};
+use covey_reproduce::reproduction::{Reproduction, Scope, items};
 use covey_trace::{Workload, builtin};
 
 fn published(paper: &str) -> Paper {
-    let papers = papers().expect("the file");
+    let papers = papers();
     papers.into_iter().find(|one| one.name == paper).expect("the paper")
 }
 
 fn reproduce(paper: &str, selection: &Selection, name: &str, workload: Workload) -> Report {
-    let reproduction = Reproduction::new(published(paper), selection, name, workload);
+    let scope = Scope::Simulation;
+    let reproduction = Reproduction::new(published(paper), selection, name, workload, scope);
     let measured = reproduction.runs().map(|run| reproduction.measure(run, &mut ()));
     let measured = measured.collect();
     reproduction.finish(measured)
@@ -106,11 +108,11 @@ fn links_alone(reproduction: Reproduction) -> Report {
 #[test]
 fn swallow_on_a_testbed_of_links_alone() {
     let plan = |selection: &Selection, every| {
-        let part = Part { every, seconds: None };
-        Reproduction::testbed(published("swallow"), selection, "small", small(), part)
+        let scope = Scope::Testbed { every, seconds: None };
+        Reproduction::new(published("swallow"), selection, "small", small(), scope)
     };
     let whole = plan(&Selection::All, 1);
-    // Eleven applications at two scales, each under three who schedule.
+    // Eleven applications at two scales, each under three policies.
     assert_eq!(whole.runs().len(), 11 * 2 * 3);
     let report = links_alone(whole);
     insta::assert_snapshot!(lines(&report));
@@ -134,9 +136,8 @@ fn swallow_on_a_testbed_of_links_alone() {
 fn a_testbed_replays_the_first_seconds_of_a_trace() {
     let hour = builtin("fb-like:coflows=100").expect("a workload");
     let plan = |seconds| {
-        let part = Part { every: 1, seconds };
-        let all = &Selection::All;
-        Reproduction::testbed(published("philae"), all, "hour", hour.clone(), part)
+        let (all, scope) = (&Selection::All, Scope::Testbed { every: 1, seconds });
+        Reproduction::new(published("philae"), all, "hour", hour.clone(), scope)
     };
     // The first run is of the whole trace, others of its wide coflows.
     let coflows = |plan: &Reproduction| plan.runs().next().map(|run| plan.coflows(run));
@@ -153,8 +154,9 @@ fn a_testbed_replays_the_first_seconds_of_a_trace() {
 
 #[test]
 fn what_is_measured_on_a_testbed_says_so_where_it_is_not_simulated() {
-    for item in testbed_items("swallow") {
-        let simulated = items("swallow").iter().find(|it| it.place == item.place).expect("it");
+    for item in items("swallow", Means::Testbed) {
+        let simulated = items("swallow", Means::Simulation);
+        let simulated = simulated.iter().find(|it| it.place == item.place).expect("it");
         let number = simulated.place.split_once(' ').expect("a number").1.to_owned();
         let selection = match simulated.place.starts_with("Table") {
             true => Selection::Table(number),
@@ -168,8 +170,8 @@ fn what_is_measured_on_a_testbed_says_so_where_it_is_not_simulated() {
 
 #[test]
 fn everything_published_is_shown_or_said_not_to_be() {
-    for paper in papers().expect("the file") {
-        let items = items(&paper.name);
+    for paper in papers() {
+        let items = items(&paper.name, Means::Simulation);
         for table in &paper.tables {
             let shown = items.iter().any(|item| item.place.starts_with(&table.place));
             assert!(shown || items.is_empty(), "{}: {}", paper.name, table.place);
@@ -259,9 +261,8 @@ fn verdicts_follow_from_what_is_printed() {
     assert!(judged("swallow") > 60);
     assert_eq!(judged("philae"), 7);
     assert_eq!(judged("aalo"), 0);
-    let part = Part { every: 1, seconds: None };
-    let testbed =
-        Reproduction::testbed(published("swallow"), &Selection::All, "small", small(), part);
+    let (all, scope) = (&Selection::All, Scope::Testbed { every: 1, seconds: None });
+    let testbed = Reproduction::new(published("swallow"), all, "small", small(), scope);
     assert!(verdicts_follow(&links_alone(testbed)) > 10);
 }
 

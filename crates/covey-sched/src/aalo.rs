@@ -1,16 +1,16 @@
 //! `aalo`: D-CLAS, discretised coflow-aware least attained service (Aalo, SIGCOMM 2015, §4).
 //!
-//! A coflow starts in the first queue and is demoted when the bytes it has sent in all reach the
-//! queue's limit. Inside a queue coflows go in order of arrival, each sharing max-min what those
-//! before it leave. Coflows of one DAG are in one queue, which the bytes of the whole DAG decide,
-//! and go there in order of their ids: DAGs by arrival, a child after its parents (§5.1, Pseudocode
-//! 2). Among queues, either the upper one goes strictly first or links are shared with
-//! weights that fall by `E` from queue to queue; what a queue cannot use goes to those below it, and
-//! what the last one at a link cannot use to the others if `work_conservation=all`.
+//! A coflow starts in the first queue. It is demoted when the bytes that it has sent in all reach
+//! the queue's limit. Inside a queue coflows go in order of arrival, and each shares max-min what
+//! those before it leave. Coflows of one DAG are in one queue, which the bytes of the whole DAG
+//! decide. There they go in order of their ids: DAGs by arrival, a child after its parents (§5.1,
+//! Pseudocode 2). Among queues, either the upper one goes strictly first, or links are shared with
+//! weights that fall by `E` from queue to queue. What a queue cannot use goes to those below it.
+//! What the last queue at a link cannot use goes to the others if `work_conservation=all`.
 //!
-//! The coordinator decides every `delta`: until the next tick a new coflow waits and a coflow that
-//! has reached its limit stays. With `delta=0` both happen at once. In between, links are shared
-//! anew whenever a flow ends, as Aalo's daemons do by themselves (§6.2).
+//! The coordinator decides every `delta`. Until the next tick a new coflow waits, and a coflow that
+//! has reached its limit stays in its queue. With `delta=0` both happen at once. Between ticks,
+//! links are shared again whenever a flow ends, as Aalo's daemons do by themselves (§6.2).
 
 use covey_core::sorted::Sorted;
 use covey_core::{
@@ -18,10 +18,11 @@ use covey_core::{
     Policy, Promises, Rank, Sender, Share, Time, View,
 };
 
-use crate::places::Places;
+use crate::info::Info;
+use crate::kept_ranks::KeptRanks;
 use crate::queues::{self, Queues};
-use crate::registry::{Info, Param, SpecError};
 use crate::settings::Settings;
+use crate::spec::{Param, SpecError};
 
 pub(crate) const INFO: Info = Info {
     name: "aalo",
@@ -49,6 +50,7 @@ pub(crate) const INFO: Info = Info {
         },
     ],
     source: "Aalo (SIGCOMM 2015) 4, 6.2; defaults of Philae 8",
+    promises: |settings| Ok(Service::<NonClairvoyant>::from_settings(settings)?.promises()),
     make: |settings| {
         Ok(AnyPolicy::NonClairvoyant(Box::new(Aalo {
             service: Service::from_settings(settings)?,
@@ -61,19 +63,19 @@ pub(crate) const INFO: Info = Info {
     },
 };
 
-/// How coflows are served once it is known in which queue each of them is.
+/// How coflows are served once the queue of each of them is known.
 pub(crate) struct Service<K> {
     pub(crate) queues: Queues,
     delta_s: f64,
     layers: Layers,
     share: Share<K>,
-    /// Of what weighted queues leave over.
+    /// What becomes of capacity that weighted queues leave over.
     backfill: Backfill,
-    places: Places,
+    ranks: KeptRanks,
 }
 
 impl<K: Knowledge> Service<K> {
-    /// From the parameters of `aalo`.
+    /// Reads the parameters of `aalo`.
     pub(crate) fn from_settings(settings: &Settings) -> Result<Service<K>, SpecError> {
         Ok(Service {
             queues: Queues::from_settings(settings)?,
@@ -86,7 +88,7 @@ impl<K: Knowledge> Service<K> {
                 "work_conservation",
                 &[("none", Backfill::None), ("all", Backfill::Greedy)],
             )?,
-            places: Places::default(),
+            ranks: KeptRanks::default(),
         })
     }
 
@@ -99,26 +101,27 @@ impl<K: Knowledge> Service<K> {
         }
     }
 
-    /// The next tick, no earlier than `now`; `now` where nobody ticks.
+    /// The next tick, no earlier than `now`; `now` if there are no ticks.
     pub(crate) fn next_tick(&self, now: Time) -> Time {
         next_tick(self.delta_s, now)
     }
 
-    /// A coflow has ended.
+    /// Notes that a coflow has ended.
     pub(crate) fn leave(&mut self, coflow: CoflowId) {
-        self.places.leave(coflow);
+        self.ranks.leave(coflow);
     }
 
-    /// Takes those who have ended out of the plan. Returns whether there were any.
+    /// Takes coflows that have ended out of the plan. Returns whether there were any.
     pub(crate) fn start(&mut self, plan: &mut Plan<K>) -> bool {
         plan.set_layers(self.layers);
         if self.layers == Layers::Weighted {
             plan.set_backfill(self.backfill);
         }
-        self.places.clear_left(plan)
+        self.ranks.clear_left(plan)
     }
 
-    /// Serves a coflow in a queue: there by its lineage, and then by arrival. Returns whether it was not.
+    /// Serves a coflow in a queue, by its lineage and then by arrival. Returns whether that changes
+    /// the plan.
     pub(crate) fn serve(
         &mut self,
         plan: &mut Plan<K>,
@@ -129,20 +132,21 @@ impl<K: Knowledge> Service<K> {
         plan.set_weight(queue, self.queues.factor.powi(-(queue as i32)));
         let Lineage { external, internal } = view.lineage(coflow);
         let rank = Rank::of_numbers(queue, [external, internal.into()], view.order(coflow));
-        self.places.put(plan, coflow, rank, self.share)
+        self.ranks.put(plan, coflow, rank, self.share)
     }
 }
 
 struct Aalo {
     service: Service<NonClairvoyant>,
-    /// The DAGs present, with the queue that each belongs to by what it has sent; and the coflows of each.
+    /// The DAGs present, each with its coflows and the queue in which it belongs by the bytes that
+    /// it has sent.
     dags: Sorted<u64, u32>,
     members: Sorted<(u64, CoflowId), ()>,
-    /// Coflows that are to go to the queue of their DAG at the next tick.
+    /// Coflows that move to the queue of their DAG at the next tick.
     to_serve: Vec<CoflowId>,
-    /// DAGs that have come, gone, or sent what was waited for.
+    /// DAGs that have arrived, ended, or sent the bytes of their wake-up.
     to_watch: Vec<u64>,
-    /// Whether anything has happened that can change the plan.
+    /// Whether any event could have changed the plan.
     is_stale: bool,
 }
 
@@ -155,13 +159,13 @@ fn of_dag(
     behind.take_while(move |(dag, _)| *dag == external).map(|(_, coflow)| coflow)
 }
 
-/// The next tick of a clock of `delta_s` seconds, no earlier than `now`; `now` where there is none.
+/// The next tick of a clock of `delta_s` seconds, no earlier than `now`; `now` if `delta_s` is 0.
 fn next_tick(delta_s: f64, now: Time) -> Time {
     if delta_s == 0.0 {
         return now;
     }
     let ticks = now.as_secs() / delta_s;
-    // A moment that is a tick but for rounding is one.
+    // A time that is a tick but for rounding is one.
     let near = ticks.round();
     let slack = Time::RESOLUTION_S / delta_s;
     let next = if (ticks - near).abs() <= slack { near } else { ticks.ceil() };
@@ -169,10 +173,6 @@ fn next_tick(delta_s: f64, now: Time) -> Time {
 }
 
 impl Policy<NonClairvoyant> for Aalo {
-    fn promises(&self) -> Promises {
-        self.service.promises()
-    }
-
     fn coflow_arrived(&mut self, coflow: CoflowId, view: &View<'_, NonClairvoyant>) {
         let external = view.lineage(coflow).external;
         if self.dags.get(&external).is_none() {
@@ -228,7 +228,7 @@ impl Policy<NonClairvoyant> for Aalo {
         } else if !self.to_serve.is_empty() {
             plan.wake_at(tick);
         }
-        // One wake-up for each DAG.
+        // Each DAG has one wake-up.
         for external in self.to_watch.drain(..) {
             plan.clear_wakes_of(Sender::Dag(external));
             let queue = self.dags.get(&external);

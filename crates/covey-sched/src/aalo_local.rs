@@ -3,14 +3,18 @@
 //!
 //! A link goes to the first coflow of its uppermost queue, in order of arrival, or is divided among
 //! the first coflows of all its queues with weights that fall by `E`. A coflow that sends little at
-//! each of many ports so stays in upper queues for longer than it would if its bytes were added up,
-//! and the ports that it meets do not agree on when it has to yield.
+//! each of many ports stays in upper queues for longer than it would if its bytes were added up,
+//! and its ports do not agree on when it has to yield.
 
-use covey_core::{AnyPolicy, CoflowId, End, LocalPolicy, LocalView};
+use covey_core::{AnyPolicy, CoflowId, End, LocalPolicy, LocalView, Promises};
 
+use crate::info::Info;
 use crate::local::Local;
 use crate::queues::{self, Queues};
-use crate::registry::{Info, Param};
+use crate::spec::Param;
+
+/// Values of the parameter `queues`: whether they are strict.
+const QUEUES: &[(&str, bool)] = &[("weighted", false), ("strict", true)];
 
 pub(crate) const INFO: Info = Info {
     name: "aalo-local",
@@ -23,12 +27,16 @@ pub(crate) const INFO: Info = Info {
         Param { name: "queues", default: "weighted", help: "weighted or strict" },
     ],
     source: "Aalo (SIGCOMM 2015) 3.2, 7: the uncoordinated variant",
+    promises: |settings| {
+        let starves_nobody = !settings.choice("queues", QUEUES)?;
+        Ok(Promises { starves_nobody, is_local: true, ..Promises::default() })
+    },
     make: |settings| {
         let queues = Queues::from_settings(settings)?;
-        let strict = settings.choice("queues", &[("weighted", false), ("strict", true)])?;
+        let strict = settings.choice("queues", QUEUES)?;
         let limits = (0..queues.count - 1).map(|queue| queues.limit(queue)).collect();
         let node = AaloNode { queues, strict, limits };
-        // Nodes have nothing to tell each other.
+        // Nodes send each other no messages.
         Ok(AnyPolicy::NonClairvoyant(Box::new(Local::new(node, 0.0))))
     },
 };
@@ -45,14 +53,6 @@ impl LocalPolicy for AaloNode {
 
     fn limits(&self) -> &[f64] {
         &self.limits
-    }
-
-    fn starves_nobody(&self) -> bool {
-        !self.strict
-    }
-
-    fn is_silent(&self) -> bool {
-        true
     }
 
     fn divide(&mut self, end: End, view: &LocalView<'_>, parts: &mut Vec<(CoflowId, f64)>) {

@@ -1,14 +1,14 @@
 //! `aalo-oracle`: Aalo that knows beforehand in which queue a coflow will end (Philae §8.1).
 //!
 //! As [`aalo`](crate::aalo), but a coflow is in its final queue, that of its total bytes, from the
-//! start, and is never demoted: what remains are the queues and first in first out inside them, without
-//! the time that learning takes. Coflows of one DAG do not share a queue: each is where its own bytes
-//! put it.
+//! start and is never demoted. This is Aalo without the time that learning takes: queues, and order
+//! of arrival inside them. Coflows of one DAG do not share a queue; each is in the queue of its own
+//! bytes.
 
-use covey_core::{Answer, AnyPolicy, Clairvoyant, CoflowId, Plan, Policy, Promises, View, Wants};
+use covey_core::{Answer, AnyPolicy, Clairvoyant, CoflowId, Plan, Policy, View, Wants};
 
 use crate::aalo::{self, Service};
-use crate::registry::Info;
+use crate::info::Info;
 
 pub(crate) const INFO: Info = Info {
     name: "aalo-oracle",
@@ -16,6 +16,7 @@ pub(crate) const INFO: Info = Info {
     summary: "aalo with each coflow in its final queue from the start",
     params: aalo::INFO.params,
     source: "Philae (USENIX ATC 2019) 8.1",
+    promises: |settings| Ok(Service::<Clairvoyant>::from_settings(settings)?.promises()),
     make: |settings| {
         Ok(AnyPolicy::Clairvoyant(Box::new(AaloOracle {
             service: Service::from_settings(settings)?,
@@ -26,17 +27,13 @@ pub(crate) const INFO: Info = Info {
 
 struct AaloOracle {
     service: Service<Clairvoyant>,
-    /// The coflows that have come since the last tick.
+    /// Coflows that have arrived since the last tick.
     to_serve: Vec<CoflowId>,
 }
 
 impl Policy<Clairvoyant> for AaloOracle {
     fn wants(&self) -> Wants {
         Wants { sizes_only: true, ..Wants::default() }
-    }
-
-    fn promises(&self) -> Promises {
-        self.service.promises()
     }
 
     fn coflow_arrived(&mut self, coflow: CoflowId, _: &View<'_, Clairvoyant>) {

@@ -1,33 +1,22 @@
-//! What policies that do not tell coflows apart have in common: one plan for all time.
+//! What policies that do not distinguish coflows have in common: one plan that never changes.
 
-use covey_core::{Answer, Group, Knowledge, Plan, Policy, Promises, Share, View, Wants};
+use covey_core::{Answer, Group, Knowledge, Plan, Policy, Share, View, Wants};
 
-/// Serves all flows as one group, which shares as it was made to.
+/// Serves all flows as one group with one rule of sharing.
 pub(crate) struct AllFlows<K> {
     share: Share<K>,
-    promises: Promises,
     planned: bool,
 }
 
 impl<K> AllFlows<K> {
-    pub(crate) fn new(share: Share<K>, starves_nobody: bool) -> AllFlows<K> {
-        let promises = Promises { conserves_work: true, starves_nobody, ..Promises::default() };
-        AllFlows { share, promises, planned: false }
-    }
-
-    /// With a share that may leave links idle; nothing is promised then.
-    pub(crate) fn leaving_idle(share: Share<K>) -> AllFlows<K> {
-        AllFlows { share, promises: Promises::default(), planned: false }
+    pub(crate) fn new(share: Share<K>) -> AllFlows<K> {
+        AllFlows { share, planned: false }
     }
 }
 
 impl<K: Knowledge + Copy> Policy<K> for AllFlows<K> {
     fn wants(&self) -> Wants {
         Wants { sizes_only: true, ..Wants::default() }
-    }
-
-    fn promises(&self) -> Promises {
-        self.promises
     }
 
     fn plan(&mut self, _: &View<'_, K>, plan: &mut Plan<K>) -> Answer {

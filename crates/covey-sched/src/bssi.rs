@@ -1,28 +1,28 @@
 //! BSSI: bottleneck, select, scale, iterate (Sincronia, SIGCOMM 2018, §3.1).
 //!
-//! A primal-dual order of coflows, built from the back: find the most loaded link among the coflows
-//! not yet placed; place last the one whose weight is least for its load there; let it pay for the
-//! others' weights; go on. Any work-conserving allocation in that order is a 4-approximation of the
-//! least weighted sum of completion times when all coflows arrive together.
+//! A primal-dual order of coflows, built from the back. Repeat: find the most loaded link among the
+//! coflows not yet placed; place last the coflow there with the least weight for its load; let that
+//! coflow pay for the others' weights. Any work-conserving allocation in this order is a
+//! 4-approximation of the least weighted sum of completion times when all coflows arrive together.
 
 use covey_core::LinkId;
 
-/// Loads, prices and weights that differ by less than this, relatively, are the same: rounding does not
-/// break ties.
+/// Loads, prices and weights whose relative difference is below this are equal, because rounding
+/// must not break ties.
 const SAME: f64 = 1e-9;
 
 /// Loads of coflows on links, and working memory.
 #[derive(Debug, Default)]
 pub struct Bssi {
-    /// Dense number of each link, in order of first use; so the order of equals does not depend on
-    /// how ports are numbered.
+    /// Number of each link, in order of first use. The order of equals then does not depend on how
+    /// ports are numbered.
     dense: Vec<u32>,
     used: Vec<LinkId>,
-    /// (dense link, load), coflow by coflow, and where each coflow's begin.
+    /// Pairs (link, load), coflow by coflow; and the index at which each coflow's pairs begin.
     loads: Vec<(usize, f64)>,
     start: Vec<usize>,
-    /// The same as (coflow, load) by link, coflows in order of arrival; those that are placed leave it
-    /// when they are met.
+    /// The same by link, as pairs (coflow, load), coflows in order of arrival. A coflow that has
+    /// been placed is removed when the list is next read.
     at: Vec<Vec<(usize, f64)>>,
     weight: Vec<f64>,
     total: Vec<f64>,
@@ -43,7 +43,7 @@ impl Bssi {
     }
 
     /// Adds a coflow with its weight and its load (seconds of work) on each link it uses. Coflows
-    /// are to be added in order of arrival, which breaks ties.
+    /// must be added in order of arrival, which breaks ties.
     pub fn add(&mut self, weight: f64, loads: impl Iterator<Item = (LinkId, f64)>) {
         self.start.push(self.loads.len());
         self.weight.push(weight);
@@ -63,7 +63,7 @@ impl Bssi {
         }
     }
 
-    /// The order: numbers of coflows as added, first to be served first.
+    /// The order, as the numbers under which coflows were added, the first to be served first.
     pub fn order(&mut self) -> &[usize] {
         let coflows = self.weight.len();
         self.start.push(self.loads.len());
@@ -88,10 +88,10 @@ impl Bssi {
         &self.order
     }
 
-    /// Chooses who is last among those not placed, and scales the weights of the others.
+    /// Chooses the last of the coflows not yet placed, and scales the weights of the others.
     fn last_of_the_rest(&mut self) -> usize {
         let most = self.total.iter().copied().fold(0.0, f64::max);
-        // The first of the most loaded links, at which some coflow is left that is not placed.
+        // The first of the most loaded links that have a coflow not yet placed.
         let bottleneck = self.total.iter().position(|total| *total >= most * (1.0 - SAME));
         let Bssi { at, placed, weight, .. } = self;
         let mut none = Vec::new();
@@ -99,7 +99,7 @@ impl Bssi {
         here.retain(|&(c, _)| !placed[c]);
         let price = |&(c, load): &(usize, f64)| weight[c] / load;
         let least = here.iter().map(price).fold(f64::INFINITY, f64::min);
-        // The last of those with the least price.
+        // The last of the coflows with the least price.
         match here.iter().rev().find(|at| price(at) <= least * (1.0 + SAME)).copied() {
             Some(last) => {
                 let price = price(&last);
@@ -109,7 +109,7 @@ impl Bssi {
                 }
                 last.0
             }
-            // Nobody has work left: keep the order of arrival.
+            // No coflow has work left: keep the order of arrival.
             None => (0..placed.len()).rev().find(|&c| !placed[c]).unwrap_or(0),
         }
     }

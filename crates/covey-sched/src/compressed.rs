@@ -6,8 +6,8 @@
 //! know sizes have the longest flow of a coflow compressed first.
 
 use covey_core::{
-    Answer, AnyPolicy, Clairvoyant, Codec, CoflowId, Compress, Compression, FlowId, Knowledge,
-    LinkId, Plan, Policy, Promises, View, Wants,
+    Answer, AnyPolicy, Clairvoyant, Codec, Compress, Compression, Event, Knowledge, Plan, Policy,
+    View, Wants,
 };
 
 /// The policy, with its flows compressed, and how they are.
@@ -37,7 +37,8 @@ pub(crate) fn compressed(policy: AnyPolicy, codec: Codec) -> (AnyPolicy, Compres
 struct Compressed<K> {
     inner: Box<dyn Policy<K>>,
     compress: Compress<K>,
-    /// Whether a plan that stays as it is has to be said again: who is compressed, or by what, is another.
+    /// Whether the plan has to be given out again although the inner policy keeps it: other flows are to
+    /// be compressed, or with another codec.
     is_stale: bool,
 }
 
@@ -46,73 +47,22 @@ impl<K: Knowledge> Policy<K> for Compressed<K> {
         self.inner.wants()
     }
 
-    fn coflow_arrived(&mut self, coflow: CoflowId, view: &View<'_, K>) {
-        // A plan for everybody stays as it is.
-        self.is_stale = true;
-        self.inner.coflow_arrived(coflow, view);
-    }
-
-    fn flows_started(&mut self, coflow: CoflowId, view: &View<'_, K>) {
-        self.inner.flows_started(coflow, view);
-    }
-
-    fn flow_restarted(&mut self, flow: FlowId, view: &View<'_, K>) {
-        self.inner.flow_restarted(flow, view);
-    }
-
-    fn flow_ended(&mut self, flow: FlowId, view: &View<'_, K>) {
-        self.inner.flow_ended(flow, view);
-    }
-
-    fn port_drained(&mut self, coflow: CoflowId, link: LinkId, view: &View<'_, K>) {
-        self.inner.port_drained(coflow, link, view);
-    }
-
-    fn coflow_ended(&mut self, coflow: CoflowId, view: &View<'_, K>) {
-        self.inner.coflow_ended(coflow, view);
-    }
-
-    fn bytes_reached(&mut self, coflow: CoflowId, bytes: f64, view: &View<'_, K>) {
-        self.inner.bytes_reached(coflow, bytes, view);
-    }
-
     fn link_limits(&self) -> &[f64] {
         self.inner.link_limits()
     }
 
-    fn flow_bytes_reached(&mut self, coflow: CoflowId, bytes: f64, view: &View<'_, K>) {
-        self.inner.flow_bytes_reached(coflow, bytes, view);
-    }
-
-    fn dag_bytes_reached(&mut self, external: u64, bytes: f64, view: &View<'_, K>) {
-        self.inner.dag_bytes_reached(external, bytes, view);
-    }
-
-    fn promises(&self) -> Promises {
-        self.inner.promises()
-    }
-
-    fn link_bytes_reached(
-        &mut self,
-        coflow: CoflowId,
-        link: LinkId,
-        bytes: f64,
-        view: &View<'_, K>,
-    ) {
-        self.inner.link_bytes_reached(coflow, link, bytes, view);
-    }
-
-    fn codec_measured(&mut self, codec: Codec) {
-        self.compress = self.compress.by(codec);
-        self.is_stale = true;
-        self.inner.codec_measured(codec);
-    }
-
-    fn woke(&mut self, view: &View<'_, K>) {
-        self.inner.woke(view);
+    fn event(&mut self, event: Event, view: &View<'_, K>) {
+        // A plan for all flows stays as it is when a coflow arrives, but the coflow is to be compressed.
+        self.is_stale |= matches!(event, Event::CoflowArrived(_));
+        self.inner.event(event, view);
     }
 
     fn plan(&mut self, view: &View<'_, K>, plan: &mut Plan<K>) -> Answer {
+        if let Some(codec) = view.measured_codec() {
+            let measured = self.compress.by(codec);
+            self.is_stale |= measured.compression() != self.compress.compression();
+            self.compress = measured;
+        }
         let answer = self.inner.plan(view, plan);
         if answer == Answer::Unchanged && !std::mem::take(&mut self.is_stale) {
             return Answer::Unchanged;

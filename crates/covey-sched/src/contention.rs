@@ -1,20 +1,21 @@
-//! How many coflows have unfinished flows at each link, and how many others of its group a coflow meets.
+//! Counts how many coflows have unfinished flows at each link, and how many others of its group a
+//! coflow meets.
 //!
-//! Both are kept up to date: where a coflow comes to a link or leaves it, only the coflows at that link
-//! are looked at.
+//! Both counts are updated when a coflow comes to a link or leaves it, which looks only at the
+//! coflows at that link.
 
 use covey_core::{CoflowId, Knowledge, LinkId, LinkWord, View};
 
-/// In place of a group: whom the coflow meets is not counted.
+/// The group of a coflow for which meetings are not counted.
 const NO_GROUP: u32 = u32::MAX;
 
-/// Coflows at each link. To be told of arrivals, later flows, and drained ports.
+/// Coflows at each link. The owner reports arrivals, later flows, and drained ports.
 #[derive(Debug, Default)]
 pub struct Contention {
-    /// By link, who is counted there.
+    /// By link, the coflows that are counted there.
     at: Vec<Vec<CoflowId>>,
     coflows: Vec<Track>,
-    /// Working memory: the coflows that have been looked at, by number.
+    /// Working memory: the ids of coflows that have been looked at.
     seen: Vec<bool>,
     met: Vec<CoflowId>,
 }
@@ -22,10 +23,11 @@ pub struct Contention {
 /// What is known of a coflow.
 #[derive(Debug, Clone)]
 struct Track {
-    /// The links where it is counted, as the words of a set of bits that are not empty, ascending.
+    /// The links where the coflow is counted, as the words of a bit set that are not empty,
+    /// ascending.
     links: Vec<LinkWord>,
     group: u32,
-    /// Coflows of its group with which it shares a link, itself not counted.
+    /// Number of other coflows of its group with which it shares a link.
     met: u32,
 }
 
@@ -44,7 +46,8 @@ impl Contention {
         }
     }
 
-    /// Counts whom the coflow meets of a group from now on, and no more of the group it was in.
+    /// Puts a coflow into a group, so that its meetings there are counted. It leaves the group it
+    /// was in.
     pub fn join(&mut self, coflow: CoflowId, group: u32) {
         self.know(coflow);
         if self.coflows[coflow.index()].group == group {
@@ -55,7 +58,7 @@ impl Contention {
         self.change_met(coflow, |met| *met += 1);
     }
 
-    /// Whom the coflow meets is not counted any more, nor is it.
+    /// Takes a coflow out of its group.
     pub fn leave(&mut self, coflow: CoflowId) {
         self.know(coflow);
         self.change_met(coflow, |met| *met -= 1);
@@ -69,7 +72,7 @@ impl Contention {
         }
     }
 
-    /// Changes the numbers of a coflow and of each other of its group that it meets.
+    /// Changes the counts of a coflow and of each other coflow of its group that it meets.
     fn change_met(&mut self, coflow: CoflowId, change: impl Fn(&mut u32)) {
         let group = self.coflows[coflow.index()].group;
         if group == NO_GROUP {
@@ -90,7 +93,7 @@ impl Contention {
         }
     }
 
-    /// The coflow is counted at a link, if it is not.
+    /// Counts a coflow at a link, unless it is counted there.
     fn come(&mut self, coflow: CoflowId, link: LinkId) {
         self.know(coflow);
         if self.at.len() <= link.index() {
@@ -112,7 +115,7 @@ impl Contention {
         words[k].bits |= bit;
     }
 
-    /// The coflow has no unfinished flows at a link any more.
+    /// Notes that a coflow has no unfinished flows at a link any more.
     pub fn drained(&mut self, coflow: CoflowId, link: LinkId) {
         let (at, bit) = (link.0 / 64, 1_u64 << (link.0 % 64));
         let words = &mut self.coflows[coflow.index()].links;
@@ -129,8 +132,8 @@ impl Contention {
         self.change_at(coflow, link, |met| *met -= 1);
     }
 
-    /// Changes the numbers of a coflow and of each other of its group that it meets at a link and
-    /// nowhere else.
+    /// Changes the counts of a coflow and of each other coflow of its group that it meets at this
+    /// link and at no other.
     fn change_at(&mut self, coflow: CoflowId, link: LinkId, change: impl Fn(&mut u32)) {
         let group = self.coflows[coflow.index()].group;
         if group == NO_GROUP {
@@ -145,7 +148,7 @@ impl Contention {
         }
     }
 
-    /// The coflow is nowhere any more, and in no group.
+    /// Takes a coflow from all links and out of its group.
     pub fn remove(&mut self, coflow: CoflowId) {
         self.leave(coflow);
         while let Some(word) = self.coflows[coflow.index()].links.last() {
@@ -154,7 +157,7 @@ impl Contention {
         }
     }
 
-    /// Coflows with unfinished flows at a link.
+    /// Number of coflows with unfinished flows at a link.
     pub fn at(&self, link: LinkId) -> u32 {
         self.at.get(link.index()).map_or(0, |at| at.len() as u32)
     }
@@ -168,13 +171,13 @@ impl Contention {
         })
     }
 
-    /// Number of others of its group that a coflow meets at any link.
+    /// Number of other coflows of its group that a coflow meets at any link.
     pub fn met(&self, coflow: CoflowId) -> u32 {
         self.coflows[coflow.index()].met
     }
 }
 
-/// The numbers of the bits that are set.
+/// The numbers of the set bits.
 fn ones(words: &[LinkWord]) -> impl Iterator<Item = usize> {
     words.iter().flat_map(|word| {
         let rest = |left: &u64| Some(left & (left - 1)).filter(|left| *left != 0);

@@ -1,19 +1,19 @@
 //! `covey`: the project's own policy: least estimated bottleneck first, with a guarantee.
 //!
 //! - *Order*: by the time that the rest of the coflow needs alone, as SEBF (Varys §5.1), with
-//!   lengths [estimated] from the coflow's own finished flows in place of sizes. A coflow none of
-//!   whose flows has ended is taken to have flows of `prior` bytes, or of twice what a flow of it
-//!   has sent, if that is more.
-//! - *Pilots* (Philae §4.2) stand in the same order with what is left of one flow. So they do not
-//!   go before coflows that are nearly done, and a coflow's first estimates come early.
-//! - *Rates*: one flow per port at full rate, most loaded ports first, in order; so no capacity
-//!   idles that anybody could use.
+//!   lengths [estimated] from the coflow's own finished flows in place of sizes. While none of its
+//!   flows has ended, each is taken to have `prior` bytes, or twice what a flow of the coflow has
+//!   sent if that is more.
+//! - *Pilots* (Philae §4.2) are in the same order, by what is left of one flow. So they do not go
+//!   before coflows that are nearly done, and a coflow's first estimates come early.
+//! - *Rates*: one flow per port at full rate, most loaded ports first, in order. No capacity idles
+//!   that a flow could use.
 //! - *Guarantee*: overdue coflows go first in a share of the time ([`guard`](crate::guard) has the
 //!   bound).
 //!
-//! A coflow is assessed when its own flows start or end or have sent enough, and when a coflow that
-//! it shares a link with comes or goes. Coflows at other links have no influence on it. Where nothing of its
-//! own has changed since it was assessed, it would be assessed the same, and is not.
+//! A coflow is assessed when its own flows start or end or have sent enough, and when a coflow on
+//! one of its links comes or goes. Coflows on other links have no influence on it. A coflow that
+//! has not changed since it was assessed would be assessed the same, so it is skipped.
 //!
 //! [estimated]: crate::estimate
 
@@ -25,13 +25,14 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use covey_core::{
-    Answer, AnyPolicy, CoflowId, FlowId, LinkId, NonClairvoyant, Plan, Policy, Sender, Time, View,
-    Wants,
+    Answer, AnyPolicy, CoflowId, FlowId, LinkId, NonClairvoyant, Plan, Policy, Promises, Sender,
+    Time, View, Wants,
 };
 
 use crate::guard::Guard;
-use crate::registry::{Info, Param};
+use crate::info::Info;
 use crate::sampling::{PilotCount, PilotLoad, PilotPorts};
+use crate::spec::Param;
 use standing::Standing;
 use track::Track;
 
@@ -64,6 +65,7 @@ pub(crate) const INFO: Info = Info {
         },
     ],
     source: "Covey; order of Varys (SIGCOMM 2014) 5.1, pilots of Philae (USENIX ATC 2019) 4.2",
+    promises: |_| Ok(Promises::default()),
     make: |settings| {
         let window_s = settings.duration("T")?;
         if window_s < 1e-3 {
@@ -92,8 +94,8 @@ pub(crate) const INFO: Info = Info {
     },
 };
 
-/// When a coflow becomes overdue, or earlier, for what it sends puts that off; its order, which tells it from
-/// others that have had its number; and who it is.
+/// The time at which a coflow becomes overdue, or an earlier one, because what it sends delays
+/// that; its order, which distinguishes it from earlier coflows with the same id; and its id.
 type Due = (Time, (Time, u64), CoflowId);
 
 struct Covey {
@@ -103,31 +105,33 @@ struct Covey {
     /// By coflow.
     tracks: Vec<Track>,
     pilot_load: PilotLoad,
-    /// Where coflows and pilots stand in the plan.
+    /// Ranks of coflows and pilots in the plan.
     standing: Standing,
     due: BinaryHeap<Reverse<Due>>,
     /// Coflows that go first in this slot.
     overdue: Vec<CoflowId>,
     /// Coflows to assess because of their own flows.
     dirty: Vec<CoflowId>,
-    /// By link, coflows there that have changed since they were assessed; some of them have been meanwhile.
+    /// By link, coflows there that have changed since they were assessed. Some of them may have
+    /// been assessed since.
     moved_at: Vec<Vec<CoflowId>>,
-    /// Links at which to assess those, because some coflow there has come or gone.
+    /// Links at which a coflow has come or gone: the changed coflows there are to be assessed.
     dirty_links: Vec<LinkId>,
-    /// Coflows of which another number of bytes, or none, is to be waited for.
+    /// Coflows whose wake-up by bytes is to be set again, or cleared.
     to_watch: Vec<CoflowId>,
     /// Whether a coflow has come or gone, or a pilot has ended, or a slot may have begun or ended.
     is_stale: bool,
 }
 
 impl Covey {
-    /// A coflow comes or goes: all coflows that share a link with it are to be assessed.
+    /// Marks the links of a coflow that comes or goes: coflows that share a link with it are to be
+    /// assessed.
     fn touch(&mut self, coflow: CoflowId, view: &View<'_, NonClairvoyant>) {
         self.is_stale = true;
         self.dirty_links.extend(view.loads(coflow).map(|load| load.link));
     }
 
-    /// Takes down which coflows have changed.
+    /// Records by link which coflows have changed.
     fn find_moved(&mut self, view: &View<'_, NonClairvoyant>) {
         self.moved_at.resize_with(view.fabric().links(), Vec::new);
         for &coflow in view.changed().iter().filter(|&&coflow| view.is_present(coflow)) {
@@ -165,7 +169,7 @@ impl Covey {
         if phase.begins || !phase.in_slot {
             self.overdue.drain(..).for_each(|coflow| self.standing.set_overdue(coflow, false));
         }
-        // Who is overdue now is looked at again afterwards.
+        // Coflows that are overdue now are checked again in the next window.
         let mut first = Time::NEVER;
         let known = self.overdue.len();
         while let Some(&Reverse((early, order, coflow))) = self.due.peek() {
@@ -194,7 +198,7 @@ impl Covey {
         if self.overdue.is_empty() { self.guard.next_slot(first.max(now)) } else { phase.until }
     }
 
-    /// Asks to be called when coflows are to be assessed again.
+    /// Requests wake-ups for coflows that are to be assessed again.
     fn look_again(&mut self, view: &View<'_, NonClairvoyant>, plan: &mut Plan<NonClairvoyant>) {
         for coflow in self.to_watch.drain(..) {
             plan.clear_wakes_of(Sender::Coflow(coflow));
@@ -257,7 +261,7 @@ impl Policy<NonClairvoyant> for Covey {
 
     fn bytes_reached(&mut self, coflow: CoflowId, bytes: f64, _: &View<'_, NonClairvoyant>) {
         let track = &mut self.tracks[coflow.index()];
-        // A wake-up that a plan asked for before a flow ended counts no more.
+        // A wake-up that was requested before a flow ended is no longer valid.
         if track.next_look().is_some() {
             track.sent(bytes);
             self.dirty.push(coflow);

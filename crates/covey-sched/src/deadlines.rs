@@ -1,17 +1,15 @@
 //! Coflows with deadlines: admission, and rates that are just enough (Varys, SIGCOMM 2014, §5.3).
 //!
-//! When a coflow arrives, Γ is worked out on what the coflows admitted before it leave of each link.
-//! It is admitted if it can end in time, with some time to spare; from then on all its flows get what
-//! they need to end together at the deadline, so nobody who comes later delays it. All others,
-//! those that were not admitted and those without a deadline, share what is left in an order of
-//! their own.
+//! When a coflow arrives, Γ is calculated on the capacity that admitted coflows leave of each link.
+//! The coflow is admitted if it can end in time, with some time to spare. From then on all its
+//! flows get the rates with which they end together at the deadline, and no later coflow can delay
+//! it. All others, those that were not admitted and those without a deadline, share the rest in an
+//! order of their own.
 //!
-//! What is not known to be there at admission is not counted: flows that start later, or begin anew.
-//! A coflow that misses its deadline for such a reason goes on among the others.
+//! Admission counts only flows that are known on arrival, not those that start later or again. A
+//! coflow that misses its deadline for such a reason continues among the others.
 
-use covey_core::{
-    Answer, Clairvoyant, CoflowId, Group, Plan, Policy, Promises, Share, Time, View, Wants,
-};
+use covey_core::{Answer, Clairvoyant, CoflowId, Group, Plan, Policy, Share, Time, View, Wants};
 
 use crate::rank::KeyOrder;
 use crate::ranked::Ranked;
@@ -19,20 +17,20 @@ use crate::ranked::Ranked;
 /// Rounding of rates, as a share of a link's capacity.
 const ROUNDING: f64 = 1e-10;
 
-/// Admitted coflows first, the others by rank.
+/// Serves admitted coflows first, and the others by rank.
 pub(crate) struct Deadlines {
     others: Ranked,
     order: KeyOrder,
     padding: f64,
     min_s: f64,
-    /// In order of arrival.
+    /// Admitted coflows in order of arrival.
     admitted: Vec<CoflowId>,
     /// Bytes per second of each link that admitted coflows need.
     booked: Vec<f64>,
 }
 
 impl Deadlines {
-    /// `padding` is the share of Γ by which the deadline is to exceed it, and `min_s` the shortest
+    /// `padding` is the share of Γ by which a deadline must exceed Γ. `min_s` is the shortest
     /// deadline in seconds that is admitted.
     pub(crate) fn new(others: Ranked, padding: f64, min_s: f64) -> Deadlines {
         Deadlines {
@@ -45,7 +43,7 @@ impl Deadlines {
         }
     }
 
-    /// Whether a coflow of which nothing has been sent can end within its deadline.
+    /// Whether a coflow that has sent nothing can end within its deadline.
     fn admits(&mut self, coflow: CoflowId, view: &View<'_, Clairvoyant>) -> bool {
         let Some(deadline_s) = view.deadline_s(coflow).filter(|&d| d > 0.0 && d >= self.min_s)
         else {
@@ -71,17 +69,13 @@ impl Deadlines {
     }
 }
 
-/// A coflow's deadline, unless it has passed or there is none.
+/// The deadline of a coflow, unless it has passed or there is none.
 fn deadline(coflow: CoflowId, view: &View<'_, Clairvoyant>) -> Option<Time> {
     let deadline = view.arrival(coflow) + view.deadline_s(coflow)?;
     Some(deadline).filter(|deadline| !deadline.due(view.now()))
 }
 
 impl Policy<Clairvoyant> for Deadlines {
-    fn promises(&self) -> Promises {
-        self.others.promises()
-    }
-
     fn wants(&self) -> Wants {
         Wants { flow_ends: true, ..Wants::default() }
     }

@@ -1,25 +1,24 @@
 //! Lengths of a coflow's unfinished flows, estimated from its finished ones.
 //!
-//! Flows to one receiver are often alike, or flows from one sender: partitions are uneven, or input
-//! splits are. So the length of a flow is estimated as a product of a number of its sender and a
-//! number of its receiver. Both come from the logarithms of the finished flows' bytes:
+//! Flows to one receiver are often alike, or flows from one sender, because partitions or input
+//! splits are uneven. So the length of a flow is estimated as the product of a factor of its sender
+//! and a factor of its receiver. Both come from the logarithms of the finished flows' bytes:
 //!
-//! 1. Each side's shrunk group means (`shrinkage.rs`) are computed, a group being the flows at
-//!    one port. The side with the larger variance between its groups explains more and keeps its
-//!    means.
+//! 1. Each side's shrunk group means (`shrinkage.rs`) are computed, a group being the flows at one
+//!   port. The side with the larger variance between its groups explains more and keeps its means.
 //! 2. The other side gets the shrunk group means of the residuals.
 //! 3. The means are exponentiated and scaled by one factor, so that the estimates of the finished
-//!    flows add up to their bytes. On a log scale alone a few giants among many small flows would
-//!    not count.
+//!   flows add up to their bytes. On a log scale alone a few giants among many small flows would
+//!   not count.
 //!
-//! Finished flows are a biased sample, since short flows end first. The *inequality* tells how far
-//! lengths vary beyond what the ports explain: 0 where flows are as their ports say, 1 where they
-//! vary as an exponential distribution does, or more. Flows that have sent much without ending raise
-//! all estimates by that part ([`Lengths::censoring`]).
+//! Finished flows are a biased sample, because short flows end first. The *inequality* says how far
+//! lengths vary beyond what the ports explain: 0 if the ports explain all, 1 if lengths vary as an
+//! exponential distribution does, or more. Bytes sent by flows that have not ended raise all
+//! estimates by that part ([`Lengths::censoring`]).
 //!
-//! Sums over finished flows are kept, and each flow is added once. So no rounding accumulates as it
-//! would in sums from which values are also taken away. What depends on the means of both sides is
-//! summed up again at each fit, in two passes over the finished flows.
+//! Sums over finished flows are kept, and each flow is added once. Nothing is subtracted, so
+//! rounding does not accumulate. What depends on the means of both sides is summed again at each
+//! fit, in two passes over the finished flows.
 
 use covey_core::{LinkId, LinkSet};
 
@@ -27,11 +26,11 @@ use crate::shrinkage::{GroupSums, Means};
 
 /// Two variances between groups are equal if they differ by no more than this share.
 const SAME: f64 = 1e-9;
-/// The inequality of a coflow of which nothing is known, half of the way from 0 to 1; and the number
-/// of spare flows that tell as much.
+/// The inequality of a coflow of which nothing is known, half of the way from 0 to 1; and the
+/// number of spare flows that count as much as this prior.
 const USUAL_INEQUALITY: f64 = 0.5;
 const USUAL_FLOWS: f64 = 5.0;
-/// Bytes in flight raise estimates by at most this many times.
+/// The largest factor by which bytes in flight raise estimates.
 const MAX_CENSORED: f64 = 10.0;
 
 /// A finished flow: the numbers of its sender and its receiver, and its bytes.
@@ -41,29 +40,29 @@ struct Sample {
     bytes: f64,
 }
 
-/// The finished flows of a coflow, and what they tell of the others.
+/// The finished flows of a coflow, and what follows from them for the others.
 #[derive(Debug, Default)]
 pub struct Lengths {
     samples: Vec<Sample>,
-    /// The senders and the receivers of finished flows, numbered in order of their first.
+    /// The senders and the receivers of finished flows, numbered in order of first appearance.
     ports: [LinkSet; 2],
-    /// Bytes of all of them, and the sum of their squares.
+    /// Bytes of all finished flows, and the sum of their squares.
     bytes: f64,
     squares: f64,
-    /// Logarithms of bytes by sender and by receiver, less that of the first flow.
+    /// Logarithms of bytes by sender and by receiver, relative to the first flow's.
     logs: [GroupSums; 2],
     first_log: f64,
-    /// The numbers of senders and of receivers whose products are the estimates.
+    /// The factors of senders and of receivers. The product of two is an estimate.
     numbers: [Means; 2],
     inequality: f64,
-    /// Working memory: residuals by port of the other side, and what was taken away from the
+    /// Working memory: residuals by port of the other side, and what was subtracted from the
     /// logarithms.
     residuals: GroupSums,
     taken: Vec<f64>,
 }
 
 impl Lengths {
-    /// Nothing is known: all numbers are 1.
+    /// Nothing is known: all factors are 1.
     pub fn clear(&mut self) {
         self.samples.clear();
         (self.bytes, self.squares, self.inequality) = (0.0, 0.0, 0.0);
@@ -72,7 +71,7 @@ impl Lengths {
         self.numbers.iter_mut().for_each(|numbers| numbers.clear(1.0));
     }
 
-    /// A flow between two links, egress and ingress, has ended.
+    /// Adds a flow that has ended, between two links, egress and ingress.
     pub fn add(&mut self, ends: (LinkId, LinkId), bytes: f64) {
         let mut number = |side: usize, link: LinkId| self.ports[side].insert(link.index()) as u32;
         let ends = [number(0, ends.0), number(1, ends.1)];
@@ -93,7 +92,7 @@ impl Lengths {
         self.samples.len()
     }
 
-    /// Estimates from all flows that have ended.
+    /// Calculates estimates from all flows that have ended.
     pub fn fit(&mut self) {
         for (sums, means) in self.logs.iter().zip(&mut self.numbers) {
             sums.shrink(means);
@@ -136,8 +135,9 @@ impl Lengths {
         self.find_inequality(if squares > 0.0 { errors.max(0.0) / squares } else { 0.0 });
     }
 
-    /// Finds the inequality. `cv2` is the squared coefficient of variation of the finished flows
-    /// around their estimates. As many of them as there are numbers of ports to find tell nothing.
+    /// Calculates the inequality. `cv2` is the squared coefficient of variation of the finished
+    /// flows around their estimates. As many flows as there are factors to fit carry no
+    /// information.
     fn find_inequality(&mut self, cv2: f64) {
         let flows = self.samples.len();
         let ports: usize = self.ports.iter().map(LinkSet::count).sum();
@@ -147,17 +147,17 @@ impl Lengths {
         self.inequality = ((own + usual) / (spare + USUAL_FLOWS)).min(1.0);
     }
 
-    /// How unequal flows are whose ports are alike, from 0 to 1; 0 while nothing is known.
+    /// How unequal flows with the same ports are, from 0 to 1; 0 while nothing is known.
     pub fn inequality(&self) -> f64 {
         self.inequality
     }
 
-    /// By how many times flows are longer than the product of their ports' numbers, when unfinished
-    /// flows have sent `in_flight` bytes.
+    /// The factor by which flows are longer than the product of their ports' factors, when
+    /// unfinished flows have sent `in_flight` bytes.
     ///
-    /// With the inequality 1 it makes the estimate the most likely one of an exponential
+    /// With an inequality of 1 the estimate becomes the most likely one of an exponential
     /// distribution: bytes of all flows, finished or not, over the number of finished flows. With 0
-    /// it is 1.
+    /// the factor is 1.
     pub fn censoring(&self, in_flight: f64) -> f64 {
         if in_flight == 0.0 {
             return 1.0;
@@ -165,8 +165,8 @@ impl Lengths {
         1.0 + self.inequality * (in_flight / self.bytes).min(MAX_CENSORED)
     }
 
-    /// The number of a port. That of a sender times that of a receiver is the length in bytes of a
-    /// flow between them, but for [`Lengths::censoring`]. `side` is 0 for the egress link of a
+    /// The factor of a port. The factor of a sender times that of a receiver is the length in bytes
+    /// of a flow between them, before [`Lengths::censoring`]. `side` is 0 for the egress link of a
     /// sender, 1 for the ingress link of a receiver.
     pub fn number(&self, side: usize, link: LinkId) -> f64 {
         match self.ports[side].get(link.index()) {

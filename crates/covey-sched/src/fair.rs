@@ -1,9 +1,9 @@
 //! `fair`: exact max-min fairness among all flows, the ideal of TCP. Coflows do not matter.
 
-use covey_core::{AnyPolicy, Share};
+use covey_core::{AnyPolicy, Promises, Share};
 
 use crate::all_flows::AllFlows;
-use crate::registry::Info;
+use crate::info::Info;
 
 pub(crate) const INFO: Info = Info {
     name: "fair",
@@ -11,5 +11,8 @@ pub(crate) const INFO: Info = Info {
     summary: "exact per-flow max-min fairness",
     params: &[],
     source: "Bertsekas and Gallager, Data Networks, 6.5; FAIR in Philae 8.4",
-    make: |_| Ok(AnyPolicy::NonClairvoyant(Box::new(AllFlows::new(Share::MAX_MIN, true)))),
+    promises: |_| {
+        Ok(Promises { conserves_work: true, starves_nobody: true, ..Promises::default() })
+    },
+    make: |_| Ok(AnyPolicy::NonClairvoyant(Box::new(AllFlows::new(Share::MAX_MIN)))),
 };

@@ -1,11 +1,12 @@
-//! `fifo`: coflows in order of arrival; what the first leaves goes to the second, and so on.
+//! `fifo`: coflows in order of arrival. What the first leaves goes to the second, and so on.
 
 use covey_core::{
     Answer, AnyPolicy, Backfill, CoflowId, Knowledge, Plan, Policy, Promises, Rank, Share, View,
 };
 
-use crate::places::Places;
-use crate::registry::{Info, Param};
+use crate::info::Info;
+use crate::kept_ranks::KeptRanks;
+use crate::spec::Param;
 
 pub(crate) const INFO: Info = Info {
     name: "fifo",
@@ -17,6 +18,9 @@ pub(crate) const INFO: Info = Info {
         help: "inside a coflow: maxmin, matching (one flow per port at full rate), or madd with greedy backfill, which needs sizes",
     }],
     source: "FIFO in Philae 8.4; Varys (SIGCOMM 2014) 7",
+    promises: |_| {
+        Ok(Promises { conserves_work: true, starves_nobody: true, ..Promises::default() })
+    },
     make: |settings| {
         let by_size = settings.choice(
             "share",
@@ -37,37 +41,33 @@ pub(crate) const INFO: Info = Info {
 struct Fifo<K> {
     share: Share<K>,
     backfill: Backfill,
-    places: Places,
-    /// The coflows that have come since the last plan.
+    ranks: KeptRanks,
+    /// Coflows that have arrived since the last plan.
     came: Vec<CoflowId>,
 }
 
 impl<K> Fifo<K> {
     fn new(share: Share<K>, backfill: Backfill) -> Fifo<K> {
-        Fifo { share, backfill, places: Places::default(), came: Vec::new() }
+        Fifo { share, backfill, ranks: KeptRanks::default(), came: Vec::new() }
     }
 }
 
 impl<K: Knowledge + Copy> Policy<K> for Fifo<K> {
-    fn promises(&self) -> Promises {
-        Promises { conserves_work: true, starves_nobody: true, ..Promises::default() }
-    }
-
     fn coflow_arrived(&mut self, coflow: CoflowId, _: &View<'_, K>) {
         self.came.push(coflow);
     }
 
     fn coflow_ended(&mut self, coflow: CoflowId, _: &View<'_, K>) {
         self.came.retain(|&came| came != coflow);
-        self.places.leave(coflow);
+        self.ranks.leave(coflow);
     }
 
     fn plan(&mut self, view: &View<'_, K>, plan: &mut Plan<K>) -> Answer {
         plan.set_backfill(self.backfill);
-        let mut changed = self.places.clear_left(plan);
+        let mut changed = self.ranks.clear_left(plan);
         for coflow in self.came.drain(..) {
             let rank = Rank::new(0, 0.0, view.order(coflow));
-            changed |= self.places.put(plan, coflow, rank, self.share);
+            changed |= self.ranks.put(plan, coflow, rank, self.share);
         }
         if changed { Answer::Replaced } else { Answer::Unchanged }
     }

@@ -1,20 +1,26 @@
 //! `fifo-lm`: first in, first out with limited multiplexing (Baraat, SIGCOMM 2014, §4).
 //!
-//! At each link coflows are served in order of arrival. One that has sent more than a threshold
-//! through the link is heavy, and no longer keeps those behind it waiting: the link is shared equally
-//! by the heavy coflows at the head of the line and the first one behind them that is not heavy.
-//! Every node decides alone, but order of arrival is known everywhere.
+//! At each link coflows are served in order of arrival. A coflow that has sent more than a
+//! threshold through the link is heavy, and no longer delays those behind it: the heavy coflows at
+//! the head of the queue and the first one behind them that is not heavy share the link equally.
+//! Every node decides alone, but all nodes know the order of arrival.
 //!
-//! Baraat takes the 80th percentile of sizes as the threshold. A policy that does not know sizes does
-//! not know it either; the default is that of the public Facebook trace.
+//! Baraat takes the 80th percentile of sizes as the threshold. A policy that does not know sizes
+//! does not know this percentile either; the default is that of the public Facebook trace.
 //!
-//! With `tell=true` nodes tell each other which coflows they have found heavy, so that one is heavy
-//! everywhere soon after it is anywhere.
+//! With `tell=true` nodes send each other the coflows that they have found heavy. A coflow that is
+//! heavy at one node is then heavy at all nodes after the message's delay.
 
-use covey_core::{AnyPolicy, CoflowId, End, LocalPolicy, LocalView, Outbox, PortId, Seen, Time};
+use covey_core::{
+    AnyPolicy, CoflowId, End, LocalPolicy, LocalView, Outbox, PortId, Promises, Seen, Time,
+};
 
+use crate::info::Info;
 use crate::local::Local;
-use crate::registry::{Info, Param};
+use crate::spec::Param;
+
+/// Values of the parameter `tell`.
+const TELL: &[(&str, bool)] = &[("true", true), ("false", false)];
 
 pub(crate) const INFO: Info = Info {
     name: "fifo-lm",
@@ -34,17 +40,21 @@ pub(crate) const INFO: Info = Info {
         Param { name: "latency", default: "1ms", help: "how long a message takes" },
     ],
     source: "Baraat (SIGCOMM 2014) 4: FIFO-LM",
+    promises: |settings| {
+        let is_local = !settings.choice("tell", TELL)?;
+        Ok(Promises { starves_nobody: true, is_local, ..Promises::default() })
+    },
     make: |settings| {
         let node = FifoLm {
             limits: [settings.size("heavy")?],
-            tells: settings.choice("tell", &[("true", true), ("false", false)])?,
+            tells: settings.choice("tell", TELL)?,
             told: Vec::new(),
         };
         Ok(AnyPolicy::NonClairvoyant(Box::new(Local::new(node, settings.duration("latency")?))))
     },
 };
 
-/// The name of a coflow that all nodes know.
+/// The id of a coflow that all nodes know.
 type Name = (Time, u64);
 
 #[derive(Clone)]
@@ -83,14 +93,6 @@ impl LocalPolicy for FifoLm {
 
     fn left(&mut self, seen: &Seen, _: &LocalView<'_>) {
         self.told.retain(|name| *name != seen.order);
-    }
-
-    fn starves_nobody(&self) -> bool {
-        true
-    }
-
-    fn is_silent(&self) -> bool {
-        !self.tells
     }
 
     fn divide(&mut self, end: End, view: &LocalView<'_>, parts: &mut Vec<(CoflowId, f64)>) {

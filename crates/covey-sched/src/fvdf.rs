@@ -1,9 +1,9 @@
 //! `fvdf`: fastest volume disposal first (Swallow, IPDPS 2018, §IV).
 //!
 //! A flow's volume shrinks by compression or by sending. Coflows are ordered by the time that the
-//! slowest of their flows is expected to need (Eq. 7 and 8): one slice δ of what is chosen now, then
-//! sending alone, since nobody knows what processors will be there. With `B` the lesser capacity of
-//! the flow's links, and β = 1 if the flow is to be compressed,
+//! slowest of their flows is expected to need (Eq. 7 and 8): one slice δ with the present choice,
+//! then sending alone, because the processors' future load is not known. With `B` the smaller
+//! capacity of the flow's two links, and β = 1 if the flow is to be compressed,
 //!
 //! ```text
 //! Γ(flow) = δ + (V - (β R (1 - ξ) + (1 - β) B) δ) / B
@@ -12,19 +12,21 @@
 //!
 //! Where flows are sent while they are compressed, both take their part of the slice.
 //!
-//! Against starvation Γ is divided by a priority `P`, which grows by the factor `logbase` at every
-//! arrival and end of a coflow (Pseudocode 3). Orders change at these moments only. Rates are
-//! `V / Γ`, so those of MADD, and what is left over is offered in the same order ([`Backfill::Greedy`]); the
-//! paper serves the first coflow alone, which would leave most of a fabric idle.
+//! To prevent starvation, Γ is divided by a priority `P`, which grows by the factor `logbase` at
+//! every arrival and end of a coflow (Pseudocode 3). The order changes at these times only. Rates
+//! are `V / Γ`, which is MADD. What is left over is offered in the same order
+//! ([`Backfill::Greedy`]); the paper serves the first coflow alone, which would leave most of a
+//! fabric idle.
 
 use covey_core::{
-    Answer, AnyPolicy, Backfill, Clairvoyant, Codec, CoflowId, Compress, Compression, Group, Plan,
-    Policy, PortId, Share, View,
+    Answer, AnyPolicy, Backfill, Clairvoyant, CoflowId, Compress, Compression, Group, Plan, Policy,
+    PortId, Promises, Share, View,
 };
 
+use crate::info::Info;
 use crate::rank::{self, Tie};
-use crate::registry::{Info, Param, SpecError};
 use crate::settings::Settings;
+use crate::spec::{Param, SpecError};
 
 pub(crate) const INFO: Info = Info {
     name: "fvdf",
@@ -64,6 +66,7 @@ pub(crate) const INFO: Info = Info {
         },
     ],
     source: "Swallow (IPDPS 2018) IV",
+    promises: |_| Ok(Promises::default()),
     make: |settings| {
         let (share, backfill) = settings.choice(
             "share",
@@ -91,23 +94,23 @@ pub(crate) const INFO: Info = Info {
 struct Fvdf {
     compress: Compress<Clairvoyant>,
     delta_s: f64,
-    /// ln of the growth of priorities: priorities themselves would soon be too large to be numbers.
+    /// ln of the growth of priorities. Priorities themselves would soon overflow.
     log_of_base: f64,
     by_port: bool,
     share: Share<Clairvoyant>,
     backfill: Backfill,
-    /// Times that priorities have grown.
+    /// Number of times that priorities have grown.
     upgrades: u64,
     upgrades_due: bool,
     /// By coflow, `upgrades` when it arrived.
     arrived_at: Vec<u64>,
-    /// By coflow, ln Γ when it was last looked at.
+    /// By coflow, ln Γ when it was last calculated.
     gammas: Vec<f64>,
     order: Vec<(f64, CoflowId)>,
 }
 
-/// Γ of a flow (Eq. 7) in seconds. `gain` is what compression takes from its volume in a second, 0
-/// if it is not to be compressed.
+/// Γ of a flow (Eq. 7) in seconds. `gain` is the volume that compression removes in a second; 0 if
+/// the flow is not to be compressed.
 fn expected_s(volume: f64, bandwidth: f64, gain: f64, overlap: bool, delta_s: f64) -> f64 {
     let sends = gain == 0.0 || overlap;
     let decrement = (gain + if sends { bandwidth } else { 0.0 }) * delta_s;
@@ -141,7 +144,7 @@ impl Fvdf {
     }
 }
 
-/// What is to be compressed, and how.
+/// Which flows are compressed, and how.
 pub(crate) fn compress(settings: &Settings) -> Result<Compress<Clairvoyant>, SpecError> {
     let codec = settings.codec("codec")?;
     let overlap = settings.choice("overlap", &[("true", true), ("false", false)])?;
@@ -149,7 +152,7 @@ pub(crate) fn compress(settings: &Settings) -> Result<Compress<Clairvoyant>, Spe
     Ok(Compress::longest_first(codec).overlapping(overlap).ratio_by_size(by_size))
 }
 
-/// What compression takes from the volume of a flow in a second, if it is to be compressed.
+/// The volume that compression removes from a flow in a second, if it is to be compressed.
 fn gain(compression: &Compression, share: f64, size: f64, raw: f64, bandwidth: f64) -> f64 {
     let pays = raw > 0.0 && compression.pays(share, size, bandwidth);
     if pays { compression.gain(share, size) } else { 0.0 }
@@ -166,14 +169,13 @@ impl Policy<Clairvoyant> for Fvdf {
         self.upgrades_due = true;
     }
 
-    fn codec_measured(&mut self, codec: Codec) {
-        self.compress = self.compress.by(codec);
-    }
-
     fn plan(&mut self, view: &View<'_, Clairvoyant>, plan: &mut Plan<Clairvoyant>) -> Answer {
+        if let Some(codec) = view.measured_codec() {
+            self.compress = self.compress.by(codec);
+        }
         self.upgrades += u64::from(std::mem::take(&mut self.upgrades_due));
         self.gammas.resize(view.slots(), 0.0);
-        for &coflow in view.coflows().iter().filter(|&&coflow| view.is_stirred(coflow)) {
+        for &coflow in view.coflows().iter().filter(|&&coflow| view.is_dirty(coflow)) {
             let gamma = self.gamma_s(view, coflow);
             let by_port = if self.by_port { view.bottleneck_s(coflow) } else { 0.0 };
             self.gammas[coflow.index()] = libm::log(gamma.max(by_port));
@@ -197,6 +199,8 @@ impl Policy<Clairvoyant> for Fvdf {
 
 #[cfg(test)]
 mod tests {
+    use covey_core::Codec;
+
     use super::*;
 
     #[test]

@@ -1,15 +1,17 @@
 //! `graviton`: Aalo's queues, ordered by the space that a coflow takes (Graviton, HotCloud 2017).
 //!
 //! The publication's insight is that coflows block each other in space, at ports, and not only in
-//! time: inside a queue narrow coflows go first, and a coflow takes all its ports together. What it
-//! leaves open is filled in here by Saath, its successor: this is `saath` without its per-flow limits
-//! and without its deadlines. It is an approximation of Graviton, not the authors' system.
+//! time: inside a queue narrow coflows go first, and a coflow takes all its ports together. The
+//! publication leaves some rules open; they are those of Saath, its successor. So this is `saath`
+//! without its per-flow limits and without its deadlines. It is an approximation of Graviton, not
+//! the authors' system.
 
-use covey_core::{AnyPolicy, Backfill};
+use covey_core::{AnyPolicy, Backfill, Promises};
 
+use crate::info::Info;
 use crate::queues::{self, Queues};
-use crate::registry::{Info, Param};
 use crate::saath::{Order, Rules, Saath};
+use crate::spec::Param;
 
 pub(crate) const INFO: Info = Info {
     name: "graviton",
@@ -22,6 +24,7 @@ pub(crate) const INFO: Info = Info {
         Param { name: "order", default: "width", help: "inside a queue: width or contention" },
     ],
     source: "after Graviton (HotCloud 2017); simplified as Saath without per-flow limits and deadlines",
+    promises: |_| Ok(Promises::default()),
     make: |settings| {
         Ok(AnyPolicy::NonClairvoyant(Box::new(Saath::new(Rules {
             queues: Queues::from_settings(settings)?,

@@ -2,21 +2,23 @@
 //!
 //! Time is cut into windows of `window_s`. In the first `share` of each window, the *slot*, overdue
 //! coflows are served before all others, in order of arrival. A coflow is overdue when its age
-//! exceeds `grace_s + stretch * x`, where `x` is a time that the coflow needs even when it is
-//! alone, as far as what it has sent shows it. That is found out when a window begins and holds for
-//! its slot, so it does not depend on the moments at which other coflows cause a plan.
+//! exceeds `grace_s + stretch * x`. Here `x` is a lower bound of the time that the coflow needs
+//! when it is alone, which follows from what it has sent. Whether a coflow is overdue is decided
+//! when a window begins and holds for its slot. So it does not depend on the times at which other
+//! coflows cause a plan.
 //!
 //! # The bound
-//! `x` never exceeds Γ, what the whole coflow needs alone. So a coflow of age `grace_s + stretch Γ`
-//! is overdue whenever a window begins. From then on, in every slot, a flow of it that is not at full rate
-//! crosses a link that is full with flows of the coflow itself or of coflows that came before it.
-//! Let `W` be, for the worst of its flows, the sum over the flow's links of the time that the link
-//! needs for all bytes of these coflows. After `W` of slots the flow has ended. Slots are `share` of
-//! the time, and the first begins within `window_s`. So
+//! `x` never exceeds Γ, the time that the whole coflow needs alone. So a coflow of age `grace_s +
+//! stretch Γ` is overdue whenever a window begins. From then on, in every slot, a flow of it that
+//! is not at full rate crosses a link that is full with flows of the coflow itself or of coflows
+//! that came before it. Let `W` be, for the worst of its flows, the sum over the flow's links of
+//! the time that the link needs for all bytes of these coflows. After slots of `W` seconds in all
+//! the flow has ended. Slots are `share` of the time, and the first begins within `window_s`.
+//! Therefore
 //!
 //! > CCT ≤ grace + stretch Γ + window + W / share.
 //!
-//! Nothing in it depends on coflows that come later. Where flows start later than their coflow, the
+//! Coflows that come later do not appear in it. For flows that start later than their coflow, the
 //! clock runs from the last start, if that is after `grace + stretch Γ`.
 
 use covey_core::Time;
@@ -34,14 +36,14 @@ pub struct Guard {
     pub stretch: f64,
 }
 
-/// Where in a window a moment is.
+/// The part of a window that a time is in.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Phase {
     /// Whether overdue coflows go first.
     pub in_slot: bool,
-    /// Whether a window, and so a slot, begins just now.
+    /// Whether a window, and with it a slot, begins at this time.
     pub begins: bool,
-    /// When that changes.
+    /// When `in_slot` changes next.
     pub until: Time,
 }
 
@@ -58,8 +60,8 @@ impl Guard {
 
     /// The first beginning of a slot from `time` on.
     ///
-    /// Who is looked for at the very time at which it will be overdue may be found to be due a
-    /// little later, by what it has sent meanwhile, and so on: a slot begins once a window.
+    /// A coflow's deadline moves as it sends. Rechecking exactly at the deadline could repeat for
+    /// ever, so it is checked when a window begins.
     pub fn next_slot(&self, time: Time) -> Time {
         if !time.comes() {
             return time;
@@ -72,8 +74,8 @@ impl Guard {
         }
     }
 
-    /// The beginning in seconds of the window that `time` is in. A moment that is a boundary but
-    /// for rounding is one.
+    /// The beginning in seconds of the window that `time` is in. A time that is a boundary but for
+    /// rounding is one.
     fn window(&self, time: Time) -> f64 {
         ((time.as_secs() + time.slack_s()) / self.window_s).floor() * self.window_s
     }

@@ -28,13 +28,14 @@ mod fifo_flow;
 mod fifo_lm;
 mod fvdf;
 mod graviton;
+mod info;
+mod kept_ranks;
 mod lcf;
 mod local;
 mod ncf;
 mod pfp;
 mod philae;
 mod philae_oracle;
-mod places;
 mod rank;
 mod ranked;
 mod runs;
@@ -44,9 +45,9 @@ mod sebf;
 mod settings;
 mod shrinkage;
 mod sincronia;
+mod spec;
 mod wss;
 
-pub use registry::{
-    Built, COMPRESS, Info, Param, SpecError, build, find, normalized, policies, split_list,
-    suggestion,
-};
+pub use info::Info;
+pub use registry::{Built, build, find, policies, suggestion};
+pub use spec::{COMPRESS, Param, SpecError, normalized, split_list};

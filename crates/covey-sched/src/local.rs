@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use covey_core::{
     Answer, CoflowId, End, Group, Layers, LinkId, LocalPolicy, LocalView, NonClairvoyant, Outbox,
-    Plan, Policy, PortId, Promises, Seen, Share, Time, View, Wants,
+    Plan, Policy, PortId, Seen, Share, Time, View, Wants,
 };
 
 const ENDS: [End; 2] = [End::Egress, End::Ingress];
@@ -96,14 +96,6 @@ impl<P: LocalPolicy + Clone> Policy<NonClairvoyant> for Local<P>
 where
     P::Message: 'static,
 {
-    fn promises(&self) -> Promises {
-        Promises {
-            starves_nobody: self.start.starves_nobody(),
-            is_local: self.start.is_silent(),
-            ..Promises::default()
-        }
-    }
-
     fn wants(&self) -> Wants {
         Wants { port_drains: true, ..Wants::default() }
     }

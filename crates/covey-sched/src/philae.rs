@@ -1,23 +1,23 @@
 //! `philae`: learn a coflow's size by sending a few of its flows first (Philae, USENIX ATC 2019).
 //!
-//! A thin coflow (at most `thin` flows) is served at once, least contention first. Of a wider one,
-//! pilot flows at the least busy ports go next, in order of arrival; their mean size is taken as the
-//! length of all its flows (§4.2). From then on a key puts the coflow in one of `K` queues (§4.4).
-//! Inside a queue, who joined it first goes first (§4.3); under order D coflows change queues as
-//! contention changes, and order of arrival instead would cost 13 % of the mean completion time.
-//! A coflow whose key is its remaining size (order B, or order A with `size=left`) changes queue at the
-//! moment at which that size falls to a limit. The keys of C and D change with contention only, and
-//! D with `size=left` looks at the remaining size at those changes.
+//! A thin coflow (at most `thin` flows) is served at once, least contention first. Next, in order
+//! of arrival, come pilot flows of wider coflows, at the least busy ports. The mean size of a
+//! coflow's pilots is taken as the length of all its flows (§4.2). From then on a key puts the
+//! coflow in one of `K` queues (§4.4). Inside a queue, the coflow that joined first goes first
+//! (§4.3). Under order D coflows change queues as contention changes; order of arrival would cost
+//! 13 % of the mean completion time there. A coflow whose key is its remaining size (order B, or
+//! order A with `size=left`) changes queue when that size falls to a limit. The keys of C and D
+//! change with contention only; D with `size=left` reads the remaining size at those changes.
 //! Queues are served strictly, or each in turn goes first for a number of time slots that falls by
-//! `E` from queue to queue (§4.5). Last, what is left over goes to coflows whose pilots are still
-//! under way, in order of arrival (§4.6).
+//! `E` from queue to queue (§4.5). Last, coflows whose pilots have not ended get what is left over,
+//! in order of arrival (§4.6).
 //!
-//! A coflow may grow: flows of later waves, or restarted ones. One that was thin is sampled as soon
-//! as it is not any more, and one that has been sampled keeps its estimate of a flow's length. Bytes
-//! of flows that have ended are samples too, so pilots are chosen only where there are none.
+//! A coflow may grow, by flows of later waves or restarted ones. A thin coflow is sampled as soon
+//! as it is no longer thin. A coflow that has been sampled keeps its estimate of a flow's length.
+//! Flows that have ended are samples too, so pilots are chosen only for a coflow without any.
 //!
-//! Where lengths come from is a parameter of the type ([`Lengths`]): [`Pilots`] here, and whoever knows
-//! sizes in [`philae_oracle`](crate::philae_oracle).
+//! Where lengths come from is a parameter of the type ([`Lengths`]): [`Pilots`] here, true sizes in
+//! [`philae_oracle`](crate::philae_oracle).
 
 use covey_core::{
     Answer, AnyPolicy, Backfill, CoflowId, FlowId, Group, Knowledge, LinkId, Plan, Policy,
@@ -25,11 +25,12 @@ use covey_core::{
 };
 
 use crate::contention::Contention;
+use crate::info::Info;
 use crate::queues::{self, Queues};
-use crate::registry::{Info, Param, SpecError};
 use crate::sampling::{PilotCount, PilotLoad, PilotPorts};
 use crate::settings::Settings;
 use crate::slots::Slots;
+use crate::spec::{Param, SpecError};
 
 /// Length of a time slot in seconds: the interval δ of §8.
 const SLOT_S: f64 = 0.008;
@@ -74,6 +75,11 @@ pub(crate) const INFO: Info = Info {
         CONTENTION,
     ],
     source: "Philae (USENIX ATC 2019) 4, 8",
+    promises: |settings| {
+        let is_equal = settings.choice(SHARE.name, SHARES)?;
+        let conserves_work = settings.choice("work_conservation", WORK_CONSERVATION)? && !is_equal;
+        Ok(Promises { conserves_work, ..Promises::default() })
+    },
     make: |settings| {
         let size_left = settings.choice("size", &[("estimate", false), ("left", true)])?;
         let pilots = Pilots::from_settings(settings)?;
@@ -102,6 +108,12 @@ pub(crate) const SHARE: Param = Param {
     help: "matching (one flow per port at full rate) or equal (the slowest flow's max-min rate for all; who gets nothing shares the rest)",
 };
 
+/// Values of [`SHARE`]: whether the flows of a coflow get equal rates.
+pub(crate) const SHARES: &[(&str, bool)] = &[("matching", false), ("equal", true)];
+
+/// Values of the parameter `work_conservation`.
+const WORK_CONSERVATION: &[(&str, bool)] = &[("true", true), ("false", false)];
+
 /// The parameter `contention`.
 pub(crate) const CONTENTION: Param = Param {
     name: "contention",
@@ -109,20 +121,20 @@ pub(crate) const CONTENTION: Param = Param {
     help: "coflows count at ports with unfinished flows, or at all their ports: unfinished or all",
 };
 
-/// Where the length of a coflow's flows comes from, for a policy with knowledge `K`.
+/// The source of the length of a coflow's flows, for a policy with knowledge `K`.
 pub(crate) trait Lengths<K: Knowledge>: Send {
-    /// Whether flows are sampled, and so may be in [`Phase::Sampling`].
+    /// Whether flows are sampled, so that coflows may be in [`Phase::Sampling`].
     const SAMPLES: bool;
 
-    /// Whether flows of coflows under sampling that are no pilots are served with what is left over.
+    /// Whether the flows of a sampled coflow that are not pilots are served with what is left over.
     fn conserve_work(&self) -> bool;
 
-    /// The mean length in bytes of the coflow's flows that have started; or pilots that will tell,
-    /// which are added to `pilots`, and then `None`.
+    /// The mean length in bytes of the coflow's flows that have started. If it is not known yet,
+    /// `None`; then `pilots` gets the flows that will show it.
     fn of(&mut self, coflow: CoflowId, view: &View<'_, K>, pilots: &mut Vec<FlowId>)
     -> Option<f64>;
 
-    /// A pilot has ended.
+    /// Notes that a pilot has ended.
     fn pilot_ended(&mut self, _pilot: FlowId, _view: &View<'_, K>) {}
 }
 
@@ -143,8 +155,7 @@ impl Pilots {
         Ok(Pilots {
             count: PilotCount::from_settings(settings, "pilots")?,
             load: PilotLoad::new(ports, u64::from(seed)),
-            conserve_work: settings
-                .choice("work_conservation", &[("true", true), ("false", false)])?,
+            conserve_work: settings.choice("work_conservation", WORK_CONSERVATION)?,
         })
     }
 }
@@ -168,7 +179,7 @@ impl<K: Knowledge> Lengths<K> for Pilots {
         }
         let count = self.count.pilots(view.senders(coflow), view.width(coflow));
         self.load.choose(coflow, count, view, pilots);
-        // Without a flow to sample, all flows so far had no bytes.
+        // If there is no flow to sample, all flows so far had no bytes.
         pilots.is_empty().then_some(0.0)
     }
 
@@ -192,10 +203,10 @@ enum Order {
 
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 enum Phase {
-    /// All flows at once.
+    /// The coflow is thin: all its flows are served at once.
     #[default]
     Thin,
-    /// Pilots are under way.
+    /// Pilots have not all ended.
     Sampling,
     /// Flow lengths are estimated, in bytes.
     Known { length: f64 },
@@ -206,16 +217,18 @@ enum Phase {
 struct Track {
     phase: Phase,
     pilots: Vec<FlowId>,
-    /// Pilots that have not ended.
+    /// Number of pilots that have not ended.
     under_way: usize,
-    /// The queue it is in, and when it joined that queue, as a serial number.
+    /// The queue that the coflow is in, and the serial number of its joining that queue.
     queue: Option<u32>,
     joined: u64,
-    /// The most bytes that a wake-up said it has sent. The view's sum may be less by rounding.
+    /// The largest number of bytes that a wake-up reported as sent. The view's sum may be smaller
+    /// by rounding.
     reached: f64,
 }
 
-/// See the module; `lengths` decides what it has to know.
+/// The policy; `L` is the source of lengths. It has more than twelve fields because the parameters
+/// (the first eight) stand beside the state that they shape.
 pub(crate) struct Philae<L> {
     lengths: L,
     thin: usize,
@@ -224,27 +237,27 @@ pub(crate) struct Philae<L> {
     slots: Option<Slots>,
     /// Whether all flows of a coflow get the same rate (§4.5).
     equal: bool,
-    /// Whether keys go by what is left of the estimate (§4.6, 1).
+    /// Whether keys use what is left of the estimate (§4.6, 1).
     size_left: bool,
-    /// Whether a coflow counts where it has no unfinished flows any more (against §4.6, 2).
+    /// Whether a coflow also counts at ports where all its flows have ended (against §4.6, 2).
     at_all_ports: bool,
     /// By coflow.
     tracks: Vec<Track>,
-    /// Coflows at each link, and how many other thin coflows each thin one meets.
+    /// Coflows at each link, and the number of other thin coflows that each thin one meets.
     contention: Contention,
-    /// For order C, how many others each coflow meets.
+    /// For order C, the number of others that each coflow meets.
     meetings: Option<Contention>,
-    /// Whether anything has happened that can change the plan.
+    /// Whether any event could have changed the plan.
     stale: bool,
     thin_coflows: Vec<(u32, CoflowId)>,
-    /// Coflows with a known length: queue, when they joined it, and who.
+    /// Coflows with a known length: queue, serial number of joining it, id.
     ranked: Vec<(u32, u64, CoflowId)>,
-    /// Serial number of the last to join a queue.
+    /// Serial number of the last coflow to join a queue.
     last_joined: u64,
 }
 
 impl<L> Philae<L> {
-    /// From the parameters that all sources of lengths have in common.
+    /// Reads the parameters that all sources of lengths have in common.
     pub(crate) fn new(
         settings: &Settings,
         size_left: bool,
@@ -263,7 +276,7 @@ impl<L> Philae<L> {
             slots: settings
                 .choice(QUEUES.name, &[("weighted", true), ("strict", false)])?
                 .then_some(slots),
-            equal: settings.choice(SHARE.name, &[("matching", false), ("equal", true)])?,
+            equal: settings.choice(SHARE.name, SHARES)?,
             size_left,
             at_all_ports: settings
                 .choice(CONTENTION.name, &[("unfinished", false), ("all", true)])?,
@@ -283,8 +296,8 @@ impl<L> Philae<L> {
         self.order == Order::B || self.order == Order::A && self.size_left
     }
 
-    /// The queue of a coflow whose flows are estimated at `length` bytes; and the bytes sent at which
-    /// it moves to the queue before, if sending alone moves it.
+    /// The queue of a coflow whose flows are estimated at `length` bytes; and the number of bytes
+    /// sent at which it moves up to the queue before, if sending alone moves it.
     fn queue_of<K: Knowledge>(
         &self,
         coflow: CoflowId,
@@ -325,7 +338,8 @@ impl<L> Philae<L> {
         }
     }
 
-    /// Finds out the length of a coflow's flows, or decides how to, from the flows that have started.
+    /// Finds the length of a coflow's flows from those that have started, or decides how to find
+    /// it.
     fn assess<K: Knowledge>(&mut self, coflow: CoflowId, view: &View<'_, K>)
     where
         L: Lengths<K>,
@@ -361,7 +375,7 @@ impl<L> Philae<L> {
         [&mut self.contention].into_iter().chain(&mut self.meetings)
     }
 
-    /// Fills `thin_coflows` and `ranked`, and asks to be woken where sending changes a queue.
+    /// Fills `thin_coflows` and `ranked`, and requests wake-ups where sending changes a queue.
     fn rank<K: Knowledge>(&mut self, view: &View<'_, K>, plan: &mut Plan<K>) {
         self.thin_coflows.clear();
         self.ranked.clear();
@@ -375,8 +389,8 @@ impl<L> Philae<L> {
                         plan.wake_when_sent(coflow, bytes);
                     }
                     let track = &mut self.tracks[coflow.index()];
-                    // Where nothing has happened, what is left does not change a queue.
-                    if !view.is_stirred(coflow) {
+                    // Without an event among those it meets, a coflow stays in its queue.
+                    if !view.is_dirty(coflow) {
                         queue = track.queue.unwrap_or(queue);
                     }
                     if track.queue != Some(queue) {
@@ -388,20 +402,13 @@ impl<L> Philae<L> {
                 }
             }
         }
-        // Stable: ties in order of arrival.
+        // The sort is stable: ties stay in order of arrival.
         self.thin_coflows.sort_by_key(|&(contention, _)| contention);
         self.ranked.sort_unstable();
     }
 }
 
 impl<K: Knowledge, L: Lengths<K>> Policy<K> for Philae<L> {
-    fn promises(&self) -> Promises {
-        Promises {
-            conserves_work: self.lengths.conserve_work() && !self.equal,
-            ..Promises::default()
-        }
-    }
-
     fn wants(&self) -> Wants {
         let attained = self.order == Order::B || self.size_left;
         Wants { flow_ends: L::SAMPLES, port_drains: true, attained, ..Wants::default() }

@@ -1,15 +1,16 @@
-//! `philae-oracle`: Philae that knows sizes beforehand, so that nothing is sampled.
+//! `philae-oracle`: Philae that knows sizes from the start, without sampling.
 //!
-//! As [`philae`](crate::philae), but the length of a coflow's flows is their true mean: every coflow
-//! that is not thin is in a queue from the start. What remains is what Philae loses by its queues and the
-//! first in first out inside them; the rest of its distance to policies that know sizes is the price of
-//! learning. Without sampling there are neither pilots nor flows that wait for them.
+//! As [`philae`](crate::philae), but the length of a coflow's flows is their true mean: every
+//! coflow that is not thin is in a queue from the start. There are neither pilots nor flows that
+//! wait for them. The distance to clairvoyant policies is then what Philae loses by its queues and
+//! by the order of arrival inside them; the rest is the price of learning.
 
-use covey_core::{AnyPolicy, Clairvoyant, CoflowId, FlowId, View};
+use covey_core::{AnyPolicy, Clairvoyant, CoflowId, FlowId, Promises, View};
 
-use crate::philae::{CONTENTION, Lengths, ORDER, Philae, QUEUES, SHARE};
+use crate::info::Info;
+use crate::philae::{CONTENTION, Lengths, ORDER, Philae, QUEUES, SHARE, SHARES};
 use crate::queues;
-use crate::registry::{Info, Param};
+use crate::spec::Param;
 
 pub(crate) const INFO: Info = Info {
     name: "philae-oracle",
@@ -35,6 +36,10 @@ pub(crate) const INFO: Info = Info {
         CONTENTION,
     ],
     source: "Philae (USENIX ATC 2019) 4, with sizes known as in its 8.1",
+    promises: |settings| {
+        let conserves_work = !settings.choice(SHARE.name, SHARES)?;
+        Ok(Promises { conserves_work, ..Promises::default() })
+    },
     make: |settings| {
         let size_left = settings.choice("size", &[("whole", false), ("left", true)])?;
         Ok(AnyPolicy::Clairvoyant(Box::new(Philae::new(settings, size_left, Oracle)?)))

@@ -1,9 +1,10 @@
 //! Multi-level queues with exponentially growing limits (Aalo §4; Philae §4.3).
 
-use crate::registry::{Param, SpecError};
 use crate::settings::Settings;
+use crate::spec::{Param, SpecError};
 
-/// A key this close to a limit, relatively, is equal to it: sums of bytes are rounded.
+/// A key whose relative distance to a limit is below this is equal to it, because sums of bytes are
+/// rounded.
 const ROUNDING: f64 = 1e-9;
 
 /// `K` queues; queue `k` (from 0) holds keys up to `q1 * E^k`, the last one all others.
@@ -50,24 +51,25 @@ impl Queues {
         }
     }
 
-    /// Width of a queue; of the last, what it would be if another followed.
+    /// Width of a queue. The last one has the width that it would have if another followed.
     pub fn span(&self, queue: u32) -> f64 {
         let limit = |queue: u32| self.first_limit * self.factor.powi(queue as i32);
         if queue == 0 { limit(0) } else { limit(queue) - limit(queue - 1) }
     }
 
-    /// The greatest key of a queue: its limit, but for rounding.
+    /// The largest key of a queue: its limit, plus the tolerance.
     pub fn greatest(&self, queue: u32) -> f64 {
         self.limit(queue) * (1.0 + ROUNDING)
     }
 
-    /// The queue of a key. A key equal to a limit, but for rounding, stays in the upper queue.
+    /// The queue of a key. A key that equals a limit, within the tolerance, stays in the upper
+    /// queue.
     pub fn queue_of(&self, key: f64) -> u32 {
         let is_within = |queue: &u32| key <= self.greatest(*queue);
         (0..self.count).find(is_within).unwrap_or(self.count - 1)
     }
 
-    /// The queue of somebody whose key has risen to `key`, when reaching a limit is what demotes.
+    /// The queue of a coflow whose key has risen to `key`, if reaching a limit demotes.
     pub fn left_at(&self, key: f64) -> u32 {
         let is_below = |queue: &u32| key < self.limit(*queue) * (1.0 - ROUNDING);
         (0..self.count).find(is_below).unwrap_or(self.count - 1)

@@ -1,23 +1,23 @@
-//! Coflows by a key that changes as bytes are sent: ranked anew where something has happened, and tied
-//! by rule.
+//! Coflows by a key that changes as bytes are sent. A key is updated when an event concerns the
+//! coflow; equal keys are tied by rule.
 
 use covey_core::{CoflowId, Knowledge, View};
 
-/// Keys that differ by no more than this, in their own unit or relatively, are the same: a nanosecond
-/// if they are times, as moments so close are one.
+/// Keys that differ by no more than this, in their own unit or relatively, are equal. For times it
+/// is a nanosecond, the distance at which two times count as one.
 const SAME: f64 = 1e-9;
 
-/// How far apart two keys are that are the same.
+/// How the difference of two keys is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tie {
     /// Keys in seconds, or logarithms: an absolute difference.
     Absolute,
-    /// Keys of any other unit: a difference relative to the least key of a run.
+    /// Keys of any other unit: a difference relative to the smallest key of a run.
     Relative,
 }
 
 impl Tie {
-    /// The greatest key that is the same as the `least` of a run.
+    /// The largest key that equals `least`, the smallest key of a run.
     pub fn limit(self, least: f64) -> f64 {
         match self {
             Tie::Absolute => least + SAME,
@@ -26,17 +26,17 @@ impl Tie {
     }
 }
 
-/// Coflows in the order of their keys, least first.
+/// Coflows in the order of their keys, smallest first.
 #[derive(Debug, Default)]
 pub(crate) struct KeyOrder {
-    /// By coflow, the key when it was last looked at.
+    /// By coflow, the key when it was last calculated.
     keys: Vec<f64>,
     order: Vec<(f64, CoflowId)>,
 }
 
 impl KeyOrder {
-    /// Ranks some of the coflows present. A coflow keeps its key until something has happened among
-    /// those that it can have met ([`View::is_stirred`]).
+    /// Ranks some of the coflows present. A coflow keeps its key until an event concerns it or
+    /// those that it can meet ([`View::is_dirty`]).
     pub fn rank<K: Knowledge>(
         &mut self,
         view: &View<'_, K>,
@@ -47,7 +47,7 @@ impl KeyOrder {
         self.keys.resize(view.slots(), 0.0);
         self.order.clear();
         for &coflow in view.coflows() {
-            if view.is_stirred(coflow) {
+            if view.is_dirty(coflow) {
                 self.keys[coflow.index()] = key(coflow);
             }
             if meant(coflow) {
@@ -59,8 +59,8 @@ impl KeyOrder {
     }
 }
 
-/// Sorts by key, least first. Keys that are the same as the least of a run are one run, in the order of
-/// `arrival`, which tells all apart. Allocates nothing.
+/// Sorts by key, smallest first. Keys that equal the smallest key of a run form this run. Inside a
+/// run coflows go by `arrival`, which is different for all. Allocates nothing.
 pub(crate) fn sort<T, A: Ord>(
     order: &mut [T],
     tie: Tie,

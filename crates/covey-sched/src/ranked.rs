@@ -1,22 +1,22 @@
-//! Coflows in the order of a key, least first: what SEBF, SCF, NCF and LCF have in common.
+//! Coflows in the order of a key, smallest first: what SEBF, SCF, NCF and LCF have in common.
 //!
-//! They are ordered anew at every arrival and end of a coflow; each counts with what it needs then
-//! only where something has happened among those it can meet ([`rank`](crate::rank)). Each coflow in
-//! order gets MADD on what is left; what remains after that is offered in the same order
-//! ([`Backfill::Greedy`]): a coflow goes on from MADD to max-min fairness in proportion to bytes left,
-//! so that flows that miss its bottleneck go faster. Varys' own backfill and CoflowSim's differ; who
-//! gets the leftovers decides some 20 % of the mean completion time, so it is part of the definition
-//! here.
+//! The order is updated at every arrival and end of a coflow. A coflow's key is calculated again
+//! only if an event concerns it or those that it can meet ([`rank`](crate::rank)). In order, each
+//! coflow gets MADD on what is left. What remains is offered in the same order
+//! ([`Backfill::Greedy`]): a coflow goes on from MADD to max-min fairness in proportion to bytes
+//! left, so that flows that miss its bottleneck go faster. Varys' own backfill and CoflowSim's
+//! differ. The rule of backfill decides some 20 % of the mean completion time, so it is part of the
+//! definition here.
 
 use covey_core::{
     Answer, AnyPolicy, Backfill, Clairvoyant, CoflowId, Plan, Policy, Promises, Share, View,
 };
 
-use crate::places::Places;
+use crate::kept_ranks::KeptRanks;
 use crate::rank::Tie;
-use crate::registry::{Param, SpecError};
 use crate::runs::Runs;
 use crate::settings::Settings;
+use crate::spec::{Param, SpecError};
 
 /// The parameter `share` of every policy made by [`ranked`].
 pub(crate) const SHARE: Param = Param {
@@ -32,100 +32,102 @@ pub(crate) const WORK_CONSERVATION: Param = Param {
     help: "who is offered what MADD leaves over, in the same order: all, skipped (only those that have got nothing) or none",
 };
 
+fn share(settings: &Settings) -> Result<Share<Clairvoyant>, SpecError> {
+    settings.choice(
+        SHARE.name,
+        &[
+            ("madd", Share::MADD),
+            ("proportional", Share::PROPORTIONAL),
+            ("matching", Share::MATCHING),
+            ("matching-by-load", Share::MATCHING_BY_LOAD),
+        ],
+    )
+}
+
+/// Who is offered what is left over, as [`WORK_CONSERVATION`] says.
+pub(crate) fn offered(settings: &Settings) -> Result<Backfill, SpecError> {
+    settings.choice(
+        WORK_CONSERVATION.name,
+        &[("all", Backfill::Greedy), ("skipped", Backfill::Skipped), ("none", Backfill::None)],
+    )
+}
+
+/// What a policy made by [`ranked`] promises: only MADD leaves capacity over that flows could use.
+pub(crate) fn promises(settings: &Settings) -> Result<Promises, SpecError> {
+    let conserves_work = share(settings)? != Share::MADD || offered(settings)? == Backfill::Greedy;
+    Ok(Promises { conserves_work, ..Promises::default() })
+}
+
 /// What a coflow is ranked by.
 pub(crate) type Key = fn(&View<'_, Clairvoyant>, CoflowId) -> f64;
 
-/// A policy that serves coflows by `key`, least first, and ties in order of arrival.
+/// A policy that serves coflows by `key`, smallest first, ties in order of arrival.
 pub(crate) fn ranked(settings: &Settings, tie: Tie, key: Key) -> Result<AnyPolicy, SpecError> {
     Ok(AnyPolicy::Clairvoyant(Box::new(Ranked::new(settings, tie, key)?)))
 }
 
-/// See [`ranked`].
+/// The policy that [`ranked`] makes.
 pub(crate) struct Ranked {
     pub(crate) key: Key,
     pub(crate) tie: Tie,
     pub(crate) share: Share<Clairvoyant>,
-    /// What is to become of what is left over, and what does where coflows are served by `share`.
-    pub(crate) offered: Backfill,
+    /// How what is left over is offered.
     pub(crate) backfill: Backfill,
-    /// Whether sharing so leaves no flow waiting for nothing.
-    pub(crate) conserves_work: bool,
     runs: Runs,
-    places: Places,
-    /// Coflows that have changed and are to be ranked anew once something happens among those they can meet.
+    ranks: KeptRanks,
+    /// Coflows that have changed. They are ranked again at the next event among those that they can
+    /// meet.
     to_rank: Vec<CoflowId>,
 }
 
 impl Ranked {
     pub(crate) fn new(settings: &Settings, tie: Tie, key: Key) -> Result<Ranked, SpecError> {
-        let (share, leaves_some) = settings.choice(
-            "share",
-            &[
-                ("madd", (Share::MADD, true)),
-                ("proportional", (Share::PROPORTIONAL, false)),
-                ("matching", (Share::MATCHING, false)),
-                ("matching-by-load", (Share::MATCHING_BY_LOAD, false)),
-            ],
-        )?;
-        let offered = settings.choice(
-            "work_conservation",
-            &[("all", Backfill::Greedy), ("skipped", Backfill::Skipped), ("none", Backfill::None)],
-        )?;
-        // The others leave nothing over that anybody could use.
-        let (backfill, conserves_work) = if leaves_some {
-            (offered, offered == Backfill::Greedy)
-        } else {
-            (Backfill::None, true)
-        };
+        let share = share(settings)?;
+        // The other rules leave nothing over that any flow could use.
+        let backfill = if share == Share::MADD { offered(settings)? } else { Backfill::None };
         Ok(Ranked {
             key,
             tie,
             share,
-            offered,
             backfill,
-            conserves_work,
             runs: Runs::new(tie, 0),
-            places: Places::default(),
+            ranks: KeptRanks::default(),
             to_rank: Vec::new(),
         })
     }
 }
 
 impl Policy<Clairvoyant> for Ranked {
-    fn promises(&self) -> Promises {
-        Promises { conserves_work: self.conserves_work, ..Promises::default() }
-    }
-
     fn coflow_arrived(&mut self, coflow: CoflowId, _: &View<'_, Clairvoyant>) {
         self.to_rank.push(coflow);
     }
 
     fn coflow_ended(&mut self, coflow: CoflowId, _: &View<'_, Clairvoyant>) {
         self.runs.remove(coflow);
-        self.places.leave(coflow);
+        self.ranks.leave(coflow);
     }
 
     fn plan(&mut self, view: &View<'_, Clairvoyant>, plan: &mut Plan<Clairvoyant>) -> Answer {
         plan.set_backfill(self.backfill);
-        let mut has_changed = self.places.clear_left(plan);
+        let mut has_changed = self.ranks.clear_left(plan);
         self.to_rank.extend_from_slice(view.changed());
         self.to_rank.sort_unstable();
         self.to_rank.dedup();
-        let Ranked { key, runs, places, to_rank, share, .. } = self;
+        let Ranked { key, runs, ranks, to_rank, share, .. } = self;
         to_rank.retain(|&coflow| {
             if !view.is_present(coflow) {
                 return false;
             }
-            let is_stirred = view.is_stirred(coflow);
-            if is_stirred {
+            let is_dirty = view.is_dirty(coflow);
+            if is_dirty {
                 runs.set(coflow, key(view, coflow), view.order(coflow));
             }
-            !is_stirred
+            !is_dirty
         });
         let ranked = runs.rank_anew();
-        ranked.iter().for_each(|&(coflow, _)| places.lift(plan, coflow));
+        ranked.iter().for_each(|&(coflow, _)| ranks.lift(plan, coflow));
         for &(coflow, rank) in ranked {
-            has_changed |= places.put(plan, coflow, rank, *share);
+            has_changed |= ranks.put(plan, coflow, rank, *share);
         }
         if has_changed { Answer::Replaced } else { Answer::Unchanged }
     }

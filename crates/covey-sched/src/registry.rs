@@ -1,41 +1,12 @@
 //! All policies by name, with their parameters and where they come from.
 
-use covey_core::suggest::{did_you_mean, nearest};
-use covey_core::{AnyPolicy, Codec, Compression};
-use thiserror::Error;
+use covey_core::suggest::nearest;
+use covey_core::{AnyPolicy, Codec, Compression, Promises};
 
+use crate::info::Info;
 use crate::settings::Settings;
-use crate::{
-    aalo, aalo_local, aalo_oracle, compressed, covey, fair, fifo, fifo_flow, fifo_lm, fvdf,
-    graviton, lcf, ncf, pfp, philae, philae_oracle, saath, scf, sebf, sincronia, wss,
-};
-
-/// What is known of a policy without making one.
-pub struct Info {
-    /// Name on the command line.
-    pub name: &'static str,
-    /// What it knows with default parameters: `sized` or `unsized`, and `local` if each node decides
-    /// by itself.
-    pub knows: &'static str,
-    /// What it does, in a sentence.
-    pub summary: &'static str,
-    /// Parameters in the order in which they are listed.
-    pub params: &'static [Param],
-    /// The publication it comes from.
-    pub source: &'static str,
-    pub(crate) make: fn(&Settings) -> Result<AnyPolicy, SpecError>,
-}
-
-/// A parameter of a policy.
-#[derive(Debug, Clone, Copy)]
-pub struct Param {
-    /// Name, as in the paper.
-    pub name: &'static str,
-    /// Value when not given.
-    pub default: &'static str,
-    /// What it does, and the values it takes.
-    pub help: &'static str,
-}
+use crate::spec::{COMPRESS, SpecError, has_codec, normalized};
+use crate::{compressed, fvdf};
 
 /// A policy made by [`build`].
 pub struct Built {
@@ -45,111 +16,41 @@ pub struct Built {
     pub params: Vec<(String, String)>,
     /// The policy.
     pub policy: AnyPolicy,
-    /// How it has flows compressed, if it does.
+    /// What the policy promises with these parameters.
+    pub promises: Promises,
+    /// How flows are compressed, if the policy compresses.
     pub compression: Option<Compression>,
 }
 
-/// Why a policy cannot be made from a text.
-#[derive(Debug, Clone, PartialEq, Error)]
-pub enum SpecError {
-    /// No such policy.
-    #[error("unknown policy '{name}': expected one of {known}{}", did_you_mean(*.meant))]
-    UnknownPolicy {
-        /// What was asked for.
-        name: String,
-        /// All names.
-        known: String,
-        /// The policy that may be meant.
-        meant: Option<&'static str>,
-    },
-    /// No name at all.
-    #[error("expected the name of a policy, found nothing")]
-    NoName,
-    /// No such parameter.
-    #[error("policy {policy}: unknown parameter '{param}': expected {}{}", if known.is_empty() { "none" } else { known }, did_you_mean(*.meant))]
-    UnknownParam {
-        /// The policy.
-        policy: &'static str,
-        /// What was given.
-        param: String,
-        /// All parameters.
-        known: String,
-        /// The parameter that may be meant.
-        meant: Option<&'static str>,
-    },
-    /// Nothing after the colon or a comma.
-    #[error("policy {policy}: found nothing after ':' or ',': expected key=value")]
-    Nothing {
-        /// The policy.
-        policy: &'static str,
-    },
-    /// Not `key=value`.
-    #[error("policy {policy}: found '{found}': expected key=value")]
-    Form {
-        /// The policy.
-        policy: String,
-        /// What was given.
-        found: String,
-    },
-    /// A value out of range.
-    #[error("policy {policy}: {param}={found}: expected {expected}")]
-    Value {
-        /// The policy.
-        policy: &'static str,
-        /// The parameter.
-        param: String,
-        /// What was given.
-        found: String,
-        /// What would have been right.
-        expected: String,
-    },
-}
-
-impl Info {
-    /// The policy's parameters, and the one that all take; where it has a codec of its own, that is
-    /// the same.
-    pub fn all_params(&self) -> impl Iterator<Item = &Param> {
-        self.params.iter().chain((!has_codec(self)).then_some(&COMPRESS))
-    }
-
-    pub(crate) fn bad(&self, param: &str, found: &str, expected: &str) -> SpecError {
-        SpecError::Value {
-            policy: self.name,
-            param: param.to_owned(),
-            found: found.to_owned(),
-            expected: expected.to_owned(),
-        }
-    }
-}
-
-/// In the order in which they are listed.
+/// All policies, in the order in which they are listed. A new policy is a file, which `lib.rs` declares, and
+/// a line here; tests and the conformance suite take it from here.
 static POLICIES: &[Info] = &[
-    fair::INFO,
-    fifo::INFO,
-    fifo_flow::INFO,
-    pfp::INFO,
-    scf::INFO,
-    ncf::INFO,
-    lcf::INFO,
-    sebf::INFO,
-    wss::INFO,
-    sincronia::INFO,
-    aalo::INFO,
-    aalo_oracle::INFO,
-    aalo_local::INFO,
-    fifo_lm::INFO,
-    saath::INFO,
-    graviton::INFO,
-    philae::INFO,
-    philae_oracle::INFO,
-    fvdf::INFO,
-    covey::INFO,
+    crate::fair::INFO,
+    crate::fifo::INFO,
+    crate::fifo_flow::INFO,
+    crate::pfp::INFO,
+    crate::scf::INFO,
+    crate::ncf::INFO,
+    crate::lcf::INFO,
+    crate::sebf::INFO,
+    crate::wss::INFO,
+    crate::sincronia::INFO,
+    crate::aalo::INFO,
+    crate::aalo_oracle::INFO,
+    crate::aalo_local::INFO,
+    crate::fifo_lm::INFO,
+    crate::saath::INFO,
+    crate::graviton::INFO,
+    crate::philae::INFO,
+    crate::philae_oracle::INFO,
+    crate::fvdf::INFO,
+    crate::covey::INFO,
 ];
 
 /// Other names, and the policies that they mean.
 static ALIASES: [(&str, &str); 1] = [("srtf", "pfp")];
 
-/// Names that papers and other programs have for policies or for what is like them.
+/// Names that papers and other programs use for these policies or for similar ones.
 static ELSEWHERE: [(&str, &str); 19] = [
     ("varys", "sebf"),
     ("d-clas", "aalo"),
@@ -172,22 +73,15 @@ static ELSEWHERE: [(&str, &str); 19] = [
     ("fcfs", "fifo"),
 ];
 
-/// What every policy takes beside its own parameters.
-pub const COMPRESS: Param = Param {
-    name: "compress",
-    default: "none",
-    help: "compress flows before they are sent, where that is faster: none, lz4, lzo, snappy, lzf, zstd, or SPEED:RATIO like 785MB/s:0.62",
-};
-
 /// All policies.
 pub fn policies() -> &'static [Info] {
     POLICIES
 }
 
-/// The policy of that name, whatever the case of letters.
+/// The policy of that name; case does not matter.
 ///
 /// # Errors
-/// When there is none; the message says which there are, and which may be meant.
+/// When there is none. The message lists all policies, and suggests one.
 pub fn find(name: &str) -> Result<&'static Info, SpecError> {
     let lower = name.trim().to_ascii_lowercase();
     if lower.is_empty() {
@@ -202,25 +96,13 @@ pub fn find(name: &str) -> Result<&'static Info, SpecError> {
     })
 }
 
-/// The policy of `known` that may be meant by a name that is none of them: the one that others call
-/// so, or else the one of the most similar name.
+/// The policy of `known` that may be meant by an unknown name: one that is known elsewhere by this name,
+/// or else the one with the most similar name.
 pub fn suggestion(name: &str, known: &[&'static str]) -> Option<&'static str> {
     let lower = name.to_ascii_lowercase();
     let elsewhere =
         ELSEWHERE.iter().find(|(other, policy)| *other == lower && known.contains(policy));
     elsewhere.map(|(_, policy)| *policy).or_else(|| nearest(name, known.iter().copied()))
-}
-
-/// A policy as [`build`] reads it: the name in small letters, no blanks around names and parameters.
-pub fn normalized(spec: &str) -> String {
-    let (name, given) = spec.split_once(':').map_or((spec, None), |(n, given)| (n, Some(given)));
-    let mut normalized = name.trim().to_ascii_lowercase();
-    if let Some(given) = given {
-        let items: Vec<&str> = given.split(',').map(str::trim).collect();
-        normalized.push(':');
-        normalized.push_str(&items.join(","));
-    }
-    normalized
 }
 
 /// Makes a policy from `name` or `name:key=value,key=value`, in any form that [`normalized`] takes.
@@ -236,16 +118,19 @@ pub fn build(spec: &str) -> Result<Built, SpecError> {
         return Err(SpecError::Nothing { policy: info.name });
     }
     let (given, compress) = take_compress(info, given)?;
-    let settings = Settings::new(info, &given)?;
+    let settings = Settings::new(info.name, info.params, &given)?;
     let policy = (info.make)(&settings)?;
-    let mut built = Built { info, params: settings.pairs(), policy, compression: None };
-    if has_codec(info) {
+    let promises = (info.promises)(&settings)?;
+    let params = settings.pairs();
+    let mut built = Built { info, params, policy, promises, compression: None };
+    if has_codec(info.params) {
         built.compression = Some(fvdf::compress(&settings)?.compression());
     }
     if let Some(text) = compress {
         if text != COMPRESS.default {
-            let codec = Codec::parse(&text)
-                .map_err(|expected| info.bad(COMPRESS.name, &text, &format!("none, {expected}")))?;
+            let codec = Codec::parse(&text).map_err(|expected| {
+                SpecError::value(info.name, COMPRESS.name, &text, &format!("none, {expected}"))
+            })?;
             let (policy, compression) = compressed::compressed(built.policy, codec);
             built.policy = policy;
             built.compression = Some(compression);
@@ -255,45 +140,28 @@ pub fn build(spec: &str) -> Result<Built, SpecError> {
     Ok(built)
 }
 
-/// Whether a policy has a codec of its own.
-fn has_codec(info: &Info) -> bool {
-    info.params.iter().any(|param| param.name == "codec")
-}
-
-/// Takes `compress=CODEC` out of what was given for a policy; one that has a codec of its own is
-/// given that instead.
+/// Takes `compress=CODEC` out of the parameters of a policy. For a policy with a codec of its own it becomes
+/// `codec=CODEC`.
 fn take_compress(info: &Info, given: &str) -> Result<(String, Option<String>), SpecError> {
     let mut rest: Vec<String> = Vec::new();
     let mut compress = None;
     for item in given.split(',') {
         match item.strip_prefix("compress=") {
-            Some(codec) if has_codec(info) => rest.push(format!("codec={codec}")),
+            Some(codec) if has_codec(info.params) => rest.push(format!("codec={codec}")),
             Some(codec) => {
                 if compress.replace(codec.to_owned()).is_some() {
-                    return Err(info.bad(COMPRESS.name, codec, "the parameter once"));
+                    return Err(SpecError::value(
+                        info.name,
+                        COMPRESS.name,
+                        codec,
+                        "the parameter once",
+                    ));
                 }
             }
             None => rest.push(item.to_owned()),
         }
     }
     Ok((rest.join(","), compress))
-}
-
-/// Splits `a,b:x=1,y=2,c` into `a`, `b:x=1,y=2` and `c`, each [`normalized`]: an item whose first `:`
-/// or `=` is `=` continues the policy before it.
-pub fn split_list(list: &str) -> Vec<String> {
-    let mut specs: Vec<String> = Vec::new();
-    for item in list.split(',').map(str::trim) {
-        let continues = item.find([':', '=']).is_some_and(|at| item[at..].starts_with('='));
-        match specs.last_mut() {
-            Some(spec) if continues => {
-                spec.push(if spec.contains(':') { ',' } else { ':' });
-                spec.push_str(item);
-            }
-            _ => specs.push(normalized(item)),
-        }
-    }
-    specs
 }
 
 #[cfg(test)]
@@ -307,14 +175,6 @@ mod tests {
             let level = info.knows.split(',').next();
             assert_eq!(Some(built.policy.knows()), level, "{}", info.name);
         }
-    }
-
-    #[test]
-    fn lists_split_where_a_policy_begins() {
-        assert_eq!(split_list("a,b:x=1,y=2,c"), ["a", "b:x=1,y=2", "c"]);
-        assert_eq!(split_list("philae:pilots=senders:0.1,K=4"), ["philae:pilots=senders:0.1,K=4"]);
-        assert_eq!(split_list("a,k=1"), ["a:k=1"]);
-        assert_eq!(split_list("A, B: x=M, K=2,c "), ["a", "b:x=M,K=2", "c"]);
     }
 
     #[test]
@@ -377,7 +237,7 @@ mod tests {
             assert_eq!(meant(other), Some(policy));
             assert_eq!(find(policy).map(|info| info.name), Ok(policy));
         }
-        // Only what there is to choose from.
+        // Only known policies are suggested.
         assert_eq!(suggestion("bssi", &["fair", "sebf"]), None);
     }
 

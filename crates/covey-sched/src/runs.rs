@@ -1,55 +1,56 @@
-//! Coflows by a key, each put to its place when its key changes, and tied by rule.
+//! Coflows by a key. A coflow moves when its key changes; equal keys are tied by rule.
 //!
-//! Keys are tied as [`rank::sort`](crate::rank::sort) ties them: those that are the same as the least of a run
-//! are one run, in order of arrival. So a coflow's place depends on its neighbours, as far as keys follow
-//! each other closely; where one comes or goes, only these are looked at.
+//! Keys are tied as [`rank::sort`](crate::rank::sort) ties them: keys that equal the smallest key
+//! of a run form this run, in order of arrival. A coflow's position therefore depends on its
+//! neighbours, as far as keys follow each other closely. When a coflow comes or goes, only these
+//! neighbours are looked at.
 //!
-//! Keys of coflows that are served change all the time, their order seldom does. So a coflow's rank in the
-//! plan is a label, which it keeps as long as it is between its neighbours'.
+//! Keys of coflows that are served change all the time, their order seldom does. So a coflow's rank
+//! in the plan is a label, which it keeps as long as the label is between those of its neighbours.
 
 use covey_core::sorted::Sorted;
 use covey_core::{CoflowId, Rank, Time};
 
 use crate::rank::Tie;
 
-/// The coflows by their keys, and what has changed since their places were last told.
+/// The coflows by their keys, and what has changed since ranks were last reported.
 #[derive(Debug)]
 pub(crate) struct Runs {
     tie: Tie,
-    /// The layer of the plan where they stand.
+    /// The layer of the plan that the ranks are in.
     layer: u32,
     /// By coflow, its key and what breaks ties.
     known: Vec<Option<(f64, (Time, u64))>>,
     order: Sorted<Rank, CoflowId>,
-    /// The coflows in the order of runs, and then of arrival; and where each stands there.
+    /// The coflows in the order of runs, then of arrival; and the position of each there.
     ranked: Sorted<Rank, CoflowId>,
     rank_of: Vec<Option<Rank>>,
     /// By coflow, the label in the plan.
     labels: Vec<Label>,
-    /// The least key of the run that each key is in.
+    /// The smallest key of the run that each key is in.
     least: Sorted<Rank, f64>,
-    /// Keys of coflows that have come to them or gone from them, and the coflows that have come.
+    /// Keys that coflows have taken or given up, and the coflows that have come.
     disturbed: Vec<f64>,
     came: Vec<CoflowId>,
-    /// Working memory: coflows that stand elsewhere in the order of runs.
+    /// Working memory: coflows whose position in the order of runs has changed.
     moved: Vec<(Rank, CoflowId)>,
     is_moved: Vec<bool>,
-    /// Coflows that have other labels, and their ranks in the plan.
+    /// Coflows whose labels have changed, and their ranks in the plan.
     relabelled: Vec<CoflowId>,
     labelled: Vec<(CoflowId, Rank)>,
     before: Vec<CoflowId>,
     behind: Vec<CoflowId>,
 }
 
-/// Where a coflow stands in the plan, among other labels; 0 and the greatest are nobody's.
+/// The label of a coflow. 0 and the largest number are never used.
 type Label = u128;
 
-/// Whoever comes behind another leaves no more room than this between them, so that many can come one behind
-/// the other.
+/// The largest gap between a coflow and one that is added behind it, so that many can be added one
+/// behind the other.
 const STEP: Label = 1 << 90;
 
-/// Where a key stands among the others.
-fn place(key: f64) -> Rank {
+/// The position of a key among the others.
+fn rank_of_key(key: f64) -> Rank {
     Rank::new(0, key, (Time::ZERO, 0))
 }
 
@@ -75,7 +76,7 @@ impl Runs {
         }
     }
 
-    /// The coflow has a key, or another one than before.
+    /// Gives a coflow a key, or another key.
     pub fn set(&mut self, coflow: CoflowId, key: f64, order: (Time, u64)) {
         if self.known.len() <= coflow.index() {
             self.known.resize(coflow.index() + 1, None);
@@ -93,7 +94,7 @@ impl Runs {
         self.came.push(coflow);
     }
 
-    /// The coflow has gone.
+    /// Removes a coflow.
     pub fn remove(&mut self, coflow: CoflowId) {
         self.forget_key(coflow);
         if let Some(rank) = self.rank_of.get_mut(coflow.index()).and_then(Option::take) {
@@ -110,13 +111,13 @@ impl Runs {
         }
     }
 
-    /// The coflows that have other ranks in the plan now, each with its own. They are to leave their old ones
-    /// before any goes to its new one.
+    /// The coflows whose ranks in the plan have changed, each with its new rank. All of them must
+    /// leave their old ranks before any takes its new one.
     pub fn rank_anew(&mut self) -> &[(CoflowId, Rank)] {
         self.divide_disturbed();
         while let Some(coflow) = self.came.pop() {
             if let Some((key, order)) = self.known[coflow.index()]
-                && let Some(&least) = self.least.get(&place(key))
+                && let Some(&least) = self.least.get(&rank_of_key(key))
             {
                 self.move_to(coflow, Rank::new(0, least, order));
             }
@@ -132,7 +133,7 @@ impl Runs {
         &self.labelled
     }
 
-    /// The coflow stands elsewhere in the order of runs.
+    /// Notes that the position of a coflow in the order of runs has changed.
     fn move_to(&mut self, coflow: CoflowId, rank: Rank) {
         let before = self.rank_of[coflow.index()].replace(rank);
         if before == Some(rank) {
@@ -146,9 +147,10 @@ impl Runs {
         self.moved.push((rank, coflow));
     }
 
-    /// Gives those that have moved labels between their neighbours', unless theirs are.
+    /// Gives each coflow that has moved a label between its neighbours', unless its label is there
+    /// already.
     fn label_moved(&mut self) {
-        // The next of those that have not moved, and its label.
+        // The next coflow that has not moved, and its label.
         let mut next: Option<(Rank, Label)> = None;
         for k in 0..self.moved.len() {
             let (rank, coflow) = self.moved[k];
@@ -174,10 +176,12 @@ impl Runs {
         }
     }
 
-    /// Gives a coflow and those about it labels anew, in the smallest range of labels around one of them in which
-    /// few enough stand. What is few grows with the range by less than the range, so that one coflow that comes has
-    /// O(log n) others relabelled in the mean (Bender, Cole, Demaine, Farach-Colton and Zito: Two simplified
-    /// algorithms for maintaining order in a list). Where 5,000 come at one place between others, each has 9 relabelled.
+    /// Gives new labels to a coflow and its neighbours, in the smallest range of labels around one
+    /// of them that holds few enough coflows. The number that counts as few grows with the range,
+    /// but less than the range. So one coflow that comes relabels O(log n) others in the mean
+    /// (Bender, Cole, Demaine, Farach-Colton and Zito: Two simplified algorithms for maintaining
+    /// order in a list). If 5,000 coflows come at one position between others, 9 are relabelled for
+    /// each.
     fn spread(&mut self, rank: Rank, coflow: CoflowId, around: Label) {
         const DENSEST: f64 = 4.0 / 3.0;
         let (before, behind) = (&mut self.before, &mut self.behind);
@@ -194,7 +198,7 @@ impl Runs {
                 before.push(other);
                 first = rank;
             }
-            // Labels of those that have moved mean nothing yet.
+            // Labels of coflows that have moved are not valid yet.
             let is_within = |other: CoflowId| {
                 self.is_moved[other.index()] || self.labels[other.index()] <= most
             };
@@ -214,36 +218,36 @@ impl Runs {
         }
     }
 
-    /// The first key that is no less than `key`.
+    /// The first key that is at least `key`.
     fn key_from(&self, key: f64) -> Option<f64> {
-        let (_, coflow) = self.order.from(place(key)).next()?;
+        let (_, coflow) = self.order.from(rank_of_key(key)).next()?;
         self.known[coflow.index()].map(|(key, _)| key)
     }
 
-    /// Divides keys into runs anew, where some have come or gone.
+    /// Divides keys into runs again where coflows have come or gone.
     fn divide_disturbed(&mut self) {
         let mut disturbed = std::mem::take(&mut self.disturbed);
         disturbed.sort_unstable_by(f64::total_cmp);
         disturbed.dedup();
         for &key in &disturbed {
             if self.key_from(key) != Some(key) {
-                self.least.remove(&place(key));
+                self.least.remove(&rank_of_key(key));
             }
         }
         disturbed.drain(..).for_each(|key| self.divide(key));
         self.disturbed = disturbed;
     }
 
-    /// Divides keys into runs anew from `key` on, as far as that changes anything. Runs before it are as they
-    /// are to be.
+    /// Divides keys into runs again from `key` on, as far as that changes anything. Runs before
+    /// `key` are correct.
     fn divide(&mut self, key: f64) {
-        let before = self.order.before(&place(key)).and_then(|(_, c)| self.known[c.index()]);
-        let mut run = before.and_then(|(before, _)| self.least.get(&place(before)).copied());
+        let before = self.order.before(&rank_of_key(key)).and_then(|(_, c)| self.known[c.index()]);
+        let mut run = before.and_then(|(before, _)| self.least.get(&rank_of_key(before)).copied());
         let mut next = self.key_from(key);
         while let Some(here) = next {
             let least = run.filter(|&least| here <= self.tie.limit(least)).unwrap_or(here);
-            if self.least.insert(place(here), least) == Some(least) {
-                // So are the runs behind it.
+            if self.least.insert(rank_of_key(here), least) == Some(least) {
+                // The runs behind it are correct, too.
                 return;
             }
             next = self.move_all(here, least);
@@ -251,9 +255,9 @@ impl Runs {
         }
     }
 
-    /// Coflows with a key are in the run with a `least` key now. Returns the next key.
+    /// Puts the coflows of a key into the run whose smallest key is `least`. Returns the next key.
     fn move_all(&mut self, key: f64, least: f64) -> Option<f64> {
-        let mut at = place(key);
+        let mut at = rank_of_key(key);
         loop {
             let &(rank, coflow) = self.order.from(at).next()?;
             let (other, order) = self.known[coflow.index()]?;
@@ -279,9 +283,9 @@ mod tests {
     #[test]
     fn whoever_comes_has_few_others_relabelled() {
         // Behind all others, before all others, and where there are others on both sides.
-        let places: [fn(u32) -> f64; 3] =
+        let ranks: [fn(u32) -> f64; 3] =
             [f64::from, |k| -f64::from(k), |k| 1.0 + 1.0 / f64::from(k)];
-        for key in places {
+        for key in ranks {
             let mut runs = Runs::new(Tie::Relative, 0);
             let mut relabelled = 0;
             for k in 1..5000 {
@@ -295,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn places_that_are_kept_are_those_of_all_keys_sorted() {
+    fn ranks_that_are_kept_are_those_of_all_keys_sorted() {
         let mut state = 1_u64;
         let mut random = |below: u64| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -304,7 +308,7 @@ mod tests {
         for tie in [Tie::Absolute, Tie::Relative] {
             let mut runs = Runs::new(tie, 0);
             let mut keys: Vec<Option<f64>> = vec![None; 30];
-            let mut places = vec![None; 30];
+            let mut ranks = vec![None; 30];
             for _ in 0..5000 {
                 for _ in 0..=random(3) {
                     let coflow = random(30) as usize;
@@ -312,7 +316,7 @@ mod tests {
                     let order = (Time::ZERO, coflow as u64);
                     if random(3) == 0 {
                         runs.remove(id);
-                        (keys[coflow], places[coflow]) = (None, None);
+                        (keys[coflow], ranks[coflow]) = (None, None);
                     } else {
                         let near = random(12) as f64 * 0.3e-9;
                         let key = [random(3) as f64 + near, 7.0, f64::INFINITY]
@@ -322,13 +326,13 @@ mod tests {
                     }
                 }
                 for &(coflow, rank) in runs.rank_anew() {
-                    places[coflow.index()] = Some(rank);
+                    ranks[coflow.index()] = Some(rank);
                 }
                 let mut sorted: Vec<(f64, u64)> =
                     keys.iter().zip(0..).filter_map(|(key, c)| Some(((*key)?, c))).collect();
                 rank::sort(&mut sorted, tie, |&(key, _)| key, |&(_, c)| c);
                 let mut kept: Vec<(Rank, u64)> =
-                    places.iter().zip(0..).filter_map(|(place, c)| Some(((*place)?, c))).collect();
+                    ranks.iter().zip(0..).filter_map(|(rank, c)| Some(((*rank)?, c))).collect();
                 kept.sort_unstable();
                 let coflows = |(_, c): &(Rank, u64)| *c;
                 assert!(kept.iter().map(coflows).eq(sorted.iter().map(|&(_, c)| c)));

@@ -1,20 +1,21 @@
 //! `saath`: all or none, least contention first, and a queue by the longest flow (Saath, CoNEXT 2017).
 //!
-//! Three changes to Aalo. A coflow is served only when all its ports have something free, and then
-//! all its flows at the same rate; those passed over share what is left, in order. Inside a queue
-//! the coflow that meets the fewest others of the queue goes first. And a coflow of `N` flows is
-//! demoted when any one of them has sent an `N`-th of its queue's limit, which an uneven start cannot
-//! delay.
+//! Three changes to Aalo. A coflow is served only when all its ports have free capacity, and then
+//! all its flows get the same rate; coflows that were passed over share what is left, in order.
+//! Inside a queue the coflow that meets the fewest others of the queue goes first. And a coflow of
+//! `N` flows is demoted when any one of them has sent an `N`-th of its queue's limit, which an
+//! uneven start cannot delay.
 //!
-//! Queues go strictly, upper ones first. So that no coflow starves, one that has been in its queue
-//! for longer than `d` times the number of coflows there times the queue's span at port rate goes
-//! before all others, first come first served, until it changes queues.
+//! Queues go strictly, upper ones first. Deadlines prevent starvation: a coflow that has been in
+//! its queue for longer than `d` times the number of coflows there times the queue's span at port
+//! rate goes before all others, first come first served, until it changes queues.
 //!
-//! With `dynamics=true`, once flows of a coflow have ended, its queue follows from what is left: the
-//! median of their lengths, for each unfinished flow, less what these have sent so far.
+//! With `dynamics=true`, once flows of a coflow have ended, its queue follows from an estimate of
+//! what is left: the median of their lengths for each unfinished flow, less what these have sent so
+//! far.
 //!
-//! The published system decides every few milliseconds. Here everything happens at once, as in `aalo`
-//! with `delta=0`.
+//! The published system decides every few milliseconds. Here every event takes effect at once, as
+//! in `aalo` with `delta=0`.
 
 use covey_core::{
     Answer, AnyPolicy, Backfill, CoflowId, FlowId, Group, LinkId, NonClairvoyant, Plan, Policy,
@@ -22,8 +23,13 @@ use covey_core::{
 };
 
 use crate::contention::Contention;
+use crate::info::Info;
 use crate::queues::{self, Queues};
-use crate::registry::{Info, Param};
+use crate::spec::Param;
+
+/// Values of the parameter `work_conservation`.
+const BACKFILL: &[(&str, Backfill)] =
+    &[("skipped", Backfill::Skipped), ("all", Backfill::Greedy), ("none", Backfill::None)];
 
 pub(crate) const INFO: Info = Info {
     name: "saath",
@@ -60,6 +66,13 @@ pub(crate) const INFO: Info = Info {
         },
     ],
     source: "Saath (CoNEXT 2017) 3, 4",
+    promises: |settings| {
+        Ok(Promises {
+            conserves_work: settings.choice("work_conservation", BACKFILL)? == Backfill::Greedy,
+            starves_nobody: settings.number("d", 0.0, 1e6)? > 0.0,
+            ..Promises::default()
+        })
+    },
     make: |settings| {
         Ok(AnyPolicy::NonClairvoyant(Box::new(Saath::new(Rules {
             queues: Queues::from_settings(settings)?,
@@ -73,27 +86,20 @@ pub(crate) const INFO: Info = Info {
                 ],
             )?,
             deadline: settings.number("d", 0.0, 1e6)?,
-            backfill: settings.choice(
-                "work_conservation",
-                &[
-                    ("skipped", Backfill::Skipped),
-                    ("all", Backfill::Greedy),
-                    ("none", Backfill::None),
-                ],
-            )?,
+            backfill: settings.choice("work_conservation", BACKFILL)?,
             dynamics: settings.choice("dynamics", &[("true", true), ("false", false)])?,
         }))))
     },
 };
 
-/// Who goes first inside a queue.
+/// Which coflow goes first inside a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Order {
     /// The coflow that meets the fewest others of the queue.
     Contention,
-    /// The one with the fewest flows.
+    /// The coflow with the fewest flows.
     Width,
-    /// The one that arrived first.
+    /// The coflow that arrived first.
     Arrival,
 }
 
@@ -101,16 +107,16 @@ pub(crate) enum Order {
 #[derive(Debug, Clone, Default)]
 struct Track {
     queue: u32,
-    /// The queue and the link where it counts among [`Members`].
+    /// The queue and the link at which [`Members`] counts the coflow.
     member: Option<(u32, LinkId)>,
-    /// When it goes before all others.
+    /// When the coflow goes before all others.
     deadline: Option<Time>,
     /// Lengths of ended flows, ascending.
     ended: Vec<f64>,
 }
 
-/// How many coflows each queue has, each counted at its first link: those that can meet are found by links,
-/// of which there are fewer than coflows.
+/// Counts the coflows of each queue, each at its first link. Those that a coflow can meet are found
+/// through links, of which there are fewer than coflows.
 #[derive(Debug, Default)]
 struct Members {
     /// By queue, and by link.
@@ -130,7 +136,8 @@ impl Members {
         self.at[queue as usize][link.index()] -= 1;
     }
 
-    /// Coflows of a queue that a coflow can have met, itself included if it is one of them.
+    /// Number of coflows of a queue that a coflow can have met, itself included if it is one of
+    /// them.
     fn met(&self, queue: u32, coflow: CoflowId, view: &View<'_, NonClairvoyant>) -> u32 {
         let at = self.at.get(queue as usize).into_iter().flatten().enumerate();
         let reached = |&(link, count): &(usize, &u32)| {
@@ -140,10 +147,10 @@ impl Members {
     }
 }
 
-/// What can be chosen.
+/// The parameters.
 pub(crate) struct Rules {
     pub queues: Queues,
-    /// Whether limits are for any flow, in parts, or for all flows together.
+    /// Whether a queue's limit is divided among the flows; otherwise it is for all flows together.
     pub per_flow: bool,
     pub order: Order,
     /// `d`; 0 for no deadlines.
@@ -158,7 +165,7 @@ pub(crate) struct Saath {
     members: Members,
     /// By coflow.
     tracks: Vec<Track>,
-    /// Whether anything has happened that can change the plan.
+    /// Whether any event could have changed the plan.
     stale: bool,
     expired: Vec<(Time, CoflowId)>,
     ranked: Vec<(u32, u32, CoflowId)>,
@@ -177,13 +184,13 @@ impl Saath {
         }
     }
 
-    /// What a flow, or all, may send before a coflow leaves a queue downwards.
+    /// What a flow, or all flows together, may send before a coflow is demoted.
     fn limit(&self, coflow: CoflowId, queue: u32, view: &View<'_, NonClairvoyant>) -> f64 {
         let flows = if self.rules.per_flow { view.width(coflow).max(1) as f64 } else { 1.0 };
         self.rules.queues.limit(queue) / flows
     }
 
-    /// Puts a coflow into a queue, with a deadline to leave it again.
+    /// Puts a coflow into a queue, with a deadline for leaving it.
     fn join(&mut self, coflow: CoflowId, queue: u32, view: &View<'_, NonClairvoyant>) {
         self.stale = true;
         self.tracks[coflow.index()].queue = queue;
@@ -204,7 +211,7 @@ impl Saath {
         }
     }
 
-    /// The coflow is no member of a queue any more.
+    /// Takes a coflow out of its queue.
     fn leave(&mut self, coflow: CoflowId) {
         if let Some((queue, link)) = self.tracks[coflow.index()].member.take() {
             self.members.go(queue, link);
@@ -218,7 +225,7 @@ impl Saath {
         }
     }
 
-    /// The queue by what is left, once flows have ended.
+    /// The queue that follows from what is left, once flows have ended.
     fn estimated_queue(&self, coflow: CoflowId, view: &View<'_, NonClairvoyant>) -> Option<u32> {
         let ended = &self.tracks[coflow.index()].ended;
         let unfinished = view.unfinished(coflow) as f64;
@@ -226,7 +233,7 @@ impl Saath {
         let median = crate::sampling::median(ended)?;
         let sent = view.attained(coflow).bytes - finished;
         let left = (median * unfinished - sent).max(0.0);
-        // Limits are divided by the number of flows: what is left of each, times that number.
+        // Limits are divided by the number of flows: the largest rest of a flow, times that number.
         let key = if self.rules.per_flow {
             left / unfinished.max(1.0) * view.width(coflow) as f64
         } else {
@@ -239,9 +246,10 @@ impl Saath {
         self.rules.dynamics && !self.tracks[coflow.index()].ended.is_empty()
     }
 
-    /// A limit of the queue that the coflow was in has been reached.
+    /// Demotes a coflow that has reached a limit of its queue.
     fn demote(&mut self, coflow: CoflowId, view: &View<'_, NonClairvoyant>) {
-        // It may have ended at the same moment, or a flow of it, from whose end on estimates decide.
+        // It may have ended at the same time, or one of its flows may have, after which estimates
+        // decide.
         if !view.is_present(coflow) || self.is_estimated(coflow) {
             return;
         }
@@ -266,21 +274,13 @@ impl Saath {
             };
             self.ranked.push((queue, key, coflow));
         }
-        // Stable: ties in order of arrival.
+        // The sort is stable: ties stay in order of arrival.
         self.expired.sort_by_key(|&(deadline, _)| deadline);
         self.ranked.sort_by_key(|&(queue, key, _)| (queue, key));
     }
 }
 
 impl Policy<NonClairvoyant> for Saath {
-    fn promises(&self) -> Promises {
-        Promises {
-            conserves_work: self.rules.backfill == Backfill::Greedy,
-            starves_nobody: self.rules.deadline > 0.0,
-            ..Promises::default()
-        }
-    }
-
     fn wants(&self) -> Wants {
         let dynamics = self.rules.dynamics;
         Wants { flow_ends: dynamics, port_drains: true, attained: dynamics, ..Wants::default() }
@@ -299,7 +299,7 @@ impl Policy<NonClairvoyant> for Saath {
     }
 
     fn flow_ended(&mut self, flow: FlowId, view: &View<'_, NonClairvoyant>) {
-        // With its last flow a coflow has ended, and is in no queue that counts.
+        // A coflow ends with its last flow, and is in no queue then.
         if !view.is_present(flow.coflow) {
             return;
         }

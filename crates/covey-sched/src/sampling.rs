@@ -1,10 +1,10 @@
-//! Pilot flows: which flows of a coflow are sent first so that their sizes tell about the rest
-//! (Philae §4.2).
+//! Pilot flows: a few flows of a coflow that are sent first, so that their sizes show the size of
+//! the rest (Philae §4.2).
 
-use covey_core::{CoflowId, FlowId, Knowledge, View};
+use covey_core::{CoflowId, FlowId, Knowledge, SplitMix, View};
 
-use crate::registry::SpecError;
 use crate::settings::Settings;
+use crate::spec::SpecError;
 
 /// The median of some ascending numbers; `None` when there are none.
 pub(crate) fn median(ascending: &[f64]) -> Option<f64> {
@@ -25,7 +25,7 @@ pub enum PilotCount {
 }
 
 impl PilotCount {
-    /// From a parameter such as `senders:0.05`.
+    /// Reads a parameter such as `senders:0.05`.
     pub(crate) fn from_settings(settings: &Settings, name: &str) -> Result<PilotCount, SpecError> {
         let parsed = settings.text(name).split_once(':').and_then(|(of, value)| {
             let share = value.parse().ok().filter(|x| (0.0..=1.0).contains(x));
@@ -52,32 +52,33 @@ impl PilotCount {
     }
 }
 
-/// Where pilots go.
+/// How pilots are chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PilotPorts {
-    /// To the ports where the fewest pilots are under way.
+    /// At the ports with the fewest pilots that have not ended.
     LeastBusy,
-    /// Anywhere, every flow alike.
+    /// At random, every flow with the same probability.
     Random,
 }
 
-/// Pilots under way at each link.
+/// Number of pilots at each link that have not ended.
 #[derive(Debug)]
 pub struct PilotLoad {
     ports: PilotPorts,
     random: SplitMix,
     at: Vec<u32>,
-    /// Flows of the coflow at hand that are chosen, by number, and how many of each sender.
+    /// Working memory: the coflow's flows that are chosen, by index, and the number of each
+    /// sender's.
     chosen: Vec<bool>,
     chosen_of: Vec<u32>,
 }
 
 impl PilotLoad {
-    /// No pilots yet. `seed` decides where those at random ports go.
+    /// No pilots yet. `seed` is that of [`PilotPorts::Random`].
     pub fn new(ports: PilotPorts, seed: u64) -> PilotLoad {
         PilotLoad {
             ports,
-            random: SplitMix(seed),
+            random: SplitMix::new(seed),
             at: Vec::new(),
             chosen: Vec::new(),
             chosen_of: Vec::new(),
@@ -98,7 +99,7 @@ impl PilotLoad {
             PilotPorts::Random => {
                 let first = pilots.len();
                 pilots.extend(view.flows(coflow));
-                // The beginning of a random order.
+                // The first steps of a random shuffle.
                 let end = (first + count).min(pilots.len());
                 for k in first..end {
                     let other = k + self.random.below(pilots.len() - k);
@@ -114,8 +115,8 @@ impl PilotLoad {
         }
     }
 
-    /// Least busy sender first, then its flow to the least busy receiver; each choice counts for the
-    /// next. Ties: the coflow's order of flows.
+    /// Takes the least busy sender, then its flow to the least busy receiver. Each choice counts
+    /// for the next. Ties go by the coflow's order of flows.
     fn choose_least_busy<K: Knowledge>(
         &mut self,
         coflow: CoflowId,
@@ -148,27 +149,11 @@ impl PilotLoad {
         }
     }
 
-    /// A pilot has ended.
+    /// Notes that a pilot has ended.
     pub fn ended<K: Knowledge>(&mut self, pilot: FlowId, view: &View<'_, K>) {
         let (egress, ingress) = view.ends(pilot);
         self.at[egress.index()] -= 1;
         self.at[ingress.index()] -= 1;
-    }
-}
-
-/// Seeded random numbers (Steele, Lea and Flood: SplitMix, OOPSLA 2014).
-#[derive(Debug)]
-struct SplitMix(u64);
-
-impl SplitMix {
-    /// A number from 0 to `end - 1`; `end` is far below 2^64, so all are alike.
-    fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^= z >> 31;
-        ((u128::from(z) * end as u128) >> 64) as usize
     }
 }
 
@@ -181,16 +166,5 @@ mod tests {
         assert_eq!(median(&[]), None);
         assert_eq!(median(&[1.0, 2.0, 9.0]), Some(2.0));
         assert_eq!(median(&[1.0, 2.0, 4.0, 9.0]), Some(3.0));
-    }
-
-    #[test]
-    fn random_numbers_depend_on_the_seed_alone_and_reach_everything() {
-        let numbers = |seed| {
-            let mut random = SplitMix(seed);
-            (0..64).map(|_| random.below(8)).collect::<Vec<_>>()
-        };
-        assert_eq!(numbers(1), numbers(1));
-        assert_ne!(numbers(1), numbers(2));
-        assert!((0..8).all(|n| numbers(1).contains(&n)));
     }
 }

@@ -1,8 +1,8 @@
 //! `scf`: shortest coflow first, by what is left of the longest flow (Varys, SIGCOMM 2014, §5.3).
 
+use crate::info::Info;
 use crate::rank::Tie;
-use crate::ranked::{SHARE, WORK_CONSERVATION, ranked};
-use crate::registry::Info;
+use crate::ranked::{self, SHARE, WORK_CONSERVATION, ranked};
 
 pub(crate) const INFO: Info = Info {
     name: "scf",
@@ -10,6 +10,7 @@ pub(crate) const INFO: Info = Info {
     summary: "shortest coflow first: by the bytes left of the longest flow",
     params: &[SHARE, WORK_CONSERVATION],
     source: "SCF in Varys (SIGCOMM 2014) 5.3; CoflowSim",
+    promises: ranked::promises,
     make: |settings| {
         ranked(settings, Tie::Relative, |view, coflow| {
             view.flows(coflow).map(|flow| view.left(flow)).fold(0.0, f64::max)

@@ -1,15 +1,18 @@
 //! `sebf`: smallest effective bottleneck first (Varys, SIGCOMM 2014, §5).
 //!
-//! Coflows are ordered by Γ, the time the rest of the coflow needs when it is alone; see
-//! [`ranked`](crate::ranked) for how they share, and [`deadlines`](crate::deadlines) for those that
-//! are to end in time.
+//! Coflows are ordered by Γ, the time the rest of the coflow needs when it is alone. How they share
+//! is in [`ranked`](crate::ranked); coflows with deadlines are in [`deadlines`](crate::deadlines).
 
-use covey_core::{AnyPolicy, Backfill};
+use covey_core::{AnyPolicy, Backfill, Promises};
 
 use crate::deadlines::Deadlines;
+use crate::info::Info;
 use crate::rank::Tie;
-use crate::ranked::{Ranked, SHARE, WORK_CONSERVATION};
-use crate::registry::{Info, Param};
+use crate::ranked::{self, Ranked, SHARE, WORK_CONSERVATION, offered};
+use crate::spec::Param;
+
+/// Values of the parameter `mode`: whether deadlines are met.
+const MODES: &[(&str, bool)] = &[("cct", false), ("deadline", true)];
 
 pub(crate) const INFO: Info = Info {
     name: "sebf",
@@ -35,16 +38,24 @@ pub(crate) const INFO: Info = Info {
         WORK_CONSERVATION,
     ],
     source: "Varys (SIGCOMM 2014) 5.1 to 5.3",
+    promises: |settings| {
+        // Rates that just meet a deadline leave capacity over, however the others share.
+        let meets_deadlines = settings.choice("mode", MODES)?;
+        let conserves_work = offered(settings)? == Backfill::Greedy;
+        Ok(match meets_deadlines {
+            true => Promises { conserves_work, ..Promises::default() },
+            false => ranked::promises(settings)?,
+        })
+    },
     make: |settings| {
         let mut ranked =
             Ranked::new(settings, Tie::Absolute, |view, coflow| view.bottleneck_s(coflow))?;
-        let meets_deadlines = settings.choice("mode", &[("cct", false), ("deadline", true)])?;
+        let meets_deadlines = settings.choice("mode", MODES)?;
         let padding = settings.number("padding", 0.0, 1e6)?;
         let min_s = settings.duration("min")?;
         if meets_deadlines {
-            // Rates that just meet a deadline leave something over whatever the others share by.
-            ranked.backfill = ranked.offered;
-            ranked.conserves_work = ranked.offered == Backfill::Greedy;
+            // Rates that just meet a deadline leave capacity over, however the others share.
+            ranked.backfill = offered(settings)?;
         }
         Ok(AnyPolicy::Clairvoyant(if meets_deadlines {
             Box::new(Deadlines::new(ranked, padding, min_s))

@@ -3,62 +3,72 @@
 use covey_core::suggest::nearest;
 use covey_core::{Codec, units};
 
-use crate::registry::{Info, SpecError};
+use crate::spec::{Param, SpecError, with_compress};
 
 /// The values of one policy's parameters: what was given, else the default.
 pub(crate) struct Settings {
-    info: &'static Info,
+    policy: &'static str,
+    params: &'static [Param],
+    /// A value for each of `params`.
     values: Vec<String>,
 }
 
 impl Settings {
-    pub(crate) fn new(info: &'static Info, given: &str) -> Result<Settings, SpecError> {
-        let mut values: Vec<Option<String>> = vec![None; info.params.len()];
+    /// Reads `key=value,…` for the parameters of a policy.
+    pub(crate) fn new(
+        policy: &'static str,
+        params: &'static [Param],
+        given: &str,
+    ) -> Result<Settings, SpecError> {
+        let mut values: Vec<Option<String>> = vec![None; params.len()];
         for item in given.split(',').filter(|item| !item.is_empty()) {
             let (name, value) = item.split_once('=').ok_or_else(|| SpecError::Form {
-                policy: info.name.to_owned(),
+                policy: policy.to_owned(),
                 found: item.to_owned(),
             })?;
-            let place = info.params.iter().position(|p| p.name == name).ok_or_else(|| {
+            let index = params.iter().position(|p| p.name == name).ok_or_else(|| {
                 SpecError::UnknownParam {
-                    policy: info.name,
+                    policy,
                     param: name.to_owned(),
-                    known: info.params.iter().map(|p| p.name).collect::<Vec<_>>().join(", "),
-                    meant: nearest(name, info.all_params().map(|p| p.name)),
+                    known: params.iter().map(|p| p.name).collect::<Vec<_>>().join(", "),
+                    meant: nearest(name, with_compress(params).map(|p| p.name)),
                 }
             })?;
-            if values[place].replace(value.to_owned()).is_some() {
-                return Err(info.bad(name, value, "the parameter once"));
+            if values[index].replace(value.to_owned()).is_some() {
+                return Err(SpecError::value(policy, name, value, "the parameter once"));
             }
         }
-        let or_default = |(value, param): (Option<String>, &crate::Param)| {
+        let or_default = |(value, param): (Option<String>, &Param)| {
             value.unwrap_or_else(|| param.default.to_owned())
         };
-        let values = values.into_iter().zip(info.params).map(or_default).collect();
-        Ok(Settings { info, values })
+        let values = values.into_iter().zip(params).map(or_default).collect();
+        Ok(Settings { policy, params, values })
     }
 
-    /// Parameters and values, in the order of the registry.
+    /// Parameters and values, in the order in which they are listed.
     pub(crate) fn pairs(&self) -> Vec<(String, String)> {
-        let names = self.info.params.iter().map(|p| p.name.to_owned());
+        let names = self.params.iter().map(|p| p.name.to_owned());
         names.zip(self.values.iter().cloned()).collect()
     }
 
-    /// The text of a parameter; every name asked for is one that the registry lists.
+    /// The text of a parameter, which must be one of the policy's.
     pub(crate) fn text(&self, name: &str) -> &str {
-        let place = self.info.params.iter().position(|p| p.name == name);
-        place.map_or("", |k| &self.values[k])
+        let index = self.params.iter().position(|p| p.name == name);
+        index.map_or("", |k| &self.values[k])
     }
 
+    /// The error for the value of a parameter.
     pub(crate) fn bad(&self, name: &str, expected: &str) -> SpecError {
-        self.info.bad(name, self.text(name), expected)
+        SpecError::value(self.policy, name, self.text(name), expected)
     }
 
+    /// A whole number in a range.
     pub(crate) fn integer(&self, name: &str, min: u32, max: u32) -> Result<u32, SpecError> {
         let value = self.text(name).parse().ok().filter(|n| (min..=max).contains(n));
         value.ok_or_else(|| self.bad(name, &format!("a whole number from {min} to {max}")))
     }
 
+    /// A number in a range.
     pub(crate) fn number(&self, name: &str, min: f64, max: f64) -> Result<f64, SpecError> {
         let value = self.text(name).parse().ok().filter(|n| (min..=max).contains(n));
         value.ok_or_else(|| self.bad(name, &format!("a number from {min} to {max}")))
@@ -76,10 +86,12 @@ impl Settings {
         duration.ok_or_else(|| self.bad(name, "a duration of at most a day, like 8ms, or 0"))
     }
 
+    /// A codec.
     pub(crate) fn codec(&self, name: &str) -> Result<Codec, SpecError> {
         Codec::parse(self.text(name)).map_err(|expected| self.bad(name, &expected))
     }
 
+    /// One of several words, each with the value that it stands for.
     pub(crate) fn choice<T: Copy>(
         &self,
         name: &str,

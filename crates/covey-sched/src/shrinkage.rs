@@ -8,11 +8,11 @@
 /// Limits of `k`: groups are never taken to be all alike inside, nor all the same.
 const K_MIN: f64 = 0.02;
 const K_MAX: f64 = 50.0;
-/// `k` where the values do not tell: one a group, or all in one group.
+/// `k` where the values do not determine it: one value a group, or all in one group.
 const K_UNKNOWN: f64 = 0.5;
 
-/// Values by group, as numbers and sums. Each value is added once, so rounding does not accumulate
-/// as it would in sums from which values are also taken away.
+/// Values by group, as counts and sums. Each value is added once and none is subtracted, so
+/// rounding does not accumulate.
 #[derive(Debug, Default)]
 pub(crate) struct GroupSums {
     /// By group; groups are numbered in order of their first value.
@@ -44,8 +44,8 @@ impl GroupSums {
         self.squares += value * value;
     }
 
-    /// The groups of `self` with the residuals of its values: `fitted` has, by group, the sum of
-    /// what is taken away from the values, and `squares` is the sum of all squared residuals.
+    /// The same groups with the residuals of the values: `fitted` has, by group, the sum of what is
+    /// subtracted from the values, and `squares` is the sum of all squared residuals.
     pub fn assign_residuals(&mut self, of: &GroupSums, fitted: &[f64], squares: f64) {
         self.count.clone_from(&of.count);
         self.sum.clear();
@@ -94,13 +94,14 @@ impl GroupSums {
 }
 
 struct Variances {
-    /// `None` where the values do not tell.
+    /// `None` if the values do not determine it.
     within: Option<f64>,
     between: f64,
 }
 
 impl Variances {
-    /// `k`: how many values of a group are trusted as much as all the other groups.
+    /// `k`: the number of values at which a group's mean is trusted as much as the mean over all
+    /// groups.
     fn ratio(&self) -> f64 {
         match self.within {
             None => K_UNKNOWN,

@@ -1,12 +1,13 @@
 //! `sincronia`: the BSSI order on what is left, at every arrival and end of a coflow (Sincronia,
 //! SIGCOMM 2018).
 //!
-//! The order is all that the policy decides; any work-conserving allocation that keeps it will do. It
-//! minds the weights of coflows.
+//! The policy decides the order only; any work-conserving allocation that keeps the order will do.
+//! It respects the weights of coflows.
 //!
-//! With `mode=offline` only coflows and flows that come decide the order, ends do not. So coflows that
-//! arrive together are served in the order of the paper's offline algorithm (§3.1), which makes it a
-//! 4-approximation. A policy sees no coflow before it arrives, hence an offline order of coflows that
+//! With `mode=offline` the order changes when coflows and flows arrive, not when they end. So
+//! coflows that arrive together are served in the order of the paper's offline algorithm (§3.1),
+//! which makes it a 4-approximation. A policy sees no coflow before it arrives. An offline order is
+//! therefore possible only in a trace in which all coflows arrive together.
 //! arrive at different times is only to be had from a trace in which they do not.
 
 use covey_core::{
@@ -14,7 +15,8 @@ use covey_core::{
 };
 
 use crate::bssi::Bssi;
-use crate::registry::{Info, Param};
+use crate::info::Info;
+use crate::spec::Param;
 
 pub(crate) const INFO: Info = Info {
     name: "sincronia",
@@ -33,6 +35,7 @@ pub(crate) const INFO: Info = Info {
         },
     ],
     source: "Sincronia (SIGCOMM 2018) 3",
+    promises: |_| Ok(Promises { conserves_work: true, ..Promises::default() }),
     make: |settings| {
         let share = settings
             .choice("share", &[("matching", Share::MATCHING), ("maxmin", Share::MAX_MIN)])?;
@@ -49,31 +52,27 @@ pub(crate) const INFO: Info = Info {
 
 struct Sincronia {
     share: Share<Clairvoyant>,
-    /// Whether ends leave the order as it is.
+    /// Whether the order stays as it is when coflows end.
     offline: bool,
     /// The coflows present that came, or of which flows started, since the last plan.
     came: Vec<CoflowId>,
     bssi: Bssi,
-    /// The coflows that it orders anew.
+    /// Working memory: the coflows that are ordered again.
     ranked: Vec<CoflowId>,
     /// The coflows present, first to be served first.
     order: Vec<CoflowId>,
 }
 
 impl Sincronia {
-    /// Whether a coflow is to be ordered anew, for something has happened among those that it can have
-    /// met. Ends among them do not count where they leave the order as it is.
+    /// Whether a coflow is ordered again, because of an event among those that it can have met.
+    /// Under `mode=offline` ends are no such event.
     fn is_to_order(&self, coflow: CoflowId, view: &View<'_, Clairvoyant>) -> bool {
-        view.is_stirred(coflow)
+        view.is_dirty(coflow)
             && (!self.offline || self.came.iter().any(|&came| view.may_meet(came, coflow)))
     }
 }
 
 impl Policy<Clairvoyant> for Sincronia {
-    fn promises(&self) -> Promises {
-        Promises { conserves_work: true, ..Promises::default() }
-    }
-
     fn coflow_arrived(&mut self, coflow: CoflowId, _: &View<'_, Clairvoyant>) {
         self.came.push(coflow);
     }

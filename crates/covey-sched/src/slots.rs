@@ -1,20 +1,20 @@
 //! Weighted sharing among queues by time slots (Philae §4.5).
 //!
-//! In a round, each queue that is not empty goes first for a number of consecutive slots; the
-//! number falls by a factor from queue to queue. In the other queues' slots it keeps its strict
-//! place. So no queue starves, and capacity is not divided.
+//! In each cycle, every queue that is not empty goes first for a number of consecutive slots, which
+//! falls by a factor from queue to queue. In the slots of the other queues it keeps its strict
+//! order. So no queue starves, and capacity is not divided.
 
 use covey_core::Time;
 
-/// Slots that the first queue of a round gets: a queue that would get less than one gets none.
+/// Slots that the first queue of a cycle gets. A queue that would get less than one gets none.
 const FIRST_QUEUE_SLOTS: f64 = 256.0;
 
-/// Whose slot it is.
+/// The owner of the present slot.
 #[derive(Debug, Clone)]
 pub struct Slots {
     slot_s: f64,
     factor: f64,
-    /// Rest of the round, next one last: queue and end of its slots.
+    /// Rest of the cycle, the next owner last: queue and end of its slots.
     round: Vec<(u32, Time)>,
 }
 
@@ -24,8 +24,9 @@ impl Slots {
         Slots { slot_s, factor, round: Vec::new() }
     }
 
-    /// Whose slot it is at `now`, and until when. `waiting` says which queues, of `count`, are not
-    /// empty. `None` while at most one of them waits: nothing needs to be shared.
+    /// The owner of the slot at `now`, and the end of its slots. `waiting` says which queues, of
+    /// `count`, are not empty. `None` while at most one of them waits, because nothing needs to be
+    /// shared.
     pub fn at(
         &mut self,
         now: Time,

@@ -6,9 +6,14 @@ use covey_conformance::{
     Limits, MICE, Violation, elephant_s, is_local, names_of_ports_do_not_matter,
     nothing_is_too_fast, rates_fit, same_again, starves_nobody,
 };
-use covey_core::Fabric;
+use covey_core::{Fabric, Promises};
 use covey_trace::Workload;
 use proptest::prelude::*;
+
+/// What a policy promises, as the list of policies says.
+fn promises(spec: &str) -> Promises {
+    covey_sched::build(spec).unwrap_or_else(|error| panic!("{error}")).promises
+}
 
 /// Checks every policy, and says which policy and workload it was that failed.
 fn for_every_policy(
@@ -31,7 +36,7 @@ proptest! {
         workload in crate::common::workload(Kind::Ties), fabric in crate::common::fabric(),
     ) {
         for_every_policy(&workload, &fabric, |spec| {
-            rates_fit(&workload, &fabric, &|| policy(spec))
+            rates_fit(&workload, &fabric, promises(spec), &|| policy(spec))
         });
     }
 
@@ -45,7 +50,7 @@ proptest! {
             if ["fair", "fifo-flow", "pfp", "wss"].contains(&name) {
                 return Ok(());
             }
-            rates_fit(&workload, &fabric, &|| policy(spec))
+            rates_fit(&workload, &fabric, promises(spec), &|| policy(spec))
         });
     }
 
@@ -86,7 +91,7 @@ proptest! {
 #[test]
 fn who_promises_so_starves_nobody() {
     for spec in POLICIES {
-        assert_eq!(starves_nobody(&|| policy(spec)), Ok(()), "{spec}");
+        assert_eq!(starves_nobody(promises(spec), &|| policy(spec)), Ok(()), "{spec}");
     }
     // Such a stream does starve a coflow under those who do not promise it.
     for spec in ["sebf", "aalo:q1=1,K=3,queues=strict,delta=0", "saath:q1=1,d=0"] {
@@ -104,7 +109,7 @@ proptest! {
         second in crate::common::workload(Kind::Ties),
     ) {
         for spec in POLICIES {
-            if let Err(violation) = is_local(&first, &second, &|| policy(spec)) {
+            if let Err(violation) = is_local(&first, &second, promises(spec), &|| policy(spec)) {
                 panic!("{spec}: {violation}\n{}", as_trace(&first));
             }
         }

@@ -5,7 +5,7 @@ use crate::common::record::{Call, Change, Left, What, record};
 use crate::common::{COMPRESSED, Kind, POLICIES, as_trace, policy};
 use covey_coordinator::Driver;
 use covey_core::state::{FlowSpec, Registration};
-use covey_core::{CoflowId, Fabric, FlowId, PortId, Wake};
+use covey_core::{CoflowId, Event, Fabric, FlowId, PortId, Wake};
 use covey_facebook_test::facebook_test;
 use covey_trace::Workload;
 use proptest::prelude::*;
@@ -33,35 +33,40 @@ fn drive(calls: &[Call], workload: &Workload, fabric: &Fabric, spec: &str) -> Re
             }
             let now = call.now;
             match call.what {
-                What::CoflowArrived(_) => {
+                What::Told(Event::CoflowArrived(_)) => {
                     if let Some((id, registration, starts)) = arriving.take() {
                         let id_here = arrive(&mut driver, workload, registration, &starts, call);
                         assert_eq!(id, id_here);
                     }
                 }
-                What::FlowsStarted(_) => {
+                What::Told(Event::FlowsStarted(_)) => {
                     for change in &call.changes {
                         if let Change::Started(flow) = *change {
                             driver.start(flow, now);
                         }
                     }
                 }
-                What::FlowEnded(_) | What::PortDrained(..) | What::CoflowEnded(_) => {
+                What::Told(Event::FlowEnded(_))
+                | What::Told(Event::PortDrained(..))
+                | What::Told(Event::CoflowEnded(_)) => {
                     driver.tell_ends(|_| false, now);
                 }
-                What::BytesReached(id, bytes) => driver.reached(Wake::WhenSent(id, bytes), now),
-                What::DagBytesReached(dag, bytes) => {
+                What::Told(Event::BytesReached(id, bytes)) => {
+                    driver.reached(Wake::WhenSent(id, bytes), now)
+                }
+                What::Told(Event::DagBytesReached(dag, bytes)) => {
                     driver.reached(Wake::WhenDagSent(dag, bytes), now);
                 }
-                What::FlowBytesReached(id, bytes) => {
+                What::Told(Event::FlowBytesReached(id, bytes)) => {
                     driver.reached(Wake::WhenFlowSent(id, bytes), now);
                 }
-                What::LinkBytesReached(id, link, bytes) => {
+                What::Told(Event::LinkBytesReached(id, link, bytes)) => {
                     driver.limit_reached(id, link, bytes, now);
                 }
-                What::Woke => driver.wake(now),
+                What::Told(Event::Woke) => driver.wake(now),
+                What::Told(Event::FlowRestarted(flow)) => driver.restart(flow, now),
                 // The driver knows by itself.
-                What::Stirred(_) => {}
+                What::Dirty(_) => {}
                 What::Planned(ref ranking, ref wakes) => {
                     driver.decide(now).map_err(|error| error.to_string())?;
                     if driver.ranking() != ranking || driver.wakes().all() != *wakes {
@@ -99,7 +104,7 @@ fn arrive(
 /// flows have, or else coflows.
 fn finish(driver: &mut Driver, calls: &[Call], workload: &Workload) {
     let told = calls.iter().filter_map(|call| match call.what {
-        What::FlowEnded(flow) => Some(flow),
+        What::Told(Event::FlowEnded(flow)) => Some(flow),
         _ => None,
     });
     let ended: Vec<FlowId> = calls[0]
@@ -107,8 +112,11 @@ fn finish(driver: &mut Driver, calls: &[Call], workload: &Workload) {
         .iter()
         .filter_map(|change| if let Change::Ended(flow) = change { Some(*flow) } else { None })
         .collect();
-    let left =
-        |id| calls.iter().position(|call| matches!(call.what, What::CoflowEnded(c) if c == id));
+    let left = |id| {
+        calls
+            .iter()
+            .position(|call| matches!(call.what, What::Told(Event::CoflowEnded(c)) if c == id))
+    };
     let mut by_coflow = ended.clone();
     by_coflow.sort_by_key(|flow| left(flow.coflow).unwrap_or(calls.len()));
     let order: Vec<FlowId> = told.chain(by_coflow).collect();

@@ -5,7 +5,7 @@
 use crate::common::record::{Call, Change, What, record};
 use crate::common::{Kind, POLICIES, as_trace, policy};
 use covey_core::state::{FlowSpec, State};
-use covey_core::{AnyPolicy, Fabric, Knowledge, Plan, Policy, PortId, View, Wake};
+use covey_core::{AnyPolicy, Event, Fabric, Knowledge, Plan, Policy, PortId, Time, View, Wake};
 use covey_trace::Workload;
 use proptest::prelude::*;
 
@@ -54,40 +54,21 @@ fn replay<K: Knowledge>(
                 progress.link_left.clone_from(&left.links);
             }
         }
-        if let What::Stirred(stirred) = &call.what {
-            state.settle();
-            stirred.iter().for_each(|&id| state.stir(id));
+        if let What::Dirty(dirty) = &call.what {
+            state.clear_dirty();
+            dirty.iter().for_each(|&id| state.mark_dirty(id));
         }
         let view = View::new(&state, call.now);
         match &call.what {
-            What::Stirred(_) => {}
-            What::CoflowArrived(id) => policy.coflow_arrived(*id, &view),
-            What::FlowsStarted(id) => policy.flows_started(*id, &view),
-            What::FlowEnded(flow) => policy.flow_ended(*flow, &view),
-            What::PortDrained(id, link) => policy.port_drained(*id, *link, &view),
-            What::CoflowEnded(id) => {
-                policy.coflow_ended(*id, &view);
-                state.release(*id);
-            }
-            What::BytesReached(id, bytes) => {
-                plan.wakes_mut().take(Wake::WhenSent(*id, *bytes));
-                policy.bytes_reached(*id, *bytes, &view);
-            }
-            What::DagBytesReached(external, bytes) => {
-                plan.wakes_mut().take(Wake::WhenDagSent(*external, *bytes));
-                policy.dag_bytes_reached(*external, *bytes, &view);
-            }
-            What::LinkBytesReached(id, link, bytes) => {
-                policy.link_bytes_reached(*id, *link, *bytes, &view);
-            }
-            What::FlowBytesReached(id, bytes) => {
-                plan.wakes_mut().take(Wake::WhenFlowSent(*id, *bytes));
-                policy.flow_bytes_reached(*id, *bytes, &view);
-            }
-            What::Woke => {
-                let time = plan.wakes().times().find(|time| time.due(call.now));
-                time.map(|time| plan.wakes_mut().take(Wake::At(time)));
-                policy.woke(&view);
+            What::Dirty(_) => {}
+            What::Told(event) => {
+                if let Some(wake) = wake_of(*event, &plan, call.now) {
+                    plan.wakes_mut().take(wake);
+                }
+                policy.event(*event, &view);
+                if let Event::CoflowEnded(id) = *event {
+                    state.release(id);
+                }
             }
             What::Planned(ranking, wakes) => {
                 policy.plan(&view, &mut plan);
@@ -103,6 +84,17 @@ fn replay<K: Knowledge>(
         }
     }
     result
+}
+
+/// The wake-up that an event answers, if it answers one.
+fn wake_of<K: Knowledge>(event: Event, plan: &Plan<K>, now: Time) -> Option<Wake> {
+    match event {
+        Event::BytesReached(id, bytes) => Some(Wake::WhenSent(id, bytes)),
+        Event::DagBytesReached(external, bytes) => Some(Wake::WhenDagSent(external, bytes)),
+        Event::FlowBytesReached(id, bytes) => Some(Wake::WhenFlowSent(id, bytes)),
+        Event::Woke => plan.wakes().times().find(|time| time.due(now)).map(Wake::At),
+        _ => None,
+    }
 }
 
 fn apply(change: &Change, state: &mut State, workload: &Workload) {

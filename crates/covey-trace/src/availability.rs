@@ -1,4 +1,4 @@
-//! How much of each port's processor is there for compressing, over time.
+//! The share of each port's processor available for compressing, over time.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -8,21 +8,21 @@ use crate::error::{TraceError, quote};
 use crate::limits::MAX_TIME_S;
 use crate::read::{Lines, number};
 
-/// From a time on, a share of a processor is there.
+/// From a time on, a share of a processor is available.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Change {
     /// When, in seconds since the start of the trace.
     pub time_s: f64,
-    /// Whose; `None` for every port's.
+    /// The port; `None` for all ports.
     pub port: Option<u32>,
     /// The share, from 0 (none) to 1 (all).
     pub share: f64,
 }
 
-/// The shares of all ports' processors over time: all of each until something else is said.
+/// The shares of all ports' processors over time. Each is 1 until its first change.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Availability {
-    /// By time; of two at the same time the later one counts.
+    /// Ordered by time; of two at the same time the later one counts.
     changes: Vec<Change>,
 }
 
@@ -38,7 +38,7 @@ impl Availability {
         &self.changes
     }
 
-    /// The greatest share of a port's processor that is there at any time.
+    /// The largest share of a port's processor at any time.
     pub fn greatest(&self, port: u32) -> f64 {
         let of_port = self.changes.iter().filter(|c| c.port.is_none_or(|p| p == port));
         of_port.fold(1.0, |greatest, change| {
@@ -46,11 +46,10 @@ impl Availability {
         })
     }
 
-    /// What `text` names on a command line: a share for all ports and all the time, from 0 to 1, or
-    /// else a file for [`Availability::read`].
+    /// Reads `text` of a command line: a share for all ports and times, from 0 to 1, or else the
+    /// name of a file for [`Availability::read`].
     ///
-    /// # Errors
-    /// Those of [`Availability::read`]; a number that is no share; a file that cannot be read.
+    /// # Errors Those of [`Availability::read`]; a number out of range; a file that cannot be read.
     pub fn open(text: &str, ports: u32) -> Result<Availability, TraceError> {
         if let Ok(share) = text.parse::<f64>() {
             if !(0.0..=1.0).contains(&share) {
@@ -76,8 +75,8 @@ impl Availability {
     }
 
     /// Reads comma-separated values under the header `port,from_s,share`: from that second of the
-    /// trace on, that share of the port's processor is there. A port of `*` means all ports.
-    /// `name` is the source's in messages.
+    /// trace on, the port's processor has that share. A port of `*` means all ports. `name` is the
+    /// source's in messages.
     ///
     /// # Errors
     /// What is wrong with a line, and where.
@@ -86,14 +85,16 @@ impl Availability {
         let mut lines = Lines::new(source, name);
         match lines.next()? {
             Some((_, line)) if line.trim() == HEADER => {}
-            Some((place, line)) => return Err(place.bad("header", HEADER, quote(line.trim()))),
-            None => return Err(lines.place().bad("header", HEADER, "the end of the file")),
+            Some((location, line)) => {
+                return Err(location.bad("header", HEADER, quote(line.trim())));
+            }
+            None => return Err(lines.location().bad("header", HEADER, "the end of the file")),
         }
         let mut changes = Vec::new();
-        while let Some((place, line)) = lines.next()? {
+        while let Some((location, line)) = lines.next()? {
             let mut fields = line.split(',').map(str::trim);
             let mut field = |what: &str, expected: &str| {
-                fields.next().ok_or_else(|| place.bad(what, expected, "the end of the line"))
+                fields.next().ok_or_else(|| location.bad(what, expected, "the end of the line"))
             };
             let last = ports.saturating_sub(1);
             let expected = format!("a port from 0 to {last}, or *");
@@ -101,14 +102,14 @@ impl Availability {
                 "*" => None,
                 text => match text.parse() {
                     Ok(port) if port < ports => Some(port),
-                    _ => return Err(place.bad("port", expected, quote(text))),
+                    _ => return Err(location.bad("port", expected, quote(text))),
                 },
             };
             let text = field("from_s", "seconds")?;
-            let time_s = number(place, "from_s", "seconds", text, MAX_TIME_S)?;
-            let share = number(place, "share", "a share", field("share", "a share")?, 1.0)?;
+            let time_s = number(location, "from_s", "seconds", text, MAX_TIME_S)?;
+            let share = number(location, "share", "a share", field("share", "a share")?, 1.0)?;
             if let Some(text) = fields.next() {
-                return Err(place.bad("end of line", "nothing after share", quote(text)));
+                return Err(location.bad("end of line", "nothing after share", quote(text)));
             }
             changes.push(Change { time_s, port, share });
         }

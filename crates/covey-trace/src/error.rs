@@ -1,11 +1,11 @@
-//! What goes wrong with a trace, told in one line.
+//! Errors of traces, each in one line.
 
 use std::fmt::{Display, Write};
 use std::io;
 
 use covey_core::suggest::did_you_mean;
 
-/// Why a workload could not be had. The message is one line, ready to be printed.
+/// Why there is no workload. The message is one line, ready to be printed.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
     /// The file could not be opened or read.
@@ -13,12 +13,12 @@ pub enum TraceError {
     Io {
         /// The file, with control characters escaped.
         name: String,
-        /// What the operating system said.
+        /// The operating system's error.
         source: io::Error,
         /// The trace that may be meant.
         meant: Option<String>,
     },
-    /// The trace says something that makes no workload.
+    /// A line of the trace makes no workload.
     #[error("{name}: line {line}: {field}: expected {expected}, found {found}")]
     Bad {
         /// The file, with control characters escaped.
@@ -27,9 +27,9 @@ pub enum TraceError {
         line: u64,
         /// The field of the line.
         field: String,
-        /// What belongs there.
+        /// What was expected.
         expected: String,
-        /// What is there instead, shortened.
+        /// What was found, shortened.
         found: String,
     },
     /// An argument of a generator or transformation that has no meaning.
@@ -51,7 +51,7 @@ impl TraceError {
         Self::Io { name, source, meant: None }
     }
 
-    /// The same, which suggests another trace where it says that there is no such file.
+    /// The same. If there is no such file, it suggests another trace.
     pub(crate) fn suggesting(self, trace: &str) -> Self {
         match self {
             Self::Io { name, source, .. } if source.kind() == io::ErrorKind::NotFound => {
@@ -62,16 +62,16 @@ impl TraceError {
     }
 }
 
-/// A line of a trace, to which an error is pinned.
+/// A line of a trace, for error messages.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Place<'a> {
+pub(crate) struct Location<'a> {
     /// The file.
     pub name: &'a str,
     /// The line, counted from 1.
     pub line: u64,
 }
 
-impl Place<'_> {
+impl Location<'_> {
     /// The error that at this place `field` is not what was `expected`.
     pub fn bad(
         self,
@@ -89,7 +89,7 @@ impl Place<'_> {
     }
 }
 
-/// Text of the input for a message: quoted, on one line, and cut where it is long.
+/// Text of the input for a message: quoted, on one line, and cut if it is long.
 pub(crate) fn quote(text: &str) -> String {
     format!("\"{}\"", escape(text, 40))
 }

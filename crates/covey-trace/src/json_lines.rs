@@ -1,15 +1,15 @@
-//! Covey JSON lines: the format that can say everything a [`Workload`] holds.
+//! Covey JSON lines: the format that holds everything a [`Workload`] holds.
 //!
 //! The first line is the header, each other line a coflow; see [`write()`].
 
 use std::fmt::Display;
-use std::io::{self, BufRead, BufWriter, Write};
+use std::io::{self, BufWriter, Write};
 
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::error::{Place, TraceError, escape};
+use crate::error::{Location, TraceError, escape};
 use crate::limits::{MAX_BYTES, MAX_PORTS, MAX_TIME_S, MAX_WEIGHT};
-use crate::read::{Draft, Lines, check_name};
+use crate::read::{Draft, Format, Rest, check_name};
 use crate::workload::{Coflow, Flow, Restart, Workload};
 
 /// The version of the format this module reads and writes.
@@ -18,10 +18,10 @@ const VERSION: u32 = 1;
 /// The first line.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Header {
+struct Header {
     covey_trace: u32,
     ports: u32,
-    /// Number of coflows, so that a file cut between two lines is noticed; may be left out.
+    /// Number of coflows, by which a file cut between two lines is detected. Optional.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     coflows: Option<usize>,
 }
@@ -70,7 +70,8 @@ fn is_zero(x: &f64) -> bool {
     *x == 0.0
 }
 
-/// Writes whole numbers without `.0`, all others with the fewest digits that come back the same.
+/// Writes whole numbers without `.0`, all others with the fewest digits that give the same number
+/// again.
 fn short<S: Serializer>(x: &f64, serializer: S) -> Result<S::Ok, S::Error> {
     const EXACT: f64 = (1_u64 << 53) as f64;
     if x.fract() == 0.0 && (0.0..EXACT).contains(x) {
@@ -80,77 +81,80 @@ fn short<S: Serializer>(x: &f64, serializer: S) -> Result<S::Ok, S::Error> {
     }
 }
 
+/// Covey JSON lines.
+pub(crate) const FORMAT: Format = Format {
+    header: "the JSON header of Covey JSON lines",
+    accepts: |header| header.trim_start().starts_with('{'),
+    read: |location, line, lines, name| coflows(header(location, line)?, lines, name),
+};
+
 /// Reads the header.
-pub(crate) fn header(place: Place<'_>, line: &str) -> Result<Header, TraceError> {
-    let header: Header = parse(place, "header", line)?;
+fn header(location: Location<'_>, line: &str) -> Result<Header, TraceError> {
+    let header: Header = parse(location, "header", line)?;
     if header.covey_trace != VERSION {
         let expected = format_args!("version {VERSION}");
-        return Err(place.bad("covey_trace", expected, header.covey_trace));
+        return Err(location.bad("covey_trace", expected, header.covey_trace));
     }
     if !(1..=MAX_PORTS).contains(&header.ports) {
         let expected = format_args!("an integer from 1 to {MAX_PORTS}");
-        return Err(place.bad("ports", expected, header.ports));
+        return Err(location.bad("ports", expected, header.ports));
     }
     Ok(header)
 }
 
 /// Reads the coflows that follow the header.
-pub(crate) fn coflows(
-    header: Header,
-    mut lines: Lines<'_, impl BufRead>,
-    name: &str,
-) -> Result<Workload, TraceError> {
+fn coflows(header: Header, mut lines: Rest<'_>, name: &str) -> Result<Workload, TraceError> {
     let mut draft = Draft::new(header.ports);
-    while let Some((place, line)) = lines.next()? {
-        let line: CoflowLine = parse(place, "coflow", line)?;
-        add(place, line, &mut draft)?;
+    while let Some((location, line)) = lines.next()? {
+        let line: CoflowLine = parse(location, "coflow", line)?;
+        add(location, line, &mut draft)?;
     }
     match header.coflows {
         Some(coflows) if coflows != draft.len() => {
             let expected = format_args!("{coflows}, as the first line says");
             let found = format_args!("{} at the end of the file", draft.len());
-            Err(lines.place().bad("coflows", expected, found))
+            Err(lines.location().bad("coflows", expected, found))
         }
         _ => draft.finish(name),
     }
 }
 
 /// Checks the values of a line and adds its coflow.
-fn add(place: Place<'_>, line: CoflowLine, draft: &mut Draft) -> Result<(), TraceError> {
-    check_number(place, "arrival_s", "seconds", line.arrival_s, MAX_TIME_S)?;
+fn add(location: Location<'_>, line: CoflowLine, draft: &mut Draft) -> Result<(), TraceError> {
+    check_number(location, "arrival_s", "seconds", line.arrival_s, MAX_TIME_S)?;
     if line.flows.is_empty() {
-        return Err(place.bad("flows", "at least one flow", "none"));
+        return Err(location.bad("flows", "at least one flow", "none"));
     }
-    draft.announce(place, line.flows.len() as u64)?;
+    draft.announce(location, line.flows.len() as u64)?;
     let mut flows = Vec::with_capacity(line.flows.len());
     let mut restarts = Vec::new();
     for (i, flow) in line.flows.into_iter().enumerate() {
         for (end, port) in [("src", flow.src), ("dst", flow.dst)] {
             if port >= draft.ports() {
                 let expected = format_args!("a port from 0 to {}", draft.ports() - 1);
-                return Err(place.bad(format_args!("flows[{i}].{end}"), expected, port));
+                return Err(location.bad(format_args!("flows[{i}].{end}"), expected, port));
             }
         }
         let field = format_args!("flows[{i}].bytes");
-        check_number(place, field, "bytes", flow.bytes, MAX_BYTES)?;
+        check_number(location, field, "bytes", flow.bytes, MAX_BYTES)?;
         let field = format_args!("flows[{i}].start_s");
-        check_number(place, field, "seconds", flow.start_s, MAX_TIME_S)?;
+        check_number(location, field, "seconds", flow.start_s, MAX_TIME_S)?;
         if let Some(at_s) = flow.restart_s {
             let field = format_args!("flows[{i}].restart_s");
-            check_number(place, field, "seconds", at_s, MAX_TIME_S)?;
+            check_number(location, field, "seconds", at_s, MAX_TIME_S)?;
             restarts.push(Restart { flow: i as u32, at_s });
         }
         flows.push(Flow { src: flow.src, dst: flow.dst, bytes: flow.bytes, start_s: flow.start_s });
     }
     if !(f64::MIN_POSITIVE..=MAX_WEIGHT).contains(&line.weight) {
         let expected = format_args!("a positive number up to {MAX_WEIGHT:e}");
-        return Err(place.bad("weight", expected, line.weight));
+        return Err(location.bad("weight", expected, line.weight));
     }
     if let Some(deadline_s) = line.deadline_s {
-        check_number(place, "deadline_s", "seconds", deadline_s, MAX_TIME_S)?;
+        check_number(location, "deadline_s", "seconds", deadline_s, MAX_TIME_S)?;
     }
     if let Some(job) = &line.job {
-        check_name(place, "job", job)?;
+        check_name(location, "job", job)?;
     }
     let coflow = Coflow {
         id: line.id,
@@ -162,12 +166,12 @@ fn add(place: Place<'_>, line: CoflowLine, draft: &mut Draft) -> Result<(), Trac
         job: line.job,
         restarts,
     };
-    draft.push(place, coflow, line.parents)
+    draft.push(location, coflow, line.parents)
 }
 
 /// Checks that a number lies from 0 to `most`.
 fn check_number(
-    place: Place<'_>,
+    location: Location<'_>,
     field: impl Display,
     unit: &str,
     value: f64,
@@ -177,12 +181,12 @@ fn check_number(
         return Ok(());
     }
     let most = if most < 1e6 { most.to_string() } else { format!("{most:e}") };
-    Err(place.bad(field, format_args!("{unit} from 0 to {most}"), value))
+    Err(location.bad(field, format_args!("{unit} from 0 to {most}"), value))
 }
 
-/// One line as a `T`; an error names the innermost field, or `whole` where there is none.
+/// Reads one line as a `T`. An error names the innermost field, or `whole` if there is none.
 fn parse<'a, T: Deserialize<'a>>(
-    place: Place<'_>,
+    location: Location<'_>,
     whole: &str,
     line: &'a str,
 ) -> Result<T, TraceError> {
@@ -196,7 +200,7 @@ fn parse<'a, T: Deserialize<'a>>(
             },
             Err(error) => {
                 let path = error.path().to_string();
-                // The path ends in a question mark where the text breaks off.
+                // The path ends in a question mark if the text breaks off.
                 let field = match path.trim_end_matches(['.', '?']) {
                     "" => whole,
                     field => field,
@@ -216,7 +220,7 @@ fn parse<'a, T: Deserialize<'a>>(
             .or_else(|| found.strip_prefix("invalid value: "))
             .unwrap_or(found);
         let found = format!("{} (column {})", escape(found, 60), error.column());
-        Err(place.bad(escape(&field, 60), escape(&expected, 200), found))
+        Err(location.bad(escape(&field, 60), escape(&expected, 200), found))
     })
 }
 
@@ -226,10 +230,9 @@ fn parse<'a, T: Deserialize<'a>>(
 /// The first line is `{"covey_trace":1,"ports":N,"coflows":M}`; each coflow follows on a line
 /// ```json
 /// {"id":"7","arrival_s":1.5,"flows":[{"src":0,"dst":1,"bytes":100,"start_s":2.5,"restart_s":4}],"parents":["3"],"weight":2,"deadline_s":9.5,"job":"q42"}
-/// ```
-/// with `start_s`, `restart_s`, `parents`, `weight`, `deadline_s` and `job` left out where they say
-/// nothing (0, none, none, 1, none, none). A reader does not need `coflows`, but notices with it that a file
-/// was cut off.
+/// ``` with `start_s`, `restart_s`, `parents`, `weight`, `deadline_s` and `job` left out if they
+/// have the defaults 0, none, none, 1, none and none. `coflows` is optional in a file; with it a
+/// reader detects that the file was cut off.
 ///
 /// # Errors
 /// Those of `out`, and [`io::ErrorKind::InvalidInput`] for a parent that is no coflow of the

@@ -1,19 +1,19 @@
-//! How large a trace may be. They bound what a hostile or broken file can make a reader allocate
-//! or compute, and lie far above any trace known.
+//! Limits of a trace. They bound what a reader allocates or computes for a hostile or broken file,
+//! and lie far above any known trace.
 
-/// Most ports of a workload.
+/// Maximum of ports of a workload.
 pub const MAX_PORTS: u32 = 1_000_000;
-/// Most flows of a workload, and so most coflows.
+/// Maximum of flows of a workload, and of coflows.
 pub const MAX_FLOWS: u32 = 50_000_000;
-/// Most parents of all coflows of a workload together.
+/// Maximum of parents of all coflows of a workload together.
 pub const MAX_PARENTS: usize = 10_000_000;
-/// Most bytes of a flow.
+/// Maximum of bytes of a flow.
 pub const MAX_BYTES: f64 = 1e18;
 /// Latest arrival, start or deadline, in seconds.
 pub const MAX_TIME_S: f64 = 1e12;
 /// Largest weight of a coflow.
 pub const MAX_WEIGHT: f64 = 1e18;
-/// Most bytes of a line of a trace file.
+/// Maximum of bytes of a line of a trace file.
 pub const MAX_LINE_BYTES: usize = 64 << 20;
-/// Most bytes of the name of a coflow or job.
+/// Maximum of bytes of the name of a coflow or job.
 pub const MAX_NAME_BYTES: usize = 1024;

@@ -1,4 +1,4 @@
-//! A workload by the name that users give it.
+//! Workloads by the names that users give.
 
 use std::io;
 use std::path::Path;

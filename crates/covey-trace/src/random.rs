@@ -54,8 +54,8 @@ impl Random {
         }
     }
 
-    /// `n` numbers from 0 to 1 in random order, one from the middle half of each `n`-th part:
-    /// what they add up to varies much less from seed to seed than with independent ones.
+    /// `n` numbers from 0 to 1 in random order, one from the middle half of each `n`-th part. Their
+    /// sum varies much less from seed to seed than that of independent numbers.
     pub fn strata(&mut self, n: usize) -> Vec<f64> {
         let mut numbers: Vec<f64> =
             (0..n).map(|i| (i as f64 + 0.25 + 0.5 * self.unit()) / n as f64).collect();

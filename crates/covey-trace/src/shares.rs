@@ -7,8 +7,8 @@ use crate::random::Random;
 const CLASSES: [(f64, f64, f64); 4] =
     [(LEAST, 0.25, 61.0), (0.25, 0.50, 13.0), (0.50, 0.75, 14.0), (0.75, 1.0, 12.0)];
 
-/// The least share. The papers say "less than 25 %"; with shares near zero the mean would be that
-/// of a few jobs that hardly communicate.
+/// The smallest share. The papers say "less than 25 %"; with shares near zero the mean would be
+/// that of a few jobs that hardly communicate.
 const LEAST: f64 = 0.01;
 
 /// For each of `count` jobs the share of its time that it spends in shuffle, from 0.01 to 1, drawn

@@ -19,7 +19,7 @@ pub struct Coflow {
     pub arrival_s: f64,
     /// Its flows, never empty.
     pub flows: Vec<Flow>,
-    /// Positions in [`Workload::coflows`] of the coflows that must end before this one is released.
+    /// Indices in [`Workload::coflows`] of the coflows that must end before this one is released.
     pub parents: Vec<u32>,
     /// Weight in a weighted mean of completion times; 1 unless the trace says otherwise.
     pub weight: f64,
@@ -27,15 +27,15 @@ pub struct Coflow {
     pub deadline_s: Option<f64>,
     /// The job this coflow is a stage of.
     pub job: Option<String>,
-    /// Flows that lose what they have sent, in order of their numbers, each at most once.
+    /// Flows that lose what they have sent, in order of their indices, each at most once.
     pub restarts: Vec<Restart>,
 }
 
-/// A flow whose sender or receiver fails: what it has sent by then is lost, and it begins anew.
-/// Nothing happens to a flow that has ended or not begun.
+/// A flow whose sender or receiver fails. What it has sent is lost, and it starts again. A flow
+/// that has ended or not started is not affected.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Restart {
-    /// Position of the flow in [`Coflow::flows`].
+    /// Index of the flow in [`Coflow::flows`].
     pub flow: u32,
     /// When, in seconds after the coflow's arrival.
     pub at_s: f64,
@@ -67,7 +67,7 @@ impl Workload {
 }
 
 impl Coflow {
-    /// A coflow of `flows` that arrives at `arrival_s` seconds, with nothing else said of it: no
+    /// A coflow of `flows` that arrives at `arrival_s` seconds, with defaults otherwise: no
     /// parents, weight 1, no deadline, no job, no restarts.
     pub fn new(id: String, arrival_s: f64, flows: Vec<Flow>) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! `covey agent`: carries the coordinator's schedules out on one host.
+//! `covey agent`: enforces the coordinator's schedules on one host.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 use crate::failure::Failure;
 use crate::live::{self, AGENTS, Logs, Shown};
 
-/// Carry a coordinator's schedules out on this host
+/// Enforce a coordinator's schedules on this host
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -26,7 +26,7 @@ Applications that use the client library find the agent at its socket.
 The credentials are the agent's certificate (agent.pem, agent.key, ca.pem) if the folder has them, or
 else the token.")]
 pub struct Agent {
-    /// The port of the fabric that this host is, from 0
+    /// The number of this host's port in the fabric, from 0
     #[arg(long, value_name = "N")]
     port: u32,
     /// Where the coordinator listens for agents
@@ -37,11 +37,11 @@ pub struct Agent {
     /// What carries schedules out
     #[arg(long, value_enum, default_value_t = By::Pacing)]
     enforcer: By,
-    /// But with none and recorded: the socket for applications [default: agent.sock in the folder of
-    /// --credentials, or agent-PORT.sock if another agent has that]
+    /// The socket for applications; not with --enforcer none or recorded [default: agent.sock in
+    /// the folder of --credentials, or agent-PORT.sock if another agent has that]
     #[arg(long, value_name = "FILE")]
     socket: Option<PathBuf>,
-    /// With --enforcer htb: the device that flows leave by
+    /// With --enforcer htb: the network device through which flows leave
     #[arg(long, value_name = "NAME", required_if_eq("enforcer", "htb"))]
     device: Option<String>,
     /// With --enforcer htb: the speed of its link [default: what the device says]
@@ -50,8 +50,8 @@ pub struct Agent {
     /// With --enforcer recorded: the file to which schedules are added, a line of JSON each
     #[arg(long, value_name = "FILE", required_if_eq("enforcer", "recorded"))]
     record: Option<PathBuf>,
-    /// The share of a processor for compressing flows, where the policy asks for that: idle (what is, as
-    /// /proc/stat tells), a number from 0 to 1, or none
+    /// The share of a processor available for compressing flows, if the policy compresses: idle
+    /// (the idle share by /proc/stat), a number from 0 to 1, or none
     #[arg(long, value_name = "SHARE", default_value = "idle")]
     cpu: String,
     #[command(flatten)]
@@ -75,11 +75,12 @@ enum By {
     Recorded,
 }
 
-/// How often applications say what they have sent, and the enforcer is asked what it knows of that.
+/// How often applications report what they have sent, and the agent asks the enforcer for what it
+/// has measured.
 const REPORT_EVERY: Duration = Duration::from_millis(20);
 
 impl Agent {
-    /// Does it.
+    /// Runs the command.
     pub fn run(self) -> Result<(), Failure> {
         self.logs.start();
         let credentials = self.shown.credentials();
@@ -127,7 +128,7 @@ impl Agent {
         let link = match &self.link_rate {
             Some(text) => units::parse_rate(text).ok(),
             None => {
-                // In Mbit/s; below zero where the device does not know.
+                // In Mbit/s; negative if the device does not know.
                 let said = std::fs::read_to_string(format!("/sys/class/net/{device}/speed"));
                 let mbps = said.ok().and_then(|text| text.trim().parse::<f64>().ok());
                 mbps.map(|mbps| mbps * 1e6 / 8.0)
@@ -152,7 +153,7 @@ impl Agent {
         })
     }
 
-    /// The enforcer, and what it notifies when something has happened.
+    /// The enforcer, and the notifier that it uses.
     async fn enforcer(&self) -> Result<(Box<dyn Enforcer>, Arc<Notify>), Failure> {
         let means = match (self.enforcer, &self.record) {
             (By::Recorded, Some(path)) => {
@@ -166,11 +167,11 @@ impl Agent {
             (By::Both, _) => Means::PacingAndMarks,
             (By::Htb, _) => Means::Shaping,
         };
-        // Before applications are let in: what an agent left behind would hold them up.
+        // Before applications may connect: what an earlier agent left behind would delay them.
         let tree = if means.shapes() { Some(self.tree()?) } else { None };
         let local = match &self.socket {
             Some(path) => self.listen(path, means).await?,
-            // Another agent on this machine may have the usual one.
+            // Another agent on this machine may use the usual socket.
             None => match self.listen(&self.shown.path("agent.sock"), means).await {
                 Ok(local) => local,
                 Err(_) => {

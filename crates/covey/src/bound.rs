@@ -1,4 +1,4 @@
-//! `covey bound`: what mean completion times of a trace can be compared with.
+//! `covey bound`: lower bounds of the mean completion time of a trace.
 
 use clap::Args;
 use covey_experiment::{PORT_RATE, Setup};
@@ -34,7 +34,7 @@ pub struct Bound {
 }
 
 impl Bound {
-    /// Does it.
+    /// Runs the command.
     pub fn run(self) -> Result<(), Failure> {
         let rate = Setup { port_rate: Some(self.port_rate), ..Setup::default() }.port_rate()?;
         let workload = covey_trace::open(&self.trace)?;

@@ -1,4 +1,4 @@
-//! Which command is meant.
+//! The commands.
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
@@ -14,7 +14,7 @@ use crate::reproduce::Reproduce;
 use crate::serve::Serve;
 use crate::simulate::Simulate;
 use crate::status::Status;
-use crate::testbed::{Part, Testbed};
+use crate::testbed::{Process, Testbed};
 use crate::trace::Trace;
 use crate::usage;
 
@@ -32,7 +32,7 @@ Examples:
   covey trace info trace.txt
   covey serve --data covey-data --ports 16
   covey testbed builtin:fb-like --every 10
-`covey COMMAND --help` tells more.
+`covey COMMAND --help` says more.
 
 Exit status: 0 done; 2 the input or the arguments are wrong; 1 anything else."
 )]
@@ -55,12 +55,12 @@ enum Command {
     #[command(subcommand)]
     Journal(Journal),
     Testbed(Testbed),
-    /// A process of the testbed, which it starts itself
+    /// A process that the testbed starts
     #[command(hide = true, subcommand)]
-    TestbedPart(Part),
+    TestbedPart(Process),
 }
 
-/// Does what the arguments of the process say.
+/// Runs the command that the arguments of the process name.
 pub fn run() -> Result<(), Failure> {
     match Cli::try_parse() {
         Ok(Cli { command }) => match command {
@@ -75,7 +75,7 @@ pub fn run() -> Result<(), Failure> {
             Command::Status(status) => status.run(),
             Command::Journal(journal) => journal.run(),
             Command::Testbed(testbed) => testbed.run(),
-            Command::TestbedPart(part) => part.run(),
+            Command::TestbedPart(process) => process.run(),
         },
         Err(help) if help.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             Err(Failure::Usage(help.render().to_string()))

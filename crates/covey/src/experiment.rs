@@ -1,9 +1,9 @@
-//! What is simulated and on what network, as arguments say it.
+//! The arguments that say what is simulated, and on what network.
 
 use clap::{ArgAction, Args, ValueEnum};
+use covey_emulate::Simulator;
 use covey_experiment::{Contender, Experiment, Setup};
 use covey_report::Run;
-use covey_reproduce::emulate::Simulator;
 use covey_trace::Workload;
 
 use crate::failure::Failure;
@@ -22,20 +22,20 @@ pub struct Arguments {
     /// the simulator that --sim emulates]
     #[arg(long, value_name = "RATE")]
     port_rate: Option<String>,
-    /// Share of each port's processor that is there for compressing: a number from 0 to 1, or a
-    /// CSV file with the header port,from_s,share and a line for each change (a port of * means all)
+    /// Share of each port's processor available for compressing: a number from 0 to 1, or a CSV
+    /// file with the header port,from_s,share and a line for each change (* is all ports)
     #[arg(long, value_name = "SHARE|FILE", default_value = "1")]
     cpu: String,
-    /// The simulator: the exact one solves for the moment of every event; the others emulate those
-    /// in which papers were measured, with their quirks
+    /// The simulator: the exact one calculates the time of every event; the others emulate those in
+    /// which papers were measured, with their quirks
     #[arg(long, value_enum, ignore_case = true, default_value_t = Clock::Exact)]
     sim: Clock,
-    /// Whether coflows wait for their parents' ends. Without a barrier they are released when they
-    /// arrive, and parents only order them (Aalo)
+    /// Whether coflows wait for their parents to end. Without a barrier they are released when they
+    /// arrive, and parents only decide their order (Aalo)
     #[arg(long, value_name = "BOOL", default_value_t = true, action = ArgAction::Set)]
     barrier: bool,
-    /// Seed for policies that have a parameter `seed`, and for builtin traces, unless they say
-    /// another
+    /// Seed for policies that have a parameter `seed`, and for builtin traces, unless they set
+    /// their own
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
 }
@@ -43,7 +43,7 @@ pub struct Arguments {
 /// The value of `--fabric`.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Topology {
-    // Only ports limit: the network between them carries everything.
+    // Only ports limit: the network between them carries any traffic.
     BigSwitch,
 }
 
@@ -59,7 +59,7 @@ enum Clock {
 }
 
 impl Arguments {
-    /// Without the trace.
+    /// The setup of the experiment, without the trace.
     pub fn setup(&self) -> Setup {
         let Topology::BigSwitch = self.fabric;
         Setup {
@@ -75,14 +75,14 @@ impl Arguments {
         }
     }
 
-    /// Reads the workload; the speed of ports is looked at first, since that takes no time.
+    /// Reads the workload, after a check of the speed of ports, which takes no time.
     pub fn open(&self) -> Result<Workload, Failure> {
         let setup = self.setup();
         setup.port_rate()?;
         Ok(covey_trace::open(&setup.seeded(&self.trace))?)
     }
 
-    /// Simulates every policy on the workload, `jobs` at a time, and shows how far that has come.
+    /// Simulates every policy on the workload, `jobs` at a time, with a progress bar.
     pub fn run<'a>(
         &self,
         workload: &'a Workload,

@@ -1,4 +1,4 @@
-//! What went wrong, as one line and an exit status.
+//! Errors, as one line and an exit status.
 
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -9,19 +9,19 @@ use covey_sched::SpecError;
 use covey_testbed::TestbedError;
 use covey_trace::TraceError;
 
-/// Why a command did not do what was asked.
+/// Why a command failed.
 #[derive(Debug)]
 pub enum Failure {
-    /// The user's input or arguments are wrong, and how: exit status 2.
+    /// The user's input or arguments are wrong; the text says how. Exit status 2.
     Input(String),
-    /// Nothing was asked for; how one asks: exit status 2.
+    /// No command was given; the text is the help. Exit status 2.
     Usage(String),
-    /// Anything else: exit status 1.
+    /// Any other error. Exit status 1.
     Other(String),
 }
 
 impl Failure {
-    /// An argument that means nothing.
+    /// The error for an argument that cannot be used.
     pub fn argument(argument: &str, expected: impl Display, found: impl Display) -> Failure {
         Failure::Input(format!("{argument}: expected {expected}, found {found}"))
     }
@@ -34,7 +34,7 @@ impl Failure {
                 2
             }
             Failure::Usage(help) => {
-                // Where standard error is closed, nobody wants to know.
+                // If standard error is closed, no reader wants the help.
                 let _ = write!(io::stderr(), "{help}");
                 2
             }
@@ -87,8 +87,8 @@ impl From<covey_report::Error> for Failure {
     }
 }
 
-/// Makes a panic, which is always a bug, one line and exit status 1 as well. Developers get the
-/// usual report, if they set `RUST_BACKTRACE`.
+/// Reports a panic, which is always a bug, as one line with exit status 1. With `RUST_BACKTRACE`
+/// set, developers get the usual report.
 pub fn report_panics() {
     if std::env::var_os("RUST_BACKTRACE").is_none() {
         std::panic::set_hook(Box::new(|panic| {
@@ -108,6 +108,6 @@ fn print_line(message: &str) {
             line.push(c);
         }
     }
-    // Where standard error is closed too, nobody can be told.
+    // If standard error is closed too, there is no way to report.
     let _ = writeln!(io::stderr(), "{line}");
 }

@@ -1,4 +1,4 @@
-//! `covey journal`: what an operator can do about a coordinator's journal.
+//! `covey journal`: inspects and repairs a coordinator's journal.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use covey_coordinator::{Inspection, JournalError, inspect, repair};
 use crate::failure::Failure;
 use crate::output;
 
-/// Look at a coordinator's journal, and repair a damaged one
+/// Inspect a coordinator's journal, and repair a damaged one
 #[derive(Debug, Subcommand)]
 #[command(after_help = "\
 Examples:
@@ -20,19 +20,19 @@ Examples:
 pub enum Journal {
     /// List the records, and the parts that are damaged
     Inspect(Folder),
-    /// Tell whether a coordinator would start with it; exit status 2 if not
+    /// Check whether a coordinator would start with it; exit status 2 if not
     Verify(Folder),
     /// Show what a repair would lose; with --yes, repair. The old file is kept
     Repair {
         #[command(flatten)]
         folder: Folder,
-        /// Repair, rather than show what would be lost
+        /// Repair the journal instead of showing what would be lost
         #[arg(long)]
         yes: bool,
     },
 }
 
-/// Which journal.
+/// The journal.
 #[derive(Debug, Args)]
 pub struct Folder {
     /// Folder with the journal
@@ -41,7 +41,7 @@ pub struct Folder {
 }
 
 impl Journal {
-    /// Does it.
+    /// Runs the command.
     pub fn run(self) -> Result<(), Failure> {
         match self {
             Journal::Inspect(folder) => {
@@ -91,7 +91,7 @@ fn list(seen: &Inspection, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Tells what there is, and each thing that is wrong.
+/// Describes the journal and all its damage.
 fn tell(seen: &Inspection, out: &mut dyn Write) -> io::Result<()> {
     let version = seen.version.map_or("unknown".to_owned(), |version| version.to_string());
     let records = seen.whole.len();
@@ -115,7 +115,7 @@ fn tell(seen: &Inspection, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Tells what a repair would do.
+/// Describes what a repair would do.
 fn propose(seen: &Inspection, out: &mut dyn Write) -> io::Result<()> {
     tell(seen, out)?;
     if seen.is_sound() {

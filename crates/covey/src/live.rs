@@ -9,9 +9,9 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::failure::Failure;
 
-/// Where clients of the coordinator connect, unless they are told otherwise.
+/// The default address of the coordinator for clients.
 pub const CLIENTS: &str = "127.0.0.1:7420";
-/// Where agents do.
+/// The default address of the coordinator for agents.
 pub const AGENTS: &str = "127.0.0.1:7421";
 
 /// How much is logged, and how.
@@ -26,10 +26,10 @@ pub struct Logs {
 }
 
 impl Logs {
-    /// Begins to log, on standard error.
+    /// Starts to log on standard error.
     pub fn start(&self) {
-        // Whoever reads the log may go away: that is no reason to stop, as saying so on the same
-        // standard error would be.
+        // The reader of the log may go away. The process must not stop then, as it would if it
+        // reported this on the same standard error.
         let builder = tracing_subscriber::fmt()
             .log_internal_errors(false)
             .with_max_level(self.log)
@@ -43,7 +43,7 @@ impl Logs {
     }
 }
 
-/// The credentials that somebody shows who connects.
+/// The credentials of a process that connects.
 #[derive(Debug, clap::Args)]
 pub struct Shown {
     /// Folder with the coordinator's credentials, or a copy of those that are needed
@@ -52,7 +52,7 @@ pub struct Shown {
 }
 
 impl Shown {
-    /// All of the folder.
+    /// All credentials of the folder.
     pub fn credentials(&self) -> Credentials {
         Credentials::of(&self.credentials)
     }
@@ -68,7 +68,7 @@ impl Shown {
         if path.exists() { Ok(Some(read_token(&path)?)) } else { Ok(None) }
     }
 
-    /// Why there is nothing to show.
+    /// The error for a folder without a token.
     pub fn none(&self) -> Failure {
         none_in(&self.credentials)
     }
@@ -85,20 +85,20 @@ impl From<CredentialError> for Failure {
     }
 }
 
-/// A runtime with so many threads for connections.
+/// A runtime with a number of threads for connections.
 pub fn runtime(threads: usize) -> Result<Runtime, Failure> {
     let runtime = Builder::new_multi_thread().worker_threads(threads).enable_all().build();
     runtime.map_err(|error| Failure::Other(format!("threads: {error}")))
 }
 
-/// A runtime in this thread alone, where work passes from one task to the next without waiting for
-/// another thread to be woken.
+/// A runtime in this thread alone. One task can continue after another without a wake-up of another
+/// thread.
 pub fn runtime_here() -> Result<Runtime, Failure> {
     let runtime = Builder::new_current_thread().enable_all().build();
     runtime.map_err(|error| Failure::Other(format!("runtime: {error}")))
 }
 
-/// Comes to pass when the process is asked to end.
+/// Completes when the process receives a signal to end.
 pub async fn asked_to_end() {
     let signals = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
     let (Ok(mut term), Ok(mut int)) = signals else {
@@ -111,7 +111,7 @@ pub async fn asked_to_end() {
     }
 }
 
-/// An address from an argument.
+/// Reads an address from an argument.
 pub fn address(argument: &str, text: &str) -> Result<SocketAddr, Failure> {
     text.parse().map_err(|_| {
         Failure::argument(argument, "an address like 127.0.0.1:7420", format!("'{text}'"))

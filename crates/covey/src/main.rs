@@ -1,13 +1,13 @@
 //! The command line: parses arguments, calls the crates, prints.
 //!
-//! One module is one command. Nothing but results goes to standard output; what went wrong is one
-//! line on standard error and the exit status: 2 where the user's input or arguments are wrong, 1
-//! for anything else.
+//! Each command is a module. Only results go to standard output. An error is one line on standard
+//! error and an exit status: 2 if the user's input or arguments are wrong, 1 for any other error.
 
 mod agent;
 mod bound;
 mod cli;
 mod compare;
+mod comparison;
 mod experiment;
 mod failure;
 mod journal;

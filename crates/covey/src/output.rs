@@ -8,7 +8,7 @@ use covey_trace::Workload;
 
 use crate::failure::Failure;
 
-/// Writes results to standard output. A reader that has seen enough, such as `head`, is no failure.
+/// Writes results to standard output. It is no failure if the reader stops reading, as `head` does.
 pub fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
     let mut out = BufWriter::new(io::stdout().lock());
     match write(&mut out).and_then(|()| out.flush()) {
@@ -24,8 +24,8 @@ pub fn check(path: &Path) -> Result<(), Failure> {
     covey_report::check_writable(path).map_err(|e| Failure::Input(message(path, &e)))
 }
 
-/// The same for the file of an option whose format is that of names that end in one of `endings`. A
-/// name without an ending, such as that of a device, may have any format.
+/// The same for the file of an option that writes one format. Its name must end in one of
+/// `endings`, or have no ending, such as that of a device.
 pub fn check_format(option: &str, path: &Path, endings: &[&str]) -> Result<(), Failure> {
     let is_of_format = |ending: &OsStr| endings.iter().any(|it| ending.eq_ignore_ascii_case(it));
     if path.extension().is_none_or(is_of_format) {
@@ -35,7 +35,7 @@ pub fn check_format(option: &str, path: &Path, endings: &[&str]) -> Result<(), F
     Err(Failure::argument(option, expected, format!("'{}'", path.display())))
 }
 
-/// The same for a trace, which is written as text and is neither a table nor compressed.
+/// The same for a trace, which is plain text: neither a table nor compressed.
 fn check_trace(path: &Path) -> Result<(), Failure> {
     let is = |ending: &str| path.extension().is_some_and(|it| it.eq_ignore_ascii_case(ending));
     if is("csv") || is("gz") {
@@ -45,12 +45,12 @@ fn check_trace(path: &Path) -> Result<(), Failure> {
     check(path)
 }
 
-/// Names of pages, and of tables.
+/// Endings of the names of pages.
 pub const PAGE: &[&str] = &["html", "htm"];
-/// See [`PAGE`].
+/// Endings of the names of tables.
 pub const TABLE: &[&str] = &["csv"];
 
-/// Writes a file, which is there whole or not at all.
+/// Writes a file completely or not at all.
 pub fn write(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -58,13 +58,13 @@ pub fn write(
     covey_report::write_file_atomically(path, write).map_err(|e| Failure::Other(message(path, &e)))
 }
 
-/// What the operating system has against a path.
+/// The operating system's error for a path.
 pub fn message(path: &Path, error: &io::Error) -> String {
     format!("{}: cannot be written: {error}", path.display())
 }
 
-/// Writes a workload to the file `path`, or to standard output for `-`; it is made once the file is
-/// known to be writable.
+/// Writes a workload to the file `path`, or to standard output for `-`. It is made only after a
+/// check that the file can be written.
 pub fn write_trace(
     path: &Path,
     make: impl FnOnce() -> Result<Workload, Failure>,
@@ -78,13 +78,13 @@ pub fn write_trace(
     write(path, |out| covey_trace::write(&workload, out))
 }
 
-/// Says on standard error what was done.
+/// Prints a note on standard error.
 pub fn note(line: &str) {
-    // Where it is closed, nobody wants to know.
+    // If standard error is closed, no reader wants the note.
     let _ = writeln!(io::stderr(), "{line}");
 }
 
-/// The command line as it was given, for somebody to give it again.
+/// The command line as it was given, so that it can be repeated.
 pub fn command() -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_=:,./+%@".contains(c);
     let quoted = |argument: OsString| {

@@ -1,4 +1,4 @@
-//! `covey policies`: what there is to choose from.
+//! `covey policies`: the policies and their parameters.
 
 use std::io::{self, Write};
 
@@ -29,7 +29,7 @@ pub struct Policies {
 }
 
 impl Policies {
-    /// Does it.
+    /// Runs the command.
     pub fn run(self) -> Result<(), Failure> {
         match self.policy {
             None => self.print_all(),
@@ -114,11 +114,11 @@ fn print_params(params: &[&Param], out: &mut dyn Write) -> io::Result<()> {
 
 /// Columns of a terminal.
 const COLUMNS: usize = 100;
-/// Spaces before a parameter, and between it and what is said of it.
+/// Spaces before a parameter, and between it and its help.
 const INDENT: usize = 4;
 const GAP: usize = 2;
 
-/// `text` in lines of at most so many characters, but whole words.
+/// Breaks `text` between words into lines of at most so many characters.
 fn lines(text: &str, most: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {

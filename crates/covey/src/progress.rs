@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 /// How long the work may take before there is a bar.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// How far simulations that run at the same time have come.
+/// The progress of simulations that run at the same time.
 pub struct Bar {
     bar: ProgressBar,
     started: Instant,
@@ -17,7 +17,7 @@ pub struct Bar {
 }
 
 impl Bar {
-    /// Progress through so many coflows, those of all simulations together; `what` says of which.
+    /// Progress through so many coflows, over all simulations; `what` describes them.
     pub fn coflows(coflows: usize, what: &str) -> Self {
         Self::new(coflows as u64, &format!("{{wide_bar}} {{pos}}/{{len}} {what}, {{eta}} left"))
     }
@@ -27,12 +27,12 @@ impl Bar {
         Self::coflows(policies * coflows, &counted(policies, coflows))
     }
 
-    /// Progress of work that goes on in real time for so many seconds.
+    /// Progress of work that takes so many seconds of real time.
     pub fn seconds(seconds: f64) -> Self {
         Self::new((1e3 * seconds) as u64, "{wide_bar} {percent} %, {eta} left")
     }
 
-    /// So many seconds more have gone by.
+    /// Adds seconds that have passed.
     pub fn advance_s(&self, seconds: f64) {
         self.advance((1e3 * seconds) as usize);
     }
@@ -46,7 +46,7 @@ impl Bar {
     }
 }
 
-/// What is counted, where each policy goes through all coflows.
+/// What the bar counts if each policy goes through all coflows.
 fn counted(policies: usize, coflows: usize) -> String {
     match policies {
         1 => "coflows".to_owned(),

@@ -3,16 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use covey_experiment::reproduction::{self, STAND_IN};
 use covey_experiment::{Progress, cores};
 use covey_load::Replay;
 use covey_report::write_json;
-use covey_reproduce::live::LiveRun;
-use covey_reproduce::plan::{Measured, OnHosts, RunId, Sim};
-use covey_reproduce::report::{Report, TESTBED_HOSTS, TESTBED_RATE_BPS};
-use covey_reproduce::reproduction::{
-    LEAST_LIVE_S, Part, Reproduction, Selection, live_items, replays_trace, testbed_items,
-};
+use covey_reproduce::Selection;
+use covey_reproduce::evaluation::{self, STAND_IN};
+use covey_reproduce::plan::{LiveRun, Measured, OnHosts, RunId, Sim};
+use covey_reproduce::report::{Means, Report, TESTBED_HOSTS, TESTBED_RATE_BPS};
+use covey_reproduce::reproduction::{MIN_LIVE_S, Reproduction, Scope, items, replays_trace};
 use covey_sim::CoflowOutcome;
 
 use crate::failure::Failure;
@@ -37,20 +35,20 @@ Examples:
   covey reproduce philae --testbed --table 5 --seconds 900
   covey reproduce swallow --testbed
   covey reproduce swallow --testbed --every 4 --table VII
-The papers used an hour of a Facebook cluster, which is public (README tells where) and not included.
-Without it builtin:fb-like stands in, and what was found on it cannot be compared with published
-values. Examples and workloads that the papers define themselves need no trace.
+The papers used an hour of a Facebook cluster, which is public (README says where) and not included.
+Without it builtin:fb-like stands in, whose results cannot be compared with published values.
+Examples and workloads that the papers define themselves need no trace.
 With --live the coordinator runs in a process of its own, with an agent for each port: of Philae,
 Tables 1, 6 and 7. It takes --seconds for each of three policies, and for each number of ports: for
 Tables 1 and 6 three times --seconds, with Table 7 six times.
-With --testbed real flows go between 16 emulated hosts of 100 Mbit/s (see covey testbed), for which it takes root:
-of Philae, Table 5 and Figure 6, four to six minutes for each of four runs; of Swallow, Tables I and VII
-and Figures 7a and 7b, on shuffles that are made as compressible as Table I's, seven minutes in all.")]
+With --testbed real flows go between 16 emulated hosts of 100 Mbit/s (see covey testbed), which needs root.
+Of Philae it measures Table 5 and Figure 6, four to six minutes for each of four runs; of Swallow Tables I and
+VII and Figures 7a and 7b, on shuffles made as compressible as Table I's, seven minutes in all.")]
 pub struct Reproduce {
     /// The paper
     #[arg(value_enum, ignore_case = true)]
     paper: Name,
-    /// The Facebook trace, or what is to stand for it
+    /// The Facebook trace, or another in its place
     #[arg(long, value_name = "TRACE", default_value = STAND_IN)]
     trace: String,
     /// Only this table, such as 3 or VI
@@ -81,13 +79,13 @@ pub struct Reproduce {
     report: Option<PathBuf>,
 }
 
-/// The most of a trace that is replayed: a day.
-const MOST_S: f64 = 86400.0;
+/// The longest part of a trace that is replayed, in seconds: a day.
+const MAX_S: f64 = 86400.0;
 
-/// Progress of all runs of a plan.
+/// The progress bar of all runs of a plan.
 fn bar(plan: &Reproduction) -> Bar {
     let what = format!("coflows of {} runs", plan.runs().len());
-    Bar::coflows(reproduction::coflows(plan), &what)
+    Bar::coflows(evaluation::coflows(plan), &what)
 }
 
 /// Does a live run.
@@ -100,7 +98,7 @@ async fn measure(
 ) -> Result<Measured, String> {
     let (run, workload) = plan.of(run);
     let Sim::Live(LiveRun { interval_s, reports_always }) = run.sim else {
-        return Err("it is not to be run live".to_owned());
+        return Err("it is not a live run".to_owned());
     };
     let replay = Replay { workload, policy: &run.policy, interval_s, reports_always, seconds };
     let found = covey_load::replay(covey, &replay, &|s| bar.advance_s(s)).await;
@@ -108,7 +106,7 @@ async fn measure(
     Ok(Measured { live, ..Measured::default() })
 }
 
-/// The papers that can be repeated.
+/// The papers whose evaluation can be repeated.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Name {
     // USENIX ATC 2019.
@@ -120,7 +118,7 @@ enum Name {
 }
 
 impl Reproduce {
-    /// Does it.
+    /// Runs the command.
     pub fn run(self) -> Result<(), Failure> {
         let report = match (self.live, self.testbed) {
             (true, _) => self.measure()?,
@@ -139,18 +137,18 @@ impl Reproduce {
     }
 
     fn simulate(&self) -> Result<Report, Failure> {
-        let plan = reproduction::plan(self.paper(), &self.selection(), &self.trace)?;
+        let plan = self.plan(Scope::Simulation)?;
         self.check_report()?;
         let bar = bar(&plan);
-        Ok(reproduction::reproduce(plan, cores(), &bar)?)
+        Ok(evaluation::reproduce(plan, cores(), &bar)?)
     }
 
     fn measure(&self) -> Result<Report, Failure> {
-        if live_items(self.paper()).is_empty() {
+        if items(self.paper(), Means::Live).is_empty() {
             return Err(Failure::argument("--live", "philae", self.paper()));
         }
-        let (selection, seconds) = (self.selection(), self.seconds()?.unwrap_or(LEAST_LIVE_S));
-        let plan = reproduction::plan_live(self.paper(), &selection, &self.trace, seconds)?;
+        let seconds = self.seconds()?.unwrap_or(MIN_LIVE_S);
+        let plan = self.plan(Scope::Live { seconds })?;
         self.check_report()?;
         let covey = std::env::current_exe();
         let covey = covey.map_err(|error| Failure::Other(format!("this program: {error}")))?;
@@ -162,7 +160,7 @@ impl Reproduce {
     }
 
     fn replay(&self) -> Result<Report, Failure> {
-        if testbed_items(self.paper()).is_empty() {
+        if items(self.paper(), Means::Testbed).is_empty() {
             return Err(Failure::argument("--testbed", "philae or swallow", self.paper()));
         }
         if self.every == 0 {
@@ -172,8 +170,7 @@ impl Reproduce {
             let expected = "philae, which replays a trace; --every shortens swallow";
             return Err(Failure::argument("--seconds", expected, self.paper()));
         }
-        let part = Part { every: self.every, seconds: self.seconds()? };
-        let plan = reproduction::plan_testbed(self.paper(), &self.selection(), &self.trace, part)?;
+        let plan = self.plan(Scope::Testbed { every: self.every, seconds: self.seconds()? })?;
         self.check_report()?;
         let bar = bar(&plan);
         let testbed = Emulated::start(TESTBED_HOSTS, TESTBED_RATE_BPS / 8.0)?;
@@ -181,7 +178,7 @@ impl Reproduce {
         for run in plan.runs() {
             let (run, workload) = plan.of(run);
             let Sim::Testbed(OnHosts { fold, ratio }) = run.sim else {
-                return Err(Failure::Other(format!("{}: it is not to be replayed", run.policy)));
+                return Err(Failure::Other(format!("{}: it is not a replay", run.policy)));
             };
             let workload = match fold {
                 Some(every) => Folding::usual(every).fold(workload, TESTBED_HOSTS)?,
@@ -196,10 +193,14 @@ impl Reproduce {
         Ok(plan.finish(measured))
     }
 
+    fn plan(&self, scope: Scope) -> Result<Reproduction, Failure> {
+        Ok(evaluation::plan(self.paper(), &self.selection(), &self.trace, scope)?)
+    }
+
     fn seconds(&self) -> Result<Option<f64>, Failure> {
         match self.seconds {
-            Some(seconds) if !(1.0..=MOST_S).contains(&seconds) => {
-                Err(Failure::argument("--seconds", format!("from 1 to {MOST_S}"), seconds))
+            Some(seconds) if !(1.0..=MAX_S).contains(&seconds) => {
+                Err(Failure::argument("--seconds", format!("from 1 to {MAX_S}"), seconds))
             }
             seconds => Ok(seconds),
         }

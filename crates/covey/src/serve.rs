@@ -25,10 +25,10 @@ pub struct Serve {
     /// Folder with the journal and the credentials
     #[arg(long, value_name = "FOLDER", default_value = "covey-data")]
     data: PathBuf,
-    /// Make a private CA, certificates for coordinator and agents, and the token; then end
+    /// Make a private CA, certificates for coordinator and agents, and the token, then exit
     #[arg(long)]
     init: bool,
-    /// With --init: a name or address under which the coordinator is reached, beside localhost
+    /// With --init: a name or address of the coordinator, beside localhost
     #[arg(long, value_name = "NAME", requires = "init")]
     name: Vec<String>,
     /// With --init: a port, or ports such as 0-15, whose agents get credentials of their own, in folders
@@ -50,52 +50,53 @@ pub struct Serve {
     /// Address for agents
     #[arg(long, value_name = "ADDRESS", default_value = AGENTS)]
     agents: String,
-    /// How often agents report bytes sent, where the policy needs that
+    /// How often agents report bytes sent
     #[arg(long, value_name = "TIME", default_value = "8ms")]
     report_every: String,
-    /// When agents report bytes sent so often
+    /// When agents report bytes sent
     #[arg(long, value_enum, ignore_case = true, default_value_t = Reports::Needed)]
     reports: Reports,
-    /// How often an agent says something
+    /// How often an agent sends at least one message
     #[arg(long, value_name = "TIME", default_value = "1s")]
     heartbeat: String,
-    /// Silence after which a host is taken for lost
+    /// Silence after which a host counts as lost
     #[arg(long, value_name = "TIME", default_value = "5s")]
     lost_after: String,
-    /// Time without a byte after which a flow that has a rate gives it up
+    /// Time without a byte sent after which a flow loses its rate
     #[arg(long, value_name = "TIME", default_value = "1s")]
     idle_after: String,
-    /// For how long a coflow is kept whose client does not say for how long
+    /// How long a coflow is kept whose client does not say it
     #[arg(long, value_name = "TIME", default_value = "10min")]
     lease: String,
-    /// How much later a coflow is forgotten that nobody keeps, and how long after its end one that has ended
+    /// How long a coflow is remembered after its lease has run out, or after its end
     #[arg(long, value_name = "TIME", default_value = "1440min")]
     forget_after: String,
-    /// The most coflows that nobody keeps; those that were left first are forgotten earlier
+    /// Maximum of coflows remembered after their leases have run out; the oldest are forgotten
+    /// first
     #[arg(long, value_name = "N", default_value_t = 1000)]
     max_expired: usize,
-    /// The most coflows that are remembered when they have gone
+    /// Maximum of coflows remembered after they have ended or been removed
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     max_gone: usize,
-    /// The most coflows at a time
+    /// Maximum of coflows at a time
     #[arg(long, value_name = "N", default_value_t = 100_000)]
     max_coflows: usize,
-    /// The most flows of a coflow; each takes about 130 bytes of memory
+    /// Maximum of flows of a coflow; each takes about 130 bytes of memory
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     max_flows: usize,
-    /// The most connections of clients
+    /// Maximum of connections of clients
     #[arg(long, value_name = "N", default_value_t = 1024)]
     max_clients: usize,
-    /// The most connections of agents
+    /// Maximum of connections of agents
     #[arg(long, value_name = "N", default_value_t = 16_384)]
     max_agents: usize,
-    /// The most requests a second
+    /// Maximum of requests a second
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     max_requests: u32,
-    /// Length of the journal above which it is compacted, in bytes
+    /// Length in bytes above which the journal is compacted
     #[arg(long, value_name = "BYTES", default_value_t = 64 << 20)]
     compact_above: u64,
-    /// Length of the intervals by which /metrics tells CPU
+    /// Length of the intervals over which /metrics reports CPU time
     #[arg(long, value_name = "TIME", default_value = "8ms")]
     interval: String,
     /// Threads for connections
@@ -108,14 +109,14 @@ pub struct Serve {
 /// The value of `--reports`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Reports {
-    /// Where the policy needs it
+    /// Only if the policy needs it
     Needed,
-    /// Under every policy, as Aalo's agents do, and for those who watch
+    /// Under every policy, as Aalo's agents do, for observation
     Always,
 }
 
 impl Serve {
-    /// Does it.
+    /// Runs the command.
     pub fn run(self) -> Result<(), Failure> {
         if self.init {
             let ports = self.agent.iter().map(|text| ports(text)).collect::<Result<Vec<_>, _>>()?;
@@ -132,7 +133,7 @@ impl Serve {
             let server = Server::start(config).await?;
             let (clients, agents) =
                 server.addresses().map_err(|error| Failure::Other(error.to_string()))?;
-            // For whoever has started this with port 0, or waits for it.
+            // Printed for a caller that used port 0 or that waits for the coordinator.
             output::print(|out| {
                 writeln!(out, "clients {clients}")?;
                 writeln!(out, "agents {agents}")?;
@@ -183,10 +184,10 @@ impl Serve {
     }
 }
 
-/// The most folders that are made at once.
+/// Maximum of folders that one call makes.
 const MOST_ADMITTED: u32 = 100_000;
 
-/// Ports from an argument: one, or the first and the last.
+/// Reads ports from an argument: one, or the first and the last.
 fn ports(text: &str) -> Result<RangeInclusive<u32>, Failure> {
     let (first, last) = text.split_once('-').unwrap_or((text, text));
     let range = first.parse().ok().zip(last.parse().ok()).map(|(first, last)| first..=last);

@@ -40,7 +40,7 @@ pub struct Simulate {
 }
 
 impl Simulate {
-    /// Does it.
+    /// Runs the command.
     pub fn run(self) -> Result<(), Failure> {
         let setup = self.setup.setup();
         let contender = setup.contender(&only(&self.policy)?)?;
@@ -76,7 +76,7 @@ impl Simulate {
 fn only(list: &str) -> Result<String, Failure> {
     match covey_sched::split_list(list).as_slice() {
         [one] => Ok(one.clone()),
-        // Which the policy's parameters are told not to end with.
+        // The policy's own error says that parameters must not end with a comma.
         [one, more @ ..] if more.iter().all(String::is_empty) => Ok(format!("{one},")),
         _ => {
             let expected = "one policy (covey compare takes several)";

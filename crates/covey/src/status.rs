@@ -11,22 +11,22 @@ use crate::failure::Failure;
 use crate::live::{self, CLIENTS, Shown};
 use crate::output;
 
-/// How long a coordinator may take to answer.
+/// How long to wait for the coordinator's answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Tell what a coordinator is doing
+/// Show what a coordinator is doing
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   covey status
   covey status --coordinator 10.0.0.1:7420 --credentials covey-client --json")]
 pub struct Status {
-    /// Where the coordinator listens for clients
+    /// Address of the coordinator for clients
     #[arg(long, value_name = "ADDRESS", default_value = CLIENTS)]
     coordinator: String,
     #[command(flatten)]
     shown: Shown,
-    /// The most coflows and agents to list
+    /// Maximum of coflows and agents to list
     #[arg(long, value_name = "N", default_value_t = 20)]
     limit: u16,
     /// Print one JSON object instead of text
@@ -35,7 +35,7 @@ pub struct Status {
 }
 
 impl Status {
-    /// Does it.
+    /// Runs the command.
     pub fn run(self) -> Result<(), Failure> {
         let credentials = self.shown.credentials();
         let tls = credentials.has_certificates().then(|| credentials.client()).transpose()?;
@@ -121,7 +121,7 @@ impl Status {
     }
 }
 
-/// What it means that a flow does not use what it is given.
+/// Explains why a flow does not use its rate.
 fn meaning(why: &str) -> &str {
     match why {
         "idle" => "they sent nothing",

@@ -11,14 +11,14 @@ use covey_core::Codec;
 use covey_core::suggest::{did_you_mean, nearest};
 use covey_experiment::{Contender, Experiment, Progress, Setup, listed};
 use covey_proto::CodecName;
-use covey_report::{Comparison, Run, RunInfo, html_page, write_json};
+use covey_report::{Comparison, Run, RunInfo, write_json};
 use covey_reproduce::plan::TCP;
 use covey_testbed::{
     Broken, Contestant, Fault, Found, Host, Lab, PAYLOAD, Replay, Scheduling, replay,
 };
 use covey_trace::{Workload, open};
 
-use crate::compare::Tables;
+use crate::comparison::Outputs;
 use crate::failure::Failure;
 use crate::live;
 use crate::output;
@@ -39,15 +39,15 @@ Each host is a network namespace behind a router, on a link of its own; coordina
 `covey serve` and `covey agent`. Every byte is checked where it arrives. Beside each result stands
 the simulator's prediction for the same folded trace, whose ports have 0.92 of a link's speed, as the
 coordinator does: headers take 0.044, the rest lets queues drain. `tcp` is TCP without Covey, which the simulator predicts as `fair`.
-With faults it prints instead what became of coflows and bytes, and fails if anything was lost that could be delivered.
+With faults it prints what became of coflows and bytes instead, and fails if bytes were lost that could be delivered.
 It needs root, `ip` and `tc`. Without root all hosts are on loopback, where no link limits TCP.")]
 pub struct Testbed {
     /// A trace file (also a gzip one), - for standard input, or builtin:NAME[:key=value,…]
     trace: String,
-    /// The contestants: tcp, and policies, each NAME[:key=value,…]
+    /// The contenders: tcp, and policies, each NAME[:key=value,…]
     #[arg(long, value_name = "LIST", default_value = "tcp,aalo,philae,covey")]
     policies: String,
-    /// The contestant of the list that the others are measured against [default: the first]
+    /// The contender of the list that the others are measured against [default: the first]
     #[arg(long, value_name = "NAME")]
     baseline: Option<String>,
     /// Number of hosts
@@ -56,80 +56,68 @@ pub struct Testbed {
     /// Speed of each host's link, in and out
     #[arg(long, value_name = "RATE", default_value = "100mbps")]
     link: String,
-    /// The part of flows' bytes that a compressor makes of them, like 0.48 [default: 1, they cannot be made
-    /// smaller]
+    /// Compressed size of the flows' bytes as a share of their size, like 0.48 [default: 1, not
+    /// compressible]
     #[arg(long, value_name = "RATIO")]
     ratio: Option<f64>,
-    /// The share of a processor that each host has for compressing. The hosts share this machine, and act
-    /// as if each had one of its own; idle: what is idle of the machine
+    /// The share of a processor that each host has for compressing, as if each had one of its own
+    /// although they share this machine; idle: the idle share of the machine
     #[arg(long, value_name = "SHARE", default_value = "1")]
     cpu: String,
     #[command(flatten)]
     folding: Folding,
-    /// Break something while the trace is replayed, and mend it later (may be said often):
-    /// coordinator@TIME+TIME, agent:HOST@TIME[+TIME], link:HOST@TIME+TIME or host:HOST@TIME, with the time after
-    /// the first arrival and for how long
+    /// Break something during the replay, and mend it later (may be given several times):
+    /// coordinator@TIME+TIME, agent:HOST@TIME[+TIME], link:HOST@TIME+TIME or host:HOST@TIME, with
+    /// the time after the first arrival and the duration
     #[arg(long = "fault", value_name = "FAULT", conflicts_with_all = ["json", "report", "per_coflow", "jct_shares"])]
     faults: Vec<Fault>,
-    /// Stay on loopback, also as root
+    /// Use loopback even as root
     #[arg(long)]
     loopback: bool,
-    /// The most time that a contestant may take
+    /// The time after which a contender is stopped
     #[arg(long, value_name = "TIME", default_value = "30min")]
     limit: String,
-    /// Print one JSON object instead of a table
-    #[arg(long)]
-    json: bool,
-    /// Write a page with table and plots that needs no other file
-    #[arg(long, value_name = "FILE.html")]
-    report: Option<PathBuf>,
-    /// Write a CSV file for each contestant and prediction into this directory, with a line for each
-    /// coflow
-    #[arg(long, value_name = "DIR")]
-    per_coflow: Option<PathBuf>,
-    /// Job completion times as if each coflow were the shuffle of a job that computes as well, with
-    /// the published shares of time in shuffle drawn by SEED (Philae 9.2), relative to the baseline
-    #[arg(long, value_name = "SEED")]
-    jct_shares: Option<u64>,
+    #[command(flatten)]
+    outputs: Outputs,
 }
 
 /// A process of the testbed.
 #[derive(Debug, Subcommand)]
-pub enum Part {
+pub enum Process {
     /// One host
     Host {
         /// Its port in the trace
         #[arg(long)]
         host: u32,
-        /// Where it listens for flows
+        /// Address at which it accepts flows
         #[arg(long)]
         listen: SocketAddr,
         /// The trace, folded
         #[arg(long)]
         trace: PathBuf,
-        /// The part of flows' bytes that a compressor makes of them
+        /// Compressed size of the flows' bytes as a share of their size
         #[arg(long, default_value_t = 1.0)]
         ratio: f64,
         /// The agent's socket
         #[arg(long, requires_all = ["coordinator", "credentials"])]
         agent: Option<PathBuf>,
-        /// Where the coordinator listens for clients
+        /// Address of the coordinator for clients
         #[arg(long)]
         coordinator: Option<SocketAddr>,
         /// The coordinator's credentials
         #[arg(long)]
         credentials: Option<PathBuf>,
     },
-    /// Who removes the testbed when standard input ends
+    /// The process that removes the testbed when standard input ends
     Warden,
 }
 
-impl Part {
-    /// Does it.
+impl Process {
+    /// Runs the command.
     pub fn run(self) -> Result<(), Failure> {
         match self {
-            Part::Warden => Ok(covey_testbed::warden()?),
-            Part::Host { host, listen, trace, ratio, agent, coordinator, credentials } => {
+            Process::Warden => Ok(covey_testbed::warden()?),
+            Process::Host { host, listen, trace, ratio, agent, coordinator, credentials } => {
                 let scheduling = match (agent, coordinator, credentials) {
                     (Some(agent), Some(coordinator), Some(credentials)) => {
                         Some(Scheduling { agent, coordinator, credentials })
@@ -144,25 +132,25 @@ impl Part {
     }
 }
 
-/// What the simulator has in the place of [`TCP`].
+/// The policy with which the simulator predicts [`TCP`].
 const FAIR: &str = "fair";
 /// The slowest link, in bytes per second.
-const LEAST_LINK: f64 = 1e3;
+const MIN_LINK: f64 = 1e3;
 
-/// The place of the baseline among the contestants.
-fn place(name: &str, contestants: &[String]) -> Result<usize, Failure> {
-    contestants.iter().position(|it| it == name).ok_or_else(|| {
-        let meant = did_you_mean(nearest(name, contestants.iter().map(String::as_str)));
-        let expected = format!("one of {}", contestants.join(" | "));
+/// The index of the baseline among the contenders.
+fn baseline_index(name: &str, contenders: &[String]) -> Result<usize, Failure> {
+    contenders.iter().position(|it| it == name).ok_or_else(|| {
+        let meant = did_you_mean(nearest(name, contenders.iter().map(String::as_str)));
+        let expected = format!("one of {}", contenders.join(" | "));
         Failure::argument("--baseline", expected, format!("'{name}'{meant}"))
     })
 }
 
 impl Testbed {
-    /// Does it.
+    /// Runs the command.
     pub fn run(self) -> Result<(), Failure> {
         let link = quantity::rate("--link", &self.link)?;
-        if link < LEAST_LINK {
+        if link < MIN_LINK {
             return Err(Failure::argument("--link", "8kbps or more", format!("'{}'", self.link)));
         }
         if !(2..=64).contains(&self.hosts) {
@@ -192,27 +180,24 @@ impl Testbed {
         if self.cpu != "idle" {
             setup.cpu.clone_from(&self.cpu);
         }
-        let mut contestants = listed(&self.policies)?;
-        if !isolated && contestants.iter().any(|it| it == TCP) {
+        let mut contenders = listed(&self.policies)?;
+        if !isolated && contenders.iter().any(|it| it == TCP) {
             output::note("on loopback no link limits TCP: tcp is left out");
-            contestants.retain(|it| it != TCP);
+            contenders.retain(|it| it != TCP);
         }
         let baseline = match &self.baseline {
             None => 0,
-            Some(name) => place(&covey_sched::normalized(name), &contestants)?,
+            Some(name) => baseline_index(&covey_sched::normalized(name), &contenders)?,
         };
-        let predicted = predicted(&setup, &contestants, ratio)?;
-        if let Some(file) = &self.report {
-            output::check_format("--report", file, output::PAGE)?;
-        }
-        let labels = contestants.iter().zip(&predicted);
+        let predicted = predicted(&setup, &contenders, ratio)?;
+        let labels = contenders.iter().zip(&predicted);
         let labels = labels.flat_map(|(spec, prediction)| [spec.as_str(), &prediction.label]);
-        let tables = Tables::in_folder(self.per_coflow.as_deref(), &labels.collect::<Vec<_>>())?;
+        let tables = self.outputs.check(&labels.collect::<Vec<_>>())?;
         let workload = self.folding.fold(&open(&self.trace)?, self.hosts)?;
 
         let experiment = Experiment::new(&workload, self.trace.clone(), &setup)?;
-        let (runs, coflows) = (contestants.len(), workload.coflows.len());
-        let what = format!("coflows ({runs} contestants × {coflows}, simulated and replayed)");
+        let (runs, coflows) = (contenders.len(), workload.coflows.len());
+        let what = format!("coflows ({runs} contenders × {coflows}, simulated and replayed)");
         let bar = Bar::coflows(2 * runs * coflows, &what);
         let simulated = experiment.run(predicted, false, 1, &bar)?;
         let trace = FoldedTrace::write(&workload)?;
@@ -225,7 +210,7 @@ impl Testbed {
         };
         let mut all = Vec::new();
         let mut measured = Vec::new();
-        for (spec, prediction) in contestants.iter().zip(simulated) {
+        for (spec, prediction) in contenders.iter().zip(simulated) {
             let found = replay(
                 &lab,
                 &Replay {
@@ -254,17 +239,9 @@ impl Testbed {
         if !self.faults.is_empty() {
             return what_became(&workload, &self.faults, &measured);
         }
-        let mut comparison = Comparison::new(all, 2 * baseline)?;
-        if let Some(seed) = self.jct_shares {
-            comparison = comparison.with_jct_shares(seed);
-        }
-        tables.write(&comparison)?;
-        if let Some(file) = &self.report {
-            let page = html_page(&comparison, &output::command());
-            output::write(file, |out| out.write_all(page.as_bytes()))?;
-        }
+        let comparison = self.outputs.write(Comparison::new(all, 2 * baseline)?, &tables)?;
         output::print(|out| {
-            if self.json {
+            if self.outputs.json {
                 return write_json(&comparison, out);
             }
             write!(out, "{comparison}\n{}", against_predictions(&comparison, &measured))?;
@@ -281,7 +258,7 @@ impl Testbed {
     }
 }
 
-/// Emulated hosts, on which policies are run one after the other.
+/// Emulated hosts that run policies one after the other.
 pub struct Emulated {
     lab: Lab,
     program: PathBuf,
@@ -289,11 +266,11 @@ pub struct Emulated {
     stop: Arc<AtomicBool>,
 }
 
-/// The most that a policy of [`Emulated`] may take.
+/// The time after which [`Emulated`] stops a policy.
 const LIMIT_S: f64 = 3600.0;
 
 impl Emulated {
-    /// So many hosts, on links of `link` bytes per second.
+    /// Starts `hosts` hosts on links of `link` bytes per second.
     pub fn start(hosts: u32, link: f64) -> Result<Emulated, Failure> {
         if !Lab::may_isolate() {
             let what = "root, who may make the hosts' network namespaces";
@@ -305,8 +282,8 @@ impl Emulated {
         Ok(Emulated { lab, program, port_rate: link * PAYLOAD, stop })
     }
 
-    /// What a policy, or [`TCP`], does with a workload that is folded to the hosts, whose bytes a compressor
-    /// makes `ratio` of.
+    /// Replays a workload that is folded to the hosts under a policy or [`TCP`]. Compressed, its
+    /// bytes have `ratio` of their size.
     pub fn replay(
         &self,
         workload: &Workload,
@@ -323,7 +300,7 @@ impl Emulated {
             port_rate: self.port_rate,
             limit_s: LIMIT_S,
             ratio,
-            // As if each host had a processor of its own, where there is something to compress.
+            // Each host counts as having a processor of its own if its flows are compressible.
             cpu: if ratio < 1.0 { "1" } else { "none" },
             faults: &[],
             stop: &self.stop,
@@ -340,7 +317,7 @@ fn program() -> Result<PathBuf, Failure> {
     std::env::current_exe().map_err(|error| Failure::Other(format!("this program: {error}")))
 }
 
-/// A trace as a file, for the hosts, for as long as the value lives.
+/// A trace as a file for the hosts. The file is removed with the value.
 struct FoldedTrace {
     path: PathBuf,
     _folder: tempfile::TempDir,
@@ -355,12 +332,12 @@ impl FoldedTrace {
     }
 }
 
-/// What the simulator is to predict: a policy for each contestant.
-/// Codecs are as fast as they are here, and make flows as small as these are made for.
-fn predicted(setup: &Setup, contestants: &[String], ratio: f64) -> Result<Vec<Contender>, Failure> {
+/// The policy with which the simulator predicts each contender. Codecs have the speed measured on
+/// this machine and the ratio of the flows' data.
+fn predicted(setup: &Setup, contenders: &[String], ratio: f64) -> Result<Vec<Contender>, Failure> {
     let mut measured = None;
     let mut all: Vec<Contender> = Vec::new();
-    for spec in contestants {
+    for spec in contenders {
         let mut contender = setup.contender(if spec == TCP { FAIR } else { spec })?;
         if let Some(codec) = contender.codec() {
             let known = codec.name().and_then(CodecName::named).ok_or_else(|| {
@@ -393,7 +370,7 @@ fn watch_signals() -> Result<Arc<AtomicBool>, Failure> {
     Ok(stop)
 }
 
-/// What a contestant has done.
+/// What a contender has done.
 struct Measured {
     spec: String,
     found: Found,
@@ -416,7 +393,7 @@ fn as_run<'a>(
     Ok(Run::new(workload, found.outcome.clone(), info)?)
 }
 
-/// What became of coflows and bytes where something was broken.
+/// Prints what became of coflows and bytes in a run with faults.
 fn what_became(
     workload: &Workload,
     faults: &[Fault],
@@ -431,7 +408,7 @@ fn what_became(
     output::print(|out| {
         writeln!(
             out,
-            "contestant           coflows  ended  failed  not scheduled  mean CCT, s  bytes that came as sent"
+            "contender            coflows  ended  failed  not scheduled  mean CCT, s  bytes that came as sent"
         )?;
         for Measured { spec, found } in measured {
             let (coflows, failed) = (workload.coflows.len(), found.failed.len());
@@ -475,11 +452,11 @@ fn what_became(
     Ok(())
 }
 
-/// Measured and predicted mean CCTs, and what the system itself has cost.
+/// Measured and predicted mean CCTs, and the cost of the system itself.
 fn against_predictions(comparison: &Comparison<'_>, measured: &[Measured]) -> String {
     let mut text = String::from(
         "                          mean CCT, s              CPU, % of a core\n\
-         contestant           measured  simulated  ratio   coordinator  agent  bytes checked\n",
+         contender            measured  simulated  ratio   coordinator  agent  bytes checked\n",
     );
     let pairs = comparison.summaries().chunks(2).zip(measured);
     for (pair, Measured { spec, found }) in pairs {

@@ -1,4 +1,4 @@
-//! `covey trace`: workloads by themselves.
+//! `covey trace`: describes, converts and makes traces.
 
 use std::path::PathBuf;
 
@@ -78,7 +78,7 @@ struct Replicate {
 }
 
 impl Trace {
-    /// Does it.
+    /// Runs the command.
     pub fn run(self) -> Result<(), Failure> {
         match self.command {
             Command::Info(Info { trace, json }) => {

@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::output;
 use crate::quantity;
 
-/// From which workload, and where to.
+/// The workload that is transformed, and the file for the result.
 #[derive(Debug, Args)]
 pub struct Ends {
     /// A trace file (also a gzip one), - for standard input, or builtin:NAME[:key=value,…]
@@ -197,7 +197,7 @@ Examples:
 }
 
 impl Transform {
-    /// Does it, and says on standard error what was made.
+    /// Runs the command, and says on standard error what was made.
     pub fn run(self) -> Result<(), Failure> {
         match self {
             Transform::Filter { min_width: None, min_skew: None, .. } => {
@@ -252,7 +252,7 @@ impl Ends {
     }
 }
 
-/// A factor as people write it: `1.5`, `2/3`.
+/// Reads a factor: `1.5`, `2/3`.
 fn factor(text: &str) -> Result<f64, String> {
     let (above, below) = text.split_once('/').unwrap_or((text, "1"));
     match (above.parse::<f64>(), below.parse::<f64>()) {

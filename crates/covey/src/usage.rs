@@ -1,4 +1,4 @@
-//! What is wrong with the arguments, in one line.
+//! Errors in the arguments, in one line.
 
 use std::error::Error as _;
 use std::num::{IntErrorKind, ParseFloatError, ParseIntError};
@@ -7,8 +7,8 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command};
 use covey_core::suggest::{did_you_mean, nearest};
 
-/// Options that other programs have, and those of ours that may be meant; the first that the command
-/// has is suggested.
+/// Options of other programs, each with those of Covey that may be meant. The first one that the
+/// command has is suggested.
 const OPTIONS_ELSEWHERE: [(&[&str], &[&str]); 13] = [
     (&["p", "scheduler", "schedulers", "algorithm", "algorithms"], &["policy", "policies", "port"]),
     (&["csv", "table"], &["per-coflow"]),
@@ -25,7 +25,7 @@ const OPTIONS_ELSEWHERE: [(&[&str], &[&str]); 13] = [
     (&["v", "verbose", "quiet", "q"], &["log"]),
 ];
 
-/// Commands that other programs have, and ours.
+/// Commands of other programs, and Covey's.
 const COMMANDS_ELSEWHERE: [(&str, &str); 8] = [
     ("run", "simulate"),
     ("sim", "simulate"),
@@ -37,7 +37,7 @@ const COMMANDS_ELSEWHERE: [(&str, &str); 8] = [
     ("emulate", "testbed"),
 ];
 
-/// What is wrong with `arguments` of `program`, in one line.
+/// Describes the error in `arguments` of `program`, in one line.
 pub fn in_one_line(error: &clap::Error, program: &Command, arguments: &[String]) -> String {
     let command = command(program, arguments);
     let told = match error.kind() {
@@ -50,13 +50,13 @@ pub fn in_one_line(error: &clap::Error, program: &Command, arguments: &[String])
     told.unwrap_or_else(|| plain(error))
 }
 
-/// The command that the arguments name, as far as there is one.
+/// The command that the arguments name, or the last one on the way to it that exists.
 fn command<'a>(program: &'a Command, arguments: &[String]) -> &'a Command {
     let known = |at: &'a Command, word: &String| at.find_subcommand(word).unwrap_or(at);
     arguments.iter().fold(program, known)
 }
 
-/// A text that belongs to the error.
+/// A text in the context of the error.
 fn text(error: &clap::Error, kind: ContextKind) -> Option<&str> {
     match error.get(kind)? {
         ContextValue::String(text) => Some(text),
@@ -81,12 +81,13 @@ fn unknown_argument(
     Some(format!("unexpected argument '{found}'{}", did_you_mean_or_help(meant.as_deref())))
 }
 
-/// The end of a message: what may be meant, or else where help is.
+/// The end of a message: a suggestion, or else a pointer to the help.
 fn did_you_mean_or_help(meant: Option<&str>) -> String {
     if meant.is_some() { did_you_mean(meant) } else { "; try '--help'".to_owned() }
 }
 
-/// A value that looks like an option. Nothing that Covey is told may be negative.
+/// The error for a value that looks like an option, such as a negative number. No value of Covey's
+/// may be negative.
 fn negative_value(found: &str, arguments: &[String]) -> String {
     let value = arguments.iter().position(|it| it.starts_with(found));
     let before = value.and_then(|place| arguments.get(place.checked_sub(1)?));
@@ -96,14 +97,14 @@ fn negative_value(found: &str, arguments: &[String]) -> String {
     format!("{option}expected a value that is not negative, found '{found}'")
 }
 
-/// The argument that is given by its place, and was given by name.
+/// The error for a positional argument that was given by name.
 fn positional(found: &str, command: &Command) -> Option<String> {
     let name = found.strip_prefix("--")?;
     let found = command.get_positionals().any(|it| it.get_id().as_str() == name);
     found.then(|| name.to_uppercase())
 }
 
-/// What may be meant by an option that the command does not have.
+/// The option that may be meant by one that the command does not have.
 fn meant_option(found: &str, command: &Command, similar: Option<&str>) -> Option<String> {
     let name = found.trim_start_matches('-');
     let has = |option: &&&str| command.get_arguments().any(|it| it.get_long() == Some(**option));
@@ -130,7 +131,7 @@ fn unknown_command(error: &clap::Error, command: &Command) -> Option<String> {
     Some(format!("unknown command '{found}'{}", did_you_mean_or_help(meant)))
 }
 
-/// A value that is none of those that there are.
+/// The error for a value that is none of the choices.
 fn wrong_choice(error: &clap::Error) -> Option<String> {
     let found = text(error, ContextKind::InvalidValue).filter(|found| !found.is_empty())?;
     let ContextValue::Strings(known) = error.get(ContextKind::ValidValue)? else { return None };
@@ -139,7 +140,7 @@ fn wrong_choice(error: &clap::Error) -> Option<String> {
     Some(format!("{}: expected {expected}, found '{found}'{meant}", option(error)?))
 }
 
-/// A value that cannot be read.
+/// The error for a value that does not parse.
 fn wrong_value(error: &clap::Error) -> Option<String> {
     let found = text(error, ContextKind::InvalidValue)?;
     let source = error.source()?;
@@ -164,7 +165,7 @@ fn option(error: &clap::Error) -> Option<&str> {
     Some(option.trim_matches(['<', '>', '[', ']']))
 }
 
-/// What clap says over many lines, without the usage.
+/// Clap's message in one line, without the usage.
 fn plain(error: &clap::Error) -> String {
     let text = error.render().to_string();
     let text = text.strip_prefix("error: ").unwrap_or(&text);

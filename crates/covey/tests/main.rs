@@ -4,6 +4,7 @@
 
 mod bad_input;
 mod common;
+mod crates;
 mod emulation;
 mod outputs;
 mod reproduce;

@@ -37,7 +37,7 @@ impl Core {
             ratio: known().map(|it| it.ratio).sum::<f64>() / count,
         };
         if codec.speed > 0.0 && self.codec.replace(codec) != Some(codec) {
-            self.driver.codec_measured(codec, self.now);
+            self.driver.codec_measured(codec);
         }
         for (port, agent) in (0..).zip(&self.agents) {
             // Who has said nothing compresses nothing.

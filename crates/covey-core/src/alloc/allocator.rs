@@ -13,9 +13,9 @@ use super::sequence::per_port::PerPort;
 use super::sequence::strict;
 use super::sequence::weighted::WeightedLayers;
 use crate::ids::CoflowId;
+use crate::knowledge::Knowledge;
 use crate::plan::{self, Group, Layers, Plan, Rank, Ranking};
 use crate::state::State;
-use crate::view::Knowledge;
 
 /// The number of entries above which a pass over a plan that is kept goes by steps. With fewer
 /// entries the pass goes through all of them, which costs less. Measured on coflows of four flows
@@ -124,7 +124,7 @@ impl Allocator {
             None => self.is_new_plan = true,
             Some(places) => self.edit(places),
         }
-        plan.forget_edits();
+        plan.clear_edits();
     }
 
     /// To be called when the plan is another.

@@ -60,8 +60,6 @@ pub struct CoflowState {
     pub(super) progress: Progress,
     pub(super) compressed: Compressed,
     pub(super) present: bool,
-    /// Whether it is among [`State::changed`](super::State::changed).
-    pub(super) is_changed: bool,
     pub(super) started: u32,
     /// Times that a flow could be sent that could not before.
     pub(super) begun: u32,
@@ -101,7 +99,6 @@ impl CoflowState {
             progress: Progress::default(),
             compressed: Compressed::default(),
             present: false,
-            is_changed: false,
             started: 0,
             begun: 0,
             finished: 0,

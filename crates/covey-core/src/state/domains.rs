@@ -17,9 +17,9 @@ pub(crate) struct Domains {
     links: Vec<Vec<u32>>,
     coflows: Vec<u32>,
     /// Whether the policy was told of something in a domain since the last plan.
-    stirred: Vec<bool>,
+    dirty: Vec<bool>,
     /// Whether anything has happened in a domain since rates were last shared.
-    eventful: Vec<bool>,
+    has_event: Vec<bool>,
 }
 
 impl Domains {
@@ -34,7 +34,7 @@ impl Domains {
         }
         self.coflows.clear();
         self.coflows.resize(links, 0);
-        for mark in [&mut self.stirred, &mut self.eventful] {
+        for mark in [&mut self.dirty, &mut self.has_event] {
             mark.clear();
             mark.resize(links, false);
         }
@@ -53,7 +53,7 @@ impl Domains {
         }
     }
 
-    /// Joins links, as a coflow uses all of them. Their domain is stirred.
+    /// Joins links, as a coflow uses all of them. Their domain is dirty.
     pub fn join(&mut self, links: &[LinkId]) {
         let Some((&first, others)) = links.split_first() else { return };
         for &other in others {
@@ -62,7 +62,7 @@ impl Domains {
                 self.unite(a as usize, b as usize);
             }
         }
-        self.stir(first);
+        self.mark_dirty(first);
     }
 
     /// The smaller domain becomes part of the larger, so that a link changes its domain rarely.
@@ -72,7 +72,7 @@ impl Domains {
         moving.iter().for_each(|&link| self.of[link as usize] = into as u32);
         self.links[into].append(&mut moving);
         self.coflows[into] += std::mem::take(&mut self.coflows[from]);
-        for mark in [&mut self.stirred, &mut self.eventful] {
+        for mark in [&mut self.dirty, &mut self.has_event] {
             mark[into] |= std::mem::take(&mut mark[from]);
         }
         self.links[from] = moving;
@@ -82,12 +82,12 @@ impl Domains {
     pub fn leave(&mut self, link: LinkId) {
         let domain = self.of[link.index()] as usize;
         self.coflows[domain] -= 1;
-        self.stir(link);
+        self.mark_dirty(link);
         if self.coflows[domain] > 0 {
             return;
         }
-        self.stirred[domain] = false;
-        self.eventful[domain] = false;
+        self.dirty[domain] = false;
+        self.has_event[domain] = false;
         // Its number is that of one of its links.
         let mut links = std::mem::take(&mut self.links[domain]);
         for &link in links.iter().filter(|&&link| link as usize != domain) {
@@ -100,39 +100,39 @@ impl Domains {
     }
 
     /// The policy is told of something that has happened to a coflow with this link.
-    pub fn stir(&mut self, link: LinkId) {
-        self.stirred[self.of[link.index()] as usize] = true;
-        self.note(link);
+    pub fn mark_dirty(&mut self, link: LinkId) {
+        self.dirty[self.of[link.index()] as usize] = true;
+        self.note_event(link);
     }
 
     /// Something has happened to a coflow with this link.
-    pub fn note(&mut self, link: LinkId) {
-        self.eventful[self.of[link.index()] as usize] = true;
+    pub fn note_event(&mut self, link: LinkId) {
+        self.has_event[self.of[link.index()] as usize] = true;
     }
 
     /// Something has happened that may concern every domain.
-    pub fn note_all(&mut self) {
-        self.eventful.fill(true);
+    pub fn note_event_everywhere(&mut self) {
+        self.has_event.fill(true);
     }
 
-    /// Whether anything has happened in the domain of a link since [`Domains::end_moment`].
-    pub fn is_eventful(&self, link: LinkId) -> bool {
-        self.eventful[self.of[link.index()] as usize]
+    /// Whether anything has happened in the domain of a link since [`Domains::end_round`].
+    pub fn has_events(&self, link: LinkId) -> bool {
+        self.has_event[self.of[link.index()] as usize]
     }
 
     /// Rates have been shared.
-    pub fn end_moment(&mut self) {
-        self.eventful.fill(false);
+    pub fn end_round(&mut self) {
+        self.has_event.fill(false);
     }
 
-    /// Whether the policy was told of anything in the domain of a link since [`Domains::settle`].
-    pub fn is_stirred(&self, link: LinkId) -> bool {
-        self.stirred[self.of[link.index()] as usize]
+    /// Whether the policy was told of anything in the domain of a link since [`Domains::clear_dirty`].
+    pub fn is_dirty(&self, link: LinkId) -> bool {
+        self.dirty[self.of[link.index()] as usize]
     }
 
     /// A plan has been made.
-    pub fn settle(&mut self) {
-        self.stirred.fill(false);
+    pub fn clear_dirty(&mut self) {
+        self.dirty.fill(false);
     }
 }
 
@@ -164,21 +164,21 @@ mod tests {
     }
 
     #[test]
-    fn what_happens_stirs_one_domain() {
+    fn an_event_makes_one_domain_dirty() {
         let mut domains = Domains::default();
         domains.clear(4);
         let [a, b] = [links([0, 1]), links([2, 3])];
         domains.enter(&a);
         domains.enter(&b);
-        domains.settle();
-        domains.stir(a[1]);
-        assert!(domains.is_stirred(a[0]));
-        assert!(!domains.is_stirred(b[0]));
-        domains.settle();
-        assert!(!domains.is_stirred(a[0]));
-        // A link that joins a stirred domain is in a stirred domain.
-        domains.stir(b[0]);
+        domains.clear_dirty();
+        domains.mark_dirty(a[1]);
+        assert!(domains.is_dirty(a[0]));
+        assert!(!domains.is_dirty(b[0]));
+        domains.clear_dirty();
+        assert!(!domains.is_dirty(a[0]));
+        // A link that joins a dirty domain is in a dirty domain.
+        domains.mark_dirty(b[0]);
         domains.enter(&links([1, 2]));
-        assert!(domains.is_stirred(a[0]));
+        assert!(domains.is_dirty(a[0]));
     }
 }

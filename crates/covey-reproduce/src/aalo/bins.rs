@@ -3,11 +3,10 @@
 use covey_report::Bin;
 use covey_trace::{Stats, shuffle_shares};
 
-use super::run;
 use crate::drawings::bars;
 use crate::finding::{Finding, Setting};
+use crate::item::{Item, Planning};
 use crate::numbers::mean;
-use crate::reproduction::Item;
 
 /// The shares of time in shuffle at which a class begins, and its name.
 const CLASSES: [(f64, &str); 4] =
@@ -19,8 +18,8 @@ pub(super) const TABLE_2: Item = Item {
     place: "Table 2",
     section: "7.1",
     shows: "jobs by time in shuffle, and Aalo's gain in their JCT over per-flow fairness",
-    plan: |lab| {
-        let [aalo, fair] = ["aalo", "fair"].map(|policy| run(&mut lab.plan, lab.trace, policy));
+    plan: Planning::Runs(|lab| {
+        let [aalo, fair] = ["aalo", "fair"].map(|policy| lab.plan.exact(lab.trace, policy));
         Ok(Box::new(move |results, section| {
             section.note(format!(
                 "The table itself is lost in the text we have; Philae (9.2) repeats its shares: 61, 13, \
@@ -49,17 +48,17 @@ pub(super) const TABLE_2: Item = Item {
             section.figures.push(bars("Gain in mean JCT", "gain", &section.findings));
             Ok(())
         }))
-    },
+    }),
 };
 
 pub(super) const TABLE_3: Item = Item {
     place: "Table 3",
     section: "7.1",
     shows: "coflows by length (5 MB) and width (50 flows), and Aalo's gain in each bin",
-    plan: |lab| {
+    plan: Planning::Runs(|lab| {
         let trace = lab.trace;
         let [aalo, fair, sebf] =
-            ["aalo", "fair", "sebf"].map(|policy| run(&mut lab.plan, trace, policy));
+            ["aalo", "fair", "sebf"].map(|policy| lab.plan.exact(trace, policy));
         Ok(Box::new(move |results, section| {
             section.note(
                 "The table's shares are lost in the text we have, and are those of the whole day's \
@@ -95,5 +94,5 @@ pub(super) const TABLE_3: Item = Item {
             ));
             Ok(())
         }))
-    },
+    }),
 };

@@ -2,12 +2,11 @@
 
 use covey_trace::MB;
 
-use super::run;
 use crate::drawings::cdf;
 use crate::finding::{Finding, Rule, Setting};
+use crate::item::{Item, Planning};
 use crate::numbers::percentile;
 use crate::parts::first;
-use crate::reproduction::Item;
 
 /// Percentiles of coflow sizes at which FIFO-LM takes a coflow for heavy; the paper's is the 80th.
 const THRESHOLDS: [u32; 6] = [20, 40, 60, 70, 80, 90];
@@ -18,7 +17,7 @@ pub(super) const FIGURE_8: Item = Item {
     place: "Figure 8",
     section: "7.2.1",
     shows: "how many times better Aalo is than without coordination, and than FIFO-LM",
-    plan: |lab| {
+    plan: Planning::Runs(|lab| {
         let trace = lab.trace;
         let heavy = |workload: &covey_trace::Workload, p: u32| {
             let sizes: Vec<f64> = workload.coflows.iter().map(|c| c.size_bytes()).collect();
@@ -27,13 +26,13 @@ pub(super) const FIGURE_8: Item = Item {
         };
         let lm = heavy(lab.plan.workload(trace), 80);
         let [aalo, local, fifo_lm, fair] =
-            ["aalo", "aalo-local", &lm, "fair"].map(|policy| run(&mut lab.plan, trace, policy));
+            ["aalo", "aalo-local", &lm, "fair"].map(|policy| lab.plan.exact(trace, policy));
         let part = first(&mut lab.plan, trace, COFLOWS);
         let thresholds = THRESHOLDS.map(|p| {
             let policy = heavy(lab.plan.workload(trace), p);
-            (p, run(&mut lab.plan, part, &policy))
+            (p, lab.plan.exact(part, &policy))
         });
-        let aalo_on_part = run(&mut lab.plan, part, "aalo");
+        let aalo_on_part = lab.plan.exact(part, "aalo");
         Ok(Box::new(move |results, section| {
             let kind = Setting::FairComparison;
             let published = |row| results.published("Figure 8", row, "mean");
@@ -73,7 +72,7 @@ pub(super) const FIGURE_8: Item = Item {
             }
             Ok(())
         }))
-    },
+    }),
 };
 
 const WHY_LOCAL: &str = "About half of the published loss. Here nodes fill what a receiver leaves idle at once; \
@@ -88,14 +87,14 @@ pub(super) const FIGURE_9: Item = Item {
     place: "Figure 9",
     section: "7.2.1",
     shows: "distributions of CCTs",
-    plan: |lab| {
+    plan: Planning::Runs(|lab| {
         let policies = [
             ("Aalo", "aalo"),
             ("Varys", "sebf"),
             ("per-flow fairness", "fair"),
             ("uncoordinated", "aalo-local"),
         ];
-        let runs = policies.map(|(name, policy)| (name, run(&mut lab.plan, lab.trace, policy)));
+        let runs = policies.map(|(name, policy)| (name, lab.plan.exact(lab.trace, policy)));
         Ok(Box::new(move |results, section| {
             section.note("The figure's points are not in the text; these are ours.");
             let mut drawn = Vec::new();
@@ -118,5 +117,5 @@ pub(super) const FIGURE_9: Item = Item {
             ));
             Ok(())
         }))
-    },
+    }),
 };

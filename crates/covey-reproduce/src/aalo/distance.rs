@@ -5,11 +5,10 @@ use covey_sched::bssi::Bssi;
 use covey_sim::bound::{bounds, loads, uncoupled_cct_s};
 use covey_trace::shuffle_shares;
 
-use super::run;
 use crate::drawings::bars;
 use crate::finding::{Finding, Rule, Setting};
+use crate::item::{Item, Planning};
 use crate::numbers::{mean, percentile};
-use crate::reproduction::Item;
 
 /// Seeds with which shares of time in shuffle are drawn.
 const SEEDS: u64 = 20;
@@ -20,10 +19,10 @@ pub(super) const SECTION_7_2: Item = Item {
     place: "Section 7.2",
     section: "7.2",
     shows: "gain over per-flow fairness, and distance to Varys",
-    plan: |lab| {
+    plan: Planning::Runs(|lab| {
         let [aalo, fair, sebf] =
-            ["aalo", "fair", "sebf"].map(|policy| run(&mut lab.plan, lab.trace, policy));
-        let strict = run(&mut lab.plan, lab.trace, "aalo:queues=strict,delta=0");
+            ["aalo", "fair", "sebf"].map(|policy| lab.plan.exact(lab.trace, policy));
+        let strict = lab.plan.exact(lab.trace, "aalo:queues=strict,delta=0");
         Ok(Box::new(move |results, section| {
             section.note(format!(
                 "The paper measured this on 100 machines with jobs scaled down. Jobs dominated by \
@@ -88,7 +87,7 @@ pub(super) const SECTION_7_2: Item = Item {
             section.add(Finding::new(what, kind, &[aalo, sebf], far).unit("%"));
             Ok(())
         }))
-    },
+    }),
 };
 
 const WHY_GAIN: &str = "More than published: here are whole coflows of an hour on ports of 1 Gbps, there \
@@ -102,9 +101,9 @@ pub(super) const OPTIMAL: Item = Item {
     place: "Section 7.2.1",
     section: "7.2.1",
     shows: "distance to what may be possible",
-    plan: |lab| {
+    plan: Planning::Runs(|lab| {
         let trace = lab.trace;
-        let [aalo, sebf] = ["aalo", "sebf"].map(|policy| run(&mut lab.plan, trace, policy));
+        let [aalo, sebf] = ["aalo", "sebf"].map(|policy| lab.plan.exact(trace, policy));
         Ok(Box::new(move |results, section| {
             section.note(
                 "The text we have breaks off before the number. The paper's estimate is an offline \
@@ -133,5 +132,5 @@ pub(super) const OPTIMAL: Item = Item {
             }
             Ok(())
         }))
-    },
+    }),
 };

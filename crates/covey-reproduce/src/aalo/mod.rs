@@ -10,9 +10,7 @@ mod distance;
 mod sensitivity;
 mod stages;
 
-use crate::learning::Watch;
-use crate::plan::{Plan, Run, RunId, Sim, TraceId};
-use crate::reproduction::{Item, cannot};
+use crate::item::Item;
 
 /// What is reproduced, in the order of the paper.
 pub const ITEMS: &[Item] = &[
@@ -26,18 +24,10 @@ pub const ITEMS: &[Item] = &[
     stages::SECTION_7_4,
     sensitivity::QUEUES,
     sensitivity::DELTA,
-    Item {
-        place: "Section 7.6",
-        section: "7.6",
-        shows: "time in which 100 machines synchronize: 8 ms",
-        plan: |_| {
-            cannot("It is measured on a testbed; in a fluid a coordinator decides in no time.")
-        },
-    },
+    Item::cannot(
+        "Section 7.6",
+        "7.6",
+        "time in which 100 machines synchronize: 8 ms",
+        "It is measured on a testbed; in a fluid a coordinator decides in no time.",
+    ),
 ];
-
-/// A policy in the exact simulator.
-fn run(plan: &mut Plan, trace: TraceId, policy: &str) -> RunId {
-    let (policy, watch) = (policy.to_owned(), Watch::Nothing);
-    plan.run(Run { trace, sim: Sim::exact(), policy, watch })
-}

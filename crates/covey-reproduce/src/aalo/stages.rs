@@ -3,12 +3,11 @@
 use covey_trace::Coflow;
 use covey_trace::transform::{Shape, Waves, dag, waves};
 
-use super::run;
 use crate::finding::{Finding, Rule, Setting};
+use crate::item::{Item, Planning};
 use crate::learning::Watch;
 use crate::parts::first;
 use crate::plan::{Run, Sim};
-use crate::reproduction::Item;
 
 /// Number of waves of a coflow: of different starts.
 fn waves_of(coflow: &Coflow) -> usize {
@@ -22,7 +21,7 @@ pub(super) const TABLE_4: Item = Item {
     place: "Table 4",
     section: "7.3",
     shows: "coflows by number of waves, and Aalo's gain on them",
-    plan: |lab| {
+    plan: Planning::Runs(|lab| {
         let mut traces = Vec::new();
         for max in [1, 2, 4] {
             let how = Waves { max, rate: 125e6, seed: 1 };
@@ -34,7 +33,7 @@ pub(super) const TABLE_4: Item = Item {
             };
             // Each gain takes three runs, and two waves are as good as one.
             let runs = (max != 2)
-                .then(|| ["aalo", "fair", "sebf"].map(|policy| run(&mut lab.plan, trace, policy)));
+                .then(|| ["aalo", "fair", "sebf"].map(|policy| lab.plan.exact(trace, policy)));
             traces.push((max, trace, runs));
         }
         Ok(Box::new(move |results, section| {
@@ -76,7 +75,7 @@ pub(super) const TABLE_4: Item = Item {
             }
             Ok(())
         }))
-    },
+    }),
 };
 
 /// Coflows of the trace that become jobs of several stages.
@@ -86,7 +85,7 @@ pub(super) const SECTION_7_4: Item = Item {
     place: "Section 7.4",
     section: "7.4",
     shows: "gain over per-flow fairness and Varys with waves and DAGs",
-    plan: |lab| {
+    plan: Planning::Runs(|lab| {
         let base = first(&mut lab.plan, lab.trace, JOBS);
         let trace = lab.plan.derived("query 42", base, |trace| dag(trace, Shape::Query42))?;
         let runs = [true, false].map(|barrier| {
@@ -104,7 +103,7 @@ pub(super) const SECTION_7_4: Item = Item {
         });
         let how = Waves { max: 4, rate: 125e6, seed: 1 };
         let waved = lab.plan.derived("at most 4 waves", lab.trace, |trace| waves(trace, how))?;
-        let waved = ["aalo", "fair", "sebf"].map(|policy| run(&mut lab.plan, waved, policy));
+        let waved = ["aalo", "fair", "sebf"].map(|policy| lab.plan.exact(waved, policy));
         Ok(Box::new(move |results, section| {
             section.note(format!(
                 "The first {JOBS} coflows, each a job with the six stages of TPC-DS query 42 (covey trace \
@@ -134,7 +133,7 @@ pub(super) const SECTION_7_4: Item = Item {
             );
             Ok(())
         }))
-    },
+    }),
 };
 
 const WHY: &str = "Our jobs are not the paper's.";

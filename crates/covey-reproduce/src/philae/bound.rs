@@ -14,7 +14,7 @@ use covey_trace::java_random::JavaRandom;
 
 use crate::drawings::curves;
 use crate::finding::{Finding, Rule, Setting};
-use crate::reproduction::Item;
+use crate::item::{Item, Planning};
 
 /// Draws for each point.
 const TRIALS: u32 = 20_000;
@@ -45,7 +45,7 @@ pub(super) const EQUATION_1: Item = Item {
     place: "Equation 1",
     section: "3.2",
     shows: "what two coflows lose when their sizes are estimated: bound and simulation",
-    plan: |_| {
+    plan: Planning::Runs(|_| {
         Ok(Box::new(|_, section| {
             section.note(format!(
                 "Two coflows on the same ports, as many flows, sizes uniform from 0 to twice the mean, \
@@ -79,7 +79,7 @@ pub(super) const EQUATION_1: Item = Item {
             ));
             Ok(())
         }))
-    },
+    }),
 };
 
 #[cfg(test)]

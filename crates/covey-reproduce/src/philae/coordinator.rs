@@ -4,13 +4,13 @@
 //! reports in every interval; and as Covey runs it, where an agent reports when a coflow has sent a
 //! part more of what is missing until its next queue. The latter is ours alone.
 
-use crate::finding::{Finding, Rule, Setting};
-use crate::live::{Live, LiveRun, Spread};
-use crate::plan::{Plan, Results, Run, RunId, Sim, TraceId};
-use crate::reproduction::{Evaluate, Item, Lab, Section};
+use covey_report::{Live, Spread};
 use covey_trace::{TraceError, transform};
 
+use crate::finding::{Finding, Rule, Setting};
+use crate::item::{Evaluate, Item, Lab, Planning, Section};
 use crate::learning::Watch;
+use crate::plan::{LiveRun, Plan, Results, Run, RunId, Sim, TraceId};
 
 /// What can be measured live, in the order of the paper.
 pub const LIVE_ITEMS: &[Item] = &[
@@ -18,19 +18,19 @@ pub const LIVE_ITEMS: &[Item] = &[
         place: "Table 1",
         section: "5",
         shows: "how often coordinator and agents interact",
-        plan: table_1,
+        plan: Planning::Runs(table_1),
     },
     Item {
         place: "Table 6",
         section: "9.3",
         shows: "processor time of the coordinator in an interval, 900 ports",
-        plan: table_6,
+        plan: Planning::Runs(table_6),
     },
     Item {
         place: "Table 7",
         section: "9.3",
         shows: "intervals in which the coordinator was too slow",
-        plan: table_7,
+        plan: Planning::Runs(table_7),
     },
 ];
 

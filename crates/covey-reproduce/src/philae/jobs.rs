@@ -3,22 +3,22 @@
 use covey_trace::transform::{Filter, filter};
 use covey_trace::{TraceError, shuffle_shares};
 
-use super::Pair;
+use super::comparison::Pair;
 use crate::drawings::cdf;
 use crate::finding::{Finding, Setting};
+use crate::item::{Evaluate, Item, Lab, Planning};
 use crate::jobs::{SEEDS, speedups};
 use crate::numbers::{mean, percent, percentile};
 use crate::plan::TraceId;
-use crate::reproduction::{Evaluate, Item, Lab};
 
 pub(super) const FIGURE_6: Item = Item {
     place: "Figure 6",
     section: "9.2",
     shows: "speed-up of jobs over Aalo (testbed)",
-    plan: |lab| {
+    plan: Planning::Runs(|lab| {
         let pairs = Pair::with_aalo(&mut lab.plan, lab.trace, "philae");
         Ok(figure_6(pairs.into(), "The paper measured this on 150 machines; here it is simulated."))
-    },
+    }),
 };
 
 /// What can be measured on a testbed, in the order of the paper.
@@ -27,17 +27,17 @@ pub const TESTBED_ITEMS: &[Item] = &[
         place: "Table 5",
         section: "9.1",
         shows: "speed-up over Aalo (testbed)",
-        plan: |lab| {
+        plan: Planning::Runs(|lab| {
             let rows = rows(lab)?;
             let rows = rows.map(|(row, it)| (row, vec![Pair::on_testbed(lab, it)]));
             Ok(table_5(rows, SMALLER))
-        },
+        }),
     },
     Item {
         place: "Figure 6",
         section: "9.2",
         shows: "speed-up of jobs over Aalo (testbed)",
-        plan: |lab| Ok(figure_6(vec![Pair::on_testbed(lab, lab.trace)], SMALLER)),
+        plan: Planning::Runs(|lab| Ok(figure_6(vec![Pair::on_testbed(lab, lab.trace)], SMALLER))),
     },
 ];
 
@@ -66,7 +66,7 @@ fn figure_6(pairs: Vec<Pair>, measured: &'static str) -> Evaluate {
                 let runs = [pair.base, pair.philae];
                 section.add(
                     Finding::new(format!("JCT, {column}"), pair.setting, &runs, ours)
-                        .published(published, super::TOLERANCE)
+                        .published(published, super::comparison::TOLERANCE)
                         .why(why(column, pair.setting)),
                 );
             }
@@ -88,7 +88,7 @@ fn figure_6(pairs: Vec<Pair>, measured: &'static str) -> Evaluate {
 fn why(column: &str, setting: Setting) -> &'static str {
     match (column, setting) {
         ("P50", Setting::Testbed) => FOLDED,
-        ("P50", _) => super::PERCENTILES,
+        ("P50", _) => super::comparison::PERCENTILES,
         _ => {
             "It cannot follow from the published shares: 88 % of the jobs spend less than 75 % of their \
              time in shuffle and so gain less than 4 times however fast it is."
@@ -104,7 +104,7 @@ pub(super) const SECTION_9_2: Item = Item {
     place: "Section 9.2",
     section: "9.2",
     shows: "jobs by the part of their time spent in shuffle, as they are drawn for Figure 6",
-    plan: |lab| {
+    plan: Planning::Runs(|lab| {
         let jobs = lab.plan.workload(lab.trace).coflows.len();
         Ok(Box::new(move |results, section| {
             section.note(format!("A job for each coflow of the trace, over {SEEDS} seeds."));
@@ -121,20 +121,20 @@ pub(super) const SECTION_9_2: Item = Item {
             }
             Ok(())
         }))
-    },
+    }),
 };
 
 pub(super) const TABLE_5: Item = Item {
     place: "Table 5",
     section: "9.1",
     shows: "speed-up over Aalo (testbed)",
-    plan: |lab| {
+    plan: Planning::Runs(|lab| {
         let rows = rows(lab)?
             .map(|(row, trace)| (row, Pair::with_aalo(&mut lab.plan, trace, "philae").into()));
         let both = "The paper measured this on 150 machines, both policies in one framework; here it is \
                     simulated.";
         Ok(table_5(rows, both))
-    },
+    }),
 };
 
 /// The workloads of Table 5.
@@ -165,7 +165,7 @@ fn table_5(rows: [(&'static str, Vec<Pair>); 2], measured: &'static str) -> Eval
 fn why_testbed(row: &str, column: &str, setting: Setting) -> &'static str {
     match (row, column, setting) {
         (.., Setting::Testbed) => FOLDED,
-        ("FB trace", "P50" | "P90", _) => super::PERCENTILES,
+        ("FB trace", "P50" | "P90", _) => super::comparison::PERCENTILES,
         (.., Setting::FairComparison | Setting::Live) => {
             "On the testbed Aalo's coordinator missed its interval in 16 % of the cases (Table 7); here it \
              decides in no time."

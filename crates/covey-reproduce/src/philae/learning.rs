@@ -3,23 +3,23 @@
 use covey_report::{Figure, Plot};
 use covey_trace::MB;
 
-use super::{aalo, philae};
+use super::comparison::{aalo, philae};
 use crate::drawings::cdf;
 use crate::finding::{Finding, Setting};
+use crate::item::{Item, Planning, Section};
 use crate::learning::Learned;
 use crate::numbers::{mean, percent, percentile};
 use crate::plan::{Results, RunId};
-use crate::reproduction::{Item, Section};
 
 pub(super) const FIGURE_1: Item = Item {
     place: "Figure 1",
     section: "8.2",
     shows: "the part of its CCT that a coflow spends until its right queue is known",
-    plan: |lab| {
+    plan: Planning::Runs(|lab| {
         let aalo = aalo(&mut lab.plan, lab.trace);
         let philae = philae(&mut lab.plan, lab.trace, "philae");
         Ok(Box::new(move |results, section| figure_1(aalo, philae, results, section)))
-    },
+    }),
 };
 
 /// One coflow under both policies.
@@ -131,7 +131,7 @@ pub(super) const FIGURE_3: Item = Item {
     place: "Figure 3",
     section: "8.2",
     shows: "estimated against actual coflow sizes",
-    plan: |lab| {
+    plan: Planning::Runs(|lab| {
         let exact = philae(&mut lab.plan, lab.trace, "philae");
         let authors = lab.plan.authors(lab.trace, "philae");
         Ok(Box::new(move |results, section| {
@@ -142,7 +142,7 @@ pub(super) const FIGURE_3: Item = Item {
             figure_3(exact, Setting::FairComparison, results, section)?;
             figure_3(authors, Setting::PapersSetting, results, section)
         }))
-    },
+    }),
 };
 
 /// Actual and estimated sizes in bytes of the coflows of a run that were sampled.

@@ -1,15 +1,15 @@
 //! Table 3: in which order coflows go.
 
-use super::Pair;
+use super::comparison::Pair;
 use crate::drawings::bars;
 use crate::finding::{Finding, Setting};
-use crate::reproduction::Item;
+use crate::item::{Item, Planning};
 
 pub(super) const TABLE_3: Item = Item {
     place: "Table 3",
     section: "8.3",
     shows: "speed-up over Aalo by order of coflows",
-    plan: |lab| {
+    plan: Planning::Runs(|lab| {
         let pairs = ["A", "B", "C", "D"].map(|order| {
             let policy = match order {
                 "D" => "philae".to_owned(),
@@ -43,7 +43,7 @@ pub(super) const TABLE_3: Item = Item {
             }
             Ok(())
         }))
-    },
+    }),
 };
 
 fn why(order: &str, column: &str, setting: Setting) -> &'static str {
@@ -60,6 +60,6 @@ fn why(order: &str, column: &str, setting: Setting) -> &'static str {
             "What is left of an estimated size falls while a coflow is sent, so that coflows of equal size \
              overtake each other; in one exact framework that costs more than it gains."
         }
-        _ => super::why(column, setting),
+        _ => super::comparison::why(column, setting),
     }
 }

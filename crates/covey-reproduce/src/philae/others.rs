@@ -3,12 +3,12 @@
 use covey_trace::transform::{Filter, filter};
 use covey_trace::{Coflow, MB, Stats};
 
-use super::{Pair, aalo, philae};
+use super::comparison::{Pair, aalo, philae};
 use crate::drawings::{bars, cdf};
 use crate::finding::{Finding, Rule, Setting};
+use crate::item::{Item, Planning, Section};
 use crate::numbers::percent;
 use crate::plan::{Plan, Results, TraceId};
-use crate::reproduction::{Item, Section};
 
 /// What the paper compares with, and the policies of both simulators.
 const OTHERS: [(&str, &str); 5] = [
@@ -72,12 +72,12 @@ pub(super) const FIGURE_4A: Item = Item {
     place: "Figure 4(a)",
     section: "8.4",
     shows: "speed-up over other policies, Facebook trace",
-    plan: |lab| {
+    plan: Planning::Runs(|lab| {
         let pairs = pairs(&mut lab.plan, lab.trace, 5);
         Ok(Box::new(move |results, section| {
             speedups("Figure 4(a)", &pairs, results, section, why_4a)
         }))
-    },
+    }),
 };
 
 fn why_4a(name: &str, column: &str, setting: Setting) -> &'static str {
@@ -98,7 +98,7 @@ fn why_4a(name: &str, column: &str, setting: Setting) -> &'static str {
             "Fair sharing has a mean of 64.6 s exactly and 68.9 s in CoflowSim. For the published ratio it \
              would have to be about 160 s; what the paper ran is not told."
         }
-        _ => super::why(column, setting),
+        _ => super::comparison::why(column, setting),
     }
 }
 
@@ -106,14 +106,14 @@ pub(super) const FIGURE_4B: Item = Item {
     place: "Figure 4(b)",
     section: "8.4",
     shows: "the same on coflows of more than 7 flows",
-    plan: |lab| {
+    plan: Planning::Runs(|lab| {
         let wide = Filter { min_width: Some(8), ..Filter::default() };
         let trace = lab.plan.derived("wide-only", lab.trace, |trace| filter(trace, wide))?;
         let pairs = pairs(&mut lab.plan, trace, 3);
         Ok(Box::new(move |results, section| {
             speedups("Figure 4(b)", &pairs, results, section, why_4b)
         }))
-    },
+    }),
 };
 
 fn why_4b(name: &str, column: &str, setting: Setting) -> &'static str {
@@ -124,8 +124,8 @@ fn why_4b(name: &str, column: &str, setting: Setting) -> &'static str {
         ("SEBF", Setting::PapersSetting) => {
             "No SEBF was found that Philae beats by so much: CoflowSim's is about as fast as Philae."
         }
-        (_, Setting::PapersSetting) => super::FEWER_EVENTS,
-        _ => super::why(column, setting),
+        (_, Setting::PapersSetting) => super::comparison::FEWER_EVENTS,
+        _ => super::comparison::why(column, setting),
     }
 }
 
@@ -133,7 +133,7 @@ pub(super) const TABLE_4: Item = Item {
     place: "Table 4",
     section: "8.4",
     shows: "coflows by width (7 flows) and size (100 MB)",
-    plan: |lab| {
+    plan: Planning::Runs(|lab| {
         let trace = lab.trace;
         Ok(Box::new(move |results, section| {
             let bins = Stats::of(results.plan.workload(trace)).by_width_and_size;
@@ -151,7 +151,7 @@ pub(super) const TABLE_4: Item = Item {
             }
             Ok(())
         }))
-    },
+    }),
 };
 
 /// Below which speed-up a coflow loses. Above its inverse it gains.
@@ -167,7 +167,7 @@ pub(super) const FIGURE_5: Item = Item {
     place: "Figure 5",
     section: "8.4",
     shows: "speed-up over Aalo by the bins of Table 4",
-    plan: |lab| {
+    plan: Planning::Runs(|lab| {
         let pairs = Pair::with_aalo(&mut lab.plan, lab.trace, "philae");
         let trace = lab.trace;
         Ok(Box::new(move |results, section| {
@@ -234,7 +234,7 @@ pub(super) const FIGURE_5: Item = Item {
             }
             Ok(())
         }))
-    },
+    }),
 };
 
 fn why_5(bin: usize) -> &'static str {

@@ -1,10 +1,10 @@
 //! Table 2: how many pilots.
 
-use super::Pair;
+use super::comparison::Pair;
 use super::learning::errors;
 use crate::finding::{Finding, Setting};
+use crate::item::{Item, Planning};
 use crate::numbers::mean;
-use crate::reproduction::Item;
 
 /// The columns of the table, and what they are as a parameter.
 const SCHEMES: [(&str, &str); 8] = [
@@ -22,7 +22,7 @@ pub(super) const TABLE_2: Item = Item {
     place: "Table 2",
     section: "8.1",
     shows: "speed-up over Aalo and error of the estimate by how pilots are chosen",
-    plan: |lab| {
+    plan: Planning::Runs(|lab| {
         let pairs = SCHEMES.map(|(column, pilots)| {
             // The default is the run that others need, too.
             let policy = match column {
@@ -54,7 +54,7 @@ pub(super) const TABLE_2: Item = Item {
                         let runs = [pair.base, pair.philae];
                         section.add(
                             Finding::new(format!("{column}: {row}"), pair.setting, &runs, ours)
-                                .published(published, super::TOLERANCE)
+                                .published(published, super::comparison::TOLERANCE)
                                 .why(why(column, row, pair.setting)),
                         );
                     }
@@ -66,7 +66,7 @@ pub(super) const TABLE_2: Item = Item {
             section.add(Finding::new(what, Setting::FairComparison, &[base, oracle], ours));
             Ok(())
         }))
-    },
+    }),
 };
 
 fn why_error(column: &str) -> &'static str {
@@ -91,6 +91,6 @@ fn why(column: &str, row: &str, setting: Setting) -> &'static str {
             "Two pilots cost little or nothing here against a twentieth of the senders, so that the gain is \
              larger than published. Not explained."
         }
-        _ => super::why(row, setting),
+        _ => super::comparison::why(row, setting),
     }
 }

@@ -1,10 +1,10 @@
 //! Figures 7(a) to 7(c): parameters of Philae, while Aalo keeps its own.
 
-use super::Pair;
+use super::comparison::Pair;
 use crate::drawings::curves;
 use crate::finding::{Finding, Rule, Setting};
+use crate::item::{Item, Lab, Planning, Section};
 use crate::plan::Results;
-use crate::reproduction::{Item, Lab, Section};
 
 /// Values of a parameter, each with Philae against Aalo in both settings.
 type Sweep = Vec<(u32, [Pair; 2])>;
@@ -86,7 +86,7 @@ pub(super) const FIGURE_7A: Item = Item {
     place: "Figure 7(a)",
     section: "8.6",
     shows: "the limit of thin coflows",
-    plan: |lab| {
+    plan: Planning::Runs(|lab| {
         let sweep = sweep(lab, &[0, 3, 7, 30], 7, |thin| format!("philae:thin={thin}"));
         Ok(Box::new(move |results, section| {
             let means = over_all(&sweep, "mean of CCTs", results, |setting, points| {
@@ -113,7 +113,7 @@ pub(super) const FIGURE_7A: Item = Item {
             section.findings = [means, medians].concat();
             draw("limit of thin coflows (flows)", &sweep, results, section)
         }))
-    },
+    }),
 };
 
 const WHY_7A: &str = "P50 is near 1 whatever the limit (see Table 3). In the authors' program another limit \
@@ -123,7 +123,7 @@ pub(super) const FIGURE_7B: Item = Item {
     place: "Figure 7(b)",
     section: "8.6",
     shows: "the limit of the first queue",
-    plan: |lab| {
+    plan: Planning::Runs(|lab| {
         let sweep = sweep(lab, &[2, 4, 10, 16, 32, 64], 10, |q1| format!("philae:q1={q1}MiB"));
         Ok(Box::new(move |results, section| {
             section.findings = over_all(&sweep, "mean of CCTs", results, |setting, points| {
@@ -137,7 +137,7 @@ pub(super) const FIGURE_7B: Item = Item {
             })?;
             draw("limit of the first queue (MB)", &sweep, results, section)
         }))
-    },
+    }),
 };
 
 const WHY_7B: &str = "The mean is that of a few coflows of terabytes. Between which limits these fall \
@@ -153,7 +153,7 @@ pub(super) const FIGURE_7C: Item = Item {
     place: "Figure 7(c)",
     section: "8.6",
     shows: "the factor between queues",
-    plan: |lab| {
+    plan: Planning::Runs(|lab| {
         let sweep = sweep(lab, &[2, 4, 10, 64], 10, |factor| {
             format!("philae:K={},E={factor}", queues(factor))
         });
@@ -178,5 +178,5 @@ pub(super) const FIGURE_7C: Item = Item {
             })?;
             draw("factor between queues", &sweep, results, section)
         }))
-    },
+    }),
 };

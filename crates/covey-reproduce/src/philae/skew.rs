@@ -2,16 +2,16 @@
 
 use covey_trace::transform::{Filter, Mantri, filter, mantri};
 
-use super::{Pair, aalo, philae};
+use super::comparison::{Pair, aalo, philae};
 use crate::drawings::bars;
 use crate::finding::{Finding, Setting};
-use crate::reproduction::Item;
+use crate::item::{Item, Planning};
 
 pub(super) const FIGURE_4C: Item = Item {
     place: "Figure 4(c)",
     section: "8.5",
     shows: "speed-up over Aalo on coflows of at least some skew",
-    plan: |lab| {
+    plan: Planning::Runs(|lab| {
         let mut traces = Vec::new();
         for least in ["1", "2", "3", "4", "5"] {
             let skewed = Filter { min_skew: least.parse().ok(), ..Filter::default() };
@@ -40,9 +40,9 @@ pub(super) const FIGURE_4C: Item = Item {
                     let place = ["Figure 4(c)", least, "mean of CCTs"];
                     let why = match pair.setting {
                         Setting::FairComparison | Setting::Live | Setting::Testbed => {
-                            super::ONE_FRAMEWORK
+                            super::comparison::ONE_FRAMEWORK
                         }
-                        Setting::PapersSetting => super::FEWER_EVENTS,
+                        Setting::PapersSetting => super::comparison::FEWER_EVENTS,
                     };
                     section.add(pair.finding(what, place, results)?.why(why));
                 }
@@ -52,7 +52,7 @@ pub(super) const FIGURE_4C: Item = Item {
             section.figures.push(bars("Speed-up of the mean CCT over Aalo", "speed-up", &means));
             Ok(())
         }))
-    },
+    }),
 };
 
 const WHY_COFLOWS: &str = "One coflow less than published. 31 coflows have a skew of exactly 3; no way of \
@@ -62,7 +62,7 @@ pub(super) const FIGURE_4D: Item = Item {
     place: "Figure 4(d)",
     section: "8.5",
     shows: "speed-up over Aalo, Mantri-like trace",
-    plan: |lab| {
+    plan: Planning::Runs(|lab| {
         let how = Mantri { cv_p50: 0.34, cv_p90: 3.1, seed: 1 };
         let trace = lab.plan.derived("mantri-like", lab.trace, |trace| mantri(trace, how))?;
         let pair = Pair {
@@ -78,12 +78,13 @@ pub(super) const FIGURE_4D: Item = Item {
             );
             for column in ["P50", "P90", "mean of CCTs"] {
                 let place = ["Figure 4(d)", "Aalo", column];
-                let why = if column == "mean of CCTs" { WHY_4D } else { super::PERCENTILES };
+                let why =
+                    if column == "mean of CCTs" { WHY_4D } else { super::comparison::PERCENTILES };
                 section.add(pair.finding(format!("Aalo, {column}"), place, results)?.why(why));
             }
             Ok(())
         }))
-    },
+    }),
 };
 
 const WHY_4D: &str = "Where a few mappers send nearly all, the mean of a few pilots, one a mapper, says \

@@ -2,12 +2,13 @@
 
 use covey_trace::{Availability, Change};
 
-use super::{closed_form, custom};
+use super::closed_form;
+use super::custom::custom;
 use crate::drawings::curves;
 use crate::finding::{Finding, Rule, Setting};
+use crate::item::{Item, Planning};
 use crate::learning::Watch;
 use crate::plan::{Plan, Run, RunId, Sim, TraceId};
-use crate::reproduction::Item;
 
 /// Bandwidths in bits per second, and the rows that have published gains.
 const RATES: [(f64, Option<&str>); 4] =
@@ -35,7 +36,7 @@ pub(super) const FIGURE_6E: Item = Item {
     place: "Figure 6(e)",
     section: "VI-A2",
     shows: "speed-up of FVDF over SEBF in mean CCT, by bandwidth",
-    plan: |lab| {
+    plan: Planning::Runs(|lab| {
         let trace = custom(lab)?;
         let runs = RATES.map(|(rate, row)| {
             let sebf = run(&mut lab.plan, trace, rate, 1.0, "sebf");
@@ -107,7 +108,7 @@ pub(super) const FIGURE_6E: Item = Item {
             ));
             Ok(())
         }))
-    },
+    }),
 };
 
 fn why(compresses: bool) -> &'static str {
@@ -130,7 +131,7 @@ pub(super) const FIGURE_6F: Item = Item {
     place: "Figure 6(f)",
     section: "VI-A2",
     shows: "speed-up of FVDF over SEBF by compressor",
-    plan: |lab| {
+    plan: Planning::Runs(|lab| {
         let trace = custom(lab)?;
         let sebf = lab.plan.exact(trace, "sebf");
         let runs = ["lz4", "lzo", "snappy", "lzf", "zstd"].map(|codec| {
@@ -152,5 +153,5 @@ pub(super) const FIGURE_6F: Item = Item {
             }
             Ok(())
         }))
-    },
+    }),
 };

@@ -6,8 +6,8 @@
 use covey_trace::{Coflow, Flow, Workload};
 
 use crate::finding::{Finding, Setting};
+use crate::item::{Item, Lab, Planning};
 use crate::plan::{RunId, TraceId};
-use crate::reproduction::{Item, Lab};
 
 /// Bytes a second of the ports.
 const BANDWIDTH: f64 = 125e6;
@@ -27,7 +27,7 @@ pub(super) const TABLE_II: Item = Item {
     place: "Table II",
     section: "IV",
     shows: "speed and ratio of five compressors",
-    plan: |lab| {
+    plan: Planning::Runs(|lab| {
         const BYTES: f64 = 1e9;
         let trace = alone(lab, BYTES);
         let runs =
@@ -62,7 +62,7 @@ pub(super) const TABLE_II: Item = Item {
             }
             Ok(())
         }))
-    },
+    }),
 };
 
 /// The rows of Table III, and the uncompressed sizes in bytes.
@@ -81,7 +81,7 @@ pub(super) const TABLE_III: Item = Item {
     place: "Table III",
     section: "IV",
     shows: "compressed sizes of sorts",
-    plan: |lab| {
+    plan: Planning::Runs(|lab| {
         let runs: Vec<(&str, f64, RunId)> = SORTS
             .into_iter()
             .map(|(row, bytes)| {
@@ -114,5 +114,5 @@ pub(super) const TABLE_III: Item = Item {
             }
             Ok(())
         }))
-    },
+    }),
 };

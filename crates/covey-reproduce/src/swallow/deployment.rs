@@ -8,11 +8,11 @@ use covey_trace::{Coflow, Flow, Workload};
 
 use crate::drawings::cdf;
 use crate::finding::{Finding, Rule, Setting};
+use crate::item::{Item, Lab, Planning};
 use crate::jobs::{SEEDS, speedups};
 use crate::learning::Watch;
 use crate::numbers::{mean, most};
 use crate::plan::{OnHosts, Results, Run, RunId, Sim, TCP};
-use crate::reproduction::{Item, Lab};
 
 /// What can be measured on a testbed, in the order of the paper.
 pub const TESTBED_ITEMS: &[Item] = &[TABLE_I, TABLE_VII, FIGURE_7A, FIGURE_7B];
@@ -108,7 +108,7 @@ const TABLE_I: Item = Item {
     place: "Table I",
     section: "II",
     shows: "bytes that are left of eleven applications' when they are compressed (testbed)",
-    plan: |lab| {
+    plan: Planning::Runs(|lab| {
         let introduction = introduction(lab);
         let applications = applications(lab, LARGEST);
         Ok(Box::new(move |results, section| {
@@ -135,14 +135,14 @@ const TABLE_I: Item = Item {
             }
             Ok(())
         }))
-    },
+    }),
 };
 
 const TABLE_VII: Item = Item {
     place: "Table VII",
     section: "VI-B2",
     shows: "traffic with and without Swallow (testbed)",
-    plan: |lab| {
+    plan: Planning::Runs(|lab| {
         let introduction = introduction(lab);
         let scales = SCALES.map(|scale| (scale, applications(lab, scale)));
         let all = lab.every == 1;
@@ -182,7 +182,7 @@ const TABLE_VII: Item = Item {
             section.add(saved(what, &all_runs, ours, published("mean")));
             Ok(())
         }))
-    },
+    }),
 };
 
 fn saved(what: String, runs: &[RunId], ours: f64, published: Option<f64>) -> Finding {
@@ -198,7 +198,7 @@ const FIGURE_7A: Item = Item {
     place: "Figure 7(a)",
     section: "VI-B1",
     shows: "how much sooner shuffles and jobs are done with Swallow (testbed)",
-    plan: |lab| {
+    plan: Planning::Runs(|lab| {
         let introduction = introduction(lab);
         let scales = SCALES.map(|scale| (scale, applications(lab, scale)));
         let all = lab.every == 1;
@@ -258,7 +258,7 @@ const FIGURE_7A: Item = Item {
             }
             Ok(())
         }))
-    },
+    }),
 };
 
 /// The mean speed-up of jobs of which each shuffle is one's.
@@ -283,7 +283,7 @@ const FIGURE_7B: Item = Item {
     place: "Figure 7(b)",
     section: "VI-B1",
     shows: "traffic that is saved, by scale (testbed)",
-    plan: |lab| {
+    plan: Planning::Runs(|lab| {
         let introduction = introduction(lab);
         let scales = SCALES.map(|scale| (scale, applications(lab, scale)));
         Ok(Box::new(move |results, section| {
@@ -310,5 +310,5 @@ const FIGURE_7B: Item = Item {
             }
             Ok(())
         }))
-    },
+    }),
 };

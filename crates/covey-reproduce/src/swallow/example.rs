@@ -4,10 +4,10 @@ use covey_trace::{Availability, Change, Coflow, Flow, Workload};
 
 use crate::drawings::bars;
 use crate::finding::{Finding, Setting};
+use crate::item::{Item, Planning};
 use crate::learning::Watch;
 use crate::numbers::mean;
 use crate::plan::{Run, Sim};
-use crate::reproduction::Item;
 
 /// When each flow starts; the order in which FIFO serves them.
 type Starts = [f64; 5];
@@ -53,7 +53,7 @@ pub(super) const FIGURE_4: Item = Item {
     place: "Figure 4",
     section: "II",
     shows: "the example of Figure 3 under six policies",
-    plan: |lab| {
+    plan: Planning::Runs(|lab| {
         let plan = &mut lab.plan;
         let together = plan.own("Figure 3", example(TOGETHER));
         let in_line = plan.own("Figure 3, FIFO's order", example(FIFO));
@@ -94,5 +94,5 @@ pub(super) const FIGURE_4: Item = Item {
             section.figures.push(drawing);
             Ok(())
         }))
-    },
+    }),
 };

@@ -2,11 +2,11 @@
 
 use crate::drawings::cdf;
 use crate::finding::{Finding, Rule, Setting};
+use crate::item::{Item, Lab, Planning};
 use crate::learning::Watch;
 use crate::numbers::mean;
 use crate::parts::{first, without_smallest};
 use crate::plan::{Results, Run, RunId, Sim, TraceId};
-use crate::reproduction::{Item, Lab};
 
 /// What FVDF is compared with: the paper's names, and the policies.
 const OTHERS: [(&str, &str); 3] = [("SRTF", "pfp"), ("FIFO", "fifo-flow"), ("FAIR", "fair")];
@@ -43,7 +43,7 @@ pub(super) const FIGURE_6A: Item = Item {
     place: "Figure 6(a)",
     section: "VI-A1",
     shows: "speed-up of FVDF in mean FCT on all, 97 % and 95 % of the flows",
-    plan: |lab| {
+    plan: Planning::Runs(|lab| {
         let part = first(&mut lab.plan, lab.trace, COFLOWS);
         let runs = [0, 3, 5].map(|percent| {
             let trace = match percent {
@@ -77,7 +77,7 @@ pub(super) const FIGURE_6A: Item = Item {
             }
             Ok(())
         }))
-    },
+    }),
 };
 
 const WHY_6A: &str = "FVDF orders coflows. In the mean over flows SRTF, which is made for it, stays a \
@@ -88,7 +88,7 @@ pub(super) const FIGURE_6B: Item = Item {
     place: "Figure 6(b)",
     section: "VI-A1",
     shows: "speed-up of FVDF in mean FCT by size of flow",
-    plan: |lab| {
+    plan: Planning::Runs(|lab| {
         let trace = first(&mut lab.plan, lab.trace, COFLOWS);
         let four = Four::new(lab, trace);
         Ok(Box::new(move |results, section| {
@@ -136,14 +136,14 @@ pub(super) const FIGURE_6B: Item = Item {
             }
             Ok(())
         }))
-    },
+    }),
 };
 
 pub(super) const FIGURE_6C: Item = Item {
     place: "Figure 6(c)",
     section: "VI-A1",
     shows: "speed-up of FVDF in mean FCT by number of flows",
-    plan: |lab| {
+    plan: Planning::Runs(|lab| {
         let runs = [10, 30, COFLOWS].map(|coflows| {
             let trace = first(&mut lab.plan, lab.trace, coflows);
             (trace, Four::new(lab, trace))
@@ -165,7 +165,7 @@ pub(super) const FIGURE_6C: Item = Item {
             }
             Ok(())
         }))
-    },
+    }),
 };
 
 const WHY_6C: &str = "FVDF orders coflows, not flows; in the mean over flows SRTF, and on few flows FIFO, \
@@ -175,7 +175,7 @@ pub(super) const FIGURE_6D: Item = Item {
     place: "Figure 6(d)",
     section: "VI-A1",
     shows: "distribution of FCTs",
-    plan: |lab| {
+    plan: Planning::Runs(|lab| {
         let trace = first(&mut lab.plan, lab.trace, COFLOWS);
         let four = Four::new(lab, trace);
         Ok(Box::new(move |results, section| {
@@ -223,7 +223,7 @@ pub(super) const FIGURE_6D: Item = Item {
             ));
             Ok(())
         }))
-    },
+    }),
 };
 
 const WHY_6D: &str = "It depends on the sizes, which are not public; and FIFO and FAIR of the public flow \

@@ -1,10 +1,10 @@
 //! Figure 7(c): the length of a time slice.
 
-use super::custom;
+use super::custom::custom;
 use crate::drawings::cdf;
 use crate::finding::{Finding, Rule, Setting};
+use crate::item::{Item, Planning};
 use crate::parts::first;
-use crate::reproduction::Item;
 
 /// Lengths of a slice.
 const SLICES: [&str; 4] = ["10ms", "100ms", "1s", "10s"];
@@ -13,7 +13,7 @@ pub(super) const FIGURE_7C: Item = Item {
     place: "Figure 7(c)",
     section: "VI-B3",
     shows: "the length of a time slice (testbed)",
-    plan: |lab| {
+    plan: Planning::Runs(|lab| {
         let custom = custom(lab)?;
         let part = first(&mut lab.plan, lab.trace, 100);
         let runs = [custom, part].map(|trace| {
@@ -53,7 +53,7 @@ pub(super) const FIGURE_7C: Item = Item {
             }
             Ok(())
         }))
-    },
+    }),
 };
 
 const WHY: &str = "Eight coflows that are all there from the beginning keep their order whatever the \

@@ -1,10 +1,11 @@
 //! Table VI: CCTs of CoflowSim's own workload.
 
-use super::{closed_form, custom};
+use super::closed_form;
+use super::custom::custom;
 use crate::finding::{Finding, Setting};
+use crate::item::{Item, Planning};
 use crate::learning::Watch;
 use crate::plan::{Run, Sim};
-use crate::reproduction::Item;
 
 /// The rows of the table, and the policies of CoflowSim they stand for.
 const ROWS: [(&str, &str); 6] = [
@@ -23,7 +24,7 @@ pub(super) const TABLE_VI: Item = Item {
     place: "Table VI",
     section: "VI-A2",
     shows: "mean and sum of CCTs",
-    plan: |lab| {
+    plan: Planning::Runs(|lab| {
         let trace = custom(lab)?;
         let plan = &mut lab.plan;
         let runs = ROWS.map(|(row, policy)| (row, policy, plan.coflowsim(trace, policy)));
@@ -69,5 +70,5 @@ pub(super) const TABLE_VI: Item = Item {
             }
             Ok(())
         }))
-    },
+    }),
 };

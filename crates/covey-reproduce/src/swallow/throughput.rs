@@ -1,10 +1,10 @@
 //! Table V: jobs of ten flows completed in units of time.
 
 use crate::finding::{Finding, Setting};
+use crate::item::{Item, Planning};
 use crate::learning::Watch;
 use crate::parts::first;
 use crate::plan::{Run, Sim};
-use crate::reproduction::Item;
 
 /// Length of a unit in seconds.
 const UNIT_S: f64 = 2000.0;
@@ -19,7 +19,7 @@ pub(super) const TABLE_V: Item = Item {
     place: "Table V",
     section: "VI-A3",
     shows: "jobs of ten flows completed by the end of each unit of time",
-    plan: |lab| {
+    plan: Planning::Runs(|lab| {
         let trace = first(&mut lab.plan, lab.trace, 100);
         let runs = ROWS.map(|(row, policy)| {
             let (sim, policy, watch) = (Sim::exact(), policy.to_owned(), Watch::Flows);
@@ -81,5 +81,5 @@ pub(super) const TABLE_V: Item = Item {
             }
             Ok(())
         }))
-    },
+    }),
 };

@@ -1,20 +1,22 @@
-//! How long a coflow needs alone, as far as what it has sent shows it.
+//! A lower bound of the time that a coflow needs alone, from what it has sent.
 
 use covey_core::{CoflowId, FlowId, LinkSet, NonClairvoyant, PortLoad, View};
 
-/// What a coflow has shown of its load.
+/// The load that a coflow has shown so far.
 #[derive(Debug, Default)]
 pub(super) struct Shown {
-    /// LinkSet of finished flows, their bytes there, and the most seconds that a link has needed for them.
+    /// Links of finished flows with their bytes there, and the largest number of seconds that a
+    /// link needed for them.
     links: LinkSet,
     finished: Vec<f64>,
     finished_s: f64,
-    /// Bytes per second that all its senders, or all its receivers, can carry at most.
+    /// Upper limit of what all its senders, or all its receivers, can carry together, in bytes per
+    /// second.
     rate: f64,
 }
 
 impl Shown {
-    /// A coflow has arrived.
+    /// Starts again for a coflow that has arrived.
     pub fn clear(&mut self, coflow: CoflowId, view: &View<'_, NonClairvoyant>) {
         let capacity = view.fabric().capacity();
         self.links.clear();
@@ -27,7 +29,7 @@ impl Shown {
         self.rate = out.min(into);
     }
 
-    /// A flow of so many bytes has ended.
+    /// Adds a flow of so many bytes that has ended.
     pub fn flow_ended(&mut self, flow: FlowId, bytes: f64, view: &View<'_, NonClairvoyant>) {
         let (egress, ingress) = view.ends(flow);
         for link in [egress, ingress] {
@@ -39,8 +41,8 @@ impl Shown {
         }
     }
 
-    /// The least number of seconds that the coflow needs when it is alone: its busiest port has
-    /// carried what ended flows sent there, and no less than an even part of all that was sent.
+    /// The smallest number of seconds that the coflow can need alone. Its busiest port has carried
+    /// what ended flows sent there, and at least an even part of all bytes sent.
     pub fn alone_s(&self, sent: f64) -> f64 {
         self.finished_s.max(sent / self.rate)
     }

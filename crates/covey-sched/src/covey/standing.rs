@@ -1,6 +1,6 @@
-//! Where coflows and their pilots stand in the plan, which is kept.
+//! The ranks of coflows and their pilots in the plan, which is kept from round to round.
 //!
-//! Coflows that are overdue are in the layer before all others, in order of arrival. In the other layer a
+//! Overdue coflows are in the layer before all others, in order of arrival. In the other layer a
 //! coflow is ranked by what is left of it, and its unfinished pilots by what is left of one flow.
 
 use covey_core::{CoflowId, FlowId, Group, NonClairvoyant, Plan, Rank, Share, View};
@@ -13,40 +13,40 @@ use crate::runs::Runs;
 const OVERDUE: u32 = 0;
 const OTHERS: u32 = 1;
 
-/// What is ranked of a coflow.
+/// A part of a coflow that has a rank of its own.
 #[derive(Debug, Clone, Copy)]
-enum Part {
+enum RankedPart {
     Pilots,
     Whole,
 }
 
-impl Part {
-    /// The number under which it is ranked.
+impl RankedPart {
+    /// The id under which [`Runs`] ranks it.
     fn of(self, coflow: CoflowId) -> CoflowId {
         CoflowId(2 * coflow.0 + self as u32)
     }
 }
 
-/// Places in the plan.
+/// The ranks of all coflows in the plan.
 #[derive(Debug)]
 pub(super) struct Standing {
     order: Runs,
     /// By coflow.
-    places: Vec<Places>,
-    /// Coflows that are to be placed anew.
-    unsettled: Vec<CoflowId>,
-    /// The places of coflows that have ended since the plan was written.
+    coflows: Vec<CoflowRanks>,
+    /// Coflows whose ranks may have changed.
+    dirty: Vec<CoflowId>,
+    /// The ranks of coflows that have ended since the plan was written.
     left: Vec<Rank>,
 }
 
-/// The places of a coflow.
+/// The ranks of a coflow.
 #[derive(Debug, Default)]
-struct Places {
+struct CoflowRanks {
     is_overdue: bool,
-    is_unsettled: bool,
-    /// Where its parts are ranked, pilots first.
+    is_dirty: bool,
+    /// Ranks of its parts by what is left, pilots first.
     ranks: [Option<Rank>; 2],
-    /// Where it, and flows of it, stand in the plan.
+    /// What the plan has of it.
     taken: Vec<(Rank, Group)>,
 }
 
@@ -54,51 +54,51 @@ impl Default for Standing {
     fn default() -> Standing {
         Standing {
             order: Runs::new(Tie::Absolute, OTHERS),
-            places: Vec::new(),
-            unsettled: Vec::new(),
+            coflows: Vec::new(),
+            dirty: Vec::new(),
             left: Vec::new(),
         }
     }
 }
 
 impl Standing {
-    /// Ranks a coflow, which has been assessed.
+    /// Ranks a coflow that has been assessed.
     pub fn set(&mut self, coflow: CoflowId, track: &Track, view: &View<'_, NonClairvoyant>) {
         let (arrival, seq) = view.order(coflow);
-        let order = |part: Part| (arrival, 2 * seq + part as u64);
-        let pilots = Part::Pilots.of(coflow);
+        let order = |part: RankedPart| (arrival, 2 * seq + part as u64);
+        let pilots = RankedPart::Pilots.of(coflow);
         if active(track, view).next().is_some() {
-            self.order.set(pilots, track.pilot_s, order(Part::Pilots));
+            self.order.set(pilots, track.pilot_s, order(RankedPart::Pilots));
         } else {
             self.order.remove(pilots);
         }
-        self.order.set(Part::Whole.of(coflow), track.left_s, order(Part::Whole));
-        unsettle(&mut self.places, &mut self.unsettled, coflow);
+        self.order.set(RankedPart::Whole.of(coflow), track.left_s, order(RankedPart::Whole));
+        mark_dirty(&mut self.coflows, &mut self.dirty, coflow);
     }
 
-    /// A pilot of a coflow has ended.
+    /// Notes that a pilot of a coflow has ended.
     pub fn pilot_ended(&mut self, coflow: CoflowId) {
-        unsettle(&mut self.places, &mut self.unsettled, coflow);
+        mark_dirty(&mut self.coflows, &mut self.dirty, coflow);
     }
 
-    /// A coflow goes first in this slot, or does so no more.
+    /// Sets whether a coflow goes first in this slot.
     pub fn set_overdue(&mut self, coflow: CoflowId, is_overdue: bool) {
-        unsettle(&mut self.places, &mut self.unsettled, coflow);
-        self.places[coflow.index()].is_overdue = is_overdue;
+        mark_dirty(&mut self.coflows, &mut self.dirty, coflow);
+        self.coflows[coflow.index()].is_overdue = is_overdue;
     }
 
-    /// A coflow has ended.
+    /// Notes that a coflow has ended.
     pub fn leave(&mut self, coflow: CoflowId) {
-        self.order.remove(Part::Pilots.of(coflow));
-        self.order.remove(Part::Whole.of(coflow));
-        places_of(&mut self.places, coflow);
-        let Places { is_overdue, ranks, taken, .. } = &mut self.places[coflow.index()];
+        self.order.remove(RankedPart::Pilots.of(coflow));
+        self.order.remove(RankedPart::Whole.of(coflow));
+        ranks_of(&mut self.coflows, coflow);
+        let CoflowRanks { is_overdue, ranks, taken, .. } = &mut self.coflows[coflow.index()];
         *is_overdue = false;
         *ranks = [None; 2];
         self.left.extend(taken.drain(..).map(|(rank, _)| rank));
     }
 
-    /// Brings the plan up to date. Returns whether it is another.
+    /// Brings the plan up to date. Returns whether it has changed.
     pub fn write(
         &mut self,
         tracks: &[Track],
@@ -107,20 +107,20 @@ impl Standing {
     ) -> bool {
         let mut is_another = !self.left.is_empty();
         self.left.drain(..).for_each(|rank| plan.remove(rank));
-        let Standing { order, places, unsettled, .. } = self;
+        let Standing { order, coflows, dirty, .. } = self;
         for &(part, rank) in order.rank_anew() {
             let coflow = CoflowId(part.0 / 2);
-            places[coflow.index()].ranks[part.index() % 2] = Some(rank);
-            unsettle(places, unsettled, coflow);
+            coflows[coflow.index()].ranks[part.index() % 2] = Some(rank);
+            mark_dirty(coflows, dirty, coflow);
         }
-        unsettled.retain(|&coflow| {
-            let places = &mut places[coflow.index()];
-            places.is_unsettled &= view.is_present(coflow);
-            places.is_unsettled
+        dirty.retain(|&coflow| {
+            let coflows = &mut coflows[coflow.index()];
+            coflows.is_dirty &= view.is_present(coflow);
+            coflows.is_dirty
         });
-        // All leave their places before any goes to its new one.
-        for &coflow in &*unsettled {
-            let Places { is_overdue, ranks, taken, .. } = &mut places[coflow.index()];
+        // All leave their old ranks before any takes its new one.
+        for &coflow in &*dirty {
+            let CoflowRanks { is_overdue, ranks, taken, .. } = &mut coflows[coflow.index()];
             let track = &tracks[coflow.index()];
             let stays = |at: &(Rank, Group)| {
                 wanted(*is_overdue, ranks, coflow, track, view).any(|other| other == *at)
@@ -134,9 +134,9 @@ impl Standing {
                 stays
             });
         }
-        for coflow in unsettled.drain(..) {
-            let Places { is_overdue, is_unsettled, ranks, taken } = &mut places[coflow.index()];
-            *is_unsettled = false;
+        for coflow in dirty.drain(..) {
+            let CoflowRanks { is_overdue, is_dirty, ranks, taken } = &mut coflows[coflow.index()];
+            *is_dirty = false;
             for at in wanted(*is_overdue, ranks, coflow, &tracks[coflow.index()], view) {
                 if !taken.contains(&at) {
                     let (rank, group) = at;
@@ -155,7 +155,7 @@ impl Standing {
     }
 }
 
-/// Where a coflow, and flows of it, are to stand.
+/// What the plan is to have of a coflow.
 fn wanted<'a>(
     is_overdue: bool,
     [pilots, whole]: &'a [Option<Rank>; 2],
@@ -171,17 +171,17 @@ fn wanted<'a>(
     pilots.chain(whole)
 }
 
-fn places_of(places: &mut Vec<Places>, coflow: CoflowId) -> &mut Places {
-    if places.len() <= coflow.index() {
-        places.resize_with(coflow.index() + 1, Places::default);
+fn ranks_of(coflows: &mut Vec<CoflowRanks>, coflow: CoflowId) -> &mut CoflowRanks {
+    if coflows.len() <= coflow.index() {
+        coflows.resize_with(coflow.index() + 1, CoflowRanks::default);
     }
-    &mut places[coflow.index()]
+    &mut coflows[coflow.index()]
 }
 
-/// A coflow is to be placed anew.
-fn unsettle(places: &mut Vec<Places>, unsettled: &mut Vec<CoflowId>, coflow: CoflowId) {
-    if !std::mem::replace(&mut places_of(places, coflow).is_unsettled, true) {
-        unsettled.push(coflow);
+/// Notes that the ranks of a coflow may have changed.
+fn mark_dirty(coflows: &mut Vec<CoflowRanks>, dirty: &mut Vec<CoflowId>, coflow: CoflowId) {
+    if !std::mem::replace(&mut ranks_of(coflows, coflow).is_dirty, true) {
+        dirty.push(coflow);
     }
 }
 

@@ -5,15 +5,16 @@ use covey_core::{CoflowId, FlowId, NonClairvoyant, PortLoad, View};
 use super::shown::Shown;
 use crate::estimate::Lengths;
 
-/// A flow of a coflow without a finished one is taken to be this many times as long as what it has
-/// sent.
+/// While no flow of a coflow has ended, a flow is taken to be this many times as long as what it
+/// has sent.
 const GROWTH: f64 = 2.0;
-/// A flow that has sent more than its estimate has this share of that yet to send.
+/// The part of what a flow has sent that it is taken to have left, once it has sent more than its
+/// estimate.
 const OVERTIME: f64 = 0.2;
 /// A coflow without a finished flow is assessed again when it has sent this many times as much.
 const LOOK_AGAIN: f64 = 1.25;
-/// A coflow is assessed again when this many times as many of its flows have ended, or when no more
-/// than this share of those that were left is left.
+/// A coflow is assessed again when this many times as many of its flows have ended, or when at most
+/// this share of the flows that were left is left.
 const MORE_ENDED: f64 = 1.05;
 const FEWER_LEFT: f64 = 0.97;
 
@@ -23,7 +24,7 @@ pub(super) struct Track {
     pub pilots: Vec<FlowId>,
     pub shown: Shown,
     lengths: Lengths,
-    /// Flows that had ended, and flows that were left, when the lengths were last fitted.
+    /// Numbers of flows that had ended, and that were left, when the lengths were last fitted.
     ended: f64,
     left: f64,
     /// A coflow without a finished flow is assessed again when it has sent so many bytes.
@@ -31,12 +32,12 @@ pub(super) struct Track {
     /// Estimated seconds that the rest of the coflow needs alone, and that a pilot needs.
     pub left_s: f64,
     pub pilot_s: f64,
-    /// Whether it has changed since it was assessed.
+    /// Whether the coflow has changed since it was assessed.
     pub has_moved: bool,
 }
 
 impl Track {
-    /// A coflow has arrived whose flows are taken to have `prior` bytes.
+    /// Starts again for a coflow that has arrived, whose flows are taken to have `prior` bytes.
     pub fn clear(&mut self, coflow: CoflowId, prior: f64, view: &View<'_, NonClairvoyant>) {
         self.pilots.clear();
         self.shown.clear(coflow, view);
@@ -50,12 +51,12 @@ impl Track {
         (self.lengths.samples() == 0).then_some(self.next_look)
     }
 
-    /// The coflow has sent so many bytes.
+    /// Notes that the coflow has sent so many bytes.
     pub fn sent(&mut self, bytes: f64) {
         self.next_look = self.next_look.max(bytes * LOOK_AGAIN);
     }
 
-    /// A flow has ended. Returns whether the coflow has to be assessed again.
+    /// Adds a flow that has ended. Returns whether the coflow has to be assessed again.
     pub fn flow_ended(&mut self, flow: FlowId, view: &View<'_, NonClairvoyant>) -> bool {
         let bytes = view.finished_size(flow).unwrap_or(0.0);
         self.shown.flow_ended(flow, bytes, view);
@@ -69,8 +70,8 @@ impl Track {
         fit
     }
 
-    /// Estimates how long the rest takes: at each link, all unfinished flows but one have their
-    /// whole length to send, and one has sent what is in flight.
+    /// Estimates how long the rest takes: at each link one unfinished flow has what is in flight to
+    /// send, and all others have their whole length.
     pub fn assess(&mut self, coflow: CoflowId, prior: f64, view: &View<'_, NonClairvoyant>) {
         let in_flight = (view.attained(coflow).bytes - view.finished(coflow).1).max(0.0);
         let (running, numbers) = self.unfinished_flows(coflow, view);
@@ -95,8 +96,8 @@ impl Track {
         }
     }
 
-    /// How many flows can run at most, when one runs at each port; and the mean numbers of the
-    /// senders and of the receivers of unfinished flows.
+    /// How many flows can run at most, with one flow per port; and the mean factors of the senders
+    /// and of the receivers of unfinished flows.
     fn unfinished_flows(
         &self,
         coflow: CoflowId,

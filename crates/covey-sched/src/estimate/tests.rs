@@ -1,4 +1,5 @@
 use super::*;
+use covey_core::SplitMix;
 
 /// What flows between senders 0.. and receivers 100.. of these lengths tell.
 fn lengths(flows: &[(u32, u32, f64)]) -> Lengths {
@@ -117,28 +118,15 @@ fn flows_of_no_bytes_tell_that_others_have_none() {
     assert!(known.censoring(5.0).is_finite() && known.inequality().is_finite());
 }
 
-/// SplitMix numbers from 0 to 1.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
-    }
-}
-
 /// Flows whose lengths depend on both ports and on chance, by different amounts from seed to seed.
 fn random_flows(seed: u64) -> Vec<(u32, u32, f64)> {
-    let mut random = Random(seed);
-    let ports = 1.0 + random.next() * 9.0;
-    let spread = [0; 3].map(|_| (random.next() * 3.0 - 1.0).max(0.0) * 3.0);
-    let of_port: Vec<f64> = (0..20).map(|_| random.next()).collect();
+    let mut random = SplitMix::new(seed);
+    let ports = 1.0 + random.unit() * 9.0;
+    let spread = [0; 3].map(|_| (random.unit() * 3.0 - 1.0).max(0.0) * 3.0);
+    let of_port: Vec<f64> = (0..20).map(|_| random.unit()).collect();
     let mut flow = || {
-        let [s, r] = [0; 2].map(|_| (random.next() * ports) as usize);
-        let noise = spread[2] * random.next();
+        let [s, r] = [0; 2].map(|_| (random.unit() * ports) as usize);
+        let noise = spread[2] * random.unit();
         let log = 3.0 + spread[0] * of_port[s] + spread[1] * of_port[10 + r] + noise;
         (s as u32, r as u32, log.exp())
     };

@@ -173,7 +173,7 @@ impl Integrator for CoflowFluids {
             let (demand, progress) = network.state.progress_mut(id);
             let fluid = &mut fluids[id.index()];
             fluid.finish(demand, progress, network.now, |p| ending.push((id, p)));
-            network.state.note(id);
+            network.state.note_event(id);
         }
     }
 
@@ -186,7 +186,7 @@ impl Integrator for CoflowFluids {
                 continue;
             }
             let links = network.state.coflow(id).demand().links();
-            if links.first().is_some_and(|&link| network.state.is_eventful(link)) {
+            if links.first().is_some_and(|&link| network.state.has_events(link)) {
                 self.advance(network, id);
                 network.allocator.reconsider(id);
             }
@@ -214,7 +214,7 @@ impl Integrator for CoflowFluids {
     fn write_back_for_policy(&mut self, network: &mut Network<'_>) {
         for k in 0..self.moving.all().len() {
             let id = self.moving.all()[k];
-            if !self.fluids[id.index()].is_disturbed() || network.state.is_stirred(id) {
+            if !self.fluids[id.index()].is_disturbed() || network.state.is_dirty(id) {
                 self.advance(network, id);
             }
         }
@@ -224,8 +224,8 @@ impl Integrator for CoflowFluids {
         self.moving.all().iter().all(|&id| self.rate(id) == 0.0)
     }
 
-    fn sent(&self, network: &Network<'_>, id: CoflowId) -> f64 {
-        self.fluids[id.index()].sent(network.now)
+    fn sent(&self, _: &State, now: Time, id: CoflowId) -> f64 {
+        self.fluids[id.index()].sent(now)
     }
 
     fn report_sent(&mut self, network: &mut Network<'_>) {

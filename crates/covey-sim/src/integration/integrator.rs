@@ -2,13 +2,22 @@
 
 use covey_core::alloc::Allocator;
 use covey_core::state::State;
-use covey_core::{CoflowId, FlowId, Time};
+use covey_core::{CoflowId, FlowId, Time, Traffic};
 
 /// What integrators read and write beside their own memory.
 pub(crate) struct Network<'a> {
     pub state: &'a mut State,
     pub allocator: &'a mut Allocator,
     pub now: Time,
+}
+
+impl Network<'_> {
+    /// The network on which some traffic goes.
+    pub(crate) fn of(traffic: &mut Traffic) -> Network<'_> {
+        let now = traffic.now();
+        let (state, allocator) = traffic.parts_mut();
+        Network { state, allocator, now }
+    }
 }
 
 /// Writes into the state that `left` bytes are left of a flow.
@@ -58,15 +67,15 @@ pub(crate) trait Integrator {
     }
 
     /// Bytes that a coflow has sent, as far as this is known without writing anything back.
-    fn sent(&self, network: &Network<'_>, id: CoflowId) -> f64 {
-        network.state.coflow(id).sent()
+    fn sent(&self, state: &State, _now: Time, id: CoflowId) -> f64 {
+        state.coflow(id).sent()
     }
 
     /// Writes into the state how much coflows have sent.
     fn report_sent(&mut self, network: &mut Network<'_>) {
         for k in 0..network.state.present().len() {
             let id = network.state.present()[k];
-            let sent = self.sent(network, id);
+            let sent = self.sent(network.state, network.now, id);
             network.state.report(id, sent, network.now);
         }
     }

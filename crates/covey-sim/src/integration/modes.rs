@@ -1,6 +1,7 @@
 //! The way to integrate that is in force.
 
 use covey_core::alloc::Allocator;
+use covey_core::state::State;
 use covey_core::{CoflowId, FlowId, Ranking, Rule, Time};
 
 use super::coflows::CoflowFluids;
@@ -117,7 +118,7 @@ impl Integrator for Integration {
 
     fn prepare(&mut self, network: &mut Network<'_>) {
         for &id in network.allocator.compression_changed() {
-            network.state.note(id);
+            network.state.note_event(id);
         }
         in_mode!(self.prepare(network));
     }
@@ -138,8 +139,8 @@ impl Integrator for Integration {
         in_mode!(self.is_idle())
     }
 
-    fn sent(&self, network: &Network<'_>, id: CoflowId) -> f64 {
-        in_mode!(self.sent(network, id))
+    fn sent(&self, state: &State, now: Time, id: CoflowId) -> f64 {
+        in_mode!(self.sent(state, now, id))
     }
 
     fn report_sent(&mut self, network: &mut Network<'_>) {

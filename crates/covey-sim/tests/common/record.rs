@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use covey_core::state::Registration;
 use covey_core::{
-    Answer, AnyPolicy, Clairvoyant, CoflowId, Fabric, FlowId, Knowledge, LinkId, NonClairvoyant,
+    Answer, AnyPolicy, Clairvoyant, CoflowId, Event, Fabric, FlowId, Knowledge, NonClairvoyant,
     Plan, Policy, Ranking, Time, View, Wake, Wants,
 };
 use covey_sim::simulate;
@@ -36,20 +36,12 @@ pub enum Change {
 
 #[derive(Debug, Clone)]
 pub enum What {
-    CoflowArrived(CoflowId),
-    FlowsStarted(CoflowId),
-    FlowEnded(FlowId),
-    PortDrained(CoflowId, LinkId),
-    CoflowEnded(CoflowId),
-    BytesReached(CoflowId, f64),
-    DagBytesReached(u64, f64),
-    LinkBytesReached(CoflowId, LinkId, f64),
-    FlowBytesReached(CoflowId, f64),
-    Woke,
+    /// It was told of an event.
+    Told(Event),
     /// It was asked for its plan, which then was this.
     Planned(Ranking, Vec<Wake>),
-    /// It is to be asked, and so much has been stirred since it was last asked.
-    Stirred(Vec<CoflowId>),
+    /// It is about to be asked for its plan, and these coflows are dirty.
+    Dirty(Vec<CoflowId>),
 }
 
 #[derive(Debug, Clone, Default)]
@@ -141,76 +133,17 @@ impl<K: Knowledge> Policy<K> for Recorder<K> {
         Wants { attained: true, ..self.policy.wants() }
     }
 
-    fn coflow_arrived(&mut self, coflow: CoflowId, view: &View<'_, K>) {
-        self.write(view, What::CoflowArrived(coflow));
-        self.told = true;
-        self.policy.coflow_arrived(coflow, view);
-    }
-
-    fn flows_started(&mut self, coflow: CoflowId, view: &View<'_, K>) {
-        self.write(view, What::FlowsStarted(coflow));
-        self.told = true;
-        self.policy.flows_started(coflow, view);
-    }
-
-    fn flow_ended(&mut self, flow: FlowId, view: &View<'_, K>) {
-        if self.policy.wants().flow_ends {
-            self.write(view, What::FlowEnded(flow));
-            self.told = true;
-            self.policy.flow_ended(flow, view);
-        }
-    }
-
-    fn port_drained(&mut self, coflow: CoflowId, link: LinkId, view: &View<'_, K>) {
-        self.write(view, What::PortDrained(coflow, link));
-        self.told = true;
-        self.policy.port_drained(coflow, link, view);
-    }
-
-    fn coflow_ended(&mut self, coflow: CoflowId, view: &View<'_, K>) {
-        self.write(view, What::CoflowEnded(coflow));
-        self.told = true;
-        self.policy.coflow_ended(coflow, view);
-    }
-
-    fn bytes_reached(&mut self, coflow: CoflowId, bytes: f64, view: &View<'_, K>) {
-        self.write(view, What::BytesReached(coflow, bytes));
-        self.told = true;
-        self.policy.bytes_reached(coflow, bytes, view);
-    }
-
-    fn dag_bytes_reached(&mut self, external: u64, bytes: f64, view: &View<'_, K>) {
-        self.write(view, What::DagBytesReached(external, bytes));
-        self.told = true;
-        self.policy.dag_bytes_reached(external, bytes, view);
-    }
-
     fn link_limits(&self) -> &[f64] {
         self.policy.link_limits()
     }
 
-    fn link_bytes_reached(
-        &mut self,
-        coflow: CoflowId,
-        link: LinkId,
-        bytes: f64,
-        view: &View<'_, K>,
-    ) {
-        self.write(view, What::LinkBytesReached(coflow, link, bytes));
+    fn event(&mut self, event: Event, view: &View<'_, K>) {
+        if matches!(event, Event::FlowEnded(_)) && !self.policy.wants().flow_ends {
+            return;
+        }
+        self.write(view, What::Told(event));
         self.told = true;
-        self.policy.link_bytes_reached(coflow, link, bytes, view);
-    }
-
-    fn flow_bytes_reached(&mut self, coflow: CoflowId, bytes: f64, view: &View<'_, K>) {
-        self.write(view, What::FlowBytesReached(coflow, bytes));
-        self.told = true;
-        self.policy.flow_bytes_reached(coflow, bytes, view);
-    }
-
-    fn woke(&mut self, view: &View<'_, K>) {
-        self.write(view, What::Woke);
-        self.told = true;
-        self.policy.woke(view);
+        self.policy.event(event, view);
     }
 
     fn plan(&mut self, view: &View<'_, K>, plan: &mut Plan<K>) -> Answer {
@@ -218,8 +151,8 @@ impl<K: Knowledge> Policy<K> for Recorder<K> {
             // Only the recorder wanted to know.
             return Answer::Unchanged;
         }
-        let stirred = view.coflows().iter().copied().filter(|&id| view.is_stirred(id)).collect();
-        self.write(view, What::Stirred(stirred));
+        let dirty = view.coflows().iter().copied().filter(|&id| view.is_dirty(id)).collect();
+        self.write(view, What::Dirty(dirty));
         let answer = self.policy.plan(view, plan);
         self.write(view, What::Planned(plan.ranking().clone(), plan.wakes().all()));
         answer

@@ -7,9 +7,9 @@ use crate::workload::{Coflow, Flow, Workload};
 
 /// A class of jobs.
 struct Class {
-    /// Least and most mappers, and reducers.
+    /// Smallest and largest number of mappers, and of reducers.
     width: (i32, i32),
-    /// Least and most MB of a flow.
+    /// Smallest and largest MB of a flow.
     mb: (i32, i32),
     /// Percent of the jobs.
     percent: u32,
@@ -22,10 +22,10 @@ const CLASSES: [Class; 4] = [
     Class { width: (5, 100), mb: (10, 1000), percent: 21 },
 ];
 
-/// Most mappers, and so fewest racks.
+/// Maximum of mappers, and minimum of racks.
 pub(crate) const WIDEST: u32 = 100;
 
-/// What may be chosen about the workload.
+/// The parameters of the workload.
 pub(crate) struct Custom {
     /// The seed of Java's random numbers.
     pub seed: u64,
@@ -69,7 +69,7 @@ impl Custom {
         mappers.iter().flat_map(from).collect()
     }
 
-    /// A rack that is not taken.
+    /// A random rack that is not taken.
     fn rack(&self, taken: &[u32], random: &mut JavaRandom) -> u32 {
         loop {
             let rack = random.next_int(self.ports as i32) as u32;

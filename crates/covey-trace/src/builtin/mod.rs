@@ -1,4 +1,4 @@
-//! Workloads made on the spot, named as a trace file would be: `builtin:NAME[:key=value,…]`.
+//! Generated workloads, named in place of a trace file: `builtin:NAME[:key=value,…]`.
 
 mod coflowsim;
 mod fb_like;
@@ -123,7 +123,7 @@ fn value<T: FromStr + PartialOrd + Display>(
     }
 }
 
-/// A name that is none of those `known`.
+/// The error for a name that is none of `known`.
 fn unknown(argument: &str, known: &[&str], found: &str) -> TraceError {
     let expected = format!("one of {}", known.join(", "));
     let meant = did_you_mean(nearest(found, known.iter().copied()));

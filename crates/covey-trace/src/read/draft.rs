@@ -1,8 +1,8 @@
-//! A workload while it is read: what must hold across lines is checked here, for every format.
+//! A workload while it is read. Checks what must hold across lines, for every format.
 
 use std::collections::HashMap;
 
-use crate::error::{Place, TraceError, quote};
+use crate::error::{Location, TraceError, quote};
 use crate::limits::{MAX_FLOWS, MAX_NAME_BYTES, MAX_PARENTS};
 use crate::workload::{Coflow, Workload};
 
@@ -11,7 +11,7 @@ pub(crate) struct Draft {
     workload: Workload,
     /// The line of each coflow.
     lines: Vec<u64>,
-    /// The position of each id.
+    /// The index of each id.
     positions: HashMap<String, u32>,
     /// The parents named by each coflow that has any; they may come later in the file.
     parents: Vec<(u32, Vec<String>)>,
@@ -42,12 +42,12 @@ impl Draft {
         self.workload.coflows.len()
     }
 
-    /// Announces `flows` more flows, before memory is spent on them.
-    pub fn announce(&mut self, place: Place<'_>, flows: u64) -> Result<(), TraceError> {
+    /// Checks the limit for `flows` more flows before memory is allocated for them.
+    pub fn announce(&mut self, location: Location<'_>, flows: u64) -> Result<(), TraceError> {
         self.num_flows = self.num_flows.saturating_add(flows);
         if self.num_flows > u64::from(MAX_FLOWS) {
             let expected = format_args!("at most {MAX_FLOWS} in a trace");
-            return Err(place.bad("flows", expected, self.num_flows));
+            return Err(location.bad("flows", expected, self.num_flows));
         }
         Ok(())
     }
@@ -55,40 +55,40 @@ impl Draft {
     /// Adds a coflow and the ids of its parents, which replace `coflow.parents` at the end.
     pub fn push(
         &mut self,
-        place: Place<'_>,
+        location: Location<'_>,
         coflow: Coflow,
         parents: Vec<String>,
     ) -> Result<(), TraceError> {
-        check_name(place, "id", &coflow.id)?;
+        check_name(location, "id", &coflow.id)?;
         let position = self.workload.coflows.len() as u32;
         if let Some(first) = self.positions.insert(coflow.id.clone(), position) {
             let line = self.lines[first as usize];
             let expected = format_args!("an id not used before (line {line} has it)");
-            return Err(place.bad("id", expected, quote(&coflow.id)));
+            return Err(location.bad("id", expected, quote(&coflow.id)));
         }
         if !parents.is_empty() {
             self.num_parents += parents.len();
             if self.num_parents > MAX_PARENTS {
                 let expected = format_args!("at most {MAX_PARENTS} in a trace");
-                return Err(place.bad("parents", expected, self.num_parents));
+                return Err(location.bad("parents", expected, self.num_parents));
             }
             self.parents.push((position, parents));
         }
-        self.lines.push(place.line);
+        self.lines.push(location.line);
         self.workload.coflows.push(coflow);
         Ok(())
     }
 
-    /// The whole workload, once every coflow is there; `name` is the file's.
+    /// The workload, once all coflows have been added; `name` is the file's.
     pub fn finish(mut self, name: &str) -> Result<Workload, TraceError> {
         for (child, ids) in std::mem::take(&mut self.parents) {
             let line = self.lines[child as usize];
-            let place = Place { name, line };
+            let location = Location { name, line };
             let mut parents = Vec::with_capacity(ids.len());
             for id in &ids {
                 let Some(&parent) = self.positions.get(id) else {
                     let expected = "the id of a coflow of this trace";
-                    return Err(place.bad("parents", expected, quote(id)));
+                    return Err(location.bad("parents", expected, quote(id)));
                 };
                 parents.push(parent);
             }
@@ -96,7 +96,7 @@ impl Draft {
             if let Some(twice) = first_duplicate(&mut sorted) {
                 let id = &self.workload.coflows[twice as usize].id;
                 let found = format_args!("{} twice", quote(id));
-                return Err(place.bad("parents", "each id once", found));
+                return Err(location.bad("parents", "each id once", found));
             }
             self.workload.coflows[child as usize].parents = parents;
         }
@@ -105,22 +105,26 @@ impl Draft {
             let found =
                 format!("{}, which waits for itself", quote(&self.workload.coflows[position].id));
             let expected = "predecessors without a cycle";
-            return Err(Place { name, line }.bad("parents", expected, found));
+            return Err(Location { name, line }.bad("parents", expected, found));
         }
         Ok(self.workload)
     }
 }
 
-/// A name must say something and not be absurdly long.
-pub(crate) fn check_name(place: Place<'_>, field: &str, name: &str) -> Result<(), TraceError> {
+/// Checks that a name is neither empty nor too long.
+pub(crate) fn check_name(
+    location: Location<'_>,
+    field: &str,
+    name: &str,
+) -> Result<(), TraceError> {
     if name.is_empty() || name.len() > MAX_NAME_BYTES {
         let expected = format_args!("1 to {MAX_NAME_BYTES} bytes");
-        return Err(place.bad(field, expected, quote(name)));
+        return Err(location.bad(field, expected, quote(name)));
     }
     Ok(())
 }
 
-/// The least value that occurs twice; sorts the values.
+/// The smallest value that occurs twice. Sorts the values.
 pub(crate) fn first_duplicate(values: &mut [u32]) -> Option<u32> {
     values.sort_unstable();
     values.windows(2).find(|w| w[0] == w[1]).map(|w| w[0])

@@ -1,24 +1,24 @@
-//! The fields of a line, separated by blanks, each read as what it must be.
+//! The fields of a line, separated by blanks.
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::str::SplitAsciiWhitespace;
 
-use crate::error::{Place, TraceError, quote};
+use crate::error::{Location, TraceError, quote};
 use crate::limits::MAX_TIME_S;
 
 /// The fields of one line not yet read.
 pub(crate) struct Fields<'a> {
     /// The line.
-    pub place: Place<'a>,
+    pub location: Location<'a>,
     rest: SplitAsciiWhitespace<'a>,
 }
 
 impl<'a> Fields<'a> {
     /// The fields of the line at `place`.
-    pub fn new(place: Place<'a>, line: &'a str) -> Self {
+    pub fn new(location: Location<'a>, line: &'a str) -> Self {
         let rest = line.split_ascii_whitespace();
-        Self { place, rest }
+        Self { location, rest }
     }
 
     /// The next field as it stands.
@@ -27,7 +27,7 @@ impl<'a> Fields<'a> {
         field: impl Display,
         expected: impl Display,
     ) -> Result<&'a str, TraceError> {
-        self.rest.next().ok_or_else(|| self.place.bad(field, expected, "the end of the line"))
+        self.rest.next().ok_or_else(|| self.location.bad(field, expected, "the end of the line"))
     }
 
     /// The next field as an integer in `range`; `what` names it in a message.
@@ -41,7 +41,7 @@ impl<'a> Fields<'a> {
         let text = self.text(&field, expected)?;
         match text.parse() {
             Ok(value) if range.contains(&value) => Ok(value),
-            _ => Err(self.place.bad(field, expected, quote(text))),
+            _ => Err(self.location.bad(field, expected, quote(text))),
         }
     }
 
@@ -53,17 +53,17 @@ impl<'a> Fields<'a> {
     /// The next field, milliseconds, in seconds.
     pub fn milliseconds(&mut self, field: &str) -> Result<f64, TraceError> {
         let text = self.text(field, "milliseconds")?;
-        let ms = number(self.place, field, "milliseconds", text, MAX_TIME_S * 1e3)?;
+        let ms = number(self.location, field, "milliseconds", text, MAX_TIME_S * 1e3)?;
         Ok(ms / 1e3)
     }
 
-    /// Nothing may be left on the line after its `last` field.
+    /// Checks that nothing follows the `last` field of the line.
     pub fn end(&mut self, last: impl Display) -> Result<(), TraceError> {
         match self.rest.next() {
             None => Ok(()),
             Some(text) => {
                 let expected = format_args!("nothing after {last}");
-                Err(self.place.bad("end of line", expected, quote(text)))
+                Err(self.location.bad("end of line", expected, quote(text)))
             }
         }
     }
@@ -71,7 +71,7 @@ impl<'a> Fields<'a> {
 
 /// `text` as a number from 0 to `most`; `unit` names it in a message.
 pub(crate) fn number(
-    place: Place<'_>,
+    location: Location<'_>,
     field: impl Display,
     unit: &str,
     text: &str,
@@ -82,7 +82,7 @@ pub(crate) fn number(
         Ok(value) if (0.0..=most).contains(&value) => Ok(value + 0.0),
         _ => {
             let expected = format_args!("{unit} from 0 to {most:e}");
-            Err(place.bad(field, expected, quote(text)))
+            Err(location.bad(field, expected, quote(text)))
         }
     }
 }

@@ -7,7 +7,7 @@ use flate2::bufread::MultiGzDecoder;
 /// The first byte of a gzip file. No text begins with it: it is a control character.
 const FIRST_BYTE: u8 = 0x1f;
 
-/// Whether what follows in `source` is compressed; nothing is taken out of it.
+/// Whether the rest of `source` is compressed. Consumes nothing.
 pub(crate) fn is_gzip(source: &mut impl BufRead) -> io::Result<bool> {
     loop {
         match source.fill_buf() {
@@ -18,12 +18,12 @@ pub(crate) fn is_gzip(source: &mut impl BufRead) -> io::Result<bool> {
     }
 }
 
-/// What was compressed, piece by piece: memory does not grow with it.
+/// The decompressed text, in pieces, so that memory does not grow with it.
 pub(crate) fn decompressed(source: impl BufRead) -> impl BufRead {
     BufReader::with_capacity(1 << 16, Explained(MultiGzDecoder::new(source)))
 }
 
-/// A decoder whose errors say that the compressed file is at fault.
+/// A decoder whose errors name the compressed file as the cause.
 struct Explained<R>(MultiGzDecoder<R>);
 
 impl<R: BufRead> Read for Explained<R> {

@@ -2,33 +2,33 @@
 
 use std::io::{BufRead, ErrorKind};
 
-use crate::error::{Place, TraceError};
+use crate::error::{Location, TraceError};
 use crate::limits::MAX_LINE_BYTES;
 
 /// The lines of a source that are not blank, numbered from 1.
 pub(crate) struct Lines<'a, R> {
     source: R,
     /// The last line read; its number counts blank ones.
-    place: Place<'a>,
+    location: Location<'a>,
     buffer: Vec<u8>,
 }
 
 impl<'a, R: BufRead> Lines<'a, R> {
     /// The lines of `source`, called `name` in messages.
     pub fn new(source: R, name: &'a str) -> Self {
-        let place = Place { name, line: 0 };
+        let location = Location { name, line: 0 };
         let buffer = Vec::new();
-        Self { source, place, buffer }
+        Self { source, location, buffer }
     }
 
     /// The place of the last line read.
-    pub fn place(&self) -> Place<'a> {
+    pub fn location(&self) -> Location<'a> {
         // An empty file has its end on line 1.
-        Place { line: self.place.line.max(1), ..self.place }
+        Location { line: self.location.line.max(1), ..self.location }
     }
 
     /// The next line that is not blank, without its end; `None` at the end of the source.
-    pub fn next(&mut self) -> Result<Option<(Place<'a>, &str)>, TraceError> {
+    pub fn next(&mut self) -> Result<Option<(Location<'a>, &str)>, TraceError> {
         loop {
             if !self.fill()? {
                 return Ok(None);
@@ -38,10 +38,10 @@ impl<'a, R: BufRead> Lines<'a, R> {
             }
         }
         match std::str::from_utf8(&self.buffer) {
-            Ok(line) => Ok(Some((self.place, line))),
+            Ok(line) => Ok(Some((self.location, line))),
             Err(e) => {
                 let byte = self.buffer[e.valid_up_to()];
-                Err(self.place.bad("text", "UTF-8", binary(byte)))
+                Err(self.location.bad("text", "UTF-8", binary(byte)))
             }
         }
     }
@@ -54,23 +54,23 @@ impl<'a, R: BufRead> Lines<'a, R> {
             let chunk = match self.source.fill_buf() {
                 Ok(chunk) => chunk,
                 Err(e) if e.kind() == ErrorKind::Interrupted => continue,
-                Err(e) => return Err(TraceError::io(self.place.name, e)),
+                Err(e) => return Err(TraceError::io(self.location.name, e)),
             };
             if chunk.is_empty() {
                 return Ok(begun);
             }
             if !begun {
                 begun = true;
-                self.place.line += 1;
+                self.location.line += 1;
             }
             let newline = chunk.iter().position(|&b| b == b'\n');
             let part = &chunk[..newline.unwrap_or(chunk.len())];
             if part.contains(&0) {
-                return Err(self.place.bad("text", "UTF-8 without NUL", binary(0)));
+                return Err(self.location.bad("text", "UTF-8 without NUL", binary(0)));
             }
             if part.len() > MAX_LINE_BYTES - self.buffer.len() {
                 let expected = format_args!("at most {} MiB", MAX_LINE_BYTES >> 20);
-                return Err(self.place.bad("line", expected, "a longer line"));
+                return Err(self.location.bad("line", expected, "a longer line"));
             }
             self.buffer.extend_from_slice(part);
             let used = part.len() + usize::from(newline.is_some());
@@ -82,7 +82,7 @@ impl<'a, R: BufRead> Lines<'a, R> {
     }
 }
 
-/// How a byte that is no text is described.
+/// Describes a byte that is not text.
 fn binary(byte: u8) -> String {
     format!("the byte 0x{byte:02x} (a binary file?)")
 }

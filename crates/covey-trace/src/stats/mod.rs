@@ -1,4 +1,4 @@
-//! What a workload looks like in numbers, with the bins that the papers sort coflows into.
+//! Statistics of a workload, with the bins that the papers sort coflows into.
 
 mod quantiles;
 mod text;
@@ -72,10 +72,10 @@ pub struct Bin {
     pub byte_share: f64,
 }
 
-/// A port and what goes through it.
+/// A port and the bytes through it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct PortBytes {
-    /// The port; the lowest of equals.
+    /// The port; of equals the lowest number.
     pub port: u32,
     /// Bytes in one direction.
     pub bytes: f64,
@@ -132,7 +132,7 @@ impl Stats {
     }
 }
 
-/// Sorts coflows into four bins by two tests: number `a + 2 b` where the tests say `[a, b]`.
+/// Sorts coflows into four bins by two tests. If the tests return `[a, b]`, the bin is `a + 2 b`.
 fn bins(
     workload: &Workload,
     names: [&'static str; 4],

@@ -5,7 +5,7 @@ use serde::Serialize;
 /// Percentiles, interpolated linearly between ranks, and the mean.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Quantiles {
-    /// The least value.
+    /// The smallest value.
     pub min: f64,
     /// The 10th percentile.
     pub p10: f64,
@@ -21,7 +21,7 @@ pub struct Quantiles {
     pub p95: f64,
     /// The 99th percentile.
     pub p99: f64,
-    /// The greatest value.
+    /// The largest value.
     pub max: f64,
     /// The mean.
     pub mean: f64,

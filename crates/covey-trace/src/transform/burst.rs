@@ -1,15 +1,14 @@
 //! Coflows that arrive together.
 
-use super::bad;
+use super::shared::bad;
 use crate::error::TraceError;
 use crate::workload::Workload;
 
-/// The coflows of `workload` in bursts of `group`: of so many that follow each other by arrival, all
-/// arrive when the first of them does. Where `group` is at least the number of coflows, all
-/// arrive at once, as in the bursty traffic of Stream (§V).
+/// The coflows of `workload` in bursts: of `group` coflows that follow each other by arrival, all
+/// arrive when the first of them does. If `group` is at least the number of coflows, all arrive at
+/// once, as in the bursty traffic of Stream (§V).
 ///
-/// # Errors
-/// [`TraceError::Argument`] where `group` is 0.
+/// # Errors [`TraceError::Argument`] if `group` is 0.
 pub fn burst(workload: &Workload, group: usize) -> Result<Workload, TraceError> {
     if group == 0 {
         return Err(bad("group", "at least 1 coflow", group));

@@ -1,9 +1,10 @@
-//! What a transformation has made of a workload, in a line.
+//! The changes that a transformation has made, in a line.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
-use super::{counted, mapper_cv};
+use super::mantri::mapper_cv;
+use super::shared::counted;
 use crate::stats::Quantiles;
 use crate::workload::{Coflow, Workload};
 
@@ -16,7 +17,7 @@ pub struct Changes {
     ports: u32,
     /// Jobs named.
     jobs: usize,
-    /// What is different, and in how many coflows.
+    /// What differs, and in how many coflows.
     differences: Vec<(&'static str, usize)>,
     /// Coefficients of variation of mappers, where sizes are different.
     mapper_cv: Option<Quantiles>,
@@ -25,7 +26,7 @@ pub struct Changes {
 }
 
 impl Changes {
-    /// What has become of `before`. Coflows are told apart by their ids.
+    /// Compares a workload with `before`. Coflows are identified by their ids.
     pub fn between(before: &Workload, after: &Workload) -> Changes {
         let by_id: HashMap<&str, &Coflow> =
             before.coflows.iter().map(|coflow| (coflow.id.as_str(), coflow)).collect();
@@ -38,7 +39,7 @@ impl Changes {
         fn flows<T: PartialEq>(a: &Coflow, b: &Coflow, of: fn(&crate::Flow) -> T) -> bool {
             !a.flows.iter().map(of).eq(b.flows.iter().map(of))
         }
-        // Where none has kept its id, all were made anew.
+        // If no coflow has kept its id, all are new.
         let kept = usize::from(!pairs.is_empty());
         let differences = [
             ("left out", kept * (before.coflows.len() - pairs.len())),
@@ -69,7 +70,7 @@ impl Changes {
     }
 }
 
-/// The number of moments at which flows of a coflow start.
+/// The number of times at which flows of a coflow start.
 fn waves(coflow: &Coflow) -> usize {
     let mut starts: Vec<f64> = coflow.flows.iter().map(|flow| flow.start_s).collect();
     starts.sort_unstable_by(f64::total_cmp);

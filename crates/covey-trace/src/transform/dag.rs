@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use super::bad;
+use super::shared::bad;
 use crate::error::TraceError;
 use crate::limits::{MAX_FLOWS, MAX_PARENTS};
 use crate::workload::{Coflow, Workload};
@@ -46,11 +46,9 @@ impl FromStr for Shape {
 
 /// Every coflow of `workload` as a job: each stage is an exact copy of it, released when the stages
 /// before have ended. Stage s, from 1, of coflow `7` is named `7.s`; the job is called as the
-/// coflow's own job, if it has one, or else `7`. What waited for the coflow waits for the last
-/// stage.
+/// coflow's own job, if it has one, or else `7`. Children of the coflow wait for the last stage.
 ///
-/// # Errors
-/// [`TraceError::Argument`] where the result exceeds the limits on flows or parents.
+/// # Errors [`TraceError::Argument`] if the result exceeds the limits on flows or parents.
 pub fn dag(workload: &Workload, shape: Shape) -> Result<Workload, TraceError> {
     let stages = shape.parents();
     let n = stages.len();

@@ -1,11 +1,11 @@
 //! Some of the coflows of a workload.
 
-use super::bad;
+use super::shared::bad;
 use crate::error::TraceError;
 use crate::stats::skew;
 use crate::workload::{Coflow, Workload};
 
-/// Which coflows stay: those that pass every test.
+/// The tests that coflows must pass to stay.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Filter {
     /// At least this many flows. 8 gives *wide-coflows-only* of Philae (ATC 2019, §8.1).
@@ -16,11 +16,10 @@ pub struct Filter {
     pub min_skew: Option<f64>,
 }
 
-/// The coflows of `workload` that pass `filter`, in their order. A parent that is left out is not
-/// waited for.
+/// The coflows of `workload` that pass `filter`, in their order. Coflows do not wait for a parent
+/// that is left out.
 ///
-/// # Errors
-/// [`TraceError::Argument`] for a skew that is no number, and where no coflow is left.
+/// # Errors [`TraceError::Argument`] for a skew that is not a number, and if no coflow is left.
 pub fn filter(workload: &Workload, filter: Filter) -> Result<Workload, TraceError> {
     if let Some(skew) = filter.min_skew.filter(|skew| !(skew.is_finite() && *skew >= 0.0)) {
         return Err(bad("min-skew", "a number from 0", skew));

@@ -1,25 +1,26 @@
-//! A workload for fewer hosts than it has ports, where flows are real connections.
+//! A workload for fewer hosts than it has ports, whose flows become real connections.
 
 use std::collections::BTreeMap;
 
-use super::{Scale, bad, scale};
+use super::scale::{Scale, scale};
+use super::shared::bad;
 use crate::error::TraceError;
 use crate::workload::{Flow, Workload};
 
 /// `workload` scaled, for hosts with one connection per pair and coflow: flows of a coflow between
-/// the same two ports that start together are merged, those from a port to itself dropped, and bytes
-/// rounded up to whole ones. Coflows of which nothing stays are dropped too; their children then wait
+/// the same two ports that start together are merged, those from a port to itself dropped, and
+/// bytes rounded up to whole ones. Coflows without flows are dropped, too; their children then wait
 /// for their parents.
 ///
-/// Merging changes widths, and what policies that count flows do: results are to be compared with
-/// those of the same folded workload only.
+/// Merging changes widths, and so the decisions of policies that count flows. Results can be
+/// compared only with those of the same folded workload.
 ///
 /// # Errors
 /// Those of [`scale`](scale()).
 pub fn fold(workload: &Workload, by: Scale) -> Result<Workload, TraceError> {
     let mut folded = scale(workload, by)?;
     for coflow in &mut folded.coflows {
-        // Starts are not below zero, and so in the order of their bits.
+        // Starts are not negative, so their bits have the same order.
         let mut merged: BTreeMap<(u32, u32, u64), f64> = BTreeMap::new();
         for flow in coflow.flows.iter().filter(|flow| flow.src != flow.dst) {
             *merged.entry((flow.src, flow.dst, flow.start_s.to_bits())).or_default() += flow.bytes;
@@ -37,8 +38,7 @@ pub fn fold(workload: &Workload, by: Scale) -> Result<Workload, TraceError> {
 
 /// Every `n`th coflow of `workload`, beginning with the first.
 ///
-/// # Errors
-/// [`TraceError::Argument`] for 0, and where coflows have parents, which would be missing.
+/// # Errors [`TraceError::Argument`] for 0, and if coflows have parents, which would be missing.
 pub fn every(workload: &Workload, n: usize) -> Result<Workload, TraceError> {
     if n == 0 {
         return Err(bad("every", "1 or more", n));
@@ -50,7 +50,7 @@ pub fn every(workload: &Workload, n: usize) -> Result<Workload, TraceError> {
     Ok(Workload { ports: workload.ports, coflows })
 }
 
-/// Drops coflows without flows; parents stand in for those that are dropped.
+/// Drops coflows without flows. Their parents replace them as parents of their children.
 fn drop_empty(workload: &mut Workload) {
     let count = workload.coflows.len();
     let mut parents: Vec<Vec<u32>> = workload.coflows.iter().map(|c| c.parents.clone()).collect();

@@ -1,7 +1,7 @@
 //! Mappers that send unequally, as in the cluster Mantri describes (OSDI 2010; Philae, ATC 2019,
 //! §8.1).
 
-use super::{bad, counted, senders};
+use super::shared::{bad, counted, senders};
 use crate::error::TraceError;
 use crate::random::Random;
 use crate::stats::Quantiles;
@@ -22,10 +22,10 @@ pub struct Mantri {
 /// The 90th percentile of a standard normal variable.
 const Z90: f64 = 1.281_551_565_544_600_4;
 
-/// How far percentiles may be from what was asked for, as a share.
+/// The tolerance of percentiles, as a share.
 const TOLERANCE: f64 = 0.02;
 
-/// `workload` with mappers that send unequally. What each reducer receives stays.
+/// `workload` with mappers that send unequally. Each reducer receives as much as before.
 ///
 /// Coefficients of variation are lognormal over coflows, through the two percentiles. One of m
 /// mappers cannot have more than √(m - 1), where one of them sends all: large ones are given first,
@@ -33,9 +33,8 @@ const TOLERANCE: f64 = 0.02;
 /// with the spread s at which the coefficient is the one drawn; a reducer's bytes are shared in
 /// proportion to weights, but each flow has a byte.
 ///
-/// # Errors
-/// [`TraceError::Argument`] for percentiles that are not 0 < `cv_p50` < `cv_p90`, and where the
-/// coflows have too few mappers for them.
+/// # Errors [`TraceError::Argument`] unless 0 < `cv_p50` < `cv_p90`, and if the coflows have too
+/// few mappers for them.
 pub fn mantri(workload: &Workload, how: Mantri) -> Result<Workload, TraceError> {
     let Mantri { cv_p50, cv_p90, seed } = how;
     if !(cv_p50 > 0.0 && cv_p90 > cv_p50 && cv_p90.is_finite()) {
@@ -43,7 +42,7 @@ pub fn mantri(workload: &Workload, how: Mantri) -> Result<Workload, TraceError> 
     }
     let mut workload = workload.clone();
     let mut random = Random::new("covey mantri", seed);
-    // Places and numbers of mappers of coflows with several, in random order.
+    // Indices and numbers of mappers of coflows with several, in random order.
     let mut coflows: Vec<(usize, usize)> = (0..)
         .zip(&workload.coflows)
         .map(|(place, coflow)| (place, senders(coflow).0.len()))
@@ -89,7 +88,7 @@ pub fn mapper_cv(coflow: &Coflow) -> Option<f64> {
     cv(&sums(&of_flow, bytes, ports.len()))
 }
 
-/// What each of `n` groups has, by the group of each item.
+/// The sum of each of `n` groups, by the group of each item.
 fn sums(group: &[usize], items: impl Iterator<Item = f64>, n: usize) -> Vec<f64> {
     let mut sums = vec![0.0; n];
     for (&group, item) in group.iter().zip(items) {
@@ -105,8 +104,8 @@ fn cv(values: &[f64]) -> Option<f64> {
     (values.len() > 1 && mean > 0.0).then(|| variance.sqrt() / mean)
 }
 
-/// Shares what each reducer receives anew, so that the coefficient of variation of the mappers is
-/// `target`, or the next that is possible.
+/// Divides what each reducer receives again, so that the coefficient of variation of the mappers is
+/// `target`, or as near as possible.
 fn redraw(coflow: &mut Coflow, target: f64, random: &mut Random) {
     let (ports, of_flow) = senders(coflow);
     let normal: Vec<f64> = ports.iter().map(|_| random.normal()).collect();

@@ -12,8 +12,8 @@ use crate::workload::{Coflow, Flow, Workload};
 /// `7.c`, a job likewise; parents lead to the same copy. With `k` = 1 the workload stays as it is,
 /// names included.
 ///
-/// # Errors
-/// [`TraceError::Argument`] where `k` is 0 or the result exceeds [`MAX_PORTS`] or [`MAX_FLOWS`].
+/// # Errors [`TraceError::Argument`] if `k` is 0 or the result exceeds [`MAX_PORTS`] or
+/// [`MAX_FLOWS`].
 pub fn replicate(workload: &Workload, k: u32) -> Result<Workload, TraceError> {
     let most_by_ports = MAX_PORTS / workload.ports.max(1);
     let most_by_flows = MAX_FLOWS as usize / workload.num_flows().max(1);

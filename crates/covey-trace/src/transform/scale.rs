@@ -1,11 +1,11 @@
 //! More or less load, larger or smaller coflows, fewer ports.
 
-use super::bad;
+use super::shared::bad;
 use crate::error::TraceError;
 use crate::limits::{MAX_BYTES, MAX_TIME_S};
 use crate::workload::Workload;
 
-/// What to multiply, and the number of ports.
+/// Factors, and the number of ports.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scale {
     /// Factor of all times: arrivals, later starts, restarts, deadlines. 0.5 doubles the load.
@@ -18,10 +18,9 @@ pub struct Scale {
 
 /// `workload` with times, sizes and ports scaled.
 ///
-/// # Errors
-/// [`TraceError::Argument`] for factors that are not above zero or lead beyond the limits, and for
-/// more ports than there are: what would be sent over the new ones nobody knows, but
-/// [`replicate`](super::replicate()) can fill them with copies.
+/// # Errors [`TraceError::Argument`] for factors that are not above zero or lead beyond the limits,
+/// and for more ports than there are. No trace says what new ports would send;
+/// [`replicate`](super::replicate()) fills them with copies.
 pub fn scale(workload: &Workload, by: Scale) -> Result<Workload, TraceError> {
     for (name, factor) in [("time", by.time), ("size", by.size)] {
         if !(factor > 0.0 && factor.is_finite()) {

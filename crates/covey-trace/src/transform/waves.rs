@@ -1,6 +1,6 @@
 //! Coflows that come in several waves (Aalo, SIGCOMM 2015, §7.3, Table 4).
 
-use super::{bad, senders};
+use super::shared::{bad, senders};
 use crate::error::TraceError;
 use crate::random::Random;
 use crate::workload::{Coflow, Workload};
@@ -8,11 +8,11 @@ use crate::workload::{Coflow, Workload};
 /// How coflows come in waves.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Waves {
-    /// Most waves of a coflow: 1, 2 and 4 as in Table 4 of Aalo, 3 as in Table 2 of Stream.
+    /// Maximum of waves of a coflow: 1, 2 and 4 as in Table 4 of Aalo, 3 as in Table 2 of Stream.
     pub max: u32,
-    /// Bytes per second at which a wave would be sent alone; the next begins when that is over.
+    /// Bytes per second at which a wave would be sent alone; the next wave begins at its end.
     pub rate: f64,
-    /// Which coflows have how many waves.
+    /// The seed that decides which coflows have how many waves.
     pub seed: u64,
 }
 
@@ -22,12 +22,11 @@ const SHARES: [&[usize]; 4] = [&[100], &[90, 10], &[81, 9, 10], &[81, 9, 4, 6]];
 /// `workload` with the published shares of coflows in several waves.
 ///
 /// A coflow of n waves has its senders, in order of their first flows, divided into n groups as
-/// equal as can be: the mappers of one wave. A wave begins when the one before would have ended,
-/// were it alone. When waves begin is not in the text we have, so this is a choice.
+/// equal as can be: the mappers of one wave. A wave begins when the one before would have ended if
+/// it were alone. The paper's text does not say when waves begin, so this is a choice.
 ///
-/// # Errors
-/// [`TraceError::Argument`] for a number of waves without published shares, a rate that is none,
-/// and where too few coflows have enough senders.
+/// # Errors [`TraceError::Argument`] for a number of waves without published shares, an invalid
+/// rate, and if too few coflows have enough senders.
 pub fn waves(workload: &Workload, how: Waves) -> Result<Workload, TraceError> {
     let shares = (how.max as usize).checked_sub(1).and_then(|k| SHARES.get(k));
     let shares = shares.ok_or_else(|| bad("max", "1, 2, 3 or 4 waves", how.max))?;
@@ -40,7 +39,7 @@ pub fn waves(workload: &Workload, how: Waves) -> Result<Workload, TraceError> {
     let mut order: Vec<usize> = (0..count).collect();
     random.shuffle(&mut order);
     let width: Vec<usize> = workload.coflows.iter().map(|c| senders(c).0.len()).collect();
-    // The most waves first, which the fewest coflows can have.
+    // The largest number of waves first, which the fewest coflows can have.
     for (k, percent) in shares.iter().enumerate().skip(1).rev() {
         let (waves, wanted) = (k + 1, (count * percent + 50) / 100);
         let (chosen, rest): (Vec<usize>, Vec<usize>) = {

@@ -320,7 +320,7 @@ impl PriorityFlows {
         let mut shared = false;
         for slot in 0..self.running.count() {
             let links = self.pairs.links(self.running.pair[slot] as usize);
-            if !state.is_eventful(LinkId(links[0] as u32)) {
+            if !state.has_events(LinkId(links[0] as u32)) {
                 continue;
             }
             let before = self.running.priority[slot];

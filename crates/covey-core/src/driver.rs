@@ -1,0 +1,253 @@
+//! Drives a policy, in simulation and live alike.
+
+use crate::alloc::PlanError;
+use crate::erased_policy::{self, ErasedPolicy};
+use crate::event::Event;
+use crate::ids::{CoflowId, FlowId, LinkId};
+use crate::plan::Ranking;
+use crate::policy::{Answer, AnyPolicy, Wants};
+use crate::time::Time;
+use crate::traffic::Traffic;
+use crate::wakes::{Wake, Wakes};
+use crate::world::World;
+
+/// A policy with its plan, and the traffic that it decides about.
+///
+/// A scheduling round is all that happens at one time. First the policy is told of all events, then it
+/// is asked for its plan once, then the links are shared once. [`Driver::round`] has the order of
+/// events; a simulator finds out what happens when it is asked. A live world tells its driver of events
+/// when they happen ([`Driver::tell`], [`Driver::tell_ends`]), and ends a round by [`Driver::decide`].
+pub struct Driver<'p> {
+    policy: Box<dyn ErasedPolicy + 'p>,
+    wants: Wants,
+    traffic: Traffic,
+    /// Whether the policy has been told anything since it was last asked for its plan.
+    is_told: bool,
+    /// Working memory: wake-ups that have come.
+    due: Vec<(u64, Wake)>,
+    /// Working memory: limits that were reached.
+    reached: Vec<Event>,
+}
+
+impl<'p> Driver<'p> {
+    /// Drives a policy from now on, by what is to happen to `traffic`.
+    pub fn new(traffic: Traffic, policy: AnyPolicy) -> Driver<'static> {
+        Driver::with(traffic, erased_policy::owned(policy))
+    }
+
+    /// The same for a policy that is borrowed. [`Driver::into_traffic`] ends that.
+    pub fn borrowing(traffic: Traffic, policy: &'p mut AnyPolicy) -> Driver<'p> {
+        Driver::with(traffic, erased_policy::borrowed(policy))
+    }
+
+    fn with(traffic: Traffic, policy: Box<dyn ErasedPolicy + 'p>) -> Driver<'p> {
+        let wants = policy.wants();
+        Driver { policy, wants, traffic, is_told: false, due: Vec::new(), reached: Vec::new() }
+    }
+
+    /// Gives the traffic back, for its memory.
+    pub fn into_traffic(self) -> Traffic {
+        self.traffic
+    }
+
+    /// Which events the policy asks for.
+    pub fn wants(&self) -> Wants {
+        self.wants
+    }
+
+    /// Whether the policy may ask for the sizes of flows, which must be known then when they are
+    /// registered.
+    pub fn sees_sizes(&self) -> bool {
+        self.policy.sees_sizes()
+    }
+
+    /// Numbers of bytes, ascending: the policy is told when a coflow has sent one of them through a link.
+    pub fn link_limits(&self) -> &[f64] {
+        self.policy.link_limits()
+    }
+
+    /// The coflows that are present, and their rates.
+    pub fn traffic(&self) -> &Traffic {
+        &self.traffic
+    }
+
+    /// The coflows that are present, to be told of what happens to them.
+    pub fn traffic_mut(&mut self) -> &mut Traffic {
+        &mut self.traffic
+    }
+
+    /// The plan in force.
+    pub fn ranking(&self) -> &Ranking {
+        self.policy.ranking()
+    }
+
+    /// The wake-ups that the policy waits for.
+    pub fn wakes(&self) -> &Wakes {
+        self.policy.wakes()
+    }
+
+    /// The coflows that are present, and the wake-ups that the policy waits for.
+    pub fn traffic_and_wakes(&mut self) -> (&Traffic, &mut Wakes) {
+        (&self.traffic, self.policy.wakes_mut())
+    }
+
+    /// It is `now` from now on.
+    pub fn advance_to(&mut self, now: Time) {
+        self.traffic.set_now(now);
+    }
+
+    /// A whole scheduling round at `now`: has the world find out what happens, tells the policy, and
+    /// decides.
+    ///
+    /// # Errors
+    /// When the policy's plan cannot be carried out; rates are then undefined.
+    pub fn round(&mut self, now: Time, world: &mut impl World) -> Result<Answer, PlanError> {
+        self.advance_to(now);
+        world.end_flows(&mut self.traffic);
+        self.tell_ends(world);
+        while let Some(event) = world.begin_next(&mut self.traffic) {
+            self.tell(event, world);
+        }
+        // Flows without bytes have ended at their start.
+        self.tell_ends(world);
+        self.tell_due(world);
+        self.tell_limits(world);
+        self.decide(world)
+    }
+
+    /// Tells the policy of an event.
+    pub fn tell(&mut self, event: Event, world: &mut impl World) {
+        self.traffic.mark_dirty(event);
+        world.refresh(&mut self.traffic);
+        self.pass_on(event);
+    }
+
+    fn pass_on(&mut self, event: Event) {
+        self.is_told = true;
+        self.policy.event(event, self.traffic.state(), self.traffic.now());
+    }
+
+    /// Tells the policy what has ended. Lets the coflows leave of which every flow has ended, unless the
+    /// world keeps them open, and those that are to leave.
+    pub fn tell_ends(&mut self, world: &mut impl World) {
+        let mut ended = std::mem::take(&mut self.traffic.ended);
+        for id in ended.complete.drain(..) {
+            // Flows may have been added since.
+            let is_over = self.traffic.state().coflow(id).is_over();
+            if is_over && !ended.leaving.contains(&id) && !world.stays_open(id) {
+                ended.leaving.push(id);
+            }
+        }
+        for &id in &ended.leaving {
+            let sent = world.bytes_sent(&self.traffic, id);
+            let now = self.traffic.now();
+            self.traffic.state_mut().report(id, sent, now);
+            self.traffic.state_mut().retire(id);
+        }
+        let Wants { flow_ends, port_drains, .. } = self.wants;
+        let flows = if flow_ends { &ended.flows[..] } else { &[] };
+        let drained = if port_drains { &ended.drained[..] } else { &[] };
+        if !flows.is_empty() || !drained.is_empty() || !ended.leaving.is_empty() {
+            self.is_told = true;
+            flows.iter().for_each(|flow| self.traffic.state_mut().mark_dirty(flow.coflow));
+            drained.iter().for_each(|&(id, _)| self.traffic.state_mut().mark_dirty(id));
+            world.refresh(&mut self.traffic);
+            flows.iter().for_each(|&flow| self.pass_on(Event::FlowEnded(flow)));
+            self.pass_on_drained(drained);
+            ended.leaving.iter().for_each(|&id| self.pass_on(Event::CoflowEnded(id)));
+        }
+        for &id in &ended.leaving {
+            world.coflow_left(&self.traffic, id);
+            self.traffic.forget(id);
+        }
+        ended.flows.clear();
+        ended.drained.clear();
+        ended.leaving.clear();
+        self.traffic.ended = ended;
+    }
+
+    fn pass_on_drained(&mut self, drained: &[(CoflowId, LinkId)]) {
+        for &(id, link) in drained {
+            // Flows that started in the same round may use the link again.
+            if self.traffic.state().coflow(id).unfinished().unfinished_at(link) == 0 {
+                self.pass_on(Event::PortDrained(id, link));
+            }
+        }
+    }
+
+    /// Takes active flows out of what is served, because their hosts are away.
+    pub fn suspend(&mut self, flows: &[FlowId]) {
+        let mut drained = Vec::new();
+        for &flow in flows {
+            self.traffic.suspend(flow, |link| drained.push((flow.coflow, link)));
+            self.traffic.state_mut().mark_dirty(flow.coflow);
+        }
+        self.is_told = true;
+        if self.wants.port_drains {
+            self.pass_on_drained(&drained);
+        }
+    }
+
+    /// Has suspended flows served again.
+    pub fn resume(&mut self, flows: &[FlowId], world: &mut impl World) {
+        for of_coflow in flows.chunk_by(|a, b| a.coflow == b.coflow) {
+            of_coflow.iter().for_each(|&flow| self.traffic.resume(flow));
+            self.tell(Event::FlowsStarted(of_coflow[0].coflow), world);
+        }
+    }
+
+    /// Tells the policy of the wake-ups that have come.
+    pub fn tell_due(&mut self, world: &mut impl World) {
+        let mut due = std::mem::take(&mut self.due);
+        world.take_due(&self.traffic, self.policy.wakes_mut(), &mut due);
+        due.iter().for_each(|&(_, wake)| self.traffic.mark_dirty(wake.into()));
+        if !due.is_empty() {
+            world.refresh(&mut self.traffic);
+        }
+        due.iter().for_each(|&(_, wake)| self.pass_on(wake.into()));
+        due.clear();
+        self.due = due;
+    }
+
+    fn tell_limits(&mut self, world: &mut impl World) {
+        let mut reached = std::mem::take(&mut self.reached);
+        world.find_limits_reached(&self.traffic, &mut reached);
+        reached.drain(..).for_each(|event| self.tell(event, world));
+        self.reached = reached;
+    }
+
+    /// Tells the policy that what it waits for has come. Does nothing if it does not wait for that.
+    pub fn reach(&mut self, wake: Wake, world: &mut impl World) {
+        if self.policy.wakes_mut().take(wake) {
+            self.tell(wake.into(), world);
+        }
+    }
+
+    /// Has the policy asked for its plan at the end of the round: facts have changed that are no event.
+    pub fn ask_for_plan(&mut self) {
+        self.is_told = true;
+    }
+
+    /// Ends a round: asks for the plan if the policy was told anything, and has the links shared.
+    ///
+    /// # Errors
+    /// When the policy's plan cannot be carried out; rates are then undefined.
+    pub fn decide(&mut self, world: &mut impl World) -> Result<Answer, PlanError> {
+        let Driver { policy, traffic, is_told, .. } = self;
+        let mut answer = Answer::Unchanged;
+        if std::mem::take(is_told) {
+            world.refresh(traffic);
+            answer = policy.plan(traffic.state(), traffic.now());
+            traffic.state_mut().clear_dirty();
+        }
+        if answer == Answer::Replaced {
+            world.plan_changed(traffic, policy.ranking(), policy.edits());
+            policy.notify(traffic.parts_mut().1);
+        }
+        world.before_sharing(traffic, policy.ranking(), answer);
+        traffic.share(policy.ranking())?;
+        world.rates_changed(traffic);
+        traffic.state_mut().end_round();
+        Ok(answer)
+    }
+}

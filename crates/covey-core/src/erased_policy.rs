@@ -1,0 +1,102 @@
+//! A policy together with its plan, whatever it knows.
+
+use std::ops::DerefMut;
+
+use crate::alloc::Allocator;
+use crate::event::Event;
+use crate::knowledge::Knowledge;
+use crate::plan::{Group, Plan, Rank, Ranking};
+use crate::policy::{Answer, AnyPolicy, Policy, Wants};
+use crate::state::State;
+use crate::time::Time;
+use crate::view::View;
+use crate::wakes::Wakes;
+
+/// A policy together with its plan. The type does not say what the policy knows.
+pub(crate) trait ErasedPolicy: Send {
+    fn wants(&self) -> Wants;
+    /// Whether the policy may ask for sizes.
+    fn sees_sizes(&self) -> bool;
+    fn link_limits(&self) -> &[f64];
+    fn event(&mut self, event: Event, state: &State, now: Time);
+    fn plan(&mut self, state: &State, now: Time) -> Answer;
+    /// See [`Plan::edits`].
+    fn edits(&self) -> Option<&[(Rank, Group)]>;
+    /// Notifies an allocator of what has changed in the plan since the last call.
+    fn notify(&mut self, allocator: &mut Allocator);
+    fn ranking(&self) -> &Ranking;
+    fn wakes(&self) -> &Wakes;
+    fn wakes_mut(&mut self) -> &mut Wakes;
+}
+
+/// A policy, owned or borrowed as `P`, and its plan.
+struct WithPlan<P, K> {
+    policy: P,
+    plan: Plan<K>,
+}
+
+impl<P: DerefMut<Target = dyn Policy<K>> + Send, K: Knowledge> ErasedPolicy for WithPlan<P, K> {
+    fn wants(&self) -> Wants {
+        self.policy.wants()
+    }
+
+    fn sees_sizes(&self) -> bool {
+        K::SEES_SIZES
+    }
+
+    fn link_limits(&self) -> &[f64] {
+        self.policy.link_limits()
+    }
+
+    fn event(&mut self, event: Event, state: &State, now: Time) {
+        self.policy.event(event, &View::new(state, now));
+    }
+
+    fn plan(&mut self, state: &State, now: Time) -> Answer {
+        self.policy.plan(&View::new(state, now), &mut self.plan)
+    }
+
+    fn edits(&self) -> Option<&[(Rank, Group)]> {
+        self.plan.edits()
+    }
+
+    fn notify(&mut self, allocator: &mut Allocator) {
+        allocator.read_edits(&mut self.plan);
+    }
+
+    fn ranking(&self) -> &Ranking {
+        self.plan.ranking()
+    }
+
+    fn wakes(&self) -> &Wakes {
+        self.plan.wakes()
+    }
+
+    fn wakes_mut(&mut self) -> &mut Wakes {
+        self.plan.wakes_mut()
+    }
+}
+
+fn boxed<'p, P, K>(policy: P) -> Box<dyn ErasedPolicy + 'p>
+where
+    P: DerefMut<Target = dyn Policy<K>> + Send + 'p,
+    K: Knowledge,
+{
+    Box::new(WithPlan { policy, plan: Plan::default() })
+}
+
+/// A policy with an empty plan.
+pub(crate) fn owned(policy: AnyPolicy) -> Box<dyn ErasedPolicy> {
+    match policy {
+        AnyPolicy::Clairvoyant(policy) => boxed(policy),
+        AnyPolicy::NonClairvoyant(policy) => boxed(policy),
+    }
+}
+
+/// A borrowed policy with an empty plan.
+pub(crate) fn borrowed(policy: &mut AnyPolicy) -> Box<dyn ErasedPolicy + '_> {
+    match policy {
+        AnyPolicy::Clairvoyant(policy) => boxed(policy.as_mut()),
+        AnyPolicy::NonClairvoyant(policy) => boxed(policy.as_mut()),
+    }
+}

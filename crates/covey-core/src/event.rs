@@ -1,0 +1,61 @@
+//! The events that a policy is told of.
+
+use crate::ids::{CoflowId, FlowId, LinkId};
+use crate::wakes::Wake;
+
+/// An event that a policy is told of.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Event {
+    /// A coflow has arrived and its first flows have started.
+    CoflowArrived(CoflowId),
+    /// More flows of a coflow that is present have started (a later wave).
+    FlowsStarted(CoflowId),
+    /// An unfinished flow has lost what it had sent, and begins again (a host has failed).
+    FlowRestarted(FlowId),
+    /// A flow has ended.
+    FlowEnded(FlowId),
+    /// A coflow has no unfinished flow at a link any more.
+    PortDrained(CoflowId, LinkId),
+    /// The last flow of a coflow has ended.
+    CoflowEnded(CoflowId),
+    /// A coflow has sent a number of bytes that the policy waits for.
+    BytesReached(CoflowId, f64),
+    /// The coflows of a DAG, named by its external id, have sent a number of bytes that the policy
+    /// waits for.
+    DagBytesReached(u64, f64),
+    /// A coflow has sent one of the policy's limits, in bytes, through a link.
+    LinkBytesReached(CoflowId, LinkId, f64),
+    /// A flow of a coflow has sent a number of bytes that the policy waits for.
+    FlowBytesReached(CoflowId, f64),
+    /// A time that the policy waits for has come.
+    Woke,
+}
+
+impl Event {
+    /// The coflow that the event is about, if it is one coflow.
+    pub fn coflow(&self) -> Option<CoflowId> {
+        match *self {
+            Event::CoflowArrived(id)
+            | Event::FlowsStarted(id)
+            | Event::PortDrained(id, _)
+            | Event::CoflowEnded(id)
+            | Event::BytesReached(id, _)
+            | Event::LinkBytesReached(id, ..)
+            | Event::FlowBytesReached(id, _) => Some(id),
+            Event::FlowRestarted(flow) | Event::FlowEnded(flow) => Some(flow.coflow),
+            Event::DagBytesReached(..) | Event::Woke => None,
+        }
+    }
+}
+
+/// What the policy waited for has come.
+impl From<Wake> for Event {
+    fn from(wake: Wake) -> Event {
+        match wake {
+            Wake::At(_) => Event::Woke,
+            Wake::WhenSent(id, bytes) => Event::BytesReached(id, bytes),
+            Wake::WhenDagSent(external, bytes) => Event::DagBytesReached(external, bytes),
+            Wake::WhenFlowSent(id, bytes) => Event::FlowBytesReached(id, bytes),
+        }
+    }
+}

@@ -1,0 +1,431 @@
+//! All coflows that are present.
+
+use super::coflow::{CoflowState, FlowSpec, Progress, Registration};
+use super::dirty::Dirty;
+use crate::codec::Codec;
+use crate::compressed::Compressed;
+use crate::demand::{Builder, Demand};
+use crate::fabric::Fabric;
+use crate::ids::{CoflowId, FlowId, LinkId, PortId};
+use crate::time::Time;
+
+/// All coflows present, and the fabric they share.
+#[derive(Debug)]
+pub struct State {
+    fabric: Fabric,
+    dirty: Dirty,
+    /// By [`CoflowId`].
+    slots: Vec<CoflowState>,
+    /// The coflows that are present, in the order of [`State::order`].
+    present: Vec<CoflowId>,
+    /// Ids that are not in use.
+    vacant: Vec<CoflowId>,
+    /// Working memory.
+    builder: Builder,
+    /// Share of each port's processor that is available for compressing; empty if all of it is.
+    processors: Vec<f64>,
+    /// The speed and the ratio of the hosts' compressor, if they were measured.
+    measured_codec: Option<Codec>,
+}
+
+impl State {
+    /// No coflows yet.
+    pub fn new(fabric: Fabric) -> State {
+        let mut dirty = Dirty::default();
+        dirty.clear(fabric.links());
+        State {
+            fabric,
+            dirty,
+            slots: Vec::new(),
+            present: Vec::new(),
+            vacant: Vec::new(),
+            builder: Builder::default(),
+            processors: Vec::new(),
+            measured_codec: None,
+        }
+    }
+
+    /// The fabric.
+    pub fn fabric(&self) -> &Fabric {
+        &self.fabric
+    }
+
+    /// Forgets all coflows and keeps the memory they used, so that the same history again takes
+    /// no new memory.
+    pub fn clear(&mut self) {
+        for id in self.present.drain(..) {
+            self.slots[id.index()].present = false;
+        }
+        self.dirty.clear(self.fabric.links());
+        self.processors.clear();
+        self.measured_codec = None;
+        self.vacant.clear();
+        self.vacant.extend((0..self.slots.len() as u32).rev().map(CoflowId));
+    }
+
+    /// The speed and the ratio of the hosts' compressor, if they were measured.
+    pub fn measured_codec(&self) -> Option<Codec> {
+        self.measured_codec
+    }
+
+    /// Writes down the measured speed and ratio of the hosts' compressor.
+    pub fn set_measured_codec(&mut self, codec: Option<Codec>) {
+        self.measured_codec = codec;
+    }
+
+    /// Share of a port's processor that is available for compressing, of a processor as fast as the codec
+    /// says. It is 1 unless set.
+    pub fn processor(&self, port: PortId) -> f64 {
+        self.processors.get(port.index()).copied().unwrap_or(1.0)
+    }
+
+    /// Writes down what share of a port's processor is available for compressing.
+    pub fn set_processor(&mut self, port: PortId, share: f64) {
+        self.processors.resize(self.fabric.ports() as usize, 1.0);
+        self.processors[port.index()] = share;
+    }
+
+    /// Coflows present, in the order of [`State::order`].
+    pub fn present(&self) -> &[CoflowId] {
+        &self.present
+    }
+
+    /// Whether a coflow is present.
+    pub fn is_present(&self, id: CoflowId) -> bool {
+        self.slots.get(id.index()).is_some_and(|coflow| coflow.present)
+    }
+
+    /// An upper bound of the numbers of coflows in use: arrays by [`CoflowId`] have this length.
+    pub fn slots(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// The facts about a coflow.
+    pub fn coflow(&self, id: CoflowId) -> &CoflowState {
+        &self.slots[id.index()]
+    }
+
+    /// The key by which coflows present are in order: arrival, then place in the trace.
+    pub fn order(&self, id: CoflowId) -> (Time, u64) {
+        let registration = &self.slots[id.index()].registration;
+        (registration.arrival, registration.seq)
+    }
+
+    /// Adds a coflow. None of its flows has started. Ports must exist in the fabric.
+    pub fn register(
+        &mut self,
+        registration: Registration,
+        flows: impl Iterator<Item = FlowSpec> + Clone,
+    ) -> CoflowId {
+        let id = self.vacant.pop().unwrap_or_else(|| {
+            self.slots.push(CoflowState::vacant());
+            CoflowId(self.slots.len() as u32 - 1)
+        });
+        self.slots[id.index()].registration = registration;
+        // Mostly at the end.
+        let order = self.order(id);
+        let last = self.present.last().is_none_or(|&last| self.order(last) <= order);
+        let place = if last { self.present.len() } else { self.place_of(order) };
+        self.present.insert(place, id);
+        let coflow = &mut self.slots[id.index()];
+        coflow.demand.rebuild(
+            &self.fabric,
+            flows.clone().map(|f| (f.src, f.dst)),
+            &mut self.builder,
+        );
+        coflow.reset(registration.arrival, flows.map(|f| f.bytes));
+        self.dirty.domains_mut().enter(coflow.demand.links());
+        id
+    }
+
+    /// Starts a flow.
+    pub fn start(&mut self, flow: FlowId) {
+        self.note_event(flow.coflow);
+        let coflow = &mut self.slots[flow.coflow.index()];
+        let p = coflow.demand.position(flow.index);
+        if coflow.demand.unfinished() == 0 {
+            // Nothing refers to the scale, which may have become very small.
+            coflow.progress.scale = 1.0;
+        }
+        coflow.demand.start(p);
+        if let Some(unfinished) = coflow.compressed.unfinished_mut() {
+            unfinished.start(p);
+        }
+        coflow.started += 1;
+        coflow.begun += 1;
+        let left = coflow.progress.size[p] / coflow.progress.scale;
+        coflow.progress.left[p] = left;
+        for l in coflow.demand.path(p) {
+            coflow.progress.link_left[l] += left;
+        }
+    }
+
+    /// Lets an active flow begin anew: what it has sent, which progress must tell, is lost.
+    pub fn restart(&mut self, flow: FlowId) {
+        self.note_event(flow.coflow);
+        let coflow = &mut self.slots[flow.coflow.index()];
+        let p = coflow.demand.position(flow.index);
+        if !coflow.demand.is_active(p) {
+            return;
+        }
+        // The scale may have become very small.
+        let progress = &mut coflow.progress;
+        let scale = std::mem::replace(&mut progress.scale, 1.0);
+        for left in progress.left.iter_mut().chain(&mut progress.link_left) {
+            *left *= scale;
+        }
+        let sent = progress.size[p] - progress.left[p];
+        progress.left[p] = progress.size[p];
+        for l in coflow.demand.path(p) {
+            progress.link_left[l] += sent;
+        }
+        coflow.lost_bytes += sent;
+        if coflow.compressed.is_on() {
+            coflow.compressed.set_raw(p, coflow.progress.size[p]);
+        }
+    }
+
+    /// Adds flows to a coflow that is present and not compressed, behind those it has; none of the new
+    /// ones has started. Positions and local links change, so that allocators must forget all
+    /// they know ([`Allocator::clear`](crate::alloc::Allocator::clear)).
+    pub fn extend(&mut self, id: CoflowId, flows: impl Iterator<Item = FlowSpec> + Clone) {
+        let coflow = &mut self.slots[id.index()];
+        let old = coflow.demand.clone();
+        let before = (0..old.width() as u32).map(|index| {
+            let (s, r) = old.ends(old.position(index));
+            (PortId(old.links()[s].0), PortId(old.links()[r].0 - self.fabric.ports()))
+        });
+        let ends = before.chain(flows.clone().map(|f| (f.src, f.dst)));
+        coflow.demand.rebuild(&self.fabric, ends, &mut self.builder);
+        if old.links().is_empty() {
+            self.dirty.domains_mut().enter(coflow.demand.links());
+        } else {
+            self.dirty.domains_mut().join(coflow.demand.links());
+        }
+        let was = std::mem::take(&mut coflow.progress);
+        let (demand, progress) = (&mut coflow.demand, &mut coflow.progress);
+        progress.scale = was.scale;
+        progress.size.resize(demand.width(), 0.0);
+        progress.left.resize(demand.width(), f64::NAN);
+        progress.link_left.resize(demand.links().len(), 0.0);
+        for index in 0..old.width() as u32 {
+            let (from, to) = (old.position(index), demand.position(index));
+            progress.size[to] = was.size[from];
+            progress.left[to] = was.left[from];
+            if old.is_active(from) {
+                demand.start(to);
+                for l in demand.path(to) {
+                    progress.link_left[l] += was.left[from];
+                }
+            }
+        }
+        for (index, flow) in (old.width() as u32..).zip(flows) {
+            progress.size[demand.position(index)] = flow.bytes;
+        }
+    }
+
+    /// Writes down the size of a flow that was not known, before its end.
+    pub fn set_size(&mut self, flow: FlowId, bytes: f64) {
+        let coflow = &mut self.slots[flow.coflow.index()];
+        coflow.progress.size[coflow.demand.position(flow.index)] = bytes;
+    }
+
+    /// Takes an active flow out of what is served, until [`State::resume`]: its host is away. Calls
+    /// `drained` as [`State::finish`] does. Not for coflows that are compressed.
+    pub fn suspend(&mut self, flow: FlowId, mut drained: impl FnMut(LinkId)) {
+        self.note_event(flow.coflow);
+        let coflow = &mut self.slots[flow.coflow.index()];
+        let p = coflow.demand.position(flow.index);
+        coflow.demand.finish(p);
+        for l in coflow.demand.path(p) {
+            if coflow.demand.count()[l] == 0 {
+                coflow.progress.link_left[l] = 0.0;
+                drained(coflow.demand.links()[l]);
+            } else {
+                coflow.progress.link_left[l] -= coflow.progress.left[p];
+            }
+        }
+    }
+
+    /// Puts a flow back into what is served.
+    pub fn resume(&mut self, flow: FlowId) {
+        self.note_event(flow.coflow);
+        let coflow = &mut self.slots[flow.coflow.index()];
+        let p = coflow.demand.position(flow.index);
+        coflow.demand.start(p);
+        coflow.begun += 1;
+        for l in coflow.demand.path(p) {
+            coflow.progress.link_left[l] += coflow.progress.left[p];
+        }
+    }
+
+    /// Ends the flow at a position of a coflow. Calls `drained` with each link at which the
+    /// coflow has no unfinished flow any more.
+    pub fn finish(&mut self, id: CoflowId, position: usize, mut drained: impl FnMut(LinkId)) {
+        self.note_event(id);
+        let coflow = &mut self.slots[id.index()];
+        coflow.demand.finish(position);
+        coflow.finished += 1;
+        coflow.finished_bytes += coflow.progress.size[position];
+        coflow.finished_longest = coflow.finished_longest.max(coflow.progress.size[position]);
+        let left = std::mem::replace(&mut coflow.progress.left[position], f64::INFINITY);
+        if let Some(unfinished) = coflow.compressed.unfinished_mut() {
+            unfinished.finish(position);
+        }
+        for l in coflow.demand.path(position) {
+            if coflow.demand.count()[l] == 0 {
+                coflow.progress.link_left[l] = 0.0;
+                let unfinished = coflow.compressed.unfinished();
+                if unfinished.is_none_or(|unfinished| unfinished.count()[l] == 0) {
+                    drained(coflow.demand.links()[l]);
+                }
+            } else {
+                coflow.progress.link_left[l] -= left;
+            }
+        }
+    }
+
+    /// The coflow is compressed from now on.
+    pub fn compress(&mut self, id: CoflowId) {
+        let coflow = &mut self.slots[id.index()];
+        if !coflow.compressed.is_on() {
+            coflow.compressed.begin(&coflow.demand, &coflow.progress.size);
+        }
+    }
+
+    /// Hides a flow of a compressed coflow, of which `volume` bytes are left, from allocators.
+    pub fn hold(&mut self, id: CoflowId, position: usize, volume: f64) {
+        self.note_event(id);
+        let coflow = &mut self.slots[id.index()];
+        coflow.demand.finish(position);
+        let left = std::mem::replace(&mut coflow.progress.left[position], f64::NAN);
+        for l in coflow.demand.path(position) {
+            let rest = &mut coflow.progress.link_left[l];
+            *rest = if coflow.demand.count()[l] == 0 { 0.0 } else { *rest - left };
+        }
+        coflow.compressed.hold(position, volume);
+    }
+
+    /// Shows a flow that was held to allocators again.
+    pub fn let_go(&mut self, id: CoflowId, position: usize) {
+        self.note_event(id);
+        let coflow = &mut self.slots[id.index()];
+        if coflow.demand.unfinished() == 0 {
+            // As in `start`.
+            coflow.progress.scale = 1.0;
+        }
+        coflow.demand.start(position);
+        coflow.begun += 1;
+        let left = coflow.compressed.let_go(position) / coflow.progress.scale;
+        coflow.progress.left[position] = left;
+        for l in coflow.demand.path(position) {
+            coflow.progress.link_left[l] += left;
+        }
+    }
+
+    /// What compression has made of a coflow, to be brought up to date.
+    pub fn compressed_mut(&mut self, id: CoflowId) -> &mut Compressed {
+        self.dirty.note_change(id);
+        &mut self.slots[id.index()].compressed
+    }
+
+    /// Takes a coflow out of [`State::present`]; its facts stay readable until
+    /// [`State::release`].
+    pub fn retire(&mut self, id: CoflowId) {
+        // Drivers give every coflow an order of its own; tests may not.
+        let first = self.place_of(self.order(id));
+        let place = self.present[first..].iter().position(|&other| other == id);
+        place.map(|place| self.present.remove(first + place));
+        let coflow = &mut self.slots[id.index()];
+        coflow.present = false;
+        if let Some(&link) = coflow.demand.links().first() {
+            self.dirty.domains_mut().leave(link);
+        }
+    }
+
+    /// The place among those present of the first that is not before `order`.
+    fn place_of(&self, order: (Time, u64)) -> usize {
+        self.present.partition_point(|&other| self.order(other) < order)
+    }
+
+    /// Gives the number of a retired coflow back for use by another.
+    pub fn release(&mut self, id: CoflowId) {
+        self.vacant.push(id);
+    }
+
+    /// Writes down that a coflow had sent `bytes` in all at the moment `as_of`.
+    pub fn report(&mut self, id: CoflowId, bytes: f64, as_of: Time) {
+        self.dirty.note_change(id);
+        let coflow = &mut self.slots[id.index()];
+        coflow.attained = bytes;
+        coflow.attained_as_of = as_of;
+    }
+
+    /// What is left of a coflow, to be brought up to date.
+    pub fn progress_mut(&mut self, id: CoflowId) -> (&Demand, &mut Progress) {
+        self.dirty.note_change(id);
+        let coflow = &mut self.slots[id.index()];
+        (&coflow.demand, &mut coflow.progress)
+    }
+
+    fn first_link(&self, id: CoflowId) -> Option<LinkId> {
+        self.slots[id.index()].demand.links().first().copied()
+    }
+
+    /// The policy is told of something that concerns a coflow, beside its arrival and its end.
+    pub fn mark_dirty(&mut self, id: CoflowId) {
+        if let Some(link) = self.first_link(id) {
+            self.dirty.domains_mut().mark_dirty(link);
+        }
+    }
+
+    /// Something has happened to a coflow that may change rates, beside starts and ends of its flows.
+    pub fn note_event(&mut self, id: CoflowId) {
+        self.dirty.note_event(id, self.first_link(id));
+    }
+
+    /// Something has happened that may change the rates of all coflows.
+    pub fn note_event_everywhere(&mut self) {
+        self.dirty.domains_mut().note_event_everywhere();
+    }
+
+    /// Whether anything has happened, since links were last shared, among the coflows that one with
+    /// this link can have met.
+    pub fn has_events(&self, link: LinkId) -> bool {
+        self.dirty.domains().has_events(link)
+    }
+
+    /// Links have been shared: the scheduling round is over.
+    pub fn end_round(&mut self) {
+        self.dirty.domains_mut().end_round();
+    }
+
+    /// Whether, since the last plan, the policy was told of anything among the coflows that this one
+    /// can have met: those with which it shares a link, those with which these share one, and so on.
+    pub fn is_dirty(&self, id: CoflowId) -> bool {
+        self.first_link(id).is_none_or(|link| self.dirty.domains().is_dirty(link))
+    }
+
+    /// Whether two coflows can have met, directly or through a chain of others.
+    pub fn may_meet(&self, a: CoflowId, b: CoflowId) -> bool {
+        let domain = |id: CoflowId| self.first_link(id).map(|link| self.dirty.domains().of(link));
+        domain(a) == domain(b)
+    }
+
+    /// Whether a coflow can have met those that use a link.
+    pub fn reaches(&self, id: CoflowId, link: LinkId) -> bool {
+        let domains = self.dirty.domains();
+        self.first_link(id).is_some_and(|first| domains.of(first) == domains.of(link))
+    }
+
+    /// Coflows whose flows, or what is left of them, may have changed since the last plan, in no
+    /// particular order; some of them may have gone.
+    pub fn changed(&self) -> &[CoflowId] {
+        self.dirty.changed()
+    }
+
+    /// The policy has made a plan: no coflow is dirty or changed any more.
+    pub fn clear_dirty(&mut self) {
+        self.dirty.clear_dirty();
+    }
+}

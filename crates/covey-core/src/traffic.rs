@@ -1,0 +1,207 @@
+//! The coflows that are present, together with their rates.
+
+use crate::alloc::{Allocator, PlanError};
+use crate::demand::Demand;
+use crate::event::Event;
+use crate::fabric::Fabric;
+use crate::ids::{CoflowId, FlowId, LinkId};
+use crate::plan::Ranking;
+use crate::sorted::Sorted;
+use crate::state::{FlowSpec, Progress, Registration, State};
+use crate::time::Time;
+
+/// The coflows that are present, the rates they have, and what has ended since the policy was last
+/// told. Whatever changes coflows here also notifies the allocator.
+#[derive(Debug)]
+pub struct Traffic {
+    state: State,
+    allocator: Allocator,
+    now: Time,
+    pub(crate) ended: Ended,
+    /// The coflows that are present, by the external id of their DAG.
+    dags: Sorted<(u64, CoflowId), ()>,
+}
+
+/// What has ended since the policy was last told.
+#[derive(Debug, Default)]
+pub(crate) struct Ended {
+    pub flows: Vec<FlowId>,
+    /// Coflows, and links at which they have no unfinished flow any more.
+    pub drained: Vec<(CoflowId, LinkId)>,
+    /// Coflows of which every flow has ended.
+    pub complete: Vec<CoflowId>,
+    /// Coflows that leave whatever is left of them.
+    pub leaving: Vec<CoflowId>,
+}
+
+impl Traffic {
+    /// No coflows yet.
+    pub fn new(fabric: Fabric) -> Traffic {
+        Traffic::with_allocator(fabric, Allocator::default())
+    }
+
+    /// No coflows yet, with rates that this allocator is to decide.
+    pub fn with_allocator(fabric: Fabric, allocator: Allocator) -> Traffic {
+        Traffic {
+            state: State::new(fabric),
+            allocator,
+            now: Time::ZERO,
+            ended: Ended::default(),
+            dags: Sorted::default(),
+        }
+    }
+
+    /// Forgets all coflows and goes back to the origin of time. Keeps its memory, so that the same
+    /// history again allocates nothing.
+    pub fn clear(&mut self) {
+        self.state.clear();
+        self.allocator.clear();
+        self.now = Time::ZERO;
+        let Ended { flows, drained, complete, leaving } = &mut self.ended;
+        flows.clear();
+        drained.clear();
+        complete.clear();
+        leaving.clear();
+        self.dags.clear();
+    }
+
+    /// The present time.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    pub(crate) fn set_now(&mut self, now: Time) {
+        self.now = now;
+    }
+
+    /// The facts about the coflows.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// The facts about the coflows, to write down what has been sent.
+    pub fn state_mut(&mut self) -> &mut State {
+        &mut self.state
+    }
+
+    /// The rates in force.
+    pub fn allocator(&self) -> &Allocator {
+        &self.allocator
+    }
+
+    /// Facts and rates, for a world that follows flows by their rates.
+    pub fn parts_mut(&mut self) -> (&mut State, &mut Allocator) {
+        (&mut self.state, &mut self.allocator)
+    }
+
+    /// What is left of a coflow's flows, to be brought up to date from outside.
+    pub fn progress_mut(&mut self, id: CoflowId) -> (&Demand, &mut Progress) {
+        self.allocator.touch(id);
+        self.state.progress_mut(id)
+    }
+
+    /// Adds a coflow. None of its flows has started.
+    pub fn register(
+        &mut self,
+        registration: Registration,
+        flows: impl Iterator<Item = FlowSpec> + Clone,
+    ) -> CoflowId {
+        let id = self.state.register(registration, flows);
+        self.dags.insert((registration.lineage.external, id), ());
+        id
+    }
+
+    /// Adds flows to a coflow that is present; none of them has started.
+    pub fn extend(&mut self, id: CoflowId, flows: impl Iterator<Item = FlowSpec> + Clone) {
+        self.state.extend(id, flows);
+        // Positions have changed.
+        self.allocator.clear();
+    }
+
+    /// Starts a flow. Returns whether it has bytes to send; if not, it is to be
+    /// [finished](Traffic::finish) at once.
+    pub fn start(&mut self, flow: FlowId) -> bool {
+        self.state.start(flow);
+        let position = self.serve(flow);
+        // A size that is not known is NaN.
+        let size = self.state.coflow(flow.coflow).progress().size[position];
+        size > 0.0 || size.is_nan()
+    }
+
+    /// Notifies the allocator that an active flow is to be served. Returns its position.
+    fn serve(&mut self, flow: FlowId) -> usize {
+        let position = self.state.coflow(flow.coflow).demand().position(flow.index);
+        self.allocator.touch(flow.coflow);
+        self.allocator.adjust(&self.state, flow.coflow, position, 1.0);
+        position
+    }
+
+    /// Ends the active flow at a position of a coflow.
+    pub fn finish(&mut self, id: CoflowId, position: usize) {
+        let index = self.state.coflow(id).demand().index(position);
+        let drained = &mut self.ended.drained;
+        self.state.finish(id, position, |link| drained.push((id, link)));
+        self.stop_serving(id, position);
+        self.ended.flows.push(FlowId { coflow: id, index });
+        if self.state.coflow(id).is_over() {
+            self.ended.complete.push(id);
+        }
+    }
+
+    fn stop_serving(&mut self, id: CoflowId, position: usize) {
+        self.allocator.touch(id);
+        self.allocator.adjust(&self.state, id, position, -1.0);
+    }
+
+    /// A coflow is to leave, whatever is left of it. Its active flows must have been finished.
+    pub fn leave(&mut self, id: CoflowId) {
+        self.ended.leaving.push(id);
+    }
+
+    /// Lets an active flow begin again: what it has sent is lost.
+    pub fn restart(&mut self, flow: FlowId) {
+        self.state.restart(flow);
+        self.allocator.forget(&self.state, flow.coflow);
+    }
+
+    /// Takes an active flow out of what is served. Calls `drained` with each link at which its coflow
+    /// is not served any more.
+    pub(crate) fn suspend(&mut self, flow: FlowId, drained: impl FnMut(LinkId)) {
+        let position = self.state.coflow(flow.coflow).demand().position(flow.index);
+        self.state.suspend(flow, drained);
+        self.stop_serving(flow.coflow, position);
+    }
+
+    /// Has a suspended flow served again.
+    pub(crate) fn resume(&mut self, flow: FlowId) {
+        self.state.resume(flow);
+        self.serve(flow);
+    }
+
+    /// A coflow that has left, and of which the policy was told, is forgotten; its id will be used again.
+    pub(crate) fn forget(&mut self, id: CoflowId) {
+        self.allocator.forget(&self.state, id);
+        self.dags.remove(&(self.state.coflow(id).registration.lineage.external, id));
+        self.state.release(id);
+    }
+
+    /// Marks the coflows that an event is about as dirty.
+    pub(crate) fn mark_dirty(&mut self, event: Event) {
+        match event {
+            Event::Woke => self.state.note_event_everywhere(),
+            Event::DagBytesReached(external, _) => {
+                let from_dag = self.dags.from((external, CoflowId(0)));
+                let of_dag = from_dag.take_while(|((dag, _), ())| *dag == external);
+                for &((_, id), ()) in of_dag {
+                    self.state.mark_dirty(id);
+                }
+            }
+            _ => event.coflow().into_iter().for_each(|id| self.state.mark_dirty(id)),
+        }
+    }
+
+    /// Has the allocator share the links as the plan says.
+    pub(crate) fn share(&mut self, ranking: &Ranking) -> Result<(), PlanError> {
+        self.allocator.allocate(&self.state, ranking)
+    }
+}

@@ -1,0 +1,68 @@
+//! What a driver needs to know of the world in which flows are sent.
+
+use crate::event::Event;
+use crate::ids::CoflowId;
+use crate::plan::{Group, Rank, Ranking};
+use crate::policy::Answer;
+use crate::traffic::Traffic;
+use crate::wakes::{Wake, Wakes};
+
+/// The world in which flows are sent: a simulation, or real hosts. A [`Driver`](crate::Driver) calls
+/// these methods in the order in which they stand here. The defaults suit a world that tells its
+/// driver of events as they happen.
+pub trait World {
+    /// Ends the flows that end by now.
+    fn end_flows(&mut self, _traffic: &mut Traffic) {}
+
+    /// Lets one coflow arrive, or a flow start or begin again, if any does by now. Returns the event.
+    fn begin_next(&mut self, _traffic: &mut Traffic) -> Option<Event> {
+        None
+    }
+
+    /// Takes the wake-ups that have come by now out of `wakes`, and makes `due` their list, with
+    /// serial numbers. The default takes times alone.
+    fn take_due(&mut self, traffic: &Traffic, wakes: &mut Wakes, due: &mut Vec<(u64, Wake)>) {
+        wakes.take_due(traffic.now(), std::iter::empty(), |_| false, due);
+    }
+
+    /// Adds an event to `reached` for each of the policy's limits that a coflow has reached at a link.
+    fn find_limits_reached(&mut self, _traffic: &Traffic, _reached: &mut Vec<Event>) {}
+
+    /// Brings the facts up to date at which the policy may look. It is about to be told of an event, or
+    /// to be asked for its plan.
+    fn refresh(&mut self, _traffic: &mut Traffic) {}
+
+    /// Whether flows may still be added to a coflow of which every flow has ended.
+    fn stays_open(&mut self, _id: CoflowId) -> bool {
+        false
+    }
+
+    /// Bytes that a coflow has sent that is about to leave.
+    fn bytes_sent(&mut self, traffic: &Traffic, id: CoflowId) -> f64 {
+        let coflow = traffic.state().coflow(id);
+        let sent = coflow.finished_bytes() - coflow.compressed().saved();
+        coflow.attained().0.max(sent)
+    }
+
+    /// A coflow has left, and the policy was told. Its id is about to be used again.
+    fn coflow_left(&mut self, _traffic: &Traffic, _id: CoflowId) {}
+
+    /// The plan has changed, at the places `edits`; `None` if it was written again. The allocator does
+    /// not know it yet.
+    fn plan_changed(
+        &mut self,
+        _traffic: &mut Traffic,
+        _ranking: &Ranking,
+        _edits: Option<&[(Rank, Group)]>,
+    ) {
+    }
+
+    /// The allocator is about to share the links. `answer` is what the policy answered in this round.
+    fn before_sharing(&mut self, _traffic: &mut Traffic, _ranking: &Ranking, _answer: Answer) {}
+
+    /// The allocator has shared the links.
+    fn rates_changed(&mut self, _traffic: &mut Traffic) {}
+}
+
+/// What a world that is asked for nothing does: it has wake-ups for times alone.
+impl World for () {}

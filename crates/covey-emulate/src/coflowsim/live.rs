@@ -1,0 +1,251 @@
+//! An admitted coflow, and how it moves on.
+
+use super::job::Job;
+use super::moves::{Book, Move, book_all, book_at_once, ends};
+use super::repeat::{count_down, drain};
+use super::scale::{BYTES_PER_BPS, ZERO};
+
+/// No coflow is looked at less often than after so many quanta; the bounds on rounding below hold
+/// for them.
+const HORIZON: u64 = 100_000;
+
+/// The count of sent bytes that a policy looks at. Each costs time, and most policies need none.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Ledger {
+    None,
+    /// [`Live::sent`].
+    Sent,
+    /// [`Receiver::asked_left`].
+    AskedLeft,
+}
+
+/// An admitted coflow.
+#[derive(Debug, Clone)]
+pub(super) struct Live {
+    ledger: Ledger,
+    /// CoflowSim's sum of the bytes that its flows have sent, quantum by quantum, reducer by
+    /// reducer and flow by flow; kept for [`Ledger::Sent`].
+    pub sent: f64,
+    /// The reducers in order of rack.
+    pub reducers: Vec<Receiver>,
+    /// Its state is as after so many quanta since the start.
+    pub at: u64,
+    /// It does not end before so many quanta since the start.
+    pub not_before: u64,
+    /// The quantum after which it ended, once it has.
+    pub ended: Option<u64>,
+    /// Of each flow, the quantum after which it ended.
+    pub flow_ended: Vec<u64>,
+}
+
+/// One of its reducers.
+#[derive(Debug, Clone)]
+pub(super) struct Receiver {
+    pub rack: usize,
+    /// Flows that have not ended, in order of the mappers' racks.
+    pub flows: Vec<Sending>,
+    /// CoflowSim's own count of bytes left, which drifts away from that of the flows. Zero when it
+    /// ends, and below where flows go on after that.
+    pub left: f64,
+    pub ended: bool,
+    /// Whether its flows move. Those that a drifted count leaves behind stop doing so where flows
+    /// are laid out anew, but keep what bandwidth they are given.
+    pub moving: bool,
+    /// CoflowSim's count of bytes asked for and not received, which stays at zero once there; kept
+    /// for [`Ledger::AskedLeft`].
+    asked_left: f64,
+}
+
+/// A flow.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sending {
+    /// Its number in the coflow.
+    pub number: u32,
+    /// The mapper's rack.
+    pub src: usize,
+    pub left: f64,
+    /// Its rate in bits per second.
+    pub rate_bps: f64,
+}
+
+impl Live {
+    /// The coflow `job`, admitted after `at` quanta.
+    pub fn admit(job: &Job, at: u64, ledger: Ledger) -> Self {
+        let mut numbers = 0..;
+        let receiver = |r: &super::job::Reducer| {
+            let sending =
+                |(&src, number)| Sending { number, src, left: r.flow_bytes, rate_bps: 0.0 };
+            Receiver {
+                rack: r.rack,
+                flows: r.from.iter().zip(&mut numbers).map(sending).collect(),
+                left: r.bytes,
+                ended: false,
+                moving: true,
+                asked_left: r.asked_bytes,
+            }
+        };
+        Self {
+            ledger,
+            sent: 0.0,
+            reducers: job.reducers.iter().map(receiver).collect(),
+            at,
+            not_before: at,
+            ended: None,
+            flow_ended: vec![u64::MAX; job.flows()],
+        }
+    }
+
+    /// Bytes it asked for and has not received.
+    pub fn asked_left(&self) -> f64 {
+        self.reducers.iter().map(|r| r.asked_left).sum()
+    }
+
+    /// Lays out its flows anew: those of reducers that have ended no longer move.
+    pub fn lay_out(&mut self) {
+        self.reducers.iter_mut().for_each(|r| r.moving = !r.ended);
+    }
+
+    /// Takes all rates away.
+    pub fn stop(&mut self) {
+        self.reducers.iter_mut().flat_map(|r| &mut r.flows).for_each(|f| f.rate_bps = 0.0);
+    }
+
+    /// Moves on with the rates it has, to `quantum`; not beyond the first quantum in which it may
+    /// have ended, which [`Live::not_before`] tells.
+    pub fn advance(&mut self, quantum: u64) {
+        let quanta = quantum - self.at;
+        if quanta == 0 || self.ended.is_some() {
+            return;
+        }
+        let mut sent: Vec<Move> = Vec::new();
+        for receiver in self.reducers.iter_mut().filter(|r| r.moving) {
+            let moves = receiver.advance(self.at, quanta, &mut self.flow_ended);
+            match self.ledger {
+                Ledger::None => {}
+                Ledger::Sent => sent.extend(moves),
+                Ledger::AskedLeft => receiver.book_asked(&moves, quanta),
+            }
+        }
+        self.sent = book_all(self.sent, &sent, quanta, Book::Add);
+        self.at = quantum;
+        if self.reducers.iter().all(|r| r.ended) {
+            self.ended = Some(quantum);
+            // Flows that a drifted count leaves behind end with their coflow.
+            let left_behind = self.reducers.iter().flat_map(|r| &r.flows);
+            left_behind.for_each(|f| self.flow_ended[f.number as usize] = quantum);
+        }
+    }
+
+    /// Bounds from below when it ends at the present rates.
+    pub fn look_ahead(&mut self) {
+        let open = self.reducers.iter().filter(|r| !r.ended);
+        let quanta = open.map(|r| r.quanta_left()).fold(0.0, f64::max);
+        // More than the rounding of so many subtractions, of up to thousands of flows, amounts to.
+        let surely = (quanta * (1.0 - 1e-8) - 1.0).clamp(1.0, HORIZON as f64) as u64;
+        self.not_before = if quanta.is_finite() { self.at + surely } else { u64::MAX };
+    }
+}
+
+impl Receiver {
+    /// Quanta until it ends at the present rates, but for rounding.
+    fn quanta_left(&self) -> f64 {
+        if self.left <= ZERO {
+            return 1.0;
+        }
+        let (mut step, mut last) = (0.0, 0.0_f64);
+        for flow in &self.flows {
+            let flow_step = flow.rate_bps * BYTES_PER_BPS;
+            step += flow_step;
+            last = last.max((flow.left - ZERO) / flow_step);
+        }
+        last.min((self.left - ZERO) / step)
+    }
+
+    /// Moves all flows on by `quanta`, from the moment `at`; returns what each sends.
+    fn advance(&mut self, at: u64, quanta: u64, flow_ended: &mut [u64]) -> Vec<Move> {
+        let mut moves: Vec<Move> = Vec::new();
+        for flow in self.flows.iter_mut().filter(|f| f.rate_bps > 0.0) {
+            let step = flow.rate_bps * BYTES_PER_BPS;
+            let drained = drain(flow.left, step, quanta);
+            flow.left = drained.left;
+            if let Some(end) = drained.ended {
+                flow_ended[flow.number as usize] = at + end;
+            }
+            moves.push(Move { step, last: drained.last, end: drained.ended.unwrap_or(u64::MAX) });
+        }
+        let (from, number) = if self.ended { (1, 0) } else { self.count(&moves, quanta) };
+        if self.ended {
+            self.count_on(&moves, from, number, quanta);
+        }
+        if moves.iter().any(|m| m.end <= quanta) {
+            self.flows.retain(|f| flow_ended[f.number as usize] == u64::MAX);
+        }
+        moves
+    }
+
+    fn book_asked(&mut self, moves: &[Move], quanta: u64) {
+        self.asked_left = book_all(self.asked_left, moves, quanta, Book::Take);
+    }
+
+    /// Counts down what is left by all `moves`, in the order of the flows, quantum by quantum, until
+    /// that ends the reducer. Tells what comes next: the quantum, and the number of the move in it.
+    fn count(&mut self, moves: &[Move], quanta: u64) -> (u64, usize) {
+        // One that has nothing to receive ends when its first flow is looked at, and what that flow
+        // sends is not counted.
+        if self.left <= ZERO {
+            self.end();
+            let first_sends = self.flows.first().is_some_and(|flow| flow.rate_bps > 0.0);
+            return (1, usize::from(first_sends));
+        }
+        let mut open = self.flows.len();
+        if moves.iter().filter(|m| m.end <= quanta).count() < open
+            && let Some(left) = book_at_once(self.left, moves, quanta, Book::Take)
+            && left > ZERO
+        {
+            self.left = left;
+            return (quanta + 1, 0);
+        }
+        let mut done = 0;
+        let mut steps: Vec<f64> = Vec::new();
+        for end in ends(moves).into_iter().chain([quanta + 1]) {
+            let running = moves.iter().enumerate().filter(|(_, m)| m.end > done);
+            steps.clear();
+            steps.extend(running.clone().map(|(_, m)| m.step));
+            if let Some((quantum, step)) = count_down(&mut self.left, &steps, end - done - 1) {
+                self.end();
+                let number = running.map(|(number, _)| number).nth(step);
+                return (done + quantum, number.map_or(0, |number| number + 1));
+            }
+            if end > quanta {
+                break;
+            }
+            for (number, m) in running {
+                self.left -= m.in_quantum(end);
+                open -= usize::from(m.end == end);
+                if self.left <= ZERO || open == 0 {
+                    self.end();
+                    return (end, number + 1);
+                }
+            }
+            done = end;
+        }
+        (quanta + 1, 0)
+    }
+
+    /// Counts on after the reducer has ended, from the move `number` in the quantum `from`: flows
+    /// that a drifted count leaves behind take it below zero.
+    fn count_on(&mut self, moves: &[Move], from: u64, number: usize, quanta: u64) {
+        let mut skip = number;
+        for quantum in from..=quanta {
+            for m in moves.iter().skip(skip).filter(|m| m.end >= quantum) {
+                self.left -= m.in_quantum(quantum);
+            }
+            skip = 0;
+        }
+    }
+
+    fn end(&mut self) {
+        self.ended = true;
+        self.left = 0.0;
+    }
+}

@@ -1,0 +1,251 @@
+//! Adding or subtracting the same numbers again and again, as quickly as once, with every rounding.
+//!
+//! CoflowSim subtracts the bytes sent in a quantum from two counters and adds them to a third,
+//! quantum by quantum, in double precision. The counters drift apart, and the drift decides things.
+//! The emulation needs their exact values without hundreds of operations a flow.
+//!
+//! Between two powers of two all doubles are multiples of one unit. While a counter stays
+//! between them, a number changes it by a whole number of units, the same each time: only
+//! a number that lies exactly half way between two units may be rounded either way, to an even
+//! counter, and from an even counter always the same way. One pass settles ties, a second shows
+//! the change of a pass, and one multiplication, which is exact, does the rest. Near a power of two
+//! that the counter approaches, and near zero, single passes are made. Without such numbers, and where the
+//! counter surely stays between the two powers, the order of operations does not matter at all, and
+//! each number is multiplied by how often it comes ([`Units`]).
+
+use super::scale::ZERO;
+
+/// A flow after some quanta.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Drained {
+    /// Bytes left.
+    pub left: f64,
+    /// The quantum it ended in, counted from 1.
+    pub ended: Option<u64>,
+    /// What it sent in the last quantum.
+    pub last: f64,
+}
+
+/// Between two powers of two: what each number changes a counter by, which nothing else decides
+/// unless it lies half way between two units.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Units {
+    /// The lower of the two.
+    pub floor: f64,
+    pub unit: f64,
+    per_byte: f64,
+}
+
+impl Units {
+    /// Of a counter at `count`; nothing for one that is next to none.
+    pub fn of(count: f64) -> Option<Units> {
+        let floor = power_below(count);
+        let unit = floor * f64::EPSILON;
+        (floor > ZERO).then(|| Units { floor, unit, per_byte: 1.0 / unit })
+    }
+
+    /// Bytes in whole units; not a number if they lie half way between two.
+    pub fn whole(&self, bytes: f64) -> f64 {
+        let exact = bytes * self.per_byte;
+        let whole = exact.round_ties_even();
+        if (exact - whole).abs() == 0.5 { f64::NAN } else { whole }
+    }
+
+    /// What is left of `count` after so many units; nothing if it may have been rounded otherwise
+    /// further down.
+    pub fn less(&self, count: f64, units: f64) -> Option<f64> {
+        let rest = count - units * self.unit;
+        (rest >= self.floor + self.unit).then_some(rest)
+    }
+
+    /// The same for more.
+    pub fn more(&self, count: f64, units: f64) -> Option<f64> {
+        let sum = count + units * self.unit;
+        (sum <= 2.0 * self.floor).then_some(sum)
+    }
+}
+
+/// The power of two below a number.
+fn power_below(number: f64) -> f64 {
+    f64::from_bits(number.to_bits() & (0x7ff << 52))
+}
+
+/// A flow of `left` bytes that sends `step` bytes in each of `quanta` quanta, or what is left.
+pub(super) fn drain(mut left: f64, step: f64, quanta: u64) -> Drained {
+    let units = Units::of(left);
+    let rest = units.and_then(|units| units.less(left, quanta as f64 * units.whole(step)));
+    if let Some(left) = rest {
+        return Drained { left, ended: None, last: step };
+    }
+    let mut done = 0;
+    while done < quanta {
+        let last = step.min(left);
+        left -= last;
+        done += 1;
+        if left <= ZERO {
+            return Drained { left, ended: Some(done), last };
+        }
+        let (more, then) = glide(left, quanta - done, |x| x - step);
+        done += more;
+        left = then;
+    }
+    Drained { left, ended: None, last: step }
+}
+
+/// Subtracts all of `steps` from `left`, `quanta` times over. Stops where `left` is no longer above
+/// zero, and tells in which quantum, counted from 1, and at which step, counted from 0.
+pub(super) fn count_down(left: &mut f64, steps: &[f64], quanta: u64) -> Option<(u64, usize)> {
+    if steps.is_empty() {
+        return None;
+    }
+    let mut done = 0;
+    while done < quanta {
+        done += 1;
+        for (number, step) in steps.iter().enumerate() {
+            *left -= step;
+            if *left <= ZERO {
+                return Some((done, number));
+            }
+        }
+        let (more, then) = glide(*left, quanta - done, |x| steps.iter().fold(x, |x, s| x - s));
+        done += more;
+        *left = then;
+    }
+    None
+}
+
+/// Applies `pass`, which adds or subtracts some numbers, `times` times over to `count`.
+pub(super) fn repeat(mut count: f64, times: u64, pass: impl Fn(f64) -> f64) -> f64 {
+    let mut done = 0;
+    while done < times {
+        count = pass(count);
+        done += 1;
+        let (more, then) = glide(count, times - done, &pass);
+        done += more;
+        count = then;
+    }
+    count
+}
+
+/// As many passes from `x` on as surely do not leave its powers of two, at most `most`: how many,
+/// and where they lead.
+fn glide(x: f64, most: u64, pass: impl Fn(f64) -> f64) -> (u64, f64) {
+    let floor = power_below(x);
+    if most < 2 {
+        return (0, x);
+    }
+    // The first pass settles ties, the second shows the change that every further pass makes.
+    let settled = pass(x);
+    if settled == x {
+        return (most, x);
+    }
+    let y = pass(settled);
+    if floor <= ZERO || !(floor..=2.0 * floor).contains(&y) {
+        return (0, x);
+    }
+    let change = y - settled;
+    if change == 0.0 {
+        return (most, y);
+    }
+    let room = if change < 0.0 { y - floor } else { 2.0 * floor - y };
+    // One pass fewer than fit, for the rounding of the division.
+    let passes = ((room / change.abs()) as u64).saturating_sub(1).min(most - 2);
+    (2 + passes, y + passes as f64 * change)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use covey_trace::java_random::JavaRandom;
+
+    fn slowly(mut left: f64, step: f64, quanta: u64) -> Drained {
+        for quantum in 1..=quanta {
+            let last = step.min(left);
+            left -= last;
+            if left <= ZERO {
+                return Drained { left, ended: Some(quantum), last };
+            }
+        }
+        Drained { left, ended: None, last: step }
+    }
+
+    /// A number of bytes with all its digits, or with few, so that there are ties.
+    fn number(random: &mut JavaRandom, most: f64) -> f64 {
+        let number = most * random.next_double().powi(3) + 1e-9;
+        match random.next_int(3) {
+            0 => number,
+            1 => f64::from(number as f32),
+            _ => f64::from_bits(number.to_bits() >> 44 << 44),
+        }
+    }
+
+    #[test]
+    fn drains_as_single_steps_do() {
+        let mut random = JavaRandom::new(1);
+        for _ in 0..20_000 {
+            let left = number(&mut random, 1e9);
+            let most = if random.next_int(9) == 0 { 1e-3 } else { 1e7 };
+            let step = number(&mut random, most);
+            let quanta = random.next_int(2000) as u64;
+            let slow = slowly(left, step, quanta);
+            assert_eq!(drain(left, step, quanta), slow, "{left:?} {step:?} {quanta}");
+        }
+    }
+
+    #[test]
+    fn counts_up_as_single_steps_do() {
+        let mut random = JavaRandom::new(3);
+        for _ in 0..5_000 {
+            let start = if random.next_int(3) == 0 { 0.0 } else { number(&mut random, 1e9) };
+            let steps = random.next_int(20) + 1;
+            let steps: Vec<f64> = (0..steps).map(|_| number(&mut random, 1e6)).collect();
+            let quanta = random.next_int(1000) as u64;
+            let fast = repeat(start, quanta, |x| steps.iter().fold(x, |x, step| x + step));
+            let mut slow = start;
+            (0..quanta).for_each(|_| steps.iter().for_each(|step| slow += step));
+            assert_eq!(fast.to_bits(), slow.to_bits(), "{start:?} {quanta}");
+        }
+    }
+
+    #[test]
+    fn ties_are_rounded_as_single_steps_do() {
+        // The unit of numbers from 2^53 to 2^54 is 2: every odd step is a tie.
+        for start in [2_f64.powi(53) + 9e6, 2_f64.powi(53) + 9e6 + 2.0] {
+            for step in [1.0, 3.0, 5.0, 7.0] {
+                assert_eq!(drain(start, step, 999), slowly(start, step, 999), "{start} {step}");
+            }
+        }
+    }
+
+    #[test]
+    fn below_a_power_of_two_units_are_half_as_large() {
+        let (floor, unit) = (2_f64.powi(30), 2_f64.powi(-22));
+        for quanta in 1..9 {
+            let left = floor + quanta as f64 * unit;
+            let step = 1.3 * unit;
+            assert_eq!(drain(left, step, quanta), slowly(left, step, quanta), "{quanta}");
+        }
+    }
+
+    #[test]
+    fn counts_down_as_single_steps_do() {
+        let mut random = JavaRandom::new(2);
+        for _ in 0..5_000 {
+            let start = number(&mut random, 1e9);
+            let most = if random.next_int(9) == 0 { 1e-3 } else { 1e6 };
+            let steps = random.next_int(20) + 1;
+            let steps: Vec<f64> = (0..steps).map(|_| number(&mut random, most)).collect();
+            let quanta = random.next_int(1000) as u64;
+            let (mut fast, mut slow) = (start, start);
+            let ended = count_down(&mut fast, &steps, quanta);
+            let expected = (1..=quanta).find(|_| {
+                steps.iter().any(|step| {
+                    slow -= step;
+                    slow <= ZERO
+                })
+            });
+            let ended = ended.map(|(quantum, _)| quantum);
+            assert_eq!((ended, fast.to_bits()), (expected, slow.to_bits()), "{start:?} {quanta}");
+        }
+    }
+}

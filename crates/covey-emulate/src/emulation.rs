@@ -1,0 +1,241 @@
+//! A simulator and a policy by the names that users give.
+
+use covey_core::suggest::did_you_mean;
+use covey_sim::Outcome;
+use covey_trace::Workload;
+
+use crate::error::EmulationError;
+use crate::philae_authors::{Estimate, Parameters};
+use crate::{coflowsim, philae_authors};
+
+/// An emulated simulator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Simulator {
+    /// [`coflowsim`].
+    CoflowSim,
+    /// [`philae_authors`].
+    PhilaeAuthors,
+}
+
+impl Simulator {
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::CoflowSim => "coflowsim",
+            Self::PhilaeAuthors => "philae-authors",
+        }
+    }
+
+    /// What each of its ports carries, in bits per second.
+    pub fn port_rate_bps(self) -> f64 {
+        match self {
+            Self::CoflowSim => coflowsim::CAPACITY_BPS,
+            Self::PhilaeAuthors => philae_authors::CAPACITY_BPS,
+        }
+    }
+
+    /// Its policies under the names that Covey has for them.
+    fn policies(self) -> &'static [&'static str] {
+        match self {
+            Self::CoflowSim => {
+                &["fair", "pfp", "fifo", "scf", "ncf", "lcf", "sebf", "aalo", "aalo-oracle"]
+            }
+            Self::PhilaeAuthors => &["philae"],
+        }
+    }
+}
+
+/// A policy in an emulated simulator.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Emulation {
+    simulator: Simulator,
+    name: &'static str,
+    params: Vec<(String, String)>,
+    run: Run,
+}
+
+/// What is run.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Run {
+    CoflowSim(coflowsim::Policy),
+    PhilaeAuthors(Parameters),
+}
+
+/// Why a text names no policy of an emulated simulator.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum EmulationSpecError {
+    /// It has no such policy.
+    #[error("policy '{name}' with --sim {simulator}: expected one of {known}{}", did_you_mean(*.meant))]
+    Policy {
+        /// What was asked for.
+        name: String,
+        /// The simulator.
+        simulator: &'static str,
+        /// Those it has.
+        known: String,
+        /// The policy that may be meant.
+        meant: Option<&'static str>,
+    },
+    /// A parameter it does not have, or not with this value.
+    #[error("policy {policy} with --sim {simulator}: expected {expected}, found '{found}'")]
+    Param {
+        /// The policy.
+        policy: &'static str,
+        /// The simulator.
+        simulator: &'static str,
+        /// What there is.
+        expected: String,
+        /// What was given.
+        found: String,
+    },
+}
+
+impl Emulation {
+    /// The policy `name` or `name:key=value,…` in `simulator`. CoflowSim's DARK is `aalo`; it takes
+    /// no parameters. `philae` has the `order` of the paper's Table 3, A, B, C or D, `ties` among
+    /// ports, `reversed` or `by-port`, and `pilots`, `thin`, `K`, `q1` and `E` as Covey's own has them.
+    ///
+    /// # Errors
+    /// For a policy, a parameter or a value that the simulator does not have; the message says what
+    /// there is.
+    pub fn new(simulator: Simulator, spec: &str) -> Result<Self, EmulationSpecError> {
+        let spec = &covey_sched::normalized(spec);
+        let (name, given) = spec.split_once(':').unwrap_or((spec, ""));
+        let policies = simulator.policies();
+        let name = policies.iter().find(|known| **known == name).copied().ok_or_else(|| {
+            EmulationSpecError::Policy {
+                name: name.to_owned(),
+                simulator: simulator.name(),
+                known: policies.join(", "),
+                meant: covey_sched::suggestion(name, policies),
+            }
+        })?;
+        let bad = |(expected, found)| EmulationSpecError::Param {
+            policy: name,
+            simulator: simulator.name(),
+            expected,
+            found,
+        };
+        if spec.ends_with([':', ',']) {
+            let expected = format!("key=value after '{}'", &spec[spec.len() - 1..]);
+            return Err(bad((expected, String::new())));
+        }
+        let mut params = vec![("sim".to_owned(), simulator.name().to_owned())];
+        let run = match simulator {
+            Simulator::CoflowSim if !given.is_empty() => {
+                return Err(bad(("no parameters".to_owned(), given.to_owned())));
+            }
+            Simulator::CoflowSim => Run::CoflowSim(match name {
+                "fair" => coflowsim::Policy::Fair,
+                "pfp" => coflowsim::Policy::Pfp,
+                "fifo" => coflowsim::Policy::Fifo,
+                "scf" => coflowsim::Policy::Scf,
+                "ncf" => coflowsim::Policy::Ncf,
+                "lcf" => coflowsim::Policy::Lcf,
+                "aalo" => coflowsim::Policy::Dark,
+                "aalo-oracle" => coflowsim::Policy::DarkOracle,
+                _ => coflowsim::Policy::Sebf,
+            }),
+            Simulator::PhilaeAuthors => {
+                let with = Parameters::parse(given).map_err(bad)?;
+                params.extend(with.pairs());
+                Run::PhilaeAuthors(with)
+            }
+        };
+        Ok(Self { simulator, name, params, run })
+    }
+
+    /// The policy's name.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// The simulator.
+    pub fn simulator(&self) -> Simulator {
+        self.simulator
+    }
+
+    /// The simulator and all parameters with the values in force, to be shown.
+    pub fn params(&self) -> &[(String, String)] {
+        &self.params
+    }
+
+    /// Runs it. A coflow's CCT counts from its admission, which may be before its arrival; times
+    /// are in the simulator's own seconds.
+    ///
+    /// # Errors
+    /// When the simulator cannot be given the workload, or does not finish it.
+    pub fn run(&self, workload: &Workload) -> Result<Outcome, EmulationError> {
+        match self.run {
+            Run::CoflowSim(policy) => coflowsim::run(workload, policy),
+            Run::PhilaeAuthors(with) => philae_authors::run(workload, with),
+        }
+    }
+
+    /// The same, with what a policy that samples has learnt of each coflow.
+    ///
+    /// # Errors
+    /// See [`run`](Self::run).
+    pub fn run_with_estimates(
+        &self,
+        workload: &Workload,
+    ) -> Result<(Outcome, Vec<Option<Estimate>>), EmulationError> {
+        match self.run {
+            Run::CoflowSim(_) => Ok((self.run(workload)?, vec![None; workload.coflows.len()])),
+            Run::PhilaeAuthors(with) => philae_authors::run_with_estimates(workload, with),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_policy_listed_is_another_one() {
+        let mut runs = Vec::new();
+        for simulator in [Simulator::CoflowSim, Simulator::PhilaeAuthors] {
+            for name in simulator.policies() {
+                let run = Emulation::new(simulator, name).map(|emulation| emulation.run);
+                assert!(run.is_ok() && !runs.contains(&run), "{name}");
+                runs.push(run);
+            }
+        }
+    }
+
+    #[test]
+    fn parameters_are_shown_with_the_simulator() {
+        let spec = "philae:order=A,pilots=const:2,q1=4MiB";
+        let philae = Emulation::new(Simulator::PhilaeAuthors, spec).expect("a policy");
+        let shown: Vec<_> = philae.params().iter().map(|(k, v)| format!("{k}={v}")).collect();
+        assert_eq!(
+            shown.join(" "),
+            "sim=philae-authors order=A ties=reversed pilots=const:2 thin=7 K=10 q1=4MiB E=10"
+        );
+    }
+
+    #[test]
+    fn what_there_is_not_is_refused() {
+        let refusal = |simulator, spec| {
+            Emulation::new(simulator, spec).err().map(|e| e.to_string()).unwrap_or_default()
+        };
+        assert_eq!(
+            refusal(Simulator::CoflowSim, "philae"),
+            "policy 'philae' with --sim coflowsim: expected one of \
+             fair, pfp, fifo, scf, ncf, lcf, sebf, aalo, aalo-oracle"
+        );
+        assert_eq!(
+            refusal(Simulator::CoflowSim, "aalo:K=10"),
+            "policy aalo with --sim coflowsim: expected no parameters, found 'K=10'"
+        );
+        assert_eq!(
+            refusal(Simulator::PhilaeAuthors, "philae:order=E"),
+            "policy philae with --sim philae-authors: expected order=A, B, C or D, found 'order=E'"
+        );
+        assert_eq!(
+            refusal(Simulator::PhilaeAuthors, "philae:T=7"),
+            "policy philae with --sim philae-authors: expected the parameters order, ties, pilots, \
+             thin, K, q1, E, found 'T=7'"
+        );
+    }
+}

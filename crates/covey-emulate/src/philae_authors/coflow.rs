@@ -1,0 +1,171 @@
+//! A coflow, its tasks and its flows.
+
+use covey_trace::Coflow;
+
+use super::bits::Bits;
+use super::parameters::Parameters;
+use super::scale::{CYCLE_BYTES, NAME};
+use crate::error::EmulationError;
+use crate::shuffle::Shuffle;
+
+/// A coflow. Flows are numbered sender by sender.
+#[derive(Debug, Clone)]
+pub(super) struct Job {
+    pub arrival_ms: u64,
+    /// Of each sender and receiver, in the order of the trace.
+    pub tasks: [Vec<Task>; 2],
+    /// Whole bytes of a flow to each receiver.
+    pub flow_bytes: Vec<u64>,
+    /// Bytes left of each flow.
+    pub left: Vec<u64>,
+    /// Of each sender, the receivers (by position) with which it has a flow that has not ended.
+    pub open: Vec<Bits>,
+    /// Flows that have not ended.
+    pub open_flows: usize,
+    /// The ports at which there are such flows.
+    pub ports: [Bits; 2],
+    /// The position of each port among the senders and the receivers.
+    pub position_of: [Vec<u32>; 2],
+    /// Bytes sent.
+    pub sent: u64,
+    /// The pilots in the order they were chosen, and how many have not ended.
+    pub pilots: Vec<u32>,
+    pub open_pilots: usize,
+    /// The mean size of the pilots, once they have ended.
+    pub estimate: u64,
+    /// Of each flow of the workload's coflow, its number here.
+    pub flow_of: Vec<u32>,
+}
+
+/// A sender or a receiver of a coflow.
+#[derive(Debug, Clone)]
+pub(super) struct Task {
+    pub port: usize,
+    /// Its flows that have not ended.
+    pub open: usize,
+    /// The least that was recorded as sent by one of its flows when it was served. Nothing recorded
+    /// is -1, as unsigned numbers wrap round.
+    pub least: i64,
+}
+
+impl Job {
+    pub fn load(coflow: &Coflow, ports: usize) -> Result<Self, EmulationError> {
+        let Shuffle { mappers, reducers, pairs } = Shuffle::of(coflow, NAME)?;
+        let racks: Vec<u32> = reducers.iter().map(|&(rack, _)| rack).collect();
+        let by_mappers = |&(_, bytes): &(u32, f64)| (bytes / mappers.len() as f64) as u64;
+        let flow_bytes: Vec<u64> = reducers.iter().map(by_mappers).collect();
+        if flow_bytes.contains(&0) {
+            return Err(EmulationError::Shape {
+                coflow: coflow.id.clone(),
+                simulator: NAME,
+                expected: "flows of at least a byte",
+                found: "less".to_owned(),
+            });
+        }
+        let task = |&port: &u32, open| Task { port: port as usize, open, least: -1 };
+        let tasks = [
+            mappers.iter().map(|port| task(port, racks.len())).collect(),
+            racks.iter().map(|port| task(port, mappers.len())).collect(),
+        ];
+        let set = |racks: &[u32]| {
+            let mut set = Bits::none(ports);
+            racks.iter().for_each(|&port| set.insert(port as usize));
+            set
+        };
+        let positions = |racks: &[u32]| {
+            let mut positions = vec![u32::MAX; ports];
+            racks.iter().zip(0..).for_each(|(&port, position)| {
+                positions[port as usize] = position;
+            });
+            positions
+        };
+        let flows = mappers.len() * racks.len();
+        Ok(Self {
+            arrival_ms: (coflow.arrival_s * 1e3).round() as u64,
+            tasks,
+            left: flow_bytes.iter().copied().cycle().take(flows).collect(),
+            flow_bytes,
+            open: vec![Bits::all(racks.len()); mappers.len()],
+            open_flows: flows,
+            ports: [set(&mappers), set(&racks)],
+            position_of: [positions(&mappers), positions(&racks)],
+            sent: 0,
+            pilots: Vec::new(),
+            open_pilots: 0,
+            estimate: 0,
+            flow_of: pairs.iter().map(|[m, r]| m * racks.len() as u32 + r).collect(),
+        })
+    }
+
+    /// Number of flows.
+    pub fn width(&self) -> usize {
+        self.left.len()
+    }
+
+    pub fn is_thin(&self, with: &Parameters) -> bool {
+        self.width() <= with.thin
+    }
+
+    /// How many pilots it is to have.
+    pub fn pilots_wanted(&self, with: &Parameters) -> usize {
+        if self.is_thin(with) {
+            return self.width();
+        }
+        with.pilots.number(self.tasks[0].len(), self.width())
+    }
+
+    /// The positions of the sender and the receiver of a flow.
+    pub fn ends_of(&self, flow: u32) -> [usize; 2] {
+        let receivers = self.tasks[1].len();
+        [flow as usize / receivers, flow as usize % receivers]
+    }
+
+    /// The ports of a flow.
+    pub fn ports_of(&self, flow: u32) -> [usize; 2] {
+        let ends = self.ends_of(flow);
+        [0, 1].map(|side| self.tasks[side][ends[side]].port)
+    }
+
+    /// Takes the mean size of the pilots for the estimate; each is divided for itself.
+    pub fn estimate(&mut self) {
+        let number = self.pilots.len().max(1) as u64;
+        let size = |&pilot: &u32| self.flow_bytes[self.ends_of(pilot)[1]];
+        self.estimate = self.pilots.iter().map(|pilot| size(pilot) / number).sum();
+    }
+
+    /// Serves a flow for a cycle: whether that tells a task less than it knew, and whether the flow
+    /// has ended.
+    pub fn serve(&mut self, flow: u32) -> (bool, bool) {
+        let ends = self.ends_of(flow);
+        let left = &mut self.left[flow as usize];
+        let bytes = CYCLE_BYTES.min(*left);
+        *left -= bytes;
+        self.sent += bytes;
+        let sent = (self.flow_bytes[ends[1]] - *left) as i64;
+        let ended = *left == 0;
+        let mut less = false;
+        for (tasks, end) in self.tasks.iter_mut().zip(ends) {
+            let least = &mut tasks[end].least;
+            if *least < 0 || sent < *least {
+                *least = sent;
+                less = true;
+            }
+        }
+        (less, ended)
+    }
+
+    /// Notes that a flow has ended, and tells whether that ends its tasks.
+    pub fn end_flow(&mut self, flow: u32) -> [bool; 2] {
+        let ends = self.ends_of(flow);
+        self.open[ends[0]].remove(ends[1]);
+        self.open_flows -= 1;
+        [0, 1].map(|side| {
+            let task = &mut self.tasks[side][ends[side]];
+            task.open -= 1;
+            if task.open == 0 {
+                self.ports[side].remove(task.port);
+            }
+            task.open == 0
+        })
+    }
+}

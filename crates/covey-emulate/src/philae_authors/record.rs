@@ -1,0 +1,70 @@
+//! When coflows and flows started and ended, and what the program learnt of them.
+
+use covey_sim::{CoflowOutcome, Outcome};
+
+use super::coflow::Job;
+
+/// What the program learnt of a coflow from its pilots.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Estimate {
+    /// When the last of its pilots ended, in seconds after its start.
+    pub after_s: f64,
+    /// What the coflow had sent by then, in bytes.
+    pub sent: f64,
+    /// Estimated bytes of the coflow.
+    pub size: f64,
+}
+
+/// What a run has found so far. Times are in milliseconds; one of an event that has not happened is 0.
+#[derive(Debug)]
+pub(super) struct Record {
+    /// When each coflow started.
+    pub start_ms: Vec<u64>,
+    /// When each coflow ended.
+    pub end_ms: Vec<u64>,
+    /// When each flow ended, by coflow.
+    pub flow_end_ms: Vec<Vec<u64>>,
+    /// The estimate of each coflow that has one.
+    pub estimates: Vec<Option<Estimate>>,
+    /// How often ports were given out.
+    pub events: u64,
+}
+
+impl Record {
+    /// The record of a run of `jobs` that has not begun.
+    pub fn new(jobs: &[Job]) -> Self {
+        Self {
+            start_ms: vec![0; jobs.len()],
+            end_ms: vec![0; jobs.len()],
+            flow_end_ms: jobs.iter().map(|job| vec![0; job.width()]).collect(),
+            estimates: vec![None; jobs.len()],
+            events: 0,
+        }
+    }
+
+    /// Notes the estimate of coflow `c`, whose pilots have ended at `now_ms`.
+    pub fn note_estimate(&mut self, c: usize, job: &Job, now_ms: u64) {
+        self.estimates[c] = Some(Estimate {
+            after_s: (now_ms - self.start_ms[c]) as f64 / 1e3,
+            sent: job.sent as f64,
+            size: (job.width() as u64 * job.estimate) as f64,
+        });
+    }
+
+    /// The outcome of a run that is over.
+    pub fn outcome(&self, jobs: &[Job]) -> Outcome {
+        let seconds = |ms: u64| ms as f64 / 1e3;
+        let mut outcome = Outcome { events: self.events, ..Outcome::default() };
+        for (c, job) in jobs.iter().enumerate() {
+            let release_s = seconds(self.start_ms[c]);
+            let completion_s = seconds(self.end_ms[c]);
+            outcome.coflows.push(CoflowOutcome { release_s, completion_s });
+            for &flow in &job.flow_of {
+                let end_ms = self.flow_end_ms[c][flow as usize];
+                outcome.flow_completion_s.push(seconds(end_ms));
+                outcome.flow_start_s.push(release_s);
+            }
+        }
+        outcome
+    }
+}

@@ -1,0 +1,86 @@
+//! A paper's evaluation as users ask for it: planned from names, and run on several cores.
+
+use std::sync::atomic::AtomicBool;
+
+use covey_core::suggest::{did_you_mean, nearest};
+use covey_experiment::parallel::{self, Task};
+use covey_experiment::{Error, Progress, Watch};
+use covey_sim::SimError;
+
+use crate::published::{Paper, papers};
+use crate::report::Report;
+use crate::reproduction::{Reproduction, Scope, items};
+use crate::selection::Selection;
+
+/// What stands in for the Facebook trace, which the papers used.
+pub const STAND_IN: &str = "builtin:fb-like";
+
+/// Plans the selected part of a paper's evaluation on `trace`, named as users name traces.
+///
+/// # Errors
+/// When `paper` is none of the papers, when it has no item of that number that can be found in this
+/// way, or when the trace cannot be read.
+pub fn plan(
+    paper: &str,
+    selection: &Selection,
+    trace: &str,
+    scope: Scope,
+) -> Result<Reproduction, Error> {
+    let paper = known(paper)?;
+    selection.check(&paper.name, items(&paper.name, scope.means()))?;
+    let workload = covey_trace::open(trace)?;
+    let name = if trace == "-" { "standard input" } else { trace };
+    Ok(Reproduction::new(paper, selection, name, workload, scope))
+}
+
+/// The paper of that name.
+fn known(name: &str) -> Result<Paper, Error> {
+    let mut papers = papers();
+    match papers.iter().position(|paper| paper.name.eq_ignore_ascii_case(name)) {
+        Some(index) => Ok(papers.swap_remove(index)),
+        None => {
+            let names: Vec<_> = papers.iter().map(|paper| paper.name.as_str()).collect();
+            let expected = format!("one of {}", names.join(", "));
+            let meant = did_you_mean(nearest(name, names));
+            Err(Error::argument("paper", expected, format!("'{name}'{meant}")))
+        }
+    }
+}
+
+/// Number of coflows of all runs together, for a progress bar.
+pub fn coflows(reproduction: &Reproduction) -> usize {
+    reproduction.runs().map(|run| reproduction.coflows(run)).sum()
+}
+
+/// Does all runs, `jobs` at a time. The report also says which runs failed.
+///
+/// # Errors
+/// [`SimError::Interrupted`] if `progress` stops the runs.
+pub fn reproduce(
+    reproduction: Reproduction,
+    jobs: usize,
+    progress: &dyn Progress,
+) -> Result<Report, Error> {
+    let never = AtomicBool::new(false);
+    let runs: Vec<_> = reproduction.runs().collect();
+    let mut measured = Vec::new();
+    measured.resize_with(runs.len(), || Err("it was not run".to_owned()));
+    let mut tasks: Vec<Task<'_>> = Vec::new();
+    for (run, result) in runs.into_iter().zip(&mut measured) {
+        let (reproduction, failed) = (&reproduction, &never);
+        tasks.push(Box::new(move || {
+            if progress.is_stopped() {
+                return;
+            }
+            *result = reproduction.measure(run, &mut Watch::new(progress, failed));
+            if !reproduction.is_observed(run) {
+                progress.advance(reproduction.coflows(run));
+            }
+        }));
+    }
+    parallel::run(tasks, jobs);
+    if progress.is_stopped() {
+        return Err(Error::Sim(SimError::Interrupted));
+    }
+    Ok(reproduction.finish(measured))
+}

@@ -1,0 +1,14 @@
+//! The workload of Table VI.
+
+use covey_trace::{TraceError, builtin};
+
+use crate::item::Lab;
+use crate::plan::TraceId;
+
+/// The workload of Table VI: what CoflowSim makes when it is given no trace.
+pub(super) fn custom(lab: &mut Lab) -> Result<TraceId, TraceError> {
+    const NAME: &str = "builtin:coflowsim-custom";
+    let made = builtin("coflowsim-custom")?;
+    // It does not depend on the trace that was given.
+    Ok(lab.plan.own(NAME, made))
+}

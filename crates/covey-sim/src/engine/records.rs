@@ -1,0 +1,85 @@
+//! What is written down of a simulation.
+
+use covey_core::{Compressed, Time};
+
+use crate::outcome::{CoflowOutcome, CompressionOutcome, Outcome};
+
+/// The outcome as far as it is known.
+#[derive(Debug, Default)]
+pub(super) struct Records {
+    outcome: Outcome,
+    /// How many coflows have ended, and the policy was told.
+    done: usize,
+}
+
+impl Records {
+    /// Nothing is known of so many coflows and flows.
+    pub fn clear(&mut self, coflows: usize, flows: usize) {
+        let never = CoflowOutcome { release_s: f64::INFINITY, completion_s: f64::INFINITY };
+        self.outcome = Outcome {
+            coflows: vec![never; coflows],
+            flow_completion_s: vec![f64::INFINITY; flows],
+            flow_start_s: vec![f64::INFINITY; flows],
+            events: 0,
+            compression: Vec::new(),
+        };
+        self.done = 0;
+    }
+
+    /// Takes the outcome of a simulation that is over.
+    pub fn take(&mut self) -> Outcome {
+        std::mem::take(&mut self.outcome)
+    }
+
+    /// A scheduling round begins.
+    pub fn count_round(&mut self) {
+        self.outcome.events += 1;
+    }
+
+    /// The coflow at a place in the trace is released.
+    pub fn release(&mut self, place: u32, now: Time) {
+        self.outcome.coflows[place as usize].release_s = now.as_secs();
+    }
+
+    /// A flow, by its number among all flows, starts at a time.
+    pub fn start_flow(&mut self, number: usize, start: Time) {
+        self.outcome.flow_start_s[number] = start.as_secs();
+    }
+
+    /// A flow, by its number among all flows, has ended.
+    pub fn end_flow(&mut self, number: usize, now: Time) {
+        self.outcome.flow_completion_s[number] = now.as_secs();
+    }
+
+    /// The last flow of the coflow at a place in the trace has ended.
+    pub fn end_coflow(&mut self, place: u32, compressed: &Compressed, now: Time) {
+        let place = place as usize;
+        self.outcome.coflows[place].completion_s = now.as_secs();
+        if compressed.is_on() {
+            let all = &mut self.outcome.compression;
+            all.resize(self.outcome.coflows.len(), CompressionOutcome::default());
+            all[place] =
+                CompressionOutcome { saved_bytes: compressed.saved(), cpu_s: compressed.cpu_s() };
+        }
+    }
+
+    /// Whether the coflow at a place in the trace has ended.
+    pub fn has_ended(&self, place: u32) -> bool {
+        self.outcome.coflows[place as usize].completion_s.is_finite()
+    }
+
+    /// The policy was told of the end of a coflow.
+    pub fn count_done(&mut self) {
+        self.done += 1;
+    }
+
+    /// How many coflows have ended, and the policy was told.
+    pub fn done(&self) -> usize {
+        self.done
+    }
+
+    /// Place in the trace of the first coflow that has not ended.
+    pub fn first_unfinished(&self) -> Option<usize> {
+        self.outcome.coflows.iter().position(|coflow| coflow.completion_s.is_infinite())
+    }
+}

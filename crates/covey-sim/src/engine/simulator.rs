@@ -1,0 +1,173 @@
+//! Runs simulations.
+
+use covey_core::alloc::Allocator;
+use covey_core::{AnyPolicy, Codec, Driver, Fabric, Traffic};
+use covey_trace::{Availability, Workload};
+
+use super::engine::{Engine, Parts};
+use crate::error::SimError;
+use crate::observer::{Observer, Round};
+use crate::outcome::Outcome;
+
+/// So many rounds in a row may find nothing sent and nothing to come, or take place at one time. A
+/// policy that needs more will never serve again.
+const PATIENCE: u32 = 10_000;
+
+/// Simulates `workload` on `fabric` under `policy`; `name` is the policy's in errors.
+///
+/// # Errors
+/// When the workload does not fit the fabric, or the policy's plan cannot be carried out or leaves
+/// a coflow without service for ever.
+pub fn simulate(
+    workload: &Workload,
+    fabric: &Fabric,
+    name: &str,
+    policy: &mut AnyPolicy,
+    observer: &mut dyn Observer,
+) -> Result<Outcome, SimError> {
+    Simulator::new(fabric.clone()).run(workload, name, policy, observer)
+}
+
+/// A simulator that keeps its memory from run to run: the same run again allocates only its
+/// [`Outcome`].
+#[derive(Debug)]
+pub struct Simulator {
+    fabric: Fabric,
+    /// Entries of a plan above which the allocator visits only some of them, if that is set.
+    by_turns_above: Option<usize>,
+    /// Whether coflows wait for their parents.
+    barrier: bool,
+    measured_codec: Option<Codec>,
+    /// Memory for the next run.
+    traffic: Option<Traffic>,
+    parts: Parts,
+}
+
+impl Simulator {
+    /// A simulator of one fabric.
+    pub fn new(fabric: Fabric) -> Simulator {
+        Simulator {
+            fabric,
+            by_turns_above: None,
+            barrier: true,
+            measured_codec: None,
+            traffic: None,
+            parts: Parts::default(),
+        }
+    }
+
+    /// Whether a coflow with parents waits for their ends, as it does unless this says otherwise.
+    /// Without a barrier stages are pipelined: a coflow is released when it arrives, and its
+    /// parents only order it ([`View::lineage`](covey_core::View::lineage)).
+    #[must_use]
+    pub fn barrier(mut self, barrier: bool) -> Simulator {
+        self.barrier = barrier;
+        self
+    }
+
+    /// The same where the allocator walks a plan that is kept by turns from so many entries on
+    /// ([`Allocator::by_turns_above`]): the outcome does not depend on it.
+    #[must_use]
+    pub fn by_turns_above(mut self, many: usize) -> Simulator {
+        self.by_turns_above = Some(many);
+        self.traffic = None;
+        self
+    }
+
+    /// The same with processors that are available for compressing only in part.
+    #[must_use]
+    pub fn with_processors(mut self, availability: Availability) -> Simulator {
+        self.parts.transfers.set_availability(availability);
+        self
+    }
+
+    /// The same with a compressor that was measured on the hosts: policies that compress use its speed
+    /// and ratio.
+    #[must_use]
+    pub fn with_measured_codec(mut self, codec: Option<Codec>) -> Simulator {
+        self.measured_codec = codec;
+        self
+    }
+
+    /// See [`simulate`].
+    ///
+    /// # Errors
+    /// See [`simulate`].
+    pub fn run(
+        &mut self,
+        workload: &Workload,
+        name: &str,
+        policy: &mut AnyPolicy,
+        observer: &mut dyn Observer,
+    ) -> Result<Outcome, SimError> {
+        if workload.ports > self.fabric.ports() {
+            let fabric = self.fabric.ports();
+            return Err(SimError::Ports { workload: workload.ports, fabric });
+        }
+        let mut traffic = self.traffic.take().unwrap_or_else(|| {
+            let allocator =
+                self.by_turns_above.map_or_else(Default::default, Allocator::by_turns_above);
+            Traffic::with_allocator(self.fabric.clone(), allocator)
+        });
+        traffic.clear();
+        traffic.state_mut().set_measured_codec(self.measured_codec);
+        let mut driver = Driver::borrowing(traffic, policy);
+        let run = Engine::start(&mut self.parts, workload, &driver, self.barrier);
+        let result = run.and_then(|mut engine| run_all(&mut engine, &mut driver, name, observer));
+        self.traffic = Some(driver.into_traffic());
+        result.map(|()| self.parts.records.take())
+    }
+}
+
+/// Runs one round after another until nothing happens any more.
+fn run_all(
+    engine: &mut Engine<'_>,
+    driver: &mut Driver<'_>,
+    policy: &str,
+    observer: &mut dyn Observer,
+) -> Result<(), SimError> {
+    let policy = || policy.to_owned();
+    let mut idle = 0;
+    let mut stands_still = false;
+    loop {
+        let next = engine.next_round(driver);
+        if !next.comes() || idle > PATIENCE {
+            let has_stopped = next.comes() && stands_still;
+            return check_all_ended(engine, driver.traffic(), policy(), has_stopped);
+        }
+        stands_still = next <= driver.traffic().now();
+        engine.records().count_round();
+        let time_s = next.as_secs();
+        let decided = driver.round(next, engine);
+        decided.map_err(|source| SimError::Plan { policy: policy(), time_s, source })?;
+        if engine.is_flow_level() && driver.wakes().wait_for_bytes() {
+            return Err(SimError::BytesOfACrowd { policy: policy(), time_s });
+        }
+        let traffic = driver.traffic();
+        let (state, allocator) = (traffic.state(), traffic.allocator());
+        let round = Round { now: next, done: engine.records().done(), state, allocator };
+        if observer.round(&round).is_break() {
+            return Err(SimError::Interrupted);
+        }
+        idle = if engine.is_idle() || stands_still { idle + 1 } else { 0 };
+    }
+}
+
+/// At the end every coflow must have ended. `has_stopped` says whether it is the end because no time
+/// passes any more.
+fn check_all_ended(
+    engine: &Engine<'_>,
+    traffic: &Traffic,
+    policy: String,
+    has_stopped: bool,
+) -> Result<(), SimError> {
+    let Some((coflow, is_released)) = engine.stuck(traffic) else { return Ok(()) };
+    let (coflow, time_s) = (coflow.to_owned(), traffic.now().as_secs());
+    Err(if has_stopped {
+        SimError::StandsStill { policy, time_s }
+    } else if is_released {
+        SimError::Stalled { policy, time_s, coflow }
+    } else {
+        SimError::Cycle { coflow }
+    })
+}

@@ -1,0 +1,199 @@
+//! The flows that are sent, and those that are compressed meanwhile or first.
+
+use covey_core::{Answer, CoflowId, FlowId, Ranking, Time, Traffic};
+use covey_trace::Availability;
+
+use crate::integration::{CoflowFluids, Integration, Integrator, Network};
+use crate::processors::Processors;
+
+/// Follows flows by the rates of the network and of the hosts' processors.
+#[derive(Debug, Default)]
+pub(super) struct Transfers {
+    integration: Integration,
+    processors: Processors,
+}
+
+impl Transfers {
+    /// Nothing is sent. The policy is told when a coflow has sent one of `link_limits` through a link.
+    pub fn clear(&mut self, ports: usize, link_limits: &[f64]) {
+        self.integration.clear();
+        self.integration.coflows_mut().set_limits(link_limits);
+        self.processors.clear(ports);
+    }
+
+    /// Sets the shares of processors for all runs from now on.
+    pub fn set_availability(&mut self, availability: Availability) {
+        self.processors.set_availability(availability);
+    }
+
+    /// When something ends by itself if rates stay.
+    pub fn next_end(&self) -> Time {
+        self.integration.next_end().min(self.processors.next())
+    }
+
+    /// Whether nothing is sent, and no processor will change that.
+    pub fn is_idle(&self) -> bool {
+        self.integration.is_idle() && !self.processors.next().comes()
+    }
+
+    /// The coflows, to be asked for their bytes.
+    pub fn coflows(&self) -> &CoflowFluids {
+        self.integration.coflows()
+    }
+
+    /// The coflows, to be asked for the limits that they have reached.
+    pub fn coflows_mut(&mut self) -> &mut CoflowFluids {
+        self.integration.coflows_mut()
+    }
+
+    /// Whether all flows are followed as one group: bytes of coflows are known only when written back.
+    pub fn is_flow_level(&self) -> bool {
+        self.integration.is_flow_level()
+    }
+
+    /// Adds the flows that end now to `ending`, by coflow and position.
+    pub fn find_ending(&mut self, traffic: &mut Traffic, ending: &mut Vec<(CoflowId, usize)>) {
+        self.integration.find_ending(&mut Network::of(traffic), ending);
+    }
+
+    /// A coflow has arrived.
+    pub fn admit(&mut self, traffic: &Traffic, id: CoflowId) {
+        let coflow = traffic.state().coflow(id);
+        self.integration.coflows_mut().admit(id, coflow, traffic.now());
+    }
+
+    /// A coflow has left.
+    pub fn forget(&mut self, id: CoflowId) {
+        self.processors.forget(id);
+        self.integration.coflows_mut().forget(id);
+    }
+
+    /// Starts a flow. Returns whether it has bytes to send.
+    pub fn start(&mut self, traffic: &mut Traffic, flow: FlowId) -> bool {
+        self.integration.before_start(&mut Network::of(traffic), flow.coflow);
+        let has_bytes = traffic.start(flow);
+        if has_bytes {
+            let position = traffic.state().coflow(flow.coflow).demand().position(flow.index);
+            self.integration.joined(&mut Network::of(traffic), flow.coflow, position);
+        }
+        has_bytes
+    }
+
+    /// A flow has started; a processor may have to compress it.
+    pub fn note_start(&mut self, id: CoflowId, position: usize) {
+        self.processors.flow_started(id, position);
+    }
+
+    /// A flow is about to end.
+    pub fn before_end(&mut self, traffic: &mut Traffic, id: CoflowId, position: usize) {
+        let mut network = Network::of(traffic);
+        self.processors.flow_ended(id, position, &mut network, self.integration.coflows());
+    }
+
+    /// Lets a flow that is under way begin again.
+    pub fn restart(&mut self, traffic: &mut Traffic, flow: FlowId) {
+        let mut network = Network::of(traffic);
+        let coflow = network.state.coflow(flow.coflow);
+        if coflow.compressed().is_on() {
+            let position = coflow.demand().position(flow.index);
+            let Transfers { integration, processors } = self;
+            processors.restart(flow.coflow, position, &mut network, integration.coflows());
+            self.hold_and_let_go(&mut network);
+        }
+        if self.integration.is_flow_level() {
+            self.processors.settle_all(&mut network, self.integration.coflows());
+        }
+        self.integration.restart(&mut network, flow);
+    }
+
+    /// Brings the processors to this round.
+    pub fn advance_processors(&mut self, traffic: &mut Traffic) {
+        let mut network = Network::of(traffic);
+        self.processors.advance(&mut network, self.integration.coflows());
+        self.hold_and_let_go(&mut network);
+    }
+
+    /// Takes flows that are to be compressed first out of what is shared, and puts back those that
+    /// have been.
+    fn hold_and_let_go(&mut self, network: &mut Network<'_>) {
+        let toggles = self.processors.take_toggles();
+        let integration = &mut self.integration;
+        if !toggles.is_empty() {
+            integration.before_toggles(network, toggles.iter().any(|toggle| toggle.hold));
+        }
+        for toggle in &toggles {
+            let (id, position) = (toggle.coflow, toggle.position);
+            let coflow = network.state.coflow(id);
+            // Two things that happen in one round may ask for the same.
+            if toggle.hold != coflow.demand().is_active(position) {
+                continue;
+            }
+            let volume = coflow.left(position);
+            network.allocator.touch(id);
+            if toggle.hold {
+                let left = integration.hold(network, id, position);
+                network.state.hold(id, position, left);
+                network.allocator.adjust(network.state, id, position, -1.0);
+            } else {
+                integration.before_let_go(network, id, position, volume);
+                network.state.let_go(id, position);
+                network.allocator.adjust(network.state, id, position, 1.0);
+                integration.joined(network, id, position);
+            }
+        }
+        self.processors.keep(toggles);
+    }
+
+    /// The plan has changed; the allocator does not know it yet.
+    pub fn plan_changed(&mut self, traffic: &mut Traffic, ranking: &Ranking) {
+        if self.integration.needs_write_back(ranking) {
+            let mut network = Network::of(traffic);
+            self.processors.settle_all(&mut network, self.integration.coflows());
+            self.integration.write_back(&mut network);
+        }
+    }
+
+    /// Prepares the sharing of links: has processors compress what the plan says.
+    pub fn before_sharing(&mut self, traffic: &mut Traffic, ranking: &Ranking, answer: Answer) {
+        let mut network = Network::of(traffic);
+        let changed = (answer == Answer::Replaced).then_some(ranking);
+        self.processors.plan(changed, &mut network, self.integration.coflows());
+        self.hold_and_let_go(&mut network);
+        self.processors.assign(&mut network, self.integration.coflows());
+        self.integration.prepare(&mut network);
+    }
+
+    /// Takes over the rates that the allocator has decided. Returns the coflows of which nothing is
+    /// sent any more; what is left of their flows is written back if `writes_back`.
+    pub fn take_rates(&mut self, traffic: &mut Traffic, writes_back: bool) -> &[CoflowId] {
+        let mut network = Network::of(traffic);
+        let Transfers { integration, processors } = self;
+        if integration.is_superseded(network.allocator) {
+            processors.settle_all(&mut network, integration.coflows());
+            integration.change_mode(&mut network);
+        }
+        processors.before_rates_change(&mut network, integration.coflows());
+        integration.install(&mut network);
+        if integration.is_flow_level() {
+            return &[];
+        }
+        integration.coflows_mut().report_stopped(&mut network, writes_back)
+    }
+
+    /// Writes what is left of flows into the facts, as far as the policy may look at it.
+    pub fn write_left(&mut self, traffic: &mut Traffic) {
+        let mut network = Network::of(traffic);
+        self.processors.settle_all(&mut network, self.integration.coflows());
+        self.integration.write_back_for_policy(&mut network);
+    }
+
+    /// Writes what coflows have sent into the facts.
+    pub fn report_sent(&mut self, traffic: &mut Traffic) {
+        self.integration.report_sent(&mut Network::of(traffic));
+    }
+
+    /// Bytes that a coflow has sent.
+    pub fn sent(&self, traffic: &Traffic, id: CoflowId) -> f64 {
+        self.integration.sent(traffic.state(), traffic.now(), id)
+    }
+}

@@ -1,0 +1,122 @@
+//! When the wake-ups come that a policy waits for.
+
+use covey_core::state::State;
+use covey_core::{Sender, Time, Wake, Wakes};
+
+use crate::dags::Dags;
+use crate::integration::CoflowFluids;
+
+/// When the next wake-up comes, and whose bytes have to be looked at for that though they may not be
+/// sending.
+#[derive(Debug)]
+pub(super) struct WakeWatch {
+    /// When the first wake-up comes.
+    first: Time,
+    /// Senders for which the policy has begun to wait, or which have stopped or ended.
+    senders: Vec<Sender>,
+    /// How many of `senders` have been looked at.
+    looked_at: usize,
+}
+
+/// What coflows and DAGs have sent, and send.
+pub(super) struct Sent<'a> {
+    pub coflows: &'a CoflowFluids,
+    pub dags: &'a Dags,
+    pub state: &'a State,
+    pub now: Time,
+}
+
+impl Default for WakeWatch {
+    fn default() -> WakeWatch {
+        WakeWatch { first: Time::NEVER, senders: Vec::new(), looked_at: 0 }
+    }
+}
+
+impl WakeWatch {
+    /// The policy waits for nothing.
+    pub fn clear(&mut self) {
+        self.first = Time::NEVER;
+        self.senders.clear();
+        self.looked_at = 0;
+    }
+
+    /// A sender has stopped or ended: it may have sent what the policy waits for.
+    pub fn add(&mut self, sender: Sender) {
+        self.senders.push(sender);
+    }
+
+    /// When the next wake-up comes. Something else happens at `others`.
+    pub fn next(&mut self, wakes: &mut Wakes, sent: &Sent<'_>, others: Time) -> Time {
+        self.senders.extend(wakes.take_fresh());
+        self.looked_at = self.senders.len();
+        let mut first = wakes.times().fold(Time::NEVER, Time::min);
+        for sender in self.senders(wakes, sent) {
+            for wake in wakes.of(sender) {
+                let soon = others.min(first);
+                first = first.min(sent.when(wake, soon + 2.0 * soon.slack_s()));
+            }
+        }
+        self.first = first;
+        first
+    }
+
+    /// Takes the wake-ups that have come out of `wakes` and makes `due` their list.
+    pub fn take_due(&mut self, wakes: &mut Wakes, sent: &Sent<'_>, due: &mut Vec<(u64, Wake)>) {
+        // Nothing that has happened in this round lets a wake-up come earlier.
+        if self.first.due(sent.now) {
+            let senders = self.senders(wakes, sent);
+            let soon = sent.now + 2.0 * sent.now.slack_s();
+            let is_due = |wake: &Wake| sent.when(*wake, soon).due(sent.now);
+            wakes.take_due(sent.now, senders, is_due, due);
+        }
+        self.senders.drain(..self.looked_at);
+        self.looked_at = 0;
+    }
+
+    /// Whose bytes may be those that the policy waits for; some of them twice.
+    fn senders<'a>(
+        &'a self,
+        wakes: &Wakes,
+        sent: &'a Sent<'_>,
+    ) -> impl Iterator<Item = Sender> + use<'a> {
+        let all = sent.coflows.moving();
+        let moving = if wakes.wait_for_coflows() { all } else { &[] };
+        let dags = if wakes.wait_for_dags() { all } else { &[] };
+        let dags = dags.iter().map(|&id| sent.state.coflow(id).registration.lineage.external);
+        let moving = moving.iter().map(|&id| Sender::Coflow(id));
+        self.senders.iter().copied().chain(moving).chain(dags.map(Sender::Dag))
+    }
+}
+
+impl Sent<'_> {
+    /// When a wake-up comes if rates stay. The time need not be exact if it is not earlier than `limit`.
+    fn when(&self, wake: Wake, limit: Time) -> Time {
+        match wake {
+            Wake::At(time) => time,
+            Wake::WhenSent(id, bytes) => self.coflows.when_sent(id, bytes),
+            Wake::WhenDagSent(external, bytes) => self.when_dag_sent(external, bytes),
+            Wake::WhenFlowSent(id, bytes) => {
+                self.coflows.when_flow_sent(self.state, id, bytes, limit)
+            }
+        }
+    }
+
+    /// When the coflows of a DAG will have sent `bytes` together if rates stay.
+    fn when_dag_sent(&self, external: u64, bytes: f64) -> Time {
+        let Some((present, ended)) = self.dags.get(external) else { return Time::NEVER };
+        if let &[id] = present {
+            // The same time however often it is asked for.
+            return self.coflows.when_sent(id, bytes - ended);
+        }
+        let sent: f64 = present.iter().map(|&id| self.coflows.bytes_sent(id, self.now)).sum();
+        let missing = bytes - ended - sent;
+        let rate: f64 = present.iter().map(|&id| self.coflows.rate(id)).sum();
+        if missing <= 0.0 {
+            self.now
+        } else if rate > 0.0 {
+            self.now + missing / rate
+        } else {
+            Time::NEVER
+        }
+    }
+}

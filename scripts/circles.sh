@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# Fails if modules of a crate import each other in a circle. Without arguments it looks at all crates, otherwise
+# at those that are named: scripts/circles.sh covey-core covey-sim
+#
+# It asks cargo-modules which module uses which, and tsort whether that has an order. (`--acyclic` of cargo-modules
+# is of no use: it counts functions and types, too, and a type and its constructor are a circle to it.)
+# A module uses another one if
+# - it imports an item that the other one defines. An import through a re-export counts for the module that
+#   defines the item: `use super::X` is an import of the parent only if the parent itself defines X;
+# - it imports the other module by name, as in `use crate::alloc`;
+# - a field, a parameter or a result has a type of the other one. Methods count for the module that defines
+#   their type, in whatever file their `impl` is.
+# Paths that are written out in the body of a function do not count. Modules of tests do not count either.
+#
+# So a `mod.rs` or `lib.rs` that only declares and re-exports is in no circle. One that defines something that its
+# children import, and that uses its children, is.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+version=0.27.0 # the newest that builds with the compiler of rust-toolchain.toml
+tools=${CARGO_TARGET_DIR:-$PWD/target}/tools
+# The crate of the Python package is read without any Python.
+export PYO3_NO_PYTHON=1 PYO3_BUILD_EXTENSION_MODULE=1
+
+# Prints the circles of a target, such as `covey-core --lib`.
+circles() {
+    local edges
+    edges=$("$tools/bin/cargo-modules" modules dependencies --package "$@" --layout dot --no-owns \
+        --no-externs --no-sysroot --no-fns --no-types --no-traits 2>&1) || {
+        echo "$*: cargo-modules failed: $edges"
+        return
+    }
+    sed -n 's/^ *"\([^"]*\)" -> "\([^"]*\)" \[label="uses".*/\1 \2/p' <<<"$edges" | tsort 2>&1 >/dev/null |
+        sed "s/^tsort: -: .*/$1: these modules use each other:/; s/^tsort: /    /" || true
+}
+
+if [[ ${1:-} == --target ]]; then
+    circles "${@:2}"
+    exit
+fi
+"$tools/bin/cargo-modules" modules --version 2>/dev/null | grep -q " $version$" ||
+    CARGO_PROFILE_DEV_DEBUG=0 cargo install cargo-modules --version "$version" --locked --debug --root "$tools"
+targets=()
+for folder in crates/* python; do
+    name=covey-python
+    [[ $folder == python ]] || name=$(basename "$folder")
+    [[ $# == 0 || " $* " == *" $name "* ]] || continue
+    [[ ! -e $folder/src/lib.rs ]] || targets+=("$name --lib")
+    [[ ! -e $folder/src/main.rs ]] || targets+=("$name --bin $name")
+done
+found=$(printf '%s\n' "${targets[@]}" | xargs --max-procs="$(nproc)" --max-lines=1 "$0" --target)
+if [[ -n $found ]]; then
+    echo "$found"
+    echo 'Import circles: move what both sides need into a module of its own, below both.'
+    exit 1
+fi
+echo "No import circles between the modules of ${#targets[@]} crates."
