@@ -140,7 +140,7 @@ fn policies_that_do_not_exist() {
     let names = covey_sched::policies().iter().map(|info| info.name).collect::<Vec<_>>().join(", ");
     let unknown = format!("unknown policy 'sbf': expected one of {names}; did you mean 'sebf'?");
     for (policy, line) in [
-        ("sbf", &unknown),
+        ("sbf", unknown.as_str()),
         (
             "aalo:k=3",
             "policy aalo: unknown parameter 'k': expected K, E, q1, delta, queues, share, work_conservation; did you mean 'K'?",
