@@ -1,4 +1,4 @@
-//! A simulator and a policy by the names that users give.
+//! Emulated simulators and their policies, by the names that users give.
 
 use covey_core::suggest::did_you_mean;
 use covey_sim::Outcome;
@@ -26,7 +26,7 @@ impl Simulator {
         }
     }
 
-    /// What each of its ports carries, in bits per second.
+    /// The rate of each of its ports, in bits per second.
     pub fn port_rate_bps(self) -> f64 {
         match self {
             Self::CoflowSim => coflowsim::CAPACITY_BPS,
@@ -34,7 +34,7 @@ impl Simulator {
         }
     }
 
-    /// Its policies under the names that Covey has for them.
+    /// Its policies, under Covey's names for them.
     fn policies(self) -> &'static [&'static str] {
         match self {
             Self::CoflowSim => {
@@ -54,14 +54,14 @@ pub struct Emulation {
     run: Run,
 }
 
-/// What is run.
+/// The program and the policy that are run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Run {
     CoflowSim(coflowsim::Policy),
     PhilaeAuthors(Parameters),
 }
 
-/// Why a text names no policy of an emulated simulator.
+/// Why a text does not name a policy of an emulated simulator.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum EmulationSpecError {
     /// It has no such policy.
@@ -83,7 +83,7 @@ pub enum EmulationSpecError {
         policy: &'static str,
         /// The simulator.
         simulator: &'static str,
-        /// What there is.
+        /// What was expected.
         expected: String,
         /// What was given.
         found: String,
@@ -95,9 +95,8 @@ impl Emulation {
     /// no parameters. `philae` has the `order` of the paper's Table 3, A, B, C or D, `ties` among
     /// ports, `reversed` or `by-port`, and `pilots`, `thin`, `K`, `q1` and `E` as Covey's own has them.
     ///
-    /// # Errors
-    /// For a policy, a parameter or a value that the simulator does not have; the message says what
-    /// there is.
+    /// # Errors For a policy, a parameter or a value that the simulator does not have. The message
+    /// says what it has.
     pub fn new(simulator: Simulator, spec: &str) -> Result<Self, EmulationSpecError> {
         let spec = &covey_sched::normalized(spec);
         let (name, given) = spec.split_once(':').unwrap_or((spec, ""));
@@ -155,16 +154,15 @@ impl Emulation {
         self.simulator
     }
 
-    /// The simulator and all parameters with the values in force, to be shown.
+    /// The simulator and all parameters with the values in force, for reports.
     pub fn params(&self) -> &[(String, String)] {
         &self.params
     }
 
-    /// Runs it. A coflow's CCT counts from its admission, which may be before its arrival; times
-    /// are in the simulator's own seconds.
+    /// Runs the emulation. A coflow's CCT counts from its admission, which may be before its
+    /// arrival; times are in the simulator's own seconds.
     ///
-    /// # Errors
-    /// When the simulator cannot be given the workload, or does not finish it.
+    /// # Errors When the simulator cannot represent the workload, or does not finish it.
     pub fn run(&self, workload: &Workload) -> Result<Outcome, EmulationError> {
         match self.run {
             Run::CoflowSim(policy) => coflowsim::run(workload, policy),
@@ -172,7 +170,7 @@ impl Emulation {
         }
     }
 
-    /// The same, with what a policy that samples has learnt of each coflow.
+    /// The same, with the estimate of each coflow under a policy that samples.
     ///
     /// # Errors
     /// See [`run`](Self::run).

@@ -1,26 +1,26 @@
-//! Why an emulation cannot be run.
+//! Why an emulation fails.
 
-/// What an emulated simulator could not have been given, or does not finish.
+/// A workload that an emulated simulator cannot represent, or does not finish.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum EmulationError {
-    /// The coflow is no plain shuffle.
+    /// The coflow is not a plain shuffle.
     #[error("coflow '{coflow}': {simulator} expects {expected}, found {found}")]
     Shape {
         /// The trace's name for the coflow.
         coflow: String,
         /// The emulated simulator.
         simulator: &'static str,
-        /// What it can express.
+        /// What it can represent.
         expected: &'static str,
-        /// What the workload says.
+        /// What the workload has.
         found: String,
     },
-    /// The simulator stops at its last moment with coflows unfinished.
+    /// The simulator stops at the end of its time with coflows unfinished.
     #[error("{simulator} ends after {end_s} s, and coflow '{coflow}' has not ended by then")]
     Unfinished {
         /// The emulated simulator.
         simulator: &'static str,
-        /// Its last moment in seconds.
+        /// The end of its time in seconds.
         end_s: f64,
         /// The trace's name for the first unfinished coflow.
         coflow: String,

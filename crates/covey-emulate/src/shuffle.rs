@@ -4,7 +4,7 @@ use covey_trace::Coflow;
 
 use crate::error::EmulationError;
 
-/// What the emulated simulators can be told of a coflow.
+/// What the emulated simulators can represent of a coflow.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Shuffle {
     /// The racks that send, each once, in order of their first flow.
@@ -12,16 +12,15 @@ pub(crate) struct Shuffle {
     /// The racks that receive, each once, in order of their first flow, and the bytes each
     /// receives of all mappers together.
     pub reducers: Vec<(u32, f64)>,
-    /// Of each flow of the coflow, the places of its mapper and reducer in these lists.
+    /// For each flow of the coflow, the indices of its mapper and reducer in these lists.
     pub pairs: Vec<[u32; 2]>,
 }
 
 impl Shuffle {
     /// The shuffle that `coflow` is. Flows between the same two racks are one.
     ///
-    /// # Errors
-    /// When it has parents or flows that start later, a mapper that does not send to every reducer,
-    /// or a reducer with flows of different sizes: `simulator` knows no such thing.
+    /// # Errors When it has parents or flows that start later, a mapper that does not send to every
+    /// reducer, or a reducer with flows of different sizes. `simulator` cannot represent these.
     pub fn of(coflow: &Coflow, simulator: &'static str) -> Result<Self, EmulationError> {
         let bad = |expected: &'static str, found: String| EmulationError::Shape {
             coflow: coflow.id.clone(),
@@ -33,8 +32,8 @@ impl Shuffle {
             let found = format!("{} parents", coflow.parents.len());
             return Err(bad("coflows without parents", found));
         }
-        let mut mappers = Places::default();
-        let mut reducers = Places::default();
+        let mut mappers = RackIndices::default();
+        let mut reducers = RackIndices::default();
         let mut shuffle = Self { mappers: Vec::new(), reducers: Vec::new(), pairs: Vec::new() };
         let mut flow_bytes: Vec<f64> = Vec::new();
         for flow in &coflow.flows {
@@ -71,15 +70,15 @@ impl Shuffle {
     }
 }
 
-/// The places of racks in a list, in order of appearance.
+/// The indices of racks in a list, in order of appearance.
 #[derive(Default)]
-struct Places {
+struct RackIndices {
     of_rack: Vec<Option<u32>>,
     len: u32,
 }
 
-impl Places {
-    /// The place of `rack`; a new one is announced with `add`.
+impl RackIndices {
+    /// The index of `rack`. Calls `add` for a new rack.
     fn of(&mut self, rack: u32, add: impl FnOnce()) -> u32 {
         let rack = rack as usize;
         if self.of_rack.len() <= rack {

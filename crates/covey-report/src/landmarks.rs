@@ -1,4 +1,4 @@
-//! What mean completion times of a workload can be compared with.
+//! Lower bounds and estimates with which mean completion times of a workload can be compared.
 
 use crate::run::weighted_mean;
 use crate::stats::mean;

@@ -38,7 +38,7 @@ pub struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    /// Joins a workload with what became of it.
+    /// Joins a workload with its outcome.
     ///
     /// # Errors
     ///

@@ -36,7 +36,7 @@ pub struct Summary {
     pub makespan_s: f64,
     /// Lower bound of the mean CCT in seconds, if it was computed.
     pub lower_bound_mean_cct_s: Option<f64>,
-    /// Moments at which rates were decided anew.
+    /// Number of scheduling rounds, in which rates were calculated.
     pub events: u64,
     /// Time the simulation took, in seconds.
     pub wall_s: f64,

@@ -5,11 +5,11 @@
 //! and a factor of its receiver. Both come from the logarithms of the finished flows' bytes:
 //!
 //! 1. Each side's shrunk group means (`shrinkage.rs`) are computed, a group being the flows at one
-//!   port. The side with the larger variance between its groups explains more and keeps its means.
+//!    port. The side with the larger variance between its groups explains more and keeps its means.
 //! 2. The other side gets the shrunk group means of the residuals.
 //! 3. The means are exponentiated and scaled by one factor, so that the estimates of the finished
-//!   flows add up to their bytes. On a log scale alone a few giants among many small flows would
-//!   not count.
+//!    flows add up to their bytes. On a log scale alone a few giants among many small flows would
+//!    not count.
 //!
 //! Finished flows are a biased sample, because short flows end first. The *inequality* says how far
 //! lengths vary beyond what the ports explain: 0 if the ports explain all, 1 if lengths vary as an

@@ -180,11 +180,10 @@ mod tests {
     #[test]
     fn wrong_specs_say_what_was_expected() {
         let message = |spec: &str| build(spec).err().map(|e| e.to_string()).unwrap_or_default();
+        let names = policies().iter().map(|info| info.name).collect::<Vec<_>>().join(", ");
         assert_eq!(
             message("sbf"),
-            "unknown policy 'sbf': expected one of fair, fifo, fifo-flow, pfp, scf, ncf, lcf, sebf, \
-             wss, sincronia, aalo, aalo-oracle, aalo-local, fifo-lm, saath, graviton, philae, \
-             philae-oracle, fvdf, covey; did you mean 'sebf'?"
+            format!("unknown policy 'sbf': expected one of {names}; did you mean 'sebf'?")
         );
         assert_eq!(
             message("aalo:k=3"),

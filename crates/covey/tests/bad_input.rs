@@ -137,11 +137,10 @@ fn files_that_cannot_be_read() {
 #[test]
 fn policies_that_do_not_exist() {
     let place = Place::new();
+    let names = covey_sched::policies().iter().map(|info| info.name).collect::<Vec<_>>().join(", ");
+    let unknown = format!("unknown policy 'sbf': expected one of {names}; did you mean 'sebf'?");
     for (policy, line) in [
-        (
-            "sbf",
-            "unknown policy 'sbf': expected one of fair, fifo, fifo-flow, pfp, scf, ncf, lcf, sebf, wss, sincronia, aalo, aalo-oracle, aalo-local, fifo-lm, saath, graviton, philae, philae-oracle, fvdf, covey; did you mean 'sebf'?",
-        ),
+        ("sbf", unknown.as_str()),
         (
             "aalo:k=3",
             "policy aalo: unknown parameter 'k': expected K, E, q1, delta, queues, share, work_conservation; did you mean 'K'?",
@@ -151,7 +150,7 @@ fn policies_that_do_not_exist() {
         ("aalo:q1=NaN", "policy aalo: q1=NaN: expected a size above zero, like 10MiB"),
         ("aalo:K", "policy aalo: found 'K': expected key=value"),
     ] {
-        // Before the trace is read, which is why it need not be there.
+        // Policies are checked before the trace is read, so the trace may be missing.
         assert_eq!(place.refusal(&["simulate", "none.txt", "--policy", policy]), line);
         assert_eq!(place.refusal(&["compare", "none.txt", "--policies", policy]), line);
     }
@@ -265,7 +264,7 @@ fn outputs_that_cannot_be_written() {
     let place = Place::new();
     place.write("file", "");
     let compare = |more: &[&str]| {
-        // Before the trace is read, which is why it need not be there.
+        // Policies are checked before the trace is read, so the trace may be missing.
         place.refusal(&[&["compare", "none.txt", "--policies", "fair"][..], more].concat())
     };
     assert!(compare(&["--report", "none/a.html"]).starts_with("none/a.html: cannot be written: "));

@@ -12,29 +12,29 @@ use crate::error::EmulationError;
 /// The seed of deadlines. CoflowSim draws them even under policies that do not use them.
 const DEADLINE_SEED: i64 = 17;
 
-/// How coflows are ordered, and rates made.
+/// How a policy orders coflows and calculates rates.
 pub(super) trait Sharing {
-    /// The count of sent bytes that it looks at.
+    /// The count of sent bytes that the policy reads.
     fn ledger(&self) -> Ledger;
     /// A coflow is admitted.
     fn admit(&mut self, coflow: usize, cluster: &Cluster);
     /// A coflow has ended.
     fn remove(&mut self, coflow: usize);
-    /// Makes rates anew at `now_ms`, after admissions or after ends.
+    /// Calculates rates at `now_ms`, after admissions or after ends.
     fn share(&mut self, cluster: &mut Cluster, now_ms: f64, admitted: bool);
 }
 
-/// The coflows and how far they are.
+/// The coflows and their progress.
 pub(super) struct Cluster {
     pub racks: usize,
     pub jobs: Vec<Job>,
-    /// In order of arrival.
+    /// Indices of the coflows in order of arrival.
     pub arrivals: Vec<usize>,
     /// Those that have been admitted.
     pub live: Vec<Option<Live>>,
     /// When those were admitted.
     pub start_ms: Vec<f64>,
-    /// How often rates were made.
+    /// How often rates were calculated.
     events: u64,
 }
 
@@ -85,7 +85,7 @@ impl Cluster {
                 let ended = |c: &usize| self.live[*c].as_ref().is_some_and(|l| l.ended.is_some());
                 active.iter().filter(|c| ended(c)).for_each(|&c| sharing.remove(c));
                 active.retain(|c| !ended(c));
-                // It reads the clock at the start of a quantum.
+                // CoflowSim reads the clock at the start of a quantum.
                 let now_ms = ((quantum - 1) * QUANTUM_MS) as f64;
                 self.share(sharing, &active, now_ms, false);
             }
@@ -105,7 +105,7 @@ impl Cluster {
         }
     }
 
-    /// Moves all coflows on to `quantum`.
+    /// Advances all coflows to `quantum`.
     fn advance(&mut self, active: &[usize], quantum: u64) {
         for &c in active {
             if let Some(live) = &mut self.live[c] {
@@ -115,7 +115,7 @@ impl Cluster {
     }
 
     /// The next quantum, not after `end`, after which a coflow has ended. Only the coflow that may
-    /// be the first is moved on.
+    /// be the first is advanced.
     fn next_end(&mut self, active: &[usize], end: u64) -> Option<u64> {
         loop {
             let not_before =
@@ -144,7 +144,7 @@ impl Cluster {
     }
 }
 
-/// What was found so far, coflow by coflow.
+/// The outcome so far, coflow by coflow.
 pub(super) struct Tally(pub Outcome);
 
 impl Tally {

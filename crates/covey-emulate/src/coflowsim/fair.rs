@@ -1,5 +1,5 @@
-//! FAIR: in each quantum a flow sends the lesser of what a port can send by the number of its flows,
-//! at either end.
+//! FAIR: in each quantum a flow sends the smaller of the equal shares of its two ports. This is not
+//! max-min: what a flow cannot use at one end is lost for others.
 //!
 //! Flows between the same two racks send the same in each quantum. So what one of them would have
 //! sent since the start is counted once for each pair of racks, without rounding, and a flow of the
@@ -224,7 +224,7 @@ impl Fair {
         }
     }
 
-    /// Where the number of flows has changed, pairs share anew.
+    /// Updates the shares of pairs of racks whose number of flows has changed.
     fn share_anew(&mut self) {
         let racks = self.receiving.racks.len();
         let (senders, receivers) = (self.sending.note(self.now), self.receiving.note(self.now));
@@ -273,7 +273,7 @@ impl Fair {
             let ends = ends.into_iter().map(later).collect();
             let pair = &mut self.pairs[number];
             pair.ends = ends;
-            // Those that have yet to share anew are looked at then.
+            // Pairs that have yet to share again are updated then.
             if pair.crowd > 0 {
                 self.next[number] = pair.next();
             }
@@ -346,7 +346,7 @@ fn catch_up(history: &mut &[(u64, u32)], at: u64) -> u64 {
 /// one flow after the other; at most `quanta` times. Returns how many it were; nothing if the count
 /// has come to its end.
 fn move_on(left: &mut [f64], count: &mut f64, steps: &[f64], quanta: u64) -> Option<u64> {
-    /// So few are faster one by one.
+    /// Up to this number single steps are faster.
     const FEW: u64 = 16;
     let open = |left: &f64| *left > ZERO;
     if quanta > FEW {
@@ -402,7 +402,7 @@ impl Moving for Fair {
                 *pair = Pair { at: self.now, ..Pair::default() };
             }
             let target = pair.sent_at(self.now).plus(1.0, flow_bytes);
-            // It shares anew before anything moves.
+            // The pair shares again before any flow moves.
             pair.crowd = 0;
             self.next[number] = self.now;
             let flow = Flow { shuffle, src, target, ended: false };

@@ -21,7 +21,8 @@ pub(super) struct Job {
     pub largest_bytes: f64,
     /// The static bottleneck α, in bytes.
     pub alpha: f64,
-    /// The time allowed in milliseconds. Nobody asked for deadlines, but they order backfill.
+    /// The time allowed in milliseconds. Workloads have no deadlines here, but backfill goes by
+    /// them.
     pub deadline_ms: f64,
     /// The reducers in order of rack.
     pub reducers: Vec<Reducer>,

@@ -1,12 +1,12 @@
-//! An admitted coflow, and how it moves on.
+//! An admitted coflow and its progress.
 
 use super::job::Job;
 use super::moves::{Book, Move, book_all, book_at_once, ends};
 use super::repeat::{count_down, drain};
 use super::scale::{BYTES_PER_BPS, ZERO};
 
-/// No coflow is looked at less often than after so many quanta; the bounds on rounding below hold
-/// for them.
+/// The largest number of quanta between two looks at a coflow, for which the bounds on rounding
+/// below hold.
 const HORIZON: u64 = 100_000;
 
 /// The count of sent bytes that a policy looks at. Each costs time, and most policies need none.
@@ -28,7 +28,7 @@ pub(super) struct Live {
     pub sent: f64,
     /// The reducers in order of rack.
     pub reducers: Vec<Receiver>,
-    /// Its state is as after so many quanta since the start.
+    /// Number of quanta since the start after which this is its state.
     pub at: u64,
     /// It does not end before so many quanta since the start.
     pub not_before: u64,
@@ -100,7 +100,7 @@ impl Live {
         self.reducers.iter().map(|r| r.asked_left).sum()
     }
 
-    /// Lays out its flows anew: those of reducers that have ended no longer move.
+    /// Lays out its flows again: those of reducers that have ended no longer move.
     pub fn lay_out(&mut self) {
         self.reducers.iter_mut().for_each(|r| r.moving = !r.ended);
     }
@@ -110,7 +110,7 @@ impl Live {
         self.reducers.iter_mut().flat_map(|r| &mut r.flows).for_each(|f| f.rate_bps = 0.0);
     }
 
-    /// Moves on with the rates it has, to `quantum`; not beyond the first quantum in which it may
+    /// Advances with the present rates to `quantum`; not beyond the first quantum in which it may
     /// have ended, which [`Live::not_before`] tells.
     pub fn advance(&mut self, quantum: u64) {
         let quanta = quantum - self.at;
@@ -136,7 +136,7 @@ impl Live {
         }
     }
 
-    /// Bounds from below when it ends at the present rates.
+    /// Calculates a lower bound of its end at the present rates.
     pub fn look_ahead(&mut self) {
         let open = self.reducers.iter().filter(|r| !r.ended);
         let quanta = open.map(|r| r.quanta_left()).fold(0.0, f64::max);
@@ -161,7 +161,7 @@ impl Receiver {
         last.min((self.left - ZERO) / step)
     }
 
-    /// Moves all flows on by `quanta`, from the moment `at`; returns what each sends.
+    /// Advances all flows by `quanta` from `at`; returns what each sends.
     fn advance(&mut self, at: u64, quanta: u64, flow_ended: &mut [u64]) -> Vec<Move> {
         let mut moves: Vec<Move> = Vec::new();
         for flow in self.flows.iter_mut().filter(|f| f.rate_bps > 0.0) {
@@ -187,8 +187,9 @@ impl Receiver {
         self.asked_left = book_all(self.asked_left, moves, quanta, Book::Take);
     }
 
-    /// Counts down what is left by all `moves`, in the order of the flows, quantum by quantum, until
-    /// that ends the reducer. Tells what comes next: the quantum, and the number of the move in it.
+    /// Counts down what is left by all `moves`, in the order of the flows, quantum by quantum,
+    /// until that ends the reducer. Returns what comes next: the quantum, and the number of the
+    /// move in it.
     fn count(&mut self, moves: &[Move], quanta: u64) -> (u64, usize) {
         // One that has nothing to receive ends when its first flow is looked at, and what that flow
         // sends is not counted.

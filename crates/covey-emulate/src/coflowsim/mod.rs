@@ -7,14 +7,14 @@
 //! **Time.** At the start of each epoch of 10,240 ms every coflow that arrives within it is
 //! admitted, so up to an epoch early; its CCT counts from there. Then quanta are run one by one;
 //! once no coflow is left, the rest of the epoch is skipped. A flow ends at the end of a quantum.
-//! Rates are decided anew after admissions and after a quantum in which a coflow ended, and at no
-//! other time: what single flows free stays unused.
+//! Rates are calculated after admissions and after a quantum in which a coflow ended, and at no
+//! other time. Capacity that single flows free stays unused.
 //!
 //! **Rounding.** CoflowSim counts bytes left by flow and by reducer, and bytes sent by coflow, in
 //! double precision, quantum by quantum. The counts drift apart. A residue decides whether a coflow
 //! counts as blocked, whether a reducer has ended, and whether a coflow has passed a queue's limit.
-//! The emulation keeps every rounding, in CoflowSim's order of additions (`repeat`), but does not
-//! run every step.
+//! The emulation reproduces every rounding, in CoflowSim's order of additions (`repeat`), without
+//! running every step.
 
 mod cluster;
 mod dark;

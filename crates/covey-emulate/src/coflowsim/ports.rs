@@ -41,8 +41,8 @@ impl Ports {
         all(&mut self.recv, &used.recv);
     }
 
-    /// Gives every flow of `coflows` whose two ports have something free the lesser of what is free
-    /// there by the number of such flows there; and takes that away, all at once.
+    /// Gives every flow of `coflows` whose two ports have something free the smaller of the equal
+    /// shares of what is free at its two ports. Subtracts all of that at the end.
     pub fn share_fairly(&mut self, coflows: &[usize], live: &mut [Option<Live>]) {
         let mut flows = Ports::zero(self.racks());
         for coflow in coflows.iter().filter_map(|&c| live[c].as_ref()) {

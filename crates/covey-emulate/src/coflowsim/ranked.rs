@@ -1,4 +1,4 @@
-//! FIFO, SCF, NCF, LCF and SEBF: coflows in an order, MADD, and what is left.
+//! FIFO, SCF, NCF, LCF and SEBF: coflows in an order, MADD, and backfill.
 
 use super::cluster::{Cluster, Sharing};
 use super::live::{Ledger, Live};
@@ -12,7 +12,7 @@ pub(super) enum Key {
     Fifo,
     /// Bytes of the largest reducer over mappers.
     Length,
-    /// The lesser of mappers and reducers.
+    /// The smaller of the numbers of mappers and reducers.
     Width,
     /// Bytes left when the newer of two is admitted.
     Size,
@@ -49,11 +49,11 @@ impl Sharing for Ranked {
         if self.key == Key::Size { Ledger::AskedLeft } else { Ledger::None }
     }
 
-    /// Before the first whose key is larger. Where it is it stays.
+    /// Inserts the coflow before the first whose key is larger. It keeps this position.
     fn admit(&mut self, coflow: usize, cluster: &Cluster) {
         let key = self.key(coflow, cluster);
-        let place = self.order.iter().position(|&c| key < self.key(c, cluster));
-        self.order.insert(place.unwrap_or(self.order.len()), coflow);
+        let position = self.order.iter().position(|&c| key < self.key(c, cluster));
+        self.order.insert(position.unwrap_or(self.order.len()), coflow);
     }
 
     fn remove(&mut self, coflow: usize) {
@@ -76,7 +76,7 @@ impl Sharing for Ranked {
         }
         free.share_fairly(&skipped, &mut cluster.live);
 
-        // By the time left to a deadline that nobody set, in whole milliseconds.
+        // By the time left to the deadline that CoflowSim drew, in whole milliseconds.
         let left_ms =
             |&c: &usize| (cluster.start_ms[c] + cluster.jobs[c].deadline_ms - now_ms) as i32;
         let mut by_deadline = self.order.clone();

@@ -23,7 +23,7 @@ struct Queue {
     flows: Vec<FlowId>,
     /// Whether each is of a reducer with nothing to receive.
     of_nothing: Vec<bool>,
-    /// The one that is served.
+    /// The index of the flow that is served.
     served: Option<usize>,
 }
 
@@ -37,7 +37,7 @@ impl Moving for ShortestFirst {
     fn admit(&mut self, coflow: usize, number: usize, reducer: &Reducer) {
         let mib = (reducer.flow_bytes / MB) as u64;
         let queue = &mut self.queues[reducer.rack];
-        // They are equal, so they stand in a row.
+        // The flows are equal, so they are next to each other.
         let place = queue.left.iter().position(|&left| left > mib);
         let place = place.unwrap_or(queue.left.len());
         let row = place..place;

@@ -8,10 +8,10 @@
 //! bin starts; its CCT counts from there. A flow gets both its ports for a cycle or nothing, and
 //! ends at a cycle's end.
 //!
-//! **Queues.** Thin coflows, by contention, the least first; then pilots; then the main queue whose
-//! turn it is; then the other main queues from the first. A coflow of the main queues is
-//! in the queue that its key says now, at the end when it has just come. Inside a queue, by
-//! position: for each free sender in the coflow's order the first free receiver.
+//! **Queues.** Thin coflows, least contention first; then pilots; then the main queue whose turn it
+//! is; then the other main queues from the first. A coflow of the main queues is in the queue that
+//! its key says now, at the end when it has just come. Inside a queue, by position: for each free
+//! sender in the coflow's order the first free receiver.
 //!
 //! **Ties.** Ports are sorted by their active pilots with `<=` for the order, for which the C++
 //! standard promises nothing; the common library reverses ports with equally many ([`Ties`]). A

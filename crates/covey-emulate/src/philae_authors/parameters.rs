@@ -1,4 +1,4 @@
-//! What can be chosen.
+//! The parameters.
 
 use covey_trace::MB;
 
@@ -12,12 +12,12 @@ pub enum Order {
     /// Contention, in which the queues are of no use: FIFO, and no pilots.
     C,
     /// Estimated length times the number of coflows at a port, added up over ports. The program
-    /// takes away the least that was ever recorded as sent by a flow of the port, which is about
-    /// what a cycle carries.
+    /// subtracts the smallest number of bytes ever recorded as sent by a flow of the port, which is
+    /// about what a cycle carries.
     D,
 }
 
-/// In which order ports come that have equally many pilots.
+/// The order of ports with equally many pilots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ties {
     /// Reversed at each sort, as the stable sort of libstdc++ does with `<=`.
@@ -29,7 +29,7 @@ pub enum Ties {
 /// How many pilots a coflow has: one at least.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Pilots {
-    /// So many.
+    /// This many.
     Const(usize),
     /// A share of its senders.
     Senders(f32),
@@ -37,7 +37,7 @@ pub enum Pilots {
     Flows(f32),
 }
 
-/// What can be chosen; the default is what the program has.
+/// The parameters; the defaults are the program's.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Parameters {
     /// The order of coflows.
@@ -50,9 +50,9 @@ pub struct Parameters {
     pub thin: usize,
     /// Number of main queues.
     pub queues: usize,
-    /// Below which key, in bytes, a coflow is in the first main queue, ...
+    /// Upper limit of the first main queue's keys, in bytes.
     pub q1: i64,
-    /// ... and how many times larger it may be in the next.
+    /// Ratio of the limits of adjacent main queues.
     pub factor: i64,
 }
 
@@ -142,7 +142,7 @@ impl Parameters {
         Ok(())
     }
 
-    /// All of them with the values in force, to be shown.
+    /// All of them with the values in force, for reports.
     pub(crate) fn pairs(&self) -> Vec<(String, String)> {
         let order = format!("{:?}", self.order);
         let ties = match self.ties {

@@ -1,4 +1,4 @@
-//! Whose turn it is among the main queues.
+//! Which main queue has the next cycle.
 
 use std::collections::VecDeque;
 
@@ -7,13 +7,13 @@ const CYCLES: f64 = 256.0;
 /// ... and how many times fewer for each next queue.
 const FACTOR: f64 = 10.0;
 
-/// The turns to come.
+/// The owners of the coming cycles.
 #[derive(Debug, Default)]
 pub(super) struct Slots(VecDeque<usize>);
 
 impl Slots {
-    /// The queue for the next cycle; none if no queue has coflows. New turns are given out when
-    /// there are no more, to the queues that `busy` tells, in order.
+    /// The queue for the next cycle; none if no queue has coflows. If no turns are left, each queue
+    /// of `busy` gets new ones, in order.
     pub fn next(&mut self, mut busy: impl Iterator<Item = usize>) -> Option<usize> {
         if self.0.is_empty()
             && let Some(first) = busy.next()

@@ -6,8 +6,8 @@ use std::collections::binary_heap::PeekMut;
 
 use super::links::Job;
 
-/// Serves released jobs by least key, and lets a job of a lesser key interrupt; keeps its buffers
-/// between calls.
+/// Serves released jobs by smallest key, and lets a job of a smaller key interrupt; keeps its
+/// buffers between calls.
 #[derive(Debug)]
 pub(super) struct Machine<Key> {
     left: Vec<f64>,

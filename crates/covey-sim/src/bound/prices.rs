@@ -74,7 +74,7 @@ struct Market {
 }
 
 impl Market {
-    /// None if there is nothing to trade. No coflow's earliest completion is after `latest`.
+    /// `None` if there are no seconds to trade. No coflow's earliest completion is after `latest`.
     fn open(links: &Links, weights: &[f64], latest: f64) -> Option<Self> {
         let begin = links.jobs.iter().map(|j| j.release - j.offset).reduce(f64::min)?;
         let ranges = || links.starts.windows(2).map(|s| s[0]..s[1]);
@@ -266,7 +266,7 @@ struct Buyer {
 }
 
 impl Buyer {
-    /// The least CCT plus price of the time needed until then, and the completion that has it.
+    /// The smallest sum of CCT and price of the time needed until then, and its completion.
     ///
     /// Goes slot by slot. A completion later within a slot lets each link swap its dearest time
     /// for time of this slot, so within a slot the cost is convex in the completion.

@@ -8,12 +8,13 @@ use super::machine::Machine;
 /// The CCT of every coflow in seconds, if each link by itself served coflows in the given `order`, as
 /// soon as they are there: a byte need not cross both of its links at once.
 ///
-/// `order` holds places in the workload; who is missing comes last. With the order of BSSI for
-/// coflows that arrive together this is the 2-approximation for coflows without coupled resources, by which
-/// Aalo estimates how far from the optimum it is (SIGCOMM 2015, §7; Mastrolilli et al.,
-/// "Minimizing the sum of weighted completion times in a concurrent open shop", Operations Research Letters
-/// 38, 2010). It is optimistic, but no bound: another order may be better, and where coflows arrive one
-/// after the other, one that is decided anew as they do often is. A coflow with parents takes the time it needs alone and no link's.
+/// `order` holds indices in the workload; coflows that are missing come last. With the order of
+/// BSSI for coflows that arrive together this is the 2-approximation for coflows without coupled
+/// resources, by which Aalo estimates how far from the optimum it is (SIGCOMM 2015, §7; Mastrolilli
+/// et al., "Minimizing the sum of weighted completion times in a concurrent open shop", Operations
+/// Research Letters 38, 2010). It is optimistic, but no bound: another order may be better. If
+/// coflows arrive one after the other, an order that is updated at arrivals often is better. A
+/// coflow with parents takes the time it needs alone, and no link's.
 pub fn uncoupled_cct_s(
     workload: &Workload,
     egress: &[f64],
