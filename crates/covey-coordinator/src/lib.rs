@@ -5,9 +5,6 @@
 //! policy what happens, exactly as the simulator would. The `server` around them (a feature) has
 //! the sockets, the journal's files and the clock.
 
-mod api;
-#[cfg(feature = "client")]
-mod client;
 mod coflows;
 mod core;
 mod driver;
@@ -15,22 +12,20 @@ mod driver;
 mod journal;
 mod layers;
 mod record;
+mod request;
 #[cfg(feature = "server")]
 mod server;
 mod slot;
-mod whole;
 
-pub use api::{AgentStatus, Answer, CoflowStatus, Page, Problem, Rate, Reply, Request};
 pub use coflows::Unused;
 pub use core::{Config, Core, Counts, Event, Lsn, Output, Population, RequestId};
 pub use driver::Driver;
 pub use layers::LayerOf;
-pub use record::{CoflowSpec, Flow, Key, Lease, Move, Record, Summary, Update};
+pub use record::{Key, Lease, Record, Summary};
+pub use request::{Answer, Reply, Request};
 pub use slot::SessionId;
 
-#[cfg(feature = "client")]
-pub use client::{Client, ClientError, Response};
 #[cfg(feature = "server")]
 pub use journal::{Damage, Inspection, JournalError, Repaired, inspect, repair};
 #[cfg(feature = "server")]
-pub use server::{CredentialError, Credentials, ServeError, Server, ServerConfig, read_token};
+pub use server::{Authority, ServeError, Server, ServerConfig};

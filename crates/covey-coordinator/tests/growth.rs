@@ -1,6 +1,7 @@
 //! What happens to a coflow costs what it touches, however many others are present.
 
-use covey_coordinator::{CoflowSpec, Config, Core, Flow, Output, Request};
+use covey_api::{CoflowSpec, Flow};
+use covey_coordinator::{Config, Core, Output, Request};
 use covey_core::{Fabric, Time};
 use covey_proto::{Ended, FlowKey, FromAgent, Hello, Sent, ToAgent, VERSION};
 

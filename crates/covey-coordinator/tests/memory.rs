@@ -9,9 +9,8 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-use covey_coordinator::{
-    Answer, CoflowSpec, Config, Core, Flow, Key, Output, Record, Reply, Request,
-};
+use covey_api::{CoflowSpec, Flow};
+use covey_coordinator::{Answer, Config, Core, Key, Output, Record, Reply, Request};
 use covey_core::{Fabric, Time};
 use covey_proto::{Ended, FlowKey, FromAgent, Hello, Sent, ToAgent, Use, Uses, VERSION};
 

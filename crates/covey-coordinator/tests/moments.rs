@@ -2,7 +2,8 @@
 //! with few reports.
 
 use covey_agent::{Agent, Progress};
-use covey_coordinator::{CoflowSpec, Config, Core, Flow, Output, Request};
+use covey_api::{CoflowSpec, Flow};
+use covey_coordinator::{Config, Core, Output, Request};
 use covey_core::{Fabric, Time};
 use covey_proto::{CodecName, Compressor, FlowKey, FromAgent, Sent, ToAgent};
 

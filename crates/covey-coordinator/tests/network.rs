@@ -8,9 +8,9 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use covey_agent::{Agent, Progress};
+use covey_api::{CoflowSpec, Flow, Move, Update};
 use covey_coordinator::{
-    CoflowSpec, Config, Core, Event, Flow, Key, Lsn, Move, Output, Population, Record, Reply,
-    Request, RequestId, SessionId, Update,
+    Config, Core, Event, Key, Lsn, Output, Population, Record, Reply, Request, RequestId, SessionId,
 };
 use covey_core::{Fabric, Time};
 use covey_proto::{Decoder, Ended, FlowKey, FromAgent, Message, Sent, ToAgent, encode};
@@ -235,7 +235,7 @@ impl World {
             let Some(Output::Answer(_, Ok(Reply::Coflow(status)))) = outputs.last() else {
                 panic!("acknowledged coflow {id} is lost: {outputs:?}");
             };
-            assert!(matches!(status.state, "ended" | "removed"), "{status:?}");
+            assert!(status.is_over(), "{status:?}");
         }
     }
 

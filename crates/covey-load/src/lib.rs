@@ -13,11 +13,11 @@ mod replay;
 pub use coordinator::Coordinator;
 pub use host::{Hosts, Sizes};
 pub use metrics::Metrics;
-pub use replay::{Replay, register, registration, replay};
+pub use replay::{Replay, Replayed, register, registration, replay};
 
 use std::io;
 
-use covey_coordinator::{ClientError, CredentialError};
+use covey_api::{ClientError, CredentialError};
 use thiserror::Error;
 
 /// Why nothing could be measured.

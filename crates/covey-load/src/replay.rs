@@ -4,8 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use covey_coordinator::Client;
-use covey_reproduce::live::{Live, Spread};
+use covey_api::Client;
 use covey_trace::{Coflow, Workload};
 use serde_json::json;
 
@@ -26,6 +25,21 @@ pub struct Replay<'a> {
     pub seconds: f64,
 }
 
+/// What a replay has shown.
+#[derive(Debug, Clone)]
+pub struct Replayed {
+    /// The coordinator's metrics when the agents had joined.
+    pub before: Metrics,
+    /// Its metrics at the end.
+    pub after: Metrics,
+    /// Seconds between the two.
+    pub seconds: f64,
+    /// By how much a coflow was registered too late at most, in seconds.
+    pub late_s: f64,
+    /// Agents whose connection was lost.
+    pub agents_lost: u64,
+}
+
 /// Replays it against the program `covey`, in real time; `progress` is told how many seconds more
 /// have gone by.
 ///
@@ -35,7 +49,7 @@ pub async fn replay(
     covey: &Path,
     what: &Replay<'_>,
     progress: &dyn Fn(f64),
-) -> Result<Live, LoadError> {
+) -> Result<Replayed, LoadError> {
     let ports = what.workload.ports.to_string();
     let interval = format!("{}ms", 1e3 * what.interval_s);
     let reports = if what.reports_always { "always" } else { "needed" };
@@ -67,38 +81,8 @@ pub async fn replay(
     }
     wait(begin, what.seconds, progress).await;
     let after = Metrics::of(&mut client).await?;
-    let since = |name: &str| after.get(name) - before.get(name);
-    let intervals = since("covey_intervals_total");
-    let spread = |part: &str| {
-        let of = |sum: &str| {
-            since(&format!("covey_interval_cpu_seconds_{sum}{{part=\"{part}\"}}")) / intervals
-        };
-        let mean_s = of("sum");
-        let deviation_s = (of("squares") - mean_s * mean_s).max(0.0).sqrt();
-        Spread { mean_ms: 1e3 * mean_s, deviation_ms: 1e3 * deviation_s }
-    };
-    let each = |name: &str| since(name) / intervals;
-    let p99_ms = |name: &str| after.quantile_ms(&before, name, 0.99);
-    Ok(Live {
-        intervals,
-        coflows: since("covey_coflows_registered_total"),
-        calculate: spread("calculate"),
-        send: spread("send"),
-        receive: spread("receive"),
-        all: spread("all"),
-        missed: each("covey_intervals_missed_total"),
-        unflushed: each("covey_intervals_without_flush_total"),
-        agents_heard: each("covey_interval_agents_total"),
-        ends: each("covey_messages_ended_total"),
-        reports: each("covey_messages_sent_total"),
-        schedules: each("covey_schedules_sent_total"),
-        decisions: each("covey_decisions_total"),
-        decide_p99_ms: p99_ms("covey_decide_cpu_seconds"),
-        push_p99_ms: p99_ms("covey_push_cpu_seconds"),
-        process_cpu: since("process_cpu_seconds_total") / begin.elapsed().as_secs_f64(),
-        late_s,
-        agents_lost: hosts.lost(),
-    })
+    let seconds = begin.elapsed().as_secs_f64();
+    Ok(Replayed { before, after, seconds, late_s, agents_lost: hosts.lost() })
 }
 
 /// Waits until so many seconds after `begin`, and says each second that it has gone by.

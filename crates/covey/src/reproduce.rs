@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use covey_experiment::reproduction::{self, STAND_IN};
 use covey_experiment::{Progress, cores};
-use covey_load::Replay;
+use covey_load::{Replay, Replayed};
 use covey_report::write_json;
-use covey_reproduce::live::LiveRun;
+use covey_reproduce::live::{Live, LiveRun, Spread};
 use covey_reproduce::plan::{Measured, OnHosts, RunId, Sim};
 use covey_reproduce::report::{Report, TESTBED_HOSTS, TESTBED_RATE_BPS};
 use covey_reproduce::reproduction::{
@@ -90,6 +90,43 @@ fn bar(plan: &Reproduction) -> Bar {
     Bar::coflows(reproduction::coflows(plan), &what)
 }
 
+/// What the coordinator's metrics say of a replay, by scheduling interval.
+fn live_of(replayed: &Replayed) -> Live {
+    let Replayed { before, after, .. } = replayed;
+    let since = |name: &str| after.get(name) - before.get(name);
+    let intervals = since("covey_intervals_total");
+    let spread = |part: &str| {
+        let of = |sum: &str| {
+            since(&format!("covey_interval_cpu_seconds_{sum}{{part=\"{part}\"}}")) / intervals
+        };
+        let mean_s = of("sum");
+        let deviation_s = (of("squares") - mean_s * mean_s).max(0.0).sqrt();
+        Spread { mean_ms: 1e3 * mean_s, deviation_ms: 1e3 * deviation_s }
+    };
+    let each = |name: &str| since(name) / intervals;
+    let p99_ms = |name: &str| after.quantile_ms(before, name, 0.99);
+    Live {
+        intervals,
+        coflows: since("covey_coflows_registered_total"),
+        calculate: spread("calculate"),
+        send: spread("send"),
+        receive: spread("receive"),
+        all: spread("all"),
+        missed: each("covey_intervals_missed_total"),
+        unflushed: each("covey_intervals_without_flush_total"),
+        agents_heard: each("covey_interval_agents_total"),
+        ends: each("covey_messages_ended_total"),
+        reports: each("covey_messages_sent_total"),
+        schedules: each("covey_schedules_sent_total"),
+        decisions: each("covey_decisions_total"),
+        decide_p99_ms: p99_ms("covey_decide_cpu_seconds"),
+        push_p99_ms: p99_ms("covey_push_cpu_seconds"),
+        process_cpu: since("process_cpu_seconds_total") / replayed.seconds,
+        late_s: replayed.late_s,
+        agents_lost: replayed.agents_lost,
+    }
+}
+
 /// Does a live run.
 async fn measure(
     covey: &Path,
@@ -104,7 +141,7 @@ async fn measure(
     };
     let replay = Replay { workload, policy: &run.policy, interval_s, reports_always, seconds };
     let found = covey_load::replay(covey, &replay, &|s| bar.advance_s(s)).await;
-    let live = Some(found.map_err(|error| error.to_string())?);
+    let live = Some(live_of(&found.map_err(|error| error.to_string())?));
     Ok(Measured { live, ..Measured::default() })
 }
 

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use covey_coordinator::{Config, Credentials, ServeError, Server, ServerConfig};
+use covey_coordinator::{Authority, Config, ServeError, Server, ServerConfig};
 
 use crate::failure::Failure;
 use crate::live::{self, AGENTS, CLIENTS, Logs};
@@ -119,9 +119,9 @@ impl Serve {
     pub fn run(self) -> Result<(), Failure> {
         if self.init {
             let ports = self.agent.iter().map(|text| ports(text)).collect::<Result<Vec<_>, _>>()?;
-            let credentials = Credentials::of(&self.data);
-            credentials.init(&self.name)?;
-            ports.into_iter().flatten().try_for_each(|port| credentials.admit(port))?;
+            let authority = Authority::of(&self.data);
+            authority.init(&self.name)?;
+            ports.into_iter().flatten().try_for_each(|port| authority.admit(port))?;
             let folder = self.data.display().to_string();
             return output::print(|out| writeln!(out, "made credentials in {folder}"));
         }

@@ -6,7 +6,8 @@ use covey_proto::FlowKey;
 
 use super::{Core, Event, Lsn, Output, Pending};
 use crate::coflows::{Coflow, Flow, Stage};
-use crate::record::{self, CoflowSpec, Key, Lease, Record, Update};
+use crate::record::{Key, Lease, Record};
+use covey_api::{CoflowSpec, Update};
 
 use super::leases::lease_of;
 
@@ -110,7 +111,7 @@ impl Core {
         self.tell_ends();
     }
 
-    fn touches_away(&self, flows: &[record::Flow]) -> bool {
+    fn touches_away(&self, flows: &[covey_api::Flow]) -> bool {
         let away = |port: u32| self.agents[port as usize].is_away;
         flows.iter().any(|flow| away(flow.src) || away(flow.dst))
     }
@@ -135,7 +136,7 @@ impl Core {
                 self.withdraw(serial, moved.flow);
                 self.finish(serial, moved.flow, flow.sent, flow.wire);
                 let bytes = moved.to.bytes.or(flow.bytes);
-                added.push(record::Flow { bytes, ..moved.to });
+                added.push(covey_api::Flow { bytes, ..moved.to });
             }
         }
         self.tell_ends();
@@ -301,7 +302,7 @@ impl Core {
             coflows.dags.iter().map(|(&external, dag)| Record::Dag { external, bytes: dag.bytes }),
         );
         for (&id, coflow) in &coflows.present {
-            let flow = |f: &Flow| record::Flow { src: f.src, dst: f.dst, bytes: f.bytes };
+            let flow = |f: &Flow| covey_api::Flow { src: f.src, dst: f.dst, bytes: f.bytes };
             let spec = CoflowSpec {
                 name: coflow.name.clone(),
                 parents: coflow.parents.clone(),
@@ -340,13 +341,13 @@ impl Core {
     }
 }
 
-fn spec_of(flow: &record::Flow) -> FlowSpec {
+fn spec_of(flow: &covey_api::Flow) -> FlowSpec {
     let bytes = flow.bytes.unwrap_or(f64::NAN);
     FlowSpec { src: PortId(flow.src), dst: PortId(flow.dst), bytes }
 }
 
 /// A flow of no bytes ends when it starts.
-fn flow_of(flow: &record::Flow) -> Flow {
+fn flow_of(flow: &covey_api::Flow) -> Flow {
     let stage = if flow.bytes == Some(0.0) { Stage::Ended } else { Stage::Active };
     Flow { src: flow.src, dst: flow.dst, bytes: flow.bytes, sent: 0.0, wire: 0.0, stage }
 }

@@ -25,10 +25,10 @@ use covey_core::alloc::PlanError;
 use covey_core::{AnyPolicy, Codec, Fabric, LinkId, Time};
 use covey_proto::{CodecName, FlowKey, Refusal};
 
-use crate::api::Answer;
 use crate::coflows::{Coflows, Tally, Unused};
 use crate::driver::Driver;
 use crate::record::Record;
+use crate::request::Answer;
 use crate::slot::{Booked, SessionId, Slot};
 use waits::Waits;
 
@@ -392,8 +392,8 @@ impl Core {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::Request;
-    use crate::record::{CoflowSpec, Flow};
+    use crate::request::Request;
+    use covey_api::{CoflowSpec, Flow};
 
     fn settle(core: &mut Core, now: Time) {
         core.decide(now).expect("a plan");

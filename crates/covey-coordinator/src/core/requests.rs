@@ -7,9 +7,10 @@ use covey_core::{Lineage, Time};
 use covey_proto::FlowKey;
 
 use super::{Core, Lsn, Output, Pending, RequestId};
-use crate::api::{Answer, Problem, Reply, Request};
 use crate::coflows::{Coflow, Stage};
-use crate::record::{self, CoflowSpec, Key, Record, Update};
+use crate::record::{Key, Record};
+use crate::request::{Answer, Reply, Request};
+use covey_api::{CoflowSpec, Problem, Update};
 
 /// For how many seconds a coflow may be kept.
 const LEASE_S: RangeInclusive<f64> = 1.0..=86_400.0;
@@ -139,7 +140,7 @@ impl Core {
     fn check_flows(
         &self,
         [at, within]: [&str; 2],
-        flows: &[record::Flow],
+        flows: &[covey_api::Flow],
         there: usize,
     ) -> Result<(), Problem> {
         let most = self.config.most_flows;
@@ -185,7 +186,7 @@ impl Core {
             let detail = format!("coflow {id} has revision {}", coflow.revision);
             return Err(Problem::new(412, "changed meanwhile", detail));
         }
-        let to: Vec<record::Flow> = update.moved.iter().map(|moved| moved.to).collect();
+        let to: Vec<covey_api::Flow> = update.moved.iter().map(|moved| moved.to).collect();
         self.check_flows(["add", ""], &update.add, coflow.flows.len())?;
         self.check_flows(["move", ".to"], &to, coflow.flows.len() + update.add.len())?;
         let mut named = HashSet::new();

@@ -1,12 +1,12 @@
 //! What clients read.
 
 use covey_core::Lineage;
-use covey_proto::CodecName;
+use std::borrow::Cow;
 
 use super::Core;
-use crate::api::{AgentStatus, CoflowStatus, Page, Rate};
-use crate::coflows::{Flow, Served, Unused};
+use crate::coflows::{Flow, Served};
 use crate::record::Summary;
+use covey_api::{AgentStatus, CoflowState, CoflowStatus, FlowRate, Page, Presence};
 
 impl Core {
     pub(super) fn status(&self, id: u64) -> Option<CoflowStatus> {
@@ -15,7 +15,7 @@ impl Core {
                 id,
                 name: coflow.name.clone(),
                 lineage: coflow.lineage.to_string(),
-                state: if coflow.stalled > 0 { "stalled" } else { "active" },
+                state: if coflow.stalled > 0 { CoflowState::Stalled } else { CoflowState::Active },
                 revision: coflow.revision,
                 arrival_s: coflow.arrival_s,
                 end_s: None,
@@ -23,7 +23,7 @@ impl Core {
                 flows_ended: coflow.ended(),
                 flows_stalled: coflow.stalled,
                 flows_idle: coflow.unused(),
-                idle_why: coflow.why_unused().map(Unused::name),
+                idle_why: coflow.why_unused().map(|why| Cow::Borrowed(why.name())),
                 idle_s: coflow.why_unused().map(|_| self.now - coflow.unused_since),
                 kept_s: Some((coflow.kept_until - self.now).max(0.0)),
                 bytes_sent: coflow.attained,
@@ -45,7 +45,7 @@ impl Core {
         Page { items, next }
     }
 
-    pub(super) fn rates(&self, from: (u64, u32), limit: usize) -> Page<Rate> {
+    pub(super) fn rates(&self, from: (u64, u32), limit: usize) -> Page<FlowRate> {
         let mut items = Vec::new();
         for (&serial, coflow) in self.coflows.present.range(from.0..) {
             let first = if serial == from.0 { from.1 } else { 0 };
@@ -55,8 +55,8 @@ impl Core {
                     return Page { items, next: Some(format!("{serial}.{flow}")) };
                 }
                 let Flow { src, dst, .. } = coflow.flows[flow as usize];
-                let codec = codec.map(CodecName::name);
-                items.push(Rate { coflow: serial, flow, src, dst, rate, codec });
+                let codec = codec.map(|codec| Cow::Borrowed(codec.name()));
+                items.push(FlowRate { coflow: serial, flow, src, dst, rate, codec });
             }
         }
         Page { items, next: None }
@@ -68,9 +68,9 @@ impl Core {
             .map(|(port, agent)| AgentStatus {
                 port,
                 state: match (agent.session, agent.is_away) {
-                    (Some(_), _) => "joined",
-                    (None, false) => "awaited",
-                    (None, true) => "lost",
+                    (Some(_), _) => Presence::Joined,
+                    (None, false) => Presence::Awaited,
+                    (None, true) => Presence::Lost,
                 },
                 version: agent.version,
                 applied: agent.applied.1,
@@ -89,7 +89,7 @@ fn of_gone(summary: &Summary) -> CoflowStatus {
         id: summary.id,
         name: summary.name.clone(),
         lineage: Lineage { external, internal }.to_string(),
-        state: if summary.removed { "removed" } else { "ended" },
+        state: if summary.removed { CoflowState::Removed } else { CoflowState::Ended },
         revision: 0,
         arrival_s: summary.arrival_s,
         end_s: Some(summary.end_s),

@@ -158,9 +158,10 @@ mod tests {
 
     use super::super::{Config, Output};
     use super::*;
-    use crate::api::{Answer, CoflowStatus, Reply, Request};
     use crate::coflows::Tally;
-    use crate::record::{self, Record};
+    use crate::record::Record;
+    use crate::request::{Answer, Reply, Request};
+    use covey_api::{CoflowSpec, CoflowState, CoflowStatus, Flow as FlowSpec, Update};
 
     const PORTS: u32 = 4;
 
@@ -175,8 +176,8 @@ mod tests {
             core.heard(u64::from(port), FromAgent::Hello(hello), Time::ZERO);
         }
         for (k, ends) in (0..).zip(coflows) {
-            let flow = |&(src, dst): &(u32, u32)| record::Flow { src, dst, bytes: Some(1e9) };
-            let spec = record::CoflowSpec::of(ends.iter().map(flow).collect());
+            let flow = |&(src, dst): &(u32, u32)| FlowSpec { src, dst, bytes: Some(1e9) };
+            let spec = CoflowSpec::of(ends.iter().map(flow).collect());
             core.request(k, Request::Register { spec, key: None }, Time::ZERO);
         }
         settle(&mut core, 0.0);
@@ -299,10 +300,10 @@ mod tests {
         uses.unopened = vec![0];
         say(&mut core, 0, 1.0, uses);
         let told = status(&mut core, 0, 1.0);
-        assert_eq!((told.flows_idle, told.idle_why), (1, Some("unopened")));
+        assert_eq!((told.flows_idle, told.idle_why.as_deref()), (1, Some("unopened")));
         // What is added is not open either.
-        let add = vec![record::Flow { src: 0, dst: 3, bytes: None }];
-        let update = record::Update { add, ..record::Update::default() };
+        let add = vec![FlowSpec { src: 0, dst: 3, bytes: None }];
+        let update = Update { add, ..Update::default() };
         core.request(9, Request::Update { id: 0, update, revision: None }, Time::from_secs(2.0));
         settle(&mut core, 2.0);
         assert_eq!(status(&mut core, 0, 2.0).flows_idle, 2);
@@ -374,7 +375,7 @@ mod tests {
         core.heard(2, FromAgent::Alive, Time::from_secs(7.0));
         settle(&mut core, 7.0);
         let told = status(&mut core, 0, 7.0);
-        assert_eq!((told.flows_idle, told.flows_stalled, told.state), (0, 2, "stalled"));
+        assert_eq!((told.flows_idle, told.flows_stalled, told.state), (0, 2, CoflowState::Stalled));
         for port in [0, 1] {
             let hello = Hello { version: VERSION, port, holds: (0, 0), token: Vec::new() };
             core.heard(10 + u64::from(port), FromAgent::Hello(hello), Time::from_secs(8.0));
@@ -424,13 +425,13 @@ mod tests {
 
     #[test]
     fn a_start_renews_all_leases() {
-        let flow = record::Flow { src: 0, dst: 1, bytes: None };
+        let flow = FlowSpec { src: 0, dst: 1, bytes: None };
         let record = Record::Registered {
             id: 0,
             at_s: 5.0,
             lineage: (0, 0),
             key: None,
-            spec: record::CoflowSpec::of(vec![flow]),
+            spec: CoflowSpec::of(vec![flow]),
         };
         let fabric = Fabric::big_switch(2, 1e6).expect("a fabric");
         let policy = covey_sched::build("covey").expect("a policy").policy;
@@ -451,8 +452,8 @@ mod tests {
     }
 
     fn leased(id: u64, lease_s: Option<f64>) -> Record {
-        let flow = record::Flow { src: 0, dst: 1, bytes: Some(1e9) };
-        let spec = record::CoflowSpec { lease_s, ..record::CoflowSpec::of(vec![flow]) };
+        let flow = FlowSpec { src: 0, dst: 1, bytes: Some(1e9) };
+        let spec = CoflowSpec { lease_s, ..CoflowSpec::of(vec![flow]) };
         Record::Registered { id, at_s: 0.0, lineage: (id, 0), key: None, spec }
     }
 
@@ -508,8 +509,8 @@ mod tests {
         let config = Config { lost_after_s: f64::INFINITY, ..config };
         let mut core = begun(config, Vec::new(), 0.0);
         for id in 0..10 {
-            let flow = record::Flow { src: 0, dst: 1, bytes: Some(1e9) };
-            let spec = record::CoflowSpec::of(vec![flow]);
+            let flow = FlowSpec { src: 0, dst: 1, bytes: Some(1e9) };
+            let spec = CoflowSpec::of(vec![flow]);
             let now_s = id as f64;
             core.request(id, Request::Register { spec, key: None }, Time::from_secs(now_s));
             settle(&mut core, now_s);

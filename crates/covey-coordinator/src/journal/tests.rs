@@ -87,7 +87,7 @@ fn a_journal_is_replaced_as_a_whole_and_used_by_one() {
 }
 
 fn registered(id: u64) -> Record {
-    let spec = crate::record::CoflowSpec::of(Vec::new());
+    let spec = covey_api::CoflowSpec::of(Vec::new());
     Record::Registered { id, at_s: 0.5, lineage: (id, 0), key: None, spec }
 }
 

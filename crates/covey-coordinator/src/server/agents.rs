@@ -15,10 +15,10 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::pki_types::CertificateDer;
 
 use super::accept::Stop;
+use super::authority::{same_secret, speaks_for};
 use super::decide::{Command, Shared};
 use super::metrics::count;
 use super::push::Outbox;
-use super::tls::{same_secret, speaks_for};
 
 /// How long a connection may take to say hello.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -14,8 +14,8 @@ use tokio::time::{Instant as Deadline, timeout_at};
 use super::metrics::{Measured, Refused, Snapshot, Used};
 use super::push::{Group, Outbox};
 use super::write::{Job, Written};
-use crate::api::{Answer, Request};
 use crate::core::{Core, Event, Output, RequestId};
+use crate::request::{Answer, Request};
 use crate::slot::SessionId;
 
 /// What the decision thread is told.

@@ -2,11 +2,12 @@
 
 mod accept;
 mod agents;
+mod authority;
 mod decide;
 mod metrics;
 mod push;
 mod rest;
-mod tls;
+
 mod write;
 
 use std::net::SocketAddr;
@@ -33,7 +34,7 @@ use accept::{Stop, accept};
 use decide::{Command, Decider, Shared};
 use metrics::{Measured, Refused, Snapshot};
 
-pub use tls::{CredentialError, Credentials, read_token};
+pub use authority::Authority;
 
 /// What a coordinator is to be.
 #[derive(Debug, Clone)]
@@ -80,7 +81,7 @@ pub enum ServeError {
     Compresses(String),
     /// The credentials cannot be used.
     #[error(transparent)]
-    Credentials(#[from] CredentialError),
+    Credentials(#[from] covey_api::CredentialError),
     /// The journal cannot be used.
     #[error(transparent)]
     Journal(#[from] JournalError),
@@ -154,11 +155,11 @@ impl Server {
             }
         };
         let fabric = Fabric::big_switch(config.ports, config.port_rate)?;
-        let credentials = Credentials::of(&config.folder);
-        let tls = match credentials.has_certificates() {
+        let authority = Authority::of(&config.folder);
+        let tls = match authority.credentials().has_certificates() {
             true => Some((
-                TlsAcceptor::from(credentials.for_clients()?),
-                TlsAcceptor::from(credentials.for_agents()?),
+                TlsAcceptor::from(authority.for_clients()?),
+                TlsAcceptor::from(authority.for_agents()?),
             )),
             false => None,
         };
@@ -167,7 +168,7 @@ impl Server {
                 return Err(ServeError::Public(address));
             }
         }
-        let token = credentials.token()?;
+        let token = authority.token()?;
         let (mut journal, found) = Journal::open(&config.folder)?;
         if found.torn > 0 {
             tracing::warn!(bytes = found.torn, "the journal's end was not whole and is put aside");

@@ -20,11 +20,12 @@ use serde::de::DeserializeOwned;
 use tokio::sync::{Semaphore, SemaphorePermit, broadcast, mpsc, oneshot};
 use tokio::time::timeout;
 
+use super::authority::same_secret;
 use super::decide::{Command, Numbered, Shared, lock};
 use super::metrics::{self, count};
-use super::tls::same_secret;
-use crate::api::{CoflowStatus, Problem, Reply, Request};
-use crate::record::{CoflowSpec, Key, Update};
+use crate::record::Key;
+use crate::request::{Reply, Request};
+use covey_api::{CoflowSpec, CoflowStatus, Problem, Update};
 
 /// The most bytes of a request's body.
 const MOST_BODY: usize = 64 << 20;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use covey_coordinator::Client;
+use covey_api::Client;
 use covey_load::Metrics;
 use covey_proto::{
     CodecName, Compressor, Ended, FlowKey, FromAgent, Hello, Processor, Sent, Use, Uses, VERSION,

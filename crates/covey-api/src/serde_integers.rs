@@ -1,4 +1,4 @@
-//! Whole numbers as JSON has them: `584.0` is one too, and some clients write it so.
+//! Integers in JSON. `584.0` counts as one, because some clients write integers that way.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -6,30 +6,30 @@ use std::marker::PhantomData;
 use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
 
-/// A number from 0 on that fits in `T`.
-struct Whole<T>(T);
+/// An integer from 0 on that fits in `T`.
+struct Integer<T>(T);
 
-/// Above this not every whole number is an `f64`.
-const MOST: f64 = (1_u64 << 53) as f64;
+/// Above this not every integer is an `f64`.
+const MAX_EXACT: f64 = (1_u64 << 53) as f64;
 
-impl<'de, T: TryFrom<u64>> Deserialize<'de> for Whole<T> {
+impl<'de, T: TryFrom<u64>> Deserialize<'de> for Integer<T> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         struct Reader<T>(PhantomData<T>);
 
         impl<T: TryFrom<u64>> Visitor<'_> for Reader<T> {
-            type Value = Whole<T>;
+            type Value = Integer<T>;
 
             fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
                 write!(out, "a whole number of at most {} bits", 8 * size_of::<T>())
             }
 
             fn visit_u64<E: Error>(self, number: u64) -> Result<Self::Value, E> {
-                let whole = T::try_from(number).map(Whole);
-                whole.map_err(|_| E::invalid_value(Unexpected::Unsigned(number), &self))
+                let integer = T::try_from(number).map(Integer);
+                integer.map_err(|_| E::invalid_value(Unexpected::Unsigned(number), &self))
             }
 
             fn visit_f64<E: Error>(self, number: f64) -> Result<Self::Value, E> {
-                if number.fract() == 0.0 && (0.0..=MOST).contains(&number) {
+                if number.fract() == 0.0 && (0.0..=MAX_EXACT).contains(&number) {
                     return self.visit_u64(number as u64);
                 }
                 Err(E::invalid_value(Unexpected::Float(number), &self))
@@ -40,13 +40,13 @@ impl<'de, T: TryFrom<u64>> Deserialize<'de> for Whole<T> {
     }
 }
 
-/// Reads one.
+/// Reads one integer.
 pub fn number<'de, D: Deserializer<'de>, T: TryFrom<u64>>(from: D) -> Result<T, D::Error> {
-    Ok(Whole::deserialize(from)?.0)
+    Ok(Integer::deserialize(from)?.0)
 }
 
-/// Reads a list of them.
+/// Reads a list of integers.
 pub fn numbers<'de, D: Deserializer<'de>, T: TryFrom<u64>>(from: D) -> Result<Vec<T>, D::Error> {
-    let list: Vec<Whole<T>> = Vec::deserialize(from)?;
-    Ok(list.into_iter().map(|whole| whole.0).collect())
+    let list: Vec<Integer<T>> = Vec::deserialize(from)?;
+    Ok(list.into_iter().map(|integer| integer.0).collect())
 }

@@ -1,63 +1,21 @@
-//! Credentials: a private CA with certificates for the coordinator and its agents, and tokens.
+//! What a coordinator makes for TLS: a private CA, certificates for itself and its agents, and tokens.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use covey_api::{CredentialError, Credentials, check_mode, read_token};
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
     KeyUsagePurpose,
 };
-use thiserror::Error;
+use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::client::verify_server_name;
-use tokio_rustls::rustls::pki_types::pem::PemObject;
-use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::server::{ParsedCertificate, WebPkiClientVerifier};
-use tokio_rustls::rustls::{ClientConfig, RootCertStore, ServerConfig};
-
-/// Why credentials cannot be made or used.
-#[derive(Debug, Error)]
-pub enum CredentialError {
-    /// A file cannot be read or written.
-    #[error("{}: {source}", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
-    /// A file can be read by others than its owner.
-    #[error("{}: expected mode 0600, found {mode:04o}", path.display())]
-    Mode {
-        /// The file.
-        path: PathBuf,
-        /// Its mode.
-        mode: u32,
-    },
-    /// A file is not what it should be.
-    #[error("{}: {what}", path.display())]
-    Content {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
-        what: String,
-    },
-    /// Keys or certificates cannot be made.
-    #[error("cannot make certificates: {0}")]
-    Make(#[from] rcgen::Error),
-    /// A certificate or key cannot be used.
-    #[error("cannot use certificates: {0}")]
-    Use(String),
-}
-
-/// Where a folder's credentials are.
-#[derive(Debug, Clone)]
-pub struct Credentials {
-    folder: PathBuf,
-}
 
 /// Years for which certificates are good.
 const YEARS: i32 = 5;
@@ -80,24 +38,30 @@ pub(super) fn speaks_for(certificate: &CertificateDer<'_>, port: u32) -> bool {
         .is_some_and(|(parsed, name)| verify_server_name(&parsed, &name).is_ok())
 }
 
-impl Credentials {
-    /// Those in a coordinator's folder.
-    pub fn of(folder: &Path) -> Credentials {
-        Credentials { folder: folder.to_owned() }
+/// Makes the credentials in a coordinator's folder, and signs for its agents.
+#[derive(Debug, Clone)]
+pub struct Authority {
+    credentials: Credentials,
+}
+
+impl Authority {
+    /// The authority whose folder this is.
+    pub fn of(folder: &Path) -> Authority {
+        Authority { credentials: Credentials::of(folder) }
+    }
+
+    /// The credentials in its folder.
+    pub fn credentials(&self) -> &Credentials {
+        &self.credentials
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.folder.join(name)
+        self.credentials.path(name)
     }
 
-    /// The file with the clients' token.
-    pub fn token_path(&self) -> PathBuf {
-        self.path("token")
-    }
-
-    /// Whether there are certificates.
-    pub fn has_certificates(&self) -> bool {
-        self.path("ca.pem").exists()
+    fn create_folder(&self) -> Result<(), CredentialError> {
+        let folder = self.credentials.folder();
+        fs::create_dir_all(folder).map_err(|source| io_error(folder, source))
     }
 
     /// The token, which is made if there is none.
@@ -105,9 +69,9 @@ impl Credentials {
     /// # Errors
     /// When it cannot be read or written, or others may read it.
     pub fn token(&self) -> Result<Vec<u8>, CredentialError> {
-        let path = self.token_path();
+        let path = self.credentials.token_path();
         if !path.exists() {
-            fs::create_dir_all(&self.folder).map_err(|source| io_error(&self.folder, source))?;
+            self.create_folder()?;
             let mut random = [0; 32];
             getrandom::fill(&mut random).map_err(|e| CredentialError::Use(e.to_string()))?;
             let hex: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -125,16 +89,16 @@ impl Credentials {
         self.make(names, YEARS)
     }
 
-    /// See [`Credentials::init`]; the agents' certificate is good for so many years.
+    /// Makes them; the agents' certificate is good for so many years.
     fn make(&self, names: &[String], agent_years: i32) -> Result<(), CredentialError> {
-        fs::create_dir_all(&self.folder).map_err(|source| io_error(&self.folder, source))?;
+        self.create_folder()?;
         self.token()?;
-        if self.has_certificates() {
+        if self.credentials.has_certificates() {
             return Ok(());
         }
         let ca = authority()?;
-        let ca_key = KeyPair::generate()?;
-        let ca_certificate = ca.self_signed(&ca_key)?;
+        let ca_key = KeyPair::generate().map_err(make)?;
+        let ca_certificate = ca.self_signed(&ca_key).map_err(make)?;
         let issuer = Issuer::new(ca, ca_key);
         let mut all = vec!["localhost".to_owned(), "127.0.0.1".to_owned(), "::1".to_owned()];
         all.extend(names.iter().cloned());
@@ -147,20 +111,20 @@ impl Credentials {
     }
 
     /// Makes a folder `agents/PORT` with the credentials of the agent of that port alone, unless there
-    /// is one; after [`Credentials::init`].
+    /// is one; after [`Authority::init`].
     ///
     /// # Errors
     /// When a file cannot be read or written.
     pub fn admit(&self, port: u32) -> Result<(), CredentialError> {
-        let own = Credentials::of(&self.path("agents").join(port.to_string()));
-        if own.has_certificates() {
+        let own = Authority::of(&self.path("agents").join(port.to_string()));
+        if own.credentials.has_certificates() {
             return Ok(());
         }
-        fs::create_dir_all(&own.folder).map_err(|source| io_error(&own.folder, source))?;
+        own.create_folder()?;
         let path = self.path("ca.key");
         check_mode(&path)?;
         let key = fs::read_to_string(&path).map_err(|source| io_error(&path, source))?;
-        let issuer = Issuer::new(authority()?, KeyPair::from_pem(&key)?);
+        let issuer = Issuer::new(authority()?, KeyPair::from_pem(&key).map_err(make)?);
         let agent = params("Covey agent", &[name_of(port)], YEARS)?;
         own.issue(&issuer, "agent", agent, ExtendedKeyUsagePurpose::ClientAuth)?;
         let ca = self.path("ca.pem");
@@ -176,35 +140,10 @@ impl Credentials {
         usage: ExtendedKeyUsagePurpose,
     ) -> Result<(), CredentialError> {
         params.extended_key_usages = vec![usage];
-        let key = KeyPair::generate()?;
-        let certificate = params.signed_by(&key, issuer)?;
+        let key = KeyPair::generate().map_err(make)?;
+        let certificate = params.signed_by(&key, issuer).map_err(make)?;
         write_secret(&self.path(&format!("{name}.key")), key.serialize_pem().as_bytes())?;
         write_secret(&self.path(&format!("{name}.pem")), certificate.pem().as_bytes())
-    }
-
-    fn ca(&self) -> Result<RootCertStore, CredentialError> {
-        let mut roots = RootCertStore::empty();
-        for certificate in self.certificates("ca")? {
-            roots.add(certificate).map_err(|error| CredentialError::Use(error.to_string()))?;
-        }
-        Ok(roots)
-    }
-
-    fn certificates(&self, name: &str) -> Result<Vec<CertificateDer<'static>>, CredentialError> {
-        let path = self.path(&format!("{name}.pem"));
-        let content = |error: &dyn std::fmt::Display| CredentialError::Content {
-            path: path.clone(),
-            what: error.to_string(),
-        };
-        let certificates = CertificateDer::pem_file_iter(&path).map_err(|e| content(&e))?;
-        certificates.collect::<Result<_, _>>().map_err(|e| content(&e))
-    }
-
-    fn key(&self, name: &str) -> Result<PrivateKeyDer<'static>, CredentialError> {
-        let path = self.path(&format!("{name}.key"));
-        check_mode(&path)?;
-        PrivateKeyDer::from_pem_file(&path)
-            .map_err(|error| CredentialError::Content { path, what: error.to_string() })
     }
 
     /// For the port of agents: both sides show certificates of the CA.
@@ -212,11 +151,14 @@ impl Credentials {
     /// # Errors
     /// When they cannot be used.
     pub fn for_agents(&self) -> Result<Arc<ServerConfig>, CredentialError> {
-        let verifier = WebPkiClientVerifier::builder(Arc::new(self.ca()?)).build();
+        let verifier = WebPkiClientVerifier::builder(Arc::new(self.credentials.roots()?)).build();
         let verifier = verifier.map_err(|error| CredentialError::Use(error.to_string()))?;
         let config = ServerConfig::builder().with_client_cert_verifier(verifier);
         config
-            .with_single_cert(self.certificates("coordinator")?, self.key("coordinator")?)
+            .with_single_cert(
+                self.credentials.certificates("coordinator")?,
+                self.credentials.key("coordinator")?,
+            )
             .map(Arc::new)
             .map_err(|error| CredentialError::Use(error.to_string()))
     }
@@ -228,43 +170,25 @@ impl Credentials {
     pub fn for_clients(&self) -> Result<Arc<ServerConfig>, CredentialError> {
         ServerConfig::builder()
             .with_no_client_auth()
-            .with_single_cert(self.certificates("coordinator")?, self.key("coordinator")?)
+            .with_single_cert(
+                self.credentials.certificates("coordinator")?,
+                self.credentials.key("coordinator")?,
+            )
             .map(Arc::new)
             .map_err(|error| CredentialError::Use(error.to_string()))
-    }
-
-    /// For an agent that joins.
-    ///
-    /// # Errors
-    /// When they cannot be used.
-    pub fn agent(&self) -> Result<Arc<ClientConfig>, CredentialError> {
-        ClientConfig::builder()
-            .with_root_certificates(self.ca()?)
-            .with_client_auth_cert(self.certificates("agent")?, self.key("agent")?)
-            .map(Arc::new)
-            .map_err(|error| CredentialError::Use(error.to_string()))
-    }
-
-    /// For a client that asks.
-    ///
-    /// # Errors
-    /// When they cannot be used.
-    pub fn client(&self) -> Result<Arc<ClientConfig>, CredentialError> {
-        let config = ClientConfig::builder().with_root_certificates(self.ca()?);
-        Ok(Arc::new(config.with_no_client_auth()))
     }
 }
 
 /// What certificates of agents and coordinator are signed as.
-fn authority() -> Result<CertificateParams, rcgen::Error> {
+fn authority() -> Result<CertificateParams, CredentialError> {
     let mut ca = params("Covey private CA", &[], YEARS)?;
     ca.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
     ca.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
     Ok(ca)
 }
 
-fn params(name: &str, names: &[String], years: i32) -> Result<CertificateParams, rcgen::Error> {
-    let mut params = CertificateParams::new(names)?;
+fn params(name: &str, names: &[String], years: i32) -> Result<CertificateParams, CredentialError> {
+    let mut params = CertificateParams::new(names).map_err(make)?;
     params.distinguished_name.push(DnType::CommonName, name);
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let year = 1970 + (since.as_secs() / (1461 * 86400 / 4)) as i32;
@@ -272,6 +196,11 @@ fn params(name: &str, names: &[String], years: i32) -> Result<CertificateParams,
     params.not_before = rcgen::date_time_ymd(year - 1, 1, 1);
     params.not_after = rcgen::date_time_ymd(year + years, 1, 1);
     Ok(params)
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "it maps an error")]
+fn make(error: rcgen::Error) -> CredentialError {
+    CredentialError::Make(error.to_string())
 }
 
 fn io_error(path: &Path, source: io::Error) -> CredentialError {
@@ -295,30 +224,6 @@ fn write_secret(path: &Path, content: &[u8]) -> Result<(), CredentialError> {
     write().map_err(|source| io_error(path, source))
 }
 
-fn check_mode(path: &Path) -> Result<(), CredentialError> {
-    let metadata = fs::metadata(path).map_err(|source| io_error(path, source))?;
-    let mode = metadata.permissions().mode() & 0o777;
-    if mode & 0o077 == 0 {
-        return Ok(());
-    }
-    Err(CredentialError::Mode { path: path.to_owned(), mode })
-}
-
-/// The token in a file, which only its owner may read.
-///
-/// # Errors
-/// When it cannot be read, others may read it, or it is empty.
-pub fn read_token(path: &Path) -> Result<Vec<u8>, CredentialError> {
-    check_mode(path)?;
-    let text = fs::read_to_string(path).map_err(|source| io_error(path, source))?;
-    let token = text.trim();
-    if token.is_empty() || token.len() > 255 || !token.is_ascii() {
-        let what = "expected a token of 1 to 255 ASCII characters".to_owned();
-        return Err(CredentialError::Content { path: path.to_owned(), what });
-    }
-    Ok(token.as_bytes().to_vec())
-}
-
 /// Whether two secrets are the same, in a time that does not tell where they differ.
 pub(super) fn same_secret(a: &[u8], b: &[u8]) -> bool {
     a.len() == b.len() && a.iter().zip(b).fold(0, |differs, (a, b)| differs | (a ^ b)) == 0
@@ -329,12 +234,14 @@ mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
     use tokio_rustls::{TlsAcceptor, TlsConnector};
 
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     /// Whether an agent with the certificate in `agents` gets through to the coordinator of `ours`.
-    fn joins(ours: &Credentials, agents: &Credentials) -> bool {
+    fn joins(ours: &Authority, agents: &Authority) -> bool {
         let acceptor = TlsAcceptor::from(ours.for_agents().expect("credentials"));
-        let connector = TlsConnector::from(agents.agent().expect("credentials"));
+        let connector = TlsConnector::from(agents.credentials.agent().expect("credentials"));
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
         runtime.block_on(async {
             let (here, there) = duplex(1 << 16);
@@ -358,7 +265,7 @@ mod tests {
     #[test]
     fn a_certificate_that_has_expired_or_is_of_another_ca_does_not_count() {
         let folders: Vec<_> = (0..3).map(|_| tempfile::tempdir().expect("a folder")).collect();
-        let [ours, expired, others] = [0, 1, 2].map(|k: usize| Credentials::of(folders[k].path()));
+        let [ours, expired, others] = [0, 1, 2].map(|k: usize| Authority::of(folders[k].path()));
         ours.init(&[]).expect("credentials");
         others.init(&[]).expect("credentials");
         expired.make(&[], 0).expect("credentials");
@@ -371,14 +278,15 @@ mod tests {
     #[test]
     fn a_certificate_is_for_one_port_or_for_any() {
         let folder = tempfile::tempdir().expect("a folder");
-        let ours = Credentials::of(folder.path());
+        let ours = Authority::of(folder.path());
         ours.init(&[]).expect("credentials");
         for _ in 0..2 {
             ours.admit(3).expect("credentials");
         }
-        let own = Credentials::of(&folder.path().join("agents/3"));
+        let own = Authority::of(&folder.path().join("agents/3"));
         assert!(joins(&ours, &own));
-        let first = |of: &Credentials| of.certificates("agent").expect("a certificate").remove(0);
+        let first =
+            |of: &Authority| of.credentials.certificates("agent").expect("a certificate").remove(0);
         let ports = |certificate| [0, 3, 33].map(|port| speaks_for(&certificate, port));
         assert_eq!(ports(first(&own)), [false, true, false]);
         assert_eq!(ports(first(&ours)), [true; 3]);
@@ -387,7 +295,7 @@ mod tests {
     #[test]
     fn secrets_are_for_their_owner_alone_and_stay() {
         let folder = tempfile::tempdir().expect("a folder");
-        let credentials = Credentials::of(folder.path());
+        let credentials = Authority::of(folder.path());
         credentials.init(&["10.0.0.1".to_owned()]).expect("credentials");
         let token = credentials.token().expect("a token");
         assert_eq!(token.len(), 64);
