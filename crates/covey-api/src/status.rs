@@ -87,6 +87,9 @@ impl CoflowStatus {
 /// The rate of a flow, as `GET /v1/schedule` reports it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FlowRate {
+    /// The id of the flow.
+    #[serde(default)]
+    pub id: u64,
     /// Number of the coflow.
     pub coflow: u64,
     /// Index in the coflow.

@@ -68,6 +68,10 @@ pub enum Record {
         /// The key of the request.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         key: Option<Key>,
+        /// The ids of its flows, in order: runs of ids, each by its first id and its length. Before
+        /// version 2.1 a journal had none; such flows get the next ids in reading order.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        flow_ids: Vec<(u64, u32)>,
         /// What was asked for.
         spec: CoflowSpec,
     },
@@ -77,20 +81,33 @@ pub enum Record {
         id: u64,
         /// When.
         at_s: f64,
+        /// The ids of the flows that it adds, then of those that it moves, as in `Registered`.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        flow_ids: Vec<(u64, u32)>,
         /// How.
         update: Update,
     },
-    /// Flows have ended.
+    /// Flows of a coflow have ended, in a journal before version 2.1.
     Ended {
         /// Their coflow's number.
         id: u64,
         /// When.
         at_s: f64,
-        /// Number in the coflow, and bytes.
+        /// Index in the coflow, and bytes.
         flows: Vec<(u32, f64)>,
-        /// Number in the coflow, and bytes that were sent, of those that were compressed.
+        /// Index in the coflow, and bytes on the wire, of flows that were compressed.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         compressed: Vec<(u32, f64)>,
+    },
+    /// Flows have ended.
+    FlowsEnded {
+        /// When.
+        at_s: f64,
+        /// Id and bytes of each.
+        flows: Vec<(u64, f64)>,
+        /// Id, and bytes on the wire, of flows that were compressed.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        compressed: Vec<(u64, f64)>,
     },
     /// A coflow has been deregistered.
     Removed {
@@ -121,5 +138,28 @@ pub enum Record {
         id: u64,
         /// Of DAGs.
         external: u64,
+        /// Of flows.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        flow: u64,
     },
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+impl Record {
+    /// When it happened, in seconds on the coordinator's clock, if it happened at a time.
+    pub fn at_s(&self) -> Option<f64> {
+        match self {
+            Record::Registered { at_s, .. }
+            | Record::Updated { at_s, .. }
+            | Record::Ended { at_s, .. }
+            | Record::FlowsEnded { at_s, .. }
+            | Record::Kept { at_s, .. }
+            | Record::Removed { at_s, .. } => Some(*at_s),
+            Record::Epoch(_) | Record::Gone(_) | Record::Dag { .. } | Record::Next { .. } => None,
+        }
+    }
 }

@@ -3,13 +3,13 @@
 
 use covey_agent::{Agent, Progress};
 use covey_api::{CoflowSpec, Flow};
-use covey_coordinator::{Config, Core, Output, Request};
+use covey_coordinator::{Config, CoordinatorState, Output, Request};
 use covey_core::{Fabric, Time};
 use covey_proto::{CodecName, Compressor, FlowKey, FromAgent, Sent, ToAgent};
 
 /// Agents that hear and say everything at once.
 struct World {
-    core: Core,
+    core: CoordinatorState,
     agents: Vec<Agent>,
     sent: Vec<(FlowKey, f64)>,
     now_s: f64,
@@ -23,7 +23,7 @@ impl World {
         let codec = built.compression.and_then(|it| CodecName::named(it.codec.name()?));
         // Nobody is lost who has nothing to say.
         let config = Config { lost_after_s: f64::INFINITY, codec, ..Config::default() };
-        let core = Core::new(fabric, built.policy, config, 1, [], Time::ZERO);
+        let core = CoordinatorState::new(fabric, built.policy, config, 1, [], Time::ZERO);
         // At 100 bytes a second compressing takes 150 away on host 0, and twice as many on the others.
         let agent = |port: u32| {
             let speed = if port == 0 { 300.0 } else { 600.0 };

@@ -10,7 +10,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use covey_agent::{Agent, Progress};
 use covey_api::{CoflowSpec, Flow, Move, Update};
 use covey_coordinator::{
-    Config, Core, Event, Key, Lsn, Output, Population, Record, Reply, Request, RequestId, SessionId,
+    Config, CoordinatorState, Event, Key, Lsn, Output, Population, Record, Reply, Request,
+    RequestId, SessionId,
 };
 use covey_core::{Fabric, Time};
 use covey_proto::{Decoder, Ended, FlowKey, FromAgent, Message, Sent, ToAgent, encode};
@@ -128,7 +129,7 @@ struct World {
     now_s: f64,
     policy: &'static str,
     ports: u32,
-    core: Core,
+    core: CoordinatorState,
     epoch: u64,
     is_up: bool,
     starts_s: f64,
@@ -150,10 +151,16 @@ fn config() -> Config {
     Config { heartbeat_s: 0.2, lost_after_s: 1.0, report_every_s: 0.1, ..Config::default() }
 }
 
-fn start(policy: &str, ports: u32, epoch: u64, records: Vec<Record>, now_s: f64) -> Core {
+fn start(
+    policy: &str,
+    ports: u32,
+    epoch: u64,
+    records: Vec<Record>,
+    now_s: f64,
+) -> CoordinatorState {
     let fabric = Fabric::big_switch(ports, 1.0).expect("a fabric");
     let policy = covey_sched::build(policy).unwrap_or_else(|error| panic!("{error}")).policy;
-    Core::new(fabric, policy, config(), epoch, records, Time::from_secs(now_s))
+    CoordinatorState::new(fabric, policy, config(), epoch, records, Time::from_secs(now_s))
 }
 
 impl World {

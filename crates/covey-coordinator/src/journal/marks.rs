@@ -68,7 +68,7 @@ impl Marks {
             Record::Epoch(epoch) => self.epoch = self.epoch.max(*epoch),
             Record::Registered { id, lineage, .. } => self.given(*id, lineage.0),
             Record::Gone(summary) => self.given(summary.id, summary.lineage.0),
-            Record::Next { id, external } => {
+            Record::Next { id, external, .. } => {
                 self.id = self.id.max(*id);
                 self.dag = self.dag.max(*external);
             }
@@ -109,6 +109,6 @@ impl Marks {
 
     /// Records that say the same.
     pub fn records(&self) -> [Record; 2] {
-        [Record::Epoch(self.epoch), Record::Next { id: self.id, external: self.dag }]
+        [Record::Epoch(self.epoch), Record::Next { id: self.id, external: self.dag, flow: 0 }]
     }
 }

@@ -88,7 +88,7 @@ fn a_journal_is_replaced_as_a_whole_and_used_by_one() {
 
 fn registered(id: u64) -> Record {
     let spec = covey_api::CoflowSpec::of(Vec::new());
-    Record::Registered { id, at_s: 0.5, lineage: (id, 0), key: None, spec }
+    Record::Registered { id, at_s: 0.5, lineage: (id, 0), key: None, flow_ids: Vec::new(), spec }
 }
 
 fn next_id(found: &Found) -> u64 {

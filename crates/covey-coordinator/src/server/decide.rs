@@ -14,9 +14,9 @@ use tokio::time::{Instant as Deadline, timeout_at};
 use super::metrics::{Measured, Refused, Snapshot, Used};
 use super::push::{Group, Outbox};
 use super::write::{Job, Written};
-use crate::core::{Core, Event, Output, RequestId};
 use crate::request::{Answer, Request};
-use crate::slot::SessionId;
+use crate::state::SessionId;
+use crate::state::{CoordinatorState, Event, Output, RequestId};
 
 /// What the decision thread is told.
 pub(super) enum Command {
@@ -68,7 +68,7 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 pub(super) struct Decider {
-    pub core: Core,
+    pub core: CoordinatorState,
     pub commands: mpsc::Receiver<Command>,
     pub journal: std::sync::mpsc::Sender<Job>,
     pub groups: std::sync::mpsc::Sender<Vec<Group>>,

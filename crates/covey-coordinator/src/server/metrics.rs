@@ -3,9 +3,9 @@
 use std::fmt::{Display, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::coflows::Unused;
-use crate::core::{Counts, Population};
-use crate::slot::SessionId;
+use crate::state::SessionId;
+use crate::state::Unused;
+use crate::state::{Counts, Population};
 
 /// Upper ends of the buckets of times, in seconds.
 const BUCKETS: [f64; 16] = [

@@ -27,9 +27,9 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tokio_rustls::TlsAcceptor;
 
-use crate::core::{Config, Core};
 use crate::journal::{Journal, JournalError};
 use crate::record::Record;
+use crate::state::{Config, CoordinatorState};
 use accept::{Stop, accept};
 use decide::{Command, Decider, Shared};
 use metrics::{Measured, Refused, Snapshot};
@@ -54,11 +54,11 @@ pub struct ServerConfig {
     /// Limits and times.
     pub core: Config,
     /// The most connections of clients and of agents.
-    pub most_clients: usize,
-    /// See `most_clients`.
-    pub most_agents: usize,
+    pub max_clients: usize,
+    /// See `max_clients`.
+    pub max_agents: usize,
     /// The most requests of clients a second.
-    pub most_requests_per_s: f64,
+    pub max_requests_per_s: f64,
     /// The journal is compacted when it is longer than this, in bytes.
     pub compact_above: u64,
     /// Length of the intervals by which CPU is told, in seconds (Philae, Tables 6 and 7).
@@ -192,7 +192,7 @@ impl Server {
             record.ok()
         });
         let records = records.chain(found.given);
-        let core = Core::new(fabric, built.policy, settings, epoch, records, base);
+        let core = CoordinatorState::new(fabric, built.policy, settings, epoch, records, base);
         if let Some(error) = failed {
             return Err(error.into());
         }
@@ -282,7 +282,7 @@ impl Server {
             token: self.token.clone(),
             next_session: AtomicU64::new(1),
         });
-        let (most, shared) = (self.config.most_agents, self.shared.clone());
+        let (most, shared) = (self.config.max_agents, self.shared.clone());
         tokio::spawn(accept(
             self.agents,
             most,
@@ -295,11 +295,11 @@ impl Server {
             shared: self.shared.clone(),
             token: self.token,
             epoch: self.epoch,
-            rate: rest::Rate::new(self.config.most_requests_per_s),
+            rate: rest::Rate::new(self.config.max_requests_per_s),
             bodies: rest::Bodies::default(),
         });
         let clients = Clients { router: rest::router(api), tls: clients_tls };
-        let (most, shared) = (self.config.most_clients, self.shared.clone());
+        let (most, shared) = (self.config.max_clients, self.shared.clone());
         tokio::spawn(accept(self.clients, most, shared, stop_all, move |stream, peer, stop| {
             clients.clone().run(stream, peer, stop)
         }));
@@ -337,13 +337,8 @@ const DRAIN: Duration = Duration::from_secs(5);
 fn see(record: &Record, (epoch, time): &mut (u64, Time)) {
     match record {
         Record::Epoch(number) => *epoch = (*epoch).max(*number),
-        Record::Registered { at_s, .. }
-        | Record::Updated { at_s, .. }
-        | Record::Ended { at_s, .. }
-        | Record::Kept { at_s, .. }
-        | Record::Removed { at_s, .. } => *time = (*time).max(Time::from_secs(*at_s)),
         Record::Gone(summary) => *time = (*time).max(Time::from_secs(summary.end_s)),
-        Record::Dag { .. } | Record::Next { .. } => {}
+        _ => *time = (*time).max(Time::from_secs(record.at_s().unwrap_or(0.0))),
     }
 }
 

@@ -17,7 +17,7 @@ use tokio::sync::mpsc::{self, WeakSender};
 use tokio::time::timeout;
 
 use super::decide::{Command, lock};
-use crate::slot::SessionId;
+use crate::state::SessionId;
 
 /// How long a connection may take for a group of messages.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -28,16 +28,16 @@ use crate::request::{Reply, Request};
 use covey_api::{CoflowSpec, CoflowStatus, Problem, Update};
 
 /// The most bytes of a request's body.
-const MOST_BODY: usize = 64 << 20;
+const MAX_BODY: usize = 64 << 20;
 /// Items of a page, unless asked for, and at most.
 const PAGE: usize = 100;
-const MOST_PAGE: usize = 1000;
+const MAX_PAGE: usize = 1000;
 
 /// The description of the API.
 pub(super) const OPENAPI: &str = include_str!("openapi.json");
 
 /// The most bytes of the bodies that are in memory together.
-const MOST_BODIES: usize = 4 * MOST_BODY;
+const MAX_BODIES: usize = 4 * MAX_BODY;
 /// How long a client may take for a body.
 const BODY_PATIENCE: Duration = Duration::from_secs(30);
 
@@ -55,7 +55,7 @@ pub(super) struct Bodies(Semaphore);
 
 impl Default for Bodies {
     fn default() -> Bodies {
-        Bodies(Semaphore::new(MOST_BODIES))
+        Bodies(Semaphore::new(MAX_BODIES))
     }
 }
 
@@ -102,7 +102,7 @@ pub(super) fn router(api: Arc<Api>) -> Router {
     open.merge(closed)
         .fallback(nothing)
         .method_not_allowed_fallback(method)
-        .layer(DefaultBodyLimit::max(MOST_BODY))
+        .layer(DefaultBodyLimit::max(MAX_BODY))
         .with_state(api)
 }
 
@@ -136,17 +136,17 @@ async fn with_body(
 ) -> Result<(SemaphorePermit<'_>, HttpRequest), Problem> {
     let most = request.body().size_hint().upper().unwrap_or(u64::MAX);
     let is_sized = most != u64::MAX;
-    if is_sized && most > MOST_BODY as u64 {
+    if is_sized && most > MAX_BODY as u64 {
         return Err(too_large());
     }
     // One of unknown length may become as long as is allowed.
-    let permits = most.min(MOST_BODY as u64) as u32;
+    let permits = most.min(MAX_BODY as u64) as u32;
     let permit = api.bodies.0.try_acquire_many(permits).map_err(|_| {
-        let detail = format!("the bodies under way would have more than {MOST_BODIES} bytes");
+        let detail = format!("the bodies under way would have more than {MAX_BODIES} bytes");
         Problem::new(429, "too many bodies", detail)
     })?;
     let (parts, body) = request.into_parts();
-    let read = timeout(BODY_PATIENCE, axum::body::to_bytes(body, MOST_BODY)).await;
+    let read = timeout(BODY_PATIENCE, axum::body::to_bytes(body, MAX_BODY)).await;
     let late = |_| {
         let detail = format!("expected the body within {} s", BODY_PATIENCE.as_secs());
         Problem::new(408, "too slow", detail)
@@ -159,7 +159,7 @@ async fn with_body(
 }
 
 fn too_large() -> Problem {
-    Problem::new(413, "too large", format!("expected a body of at most {MOST_BODY} bytes"))
+    Problem::new(413, "too large", format!("expected a body of at most {MAX_BODY} bytes"))
 }
 
 fn refuse(problem: Problem) -> Response {
@@ -344,8 +344,8 @@ fn asked(query: Asked) -> Result<List, Problem> {
     let limit = match others.remove("limit") {
         None => PAGE,
         Some(text) => {
-            let limit = text.parse().ok().filter(|limit| (1..=MOST_PAGE).contains(limit));
-            limit.ok_or_else(|| bad(format!("limit: expected 1 to {MOST_PAGE}, found '{text}'")))?
+            let limit = text.parse().ok().filter(|limit| (1..=MAX_PAGE).contains(limit));
+            limit.ok_or_else(|| bad(format!("limit: expected 1 to {MAX_PAGE}, found '{text}'")))?
         }
     };
     Ok(List { cursor: others.remove("cursor"), limit, others })

@@ -5,9 +5,9 @@ use std::sync::mpsc::Receiver;
 use tokio::sync::mpsc::WeakSender;
 
 use super::decide::Command;
-use crate::core::Lsn;
 use crate::journal::Journal;
 use crate::record::Record;
+use crate::state::Lsn;
 
 /// What is to be written.
 pub(super) enum Job {

@@ -3,19 +3,20 @@
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
 
+use covey_api::{CoflowSpec, Flow, Problem, Update};
 use covey_core::{Lineage, Time};
-use covey_proto::FlowKey;
 
-use super::{Core, Lsn, Output, Pending, RequestId};
-use crate::coflows::{Coflow, Stage};
+use super::coflows::Coflow;
+use super::coordinator::CoordinatorState;
+use super::effects::RequestId;
+use super::flows::Stage;
 use crate::record::{Key, Record};
-use crate::request::{Answer, Reply, Request};
-use covey_api::{CoflowSpec, Problem, Update};
+use crate::request::{Reply, Request};
 
-/// For how many seconds a coflow may be kept.
+/// Seconds for which a coflow may be kept.
 const LEASE_S: RangeInclusive<f64> = 1.0..=86_400.0;
 
-impl Core {
+impl CoordinatorState {
     /// A client asks for something.
     pub fn request(&mut self, request: RequestId, what: Request, now: Time) {
         self.advance(now);
@@ -28,27 +29,27 @@ impl Core {
             Request::Keep { id, lease_s } => self.asked_to_keep(request, id, lease_s).err(),
             Request::Get { id } => {
                 let answer = self.status(id).map(Reply::Coflow).ok_or_else(|| Problem::unknown(id));
-                self.outputs.push(Output::Answer(request, answer));
+                self.effects.answer(request, answer);
                 None
             }
             Request::List { from, limit, all } => {
                 let page = Reply::Coflows(self.list(from, limit, all));
-                self.outputs.push(Output::Answer(request, Ok(page)));
+                self.effects.answer(request, Ok(page));
                 None
             }
             Request::Schedule { from, limit } => {
                 let page = Reply::Schedule(self.rates(from, limit));
-                self.outputs.push(Output::Answer(request, Ok(page)));
+                self.effects.answer(request, Ok(page));
                 None
             }
             Request::Agents { from, limit } => {
                 let page = Reply::Agents(self.list_agents(from, limit));
-                self.outputs.push(Output::Answer(request, Ok(page)));
+                self.effects.answer(request, Ok(page));
                 None
             }
         };
         if let Some(problem) = refused {
-            self.outputs.push(Output::Answer(request, Err(problem)));
+            self.effects.answer(request, Err(problem));
         }
     }
 
@@ -59,51 +60,43 @@ impl Core {
         key: Option<Key>,
     ) -> Result<(), Problem> {
         if let Some(key) = &key {
-            let pending = self.pending_keys.get(&key.key).copied();
-            if let Some((digest, lsn)) = pending {
-                same(key, digest)?;
-                if let Some(Pending::Apply(_, requests)) = self.pending.get_mut(&lsn) {
-                    requests.push(request);
-                }
-                return Ok(());
+            if let Some(digest) = self.journal.join(key, request) {
+                return same(key, digest);
             }
-            if let Some(&(id, digest)) = self.coflows.keys.get(&key.key) {
+            if let Some((id, digest)) = self.coflows.registered_with(&key.key) {
                 same(key, digest)?;
                 let status = self.status(id).ok_or_else(|| Problem::unknown(id))?;
-                self.outputs.push(Output::Answer(request, Ok(Reply::Registered(status))));
+                self.effects.answer(request, Ok(Reply::Registered(status)));
                 return Ok(());
             }
         }
         self.check_spec(&spec)?;
-        if self.coflows.present.len() + self.registering >= self.config.most_coflows {
-            let most = self.config.most_coflows;
-            let detail = format!("{most} coflows are registered, which is the limit");
+        if self.coflows.len() + self.journal.registering() >= self.config.max_coflows {
+            let max = self.config.max_coflows;
+            let detail = format!("{max} coflows are registered, which is the limit");
             return Err(Problem::new(429, "too many coflows", detail));
         }
         self.check_pending()?;
         let parents = spec.parents.iter().filter_map(|&parent| self.coflows.lineage(parent));
         let lineage = Lineage::after(parents).unwrap_or_else(|| {
-            let external = self.coflows.next_dag;
-            self.coflows.next_dag += 1;
+            let external = self.coflows.dags.next;
+            self.coflows.dags.next += 1;
             Lineage { external, internal: 0 }
         });
         let id = self.coflows.next_id;
         self.coflows.next_id += 1;
-        self.registering += 1;
-        if let Some(key) = &key {
-            self.pending_keys.insert(key.key.clone(), (key.digest, self.next_lsn));
-        }
+        let flow_ids = self.coflows.ids.give(spec.flows.len());
         let lineage = (lineage.external, lineage.internal);
         let at_s = self.now.as_secs();
-        self.journal(Record::Registered { id, at_s, lineage, key, spec }, request);
+        self.journal(Record::Registered { id, at_s, lineage, key, flow_ids, spec }, request);
         Ok(())
     }
 
     fn check_pending(&self) -> Result<(), Problem> {
-        if self.pending.len() < self.config.most_pending {
+        if self.journal.len() < self.config.max_pending {
             return Ok(());
         }
-        let detail = format!("{} changes wait for the journal", self.pending.len());
+        let detail = format!("{} changes wait for the journal", self.journal.len());
         Err(Problem::new(429, "too many requests", detail))
     }
 
@@ -135,24 +128,24 @@ impl Core {
         }
     }
 
-    /// Whether flows may be added to `there` others of a coflow. `at` is the list in which they are, and
-    /// the path of the flow in an item of the list.
+    /// Checks flows that are to be added to `there` others of a coflow. They are in the list `at` of the
+    /// request, `within` each of its items.
     fn check_flows(
         &self,
         [at, within]: [&str; 2],
-        flows: &[covey_api::Flow],
+        flows: &[Flow],
         there: usize,
     ) -> Result<(), Problem> {
-        let most = self.config.most_flows;
-        if flows.len() + there > most {
+        let max = self.config.max_flows;
+        if flows.len() + there > max {
             let found = flows.len() + there;
-            let detail = format!("{at}: expected at most {most} in all, found {found}");
+            let detail = format!("{at}: expected at most {max} in all, found {found}");
             return Err(Problem::new(413, "too many flows", detail));
         }
-        let ports = self.agents.len();
+        let ports = self.agents.ports();
         for (k, flow) in flows.iter().enumerate() {
             for (end, port) in [("src", flow.src), ("dst", flow.dst)] {
-                if port as usize >= ports {
+                if port >= ports {
                     let expected = format!("expected a port below {ports}, found {port}");
                     return Err(Problem::invalid(format!("{at}[{k}]{within}.{end}: {expected}")));
                 }
@@ -186,12 +179,12 @@ impl Core {
             let detail = format!("coflow {id} has revision {}", coflow.revision);
             return Err(Problem::new(412, "changed meanwhile", detail));
         }
-        let to: Vec<covey_api::Flow> = update.moved.iter().map(|moved| moved.to).collect();
+        let to: Vec<Flow> = update.moved.iter().map(|moved| moved.to).collect();
         self.check_flows(["add", ""], &update.add, coflow.flows.len())?;
         self.check_flows(["move", ".to"], &to, coflow.flows.len() + update.add.len())?;
         let mut named = HashSet::new();
         for (at, flow) in update.named() {
-            match coflow.flows.get(flow as usize).map(|flow| flow.stage) {
+            match coflow.flows.get(flow).map(|flow| flow.stage) {
                 None => {
                     let detail = format!("{at}: coflow {id} has no flow {flow}");
                     return Err(Problem::invalid(detail));
@@ -208,7 +201,8 @@ impl Core {
         }
         self.check_pending()?;
         let at_s = self.now.as_secs();
-        self.journal(Record::Updated { id, at_s, update }, request);
+        let flow_ids = self.coflows.ids.give(update.add.len() + update.moved.len());
+        self.journal(Record::Updated { id, at_s, flow_ids, update }, request);
         Ok(())
     }
 
@@ -222,21 +216,21 @@ impl Core {
         self.present(id)?;
         self.keep(id, lease_s);
         let answer = self.status(id).map(Reply::Coflow).ok_or_else(|| Problem::unknown(id));
-        self.outputs.push(Output::Answer(request, answer));
+        self.effects.answer(request, answer);
         Ok(())
     }
 
     fn present(&self, id: u64) -> Result<&Coflow, Problem> {
-        self.coflows.present.get(&id).ok_or_else(|| match self.coflows.gone.get(&id) {
+        self.coflows.get(id).ok_or_else(|| match self.coflows.gone.get(id) {
             Some(_) => Problem::new(409, "coflow has gone", format!("coflow {id} has ended")),
             None => Problem::unknown(id),
         })
     }
 
     fn remove(&mut self, request: RequestId, id: u64) -> Result<(), Problem> {
-        if self.coflows.gone.contains_key(&id) {
+        if self.coflows.gone.contains(id) {
             // As it would be had the client asked a little earlier.
-            self.outputs.push(Output::Answer(request, Ok(Reply::Removed)));
+            self.effects.answer(request, Ok(Reply::Removed));
             return Ok(());
         }
         self.present(id)?;
@@ -247,82 +241,7 @@ impl Core {
     }
 
     fn journal(&mut self, record: Record, request: RequestId) {
-        let lsn = self.write(record.clone());
-        self.pending.insert(lsn, Pending::Apply(record, vec![request]));
-    }
-
-    pub(super) fn write(&mut self, record: Record) -> Lsn {
-        let lsn = self.next_lsn;
-        self.next_lsn += 1;
-        self.outputs.push(Output::Journal(lsn, record));
-        lsn
-    }
-
-    /// All records up to this one are on disk.
-    pub fn durable(&mut self, lsn: Lsn, now: Time) {
-        self.advance(now);
-        let rest = self.pending.split_off(&(lsn + 1));
-        for (_, pending) in std::mem::replace(&mut self.pending, rest) {
-            match pending {
-                Pending::Apply(record, requests) => {
-                    self.apply(&record);
-                    let answer = self.answer_to(&record);
-                    self.forget_pending(&record);
-                    for request in requests {
-                        self.outputs.push(Output::Answer(request, answer.clone()));
-                    }
-                }
-                Pending::Settle(_, port, keys) => self.settle(port, keys),
-            }
-        }
-    }
-
-    /// The records from `first` to `last` could not be written, and are not in the journal.
-    pub fn not_durable(&mut self, first: Lsn, last: Lsn, why: &str) {
-        let mut these = self.pending.split_off(&first);
-        let mut later = these.split_off(&(last + 1));
-        self.pending.append(&mut later);
-        for (_, pending) in these {
-            match pending {
-                Pending::Apply(record, requests) => {
-                    self.forget_pending(&record);
-                    for request in requests {
-                        let detail = format!("the journal cannot be written: {why}");
-                        let problem = Problem::new(503, "not durable", detail);
-                        self.outputs.push(Output::Answer(request, Err(problem)));
-                    }
-                }
-                // What has ended has ended: it is written when that is possible again.
-                Pending::Settle(record, port, keys) => self.unwritten.push((record, port, keys)),
-            }
-        }
-    }
-
-    fn forget_pending(&mut self, record: &Record) {
-        if let Record::Registered { key, .. } = record {
-            self.registering -= 1;
-            if let Some(key) = key {
-                self.pending_keys.remove(&key.key);
-            }
-        }
-    }
-
-    fn answer_to(&self, record: &Record) -> Answer {
-        let status = |id: u64| self.status(id).ok_or_else(|| Problem::unknown(id));
-        match record {
-            Record::Registered { id, .. } => status(*id).map(Reply::Registered),
-            Record::Updated { id, .. } => status(*id).map(Reply::Coflow),
-            _ => Ok(Reply::Removed),
-        }
-    }
-
-    pub(super) fn settle(&mut self, port: u32, keys: Vec<FlowKey>) {
-        let agent = &mut self.agents[port as usize];
-        // Who is not there says it again when it comes.
-        if let Some(session) = agent.session.filter(|_| !keys.is_empty()) {
-            agent.settled.extend(keys);
-            self.outputs.push(Output::Ready(session));
-        }
+        self.journal.apply(record, Some(request), &mut self.effects);
     }
 }
 
@@ -330,8 +249,8 @@ fn check_lease(lease_s: Option<f64>) -> Result<(), Problem> {
     match lease_s.filter(|s| !LEASE_S.contains(s)) {
         None => Ok(()),
         Some(found) => {
-            let (least, most) = (LEASE_S.start(), LEASE_S.end());
-            let expected = format!("expected from {least} to {most}, found {found}");
+            let (min, max) = (LEASE_S.start(), LEASE_S.end());
+            let expected = format!("expected from {min} to {max}, found {found}");
             Err(Problem::invalid(format!("lease_s: {expected}")))
         }
     }

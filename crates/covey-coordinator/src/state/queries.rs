@@ -1,43 +1,48 @@
 //! What clients read.
 
-use covey_core::Lineage;
 use std::borrow::Cow;
 
-use super::Core;
-use crate::coflows::{Flow, Served};
-use crate::record::Summary;
 use covey_api::{AgentStatus, CoflowState, CoflowStatus, FlowRate, Page, Presence};
+use covey_core::Lineage;
 
-impl Core {
+use super::coordinator::CoordinatorState;
+use super::flows::Served;
+use crate::record::Summary;
+
+impl CoordinatorState {
     pub(super) fn status(&self, id: u64) -> Option<CoflowStatus> {
-        if let Some(coflow) = self.coflows.present.get(&id) {
+        if let Some(coflow) = self.coflows.get(id) {
             return Some(CoflowStatus {
                 id,
-                name: coflow.name.clone(),
-                lineage: coflow.lineage.to_string(),
-                state: if coflow.stalled > 0 { CoflowState::Stalled } else { CoflowState::Active },
+                name: coflow.about.name.clone(),
+                lineage: coflow.about.lineage.to_string(),
+                state: if coflow.flows.stalled() > 0 {
+                    CoflowState::Stalled
+                } else {
+                    CoflowState::Active
+                },
                 revision: coflow.revision,
-                arrival_s: coflow.arrival_s,
+                arrival_s: coflow.about.arrival_s,
                 end_s: None,
                 flows: coflow.flows.len(),
-                flows_ended: coflow.ended(),
-                flows_stalled: coflow.stalled,
-                flows_idle: coflow.unused(),
-                idle_why: coflow.why_unused().map(|why| Cow::Borrowed(why.name())),
-                idle_s: coflow.why_unused().map(|_| self.now - coflow.unused_since),
-                kept_s: Some((coflow.kept_until - self.now).max(0.0)),
-                bytes_sent: coflow.attained,
+                flows_ended: coflow.flows.ended(),
+                flows_stalled: coflow.flows.stalled(),
+                flows_idle: coflow.flows.unused(),
+                idle_why: coflow.flows.why_unused().map(|why| Cow::Borrowed(why.name())),
+                idle_s: coflow.flows.why_unused().map(|_| self.now - coflow.flows.unused_since()),
+                kept_s: Some((coflow.lease.kept_until - self.now).max(0.0)),
+                bytes_sent: coflow.flows.attained(),
                 rate: coflow.served.iter().fold(0.0, |sum, served| sum + served.rate),
             });
         }
-        self.coflows.gone.get(&id).map(of_gone)
+        self.coflows.gone.get(id).map(of_gone)
     }
 
     pub(super) fn list(&self, from: u64, limit: usize, all: bool) -> Page<CoflowStatus> {
-        let present = self.coflows.present.range(from..).map(|(&id, _)| id);
+        let present = self.coflows.range(from).map(|(id, _)| id);
         let mut ids: Vec<u64> = present.take(limit + 1).collect();
         if all {
-            ids.extend(self.coflows.gone.range(from..).map(|(&id, _)| id).take(limit + 1));
+            ids.extend(self.coflows.gone.range(from).take(limit + 1));
             ids.sort_unstable();
         }
         let next = ids.get(limit).map(u64::to_string);
@@ -47,38 +52,40 @@ impl Core {
 
     pub(super) fn rates(&self, from: (u64, u32), limit: usize) -> Page<FlowRate> {
         let mut items = Vec::new();
-        for (&serial, coflow) in self.coflows.present.range(from.0..) {
+        for (serial, coflow) in self.coflows.range(from.0) {
             let first = if serial == from.0 { from.1 } else { 0 };
             for &Served { flow, rate, codec } in coflow.served.iter().filter(|it| it.flow >= first)
             {
                 if items.len() == limit {
                     return Page { items, next: Some(format!("{serial}.{flow}")) };
                 }
-                let Flow { src, dst, .. } = coflow.flows[flow as usize];
+                let Some(of) = coflow.flows.get(flow) else { continue };
                 let codec = codec.map(|codec| Cow::Borrowed(codec.name()));
-                items.push(FlowRate { coflow: serial, flow, src, dst, rate, codec });
+                let id = coflow.flows.id_of(flow).0;
+                let (src, dst) = (of.src, of.dst);
+                items.push(FlowRate { id, coflow: serial, flow, src, dst, rate, codec });
             }
         }
         Page { items, next: None }
     }
 
     pub(super) fn list_agents(&self, from: u32, limit: usize) -> Page<AgentStatus> {
-        let agents = (0..).zip(&self.agents).skip(from as usize).take(limit);
+        let agents = self.agents.iter().skip(from as usize).take(limit);
         let items: Vec<AgentStatus> = agents
             .map(|(port, agent)| AgentStatus {
                 port,
-                state: match (agent.session, agent.is_away) {
+                state: match (agent.connection.session, agent.is_away) {
                     (Some(_), _) => Presence::Joined,
                     (None, false) => Presence::Awaited,
                     (None, true) => Presence::Lost,
                 },
-                version: agent.version,
-                applied: agent.applied.1,
-                flows: agent.flows.values().filter(|place| place.wanted > 0.0).count(),
+                version: agent.assignments.version(),
+                applied: agent.assignments.applied(),
+                flows: agent.assignments.wanted(),
             })
             .collect();
         let end = from as usize + items.len();
-        let next = (end < self.agents.len()).then(|| end.to_string());
+        let next = (end < self.agents.ports() as usize).then(|| end.to_string());
         Page { items, next }
     }
 }
