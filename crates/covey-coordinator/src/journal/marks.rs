@@ -10,12 +10,12 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::error::JournalError;
+use super::files::{IDS, sync_folder};
 use super::format::{Version, frame};
-use super::{JournalError, sync_folder};
 use crate::record::Record;
 
 const MAGIC: &[u8; 8] = b"COVEYI1\n";
-pub(super) const NAME: &str = "ids";
 
 /// Numbers that are reserved at a time.
 const BLOCK: u64 = 1 << 16;
@@ -39,7 +39,7 @@ pub(super) struct Marks {
 impl Marks {
     /// The marks in `folder`, if there are any.
     pub fn read(folder: &Path) -> Result<Option<Marks>, JournalError> {
-        let path = folder.join(NAME);
+        let path = folder.join(IDS);
         let bytes = match fs::read(&path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -52,13 +52,13 @@ impl Marks {
 
     /// Puts the marks on disk, in place of those before.
     pub fn write(&self, folder: &Path) -> io::Result<()> {
-        let new = folder.join(format!("{NAME}.new"));
+        let new = folder.join(format!("{IDS}.new"));
         let mut bytes = MAGIC.to_vec();
         frame(&serde_json::to_vec(self)?, &mut bytes)?;
         let mut file = File::create(&new)?;
         file.write_all(&bytes)?;
         file.sync_data()?;
-        fs::rename(&new, folder.join(NAME))?;
+        fs::rename(&new, folder.join(IDS))?;
         sync_folder(folder)
     }
 
@@ -110,5 +110,15 @@ impl Marks {
     /// Records that say the same.
     pub fn records(&self) -> [Record; 2] {
         [Record::Epoch(self.epoch), Record::Next { id: self.id, external: self.dag, flow: 0 }]
+    }
+}
+
+/// The numbers that may have been given, where `count` records tell of the `seen` ones.
+pub(super) fn given(seen: Marks, count: usize, known: Option<Marks>, version: Version) -> Marks {
+    match known {
+        Some(known) => seen.max(known),
+        // Only the version before had no marks; other ones have been lost.
+        None if version == Version::Two && count > 0 => seen.with_unknown(),
+        None => seen,
     }
 }

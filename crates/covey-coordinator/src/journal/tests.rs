@@ -1,4 +1,12 @@
-use super::*;
+use std::fs::{self, OpenOptions};
+use std::path::Path;
+
+use super::files::{IDS, NAME};
+use super::format::{MAGIC, frames};
+use super::marks::Marks;
+use super::store::Found;
+use super::{Journal, JournalError, inspect, repair};
+use crate::record::Record;
 
 fn some() -> Vec<Record> {
     vec![
@@ -165,7 +173,7 @@ fn repair_takes_the_whole_records_and_keeps_the_damaged_file() {
 fn a_lost_file_of_numbers_costs_numbers_and_gives_none_twice() {
     let folder = tempfile::tempdir().expect("a folder");
     written(folder.path(), &[registered(7)]);
-    let ids = folder.path().join(marks::NAME);
+    let ids = folder.path().join(IDS);
     fs::write(&ids, "nothing").expect("a disk");
     assert!(matches!(Journal::open(folder.path()), Err(JournalError::Ids(_))));
     fs::remove_file(&ids).expect("a file");

@@ -7,8 +7,8 @@ use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 
-use super::decide::Shared;
 use super::metrics::count;
+use super::shared::Shared;
 
 /// Tells when all is to end.
 #[derive(Clone)]

@@ -16,9 +16,11 @@ use tokio_rustls::rustls::pki_types::CertificateDer;
 
 use super::accept::Stop;
 use super::authority::{same_secret, speaks_for};
-use super::decide::{Command, Shared};
+use super::command::Command;
 use super::metrics::count;
-use super::push::Outbox;
+use super::outbox::Outbox;
+use super::push::write_rest;
+use super::shared::Shared;
 
 /// How long a connection may take to say hello.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -104,7 +106,7 @@ async fn talk(
         }
         Ok(())
     };
-    let write = rest.write(&agents.commands);
+    let write = write_rest(rest, &agents.commands);
     let result = tokio::select! {
         result = read => result,
         result = write => result,

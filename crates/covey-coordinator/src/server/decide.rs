@@ -1,57 +1,23 @@
-//! The decision thread: the core, the clock, and who waits for what.
+//! The decision thread: the state of the coordinator, the clock, and who waits for which answer.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use covey_core::Time;
 use covey_proto::{FromAgent, ToAgent, encode};
 use tokio::runtime::Handle;
-use tokio::sync::{broadcast, mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant as Deadline, timeout_at};
 
-use super::metrics::{Measured, Refused, Snapshot, Used};
-use super::push::{Group, Outbox};
-use super::write::{Job, Written};
-use crate::request::{Answer, Request};
-use crate::state::SessionId;
-use crate::state::{CoordinatorState, Event, Output, RequestId};
-
-/// What the decision thread is told.
-pub(super) enum Command {
-    Request(Request, oneshot::Sender<Answer>),
-    /// A connection whose first message is a hello with the right credential.
-    Joined(SessionId, Outbox),
-    Heard(SessionId, FromAgent),
-    Closed(SessionId),
-    /// A connection that was full can take something again.
-    Writable(SessionId),
-    Written(Written),
-    /// No more changes are taken; the sender is told when all there are have been answered.
-    Drain(oneshot::Sender<()>),
-}
-
-/// What other threads may look at.
-pub(super) struct Shared {
-    pub measured: Mutex<(Snapshot, Measured)>,
-    pub refused: Refused,
-    pub events: broadcast::Sender<Numbered>,
-    pub past: Mutex<VecDeque<Numbered>>,
-    /// Whether the journal can be written.
-    pub durable: AtomicBool,
-    pub draining: AtomicBool,
-}
-
-/// An event with its number.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Numbered {
-    pub number: u64,
-    pub event: Event,
-}
-
-/// Events that are remembered for those who come back.
-pub(super) const PAST: usize = 4096;
+use super::command::Command;
+use super::jobs::{Job, Written};
+use super::metrics::Used;
+use super::outbox::{Group, Outbox};
+use super::shared::{Numbered, PAST, Shared, lock};
+use crate::request::Answer;
+use crate::state::{CoordinatorState, Event, Output, RequestId, SessionId};
 
 /// The most messages taken over before a decision.
 const BATCH: usize = 4096;
@@ -61,11 +27,6 @@ const PROBE_EVERY_S: f64 = 1.0;
 
 /// How often numbers that take a look at everything are counted, in seconds.
 const LOOK_EVERY_S: f64 = 0.25;
-
-/// Locks, whatever became of who had it before.
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 pub(super) struct Decider {
     pub core: CoordinatorState,

@@ -21,8 +21,9 @@ use tokio::sync::{Semaphore, SemaphorePermit, broadcast, mpsc, oneshot};
 use tokio::time::timeout;
 
 use super::authority::same_secret;
-use super::decide::{Command, Numbered, Shared, lock};
+use super::command::Command;
 use super::metrics::{self, count};
+use super::shared::{Numbered, Shared, lock};
 use crate::record::Key;
 use crate::request::{Reply, Request};
 use covey_api::{CoflowSpec, CoflowStatus, Problem, Update};
