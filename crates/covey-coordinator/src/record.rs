@@ -13,13 +13,13 @@ pub struct Summary {
     pub name: Option<String>,
     /// Its id in the DAG of its job, `external.internal` (Aalo §6.1).
     pub lineage: (u64, u32),
-    /// When it came and went, on the coordinator's clock.
+    /// When it came, on the coordinator's clock.
     pub arrival_s: f64,
-    /// See `arrival_s`.
+    /// When it went.
     pub end_s: f64,
-    /// Number of flows, and their bytes.
+    /// Number of flows.
     pub flows: usize,
-    /// See `flows`.
+    /// Bytes that they have sent.
     pub bytes: f64,
     /// Whether it was deregistered before its last flow had ended.
     pub removed: bool,
@@ -37,16 +37,16 @@ pub struct Key {
     pub digest: u64,
 }
 
-/// For how long a coflow is kept, where a start of the coordinator could not tell.
+/// For how long a coflow is kept, if a start of the coordinator could not know.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Lease {
     /// Its number.
     pub id: u64,
-    /// For how many seconds it is kept each time; as long as by default if `None`.
+    /// Seconds for which it is kept each time; the default if `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease_s: Option<f64>,
-    /// Until when, on the coordinator's clock, if half of its time is over and nobody has kept it since. Otherwise
-    /// a start of the coordinator keeps it anew.
+    /// Until when it is kept, on the coordinator's clock, if half of its time has passed and nobody has kept it
+    /// since. Otherwise a start of the coordinator keeps it again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until_s: Option<f64>,
 }
@@ -116,7 +116,7 @@ pub enum Record {
         /// When.
         at_s: f64,
     },
-    /// Coflows are kept for another time than was known.
+    /// Coflows are kept until another time than the journal says.
     Kept {
         /// When.
         at_s: f64,
@@ -125,7 +125,7 @@ pub enum Record {
     },
     /// A coflow that had gone when the journal was compacted.
     Gone(Summary),
-    /// What coflows of a DAG that have gone had sent, when the journal was compacted.
+    /// Bytes of those coflows of a DAG that had gone when the journal was compacted.
     Dag {
         /// Its number.
         external: u64,

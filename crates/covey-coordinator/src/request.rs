@@ -1,4 +1,4 @@
-//! What is asked of the coordinator over REST, and what it answers.
+//! Requests of clients, and answers.
 
 use covey_api::{AgentStatus, CoflowSpec, CoflowStatus, FlowRate, Page, Problem, Update};
 use serde::Serialize;
@@ -33,10 +33,10 @@ pub enum Request {
     Keep {
         /// Its number.
         id: u64,
-        /// For how many seconds from now on; as long as by default if `None`.
+        /// Seconds for which it is kept from now on; as before if `None`.
         lease_s: Option<f64>,
     },
-    /// Tell of a coflow.
+    /// Report a coflow.
     Get {
         /// Its number.
         id: u64,
@@ -52,7 +52,7 @@ pub enum Request {
     },
     /// List rates in force, of the flows from this one on.
     Schedule {
-        /// The first flow: coflow and number in it.
+        /// The first flow: coflow, and index in it.
         from: (u64, u32),
         /// The most to list.
         limit: usize,

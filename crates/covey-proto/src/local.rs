@@ -1,4 +1,4 @@
-//! What an agent and the applications on its host say to each other.
+//! The messages between an agent and the applications on its host.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 

@@ -113,21 +113,21 @@ pub struct Welcome {
     pub idle_after_s: f64,
 }
 
-/// What becomes of a flow on its sending host.
+/// How a flow is used on its sending host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Use {
-    /// It is open, and uses what it is given.
+    /// It is open, and uses its rate.
     Moves,
     /// It is open, but had a rate and sent nothing.
     Idle,
-    /// Whoever had it open is gone.
+    /// The application that had it open is gone.
     Closed,
 }
 
-/// How flows are used on their sending host, where that differs from what was said before.
+/// How flows are used on their sending host, as far as it differs from the report before.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Uses {
-    /// Whether what was said before counts no more.
+    /// Whether this replaces all reports before.
     pub all: bool,
     /// Flows.
     pub flows: Vec<(FlowKey, Use)>,
@@ -138,7 +138,7 @@ pub struct Uses {
 /// How fast a compressor is on a host, and how small.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Compressor {
-    /// Which.
+    /// The compressor.
     pub codec: CodecName,
     /// `R`: raw bytes per second that a whole processor compresses; above zero.
     pub speed: f64,
@@ -190,9 +190,9 @@ pub enum FromAgent {
     Sent(Vec<Sent>),
     /// A schedule is missing: the next one must be full.
     Resync,
-    /// Nothing else to say.
+    /// There is nothing else to say.
     Alive,
-    /// Of these flows, which were in the schedule, the last bytes are on their way: they need nothing more.
+    /// The last bytes of these flows, which were in the schedule, are on their way: they need nothing more.
     /// The agent serves none of them again before a schedule has removed it.
     Written(Vec<FlowKey>),
     /// What the host has for compressing. Said after each new join, and when it has changed.
@@ -216,11 +216,11 @@ pub enum ToAgent {
     Thresholds(Vec<ReportThreshold>),
     /// The session is over.
     Refused(Refusal),
-    /// Nothing else to say.
+    /// There is nothing else to say.
     Alive,
     /// These coflows are over: nothing more needs to be said of them.
     Over(Vec<u64>),
-    /// The ids of flows. It comes before the first message that names a flow by its id; for an id
-    /// that was announced before, it replaces the coflow that the flow belongs to.
+    /// The ids of flows. It comes before the first schedule of a session that lists a flow, and again
+    /// before one that lists the flow after a schedule without it.
     Flows(Vec<FlowAnnouncement>),
 }

@@ -24,7 +24,7 @@ pub enum JournalError {
     /// The file is something else.
     #[error("{}: not a journal of version 1 or 2", .0.display())]
     Foreign(PathBuf),
-    /// A record is whole, and yet no record: another version wrote it.
+    /// A record is whole, but not one that this version knows: another version wrote it.
     #[error("{}: the record at byte {at} is not one of this version: {source}", path.display())]
     Record {
         /// The file.

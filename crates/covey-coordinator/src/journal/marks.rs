@@ -19,8 +19,9 @@ const MAGIC: &[u8; 8] = b"COVEYI1\n";
 
 /// Numbers that are reserved at a time.
 const BLOCK: u64 = 1 << 16;
-/// Numbers and epochs that are passed over where nobody knows how many were given.
+/// Numbers that are passed over if nobody knows how many were given.
 const UNKNOWN: u64 = 1 << 32;
+/// Epochs that are passed over then.
 const UNKNOWN_EPOCHS: u64 = 1 << 16;
 
 /// Numbers that are greater than all given ones.
@@ -62,7 +63,7 @@ impl Marks {
         sync_folder(folder)
     }
 
-    /// Takes over what a record tells.
+    /// Takes over the numbers that a record gives.
     pub fn see(&mut self, record: &Record) {
         match record {
             Record::Epoch(epoch) => self.epoch = self.epoch.max(*epoch),
@@ -81,7 +82,7 @@ impl Marks {
         self.dag = self.dag.max(dag + 1);
     }
 
-    /// Whether all numbers of `others` are among these.
+    /// Whether these cover all numbers of `others`.
     pub fn cover(&self, others: &Marks) -> bool {
         others.epoch <= self.epoch && others.id <= self.id && others.dag <= self.dag
     }
@@ -101,7 +102,7 @@ impl Marks {
         Marks { id: self.id + BLOCK, dag: self.dag + BLOCK, ..self }
     }
 
-    /// These with as many more as may have been given unknown to anybody.
+    /// These with as many more as may have been given and lost.
     pub fn with_unknown(self) -> Marks {
         let (id, dag) = (self.id + UNKNOWN, self.dag + UNKNOWN);
         Marks { epoch: self.epoch + UNKNOWN_EPOCHS, id, dag, ..self }
@@ -113,7 +114,7 @@ impl Marks {
     }
 }
 
-/// The numbers that may have been given, where `count` records tell of the `seen` ones.
+/// The numbers that may have been given, if `count` records name the `seen` ones.
 pub(super) fn given(seen: Marks, count: usize, known: Option<Marks>, version: Version) -> Marks {
     match known {
         Some(known) => seen.max(known),

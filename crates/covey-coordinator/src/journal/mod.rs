@@ -1,8 +1,7 @@
 //! The journal: an append-only file of records, each with its length and checksums.
 //!
-//! A log of our own rather than an embedded store: all that is ever read is the whole of it, once, at
-//! the start, and it fits in memory, for the coordinator keeps it there. An index would be written
-//! and never used.
+//! This is a log rather than an embedded store, because it is only ever read as a whole, once, at the start.
+//! An index would be written and never used.
 //!
 //! [`format`] has the layout. Records of a group are written at once and synchronised once. A torn end was
 //! never acknowledged: it is put aside, and the file is cut there. A damaged journal is refused; [`repair`]

@@ -20,7 +20,7 @@ pub struct Journal {
     file: File,
     /// Bytes that are whole and on disk.
     length: u64,
-    /// Whether there may be others behind them, of records that could not be written.
+    /// Whether bytes of records that could not be written may follow them.
     ragged: bool,
     /// Whether the file was found to be removed, replaced or cut.
     lost: bool,
@@ -98,7 +98,7 @@ impl Journal {
     /// The records, in order, read one by one.
     ///
     /// # Errors
-    /// When the file cannot be read; so for each record.
+    /// When the file cannot be read. Each record may fail, too.
     pub fn records(
         &self,
     ) -> Result<impl Iterator<Item = Result<Record, JournalError>>, JournalError> {
@@ -115,10 +115,10 @@ impl Journal {
         self.lost
     }
 
-    /// Writes records; when it returns they are on disk. All or none of them.
+    /// Writes all of these records, or none of them. When it returns they are on disk.
     ///
     /// # Errors
-    /// When they cannot be written: then none is in the journal.
+    /// When they cannot be written.
     pub fn append<'a>(&mut self, records: impl IntoIterator<Item = &'a Record>) -> io::Result<()> {
         let records: Vec<&Record> = records.into_iter().collect();
         let bytes = frames(records.iter().copied())?;
@@ -148,7 +148,7 @@ impl Journal {
         let written = self.file.write_all(bytes).and_then(|()| self.file.sync_data());
         let written = written.and_then(|()| self.check_place(self.length + bytes.len() as u64));
         if let Err(error) = written {
-            // If this fails as well it is tried again before anything else is written.
+            // If this fails too, the next write tries it again first.
             let _ = self.trim();
             return Err(error);
         }

@@ -25,7 +25,7 @@ use super::shared::Shared;
 /// How long a connection may take to say hello.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Bytes that are read at a time: each connection has a buffer of so many, and agents say little.
+/// Bytes that are read at a time. Each connection has a buffer of this size; agents say little.
 const READ: usize = 1024;
 
 /// What all connections share.
@@ -38,7 +38,7 @@ pub(super) struct Agents {
     pub next_session: AtomicU64,
 }
 
-/// Serves one connection until it ends, or all is to.
+/// Serves one connection until it ends, or the server stops.
 pub(super) async fn run(agents: Arc<Agents>, stream: TcpStream, peer: SocketAddr, mut stop: Stop) {
     let served = tokio::select! {
         served = serve(&agents, stream) => served,

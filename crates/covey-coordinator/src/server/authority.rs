@@ -23,7 +23,7 @@ const YEARS: i32 = 5;
 /// The domain of the names in agents' certificates.
 const AGENTS: &str = "agents.covey.internal";
 
-/// What the certificate of a port's agent is for.
+/// The name in the certificate of a port's agent.
 fn name_of(port: u32) -> String {
     format!("port-{port}.{AGENTS}")
 }
@@ -81,7 +81,7 @@ impl Authority {
     }
 
     /// Makes a private CA, a certificate for the coordinator under `names`, and one for agents of any
-    /// port, each with its key; what is there stays.
+    /// port, each with its key. Files that exist stay as they are.
     ///
     /// # Errors
     /// When a file cannot be written.
@@ -179,7 +179,7 @@ impl Authority {
     }
 }
 
-/// What certificates of agents and coordinator are signed as.
+/// The parameters of the CA that signs the certificates of agents and coordinator.
 fn authority() -> Result<CertificateParams, CredentialError> {
     let mut ca = params("Covey private CA", &[], YEARS)?;
     ca.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
@@ -192,7 +192,7 @@ fn params(name: &str, names: &[String], years: i32) -> Result<CertificateParams,
     params.distinguished_name.push(DnType::CommonName, name);
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let year = 1970 + (since.as_secs() / (1461 * 86400 / 4)) as i32;
-    // From the beginning of the year before, for clocks that are behind.
+    // Valid from the year before, for clocks that are behind.
     params.not_before = rcgen::date_time_ymd(year - 1, 1, 1);
     params.not_after = rcgen::date_time_ymd(year + years, 1, 1);
     Ok(params)
@@ -209,7 +209,7 @@ fn io_error(path: &Path, source: io::Error) -> CredentialError {
 
 /// Writes a file that only its owner may read.
 fn write_secret(path: &Path, content: &[u8]) -> Result<(), CredentialError> {
-    // Whatever goes wrong, there is no part of it under its name.
+    // A failure must not leave a part of the file under its name.
     let new = path.with_added_extension("new");
     let write = || {
         if new.exists() {
@@ -224,7 +224,7 @@ fn write_secret(path: &Path, content: &[u8]) -> Result<(), CredentialError> {
     write().map_err(|source| io_error(path, source))
 }
 
-/// Whether two secrets are the same, in a time that does not tell where they differ.
+/// Whether two secrets are equal. The time that this takes does not reveal where they differ.
 pub(super) fn same_secret(a: &[u8], b: &[u8]) -> bool {
     a.len() == b.len() && a.iter().zip(b).fold(0, |differs, (a, b)| differs | (a ^ b)) == 0
 }

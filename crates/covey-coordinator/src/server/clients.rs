@@ -59,7 +59,7 @@ impl Clients {
     }
 }
 
-/// How long an answer may take that is under way when all is to end.
+/// How long an answer that is under way may take when the server stops.
 const LAST_ANSWER: Duration = Duration::from_secs(1);
 
 /// How long a connection of a client may be idle.

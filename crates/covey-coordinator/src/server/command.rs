@@ -15,9 +15,9 @@ pub(super) enum Command {
     Joined(SessionId, Outbox),
     Heard(SessionId, FromAgent),
     Closed(SessionId),
-    /// A connection that was full can take something again.
+    /// A connection that was full can take messages again.
     Writable(SessionId),
     Written(Written),
-    /// No more changes are taken; the sender is told when all there are have been answered.
+    /// Take no more changes, and tell the sender when all changes are answered.
     Drain(oneshot::Sender<()>),
 }

@@ -27,15 +27,15 @@ pub struct ServerConfig {
     pub agents: SocketAddr,
     /// Limits and times.
     pub core: Config,
-    /// The most connections of clients and of agents.
+    /// The most connections of clients.
     pub max_clients: usize,
-    /// See `max_clients`.
+    /// The most connections of agents.
     pub max_agents: usize,
     /// The most requests of clients a second.
     pub max_requests_per_s: f64,
     /// The journal is compacted when it is longer than this, in bytes.
     pub compact_above: u64,
-    /// Length of the intervals by which CPU is told, in seconds (Philae, Tables 6 and 7).
+    /// Length of the intervals for which CPU is reported, in seconds (Philae, Tables 6 and 7).
     pub interval_s: f64,
 }
 
@@ -45,7 +45,7 @@ pub enum ServeError {
     /// The policy does not exist.
     #[error(transparent)]
     Policy(#[from] SpecError),
-    /// The fabric makes no sense.
+    /// The fabric is impossible.
     #[error(transparent)]
     Fabric(#[from] covey_core::FabricError),
     /// The policy compresses flows with something that agents do not have.
@@ -59,12 +59,12 @@ pub enum ServeError {
     /// The journal cannot be used.
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// Nobody outside may connect without certificates.
+    /// Without certificates clients and agents may connect from this machine only.
     #[error(
         "{0} is not a loopback address: expected certificates in the folder (covey serve --init)"
     )]
     Public(SocketAddr),
-    /// The journal is about ports that the fabric does not have.
+    /// The journal names ports that the fabric does not have.
     #[error("the journal has flows at port {found}: expected more than {ports} ports")]
     Ports {
         /// A port in the journal.

@@ -6,24 +6,24 @@ use crate::state::Lsn;
 /// What is to be written.
 pub(super) enum Job {
     Append(Lsn, Record),
-    /// The journal is to hold these alone: all that is known, and what was appended since that was
-    /// found out.
+    /// Replace the journal by these: all that is known, and the records that will have effect when they are
+    /// on disk.
     Replace {
         known: Vec<Record>,
         under_way: Vec<(Lsn, Record)>,
     },
-    /// Whether anything can be written is to be found out.
+    /// Find out whether anything can be written.
     Probe,
 }
 
-/// What has been.
+/// What has become of it.
 pub(super) enum Written {
     /// All records up to `last`; the journal has so many bytes.
     Durable {
         last: Lsn,
         bytes: u64,
     },
-    /// None of these.
+    /// None of these records was written.
     Failed {
         first: Lsn,
         last: Lsn,
@@ -32,7 +32,7 @@ pub(super) enum Written {
     Compacted {
         bytes: u64,
     },
-    /// There is room.
+    /// The journal can be written.
     Writable,
     /// The file was removed, replaced or cut, and must be written again as a whole.
     Lost,

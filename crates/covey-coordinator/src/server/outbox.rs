@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 type Writer = Box<dyn AsyncWrite + Send + Unpin>;
 
-/// A group of encoded messages, and the way to take.
+/// A group of encoded messages, and the connection that it is for.
 pub(super) type Group = (Outbox, Vec<u8>);
 
 /// The sending half of a connection.
@@ -35,13 +35,13 @@ impl Line {
     /// Writes as much as the socket takes at once; returns how much, and whether that was all.
     fn write_now(&self, bytes: &[u8]) -> (usize, bool) {
         let mut writer = lock(&self.writer);
-        // Nobody is to be woken: the task polls again, with a waker of its own.
+        // No task is to be woken: the connection's task polls again with a waker of its own.
         let mut cx = Context::from_waker(Waker::noop());
         let mut written = 0;
         while written < bytes.len() {
             match Pin::new(&mut *writer).poll_write(&mut cx, &bytes[written..]) {
                 Poll::Ready(Ok(count)) if count > 0 => written += count,
-                // An error meets the task as well.
+                // The task meets the same error.
                 _ => return (written, false),
             }
         }
@@ -95,7 +95,7 @@ impl Outbox {
         if is_busy() {
             self.line.is_wanted.store(true, Ordering::SeqCst);
         }
-        // It may have become free just before that was said.
+        // It may have become free just before.
         !is_busy()
     }
 
@@ -104,7 +104,7 @@ impl Outbox {
         self.session
     }
 
-    /// A group that is to be sent, of a connection that is free.
+    /// A group that is to be sent. The connection must be free.
     pub fn group(&self, bytes: Vec<u8>) -> Group {
         self.line.is_busy.store(true, Ordering::SeqCst);
         (self.clone(), bytes)

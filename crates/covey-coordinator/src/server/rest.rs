@@ -1,4 +1,4 @@
-//! The REST API under `/v1`, and what watches over a service ask for.
+//! The REST API under `/v1`, and the routes for probes and metrics.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -30,8 +30,9 @@ use covey_api::{CoflowSpec, CoflowStatus, Problem, Update};
 
 /// The most bytes of a request's body.
 const MAX_BODY: usize = 64 << 20;
-/// Items of a page, unless asked for, and at most.
+/// Items of a page, if the request does not say.
 const PAGE: usize = 100;
+/// The most items of a page.
 const MAX_PAGE: usize = 1000;
 
 /// The description of the API.
@@ -107,7 +108,7 @@ pub(super) fn router(api: Arc<Api>) -> Router {
         .with_state(api)
 }
 
-/// Lets those in that show the token, as fast as is allowed.
+/// Admits requests that show the token, up to the allowed rate.
 async fn admit(State(api): State<Arc<Api>>, request: HttpRequest, next: Next) -> Response {
     let shown = request.headers().get(header::AUTHORIZATION);
     let shown = shown.and_then(|value| value.as_bytes().strip_prefix(b"Bearer "));
@@ -124,13 +125,13 @@ async fn admit(State(api): State<Arc<Api>>, request: HttpRequest, next: Next) ->
         return refuse(Problem::new(429, "too many requests", detail));
     }
     match with_body(&api, request).await {
-        // The permit is held until the request is answered: what is read of the body is in memory too.
+        // The permit is held until the request is answered, because what is parsed is in memory too.
         Ok((_permit, request)) => next.run(request).await,
         Err(problem) => refuse(problem),
     }
 }
 
-/// Takes the body of a request in, if there is room for it.
+/// Reads the body of a request, if there is room for it.
 async fn with_body(
     api: &Api,
     request: HttpRequest,
@@ -140,7 +141,7 @@ async fn with_body(
     if is_sized && most > MAX_BODY as u64 {
         return Err(too_large());
     }
-    // One of unknown length may become as long as is allowed.
+    // A body of unknown length may become as long as is allowed.
     let permits = most.min(MAX_BODY as u64) as u32;
     let permit = api.bodies.0.try_acquire_many(permits).map_err(|_| {
         let detail = format!("the bodies under way would have more than {MAX_BODIES} bytes");
@@ -175,7 +176,7 @@ fn refuse(problem: Problem) -> Response {
 }
 
 fn json(value: &impl serde::Serialize) -> String {
-    // Numbers, texts and lists of them can always be written.
+    // Numbers, texts and lists of them can always be serialised.
     serde_json::to_string(value).unwrap_or_default()
 }
 
@@ -468,7 +469,7 @@ async fn events(State(api): State<Arc<Api>>, headers: HeaderMap) -> Response {
                         return;
                     }
                 }
-                // Who is too slow is cut off, and comes back with the number of what it has seen.
+                // A slow client is cut off. It comes back with the number of the last event that it has seen.
                 Err(
                     broadcast::error::RecvError::Lagged(_) | broadcast::error::RecvError::Closed,
                 ) => {
@@ -485,7 +486,7 @@ async fn events(State(api): State<Arc<Api>>, headers: HeaderMap) -> Response {
     Sse::new(stream).keep_alive(KeepAlive::default()).into_response()
 }
 
-/// What comes through a channel, as a stream.
+/// The messages of a channel, as a stream.
 fn stream_of(
     mut receiver: mpsc::Receiver<Numbered>,
     event: impl Fn(Numbered) -> sse::Event + Unpin,

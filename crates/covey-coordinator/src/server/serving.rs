@@ -79,7 +79,7 @@ impl Server {
         if found.torn > 0 {
             tracing::warn!(bytes = found.torn, "the journal's end was not whole and is put aside");
         }
-        // A journal may be much larger than what is known in the end: it is never in memory as a whole.
+        // A journal may be much larger than the state that it leads to, and is never in memory as a whole.
         let mut last = (0, Time::ZERO);
         for record in journal.records()? {
             let record = record?;
@@ -98,11 +98,12 @@ impl Server {
             record.ok()
         });
         let records = records.chain(found.given);
-        let core = CoordinatorState::new(fabric, built.policy, settings, epoch, records, base);
+        let coordinator =
+            CoordinatorState::new(fabric, built.policy, settings, epoch, records, base);
         if let Some(error) = failed {
             return Err(error.into());
         }
-        let coflows = core.population().coflows;
+        let coflows = coordinator.population().coflows;
         tracing::info!(epoch, coflows, policy = config.policy, "started");
 
         let clients = TcpListener::bind(config.clients);
@@ -133,7 +134,7 @@ impl Server {
             .spawn(move || push::run(&to_push, &to_commands))
             .map_err(io("thread"))?;
         let decider = Decider {
-            core,
+            coordinator,
             commands: receiver,
             journal: jobs,
             groups,
@@ -172,11 +173,10 @@ impl Server {
         Ok((self.clients.local_addr()?, self.agents.local_addr()?))
     }
 
-    /// Serves until `stop` comes to pass; then takes no more changes, answers those there are, and
-    /// returns.
+    /// Serves until `stop` resolves. Then takes no more changes, answers those that wait, and returns.
     ///
     /// # Errors
-    /// When it cannot go on: whoever started it is to start it again.
+    /// When it cannot go on, and has to be started again.
     pub async fn run(self, stop: impl Future<Output = ()>) -> Result<(), ServeError> {
         let (stopper, stop_all) = watch::channel(false);
         let stop_all = Stop(stop_all);

@@ -1,4 +1,4 @@
-//! The journal's thread: what waits is written and synchronised together, off the decision thread.
+//! The journal's thread: writes and synchronises all records that wait together, off the decision thread.
 
 use std::sync::mpsc::Receiver;
 
@@ -13,10 +13,10 @@ use crate::state::Lsn;
 /// The most records that are written together.
 const GROUP: usize = 4096;
 
-/// Writes until nobody can ask for it any more.
+/// Writes until all senders of jobs are gone.
 pub(super) fn run(mut journal: Journal, jobs: &Receiver<Job>, commands: &WeakSender<Command>) {
     let tell = |written| {
-        // If the decision thread is gone, or about to go, there is nobody to tell.
+        // The decision thread may be gone.
         if let Some(commands) = commands.upgrade() {
             let _ = commands.blocking_send(Command::Written(written));
         }
@@ -30,7 +30,7 @@ pub(super) fn run(mut journal: Journal, jobs: &Receiver<Job>, commands: &WeakSen
                 Job::Append(lsn, record) => group.push((lsn, record)),
                 Job::Replace { known, mut under_way } => {
                     flush(&mut journal, &mut group, &mut failed, &tell);
-                    // Who asked for it has been told that it is not there, or is about to be.
+                    // The clients that asked for failed records are told so.
                     under_way.retain(|(lsn, _)| !failed.has(*lsn));
                     let all = known.iter().chain(under_way.iter().map(|(_, record)| record));
                     match journal.replace(all) {
