@@ -8,11 +8,13 @@
 mod coordinator;
 mod host;
 mod metrics;
+mod random;
 mod replay;
 
 pub use coordinator::Coordinator;
 pub use host::{Hosts, Sizes};
 pub use metrics::Metrics;
+pub use random::SplitMix;
 pub use replay::{Replay, Replayed, register, registration, replay};
 
 use std::io;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use covey_api::Client;
-use covey_load::Metrics;
+use covey_load::{Metrics, SplitMix};
 use covey_proto::{
     CodecName, Compressor, Ended, FlowKey, FromAgent, Hello, Processor, Sent, Use, Uses, VERSION,
     encode,
@@ -23,24 +23,20 @@ const AT_A_TIME: u64 = 64;
 /// Ports of the coordinator's fabric.
 const PORTS: u64 = 16;
 
-/// Steele, Lea and Flood: SplitMix.
-struct Random(u64);
+/// What no agent would say.
+struct Garbage(SplitMix);
 
-impl Random {
+impl Garbage {
     fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        self.0.bits()
     }
 
     fn below(&mut self, end: u64) -> u64 {
-        self.next() % end
+        self.0.below(end)
     }
 
-    fn bytes(&mut self, most: u64) -> Vec<u8> {
-        (0..1 + self.below(most)).map(|_| self.next() as u8).collect()
+    fn bytes(&mut self, max: u64) -> Vec<u8> {
+        (0..1 + self.below(max)).map(|_| self.next() as u8).collect()
     }
 
     /// Mostly one that may be right.
@@ -127,7 +123,7 @@ pub async fn send(
     for seed in 0..AT_A_TIME {
         let (counts, token) = (counts.clone(), token.to_vec());
         tokio::spawn(async move {
-            let mut random = Random(seed);
+            let mut random = Garbage(SplitMix(seed));
             while Instant::now() < until {
                 // That it is cut off is what it is about.
                 let _ = connection(coordinator, &token, &mut random, &counts).await;
@@ -135,7 +131,7 @@ pub async fn send(
         });
     }
     let mut client = Client::connect(clients, token, None).await?;
-    let mut random = Random(AT_A_TIME);
+    let mut random = SplitMix(AT_A_TIME);
     let mut requests = 0;
     while Instant::now() < until {
         let mut port = || random.below(PORTS);
@@ -174,7 +170,7 @@ pub async fn send(
 async fn connection(
     coordinator: SocketAddr,
     token: &[u8],
-    random: &mut Random,
+    random: &mut Garbage,
     counts: &Counts,
 ) -> Result<()> {
     let mut stream = TcpStream::connect(coordinator).await?;

@@ -5,16 +5,25 @@
 //! A seed that fails is printed; `COVEY_SEED=n cargo test -p covey-coordinator --test network` runs
 //! it alone, and exactly as before.
 
+mod host;
+mod jobs;
+mod wire;
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use covey_agent::{Agent, Progress};
-use covey_api::{CoflowSpec, Flow, Move, Update};
+use covey_api::Flow;
 use covey_coordinator::{
     Config, CoordinatorState, Event, Key, Lsn, Output, Population, Record, Reply, Request,
     RequestId, SessionId,
 };
 use covey_core::{Fabric, Time};
-use covey_proto::{Decoder, Ended, FlowKey, FromAgent, Message, Sent, ToAgent, encode};
+use covey_load::SplitMix;
+use covey_proto::{Ended, FromAgent, ToAgent};
+
+use crate::host::{FAULTS_S, Host, STEP_S};
+use crate::jobs::{Job, change, flow_of, job};
+use crate::wire::{Connection, Wire};
 
 const SEEDS: u64 = 1000;
 
@@ -31,101 +40,11 @@ const POLICIES: [&str; 9] = [
     "aalo-local:q1=0.5,E=2,K=4",
 ];
 
-const STEP_S: f64 = 0.02;
-const FAULTS_S: f64 = 8.0;
 /// All must have ended by then.
 const END_S: f64 = 120.0;
 
-/// Steele, Lea and Flood: SplitMix.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, end: u64) -> u64 {
-        self.next() % end
-    }
-
-    fn unit(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
-    }
-
-    fn chance(&mut self, p: f64) -> bool {
-        self.unit() < p
-    }
-}
-
-/// A direction of a connection: bytes with the times at which they arrive, in order.
-#[derive(Default)]
-struct Wire {
-    under_way: VecDeque<(f64, Vec<u8>)>,
-    decoder: Decoder,
-}
-
-impl Wire {
-    fn send(&mut self, message: &impl Message, arrives_s: f64) {
-        let arrives_s = self.under_way.back().map_or(arrives_s, |(last, _)| arrives_s.max(*last));
-        let mut bytes = Vec::new();
-        encode(message, &mut bytes);
-        self.under_way.push_back((arrives_s, bytes));
-    }
-
-    fn receive<M: Message>(&mut self, now_s: f64) -> Option<M> {
-        while let Some((_, bytes)) = self.under_way.pop_front_if(|(at, _)| *at <= now_s) {
-            self.decoder.push(&bytes);
-        }
-        self.decoder.take().expect("what was encoded")
-    }
-}
-
-/// A host: its agent, and the flows it sends, as they are.
-struct Host {
-    port: u32,
-    agent: Agent,
-    /// The connection, if the agent has one, and whether the coordinator still has it.
-    session: Option<SessionId>,
-    rejoins_s: f64,
-    partitioned_until_s: f64,
-    sent: BTreeMap<FlowKey, f64>,
-    ended: BTreeMap<FlowKey, f64>,
-    /// Flows whose last bytes are on their way: the time at which they have come.
-    written: BTreeMap<FlowKey, f64>,
-    /// Flows that its application has open, and until when it has none.
-    open: BTreeSet<FlowKey>,
-    dead_until_s: f64,
-    held: (u64, u64),
-    /// Whether the coordinator has given it up, and it has not been sent anything since.
-    given_up: bool,
-}
-
-struct Connection {
-    host: usize,
-    up: Wire,
-    down: Wire,
-    /// Whether the coordinator has closed it: what is under way still arrives.
-    closed: bool,
-}
-
-/// A client's coflow.
-struct Job {
-    spec: CoflowSpec,
-    /// Its flows with their sizes, as their hosts know them; those that its change adds included.
-    flows: Vec<Flow>,
-    at_s: f64,
-    /// When to ask (again); never once answered.
-    asks_s: f64,
-    id: Option<u64>,
-    change: Option<(f64, Request)>,
-}
-
 struct World {
-    random: Random,
+    random: SplitMix,
     now_s: f64,
     policy: &'static str,
     ports: u32,
@@ -165,7 +84,7 @@ fn start(
 
 impl World {
     fn new(seed: u64) -> World {
-        let mut random = Random(seed);
+        let mut random = SplitMix(seed);
         let policy = POLICIES[(seed % POLICIES.len() as u64) as usize];
         let ports = 2 + random.below(4) as u32;
         let host = |port| Host {
@@ -553,125 +472,6 @@ impl World {
             assert!(rate <= 1.0 + 1e-5, "epoch {epoch}: {way} of {port} is booked {rate} times");
         }
     }
-}
-
-/// A flow as its hosts know it.
-fn flow_of(jobs: &[Job], job_of: &BTreeMap<u64, usize>, key: &FlowKey) -> Flow {
-    jobs[job_of[&key.coflow]].flows[key.flow as usize]
-}
-
-impl Host {
-    /// Sends for a step as the schedule says.
-    fn advance(
-        &mut self,
-        jobs: &[Job],
-        job_of: &BTreeMap<u64, usize>,
-        now_s: f64,
-        random: &mut Random,
-    ) -> Progress {
-        let mut progress = Progress::default();
-        self.open_some(jobs, now_s, random, &mut progress);
-        for (&key, _) in self.written.iter().filter(|(_, come_s)| **come_s <= now_s) {
-            let size = flow_of(jobs, job_of, &key).bytes.unwrap_or(0.0);
-            progress.ended.push(Ended { key, bytes: size, wire: size });
-            self.ended.insert(key, size);
-        }
-        for (&key, share) in self.agent.flows().iter().filter(|(key, _)| self.open.contains(key)) {
-            let size = flow_of(jobs, job_of, &key).bytes.unwrap_or(0.0);
-            let sent = self.sent.entry(key).or_default();
-            *sent += share.rate * STEP_S;
-            if *sent < size {
-                progress.sent.push(Sent { key, bytes: *sent, wire: *sent });
-            } else if random.chance(0.5) {
-                progress.ended.push(Ended { key, bytes: size, wire: size });
-                self.ended.insert(key, size);
-            } else {
-                progress.written.push(key);
-                if random.chance(0.8) {
-                    self.written.insert(key, now_s + 0.1 * random.unit());
-                } else {
-                    // Its connection breaks: it is sent once more.
-                    *sent = 0.0;
-                }
-            }
-        }
-        for ended in &progress.ended {
-            self.sent.remove(&ended.key);
-            self.written.remove(&ended.key);
-            self.open.remove(&ended.key);
-        }
-        progress
-    }
-
-    /// Has the application open what it knows of; or it dies, and another does so later.
-    fn open_some(
-        &mut self,
-        jobs: &[Job],
-        now_s: f64,
-        random: &mut Random,
-        progress: &mut Progress,
-    ) {
-        if now_s < FAULTS_S && random.chance(0.004) {
-            progress.opened.extend(self.open.iter().map(|key| (*key, false)));
-            self.open.clear();
-            self.dead_until_s = now_s + 3.0 * random.unit();
-        }
-        if now_s < self.dead_until_s {
-            return;
-        }
-        for (id, job) in jobs.iter().filter_map(|job| Some((job.id?, job))) {
-            for (flow, _) in (0..).zip(&job.flows).filter(|(_, flow)| flow.src == self.port) {
-                let key = FlowKey { coflow: id, flow };
-                if !self.ended.contains_key(&key) && !self.open.contains(&key) && random.chance(0.1)
-                {
-                    self.open.insert(key);
-                    progress.opened.push((key, true));
-                }
-            }
-        }
-    }
-}
-
-fn flow(random: &mut Random, ports: u32) -> Flow {
-    let port = |random: &mut Random| random.below(ports.into()) as u32;
-    let (src, dst) = (port(random), port(random));
-    let bytes = if random.chance(0.05) { 0.0 } else { 0.05 + 0.8 * random.unit() };
-    Flow { src, dst, bytes: Some(bytes) }
-}
-
-fn job(random: &mut Random, ports: u32) -> Job {
-    let flows: Vec<Flow> = (0..1 + random.below(8)).map(|_| flow(random, ports)).collect();
-    let spec = CoflowSpec {
-        name: None,
-        parents: Vec::new(),
-        weight: 1.0,
-        deadline_s: None,
-        open: false,
-        lease_s: None,
-        flows: flows.clone(),
-    };
-    let at_s = 6.0 * random.unit();
-    Job { spec, flows, at_s, asks_s: 0.0, id: None, change: None }
-}
-
-/// What a client asks for some time after it has registered its coflow, if anything.
-fn change(random: &mut Random, job: &mut Job, id: u64, ports: u32) -> Option<Request> {
-    let named = random.below(job.spec.flows.len() as u64) as u32;
-    let new = flow(random, ports);
-    let update = match random.below(8) {
-        0 => Update { add: vec![new], ..Update::default() },
-        1 => {
-            // A flow that is moved begins anew, of the same size.
-            let new = Flow { bytes: job.flows[named as usize].bytes, ..new };
-            Update { moved: vec![Move { flow: named, to: new }], ..Update::default() }
-        }
-        2 => Update { restart: vec![named], ..Update::default() },
-        3 => return Some(Request::Remove { id }),
-        _ => return None,
-    };
-    job.flows.extend(update.add.iter().chain(update.moved.iter().map(|moved| &moved.to)));
-    // Asked for again after a crash, it must not be done twice.
-    Some(Request::Update { id, update, revision: Some(0) })
 }
 
 #[test]
