@@ -1,7 +1,19 @@
 //! The coordinator without its I/O: what happens comes in, what has to be done comes out.
 //!
-//! [`CoordinatorState`] consists of parts. Each part has its own file, fields and invariants; the files
-//! below add the procedures that need several parts, each using only those above it.
+//! [`CoordinatorState`] consists of parts. Each part has its own file, fields and invariants. Other files add
+//! the procedures that need several parts, each using only those before it in this list:
+//!
+//! | file | procedure |
+//! |---|---|
+//! | `coordinator` | the parts together |
+//! | `following` | which flows can use a rate: hosts that come and go, reports of agents |
+//! | `leasing` | which coflows are kept |
+//! | `processors`, `progress` | what the policy learns of compression and of bytes sent |
+//! | `publish`, `round` | a plan, and which agents have to be told what |
+//! | `ends`, `apply`, `snapshot` | ends of flows; records of the journal, read and written |
+//! | `queries`, `requests` | what clients read and ask for |
+//! | `sessions`, `messages` | what agents report and are sent |
+//! | `lifecycle` | what the shell calls in turn |
 
 // Parts.
 mod agent;

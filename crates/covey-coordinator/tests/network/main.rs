@@ -144,7 +144,7 @@ impl World {
             self.write();
             if self.is_up {
                 self.core.decide(self.now()).unwrap_or_else(|error| panic!("{error}"));
-                self.obey();
+                self.execute();
                 self.deliver_ready();
             }
             self.deliver_down();
@@ -348,8 +348,8 @@ impl World {
     }
 
     fn delay_s(&mut self) -> f64 {
-        let most = if self.random.chance(0.05) { 0.5 } else { 0.05 };
-        most * self.random.unit()
+        let max = if self.random.chance(0.05) { 0.5 } else { 0.05 };
+        max * self.random.unit()
     }
 
     fn deliver_up(&mut self) {
@@ -405,7 +405,7 @@ impl World {
         }
     }
 
-    fn obey(&mut self) {
+    fn execute(&mut self) {
         for output in self.core.take_outputs() {
             match output {
                 Output::Journal(lsn, record) => {
