@@ -70,7 +70,7 @@ circles: ## Check that the modules of no crate import each other in a circle (CR
 
 wasm: ## Build the crates that must do without clock and I/O where there is neither
 	@# Whether it builds is all that counts here.
-	CARGO_PROFILE_DEV_OPT_LEVEL=0 cargo build --locked --package covey-core --package covey-sched --package covey-proto --package covey-agent --package covey-coordinator --no-default-features --target wasm32-unknown-unknown
+	CARGO_PROFILE_DEV_OPT_LEVEL=0 cargo build --locked --package covey-core --package covey-sched --package covey-proto --package covey-api --package covey-agent --package covey-coordinator --no-default-features --target wasm32-unknown-unknown
 
 bench: growth ## Measure what docs/compare.md tells (TRACE=file; UPDATE=yes writes it there); growth takes most of the time
 	scripts/bench.sh $(TRACE) $(if $(UPDATE),--update)

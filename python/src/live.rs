@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use covey_client::{
-    Blocks, Client, Coflow, CoflowSpec, FlowReceiver, FlowSender, Incoming, Listener, Options,
-    Status, Update,
+    Blocks, Client, Coflow, CoflowSpec, CoflowStatus, FlowReceiver, FlowSender, Incoming, Listener,
+    Options, Update,
 };
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
@@ -38,15 +38,27 @@ impl Made for Vec<u8> {
     }
 }
 
-impl Made for Option<Status> {
+/// What is absent in JSON is `None` in Python.
+const ABSENT: [&str; 5] = ["name", "end_s", "idle_why", "idle_s", "kept_s"];
+
+fn status_as_python(py: Python<'_>, status: &CoflowStatus) -> PyResult<Py<PyAny>> {
+    let dict = as_python(py, status)?;
+    for key in ABSENT {
+        dict.call_method1("setdefault", (key, py.None()))?;
+    }
+    Ok(dict.unbind())
+}
+
+impl Made for Option<CoflowStatus> {
     fn make(self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        as_python(py, &self).map(Bound::unbind)
+        self.map_or_else(|| Ok(py.None()), |status| status_as_python(py, &status))
     }
 }
 
-impl Made for Vec<Status> {
+impl Made for Vec<CoflowStatus> {
     fn make(self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        as_python(py, &self).map(Bound::unbind)
+        let all: PyResult<Vec<_>> = self.iter().map(|one| status_as_python(py, one)).collect();
+        Ok(all?.into_pyobject(py)?.into_any().unbind())
     }
 }
 

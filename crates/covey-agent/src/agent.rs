@@ -4,10 +4,11 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use covey_proto::{
-    CodecName, Compressor, Ended, Entry, FlowKey, FromAgent, Grain, Hello, Processor, Refusal,
-    Schedule, Sent, ToAgent, USES, Uses, VERSION, Welcome, common_version,
+    CodecName, Compressor, Ended, Entry, FlowKey, FromAgent, Hello, Processor, Refusal,
+    ReportThreshold, Schedule, Sent, ToAgent, USES, Uses, VERSION, Welcome, common_version,
 };
 
+use crate::names::FlowNames;
 use crate::watch::Watch;
 
 /// How a flow is served.
@@ -55,6 +56,8 @@ pub struct Agent {
     welcome: Option<Welcome>,
     /// The latest epoch heard of.
     epoch: u64,
+    /// The ids that the coordinator has announced in this session.
+    names: FlowNames,
     /// Schedules that were not newer than what is known.
     dropped: u64,
     /// Ends that are not in the coordinator's journal yet.
@@ -90,6 +93,7 @@ impl Agent {
             flows: BTreeMap::new(),
             welcome: None,
             epoch: 0,
+            names: FlowNames::default(),
             dropped: 0,
             unsettled: BTreeMap::new(),
             written: BTreeMap::new(),
@@ -199,6 +203,7 @@ impl Agent {
     /// The session is over. The schedule stays.
     pub fn disconnected(&mut self) {
         self.welcome = None;
+        self.names = FlowNames::default();
         self.grains.clear();
         self.since.clear();
     }
@@ -208,7 +213,24 @@ impl Agent {
     ///
     /// # Errors
     /// When the coordinator has ended the session.
-    pub fn heard(&mut self, message: ToAgent, out: &mut Vec<FromAgent>) -> Result<bool, Refusal> {
+    pub fn heard(
+        &mut self,
+        mut message: ToAgent,
+        out: &mut Vec<FromAgent>,
+    ) -> Result<bool, Refusal> {
+        message.rename_flows(|name| self.names.local(name));
+        let said = out.len();
+        let heard = self.take_in(message, out);
+        self.name_remotely(&mut out[said..]);
+        heard
+    }
+
+    /// Names the flows of messages as the coordinator does.
+    fn name_remotely(&self, messages: &mut [FromAgent]) {
+        messages.iter_mut().for_each(|it| it.rename_flows(|key| self.names.remote(key)));
+    }
+
+    fn take_in(&mut self, message: ToAgent, out: &mut Vec<FromAgent>) -> Result<bool, Refusal> {
         match message {
             ToAgent::Refused(refusal) => return Err(refusal),
             ToAgent::Welcome(welcome)
@@ -234,13 +256,14 @@ impl Agent {
                 }
                 self.next_keep_s = 0.0;
             }
-            ToAgent::Settled(keys) => {
+            ToAgent::Acknowledged(keys) => {
                 for key in keys {
                     self.unsettled.remove(&key);
+                    self.names.forget(key);
                 }
             }
-            ToAgent::Grains(grains) => {
-                for Grain { coflow, bytes } in grains {
+            ToAgent::Thresholds(grains) => {
+                for ReportThreshold { coflow, bytes } in grains {
                     if bytes.is_finite() {
                         self.grains.insert(coflow, bytes);
                     } else {
@@ -256,6 +279,7 @@ impl Agent {
                 return Ok(true);
             }
             ToAgent::Alive => {}
+            ToAgent::Flows(flows) => flows.into_iter().for_each(|it| self.names.announced(it)),
             ToAgent::Schedule(schedule) => return Ok(self.scheduled(schedule, out)),
         }
         Ok(false)
@@ -284,6 +308,9 @@ impl Agent {
         }
         if base == 0 {
             self.flows.clear();
+            let listed: BTreeSet<FlowKey> = set.iter().map(|entry| entry.key).collect();
+            let unsettled = &self.unsettled;
+            self.names.retain(|key| listed.contains(key) || unsettled.contains_key(key));
             self.written.retain(|key, _| set.iter().any(|entry| entry.key == *key));
         } else if (epoch, base) != self.holds {
             out.push(FromAgent::Resync);
@@ -292,6 +319,10 @@ impl Agent {
         for key in removed {
             self.flows.remove(&key);
             self.written.remove(&key);
+            // The coordinator acknowledges the end of a flow by its id.
+            if !self.unsettled.contains_key(&key) {
+                self.names.forget(key);
+            }
         }
         for entry in set {
             // Of a flow that has ended here the coordinator may not have heard.
@@ -314,7 +345,9 @@ impl Agent {
     pub fn happened(&mut self, progress: &Progress, now_s: f64, out: &mut Vec<FromAgent>) -> bool {
         let uses = self.watch_progress(progress, now_s);
         let probes_changed = uses.is_some();
+        let said = out.len();
         self.account(progress, now_s, uses, out);
+        self.name_remotely(&mut out[said..]);
         probes_changed
     }
 
@@ -496,7 +529,7 @@ mod tests {
         assert_eq!(tell(&mut agent, welcome(1, 0.0)), said);
         tell(&mut agent, set(1, 1, 0, &[A, B]));
         assert_eq!(agent.flows().keys().collect::<Vec<_>>(), [&B]);
-        tell(&mut agent, ToAgent::Settled(vec![A]));
+        tell(&mut agent, ToAgent::Acknowledged(vec![A]));
         agent.hello();
         assert_eq!(tell(&mut agent, welcome(1, 0.0)), []);
     }
@@ -546,11 +579,14 @@ mod tests {
 
         agent.hello();
         tell(&mut agent, welcome(1, 0.0));
-        tell(&mut agent, ToAgent::Grains(vec![Grain { coflow: 1, bytes: 10.0 }]));
+        tell(&mut agent, ToAgent::Thresholds(vec![ReportThreshold { coflow: 1, bytes: 10.0 }]));
         assert_eq!(happened(&mut agent, 9.0, 9.0), []);
         assert_eq!(happened(&mut agent, 13.0, 9.0), said(13.0));
         assert_eq!(happened(&mut agent, 22.0, 9.0), []);
-        tell(&mut agent, ToAgent::Grains(vec![Grain { coflow: 1, bytes: f64::INFINITY }]));
+        tell(
+            &mut agent,
+            ToAgent::Thresholds(vec![ReportThreshold { coflow: 1, bytes: f64::INFINITY }]),
+        );
         assert_eq!(happened(&mut agent, 99.0, 9.0), []);
     }
 

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
 use covey_proto::{
-    CodecName, Connected, Ended, Entry, FlowKey, FromApp, LOCAL_VERSION, MOST_LOCAL_FLOWS, Means,
+    CodecName, Connected, Ended, Entry, FlowKey, FromApp, LOCAL_VERSION, MAX_LOCAL_FLOWS, Means,
     Sent, ToApp,
 };
 
@@ -272,9 +272,9 @@ impl Board {
             Entry { key, layer, rate, codec }
         });
         let entries: Vec<Entry> = entries.collect();
-        out.extend(entries.chunks(MOST_LOCAL_FLOWS).map(|some| ToApp::Shares(some.to_vec())));
+        out.extend(entries.chunks(MAX_LOCAL_FLOWS).map(|some| ToApp::Shares(some.to_vec())));
         let settled = std::mem::take(&mut app.settled);
-        out.extend(settled.chunks(MOST_LOCAL_FLOWS).map(|some| ToApp::Settled(some.to_vec())));
+        out.extend(settled.chunks(MAX_LOCAL_FLOWS).map(|some| ToApp::Acknowledged(some.to_vec())));
     }
 
     /// Where flows go of which that has changed since this was last asked.
@@ -393,7 +393,7 @@ mod tests {
         assert_eq!(board.take_progress(), progress);
         assert_eq!(board.take_progress(), Progress::default());
         board.settled(&[A]);
-        assert_eq!(told(&mut board, 1), [ToApp::Settled(vec![A])]);
+        assert_eq!(told(&mut board, 1), [ToApp::Acknowledged(vec![A])]);
     }
 
     #[test]

@@ -12,6 +12,7 @@ mod enforcer;
 mod htb;
 #[cfg(feature = "session")]
 mod local;
+mod names;
 #[cfg(feature = "session")]
 mod processor;
 #[cfg(feature = "session")]

@@ -256,7 +256,7 @@ async fn talk(
                 let (dropped, welcomed) = (agent.dropped(), agent.welcome().is_some());
                 while let Some(message) = decoder.take::<ToAgent>().map_err(garbage)? {
                     match &message {
-                        ToAgent::Settled(keys) => enforcer.settled(keys),
+                        ToAgent::Acknowledged(keys) => enforcer.settled(keys),
                         ToAgent::Welcome(welcome) => {
                             enforcer.may_compress(welcome.codec);
                             enforcer.joined(true);

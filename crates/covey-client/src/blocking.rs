@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
 
-use covey_coordinator::{CoflowSpec, Update};
+use covey_api::{CoflowSpec, CoflowStatus, Update};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::runtime::{Builder, Runtime};
 
@@ -13,7 +13,6 @@ use crate::client::{self, Options};
 use crate::flow;
 use crate::link::Scheduled;
 use crate::rest::RestError;
-use crate::status::Status;
 
 /// [`crate::Client`], with a thread of its own for its connections.
 #[derive(Clone)]
@@ -47,7 +46,7 @@ impl Client {
     ///
     /// # Errors
     /// When the coordinator is away, or refuses.
-    pub fn coflows(&self, all: bool) -> Result<Vec<Status>, RestError> {
+    pub fn coflows(&self, all: bool) -> Result<Vec<CoflowStatus>, RestError> {
         self.runtime.block_on(self.inner.coflows(all))
     }
 
@@ -124,7 +123,7 @@ impl Coflow {
     ///
     /// # Errors
     /// When the coordinator is away, or has forgotten it.
-    pub fn status(&self) -> Result<Option<Status>, RestError> {
+    pub fn status(&self) -> Result<Option<CoflowStatus>, RestError> {
         self.runtime.block_on(self.inner.status())
     }
 
@@ -132,7 +131,7 @@ impl Coflow {
     ///
     /// # Errors
     /// When the coordinator has forgotten it.
-    pub fn ended(&self) -> Result<Option<Status>, RestError> {
+    pub fn ended(&self) -> Result<Option<CoflowStatus>, RestError> {
         self.runtime.block_on(self.inner.ended())
     }
 

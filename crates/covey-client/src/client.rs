@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-use covey_coordinator::{CoflowSpec, Update};
+use covey_api::{CoflowSpec, CoflowStatus, Update};
 use covey_proto::{Direction, FlowHeader, FlowKey};
 use tokio::net::{TcpListener, TcpStream, ToSocketAddrs};
 use tokio::sync::{Semaphore, mpsc};
@@ -16,7 +16,6 @@ use tokio::sync::{Semaphore, mpsc};
 use crate::flow::{FlowReceiver, FlowSender, Patience, read_header, write_header};
 use crate::link::{Link, Scheduled};
 use crate::rest::{Rest, RestError};
-use crate::status::Status;
 
 /// How an application takes part.
 #[derive(Debug, Clone)]
@@ -266,7 +265,7 @@ impl Client {
     ///
     /// # Errors
     /// When the coordinator is away, or refuses.
-    pub async fn coflows(&self, all: bool) -> Result<Vec<Status>, RestError> {
+    pub async fn coflows(&self, all: bool) -> Result<Vec<CoflowStatus>, RestError> {
         match &self.0.rest {
             Some(rest) => rest.list(all).await,
             None => Ok(Vec::new()),
@@ -426,7 +425,7 @@ impl Coflow {
     ///
     /// # Errors
     /// When the coordinator is away, or has forgotten it.
-    pub async fn status(&self) -> Result<Option<Status>, RestError> {
+    pub async fn status(&self) -> Result<Option<CoflowStatus>, RestError> {
         match &self.client.0.rest {
             Some(rest) if self.is_registered() => {
                 let status = rest.status(self.id).await?;
@@ -444,7 +443,7 @@ impl Coflow {
     ///
     /// # Errors
     /// When the coordinator has forgotten it, or is away for longer.
-    pub async fn ended(&self) -> Result<Option<Status>, RestError> {
+    pub async fn ended(&self) -> Result<Option<CoflowStatus>, RestError> {
         let mut pause = LOOK_AGAIN;
         let mut heard = Instant::now();
         loop {

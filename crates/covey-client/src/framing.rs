@@ -7,7 +7,7 @@
 use std::io::{self, IoSlice, IoSliceMut};
 
 use covey_codec::{checksum, pack, unpack};
-use covey_proto::{CHUNK_HEADER, ChunkHeader, CodecName, MOST_CHUNK};
+use covey_proto::{CHUNK_HEADER, ChunkHeader, CodecName, MAX_CHUNK};
 
 /// Bytes that are compressed at a time.
 const GATHER: usize = 64 << 10;
@@ -185,7 +185,7 @@ impl Outgoing {
 
     /// A plain chunk of the writer's memory begins.
     fn through(&mut self, bytes: usize) -> Taken {
-        self.open = bytes.min(MOST_CHUNK);
+        self.open = bytes.min(MAX_CHUNK);
         self.begin(&ChunkHeader::plain(self.open as u32));
         Taken::Through(self.open)
     }

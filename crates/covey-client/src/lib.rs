@@ -40,12 +40,10 @@ mod gate;
 mod link;
 mod pacing;
 mod rest;
-mod status;
 
 pub use blocks::Blocks;
 pub use client::{Client, Coflow, FlowRequest, Incoming, Listener, Options};
-pub use covey_coordinator::{CoflowSpec, Flow, Move, Update};
+pub use covey_api::{CoflowSpec, CoflowState, CoflowStatus, Flow, Move, Update};
 pub use flow::{FlowReceiver, FlowSender};
 pub use link::Scheduled;
 pub use rest::RestError;
-pub use status::{State, Status};

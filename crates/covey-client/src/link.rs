@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use covey_proto::{
-    CodecName, Connected, Decoder, Ended, Entry, FlowKey, FromApp, LOCAL_VERSION, MOST_LOCAL_FLOWS,
+    CodecName, Connected, Decoder, Ended, Entry, FlowKey, FromApp, LOCAL_VERSION, MAX_LOCAL_FLOWS,
     Means, Sent, ToApp, encode,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -145,27 +145,27 @@ impl Table {
         let mut out = Vec::new();
         let each = |keys: &mut Vec<FlowKey>| std::mem::take(keys);
         let opened = each(&mut self.opened);
-        out.extend(opened.chunks(MOST_LOCAL_FLOWS).map(|some| FromApp::Opened(some.to_vec())));
+        out.extend(opened.chunks(MAX_LOCAL_FLOWS).map(|some| FromApp::Opened(some.to_vec())));
         if self.agent.is_some_and(|(means, _)| means.shapes()) {
             let connected = |key: &FlowKey| {
                 let (from, to) = self.flows.get(key)?.gate.ends()?;
                 Some(Connected { key: *key, from, to })
             };
             let connected: Vec<Connected> = opened.iter().filter_map(connected).collect();
-            let each = connected.chunks(MOST_LOCAL_FLOWS);
+            let each = connected.chunks(MAX_LOCAL_FLOWS);
             out.extend(each.map(|some| FromApp::Connected(some.to_vec())));
         }
         let written = each(&mut self.written);
-        out.extend(written.chunks(MOST_LOCAL_FLOWS).map(|some| FromApp::Written(some.to_vec())));
+        out.extend(written.chunks(MAX_LOCAL_FLOWS).map(|some| FromApp::Written(some.to_vec())));
         let ended = each(&mut self.ended).into_iter();
         let ended = ended.filter_map(|key| {
             let Passed { bytes, wire } = *self.unsettled.get(&key)?;
             Some(Ended { key, bytes: bytes as f64, wire: wire as f64 })
         });
         let ended: Vec<Ended> = ended.collect();
-        out.extend(ended.chunks(MOST_LOCAL_FLOWS).map(|some| FromApp::Ended(some.to_vec())));
+        out.extend(ended.chunks(MAX_LOCAL_FLOWS).map(|some| FromApp::Ended(some.to_vec())));
         let gone = each(&mut self.gone);
-        out.extend(gone.chunks(MOST_LOCAL_FLOWS).map(|some| FromApp::Gone(some.to_vec())));
+        out.extend(gone.chunks(MAX_LOCAL_FLOWS).map(|some| FromApp::Gone(some.to_vec())));
         out
     }
 
@@ -175,7 +175,7 @@ impl Table {
             Some(Sent { key, bytes: bytes as f64, wire: wire as f64 })
         });
         let sent: Vec<Sent> = sent.collect();
-        sent.chunks(MOST_LOCAL_FLOWS).map(|some| FromApp::Sent(some.to_vec())).collect()
+        sent.chunks(MAX_LOCAL_FLOWS).map(|some| FromApp::Sent(some.to_vec())).collect()
     }
 }
 
@@ -426,7 +426,7 @@ fn heard(link: &Link, message: ToApp) -> io::Result<()> {
                 table.flows.insert(entry.key, open);
             }
         }
-        ToApp::Settled(keys) => {
+        ToApp::Acknowledged(keys) => {
             for key in keys {
                 table.unsettled.remove(&key);
             }

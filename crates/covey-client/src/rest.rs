@@ -5,14 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use covey_coordinator::{Client as Connection, ClientError, CoflowSpec, Response, Update};
-use serde::Deserialize;
+use covey_api::{
+    Client as Connection, ClientError, CoflowSpec, CoflowStatus, Page, Response, Update,
+};
 use thiserror::Error;
 use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
-
-use crate::status::Status;
 
 /// Why the coordinator has not done what it was asked.
 #[derive(Debug, Error)]
@@ -166,7 +165,7 @@ impl Rest {
     ///
     /// # Errors
     /// When the coordinator is away, or does not know it.
-    pub async fn status(&self, id: u64) -> Result<Status, RestError> {
+    pub async fn status(&self, id: u64) -> Result<CoflowStatus, RestError> {
         let path = format!("/v1/coflows/{id}");
         let answer = self.ask("GET", &path, &[], String::new()).await?;
         Ok(serde_json::from_slice(&answer.body)?)
@@ -176,13 +175,13 @@ impl Rest {
     ///
     /// # Errors
     /// When the coordinator is away, or refuses.
-    pub async fn list(&self, all: bool) -> Result<Vec<Status>, RestError> {
+    pub async fn list(&self, all: bool) -> Result<Vec<CoflowStatus>, RestError> {
         let state = if all { "all" } else { "present" };
         let mut coflows = Vec::new();
         let mut path = format!("/v1/coflows?state={state}&limit=1000");
         loop {
             let answer = self.ask("GET", &path, &[], String::new()).await?;
-            let page: Page = serde_json::from_slice(&answer.body)?;
+            let page: Page<CoflowStatus> = serde_json::from_slice(&answer.body)?;
             coflows.extend(page.items);
             let Some(next) = page.next else { return Ok(coflows) };
             path = format!("/v1/coflows?state={state}&limit=1000&cursor={next}");
@@ -247,14 +246,6 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 fn read_token(folder: &Path) -> std::io::Result<Vec<u8>> {
     Ok(std::fs::read(folder.join("token"))?.trim_ascii().to_vec())
-}
-
-/// Some of a list.
-#[derive(Deserialize)]
-struct Page {
-    items: Vec<Status>,
-    #[serde(default)]
-    next: Option<String>,
 }
 
 fn check(answer: Response) -> Result<Response, RestError> {

@@ -10,7 +10,7 @@ mod sample;
 
 use std::cell::RefCell;
 
-use covey_proto::{CodecName, MOST_CHUNK};
+use covey_proto::{CodecName, MAX_CHUNK};
 use thiserror::Error;
 
 pub use measure::measure;
@@ -109,7 +109,7 @@ pub fn unpack(
     out: &mut Vec<u8>,
 ) -> Result<(), CodecError> {
     let garbage = || CodecError::Garbage { codec: codec.name(), coded: coded.len(), raw };
-    if raw > MOST_CHUNK {
+    if raw > MAX_CHUNK {
         return Err(garbage());
     }
     out.clear();
@@ -164,7 +164,7 @@ mod tests {
                 let packed = round(codec, &sample[..length]);
                 assert!(packed.is_none_or(|packed| packed < length));
             }
-            assert!(round(codec, &vec![7; MOST_CHUNK]).is_some_and(|packed| packed < 100_000));
+            assert!(round(codec, &vec![7; MAX_CHUNK]).is_some_and(|packed| packed < 100_000));
         }
     }
 

@@ -1,112 +1,7 @@
 //! What the journal holds: everything that a coordinator must know again after a crash.
 
+use covey_api::{CoflowSpec, Update};
 use serde::{Deserialize, Serialize};
-
-use crate::whole;
-
-/// A coflow as it is registered.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct CoflowSpec {
-    /// What its framework calls it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
-    /// Numbers of the coflows it depends on.
-    #[serde(default, deserialize_with = "whole::numbers", skip_serializing_if = "Vec::is_empty")]
-    pub parents: Vec<u64>,
-    /// Weight in a weighted mean of completion times.
-    #[serde(default = "one")]
-    pub weight: f64,
-    /// Seconds from arrival to the time by which it should have ended.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub deadline_s: Option<f64>,
-    /// Whether it stays when its last flow has ended, because more are to come.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub open: bool,
-    /// For how many seconds it is kept, now and each time that somebody keeps it; as long as by default if `None`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lease_s: Option<f64>,
-    /// Its flows.
-    pub flows: Vec<Flow>,
-}
-
-impl CoflowSpec {
-    /// A coflow of these flows, with nothing else said of it.
-    pub fn of(flows: Vec<Flow>) -> CoflowSpec {
-        CoflowSpec {
-            name: None,
-            parents: Vec::new(),
-            weight: one(),
-            deadline_s: None,
-            open: false,
-            lease_s: None,
-            flows,
-        }
-    }
-}
-
-fn one() -> f64 {
-    1.0
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
-fn is_false(flag: &bool) -> bool {
-    !flag
-}
-
-/// A flow as it is registered.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Flow {
-    /// Sending port.
-    #[serde(deserialize_with = "whole::number")]
-    pub src: u32,
-    /// Receiving port.
-    #[serde(deserialize_with = "whole::number")]
-    pub dst: u32,
-    /// Its size, if anybody knows; policies that go by sizes need it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub bytes: Option<f64>,
-}
-
-/// A change of a coflow that is present (Philae §6, `update()`).
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Update {
-    /// Flows that begin now: a later wave.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub add: Vec<Flow>,
-    /// Flows that begin anew on other hosts: each ends with what it has sent, and a new one is added.
-    #[serde(default, rename = "move", skip_serializing_if = "Vec::is_empty")]
-    pub moved: Vec<Move>,
-    /// Flows of which what was sent is lost, and which begin anew where they are.
-    #[serde(default, deserialize_with = "whole::numbers", skip_serializing_if = "Vec::is_empty")]
-    pub restart: Vec<u32>,
-    /// Whether more flows are to come.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub open: Option<bool>,
-}
-
-impl Update {
-    /// The numbers of flows that it names, each with its path in the request.
-    pub(crate) fn named(&self) -> impl Iterator<Item = (String, u32)> {
-        let moved = self.moved.iter().enumerate();
-        let moved = moved.map(|(k, moved)| (format!("move[{k}].flow"), moved.flow));
-        let restarted = self.restart.iter().enumerate();
-        moved.chain(restarted.map(|(k, flow)| (format!("restart[{k}]"), *flow)))
-    }
-}
-
-/// Where a flow goes.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Move {
-    /// Its number in the coflow.
-    #[serde(deserialize_with = "whole::number")]
-    pub flow: u32,
-    /// Where it goes.
-    pub to: Flow,
-}
 
 /// A coflow that has gone.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -118,13 +13,13 @@ pub struct Summary {
     pub name: Option<String>,
     /// Its id in the DAG of its job, `external.internal` (Aalo §6.1).
     pub lineage: (u64, u32),
-    /// When it came and went, on the coordinator's clock.
+    /// When it came, on the coordinator's clock.
     pub arrival_s: f64,
-    /// See `arrival_s`.
+    /// When it went.
     pub end_s: f64,
-    /// Number of flows, and their bytes.
+    /// Number of flows.
     pub flows: usize,
-    /// See `flows`.
+    /// Bytes that they have sent.
     pub bytes: f64,
     /// Whether it was deregistered before its last flow had ended.
     pub removed: bool,
@@ -142,16 +37,16 @@ pub struct Key {
     pub digest: u64,
 }
 
-/// For how long a coflow is kept, where a start of the coordinator could not tell.
+/// For how long a coflow is kept, if a start of the coordinator could not know.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Lease {
     /// Its number.
     pub id: u64,
-    /// For how many seconds it is kept each time; as long as by default if `None`.
+    /// Seconds for which it is kept each time; the default if `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease_s: Option<f64>,
-    /// Until when, on the coordinator's clock, if half of its time is over and nobody has kept it since. Otherwise
-    /// a start of the coordinator keeps it anew.
+    /// Until when it is kept, on the coordinator's clock, if half of its time has passed and nobody has kept it
+    /// since. Otherwise a start of the coordinator keeps it again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until_s: Option<f64>,
 }
@@ -173,6 +68,10 @@ pub enum Record {
         /// The key of the request.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         key: Option<Key>,
+        /// The ids of its flows, in order: runs of ids, each by its first id and its length. Before
+        /// version 2.1 a journal had none; such flows get the next ids in reading order.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        flow_ids: Vec<(u64, u32)>,
         /// What was asked for.
         spec: CoflowSpec,
     },
@@ -182,20 +81,33 @@ pub enum Record {
         id: u64,
         /// When.
         at_s: f64,
+        /// The ids of the flows that it adds, then of those that it moves, as in `Registered`.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        flow_ids: Vec<(u64, u32)>,
         /// How.
         update: Update,
     },
-    /// Flows have ended.
+    /// Flows of a coflow have ended, in a journal before version 2.1.
     Ended {
         /// Their coflow's number.
         id: u64,
         /// When.
         at_s: f64,
-        /// Number in the coflow, and bytes.
+        /// Index in the coflow, and bytes.
         flows: Vec<(u32, f64)>,
-        /// Number in the coflow, and bytes that were sent, of those that were compressed.
+        /// Index in the coflow, and bytes on the wire, of flows that were compressed.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         compressed: Vec<(u32, f64)>,
+    },
+    /// Flows have ended.
+    FlowsEnded {
+        /// When.
+        at_s: f64,
+        /// Id and bytes of each.
+        flows: Vec<(u64, f64)>,
+        /// Id, and bytes on the wire, of flows that were compressed.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        compressed: Vec<(u64, f64)>,
     },
     /// A coflow has been deregistered.
     Removed {
@@ -204,7 +116,7 @@ pub enum Record {
         /// When.
         at_s: f64,
     },
-    /// Coflows are kept for another time than was known.
+    /// Coflows are kept until another time than the journal says.
     Kept {
         /// When.
         at_s: f64,
@@ -213,7 +125,7 @@ pub enum Record {
     },
     /// A coflow that had gone when the journal was compacted.
     Gone(Summary),
-    /// What coflows of a DAG that have gone had sent, when the journal was compacted.
+    /// Bytes of those coflows of a DAG that had gone when the journal was compacted.
     Dag {
         /// Its number.
         external: u64,
@@ -226,5 +138,28 @@ pub enum Record {
         id: u64,
         /// Of DAGs.
         external: u64,
+        /// Of flows.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        flow: u64,
     },
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+impl Record {
+    /// When it happened, in seconds on the coordinator's clock, if it happened at a time.
+    pub fn at_s(&self) -> Option<f64> {
+        match self {
+            Record::Registered { at_s, .. }
+            | Record::Updated { at_s, .. }
+            | Record::Ended { at_s, .. }
+            | Record::FlowsEnded { at_s, .. }
+            | Record::Kept { at_s, .. }
+            | Record::Removed { at_s, .. } => Some(*at_s),
+            Record::Epoch(_) | Record::Gone(_) | Record::Dag { .. } | Record::Next { .. } => None,
+        }
+    }
 }

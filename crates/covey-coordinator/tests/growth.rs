@@ -1,6 +1,7 @@
 //! What happens to a coflow costs what it touches, however many others are present.
 
-use covey_coordinator::{CoflowSpec, Config, Core, Flow, Output, Request};
+use covey_api::{CoflowSpec, Flow};
+use covey_coordinator::{Config, CoordinatorState, Output, Request};
 use covey_core::{Fabric, Time};
 use covey_proto::{Ended, FlowKey, FromAgent, Hello, Sent, ToAgent, VERSION};
 
@@ -9,7 +10,7 @@ const BYTES: f64 = 1e9;
 
 /// A coordinator whose journal takes everything at once, and whose agents apply what they are sent.
 struct World {
-    core: Core,
+    core: CoordinatorState,
     now_s: f64,
     requests: u64,
     messages: u64,
@@ -27,7 +28,7 @@ impl World {
         let fabric = Fabric::big_switch(PORTS, 1e6).expect("a fabric");
         let policy = covey_sched::build(policy).expect("a policy").policy;
         let config = Config { lost_after_s: f64::INFINITY, ..Config::default() };
-        let core = Core::new(fabric, policy, config, 1, [], Time::ZERO);
+        let core = CoordinatorState::new(fabric, policy, config, 1, [], Time::ZERO);
         let mut world = World { core, now_s: 0.0, requests: 0, messages: 0 };
         for port in 0..PORTS {
             let hello = Hello { version: VERSION, port, holds: (0, 0), token: Vec::new() };

@@ -9,9 +9,8 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-use covey_coordinator::{
-    Answer, CoflowSpec, Config, Core, Flow, Key, Output, Record, Reply, Request,
-};
+use covey_api::{CoflowSpec, Flow};
+use covey_coordinator::{Answer, Config, CoordinatorState, Key, Output, Record, Reply, Request};
 use covey_core::{Fabric, Time};
 use covey_proto::{Ended, FlowKey, FromAgent, Hello, Sent, ToAgent, Use, Uses, VERSION};
 
@@ -55,7 +54,7 @@ const POLICIES: [&str; 8] = ["covey", "aalo", "philae", "saath", "sebf", "fifo",
 
 /// A coordinator whose journal takes everything at once.
 struct World {
-    core: Core,
+    core: CoordinatorState,
     now_s: f64,
     next: u64,
     records: Vec<Record>,
@@ -66,7 +65,7 @@ impl World {
     fn new(policy: &str, config: Config, records: Vec<Record>) -> World {
         let fabric = Fabric::big_switch(PORTS, 1e6).expect("a fabric");
         let policy = covey_sched::build(policy).expect("a policy").policy;
-        let core = Core::new(fabric, policy, config, 1, records, Time::ZERO);
+        let core = CoordinatorState::new(fabric, policy, config, 1, records, Time::ZERO);
         World { core, now_s: 0.0, next: 0, records: Vec::new(), keeps_records: false }
     }
 
@@ -180,7 +179,7 @@ fn stays(world: &mut World, what: &str, many: u64, way: impl Fn(u64) -> u64) {
 
 fn config() -> Config {
     // What is remembered is full soon.
-    Config { most_gone: 100, lost_after_s: f64::INFINITY, ..Config::default() }
+    Config { max_gone: 100, lost_after_s: f64::INFINITY, ..Config::default() }
 }
 
 #[test]
@@ -216,7 +215,7 @@ fn a_hundred_thousand_coflows_leave_nothing() {
 
 #[test]
 fn coflows_that_nobody_keeps_leave_nothing_when_there_are_many() {
-    let config = Config { lease_s: 1.0, most_expired: 100, ..config() };
+    let config = Config { lease_s: 1.0, max_expired: 100, ..config() };
     for policy in POLICIES {
         let mut world = World::new(policy, config, Vec::new());
         world.join();

@@ -21,13 +21,18 @@ impl SplitMix {
     }
 
     /// The next number from 0 to `end - 1`. All of them are equally likely if `end` is far below 2^64.
-    pub fn below(&mut self, end: usize) -> usize {
-        ((u128::from(self.next_u64()) * end as u128) >> 64) as usize
+    pub fn below(&mut self, end: u64) -> u64 {
+        ((u128::from(self.next_u64()) * u128::from(end)) >> 64) as u64
     }
 
     /// The next number from 0, inclusive, to 1, exclusive.
     pub fn unit(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// Whether an event of probability `p` happens.
+    pub fn chance(&mut self, p: f64) -> bool {
+        self.unit() < p
     }
 }
 

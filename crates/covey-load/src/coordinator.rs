@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
-use covey_coordinator::{Client, Credentials, read_token};
+use covey_api::{Client, Credentials, read_token};
 use tokio_rustls::rustls::ClientConfig;
 
 use crate::LoadError;
@@ -38,7 +38,10 @@ impl Coordinator {
         let folder = tempfile::tempdir_in(parent).map_err(LoadError::Start)?;
         let data = folder.path().join("data");
         if tls {
-            Credentials::of(&data).init(&[])?;
+            let made = Command::new(covey).args(["serve", "--init", "--data"]).arg(&data).output();
+            if !made.map_err(LoadError::Start)?.status.success() {
+                return Err(LoadError::Ended);
+            }
         }
         let mut process = Command::new(covey)
             .args(["serve", "--clients", "127.0.0.1:0", "--agents", "127.0.0.1:0"])

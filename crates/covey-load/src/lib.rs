@@ -17,7 +17,7 @@ pub use replay::{Replay, register, registration, replay};
 
 use std::io;
 
-use covey_coordinator::{ClientError, CredentialError};
+use covey_api::{ClientError, CredentialError};
 use thiserror::Error;
 
 /// Why nothing could be measured.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use covey_coordinator::{Client, ClientError};
+use covey_api::{Client, ClientError};
 
 /// Values by name with labels.
 #[derive(Debug, Clone, Default)]

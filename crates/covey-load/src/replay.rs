@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use covey_coordinator::Client;
+use covey_api::Client;
 use covey_report::{Live, Spread};
 use covey_trace::{Coflow, Workload};
 use serde_json::json;

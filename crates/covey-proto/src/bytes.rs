@@ -1,6 +1,6 @@
 //! Numbers as little-endian bytes.
 
-use crate::message::FlowKey;
+use crate::flow::{FlowId, FlowKey};
 
 /// Takes numbers from the front of a body. `None` where it is too short.
 #[derive(Debug)]
@@ -57,8 +57,12 @@ impl<'a> Reader<'a> {
         Some(FlowKey { coflow: self.u64()?, flow: self.u32()? })
     }
 
-    /// So many items of `size` bytes each. Their number is checked against what is there before memory
-    /// is taken for them.
+    pub(crate) fn id(&mut self) -> Option<FlowId> {
+        self.u64().map(FlowId)
+    }
+
+    /// So many items of `size` bytes each. Checks their number against the bytes that are there before it
+    /// takes memory for them.
     pub(crate) fn items<T>(
         &mut self,
         count: u32,

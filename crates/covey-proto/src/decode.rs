@@ -3,18 +3,18 @@
 use thiserror::Error;
 
 use crate::bytes::Reader;
-use crate::message::Message;
+use crate::frame::Message;
 
 /// Why bytes are no message. The session cannot go on: where the next frame begins is not known.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ProtoError {
     /// A frame is longer than is allowed in this direction, or empty.
-    #[error("a frame of {found} bytes: expected from 1 to {most}")]
+    #[error("a frame of {found} bytes: expected from 1 to {max}")]
     Length {
         /// What the frame says.
         found: usize,
         /// What it may be at most.
-        most: usize,
+        max: usize,
     },
     /// The body does not have the layout of its kind, or there is no such kind.
     #[error("a frame of {length} bytes that is no message of kind {kind}")]
@@ -50,8 +50,8 @@ impl Decoder {
         let rest = &self.buffer[self.used..];
         let Some((length, rest)) = rest.split_first_chunk::<4>() else { return Ok(None) };
         let length = u32::from_le_bytes(*length) as usize;
-        if length == 0 || length > M::MOST {
-            return Err(ProtoError::Length { found: length, most: M::MOST });
+        if length == 0 || length > M::MAX {
+            return Err(ProtoError::Length { found: length, max: M::MAX });
         }
         let Some(frame) = rest.get(..length) else { return Ok(None) };
         let mut body = Reader::new(&frame[1..]);

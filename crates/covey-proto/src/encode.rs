@@ -1,30 +1,24 @@
-//! Messages to bytes. The numbers of kinds and the layouts are those of docs/protocol.md.
+//! The layouts of the messages between agent and coordinator, as docs/protocol.md describes them.
 
 use crate::bytes::{Reader, Write};
 use crate::codec::CodecName;
+use crate::flow::FlowKey;
+use crate::frame::Message;
 use crate::message::{
-    Compressor, Ended, Entry, FlowKey, FromAgent, Grain, Hello, Message, Processor, Refusal,
-    Schedule, Sent, ToAgent, Use, Uses, Welcome,
+    Compressor, Ended, Entry, FlowAnnouncement, FromAgent, Hello, MAX_FROM_AGENT, MAX_TO_AGENT,
+    Processor, Refusal, ReportThreshold, Schedule, Sent, ToAgent, Use, Uses, Welcome,
 };
-use crate::{MOST_FROM_AGENT, MOST_TO_AGENT, USES};
-
-/// Appends a message to `out` as a frame.
-pub fn encode(message: &impl Message, out: &mut Vec<u8>) {
-    let start = out.len();
-    out.u32(0);
-    message.write(out);
-    let length = (out.len() - start - 4) as u32;
-    out[start..start + 4].copy_from_slice(&length.to_le_bytes());
-}
+use crate::version::USES;
 
 /// Bytes of an item in a body.
 pub(crate) const ENTRY: usize = 25;
 pub(crate) const KEY: usize = 12;
 const OF_FLOW: usize = 28;
-const GRAIN: usize = 16;
+const THRESHOLD: usize = 16;
 const COMPRESSOR: usize = 17;
 const OF_USE: usize = 13;
 const COFLOW: usize = 8;
+const ANNOUNCEMENT: usize = 9 + KEY;
 
 pub(crate) fn write_entries(entries: &[Entry], out: &mut Vec<u8>) {
     for &Entry { key, layer, rate, codec } in entries {
@@ -161,7 +155,7 @@ fn read_welcome(body: &mut Reader<'_>) -> Option<Welcome> {
 }
 
 impl Message for FromAgent {
-    const MOST: usize = MOST_FROM_AGENT;
+    const MAX: usize = MAX_FROM_AGENT;
 
     fn write(&self, out: &mut Vec<u8>) {
         match self {
@@ -238,7 +232,7 @@ impl Message for FromAgent {
 }
 
 impl Message for ToAgent {
-    const MOST: usize = MOST_TO_AGENT;
+    const MAX: usize = MAX_TO_AGENT;
 
     fn write(&self, out: &mut Vec<u8>) {
         match self {
@@ -263,11 +257,11 @@ impl Message for ToAgent {
                 write_entries(&schedule.set, out);
                 schedule.removed.iter().for_each(|&key| out.key(key));
             }
-            ToAgent::Settled(keys) => write_keys(3, keys, out),
-            ToAgent::Grains(grains) => {
+            ToAgent::Acknowledged(keys) => write_keys(3, keys, out),
+            ToAgent::Thresholds(thresholds) => {
                 out.push(4);
-                out.u32(grains.len() as u32);
-                for &Grain { coflow, bytes } in grains {
+                out.u32(thresholds.len() as u32);
+                for &ReportThreshold { coflow, bytes } in thresholds {
                     out.u64(coflow);
                     out.f64(bytes);
                 }
@@ -288,6 +282,15 @@ impl Message for ToAgent {
                 out.push(7);
                 write_coflows(coflows, out);
             }
+            ToAgent::Flows(flows) => {
+                out.push(8);
+                out.u32(flows.len() as u32);
+                for FlowAnnouncement { id, member } in flows {
+                    out.u64(id.0);
+                    out.push(u8::from(member.is_some()));
+                    out.key(member.unwrap_or(FlowKey { coflow: 0, flow: 0 }));
+                }
+            }
         }
     }
 
@@ -301,11 +304,11 @@ impl Message for ToAgent {
                 let removed = body.items(removed, KEY, Reader::key)?;
                 ToAgent::Schedule(Schedule { epoch, version, base, set, removed })
             }
-            3 => ToAgent::Settled(read_keys(body)?),
+            3 => ToAgent::Acknowledged(read_keys(body)?),
             4 => {
                 let count = body.u32()?;
-                ToAgent::Grains(body.items(count, GRAIN, |body| {
-                    Some(Grain { coflow: body.u64()?, bytes: body.amount()? })
+                ToAgent::Thresholds(body.items(count, THRESHOLD, |body| {
+                    Some(ReportThreshold { coflow: body.u64()?, bytes: body.amount()? })
                 })?)
             }
             5 => ToAgent::Refused(match body.u8()? {
@@ -319,6 +322,13 @@ impl Message for ToAgent {
             }),
             6 => ToAgent::Alive,
             7 => ToAgent::Over(read_coflows(body)?),
+            8 => {
+                let count = body.u32()?;
+                ToAgent::Flows(body.items(count, ANNOUNCEMENT, |body| {
+                    let (id, is_member, key) = (body.id()?, read_flag(body)?, body.key()?);
+                    Some(FlowAnnouncement { id, member: is_member.then_some(key) })
+                })?)
+            }
             _ => return None,
         })
     }

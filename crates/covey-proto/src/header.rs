@@ -4,7 +4,7 @@ use thiserror::Error;
 
 use crate::bytes::{Reader, Write};
 use crate::codec::CodecName;
-use crate::message::FlowKey;
+use crate::flow::FlowKey;
 
 /// The bytes that every flow's connection begins with: a name, and the version.
 const MAGIC: [u8; 4] = *b"CVF2";
@@ -110,7 +110,7 @@ impl FlowHeader {
 pub const CHUNK_HEADER: usize = 16;
 
 /// The most bytes in a chunk, compressed or not.
-pub const MOST_CHUNK: usize = 1 << 20;
+pub const MAX_CHUNK: usize = 1 << 20;
 
 /// What comes before a chunk of a flow. After the last chunk of a flow of which nobody knows how long it
 /// is comes one of 0 bytes.
@@ -118,7 +118,7 @@ pub const MOST_CHUNK: usize = 1 << 20;
 pub struct ChunkHeader {
     /// How it is compressed, if it is.
     pub codec: Option<CodecName>,
-    /// Bytes of the flow in it, at most [`MOST_CHUNK`].
+    /// Bytes of the flow in it, at most [`MAX_CHUNK`].
     pub raw: u32,
     /// Bytes that follow: fewer if it is compressed, else the same.
     pub coded: u32,
@@ -161,7 +161,7 @@ impl ChunkHeader {
         };
         match () {
             () if zeros != 0 => bad("bytes 1 to 3 of a chunk", zeros),
-            () if raw as usize > MOST_CHUNK => bad("length of a chunk", raw),
+            () if raw as usize > MAX_CHUNK => bad("length of a chunk", raw),
             () if !fits => bad("compressed length of a chunk", coded),
             () if codec.is_none() && checksum != 0 => bad("checksum of a plain chunk", checksum),
             () => Ok(ChunkHeader { codec, raw, coded, checksum }),

@@ -10,39 +10,24 @@ mod bytes;
 mod codec;
 mod decode;
 mod encode;
+mod flow;
+mod frame;
 mod header;
 mod local;
 mod message;
+mod names;
+mod version;
 
 pub use codec::CodecName;
 pub use decode::{Decoder, ProtoError};
-pub use encode::encode;
+pub use flow::{FlowId, FlowKey};
+pub use frame::{Message, encode};
 pub use header::{
-    CHUNK_HEADER, ChunkHeader, Direction, FlowHeader, HEADER, HeaderError, MOST_CHUNK,
+    CHUNK_HEADER, ChunkHeader, Direction, FlowHeader, HEADER, HeaderError, MAX_CHUNK,
 };
-pub use local::{Connected, FromApp, LOCAL_VERSION, MOST_LOCAL, MOST_LOCAL_FLOWS, Means, ToApp};
+pub use local::{Connected, FromApp, LOCAL_VERSION, MAX_LOCAL, MAX_LOCAL_FLOWS, Means, ToApp};
 pub use message::{
-    Compressor, Ended, Entry, FlowKey, FromAgent, Grain, Hello, Message, Processor, Refusal,
-    Schedule, Sent, ToAgent, Use, Uses, Welcome,
+    Compressor, Ended, Entry, FlowAnnouncement, FromAgent, Hello, MAX_FROM_AGENT, MAX_TO_AGENT,
+    Processor, Refusal, ReportThreshold, Schedule, Sent, ToAgent, Use, Uses, Welcome,
 };
-
-/// The version of the messages between agent and coordinator.
-pub const VERSION: u16 = 3;
-
-/// The oldest version that is still spoken: the one before.
-pub const OLDEST: u16 = 2;
-
-/// The first version in which agents tell how flows are used ([`FromAgent::Uses`], [`FromAgent::Keeps`]), and
-/// coordinators that they are there ([`ToAgent::Alive`]).
-pub const USES: u16 = 3;
-
-/// The version to speak with a side of version `theirs`: the lesser, if that is still spoken.
-pub fn common_version(theirs: u16) -> Option<u16> {
-    (theirs >= OLDEST).then_some(theirs.min(VERSION))
-}
-
-/// The most bytes in a frame after its length, to an agent: a schedule of some 600,000 flows.
-pub const MOST_TO_AGENT: usize = 16 << 20;
-
-/// The most bytes in a frame after its length, from an agent.
-pub const MOST_FROM_AGENT: usize = 1 << 20;
+pub use version::{IDS, OLDEST, USES, VERSION, common_version};

@@ -1,4 +1,4 @@
-//! What an agent and the applications on its host say to each other.
+//! The messages between an agent and the applications on its host.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
@@ -8,16 +8,18 @@ use crate::encode::{
     ENTRY, KEY, read_ended, read_entry, read_keys, read_sent, write_ended, write_entries,
     write_keys, write_sent,
 };
-use crate::message::{Ended, Entry, FlowKey, Message, Sent};
+use crate::flow::FlowKey;
+use crate::frame::Message;
+use crate::message::{Ended, Entry, Sent};
 
 /// The version of the local messages. Both sides must speak the same.
 pub const LOCAL_VERSION: u16 = 2;
 
 /// The most bytes in a frame after its length, in both directions.
-pub const MOST_LOCAL: usize = 1 << 20;
+pub const MAX_LOCAL: usize = 1 << 20;
 
 /// The most flows named in one frame.
-pub const MOST_LOCAL_FLOWS: usize = 20_000;
+pub const MAX_LOCAL_FLOWS: usize = 20_000;
 
 /// How a host carries a schedule out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,7 +58,7 @@ pub enum FromApp {
     Hello(u16),
     /// The application sends these flows from now on, when it may.
     Opened(Vec<FlowKey>),
-    /// Flows have ended. Said again to an agent that comes back, until it is [`ToApp::Settled`].
+    /// Flows have ended. Said again to an agent that comes back, until it is [`ToApp::Acknowledged`].
     Ended(Vec<Ended>),
     /// What flows have sent.
     Sent(Vec<Sent>),
@@ -96,7 +98,7 @@ pub enum ToApp {
     /// Flows of the application are served so from now on; those with a rate of 0 wait.
     Shares(Vec<Entry>),
     /// The ends of these flows are in the coordinator's journal.
-    Settled(Vec<FlowKey>),
+    Acknowledged(Vec<FlowKey>),
     /// Whether the agent hears the coordinator, and what that may have flows compressed with.
     Coordinator {
         /// Whether it is heard.
@@ -126,7 +128,7 @@ fn read_address(body: &mut Reader<'_>) -> Option<SocketAddr> {
 }
 
 impl Message for FromApp {
-    const MOST: usize = MOST_LOCAL;
+    const MAX: usize = MAX_LOCAL;
 
     fn write(&self, out: &mut Vec<u8>) {
         match self {
@@ -178,7 +180,7 @@ impl Message for FromApp {
 }
 
 impl Message for ToApp {
-    const MOST: usize = MOST_LOCAL;
+    const MAX: usize = MAX_LOCAL;
 
     fn write(&self, out: &mut Vec<u8>) {
         match self {
@@ -195,7 +197,7 @@ impl Message for ToApp {
                 out.u32(entries.len() as u32);
                 write_entries(entries, out);
             }
-            ToApp::Settled(keys) => write_keys(3, keys, out),
+            ToApp::Acknowledged(keys) => write_keys(3, keys, out),
             ToApp::Coordinator { heard, codec } => {
                 out.extend([4, u8::from(*heard), CodecName::byte(*codec)]);
             }
@@ -221,7 +223,7 @@ impl Message for ToApp {
                 let count = body.u32()?;
                 ToApp::Shares(body.items(count, ENTRY, read_entry)?)
             }
-            3 => ToApp::Settled(read_keys(body)?),
+            3 => ToApp::Acknowledged(read_keys(body)?),
             4 => ToApp::Coordinator {
                 heard: match body.u8()? {
                     0 => false,

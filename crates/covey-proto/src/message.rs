@@ -1,15 +1,13 @@
-//! What is said.
+//! The messages between agent and coordinator.
 
 use crate::codec::CodecName;
+use crate::flow::{FlowId, FlowKey};
 
-/// A flow, by names that last: its coflow's serial number, and its number in the coflow.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct FlowKey {
-    /// Serial number of the coflow's registration.
-    pub coflow: u64,
-    /// Number within the coflow in order of registration, from 0.
-    pub flow: u32,
-}
+/// The most bytes in a frame after its length, to an agent: a schedule of some 600,000 flows.
+pub const MAX_TO_AGENT: usize = 16 << 20;
+
+/// The most bytes in a frame after its length, from an agent.
+pub const MAX_FROM_AGENT: usize = 1 << 20;
 
 /// A flow that is served.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -22,6 +20,15 @@ pub struct Entry {
     pub rate: f64,
     /// How what it sends from now on is to be compressed, if it is.
     pub codec: Option<CodecName>,
+}
+
+/// The id of a flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FlowAnnouncement {
+    /// The id.
+    pub id: FlowId,
+    /// The coflow that the flow belongs to, and its index there; `None` if it belongs to none.
+    pub member: Option<FlowKey>,
 }
 
 /// What an agent is to carry out: the flows it serves. Others wait.
@@ -65,12 +72,12 @@ pub struct Sent {
     pub wire: f64,
 }
 
-/// An agent is to report a coflow whenever that has sent this many bytes more there.
+/// After how many more bytes an agent reports a coflow.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Grain {
-    /// Serial number of the coflow.
+pub struct ReportThreshold {
+    /// Number of the coflow.
     pub coflow: u64,
-    /// Bytes; infinite when nobody wants to know any more.
+    /// Bytes that it sends at the agent from one report to the next; infinite: no such reports.
     pub bytes: f64,
 }
 
@@ -95,7 +102,7 @@ pub struct Welcome {
     /// Its epoch.
     pub epoch: u64,
     /// How often the agent is to report what flows have sent, in seconds; 0 when only as
-    /// [`Grain`]s say.
+    /// [`ReportThreshold`]s say.
     pub report_every_s: f64,
     /// How often the agent is to say something, in seconds, or be taken for lost.
     pub heartbeat_s: f64,
@@ -106,21 +113,21 @@ pub struct Welcome {
     pub idle_after_s: f64,
 }
 
-/// What becomes of a flow on its sending host.
+/// How a flow is used on its sending host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Use {
-    /// It is open, and uses what it is given.
+    /// It is open, and uses its rate.
     Moves,
     /// It is open, but had a rate and sent nothing.
     Idle,
-    /// Whoever had it open is gone.
+    /// The application that had it open is gone.
     Closed,
 }
 
-/// How flows are used on their sending host, where that differs from what was said before.
+/// How flows are used on their sending host, as far as it differs from the report before.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Uses {
-    /// Whether what was said before counts no more.
+    /// Whether this replaces all reports before.
     pub all: bool,
     /// Flows.
     pub flows: Vec<(FlowKey, Use)>,
@@ -131,7 +138,7 @@ pub struct Uses {
 /// How fast a compressor is on a host, and how small.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Compressor {
-    /// Which.
+    /// The compressor.
     pub codec: CodecName,
     /// `R`: raw bytes per second that a whole processor compresses; above zero.
     pub speed: f64,
@@ -177,15 +184,15 @@ pub enum FromAgent {
         /// Version.
         version: u64,
     },
-    /// Flows have ended. Said again after each new join until it is [`ToAgent::Settled`].
+    /// Flows have ended. Said again after each new join until it is [`ToAgent::Acknowledged`].
     Ended(Vec<Ended>),
     /// What flows have sent.
     Sent(Vec<Sent>),
     /// A schedule is missing: the next one must be full.
     Resync,
-    /// Nothing else to say.
+    /// There is nothing else to say.
     Alive,
-    /// Of these flows, which were in the schedule, the last bytes are on their way: they need nothing more.
+    /// The last bytes of these flows, which were in the schedule, are on their way: they need nothing more.
     /// The agent serves none of them again before a schedule has removed it.
     Written(Vec<FlowKey>),
     /// What the host has for compressing. Said after each new join, and when it has changed.
@@ -203,24 +210,17 @@ pub enum ToAgent {
     Welcome(Welcome),
     /// What to carry out from now on.
     Schedule(Schedule),
-    /// The ends of these flows are written down and need not be said again.
-    Settled(Vec<FlowKey>),
+    /// The ends of these flows are in the journal: the agent need not report them again.
+    Acknowledged(Vec<FlowKey>),
     /// When to report what coflows have sent.
-    Grains(Vec<Grain>),
+    Thresholds(Vec<ReportThreshold>),
     /// The session is over.
     Refused(Refusal),
-    /// Nothing else to say.
+    /// There is nothing else to say.
     Alive,
     /// These coflows are over: nothing more needs to be said of them.
     Over(Vec<u64>),
-}
-
-/// A message of one of the two directions.
-pub trait Message: Sized {
-    /// The most bytes of a frame after its length.
-    const MOST: usize;
-    #[doc(hidden)]
-    fn write(&self, out: &mut Vec<u8>);
-    #[doc(hidden)]
-    fn read(kind: u8, body: &mut crate::bytes::Reader<'_>) -> Option<Self>;
+    /// The ids of flows. It comes before the first schedule of a session that lists a flow, and again
+    /// before one that lists the flow after a schedule without it.
+    Flows(Vec<FlowAnnouncement>),
 }

@@ -4,14 +4,20 @@ use std::net::IpAddr;
 
 use covey_proto::{
     CHUNK_HEADER, ChunkHeader, CodecName, Compressor, Connected, Decoder, Direction, Ended, Entry,
-    FlowHeader, FlowKey, FromAgent, FromApp, Grain, HEADER, Hello, Means, Message, Processor,
-    ProtoError, Refusal, Schedule, Sent, ToAgent, ToApp, USES, Use, Uses, Welcome, encode,
+    FlowAnnouncement, FlowHeader, FlowId, FlowKey, FromAgent, FromApp, HEADER, Hello, Means,
+    Message, Processor, ProtoError, Refusal, ReportThreshold, Schedule, Sent, ToAgent, ToApp, USES,
+    Use, Uses, Welcome, encode,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
 
 fn key() -> impl Strategy<Value = FlowKey> {
     (any::<u64>(), any::<u32>()).prop_map(|(coflow, flow)| FlowKey { coflow, flow })
+}
+
+fn announcement() -> impl Strategy<Value = FlowAnnouncement> {
+    (any::<u64>(), proptest::option::of(key()))
+        .prop_map(|(id, member)| FlowAnnouncement { id: FlowId(id), member })
 }
 
 fn amount() -> impl Strategy<Value = f64> {
@@ -97,6 +103,7 @@ fn to_agent() -> impl Strategy<Value = ToAgent> {
             }
         ),
         vec(any::<u64>(), 0..20).prop_map(ToAgent::Over),
+        vec(announcement(), 0..20).prop_map(ToAgent::Flows),
         Just(ToAgent::Alive),
         schedule.prop_map(|((epoch, version, base), set, removed)| ToAgent::Schedule(Schedule {
             epoch,
@@ -105,9 +112,12 @@ fn to_agent() -> impl Strategy<Value = ToAgent> {
             set,
             removed
         })),
-        vec(key(), 0..20).prop_map(ToAgent::Settled),
-        vec((any::<u64>(), grain).prop_map(|(coflow, bytes)| Grain { coflow, bytes }), 0..20)
-            .prop_map(ToAgent::Grains),
+        vec(key(), 0..20).prop_map(ToAgent::Acknowledged),
+        vec(
+            (any::<u64>(), grain).prop_map(|(coflow, bytes)| ReportThreshold { coflow, bytes }),
+            0..20
+        )
+        .prop_map(ToAgent::Thresholds),
         prop_oneof![
             Just(Refusal::Version),
             Just(Refusal::Credential),
@@ -151,7 +161,7 @@ fn to_app() -> impl Strategy<Value = ToApp> {
             }
         ),
         vec(entry(), 0..20).prop_map(ToApp::Shares),
-        vec(key(), 0..20).prop_map(ToApp::Settled),
+        vec(key(), 0..20).prop_map(ToApp::Acknowledged),
         (any::<bool>(), codec()).prop_map(|(heard, codec)| ToApp::Coordinator { heard, codec }),
         Just(ToApp::Refused),
     ]
@@ -327,7 +337,7 @@ fn what_a_frame_claims_takes_no_memory() {
     bytes.extend([0xff; 8]);
     let body = ProtoError::Body { kind: 2, length: 33 };
     assert_eq!(decode_all::<ToAgent>(&bytes), (0, Some(body)));
-    let length = ProtoError::Length { found: 1 << 21, most: covey_proto::MOST_FROM_AGENT };
+    let length = ProtoError::Length { found: 1 << 21, max: covey_proto::MAX_FROM_AGENT };
     assert_eq!(decode_all::<FromAgent>(&(1_u32 << 21).to_le_bytes()), (0, Some(length)));
     assert!(decode_all::<FromAgent>(&[0, 0, 0, 0]).1.is_some());
 }

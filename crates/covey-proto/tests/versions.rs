@@ -1,14 +1,18 @@
 //! The bytes of each version that is spoken are read as they were meant, and written as they were.
 
 use covey_proto::{
-    CodecName, Compressor, Decoder, Ended, Entry, FlowKey, FromAgent, Grain, Hello, Message,
-    OLDEST, Processor, Refusal, Schedule, Sent, ToAgent, Use, Uses, VERSION, Welcome,
-    common_version, encode,
+    CodecName, Compressor, Decoder, Ended, Entry, FlowAnnouncement, FlowId, FlowKey, FromAgent,
+    Hello, Message, OLDEST, Processor, Refusal, ReportThreshold, Schedule, Sent, ToAgent, Use,
+    Uses, VERSION, Welcome, common_version, encode,
 };
 
-/// Each message of a version by its name, as bytes in hexadecimal digits; those of version 3 that are new,
-/// or others than before.
-const VERSIONS: [&str; 2] = [include_str!("data/agents-2.txt"), include_str!("data/agents-3.txt")];
+/// Each message of a version by its name, as bytes in hexadecimal digits; of versions 3 and 4 only those
+/// that are new or differ from the version before.
+const VERSIONS: [&str; 3] = [
+    include_str!("data/agents-2.txt"),
+    include_str!("data/agents-3.txt"),
+    include_str!("data/agents-4.txt"),
+];
 
 fn bytes(version: u16, of: &str) -> Vec<u8> {
     let text = VERSIONS[usize::from(version) - 2];
@@ -58,8 +62,11 @@ fn what_coordinators_of_version_2_say_is_understood() {
     check("to_agent.welcome", ToAgent::Welcome(welcome));
     let schedule = Schedule { epoch: 3, version: 11, base: 10, set, removed };
     check("to_agent.schedule", ToAgent::Schedule(schedule));
-    check("to_agent.settled", ToAgent::Settled(vec![KEY]));
-    check("to_agent.grains", ToAgent::Grains(vec![Grain { coflow: 5, bytes: f64::INFINITY }]));
+    check("to_agent.settled", ToAgent::Acknowledged(vec![KEY]));
+    check(
+        "to_agent.grains",
+        ToAgent::Thresholds(vec![ReportThreshold { coflow: 5, bytes: f64::INFINITY }]),
+    );
     let refusals = [
         Refusal::Version,
         Refusal::Credential,
@@ -88,6 +95,35 @@ fn what_version_3_has_more_is_understood() {
     check_in(3, "to_agent.welcome", ToAgent::Welcome(welcome));
     check_in(3, "to_agent.alive", ToAgent::Alive);
     check_in(3, "to_agent.over", ToAgent::Over(vec![5, 6]));
+}
+
+#[test]
+fn what_version_4_has_more_is_understood() {
+    let hello = Hello { version: 4, port: 7, holds: (3, 9), token: b"abc".to_vec() };
+    check_in(4, "from_agent.hello", FromAgent::Hello(hello));
+    let key = FlowKey::of_id(FlowId(17));
+    check_in(4, "from_agent.ended", FromAgent::Ended(vec![Ended { key, bytes: 1e6, wire: 4e5 }]));
+    let (report_every_s, heartbeat_s, codec) = (0.008, 1.0, Some(CodecName::Lz4));
+    let welcome =
+        Welcome { version: 4, epoch: 3, report_every_s, heartbeat_s, codec, idle_after_s: 1.0 };
+    check_in(4, "to_agent.welcome", ToAgent::Welcome(welcome));
+    let member = FlowAnnouncement { id: FlowId(17), member: Some(KEY) };
+    let single = FlowAnnouncement { id: FlowId(18), member: None };
+    check_in(4, "to_agent.flows", ToAgent::Flows(vec![member, single]));
+    let set = vec![Entry { key, layer: 2, rate: 1.25e8, codec: None }];
+    let removed = vec![FlowKey::of_id(FlowId(16))];
+    let schedule = Schedule { epoch: 3, version: 11, base: 10, set, removed };
+    check_in(4, "to_agent.schedule", ToAgent::Schedule(schedule));
+    check_in(4, "to_agent.settled", ToAgent::Acknowledged(vec![key]));
+}
+
+#[test]
+fn names_are_replaced_where_flows_are_named() {
+    let id = FlowKey::of_id(FlowId(17));
+    assert_eq!((id.id(), KEY.id()), (Some(FlowId(17)), None));
+    let mut ended = FromAgent::Ended(vec![Ended { key: KEY, bytes: 1.0, wire: 1.0 }]);
+    ended.rename_flows(|key| if key == KEY { id } else { key });
+    assert_eq!(ended, FromAgent::Ended(vec![Ended { key: id, bytes: 1.0, wire: 1.0 }]));
 }
 
 #[test]

@@ -102,7 +102,7 @@ impl PilotLoad {
                 // The first steps of a random shuffle.
                 let end = (first + count).min(pilots.len());
                 for k in first..end {
-                    let other = k + self.random.below(pilots.len() - k);
+                    let other = k + self.random.below((pilots.len() - k) as u64) as usize;
                     pilots.swap(k, other);
                 }
                 pilots.truncate(end);

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, Sender};
 use std::time::{Duration, Instant};
 
-use covey_coordinator::Credentials;
+use covey_coordinator::Authority;
 
 use crate::error::TestbedError;
 use crate::faults::Broken;
@@ -58,7 +58,7 @@ impl<'a> Cluster<'a> {
         };
         if let Contestant::Policy(_) = replay.contestant {
             if let Some(name) = lab.certified() {
-                Credentials::of(&cluster.data()).init(&[name])?;
+                Authority::of(&cluster.data()).init(&[name])?;
             }
             cluster.start_coordinator()?;
             cluster.addresses = Some(cluster.hear_addresses(said)?);

@@ -68,7 +68,7 @@ pub enum TestbedError {
     Interrupted,
     /// Credentials cannot be made.
     #[error(transparent)]
-    Credentials(#[from] covey_coordinator::CredentialError),
+    Credentials(#[from] covey_api::CredentialError),
     /// A host cannot take part in scheduling.
     #[error("the client library: {0}")]
     Client(#[from] covey_client::RestError),

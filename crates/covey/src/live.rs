@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use covey_coordinator::{CredentialError, Credentials, read_token};
+use covey_api::{CredentialError, Credentials, read_token};
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
 

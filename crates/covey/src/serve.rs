@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use covey_coordinator::{Config, Credentials, ServeError, Server, ServerConfig};
+use covey_coordinator::{Authority, Config, ServeError, Server, ServerConfig};
 
 use crate::failure::Failure;
 use crate::live::{self, AGENTS, CLIENTS, Logs};
@@ -120,9 +120,9 @@ impl Serve {
     pub fn run(self) -> Result<(), Failure> {
         if self.init {
             let ports = self.agent.iter().map(|text| ports(text)).collect::<Result<Vec<_>, _>>()?;
-            let credentials = Credentials::of(&self.data);
-            credentials.init(&self.name)?;
-            ports.into_iter().flatten().try_for_each(|port| credentials.admit(port))?;
+            let authority = Authority::of(&self.data);
+            authority.init(&self.name)?;
+            ports.into_iter().flatten().try_for_each(|port| authority.admit(port))?;
             let folder = self.data.display().to_string();
             return output::print(|out| writeln!(out, "made credentials in {folder}"));
         }
@@ -169,15 +169,15 @@ impl Serve {
                 forget_after_s: quantity::time("--forget-after", &self.forget_after)?,
                 report_every_s: quantity::time("--report-every", &self.report_every)?,
                 reports_always: self.reports == Reports::Always,
-                most_coflows: self.max_coflows,
-                most_flows: self.max_flows,
-                most_expired: self.max_expired,
-                most_gone: self.max_gone,
+                max_coflows: self.max_coflows,
+                max_flows: self.max_flows,
+                max_expired: self.max_expired,
+                max_gone: self.max_gone,
                 ..Config::default()
             },
-            most_clients: self.max_clients,
-            most_agents: self.max_agents,
-            most_requests_per_s: self.max_requests.into(),
+            max_clients: self.max_clients,
+            max_agents: self.max_agents,
+            max_requests_per_s: self.max_requests.into(),
             compact_above: self.compact_above,
             interval_s: quantity::time("--interval", &self.interval)?,
         })
@@ -185,14 +185,14 @@ impl Serve {
 }
 
 /// Maximum of folders that one call makes.
-const MOST_ADMITTED: u32 = 100_000;
+const MAX_ADMITTED: u32 = 100_000;
 
 /// Reads ports from an argument: one, or the first and the last.
 fn ports(text: &str) -> Result<RangeInclusive<u32>, Failure> {
     let (first, last) = text.split_once('-').unwrap_or((text, text));
     let range = first.parse().ok().zip(last.parse().ok()).map(|(first, last)| first..=last);
     range
-        .filter(|range| !range.is_empty() && range.end() - range.start() < MOST_ADMITTED)
+        .filter(|range| !range.is_empty() && range.end() - range.start() < MAX_ADMITTED)
         .ok_or_else(|| {
             Failure::argument("--agent", "a port, or ports like 0-15", format!("'{text}'"))
         })

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::Args;
-use covey_coordinator::Client;
+use covey_api::Client;
 use serde_json::Value;
 use tokio::time::timeout;
 

@@ -2,10 +2,11 @@
 //!
 //! Version 2: [`MAGIC`], then for each record a header of three `u32` (length of the payload, CRC-32 of the
 //! payload, CRC-32 of the two before), and the payload, JSON. All numbers are little-endian. Version 1 had no
-//! checksum of the header; it is still read.
+//! checksum of the header; it is still read. Version 2.1 has the layout of version 2, and records that name
+//! flows by id (`Record::FlowsEnded`, and `flow_ids` in others); records of version 2 are still read.
 //!
 //! A crash tears the end of the file: the last record is cut short, or ends in zeros that were never written.
-//! No crash makes anything else, so all other bytes that are no record are damage.
+//! A crash leaves nothing else, so all other bytes that are no record are damage.
 
 use std::io::{self, Read, Write};
 use std::ops::Range;
@@ -27,7 +28,7 @@ pub enum Version {
 }
 
 impl Version {
-    /// The version that a file's first bytes tell.
+    /// The version that a file's first bytes name.
     pub(super) fn of(bytes: &[u8]) -> Option<Version> {
         match bytes.first_chunk::<8>()? {
             MAGIC => Some(Version::Two),
@@ -79,8 +80,9 @@ fn number(bytes: &[u8]) -> u32 {
 pub(super) struct Frames<R> {
     version: Version,
     from: R,
-    /// The byte at which the next record begins, and bytes of the file.
+    /// The byte at which the next record begins.
     pub at: u64,
+    /// Bytes of the file.
     length: u64,
     frame: Vec<u8>,
 }
@@ -136,7 +138,7 @@ pub(super) fn parts(version: Version, bytes: &[u8]) -> Parts<'_> {
     parts_from(version, bytes, MAGIC.len())
 }
 
-/// Takes the bytes apart that are behind the first so many.
+/// Takes the bytes from `at` on apart.
 pub(super) fn parts_from(version: Version, bytes: &[u8], mut at: usize) -> Parts<'_> {
     let mut parts =
         Parts { whole: Vec::new(), damaged: Vec::new(), torn: bytes.len()..bytes.len() };

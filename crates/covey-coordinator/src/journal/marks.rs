@@ -10,17 +10,18 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::error::JournalError;
+use super::files::{IDS, sync_folder};
 use super::format::{Version, frame};
-use super::{JournalError, sync_folder};
 use crate::record::Record;
 
 const MAGIC: &[u8; 8] = b"COVEYI1\n";
-pub(super) const NAME: &str = "ids";
 
 /// Numbers that are reserved at a time.
 const BLOCK: u64 = 1 << 16;
-/// Numbers and epochs that are passed over where nobody knows how many were given.
+/// Numbers that are passed over if nobody knows how many were given.
 const UNKNOWN: u64 = 1 << 32;
+/// Epochs that are passed over then.
 const UNKNOWN_EPOCHS: u64 = 1 << 16;
 
 /// Numbers that are greater than all given ones.
@@ -39,7 +40,7 @@ pub(super) struct Marks {
 impl Marks {
     /// The marks in `folder`, if there are any.
     pub fn read(folder: &Path) -> Result<Option<Marks>, JournalError> {
-        let path = folder.join(NAME);
+        let path = folder.join(IDS);
         let bytes = match fs::read(&path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -52,23 +53,23 @@ impl Marks {
 
     /// Puts the marks on disk, in place of those before.
     pub fn write(&self, folder: &Path) -> io::Result<()> {
-        let new = folder.join(format!("{NAME}.new"));
+        let new = folder.join(format!("{IDS}.new"));
         let mut bytes = MAGIC.to_vec();
         frame(&serde_json::to_vec(self)?, &mut bytes)?;
         let mut file = File::create(&new)?;
         file.write_all(&bytes)?;
         file.sync_data()?;
-        fs::rename(&new, folder.join(NAME))?;
+        fs::rename(&new, folder.join(IDS))?;
         sync_folder(folder)
     }
 
-    /// Takes over what a record tells.
+    /// Takes over the numbers that a record gives.
     pub fn see(&mut self, record: &Record) {
         match record {
             Record::Epoch(epoch) => self.epoch = self.epoch.max(*epoch),
             Record::Registered { id, lineage, .. } => self.given(*id, lineage.0),
             Record::Gone(summary) => self.given(summary.id, summary.lineage.0),
-            Record::Next { id, external } => {
+            Record::Next { id, external, .. } => {
                 self.id = self.id.max(*id);
                 self.dag = self.dag.max(*external);
             }
@@ -81,7 +82,7 @@ impl Marks {
         self.dag = self.dag.max(dag + 1);
     }
 
-    /// Whether all numbers of `others` are among these.
+    /// Whether these cover all numbers of `others`.
     pub fn cover(&self, others: &Marks) -> bool {
         others.epoch <= self.epoch && others.id <= self.id && others.dag <= self.dag
     }
@@ -101,7 +102,7 @@ impl Marks {
         Marks { id: self.id + BLOCK, dag: self.dag + BLOCK, ..self }
     }
 
-    /// These with as many more as may have been given unknown to anybody.
+    /// These with as many more as may have been given and lost.
     pub fn with_unknown(self) -> Marks {
         let (id, dag) = (self.id + UNKNOWN, self.dag + UNKNOWN);
         Marks { epoch: self.epoch + UNKNOWN_EPOCHS, id, dag, ..self }
@@ -109,6 +110,16 @@ impl Marks {
 
     /// Records that say the same.
     pub fn records(&self) -> [Record; 2] {
-        [Record::Epoch(self.epoch), Record::Next { id: self.id, external: self.dag }]
+        [Record::Epoch(self.epoch), Record::Next { id: self.id, external: self.dag, flow: 0 }]
+    }
+}
+
+/// The numbers that may have been given, if `count` records name the `seen` ones.
+pub(super) fn given(seen: Marks, count: usize, known: Option<Marks>, version: Version) -> Marks {
+    match known {
+        Some(known) => seen.max(known),
+        // Only the version before had no marks; other ones have been lost.
+        None if version == Version::Two && count > 0 => seen.with_unknown(),
+        None => seen,
     }
 }

@@ -5,9 +5,11 @@ use std::io::{self, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use super::error::JournalError;
+use super::files::{NAME, free_name, put_in_place, write_new};
 use super::format::{Version, frame, parts};
-use super::marks::Marks;
-use super::{JournalError, NAME, free_name, given, lock, put_in_place, write_new};
+use super::lock::lock;
+use super::marks::{Marks, given};
 
 /// A damaged part of a journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -149,8 +151,8 @@ fn keep(folder: &Path) -> io::Result<Option<PathBuf>> {
 fn printable(bytes: &[u8]) -> String {
     let shown =
         |byte: &u8| if byte.is_ascii_graphic() || *byte == b' ' { *byte as char } else { '.' };
-    bytes.iter().take(MOST_SHOWN).map(shown).collect()
+    bytes.iter().take(MAX_SHOWN).map(shown).collect()
 }
 
 /// The most bytes of a damaged part that are shown.
-const MOST_SHOWN: usize = 400;
+const MAX_SHOWN: usize = 400;

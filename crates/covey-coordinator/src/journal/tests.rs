@@ -1,4 +1,14 @@
-use super::*;
+use std::fs::{self, OpenOptions};
+use std::path::Path;
+
+use covey_api::{CoflowSpec, Update};
+
+use super::files::{IDS, NAME};
+use super::format::{MAGIC, frames};
+use super::marks::Marks;
+use super::store::Found;
+use super::{Journal, JournalError, inspect, repair};
+use crate::record::Record;
 
 fn some() -> Vec<Record> {
     vec![
@@ -87,8 +97,8 @@ fn a_journal_is_replaced_as_a_whole_and_used_by_one() {
 }
 
 fn registered(id: u64) -> Record {
-    let spec = crate::record::CoflowSpec::of(Vec::new());
-    Record::Registered { id, at_s: 0.5, lineage: (id, 0), key: None, spec }
+    let spec = CoflowSpec::of(Vec::new());
+    Record::Registered { id, at_s: 0.5, lineage: (id, 0), key: None, flow_ids: Vec::new(), spec }
 }
 
 fn next_id(found: &Found) -> u64 {
@@ -165,7 +175,7 @@ fn repair_takes_the_whole_records_and_keeps_the_damaged_file() {
 fn a_lost_file_of_numbers_costs_numbers_and_gives_none_twice() {
     let folder = tempfile::tempdir().expect("a folder");
     written(folder.path(), &[registered(7)]);
-    let ids = folder.path().join(marks::NAME);
+    let ids = folder.path().join(IDS);
     fs::write(&ids, "nothing").expect("a disk");
     assert!(matches!(Journal::open(folder.path()), Err(JournalError::Ids(_))));
     fs::remove_file(&ids).expect("a file");
@@ -225,4 +235,38 @@ fn a_journal_of_version_1_is_read_and_kept() {
 fn the_layout_of_version_2_is_as_it_was() {
     let folder = tempfile::tempdir().expect("a folder");
     assert_eq!(written(folder.path(), &some()), include_bytes!("../../tests/data/journal-2"));
+}
+
+/// Records as version 2.1 has them: with the ids of flows.
+fn with_ids() -> Vec<Record> {
+    let flow = |src, dst, bytes| covey_api::Flow { src, dst, bytes };
+    let flows = vec![flow(0, 1, Some(8.0)), flow(2, 1, None)];
+    let update = Update { add: vec![flow(1, 0, None)], ..Update::default() };
+    vec![
+        Record::Epoch(1),
+        Record::Registered {
+            id: 0,
+            at_s: 0.5,
+            lineage: (0, 0),
+            key: None,
+            flow_ids: vec![(0, 2)],
+            spec: CoflowSpec::of(flows),
+        },
+        Record::Updated { id: 0, at_s: 0.75, flow_ids: vec![(2, 1)], update },
+        Record::FlowsEnded {
+            at_s: 1.25,
+            flows: vec![(0, 8.0), (2, 0.5)],
+            compressed: vec![(0, 4.0)],
+        },
+        Record::Next { id: 1, external: 1, flow: 3 },
+    ]
+}
+
+#[test]
+fn records_of_version_2_1_are_as_they_were() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let bytes = written(folder.path(), &with_ids());
+    assert_eq!(bytes, include_bytes!("../../tests/data/journal-2.1"));
+    let (journal, _) = Journal::open(folder.path()).expect("a journal");
+    assert_eq!(all(&journal), with_ids());
 }

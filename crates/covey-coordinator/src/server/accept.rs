@@ -1,4 +1,4 @@
-//! Takes connections, as many at a time as are allowed.
+//! Accepts connections, up to a limit.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -7,26 +7,26 @@ use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 
-use super::decide::Shared;
 use super::metrics::count;
+use super::shared::Shared;
 
-/// Tells when all is to end.
+/// Tells when the server has to stop.
 #[derive(Clone)]
 pub(super) struct Stop(pub watch::Receiver<bool>);
 
 impl Stop {
-    /// Returns when all is to end.
+    /// Returns when the server has to stop.
     pub async fn asked(&mut self) {
-        // Who could say so is gone: that is the end as well.
+        // If the sender is gone the server has stopped.
         let _ = self.0.wait_for(|stop| *stop).await;
     }
 }
 
-/// Serves each connection with `serve`, at most `most` at a time, until `stop` says so; those above are
+/// Serves each connection with `serve` until `stop` says so. At most `max` are served at a time; others are
 /// closed and counted.
 pub(super) async fn accept<S, F>(
     listener: TcpListener,
-    most: usize,
+    max: usize,
     shared: Arc<Shared>,
     mut stop: Stop,
     serve: S,
@@ -34,14 +34,14 @@ pub(super) async fn accept<S, F>(
     S: Fn(TcpStream, SocketAddr, Stop) -> F + Clone + Send + 'static,
     F: Future<Output = ()> + Send,
 {
-    let connections = Arc::new(Semaphore::new(most));
+    let connections = Arc::new(Semaphore::new(max));
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
             () = stop.asked() => return,
         };
         let Ok((stream, peer)) = accepted else {
-            // Too many open files, as a rule: others will close.
+            // As a rule there are too many open files, and some will be closed.
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
         };
@@ -51,7 +51,7 @@ pub(super) async fn accept<S, F>(
         };
         let (serve, stop) = (serve.clone(), stop.clone());
         tokio::spawn(async move {
-            // Made here, not outside: the task would have room for it twice.
+            // The future is made in the task: made outside, the task would hold it twice.
             serve(stream, peer, stop).await;
             drop(permit);
         });

@@ -15,15 +15,17 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::pki_types::CertificateDer;
 
 use super::accept::Stop;
-use super::decide::{Command, Shared};
+use super::authority::{same_secret, speaks_for};
+use super::command::Command;
 use super::metrics::count;
-use super::push::Outbox;
-use super::tls::{same_secret, speaks_for};
+use super::outbox::Outbox;
+use super::push::write_rest;
+use super::shared::Shared;
 
 /// How long a connection may take to say hello.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Bytes that are read at a time: each connection has a buffer of so many, and agents say little.
+/// Bytes that are read at a time. Each connection has a buffer of this size; agents say little.
 const READ: usize = 1024;
 
 /// What all connections share.
@@ -36,7 +38,7 @@ pub(super) struct Agents {
     pub next_session: AtomicU64,
 }
 
-/// Serves one connection until it ends, or all is to.
+/// Serves one connection until it ends, or the server stops.
 pub(super) async fn run(agents: Arc<Agents>, stream: TcpStream, peer: SocketAddr, mut stop: Stop) {
     let served = tokio::select! {
         served = serve(&agents, stream) => served,
@@ -104,7 +106,7 @@ async fn talk(
         }
         Ok(())
     };
-    let write = rest.write(&agents.commands);
+    let write = write_rest(rest, &agents.commands);
     let result = tokio::select! {
         result = read => result,
         result = write => result,

@@ -1,88 +1,50 @@
-//! The decision thread: the core, the clock, and who waits for what.
+//! The decision thread: the state of the coordinator, the clock, and who waits for which answer.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use covey_core::Time;
 use covey_proto::{FromAgent, ToAgent, encode};
 use tokio::runtime::Handle;
-use tokio::sync::{broadcast, mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant as Deadline, timeout_at};
 
-use super::metrics::{Measured, Refused, Snapshot, Used};
-use super::push::{Group, Outbox};
-use super::write::{Job, Written};
-use crate::api::{Answer, Request};
-use crate::core::{Core, Event, Output, RequestId};
-use crate::slot::SessionId;
-
-/// What the decision thread is told.
-pub(super) enum Command {
-    Request(Request, oneshot::Sender<Answer>),
-    /// A connection whose first message is a hello with the right credential.
-    Joined(SessionId, Outbox),
-    Heard(SessionId, FromAgent),
-    Closed(SessionId),
-    /// A connection that was full can take something again.
-    Writable(SessionId),
-    Written(Written),
-    /// No more changes are taken; the sender is told when all there are have been answered.
-    Drain(oneshot::Sender<()>),
-}
-
-/// What other threads may look at.
-pub(super) struct Shared {
-    pub measured: Mutex<(Snapshot, Measured)>,
-    pub refused: Refused,
-    pub events: broadcast::Sender<Numbered>,
-    pub past: Mutex<VecDeque<Numbered>>,
-    /// Whether the journal can be written.
-    pub durable: AtomicBool,
-    pub draining: AtomicBool,
-}
-
-/// An event with its number.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Numbered {
-    pub number: u64,
-    pub event: Event,
-}
-
-/// Events that are remembered for those who come back.
-pub(super) const PAST: usize = 4096;
+use super::command::Command;
+use super::jobs::{Job, Written};
+use super::metrics::Used;
+use super::outbox::{Group, Outbox};
+use super::shared::{Numbered, PAST, Shared, lock};
+use crate::request::Answer;
+use crate::state::{CoordinatorState, Event, Output, RequestId, SessionId};
 
 /// The most messages taken over before a decision.
 const BATCH: usize = 4096;
 
-/// How often it is looked whether a journal can be written again that could not, in seconds.
+/// Seconds from one attempt to write a journal that could not be written to the next.
 const PROBE_EVERY_S: f64 = 1.0;
 
-/// How often numbers that take a look at everything are counted, in seconds.
+/// Seconds from one count of all coflows and agents to the next.
 const LOOK_EVERY_S: f64 = 0.25;
 
-/// Locks, whatever became of who had it before.
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 pub(super) struct Decider {
-    pub core: Core,
+    pub coordinator: CoordinatorState,
     pub commands: mpsc::Receiver<Command>,
     pub journal: std::sync::mpsc::Sender<Job>,
     pub groups: std::sync::mpsc::Sender<Vec<Group>>,
     pub journal_bytes: u64,
-    /// The journal is compacted when it is longer than this, and than twice what it was then.
+    /// The journal is compacted when it has more bytes than this: at least twice what it had after the
+    /// last compaction.
     pub compact_above: u64,
     pub shared: Arc<Shared>,
-    /// The time of the core at `started`.
+    /// The time of the state at `started`.
     pub base: Time,
     pub started: Instant,
     pub state: State,
 }
 
-/// Who waits for what.
+/// Which clients and connections wait for what.
 #[derive(Default)]
 pub(super) struct State {
     outboxes: BTreeMap<SessionId, Outbox>,
@@ -91,7 +53,7 @@ pub(super) struct State {
     next_request: RequestId,
     next_event: u64,
     journal_failures: u64,
-    /// When it was last looked whether the journal can be written again, in seconds from the start.
+    /// When the journal was last tried after a failure, in seconds from the start.
     probed_s: f64,
     plan_errors: u64,
     drained: Option<oneshot::Sender<()>>,
@@ -100,11 +62,11 @@ pub(super) struct State {
 }
 
 impl Decider {
-    /// Runs until nobody can tell it anything any more.
+    /// Runs until all senders of commands are gone.
     pub fn run(mut self, runtime: &Handle) {
         let mut batch = Vec::new();
         loop {
-            let wait_s = (self.core.next_wake() - self.now()).clamp(0.0, PROBE_EVERY_S);
+            let wait_s = (self.coordinator.next_wake() - self.now()).clamp(0.0, PROBE_EVERY_S);
             let deadline = Deadline::now() + Duration::from_secs_f64(wait_s);
             let received = runtime.block_on(async {
                 timeout_at(deadline, self.commands.recv_many(&mut batch, BATCH)).await
@@ -125,17 +87,17 @@ impl Decider {
         for command in batch.drain(..) {
             self.command(command);
         }
-        // Nobody who waits for an answer waits for what is decided of it, nor does the journal.
-        self.obey();
+        // Answers and records need not wait for the decision.
+        self.execute();
         let received = cpu_s();
-        let decided = self.core.decide(self.now()).unwrap_or_else(|error| {
+        let decided = self.coordinator.decide(self.now()).unwrap_or_else(|error| {
             self.state.plan_errors += 1;
             tracing::error!(%error, "the policy's plan cannot be carried out");
             true
         });
         let calculated = cpu_s();
-        let before = self.core.counts().schedules;
-        self.obey();
+        let before = self.coordinator.counts().schedules;
+        self.execute();
         self.push();
         self.probe();
         let sent = cpu_s();
@@ -143,13 +105,13 @@ impl Decider {
             calculate_s: calculated - received,
             send_s: sent - calculated,
             receive_s: received - began,
-            flushed: self.core.counts().schedules > before,
+            flushed: self.coordinator.counts().schedules > before,
         };
         self.tell_metrics(used, decided);
-        if self.core.pending() == 0
+        if self.coordinator.pending() == 0
             && let Some(drained) = self.state.drained.take()
         {
-            // Nobody waits who is gone.
+            // The receiver may be gone.
             let _ = drained.send(());
         }
     }
@@ -161,23 +123,23 @@ impl Decider {
                 let id = self.state.next_request;
                 self.state.next_request += 1;
                 self.state.waiting.insert(id, answer);
-                self.core.request(id, request, now);
+                self.coordinator.request(id, request, now);
             }
             Command::Joined(session, outbox) => {
                 self.state.outboxes.insert(session, outbox);
             }
             Command::Heard(session, message) => {
-                // Of a session that has been closed here, messages may still be under way.
+                // Messages of a session that was closed here may still be under way.
                 if self.state.outboxes.contains_key(&session) {
                     if matches!(message, FromAgent::Ended(_) | FromAgent::Sent(_)) {
                         self.state.reporting.push(session);
                     }
-                    let ahead = self.core.counts().epochs_ahead;
-                    self.core.heard(session, message, now);
-                    if self.core.counts().epochs_ahead > ahead {
+                    let ahead = self.coordinator.counts().epochs_ahead;
+                    self.coordinator.heard(session, message, now);
+                    if self.coordinator.counts().epochs_ahead > ahead {
                         tracing::warn!(
                             session,
-                            epoch = self.core.epoch(),
+                            epoch = self.coordinator.epoch(),
                             "an agent was refused: it knows of a later epoch, so that this journal is not \
                              the last one"
                         );
@@ -185,7 +147,7 @@ impl Decider {
                 }
             }
             Command::Closed(session) => {
-                self.core.closed(session);
+                self.coordinator.closed(session);
                 self.state.outboxes.remove(&session);
                 self.state.ready.remove(&session);
             }
@@ -195,17 +157,17 @@ impl Decider {
             Command::Written(Written::Durable { last, bytes }) => {
                 self.writable();
                 self.journal_bytes = bytes;
-                self.core.durable(last, now);
+                self.coordinator.durable(last, now);
                 self.compact();
             }
             Command::Written(Written::Failed { first, last, why }) => {
                 self.state.journal_failures += 1;
-                // Once; those that follow are counted.
+                // Logged once; later failures are counted.
                 if self.shared.durable.swap(false, Ordering::Relaxed) {
                     tracing::error!(why, "the journal cannot be written");
                 }
                 self.state.probed_s = self.started.elapsed().as_secs_f64();
-                self.core.not_durable(first, last, &why);
+                self.coordinator.not_durable(first, last, &why);
             }
             Command::Written(Written::Compacted { bytes }) => {
                 tracing::info!(bytes, "journal compacted");
@@ -225,7 +187,7 @@ impl Decider {
         }
     }
 
-    /// Has it found out whether the journal can be written again, where it could not.
+    /// After a failure, tries now and then whether the journal can be written again.
     fn probe(&mut self) {
         let now_s = self.started.elapsed().as_secs_f64();
         let durable = self.shared.durable.load(Ordering::Relaxed);
@@ -237,31 +199,31 @@ impl Decider {
 
     fn compact(&mut self) {
         if self.journal_bytes > self.compact_above {
-            // Not again before it has happened.
+            // Not again before this compaction is done.
             self.compact_above = self.journal_bytes.saturating_mul(2);
             self.rewrite();
         }
     }
 
-    /// Has the journal written again as a whole.
+    /// Replaces the journal by what is known.
     fn rewrite(&mut self) {
-        // What was asked for in this batch and is not yet handed to the journal comes after.
-        let outputs = self.core.take_outputs();
-        self.obey_all(outputs);
-        let (known, under_way) = self.core.snapshot();
+        // Records of this batch that the journal has not been given come first.
+        let outputs = self.coordinator.take_outputs();
+        self.execute_all(outputs);
+        let (known, under_way) = self.coordinator.snapshot();
         let _ = self.journal.send(Job::Replace { known, under_way });
     }
 
-    fn obey(&mut self) {
-        let outputs = self.core.take_outputs();
-        self.obey_all(outputs);
+    fn execute(&mut self) {
+        let outputs = self.coordinator.take_outputs();
+        self.execute_all(outputs);
     }
 
-    fn obey_all(&mut self, outputs: Vec<Output>) {
+    fn execute_all(&mut self, outputs: Vec<Output>) {
         for output in outputs {
             match output {
                 Output::Journal(lsn, record) => {
-                    // If the thread is gone the process is about to be.
+                    // If the thread is gone the process is about to end.
                     let _ = self.journal.send(Job::Append(lsn, record));
                 }
                 Output::Answer(request, answer) => {
@@ -276,7 +238,7 @@ impl Decider {
                 Output::Close(session, refusal) => {
                     tracing::info!(session, ?refusal, "session closed");
                     let outbox = self.state.outboxes.remove(&session);
-                    // Who takes nothing is not told why.
+                    // A connection that is full is closed without a reason.
                     if let Some(outbox) = outbox.filter(Outbox::is_free) {
                         let mut bytes = Vec::new();
                         encode(&ToAgent::Refused(refusal), &mut bytes);
@@ -326,7 +288,7 @@ impl Decider {
             if !outbox.is_free() {
                 continue;
             }
-            self.core.take_messages(session, &mut messages);
+            self.coordinator.take_messages(session, &mut messages);
             if !messages.is_empty() {
                 let mut bytes = Vec::new();
                 messages.drain(..).for_each(|message| encode(&message, &mut bytes));
@@ -339,7 +301,7 @@ impl Decider {
     }
 
     fn send(&self, groups: Vec<Group>) {
-        // If the thread is gone the process is about to be.
+        // If the thread is gone the process is about to end.
         let _ = self.groups.send(groups);
     }
 
@@ -347,17 +309,17 @@ impl Decider {
         let now_s = self.started.elapsed().as_secs_f64();
         let mut shared = lock(&self.shared.measured);
         shared.1.turn(now_s, used, decided, &mut self.state.reporting);
-        shared.0.counts = self.core.counts();
-        shared.0.population.agents = self.core.joined();
-        shared.0.pending = self.core.pending();
+        shared.0.counts = self.coordinator.counts();
+        shared.0.population.agents = self.coordinator.joined();
+        shared.0.pending = self.coordinator.pending();
         shared.0.commands = self.commands.len();
         shared.0.journal_bytes = self.journal_bytes;
         shared.0.journal_failures = self.state.journal_failures;
         shared.0.plan_errors = self.state.plan_errors;
         // These look at all coflows and agents.
         if now_s >= shared.0.looked_s + LOOK_EVERY_S {
-            shared.0.population = self.core.population();
-            shared.0.oldest_unapplied_s = self.core.oldest_unapplied_s();
+            shared.0.population = self.coordinator.population();
+            shared.0.oldest_unapplied_s = self.coordinator.oldest_unapplied_s();
             shared.0.looked_s = now_s;
         }
     }

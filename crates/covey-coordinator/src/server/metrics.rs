@@ -1,18 +1,18 @@
-//! What is measured, in the text format of Prometheus.
+//! Measurements, in the text format of Prometheus.
 
 use std::fmt::{Display, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::coflows::Unused;
-use crate::core::{Counts, Population};
-use crate::slot::SessionId;
+use crate::state::SessionId;
+use crate::state::Unused;
+use crate::state::{Counts, Population};
 
 /// Upper ends of the buckets of times, in seconds.
 const BUCKETS: [f64; 16] = [
     1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 4e-3, 8e-3, 16e-3, 32e-3, 64e-3, 0.25, 1.0, 4.0,
 ];
 
-/// How often times fell between which ends.
+/// How many times fell into each bucket.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Histogram {
     counts: [u64; BUCKETS.len() + 1],
@@ -42,11 +42,11 @@ impl Histogram {
 /// What the CPU of the decision thread was used for, in seconds.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Used {
-    /// Calculating rates, and finding out what has changed for whom.
+    /// Calculating rates, and finding out which agents have to be told what.
     pub calculate_s: f64,
     /// Making schedules and handing them to connections.
     pub send_s: f64,
-    /// Taking over what agents and clients said.
+    /// Taking in messages of agents and requests of clients.
     pub receive_s: f64,
     /// Whether any schedule was made.
     pub flushed: bool,
@@ -62,18 +62,22 @@ impl Used {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Intervals {
     length_s: f64,
-    /// Number of the present one, from the start.
+    /// Number of the present interval, from the start.
     present: u64,
     used: Used,
-    /// How many have gone by; with more work than fits; without a schedule sent.
+    /// Intervals that have gone by.
     gone: u64,
+    /// Intervals with more CPU work than fits.
     missed: u64,
+    /// Intervals in which no schedule was sent.
     unflushed: u64,
-    /// Sessions that have reported in the present one, and how many did in each, summed.
+    /// Sessions that have reported in the present interval.
     reporting: Vec<SessionId>,
+    /// How many sessions have reported, summed over the intervals.
     reported: u64,
-    /// Sums and sums of squares: calculating, sending, receiving, all.
+    /// Sums of the seconds of an interval: calculating, sending, receiving, all.
     sums: [f64; 4],
+    /// Sums of their squares.
     squares: [f64; 4],
 }
 
@@ -94,7 +98,7 @@ impl Intervals {
                 self.squares[k] += s * s;
             }
             self.missed += u64::from(total_s > self.length_s);
-            // Those since then had nothing in them.
+            // The intervals since then were empty.
             let gone = number - self.present;
             self.gone += gone;
             self.unflushed += gone - u64::from(flushed);
@@ -149,18 +153,18 @@ impl Intervals {
     }
 }
 
-/// What connections count, which are many.
+/// What the many connections count.
 #[derive(Debug, Default)]
 pub(super) struct Refused {
     /// Agents without the right credential.
     pub credentials: AtomicU64,
     /// Connections above the limit.
     pub connections: AtomicU64,
-    /// Messages that are none.
+    /// Bytes that are no message.
     pub garbage: AtomicU64,
-    /// Requests without the right token, and above the rate.
+    /// Requests without the right token.
     pub tokens: AtomicU64,
-    /// See `tokens`.
+    /// Requests above the rate.
     pub rate: AtomicU64,
 }
 
@@ -188,12 +192,14 @@ pub(super) struct Snapshot {
 /// Times and intervals that the decision thread measures.
 #[derive(Debug, Clone)]
 pub(super) struct Measured {
-    /// CPU of a decision, of making schedules after it, and of taking over a batch of messages.
+    /// CPU of a decision.
     pub decide: Histogram,
+    /// CPU of making the schedules after it.
     pub push: Histogram,
+    /// CPU of taking in a batch of messages.
     pub receive: Histogram,
     pub intervals: Intervals,
-    /// CPU in all.
+    /// CPU of the decision thread.
     cpu_s: f64,
 }
 

@@ -1,4 +1,4 @@
-//! The REST API under `/v1`, and what watches over a service ask for.
+//! The REST API under `/v1`, and the routes for probes and metrics.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -20,23 +20,26 @@ use serde::de::DeserializeOwned;
 use tokio::sync::{Semaphore, SemaphorePermit, broadcast, mpsc, oneshot};
 use tokio::time::timeout;
 
-use super::decide::{Command, Numbered, Shared, lock};
+use super::authority::same_secret;
+use super::command::Command;
 use super::metrics::{self, count};
-use super::tls::same_secret;
-use crate::api::{CoflowStatus, Problem, Reply, Request};
-use crate::record::{CoflowSpec, Key, Update};
+use super::shared::{Numbered, Shared, lock};
+use crate::record::Key;
+use crate::request::{Reply, Request};
+use covey_api::{CoflowSpec, CoflowStatus, Problem, Update};
 
 /// The most bytes of a request's body.
-const MOST_BODY: usize = 64 << 20;
-/// Items of a page, unless asked for, and at most.
+const MAX_BODY: usize = 64 << 20;
+/// Items of a page, if the request does not say.
 const PAGE: usize = 100;
-const MOST_PAGE: usize = 1000;
+/// The most items of a page.
+const MAX_PAGE: usize = 1000;
 
 /// The description of the API.
 pub(super) const OPENAPI: &str = include_str!("openapi.json");
 
 /// The most bytes of the bodies that are in memory together.
-const MOST_BODIES: usize = 4 * MOST_BODY;
+const MAX_BODIES: usize = 4 * MAX_BODY;
 /// How long a client may take for a body.
 const BODY_PATIENCE: Duration = Duration::from_secs(30);
 
@@ -54,7 +57,7 @@ pub(super) struct Bodies(Semaphore);
 
 impl Default for Bodies {
     fn default() -> Bodies {
-        Bodies(Semaphore::new(MOST_BODIES))
+        Bodies(Semaphore::new(MAX_BODIES))
     }
 }
 
@@ -101,11 +104,11 @@ pub(super) fn router(api: Arc<Api>) -> Router {
     open.merge(closed)
         .fallback(nothing)
         .method_not_allowed_fallback(method)
-        .layer(DefaultBodyLimit::max(MOST_BODY))
+        .layer(DefaultBodyLimit::max(MAX_BODY))
         .with_state(api)
 }
 
-/// Lets those in that show the token, as fast as is allowed.
+/// Admits requests that show the token, up to the allowed rate.
 async fn admit(State(api): State<Arc<Api>>, request: HttpRequest, next: Next) -> Response {
     let shown = request.headers().get(header::AUTHORIZATION);
     let shown = shown.and_then(|value| value.as_bytes().strip_prefix(b"Bearer "));
@@ -122,30 +125,30 @@ async fn admit(State(api): State<Arc<Api>>, request: HttpRequest, next: Next) ->
         return refuse(Problem::new(429, "too many requests", detail));
     }
     match with_body(&api, request).await {
-        // The permit is held until the request is answered: what is read of the body is in memory too.
+        // The permit is held until the request is answered, because what is parsed is in memory too.
         Ok((_permit, request)) => next.run(request).await,
         Err(problem) => refuse(problem),
     }
 }
 
-/// Takes the body of a request in, if there is room for it.
+/// Reads the body of a request, if there is room for it.
 async fn with_body(
     api: &Api,
     request: HttpRequest,
 ) -> Result<(SemaphorePermit<'_>, HttpRequest), Problem> {
     let most = request.body().size_hint().upper().unwrap_or(u64::MAX);
     let is_sized = most != u64::MAX;
-    if is_sized && most > MOST_BODY as u64 {
+    if is_sized && most > MAX_BODY as u64 {
         return Err(too_large());
     }
-    // One of unknown length may become as long as is allowed.
-    let permits = most.min(MOST_BODY as u64) as u32;
+    // A body of unknown length may become as long as is allowed.
+    let permits = most.min(MAX_BODY as u64) as u32;
     let permit = api.bodies.0.try_acquire_many(permits).map_err(|_| {
-        let detail = format!("the bodies under way would have more than {MOST_BODIES} bytes");
+        let detail = format!("the bodies under way would have more than {MAX_BODIES} bytes");
         Problem::new(429, "too many bodies", detail)
     })?;
     let (parts, body) = request.into_parts();
-    let read = timeout(BODY_PATIENCE, axum::body::to_bytes(body, MOST_BODY)).await;
+    let read = timeout(BODY_PATIENCE, axum::body::to_bytes(body, MAX_BODY)).await;
     let late = |_| {
         let detail = format!("expected the body within {} s", BODY_PATIENCE.as_secs());
         Problem::new(408, "too slow", detail)
@@ -158,7 +161,7 @@ async fn with_body(
 }
 
 fn too_large() -> Problem {
-    Problem::new(413, "too large", format!("expected a body of at most {MOST_BODY} bytes"))
+    Problem::new(413, "too large", format!("expected a body of at most {MAX_BODY} bytes"))
 }
 
 fn refuse(problem: Problem) -> Response {
@@ -173,7 +176,7 @@ fn refuse(problem: Problem) -> Response {
 }
 
 fn json(value: &impl serde::Serialize) -> String {
-    // Numbers, texts and lists of them can always be written.
+    // Numbers, texts and lists of them can always be serialised.
     serde_json::to_string(value).unwrap_or_default()
 }
 
@@ -343,8 +346,8 @@ fn asked(query: Asked) -> Result<List, Problem> {
     let limit = match others.remove("limit") {
         None => PAGE,
         Some(text) => {
-            let limit = text.parse().ok().filter(|limit| (1..=MOST_PAGE).contains(limit));
-            limit.ok_or_else(|| bad(format!("limit: expected 1 to {MOST_PAGE}, found '{text}'")))?
+            let limit = text.parse().ok().filter(|limit| (1..=MAX_PAGE).contains(limit));
+            limit.ok_or_else(|| bad(format!("limit: expected 1 to {MAX_PAGE}, found '{text}'")))?
         }
     };
     Ok(List { cursor: others.remove("cursor"), limit, others })
@@ -466,7 +469,7 @@ async fn events(State(api): State<Arc<Api>>, headers: HeaderMap) -> Response {
                         return;
                     }
                 }
-                // Who is too slow is cut off, and comes back with the number of what it has seen.
+                // A slow client is cut off. It comes back with the number of the last event that it has seen.
                 Err(
                     broadcast::error::RecvError::Lagged(_) | broadcast::error::RecvError::Closed,
                 ) => {
@@ -483,7 +486,7 @@ async fn events(State(api): State<Arc<Api>>, headers: HeaderMap) -> Response {
     Sse::new(stream).keep_alive(KeepAlive::default()).into_response()
 }
 
-/// What comes through a channel, as a stream.
+/// The messages of a channel, as a stream.
 fn stream_of(
     mut receiver: mpsc::Receiver<Numbered>,
     event: impl Fn(Numbered) -> sse::Event + Unpin,

@@ -1,56 +1,22 @@
-//! The journal's thread: what waits is written and synchronised together, off the decision thread.
+//! The journal's thread: writes and synchronises all records that wait together, off the decision thread.
 
 use std::sync::mpsc::Receiver;
 
 use tokio::sync::mpsc::WeakSender;
 
-use super::decide::Command;
-use crate::core::Lsn;
+use super::command::Command;
+use super::jobs::{Job, Written};
 use crate::journal::Journal;
 use crate::record::Record;
-
-/// What is to be written.
-pub(super) enum Job {
-    Append(Lsn, Record),
-    /// The journal is to hold these alone: all that is known, and what was appended since that was
-    /// found out.
-    Replace {
-        known: Vec<Record>,
-        under_way: Vec<(Lsn, Record)>,
-    },
-    /// Whether anything can be written is to be found out.
-    Probe,
-}
-
-/// What has been.
-pub(super) enum Written {
-    /// All records up to `last`; the journal has so many bytes.
-    Durable {
-        last: Lsn,
-        bytes: u64,
-    },
-    /// None of these.
-    Failed {
-        first: Lsn,
-        last: Lsn,
-        why: String,
-    },
-    Compacted {
-        bytes: u64,
-    },
-    /// There is room.
-    Writable,
-    /// The file was removed, replaced or cut, and must be written again as a whole.
-    Lost,
-}
+use crate::state::Lsn;
 
 /// The most records that are written together.
 const GROUP: usize = 4096;
 
-/// Writes until nobody can ask for it any more.
+/// Writes until all senders of jobs are gone.
 pub(super) fn run(mut journal: Journal, jobs: &Receiver<Job>, commands: &WeakSender<Command>) {
     let tell = |written| {
-        // If the decision thread is gone, or about to go, there is nobody to tell.
+        // The decision thread may be gone.
         if let Some(commands) = commands.upgrade() {
             let _ = commands.blocking_send(Command::Written(written));
         }
@@ -64,7 +30,7 @@ pub(super) fn run(mut journal: Journal, jobs: &Receiver<Job>, commands: &WeakSen
                 Job::Append(lsn, record) => group.push((lsn, record)),
                 Job::Replace { known, mut under_way } => {
                     flush(&mut journal, &mut group, &mut failed, &tell);
-                    // Who asked for it has been told that it is not there, or is about to be.
+                    // The clients that asked for failed records are told so.
                     under_way.retain(|(lsn, _)| !failed.has(*lsn));
                     let all = known.iter().chain(under_way.iter().map(|(_, record)| record));
                     match journal.replace(all) {

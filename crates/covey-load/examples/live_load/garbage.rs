@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use covey_coordinator::Client;
+use covey_api::Client;
 use covey_core::SplitMix;
 use covey_load::Metrics;
 use covey_proto::{
@@ -24,20 +24,20 @@ const AT_A_TIME: u64 = 64;
 /// Ports of the coordinator's fabric.
 const PORTS: u64 = 16;
 
-/// Random messages.
-struct Random(SplitMix);
+/// What no agent would say.
+struct Garbage(SplitMix);
 
-impl Random {
+impl Garbage {
     fn next(&mut self) -> u64 {
         self.0.next_u64()
     }
 
     fn below(&mut self, end: u64) -> u64 {
-        self.next() % end
+        self.0.below(end)
     }
 
-    fn bytes(&mut self, most: u64) -> Vec<u8> {
-        (0..1 + self.below(most)).map(|_| self.next() as u8).collect()
+    fn bytes(&mut self, max: u64) -> Vec<u8> {
+        (0..1 + self.below(max)).map(|_| self.next() as u8).collect()
     }
 
     /// Mostly one that may be right.
@@ -124,7 +124,7 @@ pub async fn send(
     for seed in 0..AT_A_TIME {
         let (counts, token) = (counts.clone(), token.to_vec());
         tokio::spawn(async move {
-            let mut random = Random(SplitMix::new(seed));
+            let mut random = Garbage(SplitMix::new(seed));
             while Instant::now() < until {
                 // That it is cut off is what it is about.
                 let _ = connection(coordinator, &token, &mut random, &counts).await;
@@ -132,7 +132,7 @@ pub async fn send(
         });
     }
     let mut client = Client::connect(clients, token, None).await?;
-    let mut random = Random(SplitMix::new(AT_A_TIME));
+    let mut random = SplitMix::new(AT_A_TIME);
     let mut requests = 0;
     while Instant::now() < until {
         let mut port = || random.below(PORTS);
@@ -171,7 +171,7 @@ pub async fn send(
 async fn connection(
     coordinator: SocketAddr,
     token: &[u8],
-    random: &mut Random,
+    random: &mut Garbage,
     counts: &Counts,
 ) -> Result<()> {
     let mut stream = TcpStream::connect(coordinator).await?;

@@ -396,7 +396,7 @@ async fn main() -> Result<()> {
         }
         What::Push { agents, changed, tls } => push(&covey, agents, changed, tls).await,
         What::Garbage { coordinator, clients, data, seconds } => {
-            let token = covey_coordinator::read_token(&data.join("token"))?;
+            let token = covey_api::read_token(&data.join("token"))?;
             garbage::send(coordinator, clients, &token, seconds).await
         }
         What::Many { coflows, ports, policy, clients, seconds, steady_per_s: steady } => {

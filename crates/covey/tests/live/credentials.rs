@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use covey_coordinator::{Client, Credentials};
+use covey_api::{Client, Credentials};
 use covey_proto::{
     Decoder, Entry, FlowKey, FromAgent, Hello, Refusal, Schedule, ToAgent, VERSION, Welcome, encode,
 };

@@ -8,7 +8,7 @@ use std::net::TcpStream;
 use std::process::Stdio;
 use std::time::Duration;
 
-use covey_coordinator::Client;
+use covey_api::Client;
 
 use crate::common::Place;
 use crate::harness::{Coordinator, block_on, coflow, scatter};

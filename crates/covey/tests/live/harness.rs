@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use covey_agent::{Enforcer, Joining, Processors, Progress, Share};
-use covey_coordinator::{Client, read_token};
+use covey_api::{Client, read_token};
 use covey_proto::{Ended, FlowKey, Sent};
 use serde_json::{Value, json};
 

@@ -5,8 +5,8 @@ use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use covey_api::Client;
 use covey_client::{Client as Application, CoflowSpec, Flow, Incoming, Options, Scheduled};
-use covey_coordinator::Client;
 use covey_proto::{FlowKey, FromApp, LOCAL_VERSION, Sent, encode};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

@@ -1,0 +1,23 @@
+//! The types of the coordinator's REST API: what clients send and what they get back.
+//!
+//! The coordinator serves these types, writes the specifications among them to its journal, and the
+//! client library reads them. The crate does no I/O, except for the `client` of the API and the
+//! `Credentials` that it shows, which a feature adds.
+
+#[cfg(feature = "client")]
+mod client;
+#[cfg(feature = "client")]
+mod credentials;
+mod problem;
+mod serde_integers;
+mod spec;
+mod status;
+
+pub use problem::Problem;
+pub use spec::{CoflowSpec, Flow, Move, Update};
+pub use status::{AgentStatus, CoflowState, CoflowStatus, FlowRate, Page, Presence};
+
+#[cfg(feature = "client")]
+pub use client::{Client, ClientError, Response};
+#[cfg(feature = "client")]
+pub use credentials::{CredentialError, Credentials, check_mode, read_token};

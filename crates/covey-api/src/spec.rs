@@ -1,0 +1,118 @@
+//! Coflows and their changes, as clients ask for them and as the journal keeps them.
+
+use serde::{Deserialize, Serialize};
+
+use crate::serde_integers;
+
+/// A coflow as it is registered.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CoflowSpec {
+    /// What its framework calls it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Numbers of the coflows it depends on.
+    #[serde(
+        default,
+        deserialize_with = "serde_integers::numbers",
+        skip_serializing_if = "Vec::is_empty"
+    )]
+    pub parents: Vec<u64>,
+    /// Weight in a weighted mean of completion times.
+    #[serde(default = "one")]
+    pub weight: f64,
+    /// Seconds from arrival to the time by which it should have ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline_s: Option<f64>,
+    /// Whether it stays when its last flow has ended, because more flows are to come.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub open: bool,
+    /// Seconds for which it is kept, now and each time that somebody keeps it. `None`: the
+    /// coordinator's default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lease_s: Option<f64>,
+    /// Its flows.
+    pub flows: Vec<Flow>,
+}
+
+impl CoflowSpec {
+    /// A coflow of these flows, with defaults for all else.
+    pub fn of(flows: Vec<Flow>) -> CoflowSpec {
+        CoflowSpec {
+            name: None,
+            parents: Vec::new(),
+            weight: one(),
+            deadline_s: None,
+            open: false,
+            lease_s: None,
+            flows,
+        }
+    }
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+/// A flow as it is registered.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Flow {
+    /// Sending port.
+    #[serde(deserialize_with = "serde_integers::number")]
+    pub src: u32,
+    /// Receiving port.
+    #[serde(deserialize_with = "serde_integers::number")]
+    pub dst: u32,
+    /// Its size in bytes, if known. Clairvoyant policies need it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<f64>,
+}
+
+/// A change of a coflow that is present (Philae §6, `update()`).
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Update {
+    /// Flows that begin now: a later wave.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub add: Vec<Flow>,
+    /// Flows that start again on other hosts: each ends with what it has sent, and a new one is added.
+    #[serde(default, rename = "move", skip_serializing_if = "Vec::is_empty")]
+    pub moved: Vec<Move>,
+    /// Indices of flows that have lost what they sent, and start again where they are.
+    #[serde(
+        default,
+        deserialize_with = "serde_integers::numbers",
+        skip_serializing_if = "Vec::is_empty"
+    )]
+    pub restart: Vec<u32>,
+    /// Whether more flows are to come.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub open: Option<bool>,
+}
+
+impl Update {
+    /// The indices of the flows that it names, each with its path in the request.
+    pub fn named(&self) -> impl Iterator<Item = (String, u32)> {
+        let moved = self.moved.iter().enumerate();
+        let moved = moved.map(|(k, moved)| (format!("move[{k}].flow"), moved.flow));
+        let restarted = self.restart.iter().enumerate();
+        moved.chain(restarted.map(|(k, flow)| (format!("restart[{k}]"), *flow)))
+    }
+}
+
+/// Where a flow goes.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Move {
+    /// Its index in the coflow.
+    #[serde(deserialize_with = "serde_integers::number")]
+    pub flow: u32,
+    /// Where it goes.
+    pub to: Flow,
+}

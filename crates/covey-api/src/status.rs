@@ -1,0 +1,133 @@
+//! What the coordinator reports of coflows, flows and agents.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
+/// One page of a list.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Page<T> {
+    /// The items.
+    pub items: Vec<T>,
+    /// The cursor of the next page; `None` on the last one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+}
+
+/// What a coflow is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CoflowState {
+    /// It has flows that have not ended, or is open for more.
+    Active,
+    /// The host of a flow that has not ended is away.
+    Stalled,
+    /// Its last flow has ended.
+    Ended,
+    /// It was deregistered before that.
+    Removed,
+}
+
+/// A coflow, as `GET /v1/coflows/{id}` reports it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CoflowStatus {
+    /// Its number.
+    pub id: u64,
+    /// What its framework calls it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Its id in the DAG of its job, `external.internal`.
+    pub lineage: String,
+    /// What it is doing.
+    pub state: CoflowState,
+    /// The number of updates so far.
+    pub revision: u64,
+    /// When it came, in seconds on the coordinator's clock.
+    pub arrival_s: f64,
+    /// When it went, on the same clock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end_s: Option<f64>,
+    /// Number of flows.
+    pub flows: usize,
+    /// Number of flows that have ended.
+    pub flows_ended: usize,
+    /// Number of flows that are stalled.
+    pub flows_stalled: usize,
+    /// Number of flows that do not use their rates, and have lost them.
+    #[serde(default)]
+    pub flows_idle: usize,
+    /// Why most of those do not: `idle` (sent nothing), `unopened`, `closed` or `expired` (nobody keeps it).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle_why: Option<Cow<'static, str>>,
+    /// Seconds for which there have been any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle_s: Option<f64>,
+    /// Seconds for which it is kept, if nobody keeps it again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept_s: Option<f64>,
+    /// Bytes that it has sent, as far as reported.
+    pub bytes_sent: f64,
+    /// Bytes per second that it has now.
+    pub rate: f64,
+}
+
+impl CoflowStatus {
+    /// Whether it has ended, or was removed.
+    pub fn is_over(&self) -> bool {
+        matches!(self.state, CoflowState::Ended | CoflowState::Removed)
+    }
+
+    /// Its completion time in seconds, if it has ended.
+    pub fn cct_s(&self) -> Option<f64> {
+        let end_s = self.end_s.filter(|_| self.state == CoflowState::Ended)?;
+        Some(end_s - self.arrival_s)
+    }
+}
+
+/// The rate of a flow, as `GET /v1/schedule` reports it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FlowRate {
+    /// The id of the flow.
+    #[serde(default)]
+    pub id: u64,
+    /// Number of the coflow.
+    pub coflow: u64,
+    /// Index in the coflow.
+    pub flow: u32,
+    /// Sending port.
+    pub src: u32,
+    /// Receiving port.
+    pub dst: u32,
+    /// Bytes per second on the wire.
+    pub rate: f64,
+    /// What it is compressed with; absent if it is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub codec: Option<Cow<'static, str>>,
+}
+
+/// Whether the agent of a port is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Presence {
+    /// It has a session.
+    Joined,
+    /// It has none, and may still come in time.
+    Awaited,
+    /// Its host is taken for lost.
+    Lost,
+}
+
+/// The agent of a port, as `GET /v1/agents` reports it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AgentStatus {
+    /// The port.
+    pub port: u32,
+    /// Whether the agent is there.
+    pub state: Presence,
+    /// The version of the schedule that it was sent last.
+    pub version: u64,
+    /// The version of the schedule that it has applied.
+    pub applied: u64,
+    /// Number of flows that it is to serve.
+    pub flows: usize,
+}

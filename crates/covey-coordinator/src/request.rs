@@ -1,0 +1,88 @@
+//! Requests of clients, and answers.
+
+use covey_api::{AgentStatus, CoflowSpec, CoflowStatus, FlowRate, Page, Problem, Update};
+use serde::Serialize;
+
+use crate::record::Key;
+
+/// A request.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Request {
+    /// Register a coflow.
+    Register {
+        /// The coflow.
+        spec: CoflowSpec,
+        /// Makes a second request with the same key harmless.
+        key: Option<Key>,
+    },
+    /// Change a coflow.
+    Update {
+        /// Its number.
+        id: u64,
+        /// How.
+        update: Update,
+        /// The revision that the client knows; anything if `None`.
+        revision: Option<u64>,
+    },
+    /// Deregister a coflow.
+    Remove {
+        /// Its number.
+        id: u64,
+    },
+    /// Keep a coflow.
+    Keep {
+        /// Its number.
+        id: u64,
+        /// Seconds for which it is kept from now on; as before if `None`.
+        lease_s: Option<f64>,
+    },
+    /// Report a coflow.
+    Get {
+        /// Its number.
+        id: u64,
+    },
+    /// List coflows with numbers from `from` on, present ones or all that are remembered.
+    List {
+        /// The first number.
+        from: u64,
+        /// The most to list.
+        limit: usize,
+        /// Whether those that have gone are listed too.
+        all: bool,
+    },
+    /// List rates in force, of the flows from this one on.
+    Schedule {
+        /// The first flow: coflow, and index in it.
+        from: (u64, u32),
+        /// The most to list.
+        limit: usize,
+    },
+    /// List ports from `from` on, with their agents.
+    Agents {
+        /// The first port.
+        from: u32,
+        /// The most to list.
+        limit: usize,
+    },
+}
+
+/// What was asked for, or what is wrong.
+pub type Answer = Result<Reply, Problem>;
+
+/// What was asked for.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Reply {
+    /// A coflow has been registered, now or by an earlier request with the same key.
+    Registered(CoflowStatus),
+    /// A coflow.
+    Coflow(CoflowStatus),
+    /// Several.
+    Coflows(Page<CoflowStatus>),
+    /// A coflow has been deregistered.
+    Removed,
+    /// Rates.
+    Schedule(Page<FlowRate>),
+    /// Agents.
+    Agents(Page<AgentStatus>),
+}

@@ -1,0 +1,23 @@
+//! What the decision thread is told.
+
+use covey_proto::FromAgent;
+use tokio::sync::oneshot;
+
+use super::jobs::Written;
+use super::outbox::Outbox;
+use crate::request::{Answer, Request};
+use crate::state::SessionId;
+
+/// What the decision thread is told.
+pub(super) enum Command {
+    Request(Request, oneshot::Sender<Answer>),
+    /// A connection whose first message is a hello with the right credential.
+    Joined(SessionId, Outbox),
+    Heard(SessionId, FromAgent),
+    Closed(SessionId),
+    /// A connection that was full can take messages again.
+    Writable(SessionId),
+    Written(Written),
+    /// Take no more changes, and tell the sender when all changes are answered.
+    Drain(oneshot::Sender<()>),
+}

@@ -1,0 +1,93 @@
+//! What a coordinator is to be, and why it cannot be that.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use covey_api::CredentialError;
+use covey_sched::SpecError;
+use thiserror::Error;
+
+use crate::journal::JournalError;
+use crate::state::Config;
+
+/// What a coordinator is to be.
+#[derive(Debug, Clone)]
+pub struct ServerConfig {
+    /// The folder with its journal and its credentials.
+    pub folder: PathBuf,
+    /// The policy, by name and parameters.
+    pub policy: String,
+    /// The fabric: a big switch with so many ports.
+    pub ports: u32,
+    /// Bytes per second of each port.
+    pub port_rate: f64,
+    /// Where clients connect.
+    pub clients: SocketAddr,
+    /// Where agents connect.
+    pub agents: SocketAddr,
+    /// Limits and times.
+    pub core: Config,
+    /// The most connections of clients.
+    pub max_clients: usize,
+    /// The most connections of agents.
+    pub max_agents: usize,
+    /// The most requests of clients a second.
+    pub max_requests_per_s: f64,
+    /// The journal is compacted when it is longer than this, in bytes.
+    pub compact_above: u64,
+    /// Length of the intervals for which CPU is reported, in seconds (Philae, Tables 6 and 7).
+    pub interval_s: f64,
+}
+
+/// Why a coordinator cannot start, or go on.
+#[derive(Debug, Error)]
+pub enum ServeError {
+    /// The policy does not exist.
+    #[error(transparent)]
+    Policy(#[from] SpecError),
+    /// The fabric is impossible.
+    #[error(transparent)]
+    Fabric(#[from] covey_core::FabricError),
+    /// The policy compresses flows with something that agents do not have.
+    #[error(
+        "policy {0} compresses flows: expected one of lz4, snappy, zstd, lzf, which agents have"
+    )]
+    Compresses(String),
+    /// The credentials cannot be used.
+    #[error(transparent)]
+    Credentials(#[from] CredentialError),
+    /// The journal cannot be used.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// Without certificates clients and agents may connect from this machine only.
+    #[error(
+        "{0} is not a loopback address: expected certificates in the folder (covey serve --init)"
+    )]
+    Public(SocketAddr),
+    /// The journal names ports that the fabric does not have.
+    #[error("the journal has flows at port {found}: expected more than {ports} ports")]
+    Ports {
+        /// A port in the journal.
+        found: u32,
+        /// Ports of the fabric.
+        ports: u32,
+    },
+    /// The thread that decides has ended, and nothing can be scheduled any more.
+    #[error("the coordinator's decisions have ended; what it has answered is in the journal")]
+    Ended,
+    /// An address cannot be used, or a thread not be started.
+    #[error("{what}: {source}")]
+    Io {
+        /// What was tried.
+        what: String,
+        /// Why it failed.
+        source: std::io::Error,
+    },
+}
+
+impl ServeError {
+    /// Whether the user's arguments are to blame, rather than the machine.
+    pub fn is_input(&self) -> bool {
+        !matches!(self, ServeError::Ended | ServeError::Io { .. })
+    }
+}

@@ -1,0 +1,262 @@
+//! A coordinator that listens: its threads and its two ports.
+
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use covey_core::{Fabric, Time};
+use covey_proto::CodecName;
+use tokio::net::TcpListener;
+use tokio::sync::{broadcast, mpsc, oneshot, watch};
+use tokio_rustls::TlsAcceptor;
+
+use super::accept::{Stop, accept};
+use super::authority::Authority;
+use super::clients::Clients;
+use super::command::Command;
+use super::config::{ServeError, ServerConfig};
+use super::decide::{Decider, State};
+use super::metrics::{Measured, Refused, Snapshot};
+use super::shared::{PAST, Shared};
+use super::{agents, push, rest, write};
+use crate::journal::Journal;
+use crate::record::Record;
+use crate::state::{Config, CoordinatorState};
+
+/// A coordinator that listens.
+pub struct Server {
+    clients: TcpListener,
+    agents: TcpListener,
+    decider: std::thread::JoinHandle<()>,
+    journal: std::thread::JoinHandle<()>,
+    push: std::thread::JoinHandle<()>,
+    commands: mpsc::Sender<Command>,
+    shared: Arc<Shared>,
+    config: ServerConfig,
+    token: Vec<u8>,
+    tls: Option<(TlsAcceptor, TlsAcceptor)>,
+    epoch: u64,
+}
+
+/// Messages that may wait for the decision thread, before connections have to.
+const WAITING: usize = 8192;
+
+impl Server {
+    /// Reads the journal and begins to listen. To be called in a runtime.
+    ///
+    /// # Errors
+    /// When it cannot start.
+    pub async fn start(config: ServerConfig) -> Result<Server, ServeError> {
+        let io = |what: &str| {
+            let what = what.to_owned();
+            move |source| ServeError::Io { what, source }
+        };
+        let built = covey_sched::build(&config.policy)?;
+        let codec = match built.compression {
+            None => None,
+            Some(compression) => {
+                let codec = compression.codec.name().and_then(CodecName::named);
+                Some(codec.ok_or_else(|| ServeError::Compresses(config.policy.clone()))?)
+            }
+        };
+        let fabric = Fabric::big_switch(config.ports, config.port_rate)?;
+        let authority = Authority::of(&config.folder);
+        let tls = match authority.credentials().has_certificates() {
+            true => Some((
+                TlsAcceptor::from(authority.for_clients()?),
+                TlsAcceptor::from(authority.for_agents()?),
+            )),
+            false => None,
+        };
+        for address in [config.clients, config.agents] {
+            if tls.is_none() && !address.ip().is_loopback() {
+                return Err(ServeError::Public(address));
+            }
+        }
+        let token = authority.token()?;
+        let (mut journal, found) = Journal::open(&config.folder)?;
+        if found.torn > 0 {
+            tracing::warn!(bytes = found.torn, "the journal's end was not whole and is put aside");
+        }
+        // A journal may be much larger than the state that it leads to, and is never in memory as a whole.
+        let mut last = (0, Time::ZERO);
+        for record in journal.records()? {
+            let record = record?;
+            check_ports(&record, config.ports)?;
+            see(&record, &mut last);
+        }
+        found.given.iter().for_each(|record| see(record, &mut last));
+        let (epoch, base) = (last.0 + 1, last.1);
+        let epoch_record = Record::Epoch(epoch);
+        journal.append([&epoch_record]).map_err(io("journal"))?;
+        let journal_bytes = journal.length();
+        let settings = Config { codec, ..config.core };
+        let mut failed = None;
+        let records = journal.records()?.map_while(|record| {
+            let record = record.map_err(|error| failed = Some(error));
+            record.ok()
+        });
+        let records = records.chain(found.given);
+        let coordinator =
+            CoordinatorState::new(fabric, built.policy, settings, epoch, records, base);
+        if let Some(error) = failed {
+            return Err(error.into());
+        }
+        let coflows = coordinator.population().coflows;
+        tracing::info!(epoch, coflows, policy = config.policy, "started");
+
+        let clients = TcpListener::bind(config.clients);
+        let clients = clients.await.map_err(io(&config.clients.to_string()))?;
+        let agents = TcpListener::bind(config.agents);
+        let agents = agents.await.map_err(io(&config.agents.to_string()))?;
+        let (commands, receiver) = mpsc::channel(WAITING);
+        let (events, _) = broadcast::channel(PAST);
+        let snapshot = Snapshot { epoch, ..Snapshot::default() };
+        let shared = Arc::new(Shared {
+            measured: Mutex::new((snapshot, Measured::new(config.interval_s))),
+            refused: Refused::default(),
+            events,
+            past: Mutex::default(),
+            durable: AtomicBool::new(true),
+            draining: AtomicBool::new(false),
+        });
+        let (jobs, to_write) = std::sync::mpsc::channel();
+        let to_commands = commands.downgrade();
+        let journal = std::thread::Builder::new()
+            .name("journal".to_owned())
+            .spawn(move || write::run(journal, &to_write, &to_commands))
+            .map_err(io("thread"))?;
+        let (groups, to_push) = std::sync::mpsc::channel();
+        let to_commands = commands.downgrade();
+        let push = std::thread::Builder::new()
+            .name("push".to_owned())
+            .spawn(move || push::run(&to_push, &to_commands))
+            .map_err(io("thread"))?;
+        let decider = Decider {
+            coordinator,
+            commands: receiver,
+            journal: jobs,
+            groups,
+            journal_bytes,
+            compact_above: config.compact_above,
+            shared: shared.clone(),
+            base,
+            started: Instant::now(),
+            state: State::default(),
+        };
+        let runtime = tokio::runtime::Handle::current();
+        let decider = std::thread::Builder::new()
+            .name("decide".to_owned())
+            .spawn(move || decider.run(&runtime))
+            .map_err(io("thread"))?;
+        Ok(Server {
+            clients,
+            agents,
+            decider,
+            journal,
+            push,
+            commands,
+            shared,
+            config,
+            token,
+            tls,
+            epoch,
+        })
+    }
+
+    /// Where clients and agents can connect.
+    ///
+    /// # Errors
+    /// When the system does not tell.
+    pub fn addresses(&self) -> std::io::Result<(SocketAddr, SocketAddr)> {
+        Ok((self.clients.local_addr()?, self.agents.local_addr()?))
+    }
+
+    /// Serves until `stop` resolves. Then takes no more changes, answers those that wait, and returns.
+    ///
+    /// # Errors
+    /// When it cannot go on, and has to be started again.
+    pub async fn run(self, stop: impl Future<Output = ()>) -> Result<(), ServeError> {
+        let (stopper, stop_all) = watch::channel(false);
+        let stop_all = Stop(stop_all);
+        let (clients_tls, agents_tls) = self.tls.unzip();
+        let all = Arc::new(agents::Agents {
+            commands: self.commands.clone(),
+            shared: self.shared.clone(),
+            tls: agents_tls,
+            token: self.token.clone(),
+            next_session: AtomicU64::new(1),
+        });
+        let (most, shared) = (self.config.max_agents, self.shared.clone());
+        tokio::spawn(accept(
+            self.agents,
+            most,
+            shared,
+            stop_all.clone(),
+            move |stream, peer, stop| agents::run(all.clone(), stream, peer, stop),
+        ));
+        let api = Arc::new(rest::Api {
+            commands: self.commands.clone(),
+            shared: self.shared.clone(),
+            token: self.token,
+            epoch: self.epoch,
+            rate: rest::Rate::new(self.config.max_requests_per_s),
+            bodies: rest::Bodies::default(),
+        });
+        let clients = Clients { router: rest::router(api), tls: clients_tls };
+        let (most, shared) = (self.config.max_clients, self.shared.clone());
+        tokio::spawn(accept(self.clients, most, shared, stop_all, move |stream, peer, stop| {
+            clients.clone().run(stream, peer, stop)
+        }));
+        tokio::select! {
+            () = stop => {}
+            () = self.commands.closed() => return Err(ServeError::Ended),
+        }
+        tracing::info!("draining");
+        self.shared.draining.store(true, Ordering::Relaxed);
+        let (drained, all_answered) = oneshot::channel();
+        if self.commands.send(Command::Drain(drained)).await.is_ok() {
+            let _ = tokio::time::timeout(DRAIN, all_answered).await;
+        }
+        // Answers are on their way.
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        let _ = stopper.send(true);
+        drop(self.commands);
+        // What is in the journal is on disk already: nothing is lost by not waiting any longer.
+        let threads = [self.decider, self.journal, self.push];
+        let joined = tokio::task::spawn_blocking(move || {
+            threads.into_iter().for_each(|thread| {
+                let _ = thread.join();
+            });
+        });
+        let _ = tokio::time::timeout(DRAIN, joined).await;
+        tracing::info!("stopped");
+        Ok(())
+    }
+}
+
+/// How long draining may take.
+const DRAIN: Duration = Duration::from_secs(5);
+
+/// Brings the last epoch and time of a journal up to date with a record.
+fn see(record: &Record, (epoch, time): &mut (u64, Time)) {
+    match record {
+        Record::Epoch(number) => *epoch = (*epoch).max(*number),
+        Record::Gone(summary) => *time = (*time).max(Time::from_secs(summary.end_s)),
+        _ => *time = (*time).max(Time::from_secs(record.at_s().unwrap_or(0.0))),
+    }
+}
+
+fn check_ports(record: &Record, ports: u32) -> Result<(), ServeError> {
+    let flows = match record {
+        Record::Registered { spec, .. } => &spec.flows,
+        Record::Updated { update, .. } => &update.add,
+        _ => return Ok(()),
+    };
+    let most = flows.iter().map(|flow| flow.src.max(flow.dst)).max();
+    match most.filter(|port| *port >= ports) {
+        Some(found) => Err(ServeError::Ports { found, ports }),
+        None => Ok(()),
+    }
+}

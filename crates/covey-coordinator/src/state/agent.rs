@@ -1,0 +1,113 @@
+//! The coordinator's side of one agent.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use covey_core::Time;
+use covey_proto::{Compressor, FlowKey, ReportThreshold, Use};
+
+use super::assignments::Assignments;
+use super::effects::SessionId;
+
+/// The coordinator's side of one agent.
+#[derive(Debug, Default)]
+pub(super) struct AgentState {
+    pub connection: Connection,
+    /// Whether its host is taken for lost.
+    pub is_away: bool,
+    pub assignments: Assignments,
+    pub usage: Usage,
+    pub letters: Letters,
+    pub processor: HostProcessor,
+}
+
+impl AgentState {
+    /// Whether there is anything to send now.
+    pub fn has_news(&self) -> bool {
+        let is_greeted = self.connection.welcome || self.connection.alive;
+        let is_told = is_greeted || self.letters.has_news() || self.assignments.has_news();
+        self.connection.session.is_some() && is_told
+    }
+
+    /// A coflow is over, of which the agent has reported something.
+    pub fn over(&mut self, serial: u64) {
+        // An agent that is not there reports it again when it joins, and is told then.
+        if self.connection.session.is_some() && self.letters.over.last() != Some(&serial) {
+            self.letters.over.push(serial);
+        }
+    }
+}
+
+/// The connection of an agent.
+#[derive(Debug, Default)]
+pub(super) struct Connection {
+    /// The session, while there is one.
+    pub session: Option<SessionId>,
+    /// The version of the messages that both sides speak.
+    pub spoken: u16,
+    /// When the agent was last heard.
+    pub heard: Time,
+    /// When it was last sent something.
+    pub told: Time,
+    /// Whether it has to be welcomed first.
+    pub welcome: bool,
+    /// Whether it has to hear that the coordinator is there.
+    pub alive: bool,
+}
+
+/// How an agent's flows are used, as it has reported.
+#[derive(Debug, Default)]
+pub(super) struct Usage {
+    /// The use of single flows, by the names that the agent gave them: it may know a flow before it is
+    /// added.
+    pub flows: BTreeMap<FlowKey, Use>,
+    /// Coflows of which no other flow is open at the host.
+    pub unopened: BTreeSet<u64>,
+}
+
+impl Usage {
+    /// Forgets what was reported of a coflow. Returns whether anything was.
+    pub fn forget(&mut self, serial: u64) -> bool {
+        let all = FlowKey { coflow: serial, flow: 0 }..=FlowKey { coflow: serial, flow: u32::MAX };
+        let keys: Vec<FlowKey> = self.flows.range(all).map(|(key, _)| *key).collect();
+        keys.iter().for_each(|key| _ = self.flows.remove(key));
+        self.unopened.remove(&serial) || !keys.is_empty()
+    }
+
+    /// Forgets everything. Returns whether anything was reported.
+    pub fn clear(&mut self) -> bool {
+        let was_reported = !self.flows.is_empty() || !self.unopened.is_empty();
+        *self = Usage::default();
+        was_reported
+    }
+}
+
+/// What an agent has to hear besides schedules.
+#[derive(Debug, Default)]
+pub(super) struct Letters {
+    /// Ends that are in the journal, by the names that the agent gave the flows.
+    pub acknowledged: Vec<FlowKey>,
+    /// Report thresholds of coflows that have changed, in bytes.
+    pub thresholds: BTreeMap<u64, f64>,
+    /// Coflows of which the agent need not report anything more.
+    pub over: Vec<u64>,
+}
+
+impl Letters {
+    fn has_news(&self) -> bool {
+        !(self.over.is_empty() && self.acknowledged.is_empty() && self.thresholds.is_empty())
+    }
+
+    pub fn take_thresholds(&mut self) -> Vec<ReportThreshold> {
+        let thresholds = std::mem::take(&mut self.thresholds).into_iter();
+        thresholds.map(|(coflow, bytes)| ReportThreshold { coflow, bytes }).collect()
+    }
+}
+
+/// What a host has for compressing, as its agent has reported.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct HostProcessor {
+    /// The compressor of the policy's codec.
+    pub compressor: Option<Compressor>,
+    /// The share of a processor that is idle.
+    pub idle: f64,
+}

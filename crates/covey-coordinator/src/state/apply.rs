@@ -1,0 +1,213 @@
+//! What the journal says has happened, now or before a crash.
+
+use covey_api::{CoflowSpec, Flow as FlowSpec, Update};
+use covey_core::state::{FlowSpec as PolicyFlowSpec, Registration};
+use covey_core::{Lineage, PortId, Time};
+use covey_proto::{FlowId, FlowKey};
+
+use super::coflows::{About, Coflow};
+use super::coordinator::CoordinatorState;
+use super::effects::Event;
+use super::flows::{Flow, Flows, Stage};
+use super::leases::Lease;
+use crate::record::{Key, Record};
+
+impl CoordinatorState {
+    pub(super) fn apply(&mut self, record: &Record) {
+        if let Some(at_s) = record.at_s() {
+            self.advance(Time::from_secs(at_s));
+        }
+        match record {
+            Record::Epoch(_) => {}
+            Record::Registered { id, at_s: _, lineage, key, flow_ids, spec } => {
+                let ids = self.coflows.ids.of_record(flow_ids, spec.flows.len());
+                let (external, internal) = *lineage;
+                let lineage = Lineage { external, internal };
+                self.apply_registered(*id, lineage, key.clone(), spec, &ids);
+            }
+            Record::Updated { id, at_s: _, flow_ids, update } => {
+                let count = update.add.len() + update.moved.len();
+                let ids = self.coflows.ids.of_record(flow_ids, count);
+                self.apply_updated(*id, update, &ids);
+            }
+            Record::Ended { id, at_s: _, flows, compressed } => {
+                for &(flow, bytes) in flows {
+                    let wire = compressed.iter().find(|(known, _)| *known == flow);
+                    let key = FlowKey { coflow: *id, flow };
+                    self.finish(key, bytes, wire.map_or(bytes, |(_, wire)| *wire));
+                }
+                self.tell_ends();
+            }
+            Record::FlowsEnded { at_s: _, flows, compressed } => {
+                for &(id, bytes) in flows {
+                    let wire = compressed.iter().find(|(known, _)| *known == id);
+                    if let Some(key) = self.coflows.ids.key(FlowKey::of_id(FlowId(id))) {
+                        self.finish(key, bytes, wire.map_or(bytes, |(_, wire)| *wire));
+                    }
+                }
+                self.tell_ends();
+            }
+            Record::Removed { id, at_s: _ } => self.apply_removed(*id),
+            Record::Kept { at_s: _, leases } => {
+                leases.iter().for_each(|lease| self.apply_lease(lease));
+            }
+            Record::Gone(summary) => {
+                self.coflows.remember(summary.clone());
+                self.forget_gone();
+            }
+            Record::Dag { external, bytes } => self.coflows.dags.set_bytes(*external, *bytes),
+            Record::Next { id, external, flow } => {
+                self.coflows.next_id = self.coflows.next_id.max(*id);
+                self.coflows.dags.next = self.coflows.dags.next.max(*external);
+                self.coflows.ids.skip_to(*flow);
+            }
+        }
+    }
+
+    fn apply_registered(
+        &mut self,
+        serial: u64,
+        lineage: Lineage,
+        key: Option<Key>,
+        spec: &CoflowSpec,
+        ids: &[u64],
+    ) {
+        self.dirty.note_event();
+        let gone_bytes = self.coflows.dags.get(lineage.external).map_or(0.0, |dag| dag.bytes);
+        let registration = Registration {
+            seq: serial,
+            arrival: self.now,
+            weight: spec.weight,
+            deadline_s: spec.deadline_s,
+            lineage,
+            inherited_bytes: gone_bytes,
+        };
+        let flows = spec.flows.iter().map(policy_spec_of);
+        let id = self.driver.arrive(registration, flows, |_| true, self.now);
+        let about = About {
+            name: spec.name.clone(),
+            key,
+            parents: spec.parents.clone(),
+            weight: spec.weight,
+            deadline_s: spec.deadline_s,
+            lineage,
+            arrival_s: self.now.as_secs(),
+        };
+        let coflow = Coflow {
+            id,
+            about,
+            open: spec.open,
+            revision: 0,
+            flows: Flows::new(self.now),
+            lease: Lease::new(spec.lease_s, self.config.lease_s, self.now),
+            served: Vec::new(),
+            compression: None,
+            report_threshold: f64::INFINITY,
+            is_stale: false,
+        };
+        self.coflows.insert(serial, coflow);
+        self.coflows.extend(serial, spec.flows.iter().map(Flow::of).collect(), ids);
+        self.awaited_bytes.note(serial, lineage.external);
+        self.effects.counts.registered += 1;
+        self.effects.event(Event::Registered { id: serial });
+        if self.touches_away(&spec.flows) {
+            self.follow(serial);
+        }
+        self.tell_ends();
+    }
+
+    fn touches_away(&self, flows: &[FlowSpec]) -> bool {
+        let is_away = |port: u32| self.agents.get(port).is_away;
+        flows.iter().any(|flow| is_away(flow.src) || is_away(flow.dst))
+    }
+
+    fn apply_updated(&mut self, serial: u64, update: &Update, ids: &[u64]) {
+        // The coflow may have gone since the update was asked for.
+        let Some(coflow) = self.coflows.get_mut(serial) else { return };
+        self.dirty.note_event();
+        let id = coflow.id;
+        coflow.revision += 1;
+        // While flows are exchanged the coflow must not end.
+        let open = std::mem::replace(&mut coflow.open, true);
+        for &flow in &update.restart {
+            self.restart(FlowKey { coflow: serial, flow });
+        }
+        let mut added: Vec<(FlowSpec, u64)> =
+            update.add.iter().copied().zip(ids.iter().copied()).collect();
+        for (moved, &new_id) in update.moved.iter().zip(&ids[update.add.len()..]) {
+            let key = FlowKey { coflow: serial, flow: moved.flow };
+            // A repaired journal may lack the record that added the flow.
+            let flow = self.coflows.flow(key).filter(|flow| flow.stage != Stage::Ended);
+            if let Some(flow) = flow {
+                self.withdraw(key);
+                self.finish(key, flow.sent, flow.wire);
+                let bytes = moved.to.bytes.or(flow.bytes);
+                added.push((FlowSpec { bytes, ..moved.to }, new_id));
+            }
+        }
+        self.tell_ends();
+        if !added.is_empty() {
+            let (specs, ids): (Vec<FlowSpec>, Vec<u64>) = added.into_iter().unzip();
+            self.driver.extend(id, specs.iter().map(policy_spec_of), self.now);
+            self.coflows.extend(serial, specs.iter().map(Flow::of).collect(), &ids);
+            self.dirty.note_all_rates();
+            self.note_bytes(serial);
+            // What is known of hosts, and that nobody has opened the coflow at one, holds for these too.
+            self.follow(serial);
+        }
+        // A client that changes a coflow keeps it.
+        self.keep(serial, None);
+        if let Some(coflow) = self.coflows.get_mut(serial) {
+            coflow.open = update.open.unwrap_or(open);
+            if !coflow.open && self.driver.state().coflow(id).is_over() {
+                self.driver.leave(id);
+            }
+        }
+        self.effects.event(Event::Updated { id: serial });
+        self.tell_ends();
+    }
+
+    fn restart(&mut self, key: FlowKey) {
+        self.serve_again(key);
+        let Some(coflow) = self.coflows.get_mut(key.coflow) else { return };
+        // A flow that does not use its rate starts again too.
+        let is_active = match coflow.flows.get(key.flow).map(|flow| flow.stage) {
+            Some(Stage::Active) => true,
+            Some(Stage::Unused(_)) => false,
+            _ => return,
+        };
+        coflow.flows.restart(key.flow);
+        let flow = coflow.policy_flow(key.flow);
+        if !is_active {
+            self.driver.resume(&[flow], self.now);
+        }
+        self.driver.restart(flow, self.now);
+        if !is_active {
+            self.driver.suspend(&[flow], self.now);
+        }
+        self.dirty.note_all_rates();
+    }
+
+    fn apply_removed(&mut self, serial: u64) {
+        let Some(coflow) = self.coflows.get_mut(serial) else { return };
+        self.dirty.note_event();
+        let id = coflow.id;
+        // All at once, and not one by one.
+        coflow.served.clear();
+        let unfinished: Vec<(u32, Flow)> =
+            coflow.flows.unfinished().map(|(index, flow)| (index, *flow)).collect();
+        for (flow, Flow { sent, wire, .. }) in unfinished {
+            let key = FlowKey { coflow: serial, flow };
+            self.withdraw(key);
+            self.finish(key, sent, wire);
+        }
+        self.driver.leave(id);
+        let removed = true;
+        self.tell_ends_of(removed);
+    }
+}
+
+fn policy_spec_of(flow: &FlowSpec) -> PolicyFlowSpec {
+    let bytes = flow.bytes.unwrap_or(f64::NAN);
+    PolicyFlowSpec { src: PortId(flow.src), dst: PortId(flow.dst), bytes }
+}

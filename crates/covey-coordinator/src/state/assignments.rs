@@ -1,0 +1,361 @@
+//! The schedule of one agent: what it should hold, what it may hold, and what it is sent next.
+//!
+//! There is no queue. An agent is sent one schedule at a time, made when its turn comes from what is
+//! wanted then, and the next only when it has applied this one. So the coordinator always knows what an
+//! agent may hold: what it applied last, and what is under way.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use covey_core::Time;
+use covey_proto::{CodecName, Entry, FlowAnnouncement, FlowId, FlowKey, Schedule};
+
+use super::reservations::IngressReservations;
+
+/// How a flow is served: a line of the plan.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Service {
+    /// Layer in the plan.
+    pub layer: u32,
+    /// Bytes per second.
+    pub rate: f64,
+    /// What the flow is compressed with.
+    pub codec: Option<CodecName>,
+}
+
+impl Service {
+    /// A flow without a rate.
+    pub const NONE: Service = Service { layer: 0, rate: 0.0, codec: None };
+
+    /// Whether an agent that serves a flow so need not be told `other`.
+    fn is_like(self, other: Service) -> bool {
+        let same = (self.layer, self.codec) == (other.layer, other.codec);
+        self.rate == other.rate && (same || self.rate == 0.0)
+    }
+}
+
+/// A flow of an agent.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct FlowAssignment {
+    /// The flow by coflow and index, as applications know it.
+    key: FlowKey,
+    /// Receiving port.
+    dst: u32,
+    /// What the plan gives it.
+    wanted: Service,
+    /// What the agent was last sent.
+    sent: Service,
+    /// The most that it may hold, in bytes per second: reserved at the receiving port.
+    reserved: f64,
+    /// Whether the agent knows its id.
+    is_announced: bool,
+}
+
+impl FlowAssignment {
+    fn is_sent(&self) -> bool {
+        self.wanted.is_like(self.sent)
+    }
+
+    fn is_nothing(&self) -> bool {
+        self.wanted.rate == 0.0 && self.sent.rate == 0.0 && self.reserved == 0.0
+    }
+}
+
+/// What one agent is to hold.
+#[derive(Debug)]
+pub(super) struct Assignments {
+    /// Flows that are wanted, or that it may hold.
+    flows: BTreeMap<FlowId, FlowAssignment>,
+    /// Flows for which something else is wanted than was sent.
+    dirty: BTreeSet<FlowId>,
+    /// Whether the next schedule must be a full one.
+    full: bool,
+    /// The version of the last schedule.
+    version: u64,
+    /// The flows in it, while it has not been applied.
+    under_way: Option<Vec<FlowId>>,
+    /// When it was sent.
+    sent_at: Time,
+    /// The version of the schedule that the agent has applied last.
+    applied: u64,
+}
+
+impl Default for Assignments {
+    /// Nothing is known of what the agent holds.
+    fn default() -> Assignments {
+        Assignments {
+            flows: BTreeMap::new(),
+            dirty: BTreeSet::new(),
+            full: true,
+            version: 0,
+            under_way: None,
+            sent_at: Time::ZERO,
+            applied: 0,
+        }
+    }
+}
+
+impl Assignments {
+    /// Wants a flow to be served so from now on.
+    pub fn want(&mut self, id: FlowId, key: FlowKey, dst: u32, wanted: Service) {
+        let flow = self.flows.entry(id).or_insert(FlowAssignment {
+            key,
+            dst,
+            wanted: Service::NONE,
+            sent: Service::NONE,
+            reserved: 0.0,
+            is_announced: false,
+        });
+        flow.wanted = wanted;
+        if flow.is_sent() && !self.full {
+            self.dirty.remove(&id);
+        } else {
+            self.dirty.insert(id);
+        }
+        self.tidy(id);
+    }
+
+    /// Forgets a flow that is neither wanted nor held.
+    fn tidy(&mut self, id: FlowId) {
+        if self.flows.get(&id).is_some_and(FlowAssignment::is_nothing) {
+            self.flows.remove(&id);
+            self.dirty.remove(&id);
+        }
+    }
+
+    /// Whether there is a schedule to send now.
+    pub fn has_news(&self) -> bool {
+        self.under_way.is_none() && (self.full || !self.dirty.is_empty())
+    }
+
+    /// The version of the last schedule.
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// The version of the schedule that the agent has applied last.
+    pub fn applied(&self) -> u64 {
+        self.applied
+    }
+
+    /// Flows that are wanted.
+    pub fn wanted(&self) -> usize {
+        self.flows.values().filter(|flow| flow.wanted.rate > 0.0).count()
+    }
+
+    /// When the schedule under way was sent, if there is one.
+    pub fn under_way_since(&self) -> Option<Time> {
+        self.under_way.as_ref().map(|_| self.sent_at)
+    }
+
+    /// The next schedule for `port`, of as much as fits beside what other agents may hold. The rest is
+    /// sent when they have applied theirs.
+    pub fn next_schedule(
+        &mut self,
+        port: u32,
+        epoch: u64,
+        reservations: &mut IngressReservations,
+        now: Time,
+    ) -> Option<Schedule> {
+        if !self.has_news() {
+            return None;
+        }
+        let is_full = self.full;
+        let ids: Vec<FlowId> = if is_full {
+            self.flows.keys().copied().collect()
+        } else {
+            std::mem::take(&mut self.dirty).into_iter().collect()
+        };
+        let mut schedule = Schedule {
+            epoch,
+            version: self.version + 1,
+            base: if is_full { 0 } else { self.version },
+            ..Schedule::default()
+        };
+        let mut changed = Vec::new();
+        for id in ids {
+            let Some(flow) = self.flows.get_mut(&id) else { continue };
+            let before = flow.sent.rate;
+            if reservations.fits(port, flow.dst, flow.wanted.rate - flow.reserved) {
+                flow.sent = flow.wanted;
+                let reserved = flow.reserved.max(flow.wanted.rate);
+                // The agent gives nothing back before it has applied the schedule: nobody is woken.
+                reservations.replace(flow.dst, flow.reserved, reserved, &mut BTreeSet::new());
+                flow.reserved = reserved;
+            } else {
+                self.dirty.insert(id);
+                if !is_full {
+                    continue;
+                }
+            }
+            // An agent forgets the ids of flows that a full schedule does not list, or that one removes.
+            flow.is_announced &= !is_full;
+            if flow.sent.rate > 0.0 {
+                let Service { layer, rate, codec } = flow.sent;
+                schedule.set.push(Entry { key: flow.key, layer, rate, codec });
+            } else if before > 0.0 && !is_full {
+                schedule.removed.push(flow.key);
+            }
+            changed.push(id);
+        }
+        if is_full {
+            self.full = false;
+            let flows = &self.flows;
+            self.dirty.retain(|id| flows.get(id).is_some_and(|flow| !flow.is_sent()));
+        } else if schedule.set.is_empty() && schedule.removed.is_empty() {
+            return None;
+        }
+        self.version += 1;
+        self.under_way = Some(changed);
+        self.sent_at = now;
+        Some(schedule)
+    }
+
+    /// Has a schedule that was just made name flows by their ids. Returns those that the agent has to
+    /// learn first.
+    pub fn name_by_id(&mut self, schedule: &mut Schedule) -> Vec<FlowAnnouncement> {
+        let mut new = Vec::new();
+        let ids: BTreeMap<FlowKey, FlowId> = match &self.under_way {
+            None => BTreeMap::new(),
+            Some(changed) => {
+                let key = |id: &FlowId| Some((self.flows.get(id)?.key, *id));
+                changed.iter().filter_map(key).collect()
+            }
+        };
+        for entry in &mut schedule.set {
+            let Some(id) = ids.get(&entry.key) else { continue };
+            if let Some(flow) = self.flows.get_mut(id).filter(|flow| !flow.is_announced) {
+                flow.is_announced = true;
+                new.push(FlowAnnouncement { id: *id, member: Some(flow.key) });
+            }
+            entry.key = FlowKey::of_id(*id);
+        }
+        for key in &mut schedule.removed {
+            let Some(id) = ids.get(key) else { continue };
+            if let Some(flow) = self.flows.get_mut(id)
+                && std::mem::take(&mut flow.is_announced)
+            {
+                *key = FlowKey::of_id(*id);
+            }
+        }
+        new
+    }
+
+    /// The agent has applied the schedule of this version: it holds that and nothing else. Returns
+    /// whether it was under way.
+    pub fn apply(
+        &mut self,
+        version: u64,
+        reservations: &mut IngressReservations,
+        woken: &mut BTreeSet<u32>,
+    ) -> bool {
+        let is_expected = version == self.version && self.under_way.is_some();
+        if is_expected {
+            self.acknowledge(version, reservations, woken);
+        }
+        is_expected
+    }
+
+    /// An agent that joins says that it holds the schedule of this version. Returns whether that is the
+    /// last one of this epoch; otherwise it must be sent all.
+    pub fn rejoin(
+        &mut self,
+        version: u64,
+        reservations: &mut IngressReservations,
+        woken: &mut BTreeSet<u32>,
+    ) -> bool {
+        let is_last = version == self.version;
+        if is_last {
+            self.acknowledge(version, reservations, woken);
+        }
+        is_last
+    }
+
+    fn acknowledge(
+        &mut self,
+        version: u64,
+        reservations: &mut IngressReservations,
+        woken: &mut BTreeSet<u32>,
+    ) {
+        self.applied = version;
+        for id in self.under_way.take().unwrap_or_default() {
+            if let Some(flow) = self.flows.get_mut(&id) {
+                reservations.replace(flow.dst, flow.reserved, flow.sent.rate, woken);
+                flow.reserved = flow.sent.rate;
+                self.tidy(id);
+            }
+        }
+    }
+
+    /// A new session knows no ids.
+    pub fn forget_announcements(&mut self) {
+        self.flows.values_mut().for_each(|flow| flow.is_announced = false);
+    }
+
+    /// Nobody knows what the agent holds: it must be sent all.
+    pub fn lose_track(&mut self) {
+        self.under_way = None;
+        self.full = true;
+    }
+
+    /// The agent holds nothing: it is new, or its host is lost.
+    pub fn holds_nothing(
+        &mut self,
+        reservations: &mut IngressReservations,
+        woken: &mut BTreeSet<u32>,
+    ) {
+        self.lose_track();
+        for id in self.flows.keys().copied().collect::<Vec<_>>() {
+            if let Some(flow) = self.flows.get_mut(&id) {
+                flow.sent.rate = 0.0;
+                reservations.replace(flow.dst, flow.reserved, 0.0, woken);
+                flow.reserved = 0.0;
+                self.dirty.insert(id);
+                self.tidy(id);
+            }
+        }
+    }
+
+    /// The agent has reported that a flow has ended: it holds it no more.
+    pub fn flow_ended(
+        &mut self,
+        id: FlowId,
+        reservations: &mut IngressReservations,
+        woken: &mut BTreeSet<u32>,
+    ) {
+        if let Some(flow) = self.flows.get_mut(&id) {
+            (flow.wanted.rate, flow.sent.rate) = (0.0, 0.0);
+            reservations.replace(flow.dst, flow.reserved, 0.0, woken);
+            flow.reserved = 0.0;
+            self.tidy(id);
+        }
+    }
+
+    /// The agent has reported that a flow needs nothing more, and holds it no longer. It has to learn that
+    /// the coordinator knows, by a schedule that removes the flow.
+    pub fn flow_written(
+        &mut self,
+        id: FlowId,
+        reservations: &mut IngressReservations,
+        woken: &mut BTreeSet<u32>,
+    ) {
+        if let Some(flow) = self.flows.get_mut(&id) {
+            flow.wanted.rate = 0.0;
+            reservations.replace(flow.dst, flow.reserved, 0.0, woken);
+            flow.reserved = 0.0;
+            self.dirty.insert(id);
+            self.tidy(id);
+        }
+    }
+
+    /// Flows by coflow and index, in the order of their ids.
+    #[cfg(test)]
+    pub fn keys(&self) -> impl Iterator<Item = FlowKey> {
+        self.flows.values().map(|flow| flow.key)
+    }
+
+    /// How many entries there are.
+    #[cfg(test)]
+    pub fn entries(&self) -> usize {
+        self.flows.len() + self.dirty.len()
+    }
+}

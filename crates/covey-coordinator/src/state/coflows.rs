@@ -1,0 +1,297 @@
+//! The coflows that are registered, by their serial numbers, and those that have gone.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use covey_core::{CoflowId, Compression, Lineage, Time};
+use covey_proto::{FlowId, FlowKey};
+
+use super::flow_ids::FlowIds;
+use super::flows::{Flow, Flows, Served, ports};
+use super::leases::{Lease, Leases};
+use super::memory::{Dags, Gone};
+use crate::record::{Key, Summary};
+
+/// What a client has said of a coflow when it registered it.
+#[derive(Debug)]
+pub(super) struct About {
+    pub name: Option<String>,
+    pub key: Option<Key>,
+    pub parents: Vec<u64>,
+    pub weight: f64,
+    pub deadline_s: Option<f64>,
+    pub lineage: Lineage,
+    pub arrival_s: f64,
+}
+
+/// A coflow that is present.
+#[derive(Debug)]
+pub(super) struct Coflow {
+    /// What the policy calls it.
+    pub id: CoflowId,
+    pub about: About,
+    /// Whether more flows are to come.
+    pub open: bool,
+    /// Grows with each update: the entity tag.
+    pub revision: u64,
+    pub flows: Flows,
+    pub lease: Lease,
+    /// Flows with a rate, by index.
+    pub served: Vec<Served>,
+    /// How it is compressed, if it is.
+    pub compression: Option<Compression>,
+    /// Bytes after which each of its agents reports it; infinite if none has to.
+    pub report_threshold: f64,
+    /// Whether its flows have sent something since the policy was last told what is left of them.
+    pub is_stale: bool,
+}
+
+impl Coflow {
+    /// A flow, as the policy names it.
+    pub fn policy_flow(&self, index: u32) -> covey_core::FlowId {
+        covey_core::FlowId { coflow: self.id, index }
+    }
+
+    /// Whether it has a flow that a port sends.
+    pub fn sends_from(&self, port: u32) -> bool {
+        self.flows.iter().any(|(_, flow)| flow.src == port)
+    }
+
+    /// Takes a flow's rate away.
+    pub fn unserve(&mut self, flow: u32) {
+        if let Ok(at) = self.served.binary_search_by_key(&flow, |served| served.flow) {
+            self.served.remove(at);
+        }
+    }
+
+    /// What it counts as.
+    pub fn tally(&self) -> Tally {
+        Tally {
+            stalled: usize::from(self.flows.stalled() > 0),
+            idle: usize::from(self.flows.unused() > 0),
+            expired: usize::from(self.lease.expired.is_some()),
+            unused: self.flows.unused_by_reason(),
+        }
+    }
+}
+
+/// How many coflows and flows there are that need somebody's attention.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Tally {
+    /// Coflows with a stalled flow.
+    pub stalled: usize,
+    /// Coflows with a flow that does not use its rate.
+    pub idle: usize,
+    /// Coflows that nobody keeps.
+    pub expired: usize,
+    /// Flows that do not use their rates, by [`Unused`](super::flows::Unused).
+    pub unused: [usize; 4],
+}
+
+impl Tally {
+    /// A coflow counts as `after` now, and did as `before`.
+    pub fn replace(&mut self, before: Tally, after: Tally) {
+        self.stalled = self.stalled + after.stalled - before.stalled;
+        self.idle = self.idle + after.idle - before.idle;
+        self.expired = self.expired + after.expired - before.expired;
+        for (k, all) in self.unused.iter_mut().enumerate() {
+            *all = *all + after.unused[k] - before.unused[k];
+        }
+    }
+}
+
+/// All coflows that the coordinator knows.
+#[derive(Debug, Default)]
+pub(super) struct Coflows {
+    present: BTreeMap<u64, Coflow>,
+    pub gone: Gone,
+    pub dags: Dags,
+    pub leases: Leases,
+    pub ids: FlowIds,
+    /// Serial numbers by [`CoflowId`].
+    serials: Vec<u64>,
+    /// Registrations by key: the coflow's number, and the digest of the request. Present and gone ones.
+    keys: BTreeMap<String, (u64, u64)>,
+    /// The number of the next coflow.
+    pub next_id: u64,
+    /// Present coflows that have, or had, a flow at a port.
+    by_port: Vec<BTreeSet<u64>>,
+    /// What the present ones count as together.
+    tally: Tally,
+}
+
+impl Coflows {
+    pub fn get(&self, serial: u64) -> Option<&Coflow> {
+        self.present.get(&serial)
+    }
+
+    pub fn contains(&self, serial: u64) -> bool {
+        self.present.contains_key(&serial)
+    }
+
+    /// Whether the coordinator knows a coflow, present or gone.
+    pub fn knows(&self, serial: u64) -> bool {
+        self.contains(serial) || self.gone.contains(serial)
+    }
+
+    /// Changes a coflow. What it counts as may not change: for that there is [`Coflows::change`].
+    pub fn get_mut(&mut self, serial: u64) -> Option<&mut Coflow> {
+        self.present.get_mut(&serial)
+    }
+
+    /// Changes a coflow, and what it counts as.
+    pub fn change<T>(
+        &mut self,
+        serial: u64,
+        change: impl FnOnce(&mut Coflow, &mut Leases) -> T,
+    ) -> Option<T> {
+        let coflow = self.present.get_mut(&serial)?;
+        let before = coflow.tally();
+        let result = change(coflow, &mut self.leases);
+        self.tally.replace(before, coflow.tally());
+        Some(result)
+    }
+
+    /// The coflow's lease is to be looked at then.
+    pub fn look_at(&mut self, serial: u64, at: Time) {
+        if let Some(coflow) = self.present.get_mut(&serial) {
+            self.leases.look_at(serial, &mut coflow.lease, at);
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.present.len()
+    }
+
+    pub fn tally(&self) -> Tally {
+        self.tally
+    }
+
+    /// The present ones from this number on, ascending.
+    pub fn range(&self, from: u64) -> impl Iterator<Item = (u64, &Coflow)> {
+        self.present.range(from..).map(|(serial, coflow)| (*serial, coflow))
+    }
+
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = (u64, &mut Coflow)> {
+        self.present.iter_mut().map(|(serial, coflow)| (*serial, coflow))
+    }
+
+    /// The serial number of the coflow that the policy calls so.
+    pub fn serial(&self, id: CoflowId) -> u64 {
+        self.serials[id.index()]
+    }
+
+    /// The present coflow that the policy calls so.
+    pub fn of(&self, id: CoflowId) -> Option<&Coflow> {
+        self.present.get(self.serials.get(id.index())?)
+    }
+
+    /// The lineage of a coflow, present or remembered.
+    pub fn lineage(&self, serial: u64) -> Option<Lineage> {
+        let present = self.present.get(&serial).map(|coflow| coflow.about.lineage);
+        present.or_else(|| self.gone.lineage(serial))
+    }
+
+    /// The registration with this key: the coflow's number, and the digest of the request.
+    pub fn registered_with(&self, key: &str) -> Option<(u64, u64)> {
+        self.keys.get(key).copied()
+    }
+
+    pub fn insert(&mut self, serial: u64, coflow: Coflow) {
+        let slot = coflow.id.index();
+        if self.serials.len() <= slot {
+            self.serials.resize(slot + 1, u64::MAX);
+        }
+        self.serials[slot] = serial;
+        self.next_id = self.next_id.max(serial + 1);
+        self.dags.join(coflow.about.lineage.external, serial);
+        self.note_key(coflow.about.key.as_ref(), serial);
+        self.leases.insert(serial, &coflow.lease);
+        self.present.insert(serial, coflow);
+    }
+
+    fn note_key(&mut self, key: Option<&Key>, serial: u64) {
+        if let Some(key) = key {
+            self.keys.insert(key.key.clone(), (serial, key.digest));
+        }
+    }
+
+    /// Adds flows to a coflow, with their ids.
+    pub fn extend(&mut self, serial: u64, flows: Vec<Flow>, ids: &[u64]) {
+        let Some(coflow) = self.present.get_mut(&serial) else { return };
+        for port in ports(&flows) {
+            let port = port as usize;
+            if self.by_port.len() <= port {
+                self.by_port.resize_with(port + 1, BTreeSet::new);
+            }
+            self.by_port[port].insert(serial);
+        }
+        let runs = self.ids.insert(serial, coflow.flows.len() as u32, ids);
+        coflow.flows.extend(flows, runs);
+    }
+
+    /// Coflows that have, or had, a flow at a port.
+    pub fn at_port(&self, port: u32) -> impl Iterator<Item = u64> {
+        self.by_port.get(port as usize).into_iter().flatten().copied()
+    }
+
+    /// A flow of a coflow that is present.
+    pub fn flow(&self, key: FlowKey) -> Option<Flow> {
+        self.get(key.coflow)?.flows.get(key.flow)
+    }
+
+    /// The id of a flow of a coflow that is present.
+    pub fn id_of(&self, key: FlowKey) -> Option<FlowId> {
+        Some(self.get(key.coflow)?.flows.id_of(key.flow))
+    }
+
+    /// A coflow has gone: only its summary stays, and not for ever.
+    pub fn retire(&mut self, serial: u64, end_s: f64, removed: bool) -> Option<Coflow> {
+        let coflow = self.present.remove(&serial)?;
+        let Coflow { about, flows, lease, .. } = &coflow;
+        self.leases.remove(serial, lease);
+        self.ids.remove(flows.ids());
+        self.tally.replace(coflow.tally(), Tally::default());
+        for port in flows.ports() {
+            self.by_port[port as usize].remove(&serial);
+        }
+        self.dags.leave(about.lineage.external, serial, flows.attained());
+        self.gone.insert(Summary {
+            id: serial,
+            name: about.name.clone(),
+            lineage: (about.lineage.external, about.lineage.internal),
+            arrival_s: about.arrival_s,
+            end_s,
+            flows: flows.len(),
+            bytes: flows.attained(),
+            removed,
+            key: about.key.clone(),
+        });
+        Some(coflow)
+    }
+
+    /// Takes over what a compacted journal remembers.
+    pub fn remember(&mut self, summary: Summary) {
+        self.note_key(summary.key.as_ref(), summary.id);
+        self.dags.remember(summary.lineage.0);
+        self.next_id = self.next_id.max(summary.id + 1);
+        self.gone.insert(summary);
+    }
+
+    /// Forgets those that went first, until at most `max` are remembered, and none that went before that
+    /// time.
+    pub fn forget_gone(&mut self, max: usize, before: Time) {
+        while let Some(summary) = self.gone.pop(max, before) {
+            if let Some(key) = summary.key {
+                self.keys.remove(&key.key);
+            }
+            self.dags.forget(summary.lineage.0);
+        }
+    }
+
+    /// How many entries there are, of everything.
+    #[cfg(test)]
+    pub fn entries(&self) -> usize {
+        let memory = self.gone.len() + self.dags.len() + self.keys.len() + self.ids.len();
+        self.present.len() + self.serials.len() + self.leases.len() + memory
+    }
+}

@@ -1,0 +1,259 @@
+//! The flows of a coflow.
+
+use covey_core::Time;
+use covey_proto::{CodecName, FlowId};
+
+use super::flow_ids::IdRun;
+
+/// A flow of a coflow that is present.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Flow {
+    /// Sending port.
+    pub src: u32,
+    /// Receiving port.
+    pub dst: u32,
+    /// Its size in bytes, if known.
+    pub bytes: Option<f64>,
+    /// Bytes of it that have been sent since it last started, as reported.
+    pub sent: f64,
+    /// Bytes on the wire for these.
+    pub wire: f64,
+    pub stage: Stage,
+}
+
+impl Flow {
+    /// A flow of no bytes ends when it starts.
+    pub fn of(spec: &covey_api::Flow) -> Flow {
+        let stage = if spec.bytes == Some(0.0) { Stage::Ended } else { Stage::Active };
+        Flow { src: spec.src, dst: spec.dst, bytes: spec.bytes, sent: 0.0, wire: 0.0, stage }
+    }
+}
+
+/// Where a flow is in its life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    Active,
+    /// One of its hosts is away.
+    Stalled,
+    /// It does not use its rate.
+    Unused(Unused),
+    /// Its last bytes are on their way, so that others may have its rate. Its end has not been reported.
+    Written,
+    Ended,
+}
+
+/// Why a flow does not use its rate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unused {
+    /// It had a rate and sent nothing.
+    Idle,
+    /// No application has opened it.
+    Unopened,
+    /// The application that had it open is gone.
+    Closed,
+    /// Nobody keeps its coflow any more.
+    Expired,
+}
+
+impl Unused {
+    /// All of them, in order.
+    pub const ALL: [Unused; 4] = [Unused::Idle, Unused::Unopened, Unused::Closed, Unused::Expired];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Unused::Idle => "idle",
+            Unused::Unopened => "unopened",
+            Unused::Closed => "closed",
+            Unused::Expired => "expired",
+        }
+    }
+}
+
+/// A flow that has a rate.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Served {
+    /// Its index in the coflow.
+    pub flow: u32,
+    /// Bytes per second.
+    pub rate: f64,
+    /// What it is compressed with.
+    pub codec: Option<CodecName>,
+}
+
+/// The flows of a coflow by index, and what they add up to. The counts always agree with the stages.
+#[derive(Debug)]
+pub(super) struct Flows {
+    list: Vec<Flow>,
+    /// Their ids, by index.
+    ids: Vec<IdRun>,
+    /// Flows that are stalled.
+    stalled: usize,
+    /// Flows that do not use their rates, by [`Unused`].
+    unused: [usize; 4],
+    /// Bytes on the wire of all flows, as reported; bytes that were lost included.
+    attained: f64,
+    /// The most bytes on the wire of a flow.
+    longest: f64,
+    /// When the first of the flows that are unused now became so.
+    unused_since: Time,
+}
+
+impl Flows {
+    /// No flows yet.
+    pub fn new(now: Time) -> Flows {
+        Flows {
+            list: Vec::new(),
+            ids: Vec::new(),
+            stalled: 0,
+            unused: [0; 4],
+            attained: 0.0,
+            longest: 0.0,
+            unused_since: now,
+        }
+    }
+
+    /// Appends flows, whose ids are these.
+    pub fn extend(&mut self, flows: impl IntoIterator<Item = Flow>, ids: Vec<IdRun>) {
+        self.list.extend(flows);
+        self.ids.extend(ids);
+    }
+
+    pub fn get(&self, index: u32) -> Option<Flow> {
+        self.list.get(index as usize).copied()
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (u32, &Flow)> {
+        (0..).zip(&self.list)
+    }
+
+    /// Flows that have not ended, with their indices.
+    pub fn unfinished(&self) -> impl Iterator<Item = (u32, &Flow)> {
+        self.iter().filter(|(_, flow)| flow.stage != Stage::Ended)
+    }
+
+    pub fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// The runs of their ids, by index.
+    pub fn ids(&self) -> &[IdRun] {
+        &self.ids
+    }
+
+    /// The id of a flow.
+    pub fn id_of(&self, index: u32) -> FlowId {
+        let run = self.ids.partition_point(|run| run.index <= index).saturating_sub(1);
+        self.ids.get(run).map_or_else(FlowId::default, |run| run.id_of(index))
+    }
+
+    /// Bytes on the wire of all flows.
+    pub fn attained(&self) -> f64 {
+        self.attained
+    }
+
+    /// The most bytes on the wire of a flow.
+    pub fn longest(&self) -> f64 {
+        self.longest
+    }
+
+    /// Flows that have ended.
+    pub fn ended(&self) -> usize {
+        self.list.iter().filter(|flow| flow.stage == Stage::Ended).count()
+    }
+
+    /// Flows that are stalled.
+    pub fn stalled(&self) -> usize {
+        self.stalled
+    }
+
+    /// Flows that do not use their rates, by [`Unused`].
+    pub fn unused_by_reason(&self) -> [usize; 4] {
+        self.unused
+    }
+
+    /// Flows that do not use their rates.
+    pub fn unused(&self) -> usize {
+        self.unused.iter().sum()
+    }
+
+    /// Why most of those do not, if there are any.
+    pub fn why_unused(&self) -> Option<Unused> {
+        let all = Unused::ALL.into_iter().zip(self.unused).filter(|(_, count)| *count > 0);
+        all.max_by_key(|(_, count)| *count).map(|(why, _)| why)
+    }
+
+    /// When the first of those became so.
+    pub fn unused_since(&self) -> Time {
+        self.unused_since
+    }
+
+    /// Moves a flow to another stage. Returns the stage before.
+    pub fn set_stage(&mut self, index: u32, stage: Stage, now: Time) -> Option<Stage> {
+        if self.unused() == 0 {
+            self.unused_since = now;
+        }
+        let flow = self.list.get_mut(index as usize)?;
+        let was = std::mem::replace(&mut flow.stage, stage);
+        for (stage, more) in [(was, false), (stage, true)] {
+            let count = match stage {
+                Stage::Stalled => &mut self.stalled,
+                Stage::Unused(why) => &mut self.unused[why as usize],
+                _ => continue,
+            };
+            *count = if more { *count + 1 } else { *count - 1 };
+        }
+        Some(was)
+    }
+
+    /// Takes over how much a flow has sent. Returns whether it is more than was known.
+    pub fn report(&mut self, index: u32, bytes: f64, wire: f64) -> bool {
+        let Some(flow) = self.list.get_mut(index as usize) else { return false };
+        if flow.stage == Stage::Ended || (bytes <= flow.sent && wire <= flow.wire) {
+            return false;
+        }
+        self.attained += (wire - flow.wire).max(0.0);
+        flow.sent = flow.sent.max(bytes);
+        flow.wire = flow.wire.max(wire);
+        self.longest = self.longest.max(wire);
+        true
+    }
+
+    /// Ends a flow with so many bytes. Returns its stage before, unless it had ended.
+    pub fn end(&mut self, index: u32, bytes: f64, wire: f64, now: Time) -> Option<Stage> {
+        self.get(index).filter(|flow| flow.stage != Stage::Ended)?;
+        let was = self.set_stage(index, Stage::Ended, now)?;
+        let flow = &mut self.list[index as usize];
+        self.attained += (wire - flow.wire).max(0.0);
+        flow.sent = flow.sent.max(bytes);
+        flow.wire = flow.wire.max(wire);
+        self.longest = self.longest.max(wire);
+        Some(was)
+    }
+
+    /// A flow starts again where it is. What it has sent stays in [`Flows::attained`].
+    pub fn restart(&mut self, index: u32) {
+        if let Some(flow) = self.list.get_mut(index as usize) {
+            (flow.sent, flow.wire) = (0.0, 0.0);
+        }
+    }
+
+    /// Their ports, each once.
+    pub fn ports(&self) -> Vec<u32> {
+        ports(&self.list)
+    }
+
+    /// Ports with unfinished flows that send.
+    pub fn senders(&self) -> std::collections::BTreeSet<u32> {
+        self.unfinished().map(|(_, flow)| flow.src).collect()
+    }
+}
+
+/// The ports of flows, each once.
+pub(super) fn ports<'a>(flows: impl IntoIterator<Item = &'a Flow>) -> Vec<u32> {
+    let mut ports: Vec<u32> = flows.into_iter().flat_map(|flow| [flow.src, flow.dst]).collect();
+    ports.sort_unstable();
+    ports.dedup();
+    ports
+}

@@ -1,0 +1,182 @@
+//! What waits for the journal.
+
+use std::collections::BTreeMap;
+
+use covey_api::Problem;
+use covey_proto::FlowKey;
+
+use super::effects::{Effects, Lsn, RequestId};
+use crate::record::{Key, Record};
+
+/// What happens when a record is on disk.
+#[derive(Debug)]
+pub(super) enum Pending {
+    /// Apply it, and answer these requests.
+    Apply(Record, Vec<RequestId>),
+    /// It has had its effect. Acknowledge the ends of flows to the agent of a port.
+    Acknowledge(Record, u32, Vec<FlowKey>),
+}
+
+/// What waits for the journal, by the numbers of its records. Of each registration that waits its key is
+/// known, so that a second request with the key waits for the same record.
+#[derive(Debug)]
+pub(super) struct JournalQueue {
+    pending: BTreeMap<Lsn, Pending>,
+    /// Registrations that wait, by key: the digest of the request, and the record.
+    keys: BTreeMap<String, (u64, Lsn)>,
+    /// Registrations among `pending`.
+    registering: usize,
+    next_lsn: Lsn,
+    /// Records that have had their effect and could not be written.
+    unwritten: Vec<(Record, u32, Vec<FlowKey>)>,
+}
+
+impl Default for JournalQueue {
+    fn default() -> JournalQueue {
+        JournalQueue {
+            pending: BTreeMap::new(),
+            keys: BTreeMap::new(),
+            registering: 0,
+            next_lsn: 1,
+            unwritten: Vec::new(),
+        }
+    }
+}
+
+impl JournalQueue {
+    /// Changes that wait.
+    pub fn len(&self) -> usize {
+        self.pending.len()
+    }
+
+    /// Registrations that wait.
+    pub fn registering(&self) -> usize {
+        self.registering
+    }
+
+    fn write(&mut self, record: &Record, effects: &mut Effects) -> Lsn {
+        let lsn = self.next_lsn;
+        self.next_lsn += 1;
+        effects.journal(lsn, record.clone());
+        lsn
+    }
+
+    /// Has a record applied when it is on disk, and a request answered if there is one.
+    pub fn apply(&mut self, record: Record, request: Option<RequestId>, effects: &mut Effects) {
+        let lsn = self.write(&record, effects);
+        if let Record::Registered { key, .. } = &record {
+            self.registering += 1;
+            if let Some(key) = key {
+                self.keys.insert(key.key.clone(), (key.digest, lsn));
+            }
+        }
+        self.pending.insert(lsn, Pending::Apply(record, request.into_iter().collect()));
+    }
+
+    /// Has a record written that has had its effect, and ends of flows acknowledged when it is on disk.
+    pub fn acknowledge(
+        &mut self,
+        record: Record,
+        port: u32,
+        keys: Vec<FlowKey>,
+        effects: &mut Effects,
+    ) {
+        let lsn = self.write(&record, effects);
+        self.pending.insert(lsn, Pending::Acknowledge(record, port, keys));
+    }
+
+    /// Has ends acknowledged that were known before: after all that waits, for they may be in it. Returns
+    /// them if nothing waits.
+    pub fn acknowledge_in_order(
+        &mut self,
+        nothing: Record,
+        port: u32,
+        keys: Vec<FlowKey>,
+        effects: &mut Effects,
+    ) -> Option<Vec<FlowKey>> {
+        if !self.unwritten.is_empty() {
+            self.unwritten.push((nothing, port, keys));
+            return None;
+        }
+        match self.pending.values_mut().next_back() {
+            None => return Some(keys),
+            Some(Pending::Acknowledge(_, same, more)) if *same == port => more.extend(keys),
+            Some(_) => self.acknowledge(nothing, port, keys, effects),
+        }
+        None
+    }
+
+    /// Has a second request with the key of a registration that waits answered with the first. Returns
+    /// the digest of the first request.
+    pub fn join(&mut self, key: &Key, request: RequestId) -> Option<u64> {
+        let (digest, lsn) = self.keys.get(&key.key).copied()?;
+        if digest == key.digest
+            && let Some(Pending::Apply(_, requests)) = self.pending.get_mut(&lsn)
+        {
+            requests.push(request);
+        }
+        Some(digest)
+    }
+
+    /// All records up to this one are on disk. Returns what has waited for them.
+    pub fn take_durable(&mut self, last: Lsn) -> Vec<Pending> {
+        let rest = self.pending.split_off(&(last + 1));
+        let durable: Vec<Pending> =
+            std::mem::replace(&mut self.pending, rest).into_values().collect();
+        durable.iter().for_each(|it| self.leave(it));
+        durable
+    }
+
+    /// The records from `first` to `last` are not in the journal. What has had its effect is kept, to be
+    /// written later; the requests that asked for the others are refused.
+    pub fn refuse(&mut self, first: Lsn, last: Lsn, why: &str, effects: &mut Effects) {
+        let mut these = self.pending.split_off(&first);
+        let mut later = these.split_off(&(last + 1));
+        self.pending.append(&mut later);
+        for pending in these.into_values() {
+            self.leave(&pending);
+            match pending {
+                Pending::Apply(_, requests) => {
+                    for request in requests {
+                        let detail = format!("the journal cannot be written: {why}");
+                        effects.answer(request, Err(Problem::new(503, "not durable", detail)));
+                    }
+                }
+                Pending::Acknowledge(record, port, keys) => {
+                    self.unwritten.push((record, port, keys));
+                }
+            }
+        }
+    }
+
+    fn leave(&mut self, pending: &Pending) {
+        if let Pending::Apply(Record::Registered { key, .. }, _) = pending {
+            self.registering -= 1;
+            if let Some(key) = key {
+                self.keys.remove(&key.key);
+            }
+        }
+    }
+
+    /// Tries again to write what could not be written.
+    pub fn retry(&mut self, effects: &mut Effects) {
+        for (record, port, keys) in std::mem::take(&mut self.unwritten) {
+            self.acknowledge(record, port, keys, effects);
+        }
+    }
+
+    /// Records that will have their effect when they are on disk.
+    pub fn without_effect(&self) -> Vec<(Lsn, Record)> {
+        let waits = self.pending.iter().filter_map(|(&lsn, pending)| match pending {
+            Pending::Apply(record, _) => Some((lsn, record.clone())),
+            Pending::Acknowledge(..) => None,
+        });
+        waits.collect()
+    }
+
+    /// How many entries there are.
+    #[cfg(test)]
+    pub fn entries(&self) -> usize {
+        self.pending.len() + self.keys.len() + self.unwritten.len()
+    }
+}

@@ -1,0 +1,101 @@
+//! From the journal to the end of each batch of messages: what the shell calls in turn.
+
+use covey_api::Problem;
+use covey_core::alloc::PlanError;
+use covey_core::{AnyPolicy, Fabric, Time};
+
+use super::config::Config;
+use super::coordinator::CoordinatorState;
+use super::effects::{Counts, Lsn};
+use super::journal_queue::Pending;
+use crate::record::Record;
+use crate::request::{Answer, Reply};
+
+/// After so many records of the journal the policy is asked for a plan.
+pub(super) const RECORDS_A_PLAN: usize = 256;
+
+impl CoordinatorState {
+    /// A coordinator that knows what `records` say. `start` is not before the time of any of them.
+    pub fn new(
+        fabric: Fabric,
+        policy: AnyPolicy,
+        config: Config,
+        epoch: u64,
+        records: impl IntoIterator<Item = Record>,
+        start: Time,
+    ) -> CoordinatorState {
+        let mut state = CoordinatorState::blank(fabric, policy, config, epoch, start);
+        state.read(records);
+        state.effects.discard();
+        state.effects.counts = Counts::default();
+        state.now = state.now.max(start);
+        state.keep_all();
+        state.forget_gone();
+        state
+    }
+
+    /// Applies what a journal says. Now and then the policy is asked for a plan, because policy and
+    /// allocator keep what they hear until then; but no flow is served.
+    fn read(&mut self, records: impl IntoIterator<Item = Record>) {
+        self.rounds.is_reading = true;
+        for (k, record) in records.into_iter().enumerate() {
+            self.apply(&record);
+            if k % RECORDS_A_PLAN == RECORDS_A_PLAN - 1 {
+                // A plan that cannot be carried out is reported when one is made in earnest.
+                let _ = self.driver.decide(self.now);
+                self.note_new_waits();
+            }
+            self.effects.discard();
+        }
+        self.rounds.is_reading = false;
+    }
+
+    /// Ends a round: has the policy plan, if anything has happened, and finds out which agents have to be
+    /// sent what. Returns whether anything was decided since the last call.
+    ///
+    /// # Errors
+    /// When the policy's plan cannot be carried out: the rates before stay in force.
+    pub fn decide(&mut self, now: Time) -> Result<bool, PlanError> {
+        self.advance(now);
+        self.check();
+        self.round();
+        for session in self.agents.take_ready() {
+            self.effects.ready(session);
+        }
+        match self.rounds.failed.take() {
+            Some(error) => Err(error),
+            None => Ok(std::mem::take(&mut self.rounds.decided)),
+        }
+    }
+
+    /// All records up to this one are on disk.
+    pub fn durable(&mut self, lsn: Lsn, now: Time) {
+        self.advance(now);
+        for pending in self.journal.take_durable(lsn) {
+            match pending {
+                Pending::Apply(record, requests) => {
+                    self.apply(&record);
+                    let answer = self.answer_to(&record);
+                    for request in requests {
+                        self.effects.answer(request, answer.clone());
+                    }
+                }
+                Pending::Acknowledge(_, port, keys) => self.acknowledge(port, keys),
+            }
+        }
+    }
+
+    /// The records from `first` to `last` could not be written, and are not in the journal.
+    pub fn not_durable(&mut self, first: Lsn, last: Lsn, why: &str) {
+        self.journal.refuse(first, last, why, &mut self.effects);
+    }
+
+    fn answer_to(&self, record: &Record) -> Answer {
+        let status = |id: u64| self.status(id).ok_or_else(|| Problem::unknown(id));
+        match record {
+            Record::Registered { id, .. } => status(*id).map(Reply::Registered),
+            Record::Updated { id, .. } => status(*id).map(Reply::Coflow),
+            _ => Ok(Reply::Removed),
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! What agents are sent.
+
+use covey_proto::{IDS, ToAgent, USES, Welcome};
+
+use super::coordinator::CoordinatorState;
+use super::effects::SessionId;
+
+impl CoordinatorState {
+    /// What an agent has to be sent now. To be asked for when its connection can take it.
+    pub fn take_messages(&mut self, session: SessionId, messages: &mut Vec<ToAgent>) {
+        let Some(port) = self.agents.port_of(session) else { return };
+        let epoch = self.epoch();
+        let agent = self.agents.get_mut(port);
+        let spoken = agent.connection.spoken;
+        if std::mem::take(&mut agent.connection.welcome) {
+            let reports = self.config.reports_always || self.driver.needs_progress();
+            messages.push(ToAgent::Welcome(Welcome {
+                version: spoken,
+                epoch,
+                report_every_s: if reports { self.config.report_every_s } else { 0.0 },
+                heartbeat_s: self.config.heartbeat_s,
+                codec: self.config.codec,
+                idle_after_s: match spoken >= USES {
+                    true => self.config.idle_after_s,
+                    false => f64::INFINITY,
+                },
+            }));
+        }
+        let acknowledged = std::mem::take(&mut agent.letters.acknowledged);
+        if !acknowledged.is_empty() {
+            messages.push(ToAgent::Acknowledged(acknowledged));
+        }
+        let thresholds = agent.letters.take_thresholds();
+        if !thresholds.is_empty() {
+            messages.push(ToAgent::Thresholds(thresholds));
+        }
+        let over = std::mem::take(&mut agent.letters.over);
+        if !over.is_empty() && spoken >= USES {
+            messages.push(ToAgent::Over(over));
+        }
+        if std::mem::take(&mut agent.connection.alive) && messages.is_empty() {
+            messages.push(ToAgent::Alive);
+        }
+        if let Some(mut schedule) = self.agents.next_schedule(port, self.now) {
+            let counts = &mut self.effects.counts;
+            counts.schedules += 1;
+            counts.entries += (schedule.set.len() + schedule.removed.len()) as u64;
+            if spoken >= IDS {
+                let new = self.agents.name_by_id(port, &mut schedule);
+                if !new.is_empty() {
+                    messages.push(ToAgent::Flows(new));
+                }
+            }
+            messages.push(ToAgent::Schedule(schedule));
+        }
+        if !messages.is_empty() {
+            self.agents.get_mut(port).connection.told = self.now;
+        }
+    }
+}

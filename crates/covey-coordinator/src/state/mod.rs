@@ -1,0 +1,57 @@
+//! The coordinator without its I/O: what happens comes in, what has to be done comes out.
+//!
+//! [`CoordinatorState`] consists of parts. Each part has its own file, fields and invariants. Other files add
+//! the procedures that need several parts, each using only those before it in this list:
+//!
+//! | file | procedure |
+//! |---|---|
+//! | `coordinator` | the parts together |
+//! | `following` | which flows can use a rate: hosts that come and go, reports of agents |
+//! | `leasing` | which coflows are kept |
+//! | `processors`, `progress` | what the policy learns of compression and of bytes sent |
+//! | `publish`, `round` | a plan, and which agents have to be told what |
+//! | `ends`, `apply`, `snapshot` | ends of flows; records of the journal, read and written |
+//! | `queries`, `requests` | what clients read and ask for |
+//! | `sessions`, `messages` | what agents report and are sent |
+//! | `lifecycle` | what the shell calls in turn |
+
+// Parts.
+mod agent;
+mod agents;
+mod assignments;
+mod awaited_bytes;
+mod coflows;
+mod config;
+mod dirty;
+mod effects;
+mod flow_ids;
+mod flows;
+mod journal_queue;
+mod leases;
+mod memory;
+mod reservations;
+
+// The whole, and what it does.
+mod apply;
+mod coordinator;
+mod ends;
+mod following;
+mod leasing;
+mod lifecycle;
+mod messages;
+mod processors;
+mod progress;
+mod publish;
+mod queries;
+mod requests;
+mod round;
+mod sessions;
+mod snapshot;
+
+#[cfg(test)]
+mod tests;
+
+pub use config::Config;
+pub use coordinator::CoordinatorState;
+pub use effects::{Counts, Event, Lsn, Output, Population, RequestId, SessionId};
+pub use flows::Unused;

@@ -1,0 +1,265 @@
+//! What clients ask for: checked, and written to the journal.
+
+use std::collections::HashSet;
+use std::ops::RangeInclusive;
+
+use covey_api::{CoflowSpec, Flow, Problem, Update};
+use covey_core::{Lineage, Time};
+
+use super::coflows::Coflow;
+use super::coordinator::CoordinatorState;
+use super::effects::RequestId;
+use super::flows::Stage;
+use crate::record::{Key, Record};
+use crate::request::{Reply, Request};
+
+/// Seconds for which a coflow may be kept.
+const LEASE_S: RangeInclusive<f64> = 1.0..=86_400.0;
+
+impl CoordinatorState {
+    /// A client asks for something.
+    pub fn request(&mut self, request: RequestId, what: Request, now: Time) {
+        self.advance(now);
+        let refused = match what {
+            Request::Register { spec, key } => self.register(request, spec, key).err(),
+            Request::Update { id, update, revision } => {
+                self.update(request, id, update, revision).err()
+            }
+            Request::Remove { id } => self.remove(request, id).err(),
+            Request::Keep { id, lease_s } => self.asked_to_keep(request, id, lease_s).err(),
+            Request::Get { id } => {
+                let answer = self.status(id).map(Reply::Coflow).ok_or_else(|| Problem::unknown(id));
+                self.effects.answer(request, answer);
+                None
+            }
+            Request::List { from, limit, all } => {
+                let page = Reply::Coflows(self.list(from, limit, all));
+                self.effects.answer(request, Ok(page));
+                None
+            }
+            Request::Schedule { from, limit } => {
+                let page = Reply::Schedule(self.rates(from, limit));
+                self.effects.answer(request, Ok(page));
+                None
+            }
+            Request::Agents { from, limit } => {
+                let page = Reply::Agents(self.list_agents(from, limit));
+                self.effects.answer(request, Ok(page));
+                None
+            }
+        };
+        if let Some(problem) = refused {
+            self.effects.answer(request, Err(problem));
+        }
+    }
+
+    fn register(
+        &mut self,
+        request: RequestId,
+        spec: CoflowSpec,
+        key: Option<Key>,
+    ) -> Result<(), Problem> {
+        if let Some(key) = &key {
+            if let Some(digest) = self.journal.join(key, request) {
+                return same(key, digest);
+            }
+            if let Some((id, digest)) = self.coflows.registered_with(&key.key) {
+                same(key, digest)?;
+                let status = self.status(id).ok_or_else(|| Problem::unknown(id))?;
+                self.effects.answer(request, Ok(Reply::Registered(status)));
+                return Ok(());
+            }
+        }
+        self.check_spec(&spec)?;
+        if self.coflows.len() + self.journal.registering() >= self.config.max_coflows {
+            let max = self.config.max_coflows;
+            let detail = format!("{max} coflows are registered, which is the limit");
+            return Err(Problem::new(429, "too many coflows", detail));
+        }
+        self.check_pending()?;
+        let parents = spec.parents.iter().filter_map(|&parent| self.coflows.lineage(parent));
+        let lineage = Lineage::after(parents).unwrap_or_else(|| {
+            let external = self.coflows.dags.next;
+            self.coflows.dags.next += 1;
+            Lineage { external, internal: 0 }
+        });
+        let id = self.coflows.next_id;
+        self.coflows.next_id += 1;
+        let flow_ids = self.coflows.ids.give(spec.flows.len());
+        let lineage = (lineage.external, lineage.internal);
+        let at_s = self.now.as_secs();
+        self.journal(Record::Registered { id, at_s, lineage, key, flow_ids, spec }, request);
+        Ok(())
+    }
+
+    fn check_pending(&self) -> Result<(), Problem> {
+        if self.journal.len() < self.config.max_pending {
+            return Ok(());
+        }
+        let detail = format!("{} changes wait for the journal", self.journal.len());
+        Err(Problem::new(429, "too many requests", detail))
+    }
+
+    fn check_spec(&self, spec: &CoflowSpec) -> Result<(), Problem> {
+        if spec.flows.is_empty() && !spec.open {
+            return Err(Problem::invalid("flows: expected at least one, or open: true"));
+        }
+        self.check_flows(["flows", ""], &spec.flows, 0)?;
+        if !(spec.weight.is_finite() && spec.weight > 0.0) {
+            let found = spec.weight;
+            return Err(Problem::invalid(format!("weight: expected above zero, found {found}")));
+        }
+        if let Some(found) = spec.deadline_s.filter(|s| !(s.is_finite() && *s > 0.0)) {
+            return Err(Problem::invalid(format!(
+                "deadline_s: expected above zero, found {found}"
+            )));
+        }
+        check_lease(spec.lease_s)?;
+        if spec.name.as_ref().is_some_and(|name| name.len() > 256) {
+            return Err(Problem::invalid("name: expected at most 256 bytes"));
+        }
+        let is_unknown = |parent: &u64| self.coflows.lineage(*parent).is_none();
+        match spec.parents.iter().position(is_unknown) {
+            Some(k) => {
+                let detail = format!("parents[{k}]: coflow {} is not known", spec.parents[k]);
+                Err(Problem::invalid(detail))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Checks flows that are to be added to `there` others of a coflow. They are in the list `at` of the
+    /// request, `within` each of its items.
+    fn check_flows(
+        &self,
+        [at, within]: [&str; 2],
+        flows: &[Flow],
+        there: usize,
+    ) -> Result<(), Problem> {
+        let max = self.config.max_flows;
+        if flows.len() + there > max {
+            let found = flows.len() + there;
+            let detail = format!("{at}: expected at most {max} in all, found {found}");
+            return Err(Problem::new(413, "too many flows", detail));
+        }
+        let ports = self.agents.ports();
+        for (k, flow) in flows.iter().enumerate() {
+            for (end, port) in [("src", flow.src), ("dst", flow.dst)] {
+                if port >= ports {
+                    let expected = format!("expected a port below {ports}, found {port}");
+                    return Err(Problem::invalid(format!("{at}[{k}]{within}.{end}: {expected}")));
+                }
+            }
+            match flow.bytes {
+                Some(bytes) if !(bytes.is_finite() && bytes >= 0.0) => {
+                    let detail =
+                        format!("{at}[{k}]{within}.bytes: expected from 0 on, found {bytes}");
+                    return Err(Problem::invalid(detail));
+                }
+                None if self.driver.needs_sizes() => {
+                    let detail =
+                        format!("{at}[{k}]{within}.bytes: the policy in force must know sizes");
+                    return Err(Problem::invalid(detail));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn update(
+        &mut self,
+        request: RequestId,
+        id: u64,
+        update: Update,
+        revision: Option<u64>,
+    ) -> Result<(), Problem> {
+        let coflow = self.present(id)?;
+        if revision.is_some_and(|revision| revision != coflow.revision) {
+            let detail = format!("coflow {id} has revision {}", coflow.revision);
+            return Err(Problem::new(412, "changed meanwhile", detail));
+        }
+        let to: Vec<Flow> = update.moved.iter().map(|moved| moved.to).collect();
+        self.check_flows(["add", ""], &update.add, coflow.flows.len())?;
+        self.check_flows(["move", ".to"], &to, coflow.flows.len() + update.add.len())?;
+        let mut named = HashSet::new();
+        for (at, flow) in update.named() {
+            match coflow.flows.get(flow).map(|flow| flow.stage) {
+                None => {
+                    let detail = format!("{at}: coflow {id} has no flow {flow}");
+                    return Err(Problem::invalid(detail));
+                }
+                Some(Stage::Ended) => {
+                    let detail = format!("{at}: flow {flow} of coflow {id} has ended");
+                    return Err(Problem::new(409, "flow has ended", detail));
+                }
+                Some(_) if !named.insert(flow) => {
+                    return Err(Problem::invalid(format!("{at}: flow {flow} is named twice")));
+                }
+                Some(_) => {}
+            }
+        }
+        self.check_pending()?;
+        let at_s = self.now.as_secs();
+        let flow_ids = self.coflows.ids.give(update.add.len() + update.moved.len());
+        self.journal(Record::Updated { id, at_s, flow_ids, update }, request);
+        Ok(())
+    }
+
+    fn asked_to_keep(
+        &mut self,
+        request: RequestId,
+        id: u64,
+        lease_s: Option<f64>,
+    ) -> Result<(), Problem> {
+        check_lease(lease_s)?;
+        self.present(id)?;
+        self.keep(id, lease_s);
+        let answer = self.status(id).map(Reply::Coflow).ok_or_else(|| Problem::unknown(id));
+        self.effects.answer(request, answer);
+        Ok(())
+    }
+
+    fn present(&self, id: u64) -> Result<&Coflow, Problem> {
+        self.coflows.get(id).ok_or_else(|| match self.coflows.gone.get(id) {
+            Some(_) => Problem::new(409, "coflow has gone", format!("coflow {id} has ended")),
+            None => Problem::unknown(id),
+        })
+    }
+
+    fn remove(&mut self, request: RequestId, id: u64) -> Result<(), Problem> {
+        if self.coflows.gone.contains(id) {
+            // As it would be had the client asked a little earlier.
+            self.effects.answer(request, Ok(Reply::Removed));
+            return Ok(());
+        }
+        self.present(id)?;
+        self.check_pending()?;
+        let at_s = self.now.as_secs();
+        self.journal(Record::Removed { id, at_s }, request);
+        Ok(())
+    }
+
+    fn journal(&mut self, record: Record, request: RequestId) {
+        self.journal.apply(record, Some(request), &mut self.effects);
+    }
+}
+
+fn check_lease(lease_s: Option<f64>) -> Result<(), Problem> {
+    match lease_s.filter(|s| !LEASE_S.contains(s)) {
+        None => Ok(()),
+        Some(found) => {
+            let (min, max) = (LEASE_S.start(), LEASE_S.end());
+            let expected = format!("expected from {min} to {max}, found {found}");
+            Err(Problem::invalid(format!("lease_s: {expected}")))
+        }
+    }
+}
+
+fn same(key: &Key, digest: u64) -> Result<(), Problem> {
+    if key.digest == digest {
+        return Ok(());
+    }
+    let detail = format!("the key '{}' came with another request before", key.key);
+    Err(Problem::new(422, "key used before", detail))
+}

@@ -1,0 +1,248 @@
+//! What agents report.
+
+use covey_core::Time;
+use covey_proto::{
+    Ended, FlowId, FlowKey, FromAgent, Hello, Refusal, Sent, USES, Use, common_version,
+};
+
+use super::coordinator::CoordinatorState;
+use super::effects::{Event, SessionId};
+use super::flows::Stage;
+use crate::record::Record;
+
+impl CoordinatorState {
+    /// An agent has said something. A session is not known before it says hello; whoever speaks for the
+    /// shell has checked the credential.
+    pub fn heard(&mut self, session: SessionId, mut message: FromAgent, now: Time) {
+        self.advance(now);
+        let port = match (&message, self.agents.port_of(session)) {
+            (FromAgent::Hello(hello), None) => return self.hello(session, hello),
+            (FromAgent::Hello(_), Some(_)) | (_, None) => {
+                return self.close(session, Refusal::Order);
+            }
+            (_, Some(port)) => port,
+        };
+        self.agents.get_mut(port).connection.heard = self.now;
+        // From here on a name by id is that of a flow whose coflow has gone.
+        message.rename_flows(|name| self.coflows.ids.key(name).unwrap_or(name));
+        let counts = &mut self.effects.counts;
+        *match &message {
+            FromAgent::Applied { .. } => &mut counts.applied,
+            FromAgent::Ended(_) | FromAgent::Written(_) => &mut counts.ends,
+            FromAgent::Sent(_) => &mut counts.reports,
+            _ => &mut counts.others,
+        } += 1;
+        match message {
+            FromAgent::Applied { epoch, version } => self.agents.applied(port, epoch, version),
+            FromAgent::Ended(flows) => self.ended(port, &flows),
+            FromAgent::Written(flows) => self.written(port, &flows),
+            FromAgent::Sent(flows) => self.sent(port, &flows),
+            FromAgent::Resync => self.agents.resync(port),
+            FromAgent::Processor(processor) => self.processor(port, &processor),
+            FromAgent::Uses(uses) => self.uses(port, &uses),
+            FromAgent::Keeps(coflows) => {
+                coflows.into_iter().for_each(|serial| self.keep(serial, None));
+            }
+            FromAgent::Hello(_) | FromAgent::Alive => {}
+        }
+    }
+
+    /// A session is over.
+    pub fn closed(&mut self, session: SessionId) {
+        self.agents.end(session);
+    }
+
+    fn close(&mut self, session: SessionId, refusal: Refusal) {
+        self.effects.close(session, refusal);
+        self.closed(session);
+    }
+
+    fn hello(&mut self, session: SessionId, hello: &Hello) {
+        self.effects.counts.others += 1;
+        let Some(spoken) = common_version(hello.version) else {
+            return self.close(session, Refusal::Version);
+        };
+        let port = hello.port;
+        if port >= self.agents.ports() {
+            return self.close(session, Refusal::Port);
+        }
+        if hello.holds.0 > self.epoch() {
+            // It has heard of a later start than this one: the journal is an old copy, or a new one. It
+            // would drop every schedule.
+            self.effects.counts.epochs_ahead += 1;
+            return self.close(session, Refusal::Order);
+        }
+        if let Some(before) = self.agents.begin(port, session, spoken, self.now) {
+            self.effects.close(before, Refusal::Replaced);
+        }
+        self.agents.holds(port, hello.holds);
+        let agent = self.agents.get_mut(port);
+        // When it is welcomed an agent reports everything of how its flows are used, if its version can.
+        let reports_nothing = spoken < USES && agent.usage.clear();
+        if std::mem::take(&mut agent.is_away) || reports_nothing {
+            self.dirty.note_host(port);
+        }
+        for serial in self.coflows.at_port(port) {
+            let Some(coflow) = self.coflows.get(serial) else { continue };
+            if coflow.report_threshold.is_finite() && coflow.sends_from(port) {
+                agent.letters.thresholds.insert(serial, coflow.report_threshold);
+            }
+        }
+        self.effects.event(Event::Joined { port });
+        self.effects.ready(session);
+    }
+
+    /// Counts flows of a report if their coflow is not known: nothing of it is taken over.
+    fn count_unknown(&mut self, name: FlowKey, flows: usize) {
+        let is_known = match name.id() {
+            Some(FlowId(id)) => id < self.coflows.ids.next(),
+            None => self.coflows.knows(name.coflow),
+        };
+        if !is_known {
+            self.effects.counts.unknown += flows as u64;
+        }
+    }
+
+    fn ended(&mut self, port: u32, flows: &[Ended]) {
+        let mut known = Vec::new();
+        for of_coflow in flows.chunk_by(|a, b| a.key.coflow == b.key.coflow) {
+            self.count_unknown(of_coflow[0].key, of_coflow.len());
+            let (mut new, mut compressed, mut names) = (Vec::new(), Vec::new(), Vec::new());
+            for &Ended { key, bytes, wire } in of_coflow {
+                match self.coflows.flow(key) {
+                    // It is another agent's flow.
+                    Some(flow) if flow.src != port => continue,
+                    Some(flow) if flow.stage != Stage::Ended => {
+                        let id = self.coflows.id_of(key).unwrap_or_default();
+                        new.push((id.0, bytes));
+                        if wire != bytes {
+                            compressed.push((id.0, wire));
+                        }
+                        self.agents.flow_ended(port, id);
+                        self.finish(key, bytes, wire);
+                    }
+                    _ => {}
+                }
+                names.push(key);
+            }
+            if new.is_empty() {
+                known.append(&mut names);
+            } else {
+                self.keep(of_coflow[0].key.coflow, None);
+                let at_s = self.now.as_secs();
+                let record = Record::FlowsEnded { at_s, flows: new, compressed };
+                self.journal.acknowledge(record, port, names, &mut self.effects);
+            }
+        }
+        if !known.is_empty() {
+            self.acknowledge_in_order(port, known);
+        }
+        self.tell_ends();
+    }
+
+    /// The last bytes of these flows are on their way: others may have their turn, as if their hosts were
+    /// away. But they have not ended, and are served again if their ends are not reported soon.
+    fn written(&mut self, port: u32, flows: &[FlowKey]) {
+        let (now, mut gone) = (self.now, Vec::new());
+        for &key in flows {
+            let flow = self.coflows.flow(key);
+            if flow.is_none_or(|flow| flow.src != port || flow.stage != Stage::Active) {
+                continue;
+            }
+            let Some(coflow) = self.coflows.get_mut(key.coflow) else { continue };
+            coflow.flows.set_stage(key.flow, Stage::Written, now);
+            coflow.unserve(key.flow);
+            gone.push(coflow.policy_flow(key.flow));
+            self.agents.flow_written(port, coflow.flows.id_of(key.flow));
+            self.awaited_ends.insert(key, now + self.config.lost_after_s);
+        }
+        if !gone.is_empty() {
+            self.driver.suspend(&gone, now);
+            self.dirty.note_event();
+        }
+    }
+
+    fn sent(&mut self, port: u32, flows: &[Sent]) {
+        let needs_progress = self.driver.needs_progress();
+        for of_coflow in flows.chunk_by(|a, b| a.key.coflow == b.key.coflow) {
+            let name = of_coflow[0].key;
+            // Of flows that nobody has open an agent reports everything again when it joins: that keeps
+            // nothing.
+            let uses = &self.agents.get(port).usage.flows;
+            let is_open = |sent: &Sent| uses.get(&sent.key) != Some(&Use::Closed);
+            if name.id().is_none() && of_coflow.iter().any(is_open) {
+                self.keep(name.coflow, None);
+            }
+            self.count_unknown(name, of_coflow.len());
+        }
+        for &Sent { key, bytes, wire } in flows {
+            if self.coflows.flow(key).is_none_or(|flow| flow.src != port) {
+                continue;
+            }
+            let Some(coflow) = self.coflows.get_mut(key.coflow) else { continue };
+            if !coflow.flows.report(key.flow, bytes, wire) {
+                continue;
+            }
+            if !std::mem::replace(&mut coflow.is_stale, true) {
+                self.dirty.note_progress(key.coflow);
+            }
+            if coflow.report_threshold.is_finite() {
+                self.dirty.note_event();
+            }
+            self.awaited_bytes.note(key.coflow, coflow.about.lineage.external);
+            if needs_progress {
+                self.driver.report(coflow.id, coflow.flows.attained(), self.now);
+            }
+        }
+    }
+
+    /// Acknowledges ends that were known before.
+    fn acknowledge_in_order(&mut self, port: u32, names: Vec<FlowKey>) {
+        let at_s = self.now.as_secs();
+        let nothing = Record::FlowsEnded { at_s, flows: Vec::new(), compressed: Vec::new() };
+        let effects = &mut self.effects;
+        if let Some(names) = self.journal.acknowledge_in_order(nothing, port, names, effects) {
+            self.acknowledge(port, names);
+        }
+    }
+
+    /// Tells an agent that the ends of these flows are in the journal.
+    pub(super) fn acknowledge(&mut self, port: u32, names: Vec<FlowKey>) {
+        let agent = self.agents.get_mut(port);
+        // An agent that is not there reports them again when it joins.
+        if let Some(session) = agent.connection.session.filter(|_| !names.is_empty()) {
+            agent.letters.acknowledged.extend(names);
+            self.effects.ready(session);
+        }
+    }
+
+    /// Takes silent agents for lost, and does what else is due now and then.
+    pub(super) fn check(&mut self) {
+        if self.now < self.rounds.next_check {
+            return;
+        }
+        self.rounds.next_check = self.now + self.config.heartbeat_s;
+        self.give_up_awaited_ends();
+        self.follow_leases();
+        self.journal.retry(&mut self.effects);
+        for port in 0..self.agents.ports() {
+            let agent = self.agents.get_mut(port);
+            let connection = &mut agent.connection;
+            let (heard, is_away) = (connection.heard, agent.is_away);
+            // As often as is enough for an agent that waits for several heartbeats.
+            let is_silent = (connection.told + 2.0 * self.config.heartbeat_s).due(self.now);
+            if connection.session.is_some() && connection.spoken >= USES && is_silent {
+                connection.alive = true;
+                self.agents.wake(port);
+            }
+            if is_away || self.now - heard <= self.config.lost_after_s {
+                continue;
+            }
+            if let Some(session) = self.agents.lose(port) {
+                self.effects.close(session, Refusal::Order);
+            }
+            self.dirty.note_host(port);
+            self.effects.event(Event::Lost { port });
+        }
+    }
+}

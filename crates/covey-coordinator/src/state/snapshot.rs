@@ -1,0 +1,65 @@
+//! A journal that is as good as the one there is, and shorter.
+
+use covey_api::{CoflowSpec, Flow as FlowSpec, Update};
+
+use super::coflows::Coflow;
+use super::coordinator::CoordinatorState;
+use super::effects::Lsn;
+use super::flows::{Flow, Stage};
+use super::leasing::lease_of;
+use crate::record::{Lease, Record};
+
+impl CoordinatorState {
+    /// Records that say all that this coordinator knows; and those on the way to the journal that will
+    /// have effect when they are there. A journal with both is as good as the one there is.
+    pub fn snapshot(&self) -> (Vec<Record>, Vec<(Lsn, Record)>) {
+        let coflows = &self.coflows;
+        let (id, external, flow) = (coflows.next_id, coflows.dags.next, coflows.ids.next());
+        let mut records = vec![Record::Epoch(self.epoch()), Record::Next { id, external, flow }];
+        records.extend(coflows.gone.in_order().cloned().map(Record::Gone));
+        let dags = coflows.dags.iter();
+        records.extend(dags.map(|(external, dag)| Record::Dag { external, bytes: dag.bytes }));
+        let mut leases: Vec<Lease> = Vec::new();
+        for (id, coflow) in coflows.range(0) {
+            records.extend(records_of(id, coflow));
+            leases.extend(coflow.lease.wanes.then(|| lease_of(id, coflow)));
+        }
+        if !leases.is_empty() {
+            records.push(Record::Kept { at_s: self.now.as_secs(), leases });
+        }
+        (records, self.journal.without_effect())
+    }
+}
+
+/// Records of a coflow that is present.
+fn records_of(id: u64, coflow: &Coflow) -> Vec<Record> {
+    let Coflow { about, flows, .. } = coflow;
+    let spec_of = |flow: &Flow| FlowSpec { src: flow.src, dst: flow.dst, bytes: flow.bytes };
+    let spec = CoflowSpec {
+        name: about.name.clone(),
+        parents: about.parents.clone(),
+        weight: about.weight,
+        deadline_s: about.deadline_s,
+        // Its flows end one by one below.
+        open: true,
+        lease_s: coflow.lease.lease_s,
+        flows: flows.iter().map(|(_, flow)| spec_of(flow)).collect(),
+    };
+    let lineage = (about.lineage.external, about.lineage.internal);
+    let (at_s, key) = (about.arrival_s, about.key.clone());
+    let flow_ids = flows.ids().iter().map(|run| (run.first, run.count)).collect();
+    let mut records = vec![Record::Registered { id, at_s, lineage, key, flow_ids, spec }];
+    let ended = || flows.iter().filter(|(_, flow)| flow.stage == Stage::Ended);
+    let id_of = |index| flows.id_of(index).0;
+    let compressed = ended().filter(|(_, flow)| flow.wire != flow.sent);
+    let compressed = compressed.map(|(index, flow)| (id_of(index), flow.wire)).collect();
+    let ended: Vec<_> = ended().map(|(index, flow)| (id_of(index), flow.sent)).collect();
+    if !ended.is_empty() {
+        records.push(Record::FlowsEnded { at_s, flows: ended, compressed });
+    }
+    if !coflow.open {
+        let update = Update { open: Some(false), ..Update::default() };
+        records.push(Record::Updated { id, at_s, flow_ids: Vec::new(), update });
+    }
+    records
+}

@@ -1,0 +1,67 @@
+//! What clients register, and how they change it.
+
+use std::collections::BTreeMap;
+
+use covey_api::{CoflowSpec, Flow, Move, Update};
+use covey_coordinator::Request;
+use covey_core::SplitMix;
+use covey_proto::FlowKey;
+
+/// A client's coflow.
+pub struct Job {
+    pub spec: CoflowSpec,
+    /// Its flows with their sizes, as their hosts know them; those that its change adds included.
+    pub flows: Vec<Flow>,
+    pub at_s: f64,
+    /// When to ask (again); never once answered.
+    pub asks_s: f64,
+    pub id: Option<u64>,
+    pub change: Option<(f64, Request)>,
+}
+
+/// A flow as its hosts know it.
+pub fn flow_of(jobs: &[Job], job_of: &BTreeMap<u64, usize>, key: &FlowKey) -> Flow {
+    jobs[job_of[&key.coflow]].flows[key.flow as usize]
+}
+
+pub fn flow(random: &mut SplitMix, ports: u32) -> Flow {
+    let port = |random: &mut SplitMix| random.below(ports.into()) as u32;
+    let (src, dst) = (port(random), port(random));
+    let bytes = if random.chance(0.05) { 0.0 } else { 0.05 + 0.8 * random.unit() };
+    Flow { src, dst, bytes: Some(bytes) }
+}
+
+pub fn job(random: &mut SplitMix, ports: u32) -> Job {
+    let flows: Vec<Flow> = (0..1 + random.below(8)).map(|_| flow(random, ports)).collect();
+    let spec = CoflowSpec {
+        name: None,
+        parents: Vec::new(),
+        weight: 1.0,
+        deadline_s: None,
+        open: false,
+        lease_s: None,
+        flows: flows.clone(),
+    };
+    let at_s = 6.0 * random.unit();
+    Job { spec, flows, at_s, asks_s: 0.0, id: None, change: None }
+}
+
+/// What a client asks for some time after it has registered its coflow, if anything.
+pub fn change(random: &mut SplitMix, job: &mut Job, id: u64, ports: u32) -> Option<Request> {
+    let named = random.below(job.spec.flows.len() as u64) as u32;
+    let new = flow(random, ports);
+    let update = match random.below(8) {
+        0 => Update { add: vec![new], ..Update::default() },
+        1 => {
+            // A flow that is moved begins anew, of the same size.
+            let new = Flow { bytes: job.flows[named as usize].bytes, ..new };
+            Update { moved: vec![Move { flow: named, to: new }], ..Update::default() }
+        }
+        2 => Update { restart: vec![named], ..Update::default() },
+        3 => return Some(Request::Remove { id }),
+        _ => return None,
+    };
+    job.flows.extend(update.add.iter().chain(update.moved.iter().map(|moved| &moved.to)));
+    // Asked for again after a crash, it must not be done twice.
+    Some(Request::Update { id, update, revision: Some(0) })
+}

@@ -1,0 +1,264 @@
+//! A policy is called when a coflow has sent what it waits for, though every agent sees only its part, and
+//! with few reports.
+
+use covey_agent::{Agent, Progress};
+use covey_api::{CoflowSpec, Flow};
+use covey_coordinator::{Config, CoordinatorState, Output, Request};
+use covey_core::{Fabric, Time};
+use covey_proto::{CodecName, Compressor, FlowKey, FromAgent, Sent, ToAgent};
+
+/// Agents that hear and say everything at once.
+struct World {
+    core: CoordinatorState,
+    agents: Vec<Agent>,
+    sent: Vec<(FlowKey, f64)>,
+    now_s: f64,
+    reports: usize,
+}
+
+impl World {
+    fn new(policy: &str, ports: u32) -> World {
+        let fabric = Fabric::big_switch(ports, 100.0).expect("a fabric");
+        let built = covey_sched::build(policy).unwrap_or_else(|error| panic!("{error}"));
+        let codec = built.compression.and_then(|it| CodecName::named(it.codec.name()?));
+        // Nobody is lost who has nothing to say.
+        let config = Config { lost_after_s: f64::INFINITY, codec, ..Config::default() };
+        let core = CoordinatorState::new(fabric, built.policy, config, 1, [], Time::ZERO);
+        // At 100 bytes a second compressing takes 150 away on host 0, and twice as many on the others.
+        let agent = |port: u32| {
+            let speed = if port == 0 { 300.0 } else { 600.0 };
+            let compressor = Compressor { codec: CodecName::Lz4, speed, ratio: 0.5 };
+            Agent::new(port, Vec::new()).with_compressors(vec![compressor])
+        };
+        let agents = (0..ports).map(agent).collect();
+        let mut world = World { core, agents, sent: Vec::new(), now_s: 0.0, reports: 0 };
+        for port in 0..ports as usize {
+            let hello = world.agents[port].hello();
+            world.say(port, vec![hello]);
+        }
+        world.settle();
+        world
+    }
+
+    fn say(&mut self, port: usize, messages: Vec<FromAgent>) {
+        for message in messages {
+            self.reports += usize::from(matches!(message, FromAgent::Sent(_)));
+            self.core.heard(port as u64 + 1, message, Time::from_secs(self.now_s));
+        }
+    }
+
+    /// Until nobody has anything to say.
+    fn settle(&mut self) {
+        loop {
+            self.core.decide(Time::from_secs(self.now_s)).expect("a plan");
+            let outputs = self.core.take_outputs();
+            if outputs.is_empty() {
+                return;
+            }
+            for output in outputs {
+                match output {
+                    Output::Journal(lsn, _) => self.core.durable(lsn, Time::from_secs(self.now_s)),
+                    Output::Ready(session) => self.deliver(session),
+                    Output::Close(session, refusal) => panic!("{session}: {refusal:?}"),
+                    Output::Answer(..) | Output::Event(_) => {}
+                }
+            }
+        }
+    }
+
+    fn deliver(&mut self, session: u64) {
+        let mut messages: Vec<ToAgent> = Vec::new();
+        self.core.take_messages(session, &mut messages);
+        let port = session as usize - 1;
+        let mut out = Vec::new();
+        for message in messages {
+            self.agents[port].heard(message, &mut out).expect("nothing is refused");
+        }
+        self.say(port, out);
+    }
+
+    fn register(&mut self, ends: &[(u32, u32)]) {
+        self.register_sized(ends, None);
+    }
+
+    fn register_sized(&mut self, ends: &[(u32, u32)], bytes: Option<f64>) {
+        let flows = ends.iter().map(|&(src, dst)| Flow { src, dst, bytes }).collect();
+        let spec = CoflowSpec {
+            name: None,
+            parents: Vec::new(),
+            weight: 1.0,
+            deadline_s: None,
+            open: false,
+            lease_s: None,
+            flows,
+        };
+        let request = Request::Register { spec, key: None };
+        self.core.request(0, request, Time::from_secs(self.now_s));
+        self.settle();
+    }
+
+    /// All hosts send for a while as they are told.
+    fn send(&mut self, seconds: f64) {
+        self.now_s += seconds;
+        for port in 0..self.agents.len() {
+            let mut progress = Progress::default();
+            for (&key, share) in self.agents[port].flows() {
+                let at = self.sent.iter().position(|(flow, _)| *flow == key).unwrap_or_else(|| {
+                    self.sent.push((key, 0.0));
+                    self.sent.len() - 1
+                });
+                self.sent[at].1 += share.rate * seconds;
+                let wire = self.sent[at].1;
+                let bytes = if share.codec.is_some() { 2.0 * wire } else { wire };
+                progress.sent.push(Sent { key, bytes, wire });
+            }
+            let mut out = Vec::new();
+            self.agents[port].happened(&progress, self.now_s, &mut out);
+            self.say(port, out);
+        }
+        self.settle();
+    }
+
+    fn sent_by(&self, coflow: u64) -> f64 {
+        self.sent.iter().filter(|(key, _)| key.coflow == coflow).map(|(_, bytes)| bytes).sum()
+    }
+
+    fn rate_of(&self, coflow: u64) -> f64 {
+        let flows = self.agents.iter().flat_map(Agent::flows);
+        flows.filter(|(key, _)| key.coflow == coflow).map(|(_, share)| share.rate).sum()
+    }
+}
+
+impl World {
+    /// The layers of the flows that a host serves.
+    fn layers_at(&self, port: usize) -> Vec<u32> {
+        self.agents[port].flows().values().map(|share| share.layer).collect()
+    }
+}
+
+/// Two coflows with the same flows. The first goes first until it has sent so many bytes that it is taken out
+/// of the first queue; how many it had sent when its agents were told, and how often they had reported.
+fn demoted_at(policy: &str, ends: &[(u32, u32)]) -> (f64, usize) {
+    let mut world = World::new(policy, 4);
+    world.register(ends);
+    world.register(ends);
+    assert_eq!((world.rate_of(0), world.rate_of(1)), (100.0, 0.0));
+    for _ in 0..100_000 {
+        world.send(0.01);
+        if world.rate_of(0) == 0.0 {
+            assert_eq!(world.rate_of(1), 100.0);
+            return (world.sent_by(0), world.reports);
+        }
+    }
+    panic!("the first coflow has sent {} bytes and goes on", world.sent_by(0));
+}
+
+#[test]
+fn a_policy_hears_in_time_what_a_coflow_has_sent_in_all() {
+    let (bytes, reports) =
+        demoted_at("aalo:q1=10KB,K=2,queues=strict,delta=0", &[(0, 3), (1, 3), (2, 3)]);
+    let goal = 10e3;
+    assert!((goal..goal * 1.02).contains(&bytes), "{bytes}");
+    assert!(reports < 60, "{reports}");
+}
+
+#[test]
+fn a_node_hears_in_time_what_has_passed_through_its_links() {
+    // All that is sent passes through the links of one sender and one receiver.
+    let (bytes, reports) = demoted_at("aalo-local:q1=10KB,K=2,queues=strict", &[(0, 3), (0, 3)]);
+    let goal = 10e3;
+    assert!((goal..goal * 1.02).contains(&bytes), "{bytes}");
+    assert!(reports < 60, "{reports}");
+}
+
+#[test]
+fn a_policy_that_decides_on_ticks_does_though_clocks_are_late() {
+    let mut world = World::new("aalo:q1=10KB,K=2,queues=strict,delta=8ms", 2);
+    world.now_s = 0.0011;
+    world.register(&[(0, 1)]);
+    assert_eq!(world.rate_of(0), 0.0);
+    // No tick is at this time.
+    world.now_s = 0.0123;
+    world.settle();
+    assert_eq!(world.rate_of(0), 100.0);
+}
+
+#[test]
+fn a_host_hears_of_another_layer_though_the_rate_stays() {
+    let mut world = World::new("aalo:q1=10KB,K=2,queues=strict,delta=0", 4);
+    world.register(&[(0, 1)]);
+    assert_eq!((world.layers_at(0), world.rate_of(0)), (vec![0], 100.0));
+    while world.sent_by(0) < 11e3 {
+        world.send(1.0);
+    }
+    // It has left the first queue, and nobody is there to take its rate.
+    assert_eq!((world.layers_at(0), world.rate_of(0)), (vec![1], 100.0));
+    // Another goes first elsewhere.
+    world.register(&[(2, 3)]);
+    assert_eq!((world.layers_at(2), world.layers_at(0)), (vec![0], vec![1]));
+    assert_eq!((world.rate_of(0), world.rate_of(1)), (100.0, 100.0));
+}
+
+impl World {
+    fn idle(&mut self, port: usize, share: f64) {
+        let mut out = Vec::new();
+        self.agents[port].idle(share, &mut out);
+        self.say(port, out);
+        self.settle();
+    }
+
+    /// What each host compresses the flows with that it serves.
+    fn codecs(&self) -> Vec<Vec<Option<CodecName>>> {
+        let of = |agent: &Agent| agent.flows().values().map(|share| share.codec).collect();
+        self.agents.iter().map(of).collect()
+    }
+}
+
+#[test]
+fn flows_are_compressed_where_a_processor_is_idle_and_faster_than_the_network() {
+    let lz4 = || vec![Some(CodecName::Lz4)];
+    let none = || vec![None];
+    for policy in ["fvdf", "fvdf:overlap=true", "sebf:compress=lz4", "fair:compress=lz4"] {
+        let mut world = World::new(policy, 4);
+        world.register_sized(&[(0, 2), (1, 3)], Some(1e6));
+        // Nobody has said that a processor is idle.
+        assert_eq!(world.codecs()[..2], [none(), none()], "{policy}");
+        world.idle(0, 1.0);
+        assert_eq!(world.codecs()[..2], [lz4(), none()], "{policy}");
+        // It takes two thirds of the slow processor, and a third of the fast one.
+        world.idle(0, 0.6);
+        world.idle(1, 0.6);
+        assert_eq!(world.codecs()[..2], [none(), lz4()], "{policy}");
+        world.idle(1, 0.3);
+        assert_eq!(world.codecs()[..2], [none(), none()], "{policy}");
+        // Rates are of bytes on the wire, and stay.
+        assert_eq!(world.rate_of(0), 200.0, "{policy}");
+    }
+    let mut world = World::new("sebf", 4);
+    world.register_sized(&[(0, 2)], Some(1e6));
+    world.idle(0, 1.0);
+    assert_eq!(world.codecs()[..1], [none()], "nobody asks for it");
+}
+
+#[test]
+fn what_is_left_are_own_bytes_and_what_is_attained_are_those_on_the_wire() {
+    // Two bottlenecks of the same length; the one whose flow has been compressed for a while is shorter then.
+    let mut world = World::new("sebf:compress=lz4", 4);
+    world.idle(0, 1.0);
+    world.register_sized(&[(0, 2)], Some(1000.0));
+    world.send(1.0);
+    world.register_sized(&[(1, 2)], Some(850.0));
+    // 200 of 1000 bytes have been sent as 100.
+    assert_eq!((world.rate_of(0), world.rate_of(1)), (100.0, 0.0));
+
+    // A queue is left after 10,000 bytes on the wire.
+    let mut world = World::new("aalo:q1=10KB,K=2,queues=strict,delta=0,compress=lz4", 4);
+    world.idle(0, 1.0);
+    world.register(&[(0, 2)]);
+    world.register(&[(1, 2)]);
+    assert_eq!(world.codecs()[0], [Some(CodecName::Lz4)]);
+    while world.rate_of(0) > 0.0 {
+        world.send(0.1);
+    }
+    assert!((10e3..10.3e3).contains(&world.sent_by(0)), "{}", world.sent_by(0));
+}

@@ -1,0 +1,41 @@
+//! Other names for the flows of a message, where a session begins or ends.
+
+use crate::flow::FlowKey;
+use crate::message::{FromAgent, ToAgent};
+
+impl FromAgent {
+    /// Replaces the name of each flow.
+    pub fn rename_flows(&mut self, mut name: impl FnMut(FlowKey) -> FlowKey) {
+        match self {
+            FromAgent::Ended(flows) => flows.iter_mut().for_each(|it| it.key = name(it.key)),
+            FromAgent::Sent(flows) => flows.iter_mut().for_each(|it| it.key = name(it.key)),
+            FromAgent::Written(keys) => keys.iter_mut().for_each(|key| *key = name(*key)),
+            FromAgent::Uses(uses) => uses.flows.iter_mut().for_each(|it| it.0 = name(it.0)),
+            FromAgent::Hello(_)
+            | FromAgent::Applied { .. }
+            | FromAgent::Resync
+            | FromAgent::Alive
+            | FromAgent::Processor(_)
+            | FromAgent::Keeps(_) => {}
+        }
+    }
+}
+
+impl ToAgent {
+    /// Replaces the name of each flow.
+    pub fn rename_flows(&mut self, mut name: impl FnMut(FlowKey) -> FlowKey) {
+        match self {
+            ToAgent::Schedule(schedule) => {
+                schedule.set.iter_mut().for_each(|entry| entry.key = name(entry.key));
+                schedule.removed.iter_mut().for_each(|key| *key = name(*key));
+            }
+            ToAgent::Acknowledged(keys) => keys.iter_mut().for_each(|key| *key = name(*key)),
+            ToAgent::Welcome(_)
+            | ToAgent::Thresholds(_)
+            | ToAgent::Refused(_)
+            | ToAgent::Alive
+            | ToAgent::Over(_)
+            | ToAgent::Flows(_) => {}
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! The versions of the messages between agent and coordinator.
+
+/// The version that this crate speaks.
+pub const VERSION: u16 = 4;
+
+/// The oldest version that it still speaks.
+pub const OLDEST: u16 = 2;
+
+/// The first version in which agents report how flows are used ([`FromAgent::Uses`](crate::FromAgent::Uses),
+/// [`FromAgent::Keeps`](crate::FromAgent::Keeps)), and coordinators that they are there
+/// ([`ToAgent::Alive`](crate::ToAgent::Alive)).
+pub const USES: u16 = 3;
+
+/// The first version in which flows have ids: the coordinator announces them
+/// ([`ToAgent::Flows`](crate::ToAgent::Flows)), and both sides name announced flows by them.
+pub const IDS: u16 = 4;
+
+/// The version to speak with a side of version `theirs`: the lower one, if it is still spoken.
+pub fn common_version(theirs: u16) -> Option<u16> {
+    (theirs >= OLDEST).then_some(theirs.min(VERSION))
+}
