@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use covey_agent::{Enforcer, Joining, Local, Processors, Share};
+use covey_agent::{CoordinatorEvent, Enforcer, Joining, Local, Processors, Share};
 use covey_client::{Client, FlowReceiver, FlowSender, Incoming, Listener, Options};
 use covey_proto::{
     CodecName, Decoder, Entry, FlowKey, FromAgent, Means, Schedule, ToAgent, VERSION, Welcome,
@@ -142,8 +142,7 @@ impl Paced {
     ) -> Result<Paced, Failure> {
         let socket = folder.join("agent.sock");
         let mut agent = Local::listen(&socket, 0, Means::Pacing, REPORT_EVERY).await?;
-        agent.may_compress(codec);
-        agent.joined(true);
+        agent.heard(CoordinatorEvent::Joined { codec: codec });
         let client = client(Some(socket)).await?;
         let mut listener = client.listen("127.0.0.1:0").await?;
         let key = FlowKey { coflow: 1, flow: 0 };
@@ -249,8 +248,7 @@ async fn incompressible(folder: &Path) -> Result<(), Failure> {
     let noise: Vec<u8> = noise.take(8 << 20).collect();
     let socket = folder.join("agent.sock");
     let mut agent = Local::listen(&socket, 0, Means::Pacing, REPORT_EVERY).await?;
-    agent.may_compress(Some(CodecName::Lz4));
-    agent.joined(true);
+    agent.heard(CoordinatorEvent::Joined { codec: Some(CodecName::Lz4) });
     let client = client(Some(socket)).await?;
     let mut listener = client.listen("127.0.0.1:0").await?;
     // Seconds, and seconds of CPU: of flows that are tried to be compressed, and others.

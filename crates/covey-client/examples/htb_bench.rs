@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant, SystemTime};
 
-use covey_agent::{Ends, Enforcer, Htb, Local, Share, Tree};
+use covey_agent::{CoordinatorEvent, Ends, Enforcer, Htb, Local, Share, Tree};
 use covey_client::{Client, FlowReceiver, FlowSender, Incoming, Options};
 use covey_proto::{FlowKey, Means};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -207,11 +207,11 @@ async fn rates(device: &str, address: &str, sink: &mut Sink) -> Result<(), Failu
     let folder = tempfile::tempdir()?;
     let socket = folder.path().join("agent.sock");
     let local = Local::listen(&socket, 0, Means::Shaping, EVERY).await?;
-    let mut htb = Htb::new(local, Tree::make(device, LINK)?);
-    htb.joined(true);
+    let mut htb = local.with_shaper(Box::new(Htb::new(Tree::make(device, LINK)?)));
+    htb.heard(CoordinatorEvent::Joined { codec: None });
     let client = client(Some(socket)).await?;
     let mut version = 0;
-    let mut set = |htb: &mut Htb, mbps: f64| -> std::io::Result<()> {
+    let mut set = |htb: &mut Local, mbps: f64| -> std::io::Result<()> {
         version += 1;
         // Where the session would be told that a flow has been opened.
         htb.progress();
@@ -294,7 +294,7 @@ fn changes(device: &str) -> Result<(), Failure> {
     for round in 0..20 {
         let mut step = |name, tree: &mut Tree| -> std::io::Result<()> {
             let (begin, cpu) = (Instant::now(), cpu_s());
-            tree.carry_out()?;
+            tree.commit()?;
             let took = (begin.elapsed().as_secs_f64() * 1e3, (cpu_s() - cpu) * 1e3);
             rows.entry(name).or_default().push(took);
             Ok(())
@@ -325,7 +325,7 @@ async fn marks(address: &str, sink: &mut Sink) -> Result<(), Failure> {
     let folder = tempfile::tempdir()?;
     let socket = folder.path().join("agent.sock");
     let mut local = Local::listen(&socket, 0, Means::Marks, EVERY).await?;
-    local.joined(true);
+    local.heard(CoordinatorEvent::Joined { codec: None });
     let client = client(Some(socket)).await?;
     let flows = Flows::open(&client, address, 2).await?;
     let mut at = Vec::new();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use covey_agent::{Enforcer, Local, Share};
+use covey_agent::{CoordinatorEvent, Enforcer, Local, Share};
 use covey_client::{Blocks, Client, Flow, Incoming, Listener, Options, Scheduled};
 use covey_client::{CoflowSpec, FlowReceiver, blocking};
 use covey_proto::{CodecName, Ended, FlowKey, Means};
@@ -146,7 +146,7 @@ async fn a_sender_that_goes_early_is_an_error_not_an_end() {
 async fn a_flow_waits_for_its_share_and_stops_when_it_is_taken_back() {
     let place = Place::new();
     let mut agent = place.agent().await;
-    agent.joined(true);
+    agent.heard(CoordinatorEvent::Joined { codec: None });
     let client = place.client().await;
     until("the coordinator is heard", || client.scheduled() == Scheduled::Yes).await;
     assert_eq!(client.port(), Some(7));
@@ -192,7 +192,7 @@ async fn a_flow_waits_for_its_share_and_stops_when_it_is_taken_back() {
     .await;
     assert_eq!(ended, [Ended { key: key(0), bytes: 4e6, wire: 4e6 }]);
     assert_eq!(client.unsettled(), 1);
-    agent.settled(&[key(0)]);
+    agent.heard(CoordinatorEvent::Acknowledged(&[key(0)]));
     until("it is settled", || client.unsettled() == 0).await;
 }
 
@@ -200,7 +200,7 @@ async fn a_flow_waits_for_its_share_and_stops_when_it_is_taken_back() {
 async fn an_agent_that_is_started_anew_learns_all_again() {
     let place = Place::new();
     let mut agent = place.agent().await;
-    agent.joined(true);
+    agent.heard(CoordinatorEvent::Joined { codec: None });
     let client = place.client().await;
     let mut listener = listen(&client).await;
     let coflow = client.join(1);
@@ -227,7 +227,7 @@ async fn an_agent_that_is_started_anew_learns_all_again() {
     receiver.read_to_string(&mut text).await.expect("it comes");
     assert_eq!(text, "abcxyz");
     let mut agent = place.agent().await;
-    agent.joined(true);
+    agent.heard(CoordinatorEvent::Joined { codec: None });
     write.await.expect("no panic").expect("all has come");
     // The new one hears of the ends that are not settled.
     let mut ended = BTreeMap::new();
@@ -243,8 +243,7 @@ async fn an_agent_that_is_started_anew_learns_all_again() {
 async fn a_flow_is_compressed_as_the_schedule_says_and_otherwise_while_it_runs() {
     let place = Place::new();
     let mut agent = place.agent().await;
-    agent.may_compress(Some(CodecName::Zstd));
-    agent.joined(true);
+    agent.heard(CoordinatorEvent::Joined { codec: Some(CodecName::Zstd) });
     let client = place.client().await;
     until("the coordinator is heard", || client.scheduled() == Scheduled::Yes).await;
     let mut listener = listen(&client).await;
@@ -305,7 +304,7 @@ async fn a_flow_is_compressed_as_the_schedule_says_and_otherwise_while_it_runs()
 async fn a_flow_that_was_opened_before_anybody_compresses_goes_as_it_is() {
     let place = Place::new();
     let mut agent = place.agent().await;
-    agent.joined(true);
+    agent.heard(CoordinatorEvent::Joined { codec: None });
     let client = place.client().await;
     until("the coordinator is heard", || client.scheduled() == Scheduled::Yes).await;
     let mut listener = listen(&client).await;
@@ -415,7 +414,7 @@ fn without_async_and_without_anybody_who_schedules() {
 async fn no_wait_is_longer_than_the_application_allows() {
     let place = Place::new();
     let mut agent = place.agent().await;
-    agent.joined(true);
+    agent.heard(CoordinatorEvent::Joined { codec: None });
     let options = Options {
         agent: Some(place.socket()),
         coordinator: None,

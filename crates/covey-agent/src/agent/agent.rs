@@ -1,0 +1,531 @@
+//! The agent's state machine: messages of the coordinator and progress of flows come in, messages go out.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use covey_proto::{
+    Compressor, Ended, FlowKey, FromAgent, Hello, Refusal, Schedule, ToAgent, USES, Uses, VERSION,
+    Welcome, common_version,
+};
+
+use super::compression::Compression;
+use super::reports::Reports;
+use super::schedule::{HeldSchedule, Update};
+use crate::share::{Progress, Share};
+use crate::watch::Watch;
+
+/// The share of an idle flow, which is in no schedule: enough to notice when the flow sends again.
+const PROBE: Share = Share { layer: u32::MAX, rate: 16.0 * 1024.0, codec: None };
+
+/// How often the coordinator is told which coflows have flows open here, in seconds.
+const KEEP_EVERY_S: f64 = 5.0;
+
+/// Maximum number of flows named in a message, which keeps the message below its size limit.
+const MAX_NAMED: usize = 32_000;
+
+/// The agent of one host.
+#[derive(Debug)]
+pub struct Agent {
+    port: u32,
+    token: Vec<u8>,
+    schedule: HeldSchedule,
+    /// The coordinator's first message, while there is a session.
+    welcome: Option<Welcome>,
+    /// Ends that the coordinator has not acknowledged.
+    unacknowledged: BTreeMap<FlowKey, Ended>,
+    reports: Reports,
+    compression: Compression,
+    /// How flows are used, if the enforcer sees that.
+    watch: Option<Watch>,
+    /// When to tell next which coflows have flows open here.
+    next_keep_s: f64,
+}
+
+impl Agent {
+    /// The agent of the host that is `port` of the fabric. `token` is its credential where there is no
+    /// mutual TLS.
+    pub fn new(port: u32, token: Vec<u8>) -> Agent {
+        Agent {
+            port,
+            token,
+            schedule: HeldSchedule::default(),
+            welcome: None,
+            unacknowledged: BTreeMap::new(),
+            reports: Reports::default(),
+            compression: Compression::default(),
+            watch: None,
+            next_keep_s: 0.0,
+        }
+    }
+
+    /// For a host that sees which flows are open and what they send: flows that do not use their rate lose it.
+    #[must_use]
+    pub fn with_watch(mut self) -> Agent {
+        self.watch = Some(Watch::default());
+        self
+    }
+
+    /// For a host that has these compressors. Other hosts compress nothing.
+    #[must_use]
+    pub fn with_compressors(mut self, compressors: Vec<Compressor>) -> Agent {
+        self.compression = Compression::new(compressors);
+        self
+    }
+
+    /// Sets the share of a processor that is idle. `out` receives the messages to send.
+    pub fn idle(&mut self, share: f64, out: &mut Vec<FromAgent>) {
+        let changed = self.compression.set_idle(share);
+        if self.tells_of_compression() {
+            out.extend(changed.map(FromAgent::Processor));
+        }
+    }
+
+    /// Takes the seconds of a processor that compressing has taken since the last call. They count as idle: flows
+    /// may go on being compressed.
+    pub fn take_compressed_s(&mut self) -> f64 {
+        self.compression.take_used_s()
+    }
+
+    /// Whether the coordinator schedules compression, and the host can compress.
+    fn tells_of_compression(&self) -> bool {
+        let asked = self.welcome.is_some_and(|welcome| welcome.codec.is_some());
+        asked && self.compression.is_possible()
+    }
+
+    /// Epoch and version of the schedule in force; zeros if there is none.
+    pub fn holds(&self) -> (u64, u64) {
+        self.schedule.holds()
+    }
+
+    /// The flows of the schedule in force.
+    pub fn flows(&self) -> &BTreeMap<FlowKey, Share> {
+        self.schedule.flows()
+    }
+
+    /// The flows to serve: those of the schedule, and idle ones at a low rate that shows when they send again.
+    pub fn served(&self) -> Cow<'_, BTreeMap<FlowKey, Share>> {
+        let flows = self.schedule.flows();
+        let idle = self.watch.iter().flat_map(Watch::idle);
+        let mut probed = idle.filter(|key| !flows.contains_key(key)).peekable();
+        if probed.peek().is_none() {
+            return Cow::Borrowed(flows);
+        }
+        let mut served = flows.clone();
+        served.extend(probed.map(|key| (key, PROBE)));
+        Cow::Owned(served)
+    }
+
+    /// Number of schedules dropped because they were not newer than what this agent knows: a message was repeated,
+    /// or a coordinator that has been replaced still speaks.
+    pub fn dropped(&self) -> u64 {
+        self.schedule.dropped()
+    }
+
+    /// The coordinator's first message, while there is a session.
+    pub fn welcome(&self) -> Option<Welcome> {
+        self.welcome
+    }
+
+    /// Number of ends that the coordinator has not acknowledged.
+    pub fn unacknowledged(&self) -> usize {
+        self.unacknowledged.len()
+    }
+
+    /// Begins a session. Returns its first message.
+    pub fn hello(&mut self) -> FromAgent {
+        self.disconnected();
+        let (port, token, holds) = (self.port, self.token.clone(), self.holds());
+        FromAgent::Hello(Hello { version: VERSION, port, holds, token })
+    }
+
+    /// The session is over. The schedule stays in force.
+    pub fn disconnected(&mut self) {
+        self.welcome = None;
+        self.reports.disconnected();
+    }
+
+    /// Handles a message of the coordinator. `out` receives the messages to send. Returns whether the flows to serve
+    /// may have changed.
+    ///
+    /// # Errors
+    /// When the coordinator has ended the session.
+    pub fn heard(&mut self, message: ToAgent, out: &mut Vec<FromAgent>) -> Result<bool, Refusal> {
+        match message {
+            ToAgent::Refused(refusal) => return Err(refusal),
+            ToAgent::Welcome(welcome)
+                if common_version(welcome.version) != Some(welcome.version) =>
+            {
+                return Err(Refusal::Version);
+            }
+            ToAgent::Welcome(welcome) => self.welcomed(welcome, out),
+            ToAgent::Settled(keys) => {
+                for key in keys {
+                    self.unacknowledged.remove(&key);
+                }
+            }
+            ToAgent::Grains(thresholds) => self.reports.set_thresholds(thresholds),
+            ToAgent::Over(coflows) => {
+                for coflow in coflows {
+                    if let Some(watch) = &mut self.watch {
+                        watch.over(coflow);
+                    }
+                    self.reports.forget(coflow);
+                }
+                return Ok(true);
+            }
+            ToAgent::Alive => {}
+            ToAgent::Schedule(schedule) => return Ok(self.scheduled(schedule, out)),
+        }
+        Ok(false)
+    }
+
+    /// A session has begun: everything that the coordinator may not know is said.
+    fn welcomed(&mut self, welcome: Welcome, out: &mut Vec<FromAgent>) {
+        self.schedule.heard_epoch(welcome.epoch);
+        self.welcome = Some(welcome);
+        if self.tells_of_compression() {
+            out.push(FromAgent::Processor(self.compression.describe()));
+        }
+        say(self.unacknowledged.values().copied(), FromAgent::Ended, out);
+        say(self.schedule.written(), FromAgent::Written, out);
+        self.reports.restart();
+        if let Some(watch) = &mut self.watch {
+            watch.asked(welcome.idle_after_s);
+            say_uses(watch.take_news(), out);
+        }
+        self.next_keep_s = 0.0;
+    }
+
+    fn scheduled(&mut self, schedule: Schedule, out: &mut Vec<FromAgent>) -> bool {
+        let has_ended = |key: &FlowKey| self.unacknowledged.contains_key(key);
+        match self.schedule.update(schedule, has_ended) {
+            Update::Dropped => return false,
+            Update::Gap => {
+                out.push(FromAgent::Resync);
+                return false;
+            }
+            Update::Applied => {}
+        }
+        if let Some(watch) = &mut self.watch {
+            watch.served(self.schedule.flows());
+        }
+        let (epoch, version) = self.holds();
+        out.push(FromAgent::Applied { epoch, version });
+        true
+    }
+
+    /// Handles `progress` of the flows up to `now_s`, on any clock that never goes back. `out` receives the messages
+    /// to send. Returns whether the flows to serve ([`Agent::served`]) have changed.
+    pub fn happened(&mut self, progress: &Progress, now_s: f64, out: &mut Vec<FromAgent>) -> bool {
+        let uses = self.watch_progress(progress, now_s);
+        let probes_changed = uses.is_some();
+        let written = self.account(progress);
+        if let Some(welcome) = self.welcome {
+            say(written.into_iter(), FromAgent::Written, out);
+            say(progress.ended.iter().copied(), FromAgent::Ended, out);
+            say_uses(uses, out);
+            self.say_kept(welcome, now_s, out);
+            for sent in self.reports.take_due(now_s, welcome.report_every_s) {
+                say(sent.into_iter(), FromAgent::Sent, out);
+            }
+        }
+        probes_changed
+    }
+
+    /// Returns the changes in how flows are used, if there are any to report. Without a session there are none:
+    /// everything is said at the next welcome.
+    fn watch_progress(&mut self, progress: &Progress, now_s: f64) -> Option<Uses> {
+        let watch = self.watch.as_mut()?;
+        for &(key, is_open) in &progress.opened {
+            if is_open {
+                watch.opened(key);
+            } else {
+                watch.closed(key);
+            }
+        }
+        progress.sent.iter().for_each(|sent| watch.sent(sent.key));
+        progress.written.iter().for_each(|key| watch.done(*key, false));
+        progress.ended.iter().for_each(|ended| watch.done(ended.key, true));
+        watch.look(now_s);
+        watch.take_news()
+    }
+
+    /// Brings totals, schedule and ends up to date. Returns the flows that need no rate any more.
+    fn account(&mut self, progress: &Progress) -> Vec<FlowKey> {
+        for &sent in &progress.sent {
+            let new = self.reports.sent(sent);
+            self.count_compression(sent.key, new);
+        }
+        let written = progress.written.iter().copied();
+        let written = written.filter(|key| self.schedule.mark_written(*key)).collect();
+        for &ended in &progress.ended {
+            let new = self.reports.ended(ended.key, ended.bytes, ended.wire);
+            self.count_compression(ended.key, new);
+            self.schedule.remove(ended.key);
+            self.unacknowledged.insert(ended.key, ended);
+        }
+        written
+    }
+
+    fn count_compression(&mut self, key: FlowKey, (bytes, wire): (f64, f64)) {
+        let codec = self.schedule.share(key).and_then(|share| share.codec);
+        self.compression.count(codec, bytes, wire);
+    }
+
+    /// Says now and then which coflows have flows open here, so that the coordinator keeps them.
+    fn say_kept(&mut self, welcome: Welcome, now_s: f64, out: &mut Vec<FromAgent>) {
+        if let Some(watch) = self.watch.as_ref().filter(|_| welcome.version >= USES)
+            && now_s >= self.next_keep_s
+        {
+            self.next_keep_s = now_s + KEEP_EVERY_S;
+            say(watch.kept().into_iter(), FromAgent::Keeps, out);
+        }
+    }
+}
+
+/// Adds messages about `items`, each about [`MAX_NAMED`] of them at most.
+fn say<T: Clone>(
+    items: impl Iterator<Item = T>,
+    message: impl Fn(Vec<T>) -> FromAgent,
+    out: &mut Vec<FromAgent>,
+) {
+    let items: Vec<T> = items.collect();
+    out.extend(items.chunks(MAX_NAMED).map(|some| message(some.to_vec())));
+}
+
+fn say_uses(uses: Option<Uses>, out: &mut Vec<FromAgent>) {
+    let Some(Uses { mut all, mut flows, mut unopened }) = uses else { return };
+    while flows.len() > MAX_NAMED || unopened.len() > MAX_NAMED {
+        let flows = flows.drain(..flows.len().min(MAX_NAMED)).collect();
+        // A coflow's moving flows must be said before the coflow is called unopened, or with it.
+        let few = unopened.len() > MAX_NAMED;
+        let unopened = unopened.drain(..if few { MAX_NAMED } else { 0 }).collect();
+        out.push(FromAgent::Uses(Uses { all: std::mem::take(&mut all), flows, unopened }));
+    }
+    out.push(FromAgent::Uses(Uses { all, flows, unopened }));
+}
+
+#[cfg(test)]
+mod tests {
+    use covey_proto::{CodecName, Entry, Grain, Processor, Sent, Use};
+
+    use super::*;
+
+    const A: FlowKey = FlowKey { coflow: 1, flow: 0 };
+    const B: FlowKey = FlowKey { coflow: 1, flow: 1 };
+
+    fn set(epoch: u64, version: u64, base: u64, flows: &[FlowKey]) -> ToAgent {
+        let set =
+            flows.iter().map(|&key| Entry { key, layer: 0, rate: 1e6, codec: None }).collect();
+        ToAgent::Schedule(Schedule { epoch, version, base, set, removed: Vec::new() })
+    }
+
+    fn tell(agent: &mut Agent, message: ToAgent) -> Vec<FromAgent> {
+        let mut out = Vec::new();
+        agent.heard(message, &mut out).expect("nothing is refused");
+        out
+    }
+
+    fn welcome(epoch: u64, report_every_s: f64) -> ToAgent {
+        ToAgent::Welcome(Welcome {
+            version: VERSION,
+            epoch,
+            report_every_s,
+            heartbeat_s: 1.0,
+            codec: None,
+            idle_after_s: 1.0,
+        })
+    }
+
+    #[test]
+    fn older_schedules_are_dropped_and_gaps_ask_for_all() {
+        let mut agent = Agent::new(0, Vec::new());
+        tell(&mut agent, welcome(2, 0.0));
+        let applied = FromAgent::Applied { epoch: 2, version: 1 };
+        assert_eq!(tell(&mut agent, set(2, 1, 0, &[A])), [applied]);
+        assert_eq!(tell(&mut agent, set(2, 1, 0, &[B])), []);
+        assert_eq!(tell(&mut agent, set(1, 9, 0, &[B])), []);
+        assert_eq!(agent.dropped(), 2);
+        assert_eq!(tell(&mut agent, set(2, 3, 2, &[B])), [FromAgent::Resync]);
+        assert_eq!(agent.flows().keys().collect::<Vec<_>>(), [&A]);
+        assert_eq!(agent.holds(), (2, 1));
+        tell(&mut agent, set(2, 3, 0, &[B]));
+        assert_eq!(agent.flows().keys().collect::<Vec<_>>(), [&B]);
+        // A coordinator of a later epoch has spoken: schedules of the earlier one no longer count.
+        tell(&mut agent, welcome(3, 0.0));
+        assert_eq!(tell(&mut agent, set(2, 4, 0, &[A])), []);
+        assert_eq!((agent.holds(), agent.dropped()), ((2, 3), 3));
+    }
+
+    #[test]
+    fn ends_are_repeated_until_they_are_acknowledged() {
+        let mut agent = Agent::new(0, Vec::new());
+        let of_a = Ended { key: A, bytes: 3.0, wire: 3.0 };
+        let ended = Progress { ended: vec![of_a], ..Progress::default() };
+        let mut out = Vec::new();
+        agent.happened(&ended, 0.0, &mut out);
+        assert_eq!(out, []);
+        let said = [FromAgent::Ended(ended.ended.clone())];
+        assert_eq!(tell(&mut agent, welcome(1, 0.0)), said);
+        agent.hello();
+        assert_eq!(tell(&mut agent, welcome(1, 0.0)), said);
+        tell(&mut agent, set(1, 1, 0, &[A, B]));
+        assert_eq!(agent.flows().keys().collect::<Vec<_>>(), [&B]);
+        tell(&mut agent, ToAgent::Settled(vec![A]));
+        agent.hello();
+        assert_eq!(tell(&mut agent, welcome(1, 0.0)), []);
+    }
+
+    #[test]
+    fn what_is_written_is_served_again_only_after_it_has_been_removed() {
+        let mut agent = Agent::new(0, Vec::new());
+        let served = |agent: &Agent| agent.flows().keys().copied().collect::<Vec<_>>();
+        tell(&mut agent, welcome(1, 0.0));
+        tell(&mut agent, set(1, 1, 0, &[A]));
+        // B is not served: there is no rate to give back.
+        let mut out = Vec::new();
+        let written = Progress { written: vec![A, B], ..Progress::default() };
+        agent.happened(&written, 0.0, &mut out);
+        assert_eq!((served(&agent), out), (vec![], vec![FromAgent::Written(vec![A])]));
+        // Neither this coordinator has heard of it nor the next.
+        tell(&mut agent, set(1, 2, 1, &[A, B]));
+        assert_eq!(served(&agent), [B]);
+        agent.hello();
+        assert_eq!(tell(&mut agent, welcome(2, 0.0)), [FromAgent::Written(vec![A])]);
+        tell(&mut agent, set(2, 1, 0, &[A]));
+        assert_eq!(served(&agent), []);
+        // This schedule is of a coordinator that has heard of it, and has waited in vain for the end.
+        let (set_of, removed) = (Vec::new(), vec![A]);
+        let removal = Schedule { epoch: 2, version: 2, base: 1, set: set_of, removed };
+        tell(&mut agent, ToAgent::Schedule(removal));
+        tell(&mut agent, set(2, 3, 2, &[A]));
+        assert_eq!(served(&agent), [A]);
+    }
+
+    #[test]
+    fn bytes_are_reported_at_the_interval_or_at_the_threshold() {
+        // Thresholds count bytes on the wire.
+        let sent_so_far = |wire| Sent { key: A, bytes: 2.0 * wire, wire };
+        let sent = |bytes| Progress { sent: vec![sent_so_far(bytes)], ..Progress::default() };
+        let said = |bytes| vec![FromAgent::Sent(vec![sent_so_far(bytes)])];
+        let happened = |agent: &mut Agent, bytes, now_s| {
+            let mut out = Vec::new();
+            agent.happened(&sent(bytes), now_s, &mut out);
+            out
+        };
+        let mut agent = Agent::new(0, Vec::new());
+        tell(&mut agent, welcome(1, 0.5));
+        assert_eq!(happened(&mut agent, 1.0, 1.0), said(1.0));
+        assert_eq!(happened(&mut agent, 2.0, 1.2), []);
+        assert_eq!(happened(&mut agent, 3.0, 1.5), said(3.0));
+
+        agent.hello();
+        tell(&mut agent, welcome(1, 0.0));
+        tell(&mut agent, ToAgent::Grains(vec![Grain { coflow: 1, bytes: 10.0 }]));
+        assert_eq!(happened(&mut agent, 9.0, 9.0), []);
+        assert_eq!(happened(&mut agent, 13.0, 9.0), said(13.0));
+        assert_eq!(happened(&mut agent, 22.0, 9.0), []);
+        tell(&mut agent, ToAgent::Grains(vec![Grain { coflow: 1, bytes: f64::INFINITY }]));
+        assert_eq!(happened(&mut agent, 99.0, 9.0), []);
+    }
+
+    #[test]
+    fn each_coordinator_is_told_of_compressors_and_of_changes() {
+        let compressor = Compressor { codec: CodecName::Lz4, speed: 5e8, ratio: 0.5 };
+        let mut agent = Agent::new(0, Vec::new()).with_compressors(vec![compressor]);
+        let said = |share, compressors| FromAgent::Processor(Processor { share, compressors });
+        let welcomed = |epoch| match welcome(epoch, 0.0) {
+            ToAgent::Welcome(it) => ToAgent::Welcome(Welcome { codec: Some(CodecName::Lz4), ..it }),
+            _ => panic!("it is a welcome"),
+        };
+        let mut out = Vec::new();
+        agent.idle(0.5, &mut out);
+        assert_eq!(
+            tell(&mut agent, welcome(1, 0.0)),
+            [],
+            "the coordinator does not schedule compression"
+        );
+        agent.idle(0.6, &mut out);
+        agent.idle(0.5, &mut out);
+        assert_eq!(out, [], "there is no session that asks");
+        assert_eq!(tell(&mut agent, welcomed(1)), [said(0.5, vec![compressor])]);
+        agent.idle(0.5, &mut out);
+        agent.idle(2.0, &mut out);
+        assert_eq!(out, [said(1.0, Vec::new())]);
+        agent.hello();
+        assert_eq!(tell(&mut agent, welcomed(2)), [said(1.0, vec![compressor])]);
+        // A host without compressors does not report processors.
+        let mut agent = Agent::new(0, Vec::new());
+        assert_eq!(tell(&mut agent, welcomed(1)), []);
+        agent.idle(0.5, &mut out);
+        assert_eq!(out.len(), 1);
+    }
+
+    #[test]
+    fn the_processor_time_of_compressing_is_counted() {
+        let compressor = Compressor { codec: CodecName::Lz4, speed: 100.0, ratio: 0.5 };
+        let mut agent = Agent::new(0, Vec::new()).with_compressors(vec![compressor]);
+        let entry = |key, codec| Entry { key, layer: 0, rate: 1.0, codec };
+        let set = vec![entry(A, Some(CodecName::Lz4)), entry(B, None)];
+        tell(&mut agent, welcome(1, 0.0));
+        let (epoch, version, base, removed) = (1, 1, 0, Vec::new());
+        tell(&mut agent, ToAgent::Schedule(Schedule { epoch, version, base, set, removed }));
+        let mut happened = |bytes, wire, ended: Vec<Ended>| {
+            let sent = [A, B].map(|key| Sent { key, bytes, wire }).to_vec();
+            agent.happened(&Progress { ended, sent, ..Progress::default() }, 0.0, &mut Vec::new());
+            agent.take_compressed_s()
+        };
+        assert_eq!(happened(200.0, 100.0, Vec::new()), 2.0);
+        assert_eq!(happened(200.0, 100.0, Vec::new()), 0.0);
+        // Bytes that did not shrink were sent uncompressed.
+        assert_eq!(happened(300.0, 201.0, Vec::new()), 0.0);
+        assert_eq!(happened(300.0, 201.0, vec![Ended { key: A, bytes: 400.0, wire: 250.0 }]), 1.0);
+    }
+
+    #[test]
+    fn an_idle_flow_keeps_a_probe_and_is_reported_when_it_moves() {
+        let mut agent = Agent::new(0, Vec::new()).with_watch();
+        tell(&mut agent, welcome(1, 0.0));
+        tell(&mut agent, set(1, 1, 0, &[A, B]));
+        let opened = Progress { opened: vec![(A, true), (B, true)], ..Progress::default() };
+        let sent =
+            Progress { sent: vec![Sent { key: B, bytes: 1.0, wire: 1.0 }], ..Progress::default() };
+        let mut out = Vec::new();
+        assert!(!agent.happened(&opened, 0.0, &mut out));
+        assert_eq!(out, [FromAgent::Keeps(vec![1])]);
+        out.clear();
+        (1..30).for_each(|tick| {
+            agent.happened(&sent, f64::from(tick) / 20.0, &mut out);
+        });
+        let of = |key, of| Uses { flows: vec![(key, of)], ..Uses::default() };
+        assert_eq!(out, [FromAgent::Uses(of(A, Use::Idle))]);
+        // The coordinator takes the rate of A away; the probe stays.
+        tell(&mut agent, set(1, 2, 0, &[B]));
+        assert_eq!(agent.served().get(&A), Some(&PROBE));
+        out.clear();
+        let sent =
+            Progress { sent: vec![Sent { key: A, bytes: 1.0, wire: 1.0 }], ..Progress::default() };
+        assert!(agent.happened(&sent, 1.55, &mut out));
+        assert_eq!(out, [FromAgent::Uses(of(A, Use::Moves))]);
+        assert_eq!(agent.served().keys().collect::<Vec<_>>(), [&B]);
+        // Nothing stays of a coflow that is over.
+        tell(&mut agent, ToAgent::Over(vec![A.coflow]));
+        assert!(agent.reports.is_empty());
+    }
+
+    #[test]
+    fn a_coordinator_of_the_previous_version_is_not_told_how_flows_are_used() {
+        let mut agent = Agent::new(0, Vec::new()).with_watch();
+        let ToAgent::Welcome(mut older) = welcome(1, 0.0) else { panic!("a welcome") };
+        (older.version, older.idle_after_s) = (2, f64::INFINITY);
+        assert_eq!(tell(&mut agent, ToAgent::Welcome(older)), []);
+        tell(&mut agent, set(1, 1, 0, &[A]));
+        let mut out = Vec::new();
+        let opened = Progress { opened: vec![(A, true), (A, false)], ..Progress::default() };
+        agent.happened(&opened, 0.0, &mut out);
+        (1..200).for_each(|tick| {
+            agent.happened(&Progress::default(), f64::from(tick) / 20.0, &mut out);
+        });
+        assert_eq!(out, []);
+    }
+}
