@@ -14,7 +14,7 @@ use covey_proto::CodecName;
 use covey_report::{Comparison, Run, RunInfo, html_page, write_json};
 use covey_reproduce::plan::TCP;
 use covey_testbed::{
-    Broken, Contestant, Fault, Found, Host, Lab, PAYLOAD, Replay, Scheduling, replay,
+    Broken, Fault, Found, Host, Lab, PAYLOAD, Replay, Scheduler, Scheduling, replay,
 };
 use covey_trace::{Workload, open};
 
@@ -44,10 +44,10 @@ It needs root, `ip` and `tc`. Without root all hosts are on loopback, where no l
 pub struct Testbed {
     /// A trace file (also a gzip one), - for standard input, or builtin:NAME[:key=value,…]
     trace: String,
-    /// The contestants: tcp, and policies, each NAME[:key=value,…]
+    /// The contenders: tcp, and policies, each NAME[:key=value,…]
     #[arg(long, value_name = "LIST", default_value = "tcp,aalo,philae,covey")]
     policies: String,
-    /// The contestant of the list that the others are measured against [default: the first]
+    /// The contender of the list that the others are measured against [default: the first]
     #[arg(long, value_name = "NAME")]
     baseline: Option<String>,
     /// Number of hosts
@@ -74,7 +74,7 @@ pub struct Testbed {
     /// Stay on loopback, also as root
     #[arg(long)]
     loopback: bool,
-    /// The most time that a contestant may take
+    /// The most time that a contender may take
     #[arg(long, value_name = "TIME", default_value = "30min")]
     limit: String,
     /// Print one JSON object instead of a table
@@ -83,7 +83,7 @@ pub struct Testbed {
     /// Write a page with table and plots that needs no other file
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
-    /// Write a CSV file for each contestant and prediction into this directory, with a line for each
+    /// Write a CSV file for each contender and prediction into this directory, with a line for each
     /// coflow
     #[arg(long, value_name = "DIR")]
     per_coflow: Option<PathBuf>,
@@ -149,11 +149,11 @@ const FAIR: &str = "fair";
 /// The slowest link, in bytes per second.
 const LEAST_LINK: f64 = 1e3;
 
-/// The place of the baseline among the contestants.
-fn place(name: &str, contestants: &[String]) -> Result<usize, Failure> {
-    contestants.iter().position(|it| it == name).ok_or_else(|| {
-        let meant = did_you_mean(nearest(name, contestants.iter().map(String::as_str)));
-        let expected = format!("one of {}", contestants.join(" | "));
+/// The place of the baseline among the contenders.
+fn place(name: &str, contenders: &[String]) -> Result<usize, Failure> {
+    contenders.iter().position(|it| it == name).ok_or_else(|| {
+        let meant = did_you_mean(nearest(name, contenders.iter().map(String::as_str)));
+        let expected = format!("one of {}", contenders.join(" | "));
         Failure::argument("--baseline", expected, format!("'{name}'{meant}"))
     })
 }
@@ -192,27 +192,27 @@ impl Testbed {
         if self.cpu != "idle" {
             setup.cpu.clone_from(&self.cpu);
         }
-        let mut contestants = listed(&self.policies)?;
-        if !isolated && contestants.iter().any(|it| it == TCP) {
+        let mut contenders = listed(&self.policies)?;
+        if !isolated && contenders.iter().any(|it| it == TCP) {
             output::note("on loopback no link limits TCP: tcp is left out");
-            contestants.retain(|it| it != TCP);
+            contenders.retain(|it| it != TCP);
         }
         let baseline = match &self.baseline {
             None => 0,
-            Some(name) => place(&covey_sched::normalized(name), &contestants)?,
+            Some(name) => place(&covey_sched::normalized(name), &contenders)?,
         };
-        let predicted = predicted(&setup, &contestants, ratio)?;
+        let predicted = predicted(&setup, &contenders, ratio)?;
         if let Some(file) = &self.report {
             output::check_format("--report", file, output::PAGE)?;
         }
-        let labels = contestants.iter().zip(&predicted);
+        let labels = contenders.iter().zip(&predicted);
         let labels = labels.flat_map(|(spec, prediction)| [spec.as_str(), &prediction.label]);
         let tables = Tables::in_folder(self.per_coflow.as_deref(), &labels.collect::<Vec<_>>())?;
         let workload = self.folding.fold(&open(&self.trace)?, self.hosts)?;
 
         let experiment = Experiment::new(&workload, self.trace.clone(), &setup)?;
-        let (runs, coflows) = (contestants.len(), workload.coflows.len());
-        let what = format!("coflows ({runs} contestants × {coflows}, simulated and replayed)");
+        let (runs, coflows) = (contenders.len(), workload.coflows.len());
+        let what = format!("coflows ({runs} contenders × {coflows}, simulated and replayed)");
         let bar = Bar::coflows(2 * runs * coflows, &what);
         let simulated = experiment.run(predicted, false, 1, &bar)?;
         let trace = FoldedTrace::write(&workload)?;
@@ -225,14 +225,14 @@ impl Testbed {
         };
         let mut all = Vec::new();
         let mut measured = Vec::new();
-        for (spec, prediction) in contestants.iter().zip(simulated) {
+        for (spec, prediction) in contenders.iter().zip(simulated) {
             let found = replay(
                 &lab,
                 &Replay {
                     workload: &workload,
                     trace: &trace.path,
                     program: &program,
-                    contestant: contestant(spec),
+                    scheduler: scheduler(spec),
                     port_rate,
                     limit_s,
                     ratio,
@@ -319,7 +319,7 @@ impl Emulated {
             workload,
             trace: &trace.path,
             program: &self.program,
-            contestant: contestant(policy),
+            scheduler: scheduler(policy),
             port_rate: self.port_rate,
             limit_s: LIMIT_S,
             ratio,
@@ -332,8 +332,8 @@ impl Emulated {
     }
 }
 
-fn contestant(spec: &str) -> Contestant<'_> {
-    if spec == TCP { Contestant::Tcp } else { Contestant::Policy(spec) }
+fn scheduler(spec: &str) -> Scheduler<'_> {
+    if spec == TCP { Scheduler::Tcp } else { Scheduler::Policy(spec) }
 }
 
 fn program() -> Result<PathBuf, Failure> {
@@ -355,12 +355,12 @@ impl FoldedTrace {
     }
 }
 
-/// What the simulator is to predict: a policy for each contestant.
+/// What the simulator is to predict: a policy for each contender.
 /// Codecs are as fast as they are here, and make flows as small as these are made for.
-fn predicted(setup: &Setup, contestants: &[String], ratio: f64) -> Result<Vec<Contender>, Failure> {
+fn predicted(setup: &Setup, contenders: &[String], ratio: f64) -> Result<Vec<Contender>, Failure> {
     let mut measured = None;
     let mut all: Vec<Contender> = Vec::new();
-    for spec in contestants {
+    for spec in contenders {
         let mut contender = setup.contender(if spec == TCP { FAIR } else { spec })?;
         if let Some(codec) = contender.codec() {
             let known = codec.name().and_then(CodecName::named).ok_or_else(|| {
@@ -393,7 +393,7 @@ fn watch_signals() -> Result<Arc<AtomicBool>, Failure> {
     Ok(stop)
 }
 
-/// What a contestant has done.
+/// What a contender has done.
 struct Measured {
     spec: String,
     found: Found,
@@ -431,7 +431,7 @@ fn what_became(
     output::print(|out| {
         writeln!(
             out,
-            "contestant           coflows  ended  failed  not scheduled  mean CCT, s  bytes that came as sent"
+            "contender           coflows  ended  failed  not scheduled  mean CCT, s  bytes that came as sent"
         )?;
         for Measured { spec, found } in measured {
             let (coflows, failed) = (workload.coflows.len(), found.failed.len());
@@ -479,7 +479,7 @@ fn what_became(
 fn against_predictions(comparison: &Comparison<'_>, measured: &[Measured]) -> String {
     let mut text = String::from(
         "                          mean CCT, s              CPU, % of a core\n\
-         contestant           measured  simulated  ratio   coordinator  agent  bytes checked\n",
+         contender           measured  simulated  ratio   coordinator  agent  bytes checked\n",
     );
     let pairs = comparison.summaries().chunks(2).zip(measured);
     for (pair, Measured { spec, found }) in pairs {
