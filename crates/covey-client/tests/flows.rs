@@ -193,7 +193,7 @@ async fn a_flow_waits_for_its_share_and_stops_when_it_is_taken_back() {
     assert_eq!(ended, [Ended { key: key(0), bytes: 4e6, wire: 4e6 }]);
     assert_eq!(client.unsettled(), 1);
     agent.heard(CoordinatorEvent::Acknowledged(&[key(0)]));
-    until("it is settled", || client.unsettled() == 0).await;
+    until("its end is acknowledged", || client.unsettled() == 0).await;
 }
 
 #[tokio::test]
