@@ -142,7 +142,7 @@ impl Paced {
     ) -> Result<Paced, Failure> {
         let socket = folder.join("agent.sock");
         let mut agent = Local::listen(&socket, 0, Means::Pacing, REPORT_EVERY).await?;
-        agent.heard(CoordinatorEvent::Joined { codec: codec });
+        agent.heard(CoordinatorEvent::Joined { codec });
         let client = client(Some(socket)).await?;
         let mut listener = client.listen("127.0.0.1:0").await?;
         let key = FlowKey { coflow: 1, flow: 0 };
