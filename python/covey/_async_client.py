@@ -1,4 +1,4 @@
-"""The same as `covey._client`, for asyncio: methods are awaited, and can be cancelled."""
+"""`covey._client` for asyncio: methods are awaited, and can be cancelled."""
 
 from __future__ import annotations
 
@@ -11,6 +11,10 @@ from covey._live import (
     SETTLE_S,
     UNSETTLED,
     Base,
+    BlocksBase,
+    CoflowBase,
+    ListenerBase,
+    ReceiverBase,
     address,
     awaited,
     change,
@@ -122,21 +126,11 @@ class AsyncClient(Base):
         await self.close()
 
 
-class AsyncCoflow:
+class AsyncCoflow(CoflowBase):
     """See `Coflow`."""
 
     def __init__(self, client: AsyncClient, core: _core.LiveCoflow) -> None:
         self._client, self._core = client, core
-
-    @property
-    def id(self) -> int:
-        """See `Coflow.id`."""
-        return self._core.id
-
-    @property
-    def is_registered(self) -> bool:
-        """See `Coflow.is_registered`."""
-        return self._core.is_registered
 
     async def status(self) -> CoflowStatus | None:
         """See `Coflow.status`."""
@@ -180,16 +174,11 @@ class AsyncCoflow:
         return await awaited(self._core.get(flow, address(from_), encoded(name)))
 
 
-class AsyncListener:
+class AsyncListener(ListenerBase):
     """See `Listener`; its iteration is asynchronous."""
 
     def __init__(self, core: _core.LiveListener) -> None:
         self._core = core
-
-    @property
-    def address(self) -> str:
-        """See `Listener.address`."""
-        return self._core.address
 
     async def accept(self) -> AsyncFlowReceiver:
         """Wait for the next flow."""
@@ -247,31 +236,11 @@ class AsyncFlowSender:
             await self.close()
 
 
-class AsyncFlowReceiver:
+class AsyncFlowReceiver(ReceiverBase):
     """See `FlowReceiver`. A `read` that is cancelled closes the flow."""
 
     def __init__(self, core: _core.LiveReceiver) -> None:
         self._core = core
-
-    @property
-    def coflow(self) -> int:
-        """See `FlowReceiver.coflow`."""
-        return self._core.coflow
-
-    @property
-    def flow(self) -> int:
-        """See `FlowReceiver.flow`."""
-        return self._core.flow
-
-    @property
-    def label(self) -> bytes:
-        """See `FlowReceiver.label`."""
-        return self._core.label
-
-    @property
-    def size(self) -> int | None:
-        """See `FlowReceiver.size`."""
-        return self._core.size
 
     async def read(self, most: int = -1) -> bytes:
         """Read what has come, at most so many bytes, or all there is; nothing at the end."""
@@ -299,25 +268,9 @@ class AsyncFlowReceiver:
         await self.close()
 
 
-class AsyncBlocks:
+class AsyncBlocks(BlocksBase):
     """See `Blocks`."""
-
-    def __init__(self, core: _core.LiveBlocks) -> None:
-        self._core = core
-
-    @property
-    def address(self) -> str:
-        """See `Blocks.address`."""
-        return self._core.address
 
     async def pull(self, coflow: int, name: str | bytes) -> bytes:
         """See `Blocks.pull`."""
         return await awaited(self._core.pull(coflow, encoded(name)))
-
-    def put(self, coflow: int, name: str | bytes, data: Buffer) -> None:
-        """See `Blocks.put`."""
-        self._core.put(coflow, encoded(name), frozen(data))
-
-    def remove(self, coflow: int, name: str | bytes) -> None:
-        """See `Blocks.remove`."""
-        self._core.remove(coflow, encoded(name))

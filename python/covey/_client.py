@@ -6,7 +6,19 @@ import io
 from typing import TYPE_CHECKING, Any
 
 from covey import _core
-from covey._live import Base, address, change, connect, encoded, frozen, registration
+from covey._live import (
+    Base,
+    BlocksBase,
+    CoflowBase,
+    ListenerBase,
+    ReceiverBase,
+    address,
+    change,
+    connect,
+    encoded,
+    frozen,
+    registration,
+)
 
 if TYPE_CHECKING:
     import os
@@ -119,21 +131,11 @@ class Client(Base):
         self.close()
 
 
-class Coflow:
+class Coflow(CoflowBase):
     """A coflow that this application takes part in: made by `Client.register` or `Client.join`."""
 
     def __init__(self, client: Client, core: _core.LiveCoflow) -> None:
         self._client, self._core = client, core
-
-    @property
-    def id(self) -> int:
-        """Its number, by which others join it."""
-        return self._core.id
-
-    @property
-    def is_registered(self) -> bool:
-        """Whether a coordinator knows it."""
-        return self._core.is_registered
 
     def status(self) -> CoflowStatus | None:
         """Tell how it is doing; nothing is known of a coflow that no coordinator knows."""
@@ -188,16 +190,11 @@ class Coflow:
         return self._core.get(flow, address(from_), encoded(name)).wait()
 
 
-class Listener:
+class Listener(ListenerBase):
     """Where others open flows to this application. Iteration gives them one after the other."""
 
     def __init__(self, core: _core.LiveListener) -> None:
         self._core = core
-
-    @property
-    def address(self) -> str:
-        """Where it listens."""
-        return self._core.address
 
     def accept(self, timeout: float | None = None) -> FlowReceiver:
         """Wait for the next flow, for so many seconds at most (`TimeoutError`)."""
@@ -258,7 +255,7 @@ class FlowSender:
             self.close()
 
 
-class FlowReceiver(io.RawIOBase):
+class FlowReceiver(ReceiverBase, io.RawIOBase):
     """The receiving end of a flow: a file to read, of which `read()` gives all there is.
 
     A sender that goes before the end is a `ConnectionError`, not an end.
@@ -267,26 +264,6 @@ class FlowReceiver(io.RawIOBase):
     def __init__(self, core: _core.LiveReceiver) -> None:
         super().__init__()
         self._core = core
-
-    @property
-    def coflow(self) -> int:
-        """The number of its coflow."""
-        return self._core.coflow
-
-    @property
-    def flow(self) -> int:
-        """Its place in the coflow."""
-        return self._core.flow
-
-    @property
-    def label(self) -> bytes:
-        """What the sender calls it."""
-        return self._core.label
-
-    @property
-    def size(self) -> int | None:
-        """How many bytes it has, if the sender said so."""
-        return self._core.size
 
     def readable(self) -> bool:
         """It is."""
@@ -310,29 +287,13 @@ class FlowReceiver(io.RawIOBase):
             self._core.close().wait()
 
 
-class Blocks:
+class Blocks(BlocksBase):
     """Where this application's blocks come and go: made by `Client.blocks`.
 
     A block that is pushed here waits in its connection until it is pulled. One that is put here stays
     until others have got it as often as they like, and it is removed.
     """
 
-    def __init__(self, core: _core.LiveBlocks) -> None:
-        self._core = core
-
-    @property
-    def address(self) -> str:
-        """Where it listens."""
-        return self._core.address
-
     def pull(self, coflow: int, name: str | bytes, timeout: float | None = None) -> bytes:
         """Receive a block that is, or will be, pushed here."""
         return self._core.pull(coflow, encoded(name)).wait(timeout)
-
-    def put(self, coflow: int, name: str | bytes, data: Buffer) -> None:
-        """Have a block ready for others to get."""
-        self._core.put(coflow, encoded(name), frozen(data))
-
-    def remove(self, coflow: int, name: str | bytes) -> None:
-        """Take back a block that has been put."""
-        self._core.remove(coflow, encoded(name))

@@ -1,4 +1,4 @@
-"""What `Client` and `AsyncClient` share: arguments, and what is said when nothing is scheduled."""
+"""What `Client` and `AsyncClient` share: arguments, warnings, and everything that does not wait."""
 
 from __future__ import annotations
 
@@ -16,7 +16,14 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
-    from covey._core import LiveClient, LiveCoflow, Scheduled
+    from covey._core import (
+        LiveBlocks,
+        LiveClient,
+        LiveCoflow,
+        LiveListener,
+        LiveReceiver,
+        Scheduled,
+    )
 
 T = TypeVar("T")
 
@@ -149,7 +156,7 @@ def _settle(core: LiveClient) -> None:
 
 
 class Base:
-    """What both have: the connection to agent and coordinator, and what is said of it."""
+    """The connection to agent and coordinator, and the warnings about it."""
 
     _core: LiveClient
     _said: set[str]
@@ -196,3 +203,78 @@ class Base:
     def port(self) -> int | None:
         """The port of the fabric that this host is, if there is an agent."""
         return self._core.port
+
+
+class CoflowBase:
+    """A coflow that this application takes part in."""
+
+    _core: LiveCoflow
+
+    @property
+    def id(self) -> int:
+        """Its number, by which others join it."""
+        return self._core.id
+
+    @property
+    def is_registered(self) -> bool:
+        """Whether a coordinator knows it."""
+        return self._core.is_registered
+
+
+class ListenerBase:
+    """An address at which others open flows to this application."""
+
+    _core: LiveListener
+
+    @property
+    def address(self) -> str:
+        """Where it listens."""
+        return self._core.address
+
+
+class ReceiverBase:
+    """The receiving end of a flow."""
+
+    _core: LiveReceiver
+
+    @property
+    def coflow(self) -> int:
+        """The number of its coflow."""
+        return self._core.coflow
+
+    @property
+    def flow(self) -> int:
+        """Its index in the coflow."""
+        return self._core.flow
+
+    @property
+    def label(self) -> bytes:
+        """The label that the sender has given it."""
+        return self._core.label
+
+    @property
+    def size(self) -> int | None:
+        """How many bytes it has, if the sender said so."""
+        return self._core.size
+
+
+class BlocksBase:
+    """The blocks of this application: those pushed to it, and those it has put."""
+
+    _core: LiveBlocks
+
+    def __init__(self, core: LiveBlocks) -> None:
+        self._core = core
+
+    @property
+    def address(self) -> str:
+        """Where it listens."""
+        return self._core.address
+
+    def put(self, coflow: int, name: str | bytes, data: Buffer) -> None:
+        """Have a block ready for others to get."""
+        self._core.put(coflow, encoded(name), frozen(data))
+
+    def remove(self, coflow: int, name: str | bytes) -> None:
+        """Take back a block that has been put."""
+        self._core.remove(coflow, encoded(name))

@@ -1,15 +1,16 @@
 //! Carries a coordinator's schedules out on one host.
 //!
-//! The [`Agent`] is a state machine without I/O: it holds the last schedule, also while the
-//! coordinator is away, and says what its flows do; its `Watch` finds
-//! out which of them do not use what they get. An [`Enforcer`] does on the host what the
-//! schedule says; `Local` has the applications do it, by what a [`Board`] says to each, and `Htb` the kernel. The `session` around them (a feature) has the connection.
+//! The [`Agent`] is a state machine without I/O. It holds the last schedule, also while the coordinator is away,
+//! and reports what its flows do; its `Watch` finds the flows that do not use their rate. An [`Enforcer`] carries
+//! the schedule out. [`Local`] is the one that has applications do it, through a [`FlowTable`]; a [`Shaper`] such as
+//! [`Htb`] may keep the rates for it. [`ENFORCERS`] lists every enforcer. [`run`] joins a coordinator and connects
+//! the two. Everything with I/O needs the feature `session`.
 
 mod agent;
-mod board;
 mod enforcer;
 #[cfg(feature = "session")]
-mod htb;
+mod enforcers;
+mod flow_table;
 #[cfg(feature = "session")]
 mod local;
 mod names;
@@ -17,16 +18,20 @@ mod names;
 mod processor;
 #[cfg(feature = "session")]
 mod session;
+mod shaper;
+mod share;
 mod watch;
 
-pub use agent::{Agent, Progress, Share};
-pub use board::{AppId, Board, Refused};
-pub use enforcer::{Enforcer, Nothing, Recorded};
+pub use agent::Agent;
+pub use enforcer::{CoordinatorEvent, Enforcer};
 #[cfg(feature = "session")]
-pub use htb::{Ends, Htb, Tree};
+pub use enforcers::{ENFORCERS, EnforcerInfo, Htb, MadeEnforcer, Setup, SetupError, Tree};
+pub use flow_table::{AppId, FlowTable, Refused};
 #[cfg(feature = "session")]
 pub use local::Local;
 #[cfg(feature = "session")]
 pub use processor::Processors;
 #[cfg(feature = "session")]
 pub use session::{JoinError, Joining, run, run_woken};
+pub use shaper::{ShapedFlows, Shaper};
+pub use share::{Ends, Progress, Share};

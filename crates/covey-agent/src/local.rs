@@ -1,4 +1,4 @@
-//! The agent's socket for the applications on its host.
+//! The enforcer that has applications carry schedules out, and the agent's socket for them.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -8,50 +8,65 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use covey_proto::{CodecName, Decoder, FlowKey, FromApp, Means, ToApp, encode};
+use covey_proto::{Decoder, FlowKey, FromApp, Means, ToApp, encode};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::Notify;
 use tokio::task::{JoinHandle, JoinSet};
 
-use crate::agent::{Progress, Share};
-use crate::board::{AppId, Board, Moved, Refused};
-use crate::enforcer::Enforcer;
+use crate::enforcer::{CoordinatorEvent, Enforcer};
+use crate::flow_table::{AppId, FlowTable, Refused};
+use crate::shaper::{ShapedFlows, Shaper};
+use crate::share::{Progress, Share};
 
-/// The most applications that are connected.
-const MOST_APPS: usize = 1024;
-/// For how long the coordinator may be silent before applications are told: agents join again sooner
-/// when it has only been started anew.
+/// Maximum number of connected applications.
+const MAX_APPS: usize = 1024;
+/// How long the coordinator may be away before applications are told. After a mere restart of the coordinator,
+/// agents join again sooner than this.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// Has the applications on this host carry schedules out: the client library paces, holds and marks
-/// the sockets that it knows.
+/// Has the applications on this host carry schedules out: the client library paces, holds and marks the sockets
+/// that it knows. A [`Shaper`] may keep the rates instead of the sockets.
 pub struct Local {
-    shared: Arc<Shared>,
+    apps: Arc<Apps>,
     path: PathBuf,
     tasks: [JoinHandle<()>; 2],
+    shaping: Option<Shaping>,
 }
 
-struct Shared {
-    board: Mutex<(Board, BTreeMap<AppId, Arc<Notify>>)>,
-    /// Something has ended.
+/// A shaper, and what it is to shape.
+struct Shaping {
+    shaper: Box<dyn Shaper>,
+    flows: ShapedFlows,
+}
+
+impl Shaping {
+    fn shape(&mut self) {
+        self.shaper.shape(&self.flows);
+    }
+}
+
+/// The applications on this host and their flows, shared with the tasks that serve their connections.
+struct Apps {
+    table: Mutex<(FlowTable, BTreeMap<AppId, Arc<Notify>>)>,
+    /// Notified when a flow has ended or has been opened.
     ended: Arc<Notify>,
-    /// Since when there is no coordinator, if applications have not been told.
+    /// When the coordinator was lost, until applications have been told.
     lost: Mutex<Option<Instant>>,
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, (Board, BTreeMap<AppId, Arc<Notify>>)> {
-        self.board.lock().unwrap_or_else(PoisonError::into_inner)
+impl Apps {
+    fn lock(&self) -> MutexGuard<'_, (FlowTable, BTreeMap<AppId, Arc<Notify>>)> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes the board, and wakes whom that concerns.
-    fn with<T>(&self, change: impl FnOnce(&mut Board) -> T) -> T {
-        let (board, apps) = &mut *self.lock();
-        let result = change(board);
-        for id in board.take_woken() {
-            if let Some(app) = apps.get(&id) {
+    /// Changes the table, and wakes the applications that the change concerns.
+    fn with<T>(&self, change: impl FnOnce(&mut FlowTable) -> T) -> T {
+        let (table, wakers) = &mut *self.lock();
+        let result = change(table);
+        for id in table.take_woken() {
+            if let Some(app) = wakers.get(&id) {
                 app.notify_one();
             }
         }
@@ -60,10 +75,10 @@ impl Shared {
 }
 
 impl Local {
-    /// Listens at `path`, for its owner only. To be called in a runtime.
+    /// Listens at `path`; only the owner of the file may connect. Must be called in a tokio runtime.
     ///
     /// # Errors
-    /// When there is another agent, or the file cannot be made.
+    /// When another agent listens there, or the file cannot be made.
     pub async fn listen(
         path: &Path,
         port: u32,
@@ -71,79 +86,113 @@ impl Local {
         report_every: Duration,
     ) -> io::Result<Local> {
         let listener = bind(path).await?;
-        let board = Board::new(port, means, report_every.as_secs_f64());
-        let shared = Arc::new(Shared {
-            board: Mutex::new((board, BTreeMap::new())),
+        let table = FlowTable::new(port, means, report_every.as_secs_f64());
+        let apps = Arc::new(Apps {
+            table: Mutex::new((table, BTreeMap::new())),
             ended: Arc::default(),
             lost: Mutex::default(),
         });
         let tasks = [
-            tokio::spawn(accept(listener, shared.clone())),
-            tokio::spawn(watch_coordinator(shared.clone())),
+            tokio::spawn(accept(listener, apps.clone())),
+            tokio::spawn(watch_coordinator(apps.clone())),
         ];
-        Ok(Local { shared, path: path.to_owned(), tasks })
+        Ok(Local { apps, path: path.to_owned(), tasks, shaping: None })
     }
 
-    /// Where flows go of which that has changed since this was last asked.
-    pub fn take_moved(&self) -> Moved {
-        self.shared.with(Board::take_moved)
+    /// Has `shaper` keep the rates. Needs [`covey_proto::Means::Shaping`]: with other means, applications do not
+    /// report their connections.
+    #[must_use]
+    pub fn with_shaper(mut self, shaper: Box<dyn Shaper>) -> Local {
+        self.shaping = Some(Shaping { shaper, flows: ShapedFlows::default() });
+        self
     }
 
-    /// Is notified when flows have ended, which the coordinator should know at once, or go somewhere.
+    /// Notified when flows have been opened, connected or ended: the coordinator should know at once.
     pub fn ended(&self) -> Arc<Notify> {
-        self.shared.ended.clone()
+        self.apps.ended.clone()
+    }
+
+    /// Tells applications at once that there is a coordinator, and after [`GRACE`] that there is none.
+    fn joined(&mut self, joined: bool) {
+        {
+            let mut lost = self.apps.lost.lock().unwrap_or_else(PoisonError::into_inner);
+            if joined {
+                *lost = None;
+                self.apps.with(|table| table.joined(true));
+            } else {
+                lost.get_or_insert_with(Instant::now);
+            }
+        }
+        if let Some(shaping) = &mut self.shaping
+            && std::mem::replace(&mut shaping.flows.joined, joined) != joined
+        {
+            shaping.shape();
+        }
     }
 }
 
 impl Drop for Local {
     fn drop(&mut self) {
-        // With them their connections end.
+        // The connections end with these tasks.
         self.tasks.iter().for_each(JoinHandle::abort);
-        // If it has gone already, so much the better.
+        // The file may be gone already.
         let _ = std::fs::remove_file(&self.path);
     }
 }
 
 impl Enforcer for Local {
     fn apply(&mut self, _: (u64, u64), flows: &BTreeMap<FlowKey, Share>) -> io::Result<()> {
-        self.shared.with(|board| board.apply(flows));
+        // The shaper first: when a flow is told that it may send, its rate must be in force.
+        if let Some(shaping) = &mut self.shaping {
+            shaping.flows.schedule.clone_from(flows);
+            shaping.shape();
+        }
+        self.apps.with(|table| table.apply(flows));
         Ok(())
     }
 
     fn progress(&mut self) -> Progress {
-        self.shared.with(Board::take_progress)
+        if let Some(shaping) = &mut self.shaping {
+            let moved = self.apps.with(FlowTable::take_moved);
+            let has_moved = !moved.is_empty();
+            for (key, ends) in moved {
+                match ends {
+                    Some(ends) => shaping.flows.ends.insert(key, ends),
+                    None => shaping.flows.ends.remove(&key),
+                };
+            }
+            if has_moved {
+                shaping.shape();
+            }
+        }
+        self.apps.with(FlowTable::take_progress)
     }
 
     fn sees_uses(&self) -> bool {
         true
     }
 
-    fn settled(&mut self, keys: &[FlowKey]) {
-        self.shared.with(|board| board.settled(keys));
-    }
-
-    fn may_compress(&mut self, codec: Option<CodecName>) {
-        self.shared.with(|board| board.may_compress(codec));
-    }
-
-    fn joined(&mut self, joined: bool) {
-        let mut lost = self.shared.lost.lock().unwrap_or_else(PoisonError::into_inner);
-        if joined {
-            *lost = None;
-            self.shared.with(|board| board.joined(true));
-        } else {
-            lost.get_or_insert_with(Instant::now);
+    fn heard(&mut self, event: CoordinatorEvent<'_>) {
+        match event {
+            CoordinatorEvent::Joined { codec } => {
+                self.apps.with(|table| table.may_compress(codec));
+                self.joined(true);
+            }
+            CoordinatorEvent::Left => self.joined(false),
+            CoordinatorEvent::Acknowledged(keys) => {
+                self.apps.with(|table| table.acknowledged(keys))
+            }
         }
     }
 }
 
-/// Listens at `path`. The socket is made in a folder of its own, which nobody else may enter, and gets its
-/// name when it has its mode: there is no moment in which others could connect.
+/// Listens at `path`. The socket is made in a folder that no other user may enter, and moves to its name after
+/// its mode is set: at no time can another user connect.
 async fn bind(path: &Path) -> io::Result<UnixListener> {
     let mut name = OsString::from(".");
     name.push(path.file_name().ok_or(io::ErrorKind::InvalidInput)?);
     let folder = path.with_file_name(name);
-    // One that an agent left behind which was killed at this very moment.
+    // An agent that was killed between these two lines has left its folder behind.
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::DirBuilder::new().mode(0o700).create(&folder)?;
     let listener = bind_in(&folder.join("s"), path).await;
@@ -155,7 +204,7 @@ async fn bind_in(private: &Path, path: &Path) -> io::Result<UnixListener> {
     let listener = UnixListener::bind(private)?;
     std::fs::set_permissions(private, std::fs::Permissions::from_mode(0o600))?;
     match std::fs::hard_link(private, path) {
-        // One that an agent left behind which was killed?
+        // The file may be left from an agent that was killed.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             if UnixStream::connect(path).await.is_ok() {
                 return Err(io::ErrorKind::AddrInUse.into());
@@ -168,57 +217,60 @@ async fn bind_in(private: &Path, path: &Path) -> io::Result<UnixListener> {
     Ok(listener)
 }
 
-async fn watch_coordinator(shared: Arc<Shared>) {
+async fn watch_coordinator(apps: Arc<Apps>) {
     loop {
         tokio::time::sleep(GRACE / 5).await;
-        let lost = *shared.lost.lock().unwrap_or_else(PoisonError::into_inner);
+        let lost = *apps.lost.lock().unwrap_or_else(PoisonError::into_inner);
         if lost.is_some_and(|since| since.elapsed() >= GRACE) {
-            shared.with(|board| board.joined(false));
+            apps.with(|table| table.joined(false));
         }
     }
 }
 
-async fn accept(listener: UnixListener, shared: Arc<Shared>) {
+async fn accept(listener: UnixListener, apps: Arc<Apps>) {
     let mut connections = JoinSet::new();
     for id in 1.. {
         while connections.try_join_next().is_some() {}
         let stream = match listener.accept().await {
             Ok((stream, _)) => stream,
             Err(error) => {
-                tracing::warn!(%error, "an application was not heard");
+                tracing::warn!(%error, "the connection of an application was not accepted");
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 continue;
             }
         };
         let news = Arc::new(Notify::new());
         {
-            let (board, apps) = &mut *shared.lock();
-            if apps.len() >= MOST_APPS {
-                tracing::warn!(most = MOST_APPS, "an application was refused: too many");
+            let (table, wakers) = &mut *apps.lock();
+            if wakers.len() >= MAX_APPS {
+                tracing::warn!(
+                    max = MAX_APPS,
+                    "an application was refused: too many are connected"
+                );
                 continue;
             }
-            apps.insert(id, news.clone());
-            board.connected(id);
+            wakers.insert(id, news.clone());
+            table.connected(id);
         }
-        let shared = shared.clone();
+        let apps = apps.clone();
         connections.spawn(async move {
             let (reader, writer) = stream.into_split();
             let result = tokio::select! {
-                result = read(reader, id, &shared) => result,
-                result = write(writer, id, &news, &shared) => result,
+                result = read(reader, id, &apps) => result,
+                result = write(writer, id, &news, &apps) => result,
             };
             if let Err(error) = result {
                 tracing::info!(%error, "connection of an application ended");
             }
-            shared.lock().1.remove(&id);
-            shared.with(|board| board.closed(id));
-            // What it had open is to be given to others.
-            shared.ended.notify_one();
+            apps.lock().1.remove(&id);
+            apps.with(|table| table.closed(id));
+            // The rates of its open flows can go to other flows.
+            apps.ended.notify_one();
         });
     }
 }
 
-async fn read(mut reader: OwnedReadHalf, id: AppId, shared: &Shared) -> io::Result<()> {
+async fn read(mut reader: OwnedReadHalf, id: AppId, apps: &Apps) -> io::Result<()> {
     let mut decoder = Decoder::default();
     let mut buffer = vec![0; 16 << 10];
     loop {
@@ -237,10 +289,10 @@ async fn read(mut reader: OwnedReadHalf, id: AppId, shared: &Shared) -> io::Resu
                     | FromApp::Gone(_)
                     | FromApp::Opened(_)
             );
-            let heard = shared.with(|board| board.heard(id, message));
-            heard.map_err(|Refused| io::Error::other("an application out of order"))?;
+            let heard = apps.with(|table| table.heard(id, message));
+            heard.map_err(|Refused| io::Error::other("the application broke the protocol"))?;
             if is_urgent {
-                shared.ended.notify_one();
+                apps.ended.notify_one();
             }
         }
     }
@@ -250,12 +302,12 @@ async fn write(
     mut writer: OwnedWriteHalf,
     id: AppId,
     news: &Notify,
-    shared: &Shared,
+    apps: &Apps,
 ) -> io::Result<()> {
     let mut messages: Vec<ToApp> = Vec::new();
     let mut bytes = Vec::new();
     loop {
-        shared.lock().0.take_messages(id, &mut messages);
+        apps.lock().0.take_messages(id, &mut messages);
         if messages.is_empty() {
             news.notified().await;
             continue;

@@ -1,4 +1,4 @@
-//! The agent with its I/O: joins a coordinator, and joins again.
+//! The agent with its I/O: joins a coordinator, and joins again when the connection is lost.
 
 use std::io;
 use std::net::SocketAddr;
@@ -17,7 +17,7 @@ use tokio_rustls::rustls::ClientConfig;
 use tokio_rustls::rustls::pki_types::ServerName;
 
 use crate::agent::Agent;
-use crate::enforcer::Enforcer;
+use crate::enforcer::{CoordinatorEvent, Enforcer};
 use crate::processor::{Meter, Processors};
 
 /// How an agent joins.
@@ -29,49 +29,50 @@ pub struct Joining {
     pub port: u32,
     /// The credential where there is no mutual TLS.
     pub token: Vec<u8>,
-    /// Mutual TLS.
+    /// Configuration of mutual TLS, if it is used.
     pub tls: Option<Arc<ClientConfig>>,
-    /// How often the enforcer is asked what has happened.
+    /// How often the enforcer is asked for progress.
     pub ask_every: Duration,
-    /// What is there for compressing.
+    /// How much of a processor the host offers for compressing.
     pub processors: Processors,
 }
 
 /// Why an agent gives up.
 #[derive(Debug, Error)]
 pub enum JoinError {
-    /// The coordinator does not want it.
+    /// The coordinator refuses the agent for good.
     #[error("{0}: the coordinator refuses this agent: {1}")]
     Refused(SocketAddr, &'static str),
 }
 
-/// How long a connection may take to come about.
+/// Maximum time that a connection may take to be made.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// The most time between two attempts to join; the real one is random, so that agents do not all come
-/// at once when a coordinator is back.
-const MOST_WAIT: Duration = Duration::from_millis(800);
+/// Maximum time between two attempts to join. The actual time is random, so that agents do not all join at once
+/// when a coordinator is back.
+const MAX_WAIT: Duration = Duration::from_millis(800);
+/// Maximum time before the second attempt; it doubles with each failure.
 const FIRST_WAIT: Duration = Duration::from_millis(50);
 
 /// Why a session has ended.
-enum Over {
+enum SessionEnd {
     Refused(Refusal),
     Broken(io::Error),
 }
 
-impl From<io::Error> for Over {
-    fn from(error: io::Error) -> Over {
-        Over::Broken(error)
+impl From<io::Error> for SessionEnd {
+    fn from(error: io::Error) -> SessionEnd {
+        SessionEnd::Broken(error)
     }
 }
 
-/// What goes on on this host, whatever becomes of sessions.
-struct Here<'a> {
+/// What an agent keeps from one session to the next.
+struct Host<'a> {
     meter: Meter,
     woken: &'a Notify,
     started: Instant,
 }
 
-/// Carries out what the coordinator says, for ever. While it is away the last schedule stays in force.
+/// Carries out the coordinator's schedules for ever. While the coordinator is away, the last schedule stays in force.
 ///
 /// # Errors
 /// When the coordinator refuses this agent for good.
@@ -79,7 +80,7 @@ pub async fn run(joining: &Joining, enforcer: &mut dyn Enforcer) -> Result<(), J
     run_woken(joining, enforcer, &Notify::new()).await
 }
 
-/// [`run`] with an enforcer that has a way to say at once that something has happened.
+/// [`run`] with an enforcer that notifies `woken` when there is progress to report at once.
 ///
 /// # Errors
 /// Those of [`run`].
@@ -95,29 +96,29 @@ pub async fn run_woken(
     if enforcer.sees_uses() {
         agent = agent.with_watch();
     }
-    let mut here = Here { meter: Meter::new(joining.processors), woken, started: Instant::now() };
+    let mut host = Host { meter: Meter::new(joining.processors), woken, started: Instant::now() };
     let mut failures = 0;
     loop {
-        let over = session(joining, &mut agent, enforcer, &mut here).await;
+        let over = session(joining, &mut agent, enforcer, &mut host).await;
         if agent.welcome().is_some() {
             failures = 0;
         }
         agent.disconnected();
-        enforcer.joined(false);
+        enforcer.heard(CoordinatorEvent::Left);
         match over {
-            Over::Refused(refusal) => {
-                tracing::warn!(port = joining.port, coordinator = %joining.coordinator, ?refusal, "refused");
+            SessionEnd::Refused(refusal) => {
+                tracing::warn!(port = joining.port, coordinator = %joining.coordinator, ?refusal, "the coordinator refuses this agent");
                 if let Some(why) = for_good(refusal) {
                     return Err(JoinError::Refused(joining.coordinator, why));
                 }
             }
-            Over::Broken(error) => {
-                tracing::warn!(port = joining.port, coordinator = %joining.coordinator, %error, "not connected");
+            SessionEnd::Broken(error) => {
+                tracing::warn!(port = joining.port, coordinator = %joining.coordinator, %error, "not connected to the coordinator");
             }
         }
-        let most = MOST_WAIT.min(FIRST_WAIT * 2_u32.saturating_pow(failures));
+        let max = MAX_WAIT.min(FIRST_WAIT * 2_u32.saturating_pow(failures));
         failures += 1;
-        wait(most.mul_f64(random()), &mut agent, joining, enforcer, here.started).await;
+        wait(max.mul_f64(random()), &mut agent, joining, enforcer, host.started).await;
     }
 }
 
@@ -131,7 +132,7 @@ fn for_good(refusal: Refusal) -> Option<&'static str> {
     }
 }
 
-/// From 0 to 1; whatever the system gives.
+/// A random number from 0 to 1; 1 where the system has none.
 fn random() -> f64 {
     let mut bytes = [0; 4];
     match getrandom::fill(&mut bytes) {
@@ -140,7 +141,7 @@ fn random() -> f64 {
     }
 }
 
-/// Waits, and keeps in mind what happens meanwhile.
+/// Waits for `time`, and accounts for what flows do meanwhile.
 async fn wait(
     time: Duration,
     agent: &mut Agent,
@@ -151,12 +152,12 @@ async fn wait(
     let until = Instant::now() + time;
     while let Some(left) = until.checked_duration_since(Instant::now()) {
         tokio::time::sleep(left.min(joining.ask_every)).await;
-        look(agent, joining, enforcer, started, &mut Vec::new());
+        take_progress(agent, joining, enforcer, started, &mut Vec::new());
     }
 }
 
-/// Finds out what has happened on the host.
-fn look(
+/// Takes the progress of the host's flows.
+fn take_progress(
     agent: &mut Agent,
     joining: &Joining,
     enforcer: &mut dyn Enforcer,
@@ -169,9 +170,9 @@ fn look(
 }
 
 fn enforce(agent: &Agent, joining: &Joining, enforcer: &mut dyn Enforcer) {
-    // The host may fail to do it; the agent goes on, for the next may succeed.
+    // The host may fail to carry one schedule out and succeed with the next.
     if let Err(error) = enforcer.apply(agent.holds(), &agent.served()) {
-        tracing::error!(port = joining.port, %error, "not enforced");
+        tracing::error!(port = joining.port, %error, "the schedule is not enforced");
     }
 }
 
@@ -179,46 +180,46 @@ async fn session(
     joining: &Joining,
     agent: &mut Agent,
     enforcer: &mut dyn Enforcer,
-    here: &mut Here<'_>,
-) -> Over {
+    host: &mut Host<'_>,
+) -> SessionEnd {
     let connecting = timeout(PATIENCE, TcpStream::connect(joining.coordinator)).await;
     let stream = match connecting.map_err(io::Error::from).flatten() {
         Ok(stream) => stream,
-        Err(error) => return Over::Broken(error),
+        Err(error) => return SessionEnd::Broken(error),
     };
     if let Err(error) = stream.set_nodelay(true) {
-        return Over::Broken(error);
+        return SessionEnd::Broken(error);
     }
     let socket = match stream.as_fd().try_clone_to_owned() {
         Ok(socket) => socket,
-        Err(error) => return Over::Broken(error),
+        Err(error) => return SessionEnd::Broken(error),
     };
     let result = match &joining.tls {
-        None => talk(stream, &socket, agent, joining, enforcer, here).await,
+        None => talk(stream, &socket, agent, joining, enforcer, host).await,
         Some(tls) => {
             let name = ServerName::IpAddress(joining.coordinator.ip().into());
             let connecting = TlsConnector::from(tls.clone()).connect(name, stream);
             match timeout(PATIENCE, connecting).await.map_err(io::Error::from).flatten() {
-                Ok(stream) => talk(stream, &socket, agent, joining, enforcer, here).await,
-                Err(error) => Err(Over::Broken(error)),
+                Ok(stream) => talk(stream, &socket, agent, joining, enforcer, host).await,
+                Err(error) => Err(SessionEnd::Broken(error)),
             }
         }
     };
     match result {
-        Ok(()) => Over::Broken(io::ErrorKind::UnexpectedEof.into()),
+        Ok(()) => SessionEnd::Broken(io::ErrorKind::UnexpectedEof.into()),
         Err(over) => over,
     }
 }
 
-/// After how many heartbeats without a sign that they arrive a connection is taken for dead: who has
-/// gone without a word, as with a host, says nothing more.
+/// Number of heartbeats without an answer after which a connection counts as dead. A host that fails does not close
+/// its connections.
 const HEARTBEATS: f64 = 5.0;
 
-/// Has the system end a connection if nothing that is said arrives.
-fn give_up_when_unheard(socket: &OwnedFd, heartbeat_s: f64) {
+/// Has the kernel end a connection whose data is not acknowledged.
+fn end_when_unacknowledged(socket: &OwnedFd, heartbeat_s: f64) {
     let ms = (1e3 * HEARTBEATS * heartbeat_s).clamp(1e3, 60e3) as u32;
     if let Err(error) = rustix::net::sockopt::set_tcp_user_timeout(socket, ms) {
-        tracing::warn!(%error, "a dead connection will be noticed late");
+        tracing::warn!(%error, "the kernel's limit for dead connections is not set: one is noticed late");
     }
 }
 
@@ -228,8 +229,8 @@ async fn talk(
     agent: &mut Agent,
     joining: &Joining,
     enforcer: &mut dyn Enforcer,
-    here: &mut Here<'_>,
-) -> Result<(), Over> {
+    host: &mut Host<'_>,
+) -> Result<(), SessionEnd> {
     let (mut reader, mut writer) = tokio::io::split(stream);
     let mut decoder = Decoder::default();
     let mut buffer = vec![0; 16 << 10];
@@ -256,20 +257,21 @@ async fn talk(
                 let (dropped, welcomed) = (agent.dropped(), agent.welcome().is_some());
                 while let Some(message) = decoder.take::<ToAgent>().map_err(garbage)? {
                     match &message {
-                        ToAgent::Acknowledged(keys) => enforcer.settled(keys),
+                        ToAgent::Acknowledged(keys) => {
+                            enforcer.heard(CoordinatorEvent::Acknowledged(keys));
+                        }
                         ToAgent::Welcome(welcome) => {
-                            enforcer.may_compress(welcome.codec);
-                            enforcer.joined(true);
+                            enforcer.heard(CoordinatorEvent::Joined { codec: welcome.codec });
                         }
                         _ => {}
                     }
-                    if agent.heard(message, &mut out).map_err(Over::Refused)? {
+                    if agent.heard(message, &mut out).map_err(SessionEnd::Refused)? {
                         enforce(agent, joining, enforcer);
                     }
                 }
                 if let Some(welcome) = agent.welcome().filter(|_| !welcomed) {
                     tracing::info!(port = joining.port, coordinator = %joining.coordinator, "joined");
-                    give_up_when_unheard(socket, welcome.heartbeat_s);
+                    end_when_unacknowledged(socket, welcome.heartbeat_s);
                 }
                 if agent.dropped() > dropped {
                     let (epoch, version) = agent.holds();
@@ -278,20 +280,20 @@ async fn talk(
                     tracing::warn!(port, epoch, version, dropped, "dropped an older schedule");
                 }
             }
-            () = here.woken.notified() => look(agent, joining, enforcer, here.started, &mut out),
+            () = host.woken.notified() => take_progress(agent, joining, enforcer, host.started, &mut out),
             _ = ticks.tick() => {
-                look(agent, joining, enforcer, here.started, &mut out);
-                if here.meter.is_due()
-                    && let Some(share) = here.meter.look(agent.take_compressed_s())
+                take_progress(agent, joining, enforcer, host.started, &mut out);
+                if host.meter.is_due()
+                    && let Some(share) = host.meter.measure(agent.take_compressed_s())
                 {
                     agent.idle(share, &mut out);
                 }
                 let heartbeat_s = agent.welcome().map_or(f64::INFINITY, |w| w.heartbeat_s);
-                // Who does not say that it is there may be well and have nothing to say.
-                let says_so = agent.welcome().is_none_or(|welcome| welcome.version >= USES);
+                // A coordinator of an older version sends no heartbeats: its silence means nothing.
+                let has_heartbeat = agent.welcome().is_none_or(|welcome| welcome.version >= USES);
                 let patience_s = agent.welcome().map_or(PATIENCE.as_secs_f64(), |_| HEARTBEATS * heartbeat_s);
-                if says_so && heard.elapsed().as_secs_f64() > patience_s {
-                    return Err(Over::Broken(io::ErrorKind::TimedOut.into()));
+                if has_heartbeat && heard.elapsed().as_secs_f64() > patience_s {
+                    return Err(SessionEnd::Broken(io::ErrorKind::TimedOut.into()));
                 }
                 if out.is_empty() && said.elapsed().as_secs_f64() >= heartbeat_s {
                     out.push(FromAgent::Alive);

@@ -1,35 +1,37 @@
-//! How the flows of a host are used: who has a rate and sends nothing gives it up.
+//! How the flows of a host are used. A flow that has a rate and sends nothing loses the rate.
 //!
-//! A flow is *idle* that is open and has had a rate for a while without a byte. The while is shorter the more flows
-//! of its coflow are idle here; and where none of them sends, those that wait for their turn are idle too: otherwise
-//! each would have its turn for nothing, one after the other. A flow is *closed* when whoever had it open is gone.
-//! A coflow is *unopened* here when a flow of it has had a rate for as long and was opened by nobody, or when one was
-//! closed: then nobody is known who would open its other flows, and each of them counts as unused until somebody
-//! does. All of this is taken back as soon as a flow sends or is opened.
+//! A flow is *idle* if it is open and has had a rate for some time without sending a byte. That time is shorter the
+//! more flows of its coflow are idle here. If no flow of the coflow sends, the flows that wait are idle too: otherwise
+//! each of them would be served for nothing, one after the other. A flow is *closed* if the application that had it
+//! open is gone. A coflow is *unopened* here if one of its flows has had a rate for as long and no application has
+//! opened it, or if one was closed: then no application is known that would open its other flows, and each of them
+//! counts as unused until one does. All of this is taken back as soon as a flow sends or is opened.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
 use covey_proto::{FlowKey, Use, Uses};
 
-use crate::agent::Share;
+use crate::share::Share;
 
-/// Bytes that a flow may give to its socket at once: at a low rate it is silent for as long as these take.
+/// Bytes that a flow may give to its socket at once. A slow flow is silent for the time that these take.
 const SLICE: f64 = 32.0 * 1024.0;
-/// How often it is looked for idle flows, in parts of the time after which a flow is idle.
+/// How often idle flows are looked for during the time after which a flow is idle.
 const LOOKS: f64 = 8.0;
 
 /// A flow that has a rate.
 #[derive(Debug, Clone, Copy)]
 struct Served {
+    /// Bytes per second.
     rate: f64,
-    /// When it began to have one, or sent last.
+    /// When the flow got a rate, or sent last.
     since_s: f64,
 }
 
-/// The flows of a host.
+/// How the flows of a host are used.
 #[derive(Debug)]
 pub struct Watch {
+    /// After this time without a byte a flow is idle. Infinite: the coordinator does not ask.
     idle_after_s: f64,
     now_s: f64,
     next_look_s: f64,
@@ -39,12 +41,12 @@ pub struct Watch {
     /// Flows that are idle or closed.
     unused: BTreeMap<FlowKey, Use>,
     unopened: BTreeSet<u64>,
-    /// What has not been said.
+    /// Changes that have not been reported.
     news: Uses,
 }
 
 impl Default for Watch {
-    /// Nobody wants to know anything.
+    /// Without a coordinator that asks.
     fn default() -> Watch {
         Watch {
             idle_after_s: f64::INFINITY,
@@ -60,8 +62,8 @@ impl Default for Watch {
 }
 
 impl Watch {
-    /// A coordinator wants to know which flows have sent nothing for so many seconds: it is told all there is
-    /// to say. Infinite: it wants to know nothing.
+    /// A coordinator asks for flows that have sent nothing for so many seconds; infinite: it does not ask. It is to be
+    /// told everything that is known.
     pub fn asked(&mut self, idle_after_s: f64) {
         self.idle_after_s = idle_after_s;
         self.next_look_s = self.now_s;
@@ -76,7 +78,7 @@ impl Watch {
         }
     }
 
-    /// These flows have a rate, and no others.
+    /// Replaces the flows that have a rate.
     pub fn served(&mut self, flows: &BTreeMap<FlowKey, Share>) {
         let mut before = std::mem::take(&mut self.served);
         for (&key, share) in flows.iter().filter(|(_, share)| share.rate > 0.0) {
@@ -88,23 +90,23 @@ impl Watch {
     /// An application has opened a flow.
     pub fn opened(&mut self, key: FlowKey) {
         self.open.insert(key);
-        self.stir(key);
+        self.note_activity(key);
         if self.unused.remove(&key).is_some() || self.unopened.contains(&key.coflow) {
             self.news.flows.push((key, Use::Moves));
         }
     }
 
-    /// Whoever had a flow open is gone.
+    /// The application that had a flow open is gone.
     pub fn closed(&mut self, key: FlowKey) {
         if self.open.remove(&key) && self.idle_after_s.is_finite() {
             self.set(key, Use::Closed);
-            self.doubt(key.coflow);
+            self.mark_unopened(key.coflow);
         }
     }
 
     /// A flow has sent something.
     pub fn sent(&mut self, key: FlowKey) {
-        self.stir(key);
+        self.note_activity(key);
         if self.unused.get(&key) == Some(&Use::Idle) {
             self.unused.remove(&key);
             self.news.flows.push((key, Use::Moves));
@@ -120,19 +122,19 @@ impl Watch {
         }
     }
 
-    /// A coflow is over: nothing is to be said of it any more.
+    /// A coflow is over and no longer reported.
     pub fn over(&mut self, coflow: u64) {
         self.unopened.remove(&coflow);
         self.unused.retain(|key, _| key.coflow != coflow);
     }
 
-    /// Time has gone on, and all that happened until then has been said.
+    /// Looks for idle flows at `now_s`, after all that happened until then has been reported here.
     pub fn look(&mut self, now_s: f64) {
         let every_s = self.idle_after_s / LOOKS;
         let pause_s = now_s - self.now_s;
         self.now_s = now_s;
         if pause_s > 2.0 * every_s {
-            // This process did not run meanwhile: what flows did is not known yet.
+            // This process did not run for a while, and does not know yet what flows did.
             self.served.values_mut().for_each(|served| served.since_s = now_s);
         }
         if now_s < self.next_look_s {
@@ -152,15 +154,15 @@ impl Watch {
             if self.open.contains(&key) {
                 self.set(key, Use::Idle);
             } else {
-                self.doubt(key.coflow);
+                self.mark_unopened(key.coflow);
             }
         }
         due.dedup_by_key(|key| key.coflow);
-        due.into_iter().for_each(|key| self.silence(key.coflow));
+        due.into_iter().for_each(|key| self.idle_with_coflow(key.coflow));
     }
 
-    /// Where no flow of a coflow sends that may, those that wait are idle too.
-    fn silence(&mut self, coflow: u64) {
+    /// Makes the waiting flows of a coflow idle if no flow of it sends.
+    fn idle_with_coflow(&mut self, coflow: u64) {
         let sends = |key: &FlowKey| self.open.contains(key) && !self.unused.contains_key(key);
         if self.served.range(of(coflow)).any(|(key, _)| sends(key)) {
             return;
@@ -171,7 +173,7 @@ impl Watch {
         }
     }
 
-    /// What is to be said now, if anything.
+    /// Takes the changes to report, if there are any.
     pub fn take_news(&mut self) -> Option<Uses> {
         let has_news = self.idle_after_s.is_finite() && self.news != Uses::default();
         let news = std::mem::take(&mut self.news);
@@ -190,7 +192,7 @@ impl Watch {
         self.unused.iter().filter(|(_, of)| **of == Use::Idle).map(|(key, _)| *key)
     }
 
-    fn stir(&mut self, key: FlowKey) {
+    fn note_activity(&mut self, key: FlowKey) {
         if let Some(served) = self.served.get_mut(&key) {
             served.since_s = self.now_s;
         }
@@ -201,8 +203,8 @@ impl Watch {
         self.news.flows.push((key, of));
     }
 
-    /// Nobody is known who would open the flows of a coflow that are not open.
-    fn doubt(&mut self, coflow: u64) {
+    /// No application is known that would open the rest of a coflow.
+    fn mark_unopened(&mut self, coflow: u64) {
         if self.unopened.insert(coflow) {
             self.tell_unopened(coflow);
         }
@@ -232,7 +234,7 @@ mod tests {
         keys.iter().map(|key| (*key, Share { layer: 0, rate, codec: None })).collect()
     }
 
-    /// One that was asked to look after a second, of a coflow with two flows at a rate.
+    /// A watch that calls flows idle after a second, of a coflow with two flows that have a rate.
     fn watch(open: &[FlowKey]) -> Watch {
         let mut watch = Watch::default();
         watch.look(0.0);
@@ -258,17 +260,17 @@ mod tests {
     }
 
     #[test]
-    fn a_flow_is_idle_that_has_a_rate_and_sends_nothing() {
+    fn a_flow_with_a_rate_that_sends_nothing_is_idle() {
         let mut watch = watch(&[A, B]);
         assert_eq!(pass(&mut watch, 0.9, &[A]), None);
         assert_eq!(pass(&mut watch, 0.3, &[A]), flows(&[(B, Use::Idle)]));
         assert_eq!(watch.idle().collect::<Vec<_>>(), [B]);
-        // It is said once.
+        // A change is reported once.
         assert_eq!(pass(&mut watch, 5.0, &[A]), None);
         watch.sent(B);
         assert_eq!(watch.take_news(), flows(&[(B, Use::Moves)]));
         assert_eq!(watch.idle().next(), None);
-        // Who waits has no rate, and is not idle.
+        // A flow that waits has no rate, and is not idle.
         watch.served(&at_rate(1e6, &[A]));
         assert_eq!(pass(&mut watch, 5.0, &[A]), None);
     }
@@ -278,14 +280,14 @@ mod tests {
         let mut watch = watch(&[A, B]);
         watch.served(&at_rate(1e6, &[A]));
         assert_eq!(pass(&mut watch, 1.2, &[]), flows(&[(A, Use::Idle), (B, Use::Idle)]));
-        // If one sends nobody can tell of the others.
+        // While one flow sends, nothing is known of the flows that wait.
         watch.sent(A);
         watch.sent(B);
         watch.served(&at_rate(1e6, &[A, C]));
         watch.opened(C);
         watch.take_news();
         assert_eq!(pass(&mut watch, 1.2, &[C]), flows(&[(A, Use::Idle)]));
-        // The next that does not has its turn for a shorter time.
+        // The next silent flow is idle after a shorter time.
         watch.served(&at_rate(1e6, &[B, C]));
         assert_eq!(pass(&mut watch, 0.4, &[C]), None);
         assert_eq!(pass(&mut watch, 0.3, &[C]), flows(&[(B, Use::Idle)]));
@@ -315,7 +317,7 @@ mod tests {
         watch.closed(A);
         let uses = Uses { flows: vec![(A, Use::Closed)], unopened: vec![1], all: false };
         assert_eq!(watch.take_news(), Some(uses));
-        // A coordinator that has forgotten is told again.
+        // A coordinator that asks again is told again.
         watch.asked(1.0);
         let uses = Uses { flows: vec![(A, Use::Closed)], unopened: vec![1], all: true };
         assert_eq!(watch.take_news(), Some(uses));
@@ -337,7 +339,7 @@ mod tests {
         assert_eq!(pass(&mut watch, 5.0, &[]), None);
         watch.closed(A);
         assert_eq!(watch.take_news(), None);
-        // Of the other nobody knows whether its last bytes have come.
+        // B has not ended: its last bytes may not have arrived.
         watch.closed(B);
         assert!(watch.take_news().is_some());
     }

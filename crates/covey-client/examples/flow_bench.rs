@@ -1,4 +1,4 @@
-//! Measures what docs/flows.md tells: the library beside plain TCP, compression, pacing, reaction, and an
+//! Measures what docs/flows.md reports: the library beside plain TCP, compression, pacing, reaction, and an
 //! agent with a thousand flows; with the argument `beside-tcp` the first of these alone. `make flow-bench`
 //! runs it.
 
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use covey_agent::{Enforcer, Joining, Local, Processors, Share};
+use covey_agent::{CoordinatorEvent, Enforcer, Joining, Local, Processors, Share};
 use covey_client::{Client, FlowReceiver, FlowSender, Incoming, Listener, Options};
 use covey_proto::{
     CodecName, Decoder, Entry, FlowKey, FromAgent, Means, Schedule, ToAgent, VERSION, Welcome,
@@ -68,7 +68,7 @@ async fn drain(mut from: impl tokio::io::AsyncRead + Unpin) -> std::io::Result<u
     }
 }
 
-/// One flow over loopback as fast as it goes, with the library and without, by turns.
+/// One flow over loopback at full speed, with and without the library in turns.
 async fn beside_tcp() -> Result<(), Failure> {
     const BYTES: u64 = 512 << 20;
     const ROUNDS: usize = 15;
@@ -117,13 +117,13 @@ async fn beside_tcp() -> Result<(), Failure> {
     Ok(())
 }
 
-/// A flow behind an agent, that sends for ever; and when its bytes come.
+/// A flow with an agent that sends for ever, and the times at which its bytes arrive.
 struct Paced {
     agent: Local,
     key: FlowKey,
     began: Instant,
     codec: Option<CodecName>,
-    /// Nanoseconds since `began`, and bytes so far.
+    /// Nanoseconds since `began`, and the bytes that have arrived until then.
     arrivals: Arc<std::sync::Mutex<Vec<(u64, u64)>>>,
     version: u64,
     tasks: Vec<tokio::task::JoinHandle<()>>,
@@ -142,8 +142,7 @@ impl Paced {
     ) -> Result<Paced, Failure> {
         let socket = folder.join("agent.sock");
         let mut agent = Local::listen(&socket, 0, Means::Pacing, REPORT_EVERY).await?;
-        agent.may_compress(codec);
-        agent.joined(true);
+        agent.heard(CoordinatorEvent::Joined { codec });
         let client = client(Some(socket)).await?;
         let mut listener = client.listen("127.0.0.1:0").await?;
         let key = FlowKey { coflow: 1, flow: 0 };
@@ -167,7 +166,7 @@ impl Paced {
         Ok(Paced { agent, key, began, codec, arrivals, version: 0, tasks })
     }
 
-    /// A schedule that gives the flow so many bytes a second, or none. Returns when it was given.
+    /// Gives the flow a rate in bytes per second, or none. Returns the time.
     fn rate(&mut self, rate: Option<f64>) -> std::io::Result<u64> {
         self.version += 1;
         let share = rate.map(|rate| (self.key, Share { layer: 0, rate, codec: self.codec }));
@@ -180,7 +179,7 @@ impl Paced {
         self.arrivals.lock().expect("nobody panics").clone()
     }
 
-    /// Bytes that had come by a time.
+    /// Bytes that had arrived at a time.
     fn had(log: &[(u64, u64)], at: u64) -> u64 {
         let place = log.partition_point(|(time, _)| *time <= at);
         if place == 0 { 0 } else { log[place - 1].1 }
@@ -199,7 +198,7 @@ fn process_cpu_s() -> f64 {
     time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }
 
-/// What comes of a flow at 100 Mbit/s that is compressed.
+/// A compressed flow at 100 Mbit/s.
 async fn compressed(folder: &Path) -> Result<(), Failure> {
     const RATE: f64 = 100e6 / 8.0;
     let speeds = covey_codec::measure();
@@ -237,7 +236,7 @@ async fn compressed(folder: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What it costs to find out that a flow does not shrink.
+/// The cost of finding out that a flow does not shrink.
 async fn incompressible(folder: &Path) -> Result<(), Failure> {
     const BYTES: usize = 64 << 20;
     const PAIRS: usize = 300;
@@ -249,14 +248,13 @@ async fn incompressible(folder: &Path) -> Result<(), Failure> {
     let noise: Vec<u8> = noise.take(8 << 20).collect();
     let socket = folder.join("agent.sock");
     let mut agent = Local::listen(&socket, 0, Means::Pacing, REPORT_EVERY).await?;
-    agent.may_compress(Some(CodecName::Lz4));
-    agent.joined(true);
+    agent.heard(CoordinatorEvent::Joined { codec: Some(CodecName::Lz4) });
     let client = client(Some(socket)).await?;
     let mut listener = client.listen("127.0.0.1:0").await?;
-    // Seconds, and seconds of CPU: of flows that are tried to be compressed, and others.
+    // Seconds and CPU seconds, of flows that compression is tried for and of others.
     let mut found = vec![[[0.0; 2]; 2]; PAIRS];
     for flow in 0..2 * PAIRS as u32 {
-        // Neither always goes first.
+        // They take turns at going first.
         let is_tried = matches!(flow % 4, 1 | 2);
         let codec = is_tried.then_some(CodecName::Lz4);
         let key = FlowKey { coflow: 1, flow };
@@ -265,7 +263,7 @@ async fn incompressible(folder: &Path) -> Result<(), Failure> {
         let coflow = client.join(1);
         let mut sender = coflow.open(flow, listener.local_addr(), Some(BYTES as u64), b"").await?;
         let reader = tokio::spawn(drain(next(&mut listener).await?));
-        // The schedule has come.
+        // By now the schedule has come.
         tokio::time::sleep(Duration::from_millis(20)).await;
         let (began, cpu) = (Instant::now(), process_cpu_s());
         for piece in noise.chunks(PIECE).cycle().take(BYTES / PIECE) {
@@ -283,7 +281,7 @@ async fn incompressible(folder: &Path) -> Result<(), Failure> {
         let mut ratios: Vec<f64> = ratios.collect();
         let middle = median(&mut ratios);
         let mut deviations: Vec<f64> = ratios.iter().map(|ratio| (ratio - middle).abs()).collect();
-        // Of a median of numbers that are spread normally about it.
+        // Standard error of the median of normally distributed numbers.
         let error = 1.2533 * 1.4826 * median(&mut deviations) / (PAIRS as f64).sqrt();
         println!("| {name} | {middle:+.1} % | {error:.1} % |");
     }
@@ -313,17 +311,17 @@ async fn pacing(folder: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// How long after a schedule it shows where bytes arrive.
+/// How long it takes from a schedule to its effect at the receiver.
 async fn reaction(folder: &Path) -> Result<(), Failure> {
     const ROUNDS: usize = 40;
-    /// Over so long a rate is looked at.
+    /// The time over which a rate is measured.
     const WINDOW: u64 = 5_000_000;
     let mut paced = Paced::start(folder).await?;
     let (lowest, low, high) = (0.1e6, 5e6, 20e6);
     let (mut from_low, mut from_lowest) = (Vec::new(), Vec::new());
     let (mut stopped, mut resumed) = (Vec::new(), Vec::new());
     for round in 0..ROUNDS as u64 {
-        // At all phases of whatever has a period.
+        // At all phases of anything periodic.
         let settle = Duration::from_millis(150) + Duration::from_micros(round * 373);
         paced.rate(Some(low))?;
         tokio::time::sleep(settle).await;
@@ -373,7 +371,7 @@ fn cpu_s() -> f64 {
     time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }
 
-/// An agent with a thousand flows that send, and schedules that change.
+/// An agent with a thousand flows that send while schedules change.
 async fn thousand(folder: &Path) -> Result<(), Failure> {
     const FLOWS: u32 = 1000;
     const SCHEDULES_A_SECOND: u64 = 100;
@@ -384,7 +382,7 @@ async fn thousand(folder: &Path) -> Result<(), Failure> {
     let socket = folder.join("agent.sock");
     let used = Arc::new(AtomicU64::new(0));
     let (path, measured) = (socket.clone(), used.clone());
-    // The agent has a thread of its own, whose CPU is what is asked for.
+    // The agent has a thread of its own, whose CPU is measured.
     std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         runtime.expect("a runtime").block_on(async move {
@@ -429,7 +427,7 @@ async fn thousand(folder: &Path) -> Result<(), Failure> {
         report_every_s: 0.02,
         heartbeat_s: 1.0,
         codec: None,
-        // It measures what agents and flows cost that nobody asks how they are used.
+        // The cost without reports of how flows are used.
         idle_after_s: f64::INFINITY,
     };
     let mut bytes = Vec::new();

@@ -1,5 +1,5 @@
-//! Measures what docs/flows.md tells of rates kept by HTB, and of priorities by DSCP: flows of the library
-//! from one network namespace to another. scripts/htb-bench.sh makes these, and runs it.
+//! Measures what docs/flows.md reports of rates kept by HTB and of priorities by DSCP, with flows of the library from
+//! one network namespace to another. scripts/htb-bench.sh makes the namespaces and runs this.
 //!
 //!     htb_bench sink ADDRESS
 //!     htb_bench rates DEVICE ADDRESS COMMAND-OF-THE-SINK…
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant, SystemTime};
 
-use covey_agent::{Ends, Enforcer, Htb, Local, Share, Tree};
+use covey_agent::{CoordinatorEvent, Ends, Enforcer, Htb, Local, Share, Tree};
 use covey_client::{Client, FlowReceiver, FlowSender, Incoming, Options};
 use covey_proto::{FlowKey, Means};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -23,9 +23,9 @@ type Failure = Box<dyn std::error::Error + Send + Sync>;
 const EVERY: Duration = Duration::from_millis(20);
 /// A coflow that no coordinator knows.
 const UNREGISTERED: u64 = 1 << 63;
-/// Of the link, bytes per second.
+/// Speed of the link in bytes per second.
 const LINK: f64 = 1e9 / 8.0;
-/// Over which arrivals are summed up when a change is looked for.
+/// The time over which arrivals are summed to find a change of rate.
 const WINDOW_S: f64 = 0.005;
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
@@ -44,7 +44,7 @@ async fn main() -> Result<(), Failure> {
     }
 }
 
-/// Seconds since whenever, the same for all processes.
+/// Seconds on a clock that all processes share.
 fn now() -> f64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     since.map_or(0.0, |since| since.as_secs_f64())
@@ -55,7 +55,7 @@ async fn client(agent: Option<std::path::PathBuf>) -> Result<Client, Failure> {
     Ok(Client::start(options).await?)
 }
 
-/// Reads flows, and says of each what came when, a line for each millisecond in which something did.
+/// Reads flows and prints what arrived: for each flow a line for each millisecond with bytes.
 async fn sink(address: &str) -> Result<(), Failure> {
     let client = client(None).await?;
     let mut listener = client.listen(address).await?;
@@ -95,7 +95,7 @@ struct Sink {
     lines: Receiver<String>,
 }
 
-/// What came of a flow: the end of each millisecond, in seconds, and bytes.
+/// Arrivals of a flow: the end of each millisecond in seconds, and its bytes.
 type Came = BTreeMap<u32, Vec<(f64, f64)>>;
 
 impl Sink {
@@ -103,7 +103,7 @@ impl Sink {
         let (program, words) = command.split_first().ok_or("no command of the sink")?;
         let mut process = Command::new(program).args(words).stdout(Stdio::piped()).spawn()?;
         let output = BufReader::new(process.stdout.take().ok_or("no output")?);
-        // Whoever waits for room to say what came receives nothing meanwhile.
+        // Output is read at once: a sink that waited for room in its pipe would receive nothing meanwhile.
         let (to, lines) = channel();
         std::thread::spawn(move || {
             output.lines().map_while(Result::ok).try_for_each(|line| to.send(line))
@@ -112,7 +112,7 @@ impl Sink {
         Ok(Sink { process, lines })
     }
 
-    /// What came of so many flows, which have ended.
+    /// Arrivals of `count` flows that have ended.
     fn came(&mut self, flows: usize) -> Result<Came, Failure> {
         let mut came = Came::new();
         let mut ended = 0;
@@ -133,18 +133,18 @@ impl Sink {
 
 impl Drop for Sink {
     fn drop(&mut self) {
-        // It may have ended.
+        // The process may have ended.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
 }
 
-/// Bytes from one time to another.
+/// Bytes between two times.
 fn between(came: &[(f64, f64)], from: f64, to: f64) -> f64 {
     came.iter().filter(|(at, _)| *at > from && *at <= to).map(|(_, count)| count).sum()
 }
 
-/// Seconds from `from` until the rate is that of `rate`, nearly.
+/// Seconds from `from` until the rate is nearly `rate`.
 fn shows(came: &[(f64, f64)], from: f64, rate: f64) -> Option<f64> {
     let late = came.iter().filter(|(at, _)| *at > from).map(|(at, _)| *at);
     late.take_while(|at| *at < from + 1.0)
@@ -161,7 +161,7 @@ fn key(flow: u32) -> FlowKey {
     FlowKey { coflow: 1, flow }
 }
 
-/// Sends until it is told to stop.
+/// Sends until `stop` is set.
 async fn send(mut flow: FlowSender, stop: Arc<AtomicBool>) -> std::io::Result<()> {
     let piece = vec![0; 64 << 10];
     while !stop.load(Ordering::Relaxed) {
@@ -184,7 +184,7 @@ impl Flows {
             let flow = client.join(1).open(flow, address, None, b"").await?;
             tasks.push(tokio::spawn(send(flow, stop.clone())));
         }
-        // The agent is to have heard of them.
+        // By then the agent has heard of them.
         tokio::time::sleep(EVERY).await;
         Ok(Flows { stop, tasks })
     }
@@ -207,13 +207,13 @@ async fn rates(device: &str, address: &str, sink: &mut Sink) -> Result<(), Failu
     let folder = tempfile::tempdir()?;
     let socket = folder.path().join("agent.sock");
     let local = Local::listen(&socket, 0, Means::Shaping, EVERY).await?;
-    let mut htb = Htb::new(local, Tree::make(device, LINK)?);
-    htb.joined(true);
+    let mut htb = local.with_shaper(Box::new(Htb::new(Tree::make(device, LINK)?)));
+    htb.heard(CoordinatorEvent::Joined { codec: None });
     let client = client(Some(socket)).await?;
     let mut version = 0;
-    let mut set = |htb: &mut Htb, mbps: f64| -> std::io::Result<()> {
+    let mut set = |htb: &mut Local, mbps: f64| -> std::io::Result<()> {
         version += 1;
-        // Where the session would be told that a flow has been opened.
+        // In place of the session, which asks for progress when a flow is opened.
         htb.progress();
         schedule(htb, version, &[Share { layer: 0, rate: mbps * 1e6 / 8.0, codec: None }])
     };
@@ -231,7 +231,7 @@ async fn rates(device: &str, address: &str, sink: &mut Sink) -> Result<(), Failu
         println!("| {mbps} | {came:.2} | {:+.2} % |", (came / mbps - 1.0) * 100.0);
     }
 
-    // Beside one that nobody schedules, and that takes what it can.
+    // Beside an unscheduled flow, which takes as much as it can.
     let flows = Flows::open(&client, address, 1).await?;
     let stop = Arc::new(AtomicBool::new(false));
     let other = client.join(UNREGISTERED).open(1, address, None, b"").await?;
@@ -267,7 +267,7 @@ async fn rates(device: &str, address: &str, sink: &mut Sink) -> Result<(), Failu
     let raised = at[1].iter().filter_map(|at| shows(came, *at, rates[1] * 1e6 / 8.0));
     let (median, most) = quantiles(raised.map(|s| s * 1e3).collect());
     println!("| a rate that was raised (40 to 160 Mbit/s) shows | {median:.1} | {most:.1} |");
-    // What more than the new rate came, as time at the old one.
+    // Bytes beyond the new rate, as time at the old rate.
     let lowered = at[0].iter().map(|at| {
         let excess = between(came, *at, at + 0.2) * 8.0 / 1e6 - rates[0] * 0.2;
         excess.max(0.0) / (rates[1] - rates[0])
@@ -283,7 +283,7 @@ fn cpu_s() -> f64 {
     it.tv_sec as f64 + it.tv_nsec as f64 / 1e9
 }
 
-/// What a thousand changes cost.
+/// The cost of a thousand changes.
 fn changes(device: &str) -> Result<(), Failure> {
     let mut tree = Tree::make(device, LINK)?;
     let ends = |flow: u32| -> Result<Ends, Failure> {
@@ -294,7 +294,7 @@ fn changes(device: &str) -> Result<(), Failure> {
     for round in 0..20 {
         let mut step = |name, tree: &mut Tree| -> std::io::Result<()> {
             let (begin, cpu) = (Instant::now(), cpu_s());
-            tree.carry_out()?;
+            tree.commit()?;
             let took = (begin.elapsed().as_secs_f64() * 1e3, (cpu_s() - cpu) * 1e3);
             rows.entry(name).or_default().push(took);
             Ok(())
@@ -320,12 +320,12 @@ fn changes(device: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Two flows that are marked, over a link that has classes; they change places.
+/// Two marked flows over a link with classes. They swap their priorities.
 async fn marks(address: &str, sink: &mut Sink) -> Result<(), Failure> {
     let folder = tempfile::tempdir()?;
     let socket = folder.path().join("agent.sock");
     let mut local = Local::listen(&socket, 0, Means::Marks, EVERY).await?;
-    local.joined(true);
+    local.heard(CoordinatorEvent::Joined { codec: None });
     let client = client(Some(socket)).await?;
     let flows = Flows::open(&client, address, 2).await?;
     let mut at = Vec::new();

@@ -1,9 +1,9 @@
-//! A shuffle whose flows Covey schedules: docs/quickstart-live.md shows how it is used.
+//! A shuffle whose flows Covey schedules. docs/quickstart-live.md shows its use.
 //!
 //!     shuffle receive 127.0.0.1:9000
 //!     shuffle send 127.0.0.1:9000 --name report --megabytes 200
 //!
-//! The receiver takes flows of any coflow, until it is stopped, and tells the checksum of each. The sender is
+//! The receiver takes flows of any coflow until it is stopped, and prints the checksum of each. The sender is
 //! the driver of an application: it registers a coflow of a few flows from its host to the receiver's, sends
 //! them, and waits for its end.
 
@@ -52,7 +52,7 @@ async fn run() -> Result<()> {
 
 /// Reads flows as they come, each in a task of its own.
 async fn receive(address: &str) -> Result<()> {
-    // Who only receives needs neither agent nor coordinator: flows are scheduled where they are sent.
+    // A receiver needs neither agent nor coordinator: flows are scheduled where they are sent.
     let options = Options { agent: None, coordinator: None, ..Options::default() };
     let client = Client::start(options).await?;
     let mut listener = client.listen(address).await?;
@@ -89,7 +89,7 @@ async fn read(mut flow: FlowReceiver) -> Result<()> {
 /// Bytes of a piece of a flow.
 const PIECE: usize = 1 << 16;
 
-/// A piece of what a flow sends. No other flow has the same, and no other place in it.
+/// A piece of a flow's bytes. No other flow has the same piece, and no other position of the flow.
 fn piece(coflow: u64, flow: u32, number: u64) -> Vec<u8> {
     let name = coflow.wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let mark = name.wrapping_add(u64::from(flow).wrapping_mul(0xC2B2_AE3D_27D4_EB4F));
@@ -129,12 +129,12 @@ async fn send(address: &str, given: &BTreeMap<String, String>) -> Result<()> {
     }
     while let Some(sent) = sending.join_next().await {
         if let Err(error) = sent? {
-            // What will not be sent must not hold up others.
+            // A coflow that will not be sent must not hold up others.
             coflow.deregister().await?;
             return Err(error);
         }
     }
-    // Of flows that nobody schedules the coordinator never hears that they have ended.
+    // The coordinator never hears of the ends of unscheduled flows.
     if client.scheduled() == Scheduled::Yes {
         match coflow.ended().await {
             Ok(None) => {}
@@ -142,11 +142,11 @@ async fn send(address: &str, given: &BTreeMap<String, String>) -> Result<()> {
                 Some(cct_s) => println!("{name}: ended after {cct_s:.3} s"),
                 None => println!("{name}: {:?}", status.state),
             },
-            // All bytes have come, whatever has become of the coordinator.
+            // All bytes have arrived, even if the coordinator is gone.
             Err(error) => println!("{name}: ended; {error}"),
         }
     }
-    // Whoever ends before the coordinator knows that its flows have ended leaves a coflow that does not.
+    // If the program exited before the coordinator knew of the ends, the coflow would not end.
     client.settled().await;
     Ok(())
 }

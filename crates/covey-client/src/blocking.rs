@@ -1,4 +1,4 @@
-//! The same for applications without `async`: flows are [`std::io::Read`] and [`std::io::Write`].
+//! The client for applications without `async`: flows are [`std::io::Read`] and [`std::io::Write`].
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -14,7 +14,7 @@ use crate::flow;
 use crate::link::Scheduled;
 use crate::rest::RestError;
 
-/// [`crate::Client`], with a thread of its own for its connections.
+/// [`crate::Client`] with a thread of its own for its connections.
 #[derive(Clone)]
 pub struct Client {
     runtime: Arc<Runtime>,
@@ -22,27 +22,27 @@ pub struct Client {
 }
 
 impl Client {
-    /// See [`crate::Client::start`].
+    /// Starts a client, as [`crate::Client::start`] does.
     ///
     /// # Errors
-    /// When there are credentials that cannot be used, or no thread.
+    /// When there are credentials that cannot be used, or no thread can be started.
     pub fn start(options: Options) -> io::Result<Client> {
         let runtime = Arc::new(Builder::new_multi_thread().worker_threads(1).enable_all().build()?);
         let inner = runtime.block_on(client::Client::start(options)).map_err(io::Error::other)?;
         Ok(Client { runtime, inner })
     }
 
-    /// See [`crate::Client::scheduled`].
+    /// Whether the flows of this application are scheduled now.
     pub fn scheduled(&self) -> Scheduled {
         self.inner.scheduled()
     }
 
-    /// See [`crate::Client::settled`].
+    /// Waits until the coordinator has acknowledged the ends of all flows.
     pub fn settled(&self) {
         self.runtime.block_on(self.inner.settled());
     }
 
-    /// See [`crate::Client::coflows`].
+    /// The coflows that are present, or `all` that the coordinator remembers.
     ///
     /// # Errors
     /// When the coordinator is away, or refuses.
@@ -50,7 +50,7 @@ impl Client {
         self.runtime.block_on(self.inner.coflows(all))
     }
 
-    /// See [`crate::Client::register`].
+    /// Registers a coflow, as [`crate::Client::register`] does.
     ///
     /// # Errors
     /// When the coordinator refuses.
@@ -59,12 +59,12 @@ impl Client {
         Ok(Coflow { runtime: self.runtime.clone(), inner })
     }
 
-    /// See [`crate::Client::join`].
+    /// The coflow of this id, which another application has registered.
     pub fn join(&self, id: u64) -> Coflow {
         Coflow { runtime: self.runtime.clone(), inner: self.inner.join(id) }
     }
 
-    /// See [`crate::Client::listen`].
+    /// Accepts flows at an address.
     ///
     /// # Errors
     /// When the address cannot be used.
@@ -83,15 +83,15 @@ pub struct Coflow {
 }
 
 impl Coflow {
-    /// See [`crate::Coflow::id`].
+    /// The coflow's id, by which other applications join it.
     pub fn id(&self) -> u64 {
         self.inner.id()
     }
 
-    /// See [`crate::Coflow::open`].
+    /// Opens a flow to a listener, as [`crate::Coflow::open`] does.
     ///
     /// # Errors
-    /// When there is no connection.
+    /// When the connection cannot be made.
     pub fn open(
         &self,
         flow: u32,
@@ -104,10 +104,10 @@ impl Coflow {
         Ok(FlowSender { runtime: self.runtime.clone(), inner })
     }
 
-    /// See [`crate::Coflow::fetch`].
+    /// Asks a listener to send a flow, as [`crate::Coflow::fetch`] does.
     ///
     /// # Errors
-    /// When there is no connection, or the other side does not send it.
+    /// When the connection cannot be made, or the other side does not send it.
     pub fn fetch(
         &self,
         flow: u32,
@@ -119,23 +119,23 @@ impl Coflow {
         Ok(FlowReceiver { runtime: self.runtime.clone(), inner })
     }
 
-    /// See [`crate::Coflow::status`].
+    /// The coflow's status; `None` if no coordinator knows the coflow.
     ///
     /// # Errors
-    /// When the coordinator is away, or has forgotten it.
+    /// When the coordinator is away, or has forgotten the coflow.
     pub fn status(&self) -> Result<Option<CoflowStatus>, RestError> {
         self.runtime.block_on(self.inner.status())
     }
 
-    /// See [`crate::Coflow::ended`].
+    /// Waits for the end of the coflow, as [`crate::Coflow::ended`] does.
     ///
     /// # Errors
-    /// When the coordinator has forgotten it.
+    /// When the coordinator has forgotten the coflow, or is away for long.
     pub fn ended(&self) -> Result<Option<CoflowStatus>, RestError> {
         self.runtime.block_on(self.inner.ended())
     }
 
-    /// See [`crate::Coflow::update`].
+    /// Changes the coflow.
     ///
     /// # Errors
     /// When the coordinator is away, or refuses.
@@ -143,7 +143,7 @@ impl Coflow {
         self.runtime.block_on(self.inner.update(update))
     }
 
-    /// See [`crate::Coflow::deregister`].
+    /// Deregisters the coflow before its last flow has ended.
     ///
     /// # Errors
     /// When the coordinator is away, or refuses.
@@ -159,7 +159,7 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    /// See [`crate::Blocks::listen`].
+    /// Listens for blocks, and for requests of blocks.
     ///
     /// # Errors
     /// When the address cannot be used.
@@ -169,15 +169,15 @@ impl Blocks {
         Ok(Blocks { inner: client.runtime.block_on(listen)?, runtime: client.runtime.clone() })
     }
 
-    /// See [`crate::Blocks::local_addr`].
+    /// The address where it listens.
     pub fn local_addr(&self) -> SocketAddr {
         self.inner.local_addr()
     }
 
-    /// See [`crate::Blocks::push`].
+    /// Sends a block, as [`crate::Blocks::push`] does.
     ///
     /// # Errors
-    /// When the connection breaks, or the other side does not want the block.
+    /// When the connection breaks, or the other side refuses the block.
     pub fn push(
         coflow: &Coflow,
         flow: u32,
@@ -190,7 +190,7 @@ impl Blocks {
         coflow.runtime.block_on(push)
     }
 
-    /// See [`crate::Blocks::pull`].
+    /// Receives a block that is pushed here, now or later.
     ///
     /// # Errors
     /// When its connection breaks.
@@ -198,12 +198,12 @@ impl Blocks {
         self.runtime.block_on(self.inner.pull(coflow, name))
     }
 
-    /// See [`crate::Blocks::put`].
+    /// Offers a block for others to get.
     pub fn put(&self, coflow: u64, name: &[u8], data: impl Into<Arc<[u8]>>) {
         self.inner.put(coflow, name, data);
     }
 
-    /// See [`crate::Blocks::get`].
+    /// Gets a block, as [`crate::Blocks::get`] does.
     ///
     /// # Errors
     /// When the connection breaks.
@@ -218,7 +218,7 @@ impl Blocks {
         coflow.runtime.block_on(get)
     }
 
-    /// See [`crate::Blocks::remove`].
+    /// Removes a block that has been put.
     pub fn remove(&self, coflow: u64, name: &[u8]) {
         self.inner.remove(coflow, name);
     }
@@ -231,10 +231,10 @@ pub struct FlowSender {
 }
 
 impl FlowSender {
-    /// See [`crate::FlowSender::finish`].
+    /// Ends the flow: waits until the receiver has confirmed all bytes.
     ///
     /// # Errors
-    /// When the receiver has not had all, or the connection breaks.
+    /// When the receiver confirms another number of bytes, or the connection breaks.
     pub fn finish(mut self) -> io::Result<()> {
         self.runtime.block_on(self.inner.finish())
     }
@@ -257,15 +257,15 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Its address.
+    /// The address.
     pub fn local_addr(&self) -> SocketAddr {
         self.inner.local_addr()
     }
 
-    /// The next flow that comes here; who asks for one is sent away.
+    /// Waits for the next flow that comes here. Requests for flows are refused.
     ///
     /// # Errors
-    /// When there will be none any more.
+    /// When no flow can come any more.
     pub fn accept(&mut self) -> io::Result<FlowReceiver> {
         loop {
             let accepted = self.runtime.block_on(self.inner.accept())?;
@@ -283,17 +283,17 @@ pub struct FlowReceiver {
 }
 
 impl FlowReceiver {
-    /// The number of its coflow.
+    /// Id of the coflow.
     pub fn coflow(&self) -> u64 {
         self.inner.coflow()
     }
 
-    /// Its place in the coflow.
+    /// Index of the flow in its coflow.
     pub fn flow(&self) -> u32 {
         self.inner.flow()
     }
 
-    /// What the application calls it.
+    /// The label that the sender has given the flow.
     pub fn label(&self) -> &[u8] {
         self.inner.label()
     }

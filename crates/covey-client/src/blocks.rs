@@ -1,8 +1,8 @@
-//! Blocks with names: Swallow's `push` and `pull` (§V, Table IV), Aalo's `put` and `get` (§6.1).
+//! Named blocks: Swallow's `push` and `pull` (§V, Table IV), Aalo's `put` and `get` (§6.1).
 //!
-//! A block that is pushed waits in its connection, not in memory, until it is pulled: the sender's
-//! `push` returns when the receiver has it. A block that is put stays with who has put it until others
-//! have got it as often as they like, and it is removed.
+//! A block that is pushed waits in its connection, not in memory, until it is pulled; the sender's `push` returns
+//! when the receiver has it. A block that is put stays with the application that has put it, and others can get it
+//! any number of times, until it is removed.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -16,49 +16,51 @@ use tokio::sync::Notify;
 use crate::client::{Client, Coflow, FlowRequest, Incoming, Listener};
 use crate::flow::FlowReceiver;
 
-/// A block: its coflow, and its name there.
-type Name = (u64, Vec<u8>);
+/// A block: the id of its coflow, and its name in it.
+type BlockKey = (u64, Vec<u8>);
 
-/// The most blocks that wait to be pulled; more are refused.
-const MOST_WAITING: usize = 16_384;
+/// Maximum number of blocks that wait to be pulled; more are refused.
+const MAX_WAITING: usize = 16_384;
 
 #[derive(Default)]
 struct Store {
     /// Blocks that have been put.
-    put: BTreeMap<Name, Arc<[u8]>>,
-    /// Blocks that have been pushed here and not been pulled.
-    pushed: BTreeMap<Name, FlowReceiver>,
+    put: BTreeMap<BlockKey, Arc<[u8]>>,
+    /// Blocks that have been pushed here and have not been pulled.
+    pushed: BTreeMap<BlockKey, FlowReceiver>,
 }
 
-struct Shared {
+/// What [`Blocks`] shares with the tasks that serve connections.
+struct Exchange {
     store: Mutex<Store>,
+    /// Notified when a block was pushed or put.
     arrived: Notify,
 }
 
-impl Shared {
+impl Exchange {
     fn lock(&self) -> MutexGuard<'_, Store> {
         self.store.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Where this application's blocks come and go.
+/// The blocks of this application: those pushed to it, and those it has put.
 pub struct Blocks {
-    shared: Arc<Shared>,
+    exchange: Arc<Exchange>,
     address: SocketAddr,
     task: tokio::task::JoinHandle<()>,
 }
 
 impl Blocks {
-    /// Listens for blocks, and for who wants some.
+    /// Listens for blocks, and for requests of blocks.
     ///
     /// # Errors
     /// When the address cannot be used.
     pub async fn listen(client: &Client, address: impl ToSocketAddrs) -> io::Result<Blocks> {
         let listener = client.listen(address).await?;
         let address = listener.local_addr();
-        let shared = Arc::new(Shared { store: Mutex::default(), arrived: Notify::new() });
-        let task = tokio::spawn(serve(listener, shared.clone()));
-        Ok(Blocks { shared, address, task })
+        let exchange = Arc::new(Exchange { store: Mutex::default(), arrived: Notify::new() });
+        let task = tokio::spawn(serve(listener, exchange.clone()));
+        Ok(Blocks { exchange, address, task })
     }
 
     /// The address where it listens.
@@ -66,11 +68,10 @@ impl Blocks {
         self.address
     }
 
-    /// Sends a block, as the flow at place `flow` of its coflow, to where `to` listens. Returns when it
-    /// has been pulled there.
+    /// Sends a block to the [`Blocks`] at `to`, as the flow of index `flow`. Returns when it has been pulled there.
     ///
     /// # Errors
-    /// When the connection breaks, or the other side does not want the block.
+    /// When the connection breaks, or the other side refuses the block.
     pub async fn push(
         coflow: &Coflow,
         flow: u32,
@@ -83,17 +84,17 @@ impl Blocks {
         sender.finish().await
     }
 
-    /// Receives a block that is, or will be, pushed here.
+    /// Receives a block that is pushed here, now or later.
     ///
     /// # Errors
-    /// When its connection breaks.
+    /// When the block's connection breaks.
     pub async fn pull(&self, coflow: u64, name: &[u8]) -> io::Result<Vec<u8>> {
         let name = (coflow, name.to_vec());
         loop {
-            let mut arrived = std::pin::pin!(self.shared.arrived.notified());
-            // From here on no arrival is missed.
+            let mut arrived = std::pin::pin!(self.exchange.arrived.notified());
+            // From here on the task is woken by every arrival.
             arrived.as_mut().enable();
-            let pushed = self.shared.lock().pushed.remove(&name);
+            let pushed = self.exchange.lock().pushed.remove(&name);
             match pushed {
                 Some(receiver) => return read(receiver).await,
                 None => arrived.await,
@@ -101,14 +102,13 @@ impl Blocks {
         }
     }
 
-    /// Has a block ready for others to get.
+    /// Offers a block for others to get.
     pub fn put(&self, coflow: u64, name: &[u8], data: impl Into<Arc<[u8]>>) {
-        self.shared.lock().put.insert((coflow, name.to_vec()), data.into());
-        self.shared.arrived.notify_waiters();
+        self.exchange.lock().put.insert((coflow, name.to_vec()), data.into());
+        self.exchange.arrived.notify_waiters();
     }
 
-    /// Gets a block, as the flow at place `flow` of its coflow, from where it has been put. Waits if it
-    /// has not been yet.
+    /// Gets a block from the [`Blocks`] at `from`, as the flow of index `flow`. Waits until it has been put there.
     ///
     /// # Errors
     /// When the connection breaks.
@@ -121,9 +121,9 @@ impl Blocks {
         read(coflow.fetch(flow, from, name).await?).await
     }
 
-    /// Takes back a block that has been put. Who is getting it still gets all of it.
+    /// Removes a block that has been put. Transfers that have begun still complete.
     pub fn remove(&self, coflow: u64, name: &[u8]) {
-        self.shared.lock().put.remove(&(coflow, name.to_vec()));
+        self.exchange.lock().put.remove(&(coflow, name.to_vec()));
     }
 }
 
@@ -139,24 +139,24 @@ async fn read(mut receiver: FlowReceiver) -> io::Result<Vec<u8>> {
     Ok(data)
 }
 
-async fn serve(mut listener: Listener, shared: Arc<Shared>) {
+async fn serve(mut listener: Listener, exchange: Arc<Exchange>) {
     while let Ok(incoming) = listener.accept().await {
         match incoming {
             Incoming::Flow(receiver) => {
-                let mut store = shared.lock();
-                if store.pushed.len() >= MOST_WAITING {
-                    tracing::warn!(most = MOST_WAITING, "a block was refused: too many wait");
+                let mut store = exchange.lock();
+                if store.pushed.len() >= MAX_WAITING {
+                    tracing::warn!(max = MAX_WAITING, "a block was refused: too many wait");
                     continue;
                 }
                 let name = (receiver.coflow(), receiver.label().to_vec());
                 store.pushed.insert(name, receiver);
                 drop(store);
-                shared.arrived.notify_waiters();
+                exchange.arrived.notify_waiters();
             }
             Incoming::Request(request) => {
-                let shared = shared.clone();
+                let exchange = exchange.clone();
                 tokio::spawn(async move {
-                    if let Err(error) = answer(request, &shared).await {
+                    if let Err(error) = answer(request, &exchange).await {
                         tracing::debug!(%error, "a block was not sent");
                     }
                 });
@@ -165,12 +165,12 @@ async fn serve(mut listener: Listener, shared: Arc<Shared>) {
     }
 }
 
-async fn answer(request: FlowRequest, shared: &Shared) -> io::Result<()> {
+async fn answer(request: FlowRequest, exchange: &Exchange) -> io::Result<()> {
     let name = (request.coflow(), request.label().to_vec());
     let data = loop {
-        let mut arrived = std::pin::pin!(shared.arrived.notified());
+        let mut arrived = std::pin::pin!(exchange.arrived.notified());
         arrived.as_mut().enable();
-        let found = shared.lock().put.get(&name).cloned();
+        let found = exchange.lock().put.get(&name).cloned();
         match found {
             Some(data) => break data,
             None => arrived.await,

@@ -1,4 +1,4 @@
-//! The application's part in coflow scheduling: coflows, and the connections of their flows.
+//! The application's side of coflow scheduling: coflows, and the connections of their flows.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -20,25 +20,25 @@ use crate::rest::{Rest, RestError};
 /// How an application takes part.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The socket of the agent on this host; none if flows are not to be scheduled.
+    /// The socket of the agent on this host; `None`: flows are not scheduled.
     pub agent: Option<PathBuf>,
-    /// Where the coordinator listens for clients; none for an application that only joins coflows.
+    /// Where the coordinator listens for clients; `None` for an application that only joins coflows.
     pub coordinator: Option<SocketAddr>,
-    /// Folder with the credentials: `token`, and `ca.pem` where the coordinator speaks TLS.
+    /// Folder with the credentials: `token`, and `ca.pem` if the coordinator uses TLS.
     pub credentials: PathBuf,
-    /// How long a flow waits each time, before it sends unscheduled until it gets a rate again; for ever if nothing
-    /// is said. It does not matter whether a schedule has mentioned it before.
+    /// Maximum time of each wait of a flow, whether or not a schedule has mentioned the flow before. After it the flow
+    /// sends unscheduled until it gets a rate again. `None`: a flow waits for ever.
     pub hold_max: Option<Duration>,
     /// Bytes that a flow may send before a schedule mentions it (Aalo lets coflows under 10 MB go
     /// unscheduled).
     pub start_small: u64,
-    /// For how long a coflow that this application has registered stays when it is not heard of any more, from a
-    /// second to a day. Until it ends it is kept again and again.
+    /// How long the coordinator keeps a coflow after it last heard from the application that registered it, from a
+    /// second to a day. The client renews the lease until the coflow ends.
     pub lease: Duration,
-    /// How long a call of the coordinator may take.
+    /// Maximum time of a call to the coordinator.
     pub deadline: Duration,
-    /// Whether it is an error if a coflow cannot be registered: the coordinator is away, stopping or full, or does not
-    /// take the credential. Otherwise its flows are not scheduled.
+    /// Whether it is an error that a coflow cannot be registered because the coordinator is away, stopping or full, or
+    /// refuses the credential. If it is none, the coflow's flows are not scheduled.
     pub strict: bool,
 }
 
@@ -58,19 +58,19 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The lease, within what a coordinator takes.
+    /// The lease, within the bounds that a coordinator accepts.
     fn lease(&self) -> Duration {
         self.lease.clamp(Duration::from_secs(1), Duration::from_secs(86_400))
     }
 }
 
-/// How long until something is looked at again that is waited for: at first, and at most.
+/// Time between two looks at something that is waited for: at first, and at most.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
-const LOOK_AGAIN_MOST: Duration = Duration::from_millis(500);
+const MAX_LOOK_AGAIN: Duration = Duration::from_millis(500);
 
-/// For how long a coordinator may be away while somebody waits for the end of a coflow.
-const AWAY_MOST: Duration = Duration::from_secs(30);
-/// How long it may take to reach the host of a flow.
+/// How long a wait for the end of a coflow goes on while the coordinator is away.
+const MAX_AWAY: Duration = Duration::from_secs(30);
+/// Maximum time to connect to the other host of a flow.
 const CONNECT_WITHIN: Duration = Duration::from_secs(30);
 
 async fn reach(to: impl ToSocketAddrs) -> io::Result<TcpStream> {
@@ -78,47 +78,49 @@ async fn reach(to: impl ToSocketAddrs) -> io::Result<TcpStream> {
     tokio::time::timeout(CONNECT_WITHIN, connecting).await.map_err(io::Error::from).flatten()
 }
 
-/// Bit of the numbers of coflows that no coordinator knows.
+/// Bit that is set in the ids of coflows that no coordinator knows.
 const UNREGISTERED: u64 = 1 << 63;
 
-struct Inner {
+/// What clones of a client share.
+struct ClientState {
     options: Options,
     link: Arc<Link>,
     rest: Option<Rest>,
-    /// Whether coflows could not be registered when this was last tried. Then it is not tried again before the
-    /// coordinator has answered: nobody is to wait for each.
+    /// Whether the last registration failed. If it did, none is tried before the coordinator has answered: otherwise
+    /// the application would wait for each.
     is_away: AtomicBool,
-    /// Why, when it was last tried.
-    why: Mutex<Option<String>>,
-    /// Whether the coordinator is of a version that takes no lease with a registration.
+    /// Why the last registration that failed did so.
+    last_failure: Mutex<Option<String>>,
+    /// Whether the coordinator is of a version that accepts no lease in a registration.
     takes_no_lease: AtomicBool,
-    /// Coflows that it has registered and that may not have ended.
-    kept: Mutex<BTreeMap<u64, Kept>>,
+    /// Coflows that this client has registered and that may not have ended.
+    leases: Mutex<BTreeMap<u64, Lease>>,
 }
 
-/// When a coflow is to be kept again, and for how long.
+/// The lease of a coflow.
 #[derive(Debug, Clone, Copy)]
-struct Kept {
-    at: Instant,
-    lease: Duration,
+struct Lease {
+    /// When to renew the lease.
+    renew_at: Instant,
+    duration: Duration,
 }
 
-impl Kept {
-    fn from_now(lease: Duration) -> Kept {
-        Kept { at: Instant::now() + lease / KEEPS, lease }
+impl Lease {
+    fn from_now(duration: Duration) -> Lease {
+        Lease { renew_at: Instant::now() + duration / RENEWALS, duration }
     }
 }
 
-impl Inner {
-    /// Coflows cannot be registered: that is said once.
-    fn goes_without(&self, error: &RestError) {
-        *self.why.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.to_string());
+impl ClientState {
+    /// Notes that coflows cannot be registered. Logs it once.
+    fn registration_failed(&self, error: &RestError) {
+        *self.last_failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.to_string());
         if !self.is_away.swap(true, Ordering::Relaxed) {
             tracing::warn!(%error, "coflows are not scheduled");
         }
     }
 
-    /// Registers a coflow that is kept for so long from its first moment on, whatever becomes of this application.
+    /// Registers a coflow with a lease: the coordinator removes it even if this application dies at once.
     async fn register(
         &self,
         rest: &Rest,
@@ -130,7 +132,7 @@ impl Inner {
         }
         let leased = CoflowSpec { lease_s: Some(lease.as_secs_f64()), ..spec.clone() };
         match rest.register(&leased).await {
-            // A coordinator of the version before.
+            // A coordinator of the previous version.
             Err(RestError::Refused { detail, .. })
                 if detail.contains("unknown field `lease_s`") =>
             {
@@ -141,81 +143,81 @@ impl Inner {
         }
     }
 
-    fn kept(&self) -> MutexGuard<'_, BTreeMap<u64, Kept>> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    fn leases(&self) -> MutexGuard<'_, BTreeMap<u64, Lease>> {
+        self.leases.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// How often coflows are kept in the time for which they are kept.
-const KEEPS: u32 = 3;
+/// How often a lease is renewed during its time.
+const RENEWALS: u32 = 3;
 
-/// How long between two looks whether a coordinator that was away is there again: at first, and at most.
-const LOOK_FOR: Duration = Duration::from_millis(500);
-const LOOK_FOR_MOST: Duration = Duration::from_secs(10);
+/// Time between two attempts to reach a coordinator that is away: at first, and at most.
+const RECONNECT: Duration = Duration::from_millis(500);
+const MAX_RECONNECT: Duration = Duration::from_secs(10);
 
-/// Keeps the coflows that a client has registered, and looks for a coordinator that is away, as long as there is
-/// a client.
-async fn tend(client: Weak<Inner>, lease: Duration) {
-    let every = lease / KEEPS;
-    let (mut pause, mut next_look) = (LOOK_FOR, Instant::now());
+/// Renews the leases of a client's coflows, and looks for a coordinator that is away, for as long as the client exists.
+async fn maintain(client: Weak<ClientState>, lease: Duration) {
+    let every = lease / RENEWALS;
+    let (mut pause, mut next_attempt) = (RECONNECT, Instant::now());
     loop {
-        tokio::time::sleep(LOOK_FOR.min(every / 4)).await;
-        let Some(inner) = client.upgrade() else { return };
-        let Some(rest) = &inner.rest else { return };
-        if !inner.is_away.load(Ordering::Relaxed) {
-            pause = LOOK_FOR;
-            keep(&inner, rest).await;
-        } else if Instant::now() >= next_look {
+        tokio::time::sleep(RECONNECT.min(every / 4)).await;
+        let Some(state) = client.upgrade() else { return };
+        let Some(rest) = &state.rest else { return };
+        if !state.is_away.load(Ordering::Relaxed) {
+            pause = RECONNECT;
+            renew(&state, rest).await;
+        } else if Instant::now() >= next_attempt {
             if rest.answers().await {
                 tracing::info!("coflows can be registered again");
-                inner.is_away.store(false, Ordering::Relaxed);
+                state.is_away.store(false, Ordering::Relaxed);
             }
-            next_look = Instant::now() + pause;
-            pause = (2 * pause).min(LOOK_FOR_MOST);
+            next_attempt = Instant::now() + pause;
+            pause = (2 * pause).min(MAX_RECONNECT);
         }
     }
 }
 
-async fn keep(inner: &Inner, rest: &Rest) {
+async fn renew(state: &ClientState, rest: &Rest) {
     let due: Vec<(u64, Duration)> = {
-        let (kept, now) = (inner.kept(), Instant::now());
-        kept.iter().filter(|(_, it)| it.at <= now).map(|(&id, it)| (id, it.lease)).collect()
+        let (leases, now) = (state.leases(), Instant::now());
+        let due = leases.iter().filter(|(_, lease)| lease.renew_at <= now);
+        due.map(|(&id, lease)| (id, lease.duration)).collect()
     };
     for (id, lease) in due {
         match rest.keep(id, lease.as_secs_f64()).await {
             Ok(()) => {
-                if let Some(kept) = inner.kept().get_mut(&id) {
-                    *kept = Kept::from_now(lease);
+                if let Some(held) = state.leases().get_mut(&id) {
+                    *held = Lease::from_now(lease);
                 }
             }
-            // It is over, or the coordinator keeps none.
+            // The coflow is over, or the coordinator has no leases.
             Err(RestError::Refused { status: 404 | 405 | 409, .. }) => {
-                inner.kept().remove(&id);
+                state.leases().remove(&id);
             }
-            // The others come no further now.
+            // The other calls would fail too.
             Err(_) => return,
         }
     }
 }
 
-/// An application's part in coflow scheduling. Clones are the same.
+/// An application's side of coflow scheduling. Clones share everything.
 #[derive(Clone)]
-pub struct Client(Arc<Inner>);
+pub struct Client(Arc<ClientState>);
 
 impl Client {
-    /// Finds the agent on this host. Without one the application works too: its flows then send as
-    /// fast as they can. To be called in a runtime.
+    /// Finds the agent on this host. Without an agent, flows send as fast as they can. Must be called in a tokio
+    /// runtime.
     ///
     /// # Errors
     /// When there are credentials that cannot be used.
     pub async fn start(options: Options) -> Result<Client, RestError> {
-        let mut why = None;
+        let mut last_failure = None;
         let rest = match options.coordinator {
             None => None,
             Some(address) => match Rest::new(address, &options.credentials, options.deadline) {
                 Err(error) if !options.credentials.join("token").exists() => {
                     tracing::warn!(%error, "coflows are not registered");
-                    why = Some(error.to_string());
+                    last_failure = Some(error.to_string());
                     None
                 }
                 rest => Some(rest?),
@@ -224,23 +226,25 @@ impl Client {
         let link = Link::start(options.agent.clone()).await;
         let lease = options.lease();
         let (is_away, takes_no_lease) = (AtomicBool::new(false), AtomicBool::new(false));
-        let (why, kept) = (Mutex::new(why), Mutex::default());
-        let inner = Arc::new(Inner { options, link, rest, is_away, why, takes_no_lease, kept });
-        if inner.rest.is_some() {
-            tokio::spawn(tend(Arc::downgrade(&inner), lease));
+        let (last_failure, leases) = (Mutex::new(last_failure), Mutex::default());
+        let state =
+            ClientState { options, link, rest, is_away, last_failure, takes_no_lease, leases };
+        let state = Arc::new(state);
+        if state.rest.is_some() {
+            tokio::spawn(maintain(Arc::downgrade(&state), lease));
         }
-        Ok(Client(inner))
+        Ok(Client(state))
     }
 
-    /// Who schedules the flows of this application now.
+    /// Whether the flows of this application are scheduled now.
     pub fn scheduled(&self) -> Scheduled {
         self.0.link.scheduled()
     }
 
-    /// Why a coflow could last not be registered: the coordinator's refusal with its HTTP status, or that it has not
-    /// answered. Nothing if none was ever refused so.
+    /// Why the last failed registration failed: the coordinator's refusal with its HTTP status, or that it has not
+    /// answered. `None` if no registration has failed.
     pub fn unregistered_because(&self) -> Option<String> {
-        self.0.why.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.last_failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The port of the fabric that this host is, if there is an agent.
@@ -248,20 +252,20 @@ impl Client {
         self.0.link.port()
     }
 
-    /// Ends of flows that the coordinator has not written down yet.
+    /// Number of ends of flows that the coordinator has not acknowledged.
     pub fn unsettled(&self) -> usize {
-        self.0.link.unsettled()
+        self.0.link.unacknowledged()
     }
 
-    /// Returns when the coordinator has written down the ends of all flows, or there is nobody to do so.
-    /// An application that ends before leaves flows of which the coordinator never hears again.
+    /// Returns when the coordinator has acknowledged the ends of all flows, or flows are not scheduled any more. If an
+    /// application exits before that, the coordinator may never hear of those ends.
     pub async fn settled(&self) {
         while self.unsettled() > 0 && self.scheduled() == Scheduled::Yes {
             tokio::time::sleep(LOOK_AGAIN).await;
         }
     }
 
-    /// The coflows that are present, or all that the coordinator remembers; none without a coordinator.
+    /// The coflows that are present, or `all` that the coordinator remembers; empty without a coordinator.
     ///
     /// # Errors
     /// When the coordinator is away, or refuses.
@@ -272,14 +276,14 @@ impl Client {
         }
     }
 
-    /// Registers a coflow. While that is not possible because the coordinator is away, stopping or full, or does not
-    /// take the credential, the coflow gets a number of which no coordinator ever hears, and its flows are not
-    /// scheduled. That is said once; from then on nobody waits for the coordinator before it has answered again.
+    /// Registers a coflow. If the coordinator is away, stopping or full, or refuses the credential, the coflow gets an
+    /// id that no coordinator knows, and its flows are not scheduled. That is logged once, and no later call waits for
+    /// the coordinator until it has answered again.
     ///
     /// # Errors
-    /// When the coordinator refuses what is asked for; with [`Options::strict`], also when it is not possible.
+    /// When the coordinator refuses the coflow itself; with [`Options::strict`], also when it cannot register any.
     pub async fn register(&self, spec: &CoflowSpec) -> Result<Coflow, RestError> {
-        let Inner { options, rest, is_away, .. } = &*self.0;
+        let ClientState { options, rest, is_away, .. } = &*self.0;
         let Some(rest) = rest else { return Ok(self.join(unregistered())) };
         if is_away.load(Ordering::Relaxed) && !options.strict {
             return Ok(self.join(unregistered()));
@@ -288,18 +292,18 @@ impl Client {
         let lease = said.unwrap_or_else(|| options.lease());
         match self.0.register(rest, spec, lease).await {
             Ok(id) => {
-                self.0.kept().insert(id, Kept::from_now(lease));
+                self.0.leases().insert(id, Lease::from_now(lease));
                 Ok(self.join(id))
             }
             Err(error) if error.is_passing() && !options.strict => {
-                self.0.goes_without(&error);
+                self.0.registration_failed(&error);
                 Ok(self.join(unregistered()))
             }
             Err(error) => Err(error),
         }
     }
 
-    /// The coflow of this number, which somebody else has registered.
+    /// The coflow of this id, which another application has registered.
     pub fn join(&self, id: u64) -> Coflow {
         Coflow { client: self.clone(), id }
     }
@@ -316,7 +320,7 @@ impl Client {
         Ok(Listener { address, receiver, task })
     }
 
-    /// Whether a flow that is opened now may come to be compressed.
+    /// Whether a schedule may have a flow compressed that is opened now.
     fn may_compress(&self) -> bool {
         self.0.link.codec().is_some()
     }
@@ -331,7 +335,7 @@ impl Client {
 
 fn unregistered() -> u64 {
     let mut bytes = [0; 8];
-    // Without random numbers all of them have the same, which only their receivers see.
+    // Without random numbers they all have the same id, which only their receivers see.
     let _ = getrandom::fill(&mut bytes);
     u64::from_le_bytes(bytes) | UNREGISTERED
 }
@@ -344,21 +348,21 @@ pub struct Coflow {
 }
 
 impl Coflow {
-    /// Its number, by which others join it.
+    /// The coflow's id, by which other applications join it.
     pub fn id(&self) -> u64 {
         self.id
     }
 
-    /// Whether a coordinator knows it.
+    /// Whether a coordinator knows the coflow.
     pub fn is_registered(&self) -> bool {
         self.id & UNREGISTERED == 0
     }
 
-    /// Opens a flow to a listener: the one at place `flow` of the coflow, of so many bytes if that is
-    /// known. `label` is what the receiver is told of it, at most 255 bytes.
+    /// Opens the flow of index `flow` to a listener. `bytes` is its size if it is known; `label`, of at most 255 bytes,
+    /// is for the receiver.
     ///
     /// # Errors
-    /// When there is no connection.
+    /// When the connection cannot be made.
     pub async fn open(
         &self,
         flow: u32,
@@ -372,10 +376,10 @@ impl Coflow {
         Ok(self.client.sender(stream, &header))
     }
 
-    /// Asks a listener to send a flow: what its application has under `label`.
+    /// Asks a listener to send the flow of index `flow`, with what its application has under `label`.
     ///
     /// # Errors
-    /// When there is no connection, or the other side does not send it.
+    /// When the connection cannot be made, or the other side does not send the flow.
     pub async fn fetch(
         &self,
         flow: u32,
@@ -409,8 +413,7 @@ impl Coflow {
         Ok(FlowHeader { key, direction, bytes, chunked, label: label.to_vec() })
     }
 
-    /// Changes the coflow: flows that are added, moved or begin anew. Nothing happens to one that no
-    /// coordinator knows.
+    /// Changes the coflow: adds, moves or restarts flows. Does nothing if no coordinator knows the coflow.
     ///
     /// # Errors
     /// When the coordinator is away, or refuses.
@@ -421,16 +424,16 @@ impl Coflow {
         }
     }
 
-    /// How it is doing; nothing is known of one that no coordinator knows.
+    /// The coflow's status; `None` if no coordinator knows the coflow.
     ///
     /// # Errors
-    /// When the coordinator is away, or has forgotten it.
+    /// When the coordinator is away, or has forgotten the coflow.
     pub async fn status(&self) -> Result<Option<CoflowStatus>, RestError> {
         match &self.client.0.rest {
             Some(rest) if self.is_registered() => {
                 let status = rest.status(self.id).await?;
                 if status.is_over() {
-                    self.client.0.kept().remove(&self.id);
+                    self.client.0.leases().remove(&self.id);
                 }
                 Ok(Some(status))
             }
@@ -438,22 +441,22 @@ impl Coflow {
         }
     }
 
-    /// Returns when the coflow has ended, or was removed; at once if no coordinator knows it. While the
-    /// coordinator is away, stopping or full, it goes on waiting for half a minute.
+    /// Returns when the coflow has ended or was removed; at once if no coordinator knows it. Goes on waiting for half a
+    /// minute while the coordinator is away, stopping or full.
     ///
     /// # Errors
-    /// When the coordinator has forgotten it, or is away for longer.
+    /// When the coordinator has forgotten the coflow, or is away for longer.
     pub async fn ended(&self) -> Result<Option<CoflowStatus>, RestError> {
         let mut pause = LOOK_AGAIN;
-        let mut heard = Instant::now();
+        let mut answered = Instant::now();
         loop {
             match self.status().await {
-                Err(error) if error.is_passing() && heard.elapsed() < AWAY_MOST => {}
-                Ok(Some(status)) if !status.is_over() => heard = Instant::now(),
+                Err(error) if error.is_passing() && answered.elapsed() < MAX_AWAY => {}
+                Ok(Some(status)) if !status.is_over() => answered = Instant::now(),
                 over => return over,
             }
             tokio::time::sleep(pause).await;
-            pause = (pause * 3 / 2).min(LOOK_AGAIN_MOST);
+            pause = (pause * 3 / 2).min(MAX_LOOK_AGAIN);
         }
     }
 
@@ -465,7 +468,7 @@ impl Coflow {
         match &self.client.0.rest {
             Some(rest) if self.is_registered() => {
                 rest.remove(self.id).await?;
-                self.client.0.kept().remove(&self.id);
+                self.client.0.leases().remove(&self.id);
                 Ok(())
             }
             _ => Ok(()),
@@ -473,15 +476,15 @@ impl Coflow {
     }
 }
 
-/// A flow that somebody has opened to this application.
+/// A connection that another application has opened for a flow.
 pub enum Incoming {
-    /// It comes here.
+    /// The flow comes here.
     Flow(FlowReceiver),
-    /// It is to go from here.
+    /// The other application asks for the flow.
     Request(FlowRequest),
 }
 
-/// Somebody asks for a flow.
+/// Another application's request for a flow.
 pub struct FlowRequest {
     client: Client,
     stream: TcpStream,
@@ -489,22 +492,22 @@ pub struct FlowRequest {
 }
 
 impl FlowRequest {
-    /// The number of its coflow.
+    /// Id of the coflow.
     pub fn coflow(&self) -> u64 {
         self.header.key.coflow
     }
 
-    /// Its place in the coflow.
+    /// Index of the flow in its coflow.
     pub fn flow(&self) -> u32 {
         self.header.key.flow
     }
 
-    /// What is asked for.
+    /// The label of what is asked for.
     pub fn label(&self) -> &[u8] {
         &self.header.label
     }
 
-    /// Sends it: so many bytes, if that is known.
+    /// Sends the flow. `bytes` is its size if it is known.
     ///
     /// # Errors
     /// When the connection breaks.
@@ -518,7 +521,7 @@ impl FlowRequest {
     }
 }
 
-/// Where others open flows to this application.
+/// An address at which other applications open flows to this one.
 pub struct Listener {
     address: SocketAddr,
     receiver: mpsc::Receiver<Incoming>,
@@ -526,15 +529,15 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Its address.
+    /// The address.
     pub fn local_addr(&self) -> SocketAddr {
         self.address
     }
 
-    /// The next flow. Connections that do not begin like a flow's are closed and logged.
+    /// Waits for the next flow. Connections that do not begin with a flow's header are closed and logged.
     ///
     /// # Errors
-    /// When there will be none any more.
+    /// When no flow can come any more.
     pub async fn accept(&mut self) -> io::Result<Incoming> {
         self.receiver.recv().await.ok_or_else(|| io::ErrorKind::NotConnected.into())
     }
@@ -546,14 +549,14 @@ impl Drop for Listener {
     }
 }
 
-/// How long a connection may take to say which flow it is, and how many may do so at a time.
+/// Maximum time until a connection has sent its header, and maximum number of connections that have not.
 const HEADER_WITHIN: Duration = Duration::from_secs(10);
-const NAMELESS: usize = 4096;
+const MAX_WITHOUT_HEADER: usize = 4096;
 
 async fn accept(listener: TcpListener, client: Client, sender: mpsc::Sender<Incoming>) {
-    let nameless = Arc::new(Semaphore::new(NAMELESS));
-    // There is no way to close the semaphore.
-    while let Ok(permit) = nameless.clone().acquire_owned().await {
+    let without_header = Arc::new(Semaphore::new(MAX_WITHOUT_HEADER));
+    // Nothing closes the semaphore.
+    while let Ok(permit) = without_header.clone().acquire_owned().await {
         let (mut stream, peer) = match listener.accept().await {
             Ok(accepted) => accepted,
             Err(error) => {
@@ -567,7 +570,9 @@ async fn accept(listener: TcpListener, client: Client, sender: mpsc::Sender<Inco
             let read = read_header(&mut stream);
             match tokio::time::timeout(HEADER_WITHIN, read).await.map_err(io::Error::from).flatten()
             {
-                Err(error) => tracing::debug!(%peer, %error, "no flow"),
+                Err(error) => {
+                    tracing::debug!(%peer, %error, "a connection does not begin like a flow")
+                }
                 Ok(header) => {
                     drop(permit);
                     let incoming = match header.direction {
@@ -576,7 +581,7 @@ async fn accept(listener: TcpListener, client: Client, sender: mpsc::Sender<Inco
                             Incoming::Request(FlowRequest { client, stream, header })
                         }
                     };
-                    // The listener may have gone.
+                    // The listener may be gone.
                     let _ = sender.send(incoming).await;
                 }
             }

@@ -11,50 +11,52 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::Sleep;
 
-use crate::framing::{Incoming, Next, Outgoing, Passed, Taken};
-use crate::gate::{Gate, Turn};
+use crate::framing::{FrameDecoder, FrameEncoder, Next, Taken, Written};
+use crate::gate::{Gate, Permission};
 use crate::link::Link;
 use crate::pacing;
 
-/// What a flow that waits may do nonetheless.
+/// How long a flow waits for a schedule.
 #[derive(Debug, Clone, Copy)]
 pub struct Patience {
-    /// How long a flow waits each time; for ever if nothing is said.
+    /// Maximum time of each wait; `None`: for ever.
     pub hold_max: Option<Duration>,
-    /// Bytes that a flow may send before any schedule mentions it.
+    /// Bytes that a flow may send before a schedule mentions it.
     pub start_small: u64,
 }
 
-/// The length of what the receiver says at the end: how many bytes it has had.
+/// Length of the receiver's confirmation, which holds the number of bytes received.
 const CONFIRMATION: usize = 8;
 
-/// The sending end of a flow: what is written is sent as the schedule says, compressed if it says so; what
-/// is to be compressed is gathered until it is worth it, or flushed. [`FlowSender::finish`] (or `shutdown`)
-/// ends it; a flow that is dropped before has not ended.
+/// The sending end of a flow. It sends and compresses what is written as the schedule says. Bytes to be compressed
+/// are gathered until there are enough, or until they are flushed. [`FlowSender::finish`] (or `shutdown`) ends the
+/// flow; a flow that is dropped before that has not ended.
 pub struct FlowSender {
     stream: Arc<TcpStream>,
-    /// With its link; none for a flow that nobody schedules.
+    /// The gate and the link that it belongs to; `None` for a flow that is not scheduled.
     gate: Option<(Arc<Gate>, Arc<Link>)>,
     key: FlowKey,
-    outgoing: Outgoing,
-    sent: Passed,
+    encoder: FrameEncoder,
+    /// Bytes written so far.
+    sent: Written,
     patience: Patience,
+    /// Ends the present wait.
     hold: Option<Pin<Box<Sleep>>>,
-    end: End,
+    end: EndState,
 }
 
-/// How far the end of a flow is.
+/// How far a flow is with its end.
 #[derive(Debug)]
-enum End {
+enum EndState {
     NotYet,
-    /// All has been sent; so many bytes of the confirmation have come.
+    /// Everything has been sent; so many bytes of the confirmation have come.
     Awaited([u8; CONFIRMATION], usize),
     Done,
 }
 
 impl FlowSender {
-    /// The flow of `header`, over a connection that has the header behind it. It asks `link`, if there
-    /// is one, when and how fast it may send.
+    /// The flow of `header` over a connection on which the header has been sent. `link`, if there is one, says when and
+    /// how fast the flow may send.
     pub(crate) fn new(
         stream: TcpStream,
         header: &FlowHeader,
@@ -67,61 +69,62 @@ impl FlowSender {
             stream,
             gate,
             key: header.key,
-            outgoing: Outgoing::new(header.bytes, header.chunked),
-            sent: Passed::default(),
+            encoder: FrameEncoder::new(header.bytes, header.chunked),
+            sent: Written::default(),
             patience,
             hold: None,
-            end: End::NotYet,
+            end: EndState::NotYet,
         }
     }
 
-    /// The number of its coflow.
+    /// Id of the coflow.
     pub fn coflow(&self) -> u64 {
         self.key.coflow
     }
 
-    /// Its place in the coflow.
+    /// Index of the flow in its coflow.
     pub fn flow(&self) -> u32 {
         self.key.flow
     }
 
-    /// Bytes of the flow that have been given to the socket.
+    /// Bytes of the flow that have been written to the socket.
     pub fn sent(&self) -> u64 {
         self.sent.bytes
     }
 
-    /// Bytes that were given to the socket for these: fewer where they were compressed.
+    /// Bytes that went over the wire for these: fewer if they were compressed.
     pub fn sent_on_wire(&self) -> u64 {
         self.sent.wire
     }
 
-    /// Ends the flow: waits until the receiver has said that it has had all.
+    /// Ends the flow: waits until the receiver has confirmed all bytes.
     ///
     /// # Errors
-    /// When it has not, or the connection breaks.
+    /// When the receiver confirms another number of bytes, or the connection breaks.
     pub async fn finish(&mut self) -> io::Result<()> {
         self.shutdown().await
     }
 
-    /// Waits until it may send, and returns how much of it at once at most.
+    /// Waits until the flow may send. Returns how many bytes it may send at once.
     fn poll_gate(&mut self, cx: &mut Context<'_>) -> Poll<usize> {
         loop {
             let Some((gate, _)) = &self.gate else { return Poll::Ready(usize::MAX) };
-            let turn = gate.turn(cx);
-            let until = match turn {
-                Turn::Now(most) => {
+            let permission = gate.ask(cx);
+            let until = match permission {
+                Permission::Now(max) => {
                     self.hold = None;
-                    return Poll::Ready(most);
+                    return Poll::Ready(max);
                 }
-                Turn::At(until) => until,
-                Turn::Unmentioned { .. } if self.sent.bytes < self.patience.start_small => {
+                Permission::At(until) => until,
+                Permission::Unmentioned { .. } if self.sent.bytes < self.patience.start_small => {
                     return Poll::Ready(usize::MAX);
                 }
-                Turn::Waits { since } | Turn::Unmentioned { since } => match self.patience.hold_max
-                {
-                    Some(hold_max) => since + hold_max,
-                    None => return Poll::Pending,
-                },
+                Permission::Waits { since } | Permission::Unmentioned { since } => {
+                    match self.patience.hold_max {
+                        Some(hold_max) => since + hold_max,
+                        None => return Poll::Pending,
+                    }
+                }
             };
             let until = tokio::time::Instant::from_std(until);
             let hold = self.hold.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(until)));
@@ -129,57 +132,57 @@ impl FlowSender {
                 hold.as_mut().reset(until);
             }
             ready!(hold.as_mut().poll(cx));
-            if let Turn::Waits { .. } | Turn::Unmentioned { .. } = turn {
-                gate.let_go();
+            if let Permission::Waits { .. } | Permission::Unmentioned { .. } = permission {
+                gate.release();
                 return Poll::Ready(usize::MAX);
             }
         }
     }
 
-    /// What the flow is to be compressed with at present.
+    /// The compressor of the next chunk.
     fn codec(&self) -> Option<CodecName> {
         self.gate.as_ref().and_then(|(gate, _)| gate.codec())
     }
 
-    /// Writes what goes first, and `data` behind it. Returns how much of `data` has gone. What goes first, a header
-    /// or a compressed chunk, goes at once.
+    /// Writes the encoder's header or compressed chunk if there is one, and `data` behind it. Returns how many bytes of
+    /// `data` were written.
     fn poll_socket_write(&mut self, cx: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
         let written = loop {
             ready!(self.stream.poll_write_ready(cx))?;
-            let written = match self.outgoing.ahead() {
+            let written = match self.encoder.ahead() {
                 [] => self.stream.try_write(data),
                 ahead if data.is_empty() => self.stream.try_write(ahead),
-                _ => self.stream.try_write_vectored(&self.outgoing.slices(data)),
+                _ => self.stream.try_write_vectored(&self.encoder.slices(data)),
             };
             match written {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 result => break result?,
             }
         };
-        let ahead = self.outgoing.ahead().len();
-        let passed = self.outgoing.passed(written);
-        self.sent.bytes += passed.bytes;
-        self.sent.wire += passed.wire;
+        let ahead = self.encoder.ahead().len();
+        let total = self.encoder.wrote(written);
+        self.sent.bytes += total.bytes;
+        self.sent.wire += total.wire;
         if let Some((gate, _)) = &self.gate {
-            gate.passed(passed);
+            gate.wrote(total);
         }
         Poll::Ready(Ok(written.saturating_sub(ahead)))
     }
 
-    /// Writes what goes first, when it may.
+    /// Writes the encoder's header or compressed chunk, when the flow may send.
     fn poll_ahead(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        while !self.outgoing.ahead().is_empty() {
+        while !self.encoder.ahead().is_empty() {
             ready!(self.poll_gate(cx));
             ready!(self.poll_socket_write(cx, &[]))?;
         }
         Poll::Ready(Ok(()))
     }
 
-    /// Says that there is no more, if the receiver does not know.
+    /// Sends the end of the flow, if the receiver does not know where it is.
     fn poll_last(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        while !self.outgoing.end(self.codec())? {
-            if self.outgoing.is_ended() {
-                // It is nobody's turn that is taken by saying so.
+        while !self.encoder.end(self.codec())? {
+            if self.encoder.is_ended() {
+                // The end is so short that it need not wait for a rate.
                 ready!(self.poll_socket_write(cx, &[]))?;
             } else {
                 ready!(self.poll_ahead(cx))?;
@@ -188,17 +191,17 @@ impl FlowSender {
         Poll::Ready(Ok(()))
     }
 
-    /// Reads how many bytes the receiver has had.
+    /// Reads how many bytes the receiver has received.
     fn poll_confirmation(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        while let End::Awaited(bytes, come) = &mut self.end {
+        while let EndState::Awaited(bytes, come) = &mut self.end {
             if *come == CONFIRMATION {
-                let had = u64::from_le_bytes(*bytes);
-                if had != self.sent.bytes {
+                let received = u64::from_le_bytes(*bytes);
+                if received != self.sent.bytes {
                     let sent = self.sent.bytes;
-                    let what = format!("sent {sent} bytes, the receiver has had {had}");
+                    let what = format!("sent {sent} bytes, the receiver confirms {received}");
                     return Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, what)));
                 }
-                self.end = End::Done;
+                self.end = EndState::Done;
                 if let Some((_, link)) = self.gate.take() {
                     link.ended(self.key, self.sent);
                 }
@@ -226,21 +229,21 @@ impl AsyncWrite for FlowSender {
         if data.is_empty() {
             return Poll::Ready(Ok(0));
         }
-        if !matches!(it.end, End::NotYet) {
+        if !matches!(it.end, EndState::NotYet) {
             return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
         }
-        let most = ready!(it.poll_gate(cx));
-        let data = &data[..data.len().min(most)];
+        let max = ready!(it.poll_gate(cx));
+        let data = &data[..data.len().min(max)];
         loop {
-            match it.outgoing.take(data, it.codec()) {
+            match it.encoder.take(data, it.codec()) {
                 Taken::NotYet => ready!(it.poll_ahead(cx))?,
                 Taken::Copied(count) => {
-                    // If the socket has no room for it now, what comes next waits for that.
+                    // If the socket has no room now, the next write waits for it.
                     let _ = it.poll_ahead(cx)?;
                     return Poll::Ready(Ok(count));
                 }
                 Taken::Through(count) => match ready!(it.poll_socket_write(cx, &data[..count]))? {
-                    // All that was written was of the header.
+                    // Only bytes of the header were written.
                     0 => {}
                     count => return Poll::Ready(Ok(count)),
                 },
@@ -255,20 +258,20 @@ impl AsyncWrite for FlowSender {
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let it = self.get_mut();
         ready!(it.poll_ahead(cx))?;
-        it.outgoing.flush(it.codec());
+        it.encoder.flush(it.codec());
         ready!(it.poll_ahead(cx))?;
-        // Here and at the end: until then the kernel fills its packets, as for any socket.
+        // Until a flush or the end, the kernel fills its packets, as for any socket.
         Poll::Ready(it.stream.set_nodelay(true))
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let it = self.get_mut();
-        if let End::NotYet = it.end {
+        if let EndState::NotYet = it.end {
             ready!(it.poll_last(cx))?;
             it.stream.set_nodelay(true)?;
-            it.end = End::Awaited([0; CONFIRMATION], 0);
+            it.end = EndState::Awaited([0; CONFIRMATION], 0);
             if let Some((gate, link)) = &it.gate
-                && gate.written()
+                && gate.tells_written()
             {
                 link.written(it.key);
             }
@@ -280,71 +283,79 @@ impl AsyncWrite for FlowSender {
 impl Drop for FlowSender {
     fn drop(&mut self) {
         if let Some((_, link)) = self.gate.take() {
-            link.gone(self.key);
+            link.abandoned(self.key);
         }
     }
 }
 
-/// The receiving end of a flow: reads what is sent, and its end; an error where the connection breaks
-/// before that.
+/// The receiving end of a flow. Reading ends where the flow ends; a connection that breaks before that is an error.
 #[derive(Debug)]
 pub struct FlowReceiver {
     stream: TcpStream,
     header: FlowHeader,
-    incoming: Incoming,
-    had: u64,
+    decoder: FrameDecoder,
+    /// Bytes of the flow that have come.
+    received: u64,
     /// Bytes of the confirmation that have been sent.
     confirmed: usize,
-    /// As many as are to have come before the reader is woken, and what the socket was told of it.
+    /// Bytes that must have come before the reader is woken.
     wake_for: u64,
-    told: u64,
+    /// The number that the socket was last given for this.
+    low_watermark: u64,
 }
 
 impl FlowReceiver {
     pub(crate) fn new(stream: TcpStream, header: FlowHeader) -> FlowReceiver {
-        let incoming = Incoming::new(header.bytes, header.chunked);
-        FlowReceiver { stream, header, incoming, had: 0, confirmed: 0, wake_for: 1, told: 1 }
+        let decoder = FrameDecoder::new(header.bytes, header.chunked);
+        FlowReceiver {
+            stream,
+            header,
+            decoder,
+            received: 0,
+            confirmed: 0,
+            wake_for: 1,
+            low_watermark: 1,
+        }
     }
 
-    /// The number of its coflow.
+    /// Id of the coflow.
     pub fn coflow(&self) -> u64 {
         self.header.key.coflow
     }
 
-    /// Its place in the coflow.
+    /// Index of the flow in its coflow.
     pub fn flow(&self) -> u32 {
         self.header.key.flow
     }
 
-    /// What the application calls it.
+    /// The label that the sender has given the flow.
     pub fn label(&self) -> &[u8] {
         &self.header.label
     }
 
-    /// How many bytes it has, if the sender said so.
+    /// Number of bytes of the flow, if the sender has said it.
     pub fn bytes(&self) -> Option<u64> {
         self.header.bytes
     }
 
-    /// Has the reader woken only when so many bytes have come, or all that are left of the flow or of a
-    /// chunk: a thread that is woken less often costs less.
+    /// Has the reader woken only when `bytes` have come, or the rest of the flow or of a chunk if that is less. A
+    /// thread that is woken less often takes less processor time.
     pub fn wake_for(&mut self, bytes: u32) {
         self.wake_for = bytes.max(1).into();
     }
 
-    /// Tells the socket, if something else holds than before. If it does not take it, the reader is woken
-    /// more often.
-    fn tell_socket(&mut self) {
-        let bytes = self.wake_for.min(self.incoming.sure()).max(1);
-        if bytes != self.told {
+    /// Sets the socket's low watermark if it has changed. If the kernel refuses, the reader is woken more often.
+    fn set_low_watermark(&mut self) {
+        let bytes = self.wake_for.min(self.decoder.certain()).max(1);
+        if bytes != self.low_watermark {
             let _ = pacing::wake_for(&self.stream, bytes as u32);
-            self.told = bytes;
+            self.low_watermark = bytes;
         }
     }
 
-    /// Tells the sender how many bytes have come.
+    /// Confirms to the sender how many bytes have come.
     fn poll_confirm(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let bytes = self.had.to_le_bytes();
+        let bytes = self.received.to_le_bytes();
         while self.confirmed < CONFIRMATION {
             match self.stream.try_write(&bytes[self.confirmed..]) {
                 Ok(count) => self.confirmed += count,
@@ -357,16 +368,16 @@ impl FlowReceiver {
         Poll::Ready(Ok(()))
     }
 
-    /// Reads what comes next, of the flow's own bytes at most into `into`. Returns how many of them have
-    /// come.
+    /// Reads once: bytes of the flow into `into`, other bytes into the decoder. Returns how many bytes of the flow
+    /// have come.
     fn poll_socket_read(
         &mut self,
         cx: &mut Context<'_>,
         into: &mut [u8],
     ) -> Poll<io::Result<usize>> {
-        self.tell_socket();
+        self.set_low_watermark();
         loop {
-            let mut slices = self.incoming.slices(into);
+            let mut slices = self.decoder.slices(into);
             let room = slices[0].len();
             let read = if slices[1].is_empty() {
                 self.stream.try_read(&mut slices[0])
@@ -379,8 +390,8 @@ impl FlowReceiver {
                     ready!(self.stream.poll_read_ready(cx))?;
                 }
                 result => {
-                    let come = self.incoming.came(result?, room);
-                    self.had += come as u64;
+                    let come = self.decoder.read(result?, room);
+                    self.received += come as u64;
                     return Poll::Ready(Ok(come));
                 }
             }
@@ -399,26 +410,26 @@ impl AsyncRead for FlowReceiver {
             return Poll::Ready(Ok(()));
         }
         loop {
-            match it.incoming.next()? {
+            match it.decoder.next()? {
                 Next::Over => return it.poll_confirm(cx),
                 Next::Inside => {
                     ready!(it.poll_socket_read(cx, &mut []))?;
                     continue;
                 }
                 Next::Given => {
-                    let given = it.incoming.give(buffer.remaining());
+                    let given = it.decoder.give(buffer.remaining());
                     buffer.put_slice(given);
-                    it.had += given.len() as u64;
+                    it.received += given.len() as u64;
                 }
                 Next::Plain(left) => {
-                    let most = left.min(buffer.remaining());
-                    let into = buffer.initialize_unfilled_to(most);
+                    let max = left.min(buffer.remaining());
+                    let into = buffer.initialize_unfilled_to(max);
                     let count = ready!(it.poll_socket_read(cx, into))?;
                     buffer.advance(count);
                 }
             }
-            if it.incoming.next()? == Next::Over {
-                // There is room for it; if not, the next read sends it.
+            if it.decoder.next()? == Next::Over {
+                // If the socket has no room for the confirmation, the next read sends it.
                 let _ = it.poll_confirm(cx)?;
             }
             return Poll::Ready(Ok(()));
@@ -454,7 +465,7 @@ mod tests {
 
     const PATIENCE: Patience = Patience { hold_max: None, start_small: 0 };
 
-    /// The sending end of a flow that nobody schedules, and the connection's other end.
+    /// The sending end of a flow that is not scheduled, and the connection's other end.
     async fn flow() -> io::Result<(FlowSender, TcpStream)> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let stream = TcpStream::connect(listener.local_addr()?).await?;

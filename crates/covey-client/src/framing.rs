@@ -1,8 +1,8 @@
-//! How the bytes of a flow lie on its connection: as they are, or in chunks (docs/protocol.md).
+//! The format of a flow's bytes on its connection: plain, or in chunks (docs/protocol.md).
 //!
-//! A chunk is plain or compressed. Plain ones go from the writer's memory and to the reader's; what is to
-//! be compressed is gathered first. No I/O is done here: [`Outgoing`] says what is to be written next and
-//! hears how much of it was, [`Incoming`] says where what comes is to go.
+//! A chunk is plain or compressed. A plain chunk goes straight from the writer's memory and into the reader's; bytes
+//! to be compressed are gathered first. There is no I/O here: [`FrameEncoder`] says what to write next and is told how
+//! much was written; [`FrameDecoder`] says where to put the bytes that are read.
 
 use std::io::{self, IoSlice, IoSliceMut};
 
@@ -11,45 +11,46 @@ use covey_proto::{CHUNK_HEADER, ChunkHeader, CodecName, MAX_CHUNK};
 
 /// Bytes that are compressed at a time.
 const GATHER: usize = 64 << 10;
-/// Bytes by which it is found out whether a flow shrinks.
-const TASTE: usize = 16 << 10;
-/// Bytes of a flow that does not shrink that go before that is tried again: first, and at most.
+/// Bytes that are compressed to find out whether a flow shrinks.
+const SAMPLE: usize = 16 << 10;
+/// Bytes of a flow that does not shrink until compression is tried again: at first, and at most.
 const FIRST_PAUSE: u64 = 1 << 20;
-const MOST_PAUSE: u64 = 64 << 20;
+const MAX_PAUSE: u64 = 64 << 20;
 
 fn invalid(what: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what)
 }
 
-/// Bytes that have been given to the socket.
+/// Bytes that have been written to the socket.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Passed {
+pub(crate) struct Written {
     /// Bytes of the flow.
     pub bytes: u64,
     /// Bytes that went over the wire for these.
     pub wire: u64,
 }
 
-/// What becomes of bytes that are to be sent.
+/// How the encoder takes bytes that are to be sent.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Taken {
-    /// So many have been taken over.
+    /// So many bytes have been copied.
     Copied(usize),
-    /// So many are to be written after [`Outgoing::ahead`].
+    /// So many bytes must be written after [`FrameEncoder::ahead`].
     Through(usize),
-    /// [`Outgoing::ahead`] must go first.
+    /// [`FrameEncoder::ahead`] must be written first.
     NotYet,
-    /// The flow was opened for fewer.
+    /// The flow was opened for fewer bytes.
     TooMany,
 }
 
-/// Whether a flow shrinks, as far as was tried.
+/// Whether compression has paid for a flow so far.
 #[derive(Debug)]
 struct Trial {
-    /// Whether it did when that was last tried.
+    /// Whether the last trial made the flow smaller.
     shrinks: bool,
-    /// Bytes that go as they are before it is tried again.
+    /// Bytes to send plain before the next trial.
     pause: u64,
+    /// The pause after the next failure.
     next_pause: u64,
 }
 
@@ -57,7 +58,7 @@ impl Trial {
     fn failed(&mut self) {
         self.shrinks = false;
         self.pause = self.next_pause;
-        self.next_pause = (2 * self.next_pause).min(MOST_PAUSE);
+        self.next_pause = (2 * self.next_pause).min(MAX_PAUSE);
     }
 
     fn succeeded(&mut self) {
@@ -66,116 +67,119 @@ impl Trial {
     }
 }
 
-/// Whether compressing was worth it.
-fn is_less(packed: usize, raw: usize) -> bool {
+/// Whether compression saves at least a twentieth.
+fn is_worth_it(packed: usize, raw: usize) -> bool {
     20 * packed <= 19 * raw
 }
 
-/// The sending end of a flow's bytes.
+/// The sending end.
 #[derive(Debug)]
-pub(crate) struct Outgoing {
+pub(crate) struct FrameEncoder {
+    /// Whether the flow is sent in chunks.
     chunked: bool,
-    /// Bytes of the flow that have not been taken, if their number was said at the beginning.
+    /// Bytes of the flow that have not been taken, if the header says how many there are.
     left: Option<u64>,
     /// Bytes that have been taken and are in no chunk yet.
     gathered: Vec<u8>,
-    /// A header, or a whole chunk: what goes before anything else; and how much of it has gone.
+    /// A chunk's header or a whole chunk, which must be written before anything else.
     ahead: Vec<u8>,
+    /// Bytes of `ahead` that have been written.
     gone: usize,
     /// Bytes of the flow that are in `ahead`.
     ahead_bytes: u64,
-    /// Bytes of the chunk that go from the writer's memory, behind `ahead`.
-    open: usize,
+    /// Bytes of the current plain chunk that have not been written. They follow `ahead`.
+    chunk_left: usize,
     trial: Trial,
+    /// Whether `ahead` is or was the empty chunk that ends the flow.
     is_ended: bool,
 }
 
-impl Outgoing {
-    pub fn new(bytes: Option<u64>, chunked: bool) -> Outgoing {
-        Outgoing {
+impl FrameEncoder {
+    pub fn new(bytes: Option<u64>, chunked: bool) -> FrameEncoder {
+        FrameEncoder {
             chunked: chunked || bytes.is_none(),
             left: bytes,
             gathered: Vec::new(),
             ahead: Vec::new(),
             gone: 0,
             ahead_bytes: 0,
-            open: 0,
+            chunk_left: 0,
             trial: Trial { shrinks: false, pause: 0, next_pause: FIRST_PAUSE },
             is_ended: false,
         }
     }
 
-    /// What is to be written first.
+    /// The bytes to write first.
     pub fn ahead(&self) -> &[u8] {
         &self.ahead[self.gone..]
     }
 
-    /// What is to be written: what goes first, and then `data`.
+    /// The bytes to write: [`FrameEncoder::ahead`], then `data`.
     pub fn slices<'a>(&'a self, data: &'a [u8]) -> [IoSlice<'a>; 2] {
         [IoSlice::new(self.ahead()), IoSlice::new(data)]
     }
 
-    /// So many bytes of [`Outgoing::slices`] have been written.
-    pub fn passed(&mut self, written: usize) -> Passed {
+    /// So many bytes of [`FrameEncoder::slices`] have been written.
+    pub fn wrote(&mut self, written: usize) -> Written {
         let of_ahead = written.min(self.ahead().len());
         self.gone += of_ahead;
         let mut bytes = (written - of_ahead) as u64;
         if self.chunked {
-            self.open -= written - of_ahead;
+            self.chunk_left -= written - of_ahead;
         }
         self.left = self.left.map(|left| left - bytes);
         if self.ahead().is_empty() {
             bytes += std::mem::take(&mut self.ahead_bytes);
         }
-        Passed { bytes, wire: written as u64 }
+        Written { bytes, wire: written as u64 }
     }
 
     fn takes(&self, data: usize) -> usize {
         self.left.map_or(data, |left| data.min(usize::try_from(left).unwrap_or(usize::MAX)))
     }
 
-    /// Decides about bytes that are to be sent, and how they are to be compressed if a chunk begins.
+    /// Takes bytes to send. If a chunk begins, `codec` compresses it.
     pub fn take(&mut self, data: &[u8], codec: Option<CodecName>) -> Taken {
-        if self.open > 0 {
-            return Taken::Through(self.open.min(data.len()));
+        if self.chunk_left > 0 {
+            return Taken::Through(self.chunk_left.min(data.len()));
         }
         if !self.ahead().is_empty() {
             return Taken::NotYet;
         }
-        let most = self.takes(data.len());
-        if most == 0 {
+        let max = self.takes(data.len());
+        if max == 0 {
             return Taken::TooMany;
         }
-        let data = &data[..most];
+        let data = &data[..max];
         if !self.chunked {
-            return Taken::Through(most);
+            return Taken::Through(max);
         }
         match codec {
-            None if self.gathered.is_empty() => self.through(most),
+            None if self.gathered.is_empty() => self.through(max),
             None => {
                 self.close(None);
                 Taken::NotYet
             }
             Some(codec) if self.shrinks(data, codec) => self.gather(data, codec),
             Some(_) => {
-                let most = most.min(usize::try_from(self.trial.pause).unwrap_or(usize::MAX));
-                self.trial.pause -= most as u64;
-                self.through(most)
+                let max = max.min(usize::try_from(self.trial.pause).unwrap_or(usize::MAX));
+                self.trial.pause -= max as u64;
+                self.through(max)
             }
         }
     }
 
-    /// Whether what comes next is to be compressed, as far as can be known.
+    /// Whether to try to compress the bytes that come next.
     fn shrinks(&mut self, data: &[u8], codec: CodecName) -> bool {
         if self.trial.pause > 0 && self.gathered.is_empty() {
             return false;
         }
-        if self.gathered.is_empty() && !self.trial.shrinks && data.len() >= TASTE {
-            // It may not be copied for nothing.
-            let packed = pack(codec, &data[..TASTE], &mut self.gathered);
+        if self.gathered.is_empty() && !self.trial.shrinks && data.len() >= SAMPLE {
+            // A sample first: if it does not shrink, the bytes need not be copied.
+            let packed = pack(codec, &data[..SAMPLE], &mut self.gathered);
             let length = self.gathered.len();
             self.gathered.clear();
-            if !packed || !is_less(length, TASTE) {
+            if !packed || !is_worth_it(length, SAMPLE) {
                 self.trial.failed();
                 return false;
             }
@@ -183,11 +187,11 @@ impl Outgoing {
         true
     }
 
-    /// A plain chunk of the writer's memory begins.
+    /// Begins a plain chunk of the writer's memory.
     fn through(&mut self, bytes: usize) -> Taken {
-        self.open = bytes.min(MAX_CHUNK);
-        self.begin(&ChunkHeader::plain(self.open as u32));
-        Taken::Through(self.open)
+        self.chunk_left = bytes.min(MAX_CHUNK);
+        self.begin(&ChunkHeader::plain(self.chunk_left as u32));
+        Taken::Through(self.chunk_left)
     }
 
     fn begin(&mut self, header: &ChunkHeader) {
@@ -210,7 +214,7 @@ impl Outgoing {
         Taken::Copied(taken)
     }
 
-    /// Makes a chunk of what has been gathered, if there is anything.
+    /// Makes a chunk of the gathered bytes, if there are any.
     fn close(&mut self, codec: Option<CodecName>) {
         if !self.gathered.is_empty() {
             let mut gathered = std::mem::take(&mut self.gathered);
@@ -220,7 +224,7 @@ impl Outgoing {
         }
     }
 
-    /// Makes a chunk of `data`, compressed if that is less.
+    /// Makes a chunk of `data`, compressed if that is worth it.
     fn chunk(&mut self, codec: Option<CodecName>, data: &[u8]) {
         let bytes = data.len();
         let plain = ChunkHeader::plain(bytes as u32);
@@ -229,7 +233,7 @@ impl Outgoing {
         if let Some(codec) = codec {
             let packed = pack(codec, data, &mut self.ahead);
             let coded = self.ahead.len() - CHUNK_HEADER;
-            if packed && is_less(coded, bytes) {
+            if packed && is_worth_it(coded, bytes) {
                 let (coded, checksum) = (coded as u32, checksum(data));
                 let header = ChunkHeader { codec: Some(codec), coded, checksum, ..plain };
                 self.ahead[..CHUNK_HEADER].copy_from_slice(&header.encode());
@@ -241,25 +245,25 @@ impl Outgoing {
         self.ahead.extend_from_slice(data);
     }
 
-    /// Has all that was taken follow [`Outgoing::ahead`], or be it.
+    /// Turns all bytes taken into [`FrameEncoder::ahead`], if that is free.
     pub fn flush(&mut self, codec: Option<CodecName>) {
-        if self.ahead().is_empty() && self.open == 0 {
+        if self.ahead().is_empty() && self.chunk_left == 0 {
             self.close(codec);
         }
     }
 
-    /// Whether the end is all that has still to go, or has gone.
+    /// Whether nothing but the end is left to write.
     pub fn is_ended(&self) -> bool {
         self.is_ended
     }
 
-    /// Has the end follow [`Outgoing::ahead`], or be it, if the receiver does not know it. Returns whether
-    /// it has gone.
+    /// Ends the flow, with an empty chunk if the header does not say how many bytes there are. Returns whether
+    /// everything is written; if not, [`FrameEncoder::ahead`] must be written first.
     ///
     /// # Errors
-    /// When bytes are missing.
+    /// When the flow has sent fewer bytes than its header says.
     pub fn end(&mut self, codec: Option<CodecName>) -> io::Result<bool> {
-        if self.open > 0 || self.left.is_some_and(|left| left > 0) {
+        if self.chunk_left > 0 || self.left.is_some_and(|left| left > 0) {
             let what = "a flow ended before its last byte";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
         }
@@ -272,47 +276,52 @@ impl Outgoing {
     }
 }
 
-/// What is to be done with bytes that come.
+/// What the decoder does next.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// They are there: [`Incoming::give`].
+    /// [`FrameDecoder::give`] has bytes of the flow.
     Given,
-    /// They are to be read, as they are; so many at most.
+    /// At most so many bytes of the flow come next, plain.
     Plain(usize),
-    /// [`Incoming::slices`] are to be filled.
+    /// [`FrameDecoder::slices`] must be filled first.
     Inside,
-    /// All have come.
+    /// All bytes have come.
     Over,
 }
 
-/// The receiving end of a flow's bytes.
+/// The receiving end.
 #[derive(Debug)]
-pub(crate) struct Incoming {
+pub(crate) struct FrameDecoder {
     chunked: bool,
-    /// Bytes of the flow that are in no chunk that has begun, if known; without chunks, all that are left.
+    /// Bytes of the flow after the current chunk, if the header says how many there are; without chunks, all bytes
+    /// that have not come.
     left: Option<u64>,
-    /// The next chunk's header, and how much of it has come.
+    /// The next chunk's header.
     header: [u8; CHUNK_HEADER],
+    /// Bytes of it that have come.
     come: usize,
-    /// Bytes of a plain chunk that have not come.
-    open: usize,
-    /// A compressed chunk: what it is, and how much of it has come.
+    /// Bytes of the current plain chunk that have not come.
+    chunk_left: usize,
+    /// Header of the current compressed chunk, and how many bytes of the chunk have come.
     chunk: Option<(ChunkHeader, usize)>,
+    /// The compressed bytes.
     coded: Vec<u8>,
-    /// What it has been made of, and how much of that has been given away.
+    /// The bytes of the flow that they were made of.
     unpacked: Vec<u8>,
+    /// Bytes of `unpacked` that have been given to the reader.
     given: usize,
+    /// Whether the empty chunk that ends the flow has come.
     is_ended: bool,
 }
 
-impl Incoming {
-    pub fn new(bytes: Option<u64>, chunked: bool) -> Incoming {
-        Incoming {
+impl FrameDecoder {
+    pub fn new(bytes: Option<u64>, chunked: bool) -> FrameDecoder {
+        FrameDecoder {
             chunked: chunked || bytes.is_none(),
             left: bytes,
             header: [0; CHUNK_HEADER],
             come: 0,
-            open: 0,
+            chunk_left: 0,
             chunk: None,
             coded: Vec::new(),
             unpacked: Vec::new(),
@@ -321,16 +330,16 @@ impl Incoming {
         }
     }
 
-    /// What is to be done.
+    /// Says what to do next.
     ///
     /// # Errors
-    /// When what has come means nothing.
+    /// When the bytes that have come are not valid.
     pub fn next(&mut self) -> io::Result<Next> {
         if !self.chunked {
             let left = self.left.map_or(0, |left| usize::try_from(left).unwrap_or(usize::MAX));
             return Ok(if left == 0 { Next::Over } else { Next::Plain(left) });
         }
-        if self.open == 0 && self.chunk.is_none() && self.come == CHUNK_HEADER {
+        if self.chunk_left == 0 && self.chunk.is_none() && self.come == CHUNK_HEADER {
             self.begin()?;
         }
         if let Some((chunk, come)) = self.chunk
@@ -340,14 +349,14 @@ impl Incoming {
         }
         Ok(match () {
             () if self.given < self.unpacked.len() => Next::Given,
-            () if self.open > 0 => Next::Plain(self.open),
+            () if self.chunk_left > 0 => Next::Plain(self.chunk_left),
             () if self.chunk.is_some() => Next::Inside,
             () if self.is_ended || self.left == Some(0) => Next::Over,
             () => Next::Inside,
         })
     }
 
-    /// A header has come.
+    /// Begins the chunk whose header has come.
     fn begin(&mut self) -> io::Result<()> {
         self.come = 0;
         let chunk = ChunkHeader::decode(&self.header).map_err(invalid)?;
@@ -366,7 +375,7 @@ impl Incoming {
             self.coded.resize(chunk.coded as usize, 0);
             self.chunk = Some((chunk, 0));
         } else {
-            self.open = chunk.raw as usize;
+            self.chunk_left = chunk.raw as usize;
         }
         Ok(())
     }
@@ -379,17 +388,17 @@ impl Incoming {
         unpack(codec, &self.coded, raw, sum, &mut self.unpacked).map_err(invalid)
     }
 
-    /// Bytes of the flow that are there, as many as fit.
-    pub fn give(&mut self, most: usize) -> &[u8] {
+    /// Returns at most `max` unpacked bytes of the flow.
+    pub fn give(&mut self, max: usize) -> &[u8] {
         let from = self.given;
-        self.given += most.min(self.unpacked.len() - from);
+        self.given += max.min(self.unpacked.len() - from);
         &self.unpacked[from..self.given]
     }
 
-    /// Where what comes is to go: `into`, of at most as many bytes as are left of a plain chunk, or what is
-    /// missing of a compressed one; and behind its end the next header, which saves reading that alone.
+    /// Where to read to. First `into`, which is no longer than what is left of the plain chunk, or the rest of the
+    /// compressed chunk. If that ends the chunk, the next header follows, which saves a read.
     pub fn slices<'a>(&'a mut self, into: &'a mut [u8]) -> [IoSliceMut<'a>; 2] {
-        let ends = self.chunk.is_some() || into.len() == self.open;
+        let ends = self.chunk.is_some() || into.len() == self.chunk_left;
         let header = if self.chunked && ends { &mut self.header[self.come..] } else { &mut [] };
         let first = match self.chunk {
             Some((_, come)) => &mut self.coded[come..],
@@ -398,9 +407,9 @@ impl Incoming {
         [IoSliceMut::new(first), IoSliceMut::new(header)]
     }
 
-    /// So many bytes have come into [`Incoming::slices`], of which the first had room for `room`. Returns
-    /// how many were the flow's.
-    pub fn came(&mut self, count: usize, room: usize) -> usize {
+    /// `count` bytes were read into [`FrameDecoder::slices`], whose first slice had room for `room`. Returns how many
+    /// of them are bytes of the flow.
+    pub fn read(&mut self, count: usize, room: usize) -> usize {
         let first = count.min(room);
         if !self.chunked {
             self.left = self.left.map(|left| left - first as u64);
@@ -413,18 +422,18 @@ impl Incoming {
                 0
             }
             None => {
-                self.open -= first;
+                self.chunk_left -= first;
                 first
             }
         }
     }
 
-    /// Bytes that will come before anything has to be known of what follows them.
-    pub fn sure(&self) -> u64 {
+    /// Bytes that will come for certain before the decoder must look at a header.
+    pub fn certain(&self) -> u64 {
         match (self.chunked, self.chunk) {
             (false, _) => self.left.unwrap_or(1),
             (true, Some((chunk, come))) => u64::from(chunk.coded) - come as u64,
-            (true, None) => self.open as u64,
+            (true, None) => self.chunk_left as u64,
         }
     }
 }
@@ -433,24 +442,24 @@ impl Incoming {
 mod tests {
     use super::*;
 
-    /// All that is put on the wire for `data`, written in pieces, with what `codec` says at each.
+    /// The bytes on the wire for `data`, written in pieces; `codec` gives the compressor at each position.
     fn sent(
         data: &[u8],
         piece: usize,
         bytes: Option<u64>,
         mut codec: impl FnMut(usize) -> Option<CodecName>,
     ) -> Vec<u8> {
-        let mut out = Outgoing::new(bytes, true);
-        let (mut wire, mut passed) = (Vec::new(), Passed::default());
-        // Sockets take what they like.
+        let mut out = FrameEncoder::new(bytes, true);
+        let (mut wire, mut total) = (Vec::new(), Written::default());
+        // A socket takes any number of bytes.
         let mut some = 1_usize;
-        let mut write = |out: &mut Outgoing, data: &[u8]| {
+        let mut write = |out: &mut FrameEncoder, data: &[u8]| {
             some = some.wrapping_mul(31).wrapping_add(7) % 5000 + 1;
             let all = [out.ahead(), data].concat();
             let written = some.min(all.len());
             wire.extend_from_slice(&all[..written]);
-            let more = out.passed(written);
-            passed = Passed { bytes: passed.bytes + more.bytes, wire: passed.wire + more.wire };
+            let more = out.wrote(written);
+            total = Written { bytes: total.bytes + more.bytes, wire: total.wire + more.wire };
         };
         let mut at = 0;
         while at < data.len() {
@@ -458,9 +467,9 @@ mod tests {
             match out.take(&data[at..end], codec(at)) {
                 Taken::Copied(count) => at += count,
                 Taken::Through(count) => {
-                    let left = out.open;
+                    let left = out.chunk_left;
                     write(&mut out, &data[at..at + count]);
-                    at += left - out.open;
+                    at += left - out.chunk_left;
                 }
                 Taken::NotYet => write(&mut out, &[]),
                 Taken::TooMany => panic!("not more than was said"),
@@ -469,23 +478,23 @@ mod tests {
         while !out.end(codec(at)).expect("nothing is missing") {
             write(&mut out, &[]);
         }
-        assert_eq!(passed, Passed { bytes: data.len() as u64, wire: wire.len() as u64 });
+        assert_eq!(total, Written { bytes: data.len() as u64, wire: wire.len() as u64 });
         wire
     }
 
-    /// What comes out of `wire`, read into buffers of `most` bytes.
-    fn received(wire: &[u8], most: usize, bytes: Option<u64>) -> io::Result<Vec<u8>> {
-        let mut incoming = Incoming::new(bytes, true);
+    /// The bytes that `wire` decodes to, read into buffers of `max` bytes.
+    fn received(wire: &[u8], max: usize, bytes: Option<u64>) -> io::Result<Vec<u8>> {
+        let mut incoming = FrameDecoder::new(bytes, true);
         let (mut out, mut wire) = (Vec::new(), wire);
-        let mut buffer = vec![0; most];
+        let mut buffer = vec![0; max];
         loop {
             let room = match incoming.next()? {
                 Next::Over => return Ok(out),
                 Next::Given => {
-                    out.extend_from_slice(incoming.give(most));
+                    out.extend_from_slice(incoming.give(max));
                     continue;
                 }
-                Next::Plain(left) => left.min(most),
+                Next::Plain(left) => left.min(max),
                 Next::Inside => 0,
             };
             let mut slices = incoming.slices(&mut buffer[..room]);
@@ -494,7 +503,7 @@ mod tests {
             if count == 0 {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
-            let come = incoming.came(count, room);
+            let come = incoming.read(count, room);
             out.extend_from_slice(&buffer[..come]);
         }
     }
@@ -509,32 +518,32 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sent_is_received_whatever_the_codec_does() {
+    fn a_flow_arrives_unchanged_with_any_sequence_of_codecs() {
         let mut data = covey_codec::sample(400_001);
         data.extend(noise(300_000));
         data.extend(covey_codec::sample(100_000));
         for bytes in [None, Some(data.len() as u64)] {
-            for (piece, most) in [(800_001, 70_000), (1000, 999), (65_536, 65_536), (100_000, 10)] {
+            for (piece, max) in [(800_001, 70_000), (1000, 999), (65_536, 65_536), (100_000, 10)] {
                 let steady = [None, Some(CodecName::Lz4), Some(CodecName::Lzf)];
                 for codec in steady {
                     let wire = sent(&data, piece, bytes, |_| codec);
-                    assert!(received(&wire, most, bytes).expect("no error") == data);
+                    assert!(received(&wire, max, bytes).expect("no error") == data);
                     assert_eq!(wire.len() < data.len(), codec.is_some());
                 }
-                // Told something else all the time.
+                // The codec changes all the time.
                 let told = |at: usize| [None, steady[1], None, steady[2]][at / 30_000 % 4];
                 let wire = sent(&data, piece, bytes, told);
-                assert!(received(&wire, most, bytes).expect("no error") == data);
+                assert!(received(&wire, max, bytes).expect("no error") == data);
             }
         }
     }
 
     #[test]
-    fn what_does_not_shrink_is_tried_rarely_and_costs_headers_only() {
+    fn a_flow_that_does_not_shrink_is_tried_rarely_and_costs_headers_only() {
         let data = noise(8 << 20);
         let wire = sent(&data, 64 << 10, Some(data.len() as u64), |_| Some(CodecName::Lz4));
         assert!(wire.len() - data.len() <= (data.len() / (64 << 10) + 20) * CHUNK_HEADER);
-        let mut out = Outgoing::new(None, true);
+        let mut out = FrameEncoder::new(None, true);
         let mut trials = 0;
         for chunk in data.chunks(64 << 10) {
             trials += usize::from(out.trial.pause == 0);
@@ -542,9 +551,9 @@ mod tests {
                 panic!("it is copied")
             };
             assert_eq!(count, chunk.len());
-            out.passed(CHUNK_HEADER + count);
+            out.wrote(CHUNK_HEADER + count);
         }
-        // At the beginning, and after 1, 3 and 7 MiB.
+        // At the beginning and after 1, 3 and 7 MiB.
         assert_eq!(trials, 4);
     }
 
@@ -568,7 +577,7 @@ mod tests {
         }
         let cut = received(&wire[..wire.len() - 20], 64 << 10, None).expect_err("it is cut");
         assert_eq!(cut.kind(), io::ErrorKind::UnexpectedEof);
-        // More, or fewer, than the flow was opened for.
+        // More or fewer bytes than the flow was opened for.
         let sized = sent(&data, 64 << 10, Some(200_000), |_| None);
         assert!(received(&sized, 64 << 10, Some(199_999)).is_err());
         assert!(received(&sized, 64 << 10, Some(200_001)).is_err());

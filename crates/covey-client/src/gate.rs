@@ -1,4 +1,4 @@
-//! What stands between a flow's writer and its socket: whether it may send, and how fast.
+//! The gate between a flow's writer and its socket: whether the flow may send, and how fast.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -9,219 +9,225 @@ use std::time::Instant;
 use covey_proto::{CodecName, Means};
 use tokio::net::TcpStream;
 
-use crate::budget::Budget;
-use crate::framing::Passed;
+use crate::framing::Written;
 use crate::pacing;
+use crate::token_bucket::TokenBucket;
 
-/// How a flow stands.
+/// What the schedule says of a flow.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Standing {
-    /// No schedule mentions it.
+pub enum SendState {
+    /// No schedule mentions the flow.
     Unmentioned {
-        /// Since when.
+        /// When the wait began.
         since: Instant,
     },
-    /// It waits for its turn.
+    /// The schedule gives the flow no rate.
     Waits,
-    /// It sends at this many bytes a second.
+    /// The flow sends at this rate, in bytes per second.
     Paced(f64),
-    /// It sends as fast as it can: there is nobody who schedules.
+    /// The flow sends as fast as it can: nothing schedules it.
     Free,
 }
 
 /// What a flow's writer may do now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Turn {
-    /// Give the socket so many bytes at most.
+pub enum Permission {
+    /// Give the socket at most so many bytes.
     Now(usize),
-    /// Ask again then.
+    /// Ask again at that time.
     At(Instant),
-    /// Wait for as long as it wants to: it is another's turn.
+    /// Wait as long as the application allows: the schedule gives the flow no rate.
     Waits {
-        /// Since when.
+        /// When the wait began.
         since: Instant,
     },
-    /// Wait for as long as it wants to: no schedule mentions the flow.
+    /// Wait as long as the application allows: no schedule mentions the flow.
     Unmentioned {
-        /// Since when.
+        /// When the wait began.
         since: Instant,
     },
 }
 
-/// A flow of so few bytes has ended about as soon as it can be said that it is about to.
-const LITTLE: u64 = 32 * 1024;
-/// How much faster a socket gives packets to a host that keeps rates itself.
-const AHEAD: f64 = 1.25;
+/// A flow of at most so many bytes ends about as soon as a message that it is about to end arrives.
+const SMALL_FLOW: u64 = 32 * 1024;
+/// Ratio of a socket's pace to the flow's rate where the host keeps the rate.
+const SHAPED_PACE: f64 = 1.25;
 
-/// The gate of one flow, between its writer and what the agent says.
+/// The gate of one flow. The agent's messages set its state; the flow's writer asks it.
 #[derive(Debug)]
 pub struct Gate {
     socket: Arc<TcpStream>,
-    inner: Mutex<Inner>,
-    /// Bytes of the flow that it has let through, and bytes on the wire for these.
+    control: Mutex<Control>,
+    /// Bytes of the flow that the socket has been given.
     sent: AtomicU64,
+    /// Bytes that went over the wire for these.
     wire: AtomicU64,
-    /// Whether they have grown since it was last reported.
+    /// Whether these have grown since they were last reported.
     unreported: AtomicBool,
 }
 
 #[derive(Debug)]
-struct Inner {
-    standing: Standing,
-    /// Since when it may not send, if it may not.
+struct Control {
+    state: SendState,
+    /// When the flow began to wait, if it waits.
     waits_since: Option<Instant>,
-    /// What the kernel was last told.
+    /// The rate that the kernel was last given, in bytes per second.
     pace: f64,
+    /// The mark that the kernel was last given.
     mark: u32,
-    /// Rates too low for the kernel.
-    budget: Budget,
+    /// Keeps rates that are too low for the kernel.
+    bucket: TokenBucket,
+    /// The compressor of the next chunk.
     codec: Option<CodecName>,
+    /// The writer, while it waits.
     writer: Option<Waker>,
-    complained: bool,
+    /// Whether a failure of the kernel has been logged. It is logged once.
+    has_warned: bool,
 }
 
 impl Gate {
-    /// A gate before a socket.
-    pub fn new(socket: Arc<TcpStream>, standing: Standing) -> Gate {
-        let inner = Inner {
-            standing,
+    /// The gate of a socket.
+    pub fn new(socket: Arc<TcpStream>, state: SendState) -> Gate {
+        let control = Control {
+            state,
             waits_since: None,
             pace: f64::INFINITY,
             mark: 0,
-            budget: Budget::new(Instant::now()),
+            bucket: TokenBucket::new(Instant::now()),
             codec: None,
             writer: None,
-            complained: false,
+            has_warned: false,
         };
         Gate {
             socket,
-            inner: Mutex::new(inner),
+            control: Mutex::new(control),
             sent: AtomicU64::new(0),
             wire: AtomicU64::new(0),
             unreported: AtomicBool::new(false),
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Control> {
+        self.control.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What the flow may do. `writer` is woken when that changes.
-    pub fn turn(&self, writer: &Context<'_>) -> Turn {
-        let mut inner = self.lock();
-        let turn = match inner.standing {
-            Standing::Paced(_) | Standing::Free => match inner.budget.most(Instant::now()) {
-                Ok(most) => Turn::Now(most),
-                Err(until) => Turn::At(until),
+    /// Says what the flow may do. Wakes `writer` when that changes.
+    pub fn ask(&self, writer: &Context<'_>) -> Permission {
+        let mut control = self.lock();
+        let permission = match control.state {
+            SendState::Paced(_) | SendState::Free => match control.bucket.available(Instant::now())
+            {
+                Ok(max) => Permission::Now(max),
+                Err(until) => Permission::At(until),
             },
-            Standing::Waits => {
-                Turn::Waits { since: *inner.waits_since.get_or_insert_with(Instant::now) }
+            SendState::Waits => {
+                Permission::Waits { since: *control.waits_since.get_or_insert_with(Instant::now) }
             }
-            Standing::Unmentioned { since } => Turn::Unmentioned { since },
+            SendState::Unmentioned { since } => Permission::Unmentioned { since },
         };
-        if !matches!(turn, Turn::Now(_)) {
-            match &mut inner.writer {
+        if !matches!(permission, Permission::Now(_)) {
+            match &mut control.writer {
                 Some(waker) => waker.clone_from(writer.waker()),
                 none => *none = Some(writer.waker().clone()),
             }
         }
-        turn
+        permission
     }
 
-    /// What the flow is to be compressed with from its next chunk on.
+    /// The compressor of the flow's next chunk.
     pub fn codec(&self) -> Option<CodecName> {
         self.lock().codec
     }
 
-    /// See [`Gate::codec`].
+    /// Sets the compressor from the next chunk on.
     pub fn set_codec(&self, codec: Option<CodecName>) {
         self.lock().codec = codec;
     }
 
-    /// Changes how the flow stands. What is paced is told to the kernel here and now: a writer that
-    /// waits for room in the socket would tell it too late.
-    pub fn set(&self, standing: Standing, layer: Option<u32>, means: Means) {
-        let mut inner = self.lock();
-        let standing = match standing {
-            // In a network of priorities all may send, those that are not served in the last class.
-            Standing::Paced(_) | Standing::Waits if !means.paces() => Standing::Free,
-            standing => standing,
+    /// Sets the flow's state. The kernel learns a new rate here and not from the writer: a writer that waits for room
+    /// in the socket would pass it on too late.
+    pub fn set(&self, state: SendState, layer: Option<u32>, means: Means) {
+        let mut control = self.lock();
+        let state = match state {
+            // With marks alone every flow may send; those that are not served have the lowest class.
+            SendState::Paced(_) | SendState::Waits if !means.paces() => SendState::Free,
+            state => state,
         };
-        inner.waits_since = match standing {
-            Standing::Paced(_) | Standing::Free => None,
-            Standing::Unmentioned { since } => Some(since),
-            Standing::Waits => Some(inner.waits_since.unwrap_or_else(Instant::now)),
+        control.waits_since = match state {
+            SendState::Paced(_) | SendState::Free => None,
+            SendState::Unmentioned { since } => Some(since),
+            SendState::Waits => Some(control.waits_since.unwrap_or_else(Instant::now)),
         };
-        inner.standing = standing;
-        let pace = match standing {
-            // Where the host keeps the rate, the socket is to keep what waits for that short.
-            Standing::Paced(rate) if means.shapes() => rate * AHEAD,
-            Standing::Paced(rate) => rate,
-            Standing::Free => f64::INFINITY,
-            // What is in the socket goes out at the rate that it was given for, beside the first bytes of whoever
-            // is to have the port now, and the port is not idle meanwhile. A lower rate would also keep the
-            // socket's timer waiting when the flow is to go on.
-            Standing::Waits | Standing::Unmentioned { .. } => inner.pace,
+        control.state = state;
+        let pace = match state {
+            // Where the host keeps the rate, the socket's pace keeps the host's queue short.
+            SendState::Paced(rate) if means.shapes() => rate * SHAPED_PACE,
+            SendState::Paced(rate) => rate,
+            SendState::Free => f64::INFINITY,
+            // The socket sends what it holds at the old rate, beside the first bytes of the flow that has the port
+            // now, and the port is not idle meanwhile. With a lower rate, the socket's timer would also delay the
+            // flow when it continues.
+            SendState::Waits | SendState::Unmentioned { .. } => control.pace,
         };
-        let kept_here = match standing {
-            Standing::Paced(rate) if !means.shapes() => rate,
-            Standing::Waits => 0.0,
+        let kept_here = match state {
+            SendState::Paced(rate) if !means.shapes() => rate,
+            SendState::Waits => 0.0,
             _ => f64::INFINITY,
         };
-        inner.budget.set(kept_here, Instant::now());
+        control.bucket.set(kept_here, Instant::now());
         let mark = if means.marks() { pacing::mark_of(layer) } else { 0 };
         let mut result = Ok(());
-        if pace != inner.pace {
+        if pace != control.pace {
             result = pacing::pace(&self.socket, pace);
         }
-        if mark != inner.mark {
+        if mark != control.mark {
             result = result.and(pacing::mark(&self.socket, mark));
         }
-        (inner.pace, inner.mark) = (pace, mark);
+        (control.pace, control.mark) = (pace, mark);
         if let Err(error) = result
-            && !std::mem::replace(&mut inner.complained, true)
+            && !std::mem::replace(&mut control.has_warned, true)
         {
-            tracing::warn!(%error, "a flow's socket does not keep to the schedule");
+            tracing::warn!(%error, "the kernel refuses the rate or mark of a flow: it does not keep to the schedule");
         }
-        if let Some(writer) = inner.writer.take() {
+        if let Some(writer) = control.writer.take() {
             writer.wake();
         }
     }
 
-    /// The flow has waited long enough, and sends as fast as it can until it is scheduled again.
-    pub fn let_go(&self) {
-        let mut inner = self.lock();
-        if inner.pace.is_finite() {
-            inner.pace = f64::INFINITY;
-            // What the kernel does not take was complained of when the pace was set.
+    /// The flow has waited long enough: it sends as fast as it can until it is scheduled again.
+    pub fn release(&self) {
+        let mut control = self.lock();
+        if control.pace.is_finite() {
+            control.pace = f64::INFINITY;
+            // A refusal was logged when the pace was set.
             let _ = pacing::pace(&self.socket, f64::INFINITY);
         }
     }
 
-    /// The socket has all of the flow. Whether others are to hear of it: not where little is left to be sent,
-    /// or what is left waits.
-    pub fn written(&self) -> bool {
-        let is_paced = matches!(self.lock().standing, Standing::Paced(_));
-        is_paced && self.wire.load(Ordering::Relaxed) > LITTLE
+    /// Whether the coordinator should hear that the socket holds the last byte of the flow: if the flow is served and
+    /// not small.
+    pub fn tells_written(&self) -> bool {
+        let is_paced = matches!(self.lock().state, SendState::Paced(_));
+        is_paced && self.wire.load(Ordering::Relaxed) > SMALL_FLOW
     }
 
-    /// So many more bytes have been given to the socket.
-    pub fn passed(&self, passed: Passed) {
-        self.sent.fetch_add(passed.bytes, Ordering::Relaxed);
-        self.wire.fetch_add(passed.wire, Ordering::Relaxed);
+    /// Bytes have been written to the socket.
+    pub fn wrote(&self, written: Written) {
+        self.sent.fetch_add(written.bytes, Ordering::Relaxed);
+        self.wire.fetch_add(written.wire, Ordering::Relaxed);
         self.unreported.store(true, Ordering::Relaxed);
-        self.lock().budget.spend(passed.wire);
+        self.lock().bucket.spend(written.wire);
     }
 
-    /// Where the flow comes from, and where it goes; nothing if its connection has gone.
+    /// The two addresses of the connection; `None` if it is gone.
     pub fn ends(&self) -> Option<(SocketAddr, SocketAddr)> {
         Some((self.socket.local_addr().ok()?, self.socket.peer_addr().ok()?))
     }
 
-    /// Bytes that have been given to the socket, if that has changed since this was last asked.
-    pub fn take_unreported(&self) -> Option<Passed> {
+    /// Returns what the socket has been given in total if that has changed since the last call.
+    pub fn take_unreported(&self) -> Option<Written> {
         let get = |count: &AtomicU64| count.load(Ordering::Relaxed);
         let unreported = self.unreported.swap(false, Ordering::Relaxed);
-        unreported.then(|| Passed { bytes: get(&self.sent), wire: get(&self.wire) })
+        unreported.then(|| Written { bytes: get(&self.sent), wire: get(&self.wire) })
     }
 }

@@ -1,11 +1,10 @@
 //! What an application links to have its flows scheduled as coflows.
 //!
-//! A [`Client`] finds the agent on its host. It registers a [`Coflow`] with the coordinator, or joins one
-//! that somebody else has registered; opens its flows ([`Coflow::open`]) and accepts them
-//! ([`Client::listen`]). A [`FlowSender`] is an `AsyncWrite` that sends when and as fast as the schedule
-//! says, a [`FlowReceiver`] an `AsyncRead` that ends where the flow does. [`Blocks`] has Swallow's
-//! `push` and `pull` and Aalo's `put` and `get` of named blocks, and [`blocking`] all of it without
-//! `async`.
+//! A [`Client`] finds the agent on its host. It registers a [`Coflow`] with the coordinator, or joins one that
+//! another application has registered; it opens flows ([`Coflow::open`]) and accepts them ([`Client::listen`]).
+//! A [`FlowSender`] is an `AsyncWrite` that keeps to the schedule, a [`FlowReceiver`] an `AsyncRead` that ends where
+//! the flow ends. [`Blocks`] has Swallow's `push` and `pull` and Aalo's `put` and `get` of named blocks, and
+//! [`blocking`] has all of it without `async`.
 //!
 //! Without an agent, or while the coordinator is away, flows send as fast as they can.
 //!
@@ -32,7 +31,6 @@
 
 pub mod blocking;
 mod blocks;
-mod budget;
 mod client;
 mod flow;
 mod framing;
@@ -40,6 +38,7 @@ mod gate;
 mod link;
 mod pacing;
 mod rest;
+mod token_bucket;
 
 pub use blocks::Blocks;
 pub use client::{Client, Coflow, FlowRequest, Incoming, Listener, Options};

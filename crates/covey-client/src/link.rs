@@ -1,4 +1,4 @@
-//! The connection to the agent on this host: which flows there are, and how they stand.
+//! The connection to the agent on this host: the flows of this application and what the schedule says of them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,18 +16,18 @@ use tokio::net::{TcpStream, UnixStream};
 use tokio::sync::{Notify, watch};
 use tokio::time::{MissedTickBehavior, interval};
 
-use crate::framing::Passed;
-use crate::gate::{Gate, Standing};
+use crate::framing::Written;
+use crate::gate::{Gate, SendState};
 
-/// Who schedules the flows of this application.
+/// Whether the flows of this application are scheduled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scheduled {
     /// There is no agent: all flows send as fast as they can.
     NoAgent,
-    /// The agent does not hear the coordinator: flows keep the last rates they were given, others
+    /// The agent does not hear the coordinator: flows keep the last rates that they were given; flows without a rate
     /// send as fast as they can.
     NoCoordinator,
-    /// The coordinator.
+    /// The coordinator schedules them.
     Yes,
 }
 
@@ -41,53 +41,58 @@ impl fmt::Display for Scheduled {
     }
 }
 
-/// A flow of this application that sends.
-struct Open {
+/// A flow that this application sends.
+struct SendingFlow {
     gate: Arc<Gate>,
-    /// What the agent said last; nothing if it has not.
-    told: Option<Entry>,
+    /// The agent's last message about the flow.
+    entry: Option<Entry>,
+    /// When the flow was opened, or this agent was told of it.
     since: Instant,
 }
 
-struct Table {
-    flows: BTreeMap<FlowKey, Open>,
-    /// Ends that the coordinator has not written down yet.
-    unsettled: BTreeMap<FlowKey, Passed>,
-    /// What the agent has not been told yet.
+/// What the agent has not been told yet.
+#[derive(Default)]
+struct News {
     opened: Vec<FlowKey>,
     written: Vec<FlowKey>,
     ended: Vec<FlowKey>,
     gone: Vec<FlowKey>,
-    /// The agent's welcome.
-    agent: Option<(Means, u32)>,
-    /// When it last said something.
-    heard: Instant,
-    coordinator: bool,
-    /// What the coordinator may have flows compressed with.
-    codec: Option<CodecName>,
-    /// Whether the present state has been told to whom it concerns.
-    noted: Option<Scheduled>,
 }
 
-impl Default for Table {
-    fn default() -> Table {
-        Table {
+/// The flows of this application, and what is known of agent and coordinator.
+struct OwnFlows {
+    flows: BTreeMap<FlowKey, SendingFlow>,
+    /// Ends that the coordinator has not acknowledged.
+    unacknowledged: BTreeMap<FlowKey, Written>,
+    news: News,
+    /// Means and port, from the agent's welcome.
+    agent: Option<(Means, u32)>,
+    /// When the agent's last message came.
+    heard: Instant,
+    /// Whether the agent hears the coordinator.
+    coordinator: bool,
+    /// The compressor that schedules may name, if they may name one.
+    codec: Option<CodecName>,
+    /// The state that was logged last.
+    logged: Option<Scheduled>,
+}
+
+impl Default for OwnFlows {
+    fn default() -> OwnFlows {
+        OwnFlows {
             flows: BTreeMap::new(),
-            unsettled: BTreeMap::new(),
-            opened: Vec::new(),
-            written: Vec::new(),
-            ended: Vec::new(),
-            gone: Vec::new(),
+            unacknowledged: BTreeMap::new(),
+            news: News::default(),
             agent: None,
             heard: Instant::now(),
             coordinator: false,
             codec: None,
-            noted: None,
+            logged: None,
         }
     }
 }
 
-impl Table {
+impl OwnFlows {
     fn scheduled(&self) -> Scheduled {
         match (self.agent, self.coordinator) {
             (None, _) => Scheduled::NoAgent,
@@ -96,55 +101,55 @@ impl Table {
         }
     }
 
-    fn place(&self, open: &Open) {
-        let served = open.told.filter(|told| told.rate > 0.0);
-        let standing = match (self.scheduled(), served) {
-            (Scheduled::NoAgent, _) => Standing::Free,
-            (_, Some(Entry { rate, .. })) => Standing::Paced(rate),
-            (Scheduled::NoCoordinator, _) => Standing::Free,
-            (Scheduled::Yes, None) if open.told.is_some() => Standing::Waits,
-            (Scheduled::Yes, None) => Standing::Unmentioned { since: open.since },
+    /// Sets a flow's gate.
+    fn set_gate(&self, flow: &SendingFlow) {
+        let served = flow.entry.filter(|entry| entry.rate > 0.0);
+        let state = match (self.scheduled(), served) {
+            (Scheduled::NoAgent, _) => SendState::Free,
+            (_, Some(Entry { rate, .. })) => SendState::Paced(rate),
+            (Scheduled::NoCoordinator, _) => SendState::Free,
+            (Scheduled::Yes, None) if flow.entry.is_some() => SendState::Waits,
+            (Scheduled::Yes, None) => SendState::Unmentioned { since: flow.since },
         };
         let means = self.agent.map_or(Means::Pacing, |(means, _)| means);
-        open.gate.set_codec(served.filter(|_| self.agent.is_some()).and_then(|told| told.codec));
-        open.gate.set(standing, served.map(|told| told.layer), means);
+        let codec = served.filter(|_| self.agent.is_some()).and_then(|entry| entry.codec);
+        flow.gate.set_codec(codec);
+        flow.gate.set(state, served.map(|entry| entry.layer), means);
     }
 
-    /// The state has changed: says so once, and places all flows anew.
+    /// Agent or coordinator has come or gone: logs that once, and sets all gates.
     fn changed(&mut self) {
         let scheduled = self.scheduled();
-        if self.noted != Some(scheduled) {
+        if self.logged != Some(scheduled) {
             match scheduled {
                 Scheduled::NoAgent => tracing::warn!("no agent: flows are not scheduled"),
                 Scheduled::NoCoordinator => {
                     tracing::warn!("the agent hears no coordinator: new flows are not scheduled");
                 }
-                Scheduled::Yes if self.noted.is_some() => tracing::info!("flows are scheduled"),
+                Scheduled::Yes if self.logged.is_some() => tracing::info!("flows are scheduled"),
                 Scheduled::Yes => {}
             }
-            self.noted = Some(scheduled);
+            self.logged = Some(scheduled);
         }
-        self.flows.values().for_each(|open| self.place(open));
+        self.flows.values().for_each(|flow| self.set_gate(flow));
     }
 
-    /// An agent hears this application for the first time: it is told all.
+    /// An agent has welcomed this application: it is to be told everything.
     fn welcomed(&mut self, means: Means, port: u32) {
         self.agent = Some((means, port));
         self.coordinator = false;
         let now = Instant::now();
-        for open in self.flows.values_mut() {
-            (open.told, open.since) = (None, now);
+        for flow in self.flows.values_mut() {
+            (flow.entry, flow.since) = (None, now);
         }
-        self.opened = self.flows.keys().copied().collect();
-        self.ended = self.unsettled.keys().copied().collect();
-        self.written.clear();
-        self.gone.clear();
+        let opened = self.flows.keys().copied().collect();
+        let ended = self.unacknowledged.keys().copied().collect();
+        self.news = News { opened, ended, ..News::default() };
     }
 
     fn take_messages(&mut self) -> Vec<FromApp> {
         let mut out = Vec::new();
-        let each = |keys: &mut Vec<FlowKey>| std::mem::take(keys);
-        let opened = each(&mut self.opened);
+        let News { opened, written, ended, gone } = std::mem::take(&mut self.news);
         out.extend(opened.chunks(MAX_LOCAL_FLOWS).map(|some| FromApp::Opened(some.to_vec())));
         if self.agent.is_some_and(|(means, _)| means.shapes()) {
             let connected = |key: &FlowKey| {
@@ -155,23 +160,20 @@ impl Table {
             let each = connected.chunks(MAX_LOCAL_FLOWS);
             out.extend(each.map(|some| FromApp::Connected(some.to_vec())));
         }
-        let written = each(&mut self.written);
         out.extend(written.chunks(MAX_LOCAL_FLOWS).map(|some| FromApp::Written(some.to_vec())));
-        let ended = each(&mut self.ended).into_iter();
-        let ended = ended.filter_map(|key| {
-            let Passed { bytes, wire } = *self.unsettled.get(&key)?;
+        let ended = ended.into_iter().filter_map(|key| {
+            let Written { bytes, wire } = *self.unacknowledged.get(&key)?;
             Some(Ended { key, bytes: bytes as f64, wire: wire as f64 })
         });
         let ended: Vec<Ended> = ended.collect();
         out.extend(ended.chunks(MAX_LOCAL_FLOWS).map(|some| FromApp::Ended(some.to_vec())));
-        let gone = each(&mut self.gone);
         out.extend(gone.chunks(MAX_LOCAL_FLOWS).map(|some| FromApp::Gone(some.to_vec())));
         out
     }
 
     fn report(&self) -> Vec<FromApp> {
-        let sent = self.flows.iter().filter_map(|(&key, open)| {
-            let Passed { bytes, wire } = open.gate.take_unreported()?;
+        let sent = self.flows.iter().filter_map(|(&key, flow)| {
+            let Written { bytes, wire } = flow.gate.take_unreported()?;
             Some(Sent { key, bytes: bytes as f64, wire: wire as f64 })
         });
         let sent: Vec<Sent> = sent.collect();
@@ -179,41 +181,42 @@ impl Table {
     }
 }
 
-/// The connection to the agent, which comes again when it has gone.
+/// The connection to the agent. It is made again when it is lost.
 pub struct Link {
-    table: Mutex<Table>,
+    flows: Mutex<OwnFlows>,
+    /// Notified when there is something to tell the agent.
     news: Notify,
 }
 
-/// How long the application waits for its agent at the start.
+/// How long the start of an application waits for the agent.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// How long between two attempts to find it.
-const AGAIN: Duration = Duration::from_millis(200);
-/// How long an agent may say nothing to an application with flows before it is asked whether it is there, and how
-/// long that may take.
+/// Time between two attempts to connect to the agent.
+const RETRY: Duration = Duration::from_millis(200);
+/// How long an agent may be silent to an application with flows before it is probed, and how long it may take to
+/// answer.
 const SILENCE: Duration = Duration::from_secs(1);
 const ANSWERS_WITHIN: Duration = Duration::from_secs(2);
 
 impl Link {
-    /// A link to the agent at `path`, or to none. Returns when it has answered, or not in time.
+    /// Connects to the agent at `path`, if there is one. Returns when it has answered, or after [`PATIENCE`].
     pub async fn start(path: Option<PathBuf>) -> Arc<Link> {
-        let link = Arc::new(Link { table: Mutex::default(), news: Notify::new() });
+        let link = Arc::new(Link { flows: Mutex::default(), news: Notify::new() });
         let Some(path) = path else {
             link.lock().changed();
             return link;
         };
         let (tell, mut answered) = watch::channel(false);
         tokio::spawn(run(Arc::downgrade(&link), path, tell));
-        // Who does not answer in time may do so later.
+        // An agent may also answer later.
         let _ = tokio::time::timeout(PATIENCE, answered.wait_for(|is| *is)).await;
         link
     }
 
-    fn lock(&self) -> MutexGuard<'_, Table> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, OwnFlows> {
+        self.flows.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Who schedules.
+    /// Whether flows are scheduled.
     pub fn scheduled(&self) -> Scheduled {
         self.lock().scheduled()
     }
@@ -223,63 +226,63 @@ impl Link {
         self.lock().agent.map(|(_, port)| port)
     }
 
-    /// What flows that are opened now may be compressed with, if they may.
+    /// The compressor that schedules may name, if they may name one.
     pub fn codec(&self) -> Option<CodecName> {
         self.lock().codec
     }
 
-    /// A flow is to be sent over `socket`.
+    /// Opens a flow over `socket`.
     pub fn open(&self, key: FlowKey, socket: Arc<TcpStream>) -> Arc<Gate> {
-        let mut table = self.lock();
-        let gate = Arc::new(Gate::new(socket, Standing::Free));
-        let open = Open { gate: gate.clone(), told: None, since: Instant::now() };
-        table.place(&open);
-        table.flows.insert(key, open);
-        if table.agent.is_some() {
-            table.opened.push(key);
+        let mut own = self.lock();
+        let gate = Arc::new(Gate::new(socket, SendState::Free));
+        let flow = SendingFlow { gate: gate.clone(), entry: None, since: Instant::now() };
+        own.set_gate(&flow);
+        own.flows.insert(key, flow);
+        if own.agent.is_some() {
+            own.news.opened.push(key);
         }
-        drop(table);
+        drop(own);
         self.news.notify_one();
         gate
     }
 
     /// A flow's last bytes are in its socket.
     pub fn written(&self, key: FlowKey) {
-        let mut table = self.lock();
-        // Where the host keeps rates, what it still has of a flow goes out at the flow's rate.
-        if table.agent.is_some_and(|(means, _)| means.paces() && !means.shapes()) {
-            table.written.push(key);
+        let mut own = self.lock();
+        // Where the host keeps rates, it sends the rest of the flow at the flow's rate, which is still needed.
+        if own.agent.is_some_and(|(means, _)| means.paces() && !means.shapes()) {
+            own.news.written.push(key);
         }
-        drop(table);
+        drop(own);
         self.news.notify_one();
     }
 
     /// A flow has ended.
-    pub fn ended(&self, key: FlowKey, sent: Passed) {
-        let mut table = self.lock();
-        table.flows.remove(&key);
-        table.unsettled.insert(key, sent);
-        if table.agent.is_some() {
-            table.ended.push(key);
+    pub fn ended(&self, key: FlowKey, sent: Written) {
+        let mut own = self.lock();
+        own.flows.remove(&key);
+        own.unacknowledged.insert(key, sent);
+        if own.agent.is_some() {
+            own.news.ended.push(key);
         }
-        drop(table);
+        drop(own);
         self.news.notify_one();
     }
 
-    /// A flow has been given up.
-    pub fn gone(&self, key: FlowKey) {
-        let mut table = self.lock();
-        table.flows.remove(&key);
-        if table.agent.is_some() {
-            table.gone.push(key);
+    /// A flow has been abandoned.
+    pub fn abandoned(&self, key: FlowKey) {
+        let mut own = self.lock();
+        own.flows.remove(&key);
+        if own.agent.is_some() {
+            own.news.gone.push(key);
         }
-        drop(table);
+        drop(own);
         self.news.notify_one();
     }
 
-    /// Ends that the coordinator has not written down yet.
-    pub fn unsettled(&self) -> usize {
-        self.lock().unsettled.len()
+    /// Number of ends that the coordinator has not acknowledged.
+    pub fn unacknowledged(&self) -> usize {
+        self.lock().unacknowledged.len()
     }
 }
 
@@ -297,29 +300,29 @@ async fn run(link: std::sync::Weak<Link>, path: PathBuf, tell: watch::Sender<boo
             tracing::debug!(agent = %path.display(), %error, "no agent");
         }
         {
-            let mut table = link.lock();
-            table.agent = None;
-            table.coordinator = false;
-            table.codec = None;
-            table.changed();
+            let mut own = link.lock();
+            own.agent = None;
+            own.coordinator = false;
+            own.codec = None;
+            own.changed();
         }
         drop(link);
         tell.send_replace(true);
-        tokio::time::sleep(AGAIN).await;
+        tokio::time::sleep(RETRY).await;
     }
 }
 
-/// Returns when the agent is there, and yet says nothing: its process is stopped, or hangs.
+/// Returns when the agent does not answer although its connection is open: its process is stopped, or hangs.
 ///
-/// An agent has nothing to say for as long as nothing changes. So it is asked, by a connection of its own, which an
-/// agent of any version welcomes at once.
+/// An agent is silent while nothing changes. So a silent agent is probed by a second connection, which an agent of
+/// any version welcomes at once.
 async fn watch_silence(link: &std::sync::Weak<Link>, path: &Path) -> io::Error {
     loop {
         tokio::time::sleep(SILENCE / 2).await;
         let is_due = link.upgrade().is_some_and(|link| {
-            let table = link.lock();
-            let waits = !(table.flows.is_empty() && table.unsettled.is_empty());
-            waits && table.agent.is_some() && table.heard.elapsed() >= SILENCE
+            let own = link.lock();
+            let waits = !(own.flows.is_empty() && own.unacknowledged.is_empty());
+            waits && own.agent.is_some() && own.heard.elapsed() >= SILENCE
         });
         if !is_due {
             continue;
@@ -329,7 +332,7 @@ async fn watch_silence(link: &std::sync::Weak<Link>, path: &Path) -> io::Error {
             let what = format!("the agent does not answer within {} s", ANSWERS_WITHIN.as_secs());
             return io::Error::new(io::ErrorKind::TimedOut, what);
         }
-        // Whether it is gone the connection itself tells.
+        // If the agent is gone, the connection itself ends.
         if let Some(link) = link.upgrade() {
             link.lock().heard = Instant::now();
         }
@@ -342,7 +345,7 @@ async fn answers(path: &Path) {
     let mut hello = Vec::new();
     encode(&FromApp::Hello(LOCAL_VERSION), &mut hello);
     if stream.write_all(&hello).await.is_ok() {
-        // Whatever it says: it lives.
+        // Any answer shows that the agent runs.
         let _ = stream.read(&mut [0; 64]).await;
     }
 }
@@ -392,13 +395,13 @@ async fn talk(
                 out = link.lock().take_messages();
             }
             () = link.news.notified() => {
-                let mut table = link.lock();
-                if table.agent.is_some() {
-                    out = table.take_messages();
+                let mut own = link.lock();
+                if own.agent.is_some() {
+                    out = own.take_messages();
                 }
             }
             _ = ticks.tick(), if sends => out = link.lock().report(),
-            // Lets go of the link now and then, to see whether anybody else has it.
+            // Drops the link now and then, to see whether the application still has it.
             () = tokio::time::sleep(PATIENCE), if !sends => {}
         }
         out.iter().for_each(|message| encode(message, &mut bytes));
@@ -406,29 +409,29 @@ async fn talk(
 }
 
 fn heard(link: &Link, message: ToApp) -> io::Result<()> {
-    let mut table = link.lock();
+    let mut own = link.lock();
     match message {
         ToApp::Refused => return Err(io::Error::other("the agent refuses this application")),
         ToApp::Welcome { version, .. } if version != LOCAL_VERSION => {
             return Err(io::Error::other("the agent speaks another version"));
         }
-        ToApp::Welcome { means, port, .. } => table.welcomed(means, port),
+        ToApp::Welcome { means, port, .. } => own.welcomed(means, port),
         ToApp::Coordinator { heard, codec } => {
-            table.coordinator = heard;
-            table.codec = codec;
-            table.changed();
+            own.coordinator = heard;
+            own.codec = codec;
+            own.changed();
         }
         ToApp::Shares(entries) => {
             for entry in entries {
-                let Some(mut open) = table.flows.remove(&entry.key) else { continue };
-                open.told = Some(entry);
-                table.place(&open);
-                table.flows.insert(entry.key, open);
+                let Some(mut flow) = own.flows.remove(&entry.key) else { continue };
+                flow.entry = Some(entry);
+                own.set_gate(&flow);
+                own.flows.insert(entry.key, flow);
             }
         }
         ToApp::Acknowledged(keys) => {
             for key in keys {
-                table.unsettled.remove(&key);
+                own.unacknowledged.remove(&key);
             }
         }
     }

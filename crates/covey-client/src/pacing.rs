@@ -1,4 +1,4 @@
-//! What the kernel does for a flow's socket: its pace, its mark, and how much of it waits there.
+//! Options of a flow's socket: the rate that the kernel paces it at, its DSCP mark, and its backlog.
 
 use std::io;
 use std::os::fd::AsRawFd;
@@ -6,24 +6,27 @@ use std::os::fd::AsRawFd;
 use socket2::SockRef;
 use tokio::net::TcpStream;
 
-use crate::budget::LEAST;
+use crate::token_bucket::MIN_KERNEL_RATE;
 
-/// For how long a paced socket may have something to send that it has been given: long enough for a
-/// thread that is late, short enough for a flow that is to stop.
+/// How long a paced socket may take to send what it holds, in seconds: long enough for a writer that is late,
+/// short enough for a flow that must stop.
 const BACKLOG_S: f64 = 0.01;
-/// Its bounds in bytes.
-const LEAST_BACKLOG: f64 = 16.0 * 1024.0;
-const MOST_BACKLOG: f64 = 4.0 * 1024.0 * 1024.0;
+/// Bounds of that backlog in bytes.
+const MIN_BACKLOG: f64 = 16.0 * 1024.0;
+const MAX_BACKLOG: f64 = 4.0 * 1024.0 * 1024.0;
 
-/// Has the kernel send at most `rate` bytes a second of a socket, but not less than [`LEAST`]; as fast as it
-/// can where that is infinite. Who is to stop writes nothing. What is paced goes out at once, however little it
-/// is: to wait for more is to fall behind.
+/// Has the kernel send at most `rate` bytes a second of a socket, or [`MIN_KERNEL_RATE`] if that is more; an infinite
+/// rate removes the limit. A flow that must stop writes nothing. A paced socket sends small packets at once: if it
+/// waited for more data, it would fall behind its rate.
 ///
 /// # Errors
-/// When the kernel does not.
+/// When the kernel refuses.
 pub fn pace(socket: &TcpStream, rate: f64) -> io::Result<()> {
     let (pace, backlog) = if rate.is_finite() {
-        (rate.max(LEAST) as u64, (rate * BACKLOG_S).clamp(LEAST_BACKLOG, MOST_BACKLOG) as u32)
+        (
+            rate.max(MIN_KERNEL_RATE) as u64,
+            (rate * BACKLOG_S).clamp(MIN_BACKLOG, MAX_BACKLOG) as u32,
+        )
     } else {
         (u64::MAX, u32::MAX)
     };
@@ -38,10 +41,10 @@ fn set_max_pacing_rate(socket: &TcpStream, rate: u64) -> io::Result<()> {
     set(socket, libc::SO_MAX_PACING_RATE, rate)
 }
 
-/// Has a reader of a socket woken only when so many bytes have come.
+/// Has the kernel wake the reader of a socket only when `bytes` have come.
 ///
 /// # Errors
-/// When the kernel does not.
+/// When the kernel refuses.
 pub fn wake_for(socket: &TcpStream, bytes: u32) -> io::Result<()> {
     set(socket, libc::SO_RCVLOWAT, bytes.min(i32::MAX as u32))
 }
@@ -69,8 +72,8 @@ fn set<T: Number>(socket: &TcpStream, option: libc::c_int, value: T) -> io::Resu
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// The class selector (RFC 2474) for flows of a layer, as a whole byte of the IP header: the first
-/// seven layers get CS7 down to CS1, the others that are served CS1 too, and those that are not, CS0.
+/// The class selector (RFC 2474) of a layer's flows, as a byte of the IP header. The first seven layers get CS7 down
+/// to CS1, later layers get CS1, and flows that are not served get CS0.
 pub fn mark_of(layer: Option<u32>) -> u32 {
     layer.map_or(0, |layer| 7 - layer.min(6)) << 5
 }
@@ -78,7 +81,7 @@ pub fn mark_of(layer: Option<u32>) -> u32 {
 /// Has the kernel mark a socket's packets.
 ///
 /// # Errors
-/// When the kernel does not.
+/// When the kernel refuses.
 pub fn mark(socket: &TcpStream, tos: u32) -> io::Result<()> {
     let is_v6 = socket.local_addr()?.is_ipv6();
     let socket = SockRef::from(socket);

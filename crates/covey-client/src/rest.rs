@@ -61,23 +61,23 @@ impl RestError {
     }
 }
 
-/// A coordinator, and what is shown to it.
+/// A coordinator, and the credential for it.
 pub struct Rest {
     address: SocketAddr,
     folder: PathBuf,
     token: Mutex<Vec<u8>>,
     tls: Option<Arc<ClientConfig>>,
-    /// For how long a call may take.
+    /// Maximum time of a call.
     deadline: Duration,
-    /// Connections that nobody uses at the moment: each call has one of its own.
+    /// Connections that no call uses at present. Each call has a connection of its own.
     idle: Mutex<Vec<Connection>>,
 }
 
 /// Where coflows are registered.
 const REGISTER: &str = "/v1/coflows";
-/// How many connections are kept for the next calls.
-const MOST_IDLE: usize = 4;
-/// How long between two attempts of a call.
+/// Maximum number of connections that are kept for later calls.
+const MAX_IDLE: usize = 4;
+/// Time between two attempts of a call.
 const PAUSE: Duration = Duration::from_millis(50);
 
 impl Rest {
@@ -106,7 +106,7 @@ impl Rest {
         Ok(Rest { address, folder, token, tls, deadline, idle })
     }
 
-    /// Whether the coordinator answers, and takes the credential that there is now.
+    /// Whether the coordinator answers and accepts the credential. Reads the credential again first.
     pub async fn answers(&self) -> bool {
         if let Ok(token) = read_token(&self.folder)
             && token != *lock(&self.token)
@@ -117,13 +117,13 @@ impl Rest {
         self.ask("GET", "/v1/coflows?limit=1", &[], String::new()).await.is_ok()
     }
 
-    /// Registers a coflow, once however often it has to be said. Returns its number.
+    /// Registers a coflow. Repeated attempts register it once. Returns its id.
     ///
     /// # Errors
     /// When the coordinator is away, or refuses.
     pub async fn register(&self, spec: &CoflowSpec) -> Result<u64, RestError> {
         let mut random = [0; 16];
-        // Without random numbers there is no key, and nothing is said twice.
+        // Without random numbers there is no key, and no second attempt.
         let key = getrandom::fill(&mut random)
             .ok()
             .map(|()| random.iter().map(|byte| format!("{byte:02x}")).collect::<String>());
@@ -135,10 +135,10 @@ impl Rest {
         id.ok_or_else(|| refused(&answer))
     }
 
-    /// Keeps a coflow for so many seconds from now on.
+    /// Renews the lease of a coflow for `lease_s` seconds from now on.
     ///
     /// # Errors
-    /// When the coordinator is away, or does not know it any more.
+    /// When the coordinator is away, or does not know the coflow any more.
     pub async fn keep(&self, id: u64, lease_s: f64) -> Result<(), RestError> {
         let body = format!(r#"{{"lease_s":{lease_s}}}"#);
         self.ask("POST", &format!("/v1/coflows/{id}/keep"), &[], body).await.map(|_| ())
@@ -161,17 +161,17 @@ impl Rest {
         self.ask("DELETE", &format!("/v1/coflows/{id}"), &[], String::new()).await.map(|_| ())
     }
 
-    /// Tells of a coflow.
+    /// The status of a coflow.
     ///
     /// # Errors
-    /// When the coordinator is away, or does not know it.
+    /// When the coordinator is away, or does not know the coflow.
     pub async fn status(&self, id: u64) -> Result<CoflowStatus, RestError> {
         let path = format!("/v1/coflows/{id}");
         let answer = self.ask("GET", &path, &[], String::new()).await?;
         Ok(serde_json::from_slice(&answer.body)?)
     }
 
-    /// Tells of the coflows that are present, or of all that are remembered.
+    /// The coflows that are present, or `all` that the coordinator remembers.
     ///
     /// # Errors
     /// When the coordinator is away, or refuses.
@@ -188,7 +188,7 @@ impl Rest {
         }
     }
 
-    /// Asks, within the deadline. What may be said twice is tried again until then if the connection breaks.
+    /// Makes a call within the deadline. If the connection breaks, a call that may be repeated is tried again.
     async fn ask(
         &self,
         method: &str,
@@ -196,17 +196,17 @@ impl Rest {
         headers: &[(&str, &str)],
         body: String,
     ) -> Result<Response, RestError> {
-        // A change of a coflow is made as often as it is asked for.
+        // Each of these calls takes effect, so none is repeated.
         let is_once =
             method == "PATCH" || (path == REGISTER && method == "POST" && headers.is_empty());
         let asking = async {
             loop {
                 match self.ask_once(method, path, headers, body.clone()).await {
                     Ok(answer) => return check(answer),
-                    // Nobody listens.
+                    // No coordinator listens.
                     Err(error @ ClientError::Connect(..)) => return Err(error.into()),
                     Err(error) if is_once && !error.is_unsent() => return Err(error.into()),
-                    // A connection that was open may have been closed meanwhile, and others with it.
+                    // The coordinator may have closed this connection meanwhile, and the others with it.
                     Err(_) => lock(&self.idle).clear(),
                 }
                 tokio::time::sleep(PAUSE).await;
@@ -233,7 +233,7 @@ impl Rest {
         };
         let answer = connection.ask(method, path, headers, body).await?;
         let mut idle = lock(&self.idle);
-        if idle.len() < MOST_IDLE {
+        if idle.len() < MAX_IDLE {
             idle.push(connection);
         }
         Ok(answer)

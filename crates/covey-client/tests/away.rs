@@ -1,4 +1,4 @@
-//! Coordinators that do not answer, or refuse what they would take at another time: an application goes on without
+//! Coordinators that do not answer, or refuse what they would accept at another time: an application continues without
 //! them, and waits once at most.
 
 use std::io;
@@ -11,11 +11,11 @@ use covey_client::{Client, CoflowSpec, Flow, Options, RestError, Update};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-/// How long a call may take here, and what more a busy machine may add to it.
+/// Maximum time of a call here, and what a busy machine may add to it.
 const DEADLINE: Duration = Duration::from_millis(300);
 const BUSY: Duration = Duration::from_millis(700);
 
-/// A coordinator that gives one answer to all requests, or none.
+/// A coordinator that gives the same answer to all requests, or none.
 #[derive(Clone, Default)]
 struct Canned {
     /// The HTTP status; 0 for none, 1 for a connection that is closed.
@@ -53,13 +53,13 @@ impl Canned {
                     0
                 }
                 1 => return Ok(()),
-                // Only who asks for a status is not answered.
+                // Only requests for a status get no answer.
                 2 if asked.starts_with("GET /v1/coflows/") => {
                     std::future::pending::<()>().await;
                     0
                 }
                 2 => 201,
-                // Of the version before.
+                // A coordinator of the previous version.
                 3 if asked.contains("lease_s") => 422,
                 3 => 201,
                 status => status,
@@ -107,7 +107,7 @@ async fn a_coordinator_that_says_nothing_is_waited_for_once() {
         assert!(!client.register(&spec()).await.expect("it goes on without").is_registered());
     }
     assert!(begin.elapsed() < DEADLINE, "{:?} for a thousand", begin.elapsed());
-    // It is looked for.
+    // The client looks for the coordinator.
     canned.status.store(201, Ordering::Relaxed);
     let begin = Instant::now();
     while !client.register(&spec()).await.expect("it goes on").is_registered() {
@@ -131,7 +131,7 @@ async fn what_passes_leaves_coflows_unscheduled_and_is_an_error_for_the_strict()
         let error = strict.register(&spec()).await.err().expect("strict");
         assert!(error.is_passing(), "{status}: {error}");
     }
-    // What is wrong with the request itself is always said.
+    // An error of the request itself is always returned.
     let (_canned, address) = Canned::serve(422).await;
     let (_folder, lenient) = client(address, false).await;
     let error = lenient.register(&spec()).await.err().expect("it is wrong");
@@ -180,7 +180,7 @@ async fn a_change_that_may_have_been_made_is_not_asked_for_again() {
     canned.requests.store(0, Ordering::Relaxed);
     assert!(coflow.update(&Update::default()).await.expect_err("it is gone").is_away());
     assert_eq!(canned.requests.load(Ordering::Relaxed), 1);
-    // A question is, as often as there is time for.
+    // A request that changes nothing is repeated until the deadline.
     assert!(coflow.status().await.expect_err("it is gone").is_away());
     assert!(canned.requests.load(Ordering::Relaxed) > 2);
 }

@@ -1,11 +1,11 @@
-//! Flows over real sockets, with a real agent's socket beside them; what the coordinator would say is
-//! said by the tests. They check bytes and order, never how long something takes.
+//! Flows over real sockets, with a real agent's socket. The tests take the coordinator's part. They check bytes and
+//! order, never durations.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use covey_agent::{Enforcer, Local, Share};
+use covey_agent::{CoordinatorEvent, Enforcer, Local, Share};
 use covey_client::{Blocks, Client, Flow, Incoming, Listener, Options, Scheduled};
 use covey_client::{CoflowSpec, FlowReceiver, blocking};
 use covey_proto::{CodecName, Ended, FlowKey, Means};
@@ -15,11 +15,11 @@ use tokio::net::TcpStream;
 /// Longer than anything here may take.
 const LONG: Duration = Duration::from_secs(30);
 
-struct Place(tempfile::TempDir);
+struct AgentFolder(tempfile::TempDir);
 
-impl Place {
-    fn new() -> Place {
-        Place(tempfile::tempdir().expect("a folder"))
+impl AgentFolder {
+    fn new() -> AgentFolder {
+        AgentFolder(tempfile::tempdir().expect("a folder"))
     }
 
     fn socket(&self) -> PathBuf {
@@ -61,11 +61,11 @@ async fn listen(client: &Client) -> Listener {
 async fn next(listener: &mut Listener) -> FlowReceiver {
     match listener.accept().await.expect("a flow") {
         Incoming::Flow(flow) => flow,
-        Incoming::Request(_) => panic!("nobody asks for one"),
+        Incoming::Request(_) => panic!("no flow is asked for"),
     }
 }
 
-/// Waits until something is so.
+/// Waits until `is` returns true.
 async fn until(what: &str, mut is: impl FnMut() -> bool) {
     let waiting = async {
         while !is() {
@@ -136,7 +136,7 @@ async fn a_sender_that_goes_early_is_an_error_not_an_end() {
         let error = receiver.read_to_end(&mut Vec::new()).await.expect_err("it was cut");
         assert_eq!(error.kind(), std::io::ErrorKind::UnexpectedEof);
     }
-    // More than was announced is refused before it is sent.
+    // More bytes than announced are refused before they are sent.
     let coflow = client.join(1);
     let mut sender = coflow.open(0, listener.local_addr(), Some(1), b"").await.expect("open");
     assert!(sender.write_all(b"two").await.is_err());
@@ -144,9 +144,9 @@ async fn a_sender_that_goes_early_is_an_error_not_an_end() {
 
 #[tokio::test]
 async fn a_flow_waits_for_its_share_and_stops_when_it_is_taken_back() {
-    let place = Place::new();
+    let place = AgentFolder::new();
     let mut agent = place.agent().await;
-    agent.joined(true);
+    agent.heard(CoordinatorEvent::Joined { codec: None });
     let client = place.client().await;
     until("the coordinator is heard", || client.scheduled() == Scheduled::Yes).await;
     assert_eq!(client.port(), Some(7));
@@ -162,14 +162,14 @@ async fn a_flow_waits_for_its_share_and_stops_when_it_is_taken_back() {
         sender.write_all(&sending).await?;
         sender.finish().await
     });
-    // Nothing comes before the schedule says so.
+    // Nothing arrives before the flow has a rate.
     let mut first = [0; 1];
     let early = tokio::time::timeout(Duration::from_millis(100), receiver.read(&mut first)).await;
     assert!(early.is_err(), "it has not waited");
     agent.apply((1, 1), &BTreeMap::from([(key(0), share(2e6))])).expect("told");
     let mut read = vec![0; 100_000];
     receiver.read_exact(&mut read).await.expect("it sends");
-    // It is taken back: what is under way comes, and then no more.
+    // The rate is taken back: bytes on the way arrive, then no more.
     agent.apply((1, 2), &BTreeMap::new()).expect("told");
     let rest = loop {
         let mut more = vec![0; 100_000];
@@ -183,7 +183,7 @@ async fn a_flow_waits_for_its_share_and_stops_when_it_is_taken_back() {
     receiver.read_to_end(&mut read).await.expect("it goes on");
     assert!(read == data, "other bytes came");
     sent.await.expect("no panic").expect("all has come");
-    // Its end is reported, and kept until it is settled.
+    // The end is reported, and kept until it is acknowledged.
     let mut ended = Vec::new();
     until("the end is reported", || {
         ended.extend(agent.progress().ended);
@@ -192,15 +192,15 @@ async fn a_flow_waits_for_its_share_and_stops_when_it_is_taken_back() {
     .await;
     assert_eq!(ended, [Ended { key: key(0), bytes: 4e6, wire: 4e6 }]);
     assert_eq!(client.unsettled(), 1);
-    agent.settled(&[key(0)]);
-    until("it is settled", || client.unsettled() == 0).await;
+    agent.heard(CoordinatorEvent::Acknowledged(&[key(0)]));
+    until("its end is acknowledged", || client.unsettled() == 0).await;
 }
 
 #[tokio::test]
 async fn an_agent_that_is_started_anew_learns_all_again() {
-    let place = Place::new();
+    let place = AgentFolder::new();
     let mut agent = place.agent().await;
-    agent.joined(true);
+    agent.heard(CoordinatorEvent::Joined { codec: None });
     let client = place.client().await;
     let mut listener = listen(&client).await;
     let coflow = client.join(1);
@@ -222,14 +222,14 @@ async fn an_agent_that_is_started_anew_learns_all_again() {
         waits.write_all(b"xyz").await?;
         waits.finish().await
     });
-    // The agent dies. Nobody schedules: what waited is sent.
+    // The agent dies: flows that waited are sent unscheduled.
     drop(agent);
     receiver.read_to_string(&mut text).await.expect("it comes");
     assert_eq!(text, "abcxyz");
     let mut agent = place.agent().await;
-    agent.joined(true);
+    agent.heard(CoordinatorEvent::Joined { codec: None });
     write.await.expect("no panic").expect("all has come");
-    // The new one hears of the ends that are not settled.
+    // The new agent hears of the ends that are not acknowledged.
     let mut ended = BTreeMap::new();
     until("the ends are said again", || {
         ended.extend(agent.progress().ended.iter().map(|it| (it.key, it.bytes)));
@@ -241,10 +241,9 @@ async fn an_agent_that_is_started_anew_learns_all_again() {
 
 #[tokio::test]
 async fn a_flow_is_compressed_as_the_schedule_says_and_otherwise_while_it_runs() {
-    let place = Place::new();
+    let place = AgentFolder::new();
     let mut agent = place.agent().await;
-    agent.may_compress(Some(CodecName::Zstd));
-    agent.joined(true);
+    agent.heard(CoordinatorEvent::Joined { codec: Some(CodecName::Zstd) });
     let client = place.client().await;
     until("the coordinator is heard", || client.scheduled() == Scheduled::Yes).await;
     let mut listener = listen(&client).await;
@@ -264,7 +263,7 @@ async fn a_flow_is_compressed_as_the_schedule_says_and_otherwise_while_it_runs()
             let (holds, flows) = told(version, codec);
             agent.apply(holds, &flows).expect("told");
             let before = (sender.sent(), sender.sent_on_wire());
-            // Until it has been heard: what comes first is sent as it was told before.
+            // Until the share has come: the first bytes are sent as before.
             let from = (on_wire.len() * 600_000).min(data.len());
             tokio::time::sleep(Duration::from_millis(50)).await;
             let part = &data[from..from + 600_000];
@@ -302,10 +301,10 @@ async fn a_flow_is_compressed_as_the_schedule_says_and_otherwise_while_it_runs()
 }
 
 #[tokio::test]
-async fn a_flow_that_was_opened_before_anybody_compresses_goes_as_it_is() {
-    let place = Place::new();
+async fn a_flow_that_was_opened_before_compression_was_offered_is_sent_plain() {
+    let place = AgentFolder::new();
     let mut agent = place.agent().await;
-    agent.joined(true);
+    agent.heard(CoordinatorEvent::Joined { codec: None });
     let client = place.client().await;
     until("the coordinator is heard", || client.scheduled() == Scheduled::Yes).await;
     let mut listener = listen(&client).await;
@@ -328,18 +327,18 @@ async fn a_flow_that_was_opened_before_anybody_compresses_goes_as_it_is() {
 #[tokio::test]
 async fn an_agents_socket_is_its_owners_alone_and_replaces_what_is_left_of_another() {
     use std::os::unix::fs::PermissionsExt;
-    let place = Place::new();
+    let place = AgentFolder::new();
     let agent = place.agent().await;
     let mode = std::fs::metadata(place.socket()).expect("a socket").permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     let again = Local::listen(&place.socket(), 7, Means::Pacing, Duration::from_millis(5)).await;
     assert_eq!(again.err().map(|error| error.kind()), Some(std::io::ErrorKind::AddrInUse));
     drop(agent);
-    // What an agent leaves that is killed.
+    // The file that a killed agent leaves.
     drop(std::os::unix::net::UnixListener::bind(place.socket()).expect("room"));
     let _agent = place.agent().await;
     start(Some(&place.socket())).await;
-    // Nothing else stays.
+    // No other file stays.
     assert_eq!(std::fs::read_dir(place.0.path()).expect("a folder").count(), 1);
 }
 
@@ -354,14 +353,14 @@ async fn blocks_are_pushed_and_pulled_put_and_got() {
         tokio::join!(Blocks::push(&coflow, 0, to, b"a", &a), Blocks::push(&coflow, 1, to, b"b", &b))
     };
     let pulling = async {
-        // In another order than they are pushed.
+        // In another order than they were pushed.
         let second = blocks.pull(9, b"b").await.expect("it comes");
         (blocks.pull(9, b"a").await.expect("it comes"), second)
     };
     let (pushed, pulled) = tokio::join!(pushing, pulling);
     pushed.0.and(pushed.1).expect("all has come");
     assert!(pulled == (a.clone(), b.clone()));
-    // Asked for before it is there.
+    // The block is asked for before it is put.
     let getting = Blocks::get(&coflow, 2, to, b"c");
     let putting = async {
         tokio::time::sleep(Duration::from_millis(20)).await;
@@ -373,13 +372,13 @@ async fn blocks_are_pushed_and_pulled_put_and_got() {
 }
 
 #[tokio::test]
-async fn who_does_not_speak_like_a_flow_is_shown_out() {
+async fn a_connection_that_does_not_begin_like_a_flow_is_closed() {
     let client = start(None).await;
     let mut listener = listen(&client).await;
     let mut stranger = TcpStream::connect(listener.local_addr()).await.expect("open");
     stranger.write_all(b"GET / HTTP/1.1\r\nHost: covey\r\n\r\n").await.expect("room");
     let mut answer = Vec::new();
-    // Closed, with or without complaint about what was not read.
+    // The connection is closed, with or without an error about unread bytes.
     let _ = stranger.read_to_end(&mut answer).await;
     assert!(answer.is_empty());
     let coflow = client.join(1);
@@ -390,7 +389,7 @@ async fn who_does_not_speak_like_a_flow_is_shown_out() {
 }
 
 #[test]
-fn without_async_and_without_anybody_who_schedules() {
+fn without_async_and_without_a_schedule() {
     use std::io::{Read, Write};
     let options = Options { agent: None, coordinator: None, ..Options::default() };
     let client = blocking::Client::start(options).expect("threads");
@@ -413,9 +412,9 @@ fn without_async_and_without_anybody_who_schedules() {
 
 #[tokio::test]
 async fn no_wait_is_longer_than_the_application_allows() {
-    let place = Place::new();
+    let place = AgentFolder::new();
     let mut agent = place.agent().await;
-    agent.joined(true);
+    agent.heard(CoordinatorEvent::Joined { codec: None });
     let options = Options {
         agent: Some(place.socket()),
         coordinator: None,
@@ -431,7 +430,7 @@ async fn no_wait_is_longer_than_the_application_allows() {
         let mut sender = client.join(1).open(flow, to, None, b"").await.expect("open");
         let mut receiver = next(&mut listener).await;
         if was_served {
-            // It is served for a moment, and then never again.
+            // The flow is served for a short time, and then never again.
             agent.apply((1, 1), &BTreeMap::from([(key(flow), share(1e6))])).expect("applied");
             sender.write_all(&data[..20_000]).await.expect("it is served");
             agent.apply((1, 2), &BTreeMap::new()).expect("applied");

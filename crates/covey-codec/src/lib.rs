@@ -1,14 +1,13 @@
-//! The compressors that flows are sent with, and how fast they are on this machine.
+//! The compressors of flows, and their speed on this machine.
 //!
-//! [`pack`] and [`unpack`] do one chunk of a flow at a time, by libraries that are made for it. What the
-//! compressors need beside the chunk is kept once a thread, not once a flow. A checksum of the raw bytes
-//! goes with each chunk, so that a compressor that is wrong is noticed. [`measure`] finds out the
-//! speed `R` and the ratio `ξ` (Swallow, IPDPS 2018, §IV).
+//! [`pack`] and [`unpack`] handle one chunk of a flow at a time; each compressor is a file in `codecs`. A checksum of
+//! the raw bytes goes with each chunk, so that an error of a compressor is noticed. [`measure`] measures the speed
+//! `R` and the ratio `ξ` (Swallow, IPDPS 2018, §IV).
 
+mod codec;
+mod codecs;
 mod measure;
 mod sample;
-
-use std::cell::RefCell;
 
 use covey_proto::{CodecName, MAX_CHUNK};
 use thiserror::Error;
@@ -16,124 +15,71 @@ use thiserror::Error;
 pub use measure::measure;
 pub use sample::sample;
 
-/// Swallow's Zstd is as small as this level, and a little slower.
-const ZSTD_LEVEL: i32 = 1;
-
 /// Why bytes cannot be unpacked.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum CodecError {
-    /// The compressor does not know what to make of them.
-    #[error("a chunk of {coded} bytes is nothing that {codec} has made of {raw}")]
+    /// The bytes are not what the compressor makes of so many.
+    #[error("a chunk of {coded} bytes: not what {codec} makes of {raw} bytes")]
     Garbage {
-        /// The compressor.
+        /// Name of the compressor.
         codec: &'static str,
-        /// Bytes of the chunk.
+        /// Length of the chunk.
         coded: usize,
-        /// Bytes that it should have.
+        /// Length that the raw bytes should have.
         raw: usize,
     },
-    /// Other bytes have come out than went in.
+    /// The raw bytes differ from those that were compressed.
     #[error("a chunk of {raw} bytes by {codec}: checksum {found:08x}, expected {expected:08x}")]
     Checksum {
-        /// The compressor.
+        /// Name of the compressor.
         codec: &'static str,
-        /// Bytes of the chunk.
+        /// Length of the raw bytes.
         raw: usize,
-        /// What was found.
+        /// Checksum of the raw bytes.
         found: u32,
-        /// What the sender says.
+        /// Checksum that the sender has sent.
         expected: u32,
     },
 }
 
-/// The checksum that goes with a chunk.
+/// The checksum of a chunk's raw bytes.
 pub fn checksum(raw: &[u8]) -> u32 {
     crc32fast::hash(raw)
 }
 
-/// What compressors need beside the bytes.
-struct Tools {
-    snappy: snap::raw::Encoder,
-    pack_zstd: Option<zstd::bulk::Compressor<'static>>,
-    unpack_zstd: Option<zstd::bulk::Decompressor<'static>>,
-}
-
-thread_local! {
-    static TOOLS: RefCell<Tools> = RefCell::new(Tools {
-        snappy: snap::raw::Encoder::new(),
-        pack_zstd: None,
-        unpack_zstd: None,
-    });
-}
-
-/// Compresses `raw`, which is not empty, behind what is in `out`. Returns whether that made it smaller; if
-/// not, `out` is as it was.
-pub fn pack(codec: CodecName, raw: &[u8], out: &mut Vec<u8>) -> bool {
-    let start = out.len();
-    let room = match codec {
-        CodecName::Lz4 => lz4_flex::block::get_maximum_output_size(raw.len()),
-        CodecName::Snappy => snap::raw::max_compress_len(raw.len()),
-        CodecName::Zstd => zstd::zstd_safe::compress_bound(raw.len()),
-        CodecName::Lzf => 0,
-    };
-    out.resize(start + room, 0);
-    let into = &mut out[start..];
-    let packed = match codec {
-        CodecName::Lz4 => lz4_flex::block::compress_into(raw, into).ok(),
-        CodecName::Snappy => TOOLS.with_borrow_mut(|tools| tools.snappy.compress(raw, into)).ok(),
-        CodecName::Zstd => TOOLS.with_borrow_mut(|tools| {
-            if tools.pack_zstd.is_none() {
-                tools.pack_zstd = zstd::bulk::Compressor::new(ZSTD_LEVEL).ok();
-            }
-            tools.pack_zstd.as_mut()?.compress_to_buffer(raw, into).ok()
-        }),
-        CodecName::Lzf => lzf::compress(raw).ok().map(|packed| {
-            out.extend_from_slice(&packed);
-            packed.len()
-        }),
-    };
-    let packed = packed.filter(|length| *length < raw.len());
+/// Compresses `raw`, which is not empty, and appends the result to `out`. Returns whether the result is smaller than
+/// `raw`; if not, `out` stays as it was.
+pub fn pack(name: CodecName, raw: &[u8], out: &mut Vec<u8>) -> bool {
+    let (codec, start) = (codecs::codec(name), out.len());
+    out.resize(start + codec.max_compressed(raw.len()), 0);
+    let packed = codec.compress(raw, &mut out[start..]).filter(|length| *length < raw.len());
     out.truncate(start + packed.unwrap_or(0));
     packed.is_some()
 }
 
-/// Puts into `out`, in place of what is there, the `raw` bytes that [`pack`] made `coded` of.
+/// Restores the `raw` bytes that [`pack`] has compressed to `coded`. They replace what is in `out`.
 ///
 /// # Errors
-/// When `coded` is nothing that it can have made, or the checksum differs.
+/// When `coded` is not what [`pack`] makes of so many bytes, or the checksum differs.
 pub fn unpack(
-    codec: CodecName,
+    name: CodecName,
     coded: &[u8],
     raw: usize,
     expected: u32,
     out: &mut Vec<u8>,
 ) -> Result<(), CodecError> {
-    let garbage = || CodecError::Garbage { codec: codec.name(), coded: coded.len(), raw };
+    let garbage = || CodecError::Garbage { codec: name.name(), coded: coded.len(), raw };
     if raw > MAX_CHUNK {
         return Err(garbage());
     }
     out.clear();
     out.resize(raw, 0);
-    let length = match codec {
-        CodecName::Lz4 => lz4_flex::block::decompress_into(coded, out).ok(),
-        CodecName::Snappy => snap::raw::Decoder::new().decompress(coded, out).ok(),
-        CodecName::Zstd => TOOLS.with_borrow_mut(|tools| {
-            if tools.unpack_zstd.is_none() {
-                tools.unpack_zstd = zstd::bulk::Decompressor::new().ok();
-            }
-            tools.unpack_zstd.as_mut()?.decompress_to_buffer(coded, out.as_mut_slice()).ok()
-        }),
-        CodecName::Lzf => lzf::decompress(coded, raw).ok().map(|unpacked| {
-            *out = unpacked;
-            out.len()
-        }),
-    };
-    if length != Some(raw) {
+    if codecs::codec(name).decompress(coded, out) != Some(raw) {
         return Err(garbage());
     }
     let found = checksum(out);
     if found != expected {
-        return Err(CodecError::Checksum { codec: codec.name(), raw, found, expected });
+        return Err(CodecError::Checksum { codec: name.name(), raw, found, expected });
     }
     Ok(())
 }
@@ -157,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_packed_is_unpacked() {
+    fn unpacking_restores_the_bytes() {
         let sample = sample(200_000);
         for codec in CodecName::ALL {
             for length in [1, 2, 13, 64 << 10, 200_000] {
@@ -169,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_shrink_stays() {
+    fn bytes_that_do_not_shrink_are_left_alone() {
         let mut state = 1_u64;
         let noise: Vec<u8> = std::iter::repeat_with(|| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -183,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_an_error_whatever_it_hits() {
+    fn damage_is_an_error_anywhere_in_a_chunk() {
         let raw = sample(10_000);
         for codec in CodecName::ALL {
             let mut packed = Vec::new();
@@ -193,7 +139,7 @@ mod tests {
             for at in (0..packed.len()).step_by(7) {
                 packed[at] ^= 0x55;
                 let found = unpack(codec, &packed, raw.len(), sum, &mut out);
-                // Some bits of a frame mean nothing: then what comes out is right.
+                // Some bits of a frame have no meaning: the result is then correct.
                 assert!(found.is_err() || out == raw, "{} at {at}", codec.name());
                 packed[at] ^= 0x55;
             }

@@ -1,4 +1,4 @@
-//! How fast the compressors are here, and how small.
+//! Measures the speed and ratio of the compressors on this machine.
 
 use covey_proto::{CodecName, Compressor};
 use rustix::time::{ClockId, clock_gettime};
@@ -6,25 +6,25 @@ use rustix::time::{ClockId, clock_gettime};
 use crate::sample::sample;
 use crate::{checksum, pack};
 
-/// Bytes that are compressed at a time, as flows are.
+/// Bytes that are compressed at a time, as in a flow.
 const CHUNK: usize = 64 << 10;
 /// Bytes of the sample.
 const SAMPLE: usize = 4 * CHUNK;
-/// CPU time that each compressor is given, in seconds.
+/// Processor time that each compressor is measured for, in seconds.
 const FOR_S: f64 = 0.005;
 
-/// The CPU time of this thread, in seconds: others on the machine do not count.
+/// Processor time of this thread in seconds. Other load on the machine does not count.
 fn cpu_s() -> f64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }
 
-/// Measures all compressors on this machine, with a [`sample`]: raw bytes per second of a whole
-/// processor, checksum included, and the ratio. Takes some 30 ms.
+/// Measures all compressors on this machine with a [`sample`]: raw bytes per second of a whole processor, checksum
+/// included, and the ratio. Takes about 30 ms.
 pub fn measure() -> Vec<Compressor> {
     let sample = sample(SAMPLE);
     let mut out = Vec::new();
-    let mut one = |codec| {
+    let mut measure_one = |codec| {
         let (mut best_s, mut packed) = (f64::INFINITY, SAMPLE);
         let began = cpu_s();
         while cpu_s() - began < FOR_S || best_s.is_infinite() {
@@ -37,11 +37,11 @@ pub fn measure() -> Vec<Compressor> {
             }
             best_s = best_s.min(cpu_s() - before);
         }
-        // A clock may be too coarse to tell.
+        // A coarse clock may show no time at all.
         let speed = SAMPLE as f64 / best_s.max(1e-9);
         Compressor { codec, speed, ratio: packed as f64 / SAMPLE as f64 }
     };
-    CodecName::ALL.into_iter().map(&mut one).collect()
+    CodecName::ALL.into_iter().map(&mut measure_one).collect()
 }
 
 #[cfg(test)]

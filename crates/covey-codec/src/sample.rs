@@ -1,14 +1,14 @@
-//! What compressors are measured with.
+//! The data that compressors are measured with.
 
-/// Different words.
+/// Number of different words.
 const WORDS: usize = 1024;
 
-/// `length` bytes that look like the records which shuffles carry: names, numbers and times, a line each.
-/// The same on every machine.
+/// Returns `length` bytes that resemble the records of a shuffle: names, numbers and times, a line each. They are the
+/// same on every machine.
 pub fn sample(length: usize) -> Vec<u8> {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let mut random = move || {
-        // xorshift64, as good as random for this.
+        // xorshift64 is random enough here.
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
@@ -26,7 +26,7 @@ pub fn sample(length: usize) -> Vec<u8> {
     let mut time = 1_400_000_000_u64;
     while out.len() < length {
         time += random() % 7;
-        // A few words are most of all there are.
+        // A few words occur most often.
         let mut word = || {
             let of = 1 + random() as usize % WORDS;
             words[random() as usize % of].as_str()

@@ -11,15 +11,15 @@ use tokio_rustls::rustls::ClientConfig;
 
 use crate::LoadError;
 
-/// A coordinator in a process of its own, which is killed when this is dropped.
+/// A coordinator in a process of its own. The process is killed when this is dropped.
 pub struct Coordinator {
     process: Child,
     clients: SocketAddr,
-    /// Where agents connect.
+    /// The address for agents.
     pub agents: SocketAddr,
-    /// What clients show, and agents where there is no TLS.
+    /// The credential of clients, and of agents without TLS.
     pub token: Vec<u8>,
-    /// With its journal.
+    /// The folder with its journal.
     folder: tempfile::TempDir,
     tls: bool,
 }
@@ -28,7 +28,7 @@ impl Coordinator {
     /// Starts the program `covey` with a new folder in `parent`; with mutual TLS if `tls`.
     ///
     /// # Errors
-    /// When it does not come to listen; it has said why on standard error.
+    /// When the coordinator ends before it listens. It has printed the reason.
     pub fn start(
         covey: &Path,
         parent: &Path,
@@ -60,7 +60,7 @@ impl Coordinator {
         };
         let addresses = (address("clients"), address("agents"));
         let (Some(clients), Some(agents)) = addresses else {
-            // It has ended, or is about to.
+            // The process has ended, or will soon.
             let _ = process.kill();
             let _ = process.wait();
             return Err(LoadError::Ended);
@@ -73,7 +73,7 @@ impl Coordinator {
         Credentials::of(&self.folder.path().join("data"))
     }
 
-    /// How agents connect, if by TLS.
+    /// The TLS configuration of agents, if they use TLS.
     ///
     /// # Errors
     /// When the certificates cannot be used.
@@ -81,10 +81,10 @@ impl Coordinator {
         Ok(self.tls.then(|| self.credentials().agent()).transpose()?)
     }
 
-    /// A connection for requests.
+    /// Connects to the REST API.
     ///
     /// # Errors
-    /// When there is none.
+    /// When the connection cannot be made.
     pub async fn client(&self) -> Result<Client, LoadError> {
         let tls = self.tls.then(|| self.credentials().client()).transpose()?;
         Ok(Client::connect(self.clients, &self.token, tls).await?)
@@ -93,7 +93,7 @@ impl Coordinator {
 
 impl Drop for Coordinator {
     fn drop(&mut self) {
-        // It may have ended.
+        // The process may have ended.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }

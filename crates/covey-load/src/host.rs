@@ -1,4 +1,4 @@
-//! Simulated hosts: real agents with real connections, and flows on paper.
+//! Simulated hosts: real agents with real connections, whose flows send no bytes.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -18,12 +18,12 @@ use tokio_rustls::rustls::pki_types::ServerName;
 
 use crate::{Coordinator, LoadError, Metrics};
 
-/// What hosts know of their flows: the coflows by the number that the coordinator gives them.
+/// The sizes of flows: their coflows, by the ids that the coordinator gives them.
 pub type Sizes = Arc<Vec<Coflow>>;
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// How long it may take until all agents have joined.
+/// Maximum time until all agents have joined.
 const JOINING: Duration = Duration::from_secs(60);
 
 /// What all hosts share.
@@ -34,7 +34,7 @@ struct Common {
     sizes: Sizes,
     confirms: bool,
     begin: Instant,
-    /// Whether all have joined: who loses its connection from now on is lost.
+    /// Whether all hosts have joined. A host that loses its connection after that counts as lost.
     joined: AtomicBool,
     lost: AtomicU64,
     last_failure: Mutex<String>,
@@ -44,11 +44,11 @@ struct Common {
 pub struct Hosts(Arc<Common>);
 
 impl Hosts {
-    /// Starts a host for each of so many ports, and waits until all have joined. If not `confirms`,
-    /// they do not say that they have applied a schedule, but for the first, which is empty.
+    /// Starts a host for each of `ports` ports, and waits until all have joined. Unless `confirms`, hosts do not confirm
+    /// that they have applied a schedule, except for the first, which is empty.
     ///
     /// # Errors
-    /// When they do not join.
+    /// When hosts do not join.
     pub async fn start(
         coordinator: &Coordinator,
         ports: u32,
@@ -89,20 +89,20 @@ impl Hosts {
         }
     }
 
-    /// How many have lost their connection since.
+    /// Number of hosts that have lost their connection since.
     pub fn lost(&self) -> u64 {
         self.0.lost.load(Ordering::Relaxed)
     }
 
-    /// Why a connection was lost last; empty if none was.
+    /// Why the last connection was lost; empty if none was.
     pub fn last_failure(&self) -> String {
         self.0.last_failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
 impl Common {
-    /// Lives until the connection is lost. While hosts join it tries again: all come at once, and not
-    /// all find a place in the queue of new connections.
+    /// Runs a host until its connection is lost. While hosts join it tries again: all connect at once, and the queue of
+    /// new connections has no room for all.
     async fn host(self: Arc<Common>, port: u32) {
         while let Err(error) = self.session(port).await {
             *self.last_failure.lock().unwrap_or_else(PoisonError::into_inner) = error.to_string();
@@ -186,12 +186,12 @@ impl Common {
     }
 }
 
-/// Flows that send as they are told, on paper.
+/// Flows that keep to their rates without sending bytes.
 struct Fluid {
     sizes: Sizes,
-    /// When `sent` was right.
+    /// The time that `sent` is of.
     at: Instant,
-    /// Bytes per second of flows that are served, and what flows have sent that have not ended.
+    /// Rates of served flows in bytes per second, and bytes sent by flows that have not ended.
     rates: BTreeMap<FlowKey, f64>,
     sent: BTreeMap<FlowKey, f64>,
 }
@@ -201,7 +201,7 @@ impl Fluid {
         Fluid { sizes, at: Instant::now(), rates: BTreeMap::new(), sent: BTreeMap::new() }
     }
 
-    /// Goes on to `now`, and tells what has happened.
+    /// Advances to `now`. Returns what has happened.
     fn flow_on(&mut self, now: Instant) -> Progress {
         let dt = (now - std::mem::replace(&mut self.at, now)).as_secs_f64();
         let mut progress = Progress::default();
@@ -210,7 +210,7 @@ impl Fluid {
             let size = size(sizes, key);
             let sent = sent.entry(key).or_default();
             *sent += rate * dt;
-            // Timers are a little late, never early: what is missing is rounding.
+            // Timers are late, never early: a missing rest is rounding.
             if *sent >= size * (1.0 - 1e-9) {
                 progress.ended.push(Ended { key, bytes: size, wire: size });
             } else {
@@ -224,7 +224,7 @@ impl Fluid {
         progress
     }
 
-    /// From now on flows send as the agent's schedule says.
+    /// Sets the rates to those of the agent's schedule.
     fn follow(&mut self, agent: &Agent) {
         self.rates = agent.flows().iter().map(|(&key, share)| (key, share.rate)).collect();
     }
@@ -237,7 +237,7 @@ impl Fluid {
     }
 }
 
-/// Bytes of a flow; infinite if nobody knows it.
+/// Bytes of a flow; infinite if the flow is unknown.
 fn size(sizes: &[Coflow], key: FlowKey) -> f64 {
     let coflow = sizes.get(key.coflow as usize);
     coflow.and_then(|c| c.flows.get(key.flow as usize)).map_or(f64::INFINITY, |f| f.bytes)

@@ -1,9 +1,8 @@
-//! Loads a live coordinator, and tells what that costs it.
+//! Loads a live coordinator and measures its cost.
 //!
-//! The coordinator is a process of its own ([`Coordinator`]), so that its CPU and memory can be told
-//! apart. Hosts are simulated here ([`Hosts`]): each has a real agent with a real connection, and
-//! sends as that agent is told, in real time, but on paper. [`replay`] drives a workload through
-//! both.
+//! The coordinator is a process of its own ([`Coordinator`]), so that its CPU and memory are measured alone. Hosts are
+//! simulated ([`Hosts`]): each has a real agent with a real connection, and its flows keep to the schedule in real
+//! time, but send no bytes. [`replay`] drives a workload through both.
 
 mod coordinator;
 mod host;
@@ -23,36 +22,36 @@ use thiserror::Error;
 /// Why nothing could be measured.
 #[derive(Debug, Error)]
 pub enum LoadError {
-    /// The coordinator cannot be started, or its folder not be made.
+    /// The coordinator cannot be started, or its folder cannot be made.
     #[error("the coordinator cannot be started: {0}")]
     Start(io::Error),
-    /// It has ended before it listened.
+    /// The coordinator has ended before it listened.
     #[error("the coordinator ended before it listened")]
     Ended,
-    /// Its credentials cannot be used.
+    /// The coordinator's credentials cannot be used.
     #[error(transparent)]
     Credentials(#[from] CredentialError),
-    /// It does not answer.
+    /// The coordinator does not answer.
     #[error("the coordinator does not answer: {0}")]
     Client(#[from] ClientError),
-    /// It refuses a coflow.
+    /// The coordinator refuses a coflow.
     #[error("a coflow was refused: {status} {body}")]
     Refused {
         /// The HTTP status.
         status: u16,
-        /// What it says.
+        /// The body of the answer.
         body: String,
     },
     /// Agents do not join.
     #[error("only {joined} of {ports} agents joined in {seconds} s: {why}")]
     Joining {
-        /// How many have.
+        /// Number of agents that have joined.
         joined: f64,
-        /// How many should have.
+        /// Number of agents that should have joined.
         ports: u32,
-        /// In which time.
+        /// How long they had, in seconds.
         seconds: u64,
-        /// The last that went wrong.
+        /// The last error of an agent.
         why: String,
     },
 }

@@ -1,4 +1,4 @@
-//! What a coordinator says of itself at `/metrics`.
+//! The values that a coordinator reports at `/metrics`.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use covey_api::{Client, ClientError};
 pub struct Metrics(BTreeMap<String, f64>);
 
 impl Metrics {
-    /// Asks for them.
+    /// Asks a coordinator for its metrics.
     ///
     /// # Errors
-    /// When there is no answer.
+    /// When the coordinator does not answer.
     pub async fn of(client: &mut Client) -> Result<Metrics, ClientError> {
         let answer = client.get("/metrics").await?;
         Ok(Metrics::parse(&String::from_utf8_lossy(&answer.body)))
@@ -24,13 +24,13 @@ impl Metrics {
         Metrics(pairs.filter_map(|(k, v)| Some((k.to_owned(), v.parse().ok()?))).collect())
     }
 
-    /// A value; NaN if there is none of that name.
+    /// The value of that name; NaN if there is none.
     pub fn get(&self, name: &str) -> f64 {
         self.0.get(name).copied().unwrap_or(f64::NAN)
     }
 
-    /// The upper end, in milliseconds, of the bucket of a histogram in which a quantile falls, of
-    /// what has been counted since `before`; NaN if that is nothing.
+    /// Quantile of what a histogram has counted since `before`: the upper bound of its bucket, in milliseconds. NaN if
+    /// nothing was counted.
     pub fn quantile_ms(&self, before: &Metrics, name: &str, quantile: f64) -> f64 {
         let since = |name: &str| self.get(name) - before.0.get(name).copied().unwrap_or(0.0);
         let count = since(&format!("{name}_count"));

@@ -1,4 +1,4 @@
-//! A workload through a live coordinator, and what that cost it.
+//! Drives a workload through a live coordinator and measures its cost.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,26 +11,26 @@ use serde_json::json;
 
 use crate::{Coordinator, Hosts, LoadError, Metrics, Sizes};
 
-/// What is to be replayed.
+/// A workload to replay, and how.
 #[derive(Debug, Clone, Copy)]
 pub struct Replay<'a> {
-    /// Coflows in order of arrival; each is registered at its time.
+    /// Coflows in order of arrival; each is registered at its arrival time.
     pub workload: &'a Workload,
     /// The policy, as for `covey serve`.
     pub policy: &'a str,
-    /// The scheduling interval δ by which CPU is told, and at which agents report, in seconds.
+    /// The scheduling interval δ in seconds: CPU is reported per interval, and agents report at it.
     pub interval_s: f64,
-    /// Whether agents report what flows have sent in every interval, needed or not.
+    /// Whether agents report in every interval what flows have sent, even if the policy does not need it.
     pub reports_always: bool,
-    /// When to stop, in seconds from the beginning.
+    /// When to stop, in seconds after the beginning.
     pub seconds: f64,
 }
 
-/// Replays it against the program `covey`, in real time; `progress` is told how many seconds more
-/// have gone by.
+/// Replays a workload against the program `covey` in real time. Calls `progress` with the number of seconds that have
+/// passed since the last call.
 ///
 /// # Errors
-/// When the coordinator does not do its part.
+/// When the coordinator fails.
 pub async fn replay(
     covey: &Path,
     what: &Replay<'_>,
@@ -59,7 +59,7 @@ pub async fn replay(
     let before = Metrics::of(&mut client).await?;
     let begin = Instant::now();
     let mut late_s = 0.0_f64;
-    // One after the other, so that the k-th of the trace gets the number k.
+    // One after the other, so that the k-th coflow of the trace gets the id k.
     for coflow in what.workload.coflows.iter().filter(|c| c.arrival_s < what.seconds) {
         wait(begin, coflow.arrival_s, progress).await;
         late_s = late_s.max(begin.elapsed().as_secs_f64() - coflow.arrival_s);
@@ -101,7 +101,7 @@ pub async fn replay(
     })
 }
 
-/// Waits until so many seconds after `begin`, and says each second that it has gone by.
+/// Waits until so many seconds after `begin`, and reports each second.
 async fn wait(begin: Instant, until_s: f64, progress: &dyn Fn(f64)) {
     loop {
         let left_s = until_s - begin.elapsed().as_secs_f64();
@@ -127,7 +127,7 @@ pub fn registration(coflow: &Coflow) -> String {
 /// Registers a coflow.
 ///
 /// # Errors
-/// When that is refused, or not answered.
+/// When the coordinator refuses the coflow, or does not answer.
 pub async fn register(client: &mut Client, body: String) -> Result<(), LoadError> {
     let answer = client.ask("POST", "/v1/coflows", &[], body).await?;
     if answer.status == 201 {

@@ -12,31 +12,30 @@ use crate::error::TestbedError;
 use crate::faults::Broken;
 use crate::lab::{Lab, Where};
 use crate::processes::{Process, Said};
-use crate::replay::{Contestant, Replay};
+use crate::replay::{Replay, Scheduler};
 
-/// How long processes may take to be ready.
+/// Maximum time until all processes are ready.
 const READY_WITHIN: Duration = Duration::from_secs(30);
 
-/// All processes of one contestant. Hosts are numbered from 0 in what they say; the coordinator comes
-/// after them.
+/// All processes of one contender. In their output, hosts are numbered from 0, and the coordinator follows them.
 pub(crate) struct Cluster<'a> {
     lab: &'a Lab,
     replay: &'a Replay<'a>,
     folder: &'a Path,
     sender: Sender<Said>,
-    /// Where the coordinator listens, once it does: for clients, and for agents.
+    /// The coordinator's addresses for clients and for agents, as soon as it listens.
     addresses: Option<(SocketAddr, SocketAddr)>,
     coordinator: Option<Process>,
     agents: Vec<Option<Process>>,
     hosts: Vec<Option<Process>>,
-    /// CPU of those that have been killed: of coordinators, and of agents.
+    /// CPU seconds of killed coordinators and of killed agents.
     past_cpu_s: (f64, f64),
-    /// Numbers of processes that have been killed, and whose end is to be heard.
+    /// Numbers of processes that have been killed and whose output has not ended.
     killed: Vec<usize>,
 }
 
 impl<'a> Cluster<'a> {
-    /// Starts all, and waits until they are ready. What they say comes through `said`.
+    /// Starts all processes and waits until they are ready. Their output comes through `said`.
     pub fn start(
         lab: &'a Lab,
         replay: &'a Replay<'a>,
@@ -56,7 +55,7 @@ impl<'a> Cluster<'a> {
             past_cpu_s: (0.0, 0.0),
             killed: Vec::new(),
         };
-        if let Contestant::Policy(_) = replay.contestant {
+        if let Scheduler::Policy(_) = replay.scheduler {
             if let Some(name) = lab.certified() {
                 Authority::of(&cluster.data()).init(&[name])?;
             }
@@ -85,7 +84,7 @@ impl<'a> Cluster<'a> {
 
     fn start_coordinator(&mut self) -> Result<(), TestbedError> {
         let (lab, replay) = (self.lab, self.replay);
-        let Contestant::Policy(policy) = replay.contestant else { return Ok(()) };
+        let Scheduler::Policy(policy) = replay.scheduler else { return Ok(()) };
         let (clients, agents) = self.addresses.unwrap_or_else(|| lab.coordinator());
         let mut command = lab.control(Where::Router, replay.program);
         command.args(["serve", "--log", "error", "--policy", policy, "--data"]).arg(self.data());
@@ -141,7 +140,7 @@ impl<'a> Cluster<'a> {
         Process::start(format!("host {host}"), &mut command, listener)
     }
 
-    /// Waits for all hosts, and tells each where the others are.
+    /// Waits for all hosts, and tells each the addresses of the others.
     fn introduce(&mut self, said: &Receiver<Said>) -> Result<(), TestbedError> {
         let mut addresses: Vec<Option<String>> = vec![None; self.hosts.len()];
         let began = Instant::now();
@@ -167,12 +166,12 @@ impl<'a> Cluster<'a> {
         self.hosts.iter_mut().flatten().try_for_each(|host| host.tell(&line))
     }
 
-    /// The number under which the coordinator speaks.
+    /// The coordinator's number.
     pub fn number_of_coordinator(&self) -> usize {
         self.lab.hosts() as usize
     }
 
-    /// Tells a host a line; nobody, if it is dead.
+    /// Writes a line to a host's input, if the host runs.
     pub fn tell(&mut self, host: u32, line: &str) -> Result<(), TestbedError> {
         self.hosts[host as usize].as_mut().map_or(Ok(()), |host| host.tell(line))
     }
@@ -182,12 +181,12 @@ impl<'a> Cluster<'a> {
         self.hosts[host as usize].is_some()
     }
 
-    /// Whether a host's flows are those of an agent.
+    /// Whether a host has an agent.
     pub fn has_agent(&self, host: u32) -> bool {
         self.agents.get(host as usize).is_some_and(Option::is_some)
     }
 
-    /// Breaks something.
+    /// Injects a fault.
     pub fn break_down(&mut self, what: Broken) -> Result<(), TestbedError> {
         match what {
             Broken::Coordinator => {
@@ -210,7 +209,7 @@ impl<'a> Cluster<'a> {
         self.past_cpu_s.1 += agent.map_or(0.0, |agent| agent.cpu_s());
     }
 
-    /// Repairs it.
+    /// Repairs a fault.
     pub fn mend(&mut self, what: Broken) -> Result<(), TestbedError> {
         match what {
             Broken::Coordinator => self.start_coordinator(),
@@ -220,10 +219,10 @@ impl<'a> Cluster<'a> {
         }
     }
 
-    /// A process has ended. It may have been killed.
+    /// Notes that a process has ended.
     ///
     /// # Errors
-    /// If it was not.
+    /// When the testbed has not killed it.
     pub fn has_ended(&mut self, by: usize) -> Result<(), TestbedError> {
         match self.killed.iter().position(|killed| *killed == by) {
             Some(place) => {
@@ -234,7 +233,7 @@ impl<'a> Cluster<'a> {
         }
     }
 
-    /// A process has said something that it should not, or has ended.
+    /// The error that a process has printed something unexpected or has ended.
     pub fn failed(&self, by: usize, line: Option<String>) -> TestbedError {
         let what = line.unwrap_or_else(|| "has ended".to_owned());
         match self.hosts.get(by).map_or(self.coordinator.as_ref(), Option::as_ref) {

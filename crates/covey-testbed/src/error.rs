@@ -1,19 +1,19 @@
-//! What can go wrong.
+//! Errors of a testbed.
 
 use std::io;
 use std::path::PathBuf;
 
 use thiserror::Error;
 
-/// Why there is no result.
+/// Why a replay has no result.
 #[derive(Debug, Error)]
 pub enum TestbedError {
-    /// A program of the system does not do what it was asked.
+    /// A program of the system has failed.
     #[error("{program}: {what}")]
     Tool {
         /// The program.
         program: String,
-        /// What it said.
+        /// What the program has printed.
         what: String,
     },
     /// A file cannot be used.
@@ -21,67 +21,67 @@ pub enum TestbedError {
     File {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The error.
         source: io::Error,
     },
     /// Another testbed runs on this machine.
     #[error("another testbed runs on this machine: {} is locked", .0.display())]
     Busy(PathBuf),
-    /// The trace has what cannot be replayed.
+    /// The trace has a coflow that cannot be replayed.
     #[error("coflow {coflow}: {what}")]
     Trace {
         /// The coflow's id.
         coflow: String,
-        /// What is expected.
+        /// What was expected.
         what: &'static str,
     },
     /// A process of the testbed has ended too soon.
     #[error("{process}: {what}")]
     Process {
-        /// Which.
+        /// The process.
         process: String,
-        /// What it said last, or how it ended.
+        /// Its last output, or how it ended.
         what: String,
     },
-    /// A flow did not come as it was sent.
+    /// A flow has not arrived as it was sent.
     #[error("flow {flow} of coflow {coflow}: {what}")]
     Flow {
         /// The coflow's id.
         coflow: String,
-        /// The flow's place in it.
+        /// The flow's index in the coflow.
         flow: u32,
-        /// What came of it.
+        /// What has arrived instead.
         what: String,
     },
-    /// The replay takes longer than it may.
+    /// The replay has taken longer than its limit.
     #[error("{ended} of {coflows} coflows have ended after {seconds:.0} s")]
     Late {
-        /// Coflows that have.
+        /// Number of coflows that have ended.
         ended: usize,
-        /// All.
+        /// Number of all coflows.
         coflows: usize,
-        /// Seconds.
+        /// The limit in seconds.
         seconds: f64,
     },
-    /// Somebody wants it to end.
+    /// The user has interrupted the replay.
     #[error("interrupted")]
     Interrupted,
-    /// Credentials cannot be made.
+    /// The credentials cannot be made.
     #[error(transparent)]
     Credentials(#[from] covey_api::CredentialError),
-    /// A host cannot take part in scheduling.
+    /// The client library of a host has failed.
     #[error("the client library: {0}")]
     Client(#[from] covey_client::RestError),
-    /// The trace cannot be read, or written for the hosts.
+    /// The trace cannot be read, or be written for the hosts.
     #[error(transparent)]
     Workload(#[from] covey_trace::TraceError),
-    /// Anything else that the system does not do.
+    /// Another call of the system has failed.
     #[error("{0}")]
     Io(#[from] io::Error),
 }
 
 impl TestbedError {
-    /// Whether the user's arguments are to blame, rather than the machine.
+    /// Whether the error is in the user's arguments, not in the machine.
     pub fn is_input(&self) -> bool {
         matches!(
             self,

@@ -1,17 +1,17 @@
-//! What is broken while a trace is replayed, and when.
+//! Faults that are injected while a trace is replayed.
 
 use std::str::FromStr;
 
 use covey_core::units;
 
-/// What is broken.
+/// What a fault breaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Broken {
     /// The coordinator is killed.
     Coordinator,
     /// The agent of a host is killed.
     Agent(u32),
-    /// A host's link carries nothing.
+    /// A host's link carries no packets.
     Link(u32),
     /// A host's agent and its application are killed.
     Host(u32),
@@ -20,20 +20,20 @@ pub enum Broken {
 /// A fault.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Fault {
-    /// What is broken.
+    /// What a fault breaks.
     pub what: Broken,
-    /// When, in seconds after the first arrival.
+    /// When it begins, in seconds after the first arrival.
     pub at_s: f64,
-    /// For how long; for good, if nothing is said.
+    /// How long it lasts; `None`: to the end.
     pub for_s: Option<f64>,
 }
 
-/// How faults are written.
+/// The syntax of faults.
 const FAULTS: &str =
     "coordinator@TIME+TIME, agent:HOST@TIME[+TIME], link:HOST@TIME+TIME or host:HOST@TIME";
 
 impl Fault {
-    /// The host that it is at.
+    /// The host that the fault is at.
     pub fn host(&self) -> Option<u32> {
         match self.what {
             Broken::Coordinator => None,

@@ -1,16 +1,16 @@
 //! The process of one host: the application whose flows are replayed.
 //!
-//! It is told on standard input what to do, a line each, and says on standard output what has happened:
+//! It reads what to do from standard input, a line each, and prints what has happened:
 //!
-//! | told | says |
+//! | input | output |
 //! |---|---|
-//! | | `ready ADDRESS`: flows can come, and an agent schedules those that go |
+//! | | `ready ADDRESS`: it accepts flows, and an agent schedules those that it sends |
 //! | `hosts ADDRESS…` | |
-//! | `register COFLOW PARENT,…` (numbers of the coordinator, or `-`) | `registered COFLOW NUMBER`, or `unregistered COFLOW NUMBER` while there is no coordinator |
+//! | `register COFLOW PARENT,…` (the coordinator's ids, or `-`) | `registered COFLOW NUMBER`, or `unregistered COFLOW NUMBER` while there is no coordinator |
 //! | `deregister COFLOW NUMBER` | |
-//! | `settle` | `settled`: the coordinator has confirmed the ends of all flows from here |
-//! | `start COFLOW NUMBER`: send this host's flows of it | |
-//! | | `ended COFLOW FLOW TIME`: all of a flow has come here, as it was sent |
+//! | `settle` | `settled`: the coordinator has acknowledged the ends of all flows from here |
+//! | `start COFLOW NUMBER`: send this host's flows of the coflow | |
+//! | | `ended COFLOW FLOW TIME`: all of a flow has arrived here, as it was sent |
 //! | | `failed COFLOW FLOW WHY` |
 
 use std::io::{BufRead, Write};
@@ -34,17 +34,17 @@ use crate::pattern::Pattern;
 pub struct Host {
     /// The trace that is replayed, folded.
     pub trace: PathBuf,
-    /// Its port in the trace.
+    /// The host's port in the trace.
     pub host: u32,
-    /// Where it listens for flows.
+    /// The address where it listens for flows.
     pub listen: SocketAddr,
-    /// The part of flows' bytes that a compressor makes of them; 1 if they cannot be made smaller.
+    /// Compression ratio of the flows' bytes; 1 if they cannot be compressed.
     pub ratio: f64,
-    /// Who schedules its flows; nobody in a network that has no Covey.
+    /// What schedules its flows; `None` in a network without Covey.
     pub scheduling: Option<Scheduling>,
 }
 
-/// Who schedules the flows of a host.
+/// What schedules the flows of a host.
 #[derive(Debug, Clone)]
 pub struct Scheduling {
     /// The agent's socket.
@@ -55,7 +55,7 @@ pub struct Scheduling {
     pub credentials: PathBuf,
 }
 
-/// Bytes that are to have come before a reader is woken. Many hosts share a machine here.
+/// Bytes that must have come before a reader is woken: many hosts share a machine here.
 const WAKE_FOR: u32 = 64 << 10;
 
 /// Nanoseconds on a clock that all processes of a machine share.
@@ -66,7 +66,7 @@ pub fn now_ns() -> u64 {
 
 fn say(line: &str) {
     let mut out = std::io::stdout().lock();
-    // Who listened has gone; so will this process.
+    // If the reader of the output is gone, this process ends soon.
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());
 }
 
@@ -75,11 +75,11 @@ struct Shared {
     host: u32,
     workload: Workload,
     pattern: Pattern,
-    /// None in a network that has no Covey.
+    /// `None` in a network without Covey.
     client: Option<Client>,
 }
 
-/// Is a host, until standard input ends.
+/// Runs a host until standard input ends.
 ///
 /// # Errors
 /// When it cannot listen, or read the trace.
@@ -183,7 +183,7 @@ async fn register(shared: Arc<Shared>, coflow: usize, parents: Vec<u64>) {
     }
 }
 
-/// A coflow has failed, and will not end by itself.
+/// A coflow has failed and will not end by itself.
 async fn deregister(shared: Arc<Shared>, id: u64) {
     let Some(client) = &shared.client else { return };
     while client.join(id).deregister().await.is_err_and(|error| error.is_away()) {
@@ -244,7 +244,7 @@ async fn receive(mut listener: Listener, shared: Arc<Shared>) {
     }
 }
 
-/// What a flow without Covey is like: a connection, what is needed to know it by, and its bytes.
+/// A flow without Covey: a connection, a header that names the flow, and its bytes.
 async fn send_plain(
     pattern: &Pattern,
     name: (u32, u32),
@@ -266,7 +266,7 @@ async fn send_plain(
     stream.write_all(&first).await?;
     pattern.send(name, bytes, &mut stream).await?;
     stream.shutdown().await?;
-    // Until the other side has had all: what is dropped with unread bytes is cut off.
+    // Waits until the other side has read everything: a socket that is closed with unread bytes is reset.
     stream.read_to_end(&mut Vec::new()).await.map(|_| ())
 }
 
@@ -291,7 +291,7 @@ async fn receive_plain(listener: TcpListener, shared: Arc<Shared>) {
     }
 }
 
-/// A flow has come here, or not.
+/// Prints that a flow has arrived, or has failed.
 fn came(shared: &Shared, (coflow, flow): (u32, u32), checked: std::io::Result<u64>) {
     let now = now_ns();
     let expected = shared.workload.coflows.get(coflow as usize);

@@ -1,4 +1,4 @@
-//! Where hosts are.
+//! The machines of a testbed: network namespaces, or one machine's loopback.
 
 use std::fs::File;
 use std::io::Read;
@@ -10,21 +10,20 @@ use crate::error::TestbedError;
 use crate::network::{self, AGENTS, CLIENTS, FLOWS};
 use crate::processes::Process;
 
-/// Hosts on this machine, for as long as the value lives.
+/// Emulated hosts on this machine. They exist as long as this value.
 pub struct Lab {
     hosts: u32,
     kind: Kind,
 }
 
 enum Kind {
-    /// In network namespaces, whose names only one may use, with somebody who removes them when this
-    /// process cannot.
+    /// Network namespaces, a lock on their names, and the warden: the process that removes them if this one cannot.
     Namespaces { _warden: Process, _lock: File },
-    /// All in the namespace of this process.
+    /// All hosts share the namespace of this process.
     Loopback,
 }
 
-/// Who runs a process.
+/// The machine that a process runs on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Where {
     Router,
@@ -49,12 +48,12 @@ impl Lab {
         rustix::process::geteuid().is_root()
     }
 
-    /// `hosts` namespaces on links of `link_bps` bits per second. What an earlier testbed has left is
-    /// removed first. `program` is this program, which is started once more to remove all when this
-    /// process is killed.
+    /// Makes `hosts` namespaces on links of `link_bps` bits per second, after removing those of an earlier testbed.
+    /// `program` is this program: it is started once more as the warden, which removes everything if this process is
+    /// killed.
     ///
     /// # Errors
-    /// When the system does not make them.
+    /// When the system cannot make them.
     pub fn isolated(hosts: u32, link_bps: f64, program: &Path) -> Result<Lab, TestbedError> {
         let lock = lock()?;
         network::tear_down()?;
@@ -65,7 +64,7 @@ impl Lab {
         Ok(lab)
     }
 
-    /// `hosts` processes on loopback: no link limits them.
+    /// `hosts` processes on loopback, without a limit of links.
     pub fn loopback(hosts: u32) -> Lab {
         Lab { hosts, kind: Kind::Loopback }
     }
@@ -79,13 +78,13 @@ impl Lab {
         matches!(self.kind, Kind::Namespaces { .. })
     }
 
-    /// What reports call it.
+    /// The name of this kind of lab in reports.
     pub fn name(&self) -> &'static str {
         if self.is_isolated() { "namespaces" } else { "loopback" }
     }
 
-    /// A command of the coordinator or an agent, that runs there. In a cluster they would not wait for the
-    /// applications of other hosts to let go of a processor; here, where all share a few, they go first.
+    /// A command of the coordinator or an agent. It gets a higher priority than applications: in a cluster it would not
+    /// wait for the processors of other hosts, but here all share a few.
     pub(crate) fn control(&self, place: Where, program: &Path) -> Command {
         if !self.is_isolated() {
             return Command::new(program);
@@ -95,7 +94,7 @@ impl Lab {
         command
     }
 
-    /// A command that runs there.
+    /// A command that runs on that machine.
     pub(crate) fn command(&self, place: Where, program: &Path) -> Command {
         if !self.is_isolated() {
             return Command::new(program);
@@ -109,8 +108,8 @@ impl Lab {
         command
     }
 
-    /// Bytes that all hosts have given to their links so far, as the router's interfaces count them; nothing
-    /// on loopback. Many segments that are handed over at once count with one header.
+    /// Bytes that all hosts have sent so far, as the router's interfaces count them; `None` on loopback. Segments that
+    /// are handed over together count with one header.
     pub(crate) fn wire_bytes(&self) -> Result<Option<f64>, TestbedError> {
         if !self.is_isolated() {
             return Ok(None);
@@ -127,12 +126,12 @@ impl Lab {
         Ok(Some(counts.iter().sum()))
     }
 
-    /// Has a host's link carry something, or nothing.
+    /// Connects or cuts a host's link.
     pub(crate) fn set_link(&self, host: u32, up: bool) -> Result<(), TestbedError> {
         if self.is_isolated() { network::set_link(host, up) } else { Ok(()) }
     }
 
-    /// Where a host listens for flows; on loopback with any port.
+    /// The address where a host listens for flows; on loopback with port 0.
     pub(crate) fn listen_address(&self, host: u32) -> SocketAddr {
         if self.is_isolated() {
             SocketAddr::new(network::host_address(host), FLOWS)
@@ -141,7 +140,7 @@ impl Lab {
         }
     }
 
-    /// Where the coordinator listens: for clients, and for agents; on loopback with any port.
+    /// The addresses where the coordinator listens for clients and for agents; on loopback with port 0.
     pub(crate) fn coordinator(&self) -> (SocketAddr, SocketAddr) {
         let (address, clients, agents) = if self.is_isolated() {
             (network::coordinator_address(), CLIENTS, AGENTS)
@@ -151,7 +150,7 @@ impl Lab {
         (SocketAddr::new(address, clients), SocketAddr::new(address, agents))
     }
 
-    /// The name in the coordinator's certificate, where it needs one.
+    /// The name in the coordinator's certificate, if it needs one.
     pub(crate) fn certified(&self) -> Option<String> {
         self.is_isolated().then(|| network::coordinator_address().to_string())
     }
@@ -160,17 +159,17 @@ impl Lab {
 impl Drop for Lab {
     fn drop(&mut self) {
         if self.is_isolated() {
-            // What is left, the warden removes, or the next testbed.
+            // The warden or the next testbed removes what is left.
             let _ = network::tear_down();
         }
     }
 }
 
-/// Waits until standard input ends, which it does with the process at its other end, however that
-/// ends; then removes the testbed.
+/// Waits for the end of standard input, which comes when the process at its other end exits or is killed; then
+/// removes the testbed.
 ///
 /// # Errors
-/// When it cannot be removed.
+/// When the testbed cannot be removed.
 pub fn warden() -> Result<(), TestbedError> {
     std::io::stdin().read_to_end(&mut Vec::new())?;
     network::tear_down()

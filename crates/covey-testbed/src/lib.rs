@@ -1,10 +1,9 @@
 //! Emulated hosts on one machine, and replay of traces over real sockets between them.
 //!
 //! A [`Lab`] is a set of hosts: network namespaces behind a router with shaped links, or, without the
-//! privileges for that, processes on loopback. [`replay`] runs one contestant in it: coordinator and
-//! agents are the real programs, each host has a process ([`host`]) whose flows are real connections made
-//! by the client library, and every byte is checked where it arrives. What it finds is an `Outcome`, as the
-//! simulator's.
+//! privileges for that, processes on loopback. [`replay`] runs one contender in it: coordinator and agents are the
+//! real programs, each host has a process ([`host`]) whose flows are real connections made by the client library, and
+//! every byte is checked where it arrives. The result is an `Outcome`, like the simulator's.
 
 mod cluster;
 mod error;
@@ -21,4 +20,4 @@ pub use faults::{Broken, Fault};
 pub use host::{Host, Scheduling, host};
 pub use lab::{Lab, warden};
 pub use network::{PAYLOAD, TOOLS};
-pub use replay::{Contestant, Found, Replay, replay};
+pub use replay::{Found, Replay, Scheduler, replay};

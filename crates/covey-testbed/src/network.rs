@@ -1,5 +1,5 @@
-//! Network namespaces: a router, and hosts behind shaped links. All of it has names of its own, and is
-//! made with the system's `ip` and `tc`, in batches.
+//! Network namespaces: a router, and hosts behind shaped links. All names begin alike. The system's `ip` and `tc`
+//! make them, in batches.
 
 use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr};
@@ -7,34 +7,34 @@ use std::process::{Command, Stdio};
 
 use crate::error::TestbedError;
 
-/// The programs of the system that it takes.
+/// The programs of the system that are needed.
 pub const TOOLS: [&str; 2] = ["ip", "tc"];
 
-/// What all names begin with.
+/// Prefix of all names.
 const PREFIX: &str = "covey-tb-";
 /// The name of the router's namespace.
 const ROUTER: &str = "covey-tb-router";
 
-/// The part of a link's speed that is scheduled. Of a full packet of 1,514 bytes 1,448 are those of a
-/// flow, or 0.956; the rest lets queues drain, for a link that is always full keeps the queue it has.
+/// Share of a link's speed that is scheduled. A full packet of 1,514 bytes has 1,448 bytes of a flow, or 0.956; the
+/// rest lets queues drain, since a link that is always full keeps its queue.
 pub const PAYLOAD: f64 = 0.92;
 
-/// Bytes that a queue of the router holds: at 100 Mbit/s, 21 ms. By packets would not do, for one that is
-/// still to be cut into segments counts as one.
+/// Length of the router's queues in bytes: 21 ms at 100 Mbit/s. A length in packets would not do: a packet before
+/// segmentation counts as one.
 const QUEUE: u32 = 262_144;
 
-/// Bytes that a host's own queue may hold, which is more than its sockets put there: each is held back when a few
-/// of its packets wait. A host that dropped its own packets would have its sockets try again half a second
-/// later, and a flow of one packet might find the queue full of others' for half a minute.
+/// Length of a host's own queue in bytes. It is more than the sockets fill, since each is held back while a few of
+/// its packets wait. If a host dropped its own packets, its sockets would try again half a second later, and a flow of
+/// one packet might find the queue full for half a minute.
 const OWN_QUEUE: u32 = 64 << 20;
 
-/// Bytes that a sender hands to its link at a time: as few as lets one machine carry all, which are
-/// segments' headers and not bytes to it; as many as keep a link for no more than 3 ms.
+/// Maximum bytes that a sender hands to its link at a time. Larger units cost the machine less, since its cost is per
+/// unit and not per byte; these keep a link busy for at most 3 ms.
 const BURST: u32 = 32_768;
 
-/// The ports of the coordinator.
+/// The coordinator's port for clients.
 pub const CLIENTS: u16 = 7420;
-/// See [`CLIENTS`].
+/// The coordinator's port for agents.
 pub const AGENTS: u16 = 7421;
 /// The port where hosts listen for flows.
 pub const FLOWS: u16 = 7430;
@@ -54,12 +54,12 @@ pub fn host_address(host: u32) -> IpAddr {
     Ipv4Addr::new(10, 77, host as u8, 2).into()
 }
 
-/// The address of the coordinator, which is on the router.
+/// The address of the coordinator. It runs on the router.
 pub fn coordinator_address() -> IpAddr {
     Ipv4Addr::new(10, 77, 255, 1).into()
 }
 
-/// Runs a program with something to read, and returns what it says.
+/// Runs a program with text on its standard input. Returns its output.
 fn run(program: &[&str], input: &str) -> Result<String, TestbedError> {
     let error = |what: String| TestbedError::Tool { program: program.join(" "), what };
     let mut child = Command::new(program[0])
@@ -109,21 +109,21 @@ pub fn build(hosts: u32, link_bps: f64) -> Result<(), TestbedError> {
         );
         run(&["ip", "-n", &name, "-batch", "-"], &lines)?;
         run(&["tc", "-n", &name, "-batch", "-"], &shape("eth0", link_bps, OWN_QUEUE))?;
-        // Many processes share this machine's processors, and each is late now and then: buffers are to
-        // hold what comes meanwhile, and a flow that has waited is to go on where it was.
+        // Many processes share this machine's processors, and each is late now and then: buffers must hold what comes
+        // meanwhile, and a flow that has waited must continue at its old window.
         let buffers = ["tcp_rmem=4096 1048576 6291456", "tcp_wmem=4096 1048576 4194304"];
         settings(&name, &["tcp_slow_start_after_idle=0"])?;
         settings(&name, &buffers)?;
-        // Not every system lets namespaces choose cubic. On links as short as these reno is like it.
+        // Not every system lets namespaces choose cubic. On links as short as these, reno behaves like it.
         settings(&name, &["tcp_congestion_control=cubic"])
             .or_else(|_| settings(&name, &["tcp_congestion_control=reno"]))?;
     }
     Ok(())
 }
 
-/// Has a host's link carry something again, or nothing: both ends send to an address that nobody has. Nobody
-/// is told, as with a cable that is cut in a switch; an interface that is down would have the router, or the
-/// host, answer that there is no way.
+/// Connects or cuts a host's link. To cut it, both ends send to an address that no interface has. As with a cable that
+/// is cut behind a switch, neither end notices; if an interface were down, the router or the host would answer that
+/// the destination is unreachable.
 pub fn set_link(host: u32, up: bool) -> Result<(), TestbedError> {
     let ends = [
         (router_name(), format!("10.77.{host}.2 dev h{host}")),
@@ -138,7 +138,7 @@ pub fn set_link(host: u32, up: bool) -> Result<(), TestbedError> {
     })
 }
 
-/// Settings of TCP and IP in a namespace; those that a kernel does not have are passed over.
+/// Sets parameters of TCP and IP in a namespace. Those that the kernel does not have are skipped.
 fn settings(name: &str, settings: &[&str]) -> Result<(), TestbedError> {
     let lines = settings.iter().map(|setting| {
         let (key, value) = setting.split_once('=').unwrap_or((setting, ""));
@@ -148,9 +148,9 @@ fn settings(name: &str, settings: &[&str]) -> Result<(), TestbedError> {
     run(&["ip", "netns", "exec", name, "sh", "-e"], &lines.collect::<String>()).map(|_| ())
 }
 
-/// The queues of a link's end: first what is said to the coordinator, and acknowledgements without data,
-/// which else would wait behind the other direction's data; then the classes of DSCP, the highest first.
-/// Each has a hundredth for sure, so that none starves.
+/// The queues at a link's end. First come messages to the coordinator and acknowledgements without data, which would
+/// otherwise wait behind data; then the DSCP classes, the highest first. Each class is guaranteed a hundredth of the
+/// link, so none starves.
 fn shape(device: &str, link_bps: f64, queue: u32) -> String {
     let rate = |part: f64| format!("{}bit", (link_bps * part).max(8.0) as u64);
     let (all, little) = (rate(1.0), rate(0.01));
@@ -185,7 +185,7 @@ fn shape(device: &str, link_bps: f64, queue: u32) -> String {
     lines
 }
 
-/// Ends what runs in the testbed's namespaces, and removes them.
+/// Ends all processes in the testbed's namespaces, and removes the namespaces.
 pub fn tear_down() -> Result<(), TestbedError> {
     let list = run(&["ip", "netns", "list"], "")?;
     let names = list.lines().filter_map(|line| line.split_whitespace().next());
@@ -194,7 +194,7 @@ pub fn tear_down() -> Result<(), TestbedError> {
         for pid in run(&["ip", "netns", "pids", name], "")?.split_whitespace() {
             let pid = pid.parse().ok().and_then(rustix::process::Pid::from_raw);
             if let Some(pid) = pid {
-                // It may have ended by itself.
+                // The process may have ended by itself.
                 let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
             }
         }

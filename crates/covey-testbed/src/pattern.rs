@@ -1,5 +1,5 @@
-//! The bytes of flows: each flow has its own, and no two places of a flow look alike, so bytes that are
-//! lost, doubled or exchanged show where they arrive.
+//! The bytes of flows. Each flow has bytes of its own, and no two positions of a flow look alike: the receiver notices
+//! bytes that are lost, doubled or exchanged.
 
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -9,31 +9,31 @@ use std::task::ready;
 
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
 
-/// After so many bytes the pattern begins again: a prime, so that no buffer's length divides it.
+/// Period of the pattern in bytes: a prime, so that it is no multiple of a buffer's length.
 const PERIOD: usize = 1_048_573;
-/// Bytes of which some are noise and the others zeros, where the pattern is to shrink.
+/// Length of a block that is part noise, part zeros, where the pattern is to shrink.
 const UNIT: usize = 4093;
-/// What a compressor takes to say that zeros follow.
+/// Bytes that a compressor takes to encode the zeros.
 const SAYING_SO: f64 = 24.0;
-/// The most bytes at a time.
+/// Maximum number of bytes at a time.
 const PIECE: usize = 64 << 10;
 
 /// The pattern, once for all flows.
 pub struct Pattern {
-    /// One period, and the beginning of the next.
+    /// One period and the beginning of the next.
     bytes: Vec<u8>,
 }
 
 thread_local! {
-    /// Where bytes are received: they are compared at once, so all flows of a thread can share it.
+    /// Buffer for received bytes. They are compared at once, so all flows of a thread share it.
     static BUFFER: RefCell<Vec<u8>> = RefCell::new(vec![0; PIECE]);
 }
 
 impl Pattern {
-    /// The same for all processes. Compressors, LZ4 before all, make of it the part `ratio` of its bytes;
-    /// of 1 they cannot make it smaller.
+    /// The pattern, the same in all processes. Compressors, LZ4 above all, reduce it to the share `ratio` of its bytes;
+    /// a ratio of 1 leaves nothing to compress.
     pub fn new(ratio: f64) -> Pattern {
-        // xorshift64, as good as random for this.
+        // xorshift64 is random enough here.
         let mut state = 0x9e37_79b9_7f4a_7c15_u64;
         let mut bytes: Vec<u8> = Vec::with_capacity(PERIOD + PIECE + 8);
         while bytes.len() < PERIOD {
@@ -52,7 +52,7 @@ impl Pattern {
         Pattern { bytes }
     }
 
-    /// At most [`PIECE`] bytes of a flow from `offset` on.
+    /// At most [`PIECE`] bytes of a flow, from `offset` on.
     fn at(&self, (coflow, flow): (u32, u32), offset: u64, most: u64) -> &[u8] {
         let name = u64::from(coflow) << 32 | u64::from(flow);
         let phase = name.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
@@ -74,7 +74,7 @@ impl Pattern {
         Ok(())
     }
 
-    /// Receives a flow to its end, and compares it. Returns how many bytes it had.
+    /// Receives a flow to its end and compares it with the pattern. Returns its number of bytes.
     pub async fn check(
         &self,
         name: (u32, u32),
@@ -88,7 +88,7 @@ impl Pattern {
                     ready!(Pin::new(&mut *from).poll_read(cx, &mut buffer))?;
                     let come = buffer.filled();
                     if come != self.at(name, had, come.len() as u64) {
-                        let what = format!("other bytes than were sent, after {had} good ones");
+                        let what = format!("other bytes than were sent, after {had} correct ones");
                         let error = io::Error::new(io::ErrorKind::InvalidData, what);
                         return std::task::Poll::Ready(Err(error));
                     }
@@ -147,7 +147,7 @@ mod tests {
                     assert!(covey_codec::pack(codec, chunk, &mut packed));
                 }
                 let found = packed.len() as f64 / data.len() as f64;
-                // LZ4 is what it was made for; others say a little less or more of zeros.
+                // The pattern is made for LZ4; other compressors encode zeros in slightly more or fewer bytes.
                 let most = if codec == CodecName::Lz4 { 0.01 } else { 0.04 };
                 assert!((found - ratio).abs() < most, "{ratio} by {}: {found}", codec.name());
             }

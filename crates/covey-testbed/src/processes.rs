@@ -7,16 +7,16 @@ use std::sync::mpsc::Sender;
 
 use crate::error::TestbedError;
 
-/// A line that a process has said, or its end.
+/// A line of a process's output, or its end.
 #[derive(Debug)]
 pub struct Said {
-    /// Which process.
+    /// Number of the process.
     pub by: usize,
-    /// The line; `None` at the end.
+    /// The line; `None` at the end of the output.
     pub line: Option<String>,
 }
 
-/// A process, which is killed when this is dropped.
+/// A process. It is killed when this is dropped.
 pub struct Process {
     name: String,
     child: Child,
@@ -24,8 +24,8 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts a process in a group of its own, so that what is typed at the terminal does not end it.
-    /// What it says goes to `listener`, under a number.
+    /// Starts a process in a group of its own: signals from the terminal do not reach it. Its output goes to `listener`,
+    /// with a number.
     pub fn start(
         name: impl Into<String>,
         command: &mut Command,
@@ -47,14 +47,14 @@ impl Process {
                         return;
                     }
                 }
-                // Nobody may listen any more.
+                // The receiver may be gone.
                 let _ = sender.send(Said { by, line: None });
             });
         }
         Ok(Process { name, child, stdin })
     }
 
-    /// Tells it a line.
+    /// Writes a line to the process's input.
     pub fn tell(&mut self, line: &str) -> Result<(), TestbedError> {
         let written = match &mut self.stdin {
             Some(stdin) => writeln!(stdin, "{line}"),
@@ -63,16 +63,16 @@ impl Process {
         written.map_err(|error| self.failed(error.to_string()))
     }
 
-    /// It has not done what it should.
+    /// The error that this process has failed.
     pub fn failed(&self, what: impl Into<String>) -> TestbedError {
         TestbedError::Process { process: self.name.clone(), what: what.into() }
     }
 
-    /// Seconds of CPU that it has used so far; 0 where the system does not tell.
+    /// Seconds of CPU that the process has used so far; 0 if the system does not report them.
     pub fn cpu_s(&self) -> f64 {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()));
-        // Behind the name, which ends with the last parenthesis: user and system time are the 12th and
-        // 13th field, in ticks.
+        // User and system time, in ticks, are the 12th and 13th field after the name, which ends with the last
+        // parenthesis.
         let stat = stat.unwrap_or_default();
         let after = stat.rsplit_once(')').map_or("", |(_, after)| after);
         let ticks = after.split_whitespace().skip(11).take(2);
@@ -83,7 +83,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // It may have ended.
+        // The process may have ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,5 +1,4 @@
-//! One contestant on one trace: starts the processes, lets coflows arrive, and writes down when their
-//! flows have come.
+//! One contender on one trace: starts the processes, lets coflows arrive, and records when their flows have arrived.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -17,10 +16,10 @@ use crate::host::now_ns;
 use crate::lab::Lab;
 use crate::processes::Said;
 
-/// Who schedules.
+/// What schedules the flows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Contestant<'a> {
-    /// Nobody: TCP alone.
+pub enum Scheduler<'a> {
+    /// TCP alone.
     Tcp,
     /// A coordinator with this policy, and agents.
     Policy(&'a str),
@@ -30,53 +29,53 @@ pub enum Contestant<'a> {
 pub struct Replay<'a> {
     /// The trace, folded to the hosts.
     pub workload: &'a Workload,
-    /// The same as a file, for the hosts.
+    /// The same trace as a file, for the hosts.
     pub trace: &'a Path,
     /// This program.
     pub program: &'a Path,
-    /// Who schedules.
-    pub contestant: Contestant<'a>,
+    /// What schedules the flows.
+    pub scheduler: Scheduler<'a>,
     /// Speed of the ports, in bytes of flows per second.
     pub port_rate: f64,
-    /// The most seconds that it may take.
+    /// Maximum duration in seconds.
     pub limit_s: f64,
-    /// The part of flows' bytes that a compressor makes of them; 1 if they cannot be made smaller.
+    /// Compression ratio of the flows' bytes; 1 if they cannot be compressed.
     pub ratio: f64,
-    /// The share of a processor that each host has for compressing, as `covey agent --cpu` takes it.
+    /// Share of a processor that each host offers for compressing, as `covey agent --cpu` takes it.
     pub cpu: &'a str,
-    /// What is broken meanwhile.
+    /// Faults to inject.
     pub faults: &'a [Fault],
-    /// Set when it is to end.
+    /// Set to interrupt the replay.
     pub stop: &'a AtomicBool,
 }
 
-/// What came of it.
+/// Result of a replay.
 #[derive(Debug, Clone, Default)]
 pub struct Found {
     /// When every coflow and every flow ended.
     pub outcome: Outcome,
-    /// Bytes that came, each as it was sent.
+    /// Bytes that have arrived, each as it was sent.
     pub bytes: f64,
-    /// Places of coflows that have failed: a flow of each began or ended at a host that died. All other
-    /// flows of theirs have come. They have no times in the outcome.
+    /// Positions of failed coflows in the trace: a flow of each began or ended at a host that died. All their other flows
+    /// have arrived. They have no times in the outcome.
     pub failed: Vec<usize>,
-    /// Coflows that could not be registered, and went without a schedule.
+    /// Number of coflows that could not be registered and were sent without a schedule.
     pub unregistered: usize,
-    /// Hosts whose ends the coordinator has not confirmed in the end, of those that live and have an agent.
+    /// Number of running hosts with an agent whose ends the coordinator has not acknowledged in the end.
     pub unsettled: usize,
     /// Seconds from the first arrival to the last end.
     pub wall_s: f64,
-    /// CPU of the coordinator in seconds.
+    /// CPU seconds of the coordinator.
     pub coordinator_cpu_s: f64,
-    /// CPU of all agents.
+    /// CPU seconds of all agents.
     pub agents_cpu_s: f64,
-    /// CPU of all hosts' applications.
+    /// CPU seconds of all hosts' applications.
     pub hosts_cpu_s: f64,
-    /// Bytes that hosts gave to their links, headers and what else they said included; nothing on loopback.
+    /// Bytes that hosts have sent, including headers and messages; `None` on loopback.
     pub wire_bytes: Option<f64>,
 }
 
-/// From when all are ready to the first arrival.
+/// Time from when all processes are ready to the first arrival.
 const LEAD_NS: u64 = 200_000_000;
 
 /// Checks that a trace can be replayed.
@@ -96,10 +95,10 @@ fn check(workload: &Workload) -> Result<(), TestbedError> {
     Ok(())
 }
 
-/// Replays a trace. `progress` is told how many coflows more have ended.
+/// Replays a trace. Calls `progress` with the number of coflows that have ended since the last call.
 ///
 /// # Errors
-/// When a process fails, a flow does not come as it was sent, or it takes too long.
+/// When a process fails, a flow does not arrive as it was sent, or the replay takes too long.
 pub fn replay(
     lab: &Lab,
     replay: &Replay<'_>,
@@ -123,27 +122,27 @@ pub fn replay(
     })
 }
 
-/// What has happened so far.
+/// A replay in progress.
 struct Run<'a> {
     replay: &'a Replay<'a>,
     workload: &'a Workload,
-    /// Coflows whose time is known and has not come, by nanoseconds after the first arrival.
+    /// Coflows that arrive later at a known time, by nanoseconds after the first arrival.
     due: BTreeSet<(u64, usize)>,
-    /// When faults begin and end, and which.
+    /// Beginnings and ends of faults, by time.
     breaks: BTreeSet<(u64, usize)>,
     mends: BTreeSet<(u64, usize)>,
-    /// Numbers that coflows have been given.
+    /// The coordinator's ids of coflows.
     ids: Vec<Option<u64>>,
     flows_left: Vec<usize>,
     parents_left: Vec<usize>,
     children: Vec<Vec<usize>>,
-    /// Place of each coflow's first flow.
+    /// Number of each coflow's first flow among all flows.
     first: Vec<usize>,
-    /// Whether nothing is to be heard of a flow any more, by place.
+    /// Whether a flow has ended or failed, by its number among all flows.
     is_over: Vec<bool>,
     /// Whether a flow of the coflow has failed.
     has_failed: Vec<bool>,
-    /// Whether its time has come.
+    /// Whether the coflow has arrived.
     is_released: Vec<bool>,
     found: Found,
     ended: usize,
@@ -202,7 +201,7 @@ impl<'a> Run<'a> {
     ) -> Result<Found, TestbedError> {
         let start = now_ns() + LEAD_NS;
         let coflows = self.workload.coflows.len();
-        // What is broken is to be mended before the end, so that all can be settled.
+        // Faults are repaired before the end, so that all ends can be acknowledged.
         while self.ended < coflows || !self.mends.is_empty() {
             if self.replay.stop.load(Ordering::Relaxed) {
                 return Err(TestbedError::Interrupted);
@@ -227,7 +226,7 @@ impl<'a> Run<'a> {
             let next = firsts.into_iter().flatten().map(|(at, _)| start + at).min();
             let wait = next.unwrap_or(u64::MAX).saturating_sub(now_ns()).min(100_000_000);
             match said.recv_timeout(Duration::from_nanos(wait)) {
-                // It says where it listens, which is known.
+                // A coordinator that was started again prints its addresses, which are known.
                 Ok(Said { by, line: Some(_) }) if by == cluster.number_of_coordinator() => {}
                 Ok(Said { by, line: Some(line) }) => self.hear(cluster, by, &line, start)?,
                 Ok(Said { by, line: None }) => cluster.has_ended(by)?,
@@ -246,7 +245,7 @@ impl<'a> Run<'a> {
         Ok(std::mem::take(&mut self.found))
     }
 
-    /// Something is broken. Of flows from and to a host that dies there is nothing more to be heard.
+    /// Injects a fault. Flows from and to a host that dies count as failed.
     fn break_down(
         &mut self,
         cluster: &mut Cluster<'_>,
@@ -280,7 +279,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// A coflow's time has come.
+    /// A coflow arrives.
     fn release(
         &mut self,
         cluster: &mut Cluster<'_>,
@@ -295,15 +294,15 @@ impl<'a> Run<'a> {
         self.found.outcome.flow_start_s[flows].fill(release_s);
         self.fail_at_dead_hosts(cluster, k, release_s)?;
         if self.flows_left[k] == 0 {
-            // Nobody would ever deregister it.
+            // No host is left that would deregister the coflow.
             return Ok(());
         }
-        // The framework's driver runs where the first flow begins, or where another does.
+        // The framework's driver runs where the first flow begins, or at the beginning of another flow.
         let mut drivers = coflow.flows.iter().map(|flow| flow.src);
         let Some(driver) = drivers.find(|&host| cluster.is_alive(host)) else { return Ok(()) };
-        match self.replay.contestant {
-            Contestant::Tcp => self.start(cluster, k, 0),
-            Contestant::Policy(_) => {
+        match self.replay.scheduler {
+            Scheduler::Tcp => self.start(cluster, k, 0),
+            Scheduler::Policy(_) => {
                 let parents = coflow.parents.iter();
                 let parents = parents.filter_map(|&parent| self.ids[parent as usize]);
                 let parents: Vec<String> = parents.map(|id| id.to_string()).collect();
@@ -322,7 +321,7 @@ impl<'a> Run<'a> {
         self.workload.coflows[k].flows.iter().map(|flow| flow.src).collect()
     }
 
-    /// A host has said something.
+    /// Handles a line of a host.
     fn hear(
         &mut self,
         cluster: &mut Cluster<'_>,
@@ -360,7 +359,7 @@ impl<'a> Run<'a> {
                 }
                 Ok(())
             }
-            // It has been counted when the host died.
+            // The flow was counted when the host died.
             ("failed", Some(flow), _)
                 if flow_of(flow).is_some_and(|flow| {
                     !cluster.is_alive(flow.src) || !cluster.is_alive(flow.dst)
@@ -402,7 +401,7 @@ impl<'a> Run<'a> {
                 self.due.insert((ns(ready_s), child));
             }
         }
-        // What has failed will not end by itself.
+        // A failed coflow will not end by itself.
         if let (true, Some(id)) = (self.has_failed[k], self.ids[k]) {
             let living = (0..self.workload.ports).find(|&host| cluster.is_alive(host));
             let line = format!("deregister {k} {id}");
@@ -411,7 +410,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Waits until the coordinator has confirmed all ends. Returns at how many hosts it has not.
+    /// Waits until the coordinator has acknowledged all ends. Returns the number of hosts with ends that it has not.
     fn settle(
         &self,
         cluster: &mut Cluster<'_>,
@@ -438,10 +437,10 @@ impl<'a> Run<'a> {
     }
 }
 
-/// How long it may take until the coordinator has confirmed all ends.
+/// Maximum time until the coordinator has acknowledged all ends.
 const SETTLED_WITHIN: Duration = Duration::from_secs(15);
 
-/// Takes what is first, if it is due.
+/// Takes the first entry if it is due.
 fn take_first(
     all: &mut BTreeSet<(u64, usize)>,
     is_due: impl Fn(u64) -> bool,

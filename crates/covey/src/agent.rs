@@ -1,15 +1,12 @@
-//! `covey agent`: enforces the coordinator's schedules on one host.
+//! `covey agent`: carries a coordinator's schedules out on one host.
 
-use std::fs::File;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
-use covey_agent::{Enforcer, Htb, Joining, Local, Nothing, Processors, Recorded, Tree};
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser};
+use covey_agent::{ENFORCERS, Joining, MadeEnforcer, Processors, Setup};
 use covey_core::units;
-use covey_proto::Means;
-use tokio::sync::Notify;
 
 use crate::failure::Failure;
 use crate::live::{self, AGENTS, Logs, Shown};
@@ -35,10 +32,10 @@ pub struct Agent {
     #[command(flatten)]
     shown: Shown,
     /// What carries schedules out
-    #[arg(long, value_enum, default_value_t = By::Pacing)]
-    enforcer: By,
-    /// The socket for applications; not with --enforcer none or recorded [default: agent.sock in
-    /// the folder of --credentials, or agent-PORT.sock if another agent has that]
+    #[arg(long, value_name = "ENFORCER", default_value = ENFORCERS[0].name, value_parser = enforcers())]
+    enforcer: String,
+    /// Except with none and recorded: the socket for applications [default: agent.sock in the folder of
+    /// --credentials, or agent-PORT.sock if another agent has that]
     #[arg(long, value_name = "FILE")]
     socket: Option<PathBuf>,
     /// With --enforcer htb: the network device through which flows leave
@@ -50,37 +47,25 @@ pub struct Agent {
     /// With --enforcer recorded: the file to which schedules are added, a line of JSON each
     #[arg(long, value_name = "FILE", required_if_eq("enforcer", "recorded"))]
     record: Option<PathBuf>,
-    /// The share of a processor available for compressing flows, if the policy compresses: idle
-    /// (the idle share by /proc/stat), a number from 0 to 1, or none
+    /// The share of a processor for compressing flows, if the policy compresses: idle (the idle share in
+    /// /proc/stat), a number from 0 to 1, or none
     #[arg(long, value_name = "SHARE", default_value = "idle")]
     cpu: String,
     #[command(flatten)]
     logs: Logs,
 }
 
-/// What carries schedules out.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum By {
-    /// Applications: the kernel paces their sockets, flows that are to wait write nothing
-    Pacing,
-    /// Applications: packets are marked with the class of their flow (DSCP), nothing is paced
-    Marks,
-    /// Applications: both
-    Both,
-    /// The kernel shapes flows at a device (HTB), applications hold those that are to wait; needs root
-    Htb,
-    /// Nothing does
-    None,
-    /// Nothing does, but they are written down
-    Recorded,
+/// The names of all enforcers, with a line of help each.
+fn enforcers() -> PossibleValuesParser {
+    let value = |info: covey_agent::EnforcerInfo| PossibleValue::new(info.name).help(info.about);
+    PossibleValuesParser::new(ENFORCERS.map(value))
 }
 
-/// How often applications report what they have sent, and the agent asks the enforcer for what it
-/// has measured.
+/// How often applications report what they have sent, and the enforcer is asked for progress.
 const REPORT_EVERY: Duration = Duration::from_millis(20);
 
 impl Agent {
-    /// Runs the command.
+    /// Runs the agent until it is asked to end.
     pub fn run(self) -> Result<(), Failure> {
         self.logs.start();
         let credentials = self.shown.credentials();
@@ -98,7 +83,7 @@ impl Agent {
             processors: self.processors()?,
         };
         let runtime = live::runtime_here()?;
-        let (mut enforcer, woken) = runtime.block_on(self.enforcer())?;
+        let MadeEnforcer { mut enforcer, woken } = runtime.block_on(self.enforcer())?;
         runtime.block_on(async {
             tokio::select! {
                 joined = covey_agent::run_woken(&joining, enforcer.as_mut(), &woken) => {
@@ -122,71 +107,35 @@ impl Agent {
         }
     }
 
-    /// The tree of `--enforcer htb`.
-    fn tree(&self) -> Result<Tree, Failure> {
-        let device = self.device.as_deref().unwrap_or_default();
-        let link = match &self.link_rate {
-            Some(text) => units::parse_rate(text).ok(),
-            None => {
-                // In Mbit/s; negative if the device does not know.
-                let said = std::fs::read_to_string(format!("/sys/class/net/{device}/speed"));
-                let mbps = said.ok().and_then(|text| text.trim().parse::<f64>().ok());
-                mbps.map(|mbps| mbps * 1e6 / 8.0)
-            }
+    /// What `--enforcer` is made from.
+    fn setup(&self) -> Result<Setup, Failure> {
+        let link_rate = self.link_rate.as_ref().map(|text| {
+            let rate = units::parse_rate(text).ok().filter(|rate| *rate > 0.0);
+            rate.ok_or_else(|| {
+                Failure::argument("--link-rate", "a rate like 10gbps", format!("'{text}'"))
+            })
+        });
+        // Another agent on this machine may have the usual socket.
+        let sockets = match &self.socket {
+            Some(path) => vec![path.clone()],
+            None => ["agent.sock", &format!("agent-{}.sock", self.port)]
+                .map(|name| self.shown.path(name))
+                .to_vec(),
         };
-        let link = link.filter(|link| *link > 0.0).ok_or_else(|| {
-            let found = match &self.link_rate {
-                Some(text) => format!("'{text}'"),
-                None => format!("none, and {device} says none"),
-            };
-            Failure::argument("--link-rate", "a rate like 10gbps", found)
-        })?;
-        Tree::make(device, link)
-            .map_err(|error| Failure::Input(format!("--device: {device} cannot be used: {error}")))
-    }
-
-    async fn listen(&self, path: &Path, means: Means) -> Result<Local, Failure> {
-        let local = Local::listen(path, self.port, means, REPORT_EVERY).await;
-        local.map_err(|error| {
-            let path = path.display();
-            Failure::Input(format!("--socket: {path} cannot be used: {error}"))
+        Ok(Setup {
+            port: self.port,
+            sockets,
+            report_every: REPORT_EVERY,
+            device: self.device.clone(),
+            link_rate: link_rate.transpose()?,
+            record: self.record.clone(),
         })
     }
 
-    /// The enforcer, and the notifier that it uses.
-    async fn enforcer(&self) -> Result<(Box<dyn Enforcer>, Arc<Notify>), Failure> {
-        let means = match (self.enforcer, &self.record) {
-            (By::Recorded, Some(path)) => {
-                let file = File::options().create(true).append(true).open(path);
-                let error = |error| Failure::Input(format!("{}: {error}", path.display()));
-                return Ok((Box::new(Recorded::new(file.map_err(error)?)), Arc::default()));
-            }
-            (By::None | By::Recorded, _) => return Ok((Box::new(Nothing), Arc::default())),
-            (By::Pacing, _) => Means::Pacing,
-            (By::Marks, _) => Means::Marks,
-            (By::Both, _) => Means::PacingAndMarks,
-            (By::Htb, _) => Means::Shaping,
-        };
-        // Before applications may connect: what an earlier agent left behind would delay them.
-        let tree = if means.shapes() { Some(self.tree()?) } else { None };
-        let local = match &self.socket {
-            Some(path) => self.listen(path, means).await?,
-            // Another agent on this machine may use the usual socket.
-            None => match self.listen(&self.shown.path("agent.sock"), means).await {
-                Ok(local) => local,
-                Err(_) => {
-                    let path = self.shown.path(&format!("agent-{}.sock", self.port));
-                    let local = self.listen(&path, means).await?;
-                    let socket = path.display();
-                    tracing::warn!(%socket, "agent.sock is taken: applications find this agent here");
-                    local
-                }
-            },
-        };
-        let woken = local.ended();
-        match tree {
-            Some(tree) => Ok((Box::new(Htb::new(local, tree)), woken)),
-            None => Ok((Box::new(local), woken)),
-        }
+    async fn enforcer(&self) -> Result<MadeEnforcer, Failure> {
+        // The parser of arguments has checked the name.
+        let info =
+            ENFORCERS.iter().find(|info| info.name == self.enforcer).unwrap_or(&ENFORCERS[0]);
+        info.make(&self.setup()?).await.map_err(|error| Failure::Input(error.to_string()))
     }
 }

@@ -14,7 +14,7 @@ use covey_proto::CodecName;
 use covey_report::{Comparison, Run, RunInfo, write_json};
 use covey_reproduce::plan::TCP;
 use covey_testbed::{
-    Broken, Contestant, Fault, Found, Host, Lab, PAYLOAD, Replay, Scheduling, replay,
+    Broken, Fault, Found, Host, Lab, PAYLOAD, Replay, Scheduler, Scheduling, replay,
 };
 use covey_trace::{Workload, open};
 
@@ -74,11 +74,23 @@ pub struct Testbed {
     /// Use loopback even as root
     #[arg(long)]
     loopback: bool,
-    /// The time after which a contender is stopped
+    /// The most time that a contender may take
     #[arg(long, value_name = "TIME", default_value = "30min")]
     limit: String,
-    #[command(flatten)]
-    outputs: Outputs,
+    /// Print one JSON object instead of a table
+    #[arg(long)]
+    json: bool,
+    /// Write a page with table and plots that needs no other file
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<PathBuf>,
+    /// Write a CSV file for each contender and prediction into this directory, with a line for each
+    /// coflow
+    #[arg(long, value_name = "DIR")]
+    per_coflow: Option<PathBuf>,
+    /// Job completion times as if each coflow were the shuffle of a job that computes as well, with
+    /// the published shares of time in shuffle drawn by SEED (Philae 9.2), relative to the baseline
+    #[arg(long, value_name = "SEED")]
+    jct_shares: Option<u64>,
 }
 
 /// A process of the testbed.
@@ -137,8 +149,8 @@ const FAIR: &str = "fair";
 /// The slowest link, in bytes per second.
 const MIN_LINK: f64 = 1e3;
 
-/// The index of the baseline among the contenders.
-fn baseline_index(name: &str, contenders: &[String]) -> Result<usize, Failure> {
+/// The place of the baseline among the contenders.
+fn place(name: &str, contenders: &[String]) -> Result<usize, Failure> {
     contenders.iter().position(|it| it == name).ok_or_else(|| {
         let meant = did_you_mean(nearest(name, contenders.iter().map(String::as_str)));
         let expected = format!("one of {}", contenders.join(" | "));
@@ -187,9 +199,12 @@ impl Testbed {
         }
         let baseline = match &self.baseline {
             None => 0,
-            Some(name) => baseline_index(&covey_sched::normalized(name), &contenders)?,
+            Some(name) => place(&covey_sched::normalized(name), &contenders)?,
         };
         let predicted = predicted(&setup, &contenders, ratio)?;
+        if let Some(file) = &self.report {
+            output::check_format("--report", file, output::PAGE)?;
+        }
         let labels = contenders.iter().zip(&predicted);
         let labels = labels.flat_map(|(spec, prediction)| [spec.as_str(), &prediction.label]);
         let tables = self.outputs.check(&labels.collect::<Vec<_>>())?;
@@ -217,7 +232,7 @@ impl Testbed {
                     workload: &workload,
                     trace: &trace.path,
                     program: &program,
-                    contestant: contestant(spec),
+                    scheduler: scheduler(spec),
                     port_rate,
                     limit_s,
                     ratio,
@@ -296,7 +311,7 @@ impl Emulated {
             workload,
             trace: &trace.path,
             program: &self.program,
-            contestant: contestant(policy),
+            scheduler: scheduler(policy),
             port_rate: self.port_rate,
             limit_s: LIMIT_S,
             ratio,
@@ -309,8 +324,8 @@ impl Emulated {
     }
 }
 
-fn contestant(spec: &str) -> Contestant<'_> {
-    if spec == TCP { Contestant::Tcp } else { Contestant::Policy(spec) }
+fn scheduler(spec: &str) -> Scheduler<'_> {
+    if spec == TCP { Scheduler::Tcp } else { Scheduler::Policy(spec) }
 }
 
 fn program() -> Result<PathBuf, Failure> {
@@ -332,8 +347,8 @@ impl FoldedTrace {
     }
 }
 
-/// The policy with which the simulator predicts each contender. Codecs have the speed measured on
-/// this machine and the ratio of the flows' data.
+/// What the simulator is to predict: a policy for each contender.
+/// Codecs are as fast as they are here, and make flows as small as these are made for.
 fn predicted(setup: &Setup, contenders: &[String], ratio: f64) -> Result<Vec<Contender>, Failure> {
     let mut measured = None;
     let mut all: Vec<Contender> = Vec::new();
@@ -408,7 +423,7 @@ fn what_became(
     output::print(|out| {
         writeln!(
             out,
-            "contender            coflows  ended  failed  not scheduled  mean CCT, s  bytes that came as sent"
+            "contender           coflows  ended  failed  not scheduled  mean CCT, s  bytes that came as sent"
         )?;
         for Measured { spec, found } in measured {
             let (coflows, failed) = (workload.coflows.len(), found.failed.len());
@@ -456,7 +471,7 @@ fn what_became(
 fn against_predictions(comparison: &Comparison<'_>, measured: &[Measured]) -> String {
     let mut text = String::from(
         "                          mean CCT, s              CPU, % of a core\n\
-         contender            measured  simulated  ratio   coordinator  agent  bytes checked\n",
+         contender           measured  simulated  ratio   coordinator  agent  bytes checked\n",
     );
     let pairs = comparison.summaries().chunks(2).zip(measured);
     for (pair, Measured { spec, found }) in pairs {

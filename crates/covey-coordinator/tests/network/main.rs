@@ -178,7 +178,7 @@ impl World {
             && self.core.population() == all_gone
             && self.core.pending() == 0
             && self.jobs.iter().all(|job| job.id.is_some() && job.change.is_none())
-            && self.hosts.iter().all(|host| host.agent.unsettled() == 0)
+            && self.hosts.iter().all(|host| host.agent.unacknowledged() == 0)
             && self.hosts.iter().all(|host| host.agent.flows().is_empty())
     }
 

@@ -1,4 +1,4 @@
-//! What no agent would say, to the port of agents.
+//! Sends data that no agent would send to the port for agents.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -19,9 +19,9 @@ use tokio::time::{sleep, timeout};
 
 use crate::Result;
 
-/// Connections at a time.
+/// Number of connections at a time.
 const AT_A_TIME: u64 = 64;
-/// Ports of the coordinator's fabric.
+/// Number of ports of the coordinator's fabric.
 const PORTS: u64 = 16;
 
 /// What no agent would say.
@@ -40,7 +40,7 @@ impl Garbage {
         (0..1 + self.below(max)).map(|_| self.next() as u8).collect()
     }
 
-    /// Mostly one that may be right.
+    /// A number that is mostly valid.
     fn key(&mut self) -> FlowKey {
         match self.below(10) {
             0 => FlowKey { coflow: self.next(), flow: self.next() as u32 },
@@ -112,7 +112,7 @@ struct Counts {
     bytes: AtomicU64,
 }
 
-/// Sends garbage for so long, while coflows come and go, and prints what that was.
+/// Sends garbage for some time while coflows come and go, and prints how much.
 pub async fn send(
     coordinator: SocketAddr,
     clients: SocketAddr,
@@ -126,7 +126,7 @@ pub async fn send(
         tokio::spawn(async move {
             let mut random = Garbage(SplitMix::new(seed));
             while Instant::now() < until {
-                // That it is cut off is what it is about.
+                // The coordinator is expected to close the connection.
                 let _ = connection(coordinator, &token, &mut random, &counts).await;
             }
         });
@@ -179,7 +179,7 @@ async fn connection(
     let mut bytes = Vec::new();
     match random.below(4) {
         0 => bytes = random.bytes(2000),
-        // A length that is allowed, or not, and less than that.
+        // A length, allowed or not, and fewer bytes than that.
         1 => {
             let length = random.below(1 << 21) as u32;
             bytes.extend(length.to_le_bytes());

@@ -1,5 +1,5 @@
-//! Loads a coordinator in another process and prints what that cost it, as lines of a Markdown table.
-//! docs/live.md says what is measured; `make live-bench` runs it.
+//! Loads a coordinator in another process and prints its cost, as lines of a Markdown table. docs/live.md says what is
+//! measured; `make live-bench` runs this.
 
 mod garbage;
 
@@ -38,7 +38,7 @@ enum What {
         #[arg(long)]
         tls: bool,
     },
-    /// Connect agents, and send schedules to exactly so many of them at a time
+    /// Connect agents, and send schedules to a given number of them at a time
     Push {
         #[arg(long, default_value_t = 10_000)]
         agents: u32,
@@ -48,9 +48,9 @@ enum What {
         #[arg(long)]
         tls: bool,
     },
-    /// Send to the port for agents of a coordinator that runs what no agent would say
+    /// Send garbage to the port for agents of a running coordinator
     Garbage {
-        /// Its port for agents, and that for clients
+        /// Its port for agents, and its port for clients
         #[arg(long)]
         coordinator: SocketAddr,
         #[arg(long)]
@@ -61,7 +61,7 @@ enum What {
         #[arg(long, default_value_t = 300.0)]
         seconds: f64,
     },
-    /// Register coflows of one flow until there are many, and see what that costs those that come and go then
+    /// Register many coflows of one flow, and measure how others come and go then
     Many {
         #[arg(long, default_value_t = 100_000)]
         coflows: u64,
@@ -84,18 +84,18 @@ enum What {
         seconds: f64,
         #[arg(long, default_value_t = 500.0)]
         steady_per_s: f64,
-        /// Coflows that stay until the end, so many flows each, instead of some that end at once
+        /// Register coflows that stay until the end, of so many flows each, instead of coflows that end at once
         #[arg(long, default_value_t = 0)]
         stay: u32,
     },
 }
 
-/// A coordinator for so many agents. Its journal is on the disk on which this is started.
+/// Starts a coordinator for so many agents. Its journal is on the disk of the current folder.
 fn start(covey: &Path, tls: bool, arguments: &[&str]) -> Result<Coordinator> {
     Ok(Coordinator::start(covey, Path::new("."), tls, arguments)?)
 }
 
-/// One for a crowd, of which nobody is to be missed because all come at once to a busy machine.
+/// Starts a coordinator that is patient with many agents: they all connect at once to a busy machine.
 fn crowd(covey: &Path, tls: bool, agents: u32, more: &[&str]) -> Result<Coordinator> {
     let ports = agents.to_string();
     let crowd = ["--ports", &ports, "--max-agents", &ports, "--log", "error"];
@@ -149,12 +149,12 @@ async fn agents(covey: &Path, agents: u32, per_s: f64, seconds: f64, tls: bool) 
     Ok(())
 }
 
-/// Coflows with a flow of its own for each of `changed` hosts come one after the other, each at other
-/// hosts: each time exactly these are sent a schedule. They do not confirm it, which would cost CPU that
-/// is not that of pushing. After each comes another at the same ports, which gets nothing and changes
-/// nothing: what the process uses less for it is what pushing costs.
+/// Measures the cost of pushing schedules. Coflows arrive one after the other, each with a flow at each of `changed`
+/// other hosts: exactly these hosts are sent a schedule. They do not confirm it, since that would cost CPU that is not
+/// the cost of pushing. After each coflow another arrives at the same ports, which gets no rate and changes nothing:
+/// the difference in CPU is the cost of pushing.
 async fn push(covey: &Path, agents: u32, changed: u32, tls: bool) -> Result<()> {
-    // No heartbeat is to fall between.
+    // So that no heartbeat falls into the measurement.
     let quiet = ["--policy", "fifo", "--heartbeat", "1000s", "--lost-after", "10000s"];
     let coordinator = crowd(covey, tls, agents, &quiet)?;
     let mut client = coordinator.client().await?;
@@ -217,8 +217,8 @@ async fn registrations(
         ["--policy", "philae"],
     ]
     .concat();
-    // A flow without bytes ends at once: it is the way to the disk that is measured, not a policy with
-    // more coflows every second.
+    // A flow without bytes ends at once: this measures the way to the disk, not a policy with more coflows every
+    // second.
     let flow = |f| Flow { src: f % 16, dst: (f + 1) % 16, bytes: 1e15, start_s: 0.0 };
     let flows = match stay {
         0 => vec![Flow { bytes: 0.0, ..flow(0) }],
@@ -256,12 +256,12 @@ async fn registrations(
     Ok(())
 }
 
-/// A quantile of times in ascending order.
+/// A quantile of times that are in ascending order.
 fn quantile_ms(times: &[f64], q: f64) -> f64 {
     1e3 * times[((times.len() - 1) as f64 * q) as usize]
 }
 
-/// Registers so many coflows a second. Returns how long each took, ascending.
+/// Registers so many coflows a second. Returns the time of each registration, ascending.
 async fn steadily(
     coordinator: &Coordinator,
     clients: u64,
@@ -299,8 +299,8 @@ async fn steadily(
     Ok(times)
 }
 
-/// What many coflows that are present cost those that come and go: how many are registered a second as the last
-/// tenth of them comes, a DELETE, and a decision and an answer while others come at a steady rate.
+/// Measures how many present coflows slow others down: registrations per second while the last tenth of them arrives,
+/// a DELETE, and a decision and an answer while others arrive at a steady rate.
 struct Many {
     coflows: u64,
     ports: u32,

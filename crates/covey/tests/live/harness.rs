@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use covey_agent::{Enforcer, Joining, Processors, Progress, Share};
+use covey_agent::{CoordinatorEvent, Enforcer, Joining, Processors, Progress, Share};
 use covey_api::{Client, read_token};
 use covey_proto::{Ended, FlowKey, Sent};
 use serde_json::{Value, json};
@@ -178,6 +178,12 @@ impl Enforcer for Fluid {
         }
         progress
     }
+
+    fn sees_uses(&self) -> bool {
+        false
+    }
+
+    fn heard(&mut self, _: CoordinatorEvent<'_>) {}
 }
 
 pub fn spawn_agents(coordinator: SocketAddr, token: &[u8], ports: u32) -> Vec<Fluid> {

@@ -1,66 +1,71 @@
-//! The tree of queues on a device: one class for the link, and in it one for each flow and one for all
-//! else (CODA §5.2: leaves enforce the rates of flows, the root finds a packet's leaf).
+//! The tree of queues on a device: a class for the link, and in it a class for each flow and one for all other
+//! traffic (CODA §5.2: leaves enforce the rates of flows, the root finds a packet's leaf).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
 use covey_proto::FlowKey;
 
-use super::netlink::{Batch, Ends, Kind, Netlink, Place, ROOT};
-use crate::agent::Share;
+use super::netlink::{Attributes, Batch, Netlink, ROOT, Request, TcObject};
+use crate::share::{Ends, Share};
 
-/// The handle of the tree, by which one that an agent left behind is known again.
+/// The handle of the tree. A tree that an agent left behind is recognised by it.
 const TREE: u32 = 0xc07e_0000;
-/// Classes in it.
+/// The class of the link, and in it the class of all other traffic.
 const LINK: u32 = TREE | 1;
 const OTHERS: u32 = TREE | 2;
+/// Minor numbers of flows' classes: first, and one past the last.
 const FIRST_FLOW: u16 = 16;
-const LAST_FLOW: u16 = 0xfff0;
+const END_FLOW: u16 = 0xfff0;
 
-/// Part of the link that packets of no flow have for sure. Acknowledgements are among them, and what is
-/// said to the coordinator; so they also come first where there is something left.
-const OTHERS_PART: f64 = 0.05;
-/// For how long packets of no flow may wait, and the least that their queue holds.
+/// Share of the link that is guaranteed to other traffic. TCP acknowledgements and the connection to the coordinator
+/// are in it, so other traffic also has the highest priority for spare capacity.
+const OTHERS_SHARE: f64 = 0.05;
+/// The queue of other traffic: how long its packets may wait in seconds, and its minimum length in bytes.
 const QUEUE_S: f64 = 0.02;
-const LEAST_QUEUE: f64 = 262_144.0;
+const MIN_QUEUE: f64 = 262_144.0;
 
-/// What the link carries for the bytes of a flow: of a full packet of 1,514 bytes 1,448 are the flow's.
+/// Bytes that the link carries for a byte of a flow: a full packet of 1,514 bytes holds 1,448 bytes of the flow.
 pub const HEADERS: f64 = 1514.0 / 1448.0;
 
-/// Tables of filters for IPv4 and IPv6: protocol, and which it is.
+/// Tables of filters for IPv4 and IPv6: protocol, and number of the table.
 const TABLES: [(u16, u32); 2] = [(0x0800, 1), (0x86dd, 2)];
 
-/// Filters in a bucket, at most.
-const LAST_NODE: u32 = 0xffe;
+/// Maximum number of filters in a bucket.
+const MAX_NODE: u32 = 0xffe;
 
-/// A flow that has a class.
+/// The class of a flow.
 #[derive(Debug)]
 struct Leaf {
+    /// Minor number of the class.
     minor: u16,
     ends: Ends,
     share: Share,
-    /// The handle of its filter.
+    /// Handle of the filter that leads the flow's packets to the class.
     filter: u32,
 }
 
-/// The tree. It is removed when it is dropped.
+/// The tree. Dropping it removes it from the device.
 #[derive(Debug)]
 pub struct Tree {
     netlink: Netlink,
+    /// Index of the device.
     device: i32,
     leaves: BTreeMap<FlowKey, Leaf>,
+    /// Minor numbers that no class has.
     free: BTreeSet<u16>,
-    /// Handles of filters that are in use.
+    /// Handles of the filters in use.
     filters: BTreeSet<u32>,
+    /// Requests that the kernel has not been sent.
     batch: Batch,
 }
 
 impl Tree {
-    /// Makes the tree on a device whose link has so many bytes per second. One that an agent has left
-    /// behind is replaced.
+    /// Makes the tree on a device whose link carries `link` bytes per second. Replaces a tree that an agent has left
+    /// behind.
     ///
     /// # Errors
-    /// When there is no such device, or somebody else's tree is on it, or that is not permitted.
+    /// When there is no such device, another program's queueing discipline is on it, or the user may not do this.
     pub fn make(device: &str, link: f64) -> io::Result<Tree> {
         let mut netlink = Netlink::open()?;
         let number = netlink.device(device)?;
@@ -68,7 +73,7 @@ impl Tree {
             Some((_, TREE)) => remove(&mut netlink, number)?,
             Some((kind, handle)) => {
                 let what = format!(
-                    "{device} has a queueing discipline ({kind} {:x}:) that is not an agent's; \
+                    "{device} has a queueing discipline ({kind} {:x}:) that an agent has not made; \
                      `tc qdisc del dev {device} root` removes it",
                     handle >> 16
                 );
@@ -80,44 +85,44 @@ impl Tree {
             netlink,
             device: number,
             leaves: BTreeMap::new(),
-            free: (FIRST_FLOW..LAST_FLOW).collect(),
+            free: (FIRST_FLOW..END_FLOW).collect(),
             filters: BTreeSet::new(),
             batch: Batch::default(),
         };
         tree.begin(link);
-        tree.carry_out()?;
+        tree.commit()?;
         Ok(tree)
     }
 
     fn begin(&mut self, link: f64) {
-        let root = Place { handle: TREE, parent: ROOT, info: 0 };
-        self.add(Kind::NewQdisc, root, "htb", |it| it.htb(OTHERS & 0xffff));
-        let class = |handle, parent| Place { handle, parent, info: 0 };
-        self.add(Kind::NewClass, class(LINK, TREE), "htb", |it| it.htb_class(link, link, 0));
-        let others = link * OTHERS_PART;
-        self.add(Kind::NewClass, class(OTHERS, LINK), "htb", |it| it.htb_class(others, link, 0));
-        let limit = (link * QUEUE_S).clamp(LEAST_QUEUE, f64::from(u32::MAX)) as u32;
-        self.add(Kind::NewQdisc, class(0, OTHERS), "bfifo", |it| it.fifo(limit));
+        let root = TcObject { handle: TREE, parent: ROOT, info: 0 };
+        self.add(Request::NewQdisc, root, "htb", |it| it.htb(OTHERS & 0xffff));
+        let class = |handle, parent| TcObject { handle, parent, info: 0 };
+        self.add(Request::NewClass, class(LINK, TREE), "htb", |it| it.htb_class(link, link, 0));
+        let others = link * OTHERS_SHARE;
+        self.add(Request::NewClass, class(OTHERS, LINK), "htb", |it| it.htb_class(others, link, 0));
+        let limit = (link * QUEUE_S).clamp(MIN_QUEUE, f64::from(u32::MAX)) as u32;
+        self.add(Request::NewQdisc, class(0, OTHERS), "bfifo", |it| it.fifo(limit));
         for (protocol, number) in TABLES {
             let table = table(number);
-            let place = |handle| Place { handle, parent: TREE, info: info(protocol, number) };
-            self.add(Kind::NewFilter, place(table), "u32", |it| it.table());
-            self.add(Kind::NewFilter, place(0), "u32", |it| it.look_up(table, number == 2));
+            let place = |handle| TcObject { handle, parent: TREE, info: info(protocol, number) };
+            self.add(Request::NewFilter, place(table), "u32", |it| it.table());
+            self.add(Request::NewFilter, place(0), "u32", |it| it.look_up(table, number == 2));
         }
     }
 
     fn add(
         &mut self,
-        what: Kind,
-        place: Place,
+        request: Request,
+        object: TcObject,
         kind: &str,
-        options: impl FnOnce(&mut super::netlink::Options<'_>),
+        options: impl FnOnce(&mut Attributes<'_>),
     ) {
-        self.batch.add(what, self.device, place, kind, options);
+        self.batch.add(request, self.device, object, kind, options);
     }
 
-    /// Has the packets of a flow, between these ends, leave at the rate of its share. Nothing happens
-    /// before [`Tree::carry_out`]. Returns whether there is room for it.
+    /// Has the packets of a flow, between these ends, leave at the rate of its share. Takes effect at
+    /// [`Tree::commit`]. Returns whether there is room for the flow.
     pub fn set(&mut self, key: FlowKey, ends: Ends, share: Share) -> bool {
         match self.leaves.get(&key) {
             Some(leaf) if leaf.ends == ends => {
@@ -137,21 +142,21 @@ impl Tree {
         let Some(minor) = self.free.pop_first() else { return false };
         self.filters.insert(filter);
         self.class(minor, share);
-        let place = Place { handle: filter, parent: TREE, info: info_of(filter) };
+        let place = TcObject { handle: filter, parent: TREE, info: info_of(filter) };
         let class = TREE | u32::from(minor);
         let bucket = filter & !0xfff;
-        self.add(Kind::NewFilter, place, "u32", |it| it.connection(class, bucket, &ends));
+        self.add(Request::NewFilter, place, "u32", |it| it.connection(class, bucket, &ends));
         self.leaves.insert(key, Leaf { minor, ends, share, filter });
         true
     }
 
-    /// Has the packets of a flow leave with all else's.
+    /// Removes a flow's class: its packets leave with other traffic.
     pub fn remove(&mut self, key: FlowKey) {
         let Some(leaf) = self.leaves.remove(&key) else { return };
-        let filter = Place { handle: leaf.filter, parent: TREE, info: info_of(leaf.filter) };
-        self.add(Kind::DeleteFilter, filter, "u32", |_| {});
-        let class = Place { handle: TREE | u32::from(leaf.minor), parent: LINK, info: 0 };
-        self.add(Kind::DeleteClass, class, "", |_| {});
+        let filter = TcObject { handle: leaf.filter, parent: TREE, info: info_of(leaf.filter) };
+        self.add(Request::DeleteFilter, filter, "u32", |_| {});
+        let class = TcObject { handle: TREE | u32::from(leaf.minor), parent: LINK, info: 0 };
+        self.add(Request::DeleteClass, class, "", |_| {});
         self.filters.remove(&leaf.filter);
         self.free.insert(leaf.minor);
     }
@@ -161,43 +166,43 @@ impl Tree {
         self.leaves.keys().copied()
     }
 
-    /// Has the kernel do what has been said since the last time.
+    /// Has the kernel carry out all changes since the last call.
     ///
     /// # Errors
-    /// When it does not do all of it.
-    pub fn carry_out(&mut self) -> io::Result<()> {
-        if self.batch.is_empty() { Ok(()) } else { self.netlink.carry_out(&mut self.batch) }
+    /// When the kernel refuses one of them. It carries out the others.
+    pub fn commit(&mut self) -> io::Result<()> {
+        if self.batch.is_empty() { Ok(()) } else { self.netlink.send(&mut self.batch) }
     }
 
     fn class(&mut self, minor: u16, share: Share) {
-        let place = Place { handle: TREE | u32::from(minor), parent: LINK, info: 0 };
+        let place = TcObject { handle: TREE | u32::from(minor), parent: LINK, info: 0 };
         let rate = share.rate * HEADERS;
         let prio = share.layer.min(6) + 1;
-        self.add(Kind::NewClass, place, "htb", |it| it.htb_class(rate, rate, prio));
+        self.add(Request::NewClass, place, "htb", |it| it.htb_class(rate, rate, prio));
     }
 
     fn free_filter(&self, ends: &Ends) -> Option<u32> {
         let number = if ends.is_v6() { 2 } else { 1 };
         let bucket = table(number) | u32::from(ends.from.port() & 0xff) << 12;
-        (1..=LAST_NODE).map(|node| bucket | node).find(|handle| !self.filters.contains(handle))
+        (1..=MAX_NODE).map(|node| bucket | node).find(|handle| !self.filters.contains(handle))
     }
 }
 
 impl Drop for Tree {
     fn drop(&mut self) {
-        // If it has gone already, so much the better.
+        // The device may be gone already.
         let _ = remove(&mut self.netlink, self.device);
     }
 }
 
 fn remove(netlink: &mut Netlink, device: i32) -> io::Result<()> {
     let mut batch = Batch::default();
-    let root = Place { handle: TREE, parent: ROOT, info: 0 };
-    batch.add(Kind::DeleteQdisc, device, root, "", |_| {});
-    netlink.carry_out(&mut batch)
+    let root = TcObject { handle: TREE, parent: ROOT, info: 0 };
+    batch.add(Request::DeleteQdisc, device, root, "", |_| {});
+    netlink.send(&mut batch)
 }
 
-/// The handle of a table.
+/// Handle of a table.
 fn table(number: u32) -> u32 {
     number << 20
 }
@@ -219,7 +224,7 @@ mod tests {
 
     use super::*;
 
-    /// Set in the process that is in a network namespace of its own.
+    /// Environment variable of the process that runs in a network namespace of its own.
     const INSIDE: &str = "COVEY_INSIDE_A_NAMESPACE";
 
     fn run(program: &str, words: &str) -> String {
@@ -239,13 +244,13 @@ mod tests {
     }
 
     fn share(layer: u32, mbps: f64) -> Share {
-        // What the link carries is what is said here.
+        // So that the class gets the rate that is given here.
         Share { layer, rate: mbps * 1e6 / 8.0 / HEADERS, codec: None }
     }
 
-    /// What `tc` says of the tree is what was meant. In a network namespace, which takes root.
+    /// Checks the tree with `tc`. Runs in a network namespace, which takes root.
     #[test]
-    fn tc_reads_the_tree_as_it_was_meant() {
+    fn tc_shows_the_tree_as_it_was_made() {
         if std::env::var_os(INSIDE).is_some() {
             return inside();
         }
@@ -254,12 +259,12 @@ mod tests {
             Command::new(words[0]).args(&words[1..]).output().is_ok_and(|it| it.status.success())
         });
         if tools != [true; 3] {
-            // Not by a macro, of which tests that pass show nothing.
+            // Not `eprintln!`: the output of a passing test is not shown.
             let what = "skipped: HTB is not tested: this takes root, unshare, ip and tc";
             writeln!(std::io::stderr(), "{what}").expect("somewhere to say so");
             return;
         }
-        let name = "htb::tree::tests::tc_reads_the_tree_as_it_was_meant";
+        let name = "enforcers::htb::tree::tests::tc_shows_the_tree_as_it_was_made";
         let program = std::env::current_exe().expect("this program");
         let output = Command::new("unshare")
             .arg("-n")
@@ -279,7 +284,7 @@ mod tests {
         assert!(tree.set(key(0), ends("10.0.0.1:5001", "10.0.0.2:9000"), share(0, 100.0)));
         assert!(tree.set(key(1), ends("10.0.0.1:5002", "10.0.0.2:9000"), share(9, 12.0)));
         assert!(tree.set(key(2), ends("[fd00::1]:5001", "[fd00::2]:9000"), share(2, 50e3)));
-        tree.carry_out().expect("all of it");
+        tree.commit().expect("all of it");
 
         let classes = run("tc", "-d class show dev v0");
         let class = |minor: &str| {
@@ -321,10 +326,10 @@ mod tests {
             assert!(filters.contains(line), "no '{line}' in {filters}");
         }
 
-        // What changes, and what goes.
+        // A change and a removal.
         assert!(tree.set(key(0), ends("10.0.0.1:5001", "10.0.0.2:9000"), share(1, 7.0)));
         tree.remove(key(1));
-        tree.carry_out().expect("all of it");
+        tree.commit().expect("all of it");
         let classes = run("tc", "-d class show dev v0");
         assert!(classes.contains("prio 2 quantum 65536 rate 7Mbit ceil 7Mbit"), "{classes}");
         assert!(!classes.contains("c07e:11"), "{classes}");
@@ -333,18 +338,18 @@ mod tests {
             let from = format!("10.0.0.1:{}", 10_000 + flow);
             assert!(tree.set(key(100 + flow), ends(&from, "10.0.0.2:9000"), share(0, 1.0)));
         }
-        tree.carry_out().expect("all of it");
+        tree.commit().expect("all of it");
         assert_eq!(run("tc", "class show dev v0").lines().count(), 4 + many as usize);
         assert_eq!(tree.flows().count(), 2 + many as usize);
 
-        // One that was left behind is replaced; it goes when it is dropped; others' trees stay.
+        // A tree that was left behind is replaced; dropping removes it; other programs' trees stay.
         std::mem::forget(tree);
         let tree = Tree::make("v0", link).expect("root may");
         assert_eq!(run("tc", "class show dev v0").lines().count(), 2);
         drop(tree);
         assert!(!run("tc", "qdisc show dev v0").contains("htb"));
         run("tc", "qdisc add dev v0 root handle 1: htb");
-        let error = Tree::make("v0", link).expect_err("it is not an agent's");
+        let error = Tree::make("v0", link).expect_err("another program has made it");
         assert!(error.to_string().contains("v0 has a queueing discipline (htb 1:)"), "{error}");
         assert!(Tree::make("v7", link).is_err());
     }

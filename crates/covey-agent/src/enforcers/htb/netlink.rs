@@ -1,9 +1,8 @@
-//! Traffic control by netlink: requests as the kernel reads them (`linux/rtnetlink.h`,
-//! `linux/pkt_sched.h`, `linux/pkt_cls.h`), and the socket that they go through. No crate that is kept
-//! well has HTB's options.
+//! Traffic control by netlink: requests as the kernel reads them (`linux/rtnetlink.h`, `linux/pkt_sched.h`,
+//! `linux/pkt_cls.h`), and their socket. No maintained crate has the options of HTB.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
@@ -14,10 +13,12 @@ use rustix::net::{
     socket_with,
 };
 
-/// What a request asks for.
+use crate::share::Ends;
+
+/// Type of a request.
 #[derive(Debug, Clone, Copy)]
 #[repr(u16)]
-pub enum Kind {
+pub enum Request {
     NewQdisc = 36,
     DeleteQdisc = 37,
     GetQdisc = 38,
@@ -48,19 +49,19 @@ pub const ROOT: u32 = 0xffff_ffff;
 const TCA_KIND: u16 = 1;
 const TCA_OPTIONS: u16 = 2;
 
-/// Where in a device's tree a request is about: `tcmsg` without the device.
+/// The object of a request in a device's tree: `tcmsg` without the device.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Place {
+pub struct TcObject {
     pub handle: u32,
     pub parent: u32,
     pub info: u32,
 }
 
-/// Requests, one after the other.
+/// Encoded requests, one after the other.
 #[derive(Debug, Default)]
 pub struct Batch {
     bytes: Vec<u8>,
-    /// Where each begins.
+    /// Where each request begins.
     begins: Vec<usize>,
 }
 
@@ -69,36 +70,36 @@ impl Batch {
         self.begins.is_empty()
     }
 
-    /// Adds a request about `place`; `options` writes those of its `kind`.
+    /// Adds a request about `object`; `options` writes the options of its `kind`.
     pub fn add(
         &mut self,
-        what: Kind,
+        request: Request,
         device: i32,
-        place: Place,
+        object: TcObject,
         kind: &str,
-        options: impl FnOnce(&mut Options<'_>),
+        options: impl FnOnce(&mut Attributes<'_>),
     ) {
-        let flags = match what {
-            Kind::NewQdisc | Kind::NewClass => REQUEST | CREATE | REPLACE,
-            Kind::NewFilter => REQUEST | CREATE,
-            Kind::GetQdisc => REQUEST | DUMP,
+        let flags = match request {
+            Request::NewQdisc | Request::NewClass => REQUEST | CREATE | REPLACE,
+            Request::NewFilter => REQUEST | CREATE,
+            Request::GetQdisc => REQUEST | DUMP,
             _ => REQUEST,
         };
         let begin = self.bytes.len();
         let out = &mut self.bytes;
         self.begins.push(begin);
-        // The length, and the number that answers name, come later.
+        // The length is set below, the sequence number when the request is sent.
         out.extend([0; 4]);
-        out.extend((what as u16).to_ne_bytes());
+        out.extend((request as u16).to_ne_bytes());
         out.extend(flags.to_ne_bytes());
         out.extend([0; 8]);
-        // The family, and what keeps the rest aligned.
+        // The address family, and padding.
         out.extend([0; 4]);
         out.extend(device.to_ne_bytes());
-        for number in [place.handle, place.parent, place.info] {
+        for number in [object.handle, object.parent, object.info] {
             out.extend(number.to_ne_bytes());
         }
-        let mut top = Options { out };
+        let mut top = Attributes { out };
         if !kind.is_empty() {
             let text: Vec<u8> = kind.bytes().chain([0]).collect();
             top.attribute(TCA_KIND, &text);
@@ -114,12 +115,12 @@ impl Batch {
     }
 }
 
-/// Attributes under way.
-pub struct Options<'a> {
+/// Writes the attributes of a request.
+pub struct Attributes<'a> {
     out: &'a mut Vec<u8>,
 }
 
-impl Options<'_> {
+impl Attributes<'_> {
     pub fn attribute(&mut self, name: u16, value: &[u8]) {
         self.out.extend((4 + value.len() as u16).to_ne_bytes());
         self.out.extend(name.to_ne_bytes());
@@ -127,23 +128,22 @@ impl Options<'_> {
         self.out.resize(self.out.len().next_multiple_of(4), 0);
     }
 
-    fn nested(&mut self, name: u16, inner: impl FnOnce(&mut Options<'_>)) {
+    fn nested(&mut self, name: u16, inner: impl FnOnce(&mut Attributes<'_>)) {
         let begin = self.out.len();
         self.attribute(name, &[]);
-        inner(&mut Options { out: self.out });
+        inner(&mut Attributes { out: self.out });
         let length = (self.out.len() - begin) as u16;
         self.out[begin..begin + 2].copy_from_slice(&length.to_ne_bytes());
     }
 
-    /// Of an HTB qdisc: the minor number of the class for packets that no filter knows.
+    /// HTB qdisc: `default` is the minor number of the class of packets that match no filter.
     pub fn htb(&mut self, default: u32) {
         const INIT: u16 = 2;
-        // Version, rate2quantum (not used: classes say their quantum), default, debug, direct packets.
+        // Version, rate2quantum (unused: each class sets its quantum), default, debug, direct packets.
         self.numbers(INIT, &[3, 10, default, 0, 0]);
     }
 
-    /// Of an HTB class: bytes per second that it has for sure, and with what others leave; a lower
-    /// `prio` gets of that first.
+    /// HTB class: guaranteed and maximum bytes per second. Classes with a lower `prio` borrow first.
     pub fn htb_class(&mut self, rate: f64, ceil: f64, prio: u32) {
         const PARAMETERS: u16 = 1;
         const RATE: u16 = 6;
@@ -166,31 +166,31 @@ impl Options<'_> {
         }
     }
 
-    /// Of a `bfifo`: the bytes that it holds.
+    /// `bfifo` qdisc: its length in bytes.
     pub fn fifo(&mut self, limit: u32) {
-        // Not in an attribute: the options are the number.
+        // The number stands alone, without an attribute header.
         self.out.extend(limit.to_ne_bytes());
     }
 
-    /// Of a u32 filter that is a table of 256 buckets.
+    /// u32 filter that is a hash table of 256 buckets.
     pub fn table(&mut self) {
         const DIVISOR: u16 = 4;
         self.numbers(DIVISOR, &[256]);
     }
 
-    /// Of a u32 filter that has packets of TCP looked up in a table, by the low byte of their source port.
+    /// u32 filter that looks TCP packets up in a table, by the low byte of their source port.
     pub fn look_up(&mut self, table: u32, is_v6: bool) {
         const LINK: u16 = 3;
         self.numbers(LINK, &[table]);
         let ports = ports_at(is_v6);
-        // IPv4: version 4 and a header without options; the protocol.
+        // IPv4: version 4 and a header without options; then the protocol.
         let v4 = [key(0xff00_0000, 0x4500_0000, 0), key(0x00ff_0000, 0x0006_0000, 8)];
         let v6 = [key(0x0000_ff00, 0x0000_0600, 4)];
         let keys: &[[u8; 16]] = if is_v6 { &v6 } else { &v4 };
         self.selector(0, keys, ports as i16, 0x00ff_0000);
     }
 
-    /// Of a u32 filter in a bucket: packets of one connection go to a class.
+    /// u32 filter in a bucket: leads the packets of one connection to a class.
     pub fn connection(&mut self, class: u32, bucket: u32, ends: &Ends) {
         const CLASS: u16 = 1;
         const HASH: u16 = 2;
@@ -219,7 +219,7 @@ impl Options<'_> {
     fn selector(&mut self, flags: u8, keys: &[[u8; 16]], hash_at: i16, hash_mask: u32) {
         const SELECTOR: u16 = 5;
         let mut bytes = vec![flags, 0, keys.len() as u8, 0];
-        // offmask, off, offoff: nothing is skipped.
+        // offmask, off, offoff: no bytes are skipped.
         bytes.extend([0; 6]);
         bytes.extend(hash_at.to_ne_bytes());
         bytes.extend(hash_mask.to_be_bytes());
@@ -233,7 +233,7 @@ impl Options<'_> {
     }
 }
 
-/// A key of a u32 filter: the bits of `mask` of the word at `at` behind the start of the IP header.
+/// A key of a u32 filter: compares the bits of `mask` in the word at byte `at` of the IP header.
 fn key(mask: u32, value: u32, at: i32) -> [u8; 16] {
     let mut key = [0; 16];
     key[..4].copy_from_slice(&mask.to_be_bytes());
@@ -242,56 +242,40 @@ fn key(mask: u32, value: u32, at: i32) -> [u8; 16] {
     key
 }
 
-/// Where TCP's ports are.
+/// Offset of TCP's ports in the packet.
 fn ports_at(is_v6: bool) -> i32 {
     if is_v6 { 40 } else { 20 }
 }
 
-/// Bytes that a class sends before the next of the same priority that borrows: a packet that is still to
-/// be cut into segments.
+/// Bytes that a class sends before the next class of the same priority may borrow: a packet before segmentation.
 const QUANTUM: u32 = 65_536;
 
-/// For how long a class may save up what it does not send: on a machine that is busy the kernel's timers
-/// are late, and what they are late by would be lost. Sockets send little faster than the class does, so
-/// what was saved up does not go out at once.
+/// How long a class may save up capacity, in seconds. On a busy machine the kernel's timers are late, and without
+/// savings that time would be lost. Sockets send only slightly faster than the class, so savings do not leave in a
+/// burst.
 const BURST_S: f64 = 0.02;
-/// A packet without offload.
+/// Bytes of a packet without offload.
 const PACKET: f64 = 1600.0;
 
-/// The kernel's unit of time for bursts is 64 ns.
+/// The burst of a class, in the kernel's unit of 64 ns.
 fn ticks(rate: u64) -> u32 {
     let seconds = BURST_S + PACKET / rate as f64;
     (seconds * 1e9 / 64.0) as u32
 }
 
-/// The two ends of a connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ends {
-    /// Where packets come from.
-    pub from: SocketAddr,
-    /// Where they go.
-    pub to: SocketAddr,
-}
-
-impl Ends {
-    /// Whether packets are those of IPv6.
-    pub fn is_v6(&self) -> bool {
-        self.from.is_ipv6()
-    }
-}
-
-/// A socket to the kernel.
+/// A netlink socket.
 #[derive(Debug)]
 pub struct Netlink {
     socket: OwnedFd,
+    /// Sequence number of the next request.
     next: u32,
     buffer: Vec<u8>,
 }
 
-/// How long the kernel may take. It answers at once, or not at all.
+/// Maximum time for an answer. The kernel answers at once or never.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Requests in one packet: these fit into the buffers that a socket has by default, and their answers too.
-const MOST: usize = 256;
+/// Maximum number of requests in a packet: both they and their answers fit into a socket's default buffers.
+const MAX_REQUESTS: usize = 256;
 
 impl Netlink {
     pub fn open() -> io::Result<Netlink> {
@@ -302,24 +286,24 @@ impl Netlink {
         Ok(Netlink { socket, next: 1, buffer: vec![0; 32 << 10] })
     }
 
-    /// The number of a device.
+    /// The index of a device.
     pub fn device(&self, name: &str) -> io::Result<i32> {
         let any = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
         Ok(netdevice::name_to_index(&any, name)? as i32)
     }
 
-    /// Has requests carried out, in order. The first that fails is the error; the others have been
-    /// carried out nonetheless.
-    pub fn carry_out(&mut self, batch: &mut Batch) -> io::Result<()> {
+    /// Sends requests, which the kernel carries out in order. Returns the first error; the kernel carries out the
+    /// other requests all the same.
+    pub fn send(&mut self, batch: &mut Batch) -> io::Result<()> {
         let mut failed = Ok(());
         let total = batch.begins.len();
-        for first in (0..total).step_by(MOST) {
-            let behind = (first + MOST).min(total);
+        for first in (0..total).step_by(MAX_REQUESTS) {
+            let behind = (first + MAX_REQUESTS).min(total);
             for request in first..behind {
                 let number = self.next + (request - first) as u32;
                 batch.set(request, 8, &number.to_ne_bytes());
             }
-            // The last one is answered in any case, the others if they fail.
+            // The kernel answers the last request in any case, the others only if they fail.
             let [low, high] = ACK.to_ne_bytes();
             let at = batch.begins[behind - 1] + 6;
             batch.bytes[at] |= low;
@@ -335,10 +319,10 @@ impl Netlink {
         failed
     }
 
-    /// The first queueing discipline of a device, if it was configured: its kind and handle.
+    /// Kind and handle of a device's root queueing discipline, if one was configured.
     pub fn root(&mut self, device: i32) -> io::Result<Option<(String, u32)>> {
         let mut batch = Batch::default();
-        batch.add(Kind::GetQdisc, device, Place::default(), "", |_| {});
+        batch.add(Request::GetQdisc, device, TcObject::default(), "", |_| {});
         let number = self.next;
         self.next += 1;
         batch.set(0, 8, &number.to_ne_bytes());
@@ -346,11 +330,11 @@ impl Netlink {
         sendto(&self.socket, &batch.bytes, SendFlags::empty(), &to)?;
         let mut root = None;
         self.await_answer(number, |kind, body| {
-            if kind != Kind::NewQdisc as u16 || body.len() < TC {
+            if kind != Request::NewQdisc as u16 || body.len() < TC {
                 return;
             }
             let (handle, parent) = (number_at(body, 8), number_at(body, 12));
-            // One that the system has made by itself has no handle.
+            // The default one, which the kernel has made, has no handle.
             if number_at(body, 4) == device as u32 && parent == ROOT && handle != 0 {
                 root = Some((kind_of(&body[TC..]), handle));
             }
@@ -358,8 +342,8 @@ impl Netlink {
         Ok(root)
     }
 
-    /// Reads what the kernel says, up to the answer to the request of this number. The outer error is
-    /// that of the socket, the inner one the kernel's.
+    /// Reads answers, up to the one to the request numbered `last`. The outer error is the socket's, the inner one
+    /// the kernel's.
     fn await_answer(
         &mut self,
         last: u32,
@@ -384,7 +368,7 @@ impl Netlink {
                         }
                     }
                     DONE if number == last => return Ok(failed),
-                    // What is left of a request that was given up is passed over.
+                    // Answers to a request that timed out are skipped.
                     _ if number == last => each(kind, body),
                     _ => {}
                 }

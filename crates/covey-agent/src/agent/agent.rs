@@ -1,84 +1,46 @@
-//! The agent without its I/O: messages and what happens to flows come in, messages go out.
+//! The agent's state machine: messages of the coordinator and progress of flows come in, messages go out.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use covey_proto::{
-    CodecName, Compressor, Ended, Entry, FlowKey, FromAgent, Hello, Processor, Refusal,
-    ReportThreshold, Schedule, Sent, ToAgent, USES, Uses, VERSION, Welcome, common_version,
+    Compressor, Ended, FlowKey, FromAgent, Hello, Refusal, Schedule, ToAgent, USES, Uses, VERSION,
+    Welcome, common_version,
 };
 
+use super::compression::Compression;
+use super::reports::Reports;
+use super::schedule::{HeldSchedule, Update};
 use crate::names::FlowNames;
+use crate::share::{Progress, Share};
 use crate::watch::Watch;
 
-/// How a flow is served.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Share {
-    /// Its layer in the plan, 0 first.
-    pub layer: u32,
-    /// Bytes per second on the wire.
-    pub rate: f64,
-    /// What it is compressed with, if it is.
-    pub codec: Option<CodecName>,
-}
-
-/// What happened to the flows that the host sends, since this was last asked.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Progress {
-    /// Flows that have ended, once each.
-    pub ended: Vec<Ended>,
-    /// What others have sent so far, of those that have sent anything since.
-    pub sent: Vec<Sent>,
-    /// Flows of which the last bytes are in the sockets.
-    pub written: Vec<FlowKey>,
-    /// Flows that applications have opened (true), or that nobody has open any more, in order.
-    pub opened: Vec<(FlowKey, bool)>,
-}
-
-/// What an idle flow may send: enough to be seen to move. It is not part of any schedule.
+/// The share of an idle flow, which is in no schedule: enough to notice when the flow sends again.
 const PROBE: Share = Share { layer: u32::MAX, rate: 16.0 * 1024.0, codec: None };
 
-/// How often it is said which coflows have flows open here, in seconds.
+/// How often the coordinator is told which coflows have flows open here, in seconds.
 const KEEP_EVERY_S: f64 = 5.0;
 
-/// The most flows named in a message, which keeps it below the limit.
-const MOST_NAMED: usize = 32_000;
+/// Maximum number of flows named in a message, which keeps the message below its size limit.
+const MAX_NAMED: usize = 32_000;
 
 /// The agent of one host.
 #[derive(Debug)]
 pub struct Agent {
     port: u32,
     token: Vec<u8>,
-    /// The schedule: its epoch and version, and the flows in it.
-    holds: (u64, u64),
-    flows: BTreeMap<FlowKey, Share>,
-    /// While there is a session: what the coordinator said first.
+    schedule: HeldSchedule,
+    /// The coordinator's first message, while there is a session.
     welcome: Option<Welcome>,
-    /// The latest epoch heard of.
-    epoch: u64,
     /// The ids that the coordinator has announced in this session.
     names: FlowNames,
-    /// Schedules that were not newer than what is known.
-    dropped: u64,
-    /// Ends that are not in the coordinator's journal yet.
-    unsettled: BTreeMap<FlowKey, Ended>,
-    /// Flows that need nothing more, until a schedule has removed them: what serves them meanwhile comes
-    /// from a coordinator that has not heard of it.
-    written: BTreeMap<FlowKey, Share>,
-    /// What flows have sent that have not ended, and which of them have since the last report.
-    sent: BTreeMap<FlowKey, Sent>,
-    unreported: BTreeSet<FlowKey>,
-    grains: BTreeMap<u64, f64>,
-    /// What each coflow with a grain has sent since it was last reported.
-    since: BTreeMap<u64, f64>,
-    next_report_s: f64,
-    /// What the host has for compressing.
-    compressors: Vec<Compressor>,
-    share: f64,
-    /// Seconds of a processor that compressing has taken since this was last asked.
-    compressed_s: f64,
-    /// How flows are used, where the host knows.
+    /// Ends that the coordinator has not acknowledged.
+    unacknowledged: BTreeMap<FlowKey, Ended>,
+    reports: Reports,
+    compression: Compression,
+    /// How flows are used, if the enforcer sees that.
     watch: Option<Watch>,
+    /// When to tell next which coflows have flows open here.
     next_keep_s: f64,
 }
 
@@ -89,127 +51,106 @@ impl Agent {
         Agent {
             port,
             token,
-            holds: (0, 0),
-            flows: BTreeMap::new(),
+            schedule: HeldSchedule::default(),
             welcome: None,
-            epoch: 0,
             names: FlowNames::default(),
-            dropped: 0,
-            unsettled: BTreeMap::new(),
-            written: BTreeMap::new(),
-            sent: BTreeMap::new(),
-            unreported: BTreeSet::new(),
-            grains: BTreeMap::new(),
-            since: BTreeMap::new(),
-            next_report_s: 0.0,
-            compressors: Vec::new(),
-            share: 0.0,
-            compressed_s: 0.0,
+            unacknowledged: BTreeMap::new(),
+            reports: Reports::default(),
+            compression: Compression::default(),
             watch: None,
             next_keep_s: 0.0,
         }
     }
 
-    /// The host knows which flows are open, and what they send: flows that do not use what they get give it up.
+    /// For a host that sees which flows are open and what they send: flows that do not use their rate lose it.
     #[must_use]
     pub fn with_watch(mut self) -> Agent {
         self.watch = Some(Watch::default());
         self
     }
 
-    /// The host has these compressors; unless this is said, it compresses nothing.
+    /// For a host that has these compressors. Other hosts compress nothing.
     #[must_use]
     pub fn with_compressors(mut self, compressors: Vec<Compressor>) -> Agent {
-        self.compressors = compressors;
+        self.compression = Compression::new(compressors);
         self
     }
 
-    /// That share of a processor is idle. `out` receives what is to be said.
+    /// Sets the share of a processor that is idle. `out` receives the messages to send.
     pub fn idle(&mut self, share: f64, out: &mut Vec<FromAgent>) {
-        let share = share.clamp(0.0, 1.0);
-        if std::mem::replace(&mut self.share, share) != share && self.tells_of_processors() {
-            out.push(FromAgent::Processor(Processor { share, compressors: Vec::new() }));
+        let changed = self.compression.set_idle(share);
+        if self.tells_of_compression() {
+            out.extend(changed.map(FromAgent::Processor));
         }
     }
 
-    /// Seconds of a processor that the host's flows have taken to be compressed since this was last asked:
-    /// who takes them for compressing does not find them idle, but may go on.
+    /// Takes the seconds of a processor that compressing has taken since the last call. They count as idle: flows
+    /// may go on being compressed.
     pub fn take_compressed_s(&mut self) -> f64 {
-        std::mem::take(&mut self.compressed_s)
+        self.compression.take_used_s()
     }
 
-    /// A flow has sent so many bytes more, for which so many were on the wire.
-    fn compressed(&mut self, key: FlowKey, bytes: f64, wire: f64) {
-        let share = self.flows.get(&key).or_else(|| self.written.get(&key));
-        let codec = share.and_then(|share| share.codec);
-        let compressor = self.compressors.iter().find(|it| Some(it.codec) == codec);
-        if let Some(compressor) = compressor.filter(|_| wire < bytes) {
-            self.compressed_s += bytes / compressor.speed;
-        }
-    }
-
-    /// Whether the coordinator wants to know what the host has for compressing, and the host has anything.
-    fn tells_of_processors(&self) -> bool {
+    /// Whether the coordinator schedules compression, and the host can compress.
+    fn tells_of_compression(&self) -> bool {
         let asked = self.welcome.is_some_and(|welcome| welcome.codec.is_some());
-        asked && !self.compressors.is_empty()
+        asked && self.compression.is_possible()
     }
 
-    /// Epoch and version of the schedule it holds; zeros when none.
+    /// Epoch and version of the schedule in force; zeros if there is none.
     pub fn holds(&self) -> (u64, u64) {
-        self.holds
+        self.schedule.holds()
     }
 
-    /// The flows of its schedule.
+    /// The flows of the schedule in force.
     pub fn flows(&self) -> &BTreeMap<FlowKey, Share> {
-        &self.flows
+        self.schedule.flows()
     }
 
-    /// The flows it serves: those of its schedule, and others that are idle, so that they can be seen to
-    /// move.
+    /// The flows to serve: those of the schedule, and idle ones at a low rate that shows when they send again.
     pub fn served(&self) -> Cow<'_, BTreeMap<FlowKey, Share>> {
+        let flows = self.schedule.flows();
         let idle = self.watch.iter().flat_map(Watch::idle);
-        let mut probed = idle.filter(|key| !self.flows.contains_key(key)).peekable();
+        let mut probed = idle.filter(|key| !flows.contains_key(key)).peekable();
         if probed.peek().is_none() {
-            return Cow::Borrowed(&self.flows);
+            return Cow::Borrowed(flows);
         }
-        let mut served = self.flows.clone();
+        let mut served = flows.clone();
         served.extend(probed.map(|key| (key, PROBE)));
         Cow::Owned(served)
     }
 
-    /// How many schedules it has dropped because they were not newer than what it knows: somebody says
-    /// again what was said before, or a coordinator speaks that has been replaced.
+    /// Number of schedules dropped because they were not newer than what this agent knows: a message was repeated,
+    /// or a coordinator that has been replaced still speaks.
     pub fn dropped(&self) -> u64 {
-        self.dropped
+        self.schedule.dropped()
     }
 
-    /// What the coordinator said first, while there is a session.
+    /// The coordinator's first message, while there is a session.
     pub fn welcome(&self) -> Option<Welcome> {
         self.welcome
     }
 
-    /// Ends that have not been confirmed.
-    pub fn unsettled(&self) -> usize {
-        self.unsettled.len()
+    /// Number of ends that the coordinator has not acknowledged.
+    pub fn unacknowledged(&self) -> usize {
+        self.unacknowledged.len()
     }
 
-    /// The first message of a session.
+    /// Begins a session. Returns its first message.
     pub fn hello(&mut self) -> FromAgent {
         self.disconnected();
-        let (port, token) = (self.port, self.token.clone());
-        FromAgent::Hello(Hello { version: VERSION, port, holds: self.holds, token })
+        let (port, token, holds) = (self.port, self.token.clone(), self.holds());
+        FromAgent::Hello(Hello { version: VERSION, port, holds, token })
     }
 
-    /// The session is over. The schedule stays.
+    /// The session is over. The schedule stays in force.
     pub fn disconnected(&mut self) {
         self.welcome = None;
         self.names = FlowNames::default();
-        self.grains.clear();
-        self.since.clear();
+        self.reports.disconnected();
     }
 
-    /// The coordinator has said something; `out` receives what is to be said to it. Returns whether
-    /// other flows may be to be served.
+    /// Handles a message of the coordinator. `out` receives the messages to send. Returns whether the flows to serve
+    /// may have changed.
     ///
     /// # Errors
     /// When the coordinator has ended the session.
@@ -238,43 +179,20 @@ impl Agent {
             {
                 return Err(Refusal::Version);
             }
-            ToAgent::Welcome(welcome) => {
-                self.epoch = self.epoch.max(welcome.epoch);
-                self.welcome = Some(welcome);
-                self.next_report_s = 0.0;
-                if self.tells_of_processors() {
-                    let (share, compressors) = (self.share, self.compressors.clone());
-                    out.push(FromAgent::Processor(Processor { share, compressors }));
-                }
-                say_ended(self.unsettled.values().copied(), out);
-                say_written(self.written.keys().copied(), out);
-                // Who has heard nothing of this agent's flows yet hears all.
-                self.unreported = self.sent.keys().copied().collect();
-                if let Some(watch) = &mut self.watch {
-                    watch.asked(welcome.idle_after_s);
-                    say_uses(watch.take_news(), out);
-                }
-                self.next_keep_s = 0.0;
-            }
+            ToAgent::Welcome(welcome) => self.welcomed(welcome, out),
             ToAgent::Acknowledged(keys) => {
                 for key in keys {
-                    self.unsettled.remove(&key);
+                    self.unacknowledged.remove(&key);
                     self.names.forget(key);
                 }
             }
-            ToAgent::Thresholds(grains) => {
-                for ReportThreshold { coflow, bytes } in grains {
-                    if bytes.is_finite() {
-                        self.grains.insert(coflow, bytes);
-                    } else {
-                        self.grains.remove(&coflow);
-                        self.since.remove(&coflow);
-                    }
-                }
-            }
+            ToAgent::Thresholds(thresholds) => self.reports.set_thresholds(thresholds),
             ToAgent::Over(coflows) => {
                 for coflow in coflows {
-                    self.forget(coflow);
+                    if let Some(watch) = &mut self.watch {
+                        watch.over(coflow);
+                    }
+                    self.reports.forget(coflow);
                 }
                 return Ok(true);
             }
@@ -285,73 +203,73 @@ impl Agent {
         Ok(false)
     }
 
-    /// A coflow is over, of which flows have not ended here.
-    fn forget(&mut self, coflow: u64) {
+    /// A session has begun: everything that the coordinator may not know is said.
+    fn welcomed(&mut self, welcome: Welcome, out: &mut Vec<FromAgent>) {
+        self.schedule.heard_epoch(welcome.epoch);
+        self.welcome = Some(welcome);
+        if self.tells_of_compression() {
+            out.push(FromAgent::Processor(self.compression.describe()));
+        }
+        say(self.unacknowledged.values().copied(), FromAgent::Ended, out);
+        say(self.schedule.written(), FromAgent::Written, out);
+        self.reports.restart();
         if let Some(watch) = &mut self.watch {
-            watch.over(coflow);
+            watch.asked(welcome.idle_after_s);
+            say_uses(watch.take_news(), out);
         }
-        let of_coflow = FlowKey { coflow, flow: 0 }..=FlowKey { coflow, flow: u32::MAX };
-        let keys: Vec<FlowKey> = self.sent.range(of_coflow).map(|(key, _)| *key).collect();
-        for key in keys {
-            self.sent.remove(&key);
-            self.unreported.remove(&key);
-        }
-        self.since.remove(&coflow);
+        self.next_keep_s = 0.0;
     }
 
     fn scheduled(&mut self, schedule: Schedule, out: &mut Vec<FromAgent>) -> bool {
-        let Schedule { epoch, version, base, set, removed } = schedule;
-        // An older coordinator may still be speaking somewhere: what is older counts for nothing.
-        if epoch < self.epoch || (epoch, version) <= self.holds {
-            self.dropped += 1;
-            return false;
-        }
-        if base == 0 {
-            self.flows.clear();
-            let listed: BTreeSet<FlowKey> = set.iter().map(|entry| entry.key).collect();
-            let unsettled = &self.unsettled;
-            self.names.retain(|key| listed.contains(key) || unsettled.contains_key(key));
-            self.written.retain(|key, _| set.iter().any(|entry| entry.key == *key));
-        } else if (epoch, base) != self.holds {
-            out.push(FromAgent::Resync);
-            return false;
-        }
-        for key in removed {
-            self.flows.remove(&key);
-            self.written.remove(&key);
-            // The coordinator acknowledges the end of a flow by its id.
-            if !self.unsettled.contains_key(&key) {
-                self.names.forget(key);
+        let has_ended = |key: &FlowKey| self.unacknowledged.contains_key(key);
+        let listed = || schedule.set.iter().map(|entry| entry.key).collect::<BTreeSet<_>>();
+        let listed = (schedule.base == 0).then(listed);
+        let removed = schedule.removed.clone();
+        match self.schedule.update(schedule, has_ended) {
+            Update::Dropped => return false,
+            Update::Gap => {
+                out.push(FromAgent::Resync);
+                return false;
             }
+            Update::Applied => {}
         }
-        for entry in set {
-            // Of a flow that has ended here the coordinator may not have heard.
-            if !self.unsettled.contains_key(&entry.key) && !self.written.contains_key(&entry.key) {
-                let Entry { key, layer, rate, codec } = entry;
-                self.flows.insert(key, Share { layer, rate, codec });
-            }
+        // The coordinator acknowledges the end of a flow by its id.
+        if let Some(listed) = listed {
+            self.names.retain(|key| listed.contains(key) || has_ended(key));
         }
-        self.epoch = epoch;
-        self.holds = (epoch, version);
+        for key in removed.into_iter().filter(|key| !has_ended(key)) {
+            self.names.forget(key);
+        }
         if let Some(watch) = &mut self.watch {
-            watch.served(&self.flows);
+            watch.served(self.schedule.flows());
         }
+        let (epoch, version) = self.holds();
         out.push(FromAgent::Applied { epoch, version });
         true
     }
 
-    /// Time has gone on to `now_s` (on any clock that never goes back), and this has happened; `out`
-    /// receives what is to be said. Returns whether other flows are to be served ([`Agent::served`]).
+    /// Handles `progress` of the flows up to `now_s`, on any clock that never goes back. `out` receives the messages
+    /// to send. Returns whether the flows to serve ([`Agent::served`]) have changed.
     pub fn happened(&mut self, progress: &Progress, now_s: f64, out: &mut Vec<FromAgent>) -> bool {
         let uses = self.watch_progress(progress, now_s);
         let probes_changed = uses.is_some();
+        let written = self.account(progress);
         let said = out.len();
-        self.account(progress, now_s, uses, out);
+        if let Some(welcome) = self.welcome {
+            say(written.into_iter(), FromAgent::Written, out);
+            say(progress.ended.iter().copied(), FromAgent::Ended, out);
+            say_uses(uses, out);
+            self.say_kept(welcome, now_s, out);
+            for sent in self.reports.take_due(now_s, welcome.report_every_s) {
+                say(sent.into_iter(), FromAgent::Sent, out);
+            }
+        }
         self.name_remotely(&mut out[said..]);
         probes_changed
     }
 
-    /// Returns what is to be said of how flows are used.
+    /// Returns the changes in how flows are used, if there are any to report. Without a session there are none:
+    /// everything is said at the next welcome.
     fn watch_progress(&mut self, progress: &Progress, now_s: f64) -> Option<Uses> {
         let watch = self.watch.as_mut()?;
         for &(key, is_open) in &progress.opened {
@@ -365,107 +283,67 @@ impl Agent {
         progress.written.iter().for_each(|key| watch.done(*key, false));
         progress.ended.iter().for_each(|ended| watch.done(ended.key, true));
         watch.look(now_s);
-        // While nobody is there to hear it, it is kept: all is said at the next welcome.
         watch.take_news()
     }
 
-    fn account(
-        &mut self,
-        progress: &Progress,
-        now_s: f64,
-        uses: Option<Uses>,
-        out: &mut Vec<FromAgent>,
-    ) {
-        for sent in &progress.sent {
-            let before = self.sent.insert(sent.key, *sent);
-            let (bytes, wire) = before.map_or((0.0, 0.0), |before| (before.bytes, before.wire));
-            self.compressed(sent.key, sent.bytes - bytes, sent.wire - wire);
-            self.unreported.insert(sent.key);
-            if self.grains.contains_key(&sent.key.coflow) {
-                *self.since.entry(sent.key.coflow).or_default() += sent.wire - wire;
-            }
+    /// Brings totals, schedule and ends up to date. Returns the flows that need no rate any more.
+    fn account(&mut self, progress: &Progress) -> Vec<FlowKey> {
+        for &sent in &progress.sent {
+            let new = self.reports.sent(sent);
+            self.count_compression(sent.key, new);
         }
-        let mut written = Vec::new();
-        for &key in &progress.written {
-            if let Some(share) = self.flows.remove(&key) {
-                self.written.insert(key, share);
-                written.push(key);
-            }
+        let written = progress.written.iter().copied();
+        let written = written.filter(|key| self.schedule.mark_written(*key)).collect();
+        for &ended in &progress.ended {
+            let new = self.reports.ended(ended.key, ended.bytes, ended.wire);
+            self.count_compression(ended.key, new);
+            self.schedule.remove(ended.key);
+            self.unacknowledged.insert(ended.key, ended);
         }
-        for ended in &progress.ended {
-            let before = self.sent.remove(&ended.key);
-            let (bytes, wire) = before.map_or((0.0, 0.0), |before| (before.bytes, before.wire));
-            self.compressed(ended.key, ended.bytes - bytes, ended.wire - wire);
-            self.flows.remove(&ended.key);
-            self.written.remove(&ended.key);
-            self.unreported.remove(&ended.key);
-            self.unsettled.insert(ended.key, *ended);
-        }
-        let Some(welcome) = self.welcome else { return };
-        say_written(written.into_iter(), out);
-        say_ended(progress.ended.iter().copied(), out);
-        say_uses(uses, out);
+        written
+    }
+
+    fn count_compression(&mut self, key: FlowKey, (bytes, wire): (f64, f64)) {
+        let codec = self.schedule.share(key).and_then(|share| share.codec);
+        self.compression.count(codec, bytes, wire);
+    }
+
+    /// Says now and then which coflows have flows open here, so that the coordinator keeps them.
+    fn say_kept(&mut self, welcome: Welcome, now_s: f64, out: &mut Vec<FromAgent>) {
         if let Some(watch) = self.watch.as_ref().filter(|_| welcome.version >= USES)
             && now_s >= self.next_keep_s
         {
             self.next_keep_s = now_s + KEEP_EVERY_S;
-            out.extend(watch.kept().chunks(MOST_NAMED).map(|some| FromAgent::Keeps(some.to_vec())));
+            say(watch.kept().into_iter(), FromAgent::Keeps, out);
         }
-        self.report_by_grain(out);
-        if welcome.report_every_s > 0.0 && now_s >= self.next_report_s {
-            self.next_report_s = now_s + welcome.report_every_s;
-            let keys = std::mem::take(&mut self.unreported);
-            self.say_sent(keys, out);
-        }
-    }
-
-    fn report_by_grain(&mut self, out: &mut Vec<FromAgent>) {
-        let mut due: Vec<u64> = Vec::new();
-        for (&coflow, since) in &mut self.since {
-            if self.grains.get(&coflow).is_some_and(|grain| *since >= *grain) {
-                *since = 0.0;
-                due.push(coflow);
-            }
-        }
-        for coflow in due {
-            let of_coflow = FlowKey { coflow, flow: 0 }..=FlowKey { coflow, flow: u32::MAX };
-            let keys: BTreeSet<FlowKey> = self.unreported.range(of_coflow).copied().collect();
-            self.unreported.retain(|key| key.coflow != coflow);
-            self.say_sent(keys, out);
-        }
-    }
-
-    fn say_sent(&self, keys: BTreeSet<FlowKey>, out: &mut Vec<FromAgent>) {
-        let sent: Vec<Sent> = keys.iter().filter_map(|key| self.sent.get(key).copied()).collect();
-        out.extend(sent.chunks(MOST_NAMED).map(|some| FromAgent::Sent(some.to_vec())));
     }
 }
 
-fn say_written(written: impl Iterator<Item = FlowKey>, out: &mut Vec<FromAgent>) {
-    let written: Vec<FlowKey> = written.collect();
-    out.extend(written.chunks(MOST_NAMED).map(|some| FromAgent::Written(some.to_vec())));
+/// Adds messages about `items`, each about [`MAX_NAMED`] of them at most.
+fn say<T: Clone>(
+    items: impl Iterator<Item = T>,
+    message: impl Fn(Vec<T>) -> FromAgent,
+    out: &mut Vec<FromAgent>,
+) {
+    let items: Vec<T> = items.collect();
+    out.extend(items.chunks(MAX_NAMED).map(|some| message(some.to_vec())));
 }
 
 fn say_uses(uses: Option<Uses>, out: &mut Vec<FromAgent>) {
     let Some(Uses { mut all, mut flows, mut unopened }) = uses else { return };
-    while flows.len() > MOST_NAMED || unopened.len() > MOST_NAMED {
-        let flows = flows.drain(..flows.len().min(MOST_NAMED)).collect();
-        // What is moving is said first.
-        let few = unopened.len() > MOST_NAMED;
-        let unopened = unopened.drain(..if few { MOST_NAMED } else { 0 }).collect();
+    while flows.len() > MAX_NAMED || unopened.len() > MAX_NAMED {
+        let flows = flows.drain(..flows.len().min(MAX_NAMED)).collect();
+        // A coflow's moving flows must be said before the coflow is called unopened, or with it.
+        let few = unopened.len() > MAX_NAMED;
+        let unopened = unopened.drain(..if few { MAX_NAMED } else { 0 }).collect();
         out.push(FromAgent::Uses(Uses { all: std::mem::take(&mut all), flows, unopened }));
     }
     out.push(FromAgent::Uses(Uses { all, flows, unopened }));
 }
 
-fn say_ended(ended: impl Iterator<Item = Ended>, out: &mut Vec<FromAgent>) {
-    let ended: Vec<Ended> = ended.collect();
-    out.extend(ended.chunks(MOST_NAMED).map(|some| FromAgent::Ended(some.to_vec())));
-}
-
 #[cfg(test)]
 mod tests {
-    use covey_proto::Use;
+    use covey_proto::{CodecName, Entry, Processor, ReportThreshold, Sent, Use};
 
     use super::*;
 
@@ -509,14 +387,14 @@ mod tests {
         assert_eq!(agent.holds(), (2, 1));
         tell(&mut agent, set(2, 3, 0, &[B]));
         assert_eq!(agent.flows().keys().collect::<Vec<_>>(), [&B]);
-        // A coordinator of a later epoch has been heard of: the one before counts for nothing.
+        // A coordinator of a later epoch has spoken: schedules of the earlier one no longer count.
         tell(&mut agent, welcome(3, 0.0));
         assert_eq!(tell(&mut agent, set(2, 4, 0, &[A])), []);
         assert_eq!((agent.holds(), agent.dropped()), ((2, 3), 3));
     }
 
     #[test]
-    fn ends_are_said_again_until_they_are_settled() {
+    fn ends_are_repeated_until_they_are_acknowledged() {
         let mut agent = Agent::new(0, Vec::new());
         let of_a = Ended { key: A, bytes: 3.0, wire: 3.0 };
         let ended = Progress { ended: vec![of_a], ..Progress::default() };
@@ -540,19 +418,19 @@ mod tests {
         let served = |agent: &Agent| agent.flows().keys().copied().collect::<Vec<_>>();
         tell(&mut agent, welcome(1, 0.0));
         tell(&mut agent, set(1, 1, 0, &[A]));
-        // B is not served, so that nothing is given back.
+        // B is not served: there is no rate to give back.
         let mut out = Vec::new();
         let written = Progress { written: vec![A, B], ..Progress::default() };
         agent.happened(&written, 0.0, &mut out);
         assert_eq!((served(&agent), out), (vec![], vec![FromAgent::Written(vec![A])]));
-        // The coordinator has not heard of it, nor the one that comes after.
+        // Neither this coordinator has heard of it nor the next.
         tell(&mut agent, set(1, 2, 1, &[A, B]));
         assert_eq!(served(&agent), [B]);
         agent.hello();
         assert_eq!(tell(&mut agent, welcome(2, 0.0)), [FromAgent::Written(vec![A])]);
         tell(&mut agent, set(2, 1, 0, &[A]));
         assert_eq!(served(&agent), []);
-        // Now it has, and has waited for its end in vain.
+        // This schedule is of a coordinator that has heard of it, and has waited in vain for the end.
         let (set_of, removed) = (Vec::new(), vec![A]);
         let removal = Schedule { epoch: 2, version: 2, base: 1, set: set_of, removed };
         tell(&mut agent, ToAgent::Schedule(removal));
@@ -561,8 +439,8 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_reported_every_so_often_or_by_grain() {
-        // Grains go by what is on the wire.
+    fn bytes_are_reported_at_the_interval_or_at_the_threshold() {
+        // Thresholds count bytes on the wire.
         let sent_so_far = |wire| Sent { key: A, bytes: 2.0 * wire, wire };
         let sent = |bytes| Progress { sent: vec![sent_so_far(bytes)], ..Progress::default() };
         let said = |bytes| vec![FromAgent::Sent(vec![sent_so_far(bytes)])];
@@ -591,7 +469,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_host_has_for_compressing_is_said_when_it_changes_and_to_each_coordinator() {
+    fn each_coordinator_is_told_of_compressors_and_of_changes() {
         let compressor = Compressor { codec: CodecName::Lz4, speed: 5e8, ratio: 0.5 };
         let mut agent = Agent::new(0, Vec::new()).with_compressors(vec![compressor]);
         let said = |share, compressors| FromAgent::Processor(Processor { share, compressors });
@@ -601,17 +479,21 @@ mod tests {
         };
         let mut out = Vec::new();
         agent.idle(0.5, &mut out);
-        assert_eq!(tell(&mut agent, welcome(1, 0.0)), [], "nobody wants to know");
+        assert_eq!(
+            tell(&mut agent, welcome(1, 0.0)),
+            [],
+            "the coordinator does not schedule compression"
+        );
         agent.idle(0.6, &mut out);
         agent.idle(0.5, &mut out);
-        assert_eq!(out, [], "nobody hears it");
+        assert_eq!(out, [], "there is no session that asks");
         assert_eq!(tell(&mut agent, welcomed(1)), [said(0.5, vec![compressor])]);
         agent.idle(0.5, &mut out);
         agent.idle(2.0, &mut out);
         assert_eq!(out, [said(1.0, Vec::new())]);
         agent.hello();
         assert_eq!(tell(&mut agent, welcomed(2)), [said(1.0, vec![compressor])]);
-        // A host without compressors says nothing of processors.
+        // A host without compressors does not report processors.
         let mut agent = Agent::new(0, Vec::new());
         assert_eq!(tell(&mut agent, welcomed(1)), []);
         agent.idle(0.5, &mut out);
@@ -619,7 +501,7 @@ mod tests {
     }
 
     #[test]
-    fn what_compressing_takes_is_counted() {
+    fn the_processor_time_of_compressing_is_counted() {
         let compressor = Compressor { codec: CodecName::Lz4, speed: 100.0, ratio: 0.5 };
         let mut agent = Agent::new(0, Vec::new()).with_compressors(vec![compressor]);
         let entry = |key, codec| Entry { key, layer: 0, rate: 1.0, codec };
@@ -634,13 +516,13 @@ mod tests {
         };
         assert_eq!(happened(200.0, 100.0, Vec::new()), 2.0);
         assert_eq!(happened(200.0, 100.0, Vec::new()), 0.0);
-        // What did not shrink went as it was.
+        // Bytes that did not shrink were sent uncompressed.
         assert_eq!(happened(300.0, 201.0, Vec::new()), 0.0);
         assert_eq!(happened(300.0, 201.0, vec![Ended { key: A, bytes: 400.0, wire: 250.0 }]), 1.0);
     }
 
     #[test]
-    fn an_idle_flow_may_send_a_little_and_is_given_back_when_it_does() {
+    fn an_idle_flow_keeps_a_probe_and_is_reported_when_it_moves() {
         let mut agent = Agent::new(0, Vec::new()).with_watch();
         tell(&mut agent, welcome(1, 0.0));
         tell(&mut agent, set(1, 1, 0, &[A, B]));
@@ -656,7 +538,7 @@ mod tests {
         });
         let of = |key, of| Uses { flows: vec![(key, of)], ..Uses::default() };
         assert_eq!(out, [FromAgent::Uses(of(A, Use::Idle))]);
-        // The coordinator takes its rate away: it may still be seen to move.
+        // The coordinator takes the rate of A away; the probe stays.
         tell(&mut agent, set(1, 2, 0, &[B]));
         assert_eq!(agent.served().get(&A), Some(&PROBE));
         out.clear();
@@ -665,13 +547,13 @@ mod tests {
         assert!(agent.happened(&sent, 1.55, &mut out));
         assert_eq!(out, [FromAgent::Uses(of(A, Use::Moves))]);
         assert_eq!(agent.served().keys().collect::<Vec<_>>(), [&B]);
-        // Of what is over nothing stays.
+        // Nothing stays of a coflow that is over.
         tell(&mut agent, ToAgent::Over(vec![A.coflow]));
-        assert!(agent.sent.is_empty() && agent.unreported.is_empty());
+        assert!(agent.reports.is_empty());
     }
 
     #[test]
-    fn a_coordinator_of_the_version_before_is_told_nothing_of_how_flows_are_used() {
+    fn a_coordinator_of_the_previous_version_is_not_told_how_flows_are_used() {
         let mut agent = Agent::new(0, Vec::new()).with_watch();
         let ToAgent::Welcome(mut older) = welcome(1, 0.0) else { panic!("a welcome") };
         (older.version, older.idle_after_s) = (2, f64::INFINITY);

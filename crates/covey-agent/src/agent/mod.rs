@@ -1,0 +1,12 @@
+//! The agent without its I/O.
+
+#[expect(
+    clippy::module_inception,
+    reason = "the agent is made of the parts in the files beside it"
+)]
+mod agent;
+mod compression;
+mod reports;
+mod schedule;
+
+pub use agent::Agent;

@@ -1,0 +1,443 @@
+//! The flows of a host's applications: what applications report, and what they are told. Without I/O.
+//!
+//! Nothing is queued for an application. Its messages are made when its connection can take them, from the
+//! schedule in force at that time; until then the table keeps at most a mark per flow.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use covey_proto::{
+    CodecName, Connected, Ended, Entry, FlowKey, FromApp, LOCAL_VERSION, MAX_LOCAL_FLOWS, Means,
+    Sent, ToApp,
+};
+
+use crate::share::{Ends, Progress, Share};
+
+/// Number of an application's connection. No number is used twice.
+pub type AppId = u64;
+
+/// Maximum number of flows that an application may have open.
+const MAX_FLOWS: usize = 100_000;
+
+/// Connections of flows that have changed; `None` for a connection that is gone.
+pub type Moved = BTreeMap<FlowKey, Option<Ends>>;
+
+/// The application's connection must be closed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Refused;
+
+/// One application.
+#[derive(Debug, Default)]
+struct App {
+    /// Whether its hello has come.
+    greeted: bool,
+    /// Its flows, including those that have ended and are not acknowledged.
+    flows: BTreeSet<FlowKey>,
+    news: News,
+}
+
+/// What an application has not been told yet.
+#[derive(Debug, Default)]
+struct News {
+    welcome: bool,
+    /// Whether there is a coordinator, and its codec.
+    coordinator: bool,
+    /// Flows whose share has changed.
+    changed: BTreeSet<FlowKey>,
+    acknowledged: Vec<FlowKey>,
+}
+
+impl News {
+    fn is_empty(&self) -> bool {
+        !self.welcome
+            && !self.coordinator
+            && self.changed.is_empty()
+            && self.acknowledged.is_empty()
+    }
+}
+
+/// What every application is told at the beginning.
+#[derive(Debug)]
+struct Greeting {
+    port: u32,
+    means: Means,
+    report_every_s: f64,
+}
+
+/// What applications are told of the coordinator.
+#[derive(Debug, Default)]
+struct Coordinator {
+    joined: bool,
+    /// The compressor that schedules may name, if they may name one.
+    codec: Option<CodecName>,
+}
+
+/// What flows have done since the last report.
+#[derive(Debug, Default)]
+struct Unreported {
+    ended: Vec<Ended>,
+    written: Vec<FlowKey>,
+    /// Flows that were opened (true) or that no application has open any more (false), in order.
+    opened: Vec<(FlowKey, bool)>,
+    sent: BTreeMap<FlowKey, Sent>,
+}
+
+/// The applications of a host and their flows.
+#[derive(Debug)]
+pub struct FlowTable {
+    greeting: Greeting,
+    coordinator: Coordinator,
+    /// The schedule in force.
+    shares: BTreeMap<FlowKey, Share>,
+    apps: BTreeMap<AppId, App>,
+    /// The application of each flow. If two have opened a flow, the later one.
+    owners: BTreeMap<FlowKey, AppId>,
+    /// Flows that are open.
+    open: BTreeSet<FlowKey>,
+    unreported: Unreported,
+    /// Connections that have changed since they were last taken.
+    moved: Moved,
+    /// Applications that have news since they were last taken.
+    woken: BTreeSet<AppId>,
+}
+
+impl FlowTable {
+    /// A table without applications. They are to carry schedules out by `means`, and to report every
+    /// `report_every_s` seconds what they have sent.
+    pub fn new(port: u32, means: Means, report_every_s: f64) -> FlowTable {
+        FlowTable {
+            greeting: Greeting { port, means, report_every_s },
+            coordinator: Coordinator::default(),
+            shares: BTreeMap::new(),
+            apps: BTreeMap::new(),
+            owners: BTreeMap::new(),
+            open: BTreeSet::new(),
+            unreported: Unreported::default(),
+            moved: Moved::new(),
+            woken: BTreeSet::new(),
+        }
+    }
+
+    /// An application has connected.
+    pub fn connected(&mut self, id: AppId) {
+        self.apps.insert(id, App::default());
+    }
+
+    /// An application's connection is closed; its flows are gone.
+    pub fn closed(&mut self, id: AppId) {
+        self.woken.remove(&id);
+        for key in self.apps.remove(&id).unwrap_or_default().flows {
+            self.disown(id, key);
+        }
+    }
+
+    fn disown(&mut self, id: AppId, key: FlowKey) {
+        // Another application may have opened the flow since.
+        if self.owners.get(&key) == Some(&id) {
+            self.owners.remove(&key);
+            self.unreported.sent.remove(&key);
+            if self.open.remove(&key) {
+                self.unreported.opened.push((key, false));
+            }
+            self.has_moved(key, None);
+        }
+    }
+
+    fn has_moved(&mut self, key: FlowKey, ends: Option<Ends>) {
+        // Only a host that shapes takes these.
+        if self.greeting.means.shapes() {
+            self.moved.insert(key, ends);
+        }
+    }
+
+    /// Handles a message of an application.
+    ///
+    /// # Errors
+    /// When the application's connection must be closed.
+    pub fn heard(&mut self, id: AppId, message: FromApp) -> Result<(), Refused> {
+        let app = self.apps.get_mut(&id).ok_or(Refused)?;
+        let is_hello = matches!(message, FromApp::Hello(_));
+        if is_hello == app.greeted {
+            return Err(Refused);
+        }
+        match message {
+            FromApp::Hello(version) if version != LOCAL_VERSION => return Err(Refused),
+            FromApp::Hello(_) => {
+                app.greeted = true;
+                (app.news.welcome, app.news.coordinator) = (true, true);
+                self.woken.insert(id);
+            }
+            FromApp::Opened(keys) => {
+                if app.flows.len() + keys.len() > MAX_FLOWS {
+                    return Err(Refused);
+                }
+                app.flows.extend(&keys);
+                // A flow without a share waits until it hears otherwise.
+                app.news.changed.extend(keys.iter().filter(|key| self.shares.contains_key(key)));
+                if !app.news.changed.is_empty() {
+                    self.woken.insert(id);
+                }
+                self.open.extend(&keys);
+                self.unreported.opened.extend(keys.iter().map(|key| (*key, true)));
+                self.owners.extend(keys.into_iter().map(|key| (key, id)));
+            }
+            FromApp::Ended(flows) => {
+                if app.flows.len() + flows.len() > MAX_FLOWS {
+                    return Err(Refused);
+                }
+                for ended in flows {
+                    // An application repeats its ends to an agent that has never heard of the flows.
+                    app.flows.insert(ended.key);
+                    app.news.changed.remove(&ended.key);
+                    self.owners.insert(ended.key, id);
+                    self.open.remove(&ended.key);
+                    self.unreported.sent.remove(&ended.key);
+                    self.moved.extend(self.greeting.means.shapes().then_some((ended.key, None)));
+                    self.unreported.ended.push(ended);
+                }
+            }
+            FromApp::Sent(flows) => {
+                let own = flows.into_iter().filter(|sent| app.flows.contains(&sent.key));
+                self.unreported.sent.extend(own.map(|sent| (sent.key, sent)));
+            }
+            FromApp::Written(keys) => {
+                self.unreported.written.extend(keys.iter().filter(|key| app.flows.contains(key)));
+            }
+            FromApp::Connected(flows) => {
+                for Connected { key, from, to } in flows {
+                    if self.owners.get(&key) == Some(&id) {
+                        self.has_moved(key, Some(Ends { from, to }));
+                    }
+                }
+            }
+            FromApp::Gone(keys) => {
+                for key in keys {
+                    if let Some(app) = self.apps.get_mut(&id) {
+                        app.flows.remove(&key);
+                        app.news.changed.remove(&key);
+                    }
+                    self.disown(id, key);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Replaces the schedule with `flows`; every other flow must stop.
+    pub fn apply(&mut self, flows: &BTreeMap<FlowKey, Share>) {
+        let before = std::mem::replace(&mut self.shares, flows.clone());
+        let gone = before.keys().filter(|key| !self.shares.contains_key(key));
+        let others = self.shares.iter().filter(|(key, share)| before.get(key) != Some(share));
+        for key in gone.chain(others.map(|(key, _)| key)) {
+            let Some(id) = self.owners.get(key) else { continue };
+            if let Some(app) = self.apps.get_mut(id).filter(|app| app.flows.contains(key)) {
+                app.news.changed.insert(*key);
+                self.woken.insert(*id);
+            }
+        }
+    }
+
+    /// The coordinator has come (true) or gone (false).
+    pub fn joined(&mut self, joined: bool) {
+        if std::mem::replace(&mut self.coordinator.joined, joined) != joined {
+            self.tell_of_coordinator();
+        }
+    }
+
+    /// Schedules may name this compressor, or none.
+    pub fn may_compress(&mut self, codec: Option<CodecName>) {
+        if std::mem::replace(&mut self.coordinator.codec, codec) != codec {
+            self.tell_of_coordinator();
+        }
+    }
+
+    fn tell_of_coordinator(&mut self) {
+        for (id, app) in self.apps.iter_mut().filter(|(_, app)| app.greeted) {
+            app.news.coordinator = true;
+            self.woken.insert(*id);
+        }
+    }
+
+    /// The ends of these flows are in the coordinator's journal.
+    pub fn acknowledged(&mut self, keys: &[FlowKey]) {
+        for key in keys {
+            let Some(id) = self.owners.remove(key) else { continue };
+            if let Some(app) = self.apps.get_mut(&id) {
+                app.flows.remove(key);
+                app.news.acknowledged.push(*key);
+                self.woken.insert(id);
+            }
+        }
+    }
+
+    /// Returns the applications that have had news since the last call.
+    pub fn take_woken(&mut self) -> BTreeSet<AppId> {
+        std::mem::take(&mut self.woken)
+    }
+
+    /// Adds to `out` what an application must be told now. Called when its connection can take it.
+    pub fn take_messages(&mut self, id: AppId, out: &mut Vec<ToApp>) {
+        let Some(app) = self.apps.get_mut(&id).filter(|app| !app.news.is_empty()) else { return };
+        let News { welcome, coordinator, changed, acknowledged } = std::mem::take(&mut app.news);
+        if welcome {
+            let Greeting { port, means, report_every_s } = self.greeting;
+            out.push(ToApp::Welcome { version: LOCAL_VERSION, port, means, report_every_s });
+        }
+        if coordinator {
+            let Coordinator { joined, codec } = self.coordinator;
+            out.push(ToApp::Coordinator { heard: joined, codec });
+        }
+        let entries = changed.into_iter().map(|key| {
+            let waits = Share { layer: 0, rate: 0.0, codec: None };
+            let Share { layer, rate, codec } = self.shares.get(&key).copied().unwrap_or(waits);
+            Entry { key, layer, rate, codec }
+        });
+        let entries: Vec<Entry> = entries.collect();
+        out.extend(entries.chunks(MAX_LOCAL_FLOWS).map(|some| ToApp::Shares(some.to_vec())));
+        let acknowledged = acknowledged.chunks(MAX_LOCAL_FLOWS);
+        out.extend(acknowledged.map(|some| ToApp::Acknowledged(some.to_vec())));
+    }
+
+    /// Returns the connections that have changed since the last call.
+    pub fn take_moved(&mut self) -> Moved {
+        std::mem::take(&mut self.moved)
+    }
+
+    /// Returns what flows have done since the last call.
+    pub fn take_progress(&mut self) -> Progress {
+        let Unreported { ended, written, opened, sent } = std::mem::take(&mut self.unreported);
+        Progress { ended, written, opened, sent: sent.into_values().collect() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A: FlowKey = FlowKey { coflow: 1, flow: 0 };
+    const B: FlowKey = FlowKey { coflow: 1, flow: 1 };
+
+    fn table_with(ids: &[AppId]) -> FlowTable {
+        let mut table = FlowTable::new(3, Means::Pacing, 0.5);
+        for &id in ids {
+            table.connected(id);
+            table.heard(id, FromApp::Hello(LOCAL_VERSION)).expect("the first message");
+            told(&mut table, id);
+        }
+        table
+    }
+
+    #[test]
+    fn only_a_host_that_shapes_learns_the_connections_of_flows() {
+        let at = |text: &str| text.parse().expect("an address");
+        let (from, to) = (at("10.0.0.1:5001"), at("10.0.0.2:9000"));
+        let connected = |key| FromApp::Connected(vec![Connected { key, from, to }]);
+        for (means, hears) in [(Means::Shaping, true), (Means::Pacing, false)] {
+            let mut table = table_with(&[1, 2]);
+            table.greeting.means = means;
+            table.heard(1, FromApp::Opened(vec![A, B])).expect("known");
+            table.heard(1, connected(A)).expect("known");
+            table.heard(1, connected(B)).expect("known");
+            // The flow is the other application's.
+            table.heard(2, connected(A)).expect("known");
+            let both = Moved::from([(A, Some(Ends { from, to })), (B, Some(Ends { from, to }))]);
+            assert_eq!(table.take_moved(), if hears { both } else { Moved::new() });
+            assert_eq!(table.take_moved(), Moved::new());
+            table
+                .heard(1, FromApp::Ended(vec![Ended { key: A, bytes: 1.0, wire: 1.0 }]))
+                .expect("known");
+            table.closed(1);
+            let gone = Moved::from([(A, None), (B, None)]);
+            assert_eq!(table.take_moved(), if hears { gone } else { Moved::new() });
+        }
+    }
+
+    fn told(table: &mut FlowTable, id: AppId) -> Vec<ToApp> {
+        let mut out = Vec::new();
+        table.take_messages(id, &mut out);
+        out
+    }
+
+    fn shares(of: &[(FlowKey, f64)]) -> BTreeMap<FlowKey, Share> {
+        of.iter().map(|&(key, rate)| (key, Share { layer: 0, rate, codec: None })).collect()
+    }
+
+    fn said(of: &[(FlowKey, f64)]) -> ToApp {
+        let entry = |&(key, rate): &(FlowKey, f64)| Entry { key, layer: 0, rate, codec: None };
+        ToApp::Shares(of.iter().map(entry).collect())
+    }
+
+    #[test]
+    fn an_application_is_told_the_latest_shares_of_its_own_flows() {
+        let mut table = table_with(&[1, 2]);
+        table.heard(1, FromApp::Opened(vec![A])).expect("known");
+        table.heard(2, FromApp::Opened(vec![B])).expect("known");
+        assert_eq!(told(&mut table, 1), []);
+        for rate in [1.0, 2.0, 3.0] {
+            table.apply(&shares(&[(A, rate), (B, 7.0)]));
+        }
+        assert_eq!(table.take_woken(), BTreeSet::from([1, 2]));
+        assert_eq!(told(&mut table, 1), [said(&[(A, 3.0)])]);
+        assert_eq!(told(&mut table, 2), [said(&[(B, 7.0)])]);
+        // A share that has not changed is not repeated; a flow that is no longer served is told to wait.
+        table.apply(&shares(&[(B, 7.0)]));
+        assert_eq!(table.take_woken(), BTreeSet::from([1]));
+        assert_eq!(told(&mut table, 1), [said(&[(A, 0.0)])]);
+        assert_eq!(told(&mut table, 2), []);
+    }
+
+    #[test]
+    fn a_schedule_that_came_before_the_flow_counts() {
+        let mut table = table_with(&[1]);
+        table.apply(&shares(&[(A, 5.0)]));
+        table.heard(1, FromApp::Opened(vec![A, B])).expect("known");
+        assert_eq!(told(&mut table, 1), [said(&[(A, 5.0)])]);
+    }
+
+    #[test]
+    fn ends_and_reports_are_passed_on_once() {
+        let mut table = table_with(&[1]);
+        table.heard(1, FromApp::Opened(vec![A, B])).expect("known");
+        let sent = |key, bytes| Sent { key, bytes, wire: bytes };
+        table.heard(1, FromApp::Sent(vec![sent(A, 1.0), sent(B, 2.0)])).expect("known");
+        table.heard(1, FromApp::Sent(vec![sent(B, 3.0)])).expect("known");
+        let ended = Ended { key: A, bytes: 9.0, wire: 4.0 };
+        table.heard(1, FromApp::Ended(vec![ended])).expect("known");
+        let opened = vec![(A, true), (B, true)];
+        let (ends, sends) = (vec![ended], vec![sent(B, 3.0)]);
+        let progress = Progress { ended: ends, sent: sends, opened, ..Progress::default() };
+        assert_eq!(table.take_progress(), progress);
+        assert_eq!(table.take_progress(), Progress::default());
+        table.acknowledged(&[A]);
+        assert_eq!(told(&mut table, 1), [ToApp::Acknowledged(vec![A])]);
+    }
+
+    #[test]
+    fn flows_go_with_their_application_unless_another_has_them() {
+        let mut table = table_with(&[1, 2]);
+        table.heard(1, FromApp::Opened(vec![A, B])).expect("known");
+        table.heard(2, FromApp::Opened(vec![A])).expect("known");
+        let opened = vec![(A, true), (B, true), (A, true)];
+        assert_eq!(table.take_progress().opened, opened);
+        table.closed(1);
+        assert_eq!(table.take_progress().opened, [(B, false)]);
+        table.apply(&shares(&[(A, 1.0), (B, 1.0)]));
+        assert_eq!(table.take_woken(), BTreeSet::from([2]));
+        table.heard(2, FromApp::Gone(vec![A])).expect("known");
+        assert_eq!(table.take_progress().opened, [(A, false)]);
+        table.apply(&shares(&[]));
+        assert_eq!(told(&mut table, 2), []);
+        assert_eq!(table.heard(1, FromApp::Opened(vec![A])), Err(Refused));
+    }
+
+    #[test]
+    fn an_application_that_breaks_the_protocol_is_refused() {
+        let mut table = table_with(&[1]);
+        table.connected(2);
+        assert_eq!(table.heard(2, FromApp::Opened(vec![A])), Err(Refused));
+        assert_eq!(table.heard(2, FromApp::Hello(LOCAL_VERSION + 1)), Err(Refused));
+        assert_eq!(table.heard(1, FromApp::Hello(LOCAL_VERSION)), Err(Refused));
+        let many = |from: u64| (from..from + 60_000).map(|coflow| FlowKey { coflow, flow: 0 });
+        table.heard(1, FromApp::Opened(many(0).collect())).expect("room for these");
+        assert_eq!(table.heard(1, FromApp::Opened(many(60_000).collect())), Err(Refused));
+    }
+}

@@ -1,0 +1,45 @@
+//! What a schedule gives a flow, and what a host reports of its flows.
+
+use std::net::SocketAddr;
+
+use covey_proto::{CodecName, Ended, FlowKey, Sent};
+
+/// How a flow is served.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Share {
+    /// The flow's layer in the plan; layer 0 is served first.
+    pub layer: u32,
+    /// Rate on the wire, in bytes per second.
+    pub rate: f64,
+    /// The compressor of the flow, if it is to be compressed.
+    pub codec: Option<CodecName>,
+}
+
+/// What has happened to the flows that this host sends since the last report.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Progress {
+    /// Flows that have ended. Each flow is reported once.
+    pub ended: Vec<Ended>,
+    /// Totals of the other flows that have sent something since the last report.
+    pub sent: Vec<Sent>,
+    /// Flows whose last bytes are in their sockets.
+    pub written: Vec<FlowKey>,
+    /// Flows that an application has opened (true), or that no application has open any more (false), in order.
+    pub opened: Vec<(FlowKey, bool)>,
+}
+
+/// The two ends of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ends {
+    /// The address that packets come from.
+    pub from: SocketAddr,
+    /// The address that packets go to.
+    pub to: SocketAddr,
+}
+
+impl Ends {
+    /// Whether the packets are IPv6.
+    pub fn is_v6(&self) -> bool {
+        self.from.is_ipv6()
+    }
+}
