@@ -4,6 +4,7 @@
 
 mod bad_input;
 mod common;
+mod docs;
 mod emulation;
 mod outputs;
 mod reproduce;
