@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Measures what docs/flows.md tells of the client library: beside plain TCP, pacing, reaction, an agent
+# Measures what docs/measurements/client-library.md tells of the client library: beside plain TCP, pacing, reaction, an agent
 # with a thousand flows. As root it runs in a network namespace of its own, where new rates show sooner
 # (tcp_tso_rtt_log=0), and measures beside plain TCP with reno too.
 set -euo pipefail

@@ -13,7 +13,7 @@
 #     scripts/growth.sh [--update] [POLICY...]
 #
 # All policies that `covey policies` lists, unless some are named. With --update the part of
-# docs/compare.md between the two marks is replaced; else it goes to standard output. COVEY names a ready
+# docs/measurements/growth.md between the two marks is replaced; else it goes to standard output. COVEY names a ready
 # binary; without it one is built. LIMIT is how many seconds of CPU a run may take (60 unless set); one that
 # takes longer is stopped, and that is said.
 set -euo pipefail
@@ -158,4 +158,4 @@ if [[ -z $into ]]; then
     exit
 fi
 growth >"$tmp/growth"
-put_between growth "$tmp/growth" docs/compare.md
+put_between growth "$tmp/growth" docs/measurements/growth.md

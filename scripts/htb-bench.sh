@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Measures what docs/flows.md tells of HTB and of DSCP, between two network namespaces that it makes; needs
+# Measures what docs/measurements/htb.md tells of HTB and of DSCP, between two network namespaces that it makes; needs
 # root, ip and tc.
 set -euo pipefail
 cd "$(dirname "$0")/.."

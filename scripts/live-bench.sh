@@ -1,5 +1,5 @@
 #!/bin/sh
-# Loads a coordinator in a process of its own and prints the rows of the tables in docs/live.md.
+# Loads a coordinator in a process of its own and prints the rows of the tables in docs/measurements, of the live coordinator.
 #
 #     scripts/live-bench.sh [TRACE]
 #
