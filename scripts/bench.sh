@@ -4,10 +4,10 @@
 #     scripts/bench.sh [TRACE] [--update]
 #
 # TRACE is a file, or builtin:fb-like if none is given. With --update the part of
-# docs/measurements/simulator.md between the two marks is replaced; else it goes to standard output. RUNS says how often a policy is
-# measured on the trace itself (5 unless set); the least CPU counts. CPU time is user and system
-# time of the whole process, reading the trace included. Peak memory is what Linux calls VmHWM, looked
-# at 50 times a second; elsewhere it is not measured.
+# docs/measurements/simulator.md between the two marks is replaced; else it goes to standard output. RUNS
+# says how often a policy is measured on the trace itself (5 unless set); the least CPU counts. CPU time is
+# user and system time of the whole process, reading the trace included. Peak memory is what Linux calls
+# VmHWM, looked at 50 times a second; elsewhere it is not measured.
 set -euo pipefail
 export LC_ALL=C
 

@@ -13,9 +13,9 @@
 #     scripts/growth.sh [--update] [POLICY...]
 #
 # All policies that `covey policies` lists, unless some are named. With --update the part of
-# docs/measurements/growth.md between the two marks is replaced; else it goes to standard output. COVEY names a ready
-# binary; without it one is built. LIMIT is how many seconds of CPU a run may take (60 unless set); one that
-# takes longer is stopped, and that is said.
+# docs/measurements/growth.md between the two marks is replaced; else it goes to standard output. COVEY names
+# a ready binary; without it one is built. LIMIT is how many seconds of CPU a run may take (60 unless set); one
+# that takes longer is stopped, and the table says so.
 set -euo pipefail
 export LC_ALL=C
 

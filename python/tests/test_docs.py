@@ -12,15 +12,18 @@ import covey
 import pytest
 
 ROOT = Path(__file__).parents[2]
-BLOCK = re.compile(r"<!-- run by python/tests/test_docs\.py -->\n```python\n(.*?)^```$", re.M | re.S)
+BLOCK = re.compile(
+    r"<!-- run by python/tests/test_docs\.py -->\n```python\n(.*?)^```$", re.M | re.S
+)
 PAGES = ["README.md", "docs/python.md", "docs/start-python.md"]
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_the_blocks_of_the_page_run(page, tmp_path, monkeypatch):
     pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
     monkeypatch.chdir(tmp_path)
-    Path("trace.txt").write_text(covey.generate("fb-like", coflows=30, ports=20).dumps())
+    Path("trace.txt").write_bytes(covey.generate("fb-like", coflows=30, ports=20).dumps())
     blocks = BLOCK.findall((ROOT / page).read_text())
     assert blocks
     names = {"__name__": page}
