@@ -122,7 +122,9 @@ fn links_lead_to_files_and_headings() {
             let target = target.canonicalize();
             let to = |to: &Page| target.as_ref().is_ok_and(|t| *t == top().join(&to.path));
             let anchors = || pages.iter().find(|page| to(page)).map(Page::anchors);
-            if target.is_err() || !anchor.is_empty() && !anchors().is_some_and(|a| a.contains(anchor)) {
+            if target.is_err()
+                || !anchor.is_empty() && !anchors().is_some_and(|a| a.contains(anchor))
+            {
                 writeln!(wrong, "{}: {link}", page.path.display()).unwrap();
             }
         }
@@ -136,7 +138,8 @@ fn every_page_is_in_the_index() {
     let is_listed = |page: &Page| {
         page.path.strip_prefix("docs").is_ok_and(|p| index.contains(&format!("({})", p.display())))
     };
-    let missing: Vec<_> = pages().into_iter().filter(|page| !is_listed(page)).map(|page| page.path).collect();
+    let missing: Vec<_> =
+        pages().into_iter().filter(|page| !is_listed(page)).map(|page| page.path).collect();
     let others = ["CONTRIBUTING.md", "README.md", "docs/README.md"].map(PathBuf::from);
     assert_eq!(missing, others, "docs/README.md lists all pages");
 }
@@ -208,14 +211,16 @@ fn check(page: &Page) -> String {
                 writeln!(wrong, "{place}: {file} does not name this page").unwrap();
             }
         } else if marker.strip_prefix("not run: ").is_none_or(|reason| reason.trim().is_empty()) {
-            writeln!(wrong, "{place}: a marker is missing; crates/covey/tests/docs.rs has them").unwrap();
+            writeln!(wrong, "{place}: a marker is missing; crates/covey/tests/docs.rs has them")
+                .unwrap();
         }
     }
     // Markdown also takes indented lines after an empty one for code, which no marker can describe.
     let prose: Vec<(usize, &str)> = page.prose().collect();
     for pair in prose.windows(2) {
         if pair[0].1.trim().is_empty() && pair[1].1.starts_with("    ") {
-            writeln!(wrong, "{}:{}: put code into a fence", page.path.display(), pair[1].0).unwrap();
+            writeln!(wrong, "{}:{}: put code into a fence", page.path.display(), pair[1].0)
+                .unwrap();
         }
     }
     wrong
