@@ -72,22 +72,22 @@ wasm: ## Build the crates that must do without clock and I/O where there is neit
 	@# Whether it builds is all that counts here.
 	CARGO_PROFILE_DEV_OPT_LEVEL=0 cargo build --locked --package covey-core --package covey-sched --package covey-proto --package covey-api --package covey-agent --package covey-coordinator --no-default-features --target wasm32-unknown-unknown
 
-bench: growth ## Measure what docs/compare.md tells (TRACE=file; UPDATE=yes writes it there); growth takes most of the time
+bench: growth ## Measure docs/measurements/simulator.md (TRACE=file; UPDATE=yes writes it there); growth takes most of the time
 	scripts/bench.sh $(TRACE) $(if $(UPDATE),--update)
 
-growth: ## Measure how cost grows with coflows, flows, ports and events (POLICIES="sebf aalo", LIMIT=60; UPDATE=yes writes it to docs/compare.md)
+growth: ## Measure how cost grows with coflows, flows, ports and events (POLICIES="sebf aalo", LIMIT=60; UPDATE=yes writes docs/measurements/growth.md)
 	scripts/growth.sh $(if $(UPDATE),--update) $(POLICIES)
 
 live-fuzz: ## Ask a coordinator for everything, and send it garbage (LIVE_FUZZ_SECONDS=300 of each)
 	scripts/live-fuzz.sh $(or $(LIVE_FUZZ_SECONDS),300)
 
-live-bench: ## Load a live coordinator and print what docs/live.md tells (TRACE=file, LIVE_SECONDS=600)
+live-bench: ## Load a live coordinator and print tables of docs/measurements (TRACE=file, LIVE_SECONDS=600)
 	scripts/live-bench.sh $(TRACE)
 
-flow-bench: ## Measure what docs/flows.md tells of the client library
+flow-bench: ## Measure docs/measurements/client-library.md
 	scripts/flow-bench.sh
 
-htb-bench: ## Measure what docs/flows.md tells of HTB and of DSCP; needs root
+htb-bench: ## Measure docs/measurements/htb.md, HTB and DSCP; needs root
 	scripts/htb-bench.sh
 
 testbed-short: ## Replay a short trace over real sockets between emulated hosts; needs root (TRACE=file)
@@ -103,10 +103,10 @@ testbed: ## Replay the whole trace, half an hour (TRACE=file)
 	cargo build --locked --release --package covey
 	$(CARGO_TARGET_DIR)/release/covey testbed $(or $(TRACE),builtin:fb-like)
 
-policy-table: ## Measure the table of docs/covey-policy.md (TRACE=file; UPDATE=yes writes it there)
+policy-table: ## Measure docs/measurements/covey-policy.md (TRACE=file; UPDATE=yes writes it there)
 	scripts/policy-table.sh $(TRACE) $(if $(UPDATE),--update)
 
-policies: ## Measure the tables of docs/policies.md (TRACE=file; UPDATE=yes writes it there)
+policies: ## Measure docs/policies.md and docs/measurements/policies.md (TRACE=file; UPDATE=yes writes them)
 	scripts/policies.sh $(TRACE) $(if $(UPDATE),--update)
 
 rounding: ## Measure what sizes × (1 ± 1e-12) change, and copies of the trace beside it; ten minutes (TRACE=file)

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Measures what docs/compare.md tells and prints it as Markdown.
+# Measures the tables of docs/measurements/simulator.md and prints them as Markdown.
 #
 #     scripts/bench.sh [TRACE] [--update]
 #
-# TRACE is a file, or builtin:fb-like if none is given. With --update the part of docs/compare.md
-# between the two marks is replaced; else it goes to standard output. RUNS says how often a policy is
-# measured on the trace itself (5 unless set); the least CPU counts. CPU time is user and system
-# time of the whole process, reading the trace included. Peak memory is what Linux calls VmHWM, looked
-# at 50 times a second; elsewhere it is not measured.
+# TRACE is a file, or builtin:fb-like if none is given. With --update the part of
+# docs/measurements/simulator.md between the two marks is replaced; else it goes to standard output. RUNS
+# says how often a policy is measured on the trace itself (5 unless set); the least CPU counts. CPU time is
+# user and system time of the whole process, reading the trace included. Peak memory is what Linux calls
+# VmHWM, looked at 50 times a second; elsewhere it is not measured.
 set -euo pipefail
 export LC_ALL=C
 
@@ -152,17 +152,17 @@ report() {
     echo
     requirements
     echo
-    echo "### Every policy on this trace"
+    echo "## Every policy on this trace"
     echo
     policies
     echo
-    echo "### Growth with ports and flows"
+    echo "## Growth with ports and flows"
     echo
     echo "The trace side by side 1, 2, 4 and 6 times (\`covey trace replicate\`). CPU in s / peak in MB."
     echo
     growth $(for k in $copies; do echo "x$k"; done)
     echo
-    echo "### Growth with flows, ports as they are"
+    echo "## Growth with flows, ports as they are"
     echo
     echo "\`builtin:fb-like\` with more coflows in as much more time, so that the load stays. CPU in s /"
     echo "peak in MB."
@@ -205,5 +205,5 @@ if [[ -z $update ]]; then
     report
 else
     report >"$tmp/report"
-    put_between bench "$tmp/report" docs/compare.md
+    put_between bench "$tmp/report" docs/measurements/simulator.md
 fi

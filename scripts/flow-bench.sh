@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Measures what docs/flows.md tells of the client library: beside plain TCP, pacing, reaction, an agent
-# with a thousand flows. As root it runs in a network namespace of its own, where new rates show sooner
-# (tcp_tso_rtt_log=0), and measures beside plain TCP with reno too.
+# Measures docs/measurements/client-library.md: the client library beside plain TCP, pacing, reaction, an
+# agent with a thousand flows. As root it runs in a network namespace of its own, where new rates show
+# sooner (tcp_tso_rtt_log=0), and measures beside plain TCP with reno too.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cargo build --locked --release --package covey-client --example flow_bench

@@ -13,9 +13,9 @@
 #     scripts/growth.sh [--update] [POLICY...]
 #
 # All policies that `covey policies` lists, unless some are named. With --update the part of
-# docs/compare.md between the two marks is replaced; else it goes to standard output. COVEY names a ready
-# binary; without it one is built. LIMIT is how many seconds of CPU a run may take (60 unless set); one that
-# takes longer is stopped, and that is said.
+# docs/measurements/growth.md between the two marks is replaced; else it goes to standard output. COVEY names
+# a ready binary; without it one is built. LIMIT is how many seconds of CPU a run may take (60 unless set); one
+# that takes longer is stopped, and the table says so.
 set -euo pipefail
 export LC_ALL=C
 
@@ -59,22 +59,22 @@ workload_of() {
 
 # why POLICY DIMENSION: what its definition has it look at.
 why() {
-    local policy=${1%%:*} share="each event lets most of those that share what is spare do so anew"
+    local policy=${1%%:*} share="each event makes most coflows that share spare capacity share again"
     case $2-$policy in
         coflows-fair) echo "an end changes the shares of most flows" ;;
-        coflows-fifo | coflows-aalo-oracle) echo "what is known of coflows fits into no cache any more" ;;
+        coflows-fifo | coflows-aalo-oracle) echo "the state of the coflows no longer fits into a cache" ;;
         coflows-aalo) echo "the same, and a wake-up for each coflow that sends" ;;
         coflows-scf | coflows-ncf | coflows-lcf | coflows-sebf) echo "$share" ;;
         coflows-sincronia) echo "BSSI orders all coflows at each arrival and end" ;;
         coflows-philae | coflows-philae-oracle)
-            echo "an end lessens the contention of all whom the coflow met, here a fifth of those present" ;;
+            echo "an end lowers the contention of all coflows that shared links with it, here a fifth of those present" ;;
         coflows-saath | coflows-graviton)
-            echo "an end lessens the contention of all whom the coflow met; $share" ;;
+            echo "an end lowers the contention of all coflows that shared links with it; $share" ;;
         coflows-fvdf) echo "priorities of all coflows grow at each arrival and end; $share" ;;
         coflows-aalo-local | coflows-fifo-lm) echo "each port divides its links among all coflows there" ;;
         coflows-covey) echo "estimates change as coflows send: five events a flow" ;;
         flows-fair | flows-wss) echo "an end changes the shares of most flows" ;;
-        flows-*) echo "a coflow's flows share anew at each end of one of them" ;;
+        flows-*) echo "a coflow's flows share again at each end of one of them" ;;
         ports-*) echo "more flows run at once, and an event looks at those that may change" ;;
         *) echo "not looked into" ;;
     esac
@@ -158,4 +158,4 @@ if [[ -z $into ]]; then
     exit
 fi
 growth >"$tmp/growth"
-put_between growth "$tmp/growth" docs/compare.md
+put_between growth "$tmp/growth" docs/measurements/growth.md

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Measures what docs/flows.md tells of HTB and of DSCP, between two network namespaces that it makes; needs
-# root, ip and tc.
+# Measures docs/measurements/htb.md, HTB and DSCP, between two network namespaces that it makes; needs root, ip
+# and tc.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cargo build --locked --release --package covey-client --example htb_bench

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Measures every policy that `covey policies` lists, and the variants that the requirements name, and
-# prints the tables of docs/policies.md as Markdown.
+# prints two tables as Markdown: that of docs/policies.md and that of docs/measurements/policies.md.
 #
 #     scripts/policies.sh [TRACE] [--update]
 #
-# TRACE is a file, or builtin:fb-like if none is given. With --update the part of docs/policies.md
-# between the two marks is replaced. COVEY names a ready binary; without it one is built. CPU is user
+# TRACE is a file, or builtin:fb-like if none is given. With --update each replaces the part of its
+# page between the two marks. COVEY names a ready binary; without it one is built. CPU is user
 # time of the whole process, reading the trace included: the least of RUNS runs (1 unless set).
 set -euo pipefail
 export LC_ALL=C
@@ -60,7 +60,8 @@ required() {
             printf '| `%s` | %s | %s | %s | %.2f | %.3f | %.2f |\n' \
                 "$name" "$title" "$sizes" "$source" "$mean" "$median" "$cpu"
         done
-    echo
+} >"$tmp/policies"
+{
     echo "| workload | policy | mean CCT must be, s | measured |"
     echo "|---|---|--:|--:|"
     required "$trace" "the trace" aalo-oracle:queues=strict,delta=0 33.0 35.4
@@ -74,10 +75,13 @@ required() {
     required "$tmp/wide.jsonl" wide-only philae:queues=strict "" 61.5
     required "$tmp/wide.jsonl" wide-only sincronia "" 47.5
     required "$tmp/wide.jsonl" wide-only covey "" 47
-} >"$tmp/tables"
+} >"$tmp/required"
 
 if [[ -z $update ]]; then
-    cat "$tmp/tables"
+    cat "$tmp/policies"
+    echo
+    cat "$tmp/required"
     exit
 fi
-put_between policies "$tmp/tables" docs/policies.md
+put_between policies "$tmp/policies" docs/policies.md
+put_between policies-required "$tmp/required" docs/measurements/policies.md

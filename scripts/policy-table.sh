@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Measures the tables of docs/covey-policy.md and prints them as Markdown: all policies on several
+# Measures the tables of docs/measurements/covey-policy.md and prints them as Markdown: all policies on several
 # workloads, and covey beside the clairvoyant sebf on more seeds, with what their ratio must be.
 #
 #     scripts/policy-table.sh [TRACE] [--update]
 #
 # TRACE is a file, or builtin:fb-like if none is given. The workloads are made of it by `covey trace`,
-# in a temporary folder. With --update the part of docs/covey-policy.md between the two marks is
+# in a temporary folder. With --update the part of docs/measurements/covey-policy.md between the two marks is
 # replaced. COVEY names a ready binary; without it one is built. One simulation runs at a time.
 set -euo pipefail
 export LC_ALL=C
@@ -108,4 +108,4 @@ if [[ -z $update ]]; then
     cat "$tmp/table"
     exit
 fi
-put_between policy-table "$tmp/table" docs/covey-policy.md
+put_between policy-table "$tmp/table" docs/measurements/covey-policy.md

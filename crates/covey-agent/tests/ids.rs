@@ -58,7 +58,7 @@ fn hosts_see_coflow_and_index_and_the_coordinator_the_id() {
     assert_eq!(agent.flows().keys().collect::<Vec<_>>(), [&KEY]);
     assert_eq!(end(&mut agent), ended(NAME));
     tell(&mut agent, ToAgent::Acknowledged(vec![KEY]));
-    assert_eq!(agent.unsettled(), 0);
+    assert_eq!(agent.unacknowledged(), 0);
 }
 
 #[test]
@@ -66,9 +66,9 @@ fn an_end_may_be_acknowledged_by_id_after_the_flow_was_removed() {
     let mut agent = scheduled();
     end(&mut agent);
     tell(&mut agent, schedule(2, &[], &[NAME]));
-    assert_eq!(agent.unsettled(), 1);
+    assert_eq!(agent.unacknowledged(), 1);
     tell(&mut agent, ToAgent::Acknowledged(vec![NAME]));
-    assert_eq!(agent.unsettled(), 0);
+    assert_eq!(agent.unacknowledged(), 0);
 }
 
 #[test]

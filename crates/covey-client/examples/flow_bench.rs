@@ -1,6 +1,6 @@
-//! Measures what docs/flows.md reports: the library beside plain TCP, compression, pacing, reaction, and an
-//! agent with a thousand flows; with the argument `beside-tcp` the first of these alone. `make flow-bench`
-//! runs it.
+//! Measures docs/measurements/client-library.md: the library beside plain TCP, compression, pacing,
+//! reaction, and an agent with a thousand flows; with the argument `beside-tcp` the first of these alone.
+//! `make flow-bench` runs it.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Measures what docs/flows.md reports of rates kept by HTB and of priorities by DSCP, with flows of the library from
-//! one network namespace to another. scripts/htb-bench.sh makes the namespaces and runs this.
+//! Measures docs/measurements/htb.md, rates kept by HTB and priorities by DSCP: flows of the library from
+//! one network namespace to another. scripts/htb-bench.sh makes these, and runs it.
 //!
 //!     htb_bench sink ADDRESS
 //!     htb_bench rates DEVICE ADDRESS COMMAND-OF-THE-SINK…

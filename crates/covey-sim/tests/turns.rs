@@ -33,7 +33,7 @@ fn ends(workload: &Workload, fabric: &Fabric, spec: &str, many: usize) -> Vec<f6
 }
 
 /// Many that wait for few ports: what goes wrong seldom does so here. Not under MADD, where differences in the
-/// last bit grow with time until flows change places (docs/policies.md).
+/// last bit grow with time until flows change places (docs/measurements/rounding.md).
 #[test]
 fn by_turns_or_whole_is_the_same_with_hundreds_that_wait() {
     const PORTS: u32 = 24;

@@ -74,23 +74,11 @@ pub struct Testbed {
     /// Use loopback even as root
     #[arg(long)]
     loopback: bool,
-    /// The most time that a contender may take
+    /// The time after which a contender is stopped
     #[arg(long, value_name = "TIME", default_value = "30min")]
     limit: String,
-    /// Print one JSON object instead of a table
-    #[arg(long)]
-    json: bool,
-    /// Write a page with table and plots that needs no other file
-    #[arg(long, value_name = "FILE.html")]
-    report: Option<PathBuf>,
-    /// Write a CSV file for each contender and prediction into this directory, with a line for each
-    /// coflow
-    #[arg(long, value_name = "DIR")]
-    per_coflow: Option<PathBuf>,
-    /// Job completion times as if each coflow were the shuffle of a job that computes as well, with
-    /// the published shares of time in shuffle drawn by SEED (Philae 9.2), relative to the baseline
-    #[arg(long, value_name = "SEED")]
-    jct_shares: Option<u64>,
+    #[command(flatten)]
+    outputs: Outputs,
 }
 
 /// A process of the testbed.
@@ -202,9 +190,6 @@ impl Testbed {
             Some(name) => place(&covey_sched::normalized(name), &contenders)?,
         };
         let predicted = predicted(&setup, &contenders, ratio)?;
-        if let Some(file) = &self.report {
-            output::check_format("--report", file, output::PAGE)?;
-        }
         let labels = contenders.iter().zip(&predicted);
         let labels = labels.flat_map(|(spec, prediction)| [spec.as_str(), &prediction.label]);
         let tables = self.outputs.check(&labels.collect::<Vec<_>>())?;

@@ -5,6 +5,7 @@
 mod bad_input;
 mod common;
 mod crates;
+mod docs;
 mod emulation;
 mod outputs;
 mod reproduce;

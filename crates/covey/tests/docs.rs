@@ -1,0 +1,233 @@
+//! The pages: their links lead somewhere, their lines are short, their code blocks are run or say why not.
+//!
+//! A marker stands on the line before each code block:
+//!
+//! - `<!-- run -->`: the test runs the block with bash, in a folder that all blocks of the page share.
+//!   The folder has a small `trace.txt`; `covey` is the program under test.
+//! - `<!-- run, exit 2 -->`: the same, and the block ends with that status.
+//! - `<!-- output -->`: lines that the block before it printed. `<!-- output of: COMMAND -->` names
+//!   another command. The program may print more lines, and more words at the end of a line.
+//! - `<!-- run by FILE -->`: a test in that file runs the block. The file names the page.
+//! - `<!-- not run: REASON -->`.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A page, by its path from the top folder.
+struct Page {
+    path: PathBuf,
+    text: String,
+}
+
+/// A code block, with the line of its fence.
+struct Block<'a> {
+    line: usize,
+    marker: Option<&'a str>,
+    text: String,
+}
+
+fn top() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// README.md, CONTRIBUTING.md, and all of `docs`, sorted.
+fn pages() -> Vec<Page> {
+    let mut paths: Vec<PathBuf> = vec!["README.md".into(), "CONTRIBUTING.md".into()];
+    let mut folders = vec![PathBuf::from("docs")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(top().join(&folder)).unwrap() {
+            let entry = entry.unwrap();
+            let path = folder.join(entry.file_name());
+            if entry.file_type().unwrap().is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|e| e == "md") {
+                paths.push(path);
+            }
+        }
+    }
+    paths.sort();
+    let read = |path: PathBuf| Page { text: fs::read_to_string(top().join(&path)).unwrap(), path };
+    paths.into_iter().map(read).collect()
+}
+
+fn marker(line: &str) -> Option<&str> {
+    line.trim().strip_prefix("<!-- ")?.strip_suffix(" -->")
+}
+
+impl Page {
+    fn blocks(&self) -> Vec<Block<'_>> {
+        let lines: Vec<&str> = self.text.lines().collect();
+        let mut blocks = Vec::new();
+        let mut at = 0;
+        while at < lines.len() {
+            if lines[at].trim_start().starts_with("```") {
+                let end = at + 1 + lines[at + 1..].iter().position(|l| l.trim() == "```").unwrap();
+                blocks.push(Block {
+                    line: at + 1,
+                    marker: at.checked_sub(1).and_then(|before| marker(lines[before])),
+                    text: lines[at + 1..end].join("\n"),
+                });
+                at = end;
+            }
+            at += 1;
+        }
+        blocks
+    }
+
+    /// The lines outside of code blocks, with their numbers from 1.
+    fn prose(&self) -> impl Iterator<Item = (usize, &str)> {
+        let mut inside = false;
+        self.text.lines().enumerate().filter_map(move |(k, line)| {
+            let fence = line.trim_start().starts_with("```");
+            inside ^= fence;
+            (!inside && !fence).then_some((k + 1, line))
+        })
+    }
+
+    /// What a link to a heading of this page may say after the `#`.
+    fn anchors(&self) -> BTreeSet<String> {
+        let mut anchors = BTreeSet::new();
+        for (_, line) in self.prose().filter(|(_, line)| line.starts_with('#')) {
+            let heading = line.trim_start_matches('#').trim().to_lowercase();
+            let kept = |c: &char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_');
+            anchors.insert(heading.chars().filter(kept).collect::<String>().replace(' ', "-"));
+        }
+        anchors
+    }
+
+    /// The targets of the links, which may go over the end of a line.
+    fn links(&self) -> Vec<String> {
+        let prose: Vec<&str> = self.prose().map(|(_, line)| line).collect();
+        let prose = prose.join("\n");
+        let targets = prose.split("](").skip(1).filter_map(|rest| rest.split_once(')'));
+        targets.map(|(target, _)| target.to_owned()).collect()
+    }
+}
+
+#[test]
+fn links_lead_to_files_and_headings() {
+    let pages = pages();
+    let mut wrong = String::new();
+    for page in &pages {
+        for link in page.links().iter().filter(|link| !link.contains("://")) {
+            let (file, anchor) = link.split_once('#').unwrap_or((link, ""));
+            let target = if file.is_empty() {
+                top().join(&page.path)
+            } else {
+                top().join(page.path.parent().unwrap()).join(file)
+            };
+            let target = target.canonicalize();
+            let to = |to: &Page| target.as_ref().is_ok_and(|t| *t == top().join(&to.path));
+            let anchors = || pages.iter().find(|page| to(page)).map(Page::anchors);
+            if target.is_err()
+                || !anchor.is_empty() && !anchors().is_some_and(|a| a.contains(anchor))
+            {
+                writeln!(wrong, "{}: {link}", page.path.display()).unwrap();
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "these links lead nowhere:\n{wrong}");
+}
+
+#[test]
+fn every_page_is_in_the_index() {
+    let index = fs::read_to_string(top().join("docs/README.md")).unwrap();
+    let is_listed = |page: &Page| {
+        page.path.strip_prefix("docs").is_ok_and(|p| index.contains(&format!("({})", p.display())))
+    };
+    let missing: Vec<_> =
+        pages().into_iter().filter(|page| !is_listed(page)).map(|page| page.path).collect();
+    let others = ["CONTRIBUTING.md", "README.md", "docs/README.md"].map(PathBuf::from);
+    assert_eq!(missing, others, "docs/README.md lists all pages");
+}
+
+#[test]
+fn lines_are_short() {
+    let mut long = String::new();
+    for page in &pages() {
+        for (number, line) in page.prose() {
+            let is_table = line.trim_start().starts_with('|');
+            if !is_table && line.chars().count() > 120 && line.trim().contains(' ') {
+                writeln!(long, "{}:{number}", page.path.display()).unwrap();
+            }
+        }
+    }
+    let readme = fs::read_to_string(top().join("README.md")).unwrap();
+    assert!(readme.lines().count() <= 150, "README.md has at most 150 lines");
+    assert!(long.is_empty(), "these lines have more than 120 columns:\n{long}");
+}
+
+/// Runs commands in `folder`; returns their status and output.
+fn bash(commands: &str, folder: &Path) -> (Option<i32>, String, String) {
+    let program = Path::new(env!("CARGO_BIN_EXE_covey")).parent().unwrap();
+    let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
+    let ran = Command::new("bash")
+        .args(["-euo", "pipefail", "-c", commands])
+        .current_dir(folder)
+        .env("PATH", path)
+        .output()
+        .unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (ran.status.code(), text(ran.stdout), text(ran.stderr))
+}
+
+/// Whether `line` was printed: its words begin a line of `output`, which spaces may differ from.
+fn was_printed(line: &str, output: &str) -> bool {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    output.lines().any(|l| l.split_whitespace().take(words.len()).eq(words.iter().copied()))
+}
+
+/// What is wrong with the blocks of a page.
+fn check(page: &Page) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let (status, _, err) =
+        bash("covey trace convert builtin:fb-like:coflows=40,ports=20 trace.txt", folder.path());
+    assert_eq!(status, Some(0), "{err}");
+    let mut wrong = String::new();
+    let mut printed = String::new();
+    for block in page.blocks() {
+        let place = format!("{}:{}", page.path.display(), block.line);
+        let marker = block.marker.unwrap_or_default();
+        if let Some(how) = marker.strip_prefix("run").filter(|how| !how.starts_with(" by ")) {
+            let expected = if how.is_empty() { "0" } else { how.trim_start_matches(", exit ") };
+            let (status, out, err) = bash(&block.text, folder.path());
+            if status.map(|s| s.to_string()).as_deref() != Some(expected) {
+                writeln!(wrong, "{place}: status {status:?}\n{out}{err}").unwrap();
+            }
+            printed = out + &err;
+        } else if let Some(how) = marker.strip_prefix("output") {
+            if let Some(command) = how.strip_prefix(" of: ") {
+                printed = bash(command, folder.path()).1;
+            }
+            for line in block.text.lines().filter(|line| !was_printed(line, &printed)) {
+                writeln!(wrong, "{place}: not printed: {line}").unwrap();
+            }
+        } else if let Some(file) = marker.strip_prefix("run by ") {
+            let test = fs::read_to_string(top().join(file)).unwrap_or_default();
+            if !test.contains(page.path.to_str().unwrap()) {
+                writeln!(wrong, "{place}: {file} does not name this page").unwrap();
+            }
+        } else if marker.strip_prefix("not run: ").is_none_or(|reason| reason.trim().is_empty()) {
+            writeln!(wrong, "{place}: a marker is missing; crates/covey/tests/docs.rs has them")
+                .unwrap();
+        }
+    }
+    // Markdown also takes indented lines after an empty one for code, which no marker can describe.
+    let prose: Vec<(usize, &str)> = page.prose().collect();
+    for pair in prose.windows(2) {
+        if pair[0].1.trim().is_empty() && pair[1].1.starts_with("    ") {
+            writeln!(wrong, "{}:{}: put code into a fence", page.path.display(), pair[1].0)
+                .unwrap();
+        }
+    }
+    wrong
+}
+
+#[test]
+fn blocks_are_run_or_say_why_not() {
+    let wrong: String = pages().iter().map(check).collect();
+    assert!(wrong.is_empty(), "{wrong}");
+}
