@@ -4,10 +4,10 @@
 //! not stepped to: a flow ends, a coflow arrives, or a time or a number of bytes comes that the policy
 //! waits for. All that happens within [`Time::RESOLUTION_S`](covey_core::Time::RESOLUTION_S) is one
 //! round. [`Driver::round`](covey_core::Driver::round) has the order of events in a round, and the
-//! [engine](engine::Engine) says what happens.
+//! [engine](event_loop::Engine) says what happens.
 
 mod coflow_ids;
-mod engine;
+mod event_loop;
 mod records;
 mod simulator;
 mod transfers;

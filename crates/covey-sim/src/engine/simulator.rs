@@ -4,7 +4,7 @@ use covey_core::alloc::Allocator;
 use covey_core::{AnyPolicy, Codec, Driver, Fabric, Traffic};
 use covey_trace::{Availability, Workload};
 
-use super::engine::{Engine, Parts};
+use super::event_loop::{Engine, Parts};
 use crate::error::SimError;
 use crate::observer::{Observer, Round};
 use crate::outcome::Outcome;
