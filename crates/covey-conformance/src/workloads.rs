@@ -1,7 +1,7 @@
 //! Random workloads and networks: flows in waves, flows of zero bytes, coflows with parents, and
 //! many ties.
 
-use covey_core::{Fabric, PortId};
+use covey_core::{Fabric, PortId, Routes};
 use covey_trace::{Coflow, Flow, Workload};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -92,10 +92,11 @@ pub fn fabric() -> impl Strategy<Value = Fabric> {
 /// Six ports with links of rate 1, and paths over up to three of three links between them.
 pub fn fabric_with_inner_links() -> impl Strategy<Value = Fabric> {
     (vec(0.5..3.0, 3), vec(0..8_u32, 36)).prop_map(|(inner, masks)| {
-        let path = |src: PortId, dst: PortId| {
-            let mask = masks[src.index() * 6 + dst.index()];
-            (0..3).filter(|link| mask >> link & 1 == 1).collect()
-        };
-        Fabric::with_paths(6, 1.0, &inner, path).unwrap()
+        let paths = masks.iter().enumerate().map(|(pair, mask)| {
+            let path = (0..3).filter(|link| mask >> link & 1 == 1).collect();
+            (PortId(pair as u32 / 6), PortId(pair as u32 % 6), path)
+        });
+        let routes = Routes::new(3, paths).unwrap();
+        Fabric::new(&[1.0; 6], &[1.0; 6], &inner, routes).unwrap()
     })
 }

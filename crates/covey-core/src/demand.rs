@@ -60,6 +60,7 @@ pub struct Builder {
     stamp: Vec<u32>,
     current: u32,
     cursor: Vec<u32>,
+    path: Vec<LinkId>,
 }
 
 impl Builder {
@@ -85,10 +86,12 @@ impl Builder {
 }
 
 impl Demand {
-    /// Lays the flows (source, destination) out anew; none of them is active yet.
+    /// Lays the flows (source, destination) out; none of them is active yet. `numbers` gives the number of
+    /// each flow among all flows of the run, by its index.
     pub(crate) fn rebuild(
         &mut self,
         fabric: &Fabric,
+        numbers: impl Fn(u32) -> u64,
         flows: impl Iterator<Item = (PortId, PortId)> + Clone,
         builder: &mut Builder,
     ) {
@@ -129,7 +132,7 @@ impl Demand {
             self.position[index] = p as u32;
             self.index[p] = index as u32;
         }
-        self.lay_inner_paths(fabric, builder);
+        self.lay_inner_paths(fabric, numbers, builder);
         self.set.rebuild(&self.links);
         self.active_links.clear();
         self.active_links.resize(self.set.words().len(), 0);
@@ -214,15 +217,22 @@ impl Demand {
         self.index.clone_from(index);
     }
 
-    fn lay_inner_paths(&mut self, fabric: &Fabric, builder: &mut Builder) {
+    fn lay_inner_paths(
+        &mut self,
+        fabric: &Fabric,
+        numbers: impl Fn(u32) -> u64,
+        builder: &mut Builder,
+    ) {
         self.inner_start.clear();
         self.inner_start.push(0);
         self.inner.clear();
         for p in 0..self.sender.len() {
-            let src = PortId(self.links[self.sender[p] as usize].0);
-            let dst = PortId(self.links[self.receiver[p] as usize].0 - fabric.ports());
-            for &link in fabric.inner_path(src, dst) {
-                let local = builder.local_of(link, &mut self.links);
+            let port = |l: u32| fabric.port_of(self.links[l as usize]).expect("an end of a path");
+            let (src, dst) = (port(self.sender[p]), port(self.receiver[p]));
+            builder.path.clear();
+            fabric.inner_path(src, dst, numbers(self.index[p]), &mut builder.path);
+            for k in 0..builder.path.len() {
+                let local = builder.local_of(builder.path[k], &mut self.links);
                 self.inner.push(local);
             }
             self.inner_start.push(self.inner.len() as u32);

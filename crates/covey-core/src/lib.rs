@@ -52,7 +52,7 @@ pub use compressed::Compressed;
 pub use demand::Demand;
 pub use driver::Driver;
 pub use event::Event;
-pub use fabric::{Fabric, FabricError};
+pub use fabric::{BigSwitch, Fabric, FabricError, Routes, Topology};
 pub use ids::{CoflowId, FlowId, LinkId, PortId};
 pub use knowledge::{Clairvoyant, Knowledge, NonClairvoyant};
 pub use lineage::Lineage;

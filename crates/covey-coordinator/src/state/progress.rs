@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use covey_core::{CoflowId, LinkId, Sender, Wake};
+use covey_core::{CoflowId, Fabric, LinkId, PortId, Sender, Wake};
 
 use super::awaited_bytes::Touched;
 use super::coflows::Coflow;
@@ -92,7 +92,7 @@ impl CoordinatorState {
         let mut reached = Vec::new();
         for &serial in self.dirty.progress() {
             let Some(coflow) = self.coflows.get(serial) else { continue };
-            for (link, bytes) in sent_at_links(coflow, self.agents.ports()) {
+            for (link, bytes) in sent_at_links(coflow, self.driver.state().fabric()) {
                 let new = self.awaited_bytes.reach(serial, link, bytes, &limits);
                 reached.extend(new.iter().map(|limit| (coflow.id, link, *limit)));
             }
@@ -152,7 +152,7 @@ impl CoordinatorState {
         } else {
             f64::INFINITY
         };
-        let sent = sent_at_links(coflow, self.agents.ports());
+        let sent = sent_at_links(coflow, self.driver.state().fabric());
         let thresholds = sent.into_iter().filter_map(|(link, bytes)| {
             let limit = limits.get(self.awaited_bytes.limits_reached(serial, link))?;
             Some(threshold(limit - bytes, *limit, agents))
@@ -215,10 +215,10 @@ fn threshold(missing: f64, goal: f64, agents: usize) -> f64 {
 }
 
 /// What a coflow has sent through each link it uses, as reported.
-fn sent_at_links(coflow: &Coflow, ports: u32) -> BTreeMap<LinkId, f64> {
+fn sent_at_links(coflow: &Coflow, fabric: &Fabric) -> BTreeMap<LinkId, f64> {
     let mut sent = BTreeMap::new();
     for (_, flow) in coflow.flows.iter() {
-        for link in [LinkId(flow.src), LinkId(ports + flow.dst)] {
+        for link in [fabric.egress(PortId(flow.src)), fabric.ingress(PortId(flow.dst))] {
             *sent.entry(link).or_default() += flow.wire;
         }
     }

@@ -38,6 +38,14 @@ impl Default for Registration {
     }
 }
 
+impl Registration {
+    /// The number by which a fabric chooses the path of the coflow's flow `index`: no other flow of the run
+    /// bears it.
+    pub fn flow_number(&self, index: u32) -> u64 {
+        self.seq << 32 | u64::from(index)
+    }
+}
+
 /// One flow of a registration.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FlowSpec {

@@ -130,6 +130,7 @@ impl State {
         let coflow = &mut self.slots[id.index()];
         coflow.demand.rebuild(
             &self.fabric,
+            |index| registration.flow_number(index),
             flows.clone().map(|f| (f.src, f.dst)),
             &mut self.builder,
         );
@@ -193,10 +194,13 @@ impl State {
         let old = coflow.demand.clone();
         let before = (0..old.width() as u32).map(|index| {
             let (s, r) = old.ends(old.position(index));
-            (PortId(old.links()[s].0), PortId(old.links()[r].0 - self.fabric.ports()))
+            let port = |l: usize| self.fabric.port_of(old.links()[l]).expect("an end of a path");
+            (port(s), port(r))
         });
         let ends = before.chain(flows.clone().map(|f| (f.src, f.dst)));
-        coflow.demand.rebuild(&self.fabric, ends, &mut self.builder);
+        let registration = coflow.registration;
+        let number = |index| registration.flow_number(index);
+        coflow.demand.rebuild(&self.fabric, number, ends, &mut self.builder);
         if old.links().is_empty() {
             self.dirty.domains_mut().enter(coflow.demand.links());
         } else {

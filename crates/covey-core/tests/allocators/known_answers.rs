@@ -234,7 +234,8 @@ fn an_ended_coflow_cannot_be_served() {
 
 #[test]
 fn everything_needs_a_big_switch() {
-    let fabric = Fabric::with_paths(2, 1.0, &[1.0], |_, _| vec![0]).unwrap();
+    let routes = Routes::new(1, [(PortId(0), PortId(1), vec![0])]).unwrap();
+    let fabric = Fabric::new(&[1.0; 2], &[1.0; 2], &[1.0], routes).unwrap();
     let world = World::new(fabric, &[vec![flow(0, 1, 1.0)]]);
     let plan = plan_of(&[(Group::AllFlows, Share::MAX_MIN)]);
     assert_eq!(fresh(&world, &plan), Err(PlanError::AllFlows));

@@ -71,6 +71,7 @@ mod uncoupled;
 pub use links::{isolated_cct_s, loads};
 pub use uncoupled::uncoupled_cct_s;
 
+use covey_core::state::Registration;
 use covey_core::{Compression, Fabric, PortId};
 use covey_trace::{Availability, Workload};
 use links::Links;
@@ -101,11 +102,18 @@ pub fn on_the_wire(
     let mut wire = workload.clone();
     let capacity = fabric.capacity();
     let greatest: Vec<f64> = (0..workload.ports).map(|port| processors.greatest(port)).collect();
-    for flow in wire.coflows.iter_mut().flat_map(|coflow| &mut coflow.flows) {
+    let mut path = Vec::new();
+    let flows = (0..).zip(&mut wire.coflows).flat_map(|(seq, coflow)| {
+        let registration = Registration { seq, ..Registration::default() };
+        (0..).zip(&mut coflow.flows).map(move |(k, flow)| (registration.flow_number(k), flow))
+    });
+    for (number, flow) in flows {
         let (src, dst) = (PortId(flow.src), PortId(flow.dst));
-        let inner = fabric.inner_path(src, dst).iter().copied();
-        let path = [fabric.egress(src), fabric.ingress(dst)].into_iter().chain(inner);
-        let bandwidth = path.map(|link| capacity[link.index()]).fold(f64::INFINITY, f64::min);
+        path.clear();
+        path.extend([fabric.egress(src), fabric.ingress(dst)]);
+        fabric.inner_path(src, dst, number, &mut path);
+        let bandwidth = path.iter().map(|link| capacity[link.index()]);
+        let bandwidth = bandwidth.fold(f64::INFINITY, f64::min);
         if compression.pays(greatest[flow.src as usize], flow.bytes, bandwidth) {
             flow.bytes *= compression.ratio(flow.bytes);
         }

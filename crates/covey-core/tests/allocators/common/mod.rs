@@ -94,8 +94,9 @@ impl World {
                 let state = self.state.coflow(coflow);
                 if state.demand().is_active(position) {
                     let ends = [fabric.egress(spec.src), fabric.ingress(spec.dst)];
-                    let inner = fabric.inner_path(spec.src, spec.dst);
-                    let path = ends.iter().chain(inner).map(|link| link.index()).collect();
+                    let mut path = ends.to_vec();
+                    fabric.inner_path(spec.src, spec.dst, 0, &mut path);
+                    let path = path.iter().map(|link| link.index()).collect();
                     let left = state.progress().left[position] * state.progress().scale;
                     flows.push(NaiveFlow { id, path, size: spec.bytes, left });
                 }

@@ -2,7 +2,7 @@
 
 use covey_core::state::FlowSpec;
 use covey_core::{
-    Backfill, Clairvoyant, CoflowId, Fabric, FlowId, Group, Layers, Plan, PortId, Share,
+    Backfill, Clairvoyant, CoflowId, Fabric, FlowId, Group, Layers, Plan, PortId, Routes, Share,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -33,11 +33,12 @@ pub fn big_switch() -> impl Strategy<Value = Fabric> {
 /// Fabrics where paths cross up to three of three inner links.
 pub fn with_inner_links() -> impl Strategy<Value = Fabric> {
     (1..6_u32, vec(capacity(), 3), vec(0..8_u32, 25)).prop_map(|(ports, inner, masks)| {
-        let path = |src: PortId, dst: PortId| {
-            let mask = masks[src.index() * 5 + dst.index()];
-            (0..3).filter(|l| mask >> l & 1 == 1).collect()
-        };
-        Fabric::with_paths(ports, 1.0, &inner, path).unwrap()
+        let paths = masks.iter().enumerate().map(|(pair, mask)| {
+            let path = (0..3).filter(|l| mask >> l & 1 == 1).collect();
+            (PortId(pair as u32 / 5), PortId(pair as u32 % 5), path)
+        });
+        let (links, routes) = (vec![1.0; ports as usize], Routes::new(3, paths).unwrap());
+        Fabric::new(&links, &links, &inner, routes).unwrap()
     })
 }
 
