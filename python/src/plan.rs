@@ -120,7 +120,7 @@ impl PyPlan {
                     }
                 }
                 Item::OpenLayer(weight) => plan.open_layer(weight),
-                Item::Give(coflow, link, share) => plan.give(coflow, link, share),
+                Item::Give(coflow, link, share) => plan.set_link_share(coflow, link, share),
                 Item::Compress(codec, overlap) => {
                     plan.compress(Compress::with(codec).overlapping(overlap));
                 }
@@ -259,7 +259,7 @@ impl PyPlan {
         match self.layers {
             Layers::Strict => "strict",
             Layers::Weighted => "weighted",
-            Layers::ByNode => "by-node",
+            Layers::PerPort => "by-node",
         }
     }
 
@@ -268,7 +268,7 @@ impl PyPlan {
         self.layers = match layers {
             "strict" => Layers::Strict,
             "weighted" => Layers::Weighted,
-            "by-node" => Layers::ByNode,
+            "by-node" => Layers::PerPort,
             _ => return Err(bad("layers", "strict, weighted or by-node", layers)),
         };
         Ok(())

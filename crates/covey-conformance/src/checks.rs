@@ -1,17 +1,18 @@
-//! What every policy must keep to, one function a rule, each on one workload.
+//! The rules that every policy must keep: one function a rule, each on one workload.
 
 use covey_core::{AnyPolicy, Compression, Fabric, Promises};
 use covey_sim::bound::{bounds, isolated_cct_s, on_the_wire};
 use covey_sim::{Outcome, simulate};
 use covey_trace::{Availability, Coflow, Flow, Workload};
 
+use crate::violation::Violation;
 use crate::watch::Watch;
-use crate::{Violation, flow};
+use crate::workloads::flow;
 
-/// Makes a policy anew; every simulation needs one of its own.
+/// Makes a new policy: every simulation needs one of its own.
 pub type Make<'a> = &'a dyn Fn() -> AnyPolicy;
 
-/// Simulates without anybody looking on.
+/// Simulates without an observer.
 fn run(workload: &Workload, fabric: &Fabric, make: Make<'_>) -> Result<Outcome, Violation> {
     let outcome = simulate(workload, fabric, "under test", &mut make(), &mut ());
     outcome.map_err(|error| Violation(error.to_string()))
@@ -27,8 +28,8 @@ pub fn same_time(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-9 * a.abs().max(b.abs()).max(20.0)
 }
 
-/// Rates fit the links at every moment, and no flow sends more or less than its bytes. A policy that
-/// promises to conserve work leaves no flow waiting whose links all have capacity to spare.
+/// Rates fit the links in every round, and no flow sends more or less than its bytes. A policy that
+/// promises to conserve work leaves no flow waiting if all its links have capacity to spare.
 ///
 /// # Errors
 /// When that is not so, or the plan cannot be carried out.
@@ -59,7 +60,7 @@ pub fn same_again(workload: &Workload, fabric: &Fabric, make: Make<'_>) -> Resul
     Err(Violation(format!("the same run gives CCTs of {first:?} and then of {second:?}")))
 }
 
-/// Nothing changes when ports are called otherwise: port `p` becomes `names[p]`.
+/// Nothing changes when ports get other names: port `p` becomes `names[p]`.
 ///
 /// # Errors
 /// When a completion time changes.
@@ -80,7 +81,7 @@ pub fn names_of_ports_do_not_matter(
     )))
 }
 
-/// What no schedule of a workload can beat.
+/// Times that no schedule of a workload can beat.
 #[derive(Debug, Clone)]
 pub struct Limits {
     /// Seconds that each coflow takes when it is alone.
@@ -90,7 +91,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// The limits where flows are compressed like this, or not at all.
+    /// The limits if flows are compressed in this way, or not at all.
     pub fn of(workload: &Workload, fabric: &Fabric, compression: Option<Compression>) -> Limits {
         let (egress, ingress) = split(fabric);
         let wire = match compression {
@@ -126,7 +127,7 @@ pub fn nothing_is_too_fast(
     Ok(())
 }
 
-/// Whether the policy has something compressed.
+/// Whether the policy compresses any flow.
 ///
 /// # Errors
 /// When the simulation fails.
@@ -137,8 +138,8 @@ pub fn compresses(workload: &Workload, fabric: &Fabric, make: Make<'_>) -> Resul
 /// How many small coflows follow the large one in [`elephant_s`].
 pub const MICE: u32 = 4000;
 
-/// When a large coflow ends that others follow, as much as the link can carry, until [`MICE`]
-/// seconds.
+/// When a large coflow ends. Small coflows follow it, one a second until [`MICE`] seconds: as much as
+/// the link can carry.
 ///
 /// # Errors
 /// When the simulation fails.
@@ -151,10 +152,10 @@ pub fn elephant_s(make: Make<'_>) -> Result<f64, Violation> {
     Ok(run(&Workload { ports: 1, coflows }, &fabric, make)?.coflows[0].completion_s)
 }
 
-/// A policy that promises so starves nobody.
+/// A policy that promises to starve nobody keeps that promise.
 ///
 /// # Errors
-/// When it promises, and does.
+/// When it promises that, and a coflow starves.
 pub fn starves_nobody(promises: Promises, make: Make<'_>) -> Result<(), Violation> {
     if promises.starves_nobody {
         let completion_s = elephant_s(make)?;
@@ -167,10 +168,10 @@ pub fn starves_nobody(promises: Promises, make: Make<'_>) -> Result<(), Violatio
 }
 
 /// Under a policy that promises to be local, nothing that happens elsewhere matters: the flows of
-/// `first` end when they end also if those of `second` are beside them on six ports of their own.
+/// `first` end at the same time if those of `second` are sent beside them, on six other ports.
 ///
 /// # Errors
-/// When it promises that, and something matters.
+/// When it promises that, and other flows do matter.
 pub fn is_local(
     first: &Workload,
     second: &Workload,
@@ -200,12 +201,12 @@ pub fn is_local(
     Ok(())
 }
 
-/// What happens on other ports does not matter: the flows of `workload` end when they end also if those
-/// of `others` are beside them, on ports of their own. Exempt are only policies with a clock or a
-/// number that is for the whole network by definition.
+/// What happens on other ports does not matter: the flows of `workload` end at the same time if those of
+/// `others` are sent beside them, on other ports. Policies are exempt only if they have a clock or a number
+/// that is for the whole network by definition.
 ///
 /// # Errors
-/// When something matters.
+/// When other flows do matter.
 pub fn others_do_not_matter(
     workload: &Workload,
     fabric: &Fabric,

@@ -6,13 +6,13 @@ use covey_core::Time;
 use covey_sim::{Observer, Outcome, Round};
 use covey_trace::Workload;
 
-use crate::Violation;
+use crate::violation::Violation;
 
 /// An unfinished flow as an observer sees it.
 pub struct Served {
     /// Place of its coflow in the trace.
     pub place: usize,
-    /// Its number within the coflow.
+    /// Its index in the coflow.
     pub index: usize,
     /// The links it crosses.
     pub path: Vec<usize>,
@@ -41,8 +41,9 @@ pub fn served(&Round { state, allocator, .. }: &Round<'_>) -> Vec<Served> {
 pub(crate) struct Watch<'a> {
     workload: &'a Workload,
     conserves_work: bool,
+    /// When the last round took place.
     last: Time,
-    /// Rates since then: place of the coflow, number of the flow, bytes per second.
+    /// Rates since then: place of the coflow, index of the flow, bytes per second.
     rates: Vec<(usize, usize, f64)>,
     /// Bytes sent by each flow of each coflow.
     sent: Vec<Vec<f64>>,
@@ -60,7 +61,7 @@ impl<'a> Watch<'a> {
     /// In the end every flow has sent its bytes.
     pub fn check_all_sent(&self, outcome: &Outcome) -> Result<(), Violation> {
         for (place, (coflow, sent)) in self.workload.coflows.iter().zip(&self.sent).enumerate() {
-            // Where flows are compressed, what that saved is known of all of them together.
+            // What compression saves is known only for the flows of a coflow together.
             if let Some(compression) = outcome.compression.get(place) {
                 let all = sent.iter().sum::<f64>() + compression.saved_bytes;
                 if (coflow.size_bytes() - all).abs() >= 1e-6 {

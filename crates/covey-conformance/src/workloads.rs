@@ -36,7 +36,7 @@ fn bytes(kind: Kind) -> BoxedStrategy<f64> {
     }
 }
 
-fn moment(kind: Kind) -> BoxedStrategy<f64> {
+fn time_s(kind: Kind) -> BoxedStrategy<f64> {
     match kind {
         Kind::Ties => prop_oneof![3 => Just(0.0), 2 => Just(1.0), 2 => 0.0..10.0].boxed(),
         Kind::Generic => (0.0..10.0).boxed(),
@@ -54,7 +54,7 @@ fn flows(ports: u32, kind: Kind) -> impl Strategy<Value = Vec<Flow>> {
             pairs.iter().zip(sizes).map(|(&(s, r), bytes)| (s, r, bytes)).collect()
         })
     });
-    let waves = prop_oneof![3 => Just(vec![0.0]), 1 => vec(moment(kind), 1..4)];
+    let waves = prop_oneof![3 => Just(vec![0.0]), 1 => vec(time_s(kind), 1..4)];
     (prop_oneof![scattered, shuffle], waves).prop_map(|(flows, waves)| {
         let start = waves.into_iter().cycle();
         let with_start = |((src, dst, bytes), start_s)| Flow { src, dst, bytes, start_s };
@@ -67,7 +67,7 @@ pub fn workload(kind: Kind) -> impl Strategy<Value = Workload> {
     (1..6_u32).prop_flat_map(move |ports| {
         let parent = proptest::option::weighted(0.15, 0..8_u32);
         let deadline = proptest::option::weighted(0.5, 0.5..30.0);
-        vec((moment(kind), flows(ports, kind), parent, deadline), 1..9).prop_map(move |coflows| {
+        vec((time_s(kind), flows(ports, kind), parent, deadline), 1..9).prop_map(move |coflows| {
             let coflows = coflows.into_iter().enumerate().map(
                 |(place, (arrival_s, flows, parent, deadline_s))| {
                     let mut coflow = Coflow::new(format!("c{place}"), arrival_s, flows);

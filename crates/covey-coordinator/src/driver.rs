@@ -80,7 +80,7 @@ impl Driver {
     }
 
     /// Whether the policy wrote its plan again at the last decision, rather than keep it or edit it.
-    pub fn planned_anew(&self) -> bool {
+    pub fn plan_was_rewritten(&self) -> bool {
         self.layers.is_rewritten
     }
 

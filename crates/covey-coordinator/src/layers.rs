@@ -1,6 +1,6 @@
 //! The layers in which flows stand in the plan, kept up to date with it.
 //!
-//! Of a plan that is kept only the places are looked at that have changed; of one that was written anew, all.
+//! In a plan that is kept only the ranks that have changed are looked at; in a plan that was written again, all.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ pub struct LayerOf {
     flows: BTreeMap<FlowId, u32>,
     /// Coflows of which a flow may be in another layer than before the last plan.
     changed: Vec<CoflowId>,
-    /// Working memory: `coflows` before a plan that was written anew.
+    /// Working memory: `coflows` before a plan that was written again.
     before: Vec<u32>,
 }
 
@@ -31,7 +31,7 @@ impl LayerOf {
         &self.changed
     }
 
-    /// Follows a plan in which groups have come to these `places` or gone from them; `None` if it was written anew.
+    /// Follows a plan in which groups have come or gone at these `places`; `None` if it was written again.
     pub fn follow(&mut self, ranking: &Ranking, places: Option<&[(Rank, Group)]>) {
         self.changed.clear();
         // A coflow may stand in the plan once for each of its links, and the first of these entries counts.

@@ -22,80 +22,27 @@
 //! Where a flow is compressed first and sent then, it is *held*: among the coflow's unfinished flows,
 //! but not among those that allocators see. Its volume is kept here meanwhile.
 
-use crate::codec::Compression;
 use crate::demand::Demand;
-use crate::ids::{CoflowId, PortId};
-use crate::plan::{Group, Ranking};
-use crate::state::State;
-
-impl Ranking {
-    /// Whether any coflow is to be compressed.
-    pub fn compresses(&self) -> bool {
-        self.compress_all.is_some() || !self.compressions.is_empty()
-    }
-
-    /// The coflows that are to be compressed, of those `present`, and how, in the order in which hosts serve
-    /// them. What is said of a coflow first counts, if it is named again.
-    pub fn compressed<'a>(
-        &'a self,
-        present: &'a [CoflowId],
-    ) -> impl Iterator<Item = (CoflowId, Compression)> + 'a {
-        let all = self.compress_all;
-        self.entries.iter().flat_map(move |(_, entry)| {
-            let own = || entry.compressed.map(|k| self.compressions[k as usize]);
-            let compression = all.or_else(own);
-            let (all, one) = match entry.group {
-                Group::AllFlows => (present, None),
-                Group::Coflow(id) | Group::CoflowAt(id, _) => (&[][..], Some(id)),
-                Group::Flow(flow) => (&[][..], Some(flow.coflow)),
-            };
-            // Flows that share one rate cannot be told apart while they are sent.
-            let overlaps = one.is_some();
-            let compression =
-                compression.map(|c| Compression { overlap: c.overlap && overlaps, ..c });
-            let ids = all.iter().copied().chain(one);
-            ids.filter_map(move |id| compression.map(|compression| (id, compression)))
-        })
-    }
-}
-
-impl State {
-    /// Whether the unfinished flow at a position of a coflow is to be compressed: if some of it is raw, or
-    /// nobody knows how much, and if its host's processor takes bytes away faster than its path would carry
-    /// them (Swallow, Eq. 3).
-    pub fn compressing_pays(
-        &self,
-        id: CoflowId,
-        position: usize,
-        compression: &Compression,
-    ) -> bool {
-        let coflow = self.coflow(id);
-        let demand = coflow.demand();
-        let host = demand.links()[demand.sender_of(position)];
-        let capacity = self.fabric().capacity();
-        let path = demand.path(position).map(|l| capacity[demand.links()[l].index()]);
-        let bandwidth = path.fold(f64::INFINITY, f64::min);
-        let is_exhausted = coflow.raw_left(position) <= 0.0;
-        let share = self.processor(PortId(host.0));
-        !is_exhausted && compression.pays(share, coflow.progress().size[position], bandwidth)
-    }
-}
 
 /// The flows of one coflow that is compressed.
 #[derive(Debug, Default)]
 pub struct Compressed {
+    /// Whether the coflow is compressed.
     is_on: bool,
-    /// All unfinished flows, those that are held included, once the coflow is compressed. In a box, as
-    /// few are: 0.6 KB less for each of the others.
+    /// All unfinished flows, those that are held included, once the coflow is compressed. It is in a
+    /// box because few coflows are compressed: each of the others takes 0.6 KB less.
     unfinished: Option<Box<Demand>>,
     /// Raw bytes of each flow, as long as no more than its volume; by position.
     raw: Vec<f64>,
     /// Volume of each flow that is held; NaN for others.
     held: Vec<f64>,
-    /// Volume of the flows held at each local link, and their number.
+    /// Volume of the flows that are held, by local link.
     held_at: Vec<f64>,
+    /// Number of the flows that are held, by local link.
     count_at: Vec<u32>,
+    /// Bytes that did not have to be sent.
     saved: f64,
+    /// Seconds of whole processors that compressing took.
     cpu_s: f64,
 }
 

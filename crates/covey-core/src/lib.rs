@@ -58,7 +58,7 @@ pub use knowledge::{Clairvoyant, Knowledge, NonClairvoyant};
 pub use lineage::Lineage;
 pub use link_set::{LinkSet, LinkWord};
 pub use local::{End, LocalPolicy, LocalView, Outbox, Seen};
-pub use plan::{Backfill, Entry, Group, Layers, Plan, Portion, Rank, Ranking, Rule, Share};
+pub use plan::{Backfill, Entry, Group, Layers, LinkShare, Plan, Rank, Ranking, Rule, Share};
 pub use policy::{Answer, AnyPolicy, Policy, Wants};
 pub use promises::Promises;
 pub use rounding::rounded_bytes;

@@ -1,18 +1,18 @@
-//! Policies without a coordinator: one instance a node, which knows what passes through that node.
+//! Policies without a coordinator: each node has an instance, which knows what passes through that node.
 //!
 //! A [`LocalPolicy`] divides the two links of its own port, out and in, among the coflows that have
 //! flows there. It sees these coflows, when they arrived, and how much of each has passed through the
-//! link; of all else it learns only by [messages](Outbox), which take time. A [`LocalView`] holds
+//! link. It learns everything else by [messages](Outbox), which take time. A [`LocalView`] holds
 //! nothing more, so that a local policy cannot look at the network:
 //!
 //! ```compile_fail
 //! use covey_core::{CoflowId, LocalView};
 //! fn peek(view: &LocalView<'_>, coflow: CoflowId) -> f64 {
-//!     view.attained(coflow).bytes // no such method: nobody has added the nodes' counts up
+//!     view.attained(coflow).bytes // no such method: no node knows what passes through the others
 //! }
 //! ```
 //!
-//! How the two ends of a flow agree on its rate is told at [`Layers::ByNode`](crate::Layers::ByNode).
+//! [`Layers::PerPort`](crate::Layers::PerPort) says how the two ends of a flow agree on its rate.
 
 use crate::ids::{CoflowId, PortId};
 use crate::time::Time;
@@ -29,10 +29,10 @@ pub enum End {
 /// A coflow with unfinished flows at a link, as the node sees it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Seen {
-    /// Its number at this time; numbers of ended coflows are used again.
+    /// Its id while it is present; ids of ended coflows are used again.
     pub coflow: CoflowId,
-    /// Arrival, and serial number of the registration: its name for ever, known to all nodes that
-    /// have flows of it.
+    /// Arrival, and serial number of the registration. No other coflow has the same, and all nodes with
+    /// flows of the coflow know it.
     pub order: (Time, u64),
     /// How many of [`LocalPolicy::limits`] its bytes through this link have reached.
     pub limits_reached: usize,
@@ -58,7 +58,7 @@ impl<'a> LocalView<'a> {
         self.node
     }
 
-    /// The present moment.
+    /// The present time.
     pub fn now(&self) -> Time {
         self.now
     }

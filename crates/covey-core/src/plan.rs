@@ -1,4 +1,5 @@
-//! A policy's answer: who is served, in what order, and how each shares what it gets.
+//! A policy's answer: which flows are served, in what order, and by which rule flows share what their
+//! group gets.
 //!
 //! Sharing rules that need sizes can only be put into the plan of a policy that knows sizes:
 //!
@@ -41,34 +42,34 @@ pub enum Group {
     Flow(FlowId),
 }
 
-/// How the flows of a group share what is left for them.
+/// How the flows of a group share what the groups before it leave.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Rule {
-    /// See [`Share::MAX_MIN`].
+    /// Exact max-min fairness: [`Share::MAX_MIN`].
     MaxMin,
-    /// See [`Share::EQUAL`].
+    /// One pass of equal shares: [`Share::EQUAL`].
     Equal,
-    /// See [`Share::ALL_OR_NONE`].
+    /// One rate for all flows, or nothing: [`Share::ALL_OR_NONE`].
     AllOrNone,
-    /// See [`Share::MATCHING`].
+    /// One flow at a time takes its links: [`Share::MATCHING`].
     Matching,
-    /// See [`Share::MATCHING_BY_LOAD`].
+    /// A matching, most loaded ports first: [`Share::MATCHING_BY_LOAD`].
     MatchingByLoad,
-    /// See [`Share::MADD`].
+    /// All flows end together: [`Share::MADD`].
     Madd,
-    /// See [`Share::madd_within`].
+    /// All flows end together after so many seconds: [`Share::madd_within`].
     MaddWithin(f64),
-    /// See [`Share::PROPORTIONAL`].
+    /// Max-min fairness in proportion to bytes left: [`Share::PROPORTIONAL`].
     Proportional,
-    /// See [`Share::BY_SIZE`].
+    /// Links are divided in proportion to sizes: [`Share::BY_SIZE`].
     BySize,
-    /// See [`Share::OLDEST_FIRST`].
+    /// Flows in order of their starts: [`Share::OLDEST_FIRST`].
     OldestFirst,
-    /// See [`Share::SHORTEST_FIRST`].
+    /// Flows with fewest bytes left first: [`Share::SHORTEST_FIRST`].
     ShortestFirst,
-    /// See [`Share::rate`].
+    /// A rate for each flow, in bytes per second: [`Share::rate`].
     Rate(f64),
-    /// See [`Share::HOLD`].
+    /// Nothing: [`Share::HOLD`].
     Hold,
 }
 
@@ -86,10 +87,10 @@ impl<K> Share<K> {
 
     /// Exact max-min fairness among the flows of the group.
     pub const MAX_MIN: Share<K> = Share::of(Rule::MaxMin);
-    /// One pass of equal shares: each flow gets the least, over its links, of what is free over the
-    /// number of the group's flows there that can send at all.
+    /// One pass of equal shares. At each link a flow is offered what is free there, divided by the
+    /// number of the group's flows there that can send at all. It gets the least of these offers.
     pub const EQUAL: Share<K> = Share::of(Rule::Equal);
-    /// The same rate for every flow, the largest that fits; nothing when a link that the group
+    /// The same rate for every flow, the largest that fits; nothing if a link that the group
     /// needs is full (Saath). It is the rate of the slowest flow under max-min fairness (Philae §4.5).
     pub const ALL_OR_NONE: Share<K> = Share::of(Rule::AllOrNone);
     /// One flow at a time takes all that is free on its links; flows that are running go first.
@@ -97,10 +98,10 @@ impl<K> Share<K> {
     /// As [`Share::MATCHING`], with the ports that have most flows left first: senders by their
     /// number of unfinished flows, and each sender to the receiver with most of them.
     pub const MATCHING_BY_LOAD: Share<K> = Share::of(Rule::MatchingByLoad);
-    /// All flows in one line, in order of their starts, and then of arrival of their coflows and of
-    /// registration: each takes all that is free on its links. For [`Group::AllFlows`].
+    /// Each flow takes all that is free on its links. Flows go in order of their starts, ties in order of
+    /// the arrival of their coflows and of their registration. For [`Group::AllFlows`].
     pub const OLDEST_FIRST: Share<K> = Share::of(Rule::OldestFirst);
-    /// Nothing, not even what is left over.
+    /// Nothing, not even by backfill.
     pub const HOLD: Share<K> = Share::of(Rule::Hold);
 
     /// Exactly this rate, in bytes per second, for each flow of the group. A rate that does not fit
@@ -113,23 +114,23 @@ impl<K> Share<K> {
 impl Share<Clairvoyant> {
     /// Minimum allocation for desired duration: rates in proportion to bytes left, so that all
     /// flows end together and no earlier than the bottleneck allows (Varys §5.2). A coflow gets
-    /// nothing when a link it needs is full.
+    /// nothing if a link it needs is full.
     pub const MADD: Share<Clairvoyant> = Share::of(Rule::Madd);
     /// Max-min fairness in proportion to bytes left: as [`Share::MADD`], but a flow that misses the
     /// bottleneck takes what its own links have left, and so on from bottleneck to bottleneck.
     /// Nothing that the coflow could use stays idle, and flows with the same bottleneck end together.
     pub const PROPORTIONAL: Share<Clairvoyant> = Share::of(Rule::Proportional);
-    /// Each link is divided in proportion to the flows' sizes: a flow gets the least, over its links, of
-    /// capacity times its size over the sizes of all flows there. What a flow cannot use is left
-    /// idle. For [`Group::AllFlows`].
+    /// Each link is divided in proportion to the flows' sizes: at each link a flow is offered the
+    /// capacity times its size, divided by the sizes of all flows there. It gets the least of these
+    /// offers. What a flow cannot use stays idle. For [`Group::AllFlows`].
     pub const BY_SIZE: Share<Clairvoyant> = Share::of(Rule::BySize);
-    /// All flows in one line, fewest bytes left first, and then as with [`Share::OLDEST_FIRST`]: each
-    /// takes all that is free on its links. For [`Group::AllFlows`].
+    /// Each flow takes all that is free on its links. Flows go in order of bytes left, fewest first,
+    /// ties as with [`Share::OLDEST_FIRST`]. For [`Group::AllFlows`].
     pub const SHORTEST_FIRST: Share<Clairvoyant> = Share::of(Rule::ShortestFirst);
 
     /// As [`Share::MADD`], but no faster than is needed for all flows to end after so many seconds,
     /// counted from when rates are shared; the rest is left to others (Varys §5.3). A policy that
-    /// asks for it plans anew whenever a flow starts or ends.
+    /// asks for this rule writes its plan again whenever a flow starts or ends.
     pub const fn madd_within(seconds: f64) -> Share<Clairvoyant> {
         Share::of(Rule::MaddWithin(seconds))
     }
@@ -141,21 +142,21 @@ pub enum Layers {
     /// A layer gets what the layers before it leave.
     #[default]
     Strict,
-    /// At each link, a layer gets of what the layers before it leave the part that its weight has
-    /// in the weights of all layers from it on that have flows there; the last of them gets all that
-    /// is left. So each layer is offered at least its weight's share of the link. What a layer
+    /// At each link, a layer gets a share of the remaining capacity: its weight, divided by the sum of
+    /// the weights of this layer and of the later layers with flows there. The last of them gets all
+    /// that remains. So each layer is offered at least its weight's share of the link. What a layer
     /// cannot use goes to the layers after it, and by [`Backfill`] to those before it.
     Weighted,
-    /// Each port's node has divided its two links among coflows ([`Plan::give`]). A coflow is served
-    /// from its own parts alone, so that a flow gets no more than either end gives it; what is not
+    /// Each port has divided its two links among coflows ([`Plan::set_link_share`]). A coflow is served
+    /// from its own shares alone, so that a flow gets no more than either end gives it. What is not
     /// used in this way is offered to all coflows in order, whatever [`Backfill`] says. All entries are
     /// for whole coflows.
-    ByNode,
+    PerPort,
 }
 
-/// A part of a link that is a coflow's own under [`Layers::ByNode`].
+/// A share of a link that is reserved for a coflow under [`Layers::PerPort`].
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Portion {
+pub struct LinkShare {
     /// The coflow.
     pub coflow: CoflowId,
     /// An egress or ingress link.
@@ -170,8 +171,8 @@ pub enum Backfill {
     /// It stays idle.
     #[default]
     None,
-    /// It is offered once more to all coflow entries in order. Each shares what it has and what is
-    /// left anew, so that nothing it could use stays idle: by [`Share::PROPORTIONAL`] after MADD, by
+    /// It is offered to all coflow entries in order. Each shares again what it has together with what
+    /// is left, so that nothing it could use stays idle: by [`Share::PROPORTIONAL`] after MADD, by
     /// [`Share::MAX_MIN`] after [`Share::EQUAL`] and [`Share::ALL_OR_NONE`] (by [`Share::MATCHING`]
     /// where all-or-none has given nothing), else by its own rule. No flow of MADD or of equal rates
     /// gets less by it. Coflows that matching has served, explicit rates and held coflows stay as
@@ -184,13 +185,13 @@ pub enum Backfill {
 /// One line of a plan.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Entry {
-    /// Who is served.
+    /// The flows that are served.
     pub group: Group,
     /// How the group's flows share.
     pub rule: Rule,
-    /// Number of its layer, from 0; also its class where a world has only priorities.
+    /// Number of its layer, from 0; also its class in a world that has only priorities.
     pub layer: u32,
-    /// How its flows are compressed: a place in [`Ranking::compressions`].
+    /// How its flows are compressed: an index of [`Ranking::compressions`].
     pub compressed: Option<u16>,
 }
 
@@ -198,28 +199,30 @@ pub struct Entry {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Rank {
     layer: u32,
-    /// Keys, as numbers that are in the same order.
+    /// Keys, as whole numbers of the same order.
     keys: [u64; 2],
-    /// Breaks ties: when the coflow arrived, its place in the trace, and a number within the coflow.
+    /// When the coflow arrived, as a whole number of the same order. It breaks ties of keys.
     arrival: u64,
+    /// The coflow's place in the trace. It breaks ties of arrivals.
     seq: u64,
+    /// A number among entries of one coflow.
     number: u32,
 }
 
 impl Rank {
-    /// In a layer, counted from 0, by `key`, least first; ties by the coflow's
+    /// A rank in a layer, counted from 0, by `key`, least first; ties by the coflow's
     /// [order](crate::View::order).
     pub fn new(layer: u32, key: f64, (arrival, seq): (Time, u64)) -> Rank {
         let keys = [in_order(key), 0];
         Rank { layer, keys, arrival: in_order(arrival.as_secs()), seq, number: 0 }
     }
 
-    /// The same by two whole numbers.
+    /// A rank in a layer by two whole numbers instead of a key.
     pub fn of_numbers(layer: u32, keys: [u64; 2], (arrival, seq): (Time, u64)) -> Rank {
         Rank { layer, keys, arrival: in_order(arrival.as_secs()), seq, number: 0 }
     }
 
-    /// The same place, as the one with a `number` among those that stand there: least first.
+    /// The same rank, with a `number` that orders entries of one coflow, least first.
     #[must_use]
     pub fn numbered(self, number: u32) -> Rank {
         Rank { number, ..self }
@@ -231,10 +234,10 @@ impl Rank {
     }
 }
 
-/// A number of the same order as a float.
+/// A whole number of the same order as a float.
 fn in_order(key: f64) -> u64 {
     const SIGN: u64 = 1 << 63;
-    // There is one zero.
+    // Both zeros become the same number.
     let bits = (key + 0.0).to_bits();
     if bits & SIGN == 0 { bits | SIGN } else { !bits }
 }
@@ -242,42 +245,73 @@ fn in_order(key: f64) -> u64 {
 /// The part of a plan that decides rates: entries in order of precedence.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Ranking {
-    /// First come first served.
+    /// The entries, in the order in which they are served.
     pub entries: Sorted<Rank, Entry>,
     /// Weight of each layer that has entries.
     pub weights: Vec<f64>,
     /// How layers share.
     pub layers: Layers,
-    /// Parts of links, under [`Layers::ByNode`].
-    pub portions: Vec<Portion>,
-    /// What becomes of the rest.
+    /// Shares of links, under [`Layers::PerPort`].
+    pub link_shares: Vec<LinkShare>,
+    /// What becomes of capacity that no entry has taken.
     pub backfill: Backfill,
-    /// What [`Entry::compressed`] refers to.
+    /// The ways to compress to which [`Entry::compressed`] refers.
     pub compressions: Vec<Compression>,
-    /// How the flows of all entries are compressed, whatever they say themselves.
+    /// How the flows of all entries are compressed; overrides [`Entry::compressed`].
     pub compress_all: Option<Compression>,
-    /// Whether entries stay at their places from plan to plan ([`Plan::place`]).
+    /// Whether entries keep their ranks from plan to plan ([`Plan::place`]).
     pub is_kept: bool,
+}
+
+impl Ranking {
+    /// Whether any coflow is to be compressed.
+    pub fn compresses(&self) -> bool {
+        self.compress_all.is_some() || !self.compressions.is_empty()
+    }
+
+    /// The coflows that are to be compressed, of those `present`, and how, in the order in which hosts serve
+    /// them. If a coflow is named more than once, the first entry counts.
+    pub fn compressed<'a>(
+        &'a self,
+        present: &'a [CoflowId],
+    ) -> impl Iterator<Item = (CoflowId, Compression)> + 'a {
+        let all = self.compress_all;
+        self.entries.iter().flat_map(move |(_, entry)| {
+            let own = || entry.compressed.map(|k| self.compressions[k as usize]);
+            let compression = all.or_else(own);
+            let (all, one) = match entry.group {
+                Group::AllFlows => (present, None),
+                Group::Coflow(id) | Group::CoflowAt(id, _) => (&[][..], Some(id)),
+                Group::Flow(flow) => (&[][..], Some(flow.coflow)),
+            };
+            // Flows that share one rate cannot be told apart while they are sent.
+            let overlaps = one.is_some();
+            let compression =
+                compression.map(|c| Compression { overlap: c.overlap && overlaps, ..c });
+            let ids = all.iter().copied().chain(one);
+            ids.filter_map(move |id| compression.map(|compression| (id, compression)))
+        })
+    }
 }
 
 /// What has changed in a plan since an allocator was notified ([`Plan::clear_edits`]).
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Edits {
-    /// Whether it was written anew.
+    /// Whether the plan was written again.
     is_rewritten: bool,
-    /// Else the places at which groups have come or gone.
+    /// Otherwise the ranks at which groups have come or gone.
     places: Vec<(Rank, Group)>,
 }
 
 impl Edits {
-    /// So many of them are not worth following, of a plan with so many entries.
+    /// More edits than this, plus two for each entry, cost more than reading the whole plan.
     const MANY: usize = 1024;
 
     fn add(&mut self, rank: Rank, group: Group, entries: usize) {
         if self.is_rewritten {
             return;
         }
-        // All at once, so that how many there are at most does not matter to who counts allocations.
+        // All memory at once: the number of allocations must not depend on the number of edits.
         self.places.reserve_exact(Edits::MANY.saturating_sub(self.places.len()));
         self.places.push((rank, group));
         if self.places.len() > Edits::MANY + 2 * entries {
@@ -293,10 +327,10 @@ impl Edits {
 
 /// A plan of a policy with knowledge `K`.
 ///
-/// A policy either writes it anew each time: [`Plan::clear`], then [`Plan::push`] for each entry. Or it keeps
-/// the plan and changes what is to change, by [`Plan::place`] and [`Plan::remove`]: then what follows costs
-/// as much as has changed, however many coflows are present. It is kept in the memory it has, so that
-/// making one allocates nothing after warm-up.
+/// A policy may write its plan again each time: [`Plan::clear`], then [`Plan::push`] for each entry. Or it
+/// keeps the plan and edits it, by [`Plan::place`] and [`Plan::remove`]. The cost of a round then depends
+/// on the number of edits, not on the number of coflows present. A plan keeps its memory, so that writing
+/// it allocates nothing after warm-up.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan<K> {
     ranking: Ranking,
@@ -321,7 +355,7 @@ impl<K: Knowledge> Plan<K> {
     pub fn clear(&mut self) {
         self.ranking.entries.clear();
         self.ranking.weights.clear();
-        self.ranking.portions.clear();
+        self.ranking.link_shares.clear();
         self.ranking.layers = Layers::Strict;
         self.ranking.backfill = Backfill::None;
         self.ranking.compressions.clear();
@@ -347,8 +381,7 @@ impl<K: Knowledge> Plan<K> {
         Entry { group, rule: share.rule, layer, compressed }
     }
 
-    /// Puts a group at a place, in the layer that `rank` says, in a plan that is kept. Whoever stood there
-    /// stands there no more.
+    /// Puts a group at a rank of a plan that is kept. It replaces a group that has this rank.
     pub fn place(&mut self, rank: Rank, group: Group, share: Share<K>) {
         self.ranking.is_kept = true;
         let layers = self.ranking.weights.len().max(rank.layer as usize + 1);
@@ -363,14 +396,14 @@ impl<K: Knowledge> Plan<K> {
         self.edits.add(rank, group, entries.len());
     }
 
-    /// Takes whoever stands at a place out of a plan that is kept.
+    /// Removes the group with this rank from a plan that is kept.
     pub fn remove(&mut self, rank: Rank) {
         if let Some(entry) = self.ranking.entries.remove(&rank) {
             self.edits.add(rank, entry.group, self.ranking.entries.len());
         }
     }
 
-    /// Sets the weight of a layer in a plan that is kept; 1 unless told.
+    /// Sets the weight of a layer in a plan that is kept; it is 1 unless set.
     pub fn set_weight(&mut self, layer: u32, weight: f64) {
         let weights = &mut self.ranking.weights;
         weights.resize(weights.len().max(layer as usize + 1), 1.0);
@@ -389,8 +422,8 @@ impl<K: Knowledge> Plan<K> {
         self.wakes.clear_of(sender);
     }
 
-    /// For drivers: the places at which groups have come or gone since an allocator was last told; `None` if the
-    /// plan was written anew.
+    /// For drivers: the ranks at which groups have come or gone since [`Plan::clear_edits`]; `None` if the
+    /// plan was written again.
     pub fn edits(&self) -> Option<&[(Rank, Group)]> {
         (!self.edits.is_rewritten).then_some(&self.edits.places)
     }
@@ -401,8 +434,8 @@ impl<K: Knowledge> Plan<K> {
         self.edits.places.clear();
     }
 
-    /// Has the flows of the groups that are added from now on compressed. Where hosts have less
-    /// processor than that takes, they serve coflows in the order of their first entries.
+    /// Has the flows of the groups that are added from now on compressed. If a host's processor is not
+    /// enough for all of them, it serves coflows in the order of their first entries.
     pub fn compress(&mut self, compress: Compress<K>) {
         if self.ranking.compressions.last() != Some(&compress.compression()) {
             self.ranking.compressions.push(compress.compression());
@@ -414,7 +447,7 @@ impl<K: Knowledge> Plan<K> {
         self.ranking.compress_all = Some(compress.compression());
     }
 
-    /// Opens a layer behind all others. `weight` counts when layers are [`Layers::Weighted`].
+    /// Opens a layer behind all others. `weight` counts if layers are [`Layers::Weighted`].
     pub fn open_layer(&mut self, weight: f64) {
         self.ranking.weights.push(weight);
     }
@@ -426,9 +459,9 @@ impl<K: Knowledge> Plan<K> {
         }
     }
 
-    /// Gives a coflow a `share` (from 0 to 1) of a link for its own, under [`Layers::ByNode`].
-    pub fn give(&mut self, coflow: CoflowId, link: LinkId, share: f64) {
-        self.ranking.portions.push(Portion { coflow, link, share });
+    /// Reserves a `share` (from 0 to 1) of a link for a coflow, under [`Layers::PerPort`].
+    pub fn set_link_share(&mut self, coflow: CoflowId, link: LinkId, share: f64) {
+        self.ranking.link_shares.push(LinkShare { coflow, link, share });
     }
 
     /// Sets what becomes of capacity that no entry has taken.
@@ -438,23 +471,23 @@ impl<K: Knowledge> Plan<K> {
         }
     }
 
-    /// Asks to be called at `time`. Wake-ups belong to the plan: they are gone with it.
+    /// Asks to be told when `time` has come. Wake-ups belong to the plan: [`Plan::clear`] forgets them.
     pub fn wake_at(&mut self, time: Time) {
         self.wakes.ask(Wake::At(time));
     }
 
-    /// Asks to be called when the coflow has sent `bytes` in all.
+    /// Asks to be told when the coflow has sent `bytes` in all.
     pub fn wake_when_sent(&mut self, coflow: CoflowId, bytes: f64) {
         self.wakes.ask(Wake::WhenSent(coflow, bytes));
     }
 
-    /// Asks to be called when all coflows of the DAG with this external id
+    /// Asks to be told when all coflows of the DAG with this external id
     /// ([`Lineage`](crate::Lineage)) have sent `bytes` together, those that have ended included.
     pub fn wake_when_dag_sent(&mut self, external: u64, bytes: f64) {
         self.wakes.ask(Wake::WhenDagSent(external, bytes));
     }
 
-    /// Asks to be called when any flow of the coflow, ended ones included, has sent `bytes`.
+    /// Asks to be told when any flow of the coflow, ended ones included, has sent `bytes`.
     pub fn wake_when_flow_sent(&mut self, coflow: CoflowId, bytes: f64) {
         self.wakes.ask(Wake::WhenFlowSent(coflow, bytes));
     }
@@ -469,7 +502,7 @@ impl<K: Knowledge> Plan<K> {
         &self.wakes
     }
 
-    /// For drivers: to take what has come.
+    /// For drivers: the wake-ups asked for, to take those that have come.
     pub fn wakes_mut(&mut self) -> &mut Wakes {
         &mut self.wakes
     }

@@ -124,7 +124,7 @@ impl<'a, K: Knowledge> View<'a, K> {
         self.state.slots()
     }
 
-    /// Whether a flow of this number can be asked about: for drivers that take numbers from elsewhere.
+    /// Whether a flow with this id can be asked about: for drivers that take ids from elsewhere.
     pub fn has(&self, flow: FlowId) -> bool {
         flow.coflow.index() < self.slots()
             && (flow.index as usize) < self.coflow(flow.coflow).demand().width()
@@ -142,19 +142,19 @@ impl<'a, K: Knowledge> View<'a, K> {
 
     /// Whether, since the last plan, the policy was told of anything among the coflows that this one
     /// can have met: those with which it shares a link, those that these share one with, and so on. A
-    /// policy whose order changes as bytes are sent ranks only such coflows anew; then traffic that a
-    /// coflow cannot meet does not decide when it is looked at.
+    /// policy whose order changes as bytes are sent ranks only dirty coflows again. Then a coflow's rank
+    /// does not depend on traffic that it cannot meet.
     pub fn is_dirty(&self, id: CoflowId) -> bool {
         self.state.is_dirty(id)
     }
 
-    /// Coflows whose flows, or what is left of them, may have changed since the last plan, in no order that
-    /// means anything; some of them may have gone.
+    /// Coflows whose flows, or what is left of them, may have changed since the last plan, in no
+    /// particular order; some of them may have gone.
     pub fn changed(&self) -> &'a [CoflowId] {
         self.state.changed()
     }
 
-    /// Whether two coflows can have met, or others through which one may matter to the other.
+    /// Whether two coflows can have met, directly or through a chain of others.
     pub fn may_meet(&self, a: CoflowId, b: CoflowId) -> bool {
         self.state.may_meet(a, b)
     }
@@ -260,7 +260,7 @@ impl<'a, K: Knowledge> View<'a, K> {
 
     /// Bytes the coflow has sent in all, as last reported. Reports are as fresh as
     /// [`Wants`](crate::Wants) asked for; of a coflow that has ended they are complete. Bytes of
-    /// flows that had to begin anew count as often as they were sent.
+    /// flows that had to begin again count as often as they were sent.
     pub fn attained(&self, id: CoflowId) -> Reported {
         let (bytes, as_of) = self.coflow(id).attained();
         Reported { bytes, as_of }

@@ -1,13 +1,13 @@
 //! What a policy waits for: times, and numbers of bytes that are sent.
 //!
-//! They are kept by the coflow, or the DAG, whose bytes count. So a driver looks only at those of which
-//! something is sent, and at what was asked for since it last looked.
+//! Wake-ups are kept by the coflow, or the DAG, whose bytes count. So a driver looks only at coflows of which
+//! something is sent, and at wake-ups that were asked for since it last looked.
 
 use crate::ids::CoflowId;
 use crate::sorted::Sorted;
 use crate::time::Time;
 
-/// A moment at which the policy wants to be called.
+/// What a policy waits for: it is told when this has come.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Wake {
     /// At a time.
@@ -21,12 +21,12 @@ pub enum Wake {
     WhenFlowSent(CoflowId, f64),
 }
 
-/// Whose bytes count.
+/// The coflows whose bytes count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sender {
-    /// A coflow's.
+    /// One coflow.
     Coflow(CoflowId),
-    /// Those of all coflows of the DAG with this external id.
+    /// All coflows of the DAG with this external id.
     Dag(u64),
 }
 
@@ -41,7 +41,7 @@ impl Wake {
         }
     }
 
-    /// Whose bytes count; `None` for a time.
+    /// The coflows whose bytes count; `None` for a time.
     pub fn sender(&self) -> Option<Sender> {
         match *self {
             Wake::At(_) => None,
@@ -51,7 +51,7 @@ impl Wake {
     }
 }
 
-/// In place of a number: none.
+/// No index.
 const NONE: u32 = u32::MAX;
 
 /// A wake-up, and when it was asked for, as a serial number.
@@ -59,7 +59,7 @@ const NONE: u32 = u32::MAX;
 struct Asked {
     wake: Wake,
     serial: u64,
-    /// The next of the same sender, or the next vacant place.
+    /// Index of the next wake-up of the same sender, or of the next vacant entry.
     next: u32,
 }
 
@@ -67,16 +67,16 @@ struct Asked {
 #[derive(Debug, Clone)]
 pub struct Wakes {
     times: Vec<(u64, Time)>,
-    /// Those for bytes, in lists: of each coflow, of each DAG, and of vacant places.
+    /// Wake-ups for bytes, in linked lists: one for each coflow, for each DAG, and of vacant entries.
     asked: Vec<Asked>,
     of_coflow: Vec<u32>,
     of_dag: Sorted<u64, u32>,
     vacant: u32,
-    /// How many there are for bytes of coflows.
+    /// Number of wake-ups for bytes of coflows.
     of_coflows: usize,
     /// The last serial number.
     serial: u64,
-    /// Whose bytes somebody has begun to wait for since a driver last looked.
+    /// Senders for which the policy has begun to wait since a driver last looked.
     fresh: Vec<Sender>,
 }
 
@@ -143,7 +143,7 @@ impl Wakes {
         self.times.clear();
     }
 
-    /// Nobody waits for what a coflow or a DAG sends any more.
+    /// The policy does not wait for what a coflow or a DAG sends any more.
     pub(crate) fn clear_of(&mut self, sender: Sender) {
         let mut place = self.first_of(sender).unwrap_or(NONE);
         if place == NONE {
@@ -240,14 +240,15 @@ impl Wakes {
         all.into_iter().map(|(_, wake)| wake).collect()
     }
 
-    /// For drivers: whose bytes the policy has begun to wait for since this was last called. What it waits
-    /// for may have been sent already.
+    /// For drivers: the senders for which the policy has begun to wait since this was last called. They may
+    /// have sent that already.
     pub fn take_fresh(&mut self) -> std::vec::Drain<'_, Sender> {
         self.fresh.drain(..)
     }
 
-    /// For drivers: removes those that have come: times and, of some `senders`, numbers of bytes for which
-    /// `due` holds. Makes `come` their list, with serial numbers: in the order in which they were asked for.
+    /// For drivers: removes the wake-ups that have come: times and, of some `senders`, numbers of bytes for
+    /// which `due` holds. Makes `come` their list, with serial numbers, in the order in which they were
+    /// asked for.
     pub fn take_due(
         &mut self,
         now: Time,
@@ -274,7 +275,7 @@ impl Wakes {
         come.sort_unstable_by_key(|&(serial, _)| serial);
     }
 
-    /// For drivers: removes a wake-up, the first that is the same. Returns whether there was one.
+    /// For drivers: removes the first wake-up that equals this one. Returns whether there was one.
     pub fn take(&mut self, wake: Wake) -> bool {
         let Some(sender) = wake.sender() else {
             let place = self.times.iter().position(|&(_, time)| Wake::At(time) == wake);

@@ -7,9 +7,9 @@ use crate::policy::Answer;
 use crate::traffic::Traffic;
 use crate::wakes::{Wake, Wakes};
 
-/// The world in which flows are sent: a simulation, or real hosts. A [`Driver`](crate::Driver) calls
-/// these methods in the order in which they stand here. The defaults suit a world that tells its
-/// driver of events as they happen.
+/// The world in which flows are sent: a simulation, or real hosts. The methods stand in the order in
+/// which a [`Driver`](crate::Driver) calls them in a round; [`World::refresh`] is called before every
+/// event. The defaults suit a world that tells its driver of events as they happen.
 pub trait World {
     /// Ends the flows that end by now.
     fn end_flows(&mut self, _traffic: &mut Traffic) {}
@@ -64,5 +64,5 @@ pub trait World {
     fn rates_changed(&mut self, _traffic: &mut Traffic) {}
 }
 
-/// What a world that is asked for nothing does: it has wake-ups for times alone.
+/// A world of which a driver learns only what it is told, and the times that have come.
 impl World for () {}

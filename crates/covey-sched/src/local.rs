@@ -1,9 +1,8 @@
-//! Runs a [`LocalPolicy`] in the simulator: one instance a node, each shown its node alone.
+//! Runs a [`LocalPolicy`] in the simulator: one instance a node, each of which sees only its node.
 //!
-//! The adapter stands for the network between the nodes. It passes on what happens at a node's two
-//! links to that node, carries messages, which take `latency_s`, and writes the nodes' divisions of
-//! their links into one plan ([`Layers::ByNode`]). What a node gives to a coflow whose flows cannot
-//! use it is taken by others in order of arrival, as flows under congestion control would.
+//! The adapter stands for the network between the nodes. It tells a node what happens at its two links,
+//! carries messages, which take `latency_s`, and writes the nodes' divisions of their links into one plan ([`Layers::PerPort`]). If a coflow cannot use its share of a link, other coflows take it
+//! in order of arrival, as flows under congestion control would.
 
 use std::collections::VecDeque;
 
@@ -17,10 +16,11 @@ const ENDS: [End; 2] = [End::Egress, End::Ingress];
 /// One node: its instance, and what it may see.
 struct Node<P> {
     instance: P,
-    /// Egress and ingress.
+    /// Coflows with unfinished flows at the egress link and at the ingress link.
     seen: [Vec<Seen>; 2],
+    /// How the node divides its egress link and its ingress link.
     parts: [Vec<(CoflowId, f64)>; 2],
-    /// Whether `parts` must be made anew.
+    /// Whether the node must divide its links again.
     stale: bool,
 }
 
@@ -168,7 +168,7 @@ where
 
     fn plan(&mut self, view: &View<'_, NonClairvoyant>, plan: &mut Plan<NonClairvoyant>) -> Answer {
         plan.clear();
-        plan.set_layers(Layers::ByNode);
+        plan.set_layers(Layers::PerPort);
         for &coflow in view.coflows() {
             plan.push(Group::Coflow(coflow), Share::MAX_MIN);
         }
@@ -186,7 +186,7 @@ where
         for (end, first) in [0, ports].into_iter().enumerate() {
             for (port, node) in self.nodes.iter().enumerate() {
                 for &(coflow, share) in &node.parts[end] {
-                    plan.give(coflow, LinkId(first + port as u32), share);
+                    plan.set_link_share(coflow, LinkId(first + port as u32), share);
                 }
             }
         }

@@ -111,7 +111,7 @@ impl CoordinatorState {
     pub(super) fn set_report_thresholds(&mut self) {
         // A new plan may wait for other bytes of coflows that are reported.
         let Touched { mut coflows, dags } =
-            self.awaited_bytes.take_unset(self.driver.planned_anew());
+            self.awaited_bytes.take_unset(self.driver.plan_was_rewritten());
         for dag in dags.into_iter().map(Sender::Dag) {
             if self.driver.wakes().of(dag).next().is_some() {
                 coflows.extend(self.coflows_of(dag));

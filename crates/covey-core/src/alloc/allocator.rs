@@ -58,7 +58,7 @@ impl Allocator {
         };
         let max = self.max_whole.unwrap_or(max);
         let enough = if self.kept.is_on { max / 2 } else { max };
-        ranking.is_kept && ranking.layers != Layers::ByNode && ranking.entries.len() > enough
+        ranking.is_kept && ranking.layers != Layers::PerPort && ranking.entries.len() > enough
     }
 
     /// Forgets everything but its memory.
@@ -244,7 +244,7 @@ impl Allocator {
 
     fn share_among_coflows(&mut self, state: &State, ranking: &Ranking) -> Result<(), PlanError> {
         let Allocator { pass, kept, .. } = self;
-        let by_node = ranking.layers == Layers::ByNode;
+        let by_node = ranking.layers == Layers::PerPort;
         pass.scratch.changes.is_followed = !by_node;
         // Where ports divide their links, what is spare is shared already.
         let backfills = ranking.backfill != plan::Backfill::None && !by_node;
@@ -264,7 +264,7 @@ impl Allocator {
         match ranking.layers {
             Layers::Strict => strict::serve_all(pass, kept, state, ranking)?,
             Layers::Weighted => self.weighted.serve(pass, kept, state, ranking)?,
-            Layers::ByNode => self.per_port.serve(pass, state, ranking)?,
+            Layers::PerPort => self.per_port.serve(pass, state, ranking)?,
         }
         if backfills {
             self.backfill.share(pass, kept, state, ranking)?;

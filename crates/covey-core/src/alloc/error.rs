@@ -40,7 +40,7 @@ pub enum PlanError {
     BytesLeftOfAPart,
     /// Parts of a link are less than nothing, more than the link, or of a link that does not exist.
     #[error("gives away {share} of link {}: expected from 0 to 1 in sum", link.0)]
-    Portion {
+    LinkShare {
         /// The link.
         link: LinkId,
         /// What is given away, in capacities of the link.

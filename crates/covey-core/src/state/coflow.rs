@@ -6,9 +6,9 @@ use crate::ids::PortId;
 use crate::lineage::Lineage;
 use crate::time::Time;
 
-/// What a coflow brings with it when it is registered.
+/// What is known of a coflow when it is registered.
 ///
-/// The default is a coflow of which nothing is said: it arrives at the origin with weight 1.
+/// The default is a coflow that arrives at the origin of time with weight 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Registration {
     /// Position in the trace, or serial number of the registration; breaks ties.
@@ -53,7 +53,7 @@ pub struct FlowSpec {
     pub src: PortId,
     /// Receiving port.
     pub dst: PortId,
-    /// Bytes to send, as far as known; NaN where nobody knows before the flow has ended.
+    /// Bytes to send; NaN if that is not known before the flow has ended.
     pub bytes: f64,
 }
 
@@ -66,20 +66,32 @@ pub struct CoflowState {
     pub(super) demand: Demand,
     /// What is left to send.
     pub(super) progress: Progress,
+    /// What compression has made of its flows.
     pub(super) compressed: Compressed,
+    /// Whether it is among those present.
     pub(super) present: bool,
+    /// Number of flows started so far.
     pub(super) started: u32,
-    /// Times that a flow could be sent that could not before.
+    /// How often a flow could be sent from then on that could not be sent before.
     pub(super) begun: u32,
-    pub(super) finished: u32,
-    pub(super) finished_bytes: f64,
-    /// Bytes that flows had sent when they had to begin anew.
+    pub(super) finished: Finished,
+    /// Bytes that flows had sent when they had to begin again.
     pub(super) lost_bytes: f64,
-    /// Bytes sent so far, over all flows, and when that was true.
+    /// Bytes sent over all flows, as last reported.
     pub(super) attained: f64,
+    /// When `attained` was true.
     pub(super) attained_as_of: Time,
-    /// Size of the longest flow that has ended.
-    pub(super) finished_longest: f64,
+}
+
+/// The flows of a coflow that have ended.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Finished {
+    /// Number of the flows.
+    pub flows: u32,
+    /// Bytes of all of them.
+    pub bytes: f64,
+    /// Bytes of the longest of them.
+    pub longest: f64,
 }
 
 /// Bytes of each flow of one coflow, total and left.
@@ -93,7 +105,7 @@ pub struct Progress {
     /// Bytes left over `scale`, by position; NaN before the flow has started, infinite after its
     /// end. Both survive subtraction and lose every comparison for the least.
     pub left: Vec<f64>,
-    /// See [`Progress`].
+    /// Factor of all numbers of bytes left.
     pub scale: f64,
     /// Bytes left over `scale`, of all active flows at each local link.
     pub link_left: Vec<f64>,
@@ -109,12 +121,10 @@ impl CoflowState {
             present: false,
             started: 0,
             begun: 0,
-            finished: 0,
-            finished_bytes: 0.0,
+            finished: Finished::default(),
             lost_bytes: 0.0,
             attained: 0.0,
             attained_as_of: Time::ZERO,
-            finished_longest: 0.0,
         }
     }
 
@@ -135,12 +145,10 @@ impl CoflowState {
         self.present = true;
         self.started = 0;
         self.begun = 0;
-        self.finished = 0;
-        self.finished_bytes = 0.0;
+        self.finished = Finished::default();
         self.lost_bytes = 0.0;
         self.attained = 0.0;
         self.attained_as_of = arrival;
-        self.finished_longest = 0.0;
     }
 
     /// Its flows that can be sent, and the links they need: all unfinished ones but those that are
@@ -193,12 +201,12 @@ impl CoflowState {
 
     /// Flows ended so far.
     pub fn finished(&self) -> u32 {
-        self.finished
+        self.finished.flows
     }
 
     /// Bytes of the flows that have ended.
     pub fn finished_bytes(&self) -> f64 {
-        self.finished_bytes
+        self.finished.bytes
     }
 
     /// Bytes sent so far over all flows, and when that was true.
@@ -208,7 +216,7 @@ impl CoflowState {
 
     /// Size of the longest flow that has ended, in bytes; 0 when none has.
     pub fn finished_longest(&self) -> f64 {
-        self.finished_longest
+        self.finished.longest
     }
 
     /// Bytes sent by all flows, lost ones included, as far as progress tells; those that
@@ -216,7 +224,7 @@ impl CoflowState {
     pub fn sent(&self) -> f64 {
         let (size, left) = (&self.progress.size, &self.progress.left);
         let unfinished = self.demand.active().map(|p| size[p] - left[p] * self.progress.scale);
-        let sent = self.finished_bytes + self.lost_bytes + unfinished.sum::<f64>();
+        let sent = self.finished.bytes + self.lost_bytes + unfinished.sum::<f64>();
         if !self.compressed.is_on() {
             return sent;
         }
@@ -226,6 +234,6 @@ impl CoflowState {
 
     /// Whether every flow registered has started and ended.
     pub fn is_over(&self) -> bool {
-        self.finished as usize == self.demand.width()
+        self.finished.flows as usize == self.demand.width()
     }
 }

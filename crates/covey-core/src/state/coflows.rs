@@ -2,7 +2,7 @@
 
 use super::coflow::{CoflowState, FlowSpec, Progress, Registration};
 use super::dirty::Dirty;
-use crate::codec::Codec;
+use crate::codec::{Codec, Compression};
 use crate::compressed::Compressed;
 use crate::demand::{Builder, Demand};
 use crate::fabric::Fabric;
@@ -95,7 +95,7 @@ impl State {
         self.slots.get(id.index()).is_some_and(|coflow| coflow.present)
     }
 
-    /// An upper bound of the numbers of coflows in use: arrays by [`CoflowId`] have this length.
+    /// One more than the greatest id that was ever in use: arrays by [`CoflowId`] have this length.
     pub fn slots(&self) -> usize {
         self.slots.len()
     }
@@ -161,7 +161,7 @@ impl State {
         }
     }
 
-    /// Lets an active flow begin anew: what it has sent, which progress must tell, is lost.
+    /// Lets an active flow begin again: what it has sent is lost. Its progress must be up to date.
     pub fn restart(&mut self, flow: FlowId) {
         self.note_event(flow.coflow);
         let coflow = &mut self.slots[flow.coflow.index()];
@@ -269,9 +269,10 @@ impl State {
         self.note_event(id);
         let coflow = &mut self.slots[id.index()];
         coflow.demand.finish(position);
-        coflow.finished += 1;
-        coflow.finished_bytes += coflow.progress.size[position];
-        coflow.finished_longest = coflow.finished_longest.max(coflow.progress.size[position]);
+        let (finished, size) = (&mut coflow.finished, coflow.progress.size[position]);
+        finished.flows += 1;
+        finished.bytes += size;
+        finished.longest = finished.longest.max(size);
         let left = std::mem::replace(&mut coflow.progress.left[position], f64::INFINITY);
         if let Some(unfinished) = coflow.compressed.unfinished_mut() {
             unfinished.finish(position);
@@ -327,6 +328,26 @@ impl State {
         }
     }
 
+    /// Whether the unfinished flow at a position of a coflow is to be compressed: if some of it is raw, or
+    /// its size is not known, and if its host's processor takes bytes away faster than its path would
+    /// carry them (Swallow, Eq. 3).
+    pub fn compressing_pays(
+        &self,
+        id: CoflowId,
+        position: usize,
+        compression: &Compression,
+    ) -> bool {
+        let coflow = self.coflow(id);
+        let demand = coflow.demand();
+        let host = demand.links()[demand.sender_of(position)];
+        let capacity = self.fabric().capacity();
+        let path = demand.path(position).map(|l| capacity[demand.links()[l].index()]);
+        let bandwidth = path.fold(f64::INFINITY, f64::min);
+        let is_exhausted = coflow.raw_left(position) <= 0.0;
+        let share = self.processor(PortId(host.0));
+        !is_exhausted && compression.pays(share, coflow.progress().size[position], bandwidth)
+    }
+
     /// What compression has made of a coflow, to be brought up to date.
     pub fn compressed_mut(&mut self, id: CoflowId) -> &mut Compressed {
         self.dirty.note_change(id);
@@ -352,12 +373,12 @@ impl State {
         self.present.partition_point(|&other| self.order(other) < order)
     }
 
-    /// Gives the number of a retired coflow back for use by another.
+    /// Gives the id of a retired coflow back for use by another.
     pub fn release(&mut self, id: CoflowId) {
         self.vacant.push(id);
     }
 
-    /// Writes down that a coflow had sent `bytes` in all at the moment `as_of`.
+    /// Writes down that a coflow had sent `bytes` in all at the time `as_of`.
     pub fn report(&mut self, id: CoflowId, bytes: f64, as_of: Time) {
         self.dirty.note_change(id);
         let coflow = &mut self.slots[id.index()];

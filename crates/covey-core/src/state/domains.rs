@@ -3,18 +3,20 @@
 //! A *domain* is a set of links that coflows have joined to each other: two links are in one domain if
 //! some coflow uses both, or by a chain of such coflows. It lasts until the last coflow in it has
 //! gone. What happens in one domain changes nothing for coflows in another. So policies that rank by
-//! what is left look again only at coflows of domains in which something has happened: then a coflow's
-//! rank does not depend on traffic that it cannot meet, not even by the moments at which it is
-//! looked at.
+//! what is left look again only at coflows of domains in which something has happened. Then a coflow's
+//! rank does not depend on traffic that it cannot meet, not even through the times at which the policy
+//! looks at it.
 
 use crate::ids::LinkId;
 
 /// The domains of a fabric's links.
 #[derive(Debug, Default)]
 pub(crate) struct Domains {
-    /// Number of each link's domain; and the links and the coflows of each domain.
+    /// Number of each link's domain.
     of: Vec<u32>,
+    /// The links of each domain.
     links: Vec<Vec<u32>>,
+    /// How many coflows each domain has.
     coflows: Vec<u32>,
     /// Whether the policy was told of something in a domain since the last plan.
     dirty: Vec<bool>,

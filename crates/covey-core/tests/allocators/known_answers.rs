@@ -66,20 +66,20 @@ fn both_ends_decide_where_nodes_divide_their_links() {
     let world = World::new(Fabric::big_switch(3, 1.0).unwrap(), &coflows);
     let mut plan =
         plan_of(&[(Group::Coflow(A), Share::MAX_MIN), (Group::Coflow(B), Share::MAX_MIN)]);
-    plan.set_layers(Layers::ByNode);
+    plan.set_layers(Layers::PerPort);
     // Port 0 prefers A on its way out and B on its way in; port 1 gives B three quarters.
-    plan.give(A, LinkId(0), 1.0);
-    plan.give(B, LinkId(3), 1.0);
+    plan.set_link_share(A, LinkId(0), 1.0);
+    plan.set_link_share(B, LinkId(3), 1.0);
     // A quarter, in two shares.
-    plan.give(A, LinkId(1), 0.125);
-    plan.give(A, LinkId(1), 0.125);
-    plan.give(B, LinkId(1), 0.75);
-    plan.give(A, LinkId(4), 1.0);
-    plan.give(B, LinkId(5), 1.0);
+    plan.set_link_share(A, LinkId(1), 0.125);
+    plan.set_link_share(A, LinkId(1), 0.125);
+    plan.set_link_share(B, LinkId(1), 0.75);
+    plan.set_link_share(A, LinkId(4), 1.0);
+    plan.set_link_share(B, LinkId(5), 1.0);
     // A is first in the plan, so it takes what is not used.
     assert_same(&fresh(&world, &plan).unwrap(), &[1.0, 0.25, 0.0, 0.75]);
-    plan.give(B, LinkId(0), 0.5);
-    let too_much = PlanError::Portion { link: LinkId(0), share: 1.5 };
+    plan.set_link_share(B, LinkId(0), 0.5);
+    let too_much = PlanError::LinkShare { link: LinkId(0), share: 1.5 };
     assert_eq!(fresh(&world, &plan), Err(too_much));
 }
 

@@ -92,13 +92,13 @@ fn assert_maximal_in_order(world: &World, plan: &Plan<Clairvoyant>, rates: &[f64
 /// A plan by which ports give coflows some of the `shares` of their links.
 fn divided(world: &World, share: Share<Clairvoyant>, shares: &[f64]) -> Plan<Clairvoyant> {
     let mut plan = Plan::default();
-    plan.set_layers(Layers::ByNode);
+    plan.set_layers(Layers::PerPort);
     let present = world.state.present();
     for (c, &coflow) in present.iter().enumerate() {
         plan.push(Group::Coflow(coflow), share);
         for link in 0..2 * world.state.fabric().ports() {
             let share = shares[(7 * c + link as usize) % shares.len()] / present.len() as f64;
-            plan.give(coflow, LinkId(link), share);
+            plan.set_link_share(coflow, LinkId(link), share);
         }
     }
     plan

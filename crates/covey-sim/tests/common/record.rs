@@ -18,7 +18,7 @@ use super::policy;
 pub struct Call {
     pub now: Time,
     pub changes: Vec<Change>,
-    /// What each coflow present had sent at that moment.
+    /// What each coflow present had sent at that time.
     pub attained: Vec<(CoflowId, f64)>,
     /// For sized policies: bytes left of each unfinished flow, and at each link.
     pub left: Vec<(CoflowId, Left)>,

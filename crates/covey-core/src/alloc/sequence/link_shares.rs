@@ -1,11 +1,11 @@
-//! Which share of each link is a coflow's own ([`Ranking::portions`](crate::Ranking)).
+//! Which share of each link is a coflow's own ([`Ranking::link_shares`](crate::Ranking)).
 //!
 //! A new plan names the shares of all links, but few links have been divided in another way since
 //! the previous plan. Both lists are compared, and only links where they differ are looked at.
 
 use crate::alloc::error::PlanError;
 use crate::ids::{CoflowId, LinkId};
-use crate::plan::Portion;
+use crate::plan::LinkShare;
 use crate::state::State;
 
 /// A sum of shares that is more than a link by more than rounding explains.
@@ -15,9 +15,9 @@ const TOO_MUCH: f64 = 1.0 + 1e-9;
 #[derive(Debug, Default)]
 pub struct LinkShares {
     /// The list of the plan, by link.
-    list: Vec<Portion>,
+    list: Vec<LinkShare>,
     /// The previous list, while another is read.
-    before: Vec<Portion>,
+    before: Vec<LinkShare>,
     shares: SharesByCoflow,
 }
 
@@ -46,7 +46,7 @@ impl LinkShares {
     }
 
     /// Reads the list of a new plan.
-    pub fn read(&mut self, state: &State, portions: &[Portion]) -> Result<(), PlanError> {
+    pub fn read(&mut self, state: &State, portions: &[LinkShare]) -> Result<(), PlanError> {
         let LinkShares { list, before, shares } = self;
         shares.start(state);
         std::mem::swap(list, before);
@@ -94,7 +94,7 @@ impl LinkShares {
 
 /// The shares of a link, some of which may come just before `at` in `list` and the others after it;
 /// and the shares after them.
-fn shares_of(link: LinkId, list: &[Portion], at: usize) -> (&[Portion], &[Portion]) {
+fn shares_of(link: LinkId, list: &[LinkShare], at: usize) -> (&[LinkShare], &[LinkShare]) {
     let first = list[..at].iter().rposition(|portion| portion.link != link).map_or(0, |k| k + 1);
     let count = list[first..].iter().take_while(|portion| portion.link == link).count();
     list[first..].split_at(count)
@@ -118,12 +118,12 @@ impl SharesByCoflow {
         &mut self,
         state: &State,
         link: LinkId,
-        was: &[Portion],
-        is: &[Portion],
+        was: &[LinkShare],
+        is: &[LinkShare],
     ) -> Result<(), PlanError> {
         let set = |id: CoflowId| state.coflow(id).demand().set();
         // A share of a link that a coflow does not use has no effect.
-        for &Portion { coflow, .. } in was {
+        for &LinkShare { coflow, .. } in was {
             if let Some(local) = set(coflow).get(link.index()) {
                 let before = std::mem::take(&mut self.share[coflow.index()][local]);
                 self.note(coflow, before);
@@ -131,7 +131,7 @@ impl SharesByCoflow {
         }
         let mut sum = 0.0;
         let mut result = Ok(());
-        for &Portion { coflow, share, .. } in is {
+        for &LinkShare { coflow, share, .. } in is {
             if !state.is_present(coflow) {
                 result = Err(PlanError::Absent(coflow));
                 break;
@@ -140,7 +140,7 @@ impl SharesByCoflow {
             // `!(a && b)` also refuses what is not a number.
             let is_there = link.index() < state.fabric().links();
             if !(is_there && share >= 0.0 && sum <= TOO_MUCH) {
-                result = Err(PlanError::Portion { link, share: sum });
+                result = Err(PlanError::LinkShare { link, share: sum });
                 break;
             }
             if !set(coflow).contains(link.index()) {

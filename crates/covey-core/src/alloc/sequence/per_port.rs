@@ -1,4 +1,4 @@
-//! Links that their own ports divide ([`Layers::ByNode`](crate::Layers::ByNode)).
+//! Links that their own ports divide ([`Layers::PerPort`](crate::Layers::PerPort)).
 //!
 //! First each coflow is served from its own shares of links, max-min or by the rule of its entry.
 //! No two coflows meet there, so the order does not matter, and a flow gets what both of its ports
@@ -202,7 +202,7 @@ impl PerPort {
             self.shares.forget();
         }
         if pass.is_new_plan || !follows {
-            self.shares.read(state, &ranking.portions)?;
+            self.shares.read(state, &ranking.link_shares)?;
         } else {
             self.shares.stay();
         }

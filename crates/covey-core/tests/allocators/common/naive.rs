@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use covey_core::{Backfill, CoflowId, Entry, FlowId, Group, Layers, Portion, Ranking, Rule};
+use covey_core::{Backfill, CoflowId, Entry, FlowId, Group, Layers, LinkShare, Ranking, Rule};
 
 use super::{NaiveFlow, World};
 
@@ -33,7 +33,7 @@ pub fn rates_after(world: &World, ranking: &Ranking, running: &mut Running) -> O
     let mut spare = capacity.to_vec();
     // What each entry gives to every flow.
     let mut by_entry: Vec<(&Entry, Vec<f64>)> = Vec::new();
-    let backfills = ranking.backfill != Backfill::None && ranking.layers != Layers::ByNode;
+    let backfills = ranking.backfill != Backfill::None && ranking.layers != Layers::PerPort;
     match ranking.layers {
         Layers::Strict => {
             for (_, entry) in ranking.entries.iter() {
@@ -61,15 +61,15 @@ pub fn rates_after(world: &World, ranking: &Ranking, running: &mut Running) -> O
                 spare = kept.iter().zip(&free).map(|(kept, free)| kept + free).collect();
             }
         }
-        Layers::ByNode => {
+        Layers::PerPort => {
             let ports = 2 * world.state.fabric().ports() as usize;
             for (_, entry) in ranking.entries.iter() {
                 let Group::Coflow(id) = entry.group else { return None };
                 // Links of ports are divided; those inside go to the first coflow.
                 let mut free: Vec<f64> = (0..capacity.len())
                     .map(|link| {
-                        let mine = |p: &&Portion| p.coflow == id && p.link.index() == link;
-                        let share = ranking.portions.iter().filter(mine).map(|p| p.share);
+                        let mine = |p: &&LinkShare| p.coflow == id && p.link.index() == link;
+                        let share = ranking.link_shares.iter().filter(mine).map(|p| p.share);
                         if link < ports { share.sum::<f64>() * capacity[link] } else { spare[link] }
                     })
                     .collect();

@@ -36,6 +36,7 @@ impl Flows for Laid {
         demand.width()
     }
 
+    #[inline]
     fn ends(&self, demand: &Demand, position: usize) -> (usize, usize) {
         demand.ends(position)
     }
