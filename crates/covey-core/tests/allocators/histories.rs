@@ -437,3 +437,28 @@ proptest! {
         }
     }
 }
+
+/// A coflow that is served at a link first and whole later, after it was whole alone and had nothing.
+#[test]
+fn an_idle_coflow_is_named_at_a_link_too() {
+    let fabric = Fabric::big_switch(1, 1.0).unwrap();
+    let one = vec![flow(0, 0, 1.0)];
+    let two = vec![flow(0, 0, 1.0); 2];
+    let mut world = World::new(fabric, &[two, one.clone(), one.clone()]);
+    let mut kept = Allocator::default();
+    let check = |world: &World, kept: &mut Allocator, plan: &Plan<Clairvoyant>| {
+        kept.allocate(&world.state, plan.ranking()).unwrap();
+        assert_same(&world.rates(kept), &fresh(world, plan).unwrap());
+    };
+    let at = |id| (Group::CoflowAt(id, LinkId(0)), Share::MAX_MIN);
+    let whole = |id| (Group::Coflow(id), Share::MAX_MIN);
+    let first = plan_of(&[at(B), whole(A)]);
+    kept.replan();
+    check(&world, &mut kept, &first);
+    world.end(FlowId { coflow: A, index: 0 }, &mut kept);
+    check(&world, &mut kept, &first);
+    kept.replan();
+    check(&world, &mut kept, &plan_of(&[at(A), whole(A)]));
+    world.end(FlowId { coflow: B, index: 0 }, &mut kept);
+    check(&world, &mut kept, &plan_of(&[at(CoflowId(2)), whole(A)]));
+}

@@ -83,8 +83,10 @@ impl Pass {
         Ok(which)
     }
 
-    /// The part that the coflow's next entry for some of its flows decides.
+    /// The part that the coflow's next entry for some of its flows decides. A coflow that sleeps wakes:
+    /// only one that is served as a whole and nowhere else may sleep.
     fn next_subset(&mut self, id: CoflowId) -> Which {
+        self.sleepers.wake(&mut self.coflows, id);
         let pass = self.coflows.pass;
         let allocation = &mut self.coflows[id];
         if allocation.pieces_walk != pass {
