@@ -34,7 +34,7 @@ pub fn simulate(
 pub struct Simulator {
     fabric: Fabric,
     /// Entries of a plan above which the allocator visits only some of them, if that is set.
-    by_turns_above: Option<usize>,
+    by_steps_above: Option<usize>,
     /// Whether coflows wait for their parents.
     barrier: bool,
     measured_codec: Option<Codec>,
@@ -48,7 +48,7 @@ impl Simulator {
     pub fn new(fabric: Fabric) -> Simulator {
         Simulator {
             fabric,
-            by_turns_above: None,
+            by_steps_above: None,
             barrier: true,
             measured_codec: None,
             traffic: None,
@@ -65,11 +65,11 @@ impl Simulator {
         self
     }
 
-    /// The same where the allocator walks a plan that is kept by turns from so many entries on
-    /// ([`Allocator::by_turns_above`]): the outcome does not depend on it.
+    /// The same with an allocator whose pass over a plan that is kept goes by steps above so many entries
+    /// ([`Allocator::by_steps_above`]). The outcome does not depend on that number.
     #[must_use]
-    pub fn by_turns_above(mut self, many: usize) -> Simulator {
-        self.by_turns_above = Some(many);
+    pub fn by_steps_above(mut self, many: usize) -> Simulator {
+        self.by_steps_above = Some(many);
         self.traffic = None;
         self
     }
@@ -106,7 +106,7 @@ impl Simulator {
         }
         let mut traffic = self.traffic.take().unwrap_or_else(|| {
             let allocator =
-                self.by_turns_above.map_or_else(Default::default, Allocator::by_turns_above);
+                self.by_steps_above.map_or_else(Default::default, Allocator::by_steps_above);
             Traffic::with_allocator(self.fabric.clone(), allocator)
         });
         traffic.clear();

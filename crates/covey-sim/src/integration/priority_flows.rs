@@ -44,7 +44,7 @@ impl Integrator for PriorityFlows {
             return;
         }
         self.prepare(network);
-        let Some(line) = network.allocator.line() else { return };
+        let Some(line) = network.allocator.priority_flows() else { return };
         let slack = self.anchor.slack_s();
         let finished = line.running().filter(|flow| flow.left <= flow.rate * slack);
         ending.extend(finished.map(|flow| (flow.coflow, flow.position as usize)));
@@ -52,13 +52,13 @@ impl Integrator for PriorityFlows {
     }
 
     fn prepare(&mut self, network: &mut Network<'_>) {
-        if let Some(line) = network.allocator.line_mut() {
+        if let Some(line) = network.allocator.priority_flows_mut() {
             self.advance(line, network.now);
         }
     }
 
     fn install(&mut self, network: &mut Network<'_>) {
-        let Some(line) = network.allocator.line_mut() else { return };
+        let Some(line) = network.allocator.priority_flows_mut() else { return };
         line.stopped().iter().for_each(|flow| write_back(network.state, *flow));
         self.anchor = network.now;
         let (left, rates) = line.left_mut();
@@ -70,7 +70,7 @@ impl Integrator for PriorityFlows {
     fn write_back(&mut self, network: &mut Network<'_>) {
         self.prepare(network);
         let Network { state, allocator, .. } = network;
-        if let Some(line) = allocator.line() {
+        if let Some(line) = allocator.priority_flows() {
             line.running().for_each(|flow| write_back(state, flow));
         }
     }

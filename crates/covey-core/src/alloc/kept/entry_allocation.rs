@@ -126,8 +126,8 @@ impl EntryAllocation {
     }
 
     /// Rates of single flows.
-    pub fn singles(&self) -> impl Iterator<Item = FlowRate> + '_ {
-        self.rates.singles.iter().copied().chain(self.matched.singles())
+    pub fn flow_rates(&self) -> impl Iterator<Item = FlowRate> + '_ {
+        self.rates.flow_rates.iter().copied().chain(self.matched.flow_rates())
     }
 
     /// The links whose level the last decision changed; `None` if it does not say.
