@@ -101,6 +101,7 @@ impl<'a> Engine<'a> {
         let (lineage, inherited_bytes) = parts.dags.of(place);
         let registration = Registration {
             seq: u64::from(place),
+            // To the policy a coflow arrives when it is released.
             arrival: now,
             weight: coflow.weight,
             deadline_s: coflow.deadline_s,
