@@ -108,7 +108,7 @@ impl Standing {
         let mut is_another = !self.left.is_empty();
         self.left.drain(..).for_each(|rank| plan.remove(rank));
         let Standing { order, coflows, dirty, .. } = self;
-        for &(part, rank) in order.rank_anew() {
+        for &(part, rank) in order.changed_ranks() {
             let coflow = CoflowId(part.0 / 2);
             coflows[coflow.index()].ranks[part.index() % 2] = Some(rank);
             mark_dirty(coflows, dirty, coflow);
