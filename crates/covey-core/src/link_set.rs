@@ -1,7 +1,8 @@
-//! A set of links whose memory depends on the links in it, not on the size of the fabric.
+//! Links of a fabric with local numbers.
 
 use crate::bits::bits;
 use crate::ids::LinkId;
+use crate::link_bits::{LinkWord, common_bits};
 
 /// Some links of a fabric, each with a local number. It is a set of bits without its empty words.
 #[derive(Debug, Clone, Default)]
@@ -14,15 +15,6 @@ pub struct LinkSet {
     local: Vec<u32>,
     /// Whether the words follow each other from the fabric's first on.
     is_dense: bool,
-}
-
-/// 64 neighbouring links, at least one of which is in the set.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LinkWord {
-    /// Index of the word in a set of bits with one for each link of the fabric.
-    pub at: u32,
-    /// A bit for each link.
-    pub bits: u64,
 }
 
 impl LinkSet {
@@ -142,13 +134,7 @@ impl LinkSet {
 
     /// The links that are also in another set, with their local numbers here.
     pub fn shared<'a>(&'a self, other: &'a LinkSet) -> impl Iterator<Item = (usize, usize)> + 'a {
-        let mut theirs = other.words.iter().peekable();
-        self.common_words(self.words.iter().map(move |word| {
-            while theirs.next_if(|their| their.at < word.at).is_some() {}
-            theirs
-                .peek()
-                .map_or(0, |their| if their.at == word.at { word.bits & their.bits } else { 0 })
-        }))
+        self.common_words(common_bits(&self.words, &other.words))
     }
 }
 
