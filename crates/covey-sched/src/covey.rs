@@ -12,7 +12,7 @@
 //!   bound).
 //!
 //! A coflow is assessed when its own flows start or end or have sent enough, and when a coflow on
-//! one of its links comes or goes. Coflows on other links have no influence on it. A coflow that
+//! one of its links arrives or leaves. Coflows on other links have no influence on it. A coflow that
 //! has not changed since it was assessed would be assessed the same, so it is skipped.
 //!
 //! [estimated]: crate::estimate
@@ -30,7 +30,7 @@ use covey_core::{
 
 use crate::guard::Guard;
 use crate::info::Info;
-use crate::sampling::{PilotCount, PilotLoad, PilotPorts};
+use crate::sampling::{PILOTS, PilotCount, PilotLoad, PilotPorts};
 use crate::spec::Param;
 use overdue::Overdue;
 use standing::Standing;
@@ -42,11 +42,7 @@ pub(crate) const INFO: Info = Info {
     knows: "unsized",
     summary: "least estimated bottleneck first, with a bound on every completion time",
     params: &[
-        Param {
-            name: "pilots",
-            default: "senders:0.05",
-            help: "const:N, senders:X or flows:X (a share of the coflow's senders or flows)",
-        },
+        PILOTS,
         Param { name: "prior", default: "4MiB", help: "length of a flow before any has ended" },
         Param {
             name: "phi",
@@ -73,7 +69,7 @@ pub(crate) const INFO: Info = Info {
             return Err(settings.bad("T", "a duration from 1ms to a day"));
         }
         Ok(AnyPolicy::NonClairvoyant(Box::new(Covey {
-            pilots: PilotCount::from_settings(settings, "pilots")?,
+            pilots: PilotCount::from_settings(settings)?,
             prior: settings.size("prior")?,
             overdue: Overdue::new(Guard {
                 share: settings.number("phi", 0.0, 1.0)?,

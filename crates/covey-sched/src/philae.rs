@@ -27,7 +27,7 @@ use covey_core::{
 use crate::contention::Contention;
 use crate::info::Info;
 use crate::queues::{self, Queues};
-use crate::sampling::{PilotCount, PilotLoad, PilotPorts};
+use crate::sampling::{PILOTS, PilotCount, PilotLoad, PilotPorts};
 use crate::settings::Settings;
 use crate::slots::Slots;
 use crate::spec::{Param, SpecError};
@@ -40,11 +40,7 @@ pub(crate) const INFO: Info = Info {
     knows: "unsized",
     summary: "sizes estimated from pilot flows, then queues by length-weighted contention",
     params: &[
-        Param {
-            name: "pilots",
-            default: "senders:0.05",
-            help: "const:N, senders:X or flows:X (a share of the coflow's senders or flows)",
-        },
+        PILOTS,
         Param {
             name: "thin",
             default: "7",
@@ -153,7 +149,7 @@ impl Pilots {
         )?;
         let seed = settings.integer("seed", 0, u32::MAX)?;
         Ok(Pilots {
-            count: PilotCount::from_settings(settings, "pilots")?,
+            count: PilotCount::from_settings(settings)?,
             load: PilotLoad::new(ports, u64::from(seed)),
             conserve_work: settings.choice("work_conservation", WORK_CONSERVATION)?,
         })

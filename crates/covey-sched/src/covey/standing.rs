@@ -141,7 +141,7 @@ impl Standing {
                 if !taken.contains(&at) {
                     let (rank, group) = at;
                     let is_pilot = matches!(group, Group::Flow(_));
-                    plan.place(
+                    plan.insert(
                         rank,
                         group,
                         if is_pilot { Share::MATCHING } else { Share::MATCHING_BY_LOAD },
