@@ -18,6 +18,7 @@
 
 pub mod alloc;
 mod bits;
+mod clone_in_place;
 mod codec;
 mod compressed;
 mod demand;

@@ -1,11 +1,12 @@
 //! Links of a fabric with local numbers.
 
 use crate::bits::bits;
+use crate::clone_in_place::clone_in_place;
 use crate::ids::LinkId;
 use crate::link_bits::{LinkWord, common_bits};
 
 /// Some links of a fabric, each with a local number. It is a set of bits without its empty words.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub struct LinkSet {
     /// The words with links, ascending.
     words: Vec<LinkWord>,
@@ -17,6 +18,8 @@ pub struct LinkSet {
     is_dense: bool,
 }
 
+clone_in_place!(LinkSet { words, before, local, is_dense });
+
 impl LinkSet {
     /// Removes all links.
     pub fn clear(&mut self) {
@@ -24,16 +27,6 @@ impl LinkSet {
         self.before.clear();
         self.local.clear();
         self.is_dense = true;
-    }
-
-    /// Becomes the same as `other`, in the memory that it has.
-    pub(crate) fn copy(&mut self, other: &LinkSet) {
-        // All fields by name, so that a new one cannot be forgotten.
-        let LinkSet { words, before, local, is_dense } = other;
-        self.words.clone_from(words);
-        self.before.clone_from(before);
-        self.local.clone_from(local);
-        self.is_dense = *is_dense;
     }
 
     /// Replaces the set by these links. Their local numbers are their positions.

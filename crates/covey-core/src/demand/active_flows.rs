@@ -1,10 +1,11 @@
 //! Which flows of one coflow are active.
 
 use super::layout::Layout;
+use crate::clone_in_place::clone_in_place;
 
 /// Which flows of one coflow have started and not ended, in up to three forms that always agree: as
 /// booleans by position, as bits by sender, and, in a shuffle, as bits by receiver.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub(super) struct ActiveFlows {
     are_active: Vec<bool>,
     /// First word of each sender's row in `rows`, and the end of the last.
@@ -17,6 +18,8 @@ pub(super) struct ActiveFlows {
     /// Number of words of a column.
     column_words: usize,
 }
+
+clone_in_place!(ActiveFlows { are_active, word_start, rows, columns, column_words });
 
 impl ActiveFlows {
     /// None is active.
@@ -37,17 +40,6 @@ impl ActiveFlows {
         if layout.is_shuffle() {
             self.columns.resize(receivers * self.column_words, 0);
         }
-    }
-
-    /// Becomes the same as `other`, in the memory that it has.
-    pub fn copy(&mut self, other: &ActiveFlows) {
-        // All fields by name, so that a new one cannot be forgotten.
-        let ActiveFlows { are_active, word_start, rows, columns, column_words } = other;
-        self.are_active.clone_from(are_active);
-        self.word_start.clone_from(word_start);
-        self.rows.clone_from(rows);
-        self.columns.clone_from(columns);
-        self.column_words = *column_words;
     }
 
     /// Whether each flow is active, by position.

@@ -12,6 +12,7 @@ use super::flow_counts::FlowCounts;
 use super::layout::Layout;
 use super::local_links::LocalLinks;
 use crate::bits::bits;
+use crate::clone_in_place::clone_in_place;
 use crate::fabric::Fabric;
 use crate::ids::{LinkId, PortId};
 use crate::link_set::LinkSet;
@@ -20,13 +21,15 @@ use crate::link_set::LinkSet;
 ///
 /// Links and layout are fixed when the coflow is registered; active flows and their counts change
 /// together whenever a flow starts or ends.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub struct Demand {
     links: LocalLinks,
     layout: Layout,
     active: ActiveFlows,
     counts: FlowCounts,
 }
+
+clone_in_place!(Demand { links, layout, active, counts });
 
 impl Demand {
     /// Lays the flows (source, destination) out; none of them is active yet. `numbers` gives the number of
@@ -43,16 +46,6 @@ impl Demand {
         self.links.finish();
         self.active.reset(&self.layout, self.senders(), self.receivers());
         self.counts.reset(&self.links);
-    }
-
-    /// Becomes the same as `other`, in the memory that it has.
-    pub(crate) fn copy(&mut self, other: &Demand) {
-        // All fields by name, so that a new one cannot be forgotten.
-        let Demand { links, layout, active, counts } = other;
-        self.links.copy(links);
-        self.layout.copy(layout);
-        self.active.copy(active);
-        self.counts.copy(counts);
     }
 
     /// Every local link's name in the fabric.
@@ -253,21 +246,20 @@ impl Demand {
     /// Marks a flow as started. Nothing happens if it is active already.
     pub(crate) fn start(&mut self, position: usize) {
         if !self.is_active(position) {
-            self.flip(position);
-            self.counts.add(self.layout.paths().path(position), &self.links);
+            self.flip(position, 1);
         }
     }
 
     /// Marks a flow as ended. Nothing happens unless it is active.
     pub(crate) fn finish(&mut self, position: usize) {
         if self.is_active(position) {
-            self.flip(position);
-            self.counts.remove(self.layout.paths().path(position), &self.links);
+            self.flip(position, -1);
         }
     }
 
-    fn flip(&mut self, position: usize) {
+    fn flip(&mut self, position: usize, by: i32) {
         let sender = self.sender_of(position);
         self.active.flip(position, sender, position - self.layout.row_start(sender));
+        self.counts.change(by, self.layout.paths().path(position), &self.links);
     }
 }

@@ -1,15 +1,18 @@
 //! How many flows of one coflow are active.
 
 use super::local_links::LocalLinks;
+use crate::clone_in_place::clone_in_place;
 
 /// How many flows of one coflow are active, in all and at each local link.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub(super) struct FlowCounts {
     total: u32,
     at: Vec<u32>,
     /// The links with active flows: bits of the words of the coflow's link set.
     links: Vec<u64>,
 }
+
+clone_in_place!(FlowCounts { total, at, links });
 
 impl FlowCounts {
     /// None is active.
@@ -19,15 +22,6 @@ impl FlowCounts {
         self.at.resize(links.all().len(), 0);
         self.links.clear();
         self.links.resize(links.set().words().len(), 0);
-    }
-
-    /// Becomes the same as `other`, in the memory that it has.
-    pub fn copy(&mut self, other: &FlowCounts) {
-        // All fields by name, so that a new one cannot be forgotten.
-        let FlowCounts { total, at, links } = other;
-        self.total = *total;
-        self.at.clone_from(at);
-        self.links.clone_from(links);
     }
 
     /// Number of active flows.
@@ -48,27 +42,11 @@ impl FlowCounts {
         &self.links
     }
 
-    /// Counts a flow that has become active, with the local links of its path.
-    pub fn add(&mut self, path: impl Iterator<Item = usize>, links: &LocalLinks) {
-        self.total += 1;
-        self.change(path, links, |count| count + 1);
-    }
-
-    /// Stops counting a flow, with the local links of its path.
-    pub fn remove(&mut self, path: impl Iterator<Item = usize>, links: &LocalLinks) {
-        self.total -= 1;
-        self.change(path, links, |count| count - 1);
-    }
-
-    #[inline]
-    fn change(
-        &mut self,
-        path: impl Iterator<Item = usize>,
-        links: &LocalLinks,
-        change: impl Fn(u32) -> u32,
-    ) {
+    /// Counts `by` more flows (1 or -1) on the local links of a path.
+    pub fn change(&mut self, by: i32, path: impl Iterator<Item = usize>, links: &LocalLinks) {
+        self.total = self.total.wrapping_add_signed(by);
         for l in path {
-            self.at[l] = change(self.at[l]);
+            self.at[l] = self.at[l].wrapping_add_signed(by);
             let link = links.all()[l].index();
             let word = &mut self.links[links.set().word_of(link)];
             *word = *word & !(1 << (link % 64)) | u64::from(self.at[l] > 0) << (link % 64);

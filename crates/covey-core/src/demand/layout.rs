@@ -6,12 +6,13 @@ use super::builder::Builder;
 use super::lists::Lists;
 use super::local_links::LocalLinks;
 use super::paths::Paths;
+use crate::clone_in_place::clone_in_place;
 use crate::fabric::Fabric;
 use crate::ids::PortId;
 
 /// The order of the flows of one coflow: by sender, and in order of registration within a sender.
 /// The number of a flow in that order is its *position*; the positions of a sender are its *row*.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub(super) struct Layout {
     /// First position of each sender's row, and the end of the last.
     row_start: Vec<u32>,
@@ -27,6 +28,8 @@ pub(super) struct Layout {
     /// sender, ascending.
     crossing: Lists,
 }
+
+clone_in_place!(Layout { row_start, regular, is_shuffle, position, index, paths, crossing });
 
 impl Layout {
     /// Lays the flows (source, destination) out and gives numbers to the links inside the fabric. The
@@ -92,19 +95,6 @@ impl Layout {
             let crossings = (0..self.paths.count()).flat_map(crossed);
             self.crossing.rebuild(all - senders, crossings, &mut builder.cursor);
         }
-    }
-
-    /// Becomes the same as `other`, in the memory that it has.
-    pub fn copy(&mut self, other: &Layout) {
-        // All fields by name, so that a new one cannot be forgotten.
-        let Layout { row_start, regular, is_shuffle, position, index, paths, crossing } = other;
-        self.row_start.clone_from(row_start);
-        self.regular.clone_from(regular);
-        self.is_shuffle = *is_shuffle;
-        self.position.clone_from(position);
-        self.index.clone_from(index);
-        self.paths.copy(paths);
-        self.crossing.copy(crossing);
     }
 
     /// Number of flows.

@@ -1,12 +1,16 @@
 //! Many lists in one array.
 
+use crate::clone_in_place::clone_in_place;
+
 /// Lists of small numbers, one after the other in one array.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub(super) struct Lists {
     /// First item of each list, and the end of the last.
     start: Vec<u32>,
     items: Vec<u32>,
 }
+
+clone_in_place!(Lists { start, items });
 
 impl Lists {
     /// Removes all lists.
@@ -45,14 +49,6 @@ impl Lists {
             self.items[cursor[list] as usize] = item;
             cursor[list] += 1;
         }
-    }
-
-    /// Becomes the same as `other`, in the memory that it has.
-    pub fn copy(&mut self, other: &Lists) {
-        // All fields by name, so that a new one cannot be forgotten.
-        let Lists { start, items } = other;
-        self.start.clone_from(start);
-        self.items.clone_from(items);
     }
 
     /// Whether no list has an item.

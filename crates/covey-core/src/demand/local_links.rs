@@ -1,13 +1,14 @@
 //! The links of one coflow, numbered locally.
 
 use super::builder::Builder;
+use crate::clone_in_place::clone_in_place;
 use crate::fabric::Fabric;
 use crate::ids::{LinkId, PortId};
 use crate::link_set::LinkSet;
 
 /// The links that the flows of one coflow cross, each at its local number: first the senders, in
 /// order of their first flows, then the receivers likewise, then the links inside the fabric.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub(super) struct LocalLinks {
     links: Vec<LinkId>,
     /// The same links with the same numbers, as a set.
@@ -15,6 +16,8 @@ pub(super) struct LocalLinks {
     senders: usize,
     receivers: usize,
 }
+
+clone_in_place!(LocalLinks { links, set, senders, receivers });
 
 impl LocalLinks {
     /// Numbers the links at both ends of the flows.
@@ -44,15 +47,6 @@ impl LocalLinks {
     /// Every link of every path has its number: makes the set of them.
     pub fn finish(&mut self) {
         self.set.rebuild(&self.links);
-    }
-
-    /// Becomes the same as `other`, in the memory that it has.
-    pub fn copy(&mut self, other: &LocalLinks) {
-        // All fields by name, so that a new one cannot be forgotten.
-        let LocalLinks { links, set, senders, receivers } = other;
-        self.links.clone_from(links);
-        self.set.copy(set);
-        (self.senders, self.receivers) = (*senders, *receivers);
     }
 
     /// All links, by local number.

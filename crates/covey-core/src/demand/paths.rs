@@ -3,16 +3,19 @@
 use super::builder::Builder;
 use super::lists::Lists;
 use super::local_links::LocalLinks;
+use crate::clone_in_place::clone_in_place;
 use crate::fabric::Fabric;
 
 /// The local links that each flow of one coflow crosses, by its position.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub(super) struct Paths {
     sender: Vec<u32>,
     receiver: Vec<u32>,
     /// Links inside the fabric.
     inner: Lists,
 }
+
+clone_in_place!(Paths { sender, receiver, inner });
 
 impl Paths {
     /// Paths of this many flows, whose ends are to be set.
@@ -47,15 +50,6 @@ impl Paths {
             self.inner.push(path.iter().map(|&link| links.number(link, builder)));
         }
         builder.path = path;
-    }
-
-    /// Becomes the same as `other`, in the memory that it has.
-    pub fn copy(&mut self, other: &Paths) {
-        // All fields by name, so that a new one cannot be forgotten.
-        let Paths { sender, receiver, inner } = other;
-        self.sender.clone_from(sender);
-        self.receiver.clone_from(receiver);
-        self.inner.copy(inner);
     }
 
     /// Number of paths.
