@@ -10,7 +10,7 @@
 set -euo pipefail
 export LC_ALL=C
 
-source "$(dirname "$0")/prepare.sh"
+source "$(dirname "$0")/lib/prepare.sh"
 
 # Aalo without an interval: its default takes longer, for the same mean within 1 %.
 policies=covey,philae,aalo:queues=strict,delta=0,sincronia,sebf:share=matching-by-load

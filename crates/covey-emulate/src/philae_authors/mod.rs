@@ -20,7 +20,6 @@
 //! 28.17 s as emulated here, which is what the authors' program prints; 28.25 s with ties by number
 //! of port; and if pilots were not counted for ever, 27.01 s and 29.75 s.
 
-mod bits;
 mod coflow;
 mod parameters;
 mod pilots;
