@@ -1,8 +1,7 @@
 //! One contender on one trace: starts the processes, lets coflows arrive, and records when their flows have arrived.
 
 use std::collections::BTreeSet;
-use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
@@ -15,39 +14,7 @@ use crate::faults::{Broken, Fault};
 use crate::host::now_ns;
 use crate::lab::Lab;
 use crate::processes::Said;
-
-/// What schedules the flows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scheduler<'a> {
-    /// TCP alone.
-    Tcp,
-    /// A coordinator with this policy, and agents.
-    Policy(&'a str),
-}
-
-/// What is replayed, and how.
-pub struct Replay<'a> {
-    /// The trace, folded to the hosts.
-    pub workload: &'a Workload,
-    /// The same trace as a file, for the hosts.
-    pub trace: &'a Path,
-    /// This program.
-    pub program: &'a Path,
-    /// What schedules the flows.
-    pub scheduler: Scheduler<'a>,
-    /// Speed of the ports, in bytes of flows per second.
-    pub port_rate: f64,
-    /// Maximum duration in seconds.
-    pub limit_s: f64,
-    /// Compression ratio of the flows' bytes; 1 if they cannot be compressed.
-    pub ratio: f64,
-    /// Share of a processor that each host offers for compressing, as `covey agent --cpu` takes it.
-    pub cpu: &'a str,
-    /// Faults to inject.
-    pub faults: &'a [Fault],
-    /// Set to interrupt the replay.
-    pub stop: &'a AtomicBool,
-}
+use crate::setup::{Replay, Scheduler};
 
 /// Result of a replay.
 #[derive(Debug, Clone, Default)]
