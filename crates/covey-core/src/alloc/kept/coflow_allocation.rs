@@ -3,6 +3,7 @@
 use super::entry_allocation::{EntryAllocation, Scratch};
 use super::found_spare::FoundSpare;
 use super::incremental_max_min::LevelChange;
+use super::subsets::Subsets;
 use super::target::Which;
 use crate::alloc::error::PlanError;
 use crate::alloc::flow_rate::{BySize, CompressionRate, FlowRate};
@@ -42,16 +43,12 @@ pub struct CoflowAllocation {
     settled_in: u64,
     /// What backfill finds for the coflow.
     pub(in crate::alloc) spare: FoundSpare,
-    /// What entries for some of the coflow's flows give, in the order of the plan.
-    pub(in crate::alloc) subsets: Vec<EntryAllocation>,
+    /// What entries for some of the coflow's flows give.
+    pub(in crate::alloc) subsets: Subsets,
     /// Under max-min fairness, which rows of the coflow are the same; empty when not worked out.
     rows: ShuffleRows,
     /// What compression takes from flows that are sent, at most one rate a flow.
     compression: Vec<CompressionRate>,
-    /// Subsets met so far in the pass `subsets_pass`.
-    pub(in crate::alloc) subsets_met: usize,
-    /// The pass that last met a subset.
-    pub(in crate::alloc) subsets_pass: u64,
     /// The pass that last reported the coflow as changed.
     pub(in crate::alloc) reported: u64,
     /// Which lists hold the flows' own rates.
@@ -162,7 +159,7 @@ impl CoflowAllocation {
     /// Works out, after a pass that has reported the coflow, whether the changes of own rates are all.
     pub(in crate::alloc) fn conclude(&mut self) {
         let lists = self.parts().any(|part| !part.rates.flow_rates.is_empty())
-            || self.subsets.iter().any(|subset| !subset.matched.is_empty());
+            || self.subsets.all().iter().any(|subset| !subset.matched.is_empty());
         let source = match (lists, self.own().matched.is_empty()) {
             (false, true) => Source::Nobody,
             (false, false) => Source::Own,
@@ -175,25 +172,25 @@ impl CoflowAllocation {
 
     /// Whether the coflow has entries for some of its flows, or something provisional.
     pub(in crate::alloc) fn has_other_entries(&self) -> bool {
-        !self.subsets.is_empty() || !self.provisional.is_empty()
+        !self.subsets.all().is_empty() || !self.provisional.is_empty()
     }
 
     /// All parts of the allocation.
     pub(in crate::alloc) fn all_parts(&self) -> impl Iterator<Item = Which> + use<> {
-        let subsets = (0..self.subsets.len()).map(Which::Subset);
+        let subsets = (0..self.subsets.all().len()).map(Which::Subset);
         [Which::Main, Which::Provisional].into_iter().chain(subsets)
     }
 
     /// What counts towards the coflow's rates.
     fn parts(&self) -> impl Iterator<Item = &EntryAllocation> {
-        [self.own()].into_iter().chain(&self.subsets)
+        [self.own()].into_iter().chain(self.subsets.all())
     }
 
     pub(in crate::alloc) fn part(&self, which: Which) -> &EntryAllocation {
         match which {
             Which::Main => &self.main,
             Which::Provisional => &self.provisional,
-            Which::Subset(k) => &self.subsets[k],
+            Which::Subset(k) => &self.subsets.all()[k],
         }
     }
 
@@ -201,7 +198,7 @@ impl CoflowAllocation {
         match which {
             Which::Main => &mut self.main,
             Which::Provisional => &mut self.provisional,
-            Which::Subset(k) => &mut self.subsets[k],
+            Which::Subset(k) => &mut self.subsets.all_mut()[k],
         }
     }
 
@@ -244,7 +241,7 @@ impl CoflowAllocation {
     }
 
     pub(in crate::alloc) fn parts_mut(&mut self) -> impl Iterator<Item = &mut EntryAllocation> {
-        [&mut self.main, &mut self.provisional].into_iter().chain(&mut self.subsets)
+        [&mut self.main, &mut self.provisional].into_iter().chain(self.subsets.all_mut())
     }
 
     pub(in crate::alloc) fn clear(&mut self) {
@@ -279,7 +276,7 @@ impl CoflowAllocation {
         } else {
             rates.extend(self.own().uses());
         }
-        for subset in self.subsets.iter().filter(|subset| !subset.is_empty()) {
+        for subset in self.subsets.all().iter().filter(|subset| !subset.is_empty()) {
             rates.iter_mut().zip(subset.uses()).for_each(|(all, subset)| *all += subset);
         }
     }

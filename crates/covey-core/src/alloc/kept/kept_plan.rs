@@ -8,7 +8,6 @@
 use super::allocations::Allocations;
 use super::idle;
 use super::pass_steps::PassSteps;
-use super::plan_place::PlanPlace;
 use super::target::{self, PlacedEntry, Which, coflow_of};
 use crate::alloc::error::PlanError;
 use crate::alloc::free_capacity::{FreeCapacity, NEGLIGIBLE};
@@ -146,14 +145,7 @@ impl KeptPlan {
         if let Group::Coflow(_) = group {
             return coflows.whole();
         }
-        let subsets = &mut coflows[coflow_of(group)].subsets;
-        let stands = |place: &PlanPlace| place.at.is_some_and(|(_, other)| other == group);
-        let known = subsets.iter().position(|subset| stands(&subset.place));
-        let subset = known.or_else(|| subsets.iter().position(|subset| subset.place.at.is_none()));
-        Which::Subset(subset.unwrap_or_else(|| {
-            subsets.push(Default::default());
-            subsets.len() - 1
-        }))
+        Which::Subset(coflows[coflow_of(group)].subsets.of(group))
     }
 
     /// A group has come to a place.

@@ -1,8 +1,8 @@
 //! What is kept from one allocation pass to the next.
 //!
 //! For each entry: what it found and left at its links and what it gives ([`entry_allocation`]),
-//! with incremental forms of three rules (`incremental_*`), each as fast as what has changed. For
-//! each coflow: all its entries ([`coflow_allocation`]) and what backfill found for it
+//! with incremental forms of two rules (`incremental_*`), each as fast as what has changed. For
+//! each coflow: all its entries ([`coflow_allocation`], [`subsets`]) and what backfill found for it
 //! ([`found_spare`]); [`allocations`] holds all coflows. For coflows that can send nothing: a few
 //! bits ([`idle`], [`asleep`]). For a plan that stays in force: which entries have a step on the
 //! next pass, and which wait for which link ([`kept_plan`], [`pass_steps`], [`left_by_rank`]).
@@ -22,4 +22,5 @@ pub mod kept_plan;
 pub mod left_by_rank;
 pub mod pass_steps;
 pub mod plan_place;
+pub mod subsets;
 pub mod target;

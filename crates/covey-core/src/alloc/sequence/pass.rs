@@ -11,7 +11,7 @@ use crate::alloc::error::PlanError;
 use crate::alloc::free_capacity::{FreeCapacity, NEGLIGIBLE, usable};
 use crate::alloc::kept::allocations::Allocations;
 use crate::alloc::kept::asleep::Sleepers;
-use crate::alloc::kept::entry_allocation::{EntryAllocation, Scratch};
+use crate::alloc::kept::entry_allocation::Scratch;
 use crate::alloc::kept::idle::OpenFlowSearch;
 use crate::alloc::kept::target::{PlacedEntry, Which, checked};
 use crate::bits::{has_bit, set_bit};
@@ -88,16 +88,7 @@ impl Pass {
     fn next_subset(&mut self, id: CoflowId) -> Which {
         self.sleepers.wake(&mut self.coflows, id);
         let pass = self.coflows.pass;
-        let allocation = &mut self.coflows[id];
-        if allocation.subsets_pass != pass {
-            allocation.subsets_pass = pass;
-            allocation.subsets_met = 0;
-        }
-        allocation.subsets_met += 1;
-        if allocation.subsets.len() < allocation.subsets_met {
-            allocation.subsets.push(EntryAllocation::default());
-        }
-        Which::Subset(allocation.subsets_met - 1)
+        Which::Subset(self.coflows[id].subsets.take_next(pass))
     }
 
     /// Serves the flows of an entry, unless nothing has changed since the previous decision.
