@@ -27,7 +27,7 @@ pub fn plan(
     scope: Scope,
 ) -> Result<Reproduction, Error> {
     let paper = known(paper)?;
-    selection.check(&paper.name, items(&paper.name, scope.means()))?;
+    selection.check(&paper.name, items(&paper.name, scope.method()))?;
     let workload = covey_trace::open(trace)?;
     let name = if trace == "-" { "standard input" } else { trace };
     Ok(Reproduction::new(paper, selection, name, workload, scope))

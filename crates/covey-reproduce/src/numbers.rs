@@ -1,4 +1,4 @@
-//! Means and percentiles of what was measured.
+//! Method and percentiles of what was measured.
 
 /// The mean; NaN of nothing.
 pub fn mean(values: &[f64]) -> f64 {
@@ -6,7 +6,7 @@ pub fn mean(values: &[f64]) -> f64 {
 }
 
 /// The largest; negative infinity of nothing.
-pub fn most(values: &[f64]) -> f64 {
+pub fn maximum(values: &[f64]) -> f64 {
     values.iter().copied().fold(f64::NEG_INFINITY, f64::max)
 }
 

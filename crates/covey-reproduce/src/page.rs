@@ -3,7 +3,7 @@
 use covey_report::{Appendix, Cell, CellKind, Grid, Part, Row, appendix_page};
 
 use crate::finding::Verdict;
-use crate::report::Means;
+use crate::report::Method;
 use crate::report::{ItemReport, Number, Report, RunReport};
 use crate::text::{difference, published, value};
 
@@ -21,12 +21,12 @@ impl Report {
         let mut lead = vec![
             format!("“{}”, {}. Trace: {}.", self.title, self.venue, self.trace),
             match self.by {
-                Means::Simulation => SETTINGS,
-                Means::Live => {
+                Method::Simulation => SETTINGS,
+                Method::Live => {
                     "Every number was measured live: the coordinator in a process of its own, and an \
                      agent for each port that sends on paper, all on one machine."
                 }
-                Means::Testbed => {
+                Method::Testbed => {
                     "Every number was measured with real flows, under agents and a coordinator, between \
                      emulated hosts on one machine."
                 }

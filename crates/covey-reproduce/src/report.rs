@@ -6,12 +6,12 @@ use serde::Serialize;
 
 use crate::finding::{Finding, Published, Setting, Verdict};
 use crate::item::{Item, Section};
-use crate::plan::{LiveRun, Results, RunId, Sim};
+use crate::plan::{LiveRun, Platform, Results, RunId};
 
 /// How numbers are found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Means {
+pub enum Method {
     /// In simulators.
     Simulation,
     /// From a live coordinator under simulated hosts.
@@ -34,7 +34,7 @@ pub struct Report {
     /// Whether that is the one the paper had.
     pub comparable: bool,
     /// How it was found.
-    pub by: Means,
+    pub by: Method,
     /// What was found, by table, figure, section and equation.
     pub sections: Vec<ItemReport>,
 }
@@ -116,7 +116,7 @@ pub(crate) fn resolve(item: &Item, section: Section, results: &Results<'_>) -> I
         place: item.place,
         section: item.section,
         shows: item.shows,
-        cannot: section.cannot,
+        cannot: section.not_shown,
         notes: section.notes,
         findings: section.findings.iter().map(|f| number(f, results)).collect(),
         runs: runs.iter().map(|run| told(*run, results)).collect(),
@@ -126,8 +126,8 @@ pub(crate) fn resolve(item: &Item, section: Section, results: &Results<'_>) -> I
 
 fn number(finding: &Finding, results: &Results<'_>) -> Number {
     let plan = results.plan;
-    let of_runs = finding.runs.iter().map(|run| plan.of(*run).trace);
-    let comparable = of_runs.chain(finding.traces.iter().copied()).all(|t| plan.is_the_papers(t));
+    let of_runs = finding.runs.iter().map(|run| plan.get(*run).trace);
+    let comparable = of_runs.chain(finding.traces.iter().copied()).all(|t| plan.is_papers_trace(t));
     let verdict = finding.verdict(comparable);
     let (published, says) = match &finding.published {
         Published::Nothing => (None, None),
@@ -161,13 +161,13 @@ pub const TESTBED_HOSTS: u32 = 16;
 pub const TESTBED_RATE_BPS: f64 = 1e8;
 
 fn told(run: RunId, results: &Results<'_>) -> RunReport {
-    let planned = results.plan.of(run);
-    let params = results.of(run).map(|measured| measured.params.clone()).unwrap_or_default();
-    let (simulator, port_rate_bps) = match &planned.sim {
-        Sim::Exact { port_rate_bps, .. } => ("exact", *port_rate_bps),
-        Sim::Emulated(simulator) => (simulator.name(), simulator.port_rate_bps()),
-        Sim::Live(_) => ("live", LIVE_RATE_BPS),
-        Sim::Testbed(_) => ("testbed", TESTBED_RATE_BPS),
+    let planned = results.plan.get(run);
+    let params = results.get(run).map(|measured| measured.params.clone()).unwrap_or_default();
+    let (simulator, port_rate_bps) = match &planned.platform {
+        Platform::Exact { port_rate_bps, .. } => ("exact", *port_rate_bps),
+        Platform::Emulated(simulator) => (simulator.name(), simulator.port_rate_bps()),
+        Platform::Live(_) => ("live", LIVE_RATE_BPS),
+        Platform::Testbed(_) => ("testbed", TESTBED_RATE_BPS),
     };
     let shown = params.iter().filter(|(key, _)| key != "sim").map(|(k, v)| format!("{k}={v}"));
     let shown = shown.collect::<Vec<_>>().join(",");
@@ -186,9 +186,9 @@ fn told(run: RunId, results: &Results<'_>) -> RunReport {
 /// What a run is called: the policy, the simulator if it is not the exact one, the speed of ports
 /// if it is not 1 Gbps, and the workload.
 fn name(run: RunId, results: &Results<'_>) -> String {
-    let planned = results.plan.of(run);
-    let sim = match &planned.sim {
-        Sim::Exact { port_rate_bps, cpu, barrier } => {
+    let planned = results.plan.get(run);
+    let platform = match &planned.platform {
+        Platform::Exact { port_rate_bps, cpu, barrier } => {
             let rate = match port_rate_bps {
                 1e9 => String::new(),
                 bps if *bps < 1e6 => format!(" at {bps} bit/s"),
@@ -201,13 +201,13 @@ fn name(run: RunId, results: &Results<'_>) -> String {
             };
             format!("{rate}{cpu}{}", if *barrier { "" } else { " without barriers" })
         }
-        Sim::Emulated(Emulated::CoflowSim) => " in coflowsim".to_owned(),
-        Sim::Emulated(Emulated::PhilaeAuthors) => " in philae-authors".to_owned(),
-        Sim::Live(LiveRun { interval_s, reports_always }) => {
+        Platform::Emulated(Emulated::CoflowSim) => " in coflowsim".to_owned(),
+        Platform::Emulated(Emulated::PhilaeAuthors) => " in philae-authors".to_owned(),
+        Platform::Live(LiveRun { interval_s, reports_always }) => {
             let reports = if *reports_always { ", reports in each" } else { "" };
             format!(" live, intervals of {} ms{reports}", 1e3 * interval_s)
         }
-        Sim::Testbed(_) => format!(" on {TESTBED_HOSTS} hosts"),
+        Platform::Testbed(_) => format!(" on {TESTBED_HOSTS} hosts"),
     };
-    format!("{}{sim}, {}", planned.policy, results.plan.name(planned.trace))
+    format!("{}{platform}, {}", planned.policy, results.plan.name(planned.trace))
 }

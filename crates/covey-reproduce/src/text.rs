@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::finding::{Setting, Verdict};
-use crate::report::Means;
+use crate::report::Method;
 use crate::report::{ItemReport, Number, Report};
 
 /// Columns of a terminal.
@@ -13,15 +13,15 @@ impl fmt::Display for Report {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(out, "{}, {}", self.title, self.venue)?;
         let settings = match self.by {
-            Means::Simulation => {
+            Method::Simulation => {
                 "Settings: \"fair\" is the fair comparison, all in the one exact simulator; \"paper's\" \
                  has its simulators emulated."
             }
-            Means::Live => {
+            Method::Live => {
                 "Setting: \"live\" is the coordinator in a process of its own, with an agent for each port \
                  that sends on paper."
             }
-            Means::Testbed => {
+            Method::Testbed => {
                 "Setting: \"testbed\" is real flows, under agents and a coordinator, between emulated \
                  hosts."
             }

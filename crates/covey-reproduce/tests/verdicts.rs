@@ -7,9 +7,9 @@ use crate::common::facebook;
 use covey_facebook_test::facebook_test;
 use covey_reproduce::Selection;
 use covey_reproduce::finding::Verdict;
-use covey_reproduce::plan::{Measured, OnHosts, Sim, TCP};
+use covey_reproduce::plan::{Platform, RunResult, TCP, TestbedRun};
 use covey_reproduce::published::{Paper, papers};
-use covey_reproduce::report::{Means, Number, Report};
+use covey_reproduce::report::{Method, Number, Report};
 use covey_reproduce::reproduction::{Reproduction, Scope, items};
 use covey_trace::{Workload, builtin};
 
@@ -85,8 +85,8 @@ fn all_six_pairs_of_swallows_figure_4_and_the_sums_of_coflowsim() {
 /// under TCP they share them instead.
 fn links_alone(reproduction: Reproduction) -> Report {
     let measured = reproduction.runs().map(|run| {
-        let (run, workload) = reproduction.of(run);
-        let Sim::Testbed(OnHosts { ratio, .. }) = run.sim else { panic!("{run:?}") };
+        let (run, workload) = reproduction.get(run);
+        let Platform::Testbed(TestbedRun { ratio, .. }) = run.platform else { panic!("{run:?}") };
         let left = if run.policy == "fvdf" { ratio } else { 1.0 };
         let waits = |k: usize| workload.coflows[..=k].iter().map(|it| it.size_bytes()).sum();
         let shares = |k: usize| {
@@ -99,7 +99,7 @@ fn links_alone(reproduction: Reproduction) -> Report {
         };
         let ccts_s = (0..workload.coflows.len()).map(cct_s).collect();
         let wire_bytes = Some(left * workload.bytes());
-        Ok(Measured { ccts_s, wire_bytes, ..Measured::default() })
+        Ok(RunResult { ccts_s, wire_bytes, ..RunResult::default() })
     });
     let measured = measured.collect();
     reproduction.finish(measured)
@@ -146,16 +146,16 @@ fn a_testbed_replays_the_first_seconds_of_a_trace() {
     assert!(early > 0 && early < 20, "{early}");
     let short = plan(Some(60.0));
     assert_eq!(coflows(&short), Some(early));
-    let last_s = |run| short.of(run).1.coflows.iter().fold(0.0, |s: f64, it| s.max(it.arrival_s));
+    let last_s = |run| short.get(run).1.coflows.iter().fold(0.0, |s: f64, it| s.max(it.arrival_s));
     assert!(short.runs().all(|run| last_s(run) < 60.0));
-    let nothing = short.runs().map(|_| Ok(Measured::default())).collect();
+    let nothing = short.runs().map(|_| Ok(RunResult::default())).collect();
     assert_eq!(short.finish(nothing).trace, "first 60 s of hour");
 }
 
 #[test]
 fn what_is_measured_on_a_testbed_says_so_where_it_is_not_simulated() {
-    for item in items("swallow", Means::Testbed) {
-        let simulated = items("swallow", Means::Simulation);
+    for item in items("swallow", Method::Testbed) {
+        let simulated = items("swallow", Method::Simulation);
         let simulated = simulated.iter().find(|it| it.place == item.place).expect("it");
         let number = simulated.place.split_once(' ').expect("a number").1.to_owned();
         let selection = match simulated.place.starts_with("Table") {
@@ -171,7 +171,7 @@ fn what_is_measured_on_a_testbed_says_so_where_it_is_not_simulated() {
 #[test]
 fn everything_published_is_shown_or_said_not_to_be() {
     for paper in papers() {
-        let items = items(&paper.name, Means::Simulation);
+        let items = items(&paper.name, Method::Simulation);
         for table in &paper.tables {
             let shown = items.iter().any(|item| item.place.starts_with(&table.place));
             assert!(shown || items.is_empty(), "{}: {}", paper.name, table.place);

@@ -3,10 +3,10 @@
 use covey_report::Bin;
 use covey_trace::{Stats, shuffle_shares};
 
-use crate::drawings::bars;
 use crate::finding::{Finding, Setting};
 use crate::item::{Item, Planning};
 use crate::numbers::mean;
+use crate::plots::bars;
 
 /// The shares of time in shuffle at which a class begins, and its name.
 const CLASSES: [(f64, &str); 4] =
@@ -18,15 +18,15 @@ pub(super) const TABLE_2: Item = Item {
     place: "Table 2",
     section: "7.1",
     shows: "jobs by time in shuffle, and Aalo's gain in their JCT over per-flow fairness",
-    plan: Planning::Runs(|lab| {
-        let [aalo, fair] = ["aalo", "fair"].map(|policy| lab.plan.exact(lab.trace, policy));
+    plan: Planning::Runs(|planner| {
+        let [aalo, fair] = ["aalo", "fair"].map(|policy| planner.plan.exact(planner.trace, policy));
         Ok(Box::new(move |results, section| {
             section.note(format!(
                 "The table itself is lost in the text we have; Philae (9.2) repeats its shares: 61, 13, \
                  14 and 12 % of the jobs. Gains are of the mean JCT, JCT = CCT₀/φ − CCT₀ + CCT with φ \
                  under fairness; means over {SEEDS} seeds."
             ));
-            let (base, ours) = (&results.of(fair)?.ccts_s, &results.of(aalo)?.ccts_s);
+            let (base, ours) = (&results.get(fair)?.ccts_s, &results.get(aalo)?.ccts_s);
             for (k, (least, name)) in CLASSES.into_iter().enumerate() {
                 let below = CLASSES.get(k + 1).map_or(f64::INFINITY, |(share, _)| *share);
                 let mut gains = Vec::new();
@@ -55,10 +55,10 @@ pub(super) const TABLE_3: Item = Item {
     place: "Table 3",
     section: "7.1",
     shows: "coflows by length (5 MB) and width (50 flows), and Aalo's gain in each bin",
-    plan: Planning::Runs(|lab| {
-        let trace = lab.trace;
+    plan: Planning::Runs(|planner| {
+        let trace = planner.trace;
         let [aalo, fair, sebf] =
-            ["aalo", "fair", "sebf"].map(|policy| lab.plan.exact(trace, policy));
+            ["aalo", "fair", "sebf"].map(|policy| planner.plan.exact(trace, policy));
         Ok(Box::new(move |results, section| {
             section.note(
                 "The table's shares are lost in the text we have, and are those of the whole day's \
@@ -76,7 +76,7 @@ pub(super) const TABLE_3: Item = Item {
             }
             let shares = section.findings.len();
             for (name, base) in [("per-flow fairness", fair), ("Varys", sebf)] {
-                let (base_s, ours_s) = (&results.of(base)?.ccts_s, &results.of(aalo)?.ccts_s);
+                let (base_s, ours_s) = (&results.get(base)?.ccts_s, &results.get(aalo)?.ccts_s);
                 for bin in Bin::ALL {
                     let of_bin = |ccts: &[f64]| -> f64 {
                         let inside = workload.coflows.iter().zip(ccts);

@@ -2,11 +2,11 @@
 
 use covey_trace::MB;
 
-use crate::drawings::cdf;
 use crate::finding::{Finding, Rule, Setting};
 use crate::item::{Item, Planning};
 use crate::numbers::percentile;
 use crate::parts::first;
+use crate::plots::cdf;
 
 /// Percentiles of coflow sizes at which FIFO-LM takes a coflow for heavy; the paper's is the 80th.
 const THRESHOLDS: [u32; 6] = [20, 40, 60, 70, 80, 90];
@@ -17,22 +17,22 @@ pub(super) const FIGURE_8: Item = Item {
     place: "Figure 8",
     section: "7.2.1",
     shows: "how many times better Aalo is than without coordination, and than FIFO-LM",
-    plan: Planning::Runs(|lab| {
-        let trace = lab.trace;
+    plan: Planning::Runs(|planner| {
+        let trace = planner.trace;
         let heavy = |workload: &covey_trace::Workload, p: u32| {
             let sizes: Vec<f64> = workload.coflows.iter().map(|c| c.size_bytes()).collect();
             let mib = (percentile(&sizes, f64::from(p)) / MB).round().max(1.0);
             format!("fifo-lm:heavy={mib}MiB")
         };
-        let lm = heavy(lab.plan.workload(trace), 80);
+        let lm = heavy(planner.plan.workload(trace), 80);
         let [aalo, local, fifo_lm, fair] =
-            ["aalo", "aalo-local", &lm, "fair"].map(|policy| lab.plan.exact(trace, policy));
-        let part = first(&mut lab.plan, trace, COFLOWS);
+            ["aalo", "aalo-local", &lm, "fair"].map(|policy| planner.plan.exact(trace, policy));
+        let part = first(&mut planner.plan, trace, COFLOWS);
         let thresholds = THRESHOLDS.map(|p| {
-            let policy = heavy(lab.plan.workload(trace), p);
-            (p, lab.plan.exact(part, &policy))
+            let policy = heavy(planner.plan.workload(trace), p);
+            (p, planner.plan.exact(part, &policy))
         });
-        let aalo_on_part = lab.plan.exact(part, "aalo");
+        let aalo_on_part = planner.plan.exact(part, "aalo");
         Ok(Box::new(move |results, section| {
             let kind = Setting::FairComparison;
             let published = |row| results.published("Figure 8", row, "mean");
@@ -87,19 +87,19 @@ pub(super) const FIGURE_9: Item = Item {
     place: "Figure 9",
     section: "7.2.1",
     shows: "distributions of CCTs",
-    plan: Planning::Runs(|lab| {
+    plan: Planning::Runs(|planner| {
         let policies = [
             ("Aalo", "aalo"),
             ("Varys", "sebf"),
             ("per-flow fairness", "fair"),
             ("uncoordinated", "aalo-local"),
         ];
-        let runs = policies.map(|(name, policy)| (name, lab.plan.exact(lab.trace, policy)));
+        let runs = policies.map(|(name, policy)| (name, planner.plan.exact(planner.trace, policy)));
         Ok(Box::new(move |results, section| {
             section.note("The figure's points are not in the text; these are ours.");
             let mut drawn = Vec::new();
             for (name, run) in runs {
-                let ccts = &results.of(run)?.ccts_s;
+                let ccts = &results.get(run)?.ccts_s;
                 for p in [50.0, 95.0] {
                     let what = format!("{name}, P{p} of the CCTs");
                     let ours = percentile(ccts, p);

@@ -5,10 +5,10 @@ use covey_sched::bssi::Bssi;
 use covey_sim::bound::{bounds, loads, uncoupled_cct_s};
 use covey_trace::shuffle_shares;
 
-use crate::drawings::bars;
 use crate::finding::{Finding, Rule, Setting};
 use crate::item::{Item, Planning};
 use crate::numbers::{mean, percentile};
+use crate::plots::bars;
 
 /// Seeds with which shares of time in shuffle are drawn.
 const SEEDS: u64 = 20;
@@ -19,10 +19,10 @@ pub(super) const SECTION_7_2: Item = Item {
     place: "Section 7.2",
     section: "7.2",
     shows: "gain over per-flow fairness, and distance to Varys",
-    plan: Planning::Runs(|lab| {
+    plan: Planning::Runs(|planner| {
         let [aalo, fair, sebf] =
-            ["aalo", "fair", "sebf"].map(|policy| lab.plan.exact(lab.trace, policy));
-        let strict = lab.plan.exact(lab.trace, "aalo:queues=strict,delta=0");
+            ["aalo", "fair", "sebf"].map(|policy| planner.plan.exact(planner.trace, policy));
+        let strict = planner.plan.exact(planner.trace, "aalo:queues=strict,delta=0");
         Ok(Box::new(move |results, section| {
             section.note(format!(
                 "The paper measured this on 100 machines with jobs scaled down. Jobs dominated by \
@@ -32,7 +32,7 @@ pub(super) const SECTION_7_2: Item = Item {
             ));
             let kind = Setting::FairComparison;
             let published = |row, column| results.published("Section 7", row, column);
-            let (base, ours) = (&results.of(fair)?.ccts_s, &results.of(aalo)?.ccts_s);
+            let (base, ours) = (&results.get(fair)?.ccts_s, &results.get(aalo)?.ccts_s);
             let mut gains = [const { Vec::new() }; 4];
             for seed in 1..=SEEDS {
                 let shares = shuffle_shares(base.len(), seed);
@@ -101,9 +101,9 @@ pub(super) const OPTIMAL: Item = Item {
     place: "Section 7.2.1",
     section: "7.2.1",
     shows: "distance to what may be possible",
-    plan: Planning::Runs(|lab| {
-        let trace = lab.trace;
-        let [aalo, sebf] = ["aalo", "sebf"].map(|policy| lab.plan.exact(trace, policy));
+    plan: Planning::Runs(|planner| {
+        let trace = planner.trace;
+        let [aalo, sebf] = ["aalo", "sebf"].map(|policy| planner.plan.exact(trace, policy));
         Ok(Box::new(move |results, section| {
             section.note(
                 "The text we have breaks off before the number. The paper's estimate is an offline \

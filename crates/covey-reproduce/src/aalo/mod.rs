@@ -24,7 +24,7 @@ pub const ITEMS: &[Item] = &[
     stages::SECTION_7_4,
     sensitivity::QUEUES,
     sensitivity::DELTA,
-    Item::cannot(
+    Item::not_shown(
         "Section 7.6",
         "7.6",
         "time in which 100 machines synchronize: 8 ms",

@@ -1,9 +1,9 @@
 //! §7.5 and §7.6: the number of queues, the factor between them, and how often they are looked at.
 
-use crate::drawings::curves;
 use crate::finding::{Finding, Rule, Setting};
 use crate::item::{Item, Planning};
 use crate::plan::{Results, RunId};
+use crate::plots::curves;
 
 /// Gains over fairness at several values.
 fn gains(
@@ -18,15 +18,16 @@ pub(super) const QUEUES: Item = Item {
     place: "Section 7.5",
     section: "7.5",
     shows: "gain over per-flow fairness by number of queues and factor between them",
-    plan: Planning::Runs(|lab| {
+    plan: Planning::Runs(|planner| {
         let mut sweep = |values: &[u32], spec: fn(u32) -> String| -> Vec<(f64, RunId)> {
-            let one = |value: &u32| (f64::from(*value), lab.plan.exact(lab.trace, &spec(*value)));
+            let one =
+                |value: &u32| (f64::from(*value), planner.plan.exact(planner.trace, &spec(*value)));
             values.iter().map(one).collect()
         };
         let queues = |k: u32| format!("aalo:K={k},queues=strict,delta=0");
         let by_k = sweep(&[1, 2, 5, 10], queues);
         let by_e = sweep(&[2, 5, 10, 32], |e| format!("aalo:E={e},queues=strict,delta=0"));
-        let fair = lab.plan.exact(lab.trace, "fair");
+        let fair = planner.plan.exact(planner.trace, "fair");
         Ok(Box::new(move |results, section| {
             section.note(
                 "Strict queues and exact crossings, so that queues alone count; with one queue Aalo is first \
@@ -80,13 +81,13 @@ pub(super) const DELTA: Item = Item {
     place: "Section 7.6, δ",
     section: "7.6",
     shows: "gain over per-flow fairness by the interval of coordination",
-    plan: Planning::Runs(|lab| {
+    plan: Planning::Runs(|planner| {
         let intervals = [0.0, 0.008, 1.0, 10.0];
         let runs = intervals.map(|delta_s| {
             let policy = format!("aalo:queues=strict,delta={}ms", delta_s * 1e3);
-            (delta_s, lab.plan.exact(lab.trace, &policy))
+            (delta_s, planner.plan.exact(planner.trace, &policy))
         });
-        let fair = lab.plan.exact(lab.trace, "fair");
+        let fair = planner.plan.exact(planner.trace, "fair");
         Ok(Box::new(move |results, section| {
             section.note("Strict queues. The figure's points are not in the text we have.");
             let gains = gains(fair, &runs, results)?;

@@ -5,9 +5,9 @@ use covey_trace::transform::{Shape, Waves, dag, waves};
 
 use crate::finding::{Finding, Rule, Setting};
 use crate::item::{Item, Planning};
-use crate::learning::Watch;
+use crate::learning::Recording;
 use crate::parts::first;
-use crate::plan::{Run, Sim};
+use crate::plan::{Platform, Run};
 
 /// Number of waves of a coflow: of different starts.
 fn waves_of(coflow: &Coflow) -> usize {
@@ -21,19 +21,19 @@ pub(super) const TABLE_4: Item = Item {
     place: "Table 4",
     section: "7.3",
     shows: "coflows by number of waves, and Aalo's gain on them",
-    plan: Planning::Runs(|lab| {
+    plan: Planning::Runs(|planner| {
         let mut traces = Vec::new();
         for max in [1, 2, 4] {
             let how = Waves { max, rate: 125e6, seed: 1 };
             let name = format!("at most {max} waves");
             // One wave is the trace as it is.
             let trace = match max {
-                1 => lab.trace,
-                _ => lab.plan.derived(&name, lab.trace, |trace| waves(trace, how))?,
+                1 => planner.trace,
+                _ => planner.plan.derived(&name, planner.trace, |trace| waves(trace, how))?,
             };
             // Each gain takes three runs, and two waves are as good as one.
             let runs = (max != 2)
-                .then(|| ["aalo", "fair", "sebf"].map(|policy| lab.plan.exact(trace, policy)));
+                .then(|| ["aalo", "fair", "sebf"].map(|policy| planner.plan.exact(trace, policy)));
             traces.push((max, trace, runs));
         }
         Ok(Box::new(move |results, section| {
@@ -85,25 +85,26 @@ pub(super) const SECTION_7_4: Item = Item {
     place: "Section 7.4",
     section: "7.4",
     shows: "gain over per-flow fairness and Varys with waves and DAGs",
-    plan: Planning::Runs(|lab| {
-        let base = first(&mut lab.plan, lab.trace, JOBS);
-        let trace = lab.plan.derived("query 42", base, |trace| dag(trace, Shape::Query42))?;
+    plan: Planning::Runs(|planner| {
+        let base = first(&mut planner.plan, planner.trace, JOBS);
+        let trace = planner.plan.derived("query 42", base, |trace| dag(trace, Shape::Query42))?;
         let runs = [true, false].map(|barrier| {
             let runs = ["aalo", "fair", "sebf"].map(|policy| {
-                let sim = match Sim::exact() {
-                    Sim::Exact { port_rate_bps, cpu, .. } => {
-                        Sim::Exact { port_rate_bps, cpu, barrier }
+                let platform = match Platform::exact() {
+                    Platform::Exact { port_rate_bps, cpu, .. } => {
+                        Platform::Exact { port_rate_bps, cpu, barrier }
                     }
                     other => other,
                 };
-                let (policy, watch) = (policy.to_owned(), Watch::Nothing);
-                lab.plan.run(Run { trace, sim, policy, watch })
+                let (policy, recording) = (policy.to_owned(), Recording::CctsOnly);
+                planner.plan.run(Run { trace, platform, policy, recording })
             });
             (barrier, runs)
         });
         let how = Waves { max: 4, rate: 125e6, seed: 1 };
-        let waved = lab.plan.derived("at most 4 waves", lab.trace, |trace| waves(trace, how))?;
-        let waved = ["aalo", "fair", "sebf"].map(|policy| lab.plan.exact(waved, policy));
+        let waved =
+            planner.plan.derived("at most 4 waves", planner.trace, |trace| waves(trace, how))?;
+        let waved = ["aalo", "fair", "sebf"].map(|policy| planner.plan.exact(waved, policy));
         Ok(Box::new(move |results, section| {
             section.note(format!(
                 "The first {JOBS} coflows, each a job with the six stages of TPC-DS query 42 (covey trace \

@@ -12,9 +12,9 @@
 
 use covey_trace::java_random::JavaRandom;
 
-use crate::drawings::curves;
 use crate::finding::{Finding, Rule, Setting};
 use crate::item::{Item, Planning};
+use crate::plots::curves;
 
 /// Draws for each point.
 const TRIALS: u32 = 20_000;

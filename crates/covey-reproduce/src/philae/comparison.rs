@@ -3,10 +3,10 @@
 use covey_trace::MB;
 
 use crate::finding::{Finding, Setting};
-use crate::item::Lab;
-use crate::learning::Watch;
+use crate::item::Planner;
+use crate::learning::Recording;
 use crate::numbers::percentile;
-use crate::plan::{OnHosts, Plan, Results, Run, RunId, Sim, TraceId};
+use crate::plan::{Plan, Platform, Results, Run, RunId, TestbedRun, TraceId};
 
 /// How far our speed-ups may be from published ones: an independent emulation came within 6 %.
 pub(super) const TOLERANCE: f64 = 0.06;
@@ -40,34 +40,34 @@ pub(super) fn why(column: &str, setting: Setting) -> &'static str {
 
 /// Aalo in the exact simulator, watched for when it has found the right queue.
 pub(super) fn aalo(plan: &mut Plan, trace: TraceId) -> RunId {
-    let watch = Watch::Queues { first: 10.0 * MB, factor: 10.0 };
-    plan.run(Run { trace, sim: Sim::exact(), policy: "aalo".to_owned(), watch })
+    let recording = Recording::LastQueue { first: 10.0 * MB, factor: 10.0 };
+    plan.run(Run { trace, platform: Platform::exact(), policy: "aalo".to_owned(), recording })
 }
 
 /// Philae in the exact simulator, watched for its estimates.
 pub(super) fn philae(plan: &mut Plan, trace: TraceId, policy: &str) -> RunId {
-    let (policy, watch) = (policy.to_owned(), Watch::Estimates);
-    plan.run(Run { trace, sim: Sim::exact(), policy, watch })
+    let (policy, recording) = (policy.to_owned(), Recording::SizeEstimates);
+    plan.run(Run { trace, platform: Platform::exact(), policy, recording })
 }
 
 /// Philae against others, in one of the settings.
 #[derive(Clone, Copy)]
-pub(super) struct Pair {
+pub(super) struct Comparison {
     pub setting: Setting,
     pub base: RunId,
     pub philae: RunId,
 }
 
-impl Pair {
+impl Comparison {
     /// Aalo against a Philae on a workload, in both settings.
-    pub fn with_aalo(plan: &mut Plan, trace: TraceId, policy: &str) -> [Pair; 2] {
+    pub fn with_aalo(plan: &mut Plan, trace: TraceId, policy: &str) -> [Comparison; 2] {
         [
-            Pair {
+            Comparison {
                 setting: Setting::FairComparison,
                 base: aalo(plan, trace),
                 philae: philae(plan, trace, policy),
             },
-            Pair {
+            Comparison {
                 setting: Setting::PapersSetting,
                 base: plan.coflowsim(trace, "aalo"),
                 philae: plan.authors(trace, policy),
@@ -76,13 +76,13 @@ impl Pair {
     }
 
     /// The same with real flows.
-    pub fn on_testbed(lab: &mut Lab, trace: TraceId) -> Pair {
-        let on_hosts = OnHosts { fold: Some(lab.every), ratio: 1.0 };
+    pub fn on_testbed(planner: &mut Planner, trace: TraceId) -> Comparison {
+        let testbed_run = TestbedRun { fold: Some(planner.every), ratio: 1.0 };
         let mut run = |policy: &str| {
-            let (sim, policy) = (Sim::Testbed(on_hosts), policy.to_owned());
-            lab.plan.run(Run { trace, sim, policy, watch: Watch::Nothing })
+            let (platform, policy) = (Platform::Testbed(testbed_run), policy.to_owned());
+            planner.plan.run(Run { trace, platform, policy, recording: Recording::CctsOnly })
         };
-        Pair { setting: Setting::Testbed, base: run("aalo"), philae: run("philae") }
+        Comparison { setting: Setting::Testbed, base: run("aalo"), philae: run("philae") }
     }
 
     /// The speed-up of the mean CCT, and percentiles of those of single coflows.

@@ -8,9 +8,9 @@ use covey_report::{Live, Spread};
 use covey_trace::{TraceError, transform};
 
 use crate::finding::{Finding, Rule, Setting};
-use crate::item::{Evaluate, Item, Lab, Planning, Section};
-use crate::learning::Watch;
-use crate::plan::{LiveRun, Plan, Results, Run, RunId, Sim, TraceId};
+use crate::item::{Evaluate, Item, Planner, Planning, Section};
+use crate::learning::Recording;
+use crate::plan::{LiveRun, Plan, Platform, Results, Run, RunId, TraceId};
 
 /// What can be measured live, in the order of the paper.
 pub const LIVE_ITEMS: &[Item] = &[
@@ -52,30 +52,32 @@ const RELATION: &str = "A decision of Philae's looks here at what has changed, a
     share links among all flows. So Philae saves more here than in the paper.";
 
 /// The policies as they run live on so many copies of the trace.
-struct Trio {
+struct LiveRuns {
     philae: RunId,
     /// With reports in every interval.
     aalo: RunId,
     /// As Covey runs it.
-    sparing: RunId,
+    aalo_when_due: RunId,
 }
 
-impl Trio {
-    fn new(lab: &mut Lab, copies: u32) -> Result<Trio, TraceError> {
-        let name = format!("{} on {copies} times the ports", lab.plan.name(lab.trace));
+impl LiveRuns {
+    fn new(planner: &mut Planner, copies: u32) -> Result<LiveRuns, TraceError> {
+        let name = format!("{} on {copies} times the ports", planner.plan.name(planner.trace));
         let trace = match copies {
-            1 => lab.trace,
-            _ => lab.plan.derived(&name, lab.trace, |all| transform::replicate(all, copies))?,
+            1 => planner.trace,
+            _ => planner
+                .plan
+                .derived(&name, planner.trace, |all| transform::replicate(all, copies))?,
         };
         let interval_s = INTERVAL_S * f64::from(copies);
         let aalo = format!("aalo:delta={}ms", 1e3 * interval_s);
         let mut run = |policy: &str, reports_always| {
-            live(&mut lab.plan, trace, policy, LiveRun { interval_s, reports_always })
+            live(&mut planner.plan, trace, policy, LiveRun { interval_s, reports_always })
         };
-        Ok(Trio {
+        Ok(LiveRuns {
             philae: run("philae", false),
             aalo: run(&aalo, true),
-            sparing: run(&aalo, false),
+            aalo_when_due: run(&aalo, false),
         })
     }
 
@@ -84,18 +86,18 @@ impl Trio {
         [
             (Some("Philae"), "Philae", self.philae),
             (Some("Aalo"), "Aalo", self.aalo),
-            (None, "Aalo, reports when due", self.sparing),
+            (None, "Aalo, reports when due", self.aalo_when_due),
         ]
     }
 }
 
 fn live(plan: &mut Plan, trace: TraceId, policy: &str, live: LiveRun) -> RunId {
     let policy = policy.to_owned();
-    plan.run(Run { trace, sim: Sim::Live(live), policy, watch: Watch::Nothing })
+    plan.run(Run { trace, platform: Platform::Live(live), policy, recording: Recording::CctsOnly })
 }
 
 fn measured<'a>(results: &'a Results<'_>, run: RunId) -> Result<&'a Live, String> {
-    results.of(run)?.live.as_ref().ok_or_else(|| "it was not run live".to_owned())
+    results.get(run)?.live.as_ref().ok_or_else(|| "it was not run live".to_owned())
 }
 
 fn found(what: String, run: RunId, ours: f64) -> Finding {
@@ -103,17 +105,17 @@ fn found(what: String, run: RunId, ours: f64) -> Finding {
 }
 
 /// What was run, as notes.
-fn notes(trio: &Trio, results: &Results<'_>, section: &mut Section) -> Result<(), String> {
+fn notes(runs: &LiveRuns, results: &Results<'_>, section: &mut Section) -> Result<(), String> {
     let plan = results.plan;
-    for (_, name, run) in trio.each() {
+    for (_, name, run) in runs.each() {
         let it = measured(results, run)?;
-        let Sim::Live(live) = plan.of(run).sim else { continue };
+        let Platform::Live(live) = plan.get(run).platform else { continue };
         section.note(format!(
             "{name}: {} coflows on {} ports, {:.0} s in intervals of {} ms; 99th percentile of a decision's \
              CPU at most {} ms, of a push at most {} ms; the whole process used {:.1} % of a core; coflows \
              were registered at most {:.2} s late; {} agents lost.",
             it.coflows,
-            plan.workload(plan.of(run).trace).ports,
+            plan.workload(plan.get(run).trace).ports,
             it.intervals * live.interval_s,
             1e3 * live.interval_s,
             it.decide_p99_ms,
@@ -126,48 +128,48 @@ fn notes(trio: &Trio, results: &Results<'_>, section: &mut Section) -> Result<()
     Ok(())
 }
 
-fn table_1(lab: &mut Lab) -> Result<Evaluate, TraceError> {
-    let trio = Trio::new(lab, COPIES)?;
+fn table_1(planner: &mut Planner) -> Result<Evaluate, TraceError> {
+    let runs = LiveRuns::new(planner, COPIES)?;
     Ok(Box::new(move |results, section| {
-        notes(&trio, results, section)?;
+        notes(&runs, results, section)?;
         section.note(
             "Numbers are messages, or decisions, in an interval of 900 ports. Messages that a schedule has been \
              applied are not among them: the paper does not tell whether it has such. Nor does it tell what \
              an event is; a turn of the queues' time slots is one here.",
         );
-        let philae = measured(results, trio.philae)?;
-        let aalo = measured(results, trio.aalo)?;
+        let philae = measured(results, runs.philae)?;
+        let aalo = measured(results, runs.aalo)?;
         let add = |section: &mut Section, what: &str, run, ours, says: &str, rule| {
             section.add(found(what.to_owned(), run, ours).says(says, rule));
         };
         let none = Rule::AtMost(0.0);
-        add(section, "Philae, reports of bytes", trio.philae, philae.reports, "none", none);
+        add(section, "Philae, reports of bytes", runs.philae, philae.reports, "none", none);
         let some = Rule::AtLeast(0.001);
-        add(section, "Philae, reports of ends", trio.philae, philae.ends, "yes", some);
-        section.add(found("Philae, decisions".to_owned(), trio.philae, philae.decisions));
+        add(section, "Philae, reports of ends", runs.philae, philae.ends, "yes", some);
+        section.add(found("Philae, decisions".to_owned(), runs.philae, philae.decisions));
         section.add(
             found(
                 "Philae, intervals with a decision sent, %".to_owned(),
-                trio.philae,
+                runs.philae,
                 sent(philae),
             )
             .says("event triggered: not in every interval", Rule::AtMost(99.0)),
         );
-        section.add(found("Philae, schedules".to_owned(), trio.philae, philae.schedules));
-        section.add(found("Aalo, schedules".to_owned(), trio.aalo, aalo.schedules));
+        section.add(found("Philae, schedules".to_owned(), runs.philae, philae.schedules));
+        section.add(found("Aalo, schedules".to_owned(), runs.aalo, aalo.schedules));
         let one = Rule::AtLeast(1.0);
         let says = "periodic: in every interval";
-        add(section, "Aalo, reports of bytes", trio.aalo, aalo.reports, says, one);
-        add(section, "Aalo, reports of ends", trio.aalo, aalo.ends, "yes", some);
-        add(section, "Aalo, decisions", trio.aalo, aalo.decisions, says, one);
-        let sparing = measured(results, trio.sparing)?;
+        add(section, "Aalo, reports of bytes", runs.aalo, aalo.reports, says, one);
+        add(section, "Aalo, reports of ends", runs.aalo, aalo.ends, "yes", some);
+        add(section, "Aalo, decisions", runs.aalo, aalo.decisions, says, one);
+        let aalo_when_due = measured(results, runs.aalo_when_due)?;
         for (what, ours) in [
-            ("reports of bytes", sparing.reports),
-            ("reports of ends", sparing.ends),
-            ("decisions", sparing.decisions),
-            ("schedules", sparing.schedules),
+            ("reports of bytes", aalo_when_due.reports),
+            ("reports of ends", aalo_when_due.ends),
+            ("decisions", aalo_when_due.decisions),
+            ("schedules", aalo_when_due.schedules),
         ] {
-            section.add(found(format!("Aalo, reports when due, {what}"), trio.sparing, ours));
+            section.add(found(format!("Aalo, reports when due, {what}"), runs.aalo_when_due, ours));
         }
         Ok(())
     }))
@@ -188,16 +190,16 @@ fn parts(live: &Live) -> [(&'static str, Spread); 4] {
     ]
 }
 
-fn table_6(lab: &mut Lab) -> Result<Evaluate, TraceError> {
-    let trio = Trio::new(lab, COPIES)?;
+fn table_6(planner: &mut Planner) -> Result<Evaluate, TraceError> {
+    let runs = LiveRuns::new(planner, COPIES)?;
     Ok(Box::new(move |results, section| {
-        notes(&trio, results, section)?;
+        notes(&runs, results, section)?;
         section.note(
             "A time holds if it is at most the published one: it is another machine's. How much the two \
              policies differ does not depend on that.",
         );
         let paper = |row: Option<&str>, column: &str| results.published("Table 6", row?, column);
-        for (row, name, run) in trio.each() {
+        for (row, name, run) in runs.each() {
             let it = measured(results, run)?;
             for (part, Spread { mean_ms, deviation_ms }) in parts(it) {
                 let mean = found(format!("{name}, {part}"), run, mean_ms).unit("ms").why(HARDWARE);
@@ -207,23 +209,23 @@ fn table_6(lab: &mut Lab) -> Result<Evaluate, TraceError> {
                 section.add(deviation.unit("ms").why(HARDWARE).at_most(published));
             }
         }
-        let philae = measured(results, trio.philae)?;
-        for (row, name, run) in &trio.each()[1..] {
+        let philae = measured(results, runs.philae)?;
+        for (row, name, run) in &runs.each()[1..] {
             let aalo = measured(results, *run)?;
             for ((part, aalo), (_, philae)) in parts(aalo).into_iter().zip(parts(philae)) {
                 let ours = aalo.mean_ms / philae.mean_ms;
                 let published =
                     paper(*row, part).zip(paper(Some("Philae"), part)).map(|(a, p)| a / p);
                 let what = format!("{name}, over Philae, {part}");
-                let ratio = Finding::new(what, Setting::Live, &[*run, trio.philae], ours);
+                let ratio = Finding::new(what, Setting::Live, &[*run, runs.philae], ours);
                 section.add(ratio.published(published, HALF).why(RELATION));
             }
         }
         let published = results.published("Section 9.3", "Philae", "intervals without a flush");
         let unflushed =
-            found("Philae, without a flush".to_owned(), trio.philae, 100.0 - sent(philae));
+            found("Philae, without a flush".to_owned(), runs.philae, 100.0 - sent(philae));
         section.add(unflushed.unit("%").published(published, TENTH).why(LIGHT));
-        for (row, name, run) in trio.each() {
+        for (row, name, run) in runs.each() {
             let heard = measured(results, run)?.agents_heard;
             let published =
                 row.and_then(|row| results.published("Section 9.3", row, "agents heard"));
@@ -238,17 +240,17 @@ fn table_6(lab: &mut Lab) -> Result<Evaluate, TraceError> {
 const HALF: f64 = 0.5;
 const TENTH: f64 = 0.1;
 
-fn table_7(lab: &mut Lab) -> Result<Evaluate, TraceError> {
-    let trios = [(1, "150 ports"), (COPIES, "900 ports")];
-    let trios = trios.map(|(copies, column)| (column, Trio::new(lab, copies)));
+fn table_7(planner: &mut Planner) -> Result<Evaluate, TraceError> {
+    let all_runs = [(1, "150 ports"), (COPIES, "900 ports")];
+    let all_runs = all_runs.map(|(copies, column)| (column, LiveRuns::new(planner, copies)));
     let mut planned = Vec::new();
-    for (column, trio) in trios {
-        planned.push((column, trio?));
+    for (column, runs) in all_runs {
+        planned.push((column, runs?));
     }
     Ok(Box::new(move |results, section| {
-        for (column, trio) in &planned {
-            notes(trio, results, section)?;
-            for (row, name, run) in trio.each() {
+        for (column, runs) in &planned {
+            notes(runs, results, section)?;
+            for (row, name, run) in runs.each() {
                 let missed = 100.0 * measured(results, run)?.missed;
                 let published = row.and_then(|row| results.published("Table 7", row, column));
                 let missed = found(format!("{name}, {column}"), run, missed).unit("%");

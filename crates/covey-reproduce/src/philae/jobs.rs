@@ -3,21 +3,24 @@
 use covey_trace::transform::{Filter, filter};
 use covey_trace::{TraceError, shuffle_shares};
 
-use super::comparison::Pair;
-use crate::drawings::cdf;
+use super::comparison::Comparison;
 use crate::finding::{Finding, Setting};
-use crate::item::{Evaluate, Item, Lab, Planning};
+use crate::item::{Evaluate, Item, Planner, Planning};
 use crate::jobs::{SEEDS, speedups};
 use crate::numbers::{mean, percent, percentile};
 use crate::plan::TraceId;
+use crate::plots::cdf;
 
 pub(super) const FIGURE_6: Item = Item {
     place: "Figure 6",
     section: "9.2",
     shows: "speed-up of jobs over Aalo (testbed)",
-    plan: Planning::Runs(|lab| {
-        let pairs = Pair::with_aalo(&mut lab.plan, lab.trace, "philae");
-        Ok(figure_6(pairs.into(), "The paper measured this on 150 machines; here it is simulated."))
+    plan: Planning::Runs(|planner| {
+        let comparisons = Comparison::with_aalo(&mut planner.plan, planner.trace, "philae");
+        Ok(figure_6(
+            comparisons.into(),
+            "The paper measured this on 150 machines; here it is simulated.",
+        ))
     }),
 };
 
@@ -27,9 +30,9 @@ pub const TESTBED_ITEMS: &[Item] = &[
         place: "Table 5",
         section: "9.1",
         shows: "speed-up over Aalo (testbed)",
-        plan: Planning::Runs(|lab| {
-            let rows = rows(lab)?;
-            let rows = rows.map(|(row, it)| (row, vec![Pair::on_testbed(lab, it)]));
+        plan: Planning::Runs(|planner| {
+            let rows = rows(planner)?;
+            let rows = rows.map(|(row, it)| (row, vec![Comparison::on_testbed(planner, it)]));
             Ok(table_5(rows, SMALLER))
         }),
     },
@@ -37,7 +40,9 @@ pub const TESTBED_ITEMS: &[Item] = &[
         place: "Figure 6",
         section: "9.2",
         shows: "speed-up of jobs over Aalo (testbed)",
-        plan: Planning::Runs(|lab| Ok(figure_6(vec![Pair::on_testbed(lab, lab.trace)], SMALLER))),
+        plan: Planning::Runs(|planner| {
+            Ok(figure_6(vec![Comparison::on_testbed(planner, planner.trace)], SMALLER))
+        }),
     },
 ];
 
@@ -48,7 +53,7 @@ const FOLDED: &str = "Folded, coflows are narrower than the paper's, of which fe
     apart by their queues alone; Aalo's interval is that of the paper, though coflows are shorter; and its \
     coordinator does not miss it (Table 7).";
 
-fn figure_6(pairs: Vec<Pair>, measured: &'static str) -> Evaluate {
+fn figure_6(comparisons: Vec<Comparison>, measured: &'static str) -> Evaluate {
     Box::new(move |results, section| {
         section.note(format!(
             "{measured} Each coflow is the shuffle of a job that spends the share φ of its time there \
@@ -56,26 +61,26 @@ fn figure_6(pairs: Vec<Pair>, measured: &'static str) -> Evaluate {
              uniformly inside a class and at least 1 %; percentiles are means over {SEEDS} seeds (one: \
              covey compare --jct-shares)."
         ));
-        for pair in pairs {
-            let base = &results.of(pair.base)?.ccts_s;
-            let ccts = &results.of(pair.philae)?.ccts_s;
+        for comparison in comparisons {
+            let base = &results.get(comparison.base)?.ccts_s;
+            let ccts = &results.get(comparison.philae)?.ccts_s;
             let all: Vec<Vec<f64>> = (1..=SEEDS).map(|seed| speedups(base, ccts, seed)).collect();
             for (column, p) in [("P50", 50.0), ("P90", 90.0)] {
                 let ours = mean(&all.iter().map(|one| percentile(one, p)).collect::<Vec<_>>());
                 let published = results.published("Figure 6", "JCT", column);
-                let runs = [pair.base, pair.philae];
+                let runs = [comparison.base, comparison.philae];
                 section.add(
-                    Finding::new(format!("JCT, {column}"), pair.setting, &runs, ours)
+                    Finding::new(format!("JCT, {column}"), comparison.setting, &runs, ours)
                         .published(published, super::comparison::TOLERANCE)
-                        .why(why(column, pair.setting)),
+                        .why(why(column, comparison.setting)),
                 );
             }
             section.figures.push(cdf(
-                &format!("Speed-up over Aalo, {}", pair.setting.name()),
+                &format!("Speed-up over Aalo, {}", comparison.setting.name()),
                 ["speed-up over Aalo", "jobs or coflows"],
                 Some(1.0),
                 vec![
-                    ("CCT".to_owned(), results.ratios(pair.base, pair.philae)?),
+                    ("CCT".to_owned(), results.ratios(comparison.base, comparison.philae)?),
                     ("JCT (seed 1)".to_owned(), speedups(base, ccts, 1)),
                 ],
                 "Speed-ups of coflows, and of jobs that compute as well.",
@@ -104,8 +109,8 @@ pub(super) const SECTION_9_2: Item = Item {
     place: "Section 9.2",
     section: "9.2",
     shows: "jobs by the part of their time spent in shuffle, as they are drawn for Figure 6",
-    plan: Planning::Runs(|lab| {
-        let jobs = lab.plan.workload(lab.trace).coflows.len();
+    plan: Planning::Runs(|planner| {
+        let jobs = planner.plan.workload(planner.trace).coflows.len();
         Ok(Box::new(move |results, section| {
             section.note(format!("A job for each coflow of the trace, over {SEEDS} seeds."));
             let drawn: Vec<f64> = (1..=SEEDS).flat_map(|seed| shuffle_shares(jobs, seed)).collect();
@@ -128,9 +133,10 @@ pub(super) const TABLE_5: Item = Item {
     place: "Table 5",
     section: "9.1",
     shows: "speed-up over Aalo (testbed)",
-    plan: Planning::Runs(|lab| {
-        let rows = rows(lab)?
-            .map(|(row, trace)| (row, Pair::with_aalo(&mut lab.plan, trace, "philae").into()));
+    plan: Planning::Runs(|planner| {
+        let rows = rows(planner)?.map(|(row, trace)| {
+            (row, Comparison::with_aalo(&mut planner.plan, trace, "philae").into())
+        });
         let both = "The paper measured this on 150 machines, both policies in one framework; here it is \
                     simulated.";
         Ok(table_5(rows, both))
@@ -138,23 +144,23 @@ pub(super) const TABLE_5: Item = Item {
 };
 
 /// The workloads of Table 5.
-fn rows(lab: &mut Lab) -> Result<[(&'static str, TraceId); 2], TraceError> {
+fn rows(planner: &mut Planner) -> Result<[(&'static str, TraceId); 2], TraceError> {
     let wide = Filter { min_width: Some(8), ..Filter::default() };
-    let wide = lab.plan.derived("wide-only", lab.trace, |trace| filter(trace, wide))?;
-    Ok([("FB trace", lab.trace), ("wide coflows only", wide)])
+    let wide = planner.plan.derived("wide-only", planner.trace, |trace| filter(trace, wide))?;
+    Ok([("FB trace", planner.trace), ("wide coflows only", wide)])
 }
 
-fn table_5(rows: [(&'static str, Vec<Pair>); 2], measured: &'static str) -> Evaluate {
+fn table_5(rows: [(&'static str, Vec<Comparison>); 2], measured: &'static str) -> Evaluate {
     Box::new(move |results, section| {
         section.note(format!(
             "{measured} For wide coflows the paper's text says 1.52×, its table 1.49×."
         ));
-        for (row, pairs) in rows {
-            for pair in pairs {
+        for (row, comparisons) in rows {
+            for comparison in comparisons {
                 for column in ["P50", "P90", "mean of CCTs"] {
                     let what = format!("{row}, {column}");
-                    let finding = pair.finding(what, ["Table 5", row, column], results)?;
-                    section.add(finding.why(why_testbed(row, column, pair.setting)));
+                    let finding = comparison.finding(what, ["Table 5", row, column], results)?;
+                    section.add(finding.why(why_testbed(row, column, comparison.setting)));
                 }
             }
         }

@@ -4,20 +4,20 @@ use covey_report::{Figure, Plot};
 use covey_trace::MB;
 
 use super::comparison::{aalo, philae};
-use crate::drawings::cdf;
 use crate::finding::{Finding, Setting};
 use crate::item::{Item, Planning, Section};
 use crate::learning::Learned;
 use crate::numbers::{mean, percent, percentile};
 use crate::plan::{Results, RunId};
+use crate::plots::cdf;
 
 pub(super) const FIGURE_1: Item = Item {
     place: "Figure 1",
     section: "8.2",
     shows: "the part of its CCT that a coflow spends until its right queue is known",
-    plan: Planning::Runs(|lab| {
-        let aalo = aalo(&mut lab.plan, lab.trace);
-        let philae = philae(&mut lab.plan, lab.trace, "philae");
+    plan: Planning::Runs(|planner| {
+        let aalo = aalo(&mut planner.plan, planner.trace);
+        let philae = philae(&mut planner.plan, planner.trace, "philae");
         Ok(Box::new(move |results, section| figure_1(aalo, philae, results, section)))
     }),
 };
@@ -34,8 +34,8 @@ fn figure_1(
     results: &Results<'_>,
     section: &mut Section,
 ) -> Result<(), String> {
-    let workload = results.plan.workload(results.plan.of(aalo).trace);
-    let (with_aalo, with_philae) = (results.of(aalo)?, results.of(philae)?);
+    let workload = results.plan.workload(results.plan.get(aalo).trace);
+    let (with_aalo, with_philae) = (results.get(aalo)?, results.get(philae)?);
     let mut both = Vec::new();
     for (k, coflow) in workload.coflows.iter().enumerate() {
         // Who ends in Aalo's first queue, or is thin for Philae, has nothing to learn.
@@ -131,9 +131,9 @@ pub(super) const FIGURE_3: Item = Item {
     place: "Figure 3",
     section: "8.2",
     shows: "estimated against actual coflow sizes",
-    plan: Planning::Runs(|lab| {
-        let exact = philae(&mut lab.plan, lab.trace, "philae");
-        let authors = lab.plan.authors(lab.trace, "philae");
+    plan: Planning::Runs(|planner| {
+        let exact = philae(&mut planner.plan, planner.trace, "philae");
+        let authors = planner.plan.authors(planner.trace, "philae");
         Ok(Box::new(move |results, section| {
             section.note(
                 "Errors are over all coflows; thin ones, whose flows are all pilots, have none. Only so \
@@ -147,8 +147,8 @@ pub(super) const FIGURE_3: Item = Item {
 
 /// Actual and estimated sizes in bytes of the coflows of a run that were sampled.
 fn sizes(run: RunId, results: &Results<'_>) -> Result<Vec<[f64; 2]>, String> {
-    let workload = results.plan.workload(results.plan.of(run).trace);
-    let learned = &results.of(run)?.learned;
+    let workload = results.plan.workload(results.plan.get(run).trace);
+    let learned = &results.get(run)?.learned;
     let both = workload.coflows.iter().zip(learned).filter_map(|(coflow, learned)| {
         let size = learned.as_ref()?.size?;
         Some([coflow.size_bytes(), size])
@@ -162,7 +162,7 @@ fn sizes(run: RunId, results: &Results<'_>) -> Result<Vec<[f64; 2]>, String> {
 pub(super) fn errors(run: RunId, results: &Results<'_>) -> Result<Vec<f64>, String> {
     let sizes = sizes(run, results)?;
     let mut errors: Vec<f64> = sizes.iter().map(|[a, e]| (e / a - 1.0).abs()).collect();
-    errors.resize(results.of(run)?.ccts_s.len(), 0.0);
+    errors.resize(results.get(run)?.ccts_s.len(), 0.0);
     errors.sort_unstable_by(f64::total_cmp);
     Ok(errors)
 }
@@ -174,7 +174,7 @@ fn figure_3(
     section: &mut Section,
 ) -> Result<(), String> {
     let errors = errors(run, results)?;
-    let all = results.of(run)?.ccts_s.len();
+    let all = results.get(run)?.ccts_s.len();
     let published = |row, column| results.published("Figure 3", row, column);
     let sampled = sizes(run, results)?.len();
     let unsampled = 100.0 * (all - sampled) as f64 / all as f64;

@@ -24,7 +24,7 @@ pub use jobs::TESTBED_ITEMS;
 pub const ITEMS: &[Item] = &[
     learning::FIGURE_1,
     bound::EQUATION_1,
-    Item::cannot(
+    Item::not_shown(
         "Table 1",
         "5",
         "how often coordinator and agents interact",
@@ -45,19 +45,19 @@ pub const ITEMS: &[Item] = &[
     jobs::SECTION_9_2,
     jobs::FIGURE_6,
     jobs::TABLE_5,
-    Item::cannot(
+    Item::not_shown(
         "Table 6",
         "9.3",
         "processor time of the coordinator in an interval",
         "In a fluid a coordinator decides in no time; --live measures it.",
     ),
-    Item::cannot(
+    Item::not_shown(
         "Table 7",
         "9.3",
         "intervals in which the coordinator was too slow",
         "In a fluid a coordinator decides in no time; --live measures it.",
     ),
-    Item::cannot(
+    Item::not_shown(
         "Section 9.3",
         "9.3",
         "speed-up over Aalo on 900 ports: 2.72× of the mean, 9.78× at P90",

@@ -1,34 +1,35 @@
 //! Table 3: in which order coflows go.
 
-use super::comparison::Pair;
-use crate::drawings::bars;
+use super::comparison::Comparison;
 use crate::finding::{Finding, Setting};
 use crate::item::{Item, Planning};
+use crate::plots::bars;
 
 pub(super) const TABLE_3: Item = Item {
     place: "Table 3",
     section: "8.3",
     shows: "speed-up over Aalo by order of coflows",
-    plan: Planning::Runs(|lab| {
-        let pairs = ["A", "B", "C", "D"].map(|order| {
+    plan: Planning::Runs(|planner| {
+        let comparisons = ["A", "B", "C", "D"].map(|order| {
             let policy = match order {
                 "D" => "philae".to_owned(),
                 _ => format!("philae:order={order}"),
             };
-            (order, Pair::with_aalo(&mut lab.plan, lab.trace, &policy))
+            (order, Comparison::with_aalo(&mut planner.plan, planner.trace, &policy))
         });
-        let strict = Pair {
+        let strict = Comparison {
             setting: Setting::FairComparison,
-            base: lab.plan.exact(lab.trace, "aalo:queues=strict,delta=0"),
-            philae: lab.plan.exact(lab.trace, "philae:queues=strict"),
+            base: planner.plan.exact(planner.trace, "aalo:queues=strict,delta=0"),
+            philae: planner.plan.exact(planner.trace, "philae:queues=strict"),
         };
         Ok(Box::new(move |results, section| {
-            for (order, pairs) in pairs {
-                for pair in pairs {
+            for (order, comparisons) in comparisons {
+                for comparison in comparisons {
                     for column in ["P50", "P90", "mean of CCTs"] {
                         let what = format!("{order}, {column}");
-                        let finding = pair.finding(what, ["Table 3", order, column], results)?;
-                        section.add(finding.why(why(order, column, pair.setting)));
+                        let finding =
+                            comparison.finding(what, ["Table 3", order, column], results)?;
+                        section.add(finding.why(why(order, column, comparison.setting)));
                     }
                 }
             }

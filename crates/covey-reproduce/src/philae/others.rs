@@ -3,12 +3,12 @@
 use covey_trace::transform::{Filter, filter};
 use covey_trace::{Coflow, MB, Stats};
 
-use super::comparison::{Pair, aalo, philae};
-use crate::drawings::{bars, cdf};
+use super::comparison::{Comparison, aalo, philae};
 use crate::finding::{Finding, Rule, Setting};
 use crate::item::{Item, Planning, Section};
 use crate::numbers::percent;
 use crate::plan::{Plan, Results, TraceId};
+use crate::plots::{bars, cdf};
 
 /// What the paper compares with, and the policies of both simulators.
 const OTHERS: [(&str, &str); 5] = [
@@ -22,40 +22,41 @@ const OTHERS: [(&str, &str); 5] = [
 const COLUMNS: [&str; 3] = ["P50", "P90", "mean of CCTs"];
 
 /// Philae against each of the first `count` others, in both settings.
-fn pairs(plan: &mut Plan, trace: TraceId, count: usize) -> Vec<(&'static str, Pair)> {
-    let mut pairs = Vec::new();
+fn comparisons(plan: &mut Plan, trace: TraceId, count: usize) -> Vec<(&'static str, Comparison)> {
+    let mut comparisons = Vec::new();
     for (name, policy) in &OTHERS[..count] {
         let base = if *name == "Aalo" { aalo(plan, trace) } else { plan.exact(trace, policy) };
         let philae = philae(plan, trace, "philae");
-        pairs.push((*name, Pair { setting: Setting::FairComparison, base, philae }));
+        comparisons.push((*name, Comparison { setting: Setting::FairComparison, base, philae }));
         let (base, philae) = (plan.coflowsim(trace, policy), plan.authors(trace, "philae"));
-        pairs.push((*name, Pair { setting: Setting::PapersSetting, base, philae }));
+        comparisons.push((*name, Comparison { setting: Setting::PapersSetting, base, philae }));
     }
-    pairs
+    comparisons
 }
 
 /// The speed-ups that are published at a place, and all for which `also` says so.
 fn speedups(
     place: &str,
-    pairs: &[(&'static str, Pair)],
+    comparisons: &[(&'static str, Comparison)],
     results: &Results<'_>,
     section: &mut Section,
     why: fn(&str, &str, Setting) -> &'static str,
 ) -> Result<(), String> {
-    for (name, pair) in pairs {
+    for (name, comparison) in comparisons {
         for column in COLUMNS {
             let what = format!("{name}, {column}");
-            let finding = pair.finding(what, [place, name, column], results)?;
-            section.add(finding.why(why(name, column, pair.setting)));
+            let finding = comparison.finding(what, [place, name, column], results)?;
+            section.add(finding.why(why(name, column, comparison.setting)));
         }
     }
     let means: Vec<Finding> =
         section.findings.iter().filter(|f| f.what.ends_with("CCTs")).cloned().collect();
     section.figures.push(bars("Philae's speed-up of the mean CCT", "speed-up", &means));
     for setting in [Setting::FairComparison, Setting::PapersSetting] {
-        let curves = pairs.iter().filter(|(_, pair)| pair.setting == setting);
-        let curves = curves
-            .map(|(name, pair)| Ok(((*name).to_owned(), results.ratios(pair.base, pair.philae)?)));
+        let curves = comparisons.iter().filter(|(_, comparison)| comparison.setting == setting);
+        let curves = curves.map(|(name, comparison)| {
+            Ok(((*name).to_owned(), results.ratios(comparison.base, comparison.philae)?))
+        });
         section.figures.push(cdf(
             &format!("Speed-up, coflow by coflow, {}", setting.name()),
             ["speed-up of a coflow by Philae", "coflows"],
@@ -72,10 +73,10 @@ pub(super) const FIGURE_4A: Item = Item {
     place: "Figure 4(a)",
     section: "8.4",
     shows: "speed-up over other policies, Facebook trace",
-    plan: Planning::Runs(|lab| {
-        let pairs = pairs(&mut lab.plan, lab.trace, 5);
+    plan: Planning::Runs(|planner| {
+        let comparisons = comparisons(&mut planner.plan, planner.trace, 5);
         Ok(Box::new(move |results, section| {
-            speedups("Figure 4(a)", &pairs, results, section, why_4a)
+            speedups("Figure 4(a)", &comparisons, results, section, why_4a)
         }))
     }),
 };
@@ -106,12 +107,13 @@ pub(super) const FIGURE_4B: Item = Item {
     place: "Figure 4(b)",
     section: "8.4",
     shows: "the same on coflows of more than 7 flows",
-    plan: Planning::Runs(|lab| {
+    plan: Planning::Runs(|planner| {
         let wide = Filter { min_width: Some(8), ..Filter::default() };
-        let trace = lab.plan.derived("wide-only", lab.trace, |trace| filter(trace, wide))?;
-        let pairs = pairs(&mut lab.plan, trace, 3);
+        let trace =
+            planner.plan.derived("wide-only", planner.trace, |trace| filter(trace, wide))?;
+        let comparisons = comparisons(&mut planner.plan, trace, 3);
         Ok(Box::new(move |results, section| {
-            speedups("Figure 4(b)", &pairs, results, section, why_4b)
+            speedups("Figure 4(b)", &comparisons, results, section, why_4b)
         }))
     }),
 };
@@ -133,8 +135,8 @@ pub(super) const TABLE_4: Item = Item {
     place: "Table 4",
     section: "8.4",
     shows: "coflows by width (7 flows) and size (100 MB)",
-    plan: Planning::Runs(|lab| {
-        let trace = lab.trace;
+    plan: Planning::Runs(|planner| {
+        let trace = planner.trace;
         Ok(Box::new(move |results, section| {
             let bins = Stats::of(results.plan.workload(trace)).by_width_and_size;
             let cells =
@@ -167,18 +169,18 @@ pub(super) const FIGURE_5: Item = Item {
     place: "Figure 5",
     section: "8.4",
     shows: "speed-up over Aalo by the bins of Table 4",
-    plan: Planning::Runs(|lab| {
-        let pairs = Pair::with_aalo(&mut lab.plan, lab.trace, "philae");
-        let trace = lab.trace;
+    plan: Planning::Runs(|planner| {
+        let comparisons = Comparison::with_aalo(&mut planner.plan, planner.trace, "philae");
+        let trace = planner.trace;
         Ok(Box::new(move |results, section| {
             section.note(
                 "A coflow loses if it takes 3 % longer, and gains if it takes 3 % less; so equally many quanta \
                  in seconds of 1024 and of 1000 ms are neither.",
             );
-            for pair in pairs {
+            for comparison in comparisons {
                 let workload = results.plan.workload(trace);
                 let mut of_bin = [const { Vec::new() }; 4];
-                let ratios = results.ratios(pair.base, pair.philae)?;
+                let ratios = results.ratios(comparison.base, comparison.philae)?;
                 for (coflow, ratio) in workload.coflows.iter().zip(&ratios) {
                     of_bin[bin(coflow)].push(*ratio);
                 }
@@ -218,14 +220,14 @@ pub(super) const FIGURE_5: Item = Item {
                         most,
                     ),
                 ] {
-                    let runs = [pair.base, pair.philae];
-                    let found = Finding::new(what, pair.setting, &runs, ours).unit("%");
+                    let runs = [comparison.base, comparison.philae];
+                    let found = Finding::new(what, comparison.setting, &runs, ours).unit("%");
                     section.add(found.says(says, rule).why(why_5(b)));
                 }
                 let names = ["thin, small", "wide, small", "thin, large", "wide, large"];
                 let curves = names.map(str::to_owned).into_iter().zip(of_bin).collect();
                 section.figures.push(cdf(
-                    &format!("Speed-up by bin, {}", pair.setting.name()),
+                    &format!("Speed-up by bin, {}", comparison.setting.name()),
                     ["speed-up of a coflow over Aalo", "coflows of the bin"],
                     Some(1.0),
                     curves,

@@ -1,6 +1,6 @@
 //! Table 2: how many pilots.
 
-use super::comparison::Pair;
+use super::comparison::Comparison;
 use super::learning::errors;
 use crate::finding::{Finding, Setting};
 use crate::item::{Item, Planning};
@@ -22,26 +22,26 @@ pub(super) const TABLE_2: Item = Item {
     place: "Table 2",
     section: "8.1",
     shows: "speed-up over Aalo and error of the estimate by how pilots are chosen",
-    plan: Planning::Runs(|lab| {
-        let pairs = SCHEMES.map(|(column, pilots)| {
+    plan: Planning::Runs(|planner| {
+        let comparisons = SCHEMES.map(|(column, pilots)| {
             // The default is the run that others need, too.
             let policy = match column {
                 "5% of senders" => "philae".to_owned(),
                 _ => format!("philae:pilots={pilots}"),
             };
-            (column, Pair::with_aalo(&mut lab.plan, lab.trace, &policy))
+            (column, Comparison::with_aalo(&mut planner.plan, planner.trace, &policy))
         });
-        let oracle = lab.plan.exact(lab.trace, "philae-oracle");
+        let oracle = planner.plan.exact(planner.trace, "philae-oracle");
         Ok(Box::new(move |results, section| {
-            for (column, pairs) in pairs {
-                for pair in pairs {
+            for (column, comparisons) in comparisons {
+                for comparison in comparisons {
                     let published = results.published("Table 2", "mean error", column);
-                    let ours = 100.0 * mean(&errors(pair.philae, results)?);
+                    let ours = 100.0 * mean(&errors(comparison.philae, results)?);
                     section.add(
                         Finding::new(
                             format!("{column}: mean error"),
-                            pair.setting,
-                            &[pair.philae],
+                            comparison.setting,
+                            &[comparison.philae],
                             ours,
                         )
                         .unit("%")
@@ -50,17 +50,22 @@ pub(super) const TABLE_2: Item = Item {
                     );
                     for row in ["mean of CCTs", "P50", "P90"] {
                         let published = results.published("Table 2", row, column);
-                        let ours = pair.speedup(row, results)?;
-                        let runs = [pair.base, pair.philae];
+                        let ours = comparison.speedup(row, results)?;
+                        let runs = [comparison.base, comparison.philae];
                         section.add(
-                            Finding::new(format!("{column}: {row}"), pair.setting, &runs, ours)
-                                .published(published, super::comparison::TOLERANCE)
-                                .why(why(column, row, pair.setting)),
+                            Finding::new(
+                                format!("{column}: {row}"),
+                                comparison.setting,
+                                &runs,
+                                ours,
+                            )
+                            .published(published, super::comparison::TOLERANCE)
+                            .why(why(column, row, comparison.setting)),
                         );
                     }
                 }
             }
-            let base = pairs[0].1[0].base;
+            let base = comparisons[0].1[0].base;
             let what = "true lengths in place of pilots (philae-oracle): mean of CCTs";
             let ours = results.gain(base, oracle)?;
             section.add(Finding::new(what, Setting::FairComparison, &[base, oracle], ours));

@@ -1,19 +1,19 @@
 //! Figures 7(a) to 7(c): parameters of Philae, while Aalo keeps its own.
 
-use super::comparison::Pair;
-use crate::drawings::curves;
+use super::comparison::Comparison;
 use crate::finding::{Finding, Rule, Setting};
-use crate::item::{Item, Lab, Planning, Section};
+use crate::item::{Item, Planner, Planning, Section};
 use crate::plan::Results;
+use crate::plots::curves;
 
 /// Values of a parameter, each with Philae against Aalo in both settings.
-type Sweep = Vec<(u32, [Pair; 2])>;
+type Sweep = Vec<(u32, [Comparison; 2])>;
 
 /// Plans `philae` with each of the values; `default` is the run that others need, too.
-fn sweep(lab: &mut Lab, values: &[u32], default: u32, spec: fn(u32) -> String) -> Sweep {
+fn sweep(planner: &mut Planner, values: &[u32], default: u32, spec: fn(u32) -> String) -> Sweep {
     let one = |&value: &u32| {
         let policy = if value == default { "philae".to_owned() } else { spec(value) };
-        (value, Pair::with_aalo(&mut lab.plan, lab.trace, &policy))
+        (value, Comparison::with_aalo(&mut planner.plan, planner.trace, &policy))
     };
     values.iter().map(one).collect()
 }
@@ -25,8 +25,8 @@ fn points(
     column: &str,
     results: &Results<'_>,
 ) -> Result<Vec<[f64; 2]>, String> {
-    let one = |(value, pairs): &(u32, [Pair; 2])| {
-        Ok([f64::from(*value), pairs[setting].speedup(column, results)?])
+    let one = |(value, comparisons): &(u32, [Comparison; 2])| {
+        Ok([f64::from(*value), comparisons[setting].speedup(column, results)?])
     };
     sweep.iter().map(one).collect()
 }
@@ -86,8 +86,8 @@ pub(super) const FIGURE_7A: Item = Item {
     place: "Figure 7(a)",
     section: "8.6",
     shows: "the limit of thin coflows",
-    plan: Planning::Runs(|lab| {
-        let sweep = sweep(lab, &[0, 3, 7, 30], 7, |thin| format!("philae:thin={thin}"));
+    plan: Planning::Runs(|planner| {
+        let sweep = sweep(planner, &[0, 3, 7, 30], 7, |thin| format!("philae:thin={thin}"));
         Ok(Box::new(move |results, section| {
             let means = over_all(&sweep, "mean of CCTs", results, |setting, points| {
                 let what = "mean of CCTs: greatest difference from that at 7";
@@ -123,8 +123,8 @@ pub(super) const FIGURE_7B: Item = Item {
     place: "Figure 7(b)",
     section: "8.6",
     shows: "the limit of the first queue",
-    plan: Planning::Runs(|lab| {
-        let sweep = sweep(lab, &[2, 4, 10, 16, 32, 64], 10, |q1| format!("philae:q1={q1}MiB"));
+    plan: Planning::Runs(|planner| {
+        let sweep = sweep(planner, &[2, 4, 10, 16, 32, 64], 10, |q1| format!("philae:q1={q1}MiB"));
         Ok(Box::new(move |results, section| {
             section.findings = over_all(&sweep, "mean of CCTs", results, |setting, points| {
                 let what = "mean of CCTs: greatest difference from that at 10 MB";
@@ -153,8 +153,8 @@ pub(super) const FIGURE_7C: Item = Item {
     place: "Figure 7(c)",
     section: "8.6",
     shows: "the factor between queues",
-    plan: Planning::Runs(|lab| {
-        let sweep = sweep(lab, &[2, 4, 10, 64], 10, |factor| {
+    plan: Planning::Runs(|planner| {
+        let sweep = sweep(planner, &[2, 4, 10, 64], 10, |factor| {
             format!("philae:K={},E={factor}", queues(factor))
         });
         Ok(Box::new(move |results, section| {

@@ -2,25 +2,26 @@
 
 use covey_trace::transform::{Filter, Mantri, filter, mantri};
 
-use super::comparison::{Pair, aalo, philae};
-use crate::drawings::bars;
+use super::comparison::{Comparison, aalo, philae};
 use crate::finding::{Finding, Setting};
 use crate::item::{Item, Planning};
+use crate::plots::bars;
 
 pub(super) const FIGURE_4C: Item = Item {
     place: "Figure 4(c)",
     section: "8.5",
     shows: "speed-up over Aalo on coflows of at least some skew",
-    plan: Planning::Runs(|lab| {
+    plan: Planning::Runs(|planner| {
         let mut traces = Vec::new();
         for least in ["1", "2", "3", "4", "5"] {
             let skewed = Filter { min_skew: least.parse().ok(), ..Filter::default() };
             let name = format!("skew above {least}");
-            let trace = lab.plan.derived(&name, lab.trace, |trace| filter(trace, skewed))?;
-            traces.push((least, trace, Pair::with_aalo(&mut lab.plan, trace, "philae")));
+            let trace =
+                planner.plan.derived(&name, planner.trace, |trace| filter(trace, skewed))?;
+            traces.push((least, trace, Comparison::with_aalo(&mut planner.plan, trace, "philae")));
         }
         Ok(Box::new(move |results, section| {
-            for (least, trace, pairs) in traces {
+            for (least, trace, comparisons) in traces {
                 let coflows = results.plan.workload(trace).coflows.len() as f64;
                 let published = results.published("Figure 4(c)", least, "coflows");
                 section.add(
@@ -35,16 +36,16 @@ pub(super) const FIGURE_4C: Item = Item {
                     .published(published, 0.0)
                     .why(WHY_COFLOWS),
                 );
-                for pair in pairs {
+                for comparison in comparisons {
                     let what = format!("skew {least}, mean of CCTs");
                     let place = ["Figure 4(c)", least, "mean of CCTs"];
-                    let why = match pair.setting {
+                    let why = match comparison.setting {
                         Setting::FairComparison | Setting::Live | Setting::Testbed => {
                             super::comparison::ONE_FRAMEWORK
                         }
                         Setting::PapersSetting => super::comparison::FEWER_EVENTS,
                     };
-                    section.add(pair.finding(what, place, results)?.why(why));
+                    section.add(comparison.finding(what, place, results)?.why(why));
                 }
             }
             let means: Vec<Finding> =
@@ -62,13 +63,14 @@ pub(super) const FIGURE_4D: Item = Item {
     place: "Figure 4(d)",
     section: "8.5",
     shows: "speed-up over Aalo, Mantri-like trace",
-    plan: Planning::Runs(|lab| {
+    plan: Planning::Runs(|planner| {
         let how = Mantri { cv_p50: 0.34, cv_p90: 3.1, seed: 1 };
-        let trace = lab.plan.derived("mantri-like", lab.trace, |trace| mantri(trace, how))?;
-        let pair = Pair {
+        let trace =
+            planner.plan.derived("mantri-like", planner.trace, |trace| mantri(trace, how))?;
+        let comparison = Comparison {
             setting: Setting::FairComparison,
-            base: aalo(&mut lab.plan, trace),
-            philae: philae(&mut lab.plan, trace, "philae"),
+            base: aalo(&mut planner.plan, trace),
+            philae: philae(&mut planner.plan, trace, "philae"),
         };
         Ok(Box::new(move |results, section| {
             section.note(
@@ -80,7 +82,8 @@ pub(super) const FIGURE_4D: Item = Item {
                 let place = ["Figure 4(d)", "Aalo", column];
                 let why =
                     if column == "mean of CCTs" { WHY_4D } else { super::comparison::PERCENTILES };
-                section.add(pair.finding(format!("Aalo, {column}"), place, results)?.why(why));
+                section
+                    .add(comparison.finding(format!("Aalo, {column}"), place, results)?.why(why));
             }
             Ok(())
         }))

@@ -4,11 +4,11 @@ use covey_trace::{Availability, Change};
 
 use super::closed_form;
 use super::custom::custom;
-use crate::drawings::curves;
 use crate::finding::{Finding, Rule, Setting};
 use crate::item::{Item, Planning};
-use crate::learning::Watch;
-use crate::plan::{Plan, Run, RunId, Sim, TraceId};
+use crate::learning::Recording;
+use crate::plan::{Plan, Platform, Run, RunId, TraceId};
+use crate::plots::curves;
 
 /// Bandwidths in bits per second, and the rows that have published gains.
 const RATES: [(f64, Option<&str>); 4] =
@@ -28,20 +28,20 @@ const OURS: [(&str, f64, &str); 4] = [
 fn run(plan: &mut Plan, trace: TraceId, port_rate_bps: f64, share: f64, policy: &str) -> RunId {
     let change = Change { time_s: 0.0, port: None, share };
     let cpu = if share < 1.0 { Availability::new(vec![change]) } else { Availability::default() };
-    let sim = Sim::Exact { port_rate_bps, cpu, barrier: true };
-    plan.run(Run { trace, sim, policy: policy.to_owned(), watch: Watch::Nothing })
+    let platform = Platform::Exact { port_rate_bps, cpu, barrier: true };
+    plan.run(Run { trace, platform, policy: policy.to_owned(), recording: Recording::CctsOnly })
 }
 
 pub(super) const FIGURE_6E: Item = Item {
     place: "Figure 6(e)",
     section: "VI-A2",
     shows: "speed-up of FVDF over SEBF in mean CCT, by bandwidth",
-    plan: Planning::Runs(|lab| {
-        let trace = custom(lab)?;
+    plan: Planning::Runs(|planner| {
+        let trace = custom(planner)?;
         let runs = RATES.map(|(rate, row)| {
-            let sebf = run(&mut lab.plan, trace, rate, 1.0, "sebf");
+            let sebf = run(&mut planner.plan, trace, rate, 1.0, "sebf");
             let ours =
-                OURS.map(|(_, share, policy)| run(&mut lab.plan, trace, rate, share, policy));
+                OURS.map(|(_, share, policy)| run(&mut planner.plan, trace, rate, share, policy));
             (rate, row, sebf, ours)
         });
         Ok(Box::new(move |results, section| {
@@ -82,7 +82,7 @@ pub(super) const FIGURE_6E: Item = Item {
                     curve.1.push([rate / 1e6, gain]);
                     let what = format!("{name}, at {at}");
                     let finding = Finding::new(what, Setting::FairComparison, &[sebf, *run], gain);
-                    let compresses = results.of(*run)?.saved_bytes > 0.0;
+                    let compresses = results.get(*run)?.saved_bytes > 0.0;
                     section.add(match row {
                         Some(_) => finding.published(published(row), 0.06).why(why(compresses)),
                         None => finding
@@ -131,12 +131,12 @@ pub(super) const FIGURE_6F: Item = Item {
     place: "Figure 6(f)",
     section: "VI-A2",
     shows: "speed-up of FVDF over SEBF by compressor",
-    plan: Planning::Runs(|lab| {
-        let trace = custom(lab)?;
-        let sebf = lab.plan.exact(trace, "sebf");
+    plan: Planning::Runs(|planner| {
+        let trace = custom(planner)?;
+        let sebf = planner.plan.exact(trace, "sebf");
         let runs = ["lz4", "lzo", "snappy", "lzf", "zstd"].map(|codec| {
-            let plain = lab.plan.exact(trace, &format!("fvdf:codec={codec}"));
-            let overlap = lab.plan.exact(trace, &format!("fvdf:codec={codec},overlap=true"));
+            let plain = planner.plan.exact(trace, &format!("fvdf:codec={codec}"));
+            let overlap = planner.plan.exact(trace, &format!("fvdf:codec={codec},overlap=true"));
             (codec, [("compressed, then sent", plain), ("sent while compressed", overlap)])
         });
         Ok(Box::new(move |results, section| {

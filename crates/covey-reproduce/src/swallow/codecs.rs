@@ -6,17 +6,19 @@
 use covey_trace::{Coflow, Flow, Workload};
 
 use crate::finding::{Finding, Setting};
-use crate::item::{Item, Lab, Planning};
+use crate::item::{Item, Planner, Planning};
 use crate::plan::{RunId, TraceId};
 
 /// Bytes a second of the ports.
 const BANDWIDTH: f64 = 125e6;
 
 /// A single flow of so many bytes.
-fn alone(lab: &mut Lab, bytes: f64) -> TraceId {
+fn alone(planner: &mut Planner, bytes: f64) -> TraceId {
     let flow = Flow { src: 0, dst: 1, bytes, start_s: 0.0 };
     let coflows = vec![Coflow::new("1".to_owned(), 0.0, vec![flow])];
-    lab.plan.own(&format!("one flow of {bytes} bytes"), Workload { ports: 2, coflows })
+    planner
+        .plan
+        .defined_by_paper(&format!("one flow of {bytes} bytes"), Workload { ports: 2, coflows })
 }
 
 /// The rows of Table II, and their names here.
@@ -27,11 +29,11 @@ pub(super) const TABLE_II: Item = Item {
     place: "Table II",
     section: "IV",
     shows: "speed and ratio of five compressors",
-    plan: Planning::Runs(|lab| {
+    plan: Planning::Runs(|planner| {
         const BYTES: f64 = 1e9;
-        let trace = alone(lab, BYTES);
-        let runs =
-            CODECS.map(|(row, codec)| (row, lab.plan.exact(trace, &format!("fvdf:codec={codec}"))));
+        let trace = alone(planner, BYTES);
+        let runs = CODECS
+            .map(|(row, codec)| (row, planner.plan.exact(trace, &format!("fvdf:codec={codec}"))));
         Ok(Box::new(move |results, section| {
             section.note(
                 "One flow of 1 GB at 1 Gbps under FVDF, compressed and then sent. Speed and ratio are \
@@ -39,7 +41,7 @@ pub(super) const TABLE_II: Item = Item {
                  and is not modelled.",
             );
             for (row, run) in runs {
-                let measured = results.of(run)?;
+                let measured = results.get(run)?;
                 let ratio = 1.0 - measured.saved_bytes / BYTES;
                 let compressing_s = results.mean(run)? - ratio * BYTES / BANDWIDTH;
                 let both = [
@@ -81,12 +83,12 @@ pub(super) const TABLE_III: Item = Item {
     place: "Table III",
     section: "IV",
     shows: "compressed sizes of sorts",
-    plan: Planning::Runs(|lab| {
+    plan: Planning::Runs(|planner| {
         let runs: Vec<(&str, f64, RunId)> = SORTS
             .into_iter()
             .map(|(row, bytes)| {
-                let trace = alone(lab, bytes);
-                (row, bytes, lab.plan.exact(trace, "fvdf:ratio=size"))
+                let trace = alone(planner, bytes);
+                (row, bytes, planner.plan.exact(trace, "fvdf:ratio=size"))
             })
             .collect();
         Ok(Box::new(move |results, section| {
@@ -96,7 +98,7 @@ pub(super) const TABLE_III: Item = Item {
                  three digits only.",
             );
             for (row, bytes, run) in runs {
-                let left = bytes - results.of(run)?.saved_bytes;
+                let left = bytes - results.get(run)?.saved_bytes;
                 let both = [("compressed", "KB", left / 1e3), ("ratio", "%", 100.0 * left / bytes)];
                 for (column, unit, ours) in both {
                     let published = results.published("Table III", row, column);

@@ -6,13 +6,13 @@
 
 use covey_trace::{Coflow, Flow, Workload};
 
-use crate::drawings::cdf;
 use crate::finding::{Finding, Rule, Setting};
-use crate::item::{Item, Lab, Planning};
+use crate::item::{Item, Planner, Planning};
 use crate::jobs::{SEEDS, speedups};
-use crate::learning::Watch;
-use crate::numbers::{mean, most};
-use crate::plan::{OnHosts, Results, Run, RunId, Sim, TCP};
+use crate::learning::Recording;
+use crate::numbers::{maximum, mean};
+use crate::plan::{Platform, Results, Run, RunId, TCP, TestbedRun};
+use crate::plots::cdf;
 
 /// What can be measured on a testbed, in the order of the paper.
 pub const TESTBED_ITEMS: &[Item] = &[TABLE_I, TABLE_VII, FIGURE_7A, FIGURE_7B];
@@ -41,22 +41,24 @@ struct Application {
 }
 
 /// Every application of Table I, or only some, which send alike what Table VII says of a scale.
-fn applications(lab: &mut Lab, scale: &str) -> Vec<Application> {
-    let table = lab.paper.at("Table I").next();
+fn applications(planner: &mut Planner, scale: &str) -> Vec<Application> {
+    let table = planner.paper.at("Table I").next();
     let rows = table.map_or(&[][..], |table| &table.rows);
-    let all = lab.paper.value("Table VII", scale, "without").unwrap_or_default() * 1e6 / SMALLER;
+    let all =
+        planner.paper.value("Table VII", scale, "without").unwrap_or_default() * 1e6 / SMALLER;
     let names: Vec<String> = rows.iter().map(|row| row.name.clone()).collect();
     let bytes = all / names.len() as f64;
-    let some = names.into_iter().step_by(lab.every);
+    let some = names.into_iter().step_by(planner.every);
     let application = |name: String| {
-        let ratio = lab.paper.value("Table I", &name, "ratio")? / 100.0;
-        let trace = lab.plan.own(&format!("{name}, {scale}"), shuffles(bytes));
+        let ratio = planner.paper.value("Table I", &name, "ratio")? / 100.0;
+        let trace = planner.plan.defined_by_paper(&format!("{name}, {scale}"), shuffles(bytes));
         let mut run = |policy: &str| {
-            let (sim, policy) = (Sim::Testbed(OnHosts { fold: None, ratio }), policy.to_owned());
-            lab.plan.run(Run { trace, sim, policy, watch: Watch::Nothing })
+            let (platform, policy) =
+                (Platform::Testbed(TestbedRun { fold: None, ratio }), policy.to_owned());
+            planner.plan.run(Run { trace, platform, policy, recording: Recording::CctsOnly })
         };
         let [tcp, sebf, fvdf] = [TCP, "sebf", "fvdf"].map(&mut run);
-        Some(Application { name, bytes: lab.plan.workload(trace).bytes(), tcp, sebf, fvdf })
+        Some(Application { name, bytes: planner.plan.workload(trace).bytes(), tcp, sebf, fvdf })
     };
     some.filter_map(application).collect()
 }
@@ -80,7 +82,7 @@ fn on_links<'a>(
     results: &Results<'_>,
 ) -> Result<f64, String> {
     let of = |application| {
-        let found = results.of(run(application))?;
+        let found = results.get(run(application))?;
         found.wire_bytes.ok_or_else(|| "bytes on the links were not counted".to_owned())
     };
     applications.into_iter().map(of).sum()
@@ -94,8 +96,8 @@ fn reduction(applications: &[Application], results: &Results<'_>) -> Result<f64,
 }
 
 /// Tells what all items are of, in the first that is planned.
-fn introduction(lab: &Lab) -> Option<String> {
-    (lab.plan.runs().len() == 0).then(|| format!(
+fn introduction(planner: &Planner) -> Option<String> {
+    (planner.plan.runs().len() == 0).then(|| format!(
         "The paper had 100 virtual machines that ran HiBench. Here each application of Table I is replayed \
          alone between sixteen emulated hosts of 100 Mbit/s: three shuffles that come together, of 1, 2 and 3 \
          sixths of its bytes, from {SENDERS} hosts to {SENDERS} others. All send alike what Table VII says of \
@@ -108,9 +110,9 @@ const TABLE_I: Item = Item {
     place: "Table I",
     section: "II",
     shows: "bytes that are left of eleven applications' when they are compressed (testbed)",
-    plan: Planning::Runs(|lab| {
-        let introduction = introduction(lab);
-        let applications = applications(lab, LARGEST);
+    plan: Planning::Runs(|planner| {
+        let introduction = introduction(planner);
+        let applications = applications(planner, LARGEST);
         Ok(Box::new(move |results, section| {
             section.notes.extend(introduction);
             section.note(format!(
@@ -142,10 +144,10 @@ const TABLE_VII: Item = Item {
     place: "Table VII",
     section: "VI-B2",
     shows: "traffic with and without Swallow (testbed)",
-    plan: Planning::Runs(|lab| {
-        let introduction = introduction(lab);
-        let scales = SCALES.map(|scale| (scale, applications(lab, scale)));
-        let all = lab.every == 1;
+    plan: Planning::Runs(|planner| {
+        let introduction = introduction(planner);
+        let scales = SCALES.map(|scale| (scale, applications(planner, scale)));
+        let all = planner.every == 1;
         Ok(Box::new(move |results, section| {
             section.notes.extend(introduction);
             section.note(
@@ -198,10 +200,10 @@ const FIGURE_7A: Item = Item {
     place: "Figure 7(a)",
     section: "VI-B1",
     shows: "how much sooner shuffles and jobs are done with Swallow (testbed)",
-    plan: Planning::Runs(|lab| {
-        let introduction = introduction(lab);
-        let scales = SCALES.map(|scale| (scale, applications(lab, scale)));
-        let all = lab.every == 1;
+    plan: Planning::Runs(|planner| {
+        let introduction = introduction(planner);
+        let scales = SCALES.map(|scale| (scale, applications(planner, scale)));
+        let all = planner.every == 1;
         Ok(Box::new(move |results, section| {
             section.notes.extend(introduction);
             section.note(format!(
@@ -225,12 +227,12 @@ const FIGURE_7A: Item = Item {
                     Finding::new(format!("{scale}, {what}"), Setting::Testbed, runs, ours)
                 };
                 section.add(
-                    add("shuffles, over TCP, most", &tcp_runs, most(&over_tcp))
+                    add("shuffles, over TCP, most", &tcp_runs, maximum(&over_tcp))
                         .published(published("shuffle"), 0.1)
                         .why(ONLY_SHUFFLES),
                 );
                 section.add(add("shuffles, over TCP, mean", &tcp_runs, mean(&over_tcp)));
-                section.add(add("shuffles, over SEBF, most", &sebf_runs, most(&over_sebf)));
+                section.add(add("shuffles, over SEBF, most", &sebf_runs, maximum(&over_sebf)));
                 section.add(add("shuffles, over SEBF, mean", &sebf_runs, mean(&over_sebf)));
                 let jobs = jobs(applications, results)?;
                 section.add(
@@ -265,8 +267,8 @@ const FIGURE_7A: Item = Item {
 fn jobs(applications: &[Application], results: &Results<'_>) -> Result<f64, String> {
     let (mut base, mut ccts) = (Vec::new(), Vec::new());
     for application in applications {
-        base.extend(&results.of(application.sebf)?.ccts_s);
-        ccts.extend(&results.of(application.fvdf)?.ccts_s);
+        base.extend(&results.get(application.sebf)?.ccts_s);
+        ccts.extend(&results.get(application.fvdf)?.ccts_s);
     }
     let means: Vec<f64> = (1..=SEEDS).map(|seed| mean(&speedups(&base, &ccts, seed))).collect();
     Ok(mean(&means))
@@ -283,9 +285,9 @@ const FIGURE_7B: Item = Item {
     place: "Figure 7(b)",
     section: "VI-B1",
     shows: "traffic that is saved, by scale (testbed)",
-    plan: Planning::Runs(|lab| {
-        let introduction = introduction(lab);
-        let scales = SCALES.map(|scale| (scale, applications(lab, scale)));
+    plan: Planning::Runs(|planner| {
+        let introduction = introduction(planner);
+        let scales = SCALES.map(|scale| (scale, applications(planner, scale)));
         Ok(Box::new(move |results, section| {
             section.notes.extend(introduction);
             section.note(

@@ -2,12 +2,12 @@
 
 use covey_trace::{Availability, Change, Coflow, Flow, Workload};
 
-use crate::drawings::bars;
 use crate::finding::{Finding, Setting};
 use crate::item::{Item, Planning};
-use crate::learning::Watch;
+use crate::learning::Recording;
 use crate::numbers::mean;
-use crate::plan::{Run, Sim};
+use crate::plan::{Platform, Run};
+use crate::plots::bars;
 
 /// When each flow starts; the order in which FIFO serves them.
 type Starts = [f64; 5];
@@ -53,16 +53,24 @@ pub(super) const FIGURE_4: Item = Item {
     place: "Figure 4",
     section: "II",
     shows: "the example of Figure 3 under six policies",
-    plan: Planning::Runs(|lab| {
-        let plan = &mut lab.plan;
-        let together = plan.own("Figure 3", example(TOGETHER));
-        let in_line = plan.own("Figure 3, FIFO's order", example(FIFO));
+    plan: Planning::Runs(|planner| {
+        let plan = &mut planner.plan;
+        let together = plan.defined_by_paper("Figure 3", example(TOGETHER));
+        let in_line = plan.defined_by_paper("Figure 3, FIFO's order", example(FIFO));
         let runs = POLICIES.map(|(row, policy)| {
             let trace = if row == "FIFO" { in_line } else { together };
             let cpu = if row == "FVDF" { idle() } else { Availability::default() };
             // A unit of data a unit of time.
-            let sim = Sim::Exact { port_rate_bps: 8.0, cpu, barrier: true };
-            (row, plan.run(Run { trace, sim, policy: policy.to_owned(), watch: Watch::Flows }))
+            let platform = Platform::Exact { port_rate_bps: 8.0, cpu, barrier: true };
+            (
+                row,
+                plan.run(Run {
+                    trace,
+                    platform,
+                    policy: policy.to_owned(),
+                    recording: Recording::FlowTimes,
+                }),
+            )
         });
         Ok(Box::new(move |results, section| {
             section.note(
@@ -73,7 +81,7 @@ pub(super) const FIGURE_4: Item = Item {
                  and PFF have the same mean CCT; the figure's 6 is what comes out.",
             );
             for (row, run) in runs {
-                let measured = results.of(run)?;
+                let measured = results.get(run)?;
                 let means =
                     [("mean FCT", mean(&measured.fcts_s)), ("mean CCT", mean(&measured.ccts_s))];
                 for (column, ours) in means {

@@ -22,7 +22,7 @@ pub use deployment::TESTBED_ITEMS;
 
 /// What is reproduced by simulation, in the order of the paper.
 pub const ITEMS: &[Item] = &[
-    Item::cannot(
+    Item::not_shown(
         "Table I",
         "II",
         "compressed and raw bytes of a block of eleven applications",
@@ -39,25 +39,25 @@ pub const ITEMS: &[Item] = &[
     bandwidth::FIGURE_6F,
     throughput::TABLE_V,
     sums::TABLE_VI,
-    Item::cannot(
+    Item::not_shown(
         "Table VII",
         "VI-B2",
         "traffic with and without Swallow, on a cluster",
         "Links carry no headers in a fluid; --testbed counts bytes on real ones.",
     ),
-    Item::cannot(
+    Item::not_shown(
         "Table VIII",
         "VI-B2",
         "time of garbage collection",
         "It is measured on a cluster; a fluid has no memory.",
     ),
-    Item::cannot(
+    Item::not_shown(
         "Figure 7(a)",
         "VI-B1",
         "completion time of stages of jobs, on a cluster",
         "It is measured on a cluster; --testbed sends real shuffles.",
     ),
-    Item::cannot(
+    Item::not_shown(
         "Figure 7(b)",
         "VI-B1",
         "traffic that is saved, on clusters",

@@ -1,10 +1,10 @@
 //! Figure 7(c): the length of a time slice.
 
 use super::custom::custom;
-use crate::drawings::cdf;
 use crate::finding::{Finding, Rule, Setting};
 use crate::item::{Item, Planning};
 use crate::parts::first;
+use crate::plots::cdf;
 
 /// Lengths of a slice.
 const SLICES: [&str; 4] = ["10ms", "100ms", "1s", "10s"];
@@ -13,12 +13,12 @@ pub(super) const FIGURE_7C: Item = Item {
     place: "Figure 7(c)",
     section: "VI-B3",
     shows: "the length of a time slice (testbed)",
-    plan: Planning::Runs(|lab| {
-        let custom = custom(lab)?;
-        let part = first(&mut lab.plan, lab.trace, 100);
+    plan: Planning::Runs(|planner| {
+        let custom = custom(planner)?;
+        let part = first(&mut planner.plan, planner.trace, 100);
         let runs = [custom, part].map(|trace| {
             let policy = |slice: &str| format!("fvdf:delta={slice}");
-            (trace, SLICES.map(|slice| lab.plan.exact(trace, &policy(slice))))
+            (trace, SLICES.map(|slice| planner.plan.exact(trace, &policy(slice))))
         });
         Ok(Box::new(move |results, section| {
             section.note(
@@ -41,7 +41,7 @@ pub(super) const FIGURE_7C: Item = Item {
                 }
                 let mut drawn = Vec::new();
                 for (slice, run) in SLICES.iter().zip(runs) {
-                    drawn.push(((*slice).to_owned(), results.of(run)?.ccts_s.clone()));
+                    drawn.push(((*slice).to_owned(), results.get(run)?.ccts_s.clone()));
                 }
                 section.figures.push(cdf(
                     &format!("CCTs by length of slice, {name}"),

@@ -4,8 +4,8 @@ use super::closed_form;
 use super::custom::custom;
 use crate::finding::{Finding, Setting};
 use crate::item::{Item, Planning};
-use crate::learning::Watch;
-use crate::plan::{Run, Sim};
+use crate::learning::Recording;
+use crate::plan::{Platform, Run};
 
 /// The rows of the table, and the policies of CoflowSim they stand for.
 const ROWS: [(&str, &str); 6] = [
@@ -24,13 +24,13 @@ pub(super) const TABLE_VI: Item = Item {
     place: "Table VI",
     section: "VI-A2",
     shows: "mean and sum of CCTs",
-    plan: Planning::Runs(|lab| {
-        let trace = custom(lab)?;
-        let plan = &mut lab.plan;
+    plan: Planning::Runs(|planner| {
+        let trace = custom(planner)?;
+        let plan = &mut planner.plan;
         let runs = ROWS.map(|(row, policy)| (row, policy, plan.coflowsim(trace, policy)));
         let exact = ["sebf", "fvdf", "fvdf:logbase=1", "fair", "pfp"].map(|policy| {
-            let (sim, watch) = (Sim::at(PORT_RATE_BPS), Watch::Nothing);
-            (policy, plan.run(Run { trace, sim, policy: policy.to_owned(), watch }))
+            let (platform, recording) = (Platform::at(PORT_RATE_BPS), Recording::CctsOnly);
+            (policy, plan.run(Run { trace, platform, policy: policy.to_owned(), recording }))
         });
         Ok(Box::new(move |results, section| {
             section.note(
@@ -46,7 +46,7 @@ pub(super) const TABLE_VI: Item = Item {
             for (row, policy, run) in runs {
                 let mean = results.mean(run)? * 1024.0;
                 for (column, ours) in [("AVG CCT", mean), ("Job Duration", mean * coflows)] {
-                    // Means are printed without decimals.
+                    // Method are printed without decimals.
                     let within = if column == "AVG CCT" { 1e-5 } else { 0.0 };
                     let what = format!("{policy}, {column}");
                     section.add(

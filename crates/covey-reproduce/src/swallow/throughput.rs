@@ -2,9 +2,9 @@
 
 use crate::finding::{Finding, Setting};
 use crate::item::{Item, Planning};
-use crate::learning::Watch;
+use crate::learning::Recording;
 use crate::parts::first;
-use crate::plan::{Run, Sim};
+use crate::plan::{Platform, Run};
 
 /// Length of a unit in seconds.
 const UNIT_S: f64 = 2000.0;
@@ -19,11 +19,12 @@ pub(super) const TABLE_V: Item = Item {
     place: "Table V",
     section: "VI-A3",
     shows: "jobs of ten flows completed by the end of each unit of time",
-    plan: Planning::Runs(|lab| {
-        let trace = first(&mut lab.plan, lab.trace, 100);
+    plan: Planning::Runs(|planner| {
+        let trace = first(&mut planner.plan, planner.trace, 100);
         let runs = ROWS.map(|(row, policy)| {
-            let (sim, policy, watch) = (Sim::exact(), policy.to_owned(), Watch::Flows);
-            (row, lab.plan.run(Run { trace, sim, policy, watch }))
+            let (platform, policy, recording) =
+                (Platform::exact(), policy.to_owned(), Recording::FlowTimes);
+            (row, planner.plan.run(Run { trace, platform, policy, recording }))
         });
         Ok(Box::new(move |results, section| {
             section.note(
@@ -64,10 +65,10 @@ pub(super) const TABLE_V: Item = Item {
             );
             let mut last = 0.0_f64;
             for (_, run) in runs {
-                last = results.of(run)?.flow_ends_s.iter().copied().fold(last, f64::max);
+                last = results.get(run)?.flow_ends_s.iter().copied().fold(last, f64::max);
             }
             for (row, run) in runs {
-                let ends = &results.of(run)?.flow_ends_s;
+                let ends = &results.get(run)?.flow_ends_s;
                 let jobs: Vec<f64> = ends
                     .chunks(FLOWS)
                     .map(|flows| flows.iter().copied().fold(0.0, f64::max))
