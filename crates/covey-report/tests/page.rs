@@ -132,7 +132,7 @@ fn appendix() -> Appendix {
     let orders = Part {
         name: "Table 3".to_owned(),
         shows: "orders".to_owned(),
-        told: vec!["1".to_owned(), "2".to_owned()],
+        contents_cells: vec!["1".to_owned(), "2".to_owned()],
         before: vec!["What was done.".to_owned()],
         table: table(vec![row("A", "Why it differs."), row("B", "Why."), row("D", "")]),
         figures,
@@ -141,14 +141,14 @@ fn appendix() -> Appendix {
     let others = Part {
         name: "Figure 4(a)".to_owned(),
         shows: "others".to_owned(),
-        told: vec!["–".to_owned(), "2".to_owned()],
+        contents_cells: vec!["–".to_owned(), "2".to_owned()],
         table: table(vec![row("Aalo", "Why it differs."), row("FIFO", "Why it differs.")]),
         ..Part::default()
     };
     Appendix {
         title: "The evaluation again".to_owned(),
         lead: vec!["Two parts.".to_owned()],
-        told: ["holds", "differs"].map(str::to_owned).into(),
+        contents_columns: ["holds", "differs"].map(str::to_owned).into(),
         parts: vec![orders, others],
     }
 }

@@ -6,8 +6,8 @@
 //!
 //! ```text
 //! Item ── plan ──▶ Plan ──▶ RunResult ──▶ Results ── Evaluate ──▶ Finding ──▶ Report
-//!   └───────────────────────────────────────────────▲              ▲
-//!                                                 published values ┘
+//!   └────────────────────────────────────────────────▲              ▲
+//!                                                 published values ─┘
 //! ```
 //!
 //! The authors used simulators of their own. The crate `covey-emulate` emulates those that are public.

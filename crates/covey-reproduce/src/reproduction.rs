@@ -1,5 +1,4 @@
-//! The evaluation of a paper again: which of its tables and figures, what is run for them, and what
-//! is found.
+//! The reproduction of a paper: from the selected items to their runs, and from the results to a report.
 
 use covey_sim::Observer;
 use covey_trace::Workload;
@@ -11,7 +10,7 @@ use crate::report::{Method, Report, resolve};
 use crate::selection::Selection;
 use crate::{aalo, philae, swallow};
 
-/// The evaluation of a paper again, planned.
+/// The planned reproduction of a paper's evaluation.
 pub struct Reproduction {
     paper: Paper,
     plan: Plan,
@@ -20,21 +19,21 @@ pub struct Reproduction {
     items: Vec<(&'static Item, Result<Evaluate, String>)>,
 }
 
-/// How much of a trace a live replay must cover to be compared with published values, in seconds. The
-/// Facebook trace is light at its beginning.
+/// Shortest part of a trace, in seconds, whose replay is compared with published values. The beginning
+/// of the Facebook trace has a light load.
 pub const MIN_LIVE_S: f64 = 600.0;
 
-/// How numbers are to be found, and on how much of the trace.
+/// How numbers are found, and on how much of the trace.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Scope {
     /// In simulators, on the whole trace.
     Simulation,
-    /// From a live coordinator. Runs are [`Platform::Live`]; the caller does them.
+    /// From a live coordinator. Runs are [`Platform::Live`]; the caller executes them.
     Live {
         /// Seconds of the trace from its beginning.
         seconds: f64,
     },
-    /// On a testbed. Runs are [`Platform::Testbed`]; the caller does them.
+    /// On a testbed. Runs are [`Platform::Testbed`]; the caller executes them.
     Testbed {
         /// Only every `every`-th coflow or application is sent.
         every: usize,
@@ -55,8 +54,8 @@ impl Scope {
 }
 
 impl Reproduction {
-    /// Plans the selected items of `paper` on `workload`, which reports call `name`. A part of the
-    /// Facebook trace counts as the paper's trace only if it is [`MIN_LIVE_S`] or longer.
+    /// Plans the selected items of `paper` on `workload`; `name` is the workload's name in reports. The
+    /// beginning of the Facebook trace counts as the paper's trace if it lasts at least [`MIN_LIVE_S`].
     pub fn new(
         paper: Paper,
         selection: &Selection,
@@ -96,7 +95,7 @@ impl Reproduction {
         Self { paper: planner.paper, plan: planner.plan, trace: planner.trace, method, items }
     }
 
-    /// All runs that are needed, in the order in which [`finish`](Self::finish) wants them.
+    /// All runs, in the order in which [`finish`](Self::finish) expects their results.
     pub fn runs(&self) -> impl ExactSizeIterator<Item = RunId> + use<> {
         self.plan.runs()
     }
@@ -106,32 +105,32 @@ impl Reproduction {
         self.plan.coflows(run)
     }
 
-    /// What a run is, and its workload.
+    /// A run and its workload.
     pub fn get(&self, run: RunId) -> (&Run, &Workload) {
         let run = self.plan.get(run);
         (run, self.plan.workload(run.trace))
     }
 
-    /// Whether a run is in the exact simulator, which calls an observer as coflows end.
+    /// Whether a run is in the exact simulator, which reports its progress to an observer.
     pub fn is_observed(&self, run: RunId) -> bool {
         matches!(self.plan.get(run).platform, Platform::Exact { .. })
     }
 
-    /// Does a run.
+    /// Simulates a run.
     ///
     /// # Errors
-    /// Why it cannot be done, in one line.
+    /// One line that says why the run failed.
     pub fn measure(&self, run: RunId, observer: &mut dyn Observer) -> Result<RunResult, String> {
         self.plan.measure(run, observer)
     }
 
-    /// What was found, from what the runs found.
-    pub fn finish(self, measured: Vec<Result<RunResult, String>>) -> Report {
-        let results = Results::new(&self.plan, &self.paper, measured);
+    /// Evaluates the results of all runs, and returns the report.
+    pub fn finish(self, run_results: Vec<Result<RunResult, String>>) -> Report {
+        let results = Results::new(&self.plan, &self.paper, run_results);
         let sections = self.items.into_iter().map(|(item, evaluate)| {
             let mut section = Section::default();
-            let done = evaluate.and_then(|evaluate| evaluate(&results, &mut section));
-            if let Err(error) = done {
+            let evaluated = evaluate.and_then(|evaluate| evaluate(&results, &mut section));
+            if let Err(error) = evaluated {
                 section = Section { not_shown: Some(error), ..Section::default() };
             }
             resolve(item, section, &results)
@@ -148,7 +147,7 @@ impl Reproduction {
     }
 }
 
-/// The items of a paper that can be found by `method`, in its order.
+/// The items of a paper that `method` reproduces, in the order of the paper.
 pub fn items(paper: &str, method: Method) -> &'static [Item] {
     match (paper, method) {
         ("philae", Method::Simulation) => philae::ITEMS,
@@ -161,12 +160,14 @@ pub fn items(paper: &str, method: Method) -> &'static [Item] {
     }
 }
 
-/// Whether a testbed replays the trace for a paper, rather than workloads of the paper's own.
+/// Whether testbed runs of a paper replay the given trace. For other papers they replay workloads that
+/// the paper defines.
 pub fn replays_trace(paper: &str) -> bool {
     paper == "philae"
 }
 
-/// Whether a workload is the public Facebook trace, told by its counts.
+/// Whether a workload is the public Facebook trace, judged by its numbers of ports, coflows, flows and
+/// bytes.
 fn is_facebook(workload: &Workload) -> bool {
     workload.ports == 150
         && workload.coflows.len() == 526

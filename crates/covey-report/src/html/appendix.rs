@@ -12,8 +12,8 @@ pub struct Appendix {
     pub title: String,
     /// What a reader in a hurry should know, a paragraph each.
     pub lead: Vec<String>,
-    /// What the contents tell of each part, beside its name: headings of columns.
-    pub told: Vec<String>,
+    /// Headings of the columns that the table of contents has beside the names of parts.
+    pub contents_columns: Vec<String>,
     /// The parts, in order.
     pub parts: Vec<Part>,
 }
@@ -25,8 +25,8 @@ pub struct Part {
     pub name: String,
     /// What it shows.
     pub shows: String,
-    /// What the contents tell of it, for each column of [`Appendix::told`].
-    pub told: Vec<String>,
+    /// The part's cells in the table of contents, one for each of [`Appendix::contents_columns`].
+    pub contents_cells: Vec<String>,
     /// Words before the table, a paragraph each.
     pub before: Vec<String>,
     /// Its table, if it has one.
@@ -172,12 +172,12 @@ fn contents(appendix: &Appendix, notes: &Notes<'_>) -> Markup {
             table class="contents" {
                 thead { tr {
                     th scope="col" { "part" }
-                    @for told in &appendix.told { th scope="col" { (told) } }
+                    @for heading in &appendix.contents_columns { th scope="col" { (heading) } }
                 } }
                 tbody {
                     @for part in &appendix.parts { tr {
                         th scope="row" { a href={ "#" (id(&part.name)) } { (part.name) } ": " (part.shows) }
-                        @for told in &part.told { td { (told) } }
+                        @for cell in &part.contents_cells { td { (cell) } }
                     } }
                 }
             }
