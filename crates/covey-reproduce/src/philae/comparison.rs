@@ -1,4 +1,4 @@
-//! Philae against others, mostly against Aalo: its runs, and the reasons why ratios differ.
+//! Compares Philae with other policies: the runs, the speed-ups, and the reasons for differences.
 
 use covey_trace::MB;
 
@@ -8,49 +8,50 @@ use crate::learning::Recording;
 use crate::numbers::percentile;
 use crate::plan::{Plan, Platform, Results, Run, RunId, TestbedRun, TraceId};
 
-/// How far our speed-ups may be from published ones: an independent emulation came within 6 %.
+/// The share by which our speed-ups may differ from published ones. An independent emulation came within
+/// 6 %.
 pub(super) const TOLERANCE: f64 = 0.06;
 
-/// Why means differ in the fair comparison.
-pub(super) const ONE_FRAMEWORK: &str = "The published ratio is one between two simulators. CoflowSim's Aalo moves a \
-    coflow only when one arrives or ends, by one queue at a time, and leaves ports idle that flows have \
-    freed. In one exact framework Aalo does better, so Philae gains less.";
+/// The reason for different means in the fair comparison.
+pub(super) const ONE_FRAMEWORK: &str = "The published ratio compares two simulators. CoflowSim's Aalo moves coflows between \
+    queues only when a coflow arrives or ends, and by one queue at a time; it leaves ports idle after \
+    flows end. In the exact simulator Aalo is faster, so Philae gains less.";
 
-/// Why means differ in the paper's setting where coflows have been left out.
-pub(super) const FEWER_EVENTS: &str = "With fewer coflows there are fewer arrivals and ends, at which alone \
-    CoflowSim moves coflows between queues and shares anew; its policies get slower by that, and Philae's \
-    gain larger than published. How the paper ran these workloads is not told.";
+/// The reason for different means in the paper's setting, on workloads without some of the coflows.
+pub(super) const FEWER_EVENTS: &str = "CoflowSim moves coflows between queues and assigns rates only when a coflow \
+    arrives or ends. Fewer coflows mean fewer such events, so its policies get slower, and Philae's gain \
+    is larger than published. The paper does not say how it ran these workloads.";
 
-/// Why percentiles of single speed-ups differ.
+/// The reason for different percentiles of the speed-ups of single coflows.
 pub(super) const PERCENTILES: &str = "Half of the coflows are small and end after a few milliseconds, or quanta, \
-    under both policies. Neither public simulator has an Aalo that is slow for them, which the published \
-    percentiles would need. (0.977 is equally many quanta, in seconds of 1024 and of 1000 ms.)";
+    under both policies. The published percentiles would need an Aalo that is slow for small coflows, and \
+    no public simulator has one. (0.977 means equal numbers of quanta, in seconds of 1024 and of 1000 ms.)";
 
-/// The reason for a difference from Aalo in a column and a setting.
+/// The reason for a different speed-up over Aalo, by column and setting.
 pub(super) fn why(column: &str, setting: Setting) -> &'static str {
     match (column, setting) {
         ("P50" | "P90", _) => PERCENTILES,
         (_, Setting::FairComparison | Setting::Live | Setting::Testbed) => ONE_FRAMEWORK,
         (_, Setting::PapersSetting) => {
-            "Which flows are pilots depends on ties among ports, which C++ leaves open; it moves the mean \
-             by some percent."
+            "The order of equally busy ports decides which flows are pilots. C++ does not define this order, \
+             which changes the mean by some percent."
         }
     }
 }
 
-/// Aalo in the exact simulator, watched for when it has found the right queue.
+/// Plans Aalo in the exact simulator, and records when each coflow enters its last queue.
 pub(super) fn aalo(plan: &mut Plan, trace: TraceId) -> RunId {
     let recording = Recording::LastQueue { first: 10.0 * MB, factor: 10.0 };
     plan.run(Run { trace, platform: Platform::exact(), policy: "aalo".to_owned(), recording })
 }
 
-/// Philae in the exact simulator, watched for its estimates.
+/// Plans Philae in the exact simulator, and records its estimates of sizes.
 pub(super) fn philae(plan: &mut Plan, trace: TraceId, policy: &str) -> RunId {
     let (policy, recording) = (policy.to_owned(), Recording::SizeEstimates);
     plan.run(Run { trace, platform: Platform::exact(), policy, recording })
 }
 
-/// Philae against others, in one of the settings.
+/// Two runs in one setting: Philae, and the policy it is compared with.
 #[derive(Clone, Copy)]
 pub(super) struct Comparison {
     pub setting: Setting,
@@ -59,7 +60,7 @@ pub(super) struct Comparison {
 }
 
 impl Comparison {
-    /// Aalo against a Philae on a workload, in both settings.
+    /// Plans Aalo, and Philae as `policy` specifies it, on a workload in both settings of simulations.
     pub fn with_aalo(plan: &mut Plan, trace: TraceId, policy: &str) -> [Comparison; 2] {
         [
             Comparison {
@@ -75,7 +76,7 @@ impl Comparison {
         ]
     }
 
-    /// The same with real flows.
+    /// Plans Aalo and Philae on a workload on the testbed.
     pub fn on_testbed(planner: &mut Planner, trace: TraceId) -> Comparison {
         let testbed_run = TestbedRun { fold: Some(planner.every), ratio: 1.0 };
         let mut run = |policy: &str| {
@@ -85,7 +86,8 @@ impl Comparison {
         Comparison { setting: Setting::Testbed, base: run("aalo"), philae: run("philae") }
     }
 
-    /// The speed-up of the mean CCT, and percentiles of those of single coflows.
+    /// The speed-up of the mean CCT, or for columns `P50` and `P90` that percentile of the speed-ups of
+    /// single coflows.
     pub fn speedup(&self, column: &str, results: &Results<'_>) -> Result<f64, String> {
         let ratios = || results.ratios(self.base, self.philae);
         Ok(match column {
@@ -95,7 +97,7 @@ impl Comparison {
         })
     }
 
-    /// A speed-up as a finding, beside what is published at a place in a row and a column.
+    /// The finding for a speed-up, with the published value at a place, row and column.
     pub fn finding(
         &self,
         what: String,

@@ -1,8 +1,9 @@
-//! What the coordinator has to do (§5, Table 1; §9.3, Tables 6 and 7), measured live.
+//! The load of the coordinator (§5, Table 1; §9.3, Tables 6 and 7), measured live.
 //!
-//! The real coordinator, and hosts that send on paper. Aalo is there twice: as in the paper, with
-//! reports in every interval; and as Covey runs it, where an agent reports when a coflow has sent a
-//! part more of what is missing until its next queue. The latter is ours alone.
+//! The coordinator is real; simulated hosts report transfers without sending data. Aalo runs twice: as
+//! in the paper, with reports in every interval, and as in Covey, where an agent reports only after a
+//! coflow has sent a given part of the bytes that separate it from its next queue. The paper has no
+//! numbers for the second.
 
 use covey_report::{Live, Spread};
 use covey_trace::{TraceError, transform};
@@ -12,7 +13,7 @@ use crate::item::{Evaluate, Item, Planner, Planning, Section};
 use crate::learning::Recording;
 use crate::plan::{LiveRun, Plan, Platform, Results, Run, RunId, TraceId};
 
-/// What can be measured live, in the order of the paper.
+/// The items that are measured live, in the order of the paper.
 pub const LIVE_ITEMS: &[Item] = &[
     Item {
         place: "Table 1",
@@ -34,29 +35,29 @@ pub const LIVE_ITEMS: &[Item] = &[
     },
 ];
 
-/// δ in seconds on the ports of the trace (§8); it is so many times longer on so many times more.
+/// δ in seconds on the ports of the trace (§8). On `n` times the ports, δ is `n` times as long.
 const INTERVAL_S: f64 = 0.008;
 
-/// Copies of the trace on 900 ports.
+/// Number of copies of the trace on 900 ports.
 const COPIES: u32 = 6;
 
-const HARDWARE: &str = "Milliseconds of another machine and another program: the paper's coordinator is \
-    5,200 lines of C++ on a Xeon E5-2673 v3, and its work on sockets may be included. Ours is the CPU \
-    of the thread that decides; connections are others' work.";
+const HARDWARE: &str = "The machines and the programs differ. The paper's coordinator is 5,200 lines of C++ on a \
+    Xeon E5-2673 v3, and its times may include work on sockets. Ours are CPU times of the thread that \
+    decides; other threads serve the connections.";
 
-const LIGHT: &str = "Only the beginning of the trace is replayed, which is light, and it is not told when the \
-    paper counts an agent as heard from: here, when it has reported bytes or ends.";
+const LIGHT: &str = "Only the beginning of the trace is replayed, whose load is light. The paper does not say when it \
+    counts an agent as heard from; here an agent counts if it has reported bytes or ends.";
 
-const RELATION: &str = "A decision of Philae's looks here at what has changed, and a schedule goes only to agents \
-    for whom it has changed; with reports in every interval, Aalo's decisions come with each of them and \
-    share links among all flows. So Philae saves more here than in the paper.";
+const RELATION: &str = "Covey's Philae looks only at changes when it decides, and sends schedules only to agents \
+    whose schedule has changed. Aalo with reports in every interval decides in each interval and shares \
+    links among all flows. Therefore Philae saves more here than in the paper.";
 
-/// The policies as they run live on so many copies of the trace.
+/// The live runs on one number of ports.
 struct LiveRuns {
     philae: RunId,
-    /// With reports in every interval.
+    /// Aalo with reports in every interval, as in the paper.
     aalo: RunId,
-    /// As Covey runs it.
+    /// Aalo with reports when they are due, as Covey runs it.
     aalo_when_due: RunId,
 }
 
@@ -81,7 +82,7 @@ impl LiveRuns {
         })
     }
 
-    /// The row of the paper's tables, if there is one; the name; and the run.
+    /// For each run: its row in the paper's tables if there is one, its name, and the run.
     fn each(&self) -> [(Option<&'static str>, &'static str, RunId); 3] {
         [
             (Some("Philae"), "Philae", self.philae),
@@ -97,32 +98,32 @@ fn live(plan: &mut Plan, trace: TraceId, policy: &str, live: LiveRun) -> RunId {
 }
 
 fn measured<'a>(results: &'a Results<'_>, run: RunId) -> Result<&'a Live, String> {
-    results.get(run)?.live.as_ref().ok_or_else(|| "it was not run live".to_owned())
+    results.get(run)?.live.as_ref().ok_or_else(|| "the run was not executed live".to_owned())
 }
 
 fn found(what: String, run: RunId, ours: f64) -> Finding {
     Finding::new(what, Setting::Live, &[run], ours).unit("")
 }
 
-/// What was run, as notes.
+/// Describes the runs in notes.
 fn notes(runs: &LiveRuns, results: &Results<'_>, section: &mut Section) -> Result<(), String> {
     let plan = results.plan;
     for (_, name, run) in runs.each() {
-        let it = measured(results, run)?;
-        let Platform::Live(live) = plan.get(run).platform else { continue };
+        let live = measured(results, run)?;
+        let Platform::Live(replay) = plan.get(run).platform else { continue };
         section.note(format!(
-            "{name}: {} coflows on {} ports, {:.0} s in intervals of {} ms; 99th percentile of a decision's \
-             CPU at most {} ms, of a push at most {} ms; the whole process used {:.1} % of a core; coflows \
-             were registered at most {:.2} s late; {} agents lost.",
-            it.coflows,
+            "{name}: {} coflows on {} ports, {:.0} s in intervals of {} ms; 99th percentile of the CPU time of \
+             a decision at most {} ms, of a push at most {} ms; the whole process used {:.1} % of a core; \
+             coflows were registered at most {:.2} s late; {} agents lost.",
+            live.coflows,
             plan.workload(plan.get(run).trace).ports,
-            it.intervals * live.interval_s,
-            1e3 * live.interval_s,
-            it.decide_p99_ms,
-            it.push_p99_ms,
-            100.0 * it.process_cpu,
-            it.late_s,
-            it.agents_lost,
+            live.intervals * replay.interval_s,
+            1e3 * replay.interval_s,
+            live.decide_p99_ms,
+            live.push_p99_ms,
+            100.0 * live.process_cpu,
+            live.late_s,
+            live.agents_lost,
         ));
     }
     Ok(())
@@ -133,9 +134,9 @@ fn table_1(planner: &mut Planner) -> Result<Evaluate, TraceError> {
     Ok(Box::new(move |results, section| {
         notes(&runs, results, section)?;
         section.note(
-            "Numbers are messages, or decisions, in an interval of 900 ports. Messages that a schedule has been \
-             applied are not among them: the paper does not tell whether it has such. Nor does it tell what \
-             an event is; a turn of the queues' time slots is one here.",
+            "Numbers are messages or decisions per interval, on 900 ports. Acknowledgements of schedules are \
+             not counted: the paper does not say whether it has them. It does not define events either; \
+             here a change of the queues' time slots is an event.",
         );
         let philae = measured(results, runs.philae)?;
         let aalo = measured(results, runs.aalo)?;
@@ -153,7 +154,7 @@ fn table_1(planner: &mut Planner) -> Result<Evaluate, TraceError> {
                 runs.philae,
                 sent(philae),
             )
-            .says("event triggered: not in every interval", Rule::AtMost(99.0)),
+            .says("triggered by events: not in every interval", Rule::AtMost(99.0)),
         );
         section.add(found("Philae, schedules".to_owned(), runs.philae, philae.schedules));
         section.add(found("Aalo, schedules".to_owned(), runs.aalo, aalo.schedules));
@@ -175,12 +176,12 @@ fn table_1(planner: &mut Planner) -> Result<Evaluate, TraceError> {
     }))
 }
 
-/// Percent of the intervals in which a schedule was sent.
+/// Percentage of the intervals in which a schedule was sent.
 fn sent(live: &Live) -> f64 {
     100.0 * (1.0 - live.unflushed)
 }
 
-/// The parts of an interval's work, by the columns of Table 6.
+/// The CPU times of the steps of an interval, by the columns of Table 6.
 fn parts(live: &Live) -> [(&'static str, Spread); 4] {
     [
         ("calculate", live.calculate),
@@ -195,13 +196,13 @@ fn table_6(planner: &mut Planner) -> Result<Evaluate, TraceError> {
     Ok(Box::new(move |results, section| {
         notes(&runs, results, section)?;
         section.note(
-            "A time holds if it is at most the published one: it is another machine's. How much the two \
-             policies differ does not depend on that.",
+            "A published time holds if ours is at most as long, since the machines differ. The ratios of the \
+             two policies do not depend on the machine.",
         );
         let paper = |row: Option<&str>, column: &str| results.published("Table 6", row?, column);
         for (row, name, run) in runs.each() {
-            let it = measured(results, run)?;
-            for (part, Spread { mean_ms, deviation_ms }) in parts(it) {
+            let live = measured(results, run)?;
+            for (part, Spread { mean_ms, deviation_ms }) in parts(live) {
                 let mean = found(format!("{name}, {part}"), run, mean_ms).unit("ms").why(HARDWARE);
                 section.add(mean.at_most(paper(row, part)));
                 let deviation = found(format!("{name}, {part}, deviation"), run, deviation_ms);
@@ -236,7 +237,8 @@ fn table_6(planner: &mut Planner) -> Result<Evaluate, TraceError> {
     }))
 }
 
-/// How far numbers of another machine and another part of the trace may be from published ones.
+/// Shares by which numbers from another machine and another part of the trace may differ from published
+/// ones.
 const HALF: f64 = 0.5;
 const TENTH: f64 = 0.1;
 

@@ -1,4 +1,4 @@
-//! Figure 6 and Table 5: the testbed, and jobs that also compute.
+//! Figure 6 and Table 5: the paper's testbed, and jobs that compute besides shuffling.
 
 use covey_trace::transform::{Filter, filter};
 use covey_trace::{TraceError, shuffle_shares};
@@ -19,12 +19,12 @@ pub(super) const FIGURE_6: Item = Item {
         let comparisons = Comparison::with_aalo(&mut planner.plan, planner.trace, "philae");
         Ok(figure_6(
             comparisons.into(),
-            "The paper measured this on 150 machines; here it is simulated.",
+            "The paper measured this on 150 machines; here the runs are simulated.",
         ))
     }),
 };
 
-/// What can be measured on a testbed, in the order of the paper.
+/// The items that are measured on a testbed, in the order of the paper.
 pub const TESTBED_ITEMS: &[Item] = &[
     Item {
         place: "Table 5",
@@ -33,7 +33,7 @@ pub const TESTBED_ITEMS: &[Item] = &[
         plan: Planning::Runs(|planner| {
             let rows = rows(planner)?;
             let rows = rows.map(|(row, it)| (row, vec![Comparison::on_testbed(planner, it)]));
-            Ok(table_5(rows, SMALLER))
+            Ok(table_5(rows, FEWER_HOSTS))
         }),
     },
     Item {
@@ -41,25 +41,25 @@ pub const TESTBED_ITEMS: &[Item] = &[
         section: "9.2",
         shows: "speed-up of jobs over Aalo (testbed)",
         plan: Planning::Runs(|planner| {
-            Ok(figure_6(vec![Comparison::on_testbed(planner, planner.trace)], SMALLER))
+            Ok(figure_6(vec![Comparison::on_testbed(planner, planner.trace)], FEWER_HOSTS))
         }),
     },
 ];
 
-const SMALLER: &str = "The paper measured this on 150 machines; here it is sixteen emulated hosts, on which racks \
-    are folded: flows of a coflow between the same two hosts are one, and times and sizes are scaled.";
+const FEWER_HOSTS: &str = "The paper measured this on 150 machines. Here sixteen emulated hosts each stand for several \
+    racks: the flows of a coflow between the same two hosts become one, and times and sizes are scaled.";
 
-const FOLDED: &str = "Folded, coflows are narrower than the paper's, of which fewer are sampled and more are told \
-    apart by their queues alone; Aalo's interval is that of the paper, though coflows are shorter; and its \
-    coordinator does not miss it (Table 7).";
+const FOLDED: &str = "Coflows are narrower than the paper's after racks are folded onto hosts. Therefore Philae samples \
+    fewer of them, and only queues separate the others. Aalo's interval is that of the paper although \
+    coflows are shorter, and its coordinator misses no interval (Table 7).";
 
 fn figure_6(comparisons: Vec<Comparison>, measured: &'static str) -> Evaluate {
     Box::new(move |results, section| {
         section.note(format!(
-            "{measured} Each coflow is the shuffle of a job that spends the share φ of its time there \
-             under Aalo, so that JCT = CCT₀/φ − CCT₀ + CCT. Shares are drawn from the published classes, \
-             uniformly inside a class and at least 1 %; percentiles are means over {SEEDS} seeds (one: \
-             covey compare --jct-shares)."
+            "{measured} Each coflow is the shuffle of a job that spends the share φ of its time in shuffle \
+             under Aalo: JCT = CCT₀/φ − CCT₀ + CCT. Shares are drawn from the published classes, uniformly \
+             inside a class and at least 1 %. Percentiles are means over {SEEDS} seeds (covey compare \
+             --jct-shares uses one seed)."
         ));
         for comparison in comparisons {
             let base = &results.get(comparison.base)?.ccts_s;
@@ -83,7 +83,7 @@ fn figure_6(comparisons: Vec<Comparison>, measured: &'static str) -> Evaluate {
                     ("CCT".to_owned(), results.ratios(comparison.base, comparison.philae)?),
                     ("JCT (seed 1)".to_owned(), speedups(base, ccts, 1)),
                 ],
-                "Speed-ups of coflows, and of jobs that compute as well.",
+                "Speed-ups of coflows, and of jobs that shuffle and compute.",
             ));
         }
         Ok(())
@@ -95,28 +95,31 @@ fn why(column: &str, setting: Setting) -> &'static str {
         ("P50", Setting::Testbed) => FOLDED,
         ("P50", _) => super::comparison::PERCENTILES,
         _ => {
-            "It cannot follow from the published shares: 88 % of the jobs spend less than 75 % of their \
-             time in shuffle and so gain less than 4 times however fast it is."
+            "The published value cannot follow from the published shares: 88 % of the jobs spend less than \
+             75 % of their time in shuffle, and even an infinitely fast shuffle speeds these up by a factor \
+             than 4."
         }
     }
 }
 
-/// The columns of the classes, and the shares of time in shuffle at which they begin.
+/// The columns of the classes, and the share of time in shuffle at which each class begins.
 const CLASSES: [(&str, f64); 4] =
     [("below 25%", 0.0), ("25-49%", 0.25), ("50-74%", 0.5), ("75% and more", 0.75)];
 
 pub(super) const SECTION_9_2: Item = Item {
     place: "Section 9.2",
     section: "9.2",
-    shows: "jobs by the part of their time spent in shuffle, as they are drawn for Figure 6",
+    shows: "jobs by the share of their time in shuffle, as drawn for Figure 6",
     plan: Planning::Runs(|planner| {
         let jobs = planner.plan.workload(planner.trace).coflows.len();
         Ok(Box::new(move |results, section| {
-            section.note(format!("A job for each coflow of the trace, over {SEEDS} seeds."));
+            section.note(format!(
+                "Each coflow of the trace is the shuffle of one job; shares are over {SEEDS} seeds."
+            ));
             let drawn: Vec<f64> = (1..=SEEDS).flat_map(|seed| shuffle_shares(jobs, seed)).collect();
-            for (k, (column, least)) in CLASSES.into_iter().enumerate() {
+            for (k, (column, from)) in CLASSES.into_iter().enumerate() {
                 let below = CLASSES.get(k + 1).map_or(f64::INFINITY, |(_, share)| *share);
-                let ours = percent(&drawn, |share| (least..below).contains(&share));
+                let ours = percent(&drawn, |share| (from..below).contains(&share));
                 let published = results.published("Section 9.2", "jobs", column);
                 section.add(
                     Finding::new(column, Setting::FairComparison, &[], ours)
@@ -137,8 +140,8 @@ pub(super) const TABLE_5: Item = Item {
         let rows = rows(planner)?.map(|(row, trace)| {
             (row, Comparison::with_aalo(&mut planner.plan, trace, "philae").into())
         });
-        let both = "The paper measured this on 150 machines, both policies in one framework; here it is \
-                    simulated.";
+        let both = "The paper measured this on 150 machines, with both policies in one framework; here the runs \
+                    are simulated.";
         Ok(table_5(rows, both))
     }),
 };
@@ -153,7 +156,7 @@ fn rows(planner: &mut Planner) -> Result<[(&'static str, TraceId); 2], TraceErro
 fn table_5(rows: [(&'static str, Vec<Comparison>); 2], measured: &'static str) -> Evaluate {
     Box::new(move |results, section| {
         section.note(format!(
-            "{measured} For wide coflows the paper's text says 1.52×, its table 1.49×."
+            "{measured} For wide coflows the paper's text says 1.52×, and its table says 1.49×."
         ));
         for (row, comparisons) in rows {
             for comparison in comparisons {
@@ -173,11 +176,11 @@ fn why_testbed(row: &str, column: &str, setting: Setting) -> &'static str {
         (.., Setting::Testbed) => FOLDED,
         ("FB trace", "P50" | "P90", _) => super::comparison::PERCENTILES,
         (.., Setting::FairComparison | Setting::Live) => {
-            "On the testbed Aalo's coordinator missed its interval in 16 % of the cases (Table 7); here it \
-             decides in no time."
+            "On the paper's testbed Aalo's coordinator missed 16 % of its intervals (Table 7); in simulation \
+             decisions take no time."
         }
         (.., Setting::PapersSetting) => {
-            "The paper's setting is that of its simulations, whose ratios are between two simulators."
+            "The paper's setting is that of its simulations, whose ratios compare two simulators."
         }
     }
 }

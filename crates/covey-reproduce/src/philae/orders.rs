@@ -1,4 +1,4 @@
-//! Table 3: in which order coflows go.
+//! Table 3: the orders of coflows.
 
 use super::comparison::Comparison;
 use crate::finding::{Finding, Setting};
@@ -50,16 +50,17 @@ pub(super) const TABLE_3: Item = Item {
 fn why(order: &str, column: &str, setting: Setting) -> &'static str {
     match (order, column, setting) {
         ("C", "P50" | "P90", _) => {
-            "In the authors' program order C has neither pilots nor thin coflows: all wait in one queue, \
-             small ones for large ones. In the exact simulator thin coflows go first, as under the other \
-             orders. The published mean is that of the former, the published percentiles of neither."
+            "In the authors' program order C has neither pilots nor thin coflows: all coflows wait in one queue, \
+             and small coflows wait for large ones. In the exact simulator thin coflows go first, as under \
+             the other orders. The published mean matches the former; the published percentiles match \
+             neither."
         }
         ("C", ..) => {
-            "Thin coflows go first in the exact simulator, and coflows are not admitted in bins."
+            "The exact simulator serves thin coflows first and admits each coflow when it arrives, not in bins."
         }
         ("B", "mean of CCTs", Setting::FairComparison) => {
-            "What is left of an estimated size falls while a coflow is sent, so that coflows of equal size \
-             overtake each other; in one exact framework that costs more than it gains."
+            "The rest of an estimated size shrinks while a coflow is sent, so coflows of equal size overtake \
+             each other. In the exact simulator this costs more than it gains."
         }
         _ => super::comparison::why(column, setting),
     }

@@ -1,4 +1,4 @@
-//! Figures 4(a), 4(b) and 5 and Table 4: Philae against other policies, and which coflows gain.
+//! Figures 4(a), 4(b) and 5 and Table 4: Philae compared with other policies, and the coflows that gain.
 
 use covey_trace::transform::{Filter, filter};
 use covey_trace::{Coflow, MB, Stats};
@@ -10,7 +10,7 @@ use crate::numbers::percent;
 use crate::plan::{Plan, Results, TraceId};
 use crate::plots::{bars, cdf};
 
-/// What the paper compares with, and the policies of both simulators.
+/// The paper's names of the policies compared with Philae, and their names in both simulators.
 const OTHERS: [(&str, &str); 5] = [
     ("Aalo", "aalo"),
     ("Aalo-Oracle", "aalo-oracle"),
@@ -21,7 +21,7 @@ const OTHERS: [(&str, &str); 5] = [
 
 const COLUMNS: [&str; 3] = ["P50", "P90", "mean of CCTs"];
 
-/// Philae against each of the first `count` others, in both settings.
+/// Plans Philae and each of the first `count` other policies, in both settings.
 fn comparisons(plan: &mut Plan, trace: TraceId, count: usize) -> Vec<(&'static str, Comparison)> {
     let mut comparisons = Vec::new();
     for (name, policy) in &OTHERS[..count] {
@@ -34,7 +34,8 @@ fn comparisons(plan: &mut Plan, trace: TraceId, count: usize) -> Vec<(&'static s
     comparisons
 }
 
-/// The speed-ups that are published at a place, and all for which `also` says so.
+/// Adds findings and figures of the speed-ups at a place. `why` gives the reason for a difference by
+/// policy, column and setting.
 fn speedups(
     place: &str,
     comparisons: &[(&'static str, Comparison)],
@@ -62,8 +63,8 @@ fn speedups(
             ["speed-up of a coflow by Philae", "coflows"],
             Some(1.0),
             curves.collect::<Result<Vec<_>, String>>()?,
-            "Each coflow's CCT under the other policy over that under Philae; right of 1 Philae is \
-             faster.",
+            "Each coflow's CCT under the other policy divided by its CCT under Philae. Philae is faster to \
+             the right of 1.",
         ));
     }
     Ok(())
@@ -84,20 +85,20 @@ pub(super) const FIGURE_4A: Item = Item {
 fn why_4a(name: &str, column: &str, setting: Setting) -> &'static str {
     match (name, setting) {
         ("SEBF", _) => {
-            "No SEBF was found that Philae beats: one that knows sizes is faster in the exact simulator by \
-             far, and by 1 % even as CoflowSim has it."
+            "No SEBF was found that Philae beats. SEBF knows sizes: it is much faster in the exact simulator, \
+             and even CoflowSim's SEBF is 1 % faster."
         }
         ("FIFO", Setting::FairComparison) => {
-            "FIFO that shares by max-min inside a coflow has a mean of 385 s, CoflowSim's with MADD and \
-             backfill 81 s. How a policy shares and backfills decides more than its order."
+            "FIFO with max-min sharing inside a coflow has a mean of 385 s; CoflowSim's FIFO with MADD and \
+             backfill has 81 s. Sharing and backfilling matter more than the order."
         }
         ("FIFO", Setting::PapersSetting) => {
-            "The ratio of means is 9 % below the published one; small coflows fare better in CoflowSim's \
-             FIFO, which backfills, than in the paper's."
+            "The ratio of means is 9 % below the published one. CoflowSim's FIFO backfills, which makes small \
+             coflows faster than in the paper's."
         }
         ("FAIR", _) => {
-            "Fair sharing has a mean of 64.6 s exactly and 68.9 s in CoflowSim. For the published ratio it \
-             would have to be about 160 s; what the paper ran is not told."
+            "Fair sharing has a mean of 64.6 s in the exact simulator and 68.9 s in CoflowSim. The published \
+             ratio would need about 160 s. The paper does not say what it ran."
         }
         _ => super::comparison::why(column, setting),
     }
@@ -106,7 +107,7 @@ fn why_4a(name: &str, column: &str, setting: Setting) -> &'static str {
 pub(super) const FIGURE_4B: Item = Item {
     place: "Figure 4(b)",
     section: "8.4",
-    shows: "the same on coflows of more than 7 flows",
+    shows: "speed-up over other policies, coflows of more than 7 flows",
     plan: Planning::Runs(|planner| {
         let wide = Filter { min_width: Some(8), ..Filter::default() };
         let trace =
@@ -121,10 +122,10 @@ pub(super) const FIGURE_4B: Item = Item {
 fn why_4b(name: &str, column: &str, setting: Setting) -> &'static str {
     match (name, setting) {
         ("SEBF", Setting::FairComparison) => {
-            "SEBF knows sizes and is faster in the exact simulator by far."
+            "SEBF knows sizes and is much faster in the exact simulator."
         }
         ("SEBF", Setting::PapersSetting) => {
-            "No SEBF was found that Philae beats by so much: CoflowSim's is about as fast as Philae."
+            "No SEBF was found that Philae beats by that much: CoflowSim's is about as fast as Philae."
         }
         (_, Setting::PapersSetting) => super::comparison::FEWER_EVENTS,
         _ => super::comparison::why(column, setting),
@@ -156,10 +157,10 @@ pub(super) const TABLE_4: Item = Item {
     }),
 };
 
-/// Below which speed-up a coflow loses. Above its inverse it gains.
+/// A coflow with a smaller speed-up loses. A coflow whose speed-up exceeds the inverse gains.
 const LOSES: f64 = 0.97;
 
-/// The bin of a coflow in Table 4.
+/// The bin of a coflow in Table 4, numbered from 0.
 fn bin(coflow: &Coflow) -> usize {
     let (wide, large) = (coflow.width() > 7, coflow.size_bytes() > 100.0 * MB);
     usize::from(wide) + 2 * usize::from(large)
@@ -174,8 +175,8 @@ pub(super) const FIGURE_5: Item = Item {
         let trace = planner.trace;
         Ok(Box::new(move |results, section| {
             section.note(
-                "A coflow loses if it takes 3 % longer, and gains if it takes 3 % less; so equally many quanta \
-                 in seconds of 1024 and of 1000 ms are neither.",
+                "A coflow loses if it takes 3 % longer, and gains if it takes 3 % less. Equal numbers of quanta, \
+                 in seconds of 1024 and of 1000 ms, are thus neither.",
             );
             for comparison in comparisons {
                 let workload = results.plan.workload(trace);
@@ -189,21 +190,21 @@ pub(super) const FIGURE_5: Item = Item {
                 let lost = |b: usize| of_bin[b].iter().filter(|r| **r < LOSES).count() as f64;
                 let all: f64 = (0..4).map(lost).sum();
                 let winners = percent(&of_bin[3], |r| r > 1.0 / LOSES);
-                let (all_of_them, most) = (Rule::AtLeast(100.0), Rule::MoreThan(50.0));
+                let (all_coflows, most) = (Rule::AtLeast(100.0), Rule::MoreThan(50.0));
                 for (b, what, ours, says, rule) in [
                     (
                         0,
                         "coflows of bin 1 that do not lose",
                         100.0 - losers[0],
                         "all gain in bin 1 (thin, small)",
-                        all_of_them,
+                        all_coflows,
                     ),
                     (
                         2,
                         "coflows of bin 3 that do not lose",
                         100.0 - losers[2],
                         "all gain in bin 3 (thin, large)",
-                        all_of_them,
+                        all_coflows,
                     ),
                     (
                         3,
@@ -216,7 +217,7 @@ pub(super) const FIGURE_5: Item = Item {
                         1,
                         "coflows in bin 2 (wide, small) of those that lose",
                         100.0 * lost(1) / all,
-                        "most of those that lose are in bin 2",
+                        "most coflows that lose are in bin 2",
                         most,
                     ),
                 ] {
@@ -231,7 +232,7 @@ pub(super) const FIGURE_5: Item = Item {
                     ["speed-up of a coflow over Aalo", "coflows of the bin"],
                     Some(1.0),
                     curves,
-                    "Each coflow's CCT under Aalo over that under Philae, in each bin of Table 4.",
+                    "Each coflow's CCT under Aalo divided by its CCT under Philae, by bin of Table 4.",
                 ));
             }
             Ok(())
@@ -242,12 +243,12 @@ pub(super) const FIGURE_5: Item = Item {
 fn why_5(bin: usize) -> &'static str {
     match bin {
         0 | 2 => {
-            "A few thin coflows are slower; thin coflows wait for thin ones with less contention."
+            "A few thin coflows are slower: under Philae a thin coflow waits for thin coflows with less contention."
         }
         3 => {
-            "Of the large, wide coflows half or fewer gain, and a few of them gain much: Philae serves \
-             them one after another, Aalo side by side."
+            "At most half of the large, wide coflows gain, and a few of them gain much: Philae serves them one \
+             after another, Aalo serves them side by side."
         }
-        _ => "Half or more of those that lose are in other bins, most of them in bin 4.",
+        _ => "At least half of the coflows that lose are in other bins, most of them in bin 4.",
     }
 }

@@ -1,4 +1,4 @@
-//! Table 2: how many pilots.
+//! Table 2: the number of pilots.
 
 use super::comparison::Comparison;
 use super::learning::errors;
@@ -6,7 +6,7 @@ use crate::finding::{Finding, Setting};
 use crate::item::{Item, Planning};
 use crate::numbers::mean;
 
-/// The columns of the table, and what they are as a parameter.
+/// The columns of the table, and the values of Philae's parameter `pilots`.
 const SCHEMES: [(&str, &str); 8] = [
     ("2", "const:2"),
     ("5% of senders", "senders:0.05"),
@@ -24,7 +24,7 @@ pub(super) const TABLE_2: Item = Item {
     shows: "speed-up over Aalo and error of the estimate by how pilots are chosen",
     plan: Planning::Runs(|planner| {
         let comparisons = SCHEMES.map(|(column, pilots)| {
-            // The default is the run that others need, too.
+            // The default shares its run with other items.
             let policy = match column {
                 "5% of senders" => "philae".to_owned(),
                 _ => format!("philae:pilots={pilots}"),
@@ -77,11 +77,12 @@ pub(super) const TABLE_2: Item = Item {
 fn why_error(column: &str) -> &'static str {
     match column {
         "2" => {
-            "The published error is at least twice ours, as if it were over sampled coflows alone; all other \
-             columns are as over all coflows, thin ones without error."
+            "The published error is at least twice ours, as if it were a mean over sampled coflows only. All \
+             other columns fit a mean over all coflows, in which thin coflows have no error."
         }
         _ => {
-            "Which flows are pilots decides; the paper does not say how ties among ports are broken."
+            "The error depends on which flows are pilots, and the paper does not say how it orders equally busy \
+             ports."
         }
     }
 }
@@ -89,12 +90,13 @@ fn why_error(column: &str) -> &'static str {
 fn why(column: &str, row: &str, setting: Setting) -> &'static str {
     match (column, row) {
         ("10% of flows", "mean of CCTs") => {
-            "A tenth of all flows as pilots costs the paper's Philae half of its speed, but neither \
-             simulator here as much: other flows of a coflow are sent beside its pilots. Not explained."
+            "With a tenth of all flows as pilots, the paper's Philae loses half of its speed. Both simulators \
+             here lose less, since they send other flows of a coflow beside its pilots. The published loss \
+             is not explained."
         }
         ("2", "mean of CCTs") => {
-            "Two pilots cost little or nothing here against a twentieth of the senders, so that the gain is \
-             larger than published. Not explained."
+            "Two pilots are little or no worse here than a twentieth of the senders, so the gain is larger than \
+             published. The difference is not explained."
         }
         _ => super::comparison::why(row, setting),
     }

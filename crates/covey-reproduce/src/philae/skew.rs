@@ -1,4 +1,4 @@
-//! Figures 4(c) and 4(d): flows of different sizes.
+//! Figures 4(c) and 4(d): coflows whose flows differ in size.
 
 use covey_trace::transform::{Filter, Mantri, filter, mantri};
 
@@ -10,23 +10,27 @@ use crate::plots::bars;
 pub(super) const FIGURE_4C: Item = Item {
     place: "Figure 4(c)",
     section: "8.5",
-    shows: "speed-up over Aalo on coflows of at least some skew",
+    shows: "speed-up over Aalo on coflows of at least a given skew",
     plan: Planning::Runs(|planner| {
         let mut traces = Vec::new();
-        for least in ["1", "2", "3", "4", "5"] {
-            let skewed = Filter { min_skew: least.parse().ok(), ..Filter::default() };
-            let name = format!("skew above {least}");
+        for min_skew in ["1", "2", "3", "4", "5"] {
+            let skewed = Filter { min_skew: min_skew.parse().ok(), ..Filter::default() };
+            let name = format!("skew above {min_skew}");
             let trace =
                 planner.plan.derived(&name, planner.trace, |trace| filter(trace, skewed))?;
-            traces.push((least, trace, Comparison::with_aalo(&mut planner.plan, trace, "philae")));
+            traces.push((
+                min_skew,
+                trace,
+                Comparison::with_aalo(&mut planner.plan, trace, "philae"),
+            ));
         }
         Ok(Box::new(move |results, section| {
-            for (least, trace, comparisons) in traces {
+            for (min_skew, trace, comparisons) in traces {
                 let coflows = results.plan.workload(trace).coflows.len() as f64;
-                let published = results.published("Figure 4(c)", least, "coflows");
+                let published = results.published("Figure 4(c)", min_skew, "coflows");
                 section.add(
                     Finding::new(
-                        format!("coflows of skew {least}"),
+                        format!("coflows of skew {min_skew}"),
                         Setting::FairComparison,
                         &[],
                         coflows,
@@ -37,8 +41,8 @@ pub(super) const FIGURE_4C: Item = Item {
                     .why(WHY_COFLOWS),
                 );
                 for comparison in comparisons {
-                    let what = format!("skew {least}, mean of CCTs");
-                    let place = ["Figure 4(c)", least, "mean of CCTs"];
+                    let what = format!("skew {min_skew}, mean of CCTs");
+                    let place = ["Figure 4(c)", min_skew, "mean of CCTs"];
                     let why = match comparison.setting {
                         Setting::FairComparison | Setting::Live | Setting::Testbed => {
                             super::comparison::ONE_FRAMEWORK
@@ -57,7 +61,7 @@ pub(super) const FIGURE_4C: Item = Item {
 };
 
 const WHY_COFLOWS: &str = "One coflow less than published. 31 coflows have a skew of exactly 3; no way of \
-    rounding was found that moves one of them.";
+    rounding was found that moves one of them across the limit.";
 
 pub(super) const FIGURE_4D: Item = Item {
     place: "Figure 4(d)",
@@ -74,9 +78,9 @@ pub(super) const FIGURE_4D: Item = Item {
         };
         Ok(Box::new(move |results, section| {
             section.note(
-                "Mappers' shares are redrawn with seed 1 (covey trace mantri). Both simulators of the \
-                 paper's setting, as they are public, know only reducers that get as much from every \
-                 mapper, so there is only the fair comparison.",
+                "Mappers' shares are redrawn with seed 1 (covey trace mantri). The public versions of both \
+                 simulators of the paper's setting give each reducer the same bytes from every mapper, so \
+                 only the fair comparison is possible.",
             );
             for column in ["P50", "P90", "mean of CCTs"] {
                 let place = ["Figure 4(d)", "Aalo", column];
@@ -90,6 +94,6 @@ pub(super) const FIGURE_4D: Item = Item {
     }),
 };
 
-const WHY_4D: &str = "Where a few mappers send nearly all, the mean of a few pilots, one a mapper, says \
-    nothing: a coflow of terabytes passes for a small one and holds up all others. The paper does not say \
-    how it redrew its mappers; ours has the two published percentiles.";
+const WHY_4D: &str = "Philae takes one pilot per mapper. Where a few mappers send nearly all bytes, the mean of \
+    a few pilots is no estimate: a coflow of terabytes passes for a small one and delays all others. The \
+    paper does not say how it redrew its mappers; ours match the two published percentiles.";

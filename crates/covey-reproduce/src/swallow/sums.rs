@@ -46,7 +46,7 @@ pub(super) const TABLE_VI: Item = Item {
             for (row, policy, run) in runs {
                 let mean = results.mean(run)? * 1024.0;
                 for (column, ours) in [("AVG CCT", mean), ("Job Duration", mean * coflows)] {
-                    // Method are printed without decimals.
+                    // Means are printed without decimals.
                     let within = if column == "AVG CCT" { 1e-5 } else { 0.0 };
                     let what = format!("{policy}, {column}");
                     section.add(
