@@ -1,4 +1,4 @@
-//! Figures 8 and 9: what coordination is worth.
+//! Figures 8 and 9: the gain from coordination.
 
 use covey_trace::MB;
 
@@ -8,15 +8,15 @@ use crate::numbers::percentile;
 use crate::parts::first;
 use crate::plots::cdf;
 
-/// Percentiles of coflow sizes at which FIFO-LM takes a coflow for heavy; the paper's is the 80th.
+/// Percentiles of coflow sizes from which FIFO-LM treats a coflow as heavy. The paper uses the 80th.
 const THRESHOLDS: [u32; 6] = [20, 40, 60, 70, 80, 90];
-/// Coflows on which the thresholds are compared.
+/// Number of coflows on which the thresholds are compared.
 const COFLOWS: usize = 100;
 
 pub(super) const FIGURE_8: Item = Item {
     place: "Figure 8",
     section: "7.2.1",
-    shows: "how many times better Aalo is than without coordination, and than FIFO-LM",
+    shows: "gain of Aalo over Aalo without coordination, and over FIFO-LM",
     plan: Planning::Runs(|planner| {
         let trace = planner.trace;
         let heavy = |workload: &covey_trace::Workload, p: u32| {
@@ -37,9 +37,9 @@ pub(super) const FIGURE_8: Item = Item {
             let kind = Setting::FairComparison;
             let published = |row| results.published("Figure 8", row, "mean");
             section.note(format!(
-                "Every node decides by what has passed through it; FIFO-LM takes a coflow for heavy from \
-                 the 80th percentile of the trace's coflow sizes on. All six thresholds are compared on \
-                 the first {COFLOWS} coflows, which is quicker."
+                "Each node decides by the bytes that it has carried. FIFO-LM treats a coflow as heavy from the \
+                 80th percentile of the trace's coflow sizes. All six thresholds are compared on the first \
+                 {COFLOWS} coflows only, which is quicker."
             ));
             for (row, run, why) in
                 [("uncoordinated", local, WHY_LOCAL), ("FIFO-LM", fifo_lm, WHY_FIFO_LM)]
@@ -75,13 +75,13 @@ pub(super) const FIGURE_8: Item = Item {
     }),
 };
 
-const WHY_LOCAL: &str = "About half of the published loss. Here nodes fill what a receiver leaves idle at once; \
-    the paper's simulator replays logs of tasks and is not public. The order is the paper's: without \
-    coordination Aalo is far worse than fairness.";
-const WHY_FIFO_LM: &str = "A smaller loss than published, by our rule for heavy coflows (each node goes by what \
-    has passed through it). The order is the paper's.";
-const WHY_THRESHOLD: &str = "On these coflows smaller thresholds are better, since FIFO-LM comes close to \
-    fair sharing then; only 90 is worse. Sizes are those of the public hour.";
+const WHY_LOCAL: &str = "About half of the published loss. Here nodes use capacity that a receiver leaves idle \
+    at once; the paper's simulator replays logs of tasks and is not public. The order is the paper's: \
+    without coordination Aalo is far worse than fairness.";
+const WHY_FIFO_LM: &str = "A smaller loss than published, due to our rule for heavy coflows: each node counts only \
+    the bytes that it has carried. The order is the paper's.";
+const WHY_THRESHOLD: &str = "On these coflows smaller thresholds are better, since FIFO-LM is then close to fair \
+    sharing; only 90 is worse. The percentiles are of the coflow sizes of the public hour.";
 
 pub(super) const FIGURE_9: Item = Item {
     place: "Figure 9",
@@ -96,7 +96,7 @@ pub(super) const FIGURE_9: Item = Item {
         ];
         let runs = policies.map(|(name, policy)| (name, planner.plan.exact(planner.trace, policy)));
         Ok(Box::new(move |results, section| {
-            section.note("The figure's points are not in the text; these are ours.");
+            section.note("The text does not give the figure's points; these are ours.");
             let mut drawn = Vec::new();
             for (name, run) in runs {
                 let ccts = &results.get(run)?.ccts_s;

@@ -1,11 +1,11 @@
-//! §7.5 and §7.6: the number of queues, the factor between them, and how often they are looked at.
+//! §7.5 and §7.6: the number of queues, the factor between their limits, and the coordination interval.
 
 use crate::finding::{Finding, Rule, Setting};
 use crate::item::{Item, Planning};
 use crate::plan::{Results, RunId};
 use crate::plots::curves;
 
-/// Gains over fairness at several values.
+/// The points (value, gain over fairness) of runs with several values of a parameter.
 fn gains(
     fair: RunId,
     runs: &[(f64, RunId)],
@@ -30,8 +30,8 @@ pub(super) const QUEUES: Item = Item {
         let fair = planner.plan.exact(planner.trace, "fair");
         Ok(Box::new(move |results, section| {
             section.note(
-                "Strict queues and exact crossings, so that queues alone count; with one queue Aalo is first \
-                 in, first out.",
+                "Strict queues and exact crossings isolate the effect of the queues. With one queue Aalo is \
+                 first in, first out.",
             );
             let kind = Setting::FairComparison;
             let (k, e) = (gains(fair, &by_k, results)?, gains(fair, &by_e, results)?);
@@ -73,9 +73,9 @@ pub(super) const QUEUES: Item = Item {
     }),
 };
 
-const WHY: &str = "With a first limit of 10 MB and few or narrow queues the last one begins below most of \
-    the bytes, and is first in, first out among the large coflows. It is stable once limits reach these \
-    (K = 10 with E = 10). How the paper chose limits for few queues is not in the text we have.";
+const WHY: &str = "With a first limit of 10 MB and few or narrow queues, the last queue holds most of the bytes and \
+    serves large coflows first in, first out. Gains are stable once limits reach large coflows (K = 10 \
+    with E = 10). The text we have does not say how the paper chose limits for few queues.";
 
 pub(super) const DELTA: Item = Item {
     place: "Section 7.6, δ",
@@ -89,7 +89,7 @@ pub(super) const DELTA: Item = Item {
         });
         let fair = planner.plan.exact(planner.trace, "fair");
         Ok(Box::new(move |results, section| {
-            section.note("Strict queues. The figure's points are not in the text we have.");
+            section.note("Queues are strict. The text we have does not give the figure's points.");
             let gains = gains(fair, &runs, results)?;
             for ((delta_s, run), [_, gain]) in runs.iter().zip(&gains) {
                 let what = format!("δ = {} ms", delta_s * 1e3);
@@ -108,13 +108,13 @@ pub(super) const DELTA: Item = Item {
                     Rule::AtLeast(1.1),
                 ),
             );
-            // Nothing has a place on a logarithmic axis at 0.
+            // The axis is logarithmic and cannot show 0.
             let points = gains.into_iter().map(|[x, y]| [x.max(0.001), y]).collect();
             section.figures.push(curves(
                 "Aalo's gain over per-flow fairness",
                 ["δ (s)", "gain in mean CCT"],
                 vec![("strict queues".to_owned(), points)],
-                "The first point is coordination at the very moment.",
+                "The first point is immediate coordination (δ = 0).",
             ));
             Ok(())
         }))

@@ -9,7 +9,7 @@ use crate::learning::Recording;
 use crate::parts::first;
 use crate::plan::{Platform, Run};
 
-/// Number of waves of a coflow: of different starts.
+/// Number of waves of a coflow: the number of different start times of its flows.
 fn waves_of(coflow: &Coflow) -> usize {
     let mut starts: Vec<f64> = coflow.flows.iter().map(|flow| flow.start_s).collect();
     starts.sort_unstable_by(f64::total_cmp);
@@ -26,22 +26,22 @@ pub(super) const TABLE_4: Item = Item {
         for max in [1, 2, 4] {
             let how = Waves { max, rate: 125e6, seed: 1 };
             let name = format!("at most {max} waves");
-            // One wave is the trace as it is.
+            // With one wave the trace is unchanged.
             let trace = match max {
                 1 => planner.trace,
                 _ => planner.plan.derived(&name, planner.trace, |trace| waves(trace, how))?,
             };
-            // Each gain takes three runs, and two waves are as good as one.
+            // Each gain takes three runs. Two waves would show no more than one and four.
             let runs = (max != 2)
                 .then(|| ["aalo", "fair", "sebf"].map(|policy| planner.plan.exact(trace, policy)));
             traces.push((max, trace, runs));
         }
         Ok(Box::new(move |results, section| {
             section.note(
-                "When waves begin is not in the text we have. Here a coflow's mappers are divided into as \
-                 many groups as it has waves, and a wave begins when the one before would be over, were \
-                 it alone; gains are shown for one and for four. Varys is told a wave's sizes when it begins, and so takes a coflow for smaller \
-                 than it will be.",
+                "The text we have does not say when waves begin. Here a coflow's mappers are divided into as many \
+                 groups as it has waves. A wave begins when the previous one would end if it were alone in \
+                 the network. Gains are shown for one and four waves. Varys learns the sizes of a wave when \
+                 the wave begins, and therefore underestimates the coflow.",
             );
             let kind = Setting::FairComparison;
             for (max, trace, runs) in traces {
@@ -78,7 +78,7 @@ pub(super) const TABLE_4: Item = Item {
     }),
 };
 
-/// Coflows of the trace that become jobs of several stages.
+/// Number of coflows of the trace that become jobs of several stages.
 const JOBS: usize = 50;
 
 pub(super) const SECTION_7_4: Item = Item {
@@ -107,29 +107,30 @@ pub(super) const SECTION_7_4: Item = Item {
         let waved = ["aalo", "fair", "sebf"].map(|policy| planner.plan.exact(waved, policy));
         Ok(Box::new(move |results, section| {
             section.note(format!(
-                "The first {JOBS} coflows, each a job with the six stages of TPC-DS query 42 (covey trace \
-                 dag). Jobs of the Cloudera benchmark, which the paper ran, are not public."
+                "Each of the first {JOBS} coflows becomes a job with the six stages of TPC-DS query 42 (covey trace \
+                 dag). The paper ran jobs of the Cloudera benchmark, which are not public."
             ));
             let kind = Setting::FairComparison;
-            let mut most = results.gain(waved[1], waved[0])?.max(results.gain(waved[2], waved[0])?);
+            let mut max_gain =
+                results.gain(waved[1], waved[0])?.max(results.gain(waved[2], waved[0])?);
             let mut all = waved.to_vec();
             for (barrier, [aalo, fair, sebf]) in runs {
                 let how = if barrier { "stages wait for stages" } else { "stages pipelined" };
                 for (name, base) in [("per-flow fairness", fair), ("Varys", sebf)] {
                     let gain = results.gain(base, aalo)?;
-                    most = most.max(gain);
+                    max_gain = max_gain.max(gain);
                     all.extend([base, aalo]);
                     let what = format!("{how}: gain over {name}");
                     section.add(Finding::new(what, kind, &[base, aalo], gain));
                 }
             }
             section.add(
-                Finding::new("the greatest gain, waves included", kind, &all, most)
+                Finding::new("the greatest gain, waves included", kind, &all, max_gain)
                     .published(results.published("Section 7", "CCT", "at most"), 0.1)
                     .why(WHY),
             );
             section.add(
-                Finding::new("the greatest gain is one", kind, &all, most)
+                Finding::new("the greatest gain is one", kind, &all, max_gain)
                     .says("better than per-flow fairness and Varys", Rule::MoreThan(1.0)),
             );
             Ok(())
@@ -137,4 +138,4 @@ pub(super) const SECTION_7_4: Item = Item {
     }),
 };
 
-const WHY: &str = "Our jobs are not the paper's.";
+const WHY: &str = "Our jobs differ from the paper's.";

@@ -97,7 +97,7 @@ fn why(column: &str, setting: Setting) -> &'static str {
         _ => {
             "The published value cannot follow from the published shares: 88 % of the jobs spend less than \
              75 % of their time in shuffle, and even an infinitely fast shuffle speeds these up by a factor \
-             than 4."
+             below 4."
         }
     }
 }

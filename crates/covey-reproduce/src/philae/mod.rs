@@ -49,13 +49,13 @@ pub const ITEMS: &[Item] = &[
         "Table 6",
         "9.3",
         "processor time of the coordinator in an interval",
-        "In a fluid simulation decisions take no time; --live measures them.",
+        "In a fluid simulation decisions take no time; --live measures their time.",
     ),
     Item::not_shown(
         "Table 7",
         "9.3",
         "intervals in which the coordinator was too slow",
-        "In a fluid simulation decisions take no time; --live measures them.",
+        "In a fluid simulation decisions take no time; --live measures their time.",
     ),
     Item::not_shown(
         "Section 9.3",

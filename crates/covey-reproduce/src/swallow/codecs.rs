@@ -1,7 +1,8 @@
-//! Tables II and III: how fast flows are compressed, and how small they get.
+//! Tables II and III: speeds and ratios of compressors.
 //!
-//! The paper measured compressors; here they are parameters. What is shown is that the simulator
-//! compresses by them: one flow alone takes V / R + ξ V / B, from which R and ξ are worked out again.
+//! The paper measured compressors; here their speed R and ratio ξ are parameters. These items check that
+//! the simulator applies them: a single flow of V bytes on ports of bandwidth B takes V / R + ξ V / B,
+//! from which R and ξ are calculated.
 
 use covey_trace::{Coflow, Flow, Workload};
 
@@ -9,11 +10,11 @@ use crate::finding::{Finding, Setting};
 use crate::item::{Item, Planner, Planning};
 use crate::plan::{RunId, TraceId};
 
-/// Bytes a second of the ports.
+/// Speed of the ports in bytes per second.
 const BANDWIDTH: f64 = 125e6;
 
-/// A single flow of so many bytes.
-fn alone(planner: &mut Planner, bytes: f64) -> TraceId {
+/// The workload of a single flow.
+fn single_flow(planner: &mut Planner, bytes: f64) -> TraceId {
     let flow = Flow { src: 0, dst: 1, bytes, start_s: 0.0 };
     let coflows = vec![Coflow::new("1".to_owned(), 0.0, vec![flow])];
     planner
@@ -21,7 +22,7 @@ fn alone(planner: &mut Planner, bytes: f64) -> TraceId {
         .defined_by_paper(&format!("one flow of {bytes} bytes"), Workload { ports: 2, coflows })
 }
 
-/// The rows of Table II, and their names here.
+/// The rows of Table II, and Covey's names of the codecs.
 const CODECS: [(&str, &str); 5] =
     [("LZ4", "lz4"), ("LZO", "lzo"), ("Snappy", "snappy"), ("LZF", "lzf"), ("Zstandard", "zstd")];
 
@@ -31,14 +32,13 @@ pub(super) const TABLE_II: Item = Item {
     shows: "speed and ratio of five compressors",
     plan: Planning::Runs(|planner| {
         const BYTES: f64 = 1e9;
-        let trace = alone(planner, BYTES);
+        let trace = single_flow(planner, BYTES);
         let runs = CODECS
             .map(|(row, codec)| (row, planner.plan.exact(trace, &format!("fvdf:codec={codec}"))));
         Ok(Box::new(move |results, section| {
             section.note(
-                "One flow of 1 GB at 1 Gbps under FVDF, compressed and then sent. Speed and ratio are \
-                 worked out from its CCT and the bytes it sent. Decompression is several times faster \
-                 and is not modelled.",
+                "FVDF compresses one flow of 1 GB and then sends it at 1 Gbps. Speed and ratio are calculated \
+                 from the CCT and the bytes sent. Decompression is several times faster and is not modelled.",
             );
             for (row, run) in runs {
                 let measured = results.get(run)?;
@@ -67,7 +67,7 @@ pub(super) const TABLE_II: Item = Item {
     }),
 };
 
-/// The rows of Table III, and the uncompressed sizes in bytes.
+/// The rows of Table III, with the uncompressed sizes in bytes.
 const SORTS: [(&str, f64); 8] = [
     ("10 KB", 13.09e3),
     ("50 KB", 54.26e3),
@@ -87,15 +87,14 @@ pub(super) const TABLE_III: Item = Item {
         let runs: Vec<(&str, f64, RunId)> = SORTS
             .into_iter()
             .map(|(row, bytes)| {
-                let trace = alone(planner, bytes);
+                let trace = single_flow(planner, bytes);
                 (row, bytes, planner.plan.exact(trace, "fvdf:ratio=size"))
             })
             .collect();
         Ok(Box::new(move |results, section| {
             section.note(
-                "One flow of each uncompressed size under fvdf:ratio=size, which takes its ratio from \
-                 this table. Printed sizes have three digits, so that they and printed ratios agree to \
-                 three digits only.",
+                "One flow of each uncompressed size runs under fvdf:ratio=size, which takes its ratio from this \
+                 table. Printed sizes have three digits, so sizes and ratios agree to three digits only.",
             );
             for (row, bytes, run) in runs {
                 let left = bytes - results.get(run)?.saved_bytes;

@@ -8,17 +8,15 @@ use crate::parts::{first, without_smallest};
 use crate::plan::{Platform, Results, Run, RunId, TraceId};
 use crate::plots::cdf;
 
-/// What FVDF is compared with: the paper's names, and the policies.
+/// The policies compared with FVDF: the paper's names and Covey's.
 const OTHERS: [(&str, &str); 3] = [("SRTF", "pfp"), ("FIFO", "fifo-flow"), ("FAIR", "fair")];
-/// Coflows of the trace on which all this is shown.
+/// Number of coflows of the trace in these items.
 const COFLOWS: usize = 100;
-/// The paper's name for FVDF, and the policies it may be.
-const FVDF: &str = "fvdf";
 
-const NOTE: &str = "The paper's traces of Spark are not public; this is on the first 100 coflows of the \
-    trace, flows one by one where the policy is SRTF, FIFO or FAIR. FVDF orders coflows, not flows.";
+const NOTE: &str = "The paper's traces of Spark are not public; these runs use the first 100 coflows of the trace. \
+    SRTF, FIFO and FAIR schedule single flows; FVDF orders coflows.";
 
-/// FVDF and the others on a workload, with completion times of flows.
+/// The runs of FVDF and the other policies on a workload, with completion times of flows.
 struct FlowRuns {
     fvdf: RunId,
     others: [(&'static str, RunId); 3],
@@ -32,7 +30,7 @@ impl FlowRuns {
             planner.plan.run(Run { trace, platform, policy, recording })
         };
         let others = OTHERS.map(|(name, policy)| (name, run(policy)));
-        Self { fvdf: run(FVDF), others }
+        Self { fvdf: run("fvdf"), others }
     }
 
     fn gain(&self, base: RunId, results: &Results<'_>) -> Result<f64, String> {
@@ -55,21 +53,26 @@ pub(super) const FIGURE_6A: Item = Item {
         });
         Ok(Box::new(move |results, section| {
             section.note(NOTE);
-            section.note("The paper has the greatest of the three speed-ups; so have we.");
-            for (place, (name, _)) in OTHERS.iter().enumerate() {
+            section.note("The paper gives the greatest of the three speed-ups, and so do we.");
+            for (index, (name, _)) in OTHERS.iter().enumerate() {
                 let mut gains = Vec::new();
                 let mut all = Vec::new();
                 for (percent, flow_runs) in &runs {
-                    let gain = flow_runs.gain(flow_runs.others[place].1, results)?;
+                    let gain = flow_runs.gain(flow_runs.others[index].1, results)?;
                     gains.push((*percent, gain));
-                    all.extend([flow_runs.others[place].1, flow_runs.fvdf]);
+                    all.extend([flow_runs.others[index].1, flow_runs.fvdf]);
                 }
-                let most = gains.iter().map(|(_, gain)| *gain).fold(0.0, f64::max);
+                let max_gain = gains.iter().map(|(_, gain)| *gain).fold(0.0, f64::max);
                 let published = results.published("Figure 6(a)", name, "at most");
                 section.add(
-                    Finding::new(format!("{name}, at most"), Setting::FairComparison, &all, most)
-                        .published(published, 0.06)
-                        .why(WHY_6A),
+                    Finding::new(
+                        format!("{name}, at most"),
+                        Setting::FairComparison,
+                        &all,
+                        max_gain,
+                    )
+                    .published(published, 0.06)
+                    .why(WHY_6A),
                 );
                 for (percent, gain) in gains {
                     let what = format!("{name}, {percent} % of the flows");
@@ -81,9 +84,9 @@ pub(super) const FIGURE_6A: Item = Item {
     }),
 };
 
-const WHY_6A: &str = "FVDF orders coflows. In the mean over flows SRTF, which is made for it, stays a \
-    little ahead though it does not compress. FIFO and FAIR of the public flow simulator serve batches of \
-    five flows that end together, and its sizes are typed in; on a trace they are not that slow.";
+const WHY_6A: &str = "FVDF orders coflows. SRTF minimizes the mean over flows and is slightly better there, although \
+    it does not compress. FIFO and FAIR of the public flow simulator serve batches of five flows that end \
+    together, with sizes typed into its code; on a trace they are not that slow.";
 
 pub(super) const FIGURE_6B: Item = Item {
     place: "Figure 6(b)",
@@ -94,7 +97,7 @@ pub(super) const FIGURE_6B: Item = Item {
         let flow_runs = FlowRuns::new(planner, trace);
         Ok(Box::new(move |results, section| {
             section.note(NOTE);
-            section.note("Small, middle and large: thirds of the flows by size.");
+            section.note("Small, middle and large are thirds of the flows by size.");
             let workload = results.plan.workload(trace);
             let sizes: Vec<f64> =
                 workload.coflows.iter().flat_map(|c| &c.flows).map(|f| f.bytes).collect();
@@ -105,22 +108,22 @@ pub(super) const FIGURE_6B: Item = Item {
             for (name, run) in flow_runs.others {
                 let fcts = &results.get(run)?.fcts_s;
                 let mut gains = Vec::new();
-                for (size, places) in ["small", "middle", "large"].iter().zip(by_size.chunks(third))
+                for (size, flows) in ["small", "middle", "large"].iter().zip(by_size.chunks(third))
                 {
-                    let sum = |fcts: &[f64]| places.iter().map(|&k| fcts[k]).sum::<f64>();
+                    let sum = |fcts: &[f64]| flows.iter().map(|&flow| fcts[flow]).sum::<f64>();
                     gains.push((size, sum(fcts) / sum(fvdf)));
                 }
                 if name == "SRTF" && gains.len() == 3 {
-                    let more = gains[2].1 / gains[0].1;
+                    let ratio = gains[2].1 / gains[0].1;
                     section.add(
                         Finding::new(
                             "SRTF, large over small",
                             Setting::FairComparison,
                             &[run, flow_runs.fvdf],
-                            more,
+                            ratio,
                         )
                         .says(
-                            "more is gained over SRTF for large flows than for small ones",
+                            "the gain over SRTF is larger for large flows than for small ones",
                             Rule::MoreThan(1.0),
                         ),
                     );
@@ -151,7 +154,7 @@ pub(super) const FIGURE_6C: Item = Item {
         });
         Ok(Box::new(move |results, section| {
             section.note(NOTE);
-            section.note("Numbers of flows: those of the first 10, 30 and 100 coflows.");
+            section.note("The numbers of flows are those of the first 10, 30 and 100 coflows.");
             for (trace, flow_runs) in runs {
                 let flows = results.plan.workload(trace).num_flows();
                 for (name, run) in flow_runs.others {
@@ -169,8 +172,8 @@ pub(super) const FIGURE_6C: Item = Item {
     }),
 };
 
-const WHY_6C: &str = "FVDF orders coflows, not flows; in the mean over flows SRTF, and on few flows FIFO, \
-    is ahead of it.";
+const WHY_6C: &str = "FVDF orders coflows, not flows. In the mean over flows SRTF is better, and with few \
+    flows FIFO is, too.";
 
 pub(super) const FIGURE_6D: Item = Item {
     place: "Figure 6(d)",
@@ -227,7 +230,7 @@ pub(super) const FIGURE_6D: Item = Item {
     }),
 };
 
-const WHY_6D: &str = "It depends on the sizes, which are not public; and FIFO and FAIR of the public flow \
+const WHY_6D: &str = "The ratio depends on the sizes, which are not public. FIFO and FAIR of the public flow \
     simulator serve batches of five flows that end together.";
-const WHY_END: &str = "Coflows arrive over ten minutes here, and the last to arrive ends last \
-    under any policy. Were all there at the beginning, compression would show.";
+const WHY_END: &str = "Coflows arrive over ten minutes here, and the last to arrive ends last under any \
+    policy. Compression would show if all coflows arrived at the beginning.";

@@ -6,7 +6,7 @@ use crate::item::{Item, Planning};
 use crate::parts::first;
 use crate::plots::cdf;
 
-/// Lengths of a slice.
+/// Lengths of a time slice.
 const SLICES: [&str; 4] = ["10ms", "100ms", "1s", "10s"];
 
 pub(super) const FIGURE_7C: Item = Item {
@@ -22,10 +22,10 @@ pub(super) const FIGURE_7C: Item = Item {
         });
         Ok(Box::new(move |results, section| {
             section.note(
-                "The paper's numbers are of a cluster: 48.63 % of the coflows are completed after 1000 s \
-                 with slices of tens of milliseconds. Its workload is not described, so only the \
-                 direction can be compared. Here δ says how far FVDF's estimate of a flow's time looks at \
-                 what the flow does now (Equation 7); decisions are made at events, not every δ.",
+                "The paper measured a cluster: with slices of tens of milliseconds, 48.63 % of the coflows are \
+                 completed after 1000 s. It does not describe the workload, so only the direction can be \
+                 compared. Here δ is the time for which FVDF assumes that a flow continues as it does now \
+                 (Equation 7); decisions are made at events, not every δ.",
             );
             for (trace, runs) in runs {
                 let name = results.plan.name(trace);
@@ -56,5 +56,5 @@ pub(super) const FIGURE_7C: Item = Item {
     }),
 };
 
-const WHY: &str = "Eight coflows that are all there from the beginning keep their order whatever the \
+const WHY: &str = "Eight coflows that all arrive at the beginning keep their order for every length of the \
     slice.";
