@@ -108,7 +108,10 @@ fn compression_is_told_everywhere() {
     let bound = found["lower_bound_mean_cct_s"].as_f64().unwrap();
     assert!(bound > 0.0 && bound <= found["cct_s"]["mean"].as_f64().unwrap());
     let text = place.results(&[&simulate[..], &["--per-coflow", "coflows.csv"]].concat());
-    assert!(text.contains("Compression saved 7 MiB (50.0 %) for 3.5 s of processors."), "{text}");
+    assert!(
+        text.contains("Compression saved 7 MiB (50.0 %) for 3.5 s of processor time."),
+        "{text}"
+    );
     assert!(place.read("coflows.csv").lines().nth(1).unwrap().ends_with(",5242880,2.5"));
     // Without processors nothing is compressed.
     let compare = ["compare", "tiny.txt", "--policies", "fifo,fifo:compress=lz4", "--json"];
