@@ -96,6 +96,7 @@ fn last_limit(size: f64, first: f64, factor: f64) -> Option<f64> {
         .last()
 }
 
+/// A policy that forwards to `policy` and records what it learns.
 struct RecordingPolicy {
     policy: Box<dyn Policy<NonClairvoyant>>,
     record: Record,
@@ -115,10 +116,11 @@ struct Pilots {
     bytes: f64,
 }
 
-type CoflowView<'a> = View<'a, NonClairvoyant>;
+/// What a non-clairvoyant policy sees.
+type PolicyView<'a> = View<'a, NonClairvoyant>;
 
 impl RecordingPolicy {
-    fn record(&self, coflow: CoflowId, size: Option<f64>, view: &CoflowView<'_>) {
+    fn record(&self, coflow: CoflowId, size: Option<f64>, view: &PolicyView<'_>) {
         let (arrival, index) = view.order(coflow);
         let after_s = view.now().as_secs() - arrival.as_secs();
         let sent = view.attained(coflow).bytes;
@@ -139,7 +141,7 @@ impl RecordingPolicy {
     }
 
     /// Counts the end of a pilot. The last pilot of a coflow gives the estimate of its size.
-    fn record_end(&mut self, flow: FlowId, view: &CoflowView<'_>) {
+    fn record_end(&mut self, flow: FlowId, view: &PolicyView<'_>) {
         let Some(pilots) = self.pilots.get_mut(&flow.coflow) else { return };
         if pilots.flows.contains(&flow) {
             pilots.unfinished -= 1;
@@ -153,7 +155,7 @@ impl RecordingPolicy {
     }
 
     /// Records the coflows that have entered their last queue.
-    fn record_queues(&self, limits: &[Option<f64>], view: &CoflowView<'_>) {
+    fn record_queues(&self, limits: &[Option<f64>], view: &PolicyView<'_>) {
         for &coflow in view.coflows() {
             let limit = limits.get(view.order(coflow).1 as usize).copied().flatten();
             if limit.is_some_and(|limit| view.attained(coflow).bytes >= limit - 1.0) {
@@ -173,7 +175,7 @@ impl Policy<NonClairvoyant> for RecordingPolicy {
         self.policy.link_limits()
     }
 
-    fn event(&mut self, event: Event, view: &CoflowView<'_>) {
+    fn event(&mut self, event: Event, view: &PolicyView<'_>) {
         if let Event::CoflowArrived(coflow) = event {
             self.pilots.remove(&coflow);
         }
@@ -183,7 +185,7 @@ impl Policy<NonClairvoyant> for RecordingPolicy {
         }
     }
 
-    fn plan(&mut self, view: &CoflowView<'_>, plan: &mut Plan<NonClairvoyant>) -> Answer {
+    fn plan(&mut self, view: &PolicyView<'_>, plan: &mut Plan<NonClairvoyant>) -> Answer {
         let answer = self.policy.plan(view, plan);
         match &self.last_limits {
             Some(limits) => self.record_queues(limits, view),

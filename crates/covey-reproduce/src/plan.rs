@@ -165,16 +165,26 @@ impl Plan {
         }))
     }
 
+    /// Adds a run that records CCTs only.
+    pub fn run_on(&mut self, platform: Platform, trace: TraceId, policy: &str) -> RunId {
+        let policy = policy.to_owned();
+        self.run(Run { trace, platform, policy, recording: Recording::CctsOnly })
+    }
+
     /// Adds a run in the exact simulator at 1 Gbps.
     pub fn exact(&mut self, trace: TraceId, policy: &str) -> RunId {
+        self.run_on(Platform::exact(), trace, policy)
+    }
+
+    /// Adds a run in the exact simulator at 1 Gbps that records more than CCTs.
+    pub fn exact_recording(&mut self, trace: TraceId, policy: &str, recording: Recording) -> RunId {
         let policy = policy.to_owned();
-        self.run(Run { trace, platform: Platform::exact(), policy, recording: Recording::CctsOnly })
+        self.run(Run { trace, platform: Platform::exact(), policy, recording })
     }
 
     /// Adds a run in the emulation of CoflowSim.
     pub fn coflowsim(&mut self, trace: TraceId, policy: &str) -> RunId {
-        let platform = Platform::Emulated(Emulated::CoflowSim);
-        self.run(Run { trace, platform, policy: policy.to_owned(), recording: Recording::CctsOnly })
+        self.run_on(Platform::Emulated(Emulated::CoflowSim), trace, policy)
     }
 
     /// Adds a run in the emulation of the simulator of Philae's authors.

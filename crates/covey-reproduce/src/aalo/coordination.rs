@@ -34,7 +34,7 @@ pub(super) const FIGURE_8: Item = Item {
         });
         let aalo_on_part = planner.plan.exact(part, "aalo");
         Ok(Box::new(move |results, section| {
-            let kind = Setting::FairComparison;
+            let setting = Setting::FairComparison;
             let published = |row| results.published("Figure 8", row, "mean");
             section.note(format!(
                 "Each node decides by the bytes that it has carried. FIFO-LM treats a coflow as heavy from the \
@@ -46,25 +46,30 @@ pub(super) const FIGURE_8: Item = Item {
             {
                 let ours = results.gain(run, aalo)?;
                 section.add(
-                    Finding::new(row, kind, &[run, aalo], ours)
+                    Finding::new(row, setting, &[run, aalo], ours)
                         .published(published(row), 0.1)
                         .why(why),
                 );
             }
             let worse = results.gain(local, fair)?;
             section.add(
-                Finding::new("uncoordinated over per-flow fairness", kind, &[local, fair], worse)
-                    .says("can be significantly worse than per-flow fairness", Rule::AtLeast(1.2)),
+                Finding::new(
+                    "uncoordinated over per-flow fairness",
+                    setting,
+                    &[local, fair],
+                    worse,
+                )
+                .says("can be significantly worse than per-flow fairness", Rule::AtLeast(1.2)),
             );
             let best = thresholds[4].1;
             for (p, run) in thresholds {
                 let what = format!("FIFO-LM at the {p}th percentile, over Aalo");
                 let ours = results.gain(run, aalo_on_part)?;
-                section.add(Finding::new(what, kind, &[run, aalo_on_part], ours));
+                section.add(Finding::new(what, setting, &[run, aalo_on_part], ours));
                 if p != 80 {
                     let what = format!("FIFO-LM at the {p}th percentile, over that at the 80th");
                     section.add(
-                        Finding::new(what, kind, &[run, best], results.gain(run, best)?)
+                        Finding::new(what, setting, &[run, best], results.gain(run, best)?)
                             .says("worse than at the 80th percentile", Rule::MoreThan(1.0))
                             .why(WHY_THRESHOLD),
                     );

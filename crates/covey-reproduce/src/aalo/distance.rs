@@ -28,37 +28,38 @@ pub(super) const SECTION_7_2: Item = Item {
                  if the job spends at least 75 % of its time in shuffle under fairness. Which coflows belong \
                  to such jobs is drawn from the published classes; their numbers are means over {SEEDS} seeds."
             ));
-            let kind = Setting::FairComparison;
+            let setting = Setting::FairComparison;
             let published = |row, column| results.published("Section 7", row, column);
             let (base, ours) = (&results.get(fair)?.ccts_s, &results.get(aalo)?.ccts_s);
             let mut gains = [const { Vec::new() }; 4];
             for seed in 1..=SEEDS {
                 let shares = shuffle_shares(base.len(), seed);
                 let jobs = base.iter().zip(ours).zip(shares).filter(|(_, s)| *s >= DOMINATED);
+                // CCT under fairness and Aalo, JCT under fairness and Aalo.
                 let jobs: Vec<[f64; 4]> = jobs
                     .map(|((base, ours), share)| {
                         [*base, *ours, base / share, base / share - base + ours]
                     })
                     .collect();
                 let column = |k: usize| jobs.iter().map(|job| job[k]).collect::<Vec<f64>>();
-                for (place, k) in [(0, 0), (2, 2)] {
+                for k in [0, 2] {
                     let (base, ours) = (column(k), column(k + 1));
-                    gains[place].push(mean(&base) / mean(&ours));
-                    gains[place + 1].push(percentile(&base, 95.0) / percentile(&ours, 95.0));
+                    gains[k].push(mean(&base) / mean(&ours));
+                    gains[k + 1].push(percentile(&base, 95.0) / percentile(&ours, 95.0));
                 }
             }
             let rows = [("CCT", "mean"), ("CCT", "P95"), ("JCT", "mean"), ("JCT", "P95")];
             for ((row, column), gains) in rows.into_iter().zip(gains) {
                 let what = format!("{row} of jobs dominated by communication, {column}");
                 section.add(
-                    Finding::new(what, kind, &[fair, aalo], mean(&gains))
+                    Finding::new(what, setting, &[fair, aalo], mean(&gains))
                         .published(published(row, column), 0.1)
                         .why(WHY_GAIN),
                 );
             }
             section.add(Finding::new(
                 "CCT of all, mean",
-                kind,
+                setting,
                 &[fair, aalo],
                 results.gain(fair, aalo)?,
             ));
@@ -66,13 +67,13 @@ pub(super) const SECTION_7_2: Item = Item {
             for (name, aalo) in
                 [("Aalo", aalo), ("Aalo with strict queues, exact crossings", strict)]
             {
-                let far = 100.0 * (results.gain(aalo, sebf)? - 1.0);
+                let excess = 100.0 * (results.gain(aalo, sebf)? - 1.0);
                 section.add(
                     Finding::new(
                         format!("{name}: mean CCT above Varys'"),
-                        kind,
+                        setting,
                         &[aalo, sebf],
-                        far,
+                        excess,
                     )
                     .unit("%")
                     .says("on average within 12 % of Varys", Rule::AtMost(12.0))
@@ -80,9 +81,9 @@ pub(super) const SECTION_7_2: Item = Item {
                 );
             }
             let ratios = results.ratios(aalo, sebf)?;
-            let far = 100.0 * (percentile(&ratios, 50.0) - 1.0);
+            let excess = 100.0 * (percentile(&ratios, 50.0) - 1.0);
             let what = "Aalo: CCT above Varys', median of coflows";
-            section.add(Finding::new(what, kind, &[aalo, sebf], far).unit("%"));
+            section.add(Finding::new(what, setting, &[aalo, sebf], excess).unit("%"));
             Ok(())
         }))
     }),
@@ -91,7 +92,7 @@ pub(super) const SECTION_7_2: Item = Item {
 const WHY_GAIN: &str = "More than published. Here whole coflows of an hour run on ports of 1 Gbps. The paper \
     scaled jobs down to 100 machines, where packets, disks and the coordinator take time as well. Which \
     coflows belong to such jobs is drawn, and a few large ones decide the means.";
-const WHY_VARYS: &str = "Coflows of terabytes decide the mean over coflows. There, known sizes gain far more \
+const WHY_VARYS: &str = "Coflows of terabytes decide the mean over coflows. There, known sizes gain excess more \
     than 12 %, since a policy that knows them does not send large coflows side by side. The median is in \
     the row below. The text we have does not say whether the paper's mean is over jobs or normalized \
     times.";

@@ -33,13 +33,13 @@ pub(super) const QUEUES: Item = Item {
                 "Strict queues and exact crossings isolate the effect of the queues. With one queue Aalo is \
                  first in, first out.",
             );
-            let kind = Setting::FairComparison;
+            let setting = Setting::FairComparison;
             let (k, e) = (gains(fair, &by_k, results)?, gains(fair, &by_e, results)?);
             for (name, runs, gains) in [("K", &by_k, &k), ("E", &by_e, &e)] {
                 for ((value, run), [_, gain]) in runs.iter().zip(gains) {
                     section.add(Finding::new(
                         format!("{name} = {value}"),
-                        kind,
+                        setting,
                         &[fair, *run],
                         *gain,
                     ));
@@ -53,7 +53,7 @@ pub(super) const QUEUES: Item = Item {
             let over_all = |name: &str, runs: &[(f64, RunId)], gains: &[[f64; 2]]| {
                 let runs: Vec<RunId> = runs.iter().map(|(_, run)| *run).chain([fair]).collect();
                 let what = format!("greatest gain over least, {name}");
-                Finding::new(what, kind, &runs, stable(gains))
+                Finding::new(what, setting, &runs, stable(gains))
             };
             section.add(
                 over_all("K ≥ 2", &by_k, &k)

@@ -1,13 +1,12 @@
 //! Table 4 and §7.4: coflows in waves, and DAGs of coflows.
 
-use covey_trace::Coflow;
 use covey_trace::transform::{Shape, Waves, dag, waves};
+use covey_trace::{Availability, Coflow};
 
 use crate::finding::{Finding, Rule, Setting};
 use crate::item::{Item, Planning};
-use crate::learning::Recording;
 use crate::parts::first;
-use crate::plan::{Platform, Run};
+use crate::plan::Platform;
 
 /// Number of waves of a coflow: the number of different start times of its flows.
 fn waves_of(coflow: &Coflow) -> usize {
@@ -43,7 +42,7 @@ pub(super) const TABLE_4: Item = Item {
                  the network. Gains are shown for one and four waves. Varys learns the sizes of a wave when \
                  the wave begins, and therefore underestimates the coflow.",
             );
-            let kind = Setting::FairComparison;
+            let setting = Setting::FairComparison;
             for (max, trace, runs) in traces {
                 let coflows = &results.plan.workload(trace).coflows;
                 for number in ["1", "2", "3", "4"] {
@@ -56,7 +55,7 @@ pub(super) const TABLE_4: Item = Item {
                     section.add(
                         Finding::new(
                             format!("at most {max} waves: coflows of {number}"),
-                            kind,
+                            setting,
                             &[],
                             ours,
                         )
@@ -70,7 +69,7 @@ pub(super) const TABLE_4: Item = Item {
                 for (name, base) in [("per-flow fairness", fair), ("Varys", sebf)] {
                     let what = format!("at most {max} waves: gain over {name}");
                     let gain = results.gain(base, aalo)?;
-                    section.add(Finding::new(what, kind, &[base, aalo], gain));
+                    section.add(Finding::new(what, setting, &[base, aalo], gain));
                 }
             }
             Ok(())
@@ -90,14 +89,9 @@ pub(super) const SECTION_7_4: Item = Item {
         let trace = planner.plan.derived("query 42", base, |trace| dag(trace, Shape::Query42))?;
         let runs = [true, false].map(|barrier| {
             let runs = ["aalo", "fair", "sebf"].map(|policy| {
-                let platform = match Platform::exact() {
-                    Platform::Exact { port_rate_bps, cpu, .. } => {
-                        Platform::Exact { port_rate_bps, cpu, barrier }
-                    }
-                    other => other,
-                };
-                let (policy, recording) = (policy.to_owned(), Recording::CctsOnly);
-                planner.plan.run(Run { trace, platform, policy, recording })
+                let cpu = Availability::default();
+                let platform = Platform::Exact { port_rate_bps: 1e9, cpu, barrier };
+                planner.plan.run_on(platform, trace, policy)
             });
             (barrier, runs)
         });
@@ -110,7 +104,7 @@ pub(super) const SECTION_7_4: Item = Item {
                 "Each of the first {JOBS} coflows becomes a job with the six stages of TPC-DS query 42 (covey trace \
                  dag). The paper ran jobs of the Cloudera benchmark, which are not public."
             ));
-            let kind = Setting::FairComparison;
+            let setting = Setting::FairComparison;
             let mut max_gain =
                 results.gain(waved[1], waved[0])?.max(results.gain(waved[2], waved[0])?);
             let mut all = waved.to_vec();
@@ -121,16 +115,16 @@ pub(super) const SECTION_7_4: Item = Item {
                     max_gain = max_gain.max(gain);
                     all.extend([base, aalo]);
                     let what = format!("{how}: gain over {name}");
-                    section.add(Finding::new(what, kind, &[base, aalo], gain));
+                    section.add(Finding::new(what, setting, &[base, aalo], gain));
                 }
             }
             section.add(
-                Finding::new("the greatest gain, waves included", kind, &all, max_gain)
+                Finding::new("the greatest gain, waves included", setting, &all, max_gain)
                     .published(results.published("Section 7", "CCT", "at most"), 0.1)
                     .why(WHY),
             );
             section.add(
-                Finding::new("the greatest gain is one", kind, &all, max_gain)
+                Finding::new("the greatest gain is one", setting, &all, max_gain)
                     .says("better than per-flow fairness and Varys", Rule::MoreThan(1.0)),
             );
             Ok(())

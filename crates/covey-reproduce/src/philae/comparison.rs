@@ -3,10 +3,11 @@
 use covey_trace::MB;
 
 use crate::finding::{Finding, Setting};
-use crate::item::Planner;
+use crate::item::{Planner, Section};
 use crate::learning::Recording;
 use crate::numbers::percentile;
-use crate::plan::{Plan, Platform, Results, Run, RunId, TestbedRun, TraceId};
+use crate::plan::{Plan, Platform, Results, RunId, TestbedRun, TraceId};
+use crate::plots::bars;
 
 /// The share by which our speed-ups may differ from published ones. An independent emulation came within
 /// 6 %.
@@ -33,22 +34,31 @@ pub(super) fn why(column: &str, setting: Setting) -> &'static str {
         ("P50" | "P90", _) => PERCENTILES,
         (_, Setting::FairComparison | Setting::Live | Setting::Testbed) => ONE_FRAMEWORK,
         (_, Setting::PapersSetting) => {
-            "The order of equally busy ports decides which flows are pilots. C++ does not define this order, \
-             which changes the mean by some percent."
+            "The order of equally busy ports decides which flows are pilots, and C++ does not define this order. \
+             The choice of pilots changes the mean by some percent."
         }
     }
+}
+
+/// The columns of most tables: percentiles of the speed-ups of single coflows, and the speed-up of the mean.
+pub(super) const COLUMNS: [&str; 3] = ["P50", "P90", "mean of CCTs"];
+
+/// Adds a plot of the findings of a section that are speed-ups of the mean CCT.
+pub(super) fn plot_means(title: &str, section: &mut Section) {
+    let all = section.findings.iter();
+    let means: Vec<Finding> = all.filter(|f| f.what.ends_with("CCTs")).cloned().collect();
+    section.figures.push(bars(title, "speed-up", &means));
 }
 
 /// Plans Aalo in the exact simulator, and records when each coflow enters its last queue.
 pub(super) fn aalo(plan: &mut Plan, trace: TraceId) -> RunId {
     let recording = Recording::LastQueue { first: 10.0 * MB, factor: 10.0 };
-    plan.run(Run { trace, platform: Platform::exact(), policy: "aalo".to_owned(), recording })
+    plan.exact_recording(trace, "aalo", recording)
 }
 
 /// Plans Philae in the exact simulator, and records its estimates of sizes.
 pub(super) fn philae(plan: &mut Plan, trace: TraceId, policy: &str) -> RunId {
-    let (policy, recording) = (policy.to_owned(), Recording::SizeEstimates);
-    plan.run(Run { trace, platform: Platform::exact(), policy, recording })
+    plan.exact_recording(trace, policy, Recording::SizeEstimates)
 }
 
 /// Two runs in one setting: Philae, and the policy it is compared with.
@@ -78,12 +88,10 @@ impl Comparison {
 
     /// Plans Aalo and Philae on a workload on the testbed.
     pub fn on_testbed(planner: &mut Planner, trace: TraceId) -> Comparison {
-        let testbed_run = TestbedRun { fold: Some(planner.every), ratio: 1.0 };
-        let mut run = |policy: &str| {
-            let (platform, policy) = (Platform::Testbed(testbed_run), policy.to_owned());
-            planner.plan.run(Run { trace, platform, policy, recording: Recording::CctsOnly })
-        };
-        Comparison { setting: Setting::Testbed, base: run("aalo"), philae: run("philae") }
+        let platform = Platform::Testbed(TestbedRun { fold: Some(planner.every), ratio: 1.0 });
+        let [base, philae] =
+            ["aalo", "philae"].map(|policy| planner.plan.run_on(platform.clone(), trace, policy));
+        Comparison { setting: Setting::Testbed, base, philae }
     }
 
     /// The speed-up of the mean CCT, or for columns `P50` and `P90` that percentile of the speed-ups of

@@ -10,8 +10,7 @@ use covey_trace::{TraceError, transform};
 
 use crate::finding::{Finding, Rule, Setting};
 use crate::item::{Evaluate, Item, Planner, Planning, Section};
-use crate::learning::Recording;
-use crate::plan::{LiveRun, Plan, Platform, Results, Run, RunId, TraceId};
+use crate::plan::{LiveRun, Platform, Results, RunId};
 
 /// The items that are measured live, in the order of the paper.
 pub const LIVE_ITEMS: &[Item] = &[
@@ -41,13 +40,16 @@ const INTERVAL_S: f64 = 0.008;
 /// Number of copies of the trace on 900 ports.
 const COPIES: u32 = 6;
 
+/// The reason for different times.
 const HARDWARE: &str = "The machines and the programs differ. The paper's coordinator is 5,200 lines of C++ on a \
     Xeon E5-2673 v3, and its times may include work on sockets. Ours are CPU times of the thread that \
     decides; other threads serve the connections.";
 
+/// The reason for different numbers of messages and agents.
 const LIGHT: &str = "Only the beginning of the trace is replayed, whose load is light. The paper does not say when it \
     counts an agent as heard from; here an agent counts if it has reported bytes or ends.";
 
+/// The reason for different ratios of both policies.
 const RELATION: &str = "Covey's Philae looks only at changes when it decides, and sends schedules only to agents \
     whose schedule has changed. Aalo with reports in every interval decides in each interval and shares \
     links among all flows. Therefore Philae saves more here than in the paper.";
@@ -73,7 +75,8 @@ impl LiveRuns {
         let interval_s = INTERVAL_S * f64::from(copies);
         let aalo = format!("aalo:delta={}ms", 1e3 * interval_s);
         let mut run = |policy: &str, reports_always| {
-            live(&mut planner.plan, trace, policy, LiveRun { interval_s, reports_always })
+            let platform = Platform::Live(LiveRun { interval_s, reports_always });
+            planner.plan.run_on(platform, trace, policy)
         };
         Ok(LiveRuns {
             philae: run("philae", false),
@@ -92,16 +95,13 @@ impl LiveRuns {
     }
 }
 
-fn live(plan: &mut Plan, trace: TraceId, policy: &str, live: LiveRun) -> RunId {
-    let policy = policy.to_owned();
-    plan.run(Run { trace, platform: Platform::Live(live), policy, recording: Recording::CctsOnly })
-}
-
-fn measured<'a>(results: &'a Results<'_>, run: RunId) -> Result<&'a Live, String> {
+/// The measurements of a run.
+fn live_result<'a>(results: &'a Results<'_>, run: RunId) -> Result<&'a Live, String> {
     results.get(run)?.live.as_ref().ok_or_else(|| "the run was not executed live".to_owned())
 }
 
-fn found(what: String, run: RunId, ours: f64) -> Finding {
+/// A finding without a unit, from one run.
+fn live_finding(what: String, run: RunId, ours: f64) -> Finding {
     Finding::new(what, Setting::Live, &[run], ours).unit("")
 }
 
@@ -109,7 +109,7 @@ fn found(what: String, run: RunId, ours: f64) -> Finding {
 fn notes(runs: &LiveRuns, results: &Results<'_>, section: &mut Section) -> Result<(), String> {
     let plan = results.plan;
     for (_, name, run) in runs.each() {
-        let live = measured(results, run)?;
+        let live = live_result(results, run)?;
         let Platform::Live(replay) = plan.get(run).platform else { continue };
         section.note(format!(
             "{name}: {} coflows on {} ports, {:.0} s in intervals of {} ms; 99th percentile of the CPU time of \
@@ -138,51 +138,55 @@ fn table_1(planner: &mut Planner) -> Result<Evaluate, TraceError> {
              not counted: the paper does not say whether it has them. It does not define events either; \
              here a change of the queues' time slots is an event.",
         );
-        let philae = measured(results, runs.philae)?;
-        let aalo = measured(results, runs.aalo)?;
+        let philae = live_result(results, runs.philae)?;
+        let aalo = live_result(results, runs.aalo)?;
         let add = |section: &mut Section, what: &str, run, ours, says: &str, rule| {
-            section.add(found(what.to_owned(), run, ours).says(says, rule));
+            section.add(live_finding(what.to_owned(), run, ours).says(says, rule));
         };
         let none = Rule::AtMost(0.0);
         add(section, "Philae, reports of bytes", runs.philae, philae.reports, "none", none);
         let some = Rule::AtLeast(0.001);
         add(section, "Philae, reports of ends", runs.philae, philae.ends, "yes", some);
-        section.add(found("Philae, decisions".to_owned(), runs.philae, philae.decisions));
+        section.add(live_finding("Philae, decisions".to_owned(), runs.philae, philae.decisions));
         section.add(
-            found(
+            live_finding(
                 "Philae, intervals with a decision sent, %".to_owned(),
                 runs.philae,
-                sent(philae),
+                percent_with_schedule(philae),
             )
             .says("triggered by events: not in every interval", Rule::AtMost(99.0)),
         );
-        section.add(found("Philae, schedules".to_owned(), runs.philae, philae.schedules));
-        section.add(found("Aalo, schedules".to_owned(), runs.aalo, aalo.schedules));
+        section.add(live_finding("Philae, schedules".to_owned(), runs.philae, philae.schedules));
+        section.add(live_finding("Aalo, schedules".to_owned(), runs.aalo, aalo.schedules));
         let one = Rule::AtLeast(1.0);
         let says = "periodic: in every interval";
         add(section, "Aalo, reports of bytes", runs.aalo, aalo.reports, says, one);
         add(section, "Aalo, reports of ends", runs.aalo, aalo.ends, "yes", some);
         add(section, "Aalo, decisions", runs.aalo, aalo.decisions, says, one);
-        let aalo_when_due = measured(results, runs.aalo_when_due)?;
+        let aalo_when_due = live_result(results, runs.aalo_when_due)?;
         for (what, ours) in [
             ("reports of bytes", aalo_when_due.reports),
             ("reports of ends", aalo_when_due.ends),
             ("decisions", aalo_when_due.decisions),
             ("schedules", aalo_when_due.schedules),
         ] {
-            section.add(found(format!("Aalo, reports when due, {what}"), runs.aalo_when_due, ours));
+            section.add(live_finding(
+                format!("Aalo, reports when due, {what}"),
+                runs.aalo_when_due,
+                ours,
+            ));
         }
         Ok(())
     }))
 }
 
 /// Percentage of the intervals in which a schedule was sent.
-fn sent(live: &Live) -> f64 {
+fn percent_with_schedule(live: &Live) -> f64 {
     100.0 * (1.0 - live.unflushed)
 }
 
 /// The CPU times of the steps of an interval, by the columns of Table 6.
-fn parts(live: &Live) -> [(&'static str, Spread); 4] {
+fn steps(live: &Live) -> [(&'static str, Spread); 4] {
     [
         ("calculate", live.calculate),
         ("send", live.send),
@@ -201,36 +205,41 @@ fn table_6(planner: &mut Planner) -> Result<Evaluate, TraceError> {
         );
         let paper = |row: Option<&str>, column: &str| results.published("Table 6", row?, column);
         for (row, name, run) in runs.each() {
-            let live = measured(results, run)?;
-            for (part, Spread { mean_ms, deviation_ms }) in parts(live) {
-                let mean = found(format!("{name}, {part}"), run, mean_ms).unit("ms").why(HARDWARE);
-                section.add(mean.at_most(paper(row, part)));
-                let deviation = found(format!("{name}, {part}, deviation"), run, deviation_ms);
-                let published = paper(row, &format!("{part}, deviation"));
+            let live = live_result(results, run)?;
+            for (step, Spread { mean_ms, deviation_ms }) in steps(live) {
+                let mean =
+                    live_finding(format!("{name}, {step}"), run, mean_ms).unit("ms").why(HARDWARE);
+                section.add(mean.at_most(paper(row, step)));
+                let deviation =
+                    live_finding(format!("{name}, {step}, deviation"), run, deviation_ms);
+                let published = paper(row, &format!("{step}, deviation"));
                 section.add(deviation.unit("ms").why(HARDWARE).at_most(published));
             }
         }
-        let philae = measured(results, runs.philae)?;
+        let philae = live_result(results, runs.philae)?;
         for (row, name, run) in &runs.each()[1..] {
-            let aalo = measured(results, *run)?;
-            for ((part, aalo), (_, philae)) in parts(aalo).into_iter().zip(parts(philae)) {
+            let aalo = live_result(results, *run)?;
+            for ((step, aalo), (_, philae)) in steps(aalo).into_iter().zip(steps(philae)) {
                 let ours = aalo.mean_ms / philae.mean_ms;
                 let published =
-                    paper(*row, part).zip(paper(Some("Philae"), part)).map(|(a, p)| a / p);
-                let what = format!("{name}, over Philae, {part}");
+                    paper(*row, step).zip(paper(Some("Philae"), step)).map(|(a, p)| a / p);
+                let what = format!("{name}, over Philae, {step}");
                 let ratio = Finding::new(what, Setting::Live, &[*run, runs.philae], ours);
                 section.add(ratio.published(published, HALF).why(RELATION));
             }
         }
         let published = results.published("Section 9.3", "Philae", "intervals without a flush");
-        let unflushed =
-            found("Philae, without a flush".to_owned(), runs.philae, 100.0 - sent(philae));
+        let unflushed = live_finding(
+            "Philae, without a flush".to_owned(),
+            runs.philae,
+            100.0 - percent_with_schedule(philae),
+        );
         section.add(unflushed.unit("%").published(published, TENTH).why(LIGHT));
         for (row, name, run) in runs.each() {
-            let heard = measured(results, run)?.agents_heard;
+            let heard = live_result(results, run)?.agents_heard;
             let published =
                 row.and_then(|row| results.published("Section 9.3", row, "agents heard"));
-            let heard = found(format!("{name}, agents heard"), run, heard);
+            let heard = live_finding(format!("{name}, agents heard"), run, heard);
             section.add(heard.published(published, HALF).why(LIGHT));
         }
         Ok(())
@@ -253,9 +262,9 @@ fn table_7(planner: &mut Planner) -> Result<Evaluate, TraceError> {
         for (column, runs) in &planned {
             notes(runs, results, section)?;
             for (row, name, run) in runs.each() {
-                let missed = 100.0 * measured(results, run)?.missed;
+                let missed = 100.0 * live_result(results, run)?.missed;
                 let published = row.and_then(|row| results.published("Table 7", row, column));
-                let missed = found(format!("{name}, {column}"), run, missed).unit("%");
+                let missed = live_finding(format!("{name}, {column}"), run, missed).unit("%");
                 section.add(missed.at_most(published).why(HARDWARE));
             }
         }

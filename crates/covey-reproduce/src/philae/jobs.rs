@@ -3,7 +3,7 @@
 use covey_trace::transform::{Filter, filter};
 use covey_trace::{TraceError, shuffle_shares};
 
-use super::comparison::Comparison;
+use super::comparison::{COLUMNS, Comparison};
 use crate::finding::{Finding, Setting};
 use crate::item::{Evaluate, Item, Planner, Planning};
 use crate::jobs::{SEEDS, speedups};
@@ -32,7 +32,7 @@ pub const TESTBED_ITEMS: &[Item] = &[
         shows: "speed-up over Aalo (testbed)",
         plan: Planning::Runs(|planner| {
             let rows = rows(planner)?;
-            let rows = rows.map(|(row, it)| (row, vec![Comparison::on_testbed(planner, it)]));
+            let rows = rows.map(|(row, trace)| (row, vec![Comparison::on_testbed(planner, trace)]));
             Ok(table_5(rows, FEWER_HOSTS))
         }),
     },
@@ -46,17 +46,19 @@ pub const TESTBED_ITEMS: &[Item] = &[
     },
 ];
 
+/// Introduces measurements on the testbed.
 const FEWER_HOSTS: &str = "The paper measured this on 150 machines. Here sixteen emulated hosts each stand for several \
     racks: the flows of a coflow between the same two hosts become one, and times and sizes are scaled.";
 
+/// The reason for differences on the testbed.
 const FOLDED: &str = "Coflows are narrower than the paper's after racks are folded onto hosts. Therefore Philae samples \
     fewer of them, and only queues separate the others. Aalo's interval is that of the paper although \
     coflows are shorter, and its coordinator misses no interval (Table 7).";
 
-fn figure_6(comparisons: Vec<Comparison>, measured: &'static str) -> Evaluate {
+fn figure_6(comparisons: Vec<Comparison>, introduction: &'static str) -> Evaluate {
     Box::new(move |results, section| {
         section.note(format!(
-            "{measured} Each coflow is the shuffle of a job that spends the share φ of its time in shuffle \
+            "{introduction} Each coflow is the shuffle of a job that spends the share φ of its time in shuffle \
              under Aalo: JCT = CCT₀/φ − CCT₀ + CCT. Shares are drawn from the published classes, uniformly \
              inside a class and at least 1 %. Percentiles are means over {SEEDS} seeds (covey compare \
              --jct-shares uses one seed)."
@@ -66,7 +68,7 @@ fn figure_6(comparisons: Vec<Comparison>, measured: &'static str) -> Evaluate {
             let ccts = &results.get(comparison.philae)?.ccts_s;
             let all: Vec<Vec<f64>> = (1..=SEEDS).map(|seed| speedups(base, ccts, seed)).collect();
             for (column, p) in [("P50", 50.0), ("P90", 90.0)] {
-                let ours = mean(&all.iter().map(|one| percentile(one, p)).collect::<Vec<_>>());
+                let ours = mean(&all.iter().map(|jobs| percentile(jobs, p)).collect::<Vec<_>>());
                 let published = results.published("Figure 6", "JCT", column);
                 let runs = [comparison.base, comparison.philae];
                 section.add(
@@ -140,9 +142,9 @@ pub(super) const TABLE_5: Item = Item {
         let rows = rows(planner)?.map(|(row, trace)| {
             (row, Comparison::with_aalo(&mut planner.plan, trace, "philae").into())
         });
-        let both = "The paper measured this on 150 machines, with both policies in one framework; here the runs \
+        let introduction = "The paper measured this on 150 machines, with both policies in one framework; here the runs \
                     are simulated.";
-        Ok(table_5(rows, both))
+        Ok(table_5(rows, introduction))
     }),
 };
 
@@ -153,14 +155,14 @@ fn rows(planner: &mut Planner) -> Result<[(&'static str, TraceId); 2], TraceErro
     Ok([("FB trace", planner.trace), ("wide coflows only", wide)])
 }
 
-fn table_5(rows: [(&'static str, Vec<Comparison>); 2], measured: &'static str) -> Evaluate {
+fn table_5(rows: [(&'static str, Vec<Comparison>); 2], introduction: &'static str) -> Evaluate {
     Box::new(move |results, section| {
         section.note(format!(
-            "{measured} For wide coflows the paper's text says 1.52×, and its table says 1.49×."
+            "{introduction} For wide coflows the paper's text says 1.52×, and its table says 1.49×."
         ));
         for (row, comparisons) in rows {
             for comparison in comparisons {
-                for column in ["P50", "P90", "mean of CCTs"] {
+                for column in COLUMNS {
                     let what = format!("{row}, {column}");
                     let finding = comparison.finding(what, ["Table 5", row, column], results)?;
                     section.add(finding.why(why_testbed(row, column, comparison.setting)));

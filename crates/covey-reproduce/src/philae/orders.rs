@@ -1,9 +1,8 @@
 //! Table 3: the orders of coflows.
 
-use super::comparison::Comparison;
+use super::comparison::{COLUMNS, Comparison, plot_means};
 use crate::finding::{Finding, Setting};
 use crate::item::{Item, Planning};
-use crate::plots::bars;
 
 pub(super) const TABLE_3: Item = Item {
     place: "Table 3",
@@ -25,7 +24,7 @@ pub(super) const TABLE_3: Item = Item {
         Ok(Box::new(move |results, section| {
             for (order, comparisons) in comparisons {
                 for comparison in comparisons {
-                    for column in ["P50", "P90", "mean of CCTs"] {
+                    for column in COLUMNS {
                         let what = format!("{order}, {column}");
                         let finding =
                             comparison.finding(what, ["Table 3", order, column], results)?;
@@ -33,10 +32,8 @@ pub(super) const TABLE_3: Item = Item {
                     }
                 }
             }
-            let means: Vec<Finding> =
-                section.findings.iter().filter(|f| f.what.ends_with("CCTs")).cloned().collect();
-            section.figures.push(bars("Speed-up of the mean CCT over Aalo", "speed-up", &means));
-            for column in ["P50", "P90", "mean of CCTs"] {
+            plot_means("Speed-up of the mean CCT over Aalo", section);
+            for column in COLUMNS {
                 let what = format!("D with strict queues, {column}");
                 let ours = strict.speedup(column, results)?;
                 let runs = [strict.base, strict.philae];

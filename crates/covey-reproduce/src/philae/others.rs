@@ -3,12 +3,12 @@
 use covey_trace::transform::{Filter, filter};
 use covey_trace::{Coflow, MB, Stats};
 
-use super::comparison::{Comparison, aalo, philae};
+use super::comparison::{COLUMNS, Comparison, aalo, philae, plot_means};
 use crate::finding::{Finding, Rule, Setting};
 use crate::item::{Item, Planning, Section};
 use crate::numbers::percent;
 use crate::plan::{Plan, Results, TraceId};
-use crate::plots::{bars, cdf};
+use crate::plots::cdf;
 
 /// The paper's names of the policies compared with Philae, and their names in both simulators.
 const OTHERS: [(&str, &str); 5] = [
@@ -18,8 +18,6 @@ const OTHERS: [(&str, &str); 5] = [
     ("FIFO", "fifo"),
     ("FAIR", "fair"),
 ];
-
-const COLUMNS: [&str; 3] = ["P50", "P90", "mean of CCTs"];
 
 /// Plans Philae and each of the first `count` other policies, in both settings.
 fn comparisons(plan: &mut Plan, trace: TraceId, count: usize) -> Vec<(&'static str, Comparison)> {
@@ -50,9 +48,7 @@ fn speedups(
             section.add(finding.why(why(name, column, comparison.setting)));
         }
     }
-    let means: Vec<Finding> =
-        section.findings.iter().filter(|f| f.what.ends_with("CCTs")).cloned().collect();
-    section.figures.push(bars("Philae's speed-up of the mean CCT", "speed-up", &means));
+    plot_means("Philae's speed-up of the mean CCT", section);
     for setting in [Setting::FairComparison, Setting::PapersSetting] {
         let curves = comparisons.iter().filter(|(_, comparison)| comparison.setting == setting);
         let curves = curves.map(|(name, comparison)| {
@@ -180,18 +176,19 @@ pub(super) const FIGURE_5: Item = Item {
             );
             for comparison in comparisons {
                 let workload = results.plan.workload(trace);
-                let mut of_bin = [const { Vec::new() }; 4];
+                let mut ratios_by_bin = [const { Vec::new() }; 4];
                 let ratios = results.ratios(comparison.base, comparison.philae)?;
                 for (coflow, ratio) in workload.coflows.iter().zip(&ratios) {
-                    of_bin[bin(coflow)].push(*ratio);
+                    ratios_by_bin[bin(coflow)].push(*ratio);
                 }
                 let losers: Vec<f64> =
-                    of_bin.iter().map(|ratios| percent(ratios, |r| r < LOSES)).collect();
-                let lost = |b: usize| of_bin[b].iter().filter(|r| **r < LOSES).count() as f64;
+                    ratios_by_bin.iter().map(|ratios| percent(ratios, |r| r < LOSES)).collect();
+                let lost =
+                    |bin: usize| ratios_by_bin[bin].iter().filter(|r| **r < LOSES).count() as f64;
                 let all: f64 = (0..4).map(lost).sum();
-                let winners = percent(&of_bin[3], |r| r > 1.0 / LOSES);
+                let winners = percent(&ratios_by_bin[3], |r| r > 1.0 / LOSES);
                 let (all_coflows, most) = (Rule::AtLeast(100.0), Rule::MoreThan(50.0));
-                for (b, what, ours, says, rule) in [
+                for (bin, what, ours, says, rule) in [
                     (
                         0,
                         "coflows of bin 1 that do not lose",
@@ -223,10 +220,10 @@ pub(super) const FIGURE_5: Item = Item {
                 ] {
                     let runs = [comparison.base, comparison.philae];
                     let found = Finding::new(what, comparison.setting, &runs, ours).unit("%");
-                    section.add(found.says(says, rule).why(why_5(b)));
+                    section.add(found.says(says, rule).why(why_5(bin)));
                 }
                 let names = ["thin, small", "wide, small", "thin, large", "wide, large"];
-                let curves = names.map(str::to_owned).into_iter().zip(of_bin).collect();
+                let curves = names.map(str::to_owned).into_iter().zip(ratios_by_bin).collect();
                 section.figures.push(cdf(
                     &format!("Speed-up by bin, {}", comparison.setting.name()),
                     ["speed-up of a coflow over Aalo", "coflows of the bin"],

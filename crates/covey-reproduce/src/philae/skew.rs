@@ -2,10 +2,9 @@
 
 use covey_trace::transform::{Filter, Mantri, filter, mantri};
 
-use super::comparison::{Comparison, aalo, philae};
+use super::comparison::{COLUMNS, Comparison, aalo, philae, plot_means};
 use crate::finding::{Finding, Setting};
 use crate::item::{Item, Planning};
-use crate::plots::bars;
 
 pub(super) const FIGURE_4C: Item = Item {
     place: "Figure 4(c)",
@@ -52,9 +51,7 @@ pub(super) const FIGURE_4C: Item = Item {
                     section.add(comparison.finding(what, place, results)?.why(why));
                 }
             }
-            let means: Vec<Finding> =
-                section.findings.iter().filter(|f| f.what.ends_with("CCTs")).cloned().collect();
-            section.figures.push(bars("Speed-up of the mean CCT over Aalo", "speed-up", &means));
+            plot_means("Speed-up of the mean CCT over Aalo", section);
             Ok(())
         }))
     }),
@@ -82,7 +79,7 @@ pub(super) const FIGURE_4D: Item = Item {
                  simulators of the paper's setting give each reducer the same bytes from every mapper, so \
                  only the fair comparison is possible.",
             );
-            for column in ["P50", "P90", "mean of CCTs"] {
+            for column in COLUMNS {
                 let place = ["Figure 4(d)", "Aalo", column];
                 let why =
                     if column == "mean of CCTs" { WHY_4D } else { super::comparison::PERCENTILES };

@@ -6,8 +6,7 @@ use super::closed_form;
 use super::custom::custom;
 use crate::finding::{Finding, Rule, Setting};
 use crate::item::{Item, Planning};
-use crate::learning::Recording;
-use crate::plan::{Plan, Platform, Run, RunId, TraceId};
+use crate::plan::{Plan, Platform, RunId, TraceId};
 use crate::plots::curves;
 
 /// Bandwidths in bits per second, each with its row of published gains if there is one.
@@ -25,11 +24,11 @@ const OURS: [(&str, f64, &str); 4] = [
     ("fvdf, sent while compressed", 1.0, "fvdf:overlap=true"),
 ];
 
+/// Plans a run with a share of each processor available for compression.
 fn run(plan: &mut Plan, trace: TraceId, port_rate_bps: f64, share: f64, policy: &str) -> RunId {
     let change = Change { time_s: 0.0, port: None, share };
     let cpu = if share < 1.0 { Availability::new(vec![change]) } else { Availability::default() };
-    let platform = Platform::Exact { port_rate_bps, cpu, barrier: true };
-    plan.run(Run { trace, platform, policy: policy.to_owned(), recording: Recording::CctsOnly })
+    plan.run_on(Platform::Exact { port_rate_bps, cpu, barrier: true }, trace, policy)
 }
 
 pub(super) const FIGURE_6E: Item = Item {

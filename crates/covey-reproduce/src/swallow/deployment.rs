@@ -9,9 +9,8 @@ use covey_trace::{Coflow, Flow, Workload};
 use crate::finding::{Finding, Rule, Setting};
 use crate::item::{Item, Planner, Planning};
 use crate::jobs::{SEEDS, speedups};
-use crate::learning::Recording;
 use crate::numbers::{maximum, mean};
-use crate::plan::{Platform, Results, Run, RunId, TCP, TestbedRun};
+use crate::plan::{Platform, Results, RunId, TCP, TestbedRun};
 use crate::plots::cdf;
 
 /// The items that are measured on a testbed, in the order of the paper.
@@ -54,12 +53,9 @@ fn applications(planner: &mut Planner, scale: &str) -> Vec<Application> {
     let application = |name: String| {
         let ratio = planner.paper.value("Table I", &name, "ratio")? / 100.0;
         let trace = planner.plan.defined_by_paper(&format!("{name}, {scale}"), shuffles(bytes));
-        let mut run = |policy: &str| {
-            let (platform, policy) =
-                (Platform::Testbed(TestbedRun { fold: None, ratio }), policy.to_owned());
-            planner.plan.run(Run { trace, platform, policy, recording: Recording::CctsOnly })
-        };
-        let [tcp, sebf, fvdf] = [TCP, "sebf", "fvdf"].map(&mut run);
+        let platform = Platform::Testbed(TestbedRun { fold: None, ratio });
+        let [tcp, sebf, fvdf] = [TCP, "sebf", "fvdf"]
+            .map(|policy| planner.plan.run_on(platform.clone(), trace, policy));
         Some(Application { name, bytes: planner.plan.workload(trace).bytes(), tcp, sebf, fvdf })
     };
     selected.filter_map(application).collect()
@@ -83,17 +79,17 @@ fn on_links<'a>(
     run: fn(&Application) -> RunId,
     results: &Results<'_>,
 ) -> Result<f64, String> {
-    let of = |application| {
-        let found = results.get(run(application))?;
-        found.wire_bytes.ok_or_else(|| "bytes on the links were not counted".to_owned())
+    let bytes = |application| {
+        let result = results.get(run(application))?;
+        result.wire_bytes.ok_or_else(|| "bytes on the links were not counted".to_owned())
     };
-    applications.into_iter().map(of).sum()
+    applications.into_iter().map(bytes).sum()
 }
 
 /// The reduction of the bytes on the links by Swallow, in percent.
 fn reduction(applications: &[Application], results: &Results<'_>) -> Result<f64, String> {
-    let without = on_links(applications, |it| it.tcp, results)?;
-    let with = on_links(applications, |it| it.fvdf, results)?;
+    let without = on_links(applications, |app| app.tcp, results)?;
+    let with = on_links(applications, |app| app.fvdf, results)?;
     Ok(100.0 * (1.0 - with / without))
 }
 
@@ -125,7 +121,7 @@ const TABLE_I: Item = Item {
                  acknowledgements and messages to the coordinator add little."
             ));
             for application in &applications {
-                let sent = on_links([application], |it| it.fvdf, results)?;
+                let sent = on_links([application], |app| app.fvdf, results)?;
                 let published = results.published("Table I", &application.name, "ratio");
                 let ours = 100.0 * sent / application.bytes;
                 section.add(
@@ -169,7 +165,7 @@ const TABLE_VII: Item = Item {
                 let first_run = all_runs.len();
                 type ChooseRun = fn(&Application) -> RunId;
                 let sent: [(&str, ChooseRun); 2] =
-                    [("without Swallow", |it| it.tcp), ("with Swallow", |it| it.fvdf)];
+                    [("without Swallow", |app| app.tcp), ("with Swallow", |app| app.fvdf)];
                 for (name, run) in sent {
                     let runs: Vec<RunId> = applications.iter().map(run).collect();
                     let ours = on_links(applications, run, results)? / 1e6;
@@ -221,13 +217,13 @@ const FIGURE_7A: Item = Item {
             let published = |row| results.published("Figure 7(a)", row, "at most").filter(|_| all);
             for (scale, applications) in &scales {
                 let gains = |base: fn(&Application) -> RunId| -> Result<Vec<f64>, String> {
-                    applications.iter().map(|it| results.gain(base(it), it.fvdf)).collect()
+                    applications.iter().map(|app| results.gain(base(app), app.fvdf)).collect()
                 };
-                let (over_tcp, over_sebf) = (gains(|it| it.tcp)?, gains(|it| it.sebf)?);
+                let (over_tcp, over_sebf) = (gains(|app| app.tcp)?, gains(|app| app.sebf)?);
                 let all_runs = |base: fn(&Application) -> RunId| -> Vec<RunId> {
-                    applications.iter().flat_map(|it| [base(it), it.fvdf]).collect()
+                    applications.iter().flat_map(|app| [base(app), app.fvdf]).collect()
                 };
-                let (tcp_runs, sebf_runs) = (all_runs(|it| it.tcp), all_runs(|it| it.sebf));
+                let (tcp_runs, sebf_runs) = (all_runs(|app| app.tcp), all_runs(|app| app.sebf));
                 let add = |what: &str, runs: &[RunId], ours| {
                     Finding::new(format!("{scale}, {what}"), Setting::Testbed, runs, ours)
                 };
@@ -246,11 +242,11 @@ const FIGURE_7A: Item = Item {
                         .why(OTHER_SHARES),
                 );
                 if *scale == LARGEST {
-                    for (it, gain) in applications.iter().zip(&over_sebf) {
+                    for (app, gain) in applications.iter().zip(&over_sebf) {
                         section.add(Finding::new(
-                            format!("{}, over SEBF", it.name),
+                            format!("{}, over SEBF", app.name),
                             Setting::Testbed,
-                            &[it.sebf, it.fvdf],
+                            &[app.sebf, app.fvdf],
                             *gain,
                         ));
                     }
@@ -298,15 +294,15 @@ const FIGURE_7B: Item = Item {
             section
                 .note("The text we have lacks the figure's bars; Table VII has the same scales.");
             for (scale, applications) in &scales {
-                let one = |it: &Application| reduction(std::slice::from_ref(it), results);
-                let reductions = applications.iter().map(|it| Ok((it, one(it)?)));
+                let one = |app: &Application| reduction(std::slice::from_ref(app), results);
+                let reductions = applications.iter().map(|app| Ok((app, one(app)?)));
                 let mut reductions = reductions.collect::<Result<Vec<_>, String>>()?;
                 reductions.sort_by(|a, b| a.1.total_cmp(&b.1));
                 let extremes = reductions.first().zip(reductions.last());
                 let Some((min, max)) = extremes else { continue };
-                let add = |what, (it, ours): &(&Application, f64)| {
-                    let what = format!("{scale}, {what} ({})", it.name);
-                    Finding::new(what, Setting::Testbed, &[it.tcp, it.fvdf], *ours).unit("%")
+                let add = |what, (app, ours): &(&Application, f64)| {
+                    let what = format!("{scale}, {what} ({})", app.name);
+                    Finding::new(what, Setting::Testbed, &[app.tcp, app.fvdf], *ours).unit("%")
                 };
                 section.add(
                     add("least", min).says("traffic is reduced at each scale", Rule::MoreThan(0.0)),

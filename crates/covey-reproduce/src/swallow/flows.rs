@@ -5,7 +5,7 @@ use crate::item::{Item, Planner, Planning};
 use crate::learning::Recording;
 use crate::numbers::mean;
 use crate::parts::{first, without_smallest};
-use crate::plan::{Platform, Results, Run, RunId, TraceId};
+use crate::plan::{Results, RunId, TraceId};
 use crate::plots::cdf;
 
 /// The policies compared with FVDF: the paper's names and Covey's.
@@ -24,11 +24,8 @@ struct FlowRuns {
 
 impl FlowRuns {
     pub(super) fn new(planner: &mut Planner, trace: TraceId) -> Self {
-        let mut run = |policy: &str| {
-            let (platform, policy, recording) =
-                (Platform::exact(), policy.to_owned(), Recording::FlowTimes);
-            planner.plan.run(Run { trace, platform, policy, recording })
-        };
+        let mut run =
+            |policy: &str| planner.plan.exact_recording(trace, policy, Recording::FlowTimes);
         let others = OTHERS.map(|(name, policy)| (name, run(policy)));
         Self { fvdf: run("fvdf"), others }
     }

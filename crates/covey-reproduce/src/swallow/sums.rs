@@ -4,8 +4,7 @@ use super::closed_form;
 use super::custom::custom;
 use crate::finding::{Finding, Setting};
 use crate::item::{Item, Planning};
-use crate::learning::Recording;
-use crate::plan::{Platform, Run};
+use crate::plan::Platform;
 
 /// The rows of the table, each with its policy in CoflowSim.
 const ROWS: [(&str, &str); 6] = [
@@ -28,10 +27,8 @@ pub(super) const TABLE_VI: Item = Item {
         let trace = custom(planner)?;
         let plan = &mut planner.plan;
         let runs = ROWS.map(|(row, policy)| (row, policy, plan.coflowsim(trace, policy)));
-        let exact = ["sebf", "fvdf", "fvdf:logbase=1", "fair", "pfp"].map(|policy| {
-            let (platform, recording) = (Platform::at(PORT_RATE_BPS), Recording::CctsOnly);
-            (policy, plan.run(Run { trace, platform, policy: policy.to_owned(), recording }))
-        });
+        let exact = ["sebf", "fvdf", "fvdf:logbase=1", "fair", "pfp"]
+            .map(|policy| (policy, plan.run_on(Platform::at(PORT_RATE_BPS), trace, policy)));
         Ok(Box::new(move |results, section| {
             section.note(
                 "The paper calls this a trace of Spark. Its numbers are those that CoflowSim prints without a \

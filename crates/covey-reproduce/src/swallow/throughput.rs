@@ -4,7 +4,6 @@ use crate::finding::{Finding, Setting};
 use crate::item::{Item, Planning};
 use crate::learning::Recording;
 use crate::parts::first;
-use crate::plan::{Platform, Run};
 
 /// Length of a unit in seconds.
 const UNIT_S: f64 = 2000.0;
@@ -22,9 +21,7 @@ pub(super) const TABLE_V: Item = Item {
     plan: Planning::Runs(|planner| {
         let trace = first(&mut planner.plan, planner.trace, 100);
         let runs = ROWS.map(|(row, policy)| {
-            let (platform, policy, recording) =
-                (Platform::exact(), policy.to_owned(), Recording::FlowTimes);
-            (row, planner.plan.run(Run { trace, platform, policy, recording }))
+            (row, planner.plan.exact_recording(trace, policy, Recording::FlowTimes))
         });
         Ok(Box::new(move |results, section| {
             section.note(
