@@ -106,8 +106,9 @@ impl Contender {
     }
 }
 
-/// The index of the baseline: the contender with the label `name`, or else the only one whose policy has
-/// that name. Without a name it is `fair` if that is a contender, and the first contender otherwise.
+/// The index of the baseline: the contender with the label `name`, or else the only one whose
+/// policy has that name. Without a name it is `fair` if that is a contender, and the first
+/// contender otherwise.
 ///
 /// # Errors
 /// If no contender has the name, or several have it.

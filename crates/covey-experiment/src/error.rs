@@ -8,8 +8,8 @@ use covey_trace::TraceError;
 /// Why an experiment failed. The message is one line.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// An argument is invalid. Front ends translate its name, such as `port-rate`, to what users write
-    /// (`--port-rate`, `port_rate`).
+    /// An argument is invalid. Front ends translate its name, such as `port-rate`, to what users
+    /// write (`--port-rate`, `port_rate`).
     #[error("{argument}: {problem}")]
     Argument {
         /// The name of the argument.

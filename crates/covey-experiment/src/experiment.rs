@@ -50,13 +50,13 @@ impl<'a> Experiment<'a> {
         })
     }
 
-    /// Simulates every contender, and calculates lower bounds if `bounded`, with `jobs` tasks at a time.
-    /// The runs are in the order of the contenders. Emulated simulators change the workload, so their runs
-    /// have no bound.
+    /// Simulates every contender, and calculates lower bounds if `bounded`, with `jobs` tasks at a
+    /// time. The runs are in the order of the contenders. Emulated simulators change the workload,
+    /// so their runs have no bound.
     ///
     /// # Errors
-    /// The first error in the order of the contenders, or [`SimError::Interrupted`] if `progress` stops
-    /// the simulations.
+    /// The first error in the order of the contenders, or [`SimError::Interrupted`] if `progress`
+    /// stops the simulations.
     pub fn run(
         &self,
         contenders: Vec<Contender>,

@@ -1,5 +1,5 @@
-//! Simulates policies on a workload. The command line (`covey simulate`, `covey compare`) and the Python
-//! package use this crate.
+//! Simulates policies on a workload. The command line (`covey simulate`, `covey compare`) and the
+//! Python package use this crate.
 //!
 //! ```
 //! use covey_experiment::{Experiment, Setup, Silent};

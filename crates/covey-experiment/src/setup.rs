@@ -8,27 +8,28 @@ use covey_sched::normalized;
 
 use crate::{Contender, Error};
 
-/// The valid speeds of ports in bits per second. Far outside this range, times are too large or too small
-/// to separate one event from the next.
+/// The valid speeds of ports in bits per second. Far outside this range, times are too large or too
+/// small to separate one event from the next.
 const PORT_RATE_BPS: RangeInclusive<f64> = 1.0..=1e15;
 /// The default speed of ports.
 pub const PORT_RATE: &str = "1gbps";
 
-/// A network of equal ports around a big switch, and the settings of a simulation on it. Quantities are
-/// texts as users write them.
+/// A network of equal ports around a big switch, and the settings of a simulation on it. Quantities
+/// are texts as users write them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Setup {
-    /// Speed of each port in each direction, such as `10gbps` or `128MiB/s`. The default is 1 Gbps, or the
-    /// speed of the emulated simulator.
+    /// Speed of each port in each direction, such as `10gbps` or `128MiB/s`. The default is 1 Gbps,
+    /// or the speed of the emulated simulator.
     pub port_rate: Option<String>,
-    /// Share of each port's processor available for compression: a number from 0 to 1, or a file that
-    /// [`Availability::open`](covey_trace::Availability::open) reads.
+    /// Share of each port's processor available for compression: a number from 0 to 1, or a file
+    /// that [`Availability::open`](covey_trace::Availability::open) reads.
     pub cpu: String,
     /// The emulated simulator; `None` for the exact one.
     pub emulated: Option<Simulator>,
     /// Whether a coflow waits until its parents have ended.
     pub barrier: bool,
-    /// Seed for policies with a parameter `seed` and for builtin traces, unless these set their own.
+    /// Seed for policies with a parameter `seed` and for builtin traces, unless these set their
+    /// own.
     pub seed: Option<u64>,
 }
 
@@ -59,8 +60,8 @@ impl Setup {
     /// The policies of a list, such as `fair,sebf`.
     ///
     /// # Errors
-    /// The errors of [`Setup::contender`], or if the list is empty, has an empty item, or names a policy
-    /// twice.
+    /// The errors of [`Setup::contender`], or if the list is empty, has an empty item, or names a
+    /// policy twice.
     pub fn contenders(&self, list: &str) -> Result<Vec<Contender>, Error> {
         let mut contenders: Vec<Contender> = Vec::new();
         for spec in listed(list)? {

@@ -1,7 +1,8 @@
 //! An attribute for tests that need the public Facebook trace, which is not part of the project.
 //!
-//! Without the trace these tests are ignored, and the output of the tests gives the reason. Only tests
-//! depend on this crate, because cargo looks for a missing trace in each build of a dependent crate.
+//! Without the trace these tests are ignored, and the output of the tests gives the reason. Only
+//! tests depend on this crate, because cargo looks for a missing trace in each build of a dependent
+//! crate.
 
 use proc_macro::TokenStream;
 
@@ -11,7 +12,8 @@ const ABSENT: &str = "\"needs the public Facebook trace as ../shared/data/FB2010
 
 /// Replaces `#[test]` for a test that reads the Facebook trace.
 ///
-/// `#[facebook_test("takes minutes; make slow")]` is ignored for this reason even if the trace is present.
+/// `#[facebook_test("takes minutes; make slow")]` is ignored for this reason even if the trace is
+/// present.
 #[proc_macro_attribute]
 pub fn facebook_test(ignored: TokenStream, test: TokenStream) -> TokenStream {
     let attributes = attributes(cfg!(facebook_trace), &ignored.to_string());

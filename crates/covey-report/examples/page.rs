@@ -1,7 +1,7 @@
 //! Writes the page of an invented comparison, for viewing: `cargo run --example page -- page.html`.
 //!
-//! Sizes of coflows span many orders of magnitude, as in real traces. Completion times are random, not
-//! simulated, and say nothing about the policies.
+//! Sizes of coflows span many orders of magnitude, as in real traces. Completion times are random,
+//! not simulated, and say nothing about the policies.
 
 use covey_core::SplitMix;
 use covey_report::{Comparison, Run, RunInfo, html_page, write_file_atomically};

@@ -31,8 +31,8 @@ pub enum Values<'a> {
 }
 
 impl Values<'_> {
-    /// The value of a row as text; empty if it is missing. Numbers have the fewest digits that parse to
-    /// the same `f64`.
+    /// The value of a row as text; empty if it is missing. Numbers have the fewest digits that
+    /// parse to the same `f64`.
     pub fn text(&self, row: usize) -> String {
         match self {
             Values::Text(values) => values[row].unwrap_or_default().to_owned(),
@@ -61,10 +61,10 @@ impl Values<'_> {
 /// `cct_s`, `width`, `size_bytes`, `length_bytes`, `release_s`, `job`, `weight`, `deadline_s`,
 /// `deadline_met`, `saved_bytes`, `cpu_s`.
 ///
-/// `cct_s` runs from `release_s`, which is the arrival unless a parent ended later. `width` is the number
-/// of flows, `size_bytes` the sum of their bytes and `length_bytes` the size of the largest. `job`,
-/// `deadline_s` and `deadline_met` are empty if the trace gives no job or deadline. Compression avoided
-/// sending `saved_bytes` and took `cpu_s` seconds of processor time.
+/// `cct_s` runs from `release_s`, which is the arrival unless a parent ended later. `width` is the
+/// number of flows, `size_bytes` the sum of their bytes and `length_bytes` the size of the largest.
+/// `job`, `deadline_s` and `deadline_met` are empty if the trace gives no job or deadline.
+/// Compression avoided sending `saved_bytes` and took `cpu_s` seconds of processor time.
 pub fn per_coflow<'a>(run: &'a Run<'_>) -> Vec<Column<'a>> {
     let (coflows, outcome) = (&run.workload().coflows, run.outcome());
     let number = |of: fn(&Coflow) -> f64| Values::Number(coflows.iter().map(of).collect());
@@ -95,8 +95,8 @@ pub fn per_coflow<'a>(run: &'a Run<'_>) -> Vec<Column<'a>> {
 /// One row for each flow, in the order of the workload: `coflow_id`, `flow`, `src`, `dst`, `bytes`,
 /// `start_s`, `completion_s`, `fct_s`.
 ///
-/// `flow` is the index within the coflow, from 0; `start_s` and `completion_s` are seconds since the start
-/// of the trace, and `fct_s` is their difference.
+/// `flow` is the index within the coflow, from 0; `start_s` and `completion_s` are seconds since
+/// the start of the trace, and `fct_s` is their difference.
 pub fn per_flow<'a>(run: &'a Run<'_>) -> Vec<Column<'a>> {
     let (coflows, outcome) = (&run.workload().coflows, run.outcome());
     let flows = || coflows.iter().flat_map(|c| &c.flows);

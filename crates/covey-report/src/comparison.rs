@@ -92,9 +92,9 @@ impl<'a> Comparison<'a> {
         Ok(Self { baseline_policy, results, speedups, baseline_label, jct_shares, runs, baseline })
     }
 
-    /// Treats each coflow as the shuffle of a job that also computes. Each job spends a share of its time
-    /// in shuffle under the baseline; `seed` draws these shares from the published ones. The JCTs of
-    /// these jobs ([`jcts_by_share_s`]) replace those of jobs in the trace.
+    /// Treats each coflow as the shuffle of a job that also computes. Each job spends a share of
+    /// its time in shuffle under the baseline; `seed` draws these shares from the published ones.
+    /// The JCTs of these jobs ([`jcts_by_share_s`]) replace those of jobs in the trace.
     #[must_use]
     pub fn with_jct_shares(mut self, seed: u64) -> Self {
         let base = &self.runs[self.baseline];
@@ -139,8 +139,8 @@ impl<'a> Comparison<'a> {
 
     /// The baseline's CCT divided by that of `run`, for each coflow in the order of the workload.
     ///
-    /// The ratio is 1 for a coflow that took no time in both runs, and infinite for one that took no time
-    /// in `run` only.
+    /// The ratio is 1 for a coflow that took no time in both runs, and infinite for one that took
+    /// no time in `run` only.
     pub fn ratios(&self, run: &Run<'_>) -> impl Iterator<Item = f64> {
         ratios(&self.runs[self.baseline], run)
     }

@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use crate::Run;
 use crate::columns::{Column, per_coflow, per_flow};
 
-/// Writes the names of the columns of [`per_coflow`], then one line for each coflow. A missing value is
-/// empty; a flag is `true` or `false`.
+/// Writes the names of the columns of [`per_coflow`], then one line for each coflow. A missing
+/// value is empty; a flag is `true` or `false`.
 ///
 /// # Errors
 ///

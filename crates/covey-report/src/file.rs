@@ -25,8 +25,8 @@ pub fn write_file_atomically(
             out.flush()
         }
         Destination::File(path, temporary) => {
-            // Writing through `as_file` gives plain I/O errors. Those of `temporary` name the temporary
-            // file, which the user does not know.
+            // Writing through `as_file` gives plain I/O errors. Those of `temporary` name the
+            // temporary file, which the user does not know.
             let mut out = BufWriter::new(temporary.as_file());
             write(&mut out)?;
             out.flush()?;
@@ -37,8 +37,8 @@ pub fn write_file_atomically(
     }
 }
 
-/// Checks, before long work, that [`write_file_atomically`] can begin to write `path`. The check leaves
-/// no file behind.
+/// Checks, before long work, that [`write_file_atomically`] can begin to write `path`. The check
+/// leaves no file behind.
 ///
 /// # Errors
 ///
@@ -82,7 +82,8 @@ impl Destination {
     }
 }
 
-/// The permissions that `File::create` requests, before the umask. A temporary file would have fewer.
+/// The permissions that `File::create` requests, before the umask. A temporary file would have
+/// fewer.
 #[cfg(unix)]
 fn default_permissions() -> Option<fs::Permissions> {
     use std::os::unix::fs::PermissionsExt;

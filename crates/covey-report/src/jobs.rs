@@ -24,7 +24,8 @@ impl Jobs {
         if coflows.iter().all(|coflow| coflow.job.is_none() && coflow.parents.is_empty()) {
             return None;
         }
-        // A union-find forest: each coflow points to an earlier coflow of its job, the first to itself.
+        // A union-find forest: each coflow points to an earlier coflow of its job, the first to
+        // itself.
         let mut leader: Vec<usize> = (0..coflows.len()).collect();
         let mut first_named: HashMap<&str, usize> = HashMap::new();
         for (index, coflow) in coflows.iter().enumerate() {
@@ -53,8 +54,8 @@ impl Jobs {
         self.count
     }
 
-    /// Job completion times in seconds, in the order of the jobs' first coflows. A job lasts from the
-    /// first arrival of its coflows to their last end.
+    /// Job completion times in seconds, in the order of the jobs' first coflows. A job lasts from
+    /// the first arrival of its coflows to their last end.
     pub fn jcts_s(&self, run: &Run<'_>) -> Vec<f64> {
         let mut spans = vec![(f64::INFINITY, f64::NEG_INFINITY); self.count];
         let coflows = run.workload().coflows.iter().zip(&run.outcome().coflows);
@@ -75,9 +76,10 @@ fn root(leader: &[usize], mut coflow: usize) -> usize {
     coflow
 }
 
-/// Job completion times in seconds, one for each coflow, if each coflow is the shuffle of a job that also
-/// computes (Philae, ATC 2019, §9.2). A job that spends the share φ of its time in shuffle takes
-/// `cct_ref / φ` under the reference. The rest of that time it computes, under every policy.
+/// Job completion times in seconds, one for each coflow, if each coflow is the shuffle of a job
+/// that also computes (Philae, ATC 2019, §9.2). A job that spends the share φ of its time in
+/// shuffle takes `cct_ref / φ` under the reference. The rest of that time it computes, under every
+/// policy.
 pub fn jcts_by_share_s(reference: &Run<'_>, run: &Run<'_>, shares: &[f64]) -> Vec<f64> {
     let ccts = reference.ccts_s().zip(run.ccts_s());
     ccts.zip(shares).map(|((cct_ref, cct), share)| cct_ref / share - cct_ref + cct).collect()

@@ -3,8 +3,8 @@
 use serde::{Serialize, Serializer};
 use std::io::{self, Write};
 
-/// Writes `value`, such as a [`Summary`](crate::Summary) or a [`Comparison`](crate::Comparison), as one
-/// indented JSON value with a final newline. Numbers that are not finite become `null`.
+/// Writes `value`, such as a [`Summary`](crate::Summary) or a [`Comparison`](crate::Comparison), as
+/// one indented JSON value with a final newline. Numbers that are not finite become `null`.
 ///
 /// # Errors
 ///

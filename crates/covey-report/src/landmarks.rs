@@ -1,4 +1,5 @@
-//! Lower bounds and estimates of the mean completion time of a workload, for comparison with policies.
+//! Lower bounds and estimates of the mean completion time of a workload, for comparison with
+//! policies.
 
 use crate::run::weighted_mean;
 use crate::stats::mean;
@@ -26,15 +27,16 @@ pub struct Landmarks {
     pub single_port_mean_cct_s: f64,
     /// The best lower bound in seconds, which considers all ports.
     pub lower_bound_mean_cct_s: f64,
-    /// The mean CCT in seconds of the offline order (BSSI) if ports were independent. It is no bound.
+    /// The mean CCT in seconds of the offline order (BSSI) if ports were independent. It is no
+    /// bound.
     pub uncoupled_mean_cct_s: f64,
     /// `uncoupled_mean_cct_s` weighted by the trace's weights, if the trace has weights.
     pub uncoupled_weighted_mean_cct_s: Option<f64>,
 }
 
 impl Landmarks {
-    /// The landmarks of a workload with the name `trace`. `uncoupled` is each coflow's CCT in seconds if
-    /// ports were independent.
+    /// The landmarks of a workload with the name `trace`. `uncoupled` is each coflow's CCT in
+    /// seconds if ports were independent.
     pub fn of(
         workload: &Workload,
         trace: &str,

@@ -39,11 +39,11 @@ pub struct Live {
     pub schedules: f64,
     /// Number of decisions, each of which calculates rates.
     pub decisions: f64,
-    /// Upper end, in milliseconds, of the histogram bucket with the 99th percentile of the CPU time of
-    /// a decision.
+    /// Upper end, in milliseconds, of the histogram bucket with the 99th percentile of the CPU time
+    /// of a decision.
     pub decide_p99_ms: f64,
-    /// Upper end, in milliseconds, of the bucket with the 99th percentile of the CPU time of making the
-    /// schedules after a decision and passing them to the connections.
+    /// Upper end, in milliseconds, of the bucket with the 99th percentile of the CPU time of making
+    /// the schedules after a decision and passing them to the connections.
     pub push_p99_ms: f64,
     /// CPU time of the whole process per second, in cores.
     pub process_cpu: f64,

@@ -1,7 +1,8 @@
-//! Colours and dashes of policies: a policy has the same colour in every figure, here and in Python.
+//! Colours and dashes of policies: a policy has the same colour in every figure, here and in
+//! Python.
 //!
-//! Colour and dashes together identify a curve. A reader who cannot distinguish colours, or prints without
-//! them, can follow the dashes.
+//! Colour and dashes together identify a curve. A reader who cannot distinguish colours, or prints
+//! without them, can follow the dashes.
 
 /// A colour on white paper or a light screen, and the same on a dark screen, as `#rrggbb`.
 ///
@@ -29,7 +30,8 @@ pub const COLOURS: [Colour; 8] = [
     Colour { light: "#00778a", dark: "#5fd0dd" },
 ];
 
-/// Lengths of dashes and gaps in pixels, for a line that is 2 pixels wide. The first line has no gaps.
+/// Lengths of dashes and gaps in pixels, for a line that is 2 pixels wide. The first line has no
+/// gaps.
 pub const DASHES: [&[f64]; 8] = [
     &[],
     &[9.0, 3.0],
@@ -53,7 +55,8 @@ pub struct Style {
     pub dash: usize,
 }
 
-/// The index in [`COLOURS`] of a policy's own colour. Case and parameters, which follow a `:`, do not count.
+/// The index in [`COLOURS`] of a policy's own colour. Case and parameters, which follow a `:`, do
+/// not count.
 ///
 /// A policy without a fixed colour gets one by the sum of its name's bytes.
 pub fn colour_of(policy: &str) -> usize {
@@ -72,9 +75,9 @@ fn fixed_colour(policy: &str) -> Option<usize> {
 
 /// Styles for the curves of one figure. Up to 40 curves have different styles.
 ///
-/// Each curve gets its policy's own colour. If another curve has that colour, such as the same policy with
-/// other parameters, the curve gets the colour with the fewest users. Policies with a fixed colour have
-/// priority. Only the `baseline`, if there is one, has a line without gaps.
+/// Each curve gets its policy's own colour. If another curve has that colour, such as the same
+/// policy with other parameters, the curve gets the colour with the fewest users. Policies with a
+/// fixed colour have priority. Only the `baseline`, if there is one, has a line without gaps.
 pub fn styles(labels: &[&str], baseline: Option<usize>) -> Vec<Style> {
     let mut styles: Vec<Style> = Vec::with_capacity(labels.len());
     let own: Vec<usize> = labels.iter().map(|label| colour_of(label)).collect();
@@ -98,8 +101,8 @@ pub fn styles(labels: &[&str], baseline: Option<usize>) -> Vec<Style> {
     styles
 }
 
-/// The dashes of the curve at `index`: the first, beginning with those of its index, that no other curve
-/// of the same colour has.
+/// The dashes of the curve at `index`: the first, beginning with those of its index, that no other
+/// curve of the same colour has.
 fn dash(index: usize, colour: usize, taken: &[Style]) -> usize {
     let gapped = DASHES.len() - 1;
     let candidates = (0..gapped).map(|step| 1 + (index + step) % gapped);

@@ -120,8 +120,8 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Mean of completion times in the order of the workload, weighted by its weights; `None` if all weights
-/// are 1.
+/// Mean of completion times in the order of the workload, weighted by its weights; `None` if all
+/// weights are 1.
 pub(crate) fn weighted_mean(
     workload: &Workload,
     ccts_s: impl IntoIterator<Item = f64>,

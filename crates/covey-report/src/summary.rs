@@ -46,8 +46,8 @@ pub struct Summary {
     pub ports: u32,
     /// Number of jobs, if the trace has jobs.
     pub jobs: Option<usize>,
-    /// Job completion times in seconds, from a job's first arrival to its last end, if the trace has
-    /// jobs.
+    /// Job completion times in seconds, from a job's first arrival to its last end, if the trace
+    /// has jobs.
     pub jct_s: Option<Distribution>,
     /// Mean CCT in seconds, weighted by the trace's weights, if the trace has weights.
     pub weighted_mean_cct_s: Option<f64>,

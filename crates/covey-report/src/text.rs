@@ -156,8 +156,8 @@ pub(crate) fn load(summary: &Summary) -> String {
     )
 }
 
-/// The lower bound in seconds, or the range of bounds if policies have different ones, since compression
-/// lowers the bound. `None` without a bound.
+/// The lower bound in seconds, or the range of bounds if policies have different ones, since
+/// compression lowers the bound. `None` without a bound.
 pub(crate) fn bound<'a>(summaries: impl IntoIterator<Item = &'a Summary>) -> Option<String> {
     let bounds = summaries.into_iter().filter_map(|s| s.lower_bound_mean_cct_s);
     let bounds = crate::stats::sorted(bounds);

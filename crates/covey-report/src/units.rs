@@ -40,15 +40,16 @@ pub(crate) fn counted(n: usize, noun: &str) -> String {
     format!("{} {noun}{}", count(n), if n == 1 { "" } else { "s" })
 }
 
-/// A value with a number of decimals; a dash if the value is not finite (the mean of no coflows, or a
-/// division by zero).
+/// A value with a number of decimals; a dash if the value is not finite (the mean of no coflows, or
+/// a division by zero).
 pub(crate) fn fixed(value: f64, decimals: usize) -> String {
     if value.is_finite() { format!("{value:.decimals$}") } else { "-".to_owned() }
 }
 
-/// The number of decimals for the values of a column. All values of a column have the same number, so
-/// they line up. The smallest value has about four significant digits, with at most four decimals; there
-/// are more decimals only if the greatest value needs them for three significant digits.
+/// The number of decimals for the values of a column. All values of a column have the same number,
+/// so they line up. The smallest value has about four significant digits, with at most four
+/// decimals; there are more decimals only if the greatest value needs them for three significant
+/// digits.
 pub(crate) fn decimals(values: impl IntoIterator<Item = f64>) -> usize {
     let decimals = |digits: i32, value: f64| digits - 1 - value.log10().floor() as i32;
     let positive = values.into_iter().filter(|v| v.is_finite() && *v > 0.0);

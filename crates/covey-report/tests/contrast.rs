@@ -1,13 +1,13 @@
-//! Checks the contrast of a page: every colour of the style sheet has the contrast with its background that
-//! WCAG 2 requires, on light and dark screens and on paper.
+//! Checks the contrast of a page: every colour of the style sheet has the contrast with its
+//! background that WCAG 2 requires, on light and dark screens and on paper.
 
 use crate::common::{comparison, workload};
 use covey_report::html_page;
 use covey_report::palette::{COLOURS, DARK_PAGE};
 use std::collections::HashMap;
 
-/// The contrast that WCAG 2 (AA) requires of text. It requires 3 of lines, but here colour distinguishes
-/// lines.
+/// The contrast that WCAG 2 (AA) requires of text. It requires 3 of lines, but here colour
+/// distinguishes lines.
 const MIN_CONTRAST: f64 = 4.5;
 
 /// The grid behind a plot is exempt: the numbers on the axes carry the same information.
@@ -30,8 +30,8 @@ fn contrast(one: &str, other: &str) -> f64 {
     (one.max(other) + 0.05) / (one.min(other) + 0.05)
 }
 
-/// The rules of a style sheet: selector and declarations. The selector of a rule inside `@media` begins
-/// with the media query.
+/// The rules of a style sheet: selector and declarations. The selector of a rule inside `@media`
+/// begins with the media query.
 fn rules(css: &str) -> Vec<(String, String)> {
     let mut rules = Vec::new();
     let (mut media, mut rest) = (String::new(), css);

@@ -15,12 +15,12 @@ use crate::selection::Selection;
 /// The workload that is used in place of the papers' Facebook trace.
 pub const STAND_IN: &str = "builtin:fb-like";
 
-/// Plans the selected part of a paper's evaluation. `trace` is a file or a builtin, as on the command
-/// line.
+/// Plans the selected part of a paper's evaluation. `trace` is a file or a builtin, as on the
+/// command line.
 ///
 /// # Errors
-/// If no paper has the name `paper`, if the paper has no selected item for this scope, or if the trace
-/// cannot be read.
+/// If no paper has the name `paper`, if the paper has no selected item for this scope, or if the
+/// trace cannot be read.
 pub fn plan(
     paper: &str,
     selection: &Selection,

@@ -10,7 +10,7 @@ use crate::plan::{RunId, TraceId};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Setting {
-    /// Everything in Covey's one exact simulator.
+    /// In Covey's exact simulator, like all other policies of the comparison.
     FairComparison,
     /// In emulations of the simulators that the paper used.
     PapersSetting,
@@ -115,24 +115,24 @@ impl Verdict {
     }
 }
 
-/// One number: a label, the paper's value or statement, and ours.
+/// One number: its label, the paper's value or statement, and ours.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finding {
     /// The label, such as `order D, mean of CCTs`.
     pub what: String,
-    /// How it was found.
+    /// How the number was found.
     pub setting: Setting,
-    /// The runs it comes from.
+    /// The runs that the number comes from.
     pub runs: Vec<RunId>,
-    /// Workloads it comes from in addition to those of the runs.
+    /// Workloads that the number comes from, besides those of the runs.
     pub traces: Vec<TraceId>,
-    /// What the paper says.
+    /// The paper's value or statement.
     pub published: Published,
     /// The number that Covey found.
     pub ours: f64,
     /// The unit of both numbers; empty for none.
     pub unit: &'static str,
-    /// When it counts as reproduced.
+    /// The rule by which the published value counts as reproduced.
     pub rule: Rule,
     /// The reason to give if ours differs; may be empty.
     pub why: &'static str,

@@ -1,4 +1,4 @@
-//! A table or figure of a paper: the runs it needs and the findings made from them.
+//! A table or figure of a paper: how its runs are planned and its findings made.
 
 use covey_report::Figure;
 use covey_trace::TraceError;

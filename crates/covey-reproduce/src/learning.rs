@@ -1,7 +1,7 @@
 //! Records what a policy learns about a coflow's size, and when.
 //!
 //! A wrapper around the policy forwards all events and records. The wrapper may use sizes that the
-//! policy cannot see: the size of a coflow decides in which queue it ends.
+//! policy cannot see: the size of a coflow decides which queue is its last.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,11 +20,13 @@ pub enum Recording {
     CctsOnly,
     /// The completion times of flows.
     FlowTimes,
-    /// For each sampled coflow, the size estimated from its pilot flows and when the last pilot ended.
+    /// For each sampled coflow, the size estimated from its pilot flows and when the last pilot
+    /// ended.
     SizeEstimates,
     /// When each coflow has sent enough to enter its last queue.
     LastQueue {
-        /// Limit of the first queue in bytes; the limit of each later queue is `factor` times larger.
+        /// Limit of the first queue in bytes; the limit of each later queue is `factor` times
+        /// larger.
         first: f64,
         /// Ratio of adjacent limits.
         factor: f64,
@@ -66,8 +68,8 @@ impl Record {
     }
 }
 
-/// Wraps `policy` to record what `recording` asks for. A clairvoyant policy is returned as it is, with
-/// an empty record: it has no size to learn.
+/// Wraps `policy` to record what `recording` asks for. A clairvoyant policy is returned as it is,
+/// with an empty record: it has no size to learn.
 pub fn with_recording(
     policy: AnyPolicy,
     recording: Recording,
@@ -100,8 +102,8 @@ fn last_limit(size: f64, first: f64, factor: f64) -> Option<f64> {
 struct RecordingPolicy {
     policy: Box<dyn Policy<NonClairvoyant>>,
     record: Record,
-    /// With [`Recording::LastQueue`]: bytes after which each coflow is in its last queue, by index in
-    /// the trace. A coflow that stays in the first queue has no entry.
+    /// With [`Recording::LastQueue`]: bytes after which each coflow is in its last queue, by index
+    /// in the trace. A coflow that stays in the first queue has no entry.
     last_limits: Option<Vec<Option<f64>>>,
     /// With [`Recording::SizeEstimates`]: the pilots of each coflow present.
     pilots: BTreeMap<CoflowId, Pilots>,

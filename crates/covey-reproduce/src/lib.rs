@@ -10,9 +10,9 @@
 //!                                                 published values ─┘
 //! ```
 //!
-//! The authors used simulators of their own. The crate `covey-emulate` emulates those that are public.
-//! Comparing an emulation with the exact simulator shows whether a published number comes from the
-//! policy or from the simulator. Published values are in [`published`].
+//! The authors used simulators of their own. The crate `covey-emulate` emulates those that are
+//! public. Comparing an emulation with the exact simulator shows whether a published number comes
+//! from the policy or from the simulator. Published values are in [`published`].
 
 pub mod aalo;
 pub mod evaluation;

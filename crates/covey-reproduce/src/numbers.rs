@@ -22,8 +22,8 @@ pub fn percent(values: &[f64], test: impl Fn(f64) -> bool) -> f64 {
     100.0 * values.iter().filter(|value| test(**value)).count() as f64 / values.len() as f64
 }
 
-/// The values, or `max` evenly spaced percentiles of them if there are more. The distribution is the
-/// same.
+/// The values, or `max` evenly spaced percentiles of them if there are more. The distribution is
+/// the same.
 pub fn thinned(values: &[f64], max: usize) -> Vec<f64> {
     if values.len() <= max {
         return values.to_vec();

@@ -16,8 +16,8 @@ pub fn first(plan: &mut Plan, trace: TraceId, count: usize) -> TraceId {
     part
 }
 
-/// A trace without its smallest flows, which are `percent` % of all. Coflows that lose all flows are
-/// left out.
+/// A trace without its smallest flows, which are `percent` % of all. Coflows that lose all flows
+/// are left out.
 pub fn without_smallest(plan: &mut Plan, trace: TraceId, percent: usize) -> TraceId {
     let name = format!("largest {} % of the flows of {}", 100 - percent, plan.name(trace));
     let Ok(part) = plan.derived::<Infallible>(&name, trace, |all| {

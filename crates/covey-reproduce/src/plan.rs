@@ -41,8 +41,8 @@ pub enum Platform {
 /// How a workload is replayed against a live coordinator.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LiveRun {
-    /// The scheduling interval δ in seconds. CPU time is measured per interval, and agents report once
-    /// per interval.
+    /// The scheduling interval δ in seconds. CPU time is measured per interval, and agents report
+    /// once per interval.
     pub interval_s: f64,
     /// Whether agents report bytes sent in every interval, even if the policy does not need these
     /// reports.
@@ -52,8 +52,8 @@ pub struct LiveRun {
 /// How a workload is replayed on emulated hosts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TestbedRun {
-    /// `Some(n)`: the workload is folded and scaled to fit the hosts, and only every `n`-th coflow is
-    /// replayed. `None`: the workload is replayed unchanged.
+    /// `Some(n)`: the workload is folded and scaled to fit the hosts, and only every `n`-th coflow
+    /// is replayed. `None`: the workload is replayed unchanged.
     pub fold: Option<usize>,
     /// Compressed size over original size of the flows' data; 1 for incompressible data.
     pub ratio: f64,
@@ -110,7 +110,8 @@ pub struct RunResult {
     pub ccts_s: Vec<f64>,
     /// FCTs in seconds, in the order of the workload; empty unless [`Recording::FlowTimes`].
     pub fcts_s: Vec<f64>,
-    /// The end of each flow in seconds since the start of the trace; empty unless [`Recording::FlowTimes`].
+    /// The end of each flow in seconds since the start of the trace; empty unless
+    /// [`Recording::FlowTimes`].
     pub flow_ends_s: Vec<f64>,
     /// What the policy learnt about each coflow; empty unless the run records it.
     pub learned: Vec<Option<Learned>>,
@@ -231,7 +232,8 @@ impl Plan {
     /// Simulates a run. `observer` follows runs in the exact simulator only.
     ///
     /// # Errors
-    /// One line that says what is wrong with the policy, or why the simulator cannot take the workload.
+    /// One line that says what is wrong with the policy, or why the simulator cannot take the
+    /// workload.
     pub fn measure(&self, run: RunId, observer: &mut dyn Observer) -> Result<RunResult, String> {
         let run = self.get(run);
         let workload = self.workload(run.trace);
@@ -327,7 +329,8 @@ impl<'a> Results<'a> {
         Ok(self.mean(base)? / self.mean(run)?)
     }
 
-    /// The CCT under `base` divided by that under `run`, for each coflow in the order of the workload.
+    /// The CCT under `base` divided by that under `run`, for each coflow in the order of the
+    /// workload.
     ///
     /// # Errors
     /// Why a run failed.

@@ -8,7 +8,8 @@ use crate::numbers::thinned;
 /// A curve of more values is drawn through this number of points.
 const MAX_POINTS: usize = 500;
 
-/// Draws findings as bars. Each label has a group of bars: published, fair comparison, paper's setting.
+/// Draws findings as bars. Each label has a group of bars: published, fair comparison, paper's
+/// setting.
 pub fn bars(title: &str, x: &str, findings: &[Finding]) -> Figure {
     let mut groups: Vec<(String, Vec<f64>)> = Vec::new();
     for finding in findings {
@@ -39,8 +40,8 @@ pub fn bars(title: &str, x: &str, findings: &[Finding]) -> Figure {
     }
 }
 
-/// Draws cumulative distributions, with an optional vertical line at `mark`. `x` labels the axis and
-/// `of` names what is counted.
+/// Draws cumulative distributions, with an optional vertical line at `mark`. `x` labels the axis
+/// and `of` names what is counted.
 pub fn cdf(
     title: &str,
     [x, of]: [&str; 2],

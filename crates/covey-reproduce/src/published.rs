@@ -1,7 +1,7 @@
 //! The values that the papers published, each with its table, figure or section.
 //!
-//! Numbers are as printed. For figures, only the values that the text names are listed. What the text
-//! says about a figure in words is a [`Claim`].
+//! Numbers are as printed. For figures, only the values that the text names are listed. What the
+//! text says about a figure in words is a [`Claim`].
 
 use serde::Deserialize;
 
@@ -165,8 +165,8 @@ mod tests {
             };
             assert!((compressed / raw * 100.0 - ratio).abs() < 0.5, "{row:?}");
         }
-        // The largest and the smallest rate per second follow from units of 2000 s. The printed mean is
-        // about 7 % above the mean over 12,000 s.
+        // The largest and the smallest rate per second follow from units of 2000 s. The printed
+        // mean is about 7 % above the mean over 12,000 s.
         for row in &swallow.at("Table V").next().expect("the table").rows {
             let done: Vec<f64> = row.values.iter().flatten().copied().collect();
             let mut rates = vec![done[0] / 2000.0];

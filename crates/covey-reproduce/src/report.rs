@@ -65,9 +65,9 @@ pub struct ItemReport {
 pub struct Number {
     /// The label.
     pub what: String,
-    /// How it was found.
+    /// How the number was found.
     pub setting: Setting,
-    /// The names of the runs it comes from.
+    /// The names of the runs that the number comes from.
     pub runs: Vec<String>,
     /// The unit of both values; empty for none.
     pub unit: &'static str,
@@ -92,7 +92,7 @@ pub struct Number {
 pub struct RunReport {
     /// The name by which [`Number::runs`] refers to it.
     pub name: String,
-    /// Where it ran: `exact`, `live`, `testbed`, or the name of the emulated simulator.
+    /// Where the policy ran: `exact`, `live`, `testbed`, or the name of the emulated simulator.
     pub simulator: &'static str,
     /// The workload.
     pub trace: String,

@@ -1,4 +1,5 @@
-//! The reproduction of a paper: from the selected items to their runs, and from the results to a report.
+//! The reproduction of a paper: from the selected items to their runs, and from the results to a
+//! report.
 
 use covey_sim::Observer;
 use covey_trace::Workload;
@@ -19,8 +20,8 @@ pub struct Reproduction {
     items: Vec<(&'static Item, Result<Evaluate, String>)>,
 }
 
-/// Shortest part of a trace, in seconds, whose replay is compared with published values. The beginning
-/// of the Facebook trace has a light load.
+/// Shortest part of a trace, in seconds, whose replay is compared with published values. The
+/// beginning of the Facebook trace has a light load.
 pub const MIN_LIVE_S: f64 = 600.0;
 
 /// How numbers are found, and on how much of the trace.
@@ -54,8 +55,9 @@ impl Scope {
 }
 
 impl Reproduction {
-    /// Plans the selected items of `paper` on `workload`; `name` is the workload's name in reports. The
-    /// beginning of the Facebook trace counts as the paper's trace if it lasts at least [`MIN_LIVE_S`].
+    /// Plans the selected items of `paper` on `workload`; `name` is the workload's name in reports.
+    /// The beginning of the Facebook trace counts as the paper's trace if it lasts at least
+    /// [`MIN_LIVE_S`].
     pub fn new(
         paper: Paper,
         selection: &Selection,
@@ -160,14 +162,14 @@ pub fn items(paper: &str, method: Method) -> &'static [Item] {
     }
 }
 
-/// Whether testbed runs of a paper replay the given trace. For other papers they replay workloads that
-/// the paper defines.
+/// Whether testbed runs of a paper replay the given trace. For other papers they replay workloads
+/// that the paper defines.
 pub fn replays_trace(paper: &str) -> bool {
     paper == "philae"
 }
 
-/// Whether a workload is the public Facebook trace, judged by its numbers of ports, coflows, flows and
-/// bytes.
+/// Whether a workload is the public Facebook trace, judged by its numbers of ports, coflows, flows
+/// and bytes.
 fn is_facebook(workload: &Workload) -> bool {
     workload.ports == 150
         && workload.coflows.len() == 526

@@ -1,5 +1,5 @@
-//! Snapshots of every verdict and every number, which show each change of a result. `make slow` checks
-//! those on the whole Facebook trace.
+//! Snapshots of every verdict and every number, which show each change of a result. `make slow`
+//! checks those on the whole Facebook trace.
 
 use std::fmt::Write;
 
@@ -46,8 +46,8 @@ fn lines(report: &Report) -> String {
     text
 }
 
-/// The report on a small trace. Each item has findings, or a reason why it has none. Values that depend
-/// on the trace are not compared.
+/// The report on a small trace. Each item has findings, or a reason why it has none. Values that
+/// depend on the trace are not compared.
 fn on_a_small_trace(paper: &str) -> Report {
     let report = reproduce(paper, &Selection::All, "small", small());
     assert!(!report.comparable);
@@ -83,8 +83,8 @@ fn all_six_pairs_of_swallows_figure_4_and_the_sums_of_coflowsim() {
     }
 }
 
-/// The report of a testbed model with links only and no headers. Shuffles share their links under TCP; under
-/// a policy, larger shuffles wait for smaller ones.
+/// The report of a testbed model with links only and no headers. Shuffles share their links under
+/// TCP; under a policy, larger shuffles wait for smaller ones.
 fn links_alone(reproduction: Reproduction) -> Report {
     let measured = reproduction.runs().map(|run| {
         let (run, workload) = reproduction.get(run);
@@ -218,9 +218,9 @@ fn satisfies_rule(found: &Number) -> bool {
     }
 }
 
-/// Checks that each verdict follows from the rule, the published value and ours; that a number of a paper
-/// is not given as words; and that only differing values have a reason, which does not contradict the sign
-/// of the difference. Returns the number of verdicts that hold or differ.
+/// Checks that each verdict follows from the rule, the published value and ours; that a number of a
+/// paper is not given as words; and that only differing values have a reason, which does not
+/// contradict the sign of the difference. Returns the number of verdicts that hold or differ.
 fn verdicts_follow(report: &Report) -> usize {
     let mut judged = 0;
     for found in report.sections.iter().flat_map(|section| &section.findings) {

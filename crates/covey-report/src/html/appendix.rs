@@ -186,8 +186,8 @@ fn contents(appendix: &Appendix, notes: &Notes<'_>) -> Markup {
     }
 }
 
-/// The name of a part as the target of a link: lower-case letters and digits, with a hyphen in place of
-/// other characters.
+/// The name of a part as the target of a link: lower-case letters and digits, with a hyphen in
+/// place of other characters.
 fn id(name: &str) -> String {
     let words =
         name.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
@@ -251,8 +251,8 @@ fn row(row: &Row, notes: &Notes<'_>) -> Markup {
     }
 }
 
-/// Text and detail, side by side if there is room. A number without a detail leaves room for one, so that
-/// it lines up with other numbers of its column.
+/// Text and detail, side by side if there is room. A number without a detail leaves room for one,
+/// so that it lines up with other numbers of its column.
 fn text_and_detail(cell: &Cell) -> Markup {
     html! {
         @if cell.detail.is_empty() && cell.kind != CellKind::Short { span { (cell.text) } }

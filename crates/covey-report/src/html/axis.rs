@@ -47,8 +47,8 @@ pub(super) struct Tick {
 }
 
 impl LogAxis {
-    /// An axis from `left` to `right` that covers all positive finite `values`. Its ends are 1, 2 or 5
-    /// times a power of ten.
+    /// An axis from `left` to `right` that covers all positive finite `values`. Its ends are 1, 2
+    /// or 5 times a power of ten.
     pub fn covering(values: impl IntoIterator<Item = f64>, [left, right]: [f64; 2]) -> Self {
         let positive = values.into_iter().filter(|v| v.is_finite() && *v > 0.0);
         let (min, max) =
@@ -65,8 +65,8 @@ impl LogAxis {
 }
 
 impl LogAxis {
-    /// An axis for bars. Bars begin at 1, or if all values are above or all below 1, at the end nearest to
-    /// 1. That end lies beyond the values, so that each bar has a length.
+    /// An axis for bars. Bars begin at 1, or if all values are above or all below 1, at the end
+    /// nearest to 1. That end lies beyond the values, so that each bar has a length.
     pub fn of_bars(values: impl IntoIterator<Item = f64>, ends: [f64; 2]) -> Self {
         const BEYOND: f64 = 1.2;
         let values: Vec<f64> = values.into_iter().filter(|v| v.is_finite() && *v > 0.0).collect();
@@ -150,8 +150,8 @@ impl Axis for PercentAxis {
     }
 }
 
-/// Rounds to the decimal logarithm of 1, 2 or 5 times a power of ten. `whole` is `floor` to round down,
-/// `ceil` to round up.
+/// Rounds to the decimal logarithm of 1, 2 or 5 times a power of ten. `whole` is `floor` to round
+/// down, `ceil` to round up.
 fn round(log: f64, whole: fn(f64) -> f64) -> f64 {
     const STEPS: [f64; 3] = [0.0, std::f64::consts::LOG10_2, 1.0 - std::f64::consts::LOG10_2];
     let candidates = STEPS.map(|step| whole(log - step) + step);

@@ -6,15 +6,16 @@ use maud::{Markup, html};
 /// Width of the drawing, which the page scales.
 pub(super) const WIDTH: f64 = 560.0;
 pub(super) const HEIGHT: f64 = 406.0;
-/// The right, upper and lower end of the area between the axes. The left end depends on the width of the
-/// numbers there ([`left`]).
+/// The right, upper and lower end of the area between the axes. The left end depends on the width
+/// of the numbers there ([`left`]).
 pub(super) const RIGHT: f64 = WIDTH - EDGE;
 pub(super) const TOP: f64 = 32.0;
 pub(super) const BOTTOM: f64 = 340.0;
 
 /// Maximum width of a character, at the larger font size of narrow screens.
 pub(super) const CHARACTER: f64 = 12.8;
-/// Space beyond an end of a horizontal axis: half of the longest number, which is centred below that end.
+/// Space beyond an end of a horizontal axis: half of the longest number, which is centred below
+/// that end.
 pub(super) const EDGE: f64 = 3.0 * CHARACTER + 1.5;
 /// Height of a line of text.
 pub(super) const LINE: f64 = 22.0;
@@ -29,7 +30,8 @@ pub(super) struct Frame<'a> {
     pub y: (&'a str, &'a dyn Axis),
 }
 
-/// The left end of the area between the axes, which leaves room for the numbers of the vertical axis.
+/// The left end of the area between the axes, which leaves room for the numbers of the vertical
+/// axis.
 pub(super) fn left(y_axis: &dyn Axis) -> f64 {
     let labels = y_axis.ticks().into_iter().filter_map(|tick| tick.label);
     let longest = labels.map(|label| label.chars().count()).max().unwrap_or(0);

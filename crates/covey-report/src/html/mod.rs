@@ -20,9 +20,9 @@ use series::{Series, legend};
 
 pub use appendix::{Appendix, Cell, CellKind, Grid, Part, Row, appendix_page};
 
-/// A self-contained HTML page about a comparison: the table, the distributions of CCT and of the speed-up
-/// over the baseline, the mean CCT in Aalo's bins, the parameters, and `command`, the command line that
-/// repeats it.
+/// A self-contained HTML page about a comparison: the table, the distributions of CCT and of the
+/// speed-up over the baseline, the mean CCT in Aalo's bins, the parameters, and `command`, the
+/// command line that repeats it.
 pub fn html_page(comparison: &Comparison<'_>, command: &str) -> String {
     let base = &comparison.summaries()[comparison.baseline()];
     let series = Series::all(comparison);

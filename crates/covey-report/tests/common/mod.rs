@@ -1,5 +1,5 @@
-//! A workload of three coflows on two ports of 8 bit/s (one byte per second), and its runs under two
-//! policies. Some names need escaping.
+//! A workload of three coflows on two ports of 8 bit/s (one byte per second), and its runs under
+//! two policies. Some names need escaping.
 
 use covey_report::{Comparison, Run, RunInfo};
 use covey_sim::{CoflowOutcome, Outcome};

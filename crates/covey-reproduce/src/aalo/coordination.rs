@@ -8,7 +8,8 @@ use crate::numbers::percentile;
 use crate::parts::first;
 use crate::plots::cdf;
 
-/// Percentiles of coflow sizes from which FIFO-LM treats a coflow as heavy. The paper uses the 80th.
+/// Percentiles of coflow sizes from which FIFO-LM treats a coflow as heavy. The paper uses the
+/// 80th.
 const THRESHOLDS: [u32; 6] = [20, 40, 60, 70, 80, 90];
 /// Number of coflows on which the thresholds are compared.
 const COFLOWS: usize = 100;

@@ -1,4 +1,5 @@
-//! §7.2: gain over fairness, and distance to Varys, to an optimistic estimate and to the lower bound.
+//! §7.2: gain over fairness, and distance to Varys, to an optimistic estimate and to the lower
+//! bound.
 
 use covey_core::Fabric;
 use covey_sched::bssi::Bssi;

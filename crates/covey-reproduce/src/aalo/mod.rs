@@ -1,8 +1,8 @@
 //! Aalo (SIGCOMM 2015).
 //!
-//! The authors' simulator is not public, so all runs are a *fair comparison* in the exact simulator. Our
-//! text of the evaluation has parts of §6.2 to §7.2.1; the rest is known from other papers. Aalo runs as
-//! described there: weighted queues, coordinated every 8 ms.
+//! The authors' simulator is not public, so all runs are a *fair comparison* in the exact
+//! simulator. Our text of the evaluation has parts of §6.2 to §7.2.1; the rest is known from other
+//! papers. Aalo runs as described there: weighted queues, coordinated every 8 ms.
 
 mod bins;
 mod coordination;

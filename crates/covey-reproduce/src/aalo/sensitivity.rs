@@ -1,4 +1,5 @@
-//! §7.5 and §7.6: the number of queues, the factor between their limits, and the coordination interval.
+//! §7.5 and §7.6: the number of queues, the factor between their limits, and the coordination
+//! interval.
 
 use crate::finding::{Finding, Rule, Setting};
 use crate::item::{Item, Planning};

@@ -1,10 +1,10 @@
 //! Equation 1: the completion time that two coflows lose because their sizes are estimated.
 //!
-//! Coflows 1 and 2 with `c n₁` and `c n₂` flows share their ports, so one is sent after the other, and
-//! the time to send a coflow is proportional to its bytes. With known sizes the smaller coflow goes
-//! first. With unknown sizes the coflow with the smaller estimate goes first: the mean of `m` sampled
-//! flows times the number of flows. Flow sizes are independent draws from [a, b] with mean μ. For
-//! c → ∞, the estimates increase the total completion time by a share of
+//! Coflows 1 and 2 with `c n₁` and `c n₂` flows share their ports, so one is sent after the other,
+//! and the time to send a coflow is proportional to its bytes. With known sizes the smaller coflow
+//! goes first. With unknown sizes the coflow with the smaller estimate goes first: the mean of `m`
+//! sampled flows times the number of flows. Flow sizes are independent draws from [a, b] with mean
+//! μ. For c → ∞, the estimates increase the total completion time by a share of
 //!
 //! ```text
 //! ≤ 4 exp(-2 (n₂μ₂ - n₁μ₁)² / (n₂(b₂-a₂)/√m₂ + n₁(b₁-a₁)/√m₁)²) (n₂μ₂ - n₁μ₁) / (n₂μ₂ + 2n₁μ₁)

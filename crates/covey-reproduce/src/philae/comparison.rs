@@ -9,8 +9,8 @@ use crate::numbers::percentile;
 use crate::plan::{Plan, Platform, Results, RunId, TestbedRun, TraceId};
 use crate::plots::bars;
 
-/// The share by which our speed-ups may differ from published ones. An independent emulation came within
-/// 6 %.
+/// The share by which our speed-ups may differ from published ones. An independent emulation came
+/// within 6 %.
 pub(super) const TOLERANCE: f64 = 0.06;
 
 /// The reason for different means in the fair comparison.
@@ -40,7 +40,8 @@ pub(super) fn why(column: &str, setting: Setting) -> &'static str {
     }
 }
 
-/// The columns of most tables: percentiles of the speed-ups of single coflows, and the speed-up of the mean.
+/// The columns of most tables: percentiles of the speed-ups of single coflows, and the speed-up of
+/// the mean.
 pub(super) const COLUMNS: [&str; 3] = ["P50", "P90", "mean of CCTs"];
 
 /// Adds a plot of the findings of a section that are speed-ups of the mean CCT.
@@ -61,7 +62,7 @@ pub(super) fn philae(plan: &mut Plan, trace: TraceId, policy: &str) -> RunId {
     plan.exact_recording(trace, policy, Recording::SizeEstimates)
 }
 
-/// Two runs in one setting: Philae, and the policy it is compared with.
+/// Two runs in one setting: Philae and another policy.
 #[derive(Clone, Copy)]
 pub(super) struct Comparison {
     pub setting: Setting,
@@ -70,7 +71,8 @@ pub(super) struct Comparison {
 }
 
 impl Comparison {
-    /// Plans Aalo, and Philae as `policy` specifies it, on a workload in both settings of simulations.
+    /// Plans Aalo, and Philae as `policy` specifies it, on a workload in both settings of
+    /// simulations.
     pub fn with_aalo(plan: &mut Plan, trace: TraceId, policy: &str) -> [Comparison; 2] {
         [
             Comparison {
@@ -94,8 +96,8 @@ impl Comparison {
         Comparison { setting: Setting::Testbed, base, philae }
     }
 
-    /// The speed-up of the mean CCT, or for columns `P50` and `P90` that percentile of the speed-ups of
-    /// single coflows.
+    /// The speed-up of the mean CCT, or for columns `P50` and `P90` that percentile of the
+    /// speed-ups of single coflows.
     pub fn speedup(&self, column: &str, results: &Results<'_>) -> Result<f64, String> {
         let ratios = || results.ratios(self.base, self.philae);
         Ok(match column {

@@ -1,9 +1,9 @@
 //! The load of the coordinator (§5, Table 1; §9.3, Tables 6 and 7), measured live.
 //!
-//! The coordinator is real; simulated hosts report transfers without sending data. Aalo runs twice: as
-//! in the paper, with reports in every interval, and as in Covey, where an agent reports only after a
-//! coflow has sent a given part of the bytes that separate it from its next queue. The paper has no
-//! numbers for the second.
+//! The coordinator is real; simulated hosts report transfers without sending data. Aalo runs twice:
+//! as in the paper, with reports in every interval, and as in Covey, where an agent reports only
+//! after a coflow has sent a given part of the bytes that separate it from its next queue. The
+//! paper has no numbers for the second.
 
 use covey_report::{Live, Spread};
 use covey_trace::{TraceError, transform};
@@ -246,8 +246,8 @@ fn table_6(planner: &mut Planner) -> Result<Evaluate, TraceError> {
     }))
 }
 
-/// Shares by which numbers from another machine and another part of the trace may differ from published
-/// ones.
+/// Shares by which numbers from another machine and another part of the trace may differ from
+/// published ones.
 const HALF: f64 = 0.5;
 const TENTH: f64 = 0.1;
 

@@ -158,8 +158,8 @@ fn sizes(run: RunId, results: &Results<'_>) -> Result<Vec<[f64; 2]>, String> {
 }
 
 /// Relative errors of the estimated sizes of a run, ascending, over all coflows. The size of a thin
-/// coflow has no error, since all its flows are pilots. This reading gives the published errors; over
-/// sampled coflows alone, errors are twice as large.
+/// coflow has no error, since all its flows are pilots. This reading gives the published errors;
+/// over sampled coflows alone, errors are twice as large.
 pub(super) fn errors(run: RunId, results: &Results<'_>) -> Result<Vec<f64>, String> {
     let sizes = sizes(run, results)?;
     let mut errors: Vec<f64> = sizes.iter().map(|[a, e]| (e / a - 1.0).abs()).collect();

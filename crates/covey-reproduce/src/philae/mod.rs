@@ -1,8 +1,8 @@
 //! Philae (USENIX ATC 2019).
 //!
-//! *Fair comparison*: Aalo and Philae as the paper describes them (weighted queues, Aalo decides every
-//! 8 ms), both in the exact simulator. *Paper's setting*: the source of the published ratios, which
-//! compare Aalo and others in CoflowSim with Philae in its authors' own simulator.
+//! *Fair comparison*: Aalo and Philae as the paper describes them (weighted queues, Aalo decides
+//! every 8 ms), both in the exact simulator. *Paper's setting*: the source of the published ratios,
+//! which compare Aalo and others in CoflowSim with Philae in its authors' own simulator.
 
 mod bound;
 mod comparison;

@@ -1,4 +1,5 @@
-//! Figures 4(a), 4(b) and 5 and Table 4: Philae compared with other policies, and the coflows that gain.
+//! Figures 4(a), 4(b) and 5 and Table 4: Philae compared with other policies, and the coflows that
+//! gain.
 
 use covey_trace::transform::{Filter, filter};
 use covey_trace::{Coflow, MB, Stats};
@@ -32,8 +33,8 @@ fn comparisons(plan: &mut Plan, trace: TraceId, count: usize) -> Vec<(&'static s
     comparisons
 }
 
-/// Adds findings and figures of the speed-ups at a place. `why` gives the reason for a difference by
-/// policy, column and setting.
+/// Adds findings and figures of the speed-ups at a place. `why` gives the reason for a difference
+/// by policy, column and setting.
 fn speedups(
     place: &str,
     comparisons: &[(&'static str, Comparison)],
@@ -153,7 +154,8 @@ pub(super) const TABLE_4: Item = Item {
     }),
 };
 
-/// A coflow with a smaller speed-up loses. A coflow whose speed-up exceeds the inverse gains.
+/// A coflow loses if its speed-up is below this value. It gains if its speed-up exceeds the
+/// inverse.
 const LOSES: f64 = 0.97;
 
 /// The bin of a coflow in Table 4, numbered from 0.

@@ -1,4 +1,5 @@
-//! Figures 7(a) to 7(c): speed-ups for several values of Philae's parameters. Aalo keeps its defaults.
+//! Figures 7(a) to 7(c): speed-ups for several values of Philae's parameters. Aalo keeps its
+//! defaults.
 
 use super::comparison::Comparison;
 use crate::finding::{Finding, Rule, Setting};
@@ -52,8 +53,8 @@ fn draw(
     Ok(())
 }
 
-/// Makes findings from the points of a column, in each setting. All runs of the sweep count as their
-/// source.
+/// Makes findings from the points of a column, in each setting. All runs of the sweep count as
+/// their source.
 fn over_all(
     sweep: &Sweep,
     column: &str,
@@ -144,8 +145,8 @@ pub(super) const FIGURE_7B: Item = Item {
 const WHY_7B: &str = "A few coflows of terabytes decide the mean. It depends on the limits between which these \
     coflows fall: the mean goes up and down as in the paper, but further.";
 
-/// The number of queues for a factor. The last limit is at least that of ten queues with a factor of 10.
-/// The paper says: "as E grows, the number of queues decreases".
+/// The number of queues for a factor. The last limit is at least that of ten queues with a factor
+/// of 10. The paper says: "as E grows, the number of queues decreases".
 fn queues(factor: u32) -> u32 {
     2 + (8.0 / f64::from(factor).log10()).ceil() as u32
 }

@@ -1,8 +1,9 @@
 //! A closed form of FVDF's gain in the public code that produced the paper's CCTs.
 //!
-//! The code is CoflowSim with SEBF's order. In a share p of the quanta, drawn at random, a flow drains
-//! m times as fast. Ports have bandwidth B. The compressor has R = 625 MB/s and ξ = 0.48, which are not
-//! those of the paper's LZ4. The test "processor is idle" is true for 171 of 200 random numbers. Then
+//! The code is CoflowSim with SEBF's order. In a share p of the quanta, drawn at random, a flow
+//! drains m times as fast. Ports have bandwidth B. The compressor has R = 625 MB/s and ξ = 0.48,
+//! which are not those of the paper's LZ4. The test "processor is idle" is true for 171 of 200
+//! random numbers. The gain is
 //!
 //! ```text
 //! gain = p m + 1 - p      α = R / B      m = α / (1 + α ξ), or 1 where B ≥ R (1 - ξ)

@@ -1,8 +1,8 @@
 //! Tables II and III: speeds and ratios of compressors.
 //!
-//! The paper measured compressors; here their speed R and ratio ξ are parameters. These items check that
-//! the simulator applies them: a single flow of V bytes on ports of bandwidth B takes V / R + ξ V / B,
-//! from which R and ξ are calculated.
+//! The paper measured compressors; here their speed R and ratio ξ are parameters. These items check
+//! that the simulator applies them: a single flow of V bytes on ports of bandwidth B takes V / R +
+//! ξ V / B, from which R and ξ are calculated.
 
 use covey_trace::{Coflow, Flow, Workload};
 

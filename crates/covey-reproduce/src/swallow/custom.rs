@@ -5,7 +5,7 @@ use covey_trace::{TraceError, builtin};
 use crate::item::Planner;
 use crate::plan::TraceId;
 
-/// The workload of Table VI, which CoflowSim generates if it is given no trace.
+/// The workload of Table VI, which CoflowSim generates without a trace.
 pub(super) fn custom(planner: &mut Planner) -> Result<TraceId, TraceError> {
     const NAME: &str = "builtin:coflowsim-custom";
     let made = builtin("coflowsim-custom")?;

@@ -1,8 +1,8 @@
-//! Section VI-B, the deployment: traffic and times of shuffles with and without Swallow, with real flows
-//! between emulated hosts.
+//! Section VI-B, the deployment: traffic and times of shuffles with and without Swallow, with real
+//! flows between emulated hosts.
 //!
-//! The paper ran HiBench applications one after another and does not say which. Here each application of
-//! Table I is replayed alone, on data with the compression ratio of Table I.
+//! The paper ran HiBench applications one after another and does not say which. Here each
+//! application of Table I is replayed alone, on data with the compression ratio of Table I.
 
 use covey_trace::{Coflow, Flow, Workload};
 
@@ -22,8 +22,8 @@ const SCALES: [&str; 2] = ["large", "huge"];
 const LARGEST: &str = "huge";
 /// Bytes of Table VII over bytes that are sent here.
 const SCALE_DOWN: f64 = 2.0;
-/// Number of hosts that send; as many others receive. If all sixteen hosts did both, the one machine that
-/// emulates them would compress too slowly.
+/// Number of hosts that send; as many others receive. If all sixteen hosts did both, the one
+/// machine that emulates them would compress too slowly.
 const SENDERS: u32 = 8;
 /// Sizes of an application's three shuffles, as shares of all its bytes.
 const PARTS: [f64; 3] = [1.0 / 6.0, 2.0 / 6.0, 3.0 / 6.0];
@@ -40,8 +40,8 @@ struct Application {
     fvdf: RunId,
 }
 
-/// Plans every `every`-th application of Table I at a scale. All applications send equally many bytes,
-/// together those of Table VII divided by [`SCALE_DOWN`].
+/// Plans every `every`-th application of Table I at a scale. All applications send equally many
+/// bytes, together those of Table VII divided by [`SCALE_DOWN`].
 fn applications(planner: &mut Planner, scale: &str) -> Vec<Application> {
     let table = planner.paper.at("Table I").next();
     let rows = table.map_or(&[][..], |table| &table.rows);

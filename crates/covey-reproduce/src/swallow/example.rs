@@ -13,8 +13,8 @@ use crate::plots::bars;
 type Starts = [f64; 5];
 
 const TOGETHER: Starts = [0.0; 5];
-/// The figure's FIFO serves the first coflow's flow first on one channel and the second coflow's flow
-/// first on another. This delay sets these orders and is too small to change a printed digit.
+/// The figure's FIFO serves the first coflow's flow first on one channel and the second coflow's
+/// flow first on another. This delay sets these orders and is too small to change a printed digit.
 const LATER: f64 = 1e-8;
 const FIFO: Starts = [0.0, 0.0, LATER, LATER, 0.0];
 
@@ -35,8 +35,9 @@ fn idle() -> Availability {
     Availability::new([(0.0, 1.0), (1.0, 0.0), (3.0, 1.0), (3.5, 0.0)].map(change).into())
 }
 
-/// FVDF with the figure's ratio, 47.59 %, sending while it compresses. At this speed compression removes
-/// one unit of data in one unit of time: it compresses 1 / (1 - 0.4759) bytes, here in bits.
+/// FVDF with the figure's ratio, 47.59 %, sending while it compresses. At this speed compression
+/// removes one unit of data in one unit of time: it compresses 1 / (1 - 0.4759) bytes, here in
+/// bits.
 const FVDF: &str = "fvdf:codec=15.264262545bps:0.4759,overlap=true";
 
 /// The rows of the figure, each with its policy.

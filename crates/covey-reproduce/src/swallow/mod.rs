@@ -1,9 +1,9 @@
 //! Swallow (IPDPS 2018).
 //!
-//! *Fair comparison*: FVDF as the paper describes it, with Covey's model of processors and compression
-//! (docs/compression.md), and other policies, all in the exact simulator. *Paper's setting*: CoflowSim,
-//! and a closed form that is equivalent to the public code of FVDF in CoflowSim (`closed_form.rs`). The
-//! *testbed* repeats what the paper measured in its deployment.
+//! *Fair comparison*: FVDF as the paper describes it, with Covey's model of processors and
+//! compression (docs/compression.md), and other policies, all in the exact simulator. *Paper's
+//! setting*: CoflowSim, and a closed form that is equivalent to the public code of FVDF in
+//! CoflowSim (`closed_form.rs`). The *testbed* repeats what the paper measured in its deployment.
 
 mod bandwidth;
 mod closed_form;
