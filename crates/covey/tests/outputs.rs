@@ -131,7 +131,7 @@ fn compare_prints_a_table_of_all_policies() {
     let first = |line: &str| line.split(' ').next().unwrap_or_default().to_owned();
     let rows: Vec<String> = text.lines().skip(2).take(7).map(first).collect();
     assert_eq!(rows, ["covey", "fair", "fifo", "aalo", "philae", "sebf", "sincronia"]);
-    assert!(text.contains("Speed-up over fair"), "{text}");
+    assert!(text.contains("Speed-ups over fair"), "{text}");
     assert!(text.contains("Lower bound of the mean CCT"), "{text}");
 }
 
