@@ -81,7 +81,7 @@ pub(super) const FIGURE_6A: Item = Item {
     }),
 };
 
-const WHY_6A: &str = "FVDF orders coflows. SRTF minimizes the mean over flows and is slightly better there, although \
+const WHY_6A: &str = "FVDF orders coflows. SRTF aims at the mean over flows and is slightly better there, although \
     it does not compress. FIFO and FAIR of the public flow simulator serve batches of five flows that end \
     together, with sizes typed into its code; on a trace they are not that slow.";
 
