@@ -1,4 +1,4 @@
-//! A policy that is to be simulated.
+//! A contender: a policy to simulate.
 
 use covey_core::suggest::{did_you_mean, nearest};
 use covey_core::{AnyPolicy, Codec, Compression};
@@ -8,35 +8,35 @@ use covey_sim::Observer;
 
 use crate::Error;
 
-/// The default baseline, if it is among the contenders.
+/// The policy that is the default baseline if it is a contender.
 const BASELINE: &str = "fair";
 
-/// A policy that is to be simulated.
+/// A policy to simulate.
 pub struct Contender {
     /// The policy as the user wrote it, [`normalized`](covey_sched::normalized()).
     pub label: String,
     /// The policy's name.
     pub name: String,
-    /// Its parameters, defaults included.
+    /// The policy's parameters, defaults included.
     pub params: Vec<(String, String)>,
     /// How flows are compressed, if the policy compresses.
     pub(crate) compression: Option<Compression>,
-    /// The hosts' compressor, if it was measured.
+    /// The measured speed and ratio of the hosts' compressor, if it was measured.
     pub(crate) measured_codec: Option<Codec>,
-    /// What runs in the simulator.
+    /// The policy itself, for one of the simulators.
     pub(crate) policy: Simulated,
     /// An observer of the exact simulation.
     pub(crate) observer: Option<Box<dyn Observer + Send>>,
 }
 
-/// A policy in the exact simulator, or in another.
+/// A policy for the exact simulator or for an emulated one.
 pub(crate) enum Simulated {
     Exactly(AnyPolicy),
     Emulated(Emulation),
 }
 
 impl Contender {
-    /// A policy that is not in the registry.
+    /// A contender with a policy that is not in the registry.
     pub fn new(name: &str, params: Vec<(String, String)>, policy: AnyPolicy) -> Contender {
         Contender {
             label: name.to_owned(),
@@ -69,19 +69,19 @@ impl Contender {
         }
     }
 
-    /// The same with an observer of the exact simulation.
+    /// Adds an observer of the exact simulation.
     #[must_use]
     pub fn watched_by(mut self, observer: Box<dyn Observer + Send>) -> Contender {
         self.observer = Some(observer);
         self
     }
 
-    /// The codec of flows, if the policy compresses.
+    /// The codec that compresses flows, if the policy compresses.
     pub fn codec(&self) -> Option<Codec> {
         self.compression.map(|compression| compression.codec)
     }
 
-    /// The same with another codec, if the policy compresses.
+    /// Replaces the codec by a measured one, if the policy compresses.
     #[must_use]
     pub fn compressed_by(mut self, codec: Codec) -> Contender {
         if let Some(compression) = &mut self.compression {
@@ -93,7 +93,8 @@ impl Contender {
 
     /// Checks that the last contender differs from those before it.
     ///
-    /// # Errors When it does not.
+    /// # Errors
+    /// If another contender has the same label.
     pub fn check_differ(contenders: &[Contender]) -> Result<(), Error> {
         match contenders.split_last() {
             Some((last, before)) if before.iter().any(|c| c.label == last.label) => {
@@ -105,10 +106,12 @@ impl Contender {
     }
 }
 
-/// The index of the baseline: the policy that was written as `name`, or else the only one of that
-/// name. Without a name it is `fair` if that is a contender, else the first.
+/// The index of the baseline: the contender with the label `name`, or else the only one whose
+/// policy has that name. Without a name it is `fair` if that is a contender, and the first
+/// contender otherwise.
 ///
-/// # Errors When no contender has the name, or several have it.
+/// # Errors
+/// If no contender has the name, or several have it.
 pub fn baseline(name: Option<&str>, contenders: &[Contender]) -> Result<usize, Error> {
     let labelled = |name: &str| contenders.iter().position(|c| c.label == name);
     let Some(name) = name else {

@@ -1,44 +1,44 @@
-//! Why an experiment failed.
+//! Errors of experiments.
 
 use covey_emulate::{EmulationError, EmulationSpecError};
 use covey_sched::SpecError;
 use covey_sim::SimError;
 use covey_trace::TraceError;
 
-/// Why an experiment could not be made. The message is one line.
+/// Why an experiment failed. The message is one line.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// An argument that cannot be used. Its name here is like `port-rate`; the front end knows how
-    /// users write it (`--port-rate`, `port_rate`).
+    /// An argument is invalid. Front ends translate its name, such as `port-rate`, to what users
+    /// write (`--port-rate`, `port_rate`).
     #[error("{argument}: {problem}")]
     Argument {
-        /// Its name.
+        /// The name of the argument.
         argument: &'static str,
-        /// What was expected, and what was found.
+        /// The expected and the found value.
         problem: String,
     },
-    /// The trace.
+    /// The trace cannot be read or is invalid.
     #[error(transparent)]
     Trace(#[from] TraceError),
-    /// The name or a parameter of a policy.
+    /// The name or a parameter of a policy is wrong.
     #[error(transparent)]
     Spec(#[from] SpecError),
-    /// The same for an emulated simulator.
+    /// The name or a parameter of a policy is wrong for an emulated simulator.
     #[error(transparent)]
     EmulationSpec(#[from] EmulationSpecError),
-    /// A workload that an emulated simulator cannot take.
+    /// An emulated simulator cannot take the workload.
     #[error(transparent)]
     Emulation(#[from] EmulationError),
-    /// The simulation.
+    /// The simulation failed.
     #[error(transparent)]
     Sim(#[from] SimError),
-    /// The report.
+    /// The report cannot be made.
     #[error(transparent)]
     Report(#[from] covey_report::Error),
 }
 
 impl Error {
-    /// The error for an argument that cannot be used.
+    /// The error for an invalid argument.
     pub fn argument(
         argument: &'static str,
         expected: impl std::fmt::Display,
@@ -47,7 +47,7 @@ impl Error {
         Error::Argument { argument, problem: format!("expected {expected}, found {found}") }
     }
 
-    /// Whether the user's input is wrong. Otherwise the simulation or the operating system failed.
+    /// Whether the user's input is wrong. If not, the simulation or the operating system failed.
     pub fn is_input(&self) -> bool {
         match self {
             Error::Sim(error) => matches!(error, SimError::Ports { .. } | SimError::Cycle { .. }),

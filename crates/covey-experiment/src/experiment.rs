@@ -1,4 +1,4 @@
-//! A workload on a network, under several policies.
+//! An experiment: several policies on one workload and network.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,7 +15,7 @@ use crate::parallel::{self, Task};
 use crate::progress::Watch;
 use crate::{Contender, Error, Progress, Setup};
 
-/// A workload and the network it runs on.
+/// A workload and the network on which policies are simulated.
 pub struct Experiment<'a> {
     workload: &'a Workload,
     trace: String,
@@ -27,9 +27,10 @@ pub struct Experiment<'a> {
 }
 
 impl<'a> Experiment<'a> {
-    /// An experiment with a workload, which reports call `trace`.
+    /// An experiment with a workload. Reports show `trace` as its name.
     ///
-    /// # Errors When the speed of ports or the share of processors is out of range.
+    /// # Errors
+    /// If the speed of ports or the share of processors is out of range.
     pub fn new(
         workload: &'a Workload,
         trace: impl Into<String>,
@@ -49,12 +50,13 @@ impl<'a> Experiment<'a> {
         })
     }
 
-    /// Simulates every policy, and calculates lower bounds if `bounded`, `jobs` tasks at a time.
-    /// The runs are in the order of the policies. Other simulators change the workload, so there is
-    /// no bound for them.
+    /// Simulates every contender, and calculates lower bounds if `bounded`, with `jobs` tasks at a
+    /// time. The runs are in the order of the contenders. Emulated simulators change the workload,
+    /// so their runs have no bound.
     ///
-    /// # Errors The first error in the order of the policies, or [`SimError::Interrupted`] if
-    /// `progress` stops the simulations.
+    /// # Errors
+    /// The first error in the order of the contenders, or [`SimError::Interrupted`] if `progress`
+    /// stops the simulations.
     pub fn run(
         &self,
         contenders: Vec<Contender>,
@@ -103,7 +105,7 @@ impl<'a> Experiment<'a> {
                     let info = RunInfo { lower_bound_mean_cct_s, ..info };
                     runs.push(Run::new(self.workload, outcome, info)?);
                 }
-                // If another one failed and interrupted this one, its error is the reason.
+                // A failed run interrupts the others. Its error is the one to return.
                 Some(Err(Error::Sim(SimError::Interrupted))) => {
                     interrupted = Some(Error::Sim(SimError::Interrupted));
                 }
@@ -114,7 +116,7 @@ impl<'a> Experiment<'a> {
         failure.or(interrupted).map_or(Ok(runs), Err)
     }
 
-    /// The smallest mean CCT in seconds that any schedule with this compression can have.
+    /// The lower bound in seconds of the mean CCT of any schedule with this compression.
     fn bound_s(&self, compression: Option<Compression>) -> f64 {
         let (egress, ingress) = self.fabric.capacity().split_at(self.workload.ports as usize);
         let Some(compression) = compression else {
@@ -124,7 +126,7 @@ impl<'a> Experiment<'a> {
         bounds(&wire, egress, ingress).mean_cct_s
     }
 
-    /// Simulates one policy.
+    /// Simulates one contender.
     fn simulate(
         &self,
         contender: Contender,
@@ -140,7 +142,7 @@ impl<'a> Experiment<'a> {
                     .with_processors(self.processors.clone());
                 match observer {
                     Some(other) => {
-                        let mut both = Both { watch, other };
+                        let mut both = TwoObservers { watch, other };
                         simulator.run(self.workload, &label, &mut policy, &mut both)?
                     }
                     None => simulator.run(self.workload, &label, &mut policy, &mut watch)?,
@@ -167,13 +169,13 @@ impl<'a> Experiment<'a> {
     }
 }
 
-/// Two observers of one simulation.
-struct Both<'a> {
+/// Forwards rounds to two observers.
+struct TwoObservers<'a> {
     watch: Watch<'a>,
     other: Box<dyn Observer + Send>,
 }
 
-impl Observer for Both<'_> {
+impl Observer for TwoObservers<'_> {
     fn round(&mut self, round: &Round<'_>) -> ControlFlow<()> {
         self.watch.round(round)?;
         self.other.round(round)

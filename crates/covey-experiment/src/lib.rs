@@ -1,5 +1,5 @@
-//! Policies on a workload: what `covey simulate` does with one and `covey compare` with several, for the
-//! command line and for the Python package.
+//! Simulates policies on a workload. The command line (`covey simulate`, `covey compare`) and the
+//! Python package use this crate.
 //!
 //! ```
 //! use covey_experiment::{Experiment, Setup, Silent};

@@ -1,12 +1,12 @@
-//! Tasks on several cores.
+//! Runs tasks on several cores.
 
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// A piece of work that stores its result itself.
+/// A task, which stores its result itself.
 pub type Task<'a> = Box<dyn FnOnce() + Send + 'a>;
 
-/// Runs all tasks, at most `jobs` at a time, started in their order.
+/// Runs all tasks, at most `jobs` at a time. They start in their order.
 pub fn run(tasks: Vec<Task<'_>>, jobs: usize) {
     let threads = jobs.min(tasks.len());
     let tasks = Mutex::new(tasks.into_iter());
@@ -22,7 +22,7 @@ pub fn run(tasks: Vec<Task<'_>>, jobs: usize) {
     });
 }
 
-/// How many tasks the machine can run at a time.
+/// The number of tasks that the machine can run at a time; 1 if it is unknown.
 pub fn cores() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }

@@ -1,16 +1,16 @@
-//! How far simulations have come, and whether they are to stop.
+//! The progress of simulations, and requests to stop them.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use covey_sim::{Observer, Round};
 
-/// Receives how far simulations have come that run at the same time.
+/// Receives the progress of simulations that run at the same time.
 pub trait Progress: Sync {
-    /// Reports that `coflows` more have ended, over all simulations.
+    /// Reports that `coflows` more coflows have ended, over all simulations.
     fn advance(&self, coflows: usize);
 
-    /// Whether the simulations are to stop. Each of them asks at every event.
+    /// Whether the simulations must stop. Each asks once per scheduling round.
     fn is_stopped(&self) -> bool {
         false
     }
@@ -24,22 +24,22 @@ impl Progress for Silent {
     fn advance(&self, _: usize) {}
 }
 
-/// Passes on the progress of one simulation, and stops it when another one has failed or when
+/// Forwards the progress of one simulation. Stops the simulation if another one has failed, or if
 /// [`Progress::is_stopped`].
 pub struct Watch<'a> {
     progress: &'a dyn Progress,
     failed: &'a AtomicBool,
-    /// Number of coflows that `progress` was told of.
+    /// Number of coflows already reported to `progress`.
     reported: usize,
 }
 
 impl<'a> Watch<'a> {
-    /// Watches one simulation; `failed` says whether another one has failed.
+    /// An observer of one simulation. `failed` is set when another simulation has failed.
     pub fn new(progress: &'a dyn Progress, failed: &'a AtomicBool) -> Watch<'a> {
         Watch { progress, failed, reported: 0 }
     }
 
-    /// Reports that so many `coflows` of the simulation have ended.
+    /// Reports that `coflows` coflows of this simulation have ended in all.
     pub fn report(&mut self, coflows: usize) {
         if coflows > self.reported {
             self.progress.advance(coflows - self.reported);

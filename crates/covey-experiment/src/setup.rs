@@ -1,4 +1,4 @@
-//! The network, and how policies are simulated on it.
+//! The network and the settings of a simulation.
 
 use std::ops::RangeInclusive;
 
@@ -8,28 +8,28 @@ use covey_sched::normalized;
 
 use crate::{Contender, Error};
 
-/// The range of speeds of ports, in bits per second. Far outside of it times are too large or too
+/// The valid speeds of ports in bits per second. Far outside this range, times are too large or too
 /// small to separate one event from the next.
 const PORT_RATE_BPS: RangeInclusive<f64> = 1.0..=1e15;
 /// The default speed of ports.
 pub const PORT_RATE: &str = "1gbps";
 
-/// A network of equal ports around a big switch, and how policies are simulated on it. Quantities
+/// A network of equal ports around a big switch, and the settings of a simulation on it. Quantities
 /// are texts as users write them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Setup {
-    /// Speed of each port in each direction, like `10gbps` or `128MiB/s`; 1 Gbps if none is given, or
-    /// that of the simulator that is emulated.
+    /// Speed of each port in each direction, such as `10gbps` or `128MiB/s`. The default is 1 Gbps,
+    /// or the speed of the emulated simulator.
     pub port_rate: Option<String>,
-    /// Share of each port's processor available for compressing: a number from 0 to 1, or a file,
-    /// see [`Availability::open`](covey_trace::Availability::open).
+    /// Share of each port's processor available for compression: a number from 0 to 1, or a file
+    /// that [`Availability::open`](covey_trace::Availability::open) reads.
     pub cpu: String,
-    /// The simulator that is emulated; `None` for the exact one.
+    /// The emulated simulator; `None` for the exact one.
     pub emulated: Option<Simulator>,
-    /// Whether coflows wait for their parents to end.
+    /// Whether a coflow waits until its parents have ended.
     pub barrier: bool,
-    /// Seed for policies that have a parameter `seed`, and for builtin traces, unless they set
-    /// their own.
+    /// Seed for policies with a parameter `seed` and for builtin traces, unless these set their
+    /// own.
     pub seed: Option<u64>,
 }
 
@@ -43,7 +43,7 @@ impl Setup {
     /// The policy that `spec` names.
     ///
     /// # Errors
-    /// When there is no such policy in the simulator, or a parameter is wrong.
+    /// If the simulator has no such policy, or a parameter is wrong.
     pub fn contender(&self, spec: &str) -> Result<Contender, Error> {
         let spec = &normalized(spec);
         if let Some(simulator) = self.emulated {
@@ -57,10 +57,11 @@ impl Setup {
         Ok(Contender::built(spec, built))
     }
 
-    /// The policies of a list, each once.
+    /// The policies of a list, such as `fair,sebf`.
     ///
     /// # Errors
-    /// Those of [`Setup::contender`], and for a policy that is listed twice or missing.
+    /// The errors of [`Setup::contender`], or if the list is empty, has an empty item, or names a
+    /// policy twice.
     pub fn contenders(&self, list: &str) -> Result<Vec<Contender>, Error> {
         let mut contenders: Vec<Contender> = Vec::new();
         for spec in listed(list)? {
@@ -72,8 +73,8 @@ impl Setup {
 
     /// The speed of ports in bytes per second.
     ///
-    /// # Errors When it does not parse, is out of range, or differs from that of the emulated
-    /// simulator.
+    /// # Errors
+    /// If it does not parse, is out of range, or differs from that of the emulated simulator.
     pub fn port_rate(&self) -> Result<f64, Error> {
         const ARGUMENT: &str = "port-rate";
         let text = match (&self.port_rate, self.emulated) {
@@ -97,7 +98,7 @@ impl Setup {
         Err(Error::argument(ARGUMENT, "a speed from 1bps to 1000tbps", found))
     }
 
-    /// The name of a trace. A builtin one without a seed gets that of the setup.
+    /// The name of a trace. A builtin trace without a seed gets that of the setup.
     pub fn seeded(&self, trace: &str) -> String {
         match trace.strip_prefix("builtin:") {
             Some(spec) => format!("builtin:{}", self.with_seed(spec)),
@@ -105,7 +106,7 @@ impl Setup {
         }
     }
 
-    /// `NAME[:key=value,…]` with the seed of the setup, unless `spec` has one.
+    /// Adds the seed of the setup to `NAME[:key=value,…]`, unless `spec` has a seed.
     fn with_seed(&self, spec: &str) -> String {
         let (_, given) = spec.split_once(':').unwrap_or((spec, ""));
         match self.seed {
@@ -118,9 +119,10 @@ impl Setup {
     }
 }
 
-/// The policies of a list as `--policies` takes it.
+/// Splits a list of policies, in the syntax of `--policies`.
 ///
-/// # Errors When the list is empty, or a policy beside a comma is missing.
+/// # Errors
+/// If the list is empty, or a policy beside a comma is missing.
 pub fn listed(list: &str) -> Result<Vec<String>, Error> {
     if list.trim().is_empty() {
         return Err(Error::argument("policies", "at least one policy", "none"));

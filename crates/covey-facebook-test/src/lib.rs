@@ -1,17 +1,19 @@
-//! Tests that need the public Facebook trace, which is not part of the project.
+//! An attribute for tests that need the public Facebook trace, which is not part of the project.
 //!
-//! Where the trace is absent they count as ignored, and the output of the tests gives the reason. Only
-//! tests depend on this crate: without the trace cargo looks for it each time that tests are built.
+//! Without the trace these tests are ignored, and the output of the tests gives the reason. Only
+//! tests depend on this crate, because cargo looks for a missing trace in each build of a dependent
+//! crate.
 
 use proc_macro::TokenStream;
 
-/// Why a test is ignored that needs the trace.
+/// The reason why a test is ignored if the trace is absent.
 const ABSENT: &str = "\"needs the public Facebook trace as ../shared/data/FB2010-1Hr-150-0.txt beside \
-    the checkout; README.md tells where it comes from\"";
+    the checkout; README.md says where it comes from\"";
 
-/// In the place of `#[test]`: a test that reads the Facebook trace.
+/// Replaces `#[test]` for a test that reads the Facebook trace.
 ///
-/// `#[facebook_test("takes minutes; make slow")]` is ignored for this reason also where the trace is.
+/// `#[facebook_test("takes minutes; make slow")]` is ignored for this reason even if the trace is
+/// present.
 #[proc_macro_attribute]
 pub fn facebook_test(ignored: TokenStream, test: TokenStream) -> TokenStream {
     let attributes = attributes(cfg!(facebook_trace), &ignored.to_string());
@@ -20,9 +22,9 @@ pub fn facebook_test(ignored: TokenStream, test: TokenStream) -> TokenStream {
     marked
 }
 
-/// What a test is marked with; `ignored` is the reason in quotation marks, or empty.
-fn attributes(trace_is_there: bool, ignored: &str) -> String {
-    let ignored = if trace_is_there { ignored } else { ABSENT };
+/// The attributes of a test. `ignored` is the reason for ignoring it in quotation marks, or empty.
+fn attributes(trace_is_present: bool, ignored: &str) -> String {
+    let ignored = if trace_is_present { ignored } else { ABSENT };
     match ignored {
         "" => "#[test]".to_owned(),
         reason => format!("#[test] #[ignore = {reason}]"),

@@ -1,7 +1,7 @@
-//! Writes the page of a made-up comparison, to look at: `cargo run --example page -- page.html`.
+//! Writes the page of an invented comparison, for viewing: `cargo run --example page -- page.html`.
 //!
-//! The coflows have sizes over many magnitudes, as real ones do; the completion times are drawn,
-//! not simulated, and say nothing about the policies they are named after.
+//! Sizes of coflows span many orders of magnitude, as in real traces. Completion times are random,
+//! not simulated, and say nothing about the policies.
 
 use covey_core::SplitMix;
 use covey_report::{Comparison, Run, RunInfo, html_page, write_file_atomically};
@@ -9,10 +9,10 @@ use covey_sim::{CoflowOutcome, Outcome};
 use covey_trace::{Coflow, Flow, Workload};
 use std::error::Error;
 
-/// Label, parameters, how much slower than alone a coflow is, and how much this differs.
-type Made = (&'static str, &'static [(&'static str, &'static str)], f64, f64);
+/// Label, parameters, mean slow-down of a coflow relative to running alone, and its spread.
+type InventedPolicy = (&'static str, &'static [(&'static str, &'static str)], f64, f64);
 
-const POLICIES: [Made; 6] = [
+const POLICIES: [InventedPolicy; 6] = [
     ("fair", &[], 6.0, 1.2),
     ("fifo", &[("share", "maxmin")], 7.0, 3.0),
     ("aalo", &[("K", "10"), ("E", "10"), ("q1", "10MiB"), ("delta", "8ms")], 2.8, 0.9),
@@ -49,10 +49,10 @@ fn workload(random: &mut SplitMix) -> Workload {
 
 fn run<'a>(
     workload: &'a Workload,
-    made: &Made,
+    policy: &InventedPolicy,
     random: &mut SplitMix,
 ) -> Result<Run<'a>, covey_report::Error> {
-    let &(label, params, slowdown, spread) = made;
+    let &(label, params, slowdown, spread) = policy;
     let mut outcome = Outcome { events: 40_000, ..Outcome::default() };
     for coflow in &workload.coflows {
         let alone_s = coflow.size_bytes() / 125e6 / (coflow.width() as f64).sqrt().min(12.0);

@@ -3,12 +3,12 @@
 use crate::Run;
 use covey_trace::Coflow;
 
-/// A coflow is long if its longest flow has at least this many bytes (5 MB of a trace).
+/// A coflow is long if its longest flow has at least this many bytes: 5 MB of 1,048,576 bytes.
 const LONG_BYTES: f64 = 5.0 * 1_048_576.0;
-/// A coflow is wide if it has more than this many flows.
-const NARROW_FLOWS: usize = 50;
+/// A coflow is narrow if it has at most this many flows, otherwise wide.
+const MAX_NARROW_FLOWS: usize = 50;
 
-/// A class of coflows that behave alike.
+/// A class of coflows by length and width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bin {
     /// Longest flow under 5 MB, at most 50 flows.
@@ -26,9 +26,9 @@ impl Bin {
     pub const ALL: [Self; 4] =
         [Self::ShortNarrow, Self::LongNarrow, Self::ShortWide, Self::LongWide];
 
-    /// The bin of a coflow. A MB is 1,048,576 bytes.
+    /// The bin of a coflow.
     pub fn of(coflow: &Coflow) -> Self {
-        match (coflow.length_bytes() >= LONG_BYTES, coflow.width() > NARROW_FLOWS) {
+        match (coflow.length_bytes() >= LONG_BYTES, coflow.width() > MAX_NARROW_FLOWS) {
             (false, false) => Self::ShortNarrow,
             (true, false) => Self::LongNarrow,
             (false, true) => Self::ShortWide,
@@ -36,7 +36,7 @@ impl Bin {
         }
     }
 
-    /// Its name, such as "short, narrow".
+    /// The bin's name, such as "short, narrow".
     pub fn name(self) -> &'static str {
         match self {
             Self::ShortNarrow => "short, narrow",

@@ -1,4 +1,4 @@
-//! The tables of a run, column by column: a row a coflow, a row a flow.
+//! The tables of a run as columns: one row per coflow, or one row per flow.
 
 use covey_trace::{Coflow, Flow};
 
@@ -7,36 +7,36 @@ use crate::Run;
 /// A column of a table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Column<'a> {
-    /// Its heading, which ends with the unit.
+    /// The heading, which ends with the unit.
     pub name: &'static str,
-    /// A value a row.
+    /// One value for each row.
     pub values: Values<'a>,
 }
 
 /// The values of a column.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Values<'a> {
-    /// Text, where there is any.
+    /// Text; `None` if it is missing.
     Text(Vec<Option<&'a str>>),
-    /// The name of a coflow for each flow: the names, and the place of each row's among them.
+    /// The name of each row's coflow: all names, and for each row the index of its name.
     Name(Vec<&'a str>, Vec<u32>),
     /// Counts and numbers of ports.
     Count(Vec<u32>),
     /// Numbers.
     Number(Vec<f64>),
-    /// Numbers, where there are any.
+    /// Numbers; `None` if one is missing.
     Maybe(Vec<Option<f64>>),
-    /// Yes or no, where that is known.
+    /// Yes or no; `None` if it is unknown.
     Flag(Vec<Option<bool>>),
 }
 
 impl Values<'_> {
-    /// The value of a row as text; nothing where there is none. Numbers have as few digits as give
-    /// the same `f64` when read back.
+    /// The value of a row as text; empty if it is missing. Numbers have the fewest digits that
+    /// parse to the same `f64`.
     pub fn text(&self, row: usize) -> String {
         match self {
             Values::Text(values) => values[row].unwrap_or_default().to_owned(),
-            Values::Name(names, places) => names[places[row] as usize].to_owned(),
+            Values::Name(names, indices) => names[indices[row] as usize].to_owned(),
             Values::Count(values) => values[row].to_string(),
             Values::Number(values) => values[row].to_string(),
             Values::Maybe(values) => values[row].map(|v| v.to_string()).unwrap_or_default(),
@@ -48,7 +48,7 @@ impl Values<'_> {
     pub fn rows(&self) -> usize {
         match self {
             Values::Text(values) => values.len(),
-            Values::Name(_, places) => places.len(),
+            Values::Name(_, indices) => indices.len(),
             Values::Count(values) => values.len(),
             Values::Number(values) => values.len(),
             Values::Maybe(values) => values.len(),
@@ -57,21 +57,21 @@ impl Values<'_> {
     }
 }
 
-/// A row for each coflow, in the order of the workload: `coflow_id`, `arrival_s`, `completion_s`,
+/// One row for each coflow, in the order of the workload: `coflow_id`, `arrival_s`, `completion_s`,
 /// `cct_s`, `width`, `size_bytes`, `length_bytes`, `release_s`, `job`, `weight`, `deadline_s`,
 /// `deadline_met`, `saved_bytes`, `cpu_s`.
 ///
-/// `cct_s` runs from `release_s`, which is the arrival unless a parent ended later; `width` is the
-/// number of flows, `size_bytes` the sum of their bytes and `length_bytes` the longest of them. `job`
-/// and `deadline_s` are empty where the trace gives none, and so is `deadline_met` then. `saved_bytes`
-/// need not be sent thanks to compression, which took `cpu_s` seconds of processors.
+/// `cct_s` runs from `release_s`, which is the arrival unless a parent ended later. `width` is the
+/// number of flows, `size_bytes` the sum of their bytes and `length_bytes` the size of the largest.
+/// `job`, `deadline_s` and `deadline_met` are empty if the trace gives no job or deadline.
+/// Compression avoided sending `saved_bytes` and took `cpu_s` seconds of processor time.
 pub fn per_coflow<'a>(run: &'a Run<'_>) -> Vec<Column<'a>> {
     let (coflows, outcome) = (&run.workload().coflows, run.outcome());
     let number = |of: fn(&Coflow) -> f64| Values::Number(coflows.iter().map(of).collect());
     let ends = outcome.coflows.iter().map(|c| c.completion_s).collect();
     let releases = outcome.coflows.iter().map(|c| c.release_s).collect();
     let compression: Vec<_> = (0..coflows.len())
-        .map(|place| outcome.compression.get(place).copied().unwrap_or_default())
+        .map(|index| outcome.compression.get(index).copied().unwrap_or_default())
         .collect();
     let columns = [
         ("coflow_id", Values::Text(coflows.iter().map(|c| Some(c.id.as_str())).collect())),
@@ -92,20 +92,20 @@ pub fn per_coflow<'a>(run: &'a Run<'_>) -> Vec<Column<'a>> {
     columns.map(|(name, values)| Column { name, values }).into()
 }
 
-/// A row for each flow, in the order of the workload: `coflow_id`, `flow`, `src`, `dst`, `bytes`,
+/// One row for each flow, in the order of the workload: `coflow_id`, `flow`, `src`, `dst`, `bytes`,
 /// `start_s`, `completion_s`, `fct_s`.
 ///
-/// `flow` counts from 0 within its coflow; `start_s` and `completion_s` are seconds since the start
-/// of the trace, and `fct_s` is their difference.
+/// `flow` is the index within the coflow, from 0; `start_s` and `completion_s` are seconds since
+/// the start of the trace, and `fct_s` is their difference.
 pub fn per_flow<'a>(run: &'a Run<'_>) -> Vec<Column<'a>> {
     let (coflows, outcome) = (&run.workload().coflows, run.outcome());
     let flows = || coflows.iter().flat_map(|c| &c.flows);
     let count = |of: fn(&Flow) -> u32| Values::Count(flows().map(of).collect());
     let names = coflows.iter().map(|c| c.id.as_str()).collect();
-    let places = (0..).zip(coflows).flat_map(|(place, c)| c.flows.iter().map(move |_| place));
+    let indices = (0..).zip(coflows).flat_map(|(index, c)| c.flows.iter().map(move |_| index));
     let numbers = coflows.iter().flat_map(|c| 0..c.flows.len() as u32);
     let columns = [
-        ("coflow_id", Values::Name(names, places.collect())),
+        ("coflow_id", Values::Name(names, indices.collect())),
         ("flow", Values::Count(numbers.collect())),
         ("src", count(|f| f.src)),
         ("dst", count(|f| f.dst)),

@@ -1,22 +1,22 @@
-//! Several policies on the same workload.
+//! The comparison of several policies on the same workload.
 
 use crate::stats::{Distribution, mean, percentile, sorted};
 use crate::{Error, Jobs, Run, Summary, jcts_by_share_s};
 use covey_trace::shuffle_shares;
 use serde::Serialize;
 
-/// Several runs on one workload, measured against one of them, the baseline.
+/// Several runs on one workload, compared with one of them, the baseline.
 ///
 /// `Serialize` gives the object of `compare --json`, `Display` the table for a terminal.
 #[derive(Debug, Clone, Serialize)]
 pub struct Comparison<'a> {
-    /// Policy of the baseline.
+    /// Name of the baseline's policy.
     #[serde(rename = "baseline")]
     baseline_policy: String,
     results: Vec<Summary>,
     speedups: Vec<Speedup>,
     baseline_label: String,
-    /// Seed of the shares of time in shuffle from which JCTs were made.
+    /// Seed of the shares of time in shuffle, if JCTs are calculated from shares.
     #[serde(skip_serializing_if = "Option::is_none")]
     jct_shares: Option<u64>,
     #[serde(skip)]
@@ -25,24 +25,24 @@ pub struct Comparison<'a> {
     baseline: usize,
 }
 
-/// How many times faster a policy is than the baseline. Above 1 it is faster.
+/// The speed-up of a policy over the baseline. Above 1 the policy is faster.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Speedup {
     /// Name of the policy.
     pub policy: String,
     /// Baseline's mean CCT divided by the policy's.
     pub mean_of_means: f64,
-    /// Median of the ratios (see [`Comparison::ratios`]).
+    /// Median of the [ratios](Comparison::ratios) of single coflows.
     pub p50: f64,
-    /// 90th percentile of the ratios.
+    /// 90th percentile of these ratios.
     pub p90: f64,
     /// The policy as the user typed it.
     pub label: String,
-    /// The same of job completion times, if there are any.
+    /// The speed-up of job completion times, if the workload has jobs.
     pub jct: Option<JctSpeedup>,
 }
 
-/// How many times faster jobs are than under the baseline.
+/// The speed-up of jobs over the baseline.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct JctSpeedup {
     /// Baseline's mean JCT divided by the policy's.
@@ -54,11 +54,11 @@ pub struct JctSpeedup {
 }
 
 impl<'a> Comparison<'a> {
-    /// Compares `runs` with the one at position `baseline`.
+    /// Compares `runs` with the run at index `baseline`.
     ///
     /// # Errors
     ///
-    /// [`Error::NoRuns`], [`Error::Baseline`] if there is no such run, or
+    /// [`Error::NoRuns`], [`Error::Baseline`] if `baseline` is out of range, or
     /// [`Error::WorkloadsDiffer`].
     pub fn new(runs: Vec<Run<'a>>, baseline: usize) -> Result<Self, Error> {
         let first = runs.first().ok_or(Error::NoRuns)?;
@@ -92,9 +92,9 @@ impl<'a> Comparison<'a> {
         Ok(Self { baseline_policy, results, speedups, baseline_label, jct_shares, runs, baseline })
     }
 
-    /// Takes each coflow for the shuffle of a job that computes as well, with the published shares
-    /// of time in shuffle drawn by `seed`, relative to the baseline (see [`jcts_by_share_s`]). JCTs
-    /// are then these jobs', and replace those of jobs in the trace.
+    /// Treats each coflow as the shuffle of a job that also computes. Each job spends a share of
+    /// its time in shuffle under the baseline; `seed` draws these shares from the published ones.
+    /// The JCTs of these jobs ([`jcts_by_share_s`]) replace those of jobs in the trace.
     #[must_use]
     pub fn with_jct_shares(mut self, seed: u64) -> Self {
         let base = &self.runs[self.baseline];
@@ -122,7 +122,7 @@ impl<'a> Comparison<'a> {
         &self.runs
     }
 
-    /// Position of the baseline in [`runs`](Self::runs).
+    /// Index of the baseline in [`runs`](Self::runs).
     pub fn baseline(&self) -> usize {
         self.baseline
     }
@@ -132,15 +132,15 @@ impl<'a> Comparison<'a> {
         &self.results
     }
 
-    /// The speed-up of each run, in the order of the runs; that of the baseline is 1.
+    /// The speed-up of each run, in the order of the runs; the baseline's is 1.
     pub fn speedups(&self) -> &[Speedup] {
         &self.speedups
     }
 
     /// The baseline's CCT divided by that of `run`, for each coflow in the order of the workload.
     ///
-    /// A coflow that took no time under both has the ratio 1, one that took no time under `run`
-    /// alone an infinite one.
+    /// The ratio is 1 for a coflow that took no time in both runs, and infinite for one that took
+    /// no time in `run` only.
     pub fn ratios(&self, run: &Run<'_>) -> impl Iterator<Item = f64> {
         ratios(&self.runs[self.baseline], run)
     }
@@ -162,7 +162,7 @@ fn ratios(baseline: &Run<'_>, run: &Run<'_>) -> impl Iterator<Item = f64> {
     baseline.ccts_s().zip(run.ccts_s()).map(|(base_s, cct_s)| ratio(base_s, cct_s))
 }
 
-/// `base / other`, where equal times, 0 and 0 among them, have the ratio 1.
+/// `base_s / other_s`; 1 if both are equal, even if both are 0.
 fn ratio(base_s: f64, other_s: f64) -> f64 {
     if base_s == other_s { 1.0 } else { base_s / other_s }
 }

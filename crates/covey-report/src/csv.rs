@@ -1,25 +1,25 @@
-//! CSV: a line a coflow, a line a flow.
+//! Writes CSV with one line per coflow or per flow.
 
 use std::io::{self, Write};
 
 use crate::Run;
 use crate::columns::{Column, per_coflow, per_flow};
 
-/// Writes a line for each coflow under the names of the columns of [`per_coflow`]. What is not there
-/// is empty; flags are `true` or `false`.
+/// Writes the names of the columns of [`per_coflow`], then one line for each coflow. A missing
+/// value is empty; a flag is `true` or `false`.
 ///
 /// # Errors
 ///
-/// Those of `out`.
+/// The errors of writing to `out`.
 pub fn write_per_coflow_csv(run: &Run<'_>, out: impl Write) -> io::Result<()> {
     write(&per_coflow(run), out)
 }
 
-/// Writes a line for each flow under the names of the columns of [`per_flow`].
+/// Writes the names of the columns of [`per_flow`], then one line for each flow.
 ///
 /// # Errors
 ///
-/// Those of `out`.
+/// The errors of writing to `out`.
 pub fn write_per_flow_csv(run: &Run<'_>, out: impl Write) -> io::Result<()> {
     write(&per_flow(run), out)
 }

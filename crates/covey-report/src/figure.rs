@@ -1,19 +1,19 @@
-//! Figures as data, for a page and for JSON.
+//! Figures as data, for the HTML page and for JSON.
 
 use serde::Serialize;
 
-/// A drawing with its heading and what to read from it.
+/// A plot with its heading and caption.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Figure {
-    /// Its heading.
+    /// The heading.
     pub title: String,
-    /// How to read it.
+    /// The caption, which says how to read the plot.
     pub caption: String,
-    /// What is drawn.
+    /// The plot.
     pub plot: Plot,
 }
 
-/// What is drawn.
+/// The data of a plot.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Plot {
@@ -32,14 +32,14 @@ pub enum Plot {
     Bars {
         /// What the bars measure.
         x: String,
-        /// What stands behind each value, such as `×`.
+        /// The unit written after each value, such as `×`.
         unit: String,
         /// What the bars of a group stand for.
         series: Vec<String>,
-        /// The name of each group, and a value for each of the series; NaN for none.
+        /// The name of each group, and one value for each of the series; NaN for no value.
         groups: Vec<(String, Vec<f64>)>,
     },
-    /// Points over two logarithmic axes that measure alike, with the diagonal.
+    /// Points over two logarithmic axes with the same unit and range, with the diagonal.
     Scatter {
         /// What the horizontal axis measures, with its unit.
         x: String,
@@ -54,7 +54,7 @@ pub enum Plot {
         x: String,
         /// What the vertical axis measures.
         y: String,
-        /// Each curve's name and points, ascending.
+        /// Each curve's name and points, in ascending order of x.
         curves: Vec<(String, Vec<[f64; 2]>)>,
     },
 }

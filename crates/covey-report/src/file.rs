@@ -1,19 +1,19 @@
-//! Files that are written completely or not at all.
+//! Writes files completely or not at all.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
-/// Writes a file by `write`, so that `path` never holds half of it: the bytes go to a temporary
-/// file beside it, which takes its place once all is written. After an error `path` is as it was.
+/// Writes a file so that `path` never holds half of it. `write` fills a temporary file in the same
+/// folder, which then replaces `path`. After an error `path` is unchanged.
 ///
-/// A symbolic link is followed, a file that exists keeps its permissions, and what is not a file
-/// (a pipe, a terminal, `/dev/null`) is written as it is.
+/// A symbolic link is followed, and an existing file keeps its permissions. A pipe, a terminal or a
+/// device such as `/dev/null` is written directly.
 ///
 /// # Errors
 ///
-/// Those of `write`, and those of creating, writing and renaming the file.
+/// The error of `write`, or of creating, writing or renaming the file.
 pub fn write_file_atomically(
     path: impl AsRef<Path>,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -25,7 +25,8 @@ pub fn write_file_atomically(
             out.flush()
         }
         Destination::File(path, temporary) => {
-            // Errors of the file itself: those of `temporary` would name a file nobody knows.
+            // Writing through `as_file` gives plain I/O errors. Those of `temporary` name the
+            // temporary file, which the user does not know.
             let mut out = BufWriter::new(temporary.as_file());
             write(&mut out)?;
             out.flush()?;
@@ -36,21 +37,21 @@ pub fn write_file_atomically(
     }
 }
 
-/// Whether [`write_file_atomically`] could begin to write `path` now: a check to make before long
-/// work. It leaves nothing behind.
+/// Checks, before long work, that [`write_file_atomically`] can begin to write `path`. The check
+/// leaves no file behind.
 ///
 /// # Errors
 ///
-/// Where the folder is not there or may not be written, or `path` is a folder itself.
+/// If the folder does not exist or is not writable, or if `path` is a folder.
 pub fn check_writable(path: impl AsRef<Path>) -> io::Result<()> {
     Destination::of(path.as_ref()).map(drop)
 }
 
-/// Where the bytes go at first.
+/// Where the bytes are written first.
 enum Destination {
-    /// To something that is not a file, as it is.
+    /// Directly to something that is not a regular file.
     Device(PathBuf),
-    /// To a temporary file beside the one to be written, which vanishes if nothing comes of it.
+    /// To a temporary file in the folder of the path, which is deleted unless it replaces the path.
     File(PathBuf, NamedTempFile),
 }
 
@@ -73,7 +74,7 @@ impl Destination {
 
         let mut builder = tempfile::Builder::new();
         builder.prefix(".covey-").suffix(".tmp");
-        if let Some(permissions) = existing.map(|m| m.permissions()).or_else(usual_permissions) {
+        if let Some(permissions) = existing.map(|m| m.permissions()).or_else(default_permissions) {
             builder.permissions(permissions);
         }
         let temporary = builder.tempfile_in(folder)?;
@@ -81,15 +82,16 @@ impl Destination {
     }
 }
 
-/// What a new file gets from `File::create` (the umask applies); a temporary one would get less.
+/// The permissions that `File::create` requests, before the umask. A temporary file would have
+/// fewer.
 #[cfg(unix)]
-fn usual_permissions() -> Option<fs::Permissions> {
+fn default_permissions() -> Option<fs::Permissions> {
     use std::os::unix::fs::PermissionsExt;
     Some(fs::Permissions::from_mode(0o666))
 }
 
 #[cfg(not(unix))]
-fn usual_permissions() -> Option<fs::Permissions> {
+fn default_permissions() -> Option<fs::Permissions> {
     None
 }
 
@@ -114,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn after_an_error_the_file_is_as_it_was() {
+    fn after_an_error_the_file_is_unchanged() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.csv");
         let fail = |out: &mut dyn Write| {
@@ -130,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_is_not_there_is_an_error() {
+    fn a_missing_folder_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("none/a.csv");
         let error = write_file_atomically(&path, |_| Ok(())).unwrap_err();
@@ -138,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_check_says_what_writing_would_and_leaves_nothing() {
+    fn a_check_gives_the_error_of_writing_and_leaves_no_file() {
         let folder = tempfile::tempdir().unwrap();
         let kind = |path: &Path| check_writable(path).map_err(|e| e.kind());
         assert_eq!(kind(&folder.path().join("none/a.csv")), Err(io::ErrorKind::NotFound));

@@ -1,4 +1,4 @@
-//! Jobs: coflows that belong together, and how long they take.
+//! Jobs: groups of coflows, and their completion times.
 
 use std::collections::HashMap;
 
@@ -6,44 +6,45 @@ use covey_trace::Workload;
 
 use crate::Run;
 
-/// The job of each coflow, or nothing where the workload has none.
+/// The job of each coflow.
 ///
-/// Coflows with the same job in the trace are one job. Of the others, those that wait for each other
-/// are one, and a coflow that waits for none and for which none waits is a job of its own.
+/// Coflows for which the trace names the same job form one job. Among the others, coflows that are
+/// connected by waiting for parents form one job. A coflow without either is a job of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Jobs {
-    /// Number of the job, by coflow.
+    /// The number of each coflow's job.
     of_coflow: Vec<usize>,
     count: usize,
 }
 
 impl Jobs {
-    /// The jobs of `workload`; `None` where no coflow names a job or a parent.
+    /// The jobs of `workload`; `None` if no coflow has a job or a parent.
     pub fn of(workload: &Workload) -> Option<Jobs> {
         let coflows = &workload.coflows;
         if coflows.iter().all(|coflow| coflow.job.is_none() && coflow.parents.is_empty()) {
             return None;
         }
-        // Each coflow leads to an earlier known one of its job, the first to itself.
-        let mut leads_to: Vec<usize> = (0..coflows.len()).collect();
+        // A union-find forest: each coflow points to an earlier coflow of its job, the first to
+        // itself.
+        let mut leader: Vec<usize> = (0..coflows.len()).collect();
         let mut first_named: HashMap<&str, usize> = HashMap::new();
-        for (place, coflow) in coflows.iter().enumerate() {
+        for (index, coflow) in coflows.iter().enumerate() {
             if let Some(job) = &coflow.job {
-                leads_to[place] = *first_named.entry(job).or_insert(place);
+                leader[index] = *first_named.entry(job).or_insert(index);
                 continue;
             }
             for &parent in &coflow.parents {
                 if coflows[parent as usize].job.is_none() {
-                    let (a, b) = (root(&leads_to, place), root(&leads_to, parent as usize));
-                    leads_to[a.max(b)] = a.min(b);
+                    let (a, b) = (root(&leader, index), root(&leader, parent as usize));
+                    leader[a.max(b)] = a.min(b);
                 }
             }
         }
         let mut number = HashMap::new();
         let mut of_coflow = Vec::with_capacity(coflows.len());
-        for place in 0..coflows.len() {
+        for index in 0..coflows.len() {
             let next = number.len();
-            of_coflow.push(*number.entry(root(&leads_to, place)).or_insert(next));
+            of_coflow.push(*number.entry(root(&leader, index)).or_insert(next));
         }
         Some(Jobs { of_coflow, count: number.len() })
     }
@@ -53,8 +54,8 @@ impl Jobs {
         self.count
     }
 
-    /// Job completion times in seconds, in order of the jobs' first coflows: from the first arrival
-    /// of a job's coflows to their last end.
+    /// Job completion times in seconds, in the order of the jobs' first coflows. A job lasts from
+    /// the first arrival of its coflows to their last end.
     pub fn jcts_s(&self, run: &Run<'_>) -> Vec<f64> {
         let mut spans = vec![(f64::INFINITY, f64::NEG_INFINITY); self.count];
         let coflows = run.workload().coflows.iter().zip(&run.outcome().coflows);
@@ -67,16 +68,18 @@ impl Jobs {
     }
 }
 
-fn root(leads_to: &[usize], mut place: usize) -> usize {
-    while leads_to[place] != place {
-        place = leads_to[place];
+/// The first coflow of a coflow's job, as far as `leader` connects them.
+fn root(leader: &[usize], mut coflow: usize) -> usize {
+    while leader[coflow] != coflow {
+        coflow = leader[coflow];
     }
-    place
+    coflow
 }
 
-/// Job completion times where each coflow is the shuffle of a job that computes as well (Philae, ATC
-/// 2019, §9.2): a job that spends the share φ of its time in shuffle takes `cct_ref / φ` under the
-/// reference, and computes for the rest of that, whatever the policy. Seconds, one a coflow.
+/// Job completion times in seconds, one for each coflow, if each coflow is the shuffle of a job
+/// that also computes (Philae, ATC 2019, §9.2). A job that spends the share φ of its time in
+/// shuffle takes `cct_ref / φ` under the reference. The rest of that time it computes, under every
+/// policy.
 pub fn jcts_by_share_s(reference: &Run<'_>, run: &Run<'_>, shares: &[f64]) -> Vec<f64> {
     let ccts = reference.ccts_s().zip(run.ccts_s());
     ccts.zip(shares).map(|((cct_ref, cct), share)| cct_ref / share - cct_ref + cct).collect()
@@ -108,7 +111,7 @@ mod tests {
             (&[], None),
             (&[], Some("q")),
             (&[3], None),
-            (&[1], None), // waits for a named job, but is none of it
+            (&[1], None), // waits for a named job, but is not part of it
         ]);
         let of_coflow = vec![0, 1, 2, 0, 1, 0, 3];
         assert_eq!(found, Some(Jobs { of_coflow, count: 4 }));

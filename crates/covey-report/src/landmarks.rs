@@ -1,4 +1,5 @@
-//! Lower bounds and estimates with which mean completion times of a workload can be compared.
+//! Lower bounds and estimates of the mean completion time of a workload, for comparison with
+//! policies.
 
 use crate::run::weighted_mean;
 use crate::stats::mean;
@@ -8,8 +9,8 @@ use covey_trace::Workload;
 use serde::Serialize;
 use std::fmt;
 
-/// Bounds and reference points for the mean CCT of a workload: the object of `bound --json`. `Display`
-/// is the text for a terminal.
+/// Lower bounds and an estimate of the mean CCT of a workload. `Serialize` gives the object of
+/// `bound --json`, `Display` the text for a terminal.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Landmarks {
     /// Name of the trace.
@@ -20,21 +21,22 @@ pub struct Landmarks {
     pub ports: u32,
     /// Number of coflows.
     pub coflows: usize,
-    /// Mean over coflows of the time each needs alone, in seconds. No schedule has less.
+    /// A lower bound in seconds: the mean over coflows of the time that each needs alone.
     pub isolated_mean_cct_s: f64,
-    /// No schedule has less because of one port alone.
+    /// A lower bound in seconds that considers one port alone.
     pub single_port_mean_cct_s: f64,
-    /// No schedule has less: the best bound there is here.
+    /// The best lower bound in seconds, which considers all ports.
     pub lower_bound_mean_cct_s: f64,
-    /// What the offline order would give if ports did not depend on each other. No bound.
+    /// The mean CCT in seconds of the offline order (BSSI) if ports were independent. It is no
+    /// bound.
     pub uncoupled_mean_cct_s: f64,
-    /// The same by the trace's weights, if it has some.
+    /// `uncoupled_mean_cct_s` weighted by the trace's weights, if the trace has weights.
     pub uncoupled_weighted_mean_cct_s: Option<f64>,
 }
 
 impl Landmarks {
-    /// Of a workload, called `trace`, on ports of so many bits per second. `uncoupled` holds the CCT of
-    /// each coflow if ports did not depend on each other, in seconds.
+    /// The landmarks of a workload with the name `trace`. `uncoupled` is each coflow's CCT in
+    /// seconds if ports were independent.
     pub fn of(
         workload: &Workload,
         trace: &str,
@@ -84,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_up_and_leaves_out_what_is_not_there() {
+    fn columns_line_up_and_missing_values_have_no_row() {
         let landmarks = Landmarks {
             trace: "t".to_owned(),
             port_rate_bps: 1e9,

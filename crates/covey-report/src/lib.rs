@@ -1,11 +1,11 @@
-//! What a simulation found, as numbers, tables, files and one page with plots.
+//! Turns the outcome of a simulation into statistics, tables, files and an HTML page with plots.
 //!
-//! Data flows one way:
+//! Data flows in one direction:
 //!
 //! ```text
 //! Workload + Outcome + RunInfo ─▶ Run ─▶ Summary ───────────▶ text, JSON
 //!                                  │
-//!                                  ├────────────────────────▶ tables: a row a coflow, a row a flow; CSV
+//!                                  ├────────────────────────▶ tables: one row per coflow or flow; CSV
 //!                                  ▼
 //!                 several Runs ─▶ Comparison ───────────────▶ text table, JSON, HTML page
 //! Workload + Bounds ────────────▶ Landmarks ────────────────▶ text, JSON

@@ -1,11 +1,12 @@
-//! How policies look: the same colour in every figure, here and in Python.
+//! Colours and dashes of policies: a policy has the same colour in every figure, here and in
+//! Python.
 //!
-//! A curve is told by its colour and its dashes together, so that those whose eyes or whose printer do not
-//! tell colours apart can still follow it.
+//! Colour and dashes together identify a curve. A reader who cannot distinguish colours, or prints
+//! without them, can follow the dashes.
 
 /// A colour on white paper or a light screen, and the same on a dark screen, as `#rrggbb`.
 ///
-/// On its background either has a contrast of at least 4.5, as WCAG 2 asks of text.
+/// Each has a contrast of at least 4.5 on its background, which WCAG 2 requires of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Colour {
     /// On white.
@@ -14,7 +15,7 @@ pub struct Colour {
     pub dark: &'static str,
 }
 
-/// The background of pages on a dark screen. On a light one it is white.
+/// The background of pages on a dark screen. On a light screen it is white.
 pub const DARK_PAGE: &str = "#161616";
 
 /// The colours of policies. The first is that of text.
@@ -29,7 +30,8 @@ pub const COLOURS: [Colour; 8] = [
     Colour { light: "#00778a", dark: "#5fd0dd" },
 ];
 
-/// Lengths of dashes and gaps, in pixels of a line that is 2 pixels wide. The first has no gaps.
+/// Lengths of dashes and gaps in pixels, for a line that is 2 pixels wide. The first line has no
+/// gaps.
 pub const DASHES: [&[f64]; 8] = [
     &[],
     &[9.0, 3.0],
@@ -41,21 +43,22 @@ pub const DASHES: [&[f64]; 8] = [
     &[1.5, 2.0],
 ];
 
-/// Policies whose colours are fixed, in the order of [`COLOURS`]: those that are compared most often.
+/// The policies compared most often, which have fixed colours in the order of [`COLOURS`].
 const FIXED: [&str; 8] = ["fair", "covey", "fifo", "aalo", "philae", "sebf", "sincronia", "fvdf"];
 
-/// A look: a place in [`COLOURS`] and one in [`DASHES`].
+/// The style of a curve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Style {
-    /// Place in [`COLOURS`].
+    /// Index in [`COLOURS`].
     pub colour: usize,
-    /// Place in [`DASHES`].
+    /// Index in [`DASHES`].
     pub dash: usize,
 }
 
-/// The place in [`COLOURS`] of a policy's own colour. Parameters (what follows a `:`) and case do not count.
+/// The index in [`COLOURS`] of a policy's own colour. Case and parameters, which follow a `:`, do
+/// not count.
 ///
-/// A policy that is not among the fixed ones gets one of the colours by the sum of its name's bytes.
+/// A policy without a fixed colour gets one by the sum of its name's bytes.
 pub fn colour_of(policy: &str) -> usize {
     let sum = || name(policy).bytes().map(usize::from).sum::<usize>() % COLOURS.len();
     fixed_colour(policy).unwrap_or_else(sum)
@@ -70,14 +73,15 @@ fn fixed_colour(policy: &str) -> Option<usize> {
     FIXED.iter().position(|fixed| *fixed == name)
 }
 
-/// Looks for the curves of one figure, all different for up to 40 of them.
+/// Styles for the curves of one figure. Up to 40 curves have different styles.
 ///
-/// Each gets its policy's own colour; where that is taken, as by another case of the same policy, it
-/// gets the colour that fewest have. Policies with a fixed colour come before all others. Only the `baseline`, if there is one, has a line without gaps.
+/// Each curve gets its policy's own colour. If another curve has that colour, such as the same
+/// policy with other parameters, the curve gets the colour with the fewest users. Policies with a
+/// fixed colour have priority. Only the `baseline`, if there is one, has a line without gaps.
 pub fn styles(labels: &[&str], baseline: Option<usize>) -> Vec<Style> {
     let mut styles: Vec<Style> = Vec::with_capacity(labels.len());
     let own: Vec<usize> = labels.iter().map(|label| colour_of(label)).collect();
-    for (place, &own_colour) in own.iter().enumerate() {
+    for (index, &own_colour) in own.iter().enumerate() {
         let users = |colour: &usize| {
             let given = styles.iter().filter(|style| style.colour == *colour).count();
             given + own.iter().filter(|other| *other == colour).count()
@@ -88,21 +92,22 @@ pub fn styles(labels: &[&str], baseline: Option<usize>) -> Vec<Style> {
                 *colour == own_colour && fixed_colour(label).is_some() == is_fixed
             })
         };
-        let is_first = first(true).or_else(|| first(false)) == Some(place);
+        let is_first = first(true).or_else(|| first(false)) == Some(index);
         let least_used = || (0..COLOURS.len()).min_by_key(users).unwrap_or(own_colour);
         let colour = if is_first { own_colour } else { least_used() };
-        let dash = if Some(place) == baseline { 0 } else { dash(place, colour, &styles) };
+        let dash = if Some(index) == baseline { 0 } else { dash(index, colour, &styles) };
         styles.push(Style { colour, dash });
     }
     styles
 }
 
-/// The first dashes from those of a `place` on that no other line of this colour has.
-fn dash(place: usize, colour: usize, taken: &[Style]) -> usize {
+/// The dashes of the curve at `index`: the first, beginning with those of its index, that no other
+/// curve of the same colour has.
+fn dash(index: usize, colour: usize, taken: &[Style]) -> usize {
     let gapped = DASHES.len() - 1;
-    let candidates = (0..gapped).map(|step| 1 + (place + step) % gapped);
+    let candidates = (0..gapped).map(|step| 1 + (index + step) % gapped);
     let is_free = |dash: &usize| !taken.contains(&Style { colour, dash: *dash });
-    candidates.clone().find(is_free).unwrap_or(1 + place % gapped)
+    candidates.clone().find(is_free).unwrap_or(1 + index % gapped)
 }
 
 #[cfg(test)]
@@ -121,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_policy_whose_colour_is_not_fixed_yields_to_one_whose_colour_is() {
+    fn a_fixed_colour_has_priority() {
         assert_eq!(colour_of("aalo-oracle"), colour_of("fair"));
         let styles = styles(&["aalo-oracle", "fair"], None);
         assert_eq!(styles[1].colour, colour_of("fair"));
@@ -129,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn the_policies_that_are_compared_by_default_have_colours_of_their_own() {
+    fn fixed_colours_are_all_different() {
         assert_eq!(FIXED.map(colour_of).iter().collect::<HashSet<_>>().len(), FIXED.len());
     }
 

@@ -6,12 +6,12 @@ use crate::Error;
 use covey_sim::Outcome;
 use covey_trace::Workload;
 
-/// What is known of a run beside its workload and its outcome.
+/// Properties of a run besides its workload and its outcome.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct RunInfo {
     /// Name of the policy.
     pub policy: String,
-    /// Parameters as resolved, defaults included, in the order to be shown.
+    /// The policy's parameters, defaults included, in the order in which reports show them.
     pub params: Vec<(String, String)>,
     /// The policy as the user typed it, such as `aalo:queues=strict,delta=0`.
     pub label: String,
@@ -25,7 +25,7 @@ pub struct RunInfo {
     pub lower_bound_mean_cct_s: Option<f64>,
     /// Time the simulation took, in seconds.
     pub wall_s: f64,
-    /// Whether coflows were released without waiting for their parents' ends.
+    /// Whether coflows were released without waiting until their parents ended.
     pub pipelined: bool,
 }
 
@@ -42,16 +42,16 @@ impl<'a> Run<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::CoflowCount`] or [`Error::FlowCount`] if the outcome is of another workload.
+    /// [`Error::CoflowCount`] or [`Error::FlowCount`] if the outcome belongs to another workload.
     pub fn new(workload: &'a Workload, outcome: Outcome, info: RunInfo) -> Result<Self, Error> {
         Self::of(workload, Cow::Owned(outcome), info)
     }
 
-    /// [`Run::new`] for an outcome that somebody else keeps.
+    /// [`Run::new`] for an outcome that the caller keeps.
     ///
     /// # Errors
     ///
-    /// Those of [`Run::new`].
+    /// The errors of [`Run::new`].
     pub fn borrowed(
         workload: &'a Workload,
         outcome: &'a Outcome,
@@ -74,7 +74,7 @@ impl<'a> Run<'a> {
         Ok(Self { workload, outcome, info })
     }
 
-    /// What became of the workload, and the rest, to be kept.
+    /// The outcome and the other properties, without the workload.
     pub fn into_parts(self) -> (Outcome, RunInfo) {
         (self.outcome.into_owned(), self.info)
     }
@@ -84,12 +84,12 @@ impl<'a> Run<'a> {
         self.workload
     }
 
-    /// What became of it.
+    /// The outcome of the simulation.
     pub fn outcome(&self) -> &Outcome {
         &self.outcome
     }
 
-    /// The policy, the fabric and the rest.
+    /// The policy, the fabric and other properties.
     pub fn info(&self) -> &RunInfo {
         &self.info
     }
@@ -99,8 +99,7 @@ impl<'a> Run<'a> {
         self.outcome.coflows.iter().map(|c| c.cct_s())
     }
 
-    /// Mean of the coflow completion times by the trace's weights, in seconds; `None` where it
-    /// gives none.
+    /// Mean CCT in seconds, weighted by the trace's weights; `None` if the trace has no weights.
     pub fn weighted_mean_cct_s(&self) -> Option<f64> {
         weighted_mean(self.workload, self.ccts_s())
     }
@@ -108,7 +107,7 @@ impl<'a> Run<'a> {
     /// For each coflow whether its CCT is within its deadline, if the trace gives one.
     pub fn deadlines_met(&self) -> impl Iterator<Item = Option<bool>> + '_ {
         self.workload.coflows.iter().zip(&self.outcome.coflows).map(|(coflow, outcome)| {
-            // A nanosecond, or more where numbers are not that exact, is no delay.
+            // A delay of a nanosecond, or of a rounding error if that is larger, counts as none.
             let slack_s = 1e-9_f64.max(4.0 * f64::EPSILON * outcome.completion_s);
             coflow.deadline_s.map(|deadline_s| outcome.cct_s() <= deadline_s + slack_s)
         })
@@ -121,8 +120,8 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Mean of some completion times, in the order of the workload, by its weights; `None` where it gives
-/// none.
+/// Mean of completion times in the order of the workload, weighted by its weights; `None` if all
+/// weights are 1.
 pub(crate) fn weighted_mean(
     workload: &Workload,
     ccts_s: impl IntoIterator<Item = f64>,

@@ -5,12 +5,13 @@ use crate::stats::Distribution;
 use crate::{Jobs, Run};
 use serde::Serialize;
 
-/// A report on one run: the object of `simulate --json`. `Display` is the text for a terminal.
+/// A report on one run. `Serialize` gives the object of `simulate --json`, `Display` the text for a
+/// terminal.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Summary {
     /// Name of the policy.
     pub policy: String,
-    /// Its parameters as resolved, in order.
+    /// The policy's parameters, defaults included, in order.
     #[serde(serialize_with = "as_object")]
     pub params: Vec<(String, String)>,
     /// Name of the trace.
@@ -45,22 +46,22 @@ pub struct Summary {
     pub ports: u32,
     /// Number of jobs, if the trace has jobs.
     pub jobs: Option<usize>,
-    /// Job completion times in seconds, from a job's first arrival to its last end, if the trace has
-    /// jobs.
+    /// Job completion times in seconds, from a job's first arrival to its last end, if the trace
+    /// has jobs.
     pub jct_s: Option<Distribution>,
-    /// Mean CCT by the trace's weights in seconds, if it gives any.
+    /// Mean CCT in seconds, weighted by the trace's weights, if the trace has weights.
     pub weighted_mean_cct_s: Option<f64>,
-    /// Coflows with a deadline, if there are any.
+    /// Number of coflows with a deadline; `None` if no coflow has one.
     pub deadlines: Option<usize>,
-    /// Coflows of these that met it.
+    /// Number of coflows that met their deadline; `None` if no coflow has one.
     pub deadlines_met: Option<usize>,
-    /// `false` where coflows did not wait for their parents' ends; else it is left out.
+    /// `Some(false)` if coflows did not wait until their parents ended; `None` otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub barrier: Option<bool>,
-    /// Bytes that did not have to be sent thanks to compression.
+    /// Bytes that were not sent thanks to compression.
     #[serde(serialize_with = "whole_as_integer")]
     pub saved_bytes: f64,
-    /// Seconds of whole processors that compression took.
+    /// Processor time of compression, in seconds of a whole processor.
     pub cpu_s: f64,
 }
 
@@ -96,7 +97,7 @@ impl Summary {
             deadlines: (deadlines > 0).then_some(deadlines),
             deadlines_met: (deadlines > 0).then_some(met),
             barrier: info.pipelined.then_some(false),
-            // From zero: a sum of nothing would be -0.
+            // The fold starts at 0, because the `sum` of no values is -0.
             saved_bytes: outcome.compression.iter().fold(0.0, |sum, c| sum + c.saved_bytes),
             cpu_s: outcome.compression.iter().fold(0.0, |sum, c| sum + c.cpu_s),
         }

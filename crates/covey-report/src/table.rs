@@ -1,9 +1,9 @@
-//! The table of a comparison, before it is text or HTML.
+//! The table of a comparison, which text and HTML show.
 
 use crate::units::{decimals, fixed};
 use crate::{Comparison, Speedup, Summary};
 
-/// Rows of policies, columns of numbers.
+/// A row for each policy, and columns of numbers.
 pub(crate) struct Table {
     pub columns: Vec<Column>,
     /// The policies as the user typed them.
@@ -37,22 +37,26 @@ impl Table {
             let distances = summaries.iter().map(|s| s.mean_over_bound().unwrap_or(f64::NAN));
             columns.push(column(["mean", "/ bound"], distances, 3));
         }
-        let some = |values: Vec<Option<f64>>| -> Option<Vec<f64>> {
+        let unless_empty = |values: Vec<Option<f64>>| -> Option<Vec<f64>> {
             let values = values.into_iter().map(|value| value.unwrap_or(f64::NAN));
             Some(values.collect::<Vec<f64>>()).filter(|values| values.iter().any(|v| !v.is_nan()))
         };
-        if let Some(values) = some(summaries.iter().map(|s| s.weighted_mean_cct_s).collect()) {
+        if let Some(values) =
+            unless_empty(summaries.iter().map(|s| s.weighted_mean_cct_s).collect())
+        {
             let decimals = decimals(values.iter().copied());
             columns.push(column(["weighted", "CCT, s"], values, decimals));
         }
-        if let Some(values) = some(summaries.iter().map(|s| s.jct_s.map(|d| d.mean)).collect()) {
+        if let Some(values) =
+            unless_empty(summaries.iter().map(|s| s.jct_s.map(|d| d.mean)).collect())
+        {
             let decimals = decimals(values.iter().copied());
             columns.push(column(["mean", "JCT, s"], values, decimals));
             let jct = |speedup: &Speedup| speedup.jct.as_ref().map_or(f64::NAN, |jct| jct.p50);
             columns.push(column(["speed-up", "JCT, median"], speedups.iter().map(jct), 2));
         }
         let met = |summary: &Summary| summary.deadlines_met.map(|met| met as f64);
-        if let Some(values) = some(summaries.iter().map(met).collect()) {
+        if let Some(values) = unless_empty(summaries.iter().map(met).collect()) {
             columns.push(column(["deadlines", "met"], values, 0));
         }
         if summaries.iter().any(|s| s.saved_bytes > 0.0) {

@@ -5,9 +5,9 @@ use crate::units::{bytes, count, counted, decimals, fixed, rate};
 use crate::{Comparison, Distribution, Summary};
 use std::fmt::{self, Write};
 
-/// Columns of a terminal.
+/// Width of the text in characters.
 const WIDTH: usize = 100;
-/// Spaces between columns.
+/// Number of spaces between columns.
 const GAP: usize = 2;
 
 impl fmt::Display for Comparison<'_> {
@@ -41,7 +41,7 @@ impl fmt::Display for Comparison<'_> {
         let base = &self.summaries()[self.baseline()];
         writeln!(
             out,
-            "\nSpeed-up over {}: of its mean CCT, and the median over coflows.",
+            "\nSpeed-ups over {}: of the mean CCT, and the median over coflows.",
             base.label
         )?;
         if let Some(bound) = bound(self.summaries()) {
@@ -54,13 +54,13 @@ impl fmt::Display for Comparison<'_> {
     }
 }
 
-/// What job completion times and the columns beside them are; `None` where there are none.
+/// Explains job completion times and deadlines below a table; `None` if the table has neither.
 pub(crate) fn jobs_note(comparison: &Comparison<'_>) -> Option<String> {
     let base = &comparison.summaries()[comparison.baseline()];
     let mut notes = Vec::new();
     if let Some(seed) = comparison.jct_shares() {
         notes.push(format!(
-            "JCT of jobs that compute as well, with the published shares of time in shuffle (seed {seed})."
+            "JCT of jobs that shuffle and compute, with the published shares of time in shuffle (seed {seed})."
         ));
     } else if base.jobs.is_some() {
         notes.push("JCT: from a job's first arrival to its last end.".to_owned());
@@ -123,7 +123,10 @@ impl fmt::Display for Summary {
         if self.saved_bytes > 0.0 {
             let (saved, cpu) = (bytes(self.saved_bytes), fixed(self.cpu_s, 1));
             let percent = fixed(100.0 * self.saved_bytes / self.bytes, 1);
-            writeln!(out, "Compression saved {saved} ({percent} %) for {cpu} s of processors.")?;
+            writeln!(
+                out,
+                "Compression saved {saved} ({percent} %) for {cpu} s of processor time."
+            )?;
         }
         let makespan = fixed(self.makespan_s, decimals([self.makespan_s]));
         writeln!(out, "From the first arrival to the last end: {makespan} s.")?;
@@ -137,7 +140,7 @@ impl fmt::Display for Summary {
     }
 }
 
-/// What was sent and over what: `526 coflows, 706,397 flows, 8.13 TiB in all; 150 ports of 1 Gbps,
+/// The workload and the network: `526 coflows, 706,397 flows, 8.13 TiB in all; 150 ports of 1 Gbps,
 /// big-switch`.
 pub(crate) fn load(summary: &Summary) -> String {
     let coflows = counted(summary.coflows, "coflow");
@@ -153,19 +156,15 @@ pub(crate) fn load(summary: &Summary) -> String {
     )
 }
 
-/// The lower bound in seconds: one for all, or the range if policies have their own (compression
-/// lowers it). `None` if there is none.
+/// The lower bound in seconds, or the range of bounds if policies have different ones, since
+/// compression lowers the bound. `None` without a bound.
 pub(crate) fn bound<'a>(summaries: impl IntoIterator<Item = &'a Summary>) -> Option<String> {
     let bounds = summaries.into_iter().filter_map(|s| s.lower_bound_mean_cct_s);
     let bounds = crate::stats::sorted(bounds);
-    let (least, greatest) = (*bounds.first()?, *bounds.last()?);
-    let digits = decimals([least, greatest]);
-    let [least, greatest] = [least, greatest].map(|b| fixed(b, digits));
-    Some(if least == greatest {
-        format!("{least} s")
-    } else {
-        format!("{least} s to {greatest} s, by policy")
-    })
+    let (min, max) = (*bounds.first()?, *bounds.last()?);
+    let digits = decimals([min, max]);
+    let [min, max] = [min, max].map(|b| fixed(b, digits));
+    Some(if min == max { format!("{min} s") } else { format!("{min} s to {max} s, by policy") })
 }
 
 fn width(column: &Column) -> usize {

@@ -1,4 +1,4 @@
-//! Numbers as people read them.
+//! Formats numbers for people.
 
 /// A rate of a port: `1 Gbps`.
 pub(crate) fn rate(bps: f64) -> String {
@@ -40,14 +40,16 @@ pub(crate) fn counted(n: usize, noun: &str) -> String {
     format!("{} {noun}{}", count(n), if n == 1 { "" } else { "s" })
 }
 
-/// A value with so many decimals; a dash if there is none (of no coflows, or divided by zero).
+/// A value with a number of decimals; a dash if the value is not finite (the mean of no coflows, or
+/// a division by zero).
 pub(crate) fn fixed(value: f64, decimals: usize) -> String {
     if value.is_finite() { format!("{value:.decimals$}") } else { "-".to_owned() }
 }
 
-/// How many decimals to print values of one column with, so that they line up and each has about
-/// four digits that say something, without getting long: up to four decimals, more only if even
-/// the greatest value needs them.
+/// The number of decimals for the values of a column. All values of a column have the same number,
+/// so they line up. The smallest value has about four significant digits, with at most four
+/// decimals; there are more decimals only if the greatest value needs them for three significant
+/// digits.
 pub(crate) fn decimals(values: impl IntoIterator<Item = f64>) -> usize {
     let decimals = |digits: i32, value: f64| digits - 1 - value.log10().floor() as i32;
     let positive = values.into_iter().filter(|v| v.is_finite() && *v > 0.0);

@@ -1,15 +1,16 @@
-//! Whether all that is to be read or followed on a page can be told from its background: the contrast of
-//! WCAG 2, of every colour that the style sheet sets, on light and dark screens and on paper.
+//! Checks the contrast of a page: every colour of the style sheet has the contrast with its
+//! background that WCAG 2 requires, on light and dark screens and on paper.
 
 use crate::common::{comparison, workload};
 use covey_report::html_page;
 use covey_report::palette::{COLOURS, DARK_PAGE};
 use std::collections::HashMap;
 
-/// What WCAG 2 asks of text (AA). Lines need less there (3), but here they are told apart by colour.
-const LEAST: f64 = 4.5;
+/// The contrast that WCAG 2 (AA) requires of text. It requires 3 of lines, but here colour
+/// distinguishes lines.
+const MIN_CONTRAST: f64 = 4.5;
 
-/// The grid behind a plot. Numbers on the axes say the same.
+/// The grid behind a plot is exempt: the numbers on the axes carry the same information.
 const DECORATION: [&str; 2] = [".grid", ".grid.major"];
 
 /// The relative luminance of `#rrggbb`.
@@ -29,8 +30,8 @@ fn contrast(one: &str, other: &str) -> f64 {
     (one.max(other) + 0.05) / (one.min(other) + 0.05)
 }
 
-/// The rules of a style sheet: selector and declarations, those inside of `@media` with what stands there
-/// before the selector.
+/// The rules of a style sheet: selector and declarations. The selector of a rule inside `@media`
+/// begins with the media query.
 fn rules(css: &str) -> Vec<(String, String)> {
     let mut rules = Vec::new();
     let (mut media, mut rest) = (String::new(), css);
@@ -56,7 +57,7 @@ fn declarations(body: &str) -> impl Iterator<Item = (&str, &str)> {
     both.map(|(property, value)| (property.trim(), value.trim()))
 }
 
-/// The variables of a light and of a dark screen.
+/// The variables of a light screen and of a dark screen.
 fn variables(rules: &[(String, String)]) -> [HashMap<&str, &str>; 2] {
     let of = |selector: fn(&str) -> bool| -> HashMap<&str, &str> {
         let roots = rules.iter().filter(|(head, _)| selector(head));
@@ -84,12 +85,12 @@ fn every_colour_of_text_and_lines_stands_out() {
     for variables in variables(&rules) {
         let page = variables["--page"];
         for (selector, body) in &rules {
-            assert!(!body.contains("opacity"), "{selector} lets the background shine through");
+            assert!(!body.contains("opacity"), "{selector} is transparent");
             let coloured = ["color", "fill", "stroke"];
             for (property, value) in declarations(body).filter(|(p, _)| coloured.contains(p)) {
                 let name = value.strip_prefix("var(").and_then(|name| name.strip_suffix(')'));
                 let names = match name {
-                    // What is behind letters; what each series sets; what has a variable of its own.
+                    // `--page` is the background, and each series sets `--colour`.
                     Some("--page") => continue,
                     Some("--colour") => (0..COLOURS.len()).map(|k| format!("--c{k}")).collect(),
                     Some(name) => vec![name.to_owned()],
@@ -100,7 +101,7 @@ fn every_colour_of_text_and_lines_stands_out() {
                 };
                 for name in names {
                     let ratio = contrast(variables[name.as_str()], page);
-                    let enough = ratio >= LEAST || DECORATION.contains(&selector.as_str());
+                    let enough = ratio >= MIN_CONTRAST || DECORATION.contains(&selector.as_str());
                     assert!(enough, "{selector} {{ {property}: {name} }}: {ratio:.2}");
                     compared += 1;
                 }
@@ -111,9 +112,9 @@ fn every_colour_of_text_and_lines_stands_out() {
 }
 
 #[test]
-fn the_palette_stands_out_for_others_that_draw_with_it() {
+fn the_palette_has_enough_contrast_by_itself() {
     for colour in COLOURS {
-        assert!(contrast(colour.light, "#ffffff") >= LEAST, "{colour:?}");
-        assert!(contrast(colour.dark, DARK_PAGE) >= LEAST, "{colour:?}");
+        assert!(contrast(colour.light, "#ffffff") >= MIN_CONTRAST, "{colour:?}");
+        assert!(contrast(colour.dark, DARK_PAGE) >= MIN_CONTRAST, "{colour:?}");
     }
 }

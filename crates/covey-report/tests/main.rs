@@ -1,6 +1,6 @@
-//! What reports look like.
+//! Tests of the reports.
 //!
-//! One program, since each takes seconds to compile and link.
+//! They are one program, since each program takes seconds to compile and link.
 
 mod common;
 mod contrast;

@@ -1,4 +1,4 @@
-//! What others rely on: the JSON, the CSV and the text, to the letter.
+//! The exact JSON, CSV and text, on which other programs rely.
 
 use crate::common::{comparison, fair, scf, workload};
 use covey_report::{
@@ -47,7 +47,7 @@ fn text_of_a_comparison() {
 }
 
 #[test]
-fn a_label_too_long_for_the_table_has_a_line_of_its_own() {
+fn a_label_too_long_for_the_table_has_its_own_line() {
     let workload = workload();
     let run = scf(&workload);
     let mut info = run.info().clone();
@@ -67,7 +67,7 @@ fn equal_times_have_the_ratio_one() {
 }
 
 #[test]
-fn nothing_gives_null_and_dashes() {
+fn an_empty_workload_gives_null_and_dashes() {
     let workload = Workload::default();
     let run =
         || Run::new(&workload, Outcome::default(), scf(&crate::common::workload()).info().clone());
@@ -80,7 +80,7 @@ fn nothing_gives_null_and_dashes() {
 }
 
 #[test]
-fn what_does_not_belong_together_is_an_error() {
+fn inconsistent_input_is_an_error() {
     let (workload, other) = (workload(), Workload { ports: 3, ..workload() });
     let info = || fair(&workload).info().clone();
     let outcome = || fair(&workload).outcome().clone();
@@ -98,7 +98,7 @@ fn what_does_not_belong_together_is_an_error() {
     assert!(matches!(error, Error::WorkloadsDiffer { .. }));
 }
 
-/// Two jobs: q of two stages, and the rest by itself; a weight and two deadlines.
+/// A job q of two stages; the other coflows have no job. There is one weight, and two deadlines.
 fn with_jobs() -> Workload {
     let mut workload = workload();
     workload.coflows[0].job = Some("q".to_owned());
@@ -123,7 +123,7 @@ fn jobs_weights_and_deadlines_are_in_all_outputs() {
     assert_eq!(jcts[0], ends.take(2).fold(0.0, f64::max));
     let weighted = (3.0 * ccts[0] + ccts[1..].iter().sum::<f64>()) / (2.0 + ccts.len() as f64);
     assert_eq!(summary.weighted_mean_cct_s, Some(weighted));
-    // 5.5 is met to the nanosecond, 1.0 is not.
+    // The deadline 5.5 is met to the nanosecond; 1.0 is not met.
     assert_eq!((summary.deadlines, summary.deadlines_met), (Some(2), Some(1)));
     let text = summary.to_string();
     for part in ["JCT (s)", "Mean CCT by the trace's weights", "Deadlines met: 1 of 2", "jobs of"] {

@@ -1,4 +1,4 @@
-//! The HTML page: what is on it, that it needs nothing else, and that names stay names.
+//! The HTML pages: their content, that they load nothing, and that names are escaped.
 
 use crate::common::{comparison, fair, scf, workload};
 use covey_report::{
@@ -9,7 +9,7 @@ use covey_sim::Outcome;
 use covey_trace::Workload;
 use std::collections::HashSet;
 
-/// The page without its style sheet and its version, a line for each element that begins.
+/// The page without style sheet and version, with one line for each opening tag.
 fn skeleton(page: &str) -> String {
     let (before, rest) = page.split_once("<style>").unwrap();
     let (_, after) = rest.split_once("</style>").unwrap();
@@ -39,7 +39,7 @@ fn names_are_escaped_everywhere() {
     let page = html_page(&Comparison::new(runs.into(), 1).unwrap(), evil);
     assert!(page.contains("&lt;script&gt;"));
     assert!(!page.contains("<script") && !page.contains("(\"&\")"));
-    // All attributes stand in double quotes, which a name cannot end.
+    // All attributes are in double quotes, and names cannot contain an unescaped one.
     assert!(page.contains("aria-label=\"Cumulative distribution of the speed-up over &lt;script"));
 }
 
@@ -69,7 +69,7 @@ fn one_policy_has_no_speedups() {
 }
 
 #[test]
-fn nothing_is_a_page_too() {
+fn an_empty_workload_gives_a_page() {
     let workload = Workload::default();
     let info = fair(&crate::common::workload()).info().clone();
     let run = || Run::new(&workload, Outcome::default(), info.clone()).unwrap();
@@ -132,7 +132,7 @@ fn appendix() -> Appendix {
     let orders = Part {
         name: "Table 3".to_owned(),
         shows: "orders".to_owned(),
-        told: vec!["1".to_owned(), "2".to_owned()],
+        contents_cells: vec!["1".to_owned(), "2".to_owned()],
         before: vec!["What was done.".to_owned()],
         table: table(vec![row("A", "Why it differs."), row("B", "Why."), row("D", "")]),
         figures,
@@ -141,14 +141,14 @@ fn appendix() -> Appendix {
     let others = Part {
         name: "Figure 4(a)".to_owned(),
         shows: "others".to_owned(),
-        told: vec!["–".to_owned(), "2".to_owned()],
+        contents_cells: vec!["–".to_owned(), "2".to_owned()],
         table: table(vec![row("Aalo", "Why it differs."), row("FIFO", "Why it differs.")]),
         ..Part::default()
     };
     Appendix {
-        title: "The evaluation again".to_owned(),
+        title: "The evaluation repeated".to_owned(),
         lead: vec!["Two parts.".to_owned()],
-        told: ["holds", "differs"].map(str::to_owned).into(),
+        contents_columns: ["holds", "differs"].map(str::to_owned).into(),
         parts: vec![orders, others],
     }
 }
@@ -159,7 +159,7 @@ fn page_of_an_appendix() {
 }
 
 #[test]
-fn figures_of_nothing_are_figures_too() {
+fn empty_plots_are_drawn() {
     let mut appendix = appendix();
     for figure in &mut appendix.parts[0].figures {
         match &mut figure.plot {
@@ -173,7 +173,7 @@ fn figures_of_nothing_are_figures_too() {
 }
 
 #[test]
-fn the_contents_lead_to_every_part_and_no_link_leads_nowhere() {
+fn the_contents_link_to_every_part_and_no_link_is_broken() {
     let page = appendix_page(&appendix(), "");
     let after = |start: &str| -> Vec<String> {
         let found = page.split(start).skip(1).filter_map(|rest| rest.split('"').next());
@@ -189,7 +189,7 @@ fn the_contents_lead_to_every_part_and_no_link_leads_nowhere() {
 }
 
 #[test]
-fn a_reason_that_several_rows_have_is_one_footnote() {
+fn rows_with_the_same_reason_share_a_footnote() {
     let page = appendix_page(&appendix(), "");
     assert_eq!(page.matches("Why it differs.").count(), 1);
     assert_eq!(page.matches("href=\"#note-1\"").count(), 3);
@@ -198,13 +198,13 @@ fn a_reason_that_several_rows_have_is_one_footnote() {
 }
 
 #[test]
-fn what_was_run_is_folded() {
+fn the_list_of_runs_is_folded() {
     let page = appendix_page(&appendix(), "");
     let folded = page.split("<details>").nth(1).and_then(|rest| rest.split("</details>").next());
     assert!(folded.is_some_and(|it| it.contains("with all its parameters")));
 }
 
-/// What a drawing says: the class of each text, its place and its letters.
+/// The texts of all plots: class, horizontal coordinate and content.
 fn texts(page: &str) -> Vec<(String, f64, String)> {
     let attribute = |tag: &str, name: &str| {
         let value = tag.split(&format!("{name}=\"")).nth(1)?;
@@ -219,7 +219,7 @@ fn texts(page: &str) -> Vec<(String, f64, String)> {
 }
 
 #[test]
-fn nothing_that_a_drawing_says_is_cut_off() {
+fn no_text_of_a_plot_is_cut_off() {
     let mut appendix = appendix();
     let far = vec![[1e-4, 1e-4], [1e5, 1e5]];
     for figure in &mut appendix.parts[0].figures {
@@ -235,7 +235,7 @@ fn nothing_that_a_drawing_says_is_cut_off() {
     let texts = texts(&page);
     assert!(texts.iter().any(|(.., text)| text == "100000"));
     for (class, x, text) in texts {
-        // Digits in letters of 20 pixels, as on a narrow screen.
+        // The width of a digit at a font size of 20 pixels, as on a narrow screen.
         let width = 12.8 * text.chars().count() as f64;
         let left = match class.as_str() {
             "middle" => x - width / 2.0,
@@ -247,7 +247,7 @@ fn nothing_that_a_drawing_says_is_cut_off() {
 }
 
 #[test]
-fn policies_that_begin_alike_have_names_that_differ() {
+fn long_labels_are_not_shortened() {
     let workload = workload();
     let long = "philae:pilots=senders:0.05,thin=7,queues=weighted,order=";
     let runs = ["A", "B"].map(|order| {

@@ -1,4 +1,4 @@
-//! A paper's evaluation as users ask for it: planned from names, and run on several cores.
+//! Plans a paper's evaluation from the names that users type, and runs it on several cores.
 
 use std::sync::atomic::AtomicBool;
 
@@ -12,29 +12,30 @@ use crate::report::Report;
 use crate::reproduction::{Reproduction, Scope, items};
 use crate::selection::Selection;
 
-/// What stands in for the Facebook trace, which the papers used.
+/// The workload that is used in place of the papers' Facebook trace.
 pub const STAND_IN: &str = "builtin:fb-like";
 
-/// Plans the selected part of a paper's evaluation on `trace`, named as users name traces.
+/// Plans the selected part of a paper's evaluation. `trace` is a file or a builtin, as on the
+/// command line.
 ///
 /// # Errors
-/// When `paper` is none of the papers, when it has no item of that number that can be found in this
-/// way, or when the trace cannot be read.
+/// If no paper has the name `paper`, if the paper has no selected item for this scope, or if the
+/// trace cannot be read.
 pub fn plan(
     paper: &str,
     selection: &Selection,
     trace: &str,
     scope: Scope,
 ) -> Result<Reproduction, Error> {
-    let paper = known(paper)?;
-    selection.check(&paper.name, items(&paper.name, scope.means()))?;
+    let paper = paper_named(paper)?;
+    selection.check(&paper.name, items(&paper.name, scope.method()))?;
     let workload = covey_trace::open(trace)?;
     let name = if trace == "-" { "standard input" } else { trace };
     Ok(Reproduction::new(paper, selection, name, workload, scope))
 }
 
 /// The paper of that name.
-fn known(name: &str) -> Result<Paper, Error> {
+fn paper_named(name: &str) -> Result<Paper, Error> {
     let mut papers = papers();
     match papers.iter().position(|paper| paper.name.eq_ignore_ascii_case(name)) {
         Some(index) => Ok(papers.swap_remove(index)),
@@ -52,7 +53,7 @@ pub fn coflows(reproduction: &Reproduction) -> usize {
     reproduction.runs().map(|run| reproduction.coflows(run)).sum()
 }
 
-/// Does all runs, `jobs` at a time. The report also says which runs failed.
+/// Executes all runs, `jobs` at a time. The report also shows the errors of failed runs.
 ///
 /// # Errors
 /// [`SimError::Interrupted`] if `progress` stops the runs.
@@ -63,10 +64,10 @@ pub fn reproduce(
 ) -> Result<Report, Error> {
     let never = AtomicBool::new(false);
     let runs: Vec<_> = reproduction.runs().collect();
-    let mut measured = Vec::new();
-    measured.resize_with(runs.len(), || Err("it was not run".to_owned()));
+    let mut results = Vec::new();
+    results.resize_with(runs.len(), || Err("the run was not executed".to_owned()));
     let mut tasks: Vec<Task<'_>> = Vec::new();
-    for (run, result) in runs.into_iter().zip(&mut measured) {
+    for (run, result) in runs.into_iter().zip(&mut results) {
         let (reproduction, failed) = (&reproduction, &never);
         tasks.push(Box::new(move || {
             if progress.is_stopped() {
@@ -82,5 +83,5 @@ pub fn reproduce(
     if progress.is_stopped() {
         return Err(Error::Sim(SimError::Interrupted));
     }
-    Ok(reproduction.finish(measured))
+    Ok(reproduction.finish(results))
 }

@@ -1,4 +1,4 @@
-//! One number of a paper, and what came out here.
+//! One number of a paper beside the number that Covey found.
 
 use std::fmt;
 
@@ -6,22 +6,22 @@ use serde::Serialize;
 
 use crate::plan::{RunId, TraceId};
 
-/// In what a number was found.
+/// How a number was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Setting {
-    /// Everything in Covey's one exact simulator.
+    /// In Covey's exact simulator, like all other policies of the comparison.
     FairComparison,
-    /// As in the paper, with emulations of the simulators it used.
+    /// In emulations of the simulators that the paper used.
     PapersSetting,
-    /// The real coordinator, under hosts that are simulated.
+    /// The real coordinator with simulated hosts.
     Live,
-    /// All of it real, on emulated hosts.
+    /// Real coordinator, agents and flows, on emulated hosts.
     Testbed,
 }
 
 impl Setting {
-    /// Its name.
+    /// The name in reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::FairComparison => "fair comparison",
@@ -35,7 +35,7 @@ impl Setting {
 /// When a published value counts as reproduced.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Rule {
-    /// Ours differs from it by at most this share of it.
+    /// Ours differs from the published value by at most this share of the latter.
     Within(f64),
     /// Ours is at least this.
     AtLeast(f64),
@@ -43,22 +43,23 @@ pub enum Rule {
     AtMost(f64),
     /// Ours is more than this.
     MoreThan(f64),
-    /// Ours is neither below the first nor above the second.
+    /// Ours is at least the first limit and at most the second.
     Between(f64, f64),
 }
 
 impl Rule {
-    /// Whether `ours` keeps to it, beside a published number if there is one. Rounding must not decide.
+    /// Whether `ours` satisfies the rule, given the published number if there is one. Limits are
+    /// widened by `ROUNDING`: a rounding error must not decide a verdict.
     fn holds(self, ours: f64, published: Option<f64>) -> bool {
         const ROUNDING: f64 = 1e-12;
         match self {
             Self::Within(share) => {
                 published.is_some_and(|value| (ours / value - 1.0).abs() <= share + ROUNDING)
             }
-            Self::AtLeast(least) => ours >= least - ROUNDING,
-            Self::AtMost(most) => ours <= most + ROUNDING,
+            Self::AtLeast(min) => ours >= min - ROUNDING,
+            Self::AtMost(max) => ours <= max + ROUNDING,
             Self::MoreThan(limit) => ours > limit + ROUNDING,
-            Self::Between(least, most) => (least - ROUNDING..=most + ROUNDING).contains(&ours),
+            Self::Between(min, max) => (min - ROUNDING..=max + ROUNDING).contains(&ours),
         }
     }
 }
@@ -69,10 +70,10 @@ impl fmt::Display for Rule {
             Self::Within(0.0) => write!(out, "exactly"),
             Self::Within(share) if *share < 1e-3 => write!(out, "but for rounding"),
             Self::Within(share) => write!(out, "within {} %", (share * 1000.0).round() / 10.0),
-            Self::AtLeast(least) => write!(out, "at least {least}"),
-            Self::AtMost(most) => write!(out, "at most {most}"),
+            Self::AtLeast(min) => write!(out, "at least {min}"),
+            Self::AtMost(max) => write!(out, "at most {max}"),
             Self::MoreThan(limit) => write!(out, "more than {limit}"),
-            Self::Between(least, most) => write!(out, "from {least} to {most}"),
+            Self::Between(min, max) => write!(out, "from {min} to {max}"),
         }
     }
 }
@@ -80,30 +81,30 @@ impl fmt::Display for Rule {
 /// What a paper says.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Published {
-    /// Nothing of this: a number of ours that belongs beside the others.
+    /// Nothing: the finding is an additional number of ours.
     Nothing,
     /// A number.
     Value(f64),
-    /// Words, in ours.
+    /// A statement, in our words.
     Words(String),
 }
 
-/// Whether what a paper says comes out here.
+/// Whether Covey confirms what a paper says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// It does, by the rule that stands with it.
+    /// Ours satisfies the rule.
     Holds,
-    /// It does not.
+    /// Ours does not satisfy the rule.
     Differs,
-    /// It was found on another trace than the paper's.
+    /// Ours was found on another trace than the paper's.
     NotComparable,
-    /// The paper does not say it.
+    /// The paper has no such value.
     NotPublished,
 }
 
 impl Verdict {
-    /// Its name.
+    /// The name in reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::Holds => "holds",
@@ -114,31 +115,32 @@ impl Verdict {
     }
 }
 
-/// One number: what it is, what a paper says of it, and what came out.
+/// One number: its label, the paper's value or statement, and ours.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finding {
-    /// What it is, such as `order D, mean of CCTs`.
+    /// The label, such as `order D, mean of CCTs`.
     pub what: String,
-    /// In what it was found.
+    /// How the number was found.
     pub setting: Setting,
-    /// The simulations it comes from.
+    /// The runs that the number comes from.
     pub runs: Vec<RunId>,
-    /// The workloads it comes from, beside those of the runs.
+    /// Workloads that the number comes from, besides those of the runs.
     pub traces: Vec<TraceId>,
-    /// What the paper says.
+    /// The paper's value or statement.
     pub published: Published,
-    /// What came out.
+    /// The number that Covey found.
     pub ours: f64,
-    /// The unit of both; empty for none.
+    /// The unit of both numbers; empty for none.
     pub unit: &'static str,
-    /// When it counts as reproduced.
+    /// The rule by which the published value counts as reproduced.
     pub rule: Rule,
-    /// Why it differs, if it does; may be empty.
+    /// The reason to give if ours differs; may be empty.
     pub why: &'static str,
 }
 
 impl Finding {
-    /// A number that was found, of which nothing is published as long as nothing is said.
+    /// A finding without a published value; [`published`](Self::published),
+    /// [`at_most`](Self::at_most) or [`says`](Self::says) adds one.
     pub fn new(what: impl Into<String>, setting: Setting, runs: &[RunId], ours: f64) -> Self {
         Self {
             what: what.into(),
@@ -153,21 +155,21 @@ impl Finding {
         }
     }
 
-    /// It comes from this workload.
+    /// Adds a workload that the finding comes from.
     #[must_use]
     pub fn on(mut self, trace: TraceId) -> Self {
         self.traces.push(trace);
         self
     }
 
-    /// Its unit.
+    /// Sets the unit.
     #[must_use]
     pub fn unit(mut self, unit: &'static str) -> Self {
         self.unit = unit;
         self
     }
 
-    /// The paper's number, which is to come out but for this share of it.
+    /// Sets the paper's number, which ours must match within this share of it.
     #[must_use]
     pub fn published(mut self, value: Option<f64>, within: f64) -> Self {
         self.published = value.map_or(Published::Nothing, Published::Value);
@@ -175,7 +177,7 @@ impl Finding {
         self
     }
 
-    /// The paper's number, which is not to be exceeded.
+    /// Sets the paper's number, which ours must not exceed.
     #[must_use]
     pub fn at_most(mut self, value: Option<f64>) -> Self {
         self.published = value.map_or(Published::Nothing, Published::Value);
@@ -183,7 +185,7 @@ impl Finding {
         self
     }
 
-    /// What the paper says in words, and the number from or to which that holds.
+    /// Sets what the paper says in words, and the rule that ours must satisfy to confirm it.
     #[must_use]
     pub fn says(mut self, words: impl Into<String>, rule: Rule) -> Self {
         self.published = Published::Words(words.into());
@@ -191,7 +193,7 @@ impl Finding {
         self
     }
 
-    /// The reason for a difference. It is told only where the verdict is that it differs.
+    /// Sets the reason for a difference. Reports show it only if the verdict is `Differs`.
     #[must_use]
     pub fn why(mut self, why: &'static str) -> Self {
         self.why = why;
@@ -211,7 +213,7 @@ impl Finding {
         Some(self.ours / self.value()? - 1.0)
     }
 
-    /// Whether it holds, where the workload is the paper's (`comparable`).
+    /// The verdict. `comparable` says whether all workloads of the finding are the paper's.
     pub fn verdict(&self, comparable: bool) -> Verdict {
         if self.published == Published::Nothing {
             return Verdict::NotPublished;

@@ -1,4 +1,4 @@
-//! A table or figure of a paper: what is run for it, and what is found.
+//! A table or figure of a paper: how its runs are planned and its findings made.
 
 use covey_report::Figure;
 use covey_trace::TraceError;
@@ -9,62 +9,62 @@ use crate::published::Paper;
 
 /// A table, figure, section or equation of a paper.
 pub struct Item {
-    /// Where it is, such as `Table 3` or `Figure 4(a)`.
+    /// The name in the paper, such as `Table 3` or `Figure 4(a)`.
     pub place: &'static str,
     /// The section that discusses it.
     pub section: &'static str,
-    /// What it shows.
+    /// What the item shows.
     pub shows: &'static str,
-    /// How it is found.
+    /// How the item is reproduced.
     pub plan: Planning,
 }
 
-/// How an item is found.
+/// How an item is reproduced.
 pub enum Planning {
-    /// A function plans its runs, and returns what makes findings of their results.
-    Runs(fn(&mut Lab) -> Result<Evaluate, TraceError>),
-    /// It cannot be found, for this reason.
-    Cannot(&'static str),
+    /// The function plans the item's runs and returns the function that evaluates their results.
+    Runs(fn(&mut Planner) -> Result<Evaluate, TraceError>),
+    /// The item is not reproduced, for this reason.
+    NotShown(&'static str),
 }
 
 impl Item {
-    /// An item that cannot be found, with the reason.
-    pub const fn cannot(
+    /// An item that is not reproduced, with the reason.
+    pub const fn not_shown(
         place: &'static str,
         section: &'static str,
         shows: &'static str,
         why: &'static str,
     ) -> Self {
-        Self { place, section, shows, plan: Planning::Cannot(why) }
+        Self { place, section, shows, plan: Planning::NotShown(why) }
     }
 }
 
-/// Makes findings of results.
+/// Turns results into findings.
 pub type Evaluate = Box<dyn FnOnce(&Results<'_>, &mut Section) -> Result<(), String> + Send + Sync>;
 
-/// What items plan with.
-pub struct Lab {
-    /// Workloads and runs.
+/// Everything an item needs to plan its runs.
+pub struct Planner {
+    /// Collects workloads and runs.
     pub plan: Plan,
-    /// The trace that was given, at best the paper's.
+    /// The trace that the user gave: the paper's trace or a substitute.
     pub trace: TraceId,
-    /// What was published.
+    /// The paper's published values.
     pub paper: Paper,
-    /// On a testbed: only every so many-th of what there is many of, to be quick.
+    /// On a testbed, only every `every`-th coflow or application is sent; 1 elsewhere.
     pub every: usize,
 }
 
-/// What was found of an item.
+/// The findings of an item, with notes and figures.
 #[derive(Debug, Default)]
 pub struct Section {
-    /// What was done, a paragraph each.
+    /// How the findings were made, one paragraph each.
     pub notes: Vec<String>,
     /// The numbers.
     pub findings: Vec<Finding>,
-    /// The drawings.
+    /// The plots.
     pub figures: Vec<Figure>,
-    /// Why there is nothing of it, if so.
-    pub cannot: Option<String>,
+    /// Why the item is not reproduced; `None` if it is.
+    pub not_shown: Option<String>,
 }
 
 impl Section {

@@ -1,7 +1,7 @@
-//! What a policy learns of a coflow's size, and when.
+//! Records what a policy learns about a coflow's size, and when.
 //!
-//! A policy is watched from outside, by one around it that passes everything on. It may look where the
-//! policy may not: which queue is right for a coflow follows from its size.
+//! A wrapper around the policy forwards all events and records. The wrapper may use sizes that the
+//! policy cannot see: the size of a coflow decides which queue is its last.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,33 +13,34 @@ use covey_trace::Workload;
 
 use covey_emulate::philae_authors::Estimate;
 
-/// What to find out in a run beside the CCTs.
+/// What a run records besides CCTs.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Watch {
-    /// Nothing.
-    Nothing,
+pub enum Recording {
+    /// Nothing else.
+    CctsOnly,
     /// The completion times of flows.
-    Flows,
-    /// What pilot flows tell of a coflow, and when the last of them ended.
-    Estimates,
-    /// When a coflow has sent so much that it comes into its last queue, of queues with these
-    /// limits.
-    Queues {
-        /// Limit of the first queue in bytes.
+    FlowTimes,
+    /// For each sampled coflow, the size estimated from its pilot flows and when the last pilot
+    /// ended.
+    SizeEstimates,
+    /// When each coflow has sent enough to enter its last queue.
+    LastQueue {
+        /// Limit of the first queue in bytes; the limit of each later queue is `factor` times
+        /// larger.
         first: f64,
-        /// The ratio of adjacent limits.
+        /// Ratio of adjacent limits.
         factor: f64,
     },
 }
 
-/// What was learnt of a coflow.
+/// What a policy learnt about a coflow.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Learned {
-    /// When, in seconds after its arrival.
+    /// When it was learnt, in seconds after the coflow's arrival.
     pub after_s: f64,
-    /// What it had sent by then, in bytes.
+    /// Bytes that the coflow had sent by then.
     pub sent: f64,
-    /// Its estimated size in bytes, where it was estimated.
+    /// The estimated size in bytes, if the policy estimates sizes.
     pub size: Option<f64>,
 }
 
@@ -49,139 +50,148 @@ impl From<Estimate> for Learned {
     }
 }
 
-/// What was learnt of each coflow, by its place in the trace; filled while the policy runs.
+/// What a policy learnt about each coflow, by index in the trace; filled while the policy runs.
 #[derive(Debug, Clone, Default)]
 pub struct Record(Arc<Mutex<Vec<Option<Learned>>>>);
 
 impl Record {
-    /// What it holds; it is empty afterwards.
+    /// Takes the entries, and leaves the record empty.
     pub fn take(&self) -> Vec<Option<Learned>> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn set(&self, place: usize, learned: Learned) {
+    fn set(&self, index: usize, learned: Learned) {
         let mut record = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(slot) = record.get_mut(place) {
+        if let Some(slot) = record.get_mut(index) {
             slot.get_or_insert(learned);
         }
     }
 }
 
-/// `policy`, watched, and the record that fills. Only policies that do not know sizes have
-/// something to learn.
-pub fn watched(policy: AnyPolicy, watch: Watch, workload: &Workload) -> (AnyPolicy, Record) {
+/// Wraps `policy` to record what `recording` asks for. A clairvoyant policy is returned as it is,
+/// with an empty record: it has no size to learn.
+pub fn with_recording(
+    policy: AnyPolicy,
+    recording: Recording,
+    workload: &Workload,
+) -> (AnyPolicy, Record) {
     let record = Record::default();
-    let after = match watch {
-        Watch::Nothing | Watch::Flows => return (policy, record),
-        Watch::Estimates => None,
-        Watch::Queues { first, factor } => Some((first, factor)),
+    let queue_limits = match recording {
+        Recording::CctsOnly | Recording::FlowTimes => return (policy, record),
+        Recording::SizeEstimates => None,
+        Recording::LastQueue { first, factor } => Some((first, factor)),
     };
     let AnyPolicy::NonClairvoyant(policy) = policy else { return (policy, record) };
     *record.0.lock().unwrap_or_else(PoisonError::into_inner) = vec![None; workload.coflows.len()];
-    let limits = after.map(|(first, factor)| {
+    let last_limits = queue_limits.map(|(first, factor)| {
         workload.coflows.iter().map(|c| last_limit(c.size_bytes(), first, factor)).collect()
     });
     let pilots = BTreeMap::new();
-    let watched = Watched { policy, record: record.clone(), limits, pilots };
-    (AnyPolicy::NonClairvoyant(Box::new(watched)), record)
+    let recording = RecordingPolicy { policy, record: record.clone(), last_limits, pilots };
+    (AnyPolicy::NonClairvoyant(Box::new(recording)), record)
 }
 
-/// The greatest limit that a coflow of this size passes, if it passes any.
+/// The highest limit below `size`, if there is one.
 fn last_limit(size: f64, first: f64, factor: f64) -> Option<f64> {
     std::iter::successors(Some(first), |limit| Some(limit * factor))
         .take_while(|limit| *limit < size)
         .last()
 }
 
-struct Watched {
+/// A policy that forwards to `policy` and records what it learns.
+struct RecordingPolicy {
     policy: Box<dyn Policy<NonClairvoyant>>,
     record: Record,
-    /// For queues: by place in the trace, what a coflow has to send.
-    limits: Option<Vec<Option<f64>>>,
-    /// For estimates: the pilots of the coflows present, how many are under way, and their bytes.
+    /// With [`Recording::LastQueue`]: bytes after which each coflow is in its last queue, by index
+    /// in the trace. A coflow that stays in the first queue has no entry.
+    last_limits: Option<Vec<Option<f64>>>,
+    /// With [`Recording::SizeEstimates`]: the pilots of each coflow present.
     pilots: BTreeMap<CoflowId, Pilots>,
 }
 
 #[derive(Default)]
 struct Pilots {
     flows: Vec<FlowId>,
-    under_way: usize,
+    /// Number of pilots that have not ended.
+    unfinished: usize,
+    /// Bytes of the pilots that have ended.
     bytes: f64,
 }
 
-type Seen<'a> = View<'a, NonClairvoyant>;
+/// What a non-clairvoyant policy sees.
+type PolicyView<'a> = View<'a, NonClairvoyant>;
 
-impl Watched {
-    fn learned(&self, coflow: CoflowId, size: Option<f64>, view: &Seen<'_>) {
-        let (arrival, place) = view.order(coflow);
+impl RecordingPolicy {
+    fn record(&self, coflow: CoflowId, size: Option<f64>, view: &PolicyView<'_>) {
+        let (arrival, index) = view.order(coflow);
         let after_s = view.now().as_secs() - arrival.as_secs();
         let sent = view.attained(coflow).bytes;
-        self.record.set(place as usize, Learned { after_s, sent, size });
+        self.record.set(index as usize, Learned { after_s, sent, size });
     }
 
-    /// Pilots stand in the plan one by one, when their coflow has arrived.
-    fn note_pilots(&mut self, plan: &Plan<NonClairvoyant>) {
+    /// Finds the pilots in a plan: only pilots are planned as single flows.
+    fn record_pilots(&mut self, plan: &Plan<NonClairvoyant>) {
         for (_, entry) in plan.ranking().entries.iter() {
             if let Group::Flow(flow) = entry.group {
                 let pilots = self.pilots.entry(flow.coflow).or_default();
                 if !pilots.flows.contains(&flow) {
                     pilots.flows.push(flow);
-                    pilots.under_way += 1;
+                    pilots.unfinished += 1;
                 }
             }
         }
     }
 
-    /// Counts the end of a pilot. With the last one its coflow's size is known.
-    fn note_end(&mut self, flow: FlowId, view: &Seen<'_>) {
+    /// Counts the end of a pilot. The last pilot of a coflow gives the estimate of its size.
+    fn record_end(&mut self, flow: FlowId, view: &PolicyView<'_>) {
         let Some(pilots) = self.pilots.get_mut(&flow.coflow) else { return };
         if pilots.flows.contains(&flow) {
-            pilots.under_way -= 1;
+            pilots.unfinished -= 1;
             pilots.bytes += view.finished_size(flow).unwrap_or_default();
-            if pilots.under_way == 0 {
+            if pilots.unfinished == 0 {
                 let length = pilots.bytes / pilots.flows.len() as f64;
                 let size = length * view.width(flow.coflow) as f64;
-                self.learned(flow.coflow, Some(size), view);
+                self.record(flow.coflow, Some(size), view);
             }
         }
     }
 
-    /// Coflows that have passed the limit before their last queue.
-    fn note_queues(&self, limits: &[Option<f64>], view: &Seen<'_>) {
+    /// Records the coflows that have entered their last queue.
+    fn record_queues(&self, limits: &[Option<f64>], view: &PolicyView<'_>) {
         for &coflow in view.coflows() {
             let limit = limits.get(view.order(coflow).1 as usize).copied().flatten();
             if limit.is_some_and(|limit| view.attained(coflow).bytes >= limit - 1.0) {
-                self.learned(coflow, None, view);
+                self.record(coflow, None, view);
             }
         }
     }
 }
 
-impl Policy<NonClairvoyant> for Watched {
+impl Policy<NonClairvoyant> for RecordingPolicy {
     fn wants(&self) -> Wants {
         let wants = self.policy.wants();
-        Wants { attained: true, flow_ends: wants.flow_ends || self.limits.is_none(), ..wants }
+        Wants { attained: true, flow_ends: wants.flow_ends || self.last_limits.is_none(), ..wants }
     }
 
     fn link_limits(&self) -> &[f64] {
         self.policy.link_limits()
     }
 
-    fn event(&mut self, event: Event, view: &Seen<'_>) {
+    fn event(&mut self, event: Event, view: &PolicyView<'_>) {
         if let Event::CoflowArrived(coflow) = event {
             self.pilots.remove(&coflow);
         }
         self.policy.event(event, view);
         if let Event::FlowEnded(flow) = event {
-            self.note_end(flow, view);
+            self.record_end(flow, view);
         }
     }
 
-    fn plan(&mut self, view: &Seen<'_>, plan: &mut Plan<NonClairvoyant>) -> Answer {
+    fn plan(&mut self, view: &PolicyView<'_>, plan: &mut Plan<NonClairvoyant>) -> Answer {
         let answer = self.policy.plan(view, plan);
-        match &self.limits {
-            Some(limits) => self.note_queues(limits, view),
-            None if answer == Answer::Replaced => self.note_pilots(plan),
+        match &self.last_limits {
+            Some(limits) => self.record_queues(limits, view),
+            None if answer == Answer::Replaced => self.record_pilots(plan),
             None => {}
         }
         answer

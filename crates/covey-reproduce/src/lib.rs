@@ -1,20 +1,20 @@
-//! The papers' evaluations again.
+//! Repeats the evaluations of three papers: Philae, Swallow and Aalo.
 //!
-//! A paper is a list of items, one for each table and figure. Each plans its runs and makes findings
-//! of their results. A [`plan`] gathers the runs of all items, so that each is done once:
+//! A paper is a list of items, one for each table and figure. Each item plans its runs, and later
+//! turns their results into findings. A [`plan`] collects the runs of all items: a run that several
+//! items need is done once.
 //!
 //! ```text
-//! Item ── plan ──▶ Plan ──▶ Measured ──▶ Results ── Evaluate ──▶ Finding ──▶ Report
-//!   └───────────────────────────────────────────────▲              ▲
-//!                                                 published values ┘
+//! Item ── plan ──▶ Plan ──▶ RunResult ──▶ Results ── Evaluate ──▶ Finding ──▶ Report
+//!   └────────────────────────────────────────────────▲              ▲
+//!                                                 published values ─┘
 //! ```
 //!
-//! The papers measured themselves in simulators of their own. Where one of these is public, the crate
-//! `covey-emulate` does what it does, so that a published number can be traced to the policy or to its
-//! simulator. Published values are in [`published`].
+//! The authors used simulators of their own. The crate `covey-emulate` emulates those that are
+//! public. Comparing an emulation with the exact simulator shows whether a published number comes
+//! from the policy or from the simulator. Published values are in [`published`].
 
 pub mod aalo;
-mod drawings;
 pub mod evaluation;
 pub mod finding;
 pub mod item;
@@ -25,6 +25,7 @@ mod page;
 mod parts;
 pub mod philae;
 pub mod plan;
+mod plots;
 pub mod published;
 pub mod report;
 pub mod reproduction;

@@ -1,59 +1,60 @@
-//! The report as a page.
+//! The report as an HTML page.
 
 use covey_report::{Appendix, Cell, CellKind, Grid, Part, Row, appendix_page};
 
 use crate::finding::Verdict;
-use crate::report::Means;
+use crate::report::Method;
 use crate::report::{ItemReport, Number, Report, RunReport};
 use crate::text::{difference, published, value};
 
-/// What the settings of simulations are.
-const SETTINGS: &str = "Every number says in what setting it was found. In the fair comparison everything runs in \
-    Covey's one exact simulator, with ports of 1 Gbps unless something else is said. In the \
-    paper's setting other simulators are emulated, with their quirks: coflowsim (admission in \
+/// Explains the settings of simulations.
+const SETTINGS: &str = "Each number names its setting. In the fair comparison all policies run in Covey's exact \
+    simulator, with ports of 1 Gbps unless another speed is given. In the \
+    paper's setting Covey emulates other simulators, including their quirks: coflowsim (admission in \
     epochs of 10.24 s, seconds of 1024 ms, ports of 128 MiB/s, flows of at least 1 MiB, rates \
     only at coflow events) and philae-authors (134,217 B/ms, cycles of 8 ms, arrivals in bins \
     of 10.24 s, weighted slots).";
 
 impl Report {
-    /// A self-contained HTML page, with `command`, the command line that makes it again.
+    /// A self-contained HTML page. The page shows `command`, the command line that repeats it.
     pub fn html_page(&self, command: &str) -> String {
         let mut lead = vec![
             format!("“{}”, {}. Trace: {}.", self.title, self.venue, self.trace),
             match self.by {
-                Means::Simulation => SETTINGS,
-                Means::Live => {
-                    "Every number was measured live: the coordinator in a process of its own, and an \
-                     agent for each port that sends on paper, all on one machine."
+                Method::Simulation => SETTINGS,
+                Method::Live => {
+                    "Every number was measured on a live coordinator in a process of its own. Each port \
+                     has a simulated agent that reports transfers without sending data. All run on \
+                     one machine."
                 }
-                Means::Testbed => {
-                    "Every number was measured with real flows, under agents and a coordinator, between \
-                     emulated hosts on one machine."
+                Method::Testbed => {
+                    "Every number was measured with real flows between emulated hosts on one machine, \
+                     scheduled by a real coordinator through real agents."
                 }
             }
             .to_owned(),
-            "A value holds if it is within the rule that stands with it; the rules were set beside the \
-             code of each item, with the reasons for what differs."
+            "A published value holds if ours satisfies the rule below it. The code of each item sets its \
+             rules, and gives the reasons for values that differ."
                 .to_owned(),
         ];
         lead.extend(self.not_comparable());
         lead.push(self.tally());
         let counted = self.counted();
         let appendix = Appendix {
-            title: format!("{}: the evaluation again", capital(&self.paper)),
+            title: format!("{}: the evaluation repeated", capitalized(&self.paper)),
             lead,
-            told: counted.iter().map(|verdict| verdict.name().to_owned()).collect(),
+            contents_columns: counted.iter().map(|verdict| verdict.name().to_owned()).collect(),
             parts: self.sections.iter().map(|section| part(section, &counted)).collect(),
         };
         appendix_page(&appendix, command)
     }
 
-    /// The verdicts that the contents count: those that are there.
+    /// The verdicts that occur in the report. The table of contents counts these.
     fn counted(&self) -> Vec<Verdict> {
         let all = || self.sections.iter().flat_map(|section| &section.findings);
-        let is_there = |verdict: &Verdict| all().any(|found| found.verdict == *verdict);
+        let occurs = |verdict: &Verdict| all().any(|found| found.verdict == *verdict);
         let verdicts = [Verdict::Holds, Verdict::Differs, Verdict::NotComparable];
-        verdicts.into_iter().filter(is_there).collect()
+        verdicts.into_iter().filter(occurs).collect()
     }
 }
 
@@ -61,7 +62,7 @@ fn part(section: &ItemReport, counted: &[Verdict]) -> Part {
     let mut before = vec![format!("Discussed in section {}.", section.section)];
     let cannot = section.cannot.iter().map(|why| format!("Not shown: {why}"));
     before.extend(cannot.chain(section.notes.iter().cloned()));
-    // The place in the paper is worth no paragraph of its own.
+    // The section's number shares a paragraph with the first note.
     if before.len() > 1 {
         let first = before.remove(1);
         before[0] = format!("{} {first}", before[0]);
@@ -76,11 +77,11 @@ fn part(section: &ItemReport, counted: &[Verdict]) -> Part {
     Part {
         name: section.place.to_owned(),
         shows: section.shows.to_owned(),
-        told: counted.iter().map(|verdict| count(section, *verdict)).collect(),
+        contents_cells: counted.iter().map(|verdict| count(section, *verdict)).collect(),
         before,
         table: Some(table).filter(|table| !table.rows.is_empty()),
         figures: section.figures.clone(),
-        terms: section.runs.iter().map(|run| (run.name.clone(), what_was_run(run))).collect(),
+        terms: section.runs.iter().map(|run| (run.name.clone(), run_details(run))).collect(),
     }
 }
 
@@ -89,7 +90,7 @@ fn count(section: &ItemReport, verdict: Verdict) -> String {
     if number == 0 { "–".to_owned() } else { number.to_string() }
 }
 
-fn what_was_run(run: &RunReport) -> String {
+fn run_details(run: &RunReport) -> String {
     let mean = run.mean_cct_s.map_or(String::new(), |mean| format!("; mean CCT {mean:.4} s"));
     let rate = run.port_rate_bps / 1e9;
     format!("{} simulator, {rate:.4} Gbps, {}: {}{mean}", run.simulator, run.trace, run.policy)
@@ -115,7 +116,7 @@ fn row(number: &Number) -> Row {
     Row { cells, note: number.why.to_owned() }
 }
 
-fn capital(word: &str) -> String {
+fn capitalized(word: &str) -> String {
     let mut letters = word.chars();
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }

@@ -1,4 +1,4 @@
-//! Parts of a trace.
+//! Derives workloads that are parts of a trace.
 
 use std::convert::Infallible;
 
@@ -6,7 +6,7 @@ use covey_trace::Workload;
 
 use crate::plan::{Plan, TraceId};
 
-/// The first coflows of a trace, which are quicker than all.
+/// The first `count` coflows of a trace, which are quicker to simulate than all.
 pub fn first(plan: &mut Plan, trace: TraceId, count: usize) -> TraceId {
     let name = format!("first {count} coflows of {}", plan.name(trace));
     let Ok(part) = plan.derived::<Infallible>(&name, trace, |all| {
@@ -16,7 +16,8 @@ pub fn first(plan: &mut Plan, trace: TraceId, count: usize) -> TraceId {
     part
 }
 
-/// A trace without so many percent of its flows, the smallest; coflows without flows are left out.
+/// A trace without its smallest flows, which are `percent` % of all. Coflows that lose all flows
+/// are left out.
 pub fn without_smallest(plan: &mut Plan, trace: TraceId, percent: usize) -> TraceId {
     let name = format!("largest {} % of the flows of {}", 100 - percent, plan.name(trace));
     let Ok(part) = plan.derived::<Infallible>(&name, trace, |all| {
@@ -25,14 +26,14 @@ pub fn without_smallest(plan: &mut Plan, trace: TraceId, percent: usize) -> Trac
         sizes.sort_unstable_by(f64::total_cmp);
         let drop = sizes.len() * percent / 100;
         let limit = sizes.get(drop).copied().unwrap_or(0.0);
-        // Of flows that are as small as the limit, the first of the trace go.
+        // Among flows of exactly the limit, the first of the trace are removed.
         let mut at_limit = drop - sizes.partition_point(|size| *size < limit);
         let mut left = all.clone();
         for coflow in &mut left.coflows {
             coflow.flows.retain(|flow| {
-                let goes = flow.bytes < limit || (flow.bytes == limit && at_limit > 0);
-                at_limit -= usize::from(goes && flow.bytes == limit);
-                !goes
+                let is_removed = flow.bytes < limit || (flow.bytes == limit && at_limit > 0);
+                at_limit -= usize::from(is_removed && flow.bytes == limit);
+                !is_removed
             });
         }
         left.coflows.retain(|coflow| !coflow.flows.is_empty());
@@ -47,7 +48,7 @@ mod tests {
     use covey_trace::{Coflow, Flow};
 
     #[test]
-    fn the_smallest_flows_go_and_with_them_empty_coflows() {
+    fn the_smallest_flows_and_empty_coflows_are_removed() {
         let coflow = |sizes: &[f64]| {
             let flow = |&bytes: &f64| Flow { src: 0, dst: 1, bytes, start_s: 0.0 };
             Coflow::new(sizes.len().to_string(), 0.0, sizes.iter().map(flow).collect())

@@ -1,4 +1,4 @@
-//! What is to be simulated: workloads and runs, each once however many findings need it.
+//! The plan of a reproduction: workloads and runs, each listed once however many findings use it.
 
 use covey_core::Fabric;
 use covey_emulate::{Emulation, Simulator as Emulated};
@@ -6,84 +6,85 @@ use covey_report::Live;
 use covey_sim::{Observer, SimError, Simulator};
 use covey_trace::{Availability, Workload};
 
-use crate::learning::{self, Learned, Watch};
+use crate::learning::{self, Learned, Recording};
 use crate::numbers;
 use crate::published::Paper;
 
-/// A workload of a plan.
+/// Identifies a workload of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TraceId(usize);
 
-/// A run of a plan.
+/// Identifies a run of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunId(usize);
 
-/// Which simulator runs a policy.
+/// Where a policy runs.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Sim {
-    /// The exact one, with ports of so many bits per second.
+pub enum Platform {
+    /// In the exact simulator.
     Exact {
-        /// Bits per second.
+        /// Speed of each port in bits per second.
         port_rate_bps: f64,
-        /// What is there of processors.
+        /// The share of each port's processor that is available for compression, over time.
         cpu: Availability,
-        /// Whether coflows wait for their parents' ends.
+        /// Whether a coflow waits until its parents have ended.
         barrier: bool,
     },
-    /// Another, emulated.
+    /// In an emulation of another simulator.
     Emulated(Emulated),
-    /// None: the coordinator, live.
+    /// On a live coordinator with simulated hosts.
     Live(LiveRun),
-    /// None: real flows between emulated hosts.
-    Testbed(OnHosts),
+    /// On a testbed: real flows between emulated hosts.
+    Testbed(TestbedRun),
 }
 
 /// How a workload is replayed against a live coordinator.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LiveRun {
-    /// The scheduling interval δ in seconds. CPU time is measured by interval, and agents report once
-    /// in each.
+    /// The scheduling interval δ in seconds. CPU time is measured per interval, and agents report
+    /// once per interval.
     pub interval_s: f64,
-    /// Whether agents report what flows have sent in every interval, even where the policy does not
-    /// need it.
+    /// Whether agents report bytes sent in every interval, even if the policy does not need these
+    /// reports.
     pub reports_always: bool,
 }
 
-/// How a workload comes to emulated hosts.
+/// How a workload is replayed on emulated hosts.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct OnHosts {
-    /// Whether it is folded and scaled to fit them, and then only every so many-th coflow of it is taken.
+pub struct TestbedRun {
+    /// `Some(n)`: the workload is folded and scaled to fit the hosts, and only every `n`-th coflow
+    /// is replayed. `None`: the workload is replayed unchanged.
     pub fold: Option<usize>,
-    /// The part of flows' bytes that a compressor makes of them; 1 if they cannot be made smaller.
+    /// Compressed size over original size of the flows' data; 1 for incompressible data.
     pub ratio: f64,
 }
 
-impl Sim {
-    /// The exact simulator at 1 Gbps with whole processors.
+impl Platform {
+    /// The exact simulator with ports of 1 Gbps and whole processors for compression.
     pub fn exact() -> Self {
         Self::at(1e9)
     }
 
-    /// The same with ports of other speed.
+    /// The exact simulator with ports of another speed.
     pub fn at(port_rate_bps: f64) -> Self {
         Self::Exact { port_rate_bps, cpu: Availability::default(), barrier: true }
     }
 }
 
-/// On a testbed, flows that nobody schedules.
+/// The name of a testbed run in which no policy schedules the flows.
 pub const TCP: &str = "tcp";
 
-/// A policy on a workload in a simulator.
+/// A policy on a workload and a platform.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Run {
     /// The workload.
     pub trace: TraceId,
-    /// The simulator.
-    pub sim: Sim,
-    /// The policy, as on the command line; on a testbed also [`TCP`].
+    /// Where the policy runs.
+    pub platform: Platform,
+    /// The policy as written on the command line; on a testbed also [`TCP`].
     pub policy: String,
-    /// What to find out beside completion times.
-    pub watch: Watch,
+    /// What the run records besides CCTs.
+    pub recording: Recording,
 }
 
 /// A workload with its name.
@@ -91,147 +92,165 @@ pub struct Run {
 struct Trace {
     name: String,
     workload: Workload,
-    /// Whether it is what the paper had, or made of it as the paper says.
-    is_the_papers: bool,
+    /// Whether the workload is the paper's trace, or derived from it as the paper describes.
+    is_papers_trace: bool,
 }
 
-/// Workloads, and what is run on them.
+/// Workloads and the runs on them.
 #[derive(Debug, Default)]
 pub struct Plan {
     traces: Vec<Trace>,
     runs: Vec<Run>,
 }
 
-/// What a run found.
+/// The result of a run.
 #[derive(Debug, Clone, Default)]
-pub struct Measured {
+pub struct RunResult {
     /// CCTs in seconds, in the order of the workload.
     pub ccts_s: Vec<f64>,
-    /// FCTs in seconds, in the order of the workload; empty unless [`Watch::Flows`].
+    /// FCTs in seconds, in the order of the workload; empty unless [`Recording::FlowTimes`].
     pub fcts_s: Vec<f64>,
-    /// When each flow ended, in seconds of the trace; empty unless [`Watch::Flows`].
+    /// The end of each flow in seconds since the start of the trace; empty unless
+    /// [`Recording::FlowTimes`].
     pub flow_ends_s: Vec<f64>,
-    /// What was learnt of each coflow; empty unless asked for.
+    /// What the policy learnt about each coflow; empty unless the run records it.
     pub learned: Vec<Option<Learned>>,
-    /// Bytes that compression saved.
+    /// Bytes that were not sent thanks to compression.
     pub saved_bytes: f64,
-    /// The parameters in force.
+    /// The policy's parameters, defaults included.
     pub params: Vec<(String, String)>,
-    /// What a live run found, which finds nothing else.
+    /// The measurements of a live run, which leaves all other fields empty.
     pub live: Option<Live>,
-    /// Bytes that hosts gave to their links, headers and what else they said included, if they were counted.
+    /// Bytes on all links, including headers and control messages, if they were counted.
     pub wire_bytes: Option<f64>,
 }
 
 impl Plan {
-    /// Adds a workload. `is_the_papers` tells whether what is found on it can be compared.
-    pub fn add(&mut self, name: &str, workload: Workload, is_the_papers: bool) -> TraceId {
-        self.traces.push(Trace { name: name.to_owned(), workload, is_the_papers });
+    /// Adds a workload. Results on it are compared with published values if `is_papers_trace`.
+    pub fn add(&mut self, name: &str, workload: Workload, is_papers_trace: bool) -> TraceId {
+        self.traces.push(Trace { name: name.to_owned(), workload, is_papers_trace });
         TraceId(self.traces.len() - 1)
     }
 
-    /// A workload that the paper defines, whatever trace was given; the one of that name if there
-    /// is one.
-    pub fn own(&mut self, name: &str, workload: Workload) -> TraceId {
-        let known = self.traces.iter().position(|trace| trace.name == name);
-        known.map_or_else(|| self.add(name, workload, true), TraceId)
+    /// Adds a workload that the paper itself defines, independent of the given trace. Returns the
+    /// existing workload of that name if the plan has one.
+    pub fn defined_by_paper(&mut self, name: &str, workload: Workload) -> TraceId {
+        let existing = self.traces.iter().position(|trace| trace.name == name);
+        existing.map_or_else(|| self.add(name, workload, true), TraceId)
     }
 
-    /// The workload of that name, made by `make` if there is none yet; it can be compared if `of`
-    /// can.
+    /// Adds a workload that `make` derives from `of`. Returns the existing workload of that name if
+    /// the plan has one. Results are comparable if those on `of` are.
     ///
     /// # Errors
-    /// Those of `make`.
+    /// The error of `make`.
     pub fn derived<E>(
         &mut self,
         name: &str,
         of: TraceId,
         make: impl FnOnce(&Workload) -> Result<Workload, E>,
     ) -> Result<TraceId, E> {
-        if let Some(known) = self.traces.iter().position(|trace| trace.name == name) {
-            return Ok(TraceId(known));
+        if let Some(existing) = self.traces.iter().position(|trace| trace.name == name) {
+            return Ok(TraceId(existing));
         }
         let workload = make(self.workload(of))?;
-        Ok(self.add(name, workload, self.traces[of.0].is_the_papers))
+        Ok(self.add(name, workload, self.traces[of.0].is_papers_trace))
     }
 
-    /// Adds a run, unless it is there already.
+    /// Adds a run, or returns the equal run that the plan already has.
     pub fn run(&mut self, run: Run) -> RunId {
-        let known = self.runs.iter().position(|other| *other == run);
-        RunId(known.unwrap_or_else(|| {
+        let existing = self.runs.iter().position(|other| *other == run);
+        RunId(existing.unwrap_or_else(|| {
             self.runs.push(run);
             self.runs.len() - 1
         }))
     }
 
-    /// Adds a policy in the exact simulator at 1 Gbps.
-    pub fn exact(&mut self, trace: TraceId, policy: &str) -> RunId {
+    /// Adds a run that records CCTs only.
+    pub fn run_on(&mut self, platform: Platform, trace: TraceId, policy: &str) -> RunId {
         let policy = policy.to_owned();
-        self.run(Run { trace, sim: Sim::exact(), policy, watch: Watch::Nothing })
+        self.run(Run { trace, platform, policy, recording: Recording::CctsOnly })
     }
 
-    /// Adds a policy of CoflowSim.
+    /// Adds a run in the exact simulator at 1 Gbps.
+    pub fn exact(&mut self, trace: TraceId, policy: &str) -> RunId {
+        self.run_on(Platform::exact(), trace, policy)
+    }
+
+    /// Adds a run in the exact simulator at 1 Gbps that records more than CCTs.
+    pub fn exact_recording(&mut self, trace: TraceId, policy: &str, recording: Recording) -> RunId {
+        let policy = policy.to_owned();
+        self.run(Run { trace, platform: Platform::exact(), policy, recording })
+    }
+
+    /// Adds a run in the emulation of CoflowSim.
     pub fn coflowsim(&mut self, trace: TraceId, policy: &str) -> RunId {
-        let sim = Sim::Emulated(Emulated::CoflowSim);
-        self.run(Run { trace, sim, policy: policy.to_owned(), watch: Watch::Nothing })
+        self.run_on(Platform::Emulated(Emulated::CoflowSim), trace, policy)
     }
 
-    /// Adds a policy of the simulator of Philae's authors.
+    /// Adds a run in the emulation of the simulator of Philae's authors.
     pub fn authors(&mut self, trace: TraceId, policy: &str) -> RunId {
-        let sim = Sim::Emulated(Emulated::PhilaeAuthors);
-        self.run(Run { trace, sim, policy: policy.to_owned(), watch: Watch::Estimates })
+        let platform = Platform::Emulated(Emulated::PhilaeAuthors);
+        self.run(Run {
+            trace,
+            platform,
+            policy: policy.to_owned(),
+            recording: Recording::SizeEstimates,
+        })
     }
 
-    /// A workload.
+    /// The workload `trace`.
     pub fn workload(&self, trace: TraceId) -> &Workload {
         &self.traces[trace.0].workload
     }
 
-    /// The name of a workload.
+    /// The name of the workload `trace`.
     pub fn name(&self, trace: TraceId) -> &str {
         &self.traces[trace.0].name
     }
 
-    /// Whether what is found on a workload can be compared with what was published.
-    pub fn is_the_papers(&self, trace: TraceId) -> bool {
-        self.traces[trace.0].is_the_papers
+    /// Whether results on the workload `trace` can be compared with published values.
+    pub fn is_papers_trace(&self, trace: TraceId) -> bool {
+        self.traces[trace.0].is_papers_trace
     }
 
-    /// All runs, in the order they were asked for.
+    /// All runs, in the order in which they were added.
     pub fn runs(&self) -> impl ExactSizeIterator<Item = RunId> + use<> {
         (0..self.runs.len()).map(RunId)
     }
 
-    /// What a run is.
-    pub fn of(&self, run: RunId) -> &Run {
+    /// The run `run`.
+    pub fn get(&self, run: RunId) -> &Run {
         &self.runs[run.0]
     }
 
     /// Number of coflows of a run.
     pub fn coflows(&self, run: RunId) -> usize {
-        self.workload(self.of(run).trace).coflows.len()
+        self.workload(self.get(run).trace).coflows.len()
     }
 
-    /// Does a run, `observer` looking on where it is exact.
+    /// Simulates a run. `observer` follows runs in the exact simulator only.
     ///
     /// # Errors
-    /// What is wrong with the policy, or with the workload for this simulator, in one line.
-    pub fn measure(&self, run: RunId, observer: &mut dyn Observer) -> Result<Measured, String> {
-        let run = self.of(run);
+    /// One line that says what is wrong with the policy, or why the simulator cannot take the
+    /// workload.
+    pub fn measure(&self, run: RunId, observer: &mut dyn Observer) -> Result<RunResult, String> {
+        let run = self.get(run);
         let workload = self.workload(run.trace);
-        let (outcome, learned, params) = match &run.sim {
-            Sim::Exact { port_rate_bps, cpu, barrier } => {
+        let (outcome, learned, params) = match &run.platform {
+            Platform::Exact { port_rate_bps, cpu, barrier } => {
                 let fabric = Fabric::big_switch(workload.ports, port_rate_bps / 8.0);
                 let fabric = fabric.map_err(|error| error.to_string())?;
                 let built = covey_sched::build(&run.policy).map_err(|error| error.to_string())?;
-                let (mut policy, learned) = learning::watched(built.policy, run.watch, workload);
+                let (mut policy, learned) =
+                    learning::with_recording(built.policy, run.recording, workload);
                 let mut simulator =
                     Simulator::new(fabric).barrier(*barrier).with_processors(cpu.clone());
                 let outcome = simulator.run(workload, &run.policy, &mut policy, observer);
                 let outcome = outcome.map_err(|error: SimError| error.to_string())?;
                 (outcome, learned.take(), built.params)
             }
-            Sim::Emulated(simulator) => {
+            Platform::Emulated(simulator) => {
                 let emulation = Emulation::new(*simulator, &run.policy);
                 let emulation = emulation.map_err(|error| error.to_string())?;
                 let (outcome, estimates) =
@@ -239,80 +258,85 @@ impl Plan {
                 let learned = estimates.into_iter().map(|e| e.map(Learned::from)).collect();
                 (outcome, learned, emulation.params().to_vec())
             }
-            Sim::Live(_) => return Err("it is to be run live".to_owned()),
-            Sim::Testbed(_) => return Err("it is to be run on a testbed".to_owned()),
+            Platform::Live(_) => return Err("this run needs a live coordinator".to_owned()),
+            Platform::Testbed(_) => return Err("this run needs a testbed".to_owned()),
         };
-        let mut measured = Measured {
+        let mut result = RunResult {
             ccts_s: outcome.coflows.iter().map(|coflow| coflow.cct_s()).collect(),
             learned,
             saved_bytes: outcome.compression.iter().map(|c| c.saved_bytes).sum(),
             params,
-            ..Measured::default()
+            ..RunResult::default()
         };
-        if run.watch == Watch::Flows {
+        if run.recording == Recording::FlowTimes {
             let ends = &outcome.flow_completion_s;
-            measured.fcts_s = ends.iter().zip(&outcome.flow_start_s).map(|(e, s)| e - s).collect();
-            measured.flow_ends_s = outcome.flow_completion_s;
+            result.fcts_s = ends.iter().zip(&outcome.flow_start_s).map(|(e, s)| e - s).collect();
+            result.flow_ends_s = outcome.flow_completion_s;
         }
-        Ok(measured)
+        Ok(result)
     }
 }
 
-/// What all runs of a plan found.
+/// The results of all runs of a plan.
 #[derive(Debug)]
 pub struct Results<'a> {
     /// The plan.
     pub plan: &'a Plan,
     paper: &'a Paper,
-    measured: Vec<Result<Measured, String>>,
+    run_results: Vec<Result<RunResult, String>>,
 }
 
 impl<'a> Results<'a> {
-    /// What the runs of `plan` found, in their order, for findings about `paper`.
-    pub fn new(plan: &'a Plan, paper: &'a Paper, measured: Vec<Result<Measured, String>>) -> Self {
-        Self { plan, paper, measured }
+    /// The results of the runs of `plan`, in their order, for findings about `paper`.
+    pub fn new(
+        plan: &'a Plan,
+        paper: &'a Paper,
+        run_results: Vec<Result<RunResult, String>>,
+    ) -> Self {
+        Self { plan, paper, run_results }
     }
 
-    /// What the paper has at a place in a row and a column.
+    /// The value that the paper published at `place` in a row and a column.
     pub fn published(&self, place: &str, row: &str, column: &str) -> Option<f64> {
         self.paper.value(place, row, column)
     }
 
-    /// What a run found.
+    /// The result of a run.
     ///
     /// # Errors
-    /// Why it found nothing.
-    pub fn of(&self, run: RunId) -> Result<&Measured, String> {
-        match self.measured.get(run.0) {
-            Some(Ok(measured)) => Ok(measured),
-            Some(Err(error)) => Err(format!("{}: {error}", self.plan.of(run).policy)),
-            None => Err("the run was not done".to_owned()),
+    /// Why the run failed.
+    pub fn get(&self, run: RunId) -> Result<&RunResult, String> {
+        match self.run_results.get(run.0) {
+            Some(Ok(result)) => Ok(result),
+            Some(Err(error)) => Err(format!("{}: {error}", self.plan.get(run).policy)),
+            None => Err("the run was not executed".to_owned()),
         }
     }
 
     /// The mean CCT of a run in seconds.
     ///
     /// # Errors
-    /// See [`of`](Self::of).
+    /// Why a run failed.
     pub fn mean(&self, run: RunId) -> Result<f64, String> {
-        Ok(numbers::mean(&self.of(run)?.ccts_s))
+        Ok(numbers::mean(&self.get(run)?.ccts_s))
     }
 
-    /// How many times larger the mean CCT is under `base` than under `run`.
+    /// The mean CCT under `base` divided by that under `run`.
     ///
     /// # Errors
-    /// See [`of`](Self::of).
+    /// Why a run failed.
     pub fn gain(&self, base: RunId, run: RunId) -> Result<f64, String> {
         Ok(self.mean(base)? / self.mean(run)?)
     }
 
-    /// The same coflow by coflow, in the order of the workload.
+    /// The CCT under `base` divided by that under `run`, for each coflow in the order of the
+    /// workload.
     ///
     /// # Errors
-    /// See [`of`](Self::of).
+    /// Why a run failed.
     pub fn ratios(&self, base: RunId, run: RunId) -> Result<Vec<f64>, String> {
         let ratio = |(base, run): (&f64, &f64)| if base == run { 1.0 } else { base / run };
-        let (base, run) = (&self.of(base)?.ccts_s, &self.of(run)?.ccts_s);
+        let (base, run) = (&self.get(base)?.ccts_s, &self.get(run)?.ccts_s);
         Ok(base.iter().zip(run).map(ratio).collect())
     }
 }

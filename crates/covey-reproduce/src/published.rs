@@ -1,27 +1,27 @@
-//! What the papers published, as far as their text tells it, with its place in each paper.
+//! The values that the papers published, each with its table, figure or section.
 //!
-//! Numbers are as printed. Figures whose points are only drawn are here as far as the text names
-//! their values; what it says of them in words is among the [`Claim`]s.
+//! Numbers are as printed. For figures, only the values that the text names are listed. What the
+//! text says about a figure in words is a [`Claim`].
 
 use serde::Deserialize;
 
-/// A paper.
+/// A paper and its published values.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Paper {
-    /// Its system, in small letters.
+    /// The system that the paper describes, in lower case.
     pub name: String,
-    /// Its title.
+    /// The paper's title.
     pub title: String,
-    /// Where and when it appeared.
+    /// Where and when the paper appeared.
     pub venue: String,
-    /// Its numbers.
+    /// The numbers.
     pub tables: Vec<Table>,
-    /// What it says of a figure in words.
+    /// Statements in words.
     pub claims: Vec<Claim>,
 }
 
-/// Numbers of one table or figure, as rows and columns.
+/// Numbers of one table or figure, in rows and columns.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Table {
@@ -29,13 +29,13 @@ pub struct Table {
     pub place: String,
     /// The section that discusses it.
     pub section: String,
-    /// How the numbers came about, such as `simulation` or `testbed`.
+    /// How the authors found the numbers, such as `simulation` or `testbed`.
     pub setting: String,
-    /// What they show.
+    /// What the numbers show.
     pub shows: String,
-    /// Their unit; empty for none, or where columns differ.
+    /// The unit of the numbers; empty for none, or if columns have different units.
     pub unit: String,
-    /// The columns.
+    /// The names of the columns.
     pub columns: Vec<String>,
     /// The rows.
     pub rows: Vec<Row>,
@@ -45,19 +45,19 @@ pub struct Table {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Row {
-    /// What it is about.
+    /// The name of the row.
     pub name: String,
-    /// A value for each column, if the paper tells it.
+    /// A value for each column; `None` if the paper does not give it.
     pub values: Vec<Option<f64>>,
 }
 
-/// Something a paper says in words.
+/// A statement of a paper in words.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
     /// The figure or section.
     pub place: String,
-    /// What it says, in our words.
+    /// The statement, in our words.
     pub says: String,
 }
 
@@ -69,7 +69,7 @@ struct Published {
 /// All papers.
 ///
 /// # Panics
-/// If `published.json`, which is part of this crate, does not parse. Tests would show that.
+/// If `published.json`, which is compiled into this crate, does not parse. Tests rule this out.
 pub fn papers() -> Vec<Paper> {
     let published: Published =
         serde_json::from_str(include_str!("published.json")).expect("the papers of this crate");
@@ -77,19 +77,19 @@ pub fn papers() -> Vec<Paper> {
 }
 
 impl Paper {
-    /// The tables at `place`, such as `Table 2`.
+    /// The numbers of the table or figure `place`, such as `Table 2`.
     pub fn at<'a>(&'a self, place: &'a str) -> impl Iterator<Item = &'a Table> {
         self.tables.iter().filter(move |table| table.place == place)
     }
 
-    /// The value at `place` in a row and a column, if there is one.
+    /// The value at `place` in a row and a column; `None` if the paper does not give it.
     pub fn value(&self, place: &str, row: &str, column: &str) -> Option<f64> {
         self.at(place).find_map(|table| table.value(row, column))
     }
 }
 
 impl Table {
-    /// The value in a row and a column, if there is one.
+    /// The value in a row and a column; `None` if the paper does not give it.
     pub fn value(&self, row: &str, column: &str) -> Option<f64> {
         let column = self.columns.iter().position(|c| c == column)?;
         self.rows.iter().find(|r| r.name == row)?.values.get(column).copied()?
@@ -118,7 +118,7 @@ mod tests {
         }
     }
 
-    // Numbers that a paper tells twice, or that follow from others, agree.
+    // These tests check that numbers which a paper gives twice, or which follow from others, agree.
 
     #[test]
     fn philae_agrees_with_itself() {
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn swallow_agrees_with_itself() {
         let swallow = paper("swallow");
-        // The mean of 8 coflows.
+        // Each mean is over 8 coflows.
         for row in &swallow.at("Table VI").next().expect("the table").rows {
             let [Some(mean), Some(sum)] = row.values[..] else { panic!("{row:?}") };
             assert!((sum / 8.0 - mean).abs() <= 0.5, "{row:?}");
@@ -158,22 +158,22 @@ mod tests {
         }
         let mean = swallow.value("Table VII", "mean", "reduction").expect("the mean");
         assert!((saved.iter().sum::<f64>() / saved.len() as f64 - mean).abs() < 0.01);
-        // Uncompressed sizes have three digits at times.
+        // Some uncompressed sizes are printed with three digits only.
         for row in &swallow.at("Table III").next().expect("the table").rows {
             let [Some(compressed), Some(raw), Some(ratio)] = row.values[..] else {
                 panic!("{row:?}")
             };
             assert!((compressed / raw * 100.0 - ratio).abs() < 0.5, "{row:?}");
         }
-        // Rates a second are those of units of 2000 s, but for the mean, which is about 7 % more
-        // than 12,000 s give.
+        // The largest and the smallest rate per second follow from units of 2000 s. The printed
+        // mean is about 7 % above the mean over 12,000 s.
         for row in &swallow.at("Table V").next().expect("the table").rows {
             let done: Vec<f64> = row.values.iter().flatten().copied().collect();
             let mut rates = vec![done[0] / 2000.0];
             rates.extend(done[..6].windows(2).map(|two| (two[1] - two[0]) / 2000.0));
-            let most = rates.iter().copied().fold(0.0, f64::max);
-            let least = rates.iter().copied().fold(f64::MAX, f64::min);
-            assert!((most - done[6]).abs() < 0.011 && (least - done[7]).abs() < 0.011, "{row:?}");
+            let max = rates.iter().copied().fold(0.0, f64::max);
+            let min = rates.iter().copied().fold(f64::MAX, f64::min);
+            assert!((max - done[6]).abs() < 0.011 && (min - done[7]).abs() < 0.011, "{row:?}");
             let mean = done[8] * 12_000.0 / done[5];
             assert!((1.06..1.09).contains(&mean), "{row:?} {mean}");
         }

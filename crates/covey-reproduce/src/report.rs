@@ -1,4 +1,4 @@
-//! What was found of a paper, ready to be printed, written as JSON or made a page of.
+//! The report on a paper: the data that the text, the JSON and the HTML page show.
 
 use covey_emulate::Simulator as Emulated;
 use covey_report::Figure;
@@ -6,12 +6,12 @@ use serde::Serialize;
 
 use crate::finding::{Finding, Published, Setting, Verdict};
 use crate::item::{Item, Section};
-use crate::plan::{LiveRun, Results, RunId, Sim};
+use crate::plan::{LiveRun, Platform, Results, RunId};
 
-/// How numbers are found.
+/// How the numbers of a report are found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Means {
+pub enum Method {
     /// In simulators.
     Simulation,
     /// From a live coordinator under simulated hosts.
@@ -20,91 +20,91 @@ pub enum Means {
     Testbed,
 }
 
-/// All that was found.
+/// The report on a paper.
 #[derive(Debug, Clone, Serialize)]
 pub struct Report {
-    /// The paper's system.
+    /// The system that the paper describes, in lower case.
     pub paper: String,
-    /// Its title.
+    /// The paper's title.
     pub title: String,
-    /// Where and when it appeared.
+    /// Where and when the paper appeared.
     pub venue: String,
-    /// The trace that was given.
+    /// The name of the trace that the user gave.
     pub trace: String,
-    /// Whether that is the one the paper had.
+    /// Whether this trace is the paper's.
     pub comparable: bool,
-    /// How it was found.
-    pub by: Means,
-    /// What was found, by table, figure, section and equation.
+    /// How the numbers were found.
+    pub by: Method,
+    /// The findings, by table, figure, section and equation.
     pub sections: Vec<ItemReport>,
 }
 
-/// What was found of one of them.
+/// The findings of one table, figure, section or equation.
 #[derive(Debug, Clone, Serialize)]
 pub struct ItemReport {
-    /// Where it is.
+    /// The item's name in the paper, such as `Table 3`.
     pub place: &'static str,
     /// The section that discusses it.
     pub section: &'static str,
-    /// What it shows.
+    /// What the item shows.
     pub shows: &'static str,
-    /// Why there is nothing of it, if so.
+    /// Why the item is not reproduced; `None` if it is.
     pub cannot: Option<String>,
-    /// What was done.
+    /// How the numbers were found, one paragraph each.
     pub notes: Vec<String>,
     /// The numbers.
     pub findings: Vec<Number>,
-    /// The runs these come from.
+    /// The runs that the numbers come from.
     pub runs: Vec<RunReport>,
-    /// The drawings.
+    /// The plots.
     pub figures: Vec<Figure>,
 }
 
-/// One number.
+/// One number beside the paper's.
 #[derive(Debug, Clone, Serialize)]
 pub struct Number {
-    /// What it is.
+    /// The label.
     pub what: String,
-    /// In what it was found.
+    /// How the number was found.
     pub setting: Setting,
-    /// The runs it comes from, by their names.
+    /// The names of the runs that the number comes from.
     pub runs: Vec<String>,
     /// The unit of both values; empty for none.
     pub unit: &'static str,
-    /// What was published, if that is a number.
+    /// The published value, if the paper has a number.
     pub published: Option<f64>,
-    /// What the paper says of it in words, if it has no number.
+    /// What the paper says in words, if it has no number.
     pub says: Option<String>,
-    /// What came out.
+    /// The number that Covey found.
     pub ours: f64,
-    /// Ours over the published value, less 1.
+    /// `ours / published - 1`, if the paper has a number.
     pub difference: Option<f64>,
-    /// When it counts as reproduced.
+    /// The rule by which the published value counts as reproduced; empty without one.
     pub rule: String,
-    /// Whether it does.
+    /// Whether ours satisfies the rule.
     pub verdict: Verdict,
-    /// Why it differs; empty if it does not.
+    /// Why ours differs; empty for any other verdict.
     pub why: &'static str,
 }
 
-/// One run.
+/// One run of a report.
 #[derive(Debug, Clone, Serialize)]
 pub struct RunReport {
-    /// What it is called here.
+    /// The name by which [`Number::runs`] refers to it.
     pub name: String,
-    /// The simulator: `exact`, or the one that is emulated.
+    /// Where the policy ran: `exact`, `live`, `testbed`, or the name of the emulated simulator.
     pub simulator: &'static str,
     /// The workload.
     pub trace: String,
-    /// Speed of ports in bits per second.
+    /// Speed of each port in bits per second.
     pub port_rate_bps: f64,
     /// The policy with all its parameters.
     pub policy: String,
-    /// Mean CCT in seconds of the simulator.
+    /// Mean CCT in the platform's seconds, if the run succeeded.
     pub mean_cct_s: Option<f64>,
 }
 
-/// Names what a section refers to, and judges its findings.
+/// Replaces ids of runs by their names, and gives each finding its verdict.
 pub(crate) fn resolve(item: &Item, section: Section, results: &Results<'_>) -> ItemReport {
     let mut runs: Vec<RunId> = Vec::new();
     for run in section.findings.iter().flat_map(|finding| &finding.runs) {
@@ -116,18 +116,19 @@ pub(crate) fn resolve(item: &Item, section: Section, results: &Results<'_>) -> I
         place: item.place,
         section: item.section,
         shows: item.shows,
-        cannot: section.cannot,
+        cannot: section.not_shown,
         notes: section.notes,
         findings: section.findings.iter().map(|f| number(f, results)).collect(),
-        runs: runs.iter().map(|run| told(*run, results)).collect(),
+        runs: runs.iter().map(|run| run_report(*run, results)).collect(),
         figures: section.figures,
     }
 }
 
 fn number(finding: &Finding, results: &Results<'_>) -> Number {
     let plan = results.plan;
-    let of_runs = finding.runs.iter().map(|run| plan.of(*run).trace);
-    let comparable = of_runs.chain(finding.traces.iter().copied()).all(|t| plan.is_the_papers(t));
+    let traces_of_runs = finding.runs.iter().map(|run| plan.get(*run).trace);
+    let comparable =
+        traces_of_runs.chain(finding.traces.iter().copied()).all(|t| plan.is_papers_trace(t));
     let verdict = finding.verdict(comparable);
     let (published, says) = match &finding.published {
         Published::Nothing => (None, None),
@@ -152,43 +153,43 @@ fn number(finding: &Finding, results: &Results<'_>) -> Number {
     }
 }
 
-/// Speed of ports live in bits per second.
+/// Speed of each port of a live run, in bits per second.
 pub const LIVE_RATE_BPS: f64 = 1e9;
 
-/// Number of hosts of a testbed, and the speed of their links in bits per second.
+/// Number of hosts of the testbed.
 pub const TESTBED_HOSTS: u32 = 16;
-/// See [`TESTBED_HOSTS`].
+/// Speed of each host's link of the testbed, in bits per second.
 pub const TESTBED_RATE_BPS: f64 = 1e8;
 
-fn told(run: RunId, results: &Results<'_>) -> RunReport {
-    let planned = results.plan.of(run);
-    let params = results.of(run).map(|measured| measured.params.clone()).unwrap_or_default();
-    let (simulator, port_rate_bps) = match &planned.sim {
-        Sim::Exact { port_rate_bps, .. } => ("exact", *port_rate_bps),
-        Sim::Emulated(simulator) => (simulator.name(), simulator.port_rate_bps()),
-        Sim::Live(_) => ("live", LIVE_RATE_BPS),
-        Sim::Testbed(_) => ("testbed", TESTBED_RATE_BPS),
+fn run_report(run: RunId, results: &Results<'_>) -> RunReport {
+    let planned = results.plan.get(run);
+    let params = results.get(run).map(|result| result.params.clone()).unwrap_or_default();
+    let (simulator, port_rate_bps) = match &planned.platform {
+        Platform::Exact { port_rate_bps, .. } => ("exact", *port_rate_bps),
+        Platform::Emulated(simulator) => (simulator.name(), simulator.port_rate_bps()),
+        Platform::Live(_) => ("live", LIVE_RATE_BPS),
+        Platform::Testbed(_) => ("testbed", TESTBED_RATE_BPS),
     };
-    let shown = params.iter().filter(|(key, _)| key != "sim").map(|(k, v)| format!("{k}={v}"));
-    let shown = shown.collect::<Vec<_>>().join(",");
+    let settings = params.iter().filter(|(key, _)| key != "sim").map(|(k, v)| format!("{k}={v}"));
+    let settings = settings.collect::<Vec<_>>().join(",");
     let policy = planned.policy.split(':').next().unwrap_or_default();
-    let joint = if shown.is_empty() { "" } else { ":" };
+    let joint = if settings.is_empty() { "" } else { ":" };
     RunReport {
         name: name(run, results),
         simulator,
         trace: results.plan.name(planned.trace).to_owned(),
         port_rate_bps,
-        policy: format!("{policy}{joint}{shown}"),
+        policy: format!("{policy}{joint}{settings}"),
         mean_cct_s: results.mean(run).ok(),
     }
 }
 
-/// What a run is called: the policy, the simulator if it is not the exact one, the speed of ports
-/// if it is not 1 Gbps, and the workload.
+/// The name of a run: the policy, the platform unless it is the exact simulator, the speed of ports
+/// unless it is 1 Gbps, and the workload.
 fn name(run: RunId, results: &Results<'_>) -> String {
-    let planned = results.plan.of(run);
-    let sim = match &planned.sim {
-        Sim::Exact { port_rate_bps, cpu, barrier } => {
+    let planned = results.plan.get(run);
+    let platform = match &planned.platform {
+        Platform::Exact { port_rate_bps, cpu, barrier } => {
             let rate = match port_rate_bps {
                 1e9 => String::new(),
                 bps if *bps < 1e6 => format!(" at {bps} bit/s"),
@@ -196,18 +197,18 @@ fn name(run: RunId, results: &Results<'_>) -> String {
             };
             let cpu = match cpu.changes() {
                 [] => String::new(),
-                [one] => format!(" with {} % of processors", 100.0 * one.share),
+                [change] => format!(" with {} % of processors", 100.0 * change.share),
                 _ => " with processors that come and go".to_owned(),
             };
             format!("{rate}{cpu}{}", if *barrier { "" } else { " without barriers" })
         }
-        Sim::Emulated(Emulated::CoflowSim) => " in coflowsim".to_owned(),
-        Sim::Emulated(Emulated::PhilaeAuthors) => " in philae-authors".to_owned(),
-        Sim::Live(LiveRun { interval_s, reports_always }) => {
+        Platform::Emulated(Emulated::CoflowSim) => " in coflowsim".to_owned(),
+        Platform::Emulated(Emulated::PhilaeAuthors) => " in philae-authors".to_owned(),
+        Platform::Live(LiveRun { interval_s, reports_always }) => {
             let reports = if *reports_always { ", reports in each" } else { "" };
             format!(" live, intervals of {} ms{reports}", 1e3 * interval_s)
         }
-        Sim::Testbed(_) => format!(" on {TESTBED_HOSTS} hosts"),
+        Platform::Testbed(_) => format!(" on {TESTBED_HOSTS} hosts"),
     };
-    format!("{}{sim}, {}", planned.policy, results.plan.name(planned.trace))
+    format!("{}{platform}, {}", planned.policy, results.plan.name(planned.trace))
 }

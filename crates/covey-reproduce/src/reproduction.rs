@@ -1,40 +1,40 @@
-//! The evaluation of a paper again: which of its tables and figures, what is run for them, and what
-//! is found.
+//! The reproduction of a paper: from the selected items to their runs, and from the results to a
+//! report.
 
 use covey_sim::Observer;
 use covey_trace::Workload;
 
-use crate::item::{Evaluate, Item, Lab, Planning, Section};
-use crate::plan::{Measured, Plan, Results, Run, RunId, Sim, TraceId};
+use crate::item::{Evaluate, Item, Planner, Planning, Section};
+use crate::plan::{Plan, Platform, Results, Run, RunId, RunResult, TraceId};
 use crate::published::Paper;
-use crate::report::{Means, Report, resolve};
+use crate::report::{Method, Report, resolve};
 use crate::selection::Selection;
 use crate::{aalo, philae, swallow};
 
-/// The evaluation of a paper again, planned.
+/// The planned reproduction of a paper's evaluation.
 pub struct Reproduction {
     paper: Paper,
     plan: Plan,
     trace: TraceId,
-    means: Means,
+    method: Method,
     items: Vec<(&'static Item, Result<Evaluate, String>)>,
 }
 
-/// How much of a trace a live replay must cover to be compared with published values, in seconds. The
-/// Facebook trace is light at its beginning.
+/// Shortest part of a trace, in seconds, whose replay is compared with published values. The
+/// beginning of the Facebook trace has a light load.
 pub const MIN_LIVE_S: f64 = 600.0;
 
-/// How numbers are to be found, and on how much of the trace.
+/// How numbers are found, and on how much of the trace.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Scope {
     /// In simulators, on the whole trace.
     Simulation,
-    /// From a live coordinator. Runs are [`Sim::Live`]; the caller does them.
+    /// From a live coordinator. Runs are [`Platform::Live`]; the caller executes them.
     Live {
         /// Seconds of the trace from its beginning.
         seconds: f64,
     },
-    /// On a testbed. Runs are [`Sim::Testbed`]; the caller does them.
+    /// On a testbed. Runs are [`Platform::Testbed`]; the caller executes them.
     Testbed {
         /// Only every `every`-th coflow or application is sent.
         every: usize,
@@ -45,18 +45,19 @@ pub enum Scope {
 
 impl Scope {
     /// How numbers are found.
-    pub fn means(self) -> Means {
+    pub fn method(self) -> Method {
         match self {
-            Self::Simulation => Means::Simulation,
-            Self::Live { .. } => Means::Live,
-            Self::Testbed { .. } => Means::Testbed,
+            Self::Simulation => Method::Simulation,
+            Self::Live { .. } => Method::Live,
+            Self::Testbed { .. } => Method::Testbed,
         }
     }
 }
 
 impl Reproduction {
-    /// Plans the selected items of `paper` on `workload`, which reports call `name`. A part of the
-    /// Facebook trace counts as the paper's trace only if it is [`MIN_LIVE_S`] or longer.
+    /// Plans the selected items of `paper` on `workload`; `name` is the workload's name in reports.
+    /// The beginning of the Facebook trace counts as the paper's trace if it lasts at least
+    /// [`MIN_LIVE_S`].
     pub fn new(
         paper: Paper,
         selection: &Selection,
@@ -69,34 +70,34 @@ impl Reproduction {
             Scope::Live { seconds } => (Some(seconds), 1),
             Scope::Testbed { every, seconds } => (seconds, every),
         };
-        let means = scope.means();
-        if means == Means::Live {
+        let method = scope.method();
+        if method == Method::Live {
             workload.coflows.sort_by(|a, b| a.arrival_s.total_cmp(&b.arrival_s));
         }
-        let mut is_the_papers = is_facebook(&workload);
+        let mut is_papers_trace = is_facebook(&workload);
         let mut name = name.to_owned();
         if let Some(seconds) = seconds {
-            is_the_papers &= seconds >= MIN_LIVE_S;
+            is_papers_trace &= seconds >= MIN_LIVE_S;
             workload.coflows.retain(|coflow| coflow.arrival_s < seconds);
             name = format!("first {seconds} s of {name}");
         }
         let mut plan = Plan::default();
-        let trace = plan.add(&name, workload, is_the_papers);
-        let mut lab = Lab { plan, trace, paper, every };
-        let all = items(&lab.paper.name, means);
+        let trace = plan.add(&name, workload, is_papers_trace);
+        let mut planner = Planner { plan, trace, paper, every };
+        let all = items(&planner.paper.name, method);
         let selected = all.iter().filter(|item| selection.has(item.place));
         let planned = selected.map(|item| {
             let evaluate = match item.plan {
-                Planning::Runs(plan) => plan(&mut lab).map_err(|error| error.to_string()),
-                Planning::Cannot(why) => Err(why.to_owned()),
+                Planning::Runs(plan) => plan(&mut planner).map_err(|error| error.to_string()),
+                Planning::NotShown(why) => Err(why.to_owned()),
             };
             (item, evaluate)
         });
         let items = planned.collect();
-        Self { paper: lab.paper, plan: lab.plan, trace: lab.trace, means, items }
+        Self { paper: planner.paper, plan: planner.plan, trace: planner.trace, method, items }
     }
 
-    /// All runs that are needed, in the order in which [`finish`](Self::finish) wants them.
+    /// All runs, in the order in which [`finish`](Self::finish) expects their results.
     pub fn runs(&self) -> impl ExactSizeIterator<Item = RunId> + use<> {
         self.plan.runs()
     }
@@ -106,33 +107,33 @@ impl Reproduction {
         self.plan.coflows(run)
     }
 
-    /// What a run is, and its workload.
-    pub fn of(&self, run: RunId) -> (&Run, &Workload) {
-        let run = self.plan.of(run);
+    /// A run and its workload.
+    pub fn get(&self, run: RunId) -> (&Run, &Workload) {
+        let run = self.plan.get(run);
         (run, self.plan.workload(run.trace))
     }
 
-    /// Whether a run is in the exact simulator, which calls an observer as coflows end.
+    /// Whether a run is in the exact simulator, which reports its progress to an observer.
     pub fn is_observed(&self, run: RunId) -> bool {
-        matches!(self.plan.of(run).sim, Sim::Exact { .. })
+        matches!(self.plan.get(run).platform, Platform::Exact { .. })
     }
 
-    /// Does a run.
+    /// Simulates a run.
     ///
     /// # Errors
-    /// Why it cannot be done, in one line.
-    pub fn measure(&self, run: RunId, observer: &mut dyn Observer) -> Result<Measured, String> {
+    /// One line that says why the run failed.
+    pub fn measure(&self, run: RunId, observer: &mut dyn Observer) -> Result<RunResult, String> {
         self.plan.measure(run, observer)
     }
 
-    /// What was found, from what the runs found.
-    pub fn finish(self, measured: Vec<Result<Measured, String>>) -> Report {
-        let results = Results::new(&self.plan, &self.paper, measured);
+    /// Evaluates the results of all runs, and returns the report.
+    pub fn finish(self, run_results: Vec<Result<RunResult, String>>) -> Report {
+        let results = Results::new(&self.plan, &self.paper, run_results);
         let sections = self.items.into_iter().map(|(item, evaluate)| {
             let mut section = Section::default();
-            let done = evaluate.and_then(|evaluate| evaluate(&results, &mut section));
-            if let Err(error) = done {
-                section = Section { cannot: Some(error), ..Section::default() };
+            let evaluated = evaluate.and_then(|evaluate| evaluate(&results, &mut section));
+            if let Err(error) = evaluated {
+                section = Section { not_shown: Some(error), ..Section::default() };
             }
             resolve(item, section, &results)
         });
@@ -141,32 +142,34 @@ impl Reproduction {
             venue: self.paper.venue.clone(),
             paper: self.paper.name.clone(),
             trace: self.plan.name(self.trace).to_owned(),
-            comparable: self.plan.is_the_papers(self.trace),
-            by: self.means,
+            comparable: self.plan.is_papers_trace(self.trace),
+            by: self.method,
             sections: sections.collect(),
         }
     }
 }
 
-/// The items of a paper that can be found by `means`, in its order.
-pub fn items(paper: &str, means: Means) -> &'static [Item] {
-    match (paper, means) {
-        ("philae", Means::Simulation) => philae::ITEMS,
-        ("philae", Means::Live) => philae::LIVE_ITEMS,
-        ("philae", Means::Testbed) => philae::TESTBED_ITEMS,
-        ("swallow", Means::Simulation) => swallow::ITEMS,
-        ("swallow", Means::Testbed) => swallow::TESTBED_ITEMS,
-        ("aalo", Means::Simulation) => aalo::ITEMS,
+/// The items of a paper that `method` reproduces, in the order of the paper.
+pub fn items(paper: &str, method: Method) -> &'static [Item] {
+    match (paper, method) {
+        ("philae", Method::Simulation) => philae::ITEMS,
+        ("philae", Method::Live) => philae::LIVE_ITEMS,
+        ("philae", Method::Testbed) => philae::TESTBED_ITEMS,
+        ("swallow", Method::Simulation) => swallow::ITEMS,
+        ("swallow", Method::Testbed) => swallow::TESTBED_ITEMS,
+        ("aalo", Method::Simulation) => aalo::ITEMS,
         _ => &[],
     }
 }
 
-/// Whether a testbed replays the trace for a paper, rather than workloads of the paper's own.
+/// Whether testbed runs of a paper replay the given trace. For other papers they replay workloads
+/// that the paper defines.
 pub fn replays_trace(paper: &str) -> bool {
     paper == "philae"
 }
 
-/// Whether a workload is the public Facebook trace, told by its counts.
+/// Whether a workload is the public Facebook trace, judged by its numbers of ports, coflows, flows
+/// and bytes.
 fn is_facebook(workload: &Workload) -> bool {
     workload.ports == 150
         && workload.coflows.len() == 526

@@ -1,22 +1,22 @@
-//! Which tables and figures of a paper are asked for.
+//! The tables and figures of a paper that the user selects.
 
 use covey_experiment::Error;
 
 use crate::item::Item;
 
-/// Which items of a paper.
+/// Selects items of a paper.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Selection {
-    /// All.
+    /// All items.
     All,
-    /// The table of this number.
+    /// The table with this number.
     Table(String),
-    /// The figure of this number, all its parts if no part is named.
+    /// The figure with this number; all its parts if the number names none.
     Figure(String),
 }
 
 impl Selection {
-    /// Whether the item at a place is selected.
+    /// Whether the item with the name `place`, such as `Figure 4(a)`, is selected.
     pub(crate) fn has(&self, place: &str) -> bool {
         let (kind, number) = match self {
             Self::All => return true,
@@ -31,10 +31,10 @@ impl Selection {
         })
     }
 
-    /// Checks that `all`, items of `paper`, have what is selected.
+    /// Checks that at least one of the items `all` of `paper` is selected.
     ///
     /// # Errors
-    /// When they do not; the message lists what there is.
+    /// If none is; the message lists the tables or figures of the paper.
     pub fn check(&self, paper: &str, all: &[Item]) -> Result<(), Error> {
         if all.iter().any(|item| self.has(item.place)) {
             return Ok(());

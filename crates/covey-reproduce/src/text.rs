@@ -3,27 +3,27 @@
 use std::fmt;
 
 use crate::finding::{Setting, Verdict};
-use crate::report::Means;
+use crate::report::Method;
 use crate::report::{ItemReport, Number, Report};
 
-/// Columns of a terminal.
+/// Width of the text in characters.
 const WIDTH: usize = 100;
 
 impl fmt::Display for Report {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(out, "{}, {}", self.title, self.venue)?;
         let settings = match self.by {
-            Means::Simulation => {
-                "Settings: \"fair\" is the fair comparison, all in the one exact simulator; \"paper's\" \
-                 has its simulators emulated."
+            Method::Simulation => {
+                "Settings: \"fair\" is the fair comparison, in which all policies run in the exact simulator; \
+                 \"paper's\" emulates the simulators that the paper used."
             }
-            Means::Live => {
-                "Setting: \"live\" is the coordinator in a process of its own, with an agent for each port \
-                 that sends on paper."
+            Method::Live => {
+                "Setting: \"live\" is the coordinator in a process of its own. Each port has a simulated agent \
+                 that reports transfers without sending data."
             }
-            Means::Testbed => {
-                "Setting: \"testbed\" is real flows, under agents and a coordinator, between emulated \
-                 hosts."
+            Method::Testbed => {
+                "Setting: \"testbed\" is real flows between emulated hosts, scheduled by a coordinator through \
+                 agents."
             }
         };
         paragraph(out, "", settings)?;
@@ -31,7 +31,7 @@ impl fmt::Display for Report {
             paragraph(out, "", &line)?;
         }
         for section in &self.sections {
-            told(section, out)?;
+            write_section(section, out)?;
         }
         writeln!(out)?;
         paragraph(out, "", &self.tally())
@@ -39,20 +39,20 @@ impl fmt::Display for Report {
 }
 
 impl Report {
-    /// What to know where the trace is not the paper's.
+    /// The warning for values that cannot be compared because the trace is not the paper's.
     pub(crate) fn not_comparable(&self) -> Option<String> {
         let all = self.sections.iter().flat_map(|section| &section.findings);
-        let is_told = all.into_iter().any(|found| found.verdict == Verdict::NotComparable);
-        (!self.comparable && is_told).then(|| {
+        let affects_some = all.into_iter().any(|found| found.verdict == Verdict::NotComparable);
+        (!self.comparable && affects_some).then(|| {
             format!(
-                "{} is not the trace of the paper, so published values of what was found on it are only \
-                 indicative: its verdicts are \"not comparable\". README tells where the Facebook trace is.",
+                "{} is not the trace of the paper. Published values beside results on it are only indicative: \
+                 their verdict is \"not comparable\". README says where to get the Facebook trace.",
                 self.trace
             )
         })
     }
 
-    /// How many findings have which verdict.
+    /// The number of published values with each verdict.
     pub(crate) fn tally(&self) -> String {
         let all = || self.sections.iter().flat_map(|section| &section.findings);
         let count = |verdict| all().filter(|f| f.verdict == verdict).count();
@@ -66,7 +66,7 @@ impl Report {
     }
 }
 
-fn told(section: &ItemReport, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+fn write_section(section: &ItemReport, out: &mut fmt::Formatter<'_>) -> fmt::Result {
     writeln!(out)?;
     paragraph(
         out,
@@ -84,7 +84,7 @@ fn told(section: &ItemReport, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (a, b, c, d) = ("setting", "published", "ours", "diff.");
         writeln!(out, "  {:width$}  {a:7}  {b:>9}  {c:>9}  {d:>8}  verdict", "")?;
     }
-    let mut told = "";
+    let mut last_reason = "";
     for number in &section.findings {
         if number.what.chars().count() > width {
             writeln!(out, "  {}", number.what)?;
@@ -109,15 +109,15 @@ fn told(section: &ItemReport, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(says) = &number.says {
             paragraph(out, "    ", &format!("says: {says} ({})", number.rule))?;
         }
-        if !number.why.is_empty() && number.why != told {
-            told = number.why;
+        if !number.why.is_empty() && number.why != last_reason {
+            last_reason = number.why;
             paragraph(out, "    ", number.why)?;
         }
     }
     Ok(())
 }
 
-/// Lines of at most the width of a terminal.
+/// Writes `text` in lines of at most [`WIDTH`] characters, unless a word is longer.
 fn paragraph(out: &mut fmt::Formatter<'_>, indent: &str, text: &str) -> fmt::Result {
     let mut column = 0;
     for word in text.split_whitespace() {
@@ -133,7 +133,7 @@ fn paragraph(out: &mut fmt::Formatter<'_>, indent: &str, text: &str) -> fmt::Res
     writeln!(out)
 }
 
-/// A value with its unit: four digits that say something, or all of a large whole number.
+/// A value with its unit: three significant digits, or all digits of a whole number from 10 on.
 pub(crate) fn value(value: f64, unit: &str) -> String {
     if !value.is_finite() {
         return "–".to_owned();
@@ -147,7 +147,7 @@ pub(crate) fn value(value: f64, unit: &str) -> String {
     format!("{value:.decimals$}{joint}{unit}")
 }
 
-/// What was published.
+/// The published value or statement; a dash without one.
 pub(crate) fn published(number: &Number) -> String {
     match (&number.published, &number.says) {
         (Some(published), _) => value(*published, number.unit),
@@ -156,11 +156,11 @@ pub(crate) fn published(number: &Number) -> String {
     }
 }
 
-/// By how much ours differs.
+/// The difference of ours in percent; empty without a published number.
 pub(crate) fn difference(number: &Number) -> String {
     number.difference.filter(|d| d.is_finite()).map_or(String::new(), |d| {
         let percent = format!("{:+.1} %", 100.0 * d);
-        // What rounds to nothing has no sign to speak of.
+        // A difference that rounds to zero is written without a minus.
         if percent == "-0.0 %" { "+0.0 %".to_owned() } else { percent }
     })
 }
@@ -170,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_have_three_digits_that_say_something() {
+    fn values_have_three_significant_digits() {
         let shown = [1.598, 0.13, 77.96, 1947.0, 894_472.0, 0.0, 100.0].map(|v| value(v, "×"));
         assert_eq!(shown, ["1.60×", "0.130×", "78.0×", "1947×", "894472×", "0×", "100×"]);
         assert_eq!(value(12.5, "%"), "12.5 %");

@@ -1,4 +1,4 @@
-//! Verdicts on the papers.
+//! Tests of the verdicts on the papers.
 
 mod common;
 mod verdicts;

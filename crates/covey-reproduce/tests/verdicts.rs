@@ -1,5 +1,5 @@
-//! Every verdict and every number behind it, as they were found: a change that moves one of them
-//! shows here. `make slow` finds those on the whole Facebook trace.
+//! Snapshots of every verdict and every number, which show each change of a result. `make slow`
+//! checks those on the whole Facebook trace.
 
 use std::fmt::Write;
 
@@ -7,9 +7,9 @@ use crate::common::facebook;
 use covey_facebook_test::facebook_test;
 use covey_reproduce::Selection;
 use covey_reproduce::finding::Verdict;
-use covey_reproduce::plan::{Measured, OnHosts, Sim, TCP};
+use covey_reproduce::plan::{Platform, RunResult, TCP, TestbedRun};
 use covey_reproduce::published::{Paper, papers};
-use covey_reproduce::report::{Means, Number, Report};
+use covey_reproduce::report::{Method, Number, Report};
 use covey_reproduce::reproduction::{Reproduction, Scope, items};
 use covey_trace::{Workload, builtin};
 
@@ -21,9 +21,9 @@ fn published(paper: &str) -> Paper {
 fn reproduce(paper: &str, selection: &Selection, name: &str, workload: Workload) -> Report {
     let scope = Scope::Simulation;
     let reproduction = Reproduction::new(published(paper), selection, name, workload, scope);
-    let measured = reproduction.runs().map(|run| reproduction.measure(run, &mut ()));
-    let measured = measured.collect();
-    reproduction.finish(measured)
+    let results = reproduction.runs().map(|run| reproduction.measure(run, &mut ()));
+    let results = results.collect();
+    reproduction.finish(results)
 }
 
 /// A synthetic trace of sixteen coflows.
@@ -31,7 +31,7 @@ fn small() -> Workload {
     builtin("fb-like:coflows=16").expect("a workload")
 }
 
-/// A line for each finding, with five digits of ours.
+/// One line for each finding; our number has five digits.
 fn lines(report: &Report) -> String {
     let mut text = String::new();
     for section in &report.sections {
@@ -46,7 +46,8 @@ fn lines(report: &Report) -> String {
     text
 }
 
-/// What the paper defines itself holds on any trace, what depends on the trace is not compared.
+/// The report on a small trace. Each item has findings, or a reason why it has none. Values that
+/// depend on the trace are not compared.
 fn on_a_small_trace(paper: &str) -> Report {
     let report = reproduce(paper, &Selection::All, "small", small());
     assert!(!report.comparable);
@@ -76,17 +77,18 @@ fn all_six_pairs_of_swallows_figure_4_and_the_sums_of_coflowsim() {
     for selection in [Selection::Figure("4".to_owned()), Selection::Table("VI".to_owned())] {
         let report = reproduce("swallow", &selection, "small", small());
         let verdicts = report.sections[0].findings.iter().map(|found| found.verdict);
-        let told: Vec<Verdict> = verdicts.filter(|v| *v != Verdict::NotPublished).collect();
-        assert!(told.len() >= 12 && told.iter().all(|v| *v == Verdict::Holds), "{selection:?}");
+        let verdicts: Vec<Verdict> = verdicts.filter(|v| *v != Verdict::NotPublished).collect();
+        assert!(verdicts.len() >= 12, "{selection:?}");
+        assert!(verdicts.iter().all(|v| *v == Verdict::Holds), "{selection:?}");
     }
 }
 
-/// A testbed without headers, where shuffles wait for their links alone, and a larger one for the smaller:
-/// under TCP they share them instead.
+/// The report of a testbed model with links only and no headers. Shuffles share their links under
+/// TCP; under a policy, larger shuffles wait for smaller ones.
 fn links_alone(reproduction: Reproduction) -> Report {
     let measured = reproduction.runs().map(|run| {
-        let (run, workload) = reproduction.of(run);
-        let Sim::Testbed(OnHosts { ratio, .. }) = run.sim else { panic!("{run:?}") };
+        let (run, workload) = reproduction.get(run);
+        let Platform::Testbed(TestbedRun { ratio, .. }) = run.platform else { panic!("{run:?}") };
         let left = if run.policy == "fvdf" { ratio } else { 1.0 };
         let waits = |k: usize| workload.coflows[..=k].iter().map(|it| it.size_bytes()).sum();
         let shares = |k: usize| {
@@ -99,7 +101,7 @@ fn links_alone(reproduction: Reproduction) -> Report {
         };
         let ccts_s = (0..workload.coflows.len()).map(cct_s).collect();
         let wire_bytes = Some(left * workload.bytes());
-        Ok(Measured { ccts_s, wire_bytes, ..Measured::default() })
+        Ok(RunResult { ccts_s, wire_bytes, ..RunResult::default() })
     });
     let measured = measured.collect();
     reproduction.finish(measured)
@@ -123,7 +125,7 @@ fn swallow_on_a_testbed_of_links_alone() {
         let explained = found.verdict != Verdict::Differs || !found.why.is_empty();
         assert!(explained, "{} differs without a reason", found.what);
     }
-    // The trace that stands in for the paper's is in none of it.
+    // No finding uses the substitute for the paper's trace.
     assert!(!report.to_string().contains("only indicative"));
 
     let some = links_alone(plan(&Selection::All, 4));
@@ -146,16 +148,16 @@ fn a_testbed_replays_the_first_seconds_of_a_trace() {
     assert!(early > 0 && early < 20, "{early}");
     let short = plan(Some(60.0));
     assert_eq!(coflows(&short), Some(early));
-    let last_s = |run| short.of(run).1.coflows.iter().fold(0.0, |s: f64, it| s.max(it.arrival_s));
+    let last_s = |run| short.get(run).1.coflows.iter().fold(0.0, |s: f64, it| s.max(it.arrival_s));
     assert!(short.runs().all(|run| last_s(run) < 60.0));
-    let nothing = short.runs().map(|_| Ok(Measured::default())).collect();
+    let nothing = short.runs().map(|_| Ok(RunResult::default())).collect();
     assert_eq!(short.finish(nothing).trace, "first 60 s of hour");
 }
 
 #[test]
-fn what_is_measured_on_a_testbed_says_so_where_it_is_not_simulated() {
-    for item in items("swallow", Means::Testbed) {
-        let simulated = items("swallow", Means::Simulation);
+fn items_that_only_a_testbed_measures_refer_to_it_in_simulation() {
+    for item in items("swallow", Method::Testbed) {
+        let simulated = items("swallow", Method::Simulation);
         let simulated = simulated.iter().find(|it| it.place == item.place).expect("it");
         let number = simulated.place.split_once(' ').expect("a number").1.to_owned();
         let selection = match simulated.place.starts_with("Table") {
@@ -169,9 +171,9 @@ fn what_is_measured_on_a_testbed_says_so_where_it_is_not_simulated() {
 }
 
 #[test]
-fn everything_published_is_shown_or_said_not_to_be() {
+fn every_published_table_has_an_item() {
     for paper in papers() {
-        let items = items(&paper.name, Means::Simulation);
+        let items = items(&paper.name, Method::Simulation);
         for table in &paper.tables {
             let shown = items.iter().any(|item| item.place.starts_with(&table.place));
             assert!(shown || items.is_empty(), "{}: {}", paper.name, table.place);
@@ -195,47 +197,47 @@ fn the_page_shows_every_part_and_loads_nothing() {
     assert!(page.contains("only indicative"));
 }
 
-/// Whether a number keeps to its rule, from nothing but what is printed.
-fn keeps_to(found: &Number) -> bool {
+/// Whether a number satisfies its rule, calculated only from the printed texts and values.
+fn satisfies_rule(found: &Number) -> bool {
     let number = |text: &str| text.parse::<f64>().expect("a number");
     let off = found.published.map(|published| (found.ours / published - 1.0).abs());
     let rule = found.rule.as_str();
     if let Some(percent) = rule.strip_prefix("within ").and_then(|rule| rule.strip_suffix(" %")) {
         return off.expect("a published number") <= number(percent) / 100.0;
     }
-    if let Some((least, most)) = rule.strip_prefix("from ").and_then(|r| r.split_once(" to ")) {
-        return found.ours >= number(least) && found.ours <= number(most);
+    if let Some((min, max)) = rule.strip_prefix("from ").and_then(|r| r.split_once(" to ")) {
+        return found.ours >= number(min) && found.ours <= number(max);
     }
     match rule.rsplit_once(' ') {
-        Some(("at least", least)) => found.ours >= number(least),
-        Some(("at most", most)) => found.ours <= number(most),
+        Some(("at least", min)) => found.ours >= number(min),
+        Some(("at most", max)) => found.ours <= number(max),
         Some(("more than", limit)) => found.ours > number(limit),
         Some(("but for", "rounding")) => off.expect("a published number") < 1e-3,
         None if rule == "exactly" => off.expect("a published number") < 1e-12,
-        _ => panic!("a rule that says nothing: {rule}"),
+        _ => panic!("an unknown rule: {rule}"),
     }
 }
 
-/// Every verdict is the one that rule, published value and ours give; a number that a paper has is a number
-/// here, not words with a limit beside it; a reason is told for what differs alone, and does not say the
-/// opposite of its number. How many verdicts there were.
+/// Checks that each verdict follows from the rule, the published value and ours; that a number of a
+/// paper is not given as words; and that only differing values have a reason, which does not
+/// contradict the sign of the difference. Returns the number of verdicts that hold or differ.
 fn verdicts_follow(report: &Report) -> usize {
     let mut judged = 0;
     for found in report.sections.iter().flat_map(|section| &section.findings) {
-        let told = format!("{}: {} ({}), {}", found.what, found.ours, found.rule, found.why);
+        let context = format!("{}: {} ({}), {}", found.what, found.ours, found.rule, found.why);
         let holds = match found.verdict {
             Verdict::Holds => true,
             Verdict::Differs => false,
             Verdict::NotComparable | Verdict::NotPublished => {
-                assert!(found.why.is_empty(), "{told}");
+                assert!(found.why.is_empty(), "{context}");
                 continue;
             }
         };
         judged += 1;
-        assert_eq!(keeps_to(found), holds, "{told}");
-        assert!(!holds || found.why.is_empty(), "{told}");
+        assert_eq!(satisfies_rule(found), holds, "{context}");
+        assert!(!holds || found.why.is_empty(), "{context}");
         let is_number = |says: &String| says.starts_with(|letter: char| letter.is_ascii_digit());
-        assert!(!found.says.as_ref().is_some_and(is_number), "{told}");
+        assert!(!found.says.as_ref().is_some_and(is_number), "{context}");
         let more = found.difference.map(|difference| difference > 0.0);
         for (words, is_more) in [
             ("arger than published", true),
@@ -248,7 +250,7 @@ fn verdicts_follow(report: &Report) -> usize {
             ("gains less", false),
         ] {
             let agrees = more.is_none_or(|more| more == is_more);
-            assert!(!found.why.contains(words) || agrees, "{told}");
+            assert!(!found.why.contains(words) || agrees, "{context}");
         }
     }
     judged
@@ -257,7 +259,7 @@ fn verdicts_follow(report: &Report) -> usize {
 #[test]
 fn verdicts_follow_from_what_is_printed() {
     let judged = |paper| verdicts_follow(&on_a_small_trace(paper));
-    // What papers define themselves is judged on any trace.
+    // Values on workloads that the papers define have verdicts on any trace.
     assert!(judged("swallow") > 60);
     assert_eq!(judged("philae"), 7);
     assert_eq!(judged("aalo"), 0);
@@ -266,7 +268,7 @@ fn verdicts_follow_from_what_is_printed() {
     assert!(verdicts_follow(&links_alone(testbed)) > 10);
 }
 
-/// On the trace of the papers: the snapshot, and a reason for each difference.
+/// The findings on the Facebook trace, for a snapshot. Each difference has a reason.
 fn on_facebook(paper: &str) -> String {
     let report = reproduce(paper, &Selection::All, "the trace", facebook());
     assert!(report.comparable);

@@ -8,8 +8,8 @@ use covey_load::Replay;
 use covey_report::write_json;
 use covey_reproduce::Selection;
 use covey_reproduce::evaluation::{self, STAND_IN};
-use covey_reproduce::plan::{LiveRun, Measured, OnHosts, RunId, Sim};
-use covey_reproduce::report::{Means, Report, TESTBED_HOSTS, TESTBED_RATE_BPS};
+use covey_reproduce::plan::{LiveRun, Platform, RunId, RunResult, TestbedRun};
+use covey_reproduce::report::{Method, Report, TESTBED_HOSTS, TESTBED_RATE_BPS};
 use covey_reproduce::reproduction::{MIN_LIVE_S, Reproduction, Scope, items, replays_trace};
 use covey_sim::CoflowOutcome;
 
@@ -95,15 +95,15 @@ async fn measure(
     run: RunId,
     seconds: f64,
     bar: &Bar,
-) -> Result<Measured, String> {
-    let (run, workload) = plan.of(run);
-    let Sim::Live(LiveRun { interval_s, reports_always }) = run.sim else {
+) -> Result<RunResult, String> {
+    let (run, workload) = plan.get(run);
+    let Platform::Live(LiveRun { interval_s, reports_always }) = run.platform else {
         return Err("it is not a live run".to_owned());
     };
     let replay = Replay { workload, policy: &run.policy, interval_s, reports_always, seconds };
     let found = covey_load::replay(covey, &replay, &|s| bar.advance_s(s)).await;
     let live = Some(found.map_err(|error| error.to_string())?);
-    Ok(Measured { live, ..Measured::default() })
+    Ok(RunResult { live, ..RunResult::default() })
 }
 
 /// The papers whose evaluation can be repeated.
@@ -144,7 +144,7 @@ impl Reproduce {
     }
 
     fn measure(&self) -> Result<Report, Failure> {
-        if items(self.paper(), Means::Live).is_empty() {
+        if items(self.paper(), Method::Live).is_empty() {
             return Err(Failure::argument("--live", "philae", self.paper()));
         }
         let seconds = self.seconds()?.unwrap_or(MIN_LIVE_S);
@@ -160,7 +160,7 @@ impl Reproduce {
     }
 
     fn replay(&self) -> Result<Report, Failure> {
-        if items(self.paper(), Means::Testbed).is_empty() {
+        if items(self.paper(), Method::Testbed).is_empty() {
             return Err(Failure::argument("--testbed", "philae or swallow", self.paper()));
         }
         if self.every == 0 {
@@ -176,8 +176,8 @@ impl Reproduce {
         let testbed = Emulated::start(TESTBED_HOSTS, TESTBED_RATE_BPS / 8.0)?;
         let mut measured = Vec::new();
         for run in plan.runs() {
-            let (run, workload) = plan.of(run);
-            let Sim::Testbed(OnHosts { fold, ratio }) = run.sim else {
+            let (run, workload) = plan.get(run);
+            let Platform::Testbed(TestbedRun { fold, ratio }) = run.platform else {
                 return Err(Failure::Other(format!("{}: it is not a replay", run.policy)));
             };
             let workload = match fold {
@@ -188,7 +188,7 @@ impl Reproduce {
             let found = testbed.replay(&workload, &run.policy, ratio, &advance)?;
             let ccts_s = found.outcome.coflows.iter().map(CoflowOutcome::cct_s).collect();
             let wire_bytes = found.wire_bytes;
-            measured.push(Ok(Measured { ccts_s, wire_bytes, ..Measured::default() }));
+            measured.push(Ok(RunResult { ccts_s, wire_bytes, ..RunResult::default() }));
         }
         Ok(plan.finish(measured))
     }

@@ -1,4 +1,4 @@
-//! A page of parts, each with words, a table and figures.
+//! A page of parts, each with text, a table and figures.
 
 use super::document::{document, repeat};
 use super::figures::figure;
@@ -8,72 +8,72 @@ use maud::{Markup, html};
 /// A page such as an appendix to a paper.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Appendix {
-    /// Its title.
+    /// The title.
     pub title: String,
-    /// What a reader in a hurry should know, a paragraph each.
+    /// The introduction, one string for each paragraph.
     pub lead: Vec<String>,
-    /// What the contents tell of each part, beside its name: headings of columns.
-    pub told: Vec<String>,
+    /// Headings of the columns that the table of contents has beside the names of parts.
+    pub contents_columns: Vec<String>,
     /// The parts, in order.
     pub parts: Vec<Part>,
 }
 
-/// A part with a heading of its own.
+/// A part of the page, with a heading.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Part {
-    /// Its name, unlike that of any other part, such as `Table 3`.
+    /// The name, such as `Table 3`. Each part has a different one.
     pub name: String,
-    /// What it shows.
+    /// What the part shows.
     pub shows: String,
-    /// What the contents tell of it, for each column of [`Appendix::told`].
-    pub told: Vec<String>,
-    /// Words before the table, a paragraph each.
+    /// The part's cells in the table of contents, one for each of [`Appendix::contents_columns`].
+    pub contents_cells: Vec<String>,
+    /// The text before the table, one string for each paragraph.
     pub before: Vec<String>,
-    /// Its table, if it has one.
+    /// The table, if the part has one.
     pub table: Option<Grid>,
-    /// Its figures.
+    /// The figures.
     pub figures: Vec<Figure>,
-    /// What was run: names, and what they stand for.
+    /// The names of the runs, each with its details.
     pub terms: Vec<(String, String)>,
 }
 
 /// A table.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Grid {
-    /// The headings of its columns.
+    /// The headings of the columns.
     pub columns: Vec<Cell>,
-    /// Its rows.
+    /// The rows.
     pub rows: Vec<Row>,
 }
 
 /// A row of a table.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Row {
-    /// A cell for each column; the first one names the row.
+    /// One cell for each column; the first names the row.
     pub cells: Vec<Cell>,
-    /// What is to be said of its last cell; may be empty. Rows that say the same share a footnote.
+    /// The footnote of the last cell; may be empty. Rows with the same note share a footnote.
     pub note: String,
 }
 
 /// A cell of a table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cell {
-    /// What it says.
+    /// The text.
     pub text: String,
-    /// What belongs to it, in smaller letters; may be empty.
+    /// Additional text in smaller letters; may be empty.
     pub detail: String,
-    /// How it is set.
+    /// How the cell is formatted.
     pub kind: CellKind,
 }
 
-/// How a cell is set.
+/// How a cell is formatted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CellKind {
-    /// A number or a short word, set to the right.
+    /// A number or a short word, aligned to the right.
     Short,
-    /// Words, which may take several lines.
+    /// Text, which may take several lines.
     Words,
-    /// Whether something holds; none if it cannot be said, for the reason given.
+    /// Whether a value holds; `None` if there is no verdict, in which case the text says why.
     Verdict(Option<bool>),
 }
 
@@ -83,14 +83,14 @@ impl Cell {
         Self { text: text.into(), detail: String::new(), kind }
     }
 
-    /// The same with a detail.
+    /// Adds a detail.
     #[must_use]
     pub fn with(self, detail: impl Into<String>) -> Self {
         Self { detail: detail.into(), ..self }
     }
 }
 
-/// Footnotes, each once, and the parts that refer to it.
+/// The footnotes, each with the parts that refer to it.
 struct Notes<'a>(Vec<(&'a str, Vec<&'a Part>)>);
 
 impl<'a> Notes<'a> {
@@ -113,11 +113,11 @@ impl<'a> Notes<'a> {
         }
     }
 
-    /// The link to a note, if there is something to be said.
+    /// The link to a footnote; nothing if `text` is empty.
     fn link(&self, text: &str) -> Markup {
-        let place = self.0.iter().position(|(known, _)| *known == text);
+        let index = self.0.iter().position(|(known, _)| *known == text);
         html! {
-            @if let Some(number) = place.map(|place| place + 1) {
+            @if let Some(number) = index.map(|index| index + 1) {
                 " " a class="note-link" href={ "#note-" (number) } aria-label={ "note " (number) } { (number) }
             }
         }
@@ -147,7 +147,7 @@ impl<'a> Notes<'a> {
     }
 }
 
-/// The page of `appendix`, with `command`, the command line that makes it again.
+/// The page of `appendix`, with `command`, the command line that repeats it.
 pub fn appendix_page(appendix: &Appendix, command: &str) -> String {
     let header = html! {
         header {
@@ -158,7 +158,7 @@ pub fn appendix_page(appendix: &Appendix, command: &str) -> String {
     let notes = Notes::of(&appendix.parts);
     let main = html! {
         (contents(appendix, &notes))
-        @for one in &appendix.parts { (part(one, &notes)) }
+        @for part in &appendix.parts { (part_section(part, &notes)) }
         (notes.draw())
         (repeat(command))
     };
@@ -172,12 +172,12 @@ fn contents(appendix: &Appendix, notes: &Notes<'_>) -> Markup {
             table class="contents" {
                 thead { tr {
                     th scope="col" { "part" }
-                    @for told in &appendix.told { th scope="col" { (told) } }
+                    @for heading in &appendix.contents_columns { th scope="col" { (heading) } }
                 } }
                 tbody {
                     @for part in &appendix.parts { tr {
                         th scope="row" { a href={ "#" (id(&part.name)) } { (part.name) } ": " (part.shows) }
-                        @for told in &part.told { td { (told) } }
+                        @for cell in &part.contents_cells { td { (cell) } }
                     } }
                 }
             }
@@ -186,40 +186,41 @@ fn contents(appendix: &Appendix, notes: &Notes<'_>) -> Markup {
     }
 }
 
-/// The name of a part as the target of a link: letters and digits, and a hyphen for all else between.
+/// The name of a part as the target of a link: lower-case letters and digits, with a hyphen in
+/// place of other characters.
 fn id(name: &str) -> String {
     let words =
         name.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
     words.collect::<Vec<_>>().join("-").to_lowercase()
 }
 
-/// A heading with the way back.
+/// A heading with a link back to the contents.
 fn heading(text: &str) -> Markup {
     html! { div class="heading" { h2 { (text) } a href="#contents" { "Contents" } } }
 }
 
-fn part(part: &Part, notes: &Notes<'_>) -> Markup {
+fn part_section(part: &Part, notes: &Notes<'_>) -> Markup {
     html! {
         section id=(id(&part.name)) {
             (heading(&format!("{}: {}", part.name, part.shows)))
             @for paragraph in &part.before { p class="note" { (paragraph) } }
             @if let Some(grid) = &part.table { (table(grid, notes)) }
             @if !part.figures.is_empty() {
-                div class="pair" { @for one in &part.figures { (figure(one)) } }
+                div class="pair" { @for data in &part.figures { (figure(data)) } }
             }
-            @if !part.terms.is_empty() { (what_was_run(&part.terms)) }
+            @if !part.terms.is_empty() { (run_details(&part.terms)) }
         }
     }
 }
 
-fn what_was_run(terms: &[(String, String)]) -> Markup {
+fn run_details(terms: &[(String, String)]) -> Markup {
     html! {
         details {
             summary { "What was run (" (terms.len()) ")" }
             dl {
-                @for (name, what) in terms {
+                @for (name, details) in terms {
                     dt { code { (name) } }
-                    dd { (what) }
+                    dd { (details) }
                 }
             }
         }
@@ -230,7 +231,7 @@ fn table(grid: &Grid, notes: &Notes<'_>) -> Markup {
     html! {
         table class="findings" {
             thead { tr {
-                @for column in &grid.columns { th scope="col" class=(class(column)) { (both(column)) } }
+                @for column in &grid.columns { th scope="col" class=(class(column)) { (text_and_detail(column)) } }
             } }
             tbody { @for one in &grid.rows { (row(one, notes)) } }
         }
@@ -242,17 +243,17 @@ fn row(row: &Row, notes: &Notes<'_>) -> Markup {
     html! {
         tr {
             @for (k, cell) in row.cells.iter().enumerate() {
-                @if k == 0 { th scope="row" class=(class(cell)) { (both(cell)) } }
-                @else if k == last { td class=(class(cell)) { (both(cell)) (notes.link(&row.note)) } }
-                @else { td class=(class(cell)) { (both(cell)) } }
+                @if k == 0 { th scope="row" class=(class(cell)) { (text_and_detail(cell)) } }
+                @else if k == last { td class=(class(cell)) { (text_and_detail(cell)) (notes.link(&row.note)) } }
+                @else { td class=(class(cell)) { (text_and_detail(cell)) } }
             }
         }
     }
 }
 
-/// Text and detail: side by side where there is room, else one below the other. Numbers leave room for a detail
-/// that others in their column have.
-fn both(cell: &Cell) -> Markup {
+/// Text and detail, side by side if there is room. A number without a detail leaves room for one,
+/// so that it lines up with other numbers of its column.
+fn text_and_detail(cell: &Cell) -> Markup {
     html! {
         @if cell.detail.is_empty() && cell.kind != CellKind::Short { span { (cell.text) } }
         @else { span { (cell.text) } " " span class="detail" { (cell.detail) } }

@@ -1,54 +1,54 @@
-//! Axes: from values to places on the plot.
+//! Axes, which map values to coordinates of the plot.
 
 use super::frame::CHARACTER;
 
-/// At most so many decades are shown; smaller values fall on the left edge.
+/// Maximum number of decades of a logarithmic axis; smaller values are drawn at its lower end.
 const MAX_DECADES: f64 = 9.0;
 
-/// Room that a number takes on a horizontal axis: that of six characters.
-const NUMBER: f64 = 6.0 * CHARACTER;
+/// Width of a number on a horizontal axis: that of six characters.
+const NUMBER_WIDTH: f64 = 6.0 * CHARACTER;
 
 /// An axis of a plot.
 pub(super) trait Axis {
-    /// The place of a value; what lies beyond an end is put on that end.
+    /// The coordinate of a value. A value beyond an end is drawn at that end.
     fn at(&self, value: f64) -> f64;
-    /// Where lines cross the plot.
+    /// The grid lines and their numbers.
     fn ticks(&self) -> Vec<Tick>;
 }
 
-/// An axis over powers of ten.
+/// A logarithmic axis.
 pub(super) struct LogAxis {
-    /// Decimal logarithms of both ends.
+    /// Decimal logarithm of the value at each end.
     low: f64,
     high: f64,
-    /// Both ends on the plot.
+    /// Coordinate of each end.
     left: f64,
     right: f64,
 }
 
-/// An axis from 0 in equal steps.
+/// A linear axis from 0.
 pub(super) struct LinearAxis {
     step: f64,
     steps: u32,
-    /// Both ends on the plot.
+    /// Coordinates of both ends.
     ends: [f64; 2],
 }
 
-/// An axis of shares from 0 to 1, with numbers in percent.
+/// A linear axis of shares from 0 to 1, with numbers in percent.
 pub(super) struct PercentAxis {
-    /// Both ends on the plot.
+    /// Coordinates of both ends.
     pub ends: [f64; 2],
 }
 
-/// A value with a line across the plot, and perhaps with its number beside.
+/// A grid line, which may have a number.
 pub(super) struct Tick {
     pub at: f64,
     pub label: Option<String>,
 }
 
 impl LogAxis {
-    /// An axis from `left` to `right` on which all positive finite `values` have a place; the ends
-    /// are 1, 2 or 5 times a power of ten.
+    /// An axis from `left` to `right` that covers all positive finite `values`. Its ends are 1, 2
+    /// or 5 times a power of ten.
     pub fn covering(values: impl IntoIterator<Item = f64>, [left, right]: [f64; 2]) -> Self {
         let positive = values.into_iter().filter(|v| v.is_finite() && *v > 0.0);
         let (min, max) =
@@ -65,14 +65,14 @@ impl LogAxis {
 }
 
 impl LogAxis {
-    /// An axis for bars that begin at 1, or at the end next to 1 where all values are above or below it;
-    /// that end is a little beyond the values, so that each has a bar.
+    /// An axis for bars. Bars begin at 1, or if all values are above or all below 1, at the end
+    /// nearest to 1. That end lies beyond the values, so that each bar has a length.
     pub fn of_bars(values: impl IntoIterator<Item = f64>, ends: [f64; 2]) -> Self {
         const BEYOND: f64 = 1.2;
         let values: Vec<f64> = values.into_iter().filter(|v| v.is_finite() && *v > 0.0).collect();
-        let least = values.iter().copied().fold(f64::INFINITY, f64::min);
-        let most = values.iter().copied().fold(0.0, f64::max);
-        let start = 1.0_f64.max(least / BEYOND).min(most * BEYOND);
+        let min = values.iter().copied().fold(f64::INFINITY, f64::min);
+        let max = values.iter().copied().fold(0.0, f64::max);
+        let start = 1.0_f64.max(min / BEYOND).min(max * BEYOND);
         Self::covering(values.into_iter().chain([start]), ends)
     }
 }
@@ -83,11 +83,11 @@ impl Axis for LogAxis {
         self.left + (self.right - self.left) * (log - self.low) / (self.high - self.low)
     }
 
-    // At 1 to 9 times the powers of ten, with numbers where there is room for them.
+    // Ticks are at 1 to 9 times the powers of ten. A tick has a number if there is room for it.
     fn ticks(&self) -> Vec<Tick> {
         let decades = self.high - self.low;
         let room = (self.right - self.left).abs() / decades;
-        let every = (NUMBER / room).ceil() as i32;
+        let every = (NUMBER_WIDTH / room).ceil() as i32;
         let mut ticks = Vec::new();
         for power in self.low.floor() as i32..=self.high.floor() as i32 {
             for factor in 1..=9 {
@@ -97,7 +97,7 @@ impl Axis for LogAxis {
                 }
                 let numbered = match factor {
                     1 => power.rem_euclid(every.max(1)) == 0,
-                    2 | 5 => room * std::f64::consts::LOG10_2 >= NUMBER,
+                    2 | 5 => room * std::f64::consts::LOG10_2 >= NUMBER_WIDTH,
                     _ => false,
                 };
                 let share = (log - self.low) / decades;
@@ -110,13 +110,13 @@ impl Axis for LogAxis {
 }
 
 impl LinearAxis {
-    /// An axis from 0 to a round number that is not below any of `values`.
+    /// An axis from 0 to a round number, which is at least the greatest of `values`.
     pub fn covering(values: impl IntoIterator<Item = f64>, ends: [f64; 2]) -> Self {
-        let most = values.into_iter().filter(|v| v.is_finite()).fold(0.0, f64::max);
-        let most = if most > 0.0 { most } else { 1.0 };
-        // Steps of 1, 2 or 5 times a power of ten, four to nine of them.
-        let step = 10_f64.powf(round((most / 4.0).log10(), f64::floor));
-        Self { step, steps: (most / step - 1e-9).ceil() as u32, ends }
+        let max = values.into_iter().filter(|v| v.is_finite()).fold(0.0, f64::max);
+        let max = if max > 0.0 { max } else { 1.0 };
+        // Four to nine steps of 1, 2 or 5 times a power of ten.
+        let step = 10_f64.powf(round((max / 4.0).log10(), f64::floor));
+        Self { step, steps: (max / step - 1e-9).ceil() as u32, ends }
     }
 }
 
@@ -150,18 +150,18 @@ impl Axis for PercentAxis {
     }
 }
 
-/// The decimal logarithm of 1, 2 or 5 times a power of ten next to `log`, in the direction of
-/// `whole` (`floor` or `ceil`).
+/// Rounds to the decimal logarithm of 1, 2 or 5 times a power of ten. `whole` is `floor` to round
+/// down, `ceil` to round up.
 fn round(log: f64, whole: fn(f64) -> f64) -> f64 {
     const STEPS: [f64; 3] = [0.0, std::f64::consts::LOG10_2, 1.0 - std::f64::consts::LOG10_2];
     let candidates = STEPS.map(|step| whole(log - step) + step);
-    // The nearest: rounding down leaves all candidates below, rounding up above.
+    // All candidates lie in the direction of rounding, so the nearest is the result.
     candidates
         .into_iter()
         .fold(f64::INFINITY, |best, c| if (c - log).abs() < (best - log).abs() { c } else { best })
 }
 
-/// `factor` times ten to the `power`, as people write it.
+/// `factor` times ten to the `power` as text.
 fn number(factor: u32, power: i32) -> String {
     match power {
         -4..0 => {
@@ -216,8 +216,8 @@ mod tests {
 
     #[test]
     fn equal_steps_from_zero() {
-        let labels = |most: f64| {
-            let axis = LinearAxis::covering([most], [300.0, 0.0]);
+        let labels = |max: f64| {
+            let axis = LinearAxis::covering([max], [300.0, 0.0]);
             axis.ticks().into_iter().filter_map(|t| t.label).collect::<Vec<_>>().join(" ")
         };
         assert_eq!(labels(1.8), "0.0 0.2 0.4 0.6 0.8 1.0 1.2 1.4 1.6 1.8");
@@ -228,10 +228,10 @@ mod tests {
     }
 
     #[test]
-    fn all_values_have_a_place() {
+    fn values_beyond_an_end_are_at_that_end() {
         let axis = LogAxis::covering([1.0, 100.0], [0.0, 200.0]);
-        let places = [0.0, 1.0, 10.0, 100.0, 1e9, f64::INFINITY].map(|v| axis.at(v));
-        assert_eq!(places, [0.0, 0.0, 100.0, 200.0, 200.0, 200.0]);
+        let coordinates = [0.0, 1.0, 10.0, 100.0, 1e9, f64::INFINITY].map(|v| axis.at(v));
+        assert_eq!(coordinates, [0.0, 0.0, 100.0, 200.0, 200.0, 200.0]);
     }
 
     #[test]

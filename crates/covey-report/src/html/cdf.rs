@@ -1,61 +1,61 @@
 //! Plots of cumulative distributions.
 
 use super::axis::{Axis, LogAxis, PercentAxis};
-use super::frame::{BOTTOM, Frame, RIGHT, TOP, left, place};
+use super::frame::{BOTTOM, Frame, RIGHT, TOP, left, rounded};
 use super::series::Series;
 use crate::stats::sorted;
 use maud::{Markup, html};
 use std::fmt::Write;
 
-/// A curve of more values is drawn through so many of them.
+/// A curve of more values is drawn through this number of points.
 const MAX_POINTS: usize = 2000;
 
-/// What a plot shows.
+/// The data and labels of a plot.
 pub(super) struct Cdf<'a> {
-    /// For those who cannot see it.
+    /// The description for screen readers.
     pub title: String,
     /// What the horizontal axis measures, with its unit.
     pub x_label: String,
-    /// What is counted.
+    /// What is counted, such as `coflows`.
     pub of: &'a str,
     /// A value to mark by a vertical line.
     pub mark: Option<f64>,
-    /// The curves: each the distribution of its values.
+    /// The curves, each with the values of its distribution.
     pub curves: Vec<(&'a Series<'a>, Vec<f64>)>,
 }
 
-const UP: PercentAxis = PercentAxis { ends: [BOTTOM, TOP] };
+const Y_AXIS: PercentAxis = PercentAxis { ends: [BOTTOM, TOP] };
 
 impl Cdf<'_> {
     /// The drawing.
     pub fn draw(&self) -> Markup {
         let values = self.curves.iter().flat_map(|(_, values)| values).copied();
-        let across = LogAxis::covering(values.chain(self.mark), [left(&UP), RIGHT]);
+        let x_axis = LogAxis::covering(values.chain(self.mark), [left(&Y_AXIS), RIGHT]);
         let inside = html! {
             @if let Some(mark) = self.mark {
-                @let x = place(across.at(mark));
+                @let x = rounded(x_axis.at(mark));
                 line class="mark" x1=(x) x2=(x) y1=(TOP) y2=(BOTTOM) {}
             }
             @for (series, values) in &self.curves {
-                path class={ "curve " (series.class) } d=(steps(values, &across)) {
+                path class={ "curve " (series.class) } d=(steps(values, &x_axis)) {
                     title { (series.label) }
                 }
             }
         };
         let of = format!("{} (%)", self.of);
-        Frame { title: &self.title, x: (&self.x_label, &across), y: (&of, &UP) }.draw(inside)
+        Frame { title: &self.title, x: (&self.x_label, &x_axis), y: (&of, &Y_AXIS) }.draw(inside)
     }
 }
 
-/// The distribution of `values` as a staircase: at each value it rises by that value's share.
+/// The distribution of `values` as the path of a staircase, which rises at each value by its share.
 fn steps(values: &[f64], axis: &LogAxis) -> String {
     let values = sorted(values.iter().copied().filter(|v| !v.is_nan()));
     let points = values.len().min(MAX_POINTS);
     let mut path = String::new();
     for point in 1..=points {
-        let rank = point * values.len() / points; // so many values are at most this one
-        let x = place(axis.at(values[rank - 1]));
-        let y = place(UP.at(rank as f64 / values.len() as f64));
+        let rank = point * values.len() / points; // number of values up to this one
+        let x = rounded(axis.at(values[rank - 1]));
+        let y = rounded(Y_AXIS.at(rank as f64 / values.len() as f64));
         if point == 1 {
             let _ = write!(path, "M{x} {BOTTOM}V{y}");
         } else {
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_curve_is_thinned_out_and_keeps_its_end() {
+    fn a_long_curve_has_fewer_points_and_the_same_end() {
         let values: Vec<f64> = (1..=1_000_000).map(f64::from).collect();
         let axis = LogAxis::covering(values.iter().copied(), [0.0, 200.0]);
         let path = steps(&values, &axis);

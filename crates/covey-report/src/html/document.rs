@@ -1,4 +1,4 @@
-//! What all pages have in common.
+//! The frame of all pages: head, style sheet and footer.
 
 use crate::palette::{COLOURS, Colour, DARK_PAGE, DASHES};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -7,7 +7,7 @@ use std::fmt::Write;
 /// The style sheet, for screens of any width, light or dark, and for paper.
 const STYLE: &str = include_str!("style.css");
 
-/// A whole page that loads nothing, of a header and of what follows it.
+/// A whole page of a header and a main part, which loads nothing.
 pub(super) fn document(title: &str, header: Markup, main: Markup) -> String {
     let page = html! {
         (DOCTYPE)
@@ -30,7 +30,7 @@ pub(super) fn document(title: &str, header: Markup, main: Markup) -> String {
     page.into_string()
 }
 
-/// The palette as a style sheet: `c0` to `c7` set a colour, `d0` to `d7` dashes.
+/// The palette as a style sheet: the classes `c0` to `c7` set a colour, `d0` to `d7` set dashes.
 fn palette() -> String {
     let colours = |of: fn(&Colour) -> &str| -> String {
         let set = |(k, colour)| format!("--c{k}:{};", of(colour));
@@ -51,7 +51,7 @@ fn palette() -> String {
     css
 }
 
-/// The command line that makes the page again.
+/// The section with the command line that repeats the page.
 pub(super) fn repeat(command: &str) -> Markup {
     html! {
         section {

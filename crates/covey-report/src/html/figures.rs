@@ -1,15 +1,15 @@
-//! Figures that come as data.
+//! Draws figures from their data.
 
 use super::axis::{Axis, LinearAxis, LogAxis};
 use super::bars;
 use super::cdf::Cdf;
-use super::frame::{BOTTOM, Frame, RIGHT, TOP, left, place};
+use super::frame::{BOTTOM, Frame, RIGHT, TOP, left, rounded};
 use super::series::{Series, legend, swatches};
 use crate::{Figure, Plot};
 use maud::{Markup, html};
 
-/// The ends of the vertical axis.
-const UP: [f64; 2] = [BOTTOM, TOP];
+/// Coordinates of the ends of the vertical axis.
+const Y_ENDS: [f64; 2] = [BOTTOM, TOP];
 
 /// A figure with heading, legend and caption.
 pub(super) fn figure(figure: &Figure) -> Markup {
@@ -35,40 +35,40 @@ fn draw(title: &str, plot: &Plot) -> (Markup, Markup) {
             (Cdf { title, x_label, of, mark: *mark, curves }.draw(), legend(&series))
         }
         Plot::Bars { x, unit, series, groups } => {
-            let key = (0..).zip(series).map(|(place, name)| (name.as_str(), bars::swatch(place)));
+            let key = (0..).zip(series).map(|(index, name)| (name.as_str(), bars::swatch(index)));
             (bars::grouped(title, x, unit, groups), swatches(key))
         }
         Plot::Scatter { x, y, points } => {
             let series = series(points);
-            // Both axes measure alike, so they show the same range.
+            // Both axes have the same unit, so they show the same range.
             let values = || points.iter().flat_map(|(_, points)| points).flatten().copied();
-            let up = LogAxis::covering(values(), UP);
-            let across = LogAxis::covering(values(), [left(&up), RIGHT]);
+            let y_axis = LogAxis::covering(values(), Y_ENDS);
+            let x_axis = LogAxis::covering(values(), [left(&y_axis), RIGHT]);
             let inside = html! {
-                line class="mark" x1=(left(&up)) x2=(RIGHT) y1=(BOTTOM) y2=(TOP) {}
+                line class="mark" x1=(left(&y_axis)) x2=(RIGHT) y1=(BOTTOM) y2=(TOP) {}
                 @for (one, (_, points)) in series.iter().zip(points) {
                     @for [x, y] in points.iter().filter(|point| point.iter().all(|v| !v.is_nan())) {
-                        circle class={ "dot " (one.class) } cx=(place(across.at(*x))) cy=(place(up.at(*y))) r="4" {}
+                        circle class={ "dot " (one.class) } cx=(rounded(x_axis.at(*x))) cy=(rounded(y_axis.at(*y))) r="4" {}
                     }
                 }
             };
-            let frame = Frame { title, x: (x, &across), y: (y, &up) };
+            let frame = Frame { title, x: (x, &x_axis), y: (y, &y_axis) };
             (frame.draw(inside), swatches(series.iter().map(|one| (one.label, dot(one)))))
         }
         Plot::Curves { x, y, curves } => {
             let series = series(curves);
             let all = || curves.iter().flat_map(|(_, points)| points);
-            let up = LinearAxis::covering(all().map(|[_, y]| *y), UP);
-            let across = LogAxis::covering(all().map(|[x, _]| *x), [left(&up), RIGHT]);
+            let y_axis = LinearAxis::covering(all().map(|[_, y]| *y), Y_ENDS);
+            let x_axis = LogAxis::covering(all().map(|[x, _]| *x), [left(&y_axis), RIGHT]);
             let inside = html! {
                 @for (one, (name, points)) in series.iter().zip(curves) {
-                    path class={ "curve " (one.class) } d=(path(points, &across, &up)) { title { (name) } }
+                    path class={ "curve " (one.class) } d=(path(points, &x_axis, &y_axis)) { title { (name) } }
                     @for [x, y] in points.iter().filter(|[_, y]| !y.is_nan()) {
-                        circle class={ "dot " (one.class) } cx=(place(across.at(*x))) cy=(place(up.at(*y))) r="3" {}
+                        circle class={ "dot " (one.class) } cx=(rounded(x_axis.at(*x))) cy=(rounded(y_axis.at(*y))) r="3" {}
                     }
                 }
             };
-            let frame = Frame { title, x: (x, &across), y: (y, &up) };
+            let frame = Frame { title, x: (x, &x_axis), y: (y, &y_axis) };
             (frame.draw(inside), legend(&series))
         }
     }
@@ -82,12 +82,12 @@ fn series<T>(named: &[(String, T)]) -> Vec<Series<'_>> {
 /// A line through all points.
 fn path(points: &[[f64; 2]], x: &dyn Axis, y: &dyn Axis) -> String {
     let points = points.iter().filter(|[_, y]| !y.is_nan());
-    let places = points.map(|[a, b]| format!("{} {}", place(x.at(*a)), place(y.at(*b))));
-    let places: Vec<String> = places.collect();
-    if places.is_empty() { String::new() } else { format!("M{}", places.join("L")) }
+    let coordinates = points.map(|[a, b]| format!("{} {}", rounded(x.at(*a)), rounded(y.at(*b))));
+    let coordinates: Vec<String> = coordinates.collect();
+    if coordinates.is_empty() { String::new() } else { format!("M{}", coordinates.join("L")) }
 }
 
-/// A dot of a legend.
+/// The sample of a dot in a legend.
 fn dot(series: &Series<'_>) -> Markup {
     html! { circle class={ "dot " (series.class) } cx="15" cy="5" r="4" {} }
 }

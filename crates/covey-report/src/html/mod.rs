@@ -1,4 +1,4 @@
-//! The page: one HTML file that needs nothing else, not even a script.
+//! HTML pages: each is one file that loads nothing and has no script.
 
 mod appendix;
 mod axis;
@@ -22,7 +22,7 @@ pub use appendix::{Appendix, Cell, CellKind, Grid, Part, Row, appendix_page};
 
 /// A self-contained HTML page about a comparison: the table, the distributions of CCT and of the
 /// speed-up over the baseline, the mean CCT in Aalo's bins, the parameters, and `command`, the
-/// command line that makes it again.
+/// command line that repeats it.
 pub fn html_page(comparison: &Comparison<'_>, command: &str) -> String {
     let base = &comparison.summaries()[comparison.baseline()];
     let series = Series::all(comparison);
@@ -51,7 +51,7 @@ fn header(comparison: &Comparison<'_>) -> Markup {
     }
 }
 
-/// What a reader in a hurry should know.
+/// A summary in one sentence: the policy with the lowest mean CCT.
 fn winner(comparison: &Comparison<'_>) -> Markup {
     let base = &comparison.summaries()[comparison.baseline()];
     let both = comparison.summaries().iter().zip(comparison.speedups());
@@ -90,9 +90,9 @@ fn results(comparison: &Comparison<'_>, series: &[Series<'_>]) -> Markup {
                         }
                     }
                     tbody {
-                        @for (row, one) in series.iter().enumerate() {
+                        @for (row, policy) in series.iter().enumerate() {
                             tr {
-                                th scope="row" { (one.key()) }
+                                th scope="row" { (policy.key()) }
                                 @for column in &table.columns { td { (column.cells[row]) } }
                             }
                         }
@@ -101,11 +101,11 @@ fn results(comparison: &Comparison<'_>, series: &[Series<'_>]) -> Markup {
             }
             p class="note" {
                 "CCT, the coflow completion time, runs from a coflow's arrival to the end of its last flow. "
-                "Speed-up is over " b { (base) } ", above 1 is faster: of its mean CCT, and the median of the speed-ups "
-                "of single coflows. "
+                "Speed-ups are over " b { (base) } "; above 1 is faster. One is of the mean CCT, the other is the median "
+                "of the speed-ups of single coflows. "
                 @if let Some(bound) = bound(comparison.summaries()) {
                     "No schedule has a mean CCT below " b { (bound) } "; "
-                    i { "mean / bound" } " tells how far from it a policy is. "
+                    i { "mean / bound" } " is a policy's mean CCT over this bound. "
                 }
                 @if let Some(note) = jobs_note(comparison) { (note) " " }
                 i { "wall" } " is the time the simulation took."
@@ -121,7 +121,7 @@ fn cct_figure(comparison: &Comparison<'_>, series: &[Series<'_>]) -> Markup {
         x_label: "CCT (s)".to_owned(),
         of: "coflows",
         mark: None,
-        curves: runs.map(|(one, run)| (one, run.ccts_s().collect())).collect(),
+        curves: runs.map(|(policy, run)| (policy, run.ccts_s().collect())).collect(),
     };
     html! {
         figure {
@@ -130,8 +130,8 @@ fn cct_figure(comparison: &Comparison<'_>, series: &[Series<'_>]) -> Markup {
             (legend(series))
             figcaption {
                 "How to read: at a time on the horizontal axis, a curve's height is the share of coflows that took "
-                "at most so long. A curve further left is faster. Mind the logarithmic axis: the mean is decided by "
-                "the long coflows at the top right."
+                "at most this time. A curve further left is faster. The axis is logarithmic: the long coflows at "
+                "the top right decide the mean."
             }
         }
     }
@@ -146,23 +146,23 @@ fn speedup_figure(comparison: &Comparison<'_>, series: &[Series<'_>]) -> Markup 
     let plot = Cdf {
         title: format!("Cumulative distribution of the speed-up over {}", base.label),
         x_label: match base.label.chars().count() {
-            // So many letters have room below the plot.
+            // Longer labels do not fit below the plot.
             0..=20 => format!("speed-up of a coflow over {}", base.label),
             _ => "speed-up of a coflow over the baseline".to_owned(),
         },
         of: "coflows",
         mark: Some(1.0),
-        curves: others().map(|(one, run)| (one, comparison.ratios(run).collect())).collect(),
+        curves: others().map(|(policy, run)| (policy, comparison.ratios(run).collect())).collect(),
     };
     html! {
         figure {
             h2 { "Speed-up, coflow by coflow" }
             (plot.draw())
-            (legend(others().map(|(one, _)| one)))
+            (legend(others().map(|(policy, _)| policy)))
             figcaption {
                 "How to read: each coflow's CCT under " b { (base.label) } " divided by its CCT under the policy. "
-                "Where a curve crosses the vertical line at 1 is the share of coflows that are slower; "
-                "what is right of the line is faster."
+                "The height at which a curve crosses the vertical line at 1 is the share of coflows that are slower; "
+                "coflows to the right of the line are faster."
             }
         }
     }
@@ -176,7 +176,7 @@ fn bins_figure(comparison: &Comparison<'_>, series: &[Series<'_>]) -> Markup {
             (bars::draw(comparison, series))
             figcaption {
                 "How to read: bars to the right of 1 mean faster than " b { (base) } ", bars to the left slower. "
-                "The numbers are the speed-up of the mean CCT in the bin, and that mean itself. "
+                "The numbers are the speed-up of the mean CCT in the bin, and the mean CCT. "
                 "A coflow is short if its longest flow has less than 5 MB (a MB is 1,048,576 bytes), "
                 "and narrow if it has at most 50 flows."
             }
@@ -189,8 +189,8 @@ fn parameters(comparison: &Comparison<'_>, series: &[Series<'_>]) -> Markup {
         section id="parameters" {
             h2 { "Parameters" }
             dl {
-                @for (one, summary) in series.iter().zip(comparison.summaries()) {
-                    dt { (one.key()) }
+                @for (policy, summary) in series.iter().zip(comparison.summaries()) {
+                    dt { (policy.key()) }
                     dd {
                         (summary.policy)
                         @if summary.params.is_empty() { " without parameters" }

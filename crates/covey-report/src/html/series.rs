@@ -1,14 +1,14 @@
-//! How a policy looks in all plots.
+//! The names and styles of policies in plots.
 
 use crate::Comparison;
 use crate::palette::{Style, styles};
 use maud::{Markup, html};
 
-/// A policy in the plots: its name and its style.
+/// The name and style of a policy in plots.
 pub(super) struct Series<'a> {
     /// The policy as the user typed it.
     pub label: &'a str,
-    /// Classes of the style sheet for its colour and its dashes.
+    /// Classes of the style sheet for colour and dashes.
     pub class: String,
 }
 
@@ -19,7 +19,7 @@ impl<'a> Series<'a> {
         Self::named(labels, Some(comparison.baseline()))
     }
 
-    /// A series for each name, so that colour and dashes together tell them apart.
+    /// A series for each name. Colour and dashes together distinguish them.
     pub fn named(labels: impl Iterator<Item = &'a str>, baseline: Option<usize>) -> Vec<Self> {
         let labels: Vec<&str> = labels.collect();
         let styles = styles(&labels, baseline);
@@ -28,7 +28,7 @@ impl<'a> Series<'a> {
         both.map(|(label, style)| Self { label, class: class(style) }).collect()
     }
 
-    /// Its name beside a piece of its line.
+    /// The name beside a sample of the line.
     pub fn key(&self) -> Markup {
         html! {
             span class="key" {
@@ -41,24 +41,24 @@ impl<'a> Series<'a> {
     }
 }
 
-/// The keys of several series.
+/// A legend with the names and line samples of several series.
 pub(super) fn legend<'a>(series: impl IntoIterator<Item = &'a Series<'a>>) -> Markup {
     html! {
         ul class="legend" {
-            @for one in series {
-                li { (one.key()) }
+            @for policy in series {
+                li { (policy.key()) }
             }
         }
     }
 }
 
-/// Names beside pieces of what is drawn in place of a line: dots or bars.
+/// A legend of names beside samples of dots or bars.
 pub(super) fn swatches<'a>(named: impl IntoIterator<Item = (&'a str, Markup)>) -> Markup {
     html! {
         ul class="legend" {
-            @for (name, drawn) in named {
+            @for (name, sample) in named {
                 li { span class="key" {
-                    svg viewBox="0 0 30 10" aria-hidden="true" { (drawn) }
+                    svg viewBox="0 0 30 10" aria-hidden="true" { (sample) }
                     span { (name) }
                 } }
             }

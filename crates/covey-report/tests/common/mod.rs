@@ -1,5 +1,5 @@
-//! Three coflows on two ports of 8 bit/s (one byte a second) under two policies, with names that
-//! need escaping.
+//! A workload of three coflows on two ports of 8 bit/s (one byte per second), and its runs under
+//! two policies. Some names need escaping.
 
 use covey_report::{Comparison, Run, RunInfo};
 use covey_sim::{CoflowOutcome, Outcome};
@@ -20,13 +20,13 @@ pub fn workload() -> Workload {
     }
 }
 
-/// Everybody shares: the second coflow halves the rate of the first.
+/// Fair sharing: the second coflow halves the rate of the first.
 pub fn fair(workload: &Workload) -> Run<'_> {
     let outcome = outcome(workload, &[5.5, 2.0, 4.0, 2.0]);
     Run::new(workload, outcome, info("fair", "fair", &[])).unwrap()
 }
 
-/// The smallest first.
+/// The smallest coflow first.
 pub fn scf(workload: &Workload) -> Run<'_> {
     let outcome = outcome(workload, &[5.5, 2.0, 2.5, 2.0]);
     let params = [("share", "<madd>"), ("backfill", "true")];

@@ -1,66 +1,66 @@
-//! §7.2: how much better than fairness, how far from Varys, and from what may be possible.
+//! §7.2: gain over fairness, and distance to Varys, to an optimistic estimate and to the lower
+//! bound.
 
 use covey_core::Fabric;
 use covey_sched::bssi::Bssi;
 use covey_sim::bound::{bounds, loads, uncoupled_cct_s};
 use covey_trace::shuffle_shares;
 
-use crate::drawings::bars;
 use crate::finding::{Finding, Rule, Setting};
 use crate::item::{Item, Planning};
+use crate::jobs::SEEDS;
 use crate::numbers::{mean, percentile};
+use crate::plots::bars;
 
-/// Seeds with which shares of time in shuffle are drawn.
-const SEEDS: u64 = 20;
-/// The share from which a job is dominated by communication.
+/// The share of time in shuffle from which communication dominates a job.
 const DOMINATED: f64 = 0.75;
 
 pub(super) const SECTION_7_2: Item = Item {
     place: "Section 7.2",
     section: "7.2",
     shows: "gain over per-flow fairness, and distance to Varys",
-    plan: Planning::Runs(|lab| {
+    plan: Planning::Runs(|planner| {
         let [aalo, fair, sebf] =
-            ["aalo", "fair", "sebf"].map(|policy| lab.plan.exact(lab.trace, policy));
-        let strict = lab.plan.exact(lab.trace, "aalo:queues=strict,delta=0");
+            ["aalo", "fair", "sebf"].map(|policy| planner.plan.exact(planner.trace, policy));
+        let strict = planner.plan.exact(planner.trace, "aalo:queues=strict,delta=0");
         Ok(Box::new(move |results, section| {
             section.note(format!(
-                "The paper measured this on 100 machines with jobs scaled down. Jobs dominated by \
-                 communication are those that spend at least 75 % of their time in shuffle under \
-                 fairness; which coflow is the shuffle of such a job is drawn from the published \
-                 classes. Numbers of these are means over {SEEDS} seeds."
+                "The paper measured this on 100 machines with scaled-down jobs. Communication dominates a job \
+                 if the job spends at least 75 % of its time in shuffle under fairness. Which coflows belong \
+                 to such jobs is drawn from the published classes; their numbers are means over {SEEDS} seeds."
             ));
-            let kind = Setting::FairComparison;
+            let setting = Setting::FairComparison;
             let published = |row, column| results.published("Section 7", row, column);
-            let (base, ours) = (&results.of(fair)?.ccts_s, &results.of(aalo)?.ccts_s);
+            let (base, ours) = (&results.get(fair)?.ccts_s, &results.get(aalo)?.ccts_s);
             let mut gains = [const { Vec::new() }; 4];
             for seed in 1..=SEEDS {
                 let shares = shuffle_shares(base.len(), seed);
                 let jobs = base.iter().zip(ours).zip(shares).filter(|(_, s)| *s >= DOMINATED);
+                // CCT under fairness and Aalo, JCT under fairness and Aalo.
                 let jobs: Vec<[f64; 4]> = jobs
                     .map(|((base, ours), share)| {
                         [*base, *ours, base / share, base / share - base + ours]
                     })
                     .collect();
                 let column = |k: usize| jobs.iter().map(|job| job[k]).collect::<Vec<f64>>();
-                for (place, k) in [(0, 0), (2, 2)] {
+                for k in [0, 2] {
                     let (base, ours) = (column(k), column(k + 1));
-                    gains[place].push(mean(&base) / mean(&ours));
-                    gains[place + 1].push(percentile(&base, 95.0) / percentile(&ours, 95.0));
+                    gains[k].push(mean(&base) / mean(&ours));
+                    gains[k + 1].push(percentile(&base, 95.0) / percentile(&ours, 95.0));
                 }
             }
             let rows = [("CCT", "mean"), ("CCT", "P95"), ("JCT", "mean"), ("JCT", "P95")];
             for ((row, column), gains) in rows.into_iter().zip(gains) {
                 let what = format!("{row} of jobs dominated by communication, {column}");
                 section.add(
-                    Finding::new(what, kind, &[fair, aalo], mean(&gains))
+                    Finding::new(what, setting, &[fair, aalo], mean(&gains))
                         .published(published(row, column), 0.1)
                         .why(WHY_GAIN),
                 );
             }
             section.add(Finding::new(
                 "CCT of all, mean",
-                kind,
+                setting,
                 &[fair, aalo],
                 results.gain(fair, aalo)?,
             ));
@@ -68,13 +68,13 @@ pub(super) const SECTION_7_2: Item = Item {
             for (name, aalo) in
                 [("Aalo", aalo), ("Aalo with strict queues, exact crossings", strict)]
             {
-                let far = 100.0 * (results.gain(aalo, sebf)? - 1.0);
+                let excess = 100.0 * (results.gain(aalo, sebf)? - 1.0);
                 section.add(
                     Finding::new(
                         format!("{name}: mean CCT above Varys'"),
-                        kind,
+                        setting,
                         &[aalo, sebf],
-                        far,
+                        excess,
                     )
                     .unit("%")
                     .says("on average within 12 % of Varys", Rule::AtMost(12.0))
@@ -82,35 +82,35 @@ pub(super) const SECTION_7_2: Item = Item {
                 );
             }
             let ratios = results.ratios(aalo, sebf)?;
-            let far = 100.0 * (percentile(&ratios, 50.0) - 1.0);
+            let excess = 100.0 * (percentile(&ratios, 50.0) - 1.0);
             let what = "Aalo: CCT above Varys', median of coflows";
-            section.add(Finding::new(what, kind, &[aalo, sebf], far).unit("%"));
+            section.add(Finding::new(what, setting, &[aalo, sebf], excess).unit("%"));
             Ok(())
         }))
     }),
 };
 
-const WHY_GAIN: &str = "More than published: here are whole coflows of an hour on ports of 1 Gbps, there \
-    jobs scaled down to 100 machines, on which packets, disks and the coordinator take their part. Which \
+const WHY_GAIN: &str = "More than published. Here whole coflows of an hour run on ports of 1 Gbps. The paper \
+    scaled jobs down to 100 machines, where packets, disks and the coordinator take time as well. Which \
     coflows belong to such jobs is drawn, and a few large ones decide the means.";
-const WHY_VARYS: &str = "In the mean over coflows, which those of terabytes decide, knowing sizes is worth \
-    far more than 12 %: large coflows are not sent side by side. The median is in the row below. Over \
-    what the paper took its mean (jobs, or normalized times) is not in the text we have.";
+const WHY_VARYS: &str = "Coflows of terabytes decide the mean over coflows. There, known sizes gain excess more \
+    than 12 %, since a policy that knows them does not send large coflows side by side. The median is in \
+    the row below. The text we have does not say whether the paper's mean is over jobs or normalized \
+    times.";
 
 pub(super) const OPTIMAL: Item = Item {
     place: "Section 7.2.1",
     section: "7.2.1",
-    shows: "distance to what may be possible",
-    plan: Planning::Runs(|lab| {
-        let trace = lab.trace;
-        let [aalo, sebf] = ["aalo", "sebf"].map(|policy| lab.plan.exact(trace, policy));
+    shows: "distance to an optimistic estimate and to the lower bound",
+    plan: Planning::Runs(|planner| {
+        let trace = planner.trace;
+        let [aalo, sebf] = ["aalo", "sebf"].map(|policy| planner.plan.exact(trace, policy));
         Ok(Box::new(move |results, section| {
             section.note(
                 "The text we have breaks off before the number. The paper's estimate is an offline \
-                 2-approximation for coflows without coupled ports: one order of all coflows (BSSI), in \
-                 which each port serves by itself. It is optimistic for coflows that are all there from \
-                 the start, and no bound. Covey's lower bound is one that no schedule can beat \
-                 (docs/bounds.md).",
+                 2-approximation for coflows without coupled ports: all ports serve coflows in one order \
+                 (BSSI), each independently. It is optimistic for coflows that are all present from the \
+                 start, and it is no bound. No schedule can beat Covey's lower bound (docs/bounds.md).",
             );
             let workload = results.plan.workload(trace);
             let fabric = Fabric::big_switch(workload.ports, 125e6).map_err(|e| e.to_string())?;

@@ -1,11 +1,12 @@
-//! §7.5 and §7.6: the number of queues, the factor between them, and how often they are looked at.
+//! §7.5 and §7.6: the number of queues, the factor between their limits, and the coordination
+//! interval.
 
-use crate::drawings::curves;
 use crate::finding::{Finding, Rule, Setting};
 use crate::item::{Item, Planning};
 use crate::plan::{Results, RunId};
+use crate::plots::curves;
 
-/// Gains over fairness at several values.
+/// The points (value, gain over fairness) of runs with several values of a parameter.
 fn gains(
     fair: RunId,
     runs: &[(f64, RunId)],
@@ -18,27 +19,28 @@ pub(super) const QUEUES: Item = Item {
     place: "Section 7.5",
     section: "7.5",
     shows: "gain over per-flow fairness by number of queues and factor between them",
-    plan: Planning::Runs(|lab| {
+    plan: Planning::Runs(|planner| {
         let mut sweep = |values: &[u32], spec: fn(u32) -> String| -> Vec<(f64, RunId)> {
-            let one = |value: &u32| (f64::from(*value), lab.plan.exact(lab.trace, &spec(*value)));
+            let one =
+                |value: &u32| (f64::from(*value), planner.plan.exact(planner.trace, &spec(*value)));
             values.iter().map(one).collect()
         };
         let queues = |k: u32| format!("aalo:K={k},queues=strict,delta=0");
         let by_k = sweep(&[1, 2, 5, 10], queues);
         let by_e = sweep(&[2, 5, 10, 32], |e| format!("aalo:E={e},queues=strict,delta=0"));
-        let fair = lab.plan.exact(lab.trace, "fair");
+        let fair = planner.plan.exact(planner.trace, "fair");
         Ok(Box::new(move |results, section| {
             section.note(
-                "Strict queues and exact crossings, so that queues alone count; with one queue Aalo is first \
-                 in, first out.",
+                "Strict queues and exact crossings isolate the effect of the queues. With one queue Aalo is \
+                 first in, first out.",
             );
-            let kind = Setting::FairComparison;
+            let setting = Setting::FairComparison;
             let (k, e) = (gains(fair, &by_k, results)?, gains(fair, &by_e, results)?);
             for (name, runs, gains) in [("K", &by_k, &k), ("E", &by_e, &e)] {
                 for ((value, run), [_, gain]) in runs.iter().zip(gains) {
                     section.add(Finding::new(
                         format!("{name} = {value}"),
-                        kind,
+                        setting,
                         &[fair, *run],
                         *gain,
                     ));
@@ -52,7 +54,7 @@ pub(super) const QUEUES: Item = Item {
             let over_all = |name: &str, runs: &[(f64, RunId)], gains: &[[f64; 2]]| {
                 let runs: Vec<RunId> = runs.iter().map(|(_, run)| *run).chain([fair]).collect();
                 let what = format!("greatest gain over least, {name}");
-                Finding::new(what, kind, &runs, stable(gains))
+                Finding::new(what, setting, &runs, stable(gains))
             };
             section.add(
                 over_all("K ≥ 2", &by_k, &k)
@@ -72,23 +74,23 @@ pub(super) const QUEUES: Item = Item {
     }),
 };
 
-const WHY: &str = "With a first limit of 10 MB and few or narrow queues the last one begins below most of \
-    the bytes, and is first in, first out among the large coflows. It is stable once limits reach these \
-    (K = 10 with E = 10). How the paper chose limits for few queues is not in the text we have.";
+const WHY: &str = "With a first limit of 10 MB and few or narrow queues, the last queue holds most of the bytes and \
+    serves large coflows first in, first out. Gains are stable once limits reach large coflows (K = 10 \
+    with E = 10). The text we have does not say how the paper chose limits for few queues.";
 
 pub(super) const DELTA: Item = Item {
     place: "Section 7.6, δ",
     section: "7.6",
     shows: "gain over per-flow fairness by the interval of coordination",
-    plan: Planning::Runs(|lab| {
+    plan: Planning::Runs(|planner| {
         let intervals = [0.0, 0.008, 1.0, 10.0];
         let runs = intervals.map(|delta_s| {
             let policy = format!("aalo:queues=strict,delta={}ms", delta_s * 1e3);
-            (delta_s, lab.plan.exact(lab.trace, &policy))
+            (delta_s, planner.plan.exact(planner.trace, &policy))
         });
-        let fair = lab.plan.exact(lab.trace, "fair");
+        let fair = planner.plan.exact(planner.trace, "fair");
         Ok(Box::new(move |results, section| {
-            section.note("Strict queues. The figure's points are not in the text we have.");
+            section.note("Queues are strict. The text we have does not give the figure's points.");
             let gains = gains(fair, &runs, results)?;
             for ((delta_s, run), [_, gain]) in runs.iter().zip(&gains) {
                 let what = format!("δ = {} ms", delta_s * 1e3);
@@ -107,13 +109,13 @@ pub(super) const DELTA: Item = Item {
                     Rule::AtLeast(1.1),
                 ),
             );
-            // Nothing has a place on a logarithmic axis at 0.
+            // The axis is logarithmic and cannot show 0.
             let points = gains.into_iter().map(|[x, y]| [x.max(0.001), y]).collect();
             section.figures.push(curves(
                 "Aalo's gain over per-flow fairness",
                 ["δ (s)", "gain in mean CCT"],
                 vec![("strict queues".to_owned(), points)],
-                "The first point is coordination at the very moment.",
+                "The first point is immediate coordination (δ = 0).",
             ));
             Ok(())
         }))

@@ -1,73 +1,86 @@
-//! Philae against others, mostly against Aalo: its runs, and the reasons why ratios differ.
+//! Compares Philae with other policies: the runs, the speed-ups, and the reasons for differences.
 
 use covey_trace::MB;
 
 use crate::finding::{Finding, Setting};
-use crate::item::Lab;
-use crate::learning::Watch;
+use crate::item::{Planner, Section};
+use crate::learning::Recording;
 use crate::numbers::percentile;
-use crate::plan::{OnHosts, Plan, Results, Run, RunId, Sim, TraceId};
+use crate::plan::{Plan, Platform, Results, RunId, TestbedRun, TraceId};
+use crate::plots::bars;
 
-/// How far our speed-ups may be from published ones: an independent emulation came within 6 %.
+/// The share by which our speed-ups may differ from published ones. An independent emulation came
+/// within 6 %.
 pub(super) const TOLERANCE: f64 = 0.06;
 
-/// Why means differ in the fair comparison.
-pub(super) const ONE_FRAMEWORK: &str = "The published ratio is one between two simulators. CoflowSim's Aalo moves a \
-    coflow only when one arrives or ends, by one queue at a time, and leaves ports idle that flows have \
-    freed. In one exact framework Aalo does better, so Philae gains less.";
+/// The reason for different means in the fair comparison.
+pub(super) const ONE_FRAMEWORK: &str = "The published ratio compares two simulators. CoflowSim's Aalo moves coflows between \
+    queues only when a coflow arrives or ends, and by one queue at a time; it leaves ports idle after \
+    flows end. In the exact simulator Aalo is faster, so Philae gains less.";
 
-/// Why means differ in the paper's setting where coflows have been left out.
-pub(super) const FEWER_EVENTS: &str = "With fewer coflows there are fewer arrivals and ends, at which alone \
-    CoflowSim moves coflows between queues and shares anew; its policies get slower by that, and Philae's \
-    gain larger than published. How the paper ran these workloads is not told.";
+/// The reason for different means in the paper's setting, on workloads without some of the coflows.
+pub(super) const FEWER_EVENTS: &str = "CoflowSim moves coflows between queues and assigns rates only when a coflow \
+    arrives or ends. Fewer coflows mean fewer such events, so its policies get slower, and Philae's gain \
+    is larger than published. The paper does not say how it ran these workloads.";
 
-/// Why percentiles of single speed-ups differ.
+/// The reason for different percentiles of the speed-ups of single coflows.
 pub(super) const PERCENTILES: &str = "Half of the coflows are small and end after a few milliseconds, or quanta, \
-    under both policies. Neither public simulator has an Aalo that is slow for them, which the published \
-    percentiles would need. (0.977 is equally many quanta, in seconds of 1024 and of 1000 ms.)";
+    under both policies. The published percentiles would need an Aalo that is slow for small coflows, and \
+    no public simulator has one. (0.977 means equal numbers of quanta, in seconds of 1024 and of 1000 ms.)";
 
-/// The reason for a difference from Aalo in a column and a setting.
+/// The reason for a different speed-up over Aalo, by column and setting.
 pub(super) fn why(column: &str, setting: Setting) -> &'static str {
     match (column, setting) {
         ("P50" | "P90", _) => PERCENTILES,
         (_, Setting::FairComparison | Setting::Live | Setting::Testbed) => ONE_FRAMEWORK,
         (_, Setting::PapersSetting) => {
-            "Which flows are pilots depends on ties among ports, which C++ leaves open; it moves the mean \
-             by some percent."
+            "The order of equally busy ports decides which flows are pilots, and C++ does not define this order. \
+             The choice of pilots changes the mean by some percent."
         }
     }
 }
 
-/// Aalo in the exact simulator, watched for when it has found the right queue.
+/// The columns of most tables: percentiles of the speed-ups of single coflows, and the speed-up of
+/// the mean.
+pub(super) const COLUMNS: [&str; 3] = ["P50", "P90", "mean of CCTs"];
+
+/// Adds a plot of the findings of a section that are speed-ups of the mean CCT.
+pub(super) fn plot_means(title: &str, section: &mut Section) {
+    let all = section.findings.iter();
+    let means: Vec<Finding> = all.filter(|f| f.what.ends_with("CCTs")).cloned().collect();
+    section.figures.push(bars(title, "speed-up", &means));
+}
+
+/// Plans Aalo in the exact simulator, and records when each coflow enters its last queue.
 pub(super) fn aalo(plan: &mut Plan, trace: TraceId) -> RunId {
-    let watch = Watch::Queues { first: 10.0 * MB, factor: 10.0 };
-    plan.run(Run { trace, sim: Sim::exact(), policy: "aalo".to_owned(), watch })
+    let recording = Recording::LastQueue { first: 10.0 * MB, factor: 10.0 };
+    plan.exact_recording(trace, "aalo", recording)
 }
 
-/// Philae in the exact simulator, watched for its estimates.
+/// Plans Philae in the exact simulator, and records its estimates of sizes.
 pub(super) fn philae(plan: &mut Plan, trace: TraceId, policy: &str) -> RunId {
-    let (policy, watch) = (policy.to_owned(), Watch::Estimates);
-    plan.run(Run { trace, sim: Sim::exact(), policy, watch })
+    plan.exact_recording(trace, policy, Recording::SizeEstimates)
 }
 
-/// Philae against others, in one of the settings.
+/// Two runs in one setting: Philae and another policy.
 #[derive(Clone, Copy)]
-pub(super) struct Pair {
+pub(super) struct Comparison {
     pub setting: Setting,
     pub base: RunId,
     pub philae: RunId,
 }
 
-impl Pair {
-    /// Aalo against a Philae on a workload, in both settings.
-    pub fn with_aalo(plan: &mut Plan, trace: TraceId, policy: &str) -> [Pair; 2] {
+impl Comparison {
+    /// Plans Aalo, and Philae as `policy` specifies it, on a workload in both settings of
+    /// simulations.
+    pub fn with_aalo(plan: &mut Plan, trace: TraceId, policy: &str) -> [Comparison; 2] {
         [
-            Pair {
+            Comparison {
                 setting: Setting::FairComparison,
                 base: aalo(plan, trace),
                 philae: philae(plan, trace, policy),
             },
-            Pair {
+            Comparison {
                 setting: Setting::PapersSetting,
                 base: plan.coflowsim(trace, "aalo"),
                 philae: plan.authors(trace, policy),
@@ -75,17 +88,16 @@ impl Pair {
         ]
     }
 
-    /// The same with real flows.
-    pub fn on_testbed(lab: &mut Lab, trace: TraceId) -> Pair {
-        let on_hosts = OnHosts { fold: Some(lab.every), ratio: 1.0 };
-        let mut run = |policy: &str| {
-            let (sim, policy) = (Sim::Testbed(on_hosts), policy.to_owned());
-            lab.plan.run(Run { trace, sim, policy, watch: Watch::Nothing })
-        };
-        Pair { setting: Setting::Testbed, base: run("aalo"), philae: run("philae") }
+    /// Plans Aalo and Philae on a workload on the testbed.
+    pub fn on_testbed(planner: &mut Planner, trace: TraceId) -> Comparison {
+        let platform = Platform::Testbed(TestbedRun { fold: Some(planner.every), ratio: 1.0 });
+        let [base, philae] =
+            ["aalo", "philae"].map(|policy| planner.plan.run_on(platform.clone(), trace, policy));
+        Comparison { setting: Setting::Testbed, base, philae }
     }
 
-    /// The speed-up of the mean CCT, and percentiles of those of single coflows.
+    /// The speed-up of the mean CCT, or for columns `P50` and `P90` that percentile of the
+    /// speed-ups of single coflows.
     pub fn speedup(&self, column: &str, results: &Results<'_>) -> Result<f64, String> {
         let ratios = || results.ratios(self.base, self.philae);
         Ok(match column {
@@ -95,7 +107,7 @@ impl Pair {
         })
     }
 
-    /// A speed-up as a finding, beside what is published at a place in a row and a column.
+    /// The finding for a speed-up, with the published value at a place, row and column.
     pub fn finding(
         &self,
         what: String,

@@ -1,8 +1,8 @@
 //! Philae (USENIX ATC 2019).
 //!
-//! *Fair comparison*: Aalo and Philae as the paper describes them (weighted queues, Aalo deciding
-//! every 8 ms), both in the exact simulator. *Paper's setting*: what its published ratios come from,
-//! Aalo and others in CoflowSim over Philae in its authors' own simulator.
+//! *Fair comparison*: Aalo and Philae as the paper describes them (weighted queues, Aalo decides
+//! every 8 ms), both in the exact simulator. *Paper's setting*: the source of the published ratios,
+//! which compare Aalo and others in CoflowSim with Philae in its authors' own simulator.
 
 mod bound;
 mod comparison;
@@ -20,15 +20,15 @@ use crate::item::Item;
 pub use coordinator::LIVE_ITEMS;
 pub use jobs::TESTBED_ITEMS;
 
-/// What is reproduced by simulation, in the order of the paper.
+/// The items that simulation reproduces, in the order of the paper.
 pub const ITEMS: &[Item] = &[
     learning::FIGURE_1,
     bound::EQUATION_1,
-    Item::cannot(
+    Item::not_shown(
         "Table 1",
         "5",
         "how often coordinator and agents interact",
-        "In a fluid nobody sends messages; --live counts them.",
+        "A fluid simulation has no messages; --live counts them.",
     ),
     pilots::TABLE_2,
     learning::FIGURE_3,
@@ -45,22 +45,22 @@ pub const ITEMS: &[Item] = &[
     jobs::SECTION_9_2,
     jobs::FIGURE_6,
     jobs::TABLE_5,
-    Item::cannot(
+    Item::not_shown(
         "Table 6",
         "9.3",
         "processor time of the coordinator in an interval",
-        "In a fluid a coordinator decides in no time; --live measures it.",
+        "In a fluid simulation decisions take no time; --live measures their time.",
     ),
-    Item::cannot(
+    Item::not_shown(
         "Table 7",
         "9.3",
         "intervals in which the coordinator was too slow",
-        "In a fluid a coordinator decides in no time; --live measures it.",
+        "In a fluid simulation decisions take no time; --live measures their time.",
     ),
-    Item::cannot(
+    Item::not_shown(
         "Section 9.3",
         "9.3",
         "speed-up over Aalo on 900 ports: 2.72× of the mean, 9.78× at P90",
-        "By the paper's own account the gain beyond that on 150 ports comes of Aalo's overloaded coordinator, which a fluid does not have.",
+        "The paper attributes the gain beyond that on 150 ports to Aalo's overloaded coordinator. A fluid simulation has no coordinator.",
     ),
 ];

@@ -1,7 +1,6 @@
-//! Table 3: in which order coflows go.
+//! Table 3: the orders of coflows.
 
-use super::comparison::Pair;
-use crate::drawings::bars;
+use super::comparison::{COLUMNS, Comparison, plot_means};
 use crate::finding::{Finding, Setting};
 use crate::item::{Item, Planning};
 
@@ -9,33 +8,32 @@ pub(super) const TABLE_3: Item = Item {
     place: "Table 3",
     section: "8.3",
     shows: "speed-up over Aalo by order of coflows",
-    plan: Planning::Runs(|lab| {
-        let pairs = ["A", "B", "C", "D"].map(|order| {
+    plan: Planning::Runs(|planner| {
+        let comparisons = ["A", "B", "C", "D"].map(|order| {
             let policy = match order {
                 "D" => "philae".to_owned(),
                 _ => format!("philae:order={order}"),
             };
-            (order, Pair::with_aalo(&mut lab.plan, lab.trace, &policy))
+            (order, Comparison::with_aalo(&mut planner.plan, planner.trace, &policy))
         });
-        let strict = Pair {
+        let strict = Comparison {
             setting: Setting::FairComparison,
-            base: lab.plan.exact(lab.trace, "aalo:queues=strict,delta=0"),
-            philae: lab.plan.exact(lab.trace, "philae:queues=strict"),
+            base: planner.plan.exact(planner.trace, "aalo:queues=strict,delta=0"),
+            philae: planner.plan.exact(planner.trace, "philae:queues=strict"),
         };
         Ok(Box::new(move |results, section| {
-            for (order, pairs) in pairs {
-                for pair in pairs {
-                    for column in ["P50", "P90", "mean of CCTs"] {
+            for (order, comparisons) in comparisons {
+                for comparison in comparisons {
+                    for column in COLUMNS {
                         let what = format!("{order}, {column}");
-                        let finding = pair.finding(what, ["Table 3", order, column], results)?;
-                        section.add(finding.why(why(order, column, pair.setting)));
+                        let finding =
+                            comparison.finding(what, ["Table 3", order, column], results)?;
+                        section.add(finding.why(why(order, column, comparison.setting)));
                     }
                 }
             }
-            let means: Vec<Finding> =
-                section.findings.iter().filter(|f| f.what.ends_with("CCTs")).cloned().collect();
-            section.figures.push(bars("Speed-up of the mean CCT over Aalo", "speed-up", &means));
-            for column in ["P50", "P90", "mean of CCTs"] {
+            plot_means("Speed-up of the mean CCT over Aalo", section);
+            for column in COLUMNS {
                 let what = format!("D with strict queues, {column}");
                 let ours = strict.speedup(column, results)?;
                 let runs = [strict.base, strict.philae];
@@ -49,16 +47,17 @@ pub(super) const TABLE_3: Item = Item {
 fn why(order: &str, column: &str, setting: Setting) -> &'static str {
     match (order, column, setting) {
         ("C", "P50" | "P90", _) => {
-            "In the authors' program order C has neither pilots nor thin coflows: all wait in one queue, \
-             small ones for large ones. In the exact simulator thin coflows go first, as under the other \
-             orders. The published mean is that of the former, the published percentiles of neither."
+            "In the authors' program order C has neither pilots nor thin coflows: all coflows wait in one queue, \
+             and small coflows wait for large ones. In the exact simulator thin coflows go first, as under \
+             the other orders. The published mean matches the former; the published percentiles match \
+             neither."
         }
         ("C", ..) => {
-            "Thin coflows go first in the exact simulator, and coflows are not admitted in bins."
+            "The exact simulator serves thin coflows first and admits each coflow when it arrives, not in bins."
         }
         ("B", "mean of CCTs", Setting::FairComparison) => {
-            "What is left of an estimated size falls while a coflow is sent, so that coflows of equal size \
-             overtake each other; in one exact framework that costs more than it gains."
+            "The rest of an estimated size shrinks while a coflow is sent, so coflows of equal size overtake \
+             each other. In the exact simulator this costs more than it gains."
         }
         _ => super::comparison::why(column, setting),
     }

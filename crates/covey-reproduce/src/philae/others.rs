@@ -1,16 +1,17 @@
-//! Figures 4(a), 4(b) and 5 and Table 4: Philae against other policies, and which coflows gain.
+//! Figures 4(a), 4(b) and 5 and Table 4: Philae compared with other policies, and the coflows that
+//! gain.
 
 use covey_trace::transform::{Filter, filter};
 use covey_trace::{Coflow, MB, Stats};
 
-use super::comparison::{Pair, aalo, philae};
-use crate::drawings::{bars, cdf};
+use super::comparison::{COLUMNS, Comparison, aalo, philae, plot_means};
 use crate::finding::{Finding, Rule, Setting};
 use crate::item::{Item, Planning, Section};
 use crate::numbers::percent;
 use crate::plan::{Plan, Results, TraceId};
+use crate::plots::cdf;
 
-/// What the paper compares with, and the policies of both simulators.
+/// The paper's names of the policies compared with Philae, and their names in both simulators.
 const OTHERS: [(&str, &str); 5] = [
     ("Aalo", "aalo"),
     ("Aalo-Oracle", "aalo-oracle"),
@@ -19,50 +20,48 @@ const OTHERS: [(&str, &str); 5] = [
     ("FAIR", "fair"),
 ];
 
-const COLUMNS: [&str; 3] = ["P50", "P90", "mean of CCTs"];
-
-/// Philae against each of the first `count` others, in both settings.
-fn pairs(plan: &mut Plan, trace: TraceId, count: usize) -> Vec<(&'static str, Pair)> {
-    let mut pairs = Vec::new();
+/// Plans Philae and each of the first `count` other policies, in both settings.
+fn comparisons(plan: &mut Plan, trace: TraceId, count: usize) -> Vec<(&'static str, Comparison)> {
+    let mut comparisons = Vec::new();
     for (name, policy) in &OTHERS[..count] {
         let base = if *name == "Aalo" { aalo(plan, trace) } else { plan.exact(trace, policy) };
         let philae = philae(plan, trace, "philae");
-        pairs.push((*name, Pair { setting: Setting::FairComparison, base, philae }));
+        comparisons.push((*name, Comparison { setting: Setting::FairComparison, base, philae }));
         let (base, philae) = (plan.coflowsim(trace, policy), plan.authors(trace, "philae"));
-        pairs.push((*name, Pair { setting: Setting::PapersSetting, base, philae }));
+        comparisons.push((*name, Comparison { setting: Setting::PapersSetting, base, philae }));
     }
-    pairs
+    comparisons
 }
 
-/// The speed-ups that are published at a place, and all for which `also` says so.
+/// Adds findings and figures of the speed-ups at a place. `why` gives the reason for a difference
+/// by policy, column and setting.
 fn speedups(
     place: &str,
-    pairs: &[(&'static str, Pair)],
+    comparisons: &[(&'static str, Comparison)],
     results: &Results<'_>,
     section: &mut Section,
     why: fn(&str, &str, Setting) -> &'static str,
 ) -> Result<(), String> {
-    for (name, pair) in pairs {
+    for (name, comparison) in comparisons {
         for column in COLUMNS {
             let what = format!("{name}, {column}");
-            let finding = pair.finding(what, [place, name, column], results)?;
-            section.add(finding.why(why(name, column, pair.setting)));
+            let finding = comparison.finding(what, [place, name, column], results)?;
+            section.add(finding.why(why(name, column, comparison.setting)));
         }
     }
-    let means: Vec<Finding> =
-        section.findings.iter().filter(|f| f.what.ends_with("CCTs")).cloned().collect();
-    section.figures.push(bars("Philae's speed-up of the mean CCT", "speed-up", &means));
+    plot_means("Philae's speed-up of the mean CCT", section);
     for setting in [Setting::FairComparison, Setting::PapersSetting] {
-        let curves = pairs.iter().filter(|(_, pair)| pair.setting == setting);
-        let curves = curves
-            .map(|(name, pair)| Ok(((*name).to_owned(), results.ratios(pair.base, pair.philae)?)));
+        let curves = comparisons.iter().filter(|(_, comparison)| comparison.setting == setting);
+        let curves = curves.map(|(name, comparison)| {
+            Ok(((*name).to_owned(), results.ratios(comparison.base, comparison.philae)?))
+        });
         section.figures.push(cdf(
             &format!("Speed-up, coflow by coflow, {}", setting.name()),
             ["speed-up of a coflow by Philae", "coflows"],
             Some(1.0),
             curves.collect::<Result<Vec<_>, String>>()?,
-            "Each coflow's CCT under the other policy over that under Philae; right of 1 Philae is \
-             faster.",
+            "Each coflow's CCT under the other policy divided by its CCT under Philae. Philae is faster to \
+             the right of 1.",
         ));
     }
     Ok(())
@@ -72,10 +71,10 @@ pub(super) const FIGURE_4A: Item = Item {
     place: "Figure 4(a)",
     section: "8.4",
     shows: "speed-up over other policies, Facebook trace",
-    plan: Planning::Runs(|lab| {
-        let pairs = pairs(&mut lab.plan, lab.trace, 5);
+    plan: Planning::Runs(|planner| {
+        let comparisons = comparisons(&mut planner.plan, planner.trace, 5);
         Ok(Box::new(move |results, section| {
-            speedups("Figure 4(a)", &pairs, results, section, why_4a)
+            speedups("Figure 4(a)", &comparisons, results, section, why_4a)
         }))
     }),
 };
@@ -83,20 +82,20 @@ pub(super) const FIGURE_4A: Item = Item {
 fn why_4a(name: &str, column: &str, setting: Setting) -> &'static str {
     match (name, setting) {
         ("SEBF", _) => {
-            "No SEBF was found that Philae beats: one that knows sizes is faster in the exact simulator by \
-             far, and by 1 % even as CoflowSim has it."
+            "No SEBF was found that Philae beats. SEBF knows sizes: it is much faster in the exact simulator, \
+             and even CoflowSim's SEBF is 1 % faster."
         }
         ("FIFO", Setting::FairComparison) => {
-            "FIFO that shares by max-min inside a coflow has a mean of 385 s, CoflowSim's with MADD and \
-             backfill 81 s. How a policy shares and backfills decides more than its order."
+            "FIFO with max-min sharing inside a coflow has a mean of 385 s; CoflowSim's FIFO with MADD and \
+             backfill has 81 s. Sharing and backfilling matter more than the order."
         }
         ("FIFO", Setting::PapersSetting) => {
-            "The ratio of means is 9 % below the published one; small coflows fare better in CoflowSim's \
-             FIFO, which backfills, than in the paper's."
+            "The ratio of means is 9 % below the published one. CoflowSim's FIFO backfills, which makes small \
+             coflows faster than in the paper's."
         }
         ("FAIR", _) => {
-            "Fair sharing has a mean of 64.6 s exactly and 68.9 s in CoflowSim. For the published ratio it \
-             would have to be about 160 s; what the paper ran is not told."
+            "Fair sharing has a mean of 64.6 s in the exact simulator and 68.9 s in CoflowSim. The published \
+             ratio would need about 160 s. The paper does not say what it ran."
         }
         _ => super::comparison::why(column, setting),
     }
@@ -105,13 +104,14 @@ fn why_4a(name: &str, column: &str, setting: Setting) -> &'static str {
 pub(super) const FIGURE_4B: Item = Item {
     place: "Figure 4(b)",
     section: "8.4",
-    shows: "the same on coflows of more than 7 flows",
-    plan: Planning::Runs(|lab| {
+    shows: "speed-up over other policies, coflows of more than 7 flows",
+    plan: Planning::Runs(|planner| {
         let wide = Filter { min_width: Some(8), ..Filter::default() };
-        let trace = lab.plan.derived("wide-only", lab.trace, |trace| filter(trace, wide))?;
-        let pairs = pairs(&mut lab.plan, trace, 3);
+        let trace =
+            planner.plan.derived("wide-only", planner.trace, |trace| filter(trace, wide))?;
+        let comparisons = comparisons(&mut planner.plan, trace, 3);
         Ok(Box::new(move |results, section| {
-            speedups("Figure 4(b)", &pairs, results, section, why_4b)
+            speedups("Figure 4(b)", &comparisons, results, section, why_4b)
         }))
     }),
 };
@@ -119,10 +119,10 @@ pub(super) const FIGURE_4B: Item = Item {
 fn why_4b(name: &str, column: &str, setting: Setting) -> &'static str {
     match (name, setting) {
         ("SEBF", Setting::FairComparison) => {
-            "SEBF knows sizes and is faster in the exact simulator by far."
+            "SEBF knows sizes and is much faster in the exact simulator."
         }
         ("SEBF", Setting::PapersSetting) => {
-            "No SEBF was found that Philae beats by so much: CoflowSim's is about as fast as Philae."
+            "No SEBF was found that Philae beats by that much: CoflowSim's is about as fast as Philae."
         }
         (_, Setting::PapersSetting) => super::comparison::FEWER_EVENTS,
         _ => super::comparison::why(column, setting),
@@ -133,8 +133,8 @@ pub(super) const TABLE_4: Item = Item {
     place: "Table 4",
     section: "8.4",
     shows: "coflows by width (7 flows) and size (100 MB)",
-    plan: Planning::Runs(|lab| {
-        let trace = lab.trace;
+    plan: Planning::Runs(|planner| {
+        let trace = planner.trace;
         Ok(Box::new(move |results, section| {
             let bins = Stats::of(results.plan.workload(trace)).by_width_and_size;
             let cells =
@@ -154,10 +154,11 @@ pub(super) const TABLE_4: Item = Item {
     }),
 };
 
-/// Below which speed-up a coflow loses. Above its inverse it gains.
+/// A coflow loses if its speed-up is below this value. It gains if its speed-up exceeds the
+/// inverse.
 const LOSES: f64 = 0.97;
 
-/// The bin of a coflow in Table 4.
+/// The bin of a coflow in Table 4, numbered from 0.
 fn bin(coflow: &Coflow) -> usize {
     let (wide, large) = (coflow.width() > 7, coflow.size_bytes() > 100.0 * MB);
     usize::from(wide) + 2 * usize::from(large)
@@ -167,41 +168,42 @@ pub(super) const FIGURE_5: Item = Item {
     place: "Figure 5",
     section: "8.4",
     shows: "speed-up over Aalo by the bins of Table 4",
-    plan: Planning::Runs(|lab| {
-        let pairs = Pair::with_aalo(&mut lab.plan, lab.trace, "philae");
-        let trace = lab.trace;
+    plan: Planning::Runs(|planner| {
+        let comparisons = Comparison::with_aalo(&mut planner.plan, planner.trace, "philae");
+        let trace = planner.trace;
         Ok(Box::new(move |results, section| {
             section.note(
-                "A coflow loses if it takes 3 % longer, and gains if it takes 3 % less; so equally many quanta \
-                 in seconds of 1024 and of 1000 ms are neither.",
+                "A coflow loses if it takes 3 % longer, and gains if it takes 3 % less. Equal numbers of quanta, \
+                 in seconds of 1024 and of 1000 ms, are thus neither.",
             );
-            for pair in pairs {
+            for comparison in comparisons {
                 let workload = results.plan.workload(trace);
-                let mut of_bin = [const { Vec::new() }; 4];
-                let ratios = results.ratios(pair.base, pair.philae)?;
+                let mut ratios_by_bin = [const { Vec::new() }; 4];
+                let ratios = results.ratios(comparison.base, comparison.philae)?;
                 for (coflow, ratio) in workload.coflows.iter().zip(&ratios) {
-                    of_bin[bin(coflow)].push(*ratio);
+                    ratios_by_bin[bin(coflow)].push(*ratio);
                 }
                 let losers: Vec<f64> =
-                    of_bin.iter().map(|ratios| percent(ratios, |r| r < LOSES)).collect();
-                let lost = |b: usize| of_bin[b].iter().filter(|r| **r < LOSES).count() as f64;
+                    ratios_by_bin.iter().map(|ratios| percent(ratios, |r| r < LOSES)).collect();
+                let lost =
+                    |bin: usize| ratios_by_bin[bin].iter().filter(|r| **r < LOSES).count() as f64;
                 let all: f64 = (0..4).map(lost).sum();
-                let winners = percent(&of_bin[3], |r| r > 1.0 / LOSES);
-                let (all_of_them, most) = (Rule::AtLeast(100.0), Rule::MoreThan(50.0));
-                for (b, what, ours, says, rule) in [
+                let winners = percent(&ratios_by_bin[3], |r| r > 1.0 / LOSES);
+                let (all_coflows, most) = (Rule::AtLeast(100.0), Rule::MoreThan(50.0));
+                for (bin, what, ours, says, rule) in [
                     (
                         0,
                         "coflows of bin 1 that do not lose",
                         100.0 - losers[0],
                         "all gain in bin 1 (thin, small)",
-                        all_of_them,
+                        all_coflows,
                     ),
                     (
                         2,
                         "coflows of bin 3 that do not lose",
                         100.0 - losers[2],
                         "all gain in bin 3 (thin, large)",
-                        all_of_them,
+                        all_coflows,
                     ),
                     (
                         3,
@@ -214,22 +216,22 @@ pub(super) const FIGURE_5: Item = Item {
                         1,
                         "coflows in bin 2 (wide, small) of those that lose",
                         100.0 * lost(1) / all,
-                        "most of those that lose are in bin 2",
+                        "most coflows that lose are in bin 2",
                         most,
                     ),
                 ] {
-                    let runs = [pair.base, pair.philae];
-                    let found = Finding::new(what, pair.setting, &runs, ours).unit("%");
-                    section.add(found.says(says, rule).why(why_5(b)));
+                    let runs = [comparison.base, comparison.philae];
+                    let found = Finding::new(what, comparison.setting, &runs, ours).unit("%");
+                    section.add(found.says(says, rule).why(why_5(bin)));
                 }
                 let names = ["thin, small", "wide, small", "thin, large", "wide, large"];
-                let curves = names.map(str::to_owned).into_iter().zip(of_bin).collect();
+                let curves = names.map(str::to_owned).into_iter().zip(ratios_by_bin).collect();
                 section.figures.push(cdf(
-                    &format!("Speed-up by bin, {}", pair.setting.name()),
+                    &format!("Speed-up by bin, {}", comparison.setting.name()),
                     ["speed-up of a coflow over Aalo", "coflows of the bin"],
                     Some(1.0),
                     curves,
-                    "Each coflow's CCT under Aalo over that under Philae, in each bin of Table 4.",
+                    "Each coflow's CCT under Aalo divided by its CCT under Philae, by bin of Table 4.",
                 ));
             }
             Ok(())
@@ -240,12 +242,12 @@ pub(super) const FIGURE_5: Item = Item {
 fn why_5(bin: usize) -> &'static str {
     match bin {
         0 | 2 => {
-            "A few thin coflows are slower; thin coflows wait for thin ones with less contention."
+            "A few thin coflows are slower: under Philae a thin coflow waits for thin coflows with less contention."
         }
         3 => {
-            "Of the large, wide coflows half or fewer gain, and a few of them gain much: Philae serves \
-             them one after another, Aalo side by side."
+            "At most half of the large, wide coflows gain, and a few of them gain much: Philae serves them one \
+             after another, Aalo serves them side by side."
         }
-        _ => "Half or more of those that lose are in other bins, most of them in bin 4.",
+        _ => "At least half of the coflows that lose are in other bins, most of them in bin 4.",
     }
 }

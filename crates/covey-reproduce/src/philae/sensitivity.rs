@@ -1,37 +1,38 @@
-//! Figures 7(a) to 7(c): parameters of Philae, while Aalo keeps its own.
+//! Figures 7(a) to 7(c): speed-ups for several values of Philae's parameters. Aalo keeps its
+//! defaults.
 
-use super::comparison::Pair;
-use crate::drawings::curves;
+use super::comparison::Comparison;
 use crate::finding::{Finding, Rule, Setting};
-use crate::item::{Item, Lab, Planning, Section};
+use crate::item::{Item, Planner, Planning, Section};
 use crate::plan::Results;
+use crate::plots::curves;
 
-/// Values of a parameter, each with Philae against Aalo in both settings.
-type Sweep = Vec<(u32, [Pair; 2])>;
+/// The values of a parameter, each with the comparison of Philae with Aalo in both settings.
+type Sweep = Vec<(u32, [Comparison; 2])>;
 
-/// Plans `philae` with each of the values; `default` is the run that others need, too.
-fn sweep(lab: &mut Lab, values: &[u32], default: u32, spec: fn(u32) -> String) -> Sweep {
+/// Plans Philae with each of the values. The value `default` shares its run with other items.
+fn sweep(planner: &mut Planner, values: &[u32], default: u32, spec: fn(u32) -> String) -> Sweep {
     let one = |&value: &u32| {
         let policy = if value == default { "philae".to_owned() } else { spec(value) };
-        (value, Pair::with_aalo(&mut lab.plan, lab.trace, &policy))
+        (value, Comparison::with_aalo(&mut planner.plan, planner.trace, &policy))
     };
     values.iter().map(one).collect()
 }
 
-/// The speed-ups in a column at all values, in one of the settings, and a curve for each.
+/// The points (value, speed-up) of a column in one setting.
 fn points(
     sweep: &Sweep,
     setting: usize,
     column: &str,
     results: &Results<'_>,
 ) -> Result<Vec<[f64; 2]>, String> {
-    let one = |(value, pairs): &(u32, [Pair; 2])| {
-        Ok([f64::from(*value), pairs[setting].speedup(column, results)?])
+    let one = |(value, comparisons): &(u32, [Comparison; 2])| {
+        Ok([f64::from(*value), comparisons[setting].speedup(column, results)?])
     };
     sweep.iter().map(one).collect()
 }
 
-/// Draws the speed-ups of means and medians over the values.
+/// Draws the speed-ups of the mean CCT and the median speed-ups over the values.
 fn draw(
     x: &str,
     sweep: &Sweep,
@@ -42,17 +43,18 @@ fn draw(
     for (setting, name) in ["fair comparison", "paper's setting"].into_iter().enumerate() {
         for column in ["mean of CCTs", "P50"] {
             let points = points(sweep, setting, column, results)?;
-            // Nothing has a place on a logarithmic axis at 0.
+            // The axis is logarithmic and cannot show 0.
             let points = points.into_iter().map(|[x, y]| [x.max(0.5), y]).collect();
             drawn.push((format!("{column}, {name}"), points));
         }
     }
-    let caption = "Speed-up of Philae over Aalo, which keeps its parameters.";
+    let caption = "Speed-up of Philae over Aalo. Aalo's parameters do not change.";
     section.figures.push(curves("Speed-up over Aalo", [x, "speed-up"], drawn, caption));
     Ok(())
 }
 
-/// A finding over all values in each of the settings.
+/// Makes findings from the points of a column, in each setting. All runs of the sweep count as
+/// their source.
 fn over_all(
     sweep: &Sweep,
     column: &str,
@@ -71,12 +73,12 @@ fn over_all(
     Ok(findings)
 }
 
-/// The value at `x`, NaN if there is none.
+/// The speed-up at the value `x`; NaN if there is none.
 fn at(points: &[[f64; 2]], x: f64) -> f64 {
     points.iter().find(|point| point[0] == x).map_or(f64::NAN, |point| point[1])
 }
 
-/// The greatest difference from the value at `x`, in percent of it.
+/// The greatest difference from the speed-up at the value `x`, in percent of the latter.
 fn spread(points: &[[f64; 2]], x: f64) -> f64 {
     let base = at(points, x);
     points.iter().map(|point| 100.0 * (point[1] / base - 1.0).abs()).fold(0.0, f64::max)
@@ -86,8 +88,8 @@ pub(super) const FIGURE_7A: Item = Item {
     place: "Figure 7(a)",
     section: "8.6",
     shows: "the limit of thin coflows",
-    plan: Planning::Runs(|lab| {
-        let sweep = sweep(lab, &[0, 3, 7, 30], 7, |thin| format!("philae:thin={thin}"));
+    plan: Planning::Runs(|planner| {
+        let sweep = sweep(planner, &[0, 3, 7, 30], 7, |thin| format!("philae:thin={thin}"));
         Ok(Box::new(move |results, section| {
             let means = over_all(&sweep, "mean of CCTs", results, |setting, points| {
                 let what = "mean of CCTs: greatest difference from that at 7";
@@ -116,15 +118,15 @@ pub(super) const FIGURE_7A: Item = Item {
     }),
 };
 
-const WHY_7A: &str = "P50 is near 1 whatever the limit (see Table 3). In the authors' program another limit \
-    means other pilots, which move the mean in either direction, by more than published.";
+const WHY_7A: &str = "P50 is near 1 for each limit (see Table 3). In the authors' program another limit selects \
+    other pilots, which change the mean in either direction, and by more than published.";
 
 pub(super) const FIGURE_7B: Item = Item {
     place: "Figure 7(b)",
     section: "8.6",
     shows: "the limit of the first queue",
-    plan: Planning::Runs(|lab| {
-        let sweep = sweep(lab, &[2, 4, 10, 16, 32, 64], 10, |q1| format!("philae:q1={q1}MiB"));
+    plan: Planning::Runs(|planner| {
+        let sweep = sweep(planner, &[2, 4, 10, 16, 32, 64], 10, |q1| format!("philae:q1={q1}MiB"));
         Ok(Box::new(move |results, section| {
             section.findings = over_all(&sweep, "mean of CCTs", results, |setting, points| {
                 let what = "mean of CCTs: greatest difference from that at 10 MB";
@@ -140,11 +142,11 @@ pub(super) const FIGURE_7B: Item = Item {
     }),
 };
 
-const WHY_7B: &str = "The mean is that of a few coflows of terabytes. Between which limits these fall \
-    decides: it goes up and down as in the paper, but further.";
+const WHY_7B: &str = "A few coflows of terabytes decide the mean. It depends on the limits between which these \
+    coflows fall: the mean goes up and down as in the paper, but further.";
 
-/// So many queues that the last limit is not below that of ten queues with a factor of 10: "as E
-/// grows, the number of queues decreases".
+/// The number of queues for a factor. The last limit is at least that of ten queues with a factor
+/// of 10. The paper says: "as E grows, the number of queues decreases".
 fn queues(factor: u32) -> u32 {
     2 + (8.0 / f64::from(factor).log10()).ceil() as u32
 }
@@ -153,8 +155,8 @@ pub(super) const FIGURE_7C: Item = Item {
     place: "Figure 7(c)",
     section: "8.6",
     shows: "the factor between queues",
-    plan: Planning::Runs(|lab| {
-        let sweep = sweep(lab, &[2, 4, 10, 64], 10, |factor| {
+    plan: Planning::Runs(|planner| {
+        let sweep = sweep(planner, &[2, 4, 10, 64], 10, |factor| {
             format!("philae:K={},E={factor}", queues(factor))
         });
         Ok(Box::new(move |results, section| {

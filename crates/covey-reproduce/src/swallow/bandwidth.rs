@@ -1,23 +1,22 @@
-//! Figures 6(e) and 6(f): what FVDF gains over SEBF, by bandwidth and by compressor.
+//! Figures 6(e) and 6(f): the gain of FVDF over SEBF, by bandwidth and by compressor.
 
 use covey_trace::{Availability, Change};
 
 use super::closed_form;
 use super::custom::custom;
-use crate::drawings::curves;
 use crate::finding::{Finding, Rule, Setting};
 use crate::item::{Item, Planning};
-use crate::learning::Watch;
-use crate::plan::{Plan, Run, RunId, Sim, TraceId};
+use crate::plan::{Plan, Platform, RunId, TraceId};
+use crate::plots::curves;
 
-/// Bandwidths in bits per second, and the rows that have published gains.
+/// Bandwidths in bits per second, each with its row of published gains if there is one.
 const RATES: [(f64, Option<&str>); 4] =
     [(100e6, Some("poor")), (500e6, Some("megabit")), (1e9, Some("1 Gbps")), (10e9, None)];
 
-/// The share of the processor that Figure 2 found idle where it was least, at 10 Gbps.
+/// The smallest idle share of the processor in Figure 2, at 10 Gbps.
 const IDLE: f64 = 0.3077;
 
-/// FVDF as it is here: what is there of processors, and the policy.
+/// Covey's variants of FVDF: name, share of processors available, and policy.
 const OURS: [(&str, f64, &str); 4] = [
     ("fvdf, whole processors", 1.0, "fvdf"),
     ("fvdf, 30.77 % of processors", IDLE, "fvdf"),
@@ -25,32 +24,32 @@ const OURS: [(&str, f64, &str); 4] = [
     ("fvdf, sent while compressed", 1.0, "fvdf:overlap=true"),
 ];
 
+/// Plans a run with a share of each processor available for compression.
 fn run(plan: &mut Plan, trace: TraceId, port_rate_bps: f64, share: f64, policy: &str) -> RunId {
     let change = Change { time_s: 0.0, port: None, share };
     let cpu = if share < 1.0 { Availability::new(vec![change]) } else { Availability::default() };
-    let sim = Sim::Exact { port_rate_bps, cpu, barrier: true };
-    plan.run(Run { trace, sim, policy: policy.to_owned(), watch: Watch::Nothing })
+    plan.run_on(Platform::Exact { port_rate_bps, cpu, barrier: true }, trace, policy)
 }
 
 pub(super) const FIGURE_6E: Item = Item {
     place: "Figure 6(e)",
     section: "VI-A2",
     shows: "speed-up of FVDF over SEBF in mean CCT, by bandwidth",
-    plan: Planning::Runs(|lab| {
-        let trace = custom(lab)?;
+    plan: Planning::Runs(|planner| {
+        let trace = custom(planner)?;
         let runs = RATES.map(|(rate, row)| {
-            let sebf = run(&mut lab.plan, trace, rate, 1.0, "sebf");
+            let sebf = run(&mut planner.plan, trace, rate, 1.0, "sebf");
             let ours =
-                OURS.map(|(_, share, policy)| run(&mut lab.plan, trace, rate, share, policy));
+                OURS.map(|(_, share, policy)| run(&mut planner.plan, trace, rate, share, policy));
             (rate, row, sebf, ours)
         });
         Ok(Box::new(move |results, section| {
             section.note(
-                "On the workload of Table VI. The paper's setting is the closed form to which the public \
-                 code of FVDF amounts: p m + 1 - p with p = 0.855, m = α / (1 + 0.48 α) and α = 625 MB/s \
-                 over the bandwidth; so the gains in the paper are one constant factor on every rate, with \
-                 SEBF's order. The fair comparison has processors that compress LZ4 at 785 MB/s to \
-                 62.15 %, one flow at a time, and FVDF's own order.",
+                "All runs are on the workload of Table VI. The paper's setting is a closed form that is \
+                 equivalent to the public code of FVDF: p m + 1 - p with p = 0.855, m = α / (1 + 0.48 α) and \
+                 α = 625 MB/s over the bandwidth. The paper's gains are thus one constant factor on every \
+                 rate, with SEBF's order. In the fair comparison each processor compresses one flow at a \
+                 time, with LZ4 at 785 MB/s to 62.15 %, and FVDF uses its own order.",
             );
             let published = |row: Option<&str>| {
                 row.and_then(|row| results.published("Figure 6(e)", row, "at most"))
@@ -82,7 +81,7 @@ pub(super) const FIGURE_6E: Item = Item {
                     curve.1.push([rate / 1e6, gain]);
                     let what = format!("{name}, at {at}");
                     let finding = Finding::new(what, Setting::FairComparison, &[sebf, *run], gain);
-                    let compresses = results.of(*run)?.saved_bytes > 0.0;
+                    let compresses = results.get(*run)?.saved_bytes > 0.0;
                     section.add(match row {
                         Some(_) => finding.published(published(row), 0.06).why(why(compresses)),
                         None => finding
@@ -104,7 +103,7 @@ pub(super) const FIGURE_6E: Item = Item {
                 "Speed-up of FVDF over SEBF",
                 ["bandwidth (Mbps)", "speed-up of the mean CCT"],
                 drawn,
-                "What the paper's code amounts to, and FVDF with a model of processors.",
+                "The closed form of the paper's code, and FVDF with a model of processors.",
             ));
             Ok(())
         }))
@@ -119,31 +118,32 @@ fn why_10(compresses: bool) -> &'static str {
     if compresses { COMPRESSED_AT_10 } else { NOTHING_COMPRESSED }
 }
 
-const COMPRESSED: &str = "LZ4 at the paper's 62.15 % cannot gain more than 1.61 for any flow; the code behind \
-    the figure compresses to 48 %, has a processor for every flow at a time, and goes on sending \
-    meanwhile. Here a host compresses one flow at a time.";
-const COMPRESSED_AT_10: &str = "A processor that compresses while a flow is sent takes nothing from the flow, so \
-    that it pays at any bandwidth. The paper disables compression at 10 Gbps.";
-const NOTHING_COMPRESSED: &str = "Nothing is compressed, and what is left of FVDF is its order: by its slowest flow \
-    alone (Equation 8), not by how many share a port, which SEBF looks at.";
+const COMPRESSED: &str = "LZ4 at the paper's 62.15 % gains at most 1.61 for any flow. The code behind the figure \
+    compresses to 48 %, has a processor for each flow, and sends while it compresses. Here a host \
+    compresses one flow at a time.";
+const COMPRESSED_AT_10: &str = "Compressing a flow while it is sent does not delay the flow, so compression pays \
+    at any bandwidth. The paper disables compression at 10 Gbps.";
+const NOTHING_COMPRESSED: &str = "Nothing is compressed, so only FVDF's order counts. FVDF orders coflows by their \
+    slowest flow alone (Equation 8); SEBF also considers how many flows share a port.";
 
 pub(super) const FIGURE_6F: Item = Item {
     place: "Figure 6(f)",
     section: "VI-A2",
     shows: "speed-up of FVDF over SEBF by compressor",
-    plan: Planning::Runs(|lab| {
-        let trace = custom(lab)?;
-        let sebf = lab.plan.exact(trace, "sebf");
+    plan: Planning::Runs(|planner| {
+        let trace = custom(planner)?;
+        let sebf = planner.plan.exact(trace, "sebf");
         let runs = ["lz4", "lzo", "snappy", "lzf", "zstd"].map(|codec| {
-            let plain = lab.plan.exact(trace, &format!("fvdf:codec={codec}"));
-            let overlap = lab.plan.exact(trace, &format!("fvdf:codec={codec},overlap=true"));
+            let plain = planner.plan.exact(trace, &format!("fvdf:codec={codec}"));
+            let overlap = planner.plan.exact(trace, &format!("fvdf:codec={codec},overlap=true"));
             (codec, [("compressed, then sent", plain), ("sent while compressed", overlap)])
         });
         Ok(Box::new(move |results, section| {
-            section.note("On the workload of Table VI at 1 Gbps, with whole processors.");
-            for (codec, readings) in runs {
-                for (reading, run) in readings {
-                    let what = format!("{codec}, {reading}");
+            section
+                .note("All runs are on the workload of Table VI at 1 Gbps, with whole processors.");
+            for (codec, variants) in runs {
+                for (variant, run) in variants {
+                    let what = format!("{codec}, {variant}");
                     let gain = results.gain(sebf, run)?;
                     section.add(
                         Finding::new(what, Setting::FairComparison, &[sebf, run], gain)

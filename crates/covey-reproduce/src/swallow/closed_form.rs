@@ -1,23 +1,24 @@
-//! What FVDF amounts to in the public code that the paper's CCTs come from.
+//! A closed form of FVDF's gain in the public code that produced the paper's CCTs.
 //!
-//! It is CoflowSim with SEBF's order, where in a share p of the quanta, drawn at random, a flow
-//! drains m times as fast. With ports of B, a compressor of R = 625 MB/s and ξ = 0.48 (not those of
-//! the paper's LZ4), and a "processor is idle" that is true for 171 of 200 numbers,
+//! The code is CoflowSim with SEBF's order. In a share p of the quanta, drawn at random, a flow
+//! drains m times as fast. Ports have bandwidth B. The compressor has R = 625 MB/s and ξ = 0.48,
+//! which are not those of the paper's LZ4. The test "processor is idle" is true for 171 of 200
+//! random numbers. The gain is
 //!
 //! ```text
 //! gain = p m + 1 - p      α = R / B      m = α / (1 + α ξ), or 1 where B ≥ R (1 - ξ)
 //! ```
 //!
-//! So all gains in CCT are one constant multiplier of the rate; the order of coflows is SEBF's.
+//! All gains in CCT are thus one constant factor on every rate; the order of coflows is SEBF's.
 
-/// The share of quanta in which the processor is idle.
+/// The share p of quanta in which the processor is idle.
 const IDLE: f64 = 1.0 - 29.0 / 200.0;
-/// Bytes a second that are compressed.
+/// The speed R of the compressor in bytes per second.
 const SPEED: f64 = 625e6;
-/// Their ratio.
+/// The compressor's ratio ξ.
 const RATIO: f64 = 0.48;
 
-/// The gain over SEBF with ports of so many bytes a second.
+/// The gain over SEBF with ports of `bandwidth` bytes per second.
 pub(super) fn gain(bandwidth: f64) -> f64 {
     if bandwidth >= SPEED * (1.0 - RATIO) {
         return 1.0;

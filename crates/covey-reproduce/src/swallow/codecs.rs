@@ -1,25 +1,28 @@
-//! Tables II and III: how fast flows are compressed, and how small they get.
+//! Tables II and III: speeds and ratios of compressors.
 //!
-//! The paper measured compressors; here they are parameters. What is shown is that the simulator
-//! compresses by them: one flow alone takes V / R + ξ V / B, from which R and ξ are worked out again.
+//! The paper measured compressors; here their speed R and ratio ξ are parameters. These items check
+//! that the simulator applies them: a single flow of V bytes on ports of bandwidth B takes V / R +
+//! ξ V / B, from which R and ξ are calculated.
 
 use covey_trace::{Coflow, Flow, Workload};
 
 use crate::finding::{Finding, Setting};
-use crate::item::{Item, Lab, Planning};
+use crate::item::{Item, Planner, Planning};
 use crate::plan::{RunId, TraceId};
 
-/// Bytes a second of the ports.
+/// Speed of the ports in bytes per second.
 const BANDWIDTH: f64 = 125e6;
 
-/// A single flow of so many bytes.
-fn alone(lab: &mut Lab, bytes: f64) -> TraceId {
+/// The workload of a single flow.
+fn single_flow(planner: &mut Planner, bytes: f64) -> TraceId {
     let flow = Flow { src: 0, dst: 1, bytes, start_s: 0.0 };
     let coflows = vec![Coflow::new("1".to_owned(), 0.0, vec![flow])];
-    lab.plan.own(&format!("one flow of {bytes} bytes"), Workload { ports: 2, coflows })
+    planner
+        .plan
+        .defined_by_paper(&format!("one flow of {bytes} bytes"), Workload { ports: 2, coflows })
 }
 
-/// The rows of Table II, and their names here.
+/// The rows of Table II, and Covey's names of the codecs.
 const CODECS: [(&str, &str); 5] =
     [("LZ4", "lz4"), ("LZO", "lzo"), ("Snappy", "snappy"), ("LZF", "lzf"), ("Zstandard", "zstd")];
 
@@ -27,19 +30,18 @@ pub(super) const TABLE_II: Item = Item {
     place: "Table II",
     section: "IV",
     shows: "speed and ratio of five compressors",
-    plan: Planning::Runs(|lab| {
+    plan: Planning::Runs(|planner| {
         const BYTES: f64 = 1e9;
-        let trace = alone(lab, BYTES);
-        let runs =
-            CODECS.map(|(row, codec)| (row, lab.plan.exact(trace, &format!("fvdf:codec={codec}"))));
+        let trace = single_flow(planner, BYTES);
+        let runs = CODECS
+            .map(|(row, codec)| (row, planner.plan.exact(trace, &format!("fvdf:codec={codec}"))));
         Ok(Box::new(move |results, section| {
             section.note(
-                "One flow of 1 GB at 1 Gbps under FVDF, compressed and then sent. Speed and ratio are \
-                 worked out from its CCT and the bytes it sent. Decompression is several times faster \
-                 and is not modelled.",
+                "FVDF compresses one flow of 1 GB and then sends it at 1 Gbps. Speed and ratio are calculated \
+                 from the CCT and the bytes sent. Decompression is several times faster and is not modelled.",
             );
             for (row, run) in runs {
-                let measured = results.of(run)?;
+                let measured = results.get(run)?;
                 let ratio = 1.0 - measured.saved_bytes / BYTES;
                 let compressing_s = results.mean(run)? - ratio * BYTES / BANDWIDTH;
                 let both = [
@@ -65,7 +67,7 @@ pub(super) const TABLE_II: Item = Item {
     }),
 };
 
-/// The rows of Table III, and the uncompressed sizes in bytes.
+/// The rows of Table III, with the uncompressed sizes in bytes.
 const SORTS: [(&str, f64); 8] = [
     ("10 KB", 13.09e3),
     ("50 KB", 54.26e3),
@@ -81,22 +83,21 @@ pub(super) const TABLE_III: Item = Item {
     place: "Table III",
     section: "IV",
     shows: "compressed sizes of sorts",
-    plan: Planning::Runs(|lab| {
+    plan: Planning::Runs(|planner| {
         let runs: Vec<(&str, f64, RunId)> = SORTS
             .into_iter()
             .map(|(row, bytes)| {
-                let trace = alone(lab, bytes);
-                (row, bytes, lab.plan.exact(trace, "fvdf:ratio=size"))
+                let trace = single_flow(planner, bytes);
+                (row, bytes, planner.plan.exact(trace, "fvdf:ratio=size"))
             })
             .collect();
         Ok(Box::new(move |results, section| {
             section.note(
-                "One flow of each uncompressed size under fvdf:ratio=size, which takes its ratio from \
-                 this table. Printed sizes have three digits, so that they and printed ratios agree to \
-                 three digits only.",
+                "One flow of each uncompressed size runs under fvdf:ratio=size, which takes its ratio from this \
+                 table. Printed sizes have three digits, so sizes and ratios agree to three digits only.",
             );
             for (row, bytes, run) in runs {
-                let left = bytes - results.of(run)?.saved_bytes;
+                let left = bytes - results.get(run)?.saved_bytes;
                 let both = [("compressed", "KB", left / 1e3), ("ratio", "%", 100.0 * left / bytes)];
                 for (column, unit, ours) in both {
                     let published = results.published("Table III", row, column);

@@ -1,24 +1,24 @@
-//! Figures 3 and 4: two coflows, six policies.
+//! Figures 3 and 4: two coflows under six policies.
 
 use covey_trace::{Availability, Change, Coflow, Flow, Workload};
 
-use crate::drawings::bars;
 use crate::finding::{Finding, Setting};
 use crate::item::{Item, Planning};
-use crate::learning::Watch;
+use crate::learning::Recording;
 use crate::numbers::mean;
-use crate::plan::{Run, Sim};
+use crate::plan::{Platform, Run};
+use crate::plots::bars;
 
-/// When each flow starts; the order in which FIFO serves them.
+/// The start of each flow, which is the order in which FIFO serves them.
 type Starts = [f64; 5];
 
 const TOGETHER: Starts = [0.0; 5];
-/// In the figure FIFO's queues have the first coflow's flow first on one channel and the second's on
-/// the other. This much later is no time.
+/// The figure's FIFO serves the first coflow's flow first on one channel and the second coflow's
+/// flow first on another. This delay sets these orders and is too small to change a printed digit.
 const LATER: f64 = 1e-8;
 const FIFO: Starts = [0.0, 0.0, LATER, LATER, 0.0];
 
-/// Figure 3 in units of data and time: three channels of which no two share a port.
+/// The coflows of Figure 3 in units of data and time. The three channels share no port.
 fn example(starts: Starts) -> Workload {
     let flow = |port: u32, bytes: f64, start_s: f64| Flow { src: port, dst: port, bytes, start_s };
     let [a, b, c, d, e] = starts;
@@ -29,17 +29,18 @@ fn example(starts: Starts) -> Workload {
     Workload { ports: 3, coflows: coflows.map(coflow).into() }
 }
 
-/// The processors are idle, and so there for compressing, from 0 to 1 and from 3 to 3.5.
+/// The processors are idle, and can compress, from 0 to 1 and from 3 to 3.5.
 fn idle() -> Availability {
     let change = |(time_s, share)| Change { time_s, port: None, share };
     Availability::new([(0.0, 1.0), (1.0, 0.0), (3.0, 1.0), (3.5, 0.0)].map(change).into())
 }
 
-/// FVDF with the figure's ratio, 47.59 %, and the speed with which compressing takes one unit from a
-/// volume in a unit of time: 1 / (1 - 0.4759) bytes, in bits. Flows are sent meanwhile.
+/// FVDF with the figure's ratio, 47.59 %, sending while it compresses. At this speed compression
+/// removes one unit of data in one unit of time: it compresses 1 / (1 - 0.4759) bytes, here in
+/// bits.
 const FVDF: &str = "fvdf:codec=15.264262545bps:0.4759,overlap=true";
 
-/// The rows of the figure, and the policies.
+/// The rows of the figure, each with its policy.
 const POLICIES: [(&str, &str); 6] = [
     ("PFF", "fair"),
     ("WSS", "wss"),
@@ -53,27 +54,35 @@ pub(super) const FIGURE_4: Item = Item {
     place: "Figure 4",
     section: "II",
     shows: "the example of Figure 3 under six policies",
-    plan: Planning::Runs(|lab| {
-        let plan = &mut lab.plan;
-        let together = plan.own("Figure 3", example(TOGETHER));
-        let in_line = plan.own("Figure 3, FIFO's order", example(FIFO));
+    plan: Planning::Runs(|planner| {
+        let plan = &mut planner.plan;
+        let together = plan.defined_by_paper("Figure 3", example(TOGETHER));
+        let in_line = plan.defined_by_paper("Figure 3, FIFO's order", example(FIFO));
         let runs = POLICIES.map(|(row, policy)| {
             let trace = if row == "FIFO" { in_line } else { together };
             let cpu = if row == "FVDF" { idle() } else { Availability::default() };
-            // A unit of data a unit of time.
-            let sim = Sim::Exact { port_rate_bps: 8.0, cpu, barrier: true };
-            (row, plan.run(Run { trace, sim, policy: policy.to_owned(), watch: Watch::Flows }))
+            // Ports send one unit of data, a byte, per unit of time.
+            let platform = Platform::Exact { port_rate_bps: 8.0, cpu, barrier: true };
+            (
+                row,
+                plan.run(Run {
+                    trace,
+                    platform,
+                    policy: policy.to_owned(),
+                    recording: Recording::FlowTimes,
+                }),
+            )
         });
         Ok(Box::new(move |results, section| {
             section.note(
-                "The text does not say which flow is on which channel. Of all placements only this one \
-                 gives all six pairs: channel 1 has the flows of 4 and 2, channel 2 that of 4, channel \
-                 3 those of 2 and 3 (of C1 and C2). FVDF's pair needs flows to be sent while they are \
-                 compressed, against the paper's Pseudocode 2 and Equation 3. The text says that WSS \
-                 and PFF have the same mean CCT; the figure's 6 is what comes out.",
+                "The text does not say which flow is on which channel. Only one placement gives all six pairs: \
+                 channel 1 has the flows of 4 and 2, channel 2 that of 4, and channel 3 those of 2 and 3 (of \
+                 C1 and C2). FVDF's pair requires that flows are sent while they are compressed, which \
+                 contradicts the paper's Pseudocode 2 and Equation 3. The text says that WSS and PFF have \
+                 the same mean CCT; our result is the figure's 6.",
             );
             for (row, run) in runs {
-                let measured = results.of(run)?;
+                let measured = results.get(run)?;
                 let means =
                     [("mean FCT", mean(&measured.fcts_s)), ("mean CCT", mean(&measured.ccts_s))];
                 for (column, ours) in means {
@@ -90,8 +99,8 @@ pub(super) const FIGURE_4: Item = Item {
                     );
                 }
             }
-            let drawing = bars("Mean FCT and CCT", "units of time", &section.findings);
-            section.figures.push(drawing);
+            let plot = bars("Mean FCT and CCT", "units of time", &section.findings);
+            section.figures.push(plot);
             Ok(())
         }))
     }),

@@ -1,41 +1,37 @@
 //! Figures 6(a) to 6(d): completion times of flows.
 
-use crate::drawings::cdf;
 use crate::finding::{Finding, Rule, Setting};
-use crate::item::{Item, Lab, Planning};
-use crate::learning::Watch;
+use crate::item::{Item, Planner, Planning};
+use crate::learning::Recording;
 use crate::numbers::mean;
 use crate::parts::{first, without_smallest};
-use crate::plan::{Results, Run, RunId, Sim, TraceId};
+use crate::plan::{Results, RunId, TraceId};
+use crate::plots::cdf;
 
-/// What FVDF is compared with: the paper's names, and the policies.
+/// The policies compared with FVDF: the paper's names and Covey's.
 const OTHERS: [(&str, &str); 3] = [("SRTF", "pfp"), ("FIFO", "fifo-flow"), ("FAIR", "fair")];
-/// Coflows of the trace on which all this is shown.
+/// Number of coflows of the trace in these items.
 const COFLOWS: usize = 100;
-/// The paper's name for FVDF, and the policies it may be.
-const FVDF: &str = "fvdf";
 
-const NOTE: &str = "The paper's traces of Spark are not public; this is on the first 100 coflows of the \
-    trace, flows one by one where the policy is SRTF, FIFO or FAIR. FVDF orders coflows, not flows.";
+const NOTE: &str = "The paper's traces of Spark are not public; these runs use the first 100 coflows of the trace. \
+    SRTF, FIFO and FAIR schedule single flows; FVDF orders coflows.";
 
-/// FVDF and the others on a workload, with completion times of flows.
-struct Four {
+/// The runs of FVDF and the other policies on a workload, with completion times of flows.
+struct FlowRuns {
     fvdf: RunId,
     others: [(&'static str, RunId); 3],
 }
 
-impl Four {
-    pub(super) fn new(lab: &mut Lab, trace: TraceId) -> Self {
-        let mut run = |policy: &str| {
-            let (sim, policy, watch) = (Sim::exact(), policy.to_owned(), Watch::Flows);
-            lab.plan.run(Run { trace, sim, policy, watch })
-        };
+impl FlowRuns {
+    pub(super) fn new(planner: &mut Planner, trace: TraceId) -> Self {
+        let mut run =
+            |policy: &str| planner.plan.exact_recording(trace, policy, Recording::FlowTimes);
         let others = OTHERS.map(|(name, policy)| (name, run(policy)));
-        Self { fvdf: run(FVDF), others }
+        Self { fvdf: run("fvdf"), others }
     }
 
     fn gain(&self, base: RunId, results: &Results<'_>) -> Result<f64, String> {
-        Ok(mean(&results.of(base)?.fcts_s) / mean(&results.of(self.fvdf)?.fcts_s))
+        Ok(mean(&results.get(base)?.fcts_s) / mean(&results.get(self.fvdf)?.fcts_s))
     }
 }
 
@@ -43,32 +39,37 @@ pub(super) const FIGURE_6A: Item = Item {
     place: "Figure 6(a)",
     section: "VI-A1",
     shows: "speed-up of FVDF in mean FCT on all, 97 % and 95 % of the flows",
-    plan: Planning::Runs(|lab| {
-        let part = first(&mut lab.plan, lab.trace, COFLOWS);
+    plan: Planning::Runs(|planner| {
+        let part = first(&mut planner.plan, planner.trace, COFLOWS);
         let runs = [0, 3, 5].map(|percent| {
             let trace = match percent {
                 0 => part,
-                _ => without_smallest(&mut lab.plan, part, percent),
+                _ => without_smallest(&mut planner.plan, part, percent),
             };
-            (100 - percent, Four::new(lab, trace))
+            (100 - percent, FlowRuns::new(planner, trace))
         });
         Ok(Box::new(move |results, section| {
             section.note(NOTE);
-            section.note("The paper has the greatest of the three speed-ups; so have we.");
-            for (place, (name, _)) in OTHERS.iter().enumerate() {
+            section.note("The paper gives the greatest of the three speed-ups, and so do we.");
+            for (index, (name, _)) in OTHERS.iter().enumerate() {
                 let mut gains = Vec::new();
                 let mut all = Vec::new();
-                for (percent, four) in &runs {
-                    let gain = four.gain(four.others[place].1, results)?;
+                for (percent, flow_runs) in &runs {
+                    let gain = flow_runs.gain(flow_runs.others[index].1, results)?;
                     gains.push((*percent, gain));
-                    all.extend([four.others[place].1, four.fvdf]);
+                    all.extend([flow_runs.others[index].1, flow_runs.fvdf]);
                 }
-                let most = gains.iter().map(|(_, gain)| *gain).fold(0.0, f64::max);
+                let max_gain = gains.iter().map(|(_, gain)| *gain).fold(0.0, f64::max);
                 let published = results.published("Figure 6(a)", name, "at most");
                 section.add(
-                    Finding::new(format!("{name}, at most"), Setting::FairComparison, &all, most)
-                        .published(published, 0.06)
-                        .why(WHY_6A),
+                    Finding::new(
+                        format!("{name}, at most"),
+                        Setting::FairComparison,
+                        &all,
+                        max_gain,
+                    )
+                    .published(published, 0.06)
+                    .why(WHY_6A),
                 );
                 for (percent, gain) in gains {
                     let what = format!("{name}, {percent} % of the flows");
@@ -80,46 +81,46 @@ pub(super) const FIGURE_6A: Item = Item {
     }),
 };
 
-const WHY_6A: &str = "FVDF orders coflows. In the mean over flows SRTF, which is made for it, stays a \
-    little ahead though it does not compress. FIFO and FAIR of the public flow simulator serve batches of \
-    five flows that end together, and its sizes are typed in; on a trace they are not that slow.";
+const WHY_6A: &str = "FVDF orders coflows. SRTF aims at the mean over flows and is slightly better there, although \
+    it does not compress. FIFO and FAIR of the public flow simulator serve batches of five flows that end \
+    together, with sizes typed into its code; on a trace they are not that slow.";
 
 pub(super) const FIGURE_6B: Item = Item {
     place: "Figure 6(b)",
     section: "VI-A1",
     shows: "speed-up of FVDF in mean FCT by size of flow",
-    plan: Planning::Runs(|lab| {
-        let trace = first(&mut lab.plan, lab.trace, COFLOWS);
-        let four = Four::new(lab, trace);
+    plan: Planning::Runs(|planner| {
+        let trace = first(&mut planner.plan, planner.trace, COFLOWS);
+        let flow_runs = FlowRuns::new(planner, trace);
         Ok(Box::new(move |results, section| {
             section.note(NOTE);
-            section.note("Small, middle and large: thirds of the flows by size.");
+            section.note("Small, middle and large are thirds of the flows by size.");
             let workload = results.plan.workload(trace);
             let sizes: Vec<f64> =
                 workload.coflows.iter().flat_map(|c| &c.flows).map(|f| f.bytes).collect();
             let mut by_size: Vec<usize> = (0..sizes.len()).collect();
             by_size.sort_by(|&a, &b| sizes[a].total_cmp(&sizes[b]));
             let third = by_size.len().div_ceil(3).max(1);
-            let fvdf = &results.of(four.fvdf)?.fcts_s;
-            for (name, run) in four.others {
-                let fcts = &results.of(run)?.fcts_s;
+            let fvdf = &results.get(flow_runs.fvdf)?.fcts_s;
+            for (name, run) in flow_runs.others {
+                let fcts = &results.get(run)?.fcts_s;
                 let mut gains = Vec::new();
-                for (size, places) in ["small", "middle", "large"].iter().zip(by_size.chunks(third))
+                for (size, flows) in ["small", "middle", "large"].iter().zip(by_size.chunks(third))
                 {
-                    let sum = |fcts: &[f64]| places.iter().map(|&k| fcts[k]).sum::<f64>();
+                    let sum = |fcts: &[f64]| flows.iter().map(|&flow| fcts[flow]).sum::<f64>();
                     gains.push((size, sum(fcts) / sum(fvdf)));
                 }
                 if name == "SRTF" && gains.len() == 3 {
-                    let more = gains[2].1 / gains[0].1;
+                    let ratio = gains[2].1 / gains[0].1;
                     section.add(
                         Finding::new(
                             "SRTF, large over small",
                             Setting::FairComparison,
-                            &[run, four.fvdf],
-                            more,
+                            &[run, flow_runs.fvdf],
+                            ratio,
                         )
                         .says(
-                            "more is gained over SRTF for large flows than for small ones",
+                            "the gain over SRTF is larger for large flows than for small ones",
                             Rule::MoreThan(1.0),
                         ),
                     );
@@ -129,7 +130,7 @@ pub(super) const FIGURE_6B: Item = Item {
                     section.add(Finding::new(
                         what,
                         Setting::FairComparison,
-                        &[run, four.fvdf],
+                        &[run, flow_runs.fvdf],
                         gain,
                     ));
                 }
@@ -143,21 +144,21 @@ pub(super) const FIGURE_6C: Item = Item {
     place: "Figure 6(c)",
     section: "VI-A1",
     shows: "speed-up of FVDF in mean FCT by number of flows",
-    plan: Planning::Runs(|lab| {
+    plan: Planning::Runs(|planner| {
         let runs = [10, 30, COFLOWS].map(|coflows| {
-            let trace = first(&mut lab.plan, lab.trace, coflows);
-            (trace, Four::new(lab, trace))
+            let trace = first(&mut planner.plan, planner.trace, coflows);
+            (trace, FlowRuns::new(planner, trace))
         });
         Ok(Box::new(move |results, section| {
             section.note(NOTE);
-            section.note("Numbers of flows: those of the first 10, 30 and 100 coflows.");
-            for (trace, four) in runs {
+            section.note("The numbers of flows are those of the first 10, 30 and 100 coflows.");
+            for (trace, flow_runs) in runs {
                 let flows = results.plan.workload(trace).num_flows();
-                for (name, run) in four.others {
+                for (name, run) in flow_runs.others {
                     let what = format!("{name}, {flows} flows");
-                    let gain = four.gain(run, results)?;
+                    let gain = flow_runs.gain(run, results)?;
                     section.add(
-                        Finding::new(what, Setting::FairComparison, &[run, four.fvdf], gain)
+                        Finding::new(what, Setting::FairComparison, &[run, flow_runs.fvdf], gain)
                             .says("FVDF is always better than the others", Rule::MoreThan(1.0))
                             .why(WHY_6C),
                     );
@@ -168,21 +169,21 @@ pub(super) const FIGURE_6C: Item = Item {
     }),
 };
 
-const WHY_6C: &str = "FVDF orders coflows, not flows; in the mean over flows SRTF, and on few flows FIFO, \
-    is ahead of it.";
+const WHY_6C: &str = "FVDF orders coflows, not flows. In the mean over flows SRTF is better, and with few \
+    flows FIFO is, too.";
 
 pub(super) const FIGURE_6D: Item = Item {
     place: "Figure 6(d)",
     section: "VI-A1",
     shows: "distribution of FCTs",
-    plan: Planning::Runs(|lab| {
-        let trace = first(&mut lab.plan, lab.trace, COFLOWS);
-        let four = Four::new(lab, trace);
+    plan: Planning::Runs(|planner| {
+        let trace = first(&mut planner.plan, planner.trace, COFLOWS);
+        let flow_runs = FlowRuns::new(planner, trace);
         Ok(Box::new(move |results, section| {
             section.note(NOTE);
-            let [(_, srtf), (_, fifo), (_, fair)] = four.others;
+            let [(_, srtf), (_, fifo), (_, fair)] = flow_runs.others;
             for (name, run) in [("FIFO", fifo), ("FAIR", fair)] {
-                let gain = mean(&results.of(run)?.fcts_s) / mean(&results.of(srtf)?.fcts_s);
+                let gain = mean(&results.get(run)?.fcts_s) / mean(&results.get(srtf)?.fcts_s);
                 let published = results.published("Figure 6(d)", name, "mean");
                 section.add(
                     Finding::new(
@@ -196,23 +197,23 @@ pub(super) const FIGURE_6D: Item = Item {
                 );
             }
             let end = |run: RunId| -> Result<f64, String> {
-                Ok(results.of(run)?.flow_ends_s.iter().copied().fold(0.0, f64::max))
+                Ok(results.get(run)?.flow_ends_s.iter().copied().fold(0.0, f64::max))
             };
-            let saved = 100.0 * (1.0 - end(four.fvdf)? / end(srtf)?);
+            let saved = 100.0 * (1.0 - end(flow_runs.fvdf)? / end(srtf)?);
             section.add(
                 Finding::new(
                     "time until all flows have ended, saved over SRTF",
                     Setting::FairComparison,
-                    &[srtf, four.fvdf],
+                    &[srtf, flow_runs.fvdf],
                     saved,
                 )
                 .unit("%")
                 .published(results.published("Figure 6(d)", "FVDF", "saved"), 0.06)
                 .why(WHY_END),
             );
-            let mut drawn = vec![("FVDF".to_owned(), results.of(four.fvdf)?.fcts_s.clone())];
-            for (name, run) in four.others {
-                drawn.push((name.to_owned(), results.of(run)?.fcts_s.clone()));
+            let mut drawn = vec![("FVDF".to_owned(), results.get(flow_runs.fvdf)?.fcts_s.clone())];
+            for (name, run) in flow_runs.others {
+                drawn.push((name.to_owned(), results.get(run)?.fcts_s.clone()));
             }
             section.figures.push(cdf(
                 "Completion times of flows",
@@ -226,7 +227,7 @@ pub(super) const FIGURE_6D: Item = Item {
     }),
 };
 
-const WHY_6D: &str = "It depends on the sizes, which are not public; and FIFO and FAIR of the public flow \
+const WHY_6D: &str = "The ratio depends on the sizes, which are not public. FIFO and FAIR of the public flow \
     simulator serve batches of five flows that end together.";
-const WHY_END: &str = "Coflows arrive over ten minutes here, and the last to arrive ends last \
-    under any policy. Were all there at the beginning, compression would show.";
+const WHY_END: &str = "Coflows arrive over ten minutes here, and the last to arrive ends last under any \
+    policy. Compression would show if all coflows arrived at the beginning.";

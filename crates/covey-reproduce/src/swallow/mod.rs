@@ -1,9 +1,9 @@
 //! Swallow (IPDPS 2018).
 //!
 //! *Fair comparison*: FVDF as the paper describes it, with Covey's model of processors and
-//! compression (docs/compression.md), against others in the exact simulator. *Paper's setting*:
-//! CoflowSim, and the closed form to which the public code of FVDF in it amounts
-//! (`closed_form.rs`). The *testbed* has what the paper measured in its deployment.
+//! compression (docs/compression.md), and other policies, all in the exact simulator. *Paper's
+//! setting*: CoflowSim, and a closed form that is equivalent to the public code of FVDF in
+//! CoflowSim (`closed_form.rs`). The *testbed* repeats what the paper measured in its deployment.
 
 mod bandwidth;
 mod closed_form;
@@ -20,13 +20,13 @@ use crate::item::Item;
 
 pub use deployment::TESTBED_ITEMS;
 
-/// What is reproduced by simulation, in the order of the paper.
+/// The items that simulation reproduces, in the order of the paper.
 pub const ITEMS: &[Item] = &[
-    Item::cannot(
+    Item::not_shown(
         "Table I",
         "II",
         "compressed and raw bytes of a block of eleven applications",
-        "It is measured on data of HiBench; --testbed makes data that shrink alike.",
+        "It is measured on data of HiBench; --testbed generates data with the same compression ratios.",
     ),
     example::FIGURE_4,
     codecs::TABLE_II,
@@ -39,29 +39,29 @@ pub const ITEMS: &[Item] = &[
     bandwidth::FIGURE_6F,
     throughput::TABLE_V,
     sums::TABLE_VI,
-    Item::cannot(
+    Item::not_shown(
         "Table VII",
         "VI-B2",
         "traffic with and without Swallow, on a cluster",
-        "Links carry no headers in a fluid; --testbed counts bytes on real ones.",
+        "Links carry no headers in a fluid simulation; --testbed counts bytes on real links.",
     ),
-    Item::cannot(
+    Item::not_shown(
         "Table VIII",
         "VI-B2",
         "time of garbage collection",
-        "It is measured on a cluster; a fluid has no memory.",
+        "It is measured on a cluster; a fluid simulation has no memory to collect.",
     ),
-    Item::cannot(
+    Item::not_shown(
         "Figure 7(a)",
         "VI-B1",
         "completion time of stages of jobs, on a cluster",
         "It is measured on a cluster; --testbed sends real shuffles.",
     ),
-    Item::cannot(
+    Item::not_shown(
         "Figure 7(b)",
         "VI-B1",
         "traffic that is saved, on clusters",
-        "Links carry no headers in a fluid; --testbed counts bytes on real ones.",
+        "Links carry no headers in a fluid simulation; --testbed counts bytes on real links.",
     ),
     slices::FIGURE_7C,
 ];

@@ -1,31 +1,31 @@
 //! Figure 7(c): the length of a time slice.
 
 use super::custom::custom;
-use crate::drawings::cdf;
 use crate::finding::{Finding, Rule, Setting};
 use crate::item::{Item, Planning};
 use crate::parts::first;
+use crate::plots::cdf;
 
-/// Lengths of a slice.
+/// Lengths of a time slice.
 const SLICES: [&str; 4] = ["10ms", "100ms", "1s", "10s"];
 
 pub(super) const FIGURE_7C: Item = Item {
     place: "Figure 7(c)",
     section: "VI-B3",
     shows: "the length of a time slice (testbed)",
-    plan: Planning::Runs(|lab| {
-        let custom = custom(lab)?;
-        let part = first(&mut lab.plan, lab.trace, 100);
+    plan: Planning::Runs(|planner| {
+        let custom = custom(planner)?;
+        let part = first(&mut planner.plan, planner.trace, 100);
         let runs = [custom, part].map(|trace| {
             let policy = |slice: &str| format!("fvdf:delta={slice}");
-            (trace, SLICES.map(|slice| lab.plan.exact(trace, &policy(slice))))
+            (trace, SLICES.map(|slice| planner.plan.exact(trace, &policy(slice))))
         });
         Ok(Box::new(move |results, section| {
             section.note(
-                "The paper's numbers are of a cluster: 48.63 % of the coflows are completed after 1000 s \
-                 with slices of tens of milliseconds. Its workload is not described, so only the \
-                 direction can be compared. Here δ says how far FVDF's estimate of a flow's time looks at \
-                 what the flow does now (Equation 7); decisions are made at events, not every δ.",
+                "The paper measured a cluster: with slices of tens of milliseconds, 48.63 % of the coflows are \
+                 completed after 1000 s. It does not describe the workload, so only the direction can be \
+                 compared. Here δ is the time for which FVDF assumes that a flow continues as it does now \
+                 (Equation 7); decisions are made at events, not every δ.",
             );
             for (trace, runs) in runs {
                 let name = results.plan.name(trace);
@@ -41,7 +41,7 @@ pub(super) const FIGURE_7C: Item = Item {
                 }
                 let mut drawn = Vec::new();
                 for (slice, run) in SLICES.iter().zip(runs) {
-                    drawn.push(((*slice).to_owned(), results.of(run)?.ccts_s.clone()));
+                    drawn.push(((*slice).to_owned(), results.get(run)?.ccts_s.clone()));
                 }
                 section.figures.push(cdf(
                     &format!("CCTs by length of slice, {name}"),
@@ -56,5 +56,5 @@ pub(super) const FIGURE_7C: Item = Item {
     }),
 };
 
-const WHY: &str = "Eight coflows that are all there from the beginning keep their order whatever the \
+const WHY: &str = "Eight coflows that all arrive at the beginning keep their order for every length of the \
     slice.";

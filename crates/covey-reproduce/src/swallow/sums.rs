@@ -4,10 +4,9 @@ use super::closed_form;
 use super::custom::custom;
 use crate::finding::{Finding, Setting};
 use crate::item::{Item, Planning};
-use crate::learning::Watch;
-use crate::plan::{Run, Sim};
+use crate::plan::Platform;
 
-/// The rows of the table, and the policies of CoflowSim they stand for.
+/// The rows of the table, each with its policy in CoflowSim.
 const ROWS: [(&str, &str); 6] = [
     ("SEBF", "sebf"),
     ("SCF/NCF/LCF", "scf"),
@@ -17,29 +16,26 @@ const ROWS: [(&str, &str); 6] = [
     ("PFP", "pfp"),
 ];
 
-/// CoflowSim's ports: 128 MiB a second, in bits.
+/// Speed of CoflowSim's ports in bits per second: 128 MiB/s.
 const PORT_RATE_BPS: f64 = 1_073_741_824.0;
 
 pub(super) const TABLE_VI: Item = Item {
     place: "Table VI",
     section: "VI-A2",
     shows: "mean and sum of CCTs",
-    plan: Planning::Runs(|lab| {
-        let trace = custom(lab)?;
-        let plan = &mut lab.plan;
+    plan: Planning::Runs(|planner| {
+        let trace = custom(planner)?;
+        let plan = &mut planner.plan;
         let runs = ROWS.map(|(row, policy)| (row, policy, plan.coflowsim(trace, policy)));
-        let exact = ["sebf", "fvdf", "fvdf:logbase=1", "fair", "pfp"].map(|policy| {
-            let (sim, watch) = (Sim::at(PORT_RATE_BPS), Watch::Nothing);
-            (policy, plan.run(Run { trace, sim, policy: policy.to_owned(), watch }))
-        });
+        let exact = ["sebf", "fvdf", "fvdf:logbase=1", "fair", "pfp"]
+            .map(|policy| (policy, plan.run_on(Platform::at(PORT_RATE_BPS), trace, policy)));
         Ok(Box::new(move |results, section| {
             section.note(
-                "The paper calls this a trace of Spark; its numbers are what CoflowSim prints when it is \
-                 given no trace: eight coflows that are all there at 0, drawn by java.util.Random with \
-                 seed 13. A millisecond of the paper's setting is 1/1024 of a second. LCF, SCF and NCF \
-                 have one row in the paper. FVDF is CoflowSim's SEBF over the closed form of the public \
-                 code; which quanta compress is drawn without a seed there, so that no two runs agree to \
-                 the digit.",
+                "The paper calls this a trace of Spark. Its numbers are those that CoflowSim prints without a \
+                 trace: eight coflows that all arrive at 0, drawn by java.util.Random with seed 13. A \
+                 millisecond of the paper's setting is 1/1024 of a second. LCF, SCF and NCF share one row in \
+                 the paper. FVDF is CoflowSim's SEBF divided by the closed form of the public code. That code \
+                 draws without a seed in which quanta it compresses, so no two of its runs agree to the digit.",
             );
             let coflows = results.plan.workload(trace).coflows.len() as f64;
             let published = |row, column| results.published("Table VI", row, column);

@@ -1,23 +1,24 @@
-//! Figures of what was found.
+//! Builds the figures of a report.
 
 use covey_report::{Figure, Plot};
 
 use crate::finding::{Finding, Published, Setting};
 use crate::numbers::thinned;
 
-/// A distribution of more values than this is drawn through so many of them.
-const MOST: usize = 500;
+/// A curve of more values is drawn through this number of points.
+const MAX_POINTS: usize = 500;
 
-/// The findings as bars, a group for each thing: published, fair comparison, paper's setting.
+/// Draws findings as bars. Each label has a group of bars: published, fair comparison, paper's
+/// setting.
 pub fn bars(title: &str, x: &str, findings: &[Finding]) -> Figure {
     let mut groups: Vec<(String, Vec<f64>)> = Vec::new();
     for finding in findings {
-        let known = groups.iter().position(|(what, _)| *what == finding.what);
-        let at = known.unwrap_or_else(|| {
+        let existing = groups.iter().position(|(what, _)| *what == finding.what);
+        let group = existing.unwrap_or_else(|| {
             groups.push((finding.what.clone(), vec![f64::NAN; 3]));
             groups.len() - 1
         });
-        let bars = &mut groups[at].1;
+        let bars = &mut groups[group].1;
         if let Published::Value(value) = finding.published {
             bars[0] = value;
         }
@@ -39,7 +40,8 @@ pub fn bars(title: &str, x: &str, findings: &[Finding]) -> Figure {
     }
 }
 
-/// Distributions, with a mark.
+/// Draws cumulative distributions, with an optional vertical line at `mark`. `x` labels the axis
+/// and `of` names what is counted.
 pub fn cdf(
     title: &str,
     [x, of]: [&str; 2],
@@ -47,12 +49,13 @@ pub fn cdf(
     curves: Vec<(String, Vec<f64>)>,
     caption: &str,
 ) -> Figure {
-    let curves = curves.into_iter().map(|(name, values)| (name, thinned(&values, MOST))).collect();
+    let curves =
+        curves.into_iter().map(|(name, values)| (name, thinned(&values, MAX_POINTS))).collect();
     let plot = Plot::Cdf { x: x.to_owned(), of: of.to_owned(), mark, curves };
     Figure { title: title.to_owned(), caption: caption.to_owned(), plot }
 }
 
-/// Curves through points.
+/// Draws curves through points. `x` and `y` label the axes.
 pub fn curves(
     title: &str,
     [x, y]: [&str; 2],
