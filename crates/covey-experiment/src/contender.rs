@@ -93,7 +93,8 @@ impl Contender {
 
     /// Checks that the last contender differs from those before it.
     ///
-    /// # Errors When it does not.
+    /// # Errors
+    /// When it does not.
     pub fn check_differ(contenders: &[Contender]) -> Result<(), Error> {
         match contenders.split_last() {
             Some((last, before)) if before.iter().any(|c| c.label == last.label) => {
@@ -108,7 +109,8 @@ impl Contender {
 /// The index of the baseline: the policy that was written as `name`, or else the only one of that
 /// name. Without a name it is `fair` if that is a contender, else the first.
 ///
-/// # Errors When no contender has the name, or several have it.
+/// # Errors
+/// When no contender has the name, or several have it.
 pub fn baseline(name: Option<&str>, contenders: &[Contender]) -> Result<usize, Error> {
     let labelled = |name: &str| contenders.iter().position(|c| c.label == name);
     let Some(name) = name else {

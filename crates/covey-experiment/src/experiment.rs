@@ -29,7 +29,8 @@ pub struct Experiment<'a> {
 impl<'a> Experiment<'a> {
     /// An experiment with a workload, which reports call `trace`.
     ///
-    /// # Errors When the speed of ports or the share of processors is out of range.
+    /// # Errors
+    /// When the speed of ports or the share of processors is out of range.
     pub fn new(
         workload: &'a Workload,
         trace: impl Into<String>,
@@ -53,7 +54,8 @@ impl<'a> Experiment<'a> {
     /// The runs are in the order of the policies. Other simulators change the workload, so there is
     /// no bound for them.
     ///
-    /// # Errors The first error in the order of the policies, or [`SimError::Interrupted`] if
+    /// # Errors
+    /// The first error in the order of the policies, or [`SimError::Interrupted`] if
     /// `progress` stops the simulations.
     pub fn run(
         &self,

@@ -18,8 +18,8 @@ pub const PORT_RATE: &str = "1gbps";
 /// are texts as users write them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Setup {
-    /// Speed of each port in each direction, like `10gbps` or `128MiB/s`; 1 Gbps if none is given, or
-    /// that of the simulator that is emulated.
+    /// Speed of each port in each direction, like `10gbps` or `128MiB/s`; 1 Gbps if none is given,
+    /// or that of the simulator that is emulated.
     pub port_rate: Option<String>,
     /// Share of each port's processor available for compressing: a number from 0 to 1, or a file,
     /// see [`Availability::open`](covey_trace::Availability::open).
@@ -72,7 +72,8 @@ impl Setup {
 
     /// The speed of ports in bytes per second.
     ///
-    /// # Errors When it does not parse, is out of range, or differs from that of the emulated
+    /// # Errors
+    /// When it does not parse, is out of range, or differs from that of the emulated
     /// simulator.
     pub fn port_rate(&self) -> Result<f64, Error> {
         const ARGUMENT: &str = "port-rate";
@@ -120,7 +121,8 @@ impl Setup {
 
 /// The policies of a list as `--policies` takes it.
 ///
-/// # Errors When the list is empty, or a policy beside a comma is missing.
+/// # Errors
+/// When the list is empty, or a policy beside a comma is missing.
 pub fn listed(list: &str) -> Result<Vec<String>, Error> {
     if list.trim().is_empty() {
         return Err(Error::argument("policies", "at least one policy", "none"));

@@ -1,6 +1,6 @@
-//! The process of one host: the application whose flows are replayed.
+//! The process of one host: the application that sends and receives the replayed flows.
 //!
-//! It reads what to do from standard input, a line each, and prints what has happened:
+//! It reads commands from standard input, one a line, and prints events:
 //!
 //! | input | output |
 //! |---|---|
@@ -40,22 +40,23 @@ pub struct Host {
     pub listen: SocketAddr,
     /// Compression ratio of the flows' bytes; 1 if they cannot be compressed.
     pub ratio: f64,
-    /// What schedules its flows; `None` in a network without Covey.
+    /// The scheduler of its flows; `None` in a network without Covey.
     pub scheduling: Option<Scheduling>,
 }
 
-/// What schedules the flows of a host.
+/// The scheduler of a host's flows.
 #[derive(Debug, Clone)]
 pub struct Scheduling {
     /// The agent's socket.
     pub agent: PathBuf,
-    /// Where the coordinator listens for clients.
+    /// The coordinator's address for clients.
     pub coordinator: SocketAddr,
     /// The coordinator's credentials.
     pub credentials: PathBuf,
 }
 
-/// Bytes that must have come before a reader is woken: many hosts share a machine here.
+/// Number of bytes that must have arrived before the kernel wakes a reader. It is large because
+/// many hosts share a machine.
 const WAKE_FOR: u32 = 64 << 10;
 
 /// Nanoseconds on a clock that all processes of a machine share.
@@ -70,7 +71,7 @@ fn say(line: &str) {
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());
 }
 
-/// What all flows of the host share.
+/// The state that all flows of the host share.
 struct Shared {
     host: u32,
     workload: Workload,
@@ -82,7 +83,7 @@ struct Shared {
 /// Runs a host until standard input ends.
 ///
 /// # Errors
-/// When it cannot listen, or read the trace.
+/// The host cannot listen, or cannot read the trace.
 pub async fn host(config: Host) -> Result<(), TestbedError> {
     let workload = covey_trace::open(&config.trace.display().to_string())?;
     let client = match config.scheduling {
@@ -183,7 +184,7 @@ async fn register(shared: Arc<Shared>, coflow: usize, parents: Vec<u64>) {
     }
 }
 
-/// A coflow has failed and will not end by itself.
+/// Removes a coflow that has failed and will not end by itself.
 async fn deregister(shared: Arc<Shared>, id: u64) {
     let Some(client) = &shared.client else { return };
     while client.join(id).deregister().await.is_err_and(|error| error.is_away()) {

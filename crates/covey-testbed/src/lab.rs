@@ -108,8 +108,8 @@ impl Lab {
         command
     }
 
-    /// Bytes that all hosts have sent so far, as the router's interfaces count them; `None` on loopback. Segments that
-    /// are handed over together count with one header.
+    /// Bytes that all hosts have sent so far, as the router's interfaces count them; `None` on
+    /// loopback. Segments that the kernel passes on together count with one header.
     pub(crate) fn wire_bytes(&self) -> Result<Option<f64>, TestbedError> {
         if !self.is_isolated() {
             return Ok(None);

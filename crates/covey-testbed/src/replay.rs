@@ -25,7 +25,7 @@ pub enum Scheduler<'a> {
     Policy(&'a str),
 }
 
-/// What is replayed, and how.
+/// The inputs of a replay.
 pub struct Replay<'a> {
     /// The trace, folded to the hosts.
     pub workload: &'a Workload,
@@ -52,16 +52,17 @@ pub struct Replay<'a> {
 /// Result of a replay.
 #[derive(Debug, Clone, Default)]
 pub struct Found {
-    /// When every coflow and every flow ended.
+    /// The ends of all coflows and flows.
     pub outcome: Outcome,
-    /// Bytes that have arrived, each as it was sent.
+    /// Bytes that have arrived unchanged.
     pub bytes: f64,
-    /// Positions of failed coflows in the trace: a flow of each began or ended at a host that died. All their other flows
-    /// have arrived. They have no times in the outcome.
+    /// Indices in the trace of failed coflows. Each has a flow from or to a host that died; all its
+    /// other flows have arrived. Failed coflows have no times in the outcome.
     pub failed: Vec<usize>,
-    /// Number of coflows that could not be registered and were sent without a schedule.
+    /// Number of coflows that could not be registered, and sent without a schedule.
     pub unregistered: usize,
-    /// Number of running hosts with an agent whose ends the coordinator has not acknowledged in the end.
+    /// Number of running hosts with an agent that have unacknowledged ends of flows when the replay
+    /// is over.
     pub unsettled: usize,
     /// Seconds from the first arrival to the last end.
     pub wall_s: f64,
@@ -98,7 +99,7 @@ fn check(workload: &Workload) -> Result<(), TestbedError> {
 /// Replays a trace. Calls `progress` with the number of coflows that have ended since the last call.
 ///
 /// # Errors
-/// When a process fails, a flow does not arrive as it was sent, or the replay takes too long.
+/// A process fails, a flow arrives changed or not at all, or the replay takes too long.
 pub fn replay(
     lab: &Lab,
     replay: &Replay<'_>,
@@ -126,7 +127,7 @@ pub fn replay(
 struct Run<'a> {
     replay: &'a Replay<'a>,
     workload: &'a Workload,
-    /// Coflows that arrive later at a known time, by nanoseconds after the first arrival.
+    /// Coflows that have yet to arrive at a known time, by nanoseconds after the first arrival.
     due: BTreeSet<(u64, usize)>,
     /// Beginnings and ends of faults, by time.
     breaks: BTreeSet<(u64, usize)>,
@@ -294,7 +295,7 @@ impl<'a> Run<'a> {
         self.found.outcome.flow_start_s[flows].fill(release_s);
         self.fail_at_dead_hosts(cluster, k, release_s)?;
         if self.flows_left[k] == 0 {
-            // No host is left that would deregister the coflow.
+            // No running host could deregister the coflow.
             return Ok(());
         }
         // The framework's driver runs where the first flow begins, or at the beginning of another flow.
@@ -351,9 +352,9 @@ impl<'a> Run<'a> {
             ("ended", Some(flow), Some(time)) if flow_of(flow).is_some() => {
                 let time = time.parse::<u64>().unwrap_or(start);
                 let end_s = time.saturating_sub(start) as f64 * 1e-9;
-                let place = self.first[k] + flow as usize;
-                if !self.is_over[place] {
-                    self.found.outcome.flow_completion_s[place] = end_s;
+                let number = self.first[k] + flow as usize;
+                if !self.is_over[number] {
+                    self.found.outcome.flow_completion_s[number] = end_s;
                     self.found.bytes += coflow.flows[flow as usize].bytes;
                     self.flow_over(cluster, k, flow as usize, end_s)?;
                 }

@@ -23,7 +23,7 @@ pub struct Policies {
     /// Only this policy [default: all]
     #[arg(value_name = "NAME")]
     policy: Option<String>,
-    /// Print a JSON list instead of text; of one policy, a JSON object
+    /// Print a JSON list instead of text; for one policy, a JSON object
     #[arg(long)]
     json: bool,
 }
@@ -118,7 +118,7 @@ const COLUMNS: usize = 100;
 const INDENT: usize = 4;
 const GAP: usize = 2;
 
-/// Breaks `text` between words into lines of at most so many characters.
+/// Breaks `text` between words into lines of at most `max` characters.
 fn lines(text: &str, most: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {

@@ -70,7 +70,7 @@ Copy number c, from 0, of coflow 7 is named 7.c and arrives when the original do
 struct Replicate {
     /// A trace file (also a gzip one), - for standard input, or builtin:NAME[:key=value,…]
     trace: String,
-    /// How many copies, the original included
+    /// Number of copies, including the original
     #[arg(value_name = "K")]
     copies: u32,
     /// The file to write, - for standard output

@@ -7,8 +7,8 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command};
 use covey_core::suggest::{did_you_mean, nearest};
 
-/// Options of other programs, each with those of Covey that may be meant. The first one that the
-/// command has is suggested.
+/// Options of other programs, each with Covey's options that the user may mean. The message
+/// suggests the first one that the command has.
 const OPTIONS_ELSEWHERE: [(&[&str], &[&str]); 13] = [
     (&["p", "scheduler", "schedulers", "algorithm", "algorithms"], &["policy", "policies", "port"]),
     (&["csv", "table"], &["per-coflow"]),
@@ -104,7 +104,7 @@ fn positional(found: &str, command: &Command) -> Option<String> {
     found.then(|| name.to_uppercase())
 }
 
-/// The option that may be meant by one that the command does not have.
+/// The option that the user may mean by one that the command does not have.
 fn meant_option(found: &str, command: &Command, similar: Option<&str>) -> Option<String> {
     let name = found.trim_start_matches('-');
     let has = |option: &&&str| command.get_arguments().any(|it| it.get_long() == Some(**option));

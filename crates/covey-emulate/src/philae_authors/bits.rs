@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_two_sets_have_in_common() {
+    fn common_numbers_of_two_sets() {
         let mut odd = Bits::none(150);
         (0..75).for_each(|i| odd.insert(2 * i + 1));
         let mut some = Bits::none(150);

@@ -12,28 +12,28 @@ use crate::shuffle::Shuffle;
 #[derive(Debug, Clone)]
 pub(super) struct Job {
     pub arrival_ms: u64,
-    /// Of each sender and receiver, in the order of the trace.
+    /// The senders and the receivers, in the order of the trace.
     pub tasks: [Vec<Task>; 2],
     /// Whole bytes of a flow to each receiver.
     pub flow_bytes: Vec<u64>,
     /// Bytes left of each flow.
     pub left: Vec<u64>,
-    /// Of each sender, the receivers (by position) with which it has a flow that has not ended.
+    /// For each sender, the receivers (by position) to which it has a flow that has not ended.
     pub open: Vec<Bits>,
-    /// Flows that have not ended.
+    /// Number of flows that have not ended.
     pub open_flows: usize,
-    /// The ports at which there are such flows.
+    /// The ports that have such flows.
     pub ports: [Bits; 2],
     /// The position of each port among the senders and the receivers.
     pub position_of: [Vec<u32>; 2],
     /// Bytes sent.
     pub sent: u64,
-    /// The pilots in the order they were chosen, and how many have not ended.
+    /// The pilots in the order of their choice, and the number that have not ended.
     pub pilots: Vec<u32>,
     pub open_pilots: usize,
-    /// The mean size of the pilots, once they have ended.
+    /// The mean size of the pilots, after they have ended.
     pub estimate: u64,
-    /// Of each flow of the workload's coflow, its number here.
+    /// For each flow of the workload's coflow, its number here.
     pub flow_of: Vec<u32>,
 }
 
@@ -41,11 +41,11 @@ pub(super) struct Job {
 #[derive(Debug, Clone)]
 pub(super) struct Task {
     pub port: usize,
-    /// Its flows that have not ended.
+    /// Number of its flows that have not ended.
     pub open: usize,
-    /// The least that was recorded as sent by one of its flows when it was served. Nothing recorded
-    /// is -1, as unsigned numbers wrap round.
-    pub least: i64,
+    /// The minimum of bytes sent that was recorded when one of its flows was served. -1 if nothing
+    /// is recorded, because unsigned numbers wrap round.
+    pub min_sent: i64,
 }
 
 impl Job {
@@ -62,7 +62,7 @@ impl Job {
                 found: "less".to_owned(),
             });
         }
-        let task = |&port: &u32, open| Task { port: port as usize, open, least: -1 };
+        let task = |&port: &u32, open| Task { port: port as usize, open, min_sent: -1 };
         let tasks = [
             mappers.iter().map(|port| task(port, racks.len())).collect(),
             racks.iter().map(|port| task(port, mappers.len())).collect(),
@@ -106,7 +106,7 @@ impl Job {
         self.width() <= with.thin
     }
 
-    /// How many pilots it is to have.
+    /// The number of pilots that the coflow should have.
     pub fn pilots_wanted(&self, with: &Parameters) -> usize {
         if self.is_thin(with) {
             return self.width();
@@ -126,15 +126,16 @@ impl Job {
         [0, 1].map(|side| self.tasks[side][ends[side]].port)
     }
 
-    /// Takes the mean size of the pilots for the estimate; each is divided for itself.
+    /// Sets the estimate to the mean size of the pilots; each size is divided separately, as in the
+    /// program.
     pub fn estimate(&mut self) {
         let number = self.pilots.len().max(1) as u64;
         let size = |&pilot: &u32| self.flow_bytes[self.ends_of(pilot)[1]];
         self.estimate = self.pilots.iter().map(|pilot| size(pilot) / number).sum();
     }
 
-    /// Serves a flow for a cycle: whether that tells a task less than it knew, and whether the flow
-    /// has ended.
+    /// Serves a flow for a cycle. Returns whether a task's minimum has become smaller, and whether
+    /// the flow has ended.
     pub fn serve(&mut self, flow: u32) -> (bool, bool) {
         let ends = self.ends_of(flow);
         let left = &mut self.left[flow as usize];
@@ -143,18 +144,18 @@ impl Job {
         self.sent += bytes;
         let sent = (self.flow_bytes[ends[1]] - *left) as i64;
         let ended = *left == 0;
-        let mut less = false;
+        let mut lowered = false;
         for (tasks, end) in self.tasks.iter_mut().zip(ends) {
-            let least = &mut tasks[end].least;
-            if *least < 0 || sent < *least {
-                *least = sent;
-                less = true;
+            let min_sent = &mut tasks[end].min_sent;
+            if *min_sent < 0 || sent < *min_sent {
+                *min_sent = sent;
+                lowered = true;
             }
         }
-        (less, ended)
+        (lowered, ended)
     }
 
-    /// Notes that a flow has ended, and tells whether that ends its tasks.
+    /// Notes that a flow has ended. Returns whether this ends its sender and its receiver.
     pub fn end_flow(&mut self, flow: u32) -> [bool; 2] {
         let ends = self.ends_of(flow);
         self.open[ends[0]].remove(ends[1]);

@@ -7,7 +7,7 @@ use std::str::SplitAsciiWhitespace;
 use crate::error::{Location, TraceError, quote};
 use crate::limits::MAX_TIME_S;
 
-/// The fields of one line not yet read.
+/// The unread fields of one line.
 pub(crate) struct Fields<'a> {
     /// The line.
     pub location: Location<'a>,
@@ -15,13 +15,13 @@ pub(crate) struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// The fields of the line at `place`.
+    /// The fields of the line at `location`.
     pub fn new(location: Location<'a>, line: &'a str) -> Self {
         let rest = line.split_ascii_whitespace();
         Self { location, rest }
     }
 
-    /// The next field as it stands.
+    /// The next field, unchanged.
     pub fn text(
         &mut self,
         field: impl Display,
@@ -69,7 +69,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// `text` as a number from 0 to `most`; `unit` names it in a message.
+/// `text` as a number from 0 to `max`; `unit` names it in a message.
 pub(crate) fn number(
     location: Location<'_>,
     field: impl Display,

@@ -8,18 +8,19 @@ use crate::workload::{Coflow, Workload};
 /// The tests that coflows must pass to stay.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Filter {
-    /// At least this many flows. 8 gives *wide-coflows-only* of Philae (ATC 2019, §8.1).
+    /// Minimum number of flows. 8 gives *wide-coflows-only* of Philae (ATC 2019, §8.1).
     pub min_width: Option<usize>,
-    /// Skew, the longest flow over the shortest, above this. 1 to 5 give *low-skew-filtered* of
-    /// Philae (§8.1): there coflows stay whose skew is "at least" k, but the numbers it gives
-    /// are those of a skew above k.
+    /// Limit that the skew, the longest flow over the shortest, must exceed. 1 to 5 give
+    /// *low-skew-filtered* of Philae (§8.1). The paper says that the skew is "at least" k, but its
+    /// numbers are those of a skew above k.
     pub min_skew: Option<f64>,
 }
 
 /// The coflows of `workload` that pass `filter`, in their order. Coflows do not wait for a parent
 /// that is left out.
 ///
-/// # Errors [`TraceError::Argument`] for a skew that is not a number, and if no coflow is left.
+/// # Errors
+/// [`TraceError::Argument`] for a skew that is not a number, and if no coflow is left.
 pub fn filter(workload: &Workload, filter: Filter) -> Result<Workload, TraceError> {
     if let Some(skew) = filter.min_skew.filter(|skew| !(skew.is_finite() && *skew >= 0.0)) {
         return Err(bad("min-skew", "a number from 0", skew));

@@ -1,18 +1,19 @@
-//! Copies side by side.
+//! Copies of a workload, side by side.
 
 use crate::error::TraceError;
 use crate::limits::{MAX_FLOWS, MAX_PORTS};
 use crate::workload::{Coflow, Flow, Workload};
 
-/// The workload run `k` times side by side, as Philae (section 9.3) makes a 900-port cluster of
-/// the 150-port trace: copy number `c`, from 0, uses the ports `c * ports` to `c * ports + ports - 1`
-/// and arrives when the original does.
+/// The workload run `k` times side by side, as Philae (section 9.3) makes a 900-port cluster of the
+/// 150-port trace: copy number `c`, from 0, uses the ports `c * ports` to `c * ports + ports - 1`
+/// and arrives with the original.
 ///
-/// Copies of one coflow are next to each other, in order of `c`. Copy `c` of coflow `7` is named
-/// `7.c`, a job likewise; parents lead to the same copy. With `k` = 1 the workload stays as it is,
-/// names included.
+/// Copies of one coflow are next to each other, in order of `c`. Copy `c` of coflow `7` has the
+/// name `7.c`, and jobs are named likewise; the parents of copy `c` are copies `c`. With `k` = 1
+/// the workload does not change, and names do not either.
 ///
-/// # Errors [`TraceError::Argument`] if `k` is 0 or the result exceeds [`MAX_PORTS`] or
+/// # Errors
+/// [`TraceError::Argument`] if `k` is 0 or the result exceeds [`MAX_PORTS`] or
 /// [`MAX_FLOWS`].
 pub fn replicate(workload: &Workload, k: u32) -> Result<Workload, TraceError> {
     let most_by_ports = MAX_PORTS / workload.ports.max(1);
