@@ -213,7 +213,7 @@ pub fn others_do_not_matter(
     others: &Workload,
     make: Make<'_>,
 ) -> Result<(), Violation> {
-    let (both, places) = beside(workload, fabric.ports(), others);
+    let (both, trace_indices) = beside(workload, fabric.ports(), others);
     let (egress, ingress) = split(fabric);
     let wider = Fabric::big_switch_with(&[egress, egress].concat(), &[ingress, ingress].concat())
         .map_err(|error| Violation(error.to_string()))?;
@@ -221,9 +221,9 @@ pub fn others_do_not_matter(
     let found = run(&both, &wider, make)?.flow_completion_s;
     let mut alone = alone.into_iter();
     let mut found = found.into_iter();
-    for (coflow, place) in both.coflows.iter().zip(places) {
+    for (coflow, trace_index) in both.coflows.iter().zip(trace_indices) {
         let found: Vec<f64> = found.by_ref().take(coflow.flows.len()).collect();
-        if place.is_none() {
+        if trace_index.is_none() {
             continue;
         }
         let expected: Vec<f64> = alone.by_ref().take(coflow.flows.len()).collect();
@@ -239,7 +239,7 @@ pub fn others_do_not_matter(
 }
 
 /// Two workloads side by side, the second on ports from `ports` on, by turns a coflow of each; and for
-/// each of the coflows its place in the first workload, if it is of that.
+/// each of the coflows its index in the first workload, if it is of that.
 fn beside(first: &Workload, ports: u32, second: &Workload) -> (Workload, Vec<Option<usize>>) {
     let longer = first.coflows.len().max(second.coflows.len());
     let turns = (0..longer).flat_map(|k| [(k, true), (k, false)]);
@@ -250,7 +250,7 @@ fn beside(first: &Workload, ports: u32, second: &Workload) -> (Workload, Vec<Opt
         let mut coflow = of(is_first).coflows[k].clone();
         for parent in &mut coflow.parents {
             let is_it = |turn: &(usize, bool)| *turn == (*parent as usize, is_first);
-            *parent = turns.iter().position(is_it).map_or(*parent, |place| place as u32);
+            *parent = turns.iter().position(is_it).map_or(*parent, |k| k as u32);
         }
         if !is_first {
             coflow.id = format!("other-{}", coflow.id);

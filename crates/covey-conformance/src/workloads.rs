@@ -69,10 +69,10 @@ pub fn workload(kind: Kind) -> impl Strategy<Value = Workload> {
         let deadline = proptest::option::weighted(0.5, 0.5..30.0);
         vec((time_s(kind), flows(ports, kind), parent, deadline), 1..9).prop_map(move |coflows| {
             let coflows = coflows.into_iter().enumerate().map(
-                |(place, (arrival_s, flows, parent, deadline_s))| {
-                    let mut coflow = Coflow::new(format!("c{place}"), arrival_s, flows);
+                |(trace_index, (arrival_s, flows, parent, deadline_s))| {
+                    let mut coflow = Coflow::new(format!("c{trace_index}"), arrival_s, flows);
                     coflow.deadline_s = deadline_s;
-                    coflow.parents.extend(parent.filter(|&parent| (parent as usize) < place));
+                    coflow.parents.extend(parent.filter(|&parent| (parent as usize) < trace_index));
                     coflow
                 },
             );

@@ -174,8 +174,8 @@ impl Naive {
     }
 
     fn admit(&mut self, c: usize) {
-        let place = self.order.iter().position(|&other| self.key(c) < self.key(other));
-        self.order.insert(place.unwrap_or(self.order.len()), c);
+        let position = self.order.iter().position(|&other| self.key(c) < self.key(other));
+        self.order.insert(position.unwrap_or(self.order.len()), c);
     }
 
     fn share(&mut self, now_ms: f64, admitted: bool) {
@@ -267,8 +267,8 @@ impl Naive {
             for (m, flow) in reducer.flows.iter().enumerate() {
                 let left = |[c, r, m]: [usize; 3]| self.jobs[c].reducers[r].flows[m].left;
                 let queue = &mut self.queues[reducer.dst];
-                let place = queue.iter().position(|&other| left(other) > flow.left);
-                queue.insert(place.unwrap_or(queue.len()), [c, r, m]);
+                let position = queue.iter().position(|&other| left(other) > flow.left);
+                queue.insert(position.unwrap_or(queue.len()), [c, r, m]);
             }
         }
     }
@@ -313,13 +313,13 @@ impl Naive {
         let mut taken = [false; RACKS];
         for dst in 0..RACKS {
             let src = |&[c, r, m]: &[usize; 3]| self.jobs[c].reducers[r].flows[m].src;
-            let Some(place) = self.queues[dst].iter().position(|flow| !taken[src(flow)]) else {
+            let Some(position) = self.queues[dst].iter().position(|flow| !taken[src(flow)]) else {
                 continue;
             };
-            let flow = self.queues[dst][place];
+            let flow = self.queues[dst][position];
             taken[src(&flow)] = true;
             if self.send(flow, MB, end_ms) {
-                self.queues[dst].remove(place);
+                self.queues[dst].remove(position);
             }
         }
     }

@@ -156,7 +156,7 @@ impl Observer for Wire {
         self.last = round.now;
         self.rates.fill(0.0);
         for flow in served(round) {
-            self.rates[flow.place] += flow.rate;
+            self.rates[flow.trace_index] += flow.rate;
         }
         ControlFlow::Continue(())
     }
@@ -179,8 +179,8 @@ fn processors() -> impl Strategy<Value = Availability> {
 fn workload() -> impl Strategy<Value = Workload> {
     let flow = (0..3_u32, 0..3_u32, 0.5..6.0).prop_map(|(src, dst, bytes)| flow(src, dst, bytes));
     vec((0.0..6.0, vec(flow, 1..6)), 1..5).prop_map(|coflows| {
-        let coflow = |(place, (arrival_s, flows)): (usize, (f64, Vec<Flow>))| {
-            Coflow::new(format!("c{place}"), arrival_s, flows)
+        let coflow = |(trace_index, (arrival_s, flows)): (usize, (f64, Vec<Flow>))| {
+            Coflow::new(format!("c{trace_index}"), arrival_s, flows)
         };
         Workload { ports: 3, coflows: coflows.into_iter().enumerate().map(coflow).collect() }
     })
@@ -203,16 +203,16 @@ proptest! {
             let n = workload.coflows.len();
             let mut wire = Wire { last: Time::ZERO, rates: vec![0.0; n], sent: vec![0.0; n] };
             let outcome = run_with(&workload, &fabric, &processors, &mut policy(spec), &mut wire);
-            for (place, coflow) in workload.coflows.iter().enumerate() {
+            for (trace_index, coflow) in workload.coflows.iter().enumerate() {
                 let bytes = coflow.size_bytes();
-                let found = outcome.compression[place];
-                let told = format!("{spec}, {}\n{processors:?}\n{}", coflow.id, as_trace(&workload));
-                let sum = wire.sent[place] + found.saved_bytes;
-                prop_assert!((sum - bytes).abs() < 1e-6, "{sum} of {bytes}: {told}");
-                let least = bytes * codec.ratio;
-                prop_assert!(wire.sent[place] > least - 1e-6, "{} {told}", wire.sent[place]);
+                let found = outcome.compression[trace_index];
+                let context = format!("{spec}, {}\n{processors:?}\n{}", coflow.id, as_trace(&workload));
+                let sum = wire.sent[trace_index] + found.saved_bytes;
+                prop_assert!((sum - bytes).abs() < 1e-6, "{sum} of {bytes}: {context}");
+                let min_share = bytes * codec.ratio;
+                prop_assert!(wire.sent[trace_index] > min_share - 1e-6, "{} {context}", wire.sent[trace_index]);
                 let made = found.cpu_s * codec.threshold();
-                prop_assert!((made - found.saved_bytes).abs() < 1e-6, "{made}, {found:?}: {told}");
+                prop_assert!((made - found.saved_bytes).abs() < 1e-6, "{made}, {found:?}: {context}");
             }
             let again = run_with(&workload, &fabric, &processors, &mut policy(spec), &mut ());
             prop_assert_eq!(format!("{outcome:?}"), format!("{again:?}"));
@@ -359,15 +359,15 @@ fn max_min_in_order(flows: &[Fluid], sent: &[bool], capacity: &[f64]) -> Vec<f64
             let shares = (0..free.len())
                 .filter(|&l| users(l) > 0)
                 .map(|l| (free[l].max(0.0) / users(l) as f64, l));
-            let (least, link) =
+            let (min_share, link) =
                 shares.fold((f64::INFINITY, 0), |a, b| if b.0 < a.0 { b } else { a });
             for f in open
                 .extract_if(.., |f| flows[*f].src == link || flows[*f].dst == link)
                 .collect::<Vec<_>>()
             {
-                rates[f] = least;
-                free[flows[f].src] -= least;
-                free[flows[f].dst] -= least;
+                rates[f] = min_share;
+                free[flows[f].src] -= min_share;
+                free[flows[f].dst] -= min_share;
             }
         }
     }

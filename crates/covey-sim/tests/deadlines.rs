@@ -53,9 +53,9 @@ proptest! {
         let outcome =
             simulate(&workload, &fabric, EXACT, &mut policy(EXACT), &mut admitted).unwrap();
         let ccts = ccts(&outcome);
-        for place in admitted.0 {
-            let deadline_s = workload.coflows[place].deadline_s.unwrap();
-            prop_assert!(ccts[place] <= deadline_s + 1e-6, "{place}: {} > {deadline_s}", ccts[place]);
+        for trace_index in admitted.0 {
+            let deadline_s = workload.coflows[trace_index].deadline_s.unwrap();
+            prop_assert!(ccts[trace_index] <= deadline_s + 1e-6, "{trace_index}: {} > {deadline_s}", ccts[trace_index]);
         }
     }
 }

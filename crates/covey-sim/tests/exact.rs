@@ -69,7 +69,7 @@ impl Single {
     }
 }
 
-/// Who goes first. Ties are broken by arrival, then by place in the trace.
+/// Who goes first. Ties are broken by arrival, then by index in the trace.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Order {
     Arrival,
@@ -96,9 +96,9 @@ fn schedule(coflows: &[Single], clock: Clock, order: Order) -> Vec<u64> {
     let mut later: Vec<usize> = (0..coflows.len()).collect();
     later.sort_by_key(|&c| (coflows[c].arrival, c));
     later.reverse();
-    // By arrival and place; and in the order in which they are served.
+    // By arrival and index; and in the order in which they are served.
     let mut present: Vec<usize> = Vec::new();
-    let mut line: Vec<usize> = Vec::new();
+    let mut order_of_service: Vec<usize> = Vec::new();
     let mut domains: Vec<Domain> = Vec::new();
     let mut is_free = vec![true; 2 * PORTS];
     let mut now = 0;
@@ -112,10 +112,10 @@ fn schedule(coflows: &[Single], clock: Clock, order: Order) -> Vec<u64> {
         }
         domains.retain(|domain| domain.present > 0);
         present.retain(|&c| left[c] > 0);
-        line.retain(|&c| left[c] > 0);
+        order_of_service.retain(|&c| left[c] > 0);
         while let Some(c) = later.pop_if(|c| coflows[*c].arrival == now) {
             present.push(c);
-            line.push(c);
+            order_of_service.push(c);
             let links = BTreeSet::from(coflows[c].links());
             let meets = |domain: &mut Domain| !domain.links.is_disjoint(&links);
             let mut joined = Domain { links: links.clone(), present: 1, is_to_order: true };
@@ -126,8 +126,8 @@ fn schedule(coflows: &[Single], clock: Clock, order: Order) -> Vec<u64> {
             domains.push(joined);
         }
         match order {
-            Order::Arrival => line.clone_from(&present),
-            Order::LeastLeft => line.sort_by_key(|&c| (left[c], coflows[c].arrival, c)),
+            Order::Arrival => order_of_service.clone_from(&present),
+            Order::LeastLeft => order_of_service.sort_by_key(|&c| (left[c], coflows[c].arrival, c)),
             Order::Bssi { .. } => {
                 for domain in domains.iter_mut().filter(|domain| domain.is_to_order) {
                     domain.is_to_order = false;
@@ -135,14 +135,14 @@ fn schedule(coflows: &[Single], clock: Clock, order: Order) -> Vec<u64> {
                     let here: Vec<usize> = present.iter().copied().filter(is_here).collect();
                     let load = |k: usize| (coflows[here[k]].links(), left[here[k]]);
                     let loads: Vec<([u32; 2], u64)> = (0..here.len()).map(load).collect();
-                    line.retain(|c| !is_here(c));
-                    line.extend(bssi(&loads).into_iter().map(|k| here[k]));
+                    order_of_service.retain(|c| !is_here(c));
+                    order_of_service.extend(bssi(&loads).into_iter().map(|k| here[k]));
                 }
             }
         }
         is_free.fill(true);
         let mut served = Vec::new();
-        for &c in &line {
+        for &c in &order_of_service {
             let [sender, receiver] = coflows[c].links().map(|link| link as usize);
             if is_free[sender] && is_free[receiver] {
                 is_free[sender] = false;
@@ -175,8 +175,8 @@ fn bssi(coflows: &[([u32; 2], u64)]) -> Vec<usize> {
     let mut rest: Vec<usize> = (0..coflows.len()).collect();
     let mut placed = Vec::new();
     while !rest.is_empty() {
-        let most = total.iter().map(|(_, load)| *load).max().unwrap();
-        let (bottleneck, _) = *total.iter().find(|(_, load)| *load == most).unwrap();
+        let max_load = total.iter().map(|(_, load)| *load).max().unwrap();
+        let (bottleneck, _) = *total.iter().find(|(_, load)| *load == max_load).unwrap();
         let here = rest.iter().copied().filter(|&c| at(bottleneck, c) > 0);
         // a/b ≤ c/d if a d ≤ c b.
         let lighter =
@@ -217,11 +217,11 @@ fn assert_exact(ports: u32, coflows: &[Single], clock: Clock, policies: &[(&str,
     for &(spec, order) in policies {
         let found = ccts(&run(&workload, &fabric, spec));
         let ends = schedule(coflows, clock, order);
-        for (place, (found, end)) in found.into_iter().zip(ends).enumerate() {
-            let expected = clock.seconds(end - coflows[place].arrival);
+        for (trace_index, (found, end)) in found.into_iter().zip(ends).enumerate() {
+            let expected = clock.seconds(end - coflows[trace_index].arrival);
             assert!(
                 (found - expected).abs() <= 1e-9 * expected + clock.slack_s,
-                "{spec} at {clock:?}: coflow {place} takes {found} s, not {expected}\n{}",
+                "{spec} at {clock:?}: coflow {trace_index} takes {found} s, not {expected}\n{}",
                 as_trace(&workload)
             );
         }

@@ -3,7 +3,7 @@
 //! > max(last start, d0 + d Γ) + T + W / φ
 //!
 //! whatever comes after it, where W is, for the worst of its flows, the time that the flow's links
-//! need for all bytes of the coflow and of those that came no later (`covey_sched::guard`).
+//! need for all bytes of the coflow and of those that arrival_order no later (`covey_sched::guard`).
 
 use crate::common::{Kind, cases, ccts, flow, run};
 use covey_core::{Fabric, PortId};
@@ -32,19 +32,21 @@ fn bounds(workload: &Workload, fabric: &Fabric, outcome: &Outcome, promise: &Pro
         }
         seconds
     };
-    let came = |place: usize| (outcome.coflows[place].release_s, place);
-    let bound = |place: usize| {
-        let coflow = &workload.coflows[place];
+    let arrival_order = |trace_index: usize| (outcome.coflows[trace_index].release_s, trace_index);
+    let bound = |trace_index: usize| {
+        let coflow = &workload.coflows[trace_index];
         let gamma = seconds(coflow).into_iter().fold(0.0, f64::max);
         let mut work = vec![0.0; capacity.len()];
-        for earlier in (0..workload.coflows.len()).filter(|&other| came(other) <= came(place)) {
+        for earlier in (0..workload.coflows.len())
+            .filter(|&other| arrival_order(other) <= arrival_order(trace_index))
+        {
             let seconds = seconds(&workload.coflows[earlier]);
             work.iter_mut().zip(seconds).for_each(|(work, s)| *work += s);
         }
         let at_flow = |f: &covey_trace::Flow| links(f.src, f.dst).iter().map(|&l| work[l]).sum();
-        let most = coflow.flows.iter().map(at_flow).fold(0.0, f64::max);
+        let max_s = coflow.flows.iter().map(at_flow).fold(0.0, f64::max);
         let last_start = coflow.flows.iter().map(|f| f.start_s).fold(0.0, f64::max);
-        last_start.max(promise.d0 + promise.d * gamma) + promise.t + most / promise.phi
+        last_start.max(promise.d0 + promise.d * gamma) + promise.t + max_s / promise.phi
     };
     (0..workload.coflows.len()).map(bound).collect()
 }
@@ -125,8 +127,8 @@ proptest! {
         );
         let outcome = run(&workload, &fabric, &spec);
         let bounds = bounds(&workload, &fabric, &outcome, &promise);
-        for (place, (cct, bound)) in ccts(&outcome).iter().zip(&bounds).enumerate() {
-            prop_assert!(*cct <= bound + 1e-6, "{}: {cct} s, bound {bound} s", workload.coflows[place].id);
+        for (trace_index, (cct, bound)) in ccts(&outcome).iter().zip(&bounds).enumerate() {
+            prop_assert!(*cct <= bound + 1e-6, "{}: {cct} s, bound {bound} s", workload.coflows[trace_index].id);
         }
     }
 }

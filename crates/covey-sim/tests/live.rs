@@ -14,10 +14,10 @@ use proptest::prelude::*;
 fn drive(calls: &[Call], workload: &Workload, fabric: &Fabric, spec: &str) -> Result<(), String> {
     let mut driver = Driver::new(fabric.clone(), policy(spec));
     // The simulator tells by one call each what comes to one moment and one plan.
-    for moment in calls.split_inclusive(|call| matches!(call.what, What::Planned(..))) {
+    for round in calls.split_inclusive(|call| matches!(call.what, What::Planned(..))) {
         let mut arriving = None;
-        for (k, call) in moment.iter().enumerate() {
-            finish(&mut driver, &moment[k..], workload);
+        for (k, call) in round.iter().enumerate() {
+            finish(&mut driver, &round[k..], workload);
             tell_progress(&mut driver, call);
             for change in &call.changes {
                 match *change {
@@ -103,7 +103,7 @@ fn arrive(
 /// Finishes the flows that have ended by the first of `calls`, in the order in which the calls say that
 /// flows have, or else coflows.
 fn finish(driver: &mut Driver, calls: &[Call], workload: &Workload) {
-    let told = calls.iter().filter_map(|call| match call.what {
+    let reported = calls.iter().filter_map(|call| match call.what {
         What::Told(Event::FlowEnded(flow)) => Some(flow),
         _ => None,
     });
@@ -119,14 +119,14 @@ fn finish(driver: &mut Driver, calls: &[Call], workload: &Workload) {
     };
     let mut by_coflow = ended.clone();
     by_coflow.sort_by_key(|flow| left(flow.coflow).unwrap_or(calls.len()));
-    let order: Vec<FlowId> = told.chain(by_coflow).collect();
+    let order: Vec<FlowId> = reported.chain(by_coflow).collect();
     for flow in order.into_iter().filter(|flow| ended.contains(flow)) {
         // Flows without bytes have ended by themselves.
         if driver.state().is_present(flow.coflow) {
             let coflow = driver.state().coflow(flow.coflow);
-            let place = coflow.registration.seq as usize;
+            let trace_index = coflow.registration.seq as usize;
             if coflow.demand().is_active(coflow.demand().position(flow.index)) {
-                let bytes = workload.coflows[place].flows[flow.index as usize].bytes;
+                let bytes = workload.coflows[trace_index].flows[flow.index as usize].bytes;
                 driver.finish(flow, bytes, bytes);
             }
         }

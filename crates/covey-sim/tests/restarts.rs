@@ -23,7 +23,7 @@ impl Observer for Sent {
         self.since = round.now;
         self.rates.fill(0.0);
         for flow in crate::common::served(round) {
-            self.rates[flow.place] += flow.rate;
+            self.rates[flow.trace_index] += flow.rate;
         }
         ControlFlow::Continue(())
     }
@@ -52,13 +52,13 @@ proptest! {
         let fabric = Fabric::big_switch(workload.ports, 1.0).unwrap();
         for spec in POLICIES.into_iter().chain(COMPRESSED) {
             let is_compressed = COMPRESSED.contains(&spec);
-            let places = workload.coflows.len();
+            let trace_indices = workload.coflows.len();
             let mut sent =
-                Sent { since: Time::ZERO, rates: vec![0.0; places], bytes: vec![0.0; places] };
+                Sent { since: Time::ZERO, rates: vec![0.0; trace_indices], bytes: vec![0.0; trace_indices] };
             let outcome = simulate(&workload, &fabric, spec, &mut policy(spec), &mut sent).unwrap();
             let mut first = 0;
-            for (place, coflow) in workload.coflows.iter().enumerate() {
-                let release_s = outcome.coflows[place].release_s;
+            for (trace_index, coflow) in workload.coflows.iter().enumerate() {
+                let release_s = outcome.coflows[trace_index].release_s;
                 let mut most_lost = 0.0;
                 for restart in &coflow.restarts {
                     let flow = &coflow.flows[restart.flow as usize];
@@ -71,8 +71,8 @@ proptest! {
                     }
                 }
                 // What compression saved of bytes that were lost was sent or saved again.
-                let compression = outcome.compression.get(place).copied().unwrap_or_default();
-                let lost = sent.bytes[place] + compression.saved_bytes - coflow.size_bytes();
+                let compression = outcome.compression.get(trace_index).copied().unwrap_or_default();
+                let lost = sent.bytes[trace_index] + compression.saved_bytes - coflow.size_bytes();
                 prop_assert!(lost >= -1e-5 && lost <= most_lost + 1e-5, "{spec}: {lost}");
                 first += coflow.flows.len();
             }

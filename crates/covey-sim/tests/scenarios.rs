@@ -257,11 +257,11 @@ impl Scenario {
         Ok((flows, restarts.collect()))
     }
 
-    /// The place of the coflow that is named next.
+    /// The index of the coflow that is named next.
     fn name(&self, words: &mut Words<'_>) -> Result<usize, String> {
         let name = words.word()?;
-        let place = self.workload.coflows.iter().position(|coflow| coflow.id == name);
-        place.ok_or_else(|| format!("there is no coflow '{name}'"))
+        let index = self.workload.coflows.iter().position(|coflow| coflow.id == name);
+        index.ok_or_else(|| format!("there is no coflow '{name}'"))
     }
 
     fn claim(&mut self, line: usize, claims: Vec<Claim>) -> Result<(), String> {
@@ -338,7 +338,7 @@ impl Scenario {
 
 // Running.
 
-/// Rates by place of the coflow in the trace and number of the flow.
+/// Rates by index of the coflow in the trace and number of the flow.
 type Rates = BTreeMap<(usize, usize), f64>;
 
 /// Rates from every moment on.
@@ -347,8 +347,10 @@ struct Record(Vec<(f64, Rates)>);
 
 impl Observer for Record {
     fn round(&mut self, round: &Round<'_>) -> ControlFlow<()> {
-        let by_flow =
-            served(round).into_iter().map(|flow| ((flow.place, flow.index), flow.rate)).collect();
+        let by_flow = served(round)
+            .into_iter()
+            .map(|flow| ((flow.trace_index, flow.index), flow.rate))
+            .collect();
         self.0.push((round.now.as_secs(), by_flow));
         ControlFlow::Continue(())
     }

@@ -143,7 +143,7 @@ pub async fn host(config: Host) -> Result<(), TestbedError> {
             (Some("start"), Some(coflow), Some(id)) => {
                 start(&shared, &hosts, coflow as usize, id);
             }
-            _ => say(&format!("failed 0 0 told '{line}', which means nothing")),
+            _ => say(&format!("failed 0 0 unknown command '{line}'")),
         }
     }
     Ok(())
@@ -240,7 +240,7 @@ async fn receive(mut listener: Listener, shared: Arc<Shared>) {
             let name = (coflow, flow.flow());
             flow.wake_for(WAKE_FOR);
             let checked = shared.pattern.check(name, &mut flow).await;
-            came(&shared, name, checked);
+            report_arrival(&shared, name, checked);
         });
     }
 }
@@ -287,13 +287,13 @@ async fn receive_plain(listener: TcpListener, shared: Arc<Shared>) {
             let Some((header, _)) = header else { return };
             let name = (header.key.coflow as u32, header.key.flow);
             let checked = shared.pattern.check(name, &mut stream).await;
-            came(&shared, name, checked);
+            report_arrival(&shared, name, checked);
         });
     }
 }
 
 /// Prints that a flow has arrived, or has failed.
-fn came(shared: &Shared, (coflow, flow): (u32, u32), checked: std::io::Result<u64>) {
+fn report_arrival(shared: &Shared, (coflow, flow): (u32, u32), checked: std::io::Result<u64>) {
     let now = now_ns();
     let expected = shared.workload.coflows.get(coflow as usize);
     let expected = expected.and_then(|it| it.flows.get(flow as usize));
@@ -303,7 +303,7 @@ fn came(shared: &Shared, (coflow, flow): (u32, u32), checked: std::io::Result<u6
         }
         (Ok(had), Some(flow_of)) => {
             let (bytes, dst) = (flow_of.bytes, flow_of.dst);
-            format!("failed {coflow} {flow} {had} bytes came, of {bytes} to host {dst}")
+            format!("failed {coflow} {flow} {had} bytes arrived, of {bytes} to host {dst}")
         }
         (Ok(_), None) => format!("failed {coflow} {flow} there is no such flow"),
         (Err(error), _) => format!("failed {coflow} {flow} receiving: {error}"),

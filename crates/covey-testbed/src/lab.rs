@@ -85,21 +85,21 @@ impl Lab {
 
     /// A command of the coordinator or an agent. It gets a higher priority than applications: in a cluster it would not
     /// wait for the processors of other hosts, but here all share a few.
-    pub(crate) fn control(&self, place: Where, program: &Path) -> Command {
+    pub(crate) fn control(&self, location: Where, program: &Path) -> Command {
         if !self.is_isolated() {
             return Command::new(program);
         }
-        let mut command = self.command(place, Path::new("nice"));
+        let mut command = self.command(location, Path::new("nice"));
         command.args(["-n", "-10"]).arg(program);
         command
     }
 
     /// A command that runs on that machine.
-    pub(crate) fn command(&self, place: Where, program: &Path) -> Command {
+    pub(crate) fn command(&self, location: Where, program: &Path) -> Command {
         if !self.is_isolated() {
             return Command::new(program);
         }
-        let name = match place {
+        let name = match location {
             Where::Router => network::router_name(),
             Where::Host(host) => network::host_name(host),
         };

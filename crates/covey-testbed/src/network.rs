@@ -167,8 +167,8 @@ fn shape(device: &str, link_bps: f64, queue: u32) -> String {
         );
     };
     class(10, 0, &rate(0.05));
-    for place in 0..8 {
-        class(20 + place, (place + 1).min(7), &little);
+    for index in 0..8 {
+        class(20 + index, (index + 1).min(7), &little);
     }
     let mut filter = |prio: u32, matches: &str, id: u32| {
         lines += &format!(
@@ -180,8 +180,8 @@ fn shape(device: &str, link_bps: f64, queue: u32) -> String {
         filter(1, &format!("match ip sport {port} 0xffff"), 10);
     }
     filter(2, "match ip protocol 6 0xff match u16 0x0000 0xff80 at 2", 10);
-    for place in 0..7 {
-        filter(3, &format!("match ip tos {:#x} 0xe0", (7 - place) << 5), 20 + place);
+    for index in 0..7 {
+        filter(3, &format!("match ip tos {:#x} 0xe0", (7 - index) << 5), 20 + index);
     }
     lines
 }

@@ -57,7 +57,7 @@ impl Pattern {
         let name = u64::from(coflow) << 32 | u64::from(flow);
         let phase = name.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
         let start = ((phase + offset) % PERIOD as u64) as usize;
-        &self.bytes[start..start + most.min(PIECE as u64) as usize]
+        &self.bytes[start..start + max.min(PIECE as u64) as usize]
     }
 
     /// Sends all bytes of a flow.
@@ -148,8 +148,8 @@ mod tests {
                 }
                 let found = packed.len() as f64 / data.len() as f64;
                 // The pattern is made for LZ4; other compressors encode zeros in slightly more or fewer bytes.
-                let most = if codec == CodecName::Lz4 { 0.01 } else { 0.04 };
-                assert!((found - ratio).abs() < most, "{ratio} by {}: {found}", codec.name());
+                let tolerance = if codec == CodecName::Lz4 { 0.01 } else { 0.04 };
+                assert!((found - ratio).abs() < tolerance, "{ratio} by {}: {found}", codec.name());
             }
         }
     }

@@ -175,13 +175,13 @@ fn check_number(
     field: impl Display,
     unit: &str,
     value: f64,
-    most: f64,
+    max: f64,
 ) -> Result<(), TraceError> {
-    if (0.0..=most).contains(&value) {
+    if (0.0..=max).contains(&value) {
         return Ok(());
     }
-    let most = if most < 1e6 { most.to_string() } else { format!("{most:e}") };
-    Err(location.bad(field, format_args!("{unit} from 0 to {most}"), value))
+    let max = if max < 1e6 { max.to_string() } else { format!("{max:e}") };
+    Err(location.bad(field, format_args!("{unit} from 0 to {max}"), value))
 }
 
 /// Reads one line as a `T`. An error names the innermost field, or `whole` if there is none.

@@ -17,13 +17,13 @@ pub fn shuffle_shares(count: usize, seed: u64) -> Vec<f64> {
     let mut random = Random::new("covey shuffle shares", seed);
     let draw = |_| {
         let mut percent = 100.0 * random.unit();
-        let place = random.unit();
+        let quantile = random.unit();
         let class = CLASSES.iter().find(|class| {
             percent -= class.2;
             percent < 0.0
         });
-        let (least, most, _) = class.unwrap_or(&CLASSES[3]);
-        least + (most - least) * place
+        let (min, max, _) = class.unwrap_or(&CLASSES[3]);
+        min + (max - min) * quantile
     };
     (0..count).map(draw).collect()
 }
@@ -35,12 +35,12 @@ mod tests {
     #[test]
     fn classes_have_their_published_shares() {
         let shares = shuffle_shares(100_000, 5);
-        let part = |least: f64, most: f64| {
-            let inside = shares.iter().filter(|s| (least..most).contains(*s)).count();
+        let part = |min: f64, max: f64| {
+            let inside = shares.iter().filter(|s| (min..max).contains(*s)).count();
             100.0 * inside as f64 / shares.len() as f64
         };
-        for (least, most, percent) in CLASSES {
-            assert!((part(least, most) - percent).abs() < 0.5, "{least} {}", part(least, most));
+        for (min, max, percent) in CLASSES {
+            assert!((part(min, max) - percent).abs() < 0.5, "{min} {}", part(min, max));
         }
         assert_eq!(shares, shuffle_shares(100_000, 5));
         assert_ne!(shares[..10], shuffle_shares(10, 6)[..]);

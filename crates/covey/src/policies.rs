@@ -119,12 +119,12 @@ const INDENT: usize = 4;
 const GAP: usize = 2;
 
 /// Breaks `text` between words into lines of at most `max` characters.
-fn lines(text: &str, most: usize) -> Vec<String> {
+fn lines(text: &str, max: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
         match lines.last_mut() {
             Some(line) if line.is_empty() => line.push_str(word),
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= most => {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= max => {
                 line.push(' ');
                 line.push_str(word);
             }

@@ -273,7 +273,7 @@ impl Emulated {
     /// Starts `hosts` hosts on links of `link` bytes per second.
     pub fn start(hosts: u32, link: f64) -> Result<Emulated, Failure> {
         if !Lab::may_isolate() {
-            let what = "root, who may make the hosts' network namespaces";
+            let what = "root, which may make the hosts' network namespaces";
             return Err(Failure::argument("--testbed", what, "another user"));
         }
         let program = program()?;

@@ -189,13 +189,13 @@ fn check(page: &Page) -> String {
     let mut wrong = String::new();
     let mut printed = String::new();
     for block in page.blocks() {
-        let place = format!("{}:{}", page.path.display(), block.line);
+        let location = format!("{}:{}", page.path.display(), block.line);
         let marker = block.marker.unwrap_or_default();
         if let Some(how) = marker.strip_prefix("run").filter(|how| !how.starts_with(" by ")) {
             let expected = if how.is_empty() { "0" } else { how.trim_start_matches(", exit ") };
             let (status, out, err) = bash(&block.text, folder.path());
             if status.map(|s| s.to_string()).as_deref() != Some(expected) {
-                writeln!(wrong, "{place}: status {status:?}\n{out}{err}").unwrap();
+                writeln!(wrong, "{location}: status {status:?}\n{out}{err}").unwrap();
             }
             printed = out + &err;
         } else if let Some(how) = marker.strip_prefix("output") {
@@ -203,15 +203,15 @@ fn check(page: &Page) -> String {
                 printed = bash(command, folder.path()).1;
             }
             for line in block.text.lines().filter(|line| !was_printed(line, &printed)) {
-                writeln!(wrong, "{place}: not printed: {line}").unwrap();
+                writeln!(wrong, "{location}: not printed: {line}").unwrap();
             }
         } else if let Some(file) = marker.strip_prefix("run by ") {
             let test = fs::read_to_string(top().join(file)).unwrap_or_default();
             if !test.contains(page.path.to_str().unwrap()) {
-                writeln!(wrong, "{place}: {file} does not name this page").unwrap();
+                writeln!(wrong, "{location}: {file} does not name this page").unwrap();
             }
         } else if marker.strip_prefix("not run: ").is_none_or(|reason| reason.trim().is_empty()) {
-            writeln!(wrong, "{place}: a marker is missing; crates/covey/tests/docs.rs has them")
+            writeln!(wrong, "{location}: a marker is missing; crates/covey/tests/docs.rs has them")
                 .unwrap();
         }
     }

@@ -9,12 +9,12 @@ fn assert_max_min(world: &World, rates: &[f64]) {
     assert_within_capacity(world, &flows, rates);
     let load = load(&flows, rates, world.state.fabric().links());
     for (flow, rate) in flows.iter().zip(rates) {
-        let most = |link: usize| {
+        let max_rate = |link: usize| {
             let there = flows.iter().zip(rates).filter(|(f, _)| f.path.contains(&link));
             there.map(|(_, rate)| *rate).fold(0.0, f64::max)
         };
         let is_bottleneck =
-            |&link: &usize| is_full(world, &load, link) && most(link) <= rate + 1e-9;
+            |&link: &usize| is_full(world, &load, link) && max_rate(link) <= rate + 1e-9;
         assert!(flow.path.iter().any(is_bottleneck), "{:?} at {rate} has no bottleneck", flow.id);
     }
 }

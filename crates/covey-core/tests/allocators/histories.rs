@@ -119,7 +119,7 @@ struct History {
 impl History {
     /// No coflow is served before the first recipe.
     fn start((fabric, coflows): Network) -> History {
-        let nobody = Recipe { lines: Vec::new(), weighted: false, backfill: Backfill::None };
+        let nobody = Recipe { entries: Vec::new(), weighted: false, backfill: Backfill::None };
         History {
             world: World::new(fabric, &coflows),
             kept: Allocator::default(),
@@ -247,7 +247,7 @@ proptest! {
         ),
     ) {
         let world = World::new(network.0, &network.1);
-        let first = Recipe { lines: Vec::new(), weighted: false, backfill: Backfill::Greedy };
+        let first = Recipe { entries: Vec::new(), weighted: false, backfill: Backfill::Greedy };
         let mut history = History { world, kept: Allocator::default(), recipe: Some(first), together: Share::MAX_MIN };
         let mut running = naive::Running::default();
         for step in steps.iter().filter(|step| !matches!(step, Step::Everything(_))) {
@@ -394,7 +394,7 @@ proptest! {
         ),
     ) {
         let world = World::new(network.0, &network.1);
-        let first = Recipe { lines: Vec::new(), weighted: false, backfill: Backfill::Greedy };
+        let first = Recipe { entries: Vec::new(), weighted: false, backfill: Backfill::Greedy };
         let mut history = History { world, kept: Allocator::default(), recipe: Some(first), together: Share::MAX_MIN };
         for step in steps.iter().filter(|step| !matches!(step, Step::Everything(_))) {
             history.step(step);

@@ -121,11 +121,11 @@ impl Kept {
                 }
             }
             Step::Swap(a, b) => {
-                let places = some_coflow(*a).zip(some_coflow(*b)).and_then(|(a, b)| {
-                    let place = |coflow| Some((coflow, *self.standing.get(&(coflow, None))?));
-                    place(a).zip(place(b)).filter(|_| a != b)
+                let ranked = some_coflow(*a).zip(some_coflow(*b)).and_then(|(a, b)| {
+                    let stand = |coflow| Some((coflow, *self.standing.get(&(coflow, None))?));
+                    stand(a).zip(stand(b)).filter(|_| a != b)
                 });
-                let Some(((a, at_a), (b, at_b))) = places else { return };
+                let Some(((a, at_a), (b, at_b))) = ranked else { return };
                 self.plan.remove(at_a);
                 self.plan.remove(at_b);
                 for (coflow, rank) in [(a, at_b), (b, at_a)] {

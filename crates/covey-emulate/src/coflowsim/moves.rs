@@ -95,9 +95,9 @@ mod tests {
             // All digits; few digits; only the digit of half a unit.
             let steps =
                 [random.next_double(), 0.75, f64::EPSILON * 2_f64.powi(random.next_int(60))];
-            let most = count * 2_f64.powf(-12.0 * random.next_double());
+            let max = count * 2_f64.powf(-12.0 * random.next_double());
             let moves = (0..random.next_int(12)).map(|_| {
-                let step = most * steps[random.next_int(3) as usize];
+                let step = max * steps[random.next_int(3) as usize];
                 let end = random.next_int(80) as u64 + 1;
                 let end = if end <= quanta { end } else { u64::MAX };
                 let last = if end == u64::MAX { step } else { step * random.next_double() };

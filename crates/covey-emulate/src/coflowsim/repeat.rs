@@ -108,7 +108,8 @@ pub(super) fn count_down(left: &mut f64, steps: &[f64], quanta: u64) -> Option<(
                 return Some((done, number));
             }
         }
-        let (more, then) = skip_passes(*left, quanta - done, |x| steps.iter().fold(x, |x, s| x - s));
+        let (more, then) =
+            skip_passes(*left, quanta - done, |x| steps.iter().fold(x, |x, s| x - s));
         done += more;
         *left = then;
     }
@@ -171,8 +172,8 @@ mod tests {
     }
 
     /// A number of bytes with all its digits, or with few, so that there are ties.
-    fn number(random: &mut JavaRandom, most: f64) -> f64 {
-        let number = most * random.next_double().powi(3) + 1e-9;
+    fn number(random: &mut JavaRandom, max: f64) -> f64 {
+        let number = max * random.next_double().powi(3) + 1e-9;
         match random.next_int(3) {
             0 => number,
             1 => f64::from(number as f32),
@@ -185,8 +186,8 @@ mod tests {
         let mut random = JavaRandom::new(1);
         for _ in 0..20_000 {
             let left = number(&mut random, 1e9);
-            let most = if random.next_int(9) == 0 { 1e-3 } else { 1e7 };
-            let step = number(&mut random, most);
+            let max = if random.next_int(9) == 0 { 1e-3 } else { 1e7 };
+            let step = number(&mut random, max);
             let quanta = random.next_int(2000) as u64;
             let slow = slowly(left, step, quanta);
             assert_eq!(drain(left, step, quanta), slow, "{left:?} {step:?} {quanta}");
@@ -233,9 +234,9 @@ mod tests {
         let mut random = JavaRandom::new(2);
         for _ in 0..5_000 {
             let start = number(&mut random, 1e9);
-            let most = if random.next_int(9) == 0 { 1e-3 } else { 1e6 };
+            let max = if random.next_int(9) == 0 { 1e-3 } else { 1e6 };
             let steps = random.next_int(20) + 1;
-            let steps: Vec<f64> = (0..steps).map(|_| number(&mut random, most)).collect();
+            let steps: Vec<f64> = (0..steps).map(|_| number(&mut random, max)).collect();
             let quanta = random.next_int(1000) as u64;
             let (mut fast, mut slow) = (start, start);
             let ended = count_down(&mut fast, &steps, quanta);

@@ -89,18 +89,18 @@ impl<'a> Engine<'a> {
     /// The coflow that has not ended though nothing happens any more, and whether it has been released.
     pub fn stuck(&self, traffic: &Traffic) -> Option<(&str, bool)> {
         let first = self.parts.records.first_unfinished()?;
-        let released = traffic.state().present().first().map(|&id| self.parts.ids.place(id));
-        let place = released.map_or(first, |place| place as usize);
-        Some((&self.workload.coflows[place].id, released.is_some()))
+        let released = traffic.state().present().first().map(|&id| self.parts.ids.trace_index(id));
+        let trace_index = released.map_or(first, |trace_index| trace_index as usize);
+        Some((&self.workload.coflows[trace_index].id, released.is_some()))
     }
 
-    fn release(&mut self, traffic: &mut Traffic, place: u32) -> CoflowId {
-        let coflow = &self.workload.coflows[place as usize];
+    fn release(&mut self, traffic: &mut Traffic, trace_index: u32) -> CoflowId {
+        let coflow = &self.workload.coflows[trace_index as usize];
         let parts = &mut *self.parts;
         let now = traffic.now();
-        let (lineage, inherited_bytes) = parts.dags.of(place);
+        let (lineage, inherited_bytes) = parts.dags.of(trace_index);
         let registration = Registration {
-            seq: u64::from(place),
+            seq: u64::from(trace_index),
             arrival: now,
             weight: coflow.weight,
             deadline_s: coflow.deadline_s,
@@ -115,20 +115,20 @@ impl<'a> Engine<'a> {
         let id = traffic.register(registration, flows);
         parts.dags.begin(lineage, id);
         parts.transfers.admit(traffic, id);
-        parts.ids.set(place, id);
-        parts.records.release(place, now);
+        parts.ids.set(trace_index, id);
+        parts.records.release(trace_index, now);
         for (index, flow) in (0..).zip(&coflow.flows) {
             let start = now + flow.start_s;
-            parts.records.start_flow(parts.ids.number(place, index), start);
+            parts.records.start_flow(parts.ids.number(trace_index, index), start);
             if start.due(now) {
                 parts.start(traffic, FlowId { coflow: id, index });
             } else {
-                parts.calendar.start_later(start, place, index);
+                parts.calendar.start_later(start, trace_index, index);
             }
         }
         let width = coflow.flows.len();
         for restart in coflow.restarts.iter().filter(|restart| (restart.flow as usize) < width) {
-            parts.calendar.restart_later(now + restart.at_s, place, restart.flow);
+            parts.calendar.restart_later(now + restart.at_s, trace_index, restart.flow);
         }
         id
     }
@@ -152,18 +152,18 @@ impl Parts {
         self.transfers.before_end(traffic, id, position);
         traffic.finish(id, position);
         let (now, coflow) = (traffic.now(), traffic.state().coflow(id));
-        let place = self.ids.place(id);
+        let trace_index = self.ids.trace_index(id);
         let index = coflow.demand().index(position);
-        self.records.end_flow(self.ids.number(place, index), now);
+        self.records.end_flow(self.ids.number(trace_index, index), now);
         if coflow.is_over() {
-            self.records.end_coflow(place, coflow.compressed(), now);
+            self.records.end_coflow(trace_index, coflow.compressed(), now);
         }
     }
 
-    /// Whether a flow of the coflow at `place` has started and not ended. The coflow may have left,
+    /// Whether a flow of the coflow at `trace_index` has started and not ended. The coflow may have left,
     /// and its id may be that of another.
-    fn is_under_way(&self, traffic: &Traffic, place: u32, flow: FlowId) -> bool {
-        if self.records.has_ended(place) {
+    fn is_under_way(&self, traffic: &Traffic, trace_index: u32, flow: FlowId) -> bool {
+        if self.records.has_ended(trace_index) {
             return false;
         }
         let demand = traffic.state().coflow(flow.coflow).demand();
@@ -188,18 +188,18 @@ impl World for Engine<'_> {
 
     fn begin_next(&mut self, traffic: &mut Traffic) -> Option<Event> {
         let now = traffic.now();
-        if let Some(place) = self.parts.calendar.pop_release(now) {
-            return Some(Event::CoflowArrived(self.release(traffic, place)));
+        if let Some(trace_index) = self.parts.calendar.pop_release(now) {
+            return Some(Event::CoflowArrived(self.release(traffic, trace_index)));
         }
         let parts = &mut *self.parts;
-        if let Some((place, index)) = parts.calendar.pop_start(now) {
-            let flow = parts.ids.flow(place, index);
+        if let Some((trace_index, index)) = parts.calendar.pop_start(now) {
+            let flow = parts.ids.flow(trace_index, index);
             parts.start(traffic, flow);
             return Some(Event::FlowsStarted(flow.coflow));
         }
-        while let Some((place, index)) = parts.calendar.pop_restart(now) {
-            let flow = parts.ids.flow(place, index);
-            if parts.is_under_way(traffic, place, flow) {
+        while let Some((trace_index, index)) = parts.calendar.pop_restart(now) {
+            let flow = parts.ids.flow(trace_index, index);
+            if parts.is_under_way(traffic, trace_index, flow) {
                 parts.transfers.restart(traffic, flow);
                 return Some(Event::FlowRestarted(flow));
             }
@@ -245,7 +245,7 @@ impl World for Engine<'_> {
 
     fn coflow_left(&mut self, traffic: &Traffic, id: CoflowId) {
         let Parts { calendar, ids, transfers, records, .. } = &mut *self.parts;
-        calendar.release_children(self.workload, ids.place(id), traffic.now());
+        calendar.release_children(self.workload, ids.trace_index(id), traffic.now());
         transfers.forget(id);
         records.count_done();
     }

@@ -36,9 +36,9 @@ impl Records {
         self.outcome.events += 1;
     }
 
-    /// The coflow at a place in the trace is released.
-    pub fn release(&mut self, place: u32, now: Time) {
-        self.outcome.coflows[place as usize].release_s = now.as_secs();
+    /// The coflow at an index in the trace is released.
+    pub fn release(&mut self, trace_index: u32, now: Time) {
+        self.outcome.coflows[trace_index as usize].release_s = now.as_secs();
     }
 
     /// A flow, by its number among all flows, starts at a time.
@@ -51,21 +51,21 @@ impl Records {
         self.outcome.flow_completion_s[number] = now.as_secs();
     }
 
-    /// The last flow of the coflow at a place in the trace has ended.
-    pub fn end_coflow(&mut self, place: u32, compressed: &Compressed, now: Time) {
-        let place = place as usize;
-        self.outcome.coflows[place].completion_s = now.as_secs();
+    /// The last flow of the coflow at an index in the trace has ended.
+    pub fn end_coflow(&mut self, trace_index: u32, compressed: &Compressed, now: Time) {
+        let trace_index = trace_index as usize;
+        self.outcome.coflows[trace_index].completion_s = now.as_secs();
         if compressed.is_on() {
             let all = &mut self.outcome.compression;
             all.resize(self.outcome.coflows.len(), CompressionOutcome::default());
-            all[place] =
+            all[trace_index] =
                 CompressionOutcome { saved_bytes: compressed.saved(), cpu_s: compressed.cpu_s() };
         }
     }
 
-    /// Whether the coflow at a place in the trace has ended.
-    pub fn has_ended(&self, place: u32) -> bool {
-        self.outcome.coflows[place as usize].completion_s.is_finite()
+    /// Whether the coflow at an index in the trace has ended.
+    pub fn has_ended(&self, trace_index: u32) -> bool {
+        self.outcome.coflows[trace_index as usize].completion_s.is_finite()
     }
 
     /// The policy was told of the end of a coflow.
@@ -78,7 +78,7 @@ impl Records {
         self.done
     }
 
-    /// Place in the trace of the first coflow that has not ended.
+    /// Index in the trace of the first coflow that has not ended.
     pub fn first_unfinished(&self) -> Option<usize> {
         self.outcome.coflows.iter().position(|coflow| coflow.completion_s.is_infinite())
     }

@@ -76,7 +76,7 @@ struct Recorder<K: Knowledge> {
     /// Flows of the coflows it has heard of.
     stages: BTreeMap<CoflowId, Vec<Stage>>,
     /// Whether the policy has been told anything since its last plan.
-    told: bool,
+    was_told: bool,
     calls: Arc<Mutex<Vec<Call>>>,
 }
 
@@ -142,12 +142,12 @@ impl<K: Knowledge> Policy<K> for Recorder<K> {
             return;
         }
         self.write(view, What::Told(event));
-        self.told = true;
+        self.was_told = true;
         self.policy.event(event, view);
     }
 
     fn plan(&mut self, view: &View<'_, K>, plan: &mut Plan<K>) -> Answer {
-        if !std::mem::take(&mut self.told) {
+        if !std::mem::take(&mut self.was_told) {
             // Only the recorder wanted to know.
             return Answer::Unchanged;
         }
@@ -172,7 +172,7 @@ pub fn record(workload: &Workload, fabric: &Fabric, spec: &str) -> Vec<Call> {
             left,
             workload: workload.clone(),
             stages: BTreeMap::new(),
-            told: false,
+            was_told: false,
             calls: Arc::clone(calls),
         })
     }

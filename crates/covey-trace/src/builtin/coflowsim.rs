@@ -82,5 +82,5 @@ impl Custom {
 
 /// A number from `min` to `max`, both included.
 fn within(random: &mut JavaRandom, (min, max): (i32, i32)) -> i32 {
-    random.next_int(most - least + 1) + least
+    random.next_int(max - min + 1) + min
 }

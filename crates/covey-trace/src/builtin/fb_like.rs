@@ -134,16 +134,16 @@ fn sizes_mb(
         (0..receivers).map(|_| random.positive_poisson(tasks) * mb_per_task).collect();
     if receivers > MANY && random.unit() < HOT {
         // The first receiver gets more: its rack is a random one already, popular racks more often.
-        let (least, most) = HOT_MB;
-        sizes[0] += least * libm::pow(most / least, random.unit()) / senders as f64;
+        let (min, max) = HOT_MB;
+        sizes[0] += min * libm::pow(max / min, random.unit()) / senders as f64;
     }
-    let (least, most) = kind.longest_mb;
+    let (min, max) = kind.longest_mb;
     let longest = (0..receivers).max_by(|&a, &b| sizes[a].total_cmp(&sizes[b]));
     for size in &mut sizes {
-        *size = size.round().clamp(1.0, most);
+        *size = size.round().clamp(1.0, max);
     }
     if let Some(longest) = longest {
-        sizes[longest] = sizes[longest].max(least);
+        sizes[longest] = sizes[longest].max(min);
     }
     sizes
 }

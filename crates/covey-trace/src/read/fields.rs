@@ -75,13 +75,13 @@ pub(crate) fn number(
     field: impl Display,
     unit: &str,
     text: &str,
-    most: f64,
+    max: f64,
 ) -> Result<f64, TraceError> {
     match text.parse::<f64>() {
         // Adding zero turns a negative zero into zero.
-        Ok(value) if (0.0..=most).contains(&value) => Ok(value + 0.0),
+        Ok(value) if (0.0..=max).contains(&value) => Ok(value + 0.0),
         _ => {
-            let expected = format_args!("{unit} from 0 to {most:e}");
+            let expected = format_args!("{unit} from 0 to {max:e}");
             Err(location.bad(field, expected, quote(text)))
         }
     }

@@ -20,7 +20,7 @@ pub fn burst(workload: &Workload, group: usize) -> Result<Workload, TraceError> 
     order.sort_by(|&a, &b| workload.coflows[a].arrival_s.total_cmp(&workload.coflows[b].arrival_s));
     for burst in order.chunks(group) {
         let first_s = workload.coflows[burst[0]].arrival_s;
-        burst.iter().for_each(|&place| workload.coflows[place].arrival_s = first_s);
+        burst.iter().for_each(|&index| workload.coflows[index].arrival_s = first_s);
     }
     Ok(workload)
 }

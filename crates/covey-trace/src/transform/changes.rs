@@ -52,8 +52,8 @@ impl Changes {
         let resized = differences[2].1 > 0;
         let restarted = differences[5].1 > 0;
         let cvs = || Quantiles::of(after.coflows.iter().filter_map(mapper_cv).collect());
-        let with_waves = |least: usize, most: usize| {
-            let waves = |c: &&Coflow| (least..=most).contains(&waves(c));
+        let with_waves = |min: usize, max: usize| {
+            let waves = |c: &&Coflow| (min..=max).contains(&waves(c));
             after.coflows.iter().filter(waves).count()
         };
         Changes {

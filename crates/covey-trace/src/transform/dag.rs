@@ -63,13 +63,13 @@ pub fn dag(workload: &Workload, shape: Shape) -> Result<Workload, TraceError> {
         return Err(bad("shape", format!("at most {MAX_PARENTS} parents"), links));
     }
     let mut coflows = Vec::with_capacity(workload.coflows.len() * n);
-    for (place, coflow) in workload.coflows.iter().enumerate() {
+    for (index, coflow) in workload.coflows.iter().enumerate() {
         for (stage, parents) in stages.iter().enumerate() {
-            let number = |place: usize, stage: u32| (place * n) as u32 + stage;
+            let number = |index: usize, stage: u32| (index * n) as u32 + stage;
             let parents = if parents.is_empty() {
                 coflow.parents.iter().map(|&p| number(p as usize, n as u32 - 1)).collect()
             } else {
-                parents.iter().map(|&p| number(place, p)).collect()
+                parents.iter().map(|&p| number(index, p)).collect()
             };
             coflows.push(Coflow {
                 id: format!("{}.{}", coflow.id, stage + 1),

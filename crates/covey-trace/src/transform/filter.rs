@@ -26,25 +26,25 @@ pub fn filter(workload: &Workload, filter: Filter) -> Result<Workload, TraceErro
         return Err(bad("min-skew", "a number from 0", skew));
     }
     let passes = |coflow: &Coflow| {
-        filter.min_width.is_none_or(|least| coflow.width() >= least)
-            && filter.min_skew.is_none_or(|least| skew(coflow) > least)
+        filter.min_width.is_none_or(|min| coflow.width() >= min)
+            && filter.min_skew.is_none_or(|min| skew(coflow) > min)
     };
-    let mut place = vec![None; workload.coflows.len()];
+    let mut new_index = vec![None; workload.coflows.len()];
     let mut coflows: Vec<Coflow> = Vec::new();
     for (k, coflow) in workload.coflows.iter().enumerate() {
         if passes(coflow) {
-            place[k] = Some(coflows.len() as u32);
+            new_index[k] = Some(coflows.len() as u32);
             coflows.push(coflow.clone());
         }
     }
     if coflows.is_empty() {
         let widest = workload.coflows.iter().map(Coflow::width).max().unwrap_or(0);
-        let most = workload.coflows.iter().map(skew).fold(0.0, f64::max);
-        let found = format!("none: the largest width is {widest}, the largest skew {most}");
+        let max_skew = workload.coflows.iter().map(skew).fold(0.0, f64::max);
+        let found = format!("none: the largest width is {widest}, the largest skew {max_skew}");
         return Err(bad("filter", "a coflow that passes", found));
     }
     for coflow in &mut coflows {
-        coflow.parents = coflow.parents.iter().filter_map(|&p| place[p as usize]).collect();
+        coflow.parents = coflow.parents.iter().filter_map(|&p| new_index[p as usize]).collect();
     }
     Ok(Workload { ports: workload.ports, coflows })
 }

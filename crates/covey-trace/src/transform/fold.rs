@@ -72,12 +72,12 @@ fn drop_empty(workload: &mut Workload) {
             list.dedup();
         }
     }
-    let mut place = 0;
+    let mut new_index = 0;
     let places: Vec<u32> = empty
         .iter()
         .map(|&is_empty| {
-            place += u32::from(!is_empty);
-            place.saturating_sub(1)
+            new_index += u32::from(!is_empty);
+            new_index.saturating_sub(1)
         })
         .collect();
     for (coflow, parents) in workload.coflows.iter_mut().zip(parents) {

@@ -45,7 +45,7 @@ pub fn mantri(workload: &Workload, how: Mantri) -> Result<Workload, TraceError> 
     // Indices and numbers of mappers of coflows with several, in random order.
     let mut coflows: Vec<(usize, usize)> = (0..)
         .zip(&workload.coflows)
-        .map(|(place, coflow)| (place, senders(coflow).0.len()))
+        .map(|(index, coflow)| (index, senders(coflow).0.len()))
         .filter(|&(_, mappers)| mappers > 1)
         .collect();
     random.shuffle(&mut coflows);
@@ -55,12 +55,12 @@ pub fn mantri(workload: &Workload, how: Mantri) -> Result<Workload, TraceError> 
     for rank in (0..coflows.len()).rev() {
         let q = (rank as f64 + 0.5) / n;
         let cv = cv_p50 * libm::exp(sigma * normal_quantile(q));
-        let most = |mappers: usize| ((mappers - 1) as f64).sqrt();
-        let able = coflows.iter().position(|&(_, mappers)| 0.999 * most(mappers) >= cv);
+        let max_cv = |mappers: usize| ((mappers - 1) as f64).sqrt();
+        let able = coflows.iter().position(|&(_, mappers)| 0.999 * max_cv(mappers) >= cv);
         let widest = (0..coflows.len()).max_by_key(|&k| coflows[k].1);
         if let Some(chosen) = able.or(widest) {
-            let (place, mappers) = coflows.swap_remove(chosen);
-            redraw(&mut workload.coflows[place], cv.min(0.999 * most(mappers)), &mut random);
+            let (index, mappers) = coflows.swap_remove(chosen);
+            redraw(&mut workload.coflows[index], cv.min(0.999 * max_cv(mappers)), &mut random);
         }
     }
     let cvs = Quantiles::of(workload.coflows.iter().filter_map(mapper_cv).collect());
@@ -111,10 +111,10 @@ fn redraw(coflow: &mut Coflow, target: f64, random: &mut Random) {
     let normal: Vec<f64> = ports.iter().map(|_| random.normal()).collect();
     let greatest = normal.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let reducer: Vec<usize> = {
-        let mut place = std::collections::HashMap::new();
+        let mut receiver_index = std::collections::HashMap::new();
         let number = coflow.flows.iter().map(|flow| {
-            let next = place.len();
-            *place.entry(flow.dst).or_insert(next)
+            let next = receiver_index.len();
+            *receiver_index.entry(flow.dst).or_insert(next)
         });
         number.collect()
     };
@@ -127,8 +127,8 @@ fn redraw(coflow: &mut Coflow, target: f64, random: &mut Random) {
         let weights: Vec<f64> = of_flow.iter().map(weight).collect();
         let all = sums(&reducer, weights.iter().copied(), reducers);
         let bytes = reducer.iter().zip(&weights).map(|(&r, weight)| {
-            let least = (received[r] / flows[r]).min(1.0);
-            least + (received[r] - flows[r] * least) * weight / all[r]
+            let min_bytes = (received[r] / flows[r]).min(1.0);
+            min_bytes + (received[r] - flows[r] * min_bytes) * weight / all[r]
         });
         bytes.collect()
     };

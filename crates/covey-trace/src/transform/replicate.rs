@@ -16,13 +16,13 @@ use crate::workload::{Coflow, Flow, Workload};
 /// [`TraceError::Argument`] if `k` is 0 or the result exceeds [`MAX_PORTS`] or
 /// [`MAX_FLOWS`].
 pub fn replicate(workload: &Workload, k: u32) -> Result<Workload, TraceError> {
-    let most_by_ports = MAX_PORTS / workload.ports.max(1);
-    let most_by_flows = MAX_FLOWS as usize / workload.num_flows().max(1);
-    let most = most_by_flows.min(most_by_ports as usize);
-    if k == 0 || k as usize > most {
+    let max_by_ports = MAX_PORTS / workload.ports.max(1);
+    let max_by_flows = MAX_FLOWS as usize / workload.num_flows().max(1);
+    let max = max_by_flows.min(max_by_ports as usize);
+    if k == 0 || k as usize > max {
         return Err(TraceError::Argument {
             argument: "copies".to_owned(),
-            expected: format!("1 to {most}"),
+            expected: format!("1 to {max}"),
             found: k.to_string(),
         });
     }

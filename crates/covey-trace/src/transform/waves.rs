@@ -48,8 +48,8 @@ pub fn waves(workload: &Workload, how: Waves) -> Result<Workload, TraceError> {
         let (waves, wanted) = (k + 1, (count * percent + 50) / 100);
         let (chosen, rest): (Vec<usize>, Vec<usize>) = {
             let mut left = wanted;
-            order.iter().partition(|&&place| {
-                let chosen = left > 0 && width[place] >= waves;
+            order.iter().partition(|&&index| {
+                let chosen = left > 0 && width[index] >= waves;
                 left -= usize::from(chosen);
                 chosen
             })
@@ -60,8 +60,8 @@ pub fn waves(workload: &Workload, how: Waves) -> Result<Workload, TraceError> {
             );
             return Err(bad("waves", expected, chosen.len()));
         }
-        for place in chosen {
-            divide(&mut workload.coflows[place], waves, how.rate);
+        for index in chosen {
+            divide(&mut workload.coflows[index], waves, how.rate);
         }
         order = rest;
     }

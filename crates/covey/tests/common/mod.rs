@@ -13,7 +13,7 @@ use tempfile::TempDir;
 pub const TINY: &str = "3 2\n1 0 1 0 1 1:10\n2 500 2 0 2 1 1:4\n";
 
 /// A folder with the trace `tiny.txt`.
-pub struct Place {
+pub struct TestFolder {
     folder: TempDir,
 }
 
@@ -25,7 +25,7 @@ pub struct Ran {
     pub err: String,
 }
 
-impl Place {
+impl TestFolder {
     pub fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("tiny.txt"), TINY).unwrap();

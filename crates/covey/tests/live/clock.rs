@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::common::Place;
+use crate::common::TestFolder;
 
 /// What `clock_gettime` says to programs that are governed by it.
 pub struct Clock {
@@ -12,10 +12,10 @@ pub struct Clock {
 
 impl Clock {
     /// Makes one; `None` where there is no C compiler, which is said.
-    pub fn new(place: &Place) -> Option<Clock> {
-        place.write("clock.c", include_str!("clock.c"));
-        let library = place.path("clock.so").to_str().expect("text").to_owned();
-        let source = place.path("clock.c");
+    pub fn new(folder: &TestFolder) -> Option<Clock> {
+        folder.write("clock.c", include_str!("clock.c"));
+        let library = folder.path("clock.so").to_str().expect("text").to_owned();
+        let source = folder.path("clock.c");
         let compiled =
             Command::new("cc").args(["-shared", "-fPIC", "-o", &library]).arg(source).status();
         if !compiled.is_ok_and(|status| status.success()) {
@@ -23,7 +23,7 @@ impl Clock {
             eprintln!("skipped: there is no C compiler");
             return None;
         }
-        let clock = Clock { library, file: place.path("clock") };
+        let clock = Clock { library, file: folder.path("clock") };
         clock.jump(0);
         Some(clock)
     }

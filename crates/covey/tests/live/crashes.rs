@@ -4,7 +4,7 @@ use std::fs;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use crate::common::Place;
+use crate::common::TestFolder;
 use crate::harness::{Coordinator, block_on, coflow, connect, scatter, spawn_agents, token, until};
 
 /// How often the coordinator is killed; more by `make soak`.
@@ -49,12 +49,12 @@ async fn register_all(
 
 #[test]
 fn a_coordinator_that_is_killed_loses_nothing_that_it_acknowledged() {
-    let place = Place::new();
+    let folder = TestFolder::new();
     // Compacts all the time.
     let more = ["--policy", "philae", "--compact-above", "20000"];
-    let mut coordinator = Coordinator::new(&place, &more);
+    let mut coordinator = Coordinator::new(&folder, &more);
     block_on(async {
-        let token = token(&place);
+        let token = token(&folder);
         let agents = spawn_agents(coordinator.agents, &token, 4);
         let end = Instant::now() + Duration::from_millis(600) * kills();
         let clients: Vec<_> = (0..4)
@@ -64,7 +64,7 @@ fn a_coordinator_that_is_killed_loses_nothing_that_it_acknowledged() {
         for kill in 0..kills() {
             let moment = 100 + scatter(kill.into()) % 400;
             tokio::time::sleep(Duration::from_millis(moment)).await;
-            coordinator.restart(&place, &more);
+            coordinator.restart(&folder, &more);
             // Agents are back on a schedule of the new epoch in a second.
             let up = Instant::now();
             let epoch = u64::from(kill) + 2;
@@ -83,7 +83,7 @@ fn a_coordinator_that_is_killed_loses_nothing_that_it_acknowledged() {
         acknowledged.dedup();
         assert_eq!(acknowledged.len(), count, "a number was given twice");
         assert!(count as u32 >= 10 * kills(), "only {count} registrations");
-        let mut client = coordinator.client(&place).await;
+        let mut client = coordinator.client(&folder).await;
         until(60, "nothing is stuck", async || {
             let page = client.get("/v1/coflows").await.unwrap().json();
             page["items"].as_array().unwrap().is_empty()
@@ -102,13 +102,13 @@ fn a_coordinator_that_is_killed_loses_nothing_that_it_acknowledged() {
 /// been answered, or is just about to be.
 #[test]
 fn a_coordinator_that_is_killed_between_journal_and_answer_keeps_its_word() {
-    let place = Place::new();
-    let mut coordinator = Coordinator::new(&place, &[]);
-    let journal = place.path("data/journal");
+    let folder = TestFolder::new();
+    let mut coordinator = Coordinator::new(&folder, &[]);
+    let journal = folder.path("data/journal");
     let length = || fs::metadata(&journal).expect("a journal").len();
     let (mut between, mut kept, mut ids) = (0, 0, Vec::new());
     block_on(async {
-        let token = token(&place);
+        let token = token(&folder);
         let flows: Vec<(u32, u32)> = (0..500).map(|k| (k % 4, k / 4 % 4)).collect();
         let body = coflow(&flows);
         // A quarter of all kills.
@@ -130,7 +130,7 @@ fn a_coordinator_that_is_killed_between_journal_and_answer_keeps_its_word() {
                 coordinator.process.kill().expect("a process");
             });
             let answer = asking.await.expect("no panic");
-            coordinator.restart(&place, &[]);
+            coordinator.restart(&folder, &[]);
             let mut client = connect(coordinator.clients, &token).await.expect("a connection");
             let page = client.get("/v1/coflows?limit=1000").await.unwrap().json();
             let there = page["items"].as_array().unwrap().len();

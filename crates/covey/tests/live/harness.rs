@@ -14,7 +14,7 @@ use covey_api::{Client, read_token};
 use covey_proto::{Ended, FlowKey, Sent};
 use serde_json::{Value, json};
 
-use crate::common::Place;
+use crate::common::TestFolder;
 
 /// A coordinator in a process of its own. It is killed when it is dropped.
 pub struct Coordinator {
@@ -25,11 +25,11 @@ pub struct Coordinator {
 
 impl Coordinator {
     /// The command that starts one.
-    pub fn command(place: &Place, clients: &str, agents: &str, more: &[&str]) -> Command {
+    pub fn command(folder: &TestFolder, clients: &str, agents: &str, more: &[&str]) -> Command {
         let mut arguments = vec!["serve", "--data", "data", "--ports", "4", "--log", "warn"];
         arguments.extend(["--clients", clients, "--agents", agents]);
         arguments.extend(more);
-        place.command(&arguments)
+        folder.command(&arguments)
     }
 
     /// Waits until it listens.
@@ -43,30 +43,30 @@ impl Coordinator {
         Coordinator { clients: address("clients"), agents: address("agents"), process }
     }
 
-    pub fn start(place: &Place, clients: &str, agents: &str, more: &[&str]) -> Coordinator {
-        Coordinator::spawn(&mut Coordinator::command(place, clients, agents, more))
+    pub fn start(folder: &TestFolder, clients: &str, agents: &str, more: &[&str]) -> Coordinator {
+        Coordinator::spawn(&mut Coordinator::command(folder, clients, agents, more))
     }
 
-    pub fn new(place: &Place, more: &[&str]) -> Coordinator {
-        Coordinator::start(place, "127.0.0.1:0", "127.0.0.1:0", more)
+    pub fn new(folder: &TestFolder, more: &[&str]) -> Coordinator {
+        Coordinator::start(folder, "127.0.0.1:0", "127.0.0.1:0", more)
     }
 
     /// One that logs to the file `log`.
-    pub fn logged(place: &Place, more: &[&str]) -> Coordinator {
-        let mut command = Coordinator::command(place, "127.0.0.1:0", "127.0.0.1:0", more);
-        Coordinator::spawn(command.stderr(File::create(place.path("log")).expect("a file")))
+    pub fn logged(folder: &TestFolder, more: &[&str]) -> Coordinator {
+        let mut command = Coordinator::command(folder, "127.0.0.1:0", "127.0.0.1:0", more);
+        Coordinator::spawn(command.stderr(File::create(folder.path("log")).expect("a file")))
     }
 
     /// Kills it and starts it again at the same addresses.
-    pub fn restart(&mut self, place: &Place, more: &[&str]) {
+    pub fn restart(&mut self, folder: &TestFolder, more: &[&str]) {
         self.process.kill().expect("a process");
         self.process.wait().expect("a process");
         let (clients, agents) = (self.clients.to_string(), self.agents.to_string());
-        *self = Coordinator::start(place, &clients, &agents, more);
+        *self = Coordinator::start(folder, &clients, &agents, more);
     }
 
-    pub async fn client(&self, place: &Place) -> Client {
-        connect(self.clients, &token(place)).await.expect("a connection")
+    pub async fn client(&self, folder: &TestFolder) -> Client {
+        connect(self.clients, &token(folder)).await.expect("a connection")
     }
 }
 
@@ -78,8 +78,8 @@ impl Drop for Coordinator {
     }
 }
 
-pub fn token(place: &Place) -> Vec<u8> {
-    read_token(&place.path("data/token")).expect("a token")
+pub fn token(folder: &TestFolder) -> Vec<u8> {
+    read_token(&folder.path("data/token")).expect("a token")
 }
 
 pub async fn connect(address: SocketAddr, token: &[u8]) -> Option<Client> {
@@ -207,10 +207,15 @@ pub fn scatter(n: u64) -> u64 {
     (z ^ (z >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 33
 }
 
-pub fn agent(place: &Place, coordinator: &Coordinator, port: &str, credentials: &Path) -> Command {
+pub fn agent(
+    folder: &TestFolder,
+    coordinator: &Coordinator,
+    port: &str,
+    credentials: &Path,
+) -> Command {
     let address = coordinator.agents.to_string();
     let credentials = credentials.to_str().expect("text");
-    place.command(&[
+    folder.command(&[
         "agent",
         "--port",
         port,

@@ -216,18 +216,18 @@ impl Table {
             }
             Rule::Equal => equal(&flows, &local),
             Rule::AllOrNone => all_or_none(&flows, &local),
-            Rule::Matching => walk(&flows, &mut local),
-            Rule::MatchingByLoad => by_load(&flows, &mut local),
+            Rule::Matching => serve_in_order(&flows, &mut local),
+            Rule::MatchingByLoad => most_loaded_first(&flows, &mut local),
             Rule::BySize => by_size(&flows, &local),
             Rule::OldestFirst | Rule::ShortestFirst => {
                 let mut order: Vec<usize> = (0..flows.len()).collect();
                 if rule == Rule::ShortestFirst {
                     order.sort_by(|&a, &b| flows[a].left.total_cmp(&flows[b].left));
                 }
-                let line: Vec<&NaiveFlow> = order.iter().map(|&f| flows[f]).collect();
-                let taken = walk(&line, &mut local);
-                let place = |f| order.iter().position(|&g| g == f);
-                (0..flows.len()).map(|f| place(f).map_or(0.0, |p| taken[p])).collect()
+                let ordered: Vec<&NaiveFlow> = order.iter().map(|&f| flows[f]).collect();
+                let taken = serve_in_order(&ordered, &mut local);
+                let position = |f| order.iter().position(|&g| g == f);
+                (0..flows.len()).map(|f| position(f).map_or(0.0, |p| taken[p])).collect()
             }
             Rule::Madd => madd(&flows, &local),
             Rule::MaddWithin(seconds) => {
@@ -298,7 +298,7 @@ pub fn all_or_none(flows: &[&NaiveFlow], free: &[f64]) -> Vec<f64> {
 }
 
 /// One flow after another takes all that is free on its path.
-fn walk(flows: &[&NaiveFlow], free: &mut [f64]) -> Vec<f64> {
+fn serve_in_order(flows: &[&NaiveFlow], free: &mut [f64]) -> Vec<f64> {
     let mut take = |flow: &&NaiveFlow| {
         let rate = flow.path.iter().map(|&l| free[l]).fold(f64::INFINITY, f64::min);
         flow.path.iter().for_each(|&l| free[l] -= rate);
@@ -309,7 +309,7 @@ fn walk(flows: &[&NaiveFlow], free: &mut [f64]) -> Vec<f64> {
 
 /// The same for the flows of a whole coflow, by the number of flows at their senders, then at their
 /// receivers, most first; ties by first flow.
-fn by_load(flows: &[&NaiveFlow], free: &mut [f64]) -> Vec<f64> {
+fn most_loaded_first(flows: &[&NaiveFlow], free: &mut [f64]) -> Vec<f64> {
     let at = |end: usize, f: &&NaiveFlow| -> (Reverse<usize>, u32) {
         let there = flows.iter().filter(|other| other.path[end] == f.path[end]);
         let first = there.clone().map(|other| other.id.index).min().unwrap();
@@ -319,7 +319,7 @@ fn by_load(flows: &[&NaiveFlow], free: &mut [f64]) -> Vec<f64> {
     order.sort_by_key(|&f| (at(0, &flows[f]), at(1, &flows[f]), flows[f].id.index));
     let sorted: Vec<&NaiveFlow> = order.iter().map(|&f| flows[f]).collect();
     let mut rates = vec![0.0; flows.len()];
-    for (f, rate) in order.into_iter().zip(walk(&sorted, free)) {
+    for (f, rate) in order.into_iter().zip(serve_in_order(&sorted, free)) {
         rates[f] = rate;
     }
     rates
