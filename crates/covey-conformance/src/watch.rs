@@ -1,4 +1,4 @@
-//! Looks at every scheduling round of a simulation.
+//! An observer that checks every scheduling round of a simulation.
 
 use std::ops::ControlFlow;
 
@@ -37,11 +37,11 @@ pub fn served(&Round { state, allocator, .. }: &Round<'_>) -> Vec<Served> {
     flows
 }
 
-/// Sees whether rates fit the links, and adds up what is sent. It stops at the first violation.
+/// Checks that rates fit the links, and sums the bytes sent. It stops at the first violation.
 pub(crate) struct Watch<'a> {
     workload: &'a Workload,
     conserves_work: bool,
-    /// When the last round took place.
+    /// The time of the last round.
     last: Time,
     /// Rates since then: index of the coflow, index of the flow, bytes per second.
     rates: Vec<(usize, usize, f64)>,
@@ -58,12 +58,12 @@ impl<'a> Watch<'a> {
         Watch { workload, conserves_work, last: Time::ZERO, rates, sent, found: None }
     }
 
-    /// In the end every flow has sent its bytes.
+    /// Checks that every flow has sent its bytes at the end.
     pub fn check_all_sent(&self, outcome: &Outcome) -> Result<(), Violation> {
         for (trace_index, (coflow, sent)) in
             self.workload.coflows.iter().zip(&self.sent).enumerate()
         {
-            // What compression saves is known only for the flows of a coflow together.
+            // The bytes that compression saves are known only for all flows of a coflow together.
             if let Some(compression) = outcome.compression.get(trace_index) {
                 let all = sent.iter().sum::<f64>() + compression.saved_bytes;
                 if (coflow.size_bytes() - all).abs() >= 1e-6 {

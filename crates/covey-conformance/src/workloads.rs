@@ -11,19 +11,19 @@ pub fn flow(src: u32, dst: u32, bytes: f64) -> Flow {
     Flow { src, dst, bytes, start_s: 0.0 }
 }
 
-/// A workload as a trace, to be simulated again by hand.
+/// A workload as a trace, for a simulation by hand.
 pub fn as_trace(workload: &Workload) -> String {
     let mut text = Vec::new();
     covey_trace::write(workload, &mut text).expect("memory takes all");
     String::from_utf8(text).expect("JSON is text")
 }
 
-/// How alike sizes and times of a random workload are.
+/// The kind of sizes and times of a random workload.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Kind {
     /// Sizes and arrivals that are often equal, flows of zero bytes.
     Ties,
-    /// Sizes and arrivals that are all different, so that no order hangs on rounding.
+    /// Sizes and arrivals that are all different, so that no order depends on rounding.
     Generic,
 }
 
@@ -43,7 +43,7 @@ fn time_s(kind: Kind) -> BoxedStrategy<f64> {
     }
 }
 
-/// Scattered flows, pairs that occur twice included, or a whole shuffle; some in later waves.
+/// Scattered flows, some between the same ports, or a whole shuffle; some in later waves.
 fn flows(ports: u32, kind: Kind) -> impl Strategy<Value = Vec<Flow>> {
     let size = bytes(kind);
     let scattered = vec((0..ports, 0..ports, bytes(kind)), 1..10);

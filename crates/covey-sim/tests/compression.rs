@@ -1,4 +1,4 @@
-//! Compression: what Swallow (IPDPS 2018) claims, what must hold on random workloads, and a slow and
+//! Compression: the claims of Swallow (IPDPS 2018), rules for random workloads, and a slow and
 //! obvious counterpart that steps through time.
 
 use std::ops::ControlFlow;
@@ -13,7 +13,7 @@ use covey_trace::{Availability, Change, Coflow, Flow, Workload};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// Runs with processors that come and go.
+/// Runs with processors that are available at times.
 fn run_with(
     workload: &Workload,
     fabric: &Fabric,
@@ -25,7 +25,7 @@ fn run_with(
     simulator.run(workload, "policy", policy, observer).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// One flow of so many bytes over one link.
+/// One flow of `bytes` bytes over one link.
 fn alone(bytes: f64) -> Workload {
     let coflow = Coflow::new("a".to_owned(), 0.0, vec![flow(0, 0, bytes)]);
     Workload { ports: 1, coflows: vec![coflow] }
@@ -54,7 +54,7 @@ fn one_flow_is_faster_by_the_bandwidth_over_speed_plus_ratio() {
 }
 
 #[test]
-fn a_coflow_that_comes_later_is_compressed_too_though_the_plan_is_the_same_for_all() {
+fn a_later_coflow_is_compressed_too_though_one_plan_serves_all() {
     let coflow = |name: &str, arrival_s, port| {
         Coflow::new(name.to_owned(), arrival_s, vec![flow(port, port, 1e9)])
     };
@@ -91,7 +91,7 @@ fn a_network_faster_than_the_processor_sends_raw_bytes_beside_compressed_ones() 
 }
 
 #[test]
-fn a_large_coflow_that_small_ones_keep_arriving_before_is_served_thanks_to_its_priority() {
+fn priority_serves_a_large_coflow_among_small_ones() {
     // A link that small coflows fill by themselves for 200 seconds.
     let mut coflows = vec![Coflow::new("large".to_owned(), 0.0, vec![flow(0, 0, 50.0)])];
     for k in 0..200 {
@@ -101,7 +101,7 @@ fn a_large_coflow_that_small_ones_keep_arriving_before_is_served_thanks_to_its_p
     let workload = Workload { ports: 1, coflows };
     let fabric = Fabric::big_switch(1, 1.0).unwrap();
     let large = |logbase: f64| {
-        // Nothing is compressed: it is the order that is looked at.
+        // Nothing is compressed; this tests the order alone.
         let spec = format!("fvdf:codec=1bps:0.9,logbase={logbase}");
         run(&workload, &fabric, &spec).coflows[0].completion_s
     };
@@ -139,9 +139,9 @@ fn a_codec_that_never_pays_changes_nothing_under_any_policy() {
     }
 }
 
-// What must hold.
+// Rules.
 
-/// Adds up what each coflow is sent.
+/// Sums the bytes that each coflow sends.
 struct Wire {
     last: Time,
     rates: Vec<f64>,
@@ -162,7 +162,7 @@ impl Observer for Wire {
     }
 }
 
-/// Processors that are there in part, at times.
+/// Processors that are available in part, at times.
 fn processors() -> impl Strategy<Value = Availability> {
     let change = (0.0..12.0, proptest::option::of(0..3_u32), 0..=4_u32);
     vec(change, 0..8).prop_map(|changes| {
@@ -221,8 +221,7 @@ proptest! {
 }
 
 #[test]
-fn a_raised_flow_that_is_compressed_meanwhile_keeps_its_rate_when_what_it_had_provisionally_changes()
- {
+fn a_backfilled_and_compressed_flow_keeps_its_rate_when_its_provisional_rate_changes() {
     let flows = |flows: &[(u32, u32, f64)]| flows.iter().map(|&(s, d, b)| flow(s, d, b)).collect();
     let a = [(2, 2, 5.1355725713907185), (2, 0, 5.339341232546607)];
     let b = [(2, 1, 4.11604857425362), (1, 0, 0.5)];
@@ -288,7 +287,7 @@ fn stepped(
     let mut order: Vec<usize> = (0..workload.coflows.len()).collect();
     let arrival = |c: usize| workload.coflows[c].arrival_s;
     order.sort_by(|&a, &b| arrival(a).total_cmp(&arrival(b)));
-    // In the order in which they are served: by arrival, then as registered.
+    // In the order of service: by arrival, then as registered.
     let mut flows: Vec<Fluid> = Vec::new();
     for &coflow in &order {
         flows.extend(workload.coflows[coflow].flows.iter().map(|f| Fluid {
@@ -329,7 +328,7 @@ fn stepped(
             let made = (rate * dt).min(flow.made);
             flow.made -= made;
             flow.raw = (flow.raw - (rate * dt - made)).max(0.0);
-            // What is left by rounding.
+            // Residues of rounding.
             if flow.raw + flow.made < 1e-9 {
                 (flow.raw, flow.made) = (0.0, 0.0);
             }
@@ -345,7 +344,7 @@ fn stepped(
     end.iter().enumerate().map(|(coflow, end)| end - arrival(coflow)).collect()
 }
 
-/// Max-min inside each coflow on what the coflows before it leave.
+/// Max-min inside each coflow, on the capacity that the coflows before it leave.
 fn max_min_in_order(flows: &[Fluid], sent: &[bool], capacity: &[f64]) -> Vec<f64> {
     let mut free = capacity.to_vec();
     let mut rates = vec![0.0; flows.len()];

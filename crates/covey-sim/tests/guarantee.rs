@@ -1,9 +1,9 @@
-//! The bound that `covey` promises: no coflow takes longer than
+//! The guarantee of `covey`: no coflow takes longer than
 //!
 //! > max(last start, d0 + d Γ) + T + W / φ
 //!
-//! whatever comes after it, where W is, for the worst of its flows, the time that the flow's links
-//! need for all bytes of the coflow and of those that arrival_order no later (`covey_sched::guard`).
+//! whatever arrives after it. W is a time, for the worst of its flows: the flow's links need it for
+//! all bytes of the coflow and of those that arrived no later (`covey_sched::guard`).
 
 use crate::common::{Kind, cases, ccts, flow, run};
 use covey_core::{Fabric, PortId};
@@ -73,10 +73,10 @@ fn a_stream_of_small_coflows_starves_a_policy_without_guard() {
     assert!(ccts(&outcome)[0] > 200.0, "{} s", ccts(&outcome)[0]);
 }
 
-/// With `d = 2`, a coflow that is sent at half of what its ports carry becomes due as fast as time
-/// passes.
+/// With `d = 2`, the deadline of a coflow that sends at half its ports' capacity moves as fast as
+/// time.
 #[test]
-fn who_is_nearly_due_is_not_looked_at_over_and_over() {
+fn a_nearly_due_coflow_is_not_checked_again_and_again() {
     let lines = include_str!("data/nearly_due.jsonl");
     let workload = covey_trace::read(lines.as_bytes(), "nearly_due.jsonl").expect("a workload");
     let fabric = Fabric::big_switch(6, 1.0).unwrap();
@@ -95,7 +95,7 @@ fn a_stream_of_small_coflows_does_not_break_the_bound() {
     }
 }
 
-/// Workloads in which more and more comes on top of the first coflows.
+/// Workloads in which more and more coflows arrive beside the first ones.
 fn crowded(kind: Kind) -> impl Strategy<Value = Workload> {
     let small = proptest::collection::vec((0..5_u32, 0..5_u32, 0.05..1.0), 0..150);
     (crate::common::workload(kind), small, 0.02..0.5).prop_map(|(mut workload, small, every_s)| {

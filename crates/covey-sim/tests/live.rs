@@ -1,5 +1,6 @@
-//! Simulation and reality lead a policy to the same plans: what happened in a simulation is told to the
-//! live driver, which decides by itself what to tell the policy, and in what order.
+//! Simulated and live drivers lead a policy to the same plans. The test passes the events of a
+//! simulation to the live driver, which decides by itself which events the policy receives, and in
+//! what order.
 
 use crate::common::record::{Call, Change, Left, What, record};
 use crate::common::{COMPRESSED, Kind, POLICIES, as_trace, policy};
@@ -10,10 +11,11 @@ use covey_facebook_test::facebook_test;
 use covey_trace::Workload;
 use proptest::prelude::*;
 
-/// Feeds what happened into the live driver. Returns how its plans differ, if they do.
+/// Passes the recorded events to the live driver. Returns the first difference between the plans,
+/// if any.
 fn drive(calls: &[Call], workload: &Workload, fabric: &Fabric, spec: &str) -> Result<(), String> {
     let mut driver = Driver::new(fabric.clone(), policy(spec));
-    // The simulator tells by one call each what comes to one moment and one plan.
+    // The simulator makes one call for each event of a round, which has one plan.
     for round in calls.split_inclusive(|call| matches!(call.what, What::Planned(..))) {
         let mut arriving = None;
         for (k, call) in round.iter().enumerate() {
@@ -65,7 +67,7 @@ fn drive(calls: &[Call], workload: &Workload, fabric: &Fabric, spec: &str) -> Re
                 }
                 What::Told(Event::Woke) => driver.wake(now),
                 What::Told(Event::FlowRestarted(flow)) => driver.restart(flow, now),
-                // The driver knows by itself.
+                // The driver finds this event by itself.
                 What::Dirty(_) => {}
                 What::Planned(ref ranking, ref wakes) => {
                     driver.decide(now).map_err(|error| error.to_string())?;
@@ -94,14 +96,14 @@ fn arrive(
     let flows = workload.coflows[registration.seq as usize].flows.iter().map(|flow| FlowSpec {
         src: PortId(flow.src),
         dst: PortId(flow.dst),
-        // Who registers a coflow does not know sizes, but for flows that send nothing.
+        // A client that registers a coflow knows no sizes, except of flows without bytes.
         bytes: if unsized_ && flow.bytes > 0.0 { f64::NAN } else { flow.bytes },
     });
     driver.arrive(registration, flows, |index| starts.contains(&index), call.now)
 }
 
-/// Finishes the flows that have ended by the first of `calls`, in the order in which the calls say that
-/// flows have, or else coflows.
+/// Finishes the flows that have ended by the first of `calls`, in the order of the recorded ends of
+/// flows, or else of coflows.
 fn finish(driver: &mut Driver, calls: &[Call], workload: &Workload) {
     let reported = calls.iter().filter_map(|call| match call.what {
         What::Told(Event::FlowEnded(flow)) => Some(flow),
@@ -133,7 +135,7 @@ fn finish(driver: &mut Driver, calls: &[Call], workload: &Workload) {
     }
 }
 
-/// Brings up to date what agents would report.
+/// Updates the bytes that agents would report.
 fn tell_progress(driver: &mut Driver, call: &Call) {
     for &(id, bytes) in &call.attained {
         if driver.needs_progress() && driver.state().is_present(id) {
@@ -158,7 +160,8 @@ proptest! {
     fn the_same_events_give_the_same_plans_in_simulation_and_live(
         workload in crate::common::workload(Kind::Ties), fabric in crate::common::fabric(),
     ) {
-        // Live nothing is compressed before it is sent, so nobody sees what `fvdf` makes of that.
+        // The live driver compresses nothing before it is sent, so `fvdf` behaves differently
+        // there.
         let compressed = COMPRESSED.iter().filter(|spec| !spec.starts_with("fvdf"));
         for spec in POLICIES.iter().chain(compressed).chain(&["fvdf:codec=1bps:0.5"]) {
             let calls = record(&workload, &fabric, spec);

@@ -1,5 +1,5 @@
-//! The simulator against a slow and obvious one: all flows in one list, every rate worked out anew
-//! at every event, every flow advanced by itself.
+//! The simulator against a slow and obvious one: all flows in one list, every rate computed from
+//! scratch at every event, every flow advanced by itself.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,21 +10,21 @@ use covey_trace::{Coflow, Workload};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// Moments closer than this are one.
+/// Times closer than this are equal.
 const RESOLUTION_S: f64 = 1e-9;
-/// A share of a link so small that it is what rounding leaves.
+/// A share of a link so small that it counts as a residue of rounding.
 const NEGLIGIBLE: f64 = 1e-9;
 
 /// An unfinished flow.
 struct Flow {
-    /// Index of its coflow in the trace, and its own in the coflow.
+    /// Index of its coflow in the trace, and its own index in the coflow.
     id: (usize, usize),
     /// Its egress and its ingress link.
     path: [usize; 2],
     left: f64,
 }
 
-/// What a rule gets to see.
+/// The inputs of a rule.
 struct Snapshot<'a> {
     /// Coflow by coflow in order of release, sender by sender in order of the senders' first flows,
     /// then in the order of the trace.
@@ -47,7 +47,7 @@ fn simulate(workload: &Workload, capacity: &[f64], mut rule: Rule) -> Vec<f64> {
     let mut end = vec![f64::INFINITY; coflows.len()];
     let mut unfinished: Vec<usize> = coflows.iter().map(|c| c.flows.len()).collect();
     let mut present: Vec<usize> = Vec::new();
-    // Flows of released coflows that are to start: when, and which.
+    // Flows of released coflows that start later: time and flow.
     let mut later: Vec<(f64, (usize, usize))> = Vec::new();
     let mut flows: Vec<Flow> = Vec::new();
     let first_of_sender: Vec<Vec<_>> = coflows
@@ -74,7 +74,7 @@ fn simulate(workload: &Workload, capacity: &[f64], mut rule: Rule) -> Vec<f64> {
             later.extend(starts.enumerate().map(|(index, start)| (start, (trace_index, index))));
             replan = true;
         }
-        // What comes at one moment is in the order of the trace.
+        // Flows that start at the same time are in the order of the trace.
         present.sort_by(|&a, &b| release[a].total_cmp(&release[b]).then(a.cmp(&b)));
         let before = flows.len();
         for (_, id) in later.extract_if(.., |(start, _)| *start <= now + RESOLUTION_S) {
@@ -89,7 +89,7 @@ fn simulate(workload: &Workload, capacity: &[f64], mut rule: Rule) -> Vec<f64> {
                 (turn(*trace_index), first_of_sender[*trace_index][*index], *index)
             });
         }
-        // What begins with nothing to send ends at once.
+        // Flows without bytes end at once.
         replan |= end_flows(&mut flows, &mut unfinished, &mut present, &mut end, now);
 
         let snapshot = Snapshot { flows: &flows, coflows: &present, capacity, replan };
@@ -130,7 +130,7 @@ fn end_flows(
     !ended.is_empty()
 }
 
-/// `free`, with what rounding leaves taken for nothing.
+/// `free`, with residues of rounding replaced by zero.
 fn usable(free: &[f64], capacity: &[f64]) -> Vec<f64> {
     let usable =
         |(&free, capacity): (&f64, &f64)| if free > capacity * NEGLIGIBLE { free } else { 0.0 };
@@ -172,10 +172,10 @@ fn max_min<'a>(flows: impl Iterator<Item = &'a Flow>, free: &[f64]) -> Vec<f64> 
     paths.iter().map(|[egress, ingress]| rate[egress * ports + ingress - ports]).collect()
 }
 
-/// One flow at a time takes all that is free; flows that ran by the same rule before go first.
+/// One flow at a time takes all free capacity; flows that ran by the same rule before go first.
 #[derive(Default)]
 struct Walk {
-    /// By coflow, in the order in which they took.
+    /// The running flows by coflow, in the order of service.
     running: BTreeMap<usize, Vec<(usize, usize)>>,
 }
 
@@ -202,8 +202,8 @@ impl Walk {
     }
 }
 
-/// All levels rise together; a flow, whose rate is its level times what is left of it, stops when one of
-/// its links is full.
+/// All levels rise together. The rate of a flow is its level times its bytes left; the level stops
+/// when one of its links is full.
 fn proportional(flows: &[&Flow], mut free: Vec<f64>) -> Vec<f64> {
     let full: Vec<f64> = free.iter().map(|free| free * 1e-12).collect();
     let mut rates = vec![0.0; flows.len()];
@@ -235,7 +235,7 @@ fn fair() -> Rule {
     Box::new(|snapshot| max_min(snapshot.flows.iter(), snapshot.capacity))
 }
 
-/// Each link divided in proportion to the sizes that flows had at first, without more.
+/// Divides each link in proportion to the original sizes of flows, in one pass.
 fn by_size(workload: &Workload) -> Rule {
     let sizes: Vec<Vec<f64>> =
         workload.coflows.iter().map(|c| c.flows.iter().map(|f| f.bytes).collect()).collect();
@@ -252,7 +252,7 @@ fn by_size(workload: &Workload) -> Rule {
     })
 }
 
-/// Flows one by one in the order of their starts: each takes all that is free.
+/// Flows one by one in the order of their starts; each takes all free capacity.
 fn one_by_one() -> Rule {
     let mut by_start = StartOrder::default();
     Box::new(move |snapshot| by_start.rates(snapshot, |_| 0.0))
@@ -263,7 +263,7 @@ fn one_by_one() -> Rule {
 struct StartOrder(Vec<(usize, usize)>);
 
 impl StartOrder {
-    /// The rates where each flow in the order of `key`, then of starts, takes all that is free.
+    /// The rates if each flow, in the order of `key`, then of starts, takes all free capacity.
     fn rates(&mut self, snapshot: &Snapshot<'_>, key: impl Fn(&Flow) -> f64) -> Vec<f64> {
         let is_new = |flow: &&Flow| !self.0.contains(&flow.id);
         let mut new: Vec<_> = snapshot.flows.iter().filter(is_new).map(|flow| flow.id).collect();
@@ -288,16 +288,15 @@ impl StartOrder {
     }
 }
 
-/// Flows one by one, shortest first, then in the order of their starts. What is left of a flow is looked
-/// at where something has happened among the coflows that its own can have met: elsewhere it does not
-/// matter that time has passed.
+/// Flows one by one, shortest first, then in the order of their starts. Bytes left are updated only
+/// for flows of coflows that an event can have affected; time alone does not matter elsewhere.
 fn shortest_first(workload: &Workload, ports: u32) -> Rule {
     let links = |trace_index: usize| -> BTreeSet<u32> {
         let flows = workload.coflows[trace_index].flows.iter();
         flows.flat_map(|flow| [flow.src, ports + flow.dst]).collect()
     };
     let links: Vec<BTreeSet<u32>> = (0..workload.coflows.len()).map(links).collect();
-    // Links that coflows have joined to each other, and the coflows.
+    // Sets of links that coflows have connected, and the coflows of each.
     let mut domains: Vec<(BTreeSet<u32>, BTreeSet<usize>)> = Vec::new();
     let mut known: BTreeMap<(usize, usize), f64> = BTreeMap::new();
     let mut by_start = StartOrder::default();
@@ -333,10 +332,10 @@ fn shortest_first(workload: &Workload, ports: u32) -> Rule {
     })
 }
 
-/// How a coflow's flows share what is free.
+/// The rule by which a coflow's flows share free capacity.
 type Share<'a> = &'a mut dyn FnMut(usize, &[&Flow], Vec<f64>) -> Vec<f64>;
 
-/// Each coflow in an order gets its share of what those before it leave.
+/// Each coflow, in order, shares the capacity that those before it leave.
 fn in_order(snapshot: &Snapshot<'_>, order: &[usize], share: Share<'_>) -> Vec<f64> {
     let mut rates = BTreeMap::new();
     let mut free = snapshot.capacity.to_vec();
@@ -389,7 +388,7 @@ fn sebf_matching() -> Rule {
     })
 }
 
-/// MADD in order; then each coflow, in the same order, shares what it has and what is left over.
+/// MADD in order; then each coflow, in the same order, shares its rates and the spare capacity.
 fn sebf_madd() -> Rule {
     sebf(move |snapshot, order| {
         let mut madd = |_, flows: &[&Flow], free: Vec<f64>| {
@@ -430,8 +429,8 @@ fn assert_same(workload: &Workload, fabric: &Fabric, spec: &str, rule: Rule) {
     );
 }
 
-/// Few flows on many ports, but many at one port of each side, to or from as many others as there are
-/// now and then: of what is kept by pair of ports, rows of those come to be spread and are lists again.
+/// Few flows on many ports, but many at one port of each side, at times to or from all others. So
+/// rows of pairs of ports become spread, and become lists again.
 fn on_many_ports() -> impl Strategy<Value = (Workload, Fabric)> {
     const PORTS: u32 = 24;
     let flow = |src: u32, dst: u32, bytes: f64| crate::common::flow(src, dst, bytes);

@@ -1,4 +1,4 @@
-//! Flows that lose what they have sent and begin anew, under every policy.
+//! Flows that lose the bytes sent and begin again, under every policy.
 
 use std::ops::ControlFlow;
 
@@ -45,8 +45,8 @@ fn with_restarts() -> impl Strategy<Value = Workload> {
 proptest! {
     #![proptest_config(cases(30))]
 
-    /// A flow that was under way takes at least as long again as it does alone; and what is sent in
-    /// all is every flow's size, plus what was lost, which cannot be more than one size each.
+    /// A restarted flow takes at least as long after its restart as it does alone. The bytes sent
+    /// in all are every flow's size plus the lost bytes, at most one size each.
     #[test]
     fn lost_bytes_are_sent_again(workload in with_restarts()) {
         let fabric = Fabric::big_switch(workload.ports, 1.0).unwrap();
@@ -70,7 +70,7 @@ proptest! {
                         most_lost += flow.bytes;
                     }
                 }
-                // What compression saved of bytes that were lost was sent or saved again.
+                // Lost bytes that compression had saved were sent or saved again.
                 let compression = outcome.compression.get(trace_index).copied().unwrap_or_default();
                 let lost = sent.bytes[trace_index] + compression.saved_bytes - coflow.size_bytes();
                 prop_assert!(lost >= -1e-5 && lost <= most_lost + 1e-5, "{spec}: {lost}");

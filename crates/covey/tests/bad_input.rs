@@ -1,10 +1,10 @@
-//! Whatever is wrong with the input: exit status 2, one line that says what, and no files.
+//! Errors in the input: exit status 2, one line with the error, and no files.
 
 use crate::common::{Ran, TINY, TestFolder};
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
-/// The line for a trace file of this content; no output file may be left.
+/// The error line for a trace file of this content; no output file may be left.
 fn refused(content: impl AsRef<[u8]>) -> String {
     let folder = TestFolder::new();
     folder.write("bad.txt", content);
@@ -59,7 +59,7 @@ fn port_out_of_range() {
 }
 
 #[test]
-fn numbers_that_cannot_be() {
+fn impossible_numbers() {
     for number in ["-1", "NaN", "inf", "1e300"] {
         assert_eq!(
             refused(format!("3 1\n1 0 1 0 1 1:{number}\n")),
@@ -298,7 +298,7 @@ fn outputs_that_cannot_be_written() {
 }
 
 #[test]
-fn codecs_and_processors_that_are_none() {
+fn invalid_codecs_and_processors() {
     let folder = TestFolder::new();
     let refusal = |policy: &str, cpu: &str| {
         folder.refusal(&["simulate", "tiny.txt", "--policy", policy, "--cpu", cpu])
@@ -324,7 +324,7 @@ fn codecs_and_processors_that_are_none() {
     );
 }
 
-/// Neither the input nor the arguments are wrong if a disk is full.
+/// A full disk is not an error of input or arguments.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk() {

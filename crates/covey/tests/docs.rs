@@ -1,9 +1,10 @@
-//! The pages: their links lead somewhere, their lines are short, their code blocks are run or say why not.
+//! The pages: their links lead to existing targets, their lines are short, and their code blocks
+//! are run or marked as not run.
 //!
 //! A marker stands on the line before each code block:
 //!
-//! - `<!-- run -->`: the test runs the block with bash, in a folder that all blocks of the page share.
-//!   The folder has a small `trace.txt`; `covey` is the program under test.
+//! - `<!-- run -->`: the test runs the block with bash, in a folder that all blocks of the page
+//!   share. The folder has a small `trace.txt`; `covey` is the program under test.
 //! - `<!-- run, exit 2 -->`: the same, and the block ends with that status.
 //! - `<!-- output -->`: lines that the block before it printed. `<!-- output of: COMMAND -->` names
 //!   another command. The program may print more lines, and more words at the end of a line.
@@ -87,7 +88,7 @@ impl Page {
         })
     }
 
-    /// What a link to a heading of this page may say after the `#`.
+    /// The anchors of this page's headings, for use after the `#` of a link.
     fn anchors(&self) -> BTreeSet<String> {
         let mut anchors = BTreeSet::new();
         for (_, line) in self.prose().filter(|(_, line)| line.starts_with('#')) {
@@ -98,7 +99,7 @@ impl Page {
         anchors
     }
 
-    /// The targets of the links, which may go over the end of a line.
+    /// The targets of the links. A link may continue on the next line.
     fn links(&self) -> Vec<String> {
         let prose: Vec<&str> = self.prose().map(|(_, line)| line).collect();
         let prose = prose.join("\n");
@@ -174,13 +175,13 @@ fn bash(commands: &str, folder: &Path) -> (Option<i32>, String, String) {
     (ran.status.code(), text(ran.stdout), text(ran.stderr))
 }
 
-/// Whether `line` was printed: its words begin a line of `output`, which spaces may differ from.
+/// Whether `line` was printed: a line of `output` begins with its words; spaces may differ.
 fn was_printed(line: &str, output: &str) -> bool {
     let words: Vec<&str> = line.split_whitespace().collect();
     output.lines().any(|l| l.split_whitespace().take(words.len()).eq(words.iter().copied()))
 }
 
-/// What is wrong with the blocks of a page.
+/// The errors in the blocks of a page.
 fn check(page: &Page) -> String {
     let folder = tempfile::tempdir().unwrap();
     let (status, _, err) =

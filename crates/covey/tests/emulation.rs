@@ -1,4 +1,4 @@
-//! `--sim`: other simulators, emulated.
+//! `--sim`: emulated simulators.
 
 use crate::common::TestFolder;
 use serde_json::Value;
@@ -35,7 +35,7 @@ fn philae_authors_in_cycles_of_8_ms() {
 }
 
 #[test]
-fn what_an_emulation_does_not_have_is_refused() {
+fn options_that_an_emulation_lacks_are_refused() {
     let folder = TestFolder::new();
     let refusal = |simulator, policy, more: &[&str]| {
         let arguments = ["simulate", "tiny.txt", "--policy", policy, "--sim", simulator];
@@ -72,7 +72,7 @@ fn what_an_emulation_does_not_have_is_refused() {
 }
 
 #[test]
-fn what_is_no_shuffle_is_refused() {
+fn other_coflows_than_shuffles_are_refused() {
     let folder = TestFolder::new();
     folder.write("bad.txt", "{\"covey_trace\":1,\"ports\":3}\n{\"id\":\"x\",\"arrival_s\":0,\"flows\":[{\"src\":0,\"dst\":2,\"bytes\":1},{\"src\":1,\"dst\":2,\"bytes\":2}]}\n");
     let refusal =

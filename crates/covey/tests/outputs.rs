@@ -1,4 +1,4 @@
-//! What the commands print and write, as others rely on it.
+//! The output of commands on which others rely.
 
 use crate::common::{TINY, TestFolder};
 use serde_json::Value;
@@ -95,7 +95,7 @@ fn simulate_writes_tables() {
 }
 
 #[test]
-fn compression_is_told_everywhere() {
+fn all_outputs_show_compression() {
     let folder = TestFolder::new();
     folder.write("cpu.csv", "port,from_s,share\n*,0,0.5\n");
     // Ports of 1 MiB a second; 2 MiB a second are compressed to half, with half of a processor 1.
@@ -172,7 +172,7 @@ fn the_baseline_is_a_label_or_a_name() {
 fn compare_writes_a_table_for_each_policy() {
     let folder = TestFolder::new();
     let compare = ["compare", "tiny.txt", "--policies", "sebf,aalo:queues=strict,delta=0"];
-    // The folder is made, and used again.
+    // The first run makes the folder, and the second uses it again.
     for _ in 0..2 {
         folder.results(&[&compare[..], &["--per-coflow", "out"]].concat());
         for name in ["out/sebf.csv", "out/aalo_queues=strict_delta=0.csv"] {
@@ -255,8 +255,8 @@ fn a_trace_may_come_on_standard_input() {
     assert_eq!(found, same);
 }
 
-/// The same bytes come out again, however many policies are simulated at a time; but for the time
-/// it took.
+/// The output has the same bytes, except for elapsed times, for any number of policies simulated at
+/// a time.
 #[test]
 fn results_are_the_same_again() {
     let trace = "builtin:fb-like:coflows=40,ports=20,seed=7";
@@ -277,7 +277,7 @@ fn results_are_the_same_again() {
 }
 
 #[test]
-fn bound_prints_what_means_can_be_compared_with() {
+fn bound_prints_bounds_of_the_mean() {
     let folder = TestFolder::new();
     // KA6, at a byte a second.
     let spread = [0, 1, 2].map(|port| format!(r#"{{"src":{port},"dst":{port},"bytes":2}}"#));
@@ -327,7 +327,7 @@ fn bound_prints_what_means_can_be_compared_with() {
 }
 
 #[test]
-fn bound_refuses_what_cannot_be() {
+fn bound_refuses_impossible_arguments() {
     let folder = TestFolder::new();
     assert_eq!(
         folder.refusal(&["bound", "tiny.txt", "--port-rate", "fast"]),
@@ -361,7 +361,7 @@ fn every_command_has_help_with_examples() {
     assert!(folder.results(&["--version"]).starts_with("covey "));
 }
 
-/// Not an answer to a question, so it goes to standard error, and nothing was done.
+/// Help that was not requested goes to standard error, with exit status 2.
 #[test]
 fn without_a_command_there_is_help() {
     let folder = TestFolder::new();

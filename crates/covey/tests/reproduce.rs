@@ -1,4 +1,4 @@
-//! `covey reproduce`: which parts, and in which form.
+//! `covey reproduce`: selection of parts, and forms of output.
 
 use crate::common::TestFolder;
 use serde_json::Value;
@@ -21,7 +21,7 @@ fn an_example_of_a_paper_as_json() {
 }
 
 #[test]
-fn text_tells_what_is_not_comparable() {
+fn text_names_values_that_are_not_comparable() {
     let folder = TestFolder::new();
     let text = folder.results(&["reproduce", "philae", "--table", "4", "--trace", "tiny.txt"]);
     assert!(text.contains("tiny.txt is not the trace of the paper"), "{text}");
@@ -43,7 +43,7 @@ fn a_page_is_written() {
 }
 
 #[test]
-fn what_a_paper_does_not_have_is_refused() {
+fn unknown_parts_of_a_paper_are_refused() {
     let folder = TestFolder::new();
     let refusal = |arguments: &[&str]| folder.refusal(&[&["reproduce"], arguments].concat());
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Names that do not exist, and the names that may be meant: one line, exit status 2.
+//! Names that do not exist, and suggestions: one line, exit status 2.
 
 use crate::common::TestFolder;
 

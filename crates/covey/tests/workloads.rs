@@ -1,9 +1,9 @@
-//! `covey trace …`: for each workload that it makes, one that can be made and one that cannot.
+//! `covey trace …`: for each kind of workload, one that can be made and one that cannot.
 
 use crate::common::{Ran, TestFolder};
 use serde_json::Value;
 
-/// What a command made: the first line, the coflows, and what it says of them.
+/// The output of a command: the first line, the coflows, and the summary on standard error.
 fn made(folder: &TestFolder, arguments: &[&str]) -> (Value, Vec<Value>, String) {
     let Ran { status, out, err } = folder.covey(arguments);
     assert_eq!(status, Some(0), "{arguments:?}: {err}");
@@ -24,7 +24,7 @@ fn size(coflow: &Value) -> f64 {
     bytes(coflow).iter().sum()
 }
 
-/// Coflows that follow each other, each from ports 0 to 15 to port 0.
+/// Consecutive coflows, each from ports 0 to 15 to port 0.
 fn wide(coflows: usize) -> String {
     let mappers: Vec<String> = (0..16).map(|port| port.to_string()).collect();
     let coflow = |k| format!("{k} {} 16 {} 1 0:16\n", 1000 * k, mappers.join(" "));
@@ -53,7 +53,7 @@ fn mantri() {
     assert!(note.contains("400 coflows with other sizes"), "{note}");
     assert!(note.contains("0.34 at the median, 0.90 at the 90th percentile"), "{note}");
     for coflow in &coflows {
-        // What the reducer receives stays.
+        // The reducer receives as much as before.
         assert!((size(coflow) - 16.0 * 1_048_576.0).abs() < 1.0, "{coflow}");
     }
     assert_eq!(made(&folder, &arguments).1, coflows, "the same seed");
@@ -165,7 +165,7 @@ fn replicate() {
     );
 }
 
-/// As in a pipe: one workload is made from another; where it cannot be, there is no file.
+/// As in a pipe, one workload is made from another; a failure leaves no file.
 #[test]
 fn chained() {
     let folder = TestFolder::new();

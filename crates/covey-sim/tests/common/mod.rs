@@ -15,7 +15,7 @@ use covey_sim::{Outcome, simulate};
 use covey_trace::{Workload, read_path};
 use proptest::prelude::ProptestConfig;
 
-/// Every registered policy, and parameters that take other ways through it.
+/// Every registered policy, and parameters that use other parts of its code.
 pub const POLICIES: [&str; 62] = [
     "fair",
     "fifo",
@@ -82,7 +82,7 @@ pub const POLICIES: [&str; 62] = [
 ];
 
 /// Policies with flows compressed at 4 bytes a second to half of their size; at a bandwidth of 2 or
-/// more that does not pay.
+/// more, compression does not pay.
 pub const COMPRESSED: [&str; 9] = [
     "fvdf:codec=32bps:0.5",
     "fvdf:codec=32bps:0.5,gamma=port,share=matching,logbase=1",
@@ -100,7 +100,7 @@ pub fn policy(spec: &str) -> AnyPolicy {
     covey_sched::build(spec).unwrap_or_else(|error| panic!("{error}")).policy
 }
 
-/// Simulates without anybody looking on.
+/// Simulates without an observer.
 pub fn run(workload: &Workload, fabric: &Fabric, spec: &str) -> Outcome {
     simulate(workload, fabric, spec, &mut policy(spec), &mut ())
         .unwrap_or_else(|error| panic!("{error}"))

@@ -17,7 +17,7 @@ pub struct TestFolder {
     folder: TempDir,
 }
 
-/// What became of a command.
+/// The result of a command.
 #[derive(Debug, PartialEq)]
 pub struct Ran {
     pub status: Option<i32>,
@@ -73,7 +73,7 @@ impl TestFolder {
         ran(child.wait_with_output().unwrap())
     }
 
-    /// The results of a command that succeeds and says nothing else.
+    /// The results of a command that succeeds and prints nothing on standard error.
     pub fn results(&self, arguments: &[&str]) -> String {
         let ran = self.covey(arguments);
         assert_eq!((ran.status, ran.err.as_str()), (Some(0), ""), "{arguments:?}");

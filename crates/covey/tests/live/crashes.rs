@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 use crate::common::TestFolder;
 use crate::harness::{Coordinator, block_on, coflow, connect, scatter, spawn_agents, token, until};
 
-/// How often the coordinator is killed; more by `make soak`.
+/// The number of kills; more with `make soak`.
 fn kills() -> u32 {
     std::env::var("COVEY_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(5)
 }
 
-/// Registers coflows one after the other, and again what was not answered. Returns the ids.
+/// Registers coflows one after the other, and repeats requests without an answer. Returns the ids.
 async fn register_all(
     address: SocketAddr,
     token: Vec<u8>,
@@ -37,7 +37,7 @@ async fn register_all(
             Ok(answer) if answer.status == 201 => {
                 acknowledged.push(answer.json()["id"].as_u64().expect("an id"));
                 number += 1;
-                // Fewer in all than are remembered after they have ended.
+                // Fewer than the coordinator remembers after their ends.
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
             Ok(answer) => panic!("{}: {}", answer.status, String::from_utf8_lossy(&answer.body)),
@@ -50,7 +50,7 @@ async fn register_all(
 #[test]
 fn a_coordinator_that_is_killed_loses_nothing_that_it_acknowledged() {
     let folder = TestFolder::new();
-    // Compacts all the time.
+    // The coordinator compacts its journal all the time.
     let more = ["--policy", "philae", "--compact-above", "20000"];
     let mut coordinator = Coordinator::new(&folder, &more);
     block_on(async {
@@ -98,8 +98,8 @@ fn a_coordinator_that_is_killed_loses_nothing_that_it_acknowledged() {
     });
 }
 
-/// Kills right after the journal's file has grown: what was written may be on disk or not, and nobody has
-/// been answered, or is just about to be.
+/// Kills right after the journal's file has grown: the record may be on disk or not, and the client
+/// has no answer yet, or is about to get it.
 #[test]
 fn a_coordinator_that_is_killed_between_journal_and_answer_keeps_its_word() {
     let folder = TestFolder::new();
@@ -155,7 +155,7 @@ fn a_coordinator_that_is_killed_between_journal_and_answer_keeps_its_word() {
         ids.dedup();
         eprintln!("{} kills, {between} before the answer, {kept} of these kept", ids.len());
         assert_eq!(ids.len() as u32, kills().div_ceil(4), "a number was given twice");
-        // One may be answered before the kill arrives, not all of many.
+        // One request may be answered before the kill arrives, but not many.
         assert!(between > 0 || ids.len() < 10);
     });
 }

@@ -1,4 +1,4 @@
-//! Who is refused, and that it is counted and logged.
+//! Refusals of credentials, and their counts and logs.
 
 use std::process::Stdio;
 
@@ -15,7 +15,7 @@ use crate::common::TestFolder;
 use crate::harness::{Coordinator, Killed, agent, block_on, metric, scatter, token, until};
 
 #[test]
-fn without_the_right_credential_nobody_joins() {
+fn no_agent_joins_without_the_right_credential() {
     let folder = TestFolder::new();
     let coordinator = Coordinator::logged(&folder, &[]);
     std::fs::create_dir(folder.path("wrong")).unwrap();
@@ -39,7 +39,7 @@ fn without_the_right_credential_nobody_joins() {
 }
 
 #[test]
-fn with_certificates_only_those_of_the_private_ca_count() {
+fn only_certificates_of_the_private_ca_are_valid() {
     let folder = TestFolder::new();
     let init = |data: &str| {
         let ran = folder.command(&["serve", "--init", "--data", data]).output().unwrap();
@@ -80,14 +80,14 @@ fn a_public_address_needs_certificates() {
 }
 
 #[test]
-fn garbage_on_the_port_of_agents_harms_nobody() {
+fn garbage_on_the_port_of_agents_does_no_harm() {
     use std::io::Write;
     let folder = TestFolder::new();
     let coordinator = Coordinator::new(&folder, &[]);
     for k in 0..200_u64 {
         let mut stream = std::net::TcpStream::connect(coordinator.agents).unwrap();
         let garbage: Vec<u8> = (0..200).map(|i| scatter(k * 1000 + i) as u8).collect();
-        // It may have been cut off meanwhile.
+        // The connection may have been cut meanwhile.
         let _ = stream.write_all(&garbage[..(k as usize % 200)]);
     }
     block_on(async {
@@ -111,7 +111,7 @@ fn a_certificate_that_has_expired_is_refused_counted_and_logged() {
     let mut serve = Coordinator::command(&folder, "127.0.0.1:0", "127.0.0.1:0", &[]);
     serve.stderr(std::fs::File::create(folder.path("log")).unwrap());
     let coordinator = Coordinator::spawn(&mut clock.governs(serve));
-    // For the coordinator it is ten years later than it is; the agent and this test think otherwise.
+    // The coordinator's clock is ten years ahead of the agent's and this test's.
     clock.jump(10);
     let mut agent = agent(&folder, &coordinator, "1", &folder.path("data"));
     let _agent = Killed(agent.stderr(Stdio::null()).spawn().unwrap());
@@ -183,7 +183,7 @@ impl Peer {
 }
 
 #[test]
-fn a_schedule_that_is_replayed_is_dropped_counted_and_logged() {
+fn a_replayed_schedule_is_dropped_counted_and_logged() {
     let folder = TestFolder::new();
     folder.write("token", "secret\n");
     use std::os::unix::fs::PermissionsExt;

@@ -1,4 +1,4 @@
-//! A journal that is damaged while the coordinator is down: nothing is lost without a word, and no number is
+//! A journal that is damaged while the coordinator is down: no loss is silent, and no number is
 //! given twice.
 
 use std::collections::BTreeSet;
@@ -13,7 +13,7 @@ use covey_api::Client;
 use crate::common::TestFolder;
 use crate::harness::{Coordinator, block_on, coflow, scatter};
 
-/// How often the coordinator is killed; more by `make damage`.
+/// The number of kills; more with `make damage`.
 fn kills() -> u64 {
     std::env::var("COVEY_DAMAGES").ok().and_then(|kills| kills.parse().ok()).unwrap_or(10)
 }
@@ -51,7 +51,7 @@ async fn present(client: &mut Client) -> BTreeSet<u64> {
     page["items"].as_array().expect("a list").iter().map(|it| it["id"].as_u64().unwrap()).collect()
 }
 
-/// Why the coordinator refuses to start, if it does.
+/// The error with which the coordinator refuses to start, if it does.
 fn refusal(folder: &TestFolder) -> Option<String> {
     let verified = folder.covey(&["journal", "verify", "--data", "data"]);
     if verified.status == Some(0) {
@@ -96,10 +96,10 @@ fn a_damaged_journal_is_never_a_silent_loss_and_no_number_is_given_twice() {
             if !harmed {
                 assert_eq!(lost, 0, "kill {kill}: lost from an intact journal of {length} bytes");
             }
-            // A cut at the end looks as if a crash had torn it; where that is within a record, it is logged.
+            // A cut at the end looks like the torn end of a crash; a cut within a record is logged.
             let is_cut = scatter(7 * kill) % 5 == 1;
             let told = why.is_some() || folder.read("log").contains("not whole");
-            // A cut exactly between two records looks as if nothing had followed (docs/operate.md).
+            // A cut exactly between two records looks like an undamaged journal (docs/operate.md).
             assert!(lost == 0 || told || is_cut, "kill {kill}: {lost} lost without a word");
             unheard += u64::from(lost > 0 && !told);
             match (why, harmed) {
@@ -116,7 +116,7 @@ fn a_damaged_journal_is_never_a_silent_loss_and_no_number_is_given_twice() {
 }
 
 #[test]
-fn a_backup_that_is_restored_has_what_it_had_and_gives_no_number_twice() {
+fn a_restored_backup_has_its_coflows_and_gives_no_number_twice() {
     let folder = TestFolder::new();
     let mut coordinator = Coordinator::new(&folder, &[]);
     let stop = |coordinator: &mut Coordinator| {
@@ -149,7 +149,7 @@ fn a_backup_that_is_restored_has_what_it_had_and_gives_no_number_twice() {
 }
 
 #[test]
-fn unfinished_bodies_take_no_more_memory_than_is_said() {
+fn unfinished_bodies_stay_within_the_documented_memory() {
     let folder = TestFolder::new();
     let coordinator = Coordinator::new(&folder, &[]);
     let token = String::from_utf8(crate::harness::token(&folder)).expect("text");

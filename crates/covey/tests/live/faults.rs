@@ -1,4 +1,4 @@
-//! What goes wrong around a coordinator: hosts, links, disks, clocks.
+//! Faults around a coordinator: hosts, links, disks, clocks.
 
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};
@@ -36,7 +36,7 @@ fn a_host_that_dies_stalls_its_coflows_and_no_others() {
         drop(agents.remove(0));
         until(10, "it stalls", async || state(&mut client, touched).await == "stalled").await;
         assert_eq!(state(&mut client, other).await, "active");
-        // What the dead host held of port 1 is the other's now.
+        // The other host now has the dead host's share of port 1.
         until(10, "the other has all", async || {
             let rate = client.get(&format!("/v1/coflows/{other}")).await.unwrap().json();
             rate["rate"].as_f64() == Some(125e6)
@@ -60,7 +60,7 @@ fn a_host_that_dies_stalls_its_coflows_and_no_others() {
     });
 }
 
-/// A link that can be cut: connections stay, and nothing comes through.
+/// A link that can be cut: connections stay open, but carry no bytes.
 #[derive(Clone)]
 struct Link {
     address: SocketAddr,
@@ -121,7 +121,8 @@ fn a_link_that_is_cut_for_a_while_costs_nothing() {
         let id = register(&mut client, &[(0, 1)]).await;
         until(10, "it is served", async || !host.flows().rates.is_empty()).await;
         link.cut(true);
-        // What the host holds it goes on with; nobody hears that its flow ends meanwhile.
+        // The host goes on with its schedule; the coordinator does not learn that its flow ends
+        // meanwhile.
         host.flows().size = 1.0;
         until(10, "the flow ends", async || host.flows().rates.is_empty()).await;
         assert_eq!(state(&mut client, id).await, "active");
@@ -131,7 +132,7 @@ fn a_link_that_is_cut_for_a_while_costs_nothing() {
     });
 }
 
-/// For how long a link is cut; longer than it takes to be lost.
+/// The time for which a link is cut; longer than the time after which a host is lost.
 const CUT: Duration = Duration::from_secs(5);
 
 #[test]
@@ -179,7 +180,7 @@ fn a_link_that_is_cut_for_long_stalls_its_coflows_and_no_others() {
 fn a_full_disk_refuses_changes_and_loses_nothing() {
     let folder = TestFolder::new();
     let serve = Coordinator::command(&folder, "127.0.0.1:0", "127.0.0.1:0", &[]);
-    // No file may get longer than some blocks; writing fails then, as on a full disk.
+    // Files are limited to some blocks; longer writes fail, as on a full disk.
     let script = r#"trap '' XFSZ; ulimit -S -f 40; exec "$0" "$@""#;
     let mut command = Command::new("sh");
     command.current_dir(folder.path(".")).args(["-c", script]).arg(serve.get_program());
@@ -212,7 +213,7 @@ fn a_full_disk_refuses_changes_and_loses_nothing() {
         let wave = json!({"add": vec![json!({"src": 1, "dst": 0}); 50]});
         let changed = client.ask("PATCH", &path, &[], wave.to_string()).await.unwrap();
         assert_eq!(changed.status, 503);
-        // What is scheduled goes on, and what ends has ended.
+        // Scheduled flows go on, and ends take effect.
         assert_eq!(client.get(&path).await.unwrap().json()["rate"], 125e6);
         hosts[2].flows().size = 1.0;
         until(10, "it ends", async || state(&mut client, ends).await == "ended").await;
@@ -237,7 +238,7 @@ fn a_full_disk_refuses_changes_and_loses_nothing() {
 }
 
 #[test]
-fn a_first_start_on_a_full_disk_leaves_nothing_that_breaks_the_next() {
+fn a_first_start_on_a_full_disk_does_not_break_the_next() {
     let folder = TestFolder::new();
     let serve = Coordinator::command(&folder, "127.0.0.1:0", "127.0.0.1:0", &[]);
     let script = r#"trap '' XFSZ; ulimit -S -f 0; exec "$0" "$@""#;
@@ -253,7 +254,7 @@ fn a_first_start_on_a_full_disk_leaves_nothing_that_breaks_the_next() {
 }
 
 #[test]
-fn a_log_that_nobody_reads_any_more_changes_nothing() {
+fn a_closed_log_changes_nothing() {
     let folder = TestFolder::new();
     let addresses = ["--clients", "127.0.0.1:0", "--agents", "127.0.0.1:0"];
     let serve = ["serve", "--data", "data", "--ports", "4", "--log", "debug"];
@@ -289,11 +290,11 @@ fn a_wall_clock_that_jumps_changes_nothing() {
         let mut ids = Vec::new();
         for years in [0, 10, -20] {
             clock.jump(years);
-            // A frame that is no hello.
+            // A frame that is not a hello.
             let mut stranger = TcpStream::connect(coordinator.agents).await.unwrap();
             stranger.write_all(&[1, 0, 0, 0, 6]).await.unwrap();
             ids.push(register(&mut client, &[(0, 1)]).await);
-            // Long enough to lose somebody, if anything counted by this clock.
+            // Long enough to lose an agent, if the coordinator used this clock.
             tokio::time::sleep(Duration::from_millis(1300)).await;
             assert_eq!(joined(&mut client).await, 4, "{years} years");
             for &id in &ids {
@@ -303,7 +304,7 @@ fn a_wall_clock_that_jumps_changes_nothing() {
             }
         }
     });
-    // The clock did jump: each time a stranger was refused, which is logged.
+    // The clock did jump: the log has a refused stranger after each jump.
     let log = folder.read("log");
     let years: Vec<i32> = log.lines().map(|line| line[..4].parse().unwrap()).collect();
     assert_eq!([years[1] - years[0], years[2] - years[0]], [10, -20], "{log}");
@@ -313,7 +314,7 @@ fn a_wall_clock_that_jumps_changes_nothing() {
 #[test]
 fn an_agent_notices_that_a_link_is_dead_and_joins_again() {
     let folder = TestFolder::new();
-    // In a network of its own, whose link goes down and up again: nobody closes any connection.
+    // In a network of its own, whose link goes down and up again: no connection is closed.
     let script = r#"
         ip link set lo up || exit 77
         "$0" serve --data data --ports 2 --heartbeat 100ms --lost-after 500ms --log warn \

@@ -1,4 +1,4 @@
-//! Coordinators and agents in processes of their own, and hosts that are simulated.
+//! Coordinators and agents in processes of their own, and simulated hosts.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -24,7 +24,7 @@ pub struct Coordinator {
 }
 
 impl Coordinator {
-    /// The command that starts one.
+    /// The command that starts a coordinator.
     pub fn command(folder: &TestFolder, clients: &str, agents: &str, more: &[&str]) -> Command {
         let mut arguments = vec!["serve", "--data", "data", "--ports", "4", "--log", "warn"];
         arguments.extend(["--clients", clients, "--agents", agents]);
@@ -32,7 +32,7 @@ impl Coordinator {
         folder.command(&arguments)
     }
 
-    /// Waits until it listens.
+    /// Starts a coordinator, and waits until it listens.
     pub fn spawn(command: &mut Command) -> Coordinator {
         let mut process = command.stdout(Stdio::piped()).spawn().expect("covey serve");
         let mut lines = BufReader::new(process.stdout.take().expect("its output")).lines();
@@ -51,7 +51,7 @@ impl Coordinator {
         Coordinator::start(folder, "127.0.0.1:0", "127.0.0.1:0", more)
     }
 
-    /// One that logs to the file `log`.
+    /// Starts a coordinator that logs to the file `log`.
     pub fn logged(folder: &TestFolder, more: &[&str]) -> Coordinator {
         let mut command = Coordinator::command(folder, "127.0.0.1:0", "127.0.0.1:0", more);
         Coordinator::spawn(command.stderr(File::create(folder.path("log")).expect("a file")))
@@ -91,7 +91,7 @@ pub fn block_on<T>(future: impl Future<Output = T>) -> T {
     builder.worker_threads(2).enable_all().build().expect("a runtime").block_on(future)
 }
 
-/// Waits until something is so, for at most so many seconds.
+/// Waits until `is` returns true, for at most `seconds` seconds.
 pub async fn until(seconds: u64, what: &str, mut is: impl AsyncFnMut() -> bool) {
     let begin = Instant::now();
     while !is().await {
@@ -100,15 +100,15 @@ pub async fn until(seconds: u64, what: &str, mut is: impl AsyncFnMut() -> bool) 
     }
 }
 
-/// Bytes of each flow of the hosts that are simulated, unless they are told otherwise.
+/// Bytes of each flow of the simulated hosts, by default.
 pub const SIZE: f64 = 200e3;
 
-/// A host that sends as it is told.
+/// A simulated host that sends by its schedule.
 #[derive(Clone, Default)]
 pub struct Fluid(pub Arc<Mutex<Flows>>);
 
 pub struct Flows {
-    /// Bytes of each.
+    /// Bytes of each flow.
     pub size: f64,
     pub holds: (u64, u64),
     pub rates: BTreeMap<FlowKey, f64>,
@@ -124,7 +124,7 @@ impl Default for Flows {
 }
 
 impl Fluid {
-    /// One whose flows have so many bytes.
+    /// A host whose flows have `size` bytes.
     pub fn of(size: f64) -> Fluid {
         let fluid = Fluid::default();
         fluid.flows().size = size;
@@ -201,7 +201,7 @@ pub fn coflow(flows: &[(u32, u32)]) -> Vec<u8> {
     json!({ "flows": flows }).to_string().into_bytes()
 }
 
-/// A number that looks random, for moments that are.
+/// A pseudo-random number, for random times.
 pub fn scatter(n: u64) -> u64 {
     let z = (n + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (z ^ (z >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 33
@@ -249,13 +249,13 @@ pub async fn register(client: &mut Client, flows: &[(u32, u32)]) -> u64 {
     answer.json()["id"].as_u64().unwrap()
 }
 
-/// How many agents have joined.
+/// The number of agents that have joined.
 pub async fn joined(client: &mut Client) -> usize {
     let page = client.get("/v1/agents").await.unwrap().json();
     page["items"].as_array().unwrap().iter().filter(|agent| agent["state"] == "joined").count()
 }
 
-/// A number of `/metrics`.
+/// A value of `/metrics`.
 pub async fn metric(client: &mut Client, name: &str) -> f64 {
     let metrics = client.get("/metrics").await.unwrap().body;
     let metrics = String::from_utf8(metrics).unwrap();

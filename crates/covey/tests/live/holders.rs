@@ -1,4 +1,4 @@
-//! Nothing dead holds a port: applications, agents and hosts that go, and what others get then.
+//! Dead applications, agents and hosts hold no ports, and others get their rates.
 
 use std::io::Write;
 use std::os::unix::net::UnixStream;
@@ -14,12 +14,12 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use crate::common::TestFolder;
 use crate::harness::{Coordinator, Killed, agent, block_on, joined, metric, register, until};
 
-/// A flow is idle that has sent nothing for so long.
+/// The time without bytes after which a flow is idle.
 const TIMES: [&str; 4] = ["--idle-after", "400ms", "--heartbeat", "200ms"];
-/// A coflow is kept for so long.
+/// The lease of a coflow.
 const LEASES: [&str; 6] = ["--lease", "800ms", "--heartbeat", "200ms", "--idle-after", "1min"];
 
-/// An application, as its agent knows it: one that is dropped has been killed.
+/// An application's connection to its agent; dropping it is like killing the application.
 struct App(UnixStream);
 
 impl App {
@@ -39,7 +39,7 @@ impl App {
         self.0.write_all(&bytes).expect("an agent");
     }
 
-    /// Sends for so many milliseconds.
+    /// Sends for `ms` milliseconds.
     async fn sends(&mut self, coflow: u64, from: u32, ms: u32) {
         for k in 1..=ms / 20 {
             let bytes = f64::from(1000 * (from + k));
@@ -78,7 +78,7 @@ impl Hosts {
         self.client.get(&format!("/v1/coflows/{id}")).await.expect("an answer").json()
     }
 
-    /// Waits until all that a coflow has lost is there for another.
+    /// Waits until another coflow has all rates that a coflow has lost.
     async fn until_lost(&mut self, id: u64, why: &str) {
         until(3, why, async || self.coflow(id).await["idle_why"] == why).await;
         assert_eq!(self.coflow(id).await["rate"], 0.0);
@@ -94,11 +94,11 @@ impl Hosts {
 }
 
 #[test]
-fn what_a_killed_application_had_open_is_free_at_once() {
+fn a_killed_application_frees_its_flows_at_once() {
     let folder = TestFolder::new();
     block_on(async {
         let mut hosts = Hosts::start(&folder, &TIMES).await;
-        // The other flow would be opened by the same application, as far as anybody knows.
+        // As far as the coordinator knows, the same application would open the other flow.
         let dead = register(&mut hosts.client, &[(0, 1), (0, 1)]).await;
         let mut app = App::with(&folder, dead).await;
         app.sends(dead, 0, 600).await;
@@ -110,7 +110,7 @@ fn what_a_killed_application_had_open_is_free_at_once() {
             .await;
         let closed = r#"covey_flows_idle{why="closed"}"#;
         assert_eq!(metric(&mut hosts.client, closed).await, 1.0);
-        // It comes back and joins.
+        // The application comes back and joins.
         let mut again = App::with(&folder, dead).await;
         hosts.until_served(dead).await;
         again.sends(dead, 0, 600).await;
@@ -135,13 +135,13 @@ fn an_application_that_is_stopped_has_its_rate_again_when_it_goes_on() {
 }
 
 #[test]
-fn an_agent_that_is_back_without_its_applications_says_so() {
+fn an_agent_that_is_back_without_its_applications_reports_it() {
     let folder = TestFolder::new();
     block_on(async {
         let mut hosts = Hosts::start(&folder, &TIMES).await;
         let dead = register(&mut hosts.client, &[(0, 1)]).await;
         let app = App::with(&folder, dead).await;
-        // It ends, well or not, while its agent is away.
+        // The application ends, with or without an error, while its agent is away.
         drop(hosts.agents.remove(0));
         drop(app);
         until(1, "it goes", async || joined(&mut hosts.client).await == 1).await;
@@ -181,8 +181,7 @@ fn a_flow_whose_receiver_is_gone_is_given_up_by_its_sender() {
 }
 
 #[test]
-fn a_registration_that_nobody_keeps_holds_for_as_long_as_it_says_whatever_becomes_of_the_coordinator()
- {
+fn a_registration_that_is_not_renewed_lasts_for_its_lease_across_restarts() {
     let folder = TestFolder::new();
     block_on(async {
         let times = ["--heartbeat", "200ms", "--idle-after", "1min"];
@@ -193,7 +192,7 @@ fn a_registration_that_nobody_keeps_holds_for_as_long_as_it_says_whatever_become
         let id = answer.json()["id"].as_u64().expect("a number");
         let kept = hosts.coflow(id).await["kept_s"].as_f64().expect("it is kept");
         assert!(kept > 2.0 && kept <= 3.0, "{kept}");
-        // The journal knows that half of it is over.
+        // The journal has the half of the lease that is over.
         until(5, "less", async || hosts.coflow(id).await["kept_s"].as_f64() < Some(1.0)).await;
         tokio::time::sleep(Duration::from_millis(200)).await;
         hosts.coordinator.restart(&folder, &times);
@@ -205,7 +204,7 @@ fn a_registration_that_nobody_keeps_holds_for_as_long_as_it_says_whatever_become
 }
 
 #[test]
-fn a_coflow_is_kept_by_who_asks_for_it_and_by_whose_flows_are_open() {
+fn requests_and_open_flows_keep_a_coflow() {
     let folder = TestFolder::new();
     block_on(async {
         let mut hosts = Hosts::start(&folder, &LEASES).await;
@@ -220,7 +219,7 @@ fn a_coflow_is_kept_by_who_asks_for_it_and_by_whose_flows_are_open() {
         let wrong =
             hosts.client.ask("POST", &path, &[], r#"{"lease_s":0}"#).await.expect("an answer");
         assert_eq!(wrong.status, 422);
-        // Of another coflow an application has a flow open.
+        // An application has a flow of another coflow open.
         let open = register(&mut hosts.client, &[(0, 1)]).await;
         until(3, "expired", async || hosts.coflow(open).await["idle_why"] == "expired").await;
         let _app = App::with(&folder, open).await;
@@ -235,7 +234,7 @@ fn signal(process: &Killed, name: &str) {
 }
 
 #[test]
-fn an_application_does_not_wait_for_an_agent_that_hangs_and_is_scheduled_when_it_goes_on() {
+fn an_application_does_not_wait_for_a_hanging_agent_and_is_scheduled_afterwards() {
     let folder = TestFolder::new();
     block_on(async {
         let hosts = Hosts::start(&folder, &["--idle-after", "1min"]).await;
@@ -266,7 +265,7 @@ fn an_application_does_not_wait_for_an_agent_that_hangs_and_is_scheduled_when_it
             flow.finish().await.expect("all has come");
         };
         signal(&hosts.agents[0], "STOP");
-        // It is asked after a second, and may take two to answer.
+        // The application queries the agent after a second, and waits two seconds for an answer.
         let sent = tokio::time::timeout(Duration::from_secs(8), send(0)).await;
         sent.expect("it does not wait for ever");
         assert_eq!(application.scheduled(), Scheduled::NoAgent);

@@ -1,4 +1,4 @@
-//! What clients ask for.
+//! Requests of clients.
 
 use std::io::{BufRead, BufReader};
 use std::process::Command;
@@ -24,7 +24,7 @@ fn coflows_are_registered_read_changed_and_removed() {
         assert_eq!((again.status, again.json()["id"].as_u64()), (201, Some(id)));
         let other = client.ask("POST", "/v1/coflows", &key, coflow(&[(1, 2)])).await.unwrap();
         assert_eq!(other.status, 422);
-        // A whole number is one, however it is written.
+        // A whole number may be written in any form.
         let child = json!({"parents": [id as f64], "flows": [{"src": 3, "dst": 1}]}).to_string();
         let child = client.ask("POST", "/v1/coflows", &[], child).await.unwrap().json();
         assert_eq!((child["lineage"].as_str(), child["id"].as_u64()), (Some("0.1"), Some(id + 1)));
@@ -78,7 +78,7 @@ fn coflows_are_registered_read_changed_and_removed() {
 }
 
 #[test]
-fn what_makes_no_sense_is_a_problem_and_changes_nothing() {
+fn invalid_requests_get_a_problem_and_change_nothing() {
     let folder = TestFolder::new();
     let coordinator = Coordinator::new(&folder, &["--policy", "sebf", "--max-coflows", "1"]);
     block_on(async {
@@ -155,7 +155,7 @@ fn what_makes_no_sense_is_a_problem_and_changes_nothing() {
     });
 }
 
-/// What clients of the version before ask, and which fields they read.
+/// Requests of clients of the version before, and the fields that they read.
 const BEFORE: &str = include_str!("../data/rest-before.json");
 
 #[test]
@@ -180,7 +180,7 @@ fn clients_of_the_version_before_are_answered_as_they_were() {
 }
 
 #[test]
-fn asked_to_end_it_ends_well() {
+fn a_signal_ends_the_coordinator_in_an_orderly_way() {
     let folder = TestFolder::new();
     let mut coordinator = Coordinator::new(&folder, &[]);
     let id = block_on(async {
@@ -216,7 +216,7 @@ fn watch(coordinator: &Coordinator, token: &[u8], more: &str, what: &str) -> Str
 }
 
 #[test]
-fn who_watches_is_told_what_happens_and_what_was_missed() {
+fn a_watcher_receives_events_and_missed_events() {
     let folder = TestFolder::new();
     let coordinator = Coordinator::new(&folder, &[]);
     block_on(async {
@@ -227,7 +227,7 @@ fn who_watches_is_told_what_happens_and_what_was_missed() {
         client.ask("DELETE", "/v1/coflows/0", &[], "").await.unwrap();
     });
     let token = token(&folder);
-    // After the first of this epoch, which was the registration of coflow 0.
+    // After the first event of this epoch, the registration of coflow 0.
     let missed = watch(&coordinator, &token, "Last-Event-ID: 1-0\r\n", "removed");
     assert!(!missed.contains(r#"{"type":"registered","id":0}"#), "{missed}");
     assert!(missed.contains(r#"{"type":"registered","id":1}"#), "{missed}");

@@ -46,7 +46,7 @@ pub fn any_fabric() -> impl Strategy<Value = Fabric> {
     prop_oneof![big_switch(), with_inner_links()]
 }
 
-/// Flows of a coflow on `ports` ports: scattered ones, pairs that occur twice included, or a whole
+/// Flows of a coflow on `ports` ports: scattered ones, some between the same ports, or a whole
 /// shuffle.
 pub fn flows(ports: u32) -> impl Strategy<Value = Vec<FlowSpec>> {
     let bytes = || prop_oneof![Just(1.0), Just(3.0), 0.01..100.0];
@@ -70,7 +70,7 @@ pub fn network(
     })
 }
 
-/// Says how to make a plan for whatever coflows are present.
+/// A description of a plan, for any set of present coflows.
 #[derive(Debug, Clone)]
 pub struct Recipe {
     pub entries: Vec<EntryRecipe>,
