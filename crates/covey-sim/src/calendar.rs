@@ -1,4 +1,4 @@
-//! When coflows of a workload are released, and when their flows start and begin again.
+//! The releases of a workload's coflows, and the starts and restarts of their flows.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -11,19 +11,21 @@ use covey_trace::Workload;
 pub(crate) struct Calendar {
     /// Coflows whose parents have ended, by index in the trace.
     releases: BinaryHeap<Reverse<(Time, u32)>>,
-    /// Starts of flows of released coflows: time, index of the coflow in the trace, index of the flow.
+    /// Starts of flows of released coflows: time, index of the coflow in the trace, index of the
+    /// flow.
     starts: BinaryHeap<Reverse<(Time, u32, u32)>>,
-    /// The flows that will begin again, in the same form.
+    /// Restarts of flows, in the same form.
     restarts: BinaryHeap<Reverse<(Time, u32, u32)>>,
-    /// How many parents each coflow waits for, by index in the trace; zero without a barrier.
+    /// The number of parents for which each coflow waits, by index in the trace; zero without a
+    /// barrier.
     parents_left: Vec<u32>,
     /// Indices of each coflow's children, by index in the trace.
     children: Vec<Vec<u32>>,
 }
 
 impl Calendar {
-    /// Fills the calendar from a workload. With a barrier between stages a coflow is released when its
-    /// parents have ended, otherwise when it arrives.
+    /// Fills the calendar from a workload. With a barrier between stages a coflow is released when
+    /// its parents have ended, otherwise when it arrives.
     pub(crate) fn fill(&mut self, workload: &Workload, barrier: bool) {
         self.releases.clear();
         self.starts.clear();
@@ -48,7 +50,7 @@ impl Calendar {
         &self.children[parent as usize]
     }
 
-    /// When the next coflow is released, or the next flow starts or begins again.
+    /// The time of the next release, start or restart.
     pub(crate) fn next(&self) -> Time {
         let release = self.releases.peek().map_or(Time::NEVER, |Reverse((time, _))| *time);
         [&self.starts, &self.restarts]
@@ -68,12 +70,12 @@ impl Calendar {
         pop(&mut self.starts, now)
     }
 
-    /// Takes a flow that begins again by `now`, in the same form; it may have ended.
+    /// Takes a flow that restarts by `now`, in the same form; it may have ended.
     pub(crate) fn pop_restart(&mut self, now: Time) -> Option<(u32, u32)> {
         pop(&mut self.restarts, now)
     }
 
-    /// Plans that a flow of a released coflow begins again.
+    /// Plans the restart of a flow of a released coflow.
     pub(crate) fn restart_later(&mut self, time: Time, coflow: u32, flow: u32) {
         self.restarts.push(Reverse((time, coflow, flow)));
     }
@@ -83,8 +85,8 @@ impl Calendar {
         self.starts.push(Reverse((time, coflow, flow)));
     }
 
-    /// The coflow at index `parent` has ended at `now`. Children that waited only for it are released,
-    /// but not before their own arrival.
+    /// The coflow at index `parent` has ended at `now`. Children that waited only for it are
+    /// released, but not before their own arrival.
     pub(crate) fn release_children(&mut self, workload: &Workload, parent: u32, now: Time) {
         for &child in &self.children[parent as usize] {
             let left = &mut self.parents_left[child as usize];

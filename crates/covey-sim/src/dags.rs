@@ -1,4 +1,4 @@
-//! Which coflows belong to one DAG, and what each DAG has sent.
+//! The DAG of each coflow, and the bytes that each DAG has sent.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::error::SimError;
 /// Lineages of all coflows.
 #[derive(Debug, Default)]
 pub(crate) struct Dags {
-    /// Of each coflow, by index in the trace.
+    /// The lineage of each coflow, by index in the trace.
     lineage: Vec<Lineage>,
     /// Bytes sent by the coflows of each DAG that have ended, by DAG.
     sent: Vec<f64>,
@@ -25,9 +25,9 @@ pub(crate) struct Dags {
 }
 
 impl Dags {
-    /// Gives each coflow its lineage: first the coflows without parents, in order of arrival, then each
-    /// other coflow after its parents, whenever it arrives. The coflows of one job that have no parents
-    /// are the first of one DAG.
+    /// Gives each coflow its lineage: first the coflows without parents, in order of arrival, then
+    /// each other coflow after its parents, whenever it arrives. The coflows of one job that have
+    /// no parents are the first of one DAG.
     ///
     /// # Errors
     /// [`SimError::Cycle`].
@@ -79,8 +79,8 @@ impl Dags {
         }
     }
 
-    /// The lineage of the coflow at an index in the trace, and the bytes that ended coflows of its DAG
-    /// have sent.
+    /// The lineage of the coflow at an index in the trace, and the bytes that ended coflows of its
+    /// DAG have sent.
     pub(crate) fn of(&self, trace_index: u32) -> (Lineage, f64) {
         let lineage = self.lineage[trace_index as usize];
         (lineage, self.sent[lineage.external as usize])
@@ -91,7 +91,7 @@ impl Dags {
         self.present[lineage.external as usize].push(id);
     }
 
-    /// A coflow has ended that has sent `bytes`.
+    /// A coflow that has sent `bytes` has ended.
     pub(crate) fn end(&mut self, lineage: Lineage, id: CoflowId, bytes: f64) {
         self.present[lineage.external as usize].retain(|&c| c != id);
         self.sent[lineage.external as usize] += bytes;

@@ -1,4 +1,4 @@
-//! An observer that records what each coflow sends out of each port, and when.
+//! An observer that records the rate of each coflow out of each port, over time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -8,8 +8,8 @@ use covey_core::{CoflowId, Time};
 
 use crate::observer::{Observer, Round};
 
-/// Rates that differ by a smaller share of each other are the same rate; a smaller share of a link is
-/// no rate.
+/// Rates that differ by a smaller share of each other are equal; a smaller share of a link counts
+/// as zero.
 const NEGLIGIBLE: f64 = 1e-9;
 
 /// A time in which a coflow sends out of a port at one rate.
@@ -19,9 +19,9 @@ pub struct Span {
     pub coflow: u32,
     /// The sending port.
     pub port: u32,
-    /// When it begins, in seconds since the start of the trace.
+    /// Begin of the span, in seconds since the start of the trace.
     pub start_s: f64,
-    /// When it ends, in seconds since the start of the trace.
+    /// End of the span, in seconds since the start of the trace.
     pub end_s: f64,
     /// Bytes per second, of all flows of the coflow out of the port together.
     pub rate: f64,
@@ -38,17 +38,18 @@ pub struct Timeline {
     next: Vec<Span>,
     /// Working memory: the rate of a coflow at each of its links.
     rates: Vec<f64>,
-    /// How many coflows had ended at the last round.
+    /// The number of coflows that had ended at the last round.
     done: usize,
 }
 
 impl Timeline {
-    /// The spans, in order of their ends; those that end together by coflow and sender.
+    /// The spans, in order of their ends; spans that end together are in order of coflow and
+    /// sender.
     pub fn into_spans(self) -> Vec<Span> {
         self.spans
     }
 
-    /// Records what a coflow sends out of each port from this round on.
+    /// Records the rate of a coflow out of each port from this round on.
     fn look(&mut self, id: CoflowId, round: &Round<'_>) {
         let coflow = round.state.coflow(id);
         let demand = coflow.demand();
@@ -70,8 +71,8 @@ impl Timeline {
         self.replace_open(trace_index, round.now);
     }
 
-    /// Replaces the open spans of a coflow by `next`. Senders come in the same order in both. A span
-    /// whose rate stays goes on.
+    /// Replaces the open spans of a coflow by `next`. Senders have the same order in both. A span
+    /// goes on if its rate stays.
     fn replace_open(&mut self, trace_index: u32, now: Time) {
         let open = self.open.entry(trace_index).or_default();
         let mut next = 0;

@@ -118,8 +118,8 @@ mod tests {
 
     #[tokio::test]
     async fn only_the_bytes_sent_are_accepted() {
-        known_again(1.0).await;
-        known_again(0.48).await;
+        check_pattern(1.0).await;
+        check_pattern(0.48).await;
     }
 
     async fn check_pattern(ratio: f64) {

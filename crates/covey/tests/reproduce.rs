@@ -10,7 +10,7 @@ fn an_example_of_a_paper_as_json() {
     let report: Value = serde_json::from_str(&json).unwrap();
     assert_eq!(report["paper"], "swallow");
     let section = &report["sections"][0];
-    assert_eq!(section["folder"], "Figure 4");
+    assert_eq!(section["place"], "Figure 4");
     let found = &section["findings"][11];
     assert_eq!(found["what"], "FVDF, mean CCT");
     assert_eq!(found["published"], 3.25);

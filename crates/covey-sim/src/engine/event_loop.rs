@@ -1,4 +1,4 @@
-//! What happens in a simulation: the world of its driver.
+//! The events of a simulation: the world of its driver.
 
 use covey_core::state::{FlowSpec, Registration};
 use covey_core::{
@@ -15,7 +15,7 @@ use crate::calendar::Calendar;
 use crate::dags::Dags;
 use crate::error::SimError;
 
-/// What an engine keeps its state in. Its memory serves one run after another.
+/// The state of an engine. Later runs use its memory again.
 #[derive(Debug, Default)]
 pub(super) struct Parts {
     calendar: Calendar,
@@ -24,11 +24,11 @@ pub(super) struct Parts {
     pub transfers: Transfers,
     pub records: Records,
     watch: WakeWatch,
-    /// Working memory: flows, by position, that end in this round.
+    /// Working memory: the flows that end in this round, by position.
     ending: Vec<(CoflowId, usize)>,
-    /// Whether the policy may look at what is left of flows.
+    /// Whether the policy may see bytes left of flows.
     shows_left: bool,
-    /// Whether the policy looks at what coflows have sent.
+    /// Whether the policy reads bytes sent by coflows.
     shows_sent: bool,
 }
 
@@ -39,7 +39,7 @@ pub(super) struct Engine<'a> {
 }
 
 impl<'a> Engine<'a> {
-    /// Nothing has happened yet. With a `barrier` coflows wait for their parents.
+    /// An engine before the first event. With a `barrier` coflows wait for their parents.
     ///
     /// # Errors
     /// [`SimError::Cycle`].
@@ -61,17 +61,17 @@ impl<'a> Engine<'a> {
         Ok(Engine { workload, parts })
     }
 
-    /// When the next round takes place; never if nothing happens any more.
+    /// The time of the next round; never if there are no more events.
     pub fn next_round(&mut self, driver: &mut Driver<'_>) -> Time {
         let Parts { calendar, transfers, watch, dags, .. } = &mut *self.parts;
         let others = calendar.next().min(transfers.next_end());
         let (traffic, wakes) = driver.traffic_and_wakes();
         let first = watch.next(wakes, &sent(transfers, dags, traffic), others);
-        // What was asked for too late has come now.
+        // A wake-up that was asked for too late is due now.
         others.min(first).max(traffic.now())
     }
 
-    /// What is written down.
+    /// The records of the run.
     pub fn records(&mut self) -> &mut Records {
         &mut self.parts.records
     }
@@ -81,12 +81,13 @@ impl<'a> Engine<'a> {
         self.parts.transfers.is_flow_level()
     }
 
-    /// Whether coflows wait, nothing is sent, and nothing will change that but the policy.
+    /// Whether coflows wait, no flow sends, and only the policy can change that.
     pub fn is_idle(&self) -> bool {
         self.parts.transfers.is_idle() && !self.parts.calendar.next().comes()
     }
 
-    /// The coflow that has not ended though nothing happens any more, and whether it has been released.
+    /// The first coflow that has not ended although there are no more events, and whether it has
+    /// been released.
     pub fn stuck(&self, traffic: &Traffic) -> Option<(&str, bool)> {
         let first = self.parts.records.first_unfinished()?;
         let released = traffic.state().present().first().map(|&id| self.parts.ids.trace_index(id));
@@ -160,8 +161,8 @@ impl Parts {
         }
     }
 
-    /// Whether a flow of the coflow at `trace_index` has started and not ended. The coflow may have left,
-    /// and its id may be that of another.
+    /// Whether a flow of the coflow at `trace_index` has started and not ended. The coflow may have
+    /// left, and its id may be that of another.
     fn is_under_way(&self, traffic: &Traffic, trace_index: u32, flow: FlowId) -> bool {
         if self.records.has_ended(trace_index) {
             return false;

@@ -1,19 +1,19 @@
-//! What is written down of a simulation.
+//! The records of a simulation.
 
 use covey_core::{Compressed, Time};
 
 use crate::outcome::{CoflowOutcome, CompressionOutcome, Outcome};
 
-/// The outcome as far as it is known.
+/// The outcome so far.
 #[derive(Debug, Default)]
 pub(super) struct Records {
     outcome: Outcome,
-    /// How many coflows have ended, and the policy was told.
+    /// The number of coflows whose ends the policy has received.
     done: usize,
 }
 
 impl Records {
-    /// Nothing is known of so many coflows and flows.
+    /// Empty records for this number of coflows and flows.
     pub fn clear(&mut self, coflows: usize, flows: usize) {
         let never = CoflowOutcome { release_s: f64::INFINITY, completion_s: f64::INFINITY };
         self.outcome = Outcome {
@@ -26,7 +26,7 @@ impl Records {
         self.done = 0;
     }
 
-    /// Takes the outcome of a simulation that is over.
+    /// Takes the outcome after the end of a simulation.
     pub fn take(&mut self) -> Outcome {
         std::mem::take(&mut self.outcome)
     }
@@ -68,12 +68,12 @@ impl Records {
         self.outcome.coflows[trace_index as usize].completion_s.is_finite()
     }
 
-    /// The policy was told of the end of a coflow.
+    /// The policy has received the end of a coflow.
     pub fn count_done(&mut self) {
         self.done += 1;
     }
 
-    /// How many coflows have ended, and the policy was told.
+    /// The number of coflows whose ends the policy has received.
     pub fn done(&self) -> usize {
         self.done
     }

@@ -1,5 +1,5 @@
-//! All flows by priority: few run at any time, each at a rate of its own, and only those are followed.
-//! The allocator keeps what is left of them.
+//! All flows by priority: few run at any time, each at a rate of its own, and only these are
+//! followed. The allocator keeps their bytes left.
 
 use covey_core::alloc::{self, Running};
 use covey_core::state::State;
@@ -7,7 +7,7 @@ use covey_core::{CoflowId, FlowId, Time};
 
 use super::integrator::{Integrator, Network, write_left};
 
-/// When the flows that run were last brought up to date, and when the next of them ends.
+/// The time of the last update of the running flows, and the time of their next end.
 #[derive(Debug, Default)]
 pub(super) struct PriorityFlows {
     anchor: Time,
@@ -15,7 +15,7 @@ pub(super) struct PriorityFlows {
 }
 
 impl PriorityFlows {
-    /// Brings what is left of the flows up to date; no flow may end before `now`.
+    /// Updates the bytes left of the flows; no flow may end before `now`.
     fn advance(&mut self, flows: &mut alloc::PriorityFlows, now: Time) {
         let dt = now - self.anchor;
         if dt > 0.0 {
@@ -32,7 +32,7 @@ impl Integrator for PriorityFlows {
     /// The allocator has taken the flows over.
     fn begin(&mut self, _: &mut Network<'_>) {}
 
-    /// What is left was written back before the plan came into force.
+    /// The bytes left were written back before the plan came into force.
     fn end(&mut self, _: &mut Network<'_>) {}
 
     fn next_end(&self) -> Time {
