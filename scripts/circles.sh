@@ -38,8 +38,10 @@ if [[ ${1:-} == --target ]]; then
     circles "${@:2}"
     exit
 fi
+# Optimised, the tool costs 9 minutes of CPU once, and a run over all crates 70 s instead of 12 minutes.
 "$tools/bin/cargo-modules" modules --version 2>/dev/null | grep -q " $version$" ||
-    CARGO_PROFILE_DEV_DEBUG=0 cargo install cargo-modules --version "$version" --locked --debug --root "$tools"
+    CARGO_PROFILE_DEV_DEBUG=0 CARGO_PROFILE_DEV_OPT_LEVEL=1 CARGO_INCREMENTAL=0 \
+        cargo install cargo-modules --version "$version" --locked --debug --root "$tools"
 targets=()
 for folder in crates/* python; do
     name=covey-python

@@ -130,6 +130,9 @@ impl<'p> Driver<'p> {
     /// Tells the policy what has ended. Lets the coflows leave of which every flow has ended, unless the
     /// world keeps them open, and those that are to leave.
     pub fn tell_ends(&mut self, world: &mut impl World) {
+        if self.traffic.ended.is_empty() {
+            return;
+        }
         let mut ended = std::mem::take(&mut self.traffic.ended);
         for id in ended.complete.drain(..) {
             // Flows may have been added since.

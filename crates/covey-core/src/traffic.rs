@@ -34,6 +34,14 @@ pub(crate) struct Ended {
     pub leaving: Vec<CoflowId>,
 }
 
+impl Ended {
+    /// Whether nothing has ended.
+    pub fn is_empty(&self) -> bool {
+        let Ended { flows, drained, complete, leaving } = self;
+        flows.is_empty() && drained.is_empty() && complete.is_empty() && leaving.is_empty()
+    }
+}
+
 impl Traffic {
     /// No coflows yet.
     pub fn new(fabric: Fabric) -> Traffic {
@@ -120,6 +128,7 @@ impl Traffic {
 
     /// Starts a flow. Returns whether it has bytes to send; if not, it is to be
     /// [finished](Traffic::finish) at once.
+    #[inline]
     pub fn start(&mut self, flow: FlowId) -> bool {
         self.state.start(flow);
         let position = self.serve(flow);
@@ -129,6 +138,7 @@ impl Traffic {
     }
 
     /// Notifies the allocator that an active flow is to be served. Returns its position.
+    #[inline]
     fn serve(&mut self, flow: FlowId) -> usize {
         let position = self.state.coflow(flow.coflow).demand().position(flow.index);
         self.allocator.touch(flow.coflow);
@@ -137,6 +147,7 @@ impl Traffic {
     }
 
     /// Ends the active flow at a position of a coflow.
+    #[inline]
     pub fn finish(&mut self, id: CoflowId, position: usize) {
         let index = self.state.coflow(id).demand().index(position);
         let drained = &mut self.ended.drained;
@@ -148,6 +159,7 @@ impl Traffic {
         }
     }
 
+    #[inline]
     fn stop_serving(&mut self, id: CoflowId, position: usize) {
         self.allocator.touch(id);
         self.allocator.adjust(&self.state, id, position, -1.0);

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use covey_api::{Client, Credentials, read_token};
 use tokio_rustls::rustls::ClientConfig;
 
-use crate::LoadError;
+use crate::error::LoadError;
 
 /// A coordinator in a process of its own. The process is killed when this is dropped.
 pub struct Coordinator {

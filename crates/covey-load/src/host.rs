@@ -16,7 +16,9 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::ClientConfig;
 use tokio_rustls::rustls::pki_types::ServerName;
 
-use crate::{Coordinator, LoadError, Metrics};
+use crate::coordinator::Coordinator;
+use crate::error::LoadError;
+use crate::metrics::Metrics;
 
 /// The sizes of flows: their coflows, by the ids that the coordinator gives them.
 pub type Sizes = Arc<Vec<Coflow>>;

@@ -9,7 +9,10 @@ use covey_report::{Live, Spread};
 use covey_trace::{Coflow, Workload};
 use serde_json::json;
 
-use crate::{Coordinator, Hosts, LoadError, Metrics, Sizes};
+use crate::coordinator::Coordinator;
+use crate::error::LoadError;
+use crate::host::{Hosts, Sizes};
+use crate::metrics::Metrics;
 
 /// A workload to replay, and how.
 #[derive(Debug, Clone, Copy)]

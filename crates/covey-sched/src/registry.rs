@@ -23,7 +23,7 @@ pub struct Built {
 }
 
 /// All policies, in the order in which they are listed. A new policy is a file, which `lib.rs` declares, and
-/// a line here; tests and the conformance suite take it from here.
+/// a line here. The command line, the Python package and the conformance suite find it by this list.
 static POLICIES: &[Info] = &[
     crate::fair::INFO,
     crate::fifo::INFO,
@@ -174,6 +174,15 @@ mod tests {
             let built = build(info.name).unwrap_or_else(|e| panic!("{e}"));
             let level = info.knows.split(',').next();
             assert_eq!(Some(built.policy.knows()), level, "{}", info.name);
+        }
+    }
+
+    #[test]
+    fn help_names_every_codec() {
+        let of_fvdf = find("fvdf").unwrap().params.iter().find(|param| param.name == "codec");
+        for (codec, _) in covey_core::CODECS {
+            assert!(COMPRESS.help.contains(codec), "help of compress does not name {codec}");
+            assert!(of_fvdf.unwrap().help.contains(codec), "help of fvdf does not name {codec}");
         }
     }
 

@@ -3,7 +3,7 @@
 
 use std::ops::ControlFlow;
 
-use crate::common::{COMPRESSED, POLICIES, as_trace, ccts, flow, policy, run, served};
+use crate::common::{COMPRESSED, as_trace, ccts, flow, policies, policy, run, served};
 use covey_core::{
     Answer, AnyPolicy, CODECS, Codec, Compress, Fabric, Group, NonClairvoyant, Plan, Policy, Share,
     Time, View,
@@ -39,7 +39,7 @@ fn speed_ups(rate: f64, overlap: bool) -> Vec<f64> {
     let cct = |spec: &str| ccts(&run(&alone(1e9), &fabric, spec))[0];
     let plain = cct("sebf");
     let spec = |name| format!("fvdf:codec={name},overlap={overlap}");
-    CODECS.iter().map(|(name, _)| plain / cct(&spec(name))).collect()
+    CODECS[..5].iter().map(|(name, _)| plain / cct(&spec(name))).collect()
 }
 
 fn rounded(numbers: &[f64]) -> Vec<f64> {
@@ -129,7 +129,7 @@ fn a_codec_that_never_pays_changes_nothing_under_any_policy() {
     };
     let workload = Workload { ports: 4, coflows: (0..12).map(coflow).collect() };
     let fabric = Fabric::big_switch(4, 1.0).unwrap();
-    for spec in POLICIES {
+    for spec in policies() {
         let separator = if spec.contains(':') { ',' } else { ':' };
         let plain = run(&workload, &fabric, spec);
         let found = run(&workload, &fabric, &format!("{spec}{separator}compress=1bps:0.9"));

@@ -1,7 +1,7 @@
 //! The rules for every policy, on random workloads: policies of all kinds, flows in waves, flows of
 //! zero bytes, coflows with parents, and many ties.
 
-use crate::common::{COMPRESSED, Kind, POLICIES, as_trace, policy};
+use crate::common::{COMPRESSED, Kind, as_trace, policies, policy};
 use covey_conformance::{
     Limits, MICE, Violation, elephant_s, is_local, names_of_ports_do_not_matter,
     nothing_is_too_fast, rates_fit, same_again, starves_nobody,
@@ -9,6 +9,9 @@ use covey_conformance::{
 use covey_core::{Fabric, Promises};
 use covey_trace::Workload;
 use proptest::prelude::*;
+
+/// Policies that serve all flows as one group, which needs a big switch.
+const BIG_SWITCH_ONLY: [&str; 4] = ["fair", "fifo-flow", "pfp", "wss"];
 
 /// The promises of a policy in the registry.
 fn promises(spec: &str) -> Promises {
@@ -21,10 +24,23 @@ fn for_every_policy(
     fabric: &Fabric,
     check: impl Fn(&str) -> Result<(), Violation>,
 ) {
-    for spec in POLICIES.into_iter().chain(COMPRESSED) {
+    for spec in policies().chain(COMPRESSED) {
         if let Err(violation) = check(spec) {
             panic!("{spec} on {:?}\n{}{violation}", fabric.capacity(), as_trace(workload));
         }
+    }
+}
+
+#[test]
+fn every_policy_of_the_list_is_tested_here() {
+    let tested: Vec<&str> = policies().chain(COMPRESSED).collect();
+    for info in covey_sched::policies() {
+        let name = |spec: &&str| spec.split(':').next() == Some(info.name);
+        assert!(
+            tested.iter().any(name),
+            "{} is neither in policies() nor in COMPRESSED",
+            info.name
+        );
     }
 }
 
@@ -45,9 +61,8 @@ proptest! {
         workload in crate::common::workload(Kind::Ties), fabric in crate::common::fabric_with_inner_links(),
     ) {
         for_every_policy(&workload, &fabric, |spec| {
-            // These policies serve all flows as one group, which needs a big switch.
             let name = spec.split(':').next().unwrap_or(spec);
-            if ["fair", "fifo-flow", "pfp", "wss"].contains(&name) {
+            if BIG_SWITCH_ONLY.contains(&name) {
                 return Ok(());
             }
             rates_fit(&workload, &fabric, promises(spec), &|| policy(spec))
@@ -90,7 +105,7 @@ proptest! {
 
 #[test]
 fn policies_that_promise_no_starvation_keep_the_promise() {
-    for spec in POLICIES {
+    for spec in policies() {
         assert_eq!(starves_nobody(promises(spec), &|| policy(spec)), Ok(()), "{spec}");
     }
     // Such a stream does starve a coflow under policies without this promise.
@@ -108,7 +123,7 @@ proptest! {
         first in crate::common::workload(Kind::Ties),
         second in crate::common::workload(Kind::Ties),
     ) {
-        for spec in POLICIES {
+        for spec in policies() {
             if let Err(violation) = is_local(&first, &second, promises(spec), &|| policy(spec)) {
                 panic!("{spec}: {violation}\n{}", as_trace(&first));
             }

@@ -1,6 +1,6 @@
 //! Traffic on other ports does not change a coflow's completion, under any policy.
 
-use crate::common::{COMPRESSED, Kind, POLICIES, as_trace, policy};
+use crate::common::{COMPRESSED, Kind, as_trace, policies, policy};
 use covey_conformance::others_do_not_matter;
 use proptest::prelude::*;
 
@@ -36,7 +36,7 @@ proptest! {
         others in crate::common::workload(Kind::Generic),
         fabric in crate::common::fabric(),
     ) {
-        let specs = POLICIES.into_iter().chain(COMPRESSED).chain(INSTEAD);
+        let specs = policies().chain(COMPRESSED).chain(INSTEAD);
         for spec in specs.filter(|spec| !is_exempt(spec)) {
             let result = others_do_not_matter(&workload, &fabric, &others, &|| policy(spec));
             if let Err(violation) = result {

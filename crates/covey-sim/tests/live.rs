@@ -3,7 +3,7 @@
 //! what order.
 
 use crate::common::record::{Call, Change, Left, What, record};
-use crate::common::{COMPRESSED, Kind, POLICIES, as_trace, policy};
+use crate::common::{COMPRESSED, Kind, as_trace, policies, policy};
 use covey_coordinator::Driver;
 use covey_core::state::{FlowSpec, Registration};
 use covey_core::{CoflowId, Event, Fabric, FlowId, PortId, Wake};
@@ -162,8 +162,8 @@ proptest! {
     ) {
         // The live driver compresses nothing before it is sent, so `fvdf` behaves differently
         // there.
-        let compressed = COMPRESSED.iter().filter(|spec| !spec.starts_with("fvdf"));
-        for spec in POLICIES.iter().chain(compressed).chain(&["fvdf:codec=1bps:0.5"]) {
+        let compressed = COMPRESSED.into_iter().filter(|spec| !spec.starts_with("fvdf"));
+        for spec in policies().chain(compressed).chain(["fvdf:codec=1bps:0.5"]) {
             let calls = record(&workload, &fabric, spec);
             if let Err(difference) = drive(&calls, &workload, &fabric, spec) {
                 panic!("{spec} {difference}\n{}", as_trace(&workload));

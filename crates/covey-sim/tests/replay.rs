@@ -3,7 +3,7 @@
 //! use the simulator. It keeps its own state from the record, and may get reports late.
 
 use crate::common::record::{Call, Change, What, record};
-use crate::common::{Kind, POLICIES, as_trace, policy};
+use crate::common::{Kind, as_trace, policies, policy};
 use covey_core::state::{FlowSpec, State};
 use covey_core::{AnyPolicy, Event, Fabric, Knowledge, Plan, Policy, PortId, Time, View, Wake};
 use covey_trace::Workload;
@@ -149,7 +149,7 @@ proptest! {
     fn policies_make_the_same_plans_under_another_driver(
         workload in crate::common::workload(Kind::Ties), fabric in crate::common::fabric(),
     ) {
-        for spec in POLICIES {
+        for spec in policies() {
             let calls = record(&workload, &fabric, spec);
             let same = replay_into(spec, &calls, &workload, &fabric, Reports::AtOnce);
             if let Err(difference) = same {
@@ -164,7 +164,7 @@ proptest! {
         fabric in crate::common::fabric(),
         calls_late in 1..6_usize,
     ) {
-        for spec in POLICIES {
+        for spec in policies() {
             let calls = record(&workload, &fabric, spec);
             // Policies that do ask for reports may make other plans, but still run to the end.
             let late = replay_into(spec, &calls, &workload, &fabric, Reports::Late(calls_late));

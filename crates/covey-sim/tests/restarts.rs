@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use crate::common::{COMPRESSED, Kind, POLICIES, cases, policy, workload};
+use crate::common::{COMPRESSED, Kind, cases, policies, policy, workload};
 use covey_core::{Fabric, Time};
 use covey_sim::{Observer, Round, simulate};
 use covey_trace::{Restart, Workload};
@@ -50,7 +50,7 @@ proptest! {
     #[test]
     fn lost_bytes_are_sent_again(workload in with_restarts()) {
         let fabric = Fabric::big_switch(workload.ports, 1.0).unwrap();
-        for spec in POLICIES.into_iter().chain(COMPRESSED) {
+        for spec in policies().chain(COMPRESSED) {
             let is_compressed = COMPRESSED.contains(&spec);
             let trace_indices = workload.coflows.len();
             let mut sent =

@@ -1,6 +1,6 @@
 //! The spans of a timeline add up to the bytes sent, and no port exceeds its capacity.
 
-use crate::common::{Kind, POLICIES, as_trace, policy};
+use crate::common::{Kind, as_trace, policies, policy};
 use covey_sim::{Span, Timeline, simulate};
 use covey_trace::Workload;
 use proptest::prelude::*;
@@ -24,7 +24,7 @@ proptest! {
     fn spans_add_up_to_the_bytes_sent(
         workload in crate::common::workload(Kind::Ties), fabric in crate::common::fabric(),
     ) {
-        for spec in POLICIES.into_iter() {
+        for spec in policies() {
             let mut timeline = Timeline::default();
             simulate(&workload, &fabric, spec, &mut policy(spec), &mut timeline).unwrap();
             let spans = timeline.into_spans();

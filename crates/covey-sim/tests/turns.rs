@@ -27,7 +27,7 @@ const KEPT: [&str; 14] = [
 
 /// The end of each flow, with incremental passes for plans of more than `many` entries.
 fn ends(workload: &Workload, fabric: &Fabric, spec: &str, many: usize) -> Vec<f64> {
-    let mut simulator = Simulator::new(fabric.clone()).by_turns_above(many);
+    let mut simulator = Simulator::new(fabric.clone()).by_steps_above(many);
     let outcome = simulator.run(workload, spec, &mut policy(spec), &mut ()).unwrap();
     outcome.flow_completion_s
 }
@@ -53,9 +53,9 @@ fn passes_agree_with_hundreds_of_waiting_coflows() {
     let workload = Workload { ports: PORTS, coflows: (0..600).map(&mut coflow).collect() };
     let fabric = Fabric::big_switch(PORTS, 125e6).unwrap();
     for spec in ["fifo", "fifo:share=matching", "sebf:share=matching", "aalo", "covey"] {
-        let (by_turns, whole) =
+        let (by_steps, whole) =
             (ends(&workload, &fabric, spec, 0), ends(&workload, &fabric, spec, usize::MAX));
-        let differs = by_turns.iter().zip(&whole).position(|(a, b)| !same_time(*a, *b));
+        let differs = by_steps.iter().zip(&whole).position(|(a, b)| !same_time(*a, *b));
         assert_eq!(differs, None, "{spec}: a flow of which the end differs");
     }
 }
@@ -69,15 +69,15 @@ proptest! {
         fabric in crate::common::fabric(),
     ) {
         for spec in KEPT {
-            let (by_turns, whole) = (
+            let (by_steps, whole) = (
                 ends(&workload, &fabric, spec, 0),
                 ends(&workload, &fabric, spec, usize::MAX),
             );
-            let same = by_turns.iter().zip(&whole).all(|(a, b)| same_time(*a, *b));
+            let same = by_steps.iter().zip(&whole).all(|(a, b)| same_time(*a, *b));
             prop_assert!(
                 same,
                 "{} on {:?}\n{}by turns {:?}\nwhole    {:?}",
-                spec, fabric.capacity(), as_trace(&workload), by_turns, whole
+                spec, fabric.capacity(), as_trace(&workload), by_steps, whole
             );
         }
     }

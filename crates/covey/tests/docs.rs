@@ -34,21 +34,25 @@ fn top() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// README.md, CONTRIBUTING.md, and all of `docs`, sorted.
-fn pages() -> Vec<Page> {
-    let mut paths: Vec<PathBuf> = vec!["README.md".into(), "CONTRIBUTING.md".into()];
-    let mut folders = vec![PathBuf::from("docs")];
+/// The files in a folder and the folders in it, by their paths from the top folder.
+fn files(folder: &str) -> Vec<PathBuf> {
+    let (mut files, mut folders) = (Vec::new(), vec![PathBuf::from(folder)]);
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(top().join(&folder)).unwrap() {
             let entry = entry.unwrap();
-            let path = folder.join(entry.file_name());
-            if entry.file_type().unwrap().is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|e| e == "md") {
-                paths.push(path);
-            }
+            let is_folder = entry.file_type().unwrap().is_dir();
+            let all = if is_folder { &mut folders } else { &mut files };
+            all.push(folder.join(entry.file_name()));
         }
     }
+    files
+}
+
+/// README.md, CONTRIBUTING.md, and all of `docs`, sorted.
+fn pages() -> Vec<Page> {
+    let mut paths = files("docs");
+    paths.retain(|path| path.extension().is_some_and(|e| e == "md"));
+    paths.extend(["README.md".into(), "CONTRIBUTING.md".into()]);
     paths.sort();
     let read = |path: PathBuf| Page { text: fs::read_to_string(top().join(&path)).unwrap(), path };
     paths.into_iter().map(read).collect()
@@ -131,6 +135,30 @@ fn links_lead_to_files_and_headings() {
         }
     }
     assert!(wrong.is_empty(), "these links lead nowhere:\n{wrong}");
+}
+
+#[test]
+fn sources_that_pages_name_exist() {
+    let folders = ["crates", "fuzz/fuzz_targets", "python", "scripts"];
+    let sources: Vec<PathBuf> = folders.into_iter().flat_map(files).collect();
+    let is_source = |word: &&str| {
+        let endings = [".rs", ".py", ".sh"];
+        word.contains('/')
+            && !word.contains(['*', ' ', '<'])
+            && endings.iter().any(|e| word.ends_with(e))
+    };
+    let mut wrong = String::new();
+    for page in &pages() {
+        for (number, line) in page.prose() {
+            let in_backticks = line.split('`').skip(1).step_by(2);
+            for name in in_backticks.filter(is_source) {
+                if !sources.iter().any(|source| source.ends_with(name)) {
+                    writeln!(wrong, "{}:{number}: {name}", page.path.display()).unwrap();
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "no file has such a path:\n{wrong}");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use super::error::PlanError;
 use super::kept::coflow_allocation::CoflowAllocation;
 use super::kept::kept_plan::KeptPlan;
 use super::rates::BulkRates;
-use super::sequence::backfill::Backfill;
+use super::sequence::backfill::SpareSharing;
 use super::sequence::pass::Pass;
 use super::sequence::per_port::PerPort;
 use super::sequence::strict;
@@ -33,7 +33,7 @@ pub struct Allocator {
     kept: KeptPlan,
     weighted: WeightedLayers,
     per_port: PerPort,
-    backfill: Backfill,
+    spare: SpareSharing,
     all_flows: AllFlows,
     /// Coflows whose compression rates have changed since the previous pass.
     compression_changed: Vec<CoflowId>,
@@ -45,7 +45,7 @@ pub struct Allocator {
 
 impl Allocator {
     /// An allocator whose pass over a plan that is kept goes by steps above so many entries.
-    pub fn by_turns_above(entries: usize) -> Allocator {
+    pub fn by_steps_above(entries: usize) -> Allocator {
         Allocator { max_whole: Some(entries), ..Allocator::default() }
     }
 
@@ -94,17 +94,17 @@ impl Allocator {
     }
 
     /// All flows as one group that shares by levels of links, if that is what the plan serves.
-    pub fn crowd(&self) -> Option<&FlowFairShare> {
+    pub fn flow_fair_share(&self) -> Option<&FlowFairShare> {
         self.all_flows.fair()
     }
 
     /// All flows in order of priority, if that is what the plan serves.
-    pub fn line(&self) -> Option<&PriorityFlows> {
+    pub fn priority_flows(&self) -> Option<&PriorityFlows> {
         self.all_flows.priority()
     }
 
-    /// [`Allocator::line`], to bring what is left of its flows up to date.
-    pub fn line_mut(&mut self) -> Option<&mut PriorityFlows> {
+    /// [`Allocator::priority_flows`], to bring what is left of its flows up to date.
+    pub fn priority_flows_mut(&mut self) -> Option<&mut PriorityFlows> {
         self.all_flows.priority_mut()
     }
 
@@ -122,22 +122,17 @@ impl Allocator {
     pub fn read_edits<K: Knowledge>(&mut self, plan: &mut Plan<K>) {
         match plan.edits() {
             None => self.is_new_plan = true,
-            Some(places) => self.edit(places),
+            Some(edits) => self.edit(edits),
         }
         plan.clear_edits();
     }
 
-    /// To be called when the plan is another.
-    pub fn replan(&mut self) {
-        self.is_new_plan = true;
-    }
-
-    /// Groups have come to places of a plan that is kept, or have gone.
-    fn edit(&mut self, places: &[(Rank, Group)]) {
+    /// Groups have come to ranks of a plan that is kept, or have gone from them.
+    fn edit(&mut self, edits: &[(Rank, Group)]) {
         if self.kept.is_on {
-            self.kept.edits.extend_from_slice(places);
+            self.kept.edits.extend_from_slice(edits);
         } else {
-            self.is_new_plan |= !places.is_empty();
+            self.is_new_plan |= !edits.is_empty();
         }
     }
 
@@ -244,17 +239,17 @@ impl Allocator {
 
     fn share_among_coflows(&mut self, state: &State, ranking: &Ranking) -> Result<(), PlanError> {
         let Allocator { pass, kept, .. } = self;
-        let by_node = ranking.layers == Layers::PerPort;
-        pass.scratch.changes.is_followed = !by_node;
+        let per_port = ranking.layers == Layers::PerPort;
+        pass.scratch.changes.is_followed = !per_port;
         // Where ports divide their links, what is spare is shared already.
-        let backfills = ranking.backfill != plan::Backfill::None && !by_node;
+        let backfills = ranking.backfill != plan::Backfill::None && !per_port;
         pass.coflows.is_provisional = backfills;
         pass.may_sleep = !kept.is_on && !backfills;
         if pass.is_from_scratch && !backfills && !self.is_settled {
             pass.coflows.settle_all(state);
         }
-        self.is_settled = !backfills && !by_node;
-        if pass.is_new_plan && (kept.is_on || by_node) {
+        self.is_settled = !backfills && !per_port;
+        if pass.is_new_plan && (kept.is_on || per_port) {
             pass.sleepers.wake_all(&mut pass.coflows);
         }
         kept.by_layer = ranking.layers == Layers::Weighted;
@@ -267,7 +262,7 @@ impl Allocator {
             Layers::PerPort => self.per_port.serve(pass, state, ranking)?,
         }
         if backfills {
-            self.backfill.share(pass, kept, state, ranking)?;
+            self.spare.share(pass, kept, state, ranking)?;
         }
         pass.end(state);
         Ok(())

@@ -26,16 +26,16 @@ pub enum PlanError {
     /// [`Group::AllFlows`](crate::Group::AllFlows) stands beside other entries, or in a fabric
     /// with inner links, or with a rule that is not for it.
     #[error(
-        "serves everything, which must be its only entry, shared max-min, by size or flow by flow, on a big switch"
+        "serves all flows by an entry that is not its only one, is in a fabric with inner links, or has a rule other than max-min, by size or an order of flows"
     )]
     AllFlows,
-    /// A line of flows asked for less than all flows.
-    #[error("asks for a line of less than all flows")]
-    LineOfAPart,
-    /// Shares by size asked for less than all flows.
+    /// A flow order is asked for less than all flows.
+    #[error("orders flows within a subset: flow orders are valid for all flows only")]
+    FlowOrderOfAPart,
+    /// Shares by size are asked for less than all flows.
     #[error("asks for shares by size for less than all flows")]
     BySizeOfAPart,
-    /// Shares by bytes left asked for less than a whole coflow.
+    /// Shares by bytes left are asked for less than a whole coflow.
     #[error("asks for shares by bytes left for less than a whole coflow")]
     BytesLeftOfAPart,
     /// Parts of a link are less than nothing, more than the link, or of a link that does not exist.
@@ -46,9 +46,9 @@ pub enum PlanError {
         /// What is given away, in capacities of the link.
         share: f64,
     },
-    /// Where nodes divide their links, an entry is for less than a whole coflow.
-    #[error("serves less than a whole coflow, where nodes divide their links among whole coflows")]
-    PartByNode,
+    /// Ports divide their links, and an entry is for less than a whole coflow.
+    #[error("serves less than a whole coflow, though ports divide their links among whole coflows")]
+    PartPerPort,
     /// The weight of a layer is not a finite number above zero.
     #[error("gives a layer the weight {0}: expected a finite number above zero")]
     Weight(f64),

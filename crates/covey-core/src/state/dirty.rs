@@ -32,13 +32,21 @@ impl Dirty {
     }
 
     /// The flows of a coflow, or what is left of them, may have changed.
+    #[inline]
     pub fn note_change(&mut self, id: CoflowId) {
+        // Most flows that start or end are of a coflow that has changed already.
+        if self.is_changed.get(id.index()) != Some(&true) {
+            self.add_changed(id);
+        }
+    }
+
+    #[cold]
+    fn add_changed(&mut self, id: CoflowId) {
         if self.is_changed.len() <= id.index() {
             self.is_changed.resize(id.index() + 1, false);
         }
-        if !std::mem::replace(&mut self.is_changed[id.index()], true) {
-            self.changed.push(id);
-        }
+        self.is_changed[id.index()] = true;
+        self.changed.push(id);
     }
 
     /// Something has happened to a coflow with this first link that may change rates.

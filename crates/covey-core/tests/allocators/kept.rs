@@ -180,7 +180,7 @@ fn follow(network: Network, weighted: bool, backfill: Backfill, stands: &[Stand]
     }
     let mut kept = Kept {
         world: World::new(network.0, &network.1),
-        allocator: Allocator::by_turns_above(0),
+        allocator: Allocator::by_steps_above(0),
         plan,
         standing: BTreeMap::new(),
         arrivals: 0,

@@ -102,6 +102,7 @@ impl<'a> Engine<'a> {
         let (lineage, inherited_bytes) = parts.dags.of(trace_index);
         let registration = Registration {
             seq: u64::from(trace_index),
+            // To the policy a coflow arrives when it is released.
             arrival: now,
             weight: coflow.weight,
             deadline_s: coflow.deadline_s,

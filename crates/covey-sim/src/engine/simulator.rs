@@ -34,7 +34,7 @@ pub fn simulate(
 pub struct Simulator {
     fabric: Fabric,
     /// Number of entries of a plan above which the allocator makes incremental passes, if set.
-    by_turns_above: Option<usize>,
+    by_steps_above: Option<usize>,
     /// Whether coflows wait for their parents.
     barrier: bool,
     measured_codec: Option<Codec>,
@@ -48,7 +48,7 @@ impl Simulator {
     pub fn new(fabric: Fabric) -> Simulator {
         Simulator {
             fabric,
-            by_turns_above: None,
+            by_steps_above: None,
             barrier: true,
             measured_codec: None,
             traffic: None,
@@ -66,10 +66,10 @@ impl Simulator {
     }
 
     /// Sets the number of entries above which the allocator makes incremental passes over a kept
-    /// plan ([`Allocator::by_turns_above`]). The outcome does not depend on it.
+    /// plan ([`Allocator::by_steps_above`]). The outcome does not depend on it.
     #[must_use]
-    pub fn by_turns_above(mut self, many: usize) -> Simulator {
-        self.by_turns_above = Some(many);
+    pub fn by_steps_above(mut self, many: usize) -> Simulator {
+        self.by_steps_above = Some(many);
         self.traffic = None;
         self
     }
@@ -106,7 +106,7 @@ impl Simulator {
         }
         let mut traffic = self.traffic.take().unwrap_or_else(|| {
             let allocator =
-                self.by_turns_above.map_or_else(Default::default, Allocator::by_turns_above);
+                self.by_steps_above.map_or_else(Default::default, Allocator::by_steps_above);
             Traffic::with_allocator(self.fabric.clone(), allocator)
         });
         traffic.clear();

@@ -71,6 +71,7 @@ impl Transfers {
     }
 
     /// Starts a flow. Returns whether it has bytes to send.
+    #[inline]
     pub fn start(&mut self, traffic: &mut Traffic, flow: FlowId) -> bool {
         self.integration.before_start(&mut Network::of(traffic), flow.coflow);
         let has_bytes = traffic.start(flow);

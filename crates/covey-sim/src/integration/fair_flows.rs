@@ -201,7 +201,8 @@ impl Integrator for FairFlows {
     fn begin(&mut self, network: &mut Network<'_>) {
         let state = &*network.state;
         let ports = state.fabric().ports() as usize;
-        self.measure = network.allocator.crowd().map_or(Measure::Number, |flows| flows.measure());
+        self.measure =
+            network.allocator.flow_fair_share().map_or(Measure::Number, |flows| flows.measure());
         self.anchor = network.now;
         self.levels.flows.clear(ports);
         self.levels.start(&(), std::iter::repeat_n(0.0, 2 * ports), network.now);
@@ -232,7 +233,7 @@ impl Integrator for FairFlows {
 
     fn install(&mut self, network: &mut Network<'_>) {
         self.advance(network.now);
-        if let Some(flows) = network.allocator.crowd() {
+        if let Some(flows) = network.allocator.flow_fair_share() {
             self.levels.change(&(), flows.level(), None, self.anchor);
         }
     }

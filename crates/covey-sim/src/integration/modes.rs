@@ -77,7 +77,7 @@ impl Integration {
 
     /// Whether the allocator has decided rates in another form than those in force.
     pub(crate) fn is_superseded(&self, allocator: &Allocator) -> bool {
-        let measure = allocator.crowd().map(|flows| flows.measure());
+        let measure = allocator.flow_fair_share().map(|flows| flows.measure());
         let other_measure = measure.is_some_and(|measure| measure != self.fair.measure());
         let mode = IntegrationMode::of(allocator);
         mode != self.mode || (mode == IntegrationMode::FairFlows && other_measure)
@@ -93,7 +93,7 @@ impl Integration {
 
 impl IntegrationMode {
     fn of(allocator: &Allocator) -> IntegrationMode {
-        match (allocator.crowd(), allocator.line()) {
+        match (allocator.flow_fair_share(), allocator.priority_flows()) {
             (Some(_), _) => IntegrationMode::FairFlows,
             (_, Some(_)) => IntegrationMode::PriorityFlows,
             _ => IntegrationMode::Coflows,

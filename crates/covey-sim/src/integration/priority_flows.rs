@@ -44,7 +44,7 @@ impl Integrator for PriorityFlows {
             return;
         }
         self.prepare(network);
-        let Some(flows) = network.allocator.line() else { return };
+        let Some(flows) = network.allocator.priority_flows() else { return };
         let slack = self.anchor.slack_s();
         let finished = flows.running().filter(|flow| flow.left <= flow.rate * slack);
         ending.extend(finished.map(|flow| (flow.coflow, flow.position as usize)));
@@ -52,13 +52,13 @@ impl Integrator for PriorityFlows {
     }
 
     fn prepare(&mut self, network: &mut Network<'_>) {
-        if let Some(flows) = network.allocator.line_mut() {
+        if let Some(flows) = network.allocator.priority_flows_mut() {
             self.advance(flows, network.now);
         }
     }
 
     fn install(&mut self, network: &mut Network<'_>) {
-        let Some(flows) = network.allocator.line_mut() else { return };
+        let Some(flows) = network.allocator.priority_flows_mut() else { return };
         flows.stopped().iter().for_each(|flow| write_back(network.state, *flow));
         self.anchor = network.now;
         let (left, rates) = flows.left_mut();
@@ -70,7 +70,7 @@ impl Integrator for PriorityFlows {
     fn write_back(&mut self, network: &mut Network<'_>) {
         self.prepare(network);
         let Network { state, allocator, .. } = network;
-        if let Some(flows) = allocator.line() {
+        if let Some(flows) = allocator.priority_flows() {
             flows.running().for_each(|flow| write_back(state, flow));
         }
     }

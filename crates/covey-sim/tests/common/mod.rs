@@ -15,33 +15,28 @@ use covey_sim::{Outcome, simulate};
 use covey_trace::{Workload, read_path};
 use proptest::prelude::ProptestConfig;
 
-/// Every registered policy, and parameters that use other parts of its code.
-pub const POLICIES: [&str; 62] = [
-    "fair",
-    "fifo",
+/// Every policy of the registry with its defaults, and [`VARIANTS`]. A policy that always compresses is
+/// among [`COMPRESSED`] instead.
+pub fn policies() -> impl Iterator<Item = &'static str> {
+    let all = covey_sched::policies().iter();
+    let plain = all.filter(|info| info.params.iter().all(|param| param.name != "codec"));
+    plain.map(|info| info.name).chain(VARIANTS)
+}
+
+/// Parameters that use other parts of a policy's code than its defaults.
+const VARIANTS: [&str; 43] = [
     "fifo:share=matching",
     "fifo:share=madd",
-    "fifo-flow",
-    "pfp",
-    "wss",
-    "scf",
     "scf:share=matching",
-    "ncf",
-    "lcf",
-    "sebf",
     "sebf:share=matching",
-    "sincronia",
     "sincronia:share=maxmin",
     "sincronia:mode=offline",
-    "aalo",
     "aalo:q1=2,E=2,K=4",
     "aalo:q1=2,E=2,K=4,delta=0",
     "aalo:q1=1,K=3,queues=strict,delta=0",
     "aalo:q1=1,E=3,queues=strict,delta=300ms",
     "aalo:q1=1,share=equal,delta=0",
-    "aalo-oracle",
     "aalo-oracle:q1=2,E=2,K=4,queues=strict,delta=0",
-    "philae",
     "philae:thin=0,q1=2,E=2,K=4",
     "philae:thin=2,q1=2,E=2,queues=strict",
     "philae:thin=2,q1=2,order=A,pilots=const:2,queues=strict",
@@ -49,22 +44,17 @@ pub const POLICIES: [&str; 62] = [
     "philae:thin=2,q1=2,order=C,pilots=senders:1",
     "philae:thin=2,q1=2,work_conservation=false,queues=strict",
     "philae:thin=1,q1=1,E=1.5,work_conservation=false",
-    "philae-oracle",
     "philae-oracle:thin=2,q1=2,E=2,K=4,order=A",
     "philae-oracle:thin=0,q1=2,order=B,queues=strict",
     "philae-oracle:thin=1,q1=2,share=equal,size=left,contention=all",
-    "aalo-local",
     "aalo-local:q1=1,E=2,K=4",
     "aalo-local:q1=2,queues=strict",
-    "fifo-lm",
     "fifo-lm:heavy=2",
     "fifo-lm:heavy=1,tell=true,latency=100ms",
-    "saath",
     "saath:q1=2,E=2,K=4",
     "saath:q1=1,E=2,d=0.5,work_conservation=all",
     "saath:q1=2,threshold=coflow,order=width,work_conservation=none",
     "saath:q1=2,dynamics=true",
-    "graviton",
     "graviton:q1=1,E=2,order=contention",
     "philae:thin=2,q1=2,share=equal",
     "philae:thin=2,q1=2,share=equal,queues=strict,work_conservation=false",
@@ -75,7 +65,6 @@ pub const POLICIES: [&str; 62] = [
     "sebf:work_conservation=skipped",
     "sebf:mode=deadline",
     "sebf:mode=deadline,padding=0,min=0,work_conservation=none",
-    "covey",
     "covey:prior=1,pilots=const:2,phi=0",
     "covey:prior=1,phi=0.3,T=700ms,d0=1s,d=2",
     "covey:prior=2,pilots=flows:0.3,phi=1,d0=0,d=0",

@@ -34,7 +34,7 @@ pub struct CoflowAllocation {
     /// What the coflow's own entry gives, backfill included.
     pub(in crate::alloc) main: EntryAllocation,
     /// What the coflow's own entry gives before backfill: its share of what the entries before it
-    /// leave, or, where nodes divide their links, its share of its own parts alone.
+    /// leave, or, where ports divide their links, its share of its own parts alone.
     pub(in crate::alloc) provisional: EntryAllocation,
     /// Whether `provisional` is all that the entry gives, since backfill is not for the coflow.
     pub(in crate::alloc) is_provisional: bool,
@@ -43,15 +43,15 @@ pub struct CoflowAllocation {
     /// What backfill finds for the coflow.
     pub(in crate::alloc) spare: FoundSpare,
     /// What entries for some of the coflow's flows give, in the order of the plan.
-    pub(in crate::alloc) pieces: Vec<EntryAllocation>,
+    pub(in crate::alloc) subsets: Vec<EntryAllocation>,
     /// Under max-min fairness, which rows of the coflow are the same; empty when not worked out.
     rows: ShuffleRows,
     /// What compression takes from flows that are sent, at most one rate a flow.
     compression: Vec<CompressionRate>,
-    /// Pieces met so far in the pass `pieces_walk`.
-    pub(in crate::alloc) pieces_met: usize,
-    /// The pass that last met a piece.
-    pub(in crate::alloc) pieces_walk: u64,
+    /// Subsets met so far in the pass `subsets_pass`.
+    pub(in crate::alloc) subsets_met: usize,
+    /// The pass that last met a subset.
+    pub(in crate::alloc) subsets_pass: u64,
     /// The pass that last reported the coflow as changed.
     pub(in crate::alloc) reported: u64,
     /// Which lists hold the flows' own rates.
@@ -78,11 +78,11 @@ impl CoflowAllocation {
     }
 
     /// Makes what the coflow has got provisionally all that its own entry gives, or not. Returns
-    /// whether that is new on this walk.
-    pub(in crate::alloc) fn settle(&mut self, is_provisional: bool, walk: u64) -> bool {
+    /// whether that is new in this pass.
+    pub(in crate::alloc) fn settle(&mut self, is_provisional: bool, pass: u64) -> bool {
         let is_new = std::mem::replace(&mut self.is_provisional, is_provisional) != is_provisional;
         if is_new {
-            self.settled_in = walk;
+            self.settled_in = pass;
         }
         is_new
     }
@@ -128,12 +128,12 @@ impl CoflowAllocation {
     /// Rates that flows have of their own, on top of those by level. A flow can occur more than
     /// once.
     pub fn own_rates(&self) -> impl Iterator<Item = FlowRate> + '_ {
-        self.parts().flat_map(EntryAllocation::singles)
+        self.parts().flat_map(EntryAllocation::flow_rates)
     }
 
     /// Whether a flow may occur more than once among [`CoflowAllocation::own_rates`].
     pub fn own_rates_may_repeat(&self) -> bool {
-        let lists = self.parts().filter(|part| part.singles().next().is_some()).count();
+        let lists = self.parts().filter(|part| part.flow_rates().next().is_some()).count();
         lists > 1
     }
 
@@ -161,8 +161,8 @@ impl CoflowAllocation {
 
     /// Works out, after a pass that has reported the coflow, whether the changes of own rates are all.
     pub(in crate::alloc) fn conclude(&mut self) {
-        let lists = self.parts().any(|part| !part.rates.singles.is_empty())
-            || self.pieces.iter().any(|piece| !piece.matched.is_empty());
+        let lists = self.parts().any(|part| !part.rates.flow_rates.is_empty())
+            || self.subsets.iter().any(|subset| !subset.matched.is_empty());
         let source = match (lists, self.own().matched.is_empty()) {
             (false, true) => Source::Nobody,
             (false, false) => Source::Own,
@@ -175,25 +175,25 @@ impl CoflowAllocation {
 
     /// Whether the coflow has entries for some of its flows, or something provisional.
     pub(in crate::alloc) fn has_other_entries(&self) -> bool {
-        !self.pieces.is_empty() || !self.provisional.is_empty()
+        !self.subsets.is_empty() || !self.provisional.is_empty()
     }
 
     /// All parts of the allocation.
     pub(in crate::alloc) fn all_parts(&self) -> impl Iterator<Item = Which> + use<> {
-        let subsets = (0..self.pieces.len()).map(Which::Subset);
+        let subsets = (0..self.subsets.len()).map(Which::Subset);
         [Which::Main, Which::Provisional].into_iter().chain(subsets)
     }
 
     /// What counts towards the coflow's rates.
     fn parts(&self) -> impl Iterator<Item = &EntryAllocation> {
-        [self.own()].into_iter().chain(&self.pieces)
+        [self.own()].into_iter().chain(&self.subsets)
     }
 
     pub(in crate::alloc) fn part(&self, which: Which) -> &EntryAllocation {
         match which {
             Which::Main => &self.main,
             Which::Provisional => &self.provisional,
-            Which::Subset(k) => &self.pieces[k],
+            Which::Subset(k) => &self.subsets[k],
         }
     }
 
@@ -201,7 +201,7 @@ impl CoflowAllocation {
         match which {
             Which::Main => &mut self.main,
             Which::Provisional => &mut self.provisional,
-            Which::Subset(k) => &mut self.pieces[k],
+            Which::Subset(k) => &mut self.subsets[k],
         }
     }
 
@@ -221,8 +221,8 @@ impl CoflowAllocation {
         result
     }
 
-    /// Flows have started or ended, or what is left of them has been brought up to date: all parts
-    /// are to be decided anew.
+    /// Flows have started or ended, or what is left of them has been brought up to date: the next
+    /// pass decides all parts again.
     pub(in crate::alloc) fn touch(&mut self) {
         self.rows.clear();
         self.spare.touch();
@@ -235,8 +235,8 @@ impl CoflowAllocation {
         own.rates.by_size.pass(seconds);
     }
 
-    /// What is left of some flows falls faster than a share says that is not in force: it is to be
-    /// decided anew.
+    /// What is left of some flows falls faster than the provisional share says, which is not in force:
+    /// the next pass decides that share again.
     pub(in crate::alloc) fn reconsider(&mut self) {
         if !self.is_provisional {
             self.provisional.decided = None;
@@ -244,7 +244,7 @@ impl CoflowAllocation {
     }
 
     pub(in crate::alloc) fn parts_mut(&mut self) -> impl Iterator<Item = &mut EntryAllocation> {
-        [&mut self.main, &mut self.provisional].into_iter().chain(&mut self.pieces)
+        [&mut self.main, &mut self.provisional].into_iter().chain(&mut self.subsets)
     }
 
     pub(in crate::alloc) fn clear(&mut self) {
@@ -279,8 +279,8 @@ impl CoflowAllocation {
         } else {
             rates.extend(self.own().uses());
         }
-        for piece in self.pieces.iter().filter(|piece| !piece.is_empty()) {
-            rates.iter_mut().zip(piece.uses()).for_each(|(all, piece)| *all += piece);
+        for subset in self.subsets.iter().filter(|subset| !subset.is_empty()) {
+            rates.iter_mut().zip(subset.uses()).for_each(|(all, subset)| *all += subset);
         }
     }
 

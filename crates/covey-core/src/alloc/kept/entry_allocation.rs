@@ -2,7 +2,6 @@
 
 use super::changes::Changes;
 use super::idle::Idle;
-use super::incremental_madd::MaddMemory;
 use super::incremental_matching::{MatchedFlows, MatchingScratch};
 use super::incremental_max_min::{Balancing, FairLevels, LevelChange};
 use super::plan_place::PlanPlace;
@@ -10,7 +9,7 @@ use crate::alloc::error::PlanError;
 use crate::alloc::flow_rate::FlowRate;
 use crate::alloc::free_capacity::usable;
 use crate::alloc::rules::list;
-use crate::alloc::rules::madd::{Madd, is_madd, rest};
+use crate::alloc::rules::madd::{Madd, is_madd};
 use crate::alloc::rules::progressive_filling::UNLIMITED;
 use crate::alloc::rules::sharing::{EntryFlows, Rates, RuleScratch, SharingRule, can_send};
 use crate::alloc::rules::shuffle_rows::ShuffleRows;
@@ -37,7 +36,6 @@ pub struct EntryAllocation {
     /// Bytes per second of all flows together.
     pub total: f64,
     fair: FairLevels,
-    madd: MaddMemory,
     /// Under matching of a whole coflow, the flows that run.
     pub matched: MatchedFlows,
     /// The allocation pass that last confirmed this.
@@ -80,7 +78,6 @@ impl EntryAllocation {
         self.idle.begin(demand, &self.before);
         self.before.clear();
         self.after.clear();
-        self.madd.clear();
         self.rates.madd_ratio = 0.0;
         self.matched.withdraw();
     }
@@ -96,7 +93,6 @@ impl EntryAllocation {
     }
 
     fn withdraw(&mut self) {
-        self.madd.clear();
         self.matched.withdraw();
         self.give_nothing();
     }
@@ -126,8 +122,8 @@ impl EntryAllocation {
     }
 
     /// Rates of single flows.
-    pub fn singles(&self) -> impl Iterator<Item = FlowRate> + '_ {
-        self.rates.singles.iter().copied().chain(self.matched.singles())
+    pub fn flow_rates(&self) -> impl Iterator<Item = FlowRate> + '_ {
+        self.rates.flow_rates.iter().copied().chain(self.matched.flow_rates())
     }
 
     /// The links whose level the last decision changed; `None` if it does not say.
@@ -233,7 +229,6 @@ impl EntryAllocation {
             self.matched.withdraw();
         }
         if !is_madd(rule) {
-            self.madd.clear();
             self.rates.madd_ratio = 0.0;
         }
         if rule != Rule::Proportional {
@@ -255,11 +250,11 @@ impl EntryAllocation {
                 return Ok(changes);
             }
             Rule::Madd if whole => {
-                self.decide_madd(&Madd { within_s: None }, &mut flows, touched, scratch)?;
+                self.decide_madd(&Madd { within_s: None }, &mut flows, scratch)?;
             }
             Rule::MaddWithin(seconds) if whole => {
                 let madd = Madd { within_s: Some(seconds) };
-                self.decide_madd(&madd, &mut flows, touched, scratch)?;
+                self.decide_madd(&madd, &mut flows, scratch)?;
             }
             _ if !whole && list::with(rule, |rule| rule.needs_whole_coflow()) => {
                 return Err(PlanError::BytesLeftOfAPart);
@@ -316,32 +311,15 @@ impl EntryAllocation {
         &mut self,
         madd: &Madd,
         flows: &mut EntryFlows<'_>,
-        touched: bool,
         scratch: &mut Scratch,
     ) -> Result<(), PlanError> {
         self.fair.forget();
-        let progress = flows.coflow.progress();
-        let (left, limit) = (&progress.link_left, madd.limit(progress.scale));
         let Scratch { changes, previous_after, rules, .. } = scratch;
-        let Changes { dirty, dirty_after, .. } = changes;
-        dirty_after.clear();
-        let ratio = self.rates.madd_ratio;
-        if self.madd.keeps_ratio(ratio, &self.before, left, limit, touched, dirty) {
-            for &l in &*dirty {
-                let k = l as usize;
-                let rest = rest(self.before[k], left[k], ratio);
-                if self.after[k] != rest {
-                    self.after[k] = rest;
-                    dirty_after.push(l);
-                }
-            }
-        } else {
-            previous_after.clone_from(&self.after);
-            self.after.clone_from(&self.before);
-            madd.share(flows, &mut self.after, &mut self.rates, rules)?;
-            self.madd.remember(self.rates.madd_ratio, &self.before, left);
-            differences(&self.after, previous_after, dirty_after);
-        }
+        previous_after.clone_from(&self.after);
+        self.after.clone_from(&self.before);
+        madd.share(flows, &mut self.after, &mut self.rates, rules)?;
+        changes.dirty_after.clear();
+        differences(&self.after, previous_after, &mut changes.dirty_after);
         self.sum_up(flows.demand());
         Ok(())
     }

@@ -69,7 +69,7 @@ impl MatchedFlows {
         self.flows.is_empty()
     }
 
-    pub fn singles(&self) -> impl Iterator<Item = FlowRate> + '_ {
+    pub fn flow_rates(&self) -> impl Iterator<Item = FlowRate> + '_ {
         self.flows.iter().map(|flow| FlowRate { position: flow.position, rate: flow.rate })
     }
 

@@ -146,13 +146,13 @@ impl KeptPlan {
         if let Group::Coflow(_) = group {
             return coflows.whole();
         }
-        let pieces = &mut coflows[coflow_of(group)].pieces;
+        let subsets = &mut coflows[coflow_of(group)].subsets;
         let stands = |place: &PlanPlace| place.at.is_some_and(|(_, other)| other == group);
-        let known = pieces.iter().position(|piece| stands(&piece.place));
-        let piece = known.or_else(|| pieces.iter().position(|piece| piece.place.at.is_none()));
-        Which::Subset(piece.unwrap_or_else(|| {
-            pieces.push(Default::default());
-            pieces.len() - 1
+        let known = subsets.iter().position(|subset| stands(&subset.place));
+        let subset = known.or_else(|| subsets.iter().position(|subset| subset.place.at.is_none()));
+        Which::Subset(subset.unwrap_or_else(|| {
+            subsets.push(Default::default());
+            subsets.len() - 1
         }))
     }
 

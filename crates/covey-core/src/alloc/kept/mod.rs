@@ -16,7 +16,6 @@ pub mod coflow_allocation;
 pub mod entry_allocation;
 pub mod found_spare;
 pub mod idle;
-pub mod incremental_madd;
 pub mod incremental_matching;
 pub mod incremental_max_min;
 pub mod kept_plan;

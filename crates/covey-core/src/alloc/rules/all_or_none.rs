@@ -33,7 +33,7 @@ impl SharingRule for AllOrNone {
         let rate = rate(&scratch.open, free);
         if rate > 0.0 {
             let positions = scratch.positions.iter();
-            rates.singles.extend(positions.map(|&position| FlowRate { position, rate }));
+            rates.flow_rates.extend(positions.map(|&position| FlowRate { position, rate }));
         }
         Ok(())
     }

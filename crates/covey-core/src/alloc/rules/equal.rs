@@ -26,7 +26,7 @@ impl SharingRule for Equal {
             levels(flows.demand(), free, &mut rates.levels, &mut scratch.open);
         } else {
             flows.select(&mut scratch.positions);
-            by_path(flows.demand(), free, &mut rates.singles, scratch);
+            by_path(flows.demand(), free, &mut rates.flow_rates, scratch);
         }
         Ok(())
     }
@@ -66,7 +66,7 @@ fn levels(demand: &Demand, free: &mut [f64], level: &mut Vec<f64>, flows: &mut V
 fn by_path(
     demand: &Demand,
     free: &mut [f64],
-    singles: &mut Vec<FlowRate>,
+    flow_rates: &mut Vec<FlowRate>,
     scratch: &mut RuleScratch,
 ) {
     let RuleScratch { positions, open, numbers: start, .. } = scratch;
@@ -84,6 +84,6 @@ fn by_path(
             .map(|l| start[l] / f64::from(open[l]))
             .fold(f64::INFINITY, f64::min);
         demand.path(position as usize).for_each(|l| free[l] = (free[l] - rate).max(0.0));
-        singles.push(FlowRate { position, rate });
+        flow_rates.push(FlowRate { position, rate });
     }
 }

@@ -18,7 +18,7 @@ pub struct Madd {
 impl Madd {
     /// The largest ratio of a flow's rate to what is left of it that the rule gives, for bytes left
     /// in multiples of `scale`.
-    pub fn limit(&self, scale: f64) -> f64 {
+    fn limit(&self, scale: f64) -> f64 {
         self.within_s.map_or(f64::INFINITY, |seconds| scale / seconds)
     }
 }
@@ -59,12 +59,12 @@ pub fn is_madd(rule: Rule) -> bool {
 }
 
 /// What is not used of what is `free` at a link.
-pub fn rest(free: f64, left: f64, ratio: f64) -> f64 {
+fn rest(free: f64, left: f64, ratio: f64) -> f64 {
     (free - left * ratio).max(0.0)
 }
 
 /// What is `free` at a link over what is `left` there; infinite where nothing is left.
-pub fn ratio(free: f64, left: f64) -> f64 {
+fn ratio(free: f64, left: f64) -> f64 {
     if left > 0.0 { free / left } else { f64::INFINITY }
 }
 

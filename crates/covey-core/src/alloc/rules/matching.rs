@@ -31,7 +31,7 @@ impl SharingRule for Matching {
         rates.madd_ratio = 0.0;
         rates.by_size.clear();
         flows.select(&mut scratch.positions);
-        one_by_one(flows.demand(), &scratch.positions, free, &mut rates.singles);
+        one_by_one(flows.demand(), &scratch.positions, free, &mut rates.flow_rates);
         Ok(())
     }
 
@@ -41,9 +41,9 @@ impl SharingRule for Matching {
     }
 }
 
-/// Each flow takes all that is free on its path. Those in `singles` run, and go first.
-fn one_by_one(demand: &Demand, flows: &[u32], free: &mut [f64], singles: &mut Vec<FlowRate>) {
-    singles.retain_mut(|single| {
+/// Each flow takes all that is free on its path. Those in `flow_rates` run, and go first.
+fn one_by_one(demand: &Demand, flows: &[u32], free: &mut [f64], flow_rates: &mut Vec<FlowRate>) {
+    flow_rates.retain_mut(|single| {
         single.rate = if flows.binary_search(&single.position).is_ok() {
             take(demand, single.position as usize, free)
         } else {
@@ -54,7 +54,7 @@ fn one_by_one(demand: &Demand, flows: &[u32], free: &mut [f64], singles: &mut Ve
     for &position in flows {
         if demand.path(position as usize).all(|l| free[l] > 0.0) {
             let rate = take(demand, position as usize, free);
-            singles.push(FlowRate { position, rate });
+            flow_rates.push(FlowRate { position, rate });
         }
     }
 }

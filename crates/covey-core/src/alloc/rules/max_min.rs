@@ -35,7 +35,7 @@ impl SharingRule for MaxMin {
             free.iter_mut().zip(&filling.free).for_each(|(free, rest)| *free = rest.max(0.0));
         } else {
             flows.select(&mut scratch.positions);
-            by_path(demand, free, &mut rates.singles, scratch);
+            by_path(demand, free, &mut rates.flow_rates, scratch);
         }
         Ok(())
     }
@@ -50,7 +50,7 @@ impl SharingRule for MaxMin {
 fn by_path(
     demand: &Demand,
     free: &mut [f64],
-    singles: &mut Vec<FlowRate>,
+    flow_rates: &mut Vec<FlowRate>,
     scratch: &mut RuleScratch,
 ) {
     scratch.count(demand, free.len());
@@ -84,7 +84,7 @@ fn by_path(
     }
     for (&position, &rate) in flows.iter().zip(&*rates) {
         if rate > 0.0 {
-            singles.push(FlowRate { position, rate });
+            flow_rates.push(FlowRate { position, rate });
         }
     }
     free.iter_mut().for_each(|f| *f = f.max(0.0));

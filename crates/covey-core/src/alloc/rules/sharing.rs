@@ -110,7 +110,7 @@ pub struct Rates {
     /// Levels in proportion to what is left of each flow.
     pub by_size: LevelsBySize,
     /// Rates of single flows.
-    pub singles: Vec<FlowRate>,
+    pub flow_rates: Vec<FlowRate>,
 }
 
 impl Rates {
@@ -119,7 +119,7 @@ impl Rates {
         self.levels.clear();
         self.madd_ratio = 0.0;
         self.by_size.clear();
-        self.singles.clear();
+        self.flow_rates.clear();
     }
 }
 
@@ -163,7 +163,7 @@ impl SharingRule for AllFlowsOnly {
     ) -> Result<(), PlanError> {
         Err(match self.rule {
             Rule::BySize => PlanError::BySizeOfAPart,
-            _ => PlanError::LineOfAPart,
+            _ => PlanError::FlowOrderOfAPart,
         })
     }
 

@@ -1,10 +1,18 @@
-//! Backfill: the entries of a plan share what all of them together have left.
+//! Backfill: the coflows of a plan share what all entries together have left.
 //!
 //! The pass over the entries gives each coflow a provisional share. Then backfill visits the
-//! coflows in the same order once more. Each adds what is *spare* at its links to its provisional
-//! share, and shares the sum among its flows by a rule that leaves nothing idle which the coflow
-//! could use
-//! ([`SharingRule::in_backfill`](crate::alloc::rules::sharing::SharingRule::in_backfill)).
+//! coflows that the plan names as a whole in the same order once more. Each adds what is *spare* at
+//! its links to its provisional share, and shares the sum among its flows.
+//!
+//! - Which coflow gets something: `Visit::visit`, where it filters the rule.
+//! - How much it is offered: `find`, link by link.
+//! - How its flows share that: each rule's
+//!   [`in_backfill`](crate::alloc::rules::sharing::SharingRule::in_backfill) names a rule that leaves
+//!   nothing idle which the coflow could use.
+//! - What the next coflow finds: [`FoundSpare::leave`](crate::alloc::kept::found_spare::FoundSpare::leave).
+//!
+//! Where ports divide their links, none of this runs: [`PerPort`](super::per_port::PerPort) has a backfill
+//! of its own. `backfill` in `tests/allocators/common/naive.rs` is the same in its slow and obvious form.
 //!
 //! The result depends on the order, on what is left of each flow and on capacities, not on what
 //! happened before. It does not depend on the time of the round either: MADD and
@@ -31,7 +39,7 @@ use crate::state::State;
 
 /// What no coflow has taken.
 #[derive(Debug, Default)]
-pub struct Backfill {
+pub struct SpareSharing {
     /// After the coflows visited so far. Amounts are without negligible residues.
     spare: FreeCapacity,
     /// By link, what a coflow finds that has come to a new place.
@@ -43,7 +51,7 @@ fn rule_of(entry: Rule, has_something: bool) -> Option<Rule> {
     list::with(entry, |rule| rule.in_backfill(has_something))
 }
 
-impl Backfill {
+impl SpareSharing {
     /// Shares what all entries have left, after each has been served provisionally.
     ///
     /// # Errors
@@ -58,12 +66,12 @@ impl Backfill {
         self.start(&pass.free, state.fabric().capacity());
         if kept.is_on {
             let mut steps = std::mem::take(&mut kept.backfill_steps);
-            let mut backfill = Visit { pass, state, kind: ranking.backfill, backfill: self };
-            let result = backfill.visit_steps(kept, ranking, &mut steps);
+            let mut visit = Visit { pass, state, kind: ranking.backfill, sharing: self };
+            let result = visit.visit_steps(kept, ranking, &mut steps);
             kept.backfill_steps = steps;
             result
         } else {
-            let mut visit = Visit { pass, state, kind: ranking.backfill, backfill: self };
+            let mut visit = Visit { pass, state, kind: ranking.backfill, sharing: self };
             let mut entries = ranking.entries.iter().map(|(_, entry)| entry);
             entries.try_for_each(|entry| match entry.group {
                 Group::Coflow(id) => visit.visit(id, entry, false),
@@ -90,7 +98,7 @@ struct Visit<'a> {
     pass: &'a mut Pass,
     state: &'a State,
     kind: plan::Backfill,
-    backfill: &'a mut Backfill,
+    sharing: &'a mut SpareSharing,
 }
 
 impl Visit<'_> {
@@ -108,7 +116,7 @@ impl Visit<'_> {
                 steps.come(placed);
             }
         }
-        steps.start(&self.backfill.spare);
+        steps.start(&self.sharing.spare);
         let mut result = Ok(());
         while result.is_ok()
             && let Some(step) = self.next_step(steps)
@@ -120,7 +128,7 @@ impl Visit<'_> {
     }
 
     fn next_step(&self, steps: &mut PassSteps) -> Option<PassStep> {
-        let spare = &self.backfill.spare;
+        let spare = &self.sharing.spare;
         steps.next(spare, |placed| {
             let id = placed.coflow();
             let allocation = &self.pass.coflows[id];
@@ -140,7 +148,7 @@ impl Visit<'_> {
         let (placed, is_new) = match step {
             PassStep::Gone(footprints) => {
                 let capacity = self.state.fabric().capacity();
-                footprints.for_each(|k| steps.pass_gone(k, capacity, &mut self.backfill.spare));
+                footprints.for_each(|k| steps.pass_gone(k, capacity, &mut self.sharing.spare));
                 return Ok(());
             }
             PassStep::Stays(placed) => (placed, false),
@@ -156,7 +164,7 @@ impl Visit<'_> {
         let id = placed.coflow();
         let demand = self.state.coflow(id).demand();
         let is_empty = self.pass.coflows[id].provisional.is_empty();
-        let spare = &self.backfill.spare;
+        let spare = &self.sharing.spare;
         let may_get = |rule| idle::may_get(demand, rule, |link| steps.is_open(link, spare));
         if is_new && is_empty && !rule_of(placed.entry.rule, false).is_some_and(may_get) {
             self.wait(placed, steps);
@@ -164,15 +172,15 @@ impl Visit<'_> {
         }
         if is_new {
             let coflows = &self.pass.coflows;
-            steps.find_free(self.state, demand, spare, &mut self.backfill.found, |placed| {
+            steps.find_free(self.state, demand, spare, &mut self.sharing.found, |placed| {
                 &coflows[placed.coflow()].spare.rest
             });
             self.pass.coflows[id].spare.clear();
         }
-        self.backfill.spare.open_and_dirty_in(demand.set(), &mut kept.opened);
+        self.sharing.spare.open_and_dirty_in(demand.set(), &mut kept.opened);
         self.visit(id, &placed.entry, is_new)?;
         self.end_step(placed, demand, steps);
-        steps.call_at(demand.set(), &kept.opened, &self.backfill.spare);
+        steps.call_at(demand.set(), &kept.opened, &self.sharing.spare);
         Ok(())
     }
 
@@ -205,7 +213,7 @@ impl Visit<'_> {
         let pass = coflows.pass;
         let allocation = &mut coflows[id];
         let waits = allocation.spare.waits.begin(placed.rank, steps, |steps, links| {
-            let closed = |link| steps.closed(link, &self.backfill.spare);
+            let closed = |link| steps.closed(link, &self.sharing.spare);
             rule_of(rule, false)
                 .is_none_or(|rule| idle::blocked_at(demand, group, rule, closed, links))
         });
@@ -219,20 +227,21 @@ impl Visit<'_> {
         waits
     }
 
-    /// A coflow shares what it has and, if backfill is for it, what is spare; unless neither has
-    /// changed. At a place that is `new` it finds `self.backfill.found`.
-    fn visit(&mut self, id: CoflowId, entry: &Entry, is_new: bool) -> Result<(), PlanError> {
+    /// Shares among a coflow's flows what it has and, if backfill is for it, what is spare. Does nothing
+    /// if neither has changed since the previous pass. `at_new_place` says that no entry was at this
+    /// place then; what the coflow finds there is in `found`.
+    fn visit(&mut self, id: CoflowId, entry: &Entry, at_new_place: bool) -> Result<(), PlanError> {
         let (coflow, capacity) = (self.state.coflow(id), self.state.fabric().capacity());
         let demand = coflow.demand();
         let Pass { coflows, scratch, is_from_scratch, .. } = &mut *self.pass;
-        let Backfill { spare, found } = &mut *self.backfill;
+        let SpareSharing { spare, found } = &mut *self.sharing;
         let pass = coflows.pass;
         let allocation = &mut coflows[id];
         let mine = &mut allocation.spare;
         if *is_from_scratch {
             mine.clear();
         }
-        let is_first = mine.find(demand, is_new.then_some(&**found), spare);
+        let is_first = mine.find(demand, at_new_place.then_some(&**found), spare);
         let has_other_share = allocation.provisional.decided_in == pass;
         let was_settled = std::mem::replace(&mut mine.is_settled, true);
         if was_settled && mine.dirty.is_empty() && !has_other_share {
@@ -243,6 +252,8 @@ impl Visit<'_> {
             was_settled && !has_other_share && is_empty && allocation.is_provisional;
         let can_send =
             || (!could_not_send || mine.may_open(demand)) && can_send(demand, &mine.found);
+        // Spare capacity is for a coflow whose rule takes it, if backfill is greedy or the coflow got
+        // nothing, and if it can send then.
         let rule = rule_of(entry.rule, !is_empty)
             .filter(|_| self.kind == plan::Backfill::Greedy || is_empty)
             .filter(|_| !is_empty || can_send());
@@ -289,9 +300,8 @@ impl Visit<'_> {
     }
 }
 
-/// Makes the sum of what the `provisional` part uses and what is `spare` what `main` finds at some
-/// local `links`. At the others neither has changed. Leaves in `changes` the links at which the sum
-/// is another amount than before.
+/// Offers `main` the sum of what the `provisional` part uses and what is `spare`, at some local `links`;
+/// at the others neither has changed. Leaves in `changes` the links at which the sum has changed.
 fn find(
     main: &mut EntryAllocation,
     demand: &Demand,

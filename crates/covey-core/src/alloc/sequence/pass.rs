@@ -89,15 +89,15 @@ impl Pass {
         self.sleepers.wake(&mut self.coflows, id);
         let pass = self.coflows.pass;
         let allocation = &mut self.coflows[id];
-        if allocation.pieces_walk != pass {
-            allocation.pieces_walk = pass;
-            allocation.pieces_met = 0;
+        if allocation.subsets_pass != pass {
+            allocation.subsets_pass = pass;
+            allocation.subsets_met = 0;
         }
-        allocation.pieces_met += 1;
-        if allocation.pieces.len() < allocation.pieces_met {
-            allocation.pieces.push(EntryAllocation::default());
+        allocation.subsets_met += 1;
+        if allocation.subsets.len() < allocation.subsets_met {
+            allocation.subsets.push(EntryAllocation::default());
         }
-        Which::Subset(allocation.pieces_met - 1)
+        Which::Subset(allocation.subsets_met - 1)
     }
 
     /// Serves the flows of an entry, unless nothing has changed since the previous decision.

@@ -236,7 +236,7 @@ impl PerPort {
         state: &State,
         entry: &Entry,
     ) -> Result<bool, PlanError> {
-        let Group::Coflow(id) = entry.group else { return Err(PlanError::PartByNode) };
+        let Group::Coflow(id) = entry.group else { return Err(PlanError::PartPerPort) };
         let demand = checked(state, entry.group)?.demand();
         let (capacity, ports) = (state.fabric().capacity(), 2 * state.fabric().ports() as usize);
         let dirty = self.shares.dirty_of(id);
@@ -291,7 +291,7 @@ impl PerPort {
         state: &State,
         entry: &Entry,
     ) -> Result<(), PlanError> {
-        let Group::Coflow(id) = entry.group else { return Err(PlanError::PartByNode) };
+        let Group::Coflow(id) = entry.group else { return Err(PlanError::PartPerPort) };
         let number = pass.coflows.pass;
         let allocation = &mut pass.coflows[id];
         let (main, provisional) = (&mut allocation.main, &allocation.provisional);

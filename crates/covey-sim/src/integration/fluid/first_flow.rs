@@ -38,6 +38,7 @@ impl Fluid {
     }
 
     /// Bytes sent by an unfinished flow at the anchor, and its rate; with its own rate if given.
+    #[inline] // Two calls for each flow: 2 % of `saath`.
     fn pace(&self, coflow: &CoflowState, position: usize, own: Option<&Running>) -> (f64, f64) {
         let (demand, progress) = (coflow.demand(), coflow.progress());
         let left = progress.left[position];
