@@ -20,8 +20,8 @@ Examples:
   covey agent --port 3 --enforcer htb --device eth0 --link-rate 10gbps
   covey agent --port 3 --enforcer recorded --record schedules.jsonl
 Applications that use the client library find the agent at its socket.
-The credentials are the agent's certificate (agent.pem, agent.key, ca.pem) if the folder has them, or
-else the token.")]
+The credentials are the agent's certificate (agent.pem, agent.key, ca.pem) if the folder has them,
+otherwise the token.")]
 pub struct Agent {
     /// The number of this host's port in the fabric, from 0
     #[arg(long, value_name = "N")]

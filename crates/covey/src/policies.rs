@@ -13,7 +13,7 @@ use crate::output;
 /// List the policies and their parameters
 #[derive(Debug, Args)]
 #[command(after_help = "\
-What a policy knows: sized ones see the size of every flow, unsized ones only what has been sent.
+What a policy knows: sized ones see the size of every flow, unsized ones only bytes sent.
 
 Examples:
   covey policies

@@ -19,8 +19,8 @@ Examples:
   covey serve --data covey-data --init --name coordinator.example --agent 0-15
   covey serve --data covey-data --ports 150 --policy aalo --clients 0.0.0.0:7420 --agents 0.0.0.0:7421
   covey serve --policy sebf:compress=lz4
-The folder holds the journal, the token that clients show (token, mode 0600), and certificates
-once --init has made them; without those only loopback addresses are served.")]
+The folder has the journal, the clients' token (token, mode 0600), and certificates after --init;
+without certificates the coordinator serves only loopback addresses.")]
 pub struct Serve {
     /// Folder with the journal and the credentials
     #[arg(long, value_name = "FOLDER", default_value = "covey-data")]

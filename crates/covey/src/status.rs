@@ -125,9 +125,9 @@ impl Status {
 fn meaning(why: &str) -> &str {
     match why {
         "idle" => "they sent nothing",
-        "unopened" => "nobody has opened them",
-        "closed" => "whoever had them open is gone",
-        "expired" => "nobody keeps the coflow",
+        "unopened" => "no application has opened them",
+        "closed" => "their application has ended",
+        "expired" => "the lease has run out",
         other => other,
     }
 }

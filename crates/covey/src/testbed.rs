@@ -36,10 +36,12 @@ Examples:
   covey testbed trace.txt --policies philae --fault coordinator@5s+10s --fault link:3@8s+5s
   covey testbed trace.txt --policies sebf,fvdf,aalo:compress=zstd --ratio 0.48
 Each host is a network namespace behind a router, on a link of its own; coordinator and agents are
-`covey serve` and `covey agent`. Every byte is checked where it arrives. Beside each result stands
-the simulator's prediction for the same folded trace, whose ports have 0.92 of a link's speed, as the
-coordinator does: headers take 0.044, the rest lets queues drain. `tcp` is TCP without Covey, which the simulator predicts as `fair`.
-With faults it prints what became of coflows and bytes instead, and fails if bytes were lost that could be delivered.
+`covey serve` and `covey agent`. Receivers check every byte. The output sets the simulator's
+prediction for the same folded trace beside each result. The simulator's ports, like the
+coordinator's, have 0.92 of a link's speed: headers take 0.044, the rest lets queues drain.
+`tcp` is TCP without Covey; `fair` predicts it.
+With faults the output is the fate of coflows and bytes instead, and the command fails if it loses
+bytes that could be delivered.
 It needs root, `ip` and `tc`. Without root all hosts are on loopback, where no link limits TCP.")]
 pub struct Testbed {
     /// A trace file (also a gzip one), - for standard input, or builtin:NAME[:key=value,…]

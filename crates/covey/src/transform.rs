@@ -70,7 +70,7 @@ Examples:
     },
     /// Let mappers send unequally (Mantri; Philae 8.1); reducers receive as much as before
     #[command(after_help = "\
-Coefficients of variation over the mappers of a coflow are lognormal through the two percentiles.
+Coefficients of variation over the mappers of a coflow are lognormal with the two percentiles.
 
 Examples:
   covey trace mantri trace.txt --seed 2 | covey compare -")]
