@@ -173,7 +173,7 @@ impl Emulation {
         }
     }
 
-    /// The same, with the estimate of each coflow under a policy that samples.
+    /// Like [`run`](Self::run), with the estimate of each coflow under a policy that samples.
     ///
     /// # Errors
     /// See [`run`](Self::run).

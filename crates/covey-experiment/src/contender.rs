@@ -19,11 +19,11 @@ pub struct Contender {
     pub name: String,
     /// Its parameters, defaults included.
     pub params: Vec<(String, String)>,
-    /// How flows are compressed, if the policy compresses.
+    /// The compression of flows, if the policy compresses.
     pub(crate) compression: Option<Compression>,
     /// The hosts' compressor, if it was measured.
     pub(crate) measured_codec: Option<Codec>,
-    /// What runs in the simulator.
+    /// The policy that runs in the simulator.
     pub(crate) policy: Simulated,
     /// An observer of the exact simulation.
     pub(crate) observer: Option<Box<dyn Observer + Send>>,
@@ -69,7 +69,7 @@ impl Contender {
         }
     }
 
-    /// The same with an observer of the exact simulation.
+    /// The contender with an observer of the exact simulation.
     #[must_use]
     pub fn watched_by(mut self, observer: Box<dyn Observer + Send>) -> Contender {
         self.observer = Some(observer);
@@ -81,7 +81,7 @@ impl Contender {
         self.compression.map(|compression| compression.codec)
     }
 
-    /// The same with another codec, if the policy compresses.
+    /// The contender with another codec, if the policy compresses.
     #[must_use]
     pub fn compressed_by(mut self, codec: Codec) -> Contender {
         if let Some(compression) = &mut self.compression {
@@ -94,7 +94,7 @@ impl Contender {
     /// Checks that the last contender differs from those before it.
     ///
     /// # Errors
-    /// When it does not.
+    /// It has the label of one of them.
     pub fn check_differ(contenders: &[Contender]) -> Result<(), Error> {
         match contenders.split_last() {
             Some((last, before)) if before.iter().any(|c| c.label == last.label) => {
@@ -110,7 +110,7 @@ impl Contender {
 /// name. Without a name it is `fair` if that is a contender, else the first.
 ///
 /// # Errors
-/// When no contender has the name, or several have it.
+/// No contender has the name, or several have it.
 pub fn baseline(name: Option<&str>, contenders: &[Contender]) -> Result<usize, Error> {
     let labelled = |name: &str| contenders.iter().position(|c| c.label == name);
     let Some(name) = name else {

@@ -1,11 +1,11 @@
-//! Why an experiment failed.
+//! The errors of experiments.
 
 use covey_emulate::{EmulationError, EmulationSpecError};
 use covey_sched::SpecError;
 use covey_sim::SimError;
 use covey_trace::TraceError;
 
-/// Why an experiment could not be made. The message is one line.
+/// The reason that an experiment failed. The message is one line.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// An argument that cannot be used. Its name here is like `port-rate`; the front end knows how
@@ -14,7 +14,7 @@ pub enum Error {
     Argument {
         /// Its name.
         argument: &'static str,
-        /// What was expected, and what was found.
+        /// The expected and the found value.
         problem: String,
     },
     /// The trace.
@@ -23,7 +23,7 @@ pub enum Error {
     /// The name or a parameter of a policy.
     #[error(transparent)]
     Spec(#[from] SpecError),
-    /// The same for an emulated simulator.
+    /// The name or a parameter of a policy of an emulated simulator.
     #[error(transparent)]
     EmulationSpec(#[from] EmulationSpecError),
     /// A workload that an emulated simulator cannot take.

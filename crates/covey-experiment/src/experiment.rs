@@ -30,7 +30,7 @@ impl<'a> Experiment<'a> {
     /// An experiment with a workload, which reports call `trace`.
     ///
     /// # Errors
-    /// When the speed of ports or the share of processors is out of range.
+    /// The speed of ports or the share of processors is out of range.
     pub fn new(
         workload: &'a Workload,
         trace: impl Into<String>,

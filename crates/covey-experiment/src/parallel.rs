@@ -22,7 +22,7 @@ pub fn run(tasks: Vec<Task<'_>>, jobs: usize) {
     });
 }
 
-/// How many tasks the machine can run at a time.
+/// The number of tasks that the machine can run at a time.
 pub fn cores() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }

@@ -1,4 +1,4 @@
-//! How far simulations have come, and whether they are to stop.
+//! The progress of simulations, and requests to stop them.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};

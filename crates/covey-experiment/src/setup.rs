@@ -43,7 +43,7 @@ impl Setup {
     /// The policy that `spec` names.
     ///
     /// # Errors
-    /// When there is no such policy in the simulator, or a parameter is wrong.
+    /// The simulator does not have the policy, or a parameter is wrong.
     pub fn contender(&self, spec: &str) -> Result<Contender, Error> {
         let spec = &normalized(spec);
         if let Some(simulator) = self.emulated {
@@ -73,8 +73,7 @@ impl Setup {
     /// The speed of ports in bytes per second.
     ///
     /// # Errors
-    /// When it does not parse, is out of range, or differs from that of the emulated
-    /// simulator.
+    /// It does not parse, is out of range, or differs from that of the emulated simulator.
     pub fn port_rate(&self) -> Result<f64, Error> {
         const ARGUMENT: &str = "port-rate";
         let text = match (&self.port_rate, self.emulated) {
@@ -122,7 +121,7 @@ impl Setup {
 /// The policies of a list as `--policies` takes it.
 ///
 /// # Errors
-/// When the list is empty, or a policy beside a comma is missing.
+/// The list is empty, or a policy beside a comma is missing.
 pub fn listed(list: &str) -> Result<Vec<String>, Error> {
     if list.trim().is_empty() {
         return Err(Error::argument("policies", "at least one policy", "none"));

@@ -25,7 +25,7 @@ pub enum SimError {
     Plan {
         /// The policy.
         policy: String,
-        /// When, in seconds since the start of the trace.
+        /// The time of the error, in seconds since the start of the trace.
         time_s: f64,
         /// The error of the plan.
         source: PlanError,
@@ -37,7 +37,7 @@ pub enum SimError {
     Stalled {
         /// The policy.
         policy: String,
-        /// When, in seconds since the start of the trace.
+        /// The time of the error, in seconds since the start of the trace.
         time_s: f64,
         /// The trace's name for the coflow.
         coflow: String,
@@ -49,17 +49,17 @@ pub enum SimError {
     StandsStill {
         /// The policy.
         policy: String,
-        /// When, in seconds since the start of the trace.
+        /// The time of the error, in seconds since the start of the trace.
         time_s: f64,
     },
     /// The policy waits for bytes of a coflow while it serves all flows as one group.
     #[error(
         "policy {policy}, at {time_s} s: a wake-up by bytes sent needs an entry for the coflow"
     )]
-    BytesOfACrowd {
+    BytesUnderAllFlows {
         /// The policy.
         policy: String,
-        /// When, in seconds since the start of the trace.
+        /// The time of the error, in seconds since the start of the trace.
         time_s: f64,
     },
     /// The observer asked to stop.

@@ -33,7 +33,7 @@ fn alone(bytes: f64) -> Workload {
 
 // Claims.
 
-/// How many times faster one flow is with each codec than without.
+/// The speed-up of one flow with each codec.
 fn speed_ups(rate: f64, overlap: bool) -> Vec<f64> {
     let fabric = Fabric::big_switch(1, rate).unwrap();
     let cct = |spec: &str| ccts(&run(&alone(1e9), &fabric, spec))[0];

@@ -108,7 +108,7 @@ fn waiting_for_bytes_of_a_coflow_while_serving_all_flows() {
             plan.wake_when_sent(view.coflows()[0], 1.0);
         }
     });
-    assert_eq!(error, SimError::BytesOfACrowd { policy: "mine".to_owned(), time_s: 2.0 });
+    assert_eq!(error, SimError::BytesUnderAllFlows { policy: "mine".to_owned(), time_s: 2.0 });
 }
 
 #[test]

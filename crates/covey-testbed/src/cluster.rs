@@ -222,7 +222,7 @@ impl<'a> Cluster<'a> {
     /// Notes that a process has ended.
     ///
     /// # Errors
-    /// When the testbed has not killed it.
+    /// The testbed has not killed it.
     pub fn has_ended(&mut self, by: usize) -> Result<(), TestbedError> {
         match self.killed.iter().position(|killed| *killed == by) {
             Some(index) => {

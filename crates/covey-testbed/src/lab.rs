@@ -53,7 +53,7 @@ impl Lab {
     /// killed.
     ///
     /// # Errors
-    /// When the system cannot make them.
+    /// The system cannot make them.
     pub fn isolated(hosts: u32, link_bps: f64, program: &Path) -> Result<Lab, TestbedError> {
         let lock = lock()?;
         network::tear_down()?;
@@ -169,7 +169,7 @@ impl Drop for Lab {
 /// removes the testbed.
 ///
 /// # Errors
-/// When the testbed cannot be removed.
+/// The testbed cannot be removed.
 pub fn warden() -> Result<(), TestbedError> {
     std::io::stdin().read_to_end(&mut Vec::new())?;
     network::tear_down()

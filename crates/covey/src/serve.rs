@@ -50,13 +50,13 @@ pub struct Serve {
     /// Address for agents
     #[arg(long, value_name = "ADDRESS", default_value = AGENTS)]
     agents: String,
-    /// How often agents report bytes sent
+    /// Interval at which agents report bytes sent
     #[arg(long, value_name = "TIME", default_value = "8ms")]
     report_every: String,
     /// When agents report bytes sent
     #[arg(long, value_enum, ignore_case = true, default_value_t = Reports::Needed)]
     reports: Reports,
-    /// How often an agent sends at least one message
+    /// Interval in which an agent sends at least one message
     #[arg(long, value_name = "TIME", default_value = "1s")]
     heartbeat: String,
     /// Silence after which a host counts as lost

@@ -141,7 +141,7 @@ fn run_all(
         let decided = driver.round(next, engine);
         decided.map_err(|source| SimError::Plan { policy: policy(), time_s, source })?;
         if engine.is_flow_level() && driver.wakes().wait_for_bytes() {
-            return Err(SimError::BytesOfACrowd { policy: policy(), time_s });
+            return Err(SimError::BytesUnderAllFlows { policy: policy(), time_s });
         }
         let traffic = driver.traffic();
         let (state, allocator) = (traffic.state(), traffic.allocator());
