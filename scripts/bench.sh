@@ -11,8 +11,9 @@
 set -euo pipefail
 export LC_ALL=C
 
-source "$(dirname "$0")/prepare.sh"
-source scripts/measured.sh
+source "$(dirname "$0")/lib/prepare.sh"
+source scripts/lib/measured.sh
+source scripts/lib/requirements.sh
 
 # The specs that the requirements name, the defaults, and those of the tables of growth.
 aalo=aalo:queues=strict,delta=0
@@ -65,16 +66,9 @@ most() {
 # row WHAT MIN MAX UNIT VALUE NOTE COMMAND: a line of the table of requirements, which hold for the
 # Facebook trace.
 row() {
-    awk -v what="$1" -v least="$2" -v most="$3" -v unit="$4" -v value="$5" -v note="$6" \
-        -v command="$7" -v facebook="$facebook" 'BEGIN {
-        if (least != "" && most != "") must = least "–" most " " unit
-        else if (least != "") must = "≥ " least " " unit
-        else must = "≤ " most " " unit
-        met = (least == "" || value + 0 >= least + 0) && (most == "" || value + 0 <= most + 0)
-        if (!facebook) must = "–"
-        else if (!met) note = note " **not met**"
-        printf "| %s | %s | %s %s%s | `%s` |\n", what, must, value, unit, note, command
-    }'
+    local must=– verdict=
+    [[ -z $facebook ]] || judge "$2" "$3" "$4" "$5"
+    echo "| $1 | $must | $5 $4$6$verdict | \`$7\` |"
 }
 
 digits() {

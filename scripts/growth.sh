@@ -23,8 +23,8 @@ into=
 [[ ${1:-} != --update ]] || { into=yes; shift; }
 policies="$*"
 set --
-source "$(dirname "$0")/prepare.sh"
-source scripts/measured.sh
+source "$(dirname "$0")/lib/prepare.sh"
+source scripts/lib/measured.sh
 export LIMIT=${LIMIT:-60}
 [[ -n $policies ]] ||
     policies=$("$covey" policies | awk 'match($0, /^[^ ]+ \([^)]*\): /) { print $1 }')

@@ -11,7 +11,8 @@
 set -euo pipefail
 export LC_ALL=C
 
-source "$(dirname "$0")/prepare.sh"
+source "$(dirname "$0")/lib/prepare.sh"
+source scripts/lib/requirements.sh
 
 # measure TRACE SPEC: simulates; sets mean, median and cpu.
 measure() {
@@ -30,12 +31,10 @@ measure() {
 
 # required TRACE WHAT SPEC MIN MAX: a line of the table of requirements.
 required() {
+    local must verdict
     measure "$1" "$3"
-    awk -v what="$2" -v spec="$3" -v least="$4" -v most="$5" -v mean="$mean" 'BEGIN {
-        must = least == "" ? "≤ " most : least "–" most
-        met = (least == "" || mean >= least + 0) && mean <= most + 0
-        printf "| %s | `%s` | %s | %.2f%s |\n", what, spec, must, mean, met ? "" : " **not met**"
-    }'
+    judge "$4" "$5" "" "$mean"
+    printf '| %s | `%s` | %s | %.2f%s |\n' "$2" "$3" "$must" "$mean" "$verdict"
 }
 
 "$covey" trace filter "$trace" --min-width 8 -o "$tmp/wide.jsonl" 2>/dev/null

@@ -12,7 +12,7 @@
 set -euo pipefail
 export LC_ALL=C
 
-source "$(dirname "$0")/prepare.sh"
+source "$(dirname "$0")/lib/prepare.sh"
 
 # Aalo without an interval: the default takes longer, and its mean differs by less than 1 %.
 policies=covey,philae,aalo:queues=strict,delta=0,sincronia,sebf:share=matching-by-load

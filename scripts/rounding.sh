@@ -13,7 +13,7 @@
 set -euo pipefail
 export LC_ALL=C
 
-source "$(dirname "$0")/prepare.sh"
+source "$(dirname "$0")/lib/prepare.sh"
 [[ -z $update ]] || { echo "$0: there is no page to update" >&2; exit 2; }
 
 # The maximum relative change of a mean, and of a CCT.

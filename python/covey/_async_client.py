@@ -1,4 +1,8 @@
-"""`covey._client` for asyncio: methods are awaited, and can be cancelled."""
+"""`covey._client` for asyncio: methods are awaited, and can be cancelled.
+
+Everything that does not wait is in `covey._live`. Signatures stand here again in full, because editors
+and type checkers show them to users.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +38,7 @@ if TYPE_CHECKING:
     from covey._core import CoflowStatus
     from covey._live import Address, FlowSpec
 
-MOST_READ = 1 << 20
+MAX_READ = 1 << 20
 """Bytes that one `read` may return, unless it says another number."""
 
 
@@ -256,7 +260,7 @@ class AsyncFlowReceiver(ReceiverBase):
         return self
 
     async def __anext__(self) -> bytes:
-        data = await self.read(MOST_READ)
+        data = await self.read(MAX_READ)
         if not data:
             raise StopAsyncIteration
         return data

@@ -16,20 +16,16 @@ use crate::halt::Halt;
 use crate::plan::{Level, PyPlan};
 use crate::view::{PyView, show};
 
-/// An event that a class handles, or not: what does nothing need not be called.
+/// The method of a class for one event.
 struct Handler {
     name: Py<PyString>,
+    /// Whether the class has one of its own: that of the base class does nothing and need not be
+    /// called.
     is_there: bool,
 }
 
-/// The policy.
-struct InPython {
-    object: Py<PyAny>,
-    view: Py<PyView>,
-    plan: Py<PyPlan>,
-    halt: Arc<Halt>,
-    wants: Wants,
-    link_limits: Vec<f64>,
+/// The methods of a class, one for each event.
+struct Handlers {
     coflow_arrived: Handler,
     flows_started: Handler,
     flow_restarted: Handler,
@@ -41,6 +37,40 @@ struct InPython {
     link_bytes_reached: Handler,
     flow_bytes_reached: Handler,
     woke: Handler,
+}
+
+impl Handlers {
+    /// Those of the class of `object`, which is derived from `base`.
+    fn of(object: &Bound<'_, PyAny>, base: &Bound<'_, PyAny>) -> PyResult<Handlers> {
+        let handler = |name: &str| -> PyResult<Handler> {
+            let is_there = !object.get_type().getattr(name)?.is(&base.getattr(name)?);
+            Ok(Handler { name: PyString::intern(object.py(), name).unbind(), is_there })
+        };
+        Ok(Handlers {
+            coflow_arrived: handler("coflow_arrived")?,
+            flows_started: handler("flows_started")?,
+            flow_restarted: handler("flow_restarted")?,
+            flow_ended: handler("flow_ended")?,
+            port_drained: handler("port_drained")?,
+            coflow_ended: handler("coflow_ended")?,
+            bytes_reached: handler("bytes_reached")?,
+            dag_bytes_reached: handler("dag_bytes_reached")?,
+            link_bytes_reached: handler("link_bytes_reached")?,
+            flow_bytes_reached: handler("flow_bytes_reached")?,
+            woke: handler("woke")?,
+        })
+    }
+}
+
+/// The policy.
+struct InPython {
+    object: Py<PyAny>,
+    view: Py<PyView>,
+    plan: Py<PyPlan>,
+    halt: Arc<Halt>,
+    wants: Wants,
+    link_limits: Vec<f64>,
+    handlers: Handlers,
 }
 
 /// The policy that an instance of `covey.Policy` is. Exceptions go to `halt`.
@@ -55,38 +85,23 @@ pub fn policy(object: &Bound<'_, PyAny>, halt: Arc<Halt>) -> PyResult<AnyPolicy>
         "unsized" => false,
         other => return Err(bad("knows", "sized or unsized", other)),
     };
-    let handler = |name: &str| -> PyResult<Handler> {
-        let is_there = !object.get_type().getattr(name)?.is(&base.getattr(name)?);
-        Ok(Handler { name: PyString::intern(py, name).unbind(), is_there })
-    };
     let flag = |name: &str| object.getattr(name)?.extract::<bool>();
     // A promise that is not a bool is an error, whether or not anybody asks for it.
     promises(object)?;
-    let flow_ended = handler("flow_ended")?;
-    let port_drained = handler("port_drained")?;
+    let handlers = Handlers::of(object, &base)?;
     let made = InPython {
         object: object.clone().unbind(),
         view: Py::new(py, PyView)?,
         plan: Py::new(py, PyPlan::new(is_sized))?,
         halt,
         wants: Wants {
-            flow_ends: flow_ended.is_there,
-            port_drains: port_drained.is_there,
+            flow_ends: handlers.flow_ended.is_there,
+            port_drains: handlers.port_drained.is_there,
             attained: flag("wants_attained")?,
             sizes_only: false,
         },
         link_limits: object.getattr("link_limits")?.extract()?,
-        coflow_arrived: handler("coflow_arrived")?,
-        flows_started: handler("flows_started")?,
-        flow_restarted: handler("flow_restarted")?,
-        flow_ended,
-        port_drained,
-        coflow_ended: handler("coflow_ended")?,
-        bytes_reached: handler("bytes_reached")?,
-        dag_bytes_reached: handler("dag_bytes_reached")?,
-        link_bytes_reached: handler("link_bytes_reached")?,
-        flow_bytes_reached: handler("flow_bytes_reached")?,
-        woke: handler("woke")?,
+        handlers,
     };
     Ok(if is_sized {
         AnyPolicy::Clairvoyant(Box::new(made))
@@ -190,30 +205,31 @@ impl<K: Level> Policy<K> for InPython {
     }
 
     fn event(&mut self, event: Event, view: &View<'_, K>) {
+        let on = &self.handlers;
         match event {
-            Event::CoflowArrived(id) => self.tell(&self.coflow_arrived, view, |seen| (id.0, seen)),
-            Event::FlowsStarted(id) => self.tell(&self.flows_started, view, |seen| (id.0, seen)),
+            Event::CoflowArrived(id) => self.tell(&on.coflow_arrived, view, |seen| (id.0, seen)),
+            Event::FlowsStarted(id) => self.tell(&on.flows_started, view, |seen| (id.0, seen)),
             Event::FlowRestarted(flow) => {
-                self.tell(&self.flow_restarted, view, |seen| (pair(flow), seen));
+                self.tell(&on.flow_restarted, view, |seen| (pair(flow), seen));
             }
-            Event::FlowEnded(flow) => self.tell(&self.flow_ended, view, |seen| (pair(flow), seen)),
+            Event::FlowEnded(flow) => self.tell(&on.flow_ended, view, |seen| (pair(flow), seen)),
             Event::PortDrained(id, link) => {
-                self.tell(&self.port_drained, view, |seen| (id.0, link.0, seen));
+                self.tell(&on.port_drained, view, |seen| (id.0, link.0, seen));
             }
-            Event::CoflowEnded(id) => self.tell(&self.coflow_ended, view, |seen| (id.0, seen)),
+            Event::CoflowEnded(id) => self.tell(&on.coflow_ended, view, |seen| (id.0, seen)),
             Event::BytesReached(id, bytes) => {
-                self.tell(&self.bytes_reached, view, |seen| (id.0, bytes, seen));
+                self.tell(&on.bytes_reached, view, |seen| (id.0, bytes, seen));
             }
             Event::DagBytesReached(dag, bytes) => {
-                self.tell(&self.dag_bytes_reached, view, |seen| (dag, bytes, seen));
+                self.tell(&on.dag_bytes_reached, view, |seen| (dag, bytes, seen));
             }
             Event::LinkBytesReached(id, link, bytes) => {
-                self.tell(&self.link_bytes_reached, view, |seen| (id.0, link.0, bytes, seen));
+                self.tell(&on.link_bytes_reached, view, |seen| (id.0, link.0, bytes, seen));
             }
             Event::FlowBytesReached(id, bytes) => {
-                self.tell(&self.flow_bytes_reached, view, |seen| (id.0, bytes, seen));
+                self.tell(&on.flow_bytes_reached, view, |seen| (id.0, bytes, seen));
             }
-            Event::Woke => self.tell(&self.woke, view, |seen| (seen,)),
+            Event::Woke => self.tell(&on.woke, view, |seen| (seen,)),
         }
     }
 

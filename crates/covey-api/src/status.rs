@@ -28,7 +28,7 @@ pub enum CoflowState {
     Removed,
 }
 
-/// A coflow, as `GET /v1/coflows/{id}` reports it.
+/// A report on a coflow: the answer to `GET /v1/coflows/{id}`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CoflowStatus {
     /// Its number.

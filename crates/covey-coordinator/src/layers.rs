@@ -143,7 +143,7 @@ mod tests {
                     let group = index.map_or(Group::Coflow(coflow), |index| {
                         Group::Flow(FlowId { coflow, index })
                     });
-                    plan.place(rank, group, Share::MAX_MIN);
+                    plan.insert(rank, group, Share::MAX_MIN);
                     stands.insert((coflow, index), rank);
                 }
             }

@@ -61,7 +61,7 @@ impl Compressed {
     /// Begins: nothing is compressed, and nothing held.
     pub(crate) fn begin(&mut self, demand: &Demand, size: &[f64]) {
         self.is_on = true;
-        self.unfinished.get_or_insert_default().copy(demand);
+        Demand::clone_from(self.unfinished.get_or_insert_default(), demand);
         self.raw.clear();
         self.raw.extend_from_slice(size);
         self.held.clear();

@@ -18,6 +18,7 @@
 
 pub mod alloc;
 mod bits;
+mod clone_in_place;
 mod codec;
 mod compressed;
 mod demand;
@@ -28,8 +29,10 @@ mod fabric;
 mod ids;
 mod knowledge;
 pub mod lineage;
+mod link_bits;
 mod link_set;
 mod local;
+mod ordered;
 pub mod pairs;
 mod plan;
 mod policy;
@@ -47,6 +50,7 @@ mod view;
 mod wakes;
 mod world;
 
+pub use bits::BitSet;
 pub use codec::{CODECS, Codec, Compress, Compression};
 pub use compressed::Compressed;
 pub use demand::Demand;
@@ -56,8 +60,10 @@ pub use fabric::{BigSwitch, Fabric, FabricError, Routes, Topology};
 pub use ids::{CoflowId, FlowId, LinkId, PortId};
 pub use knowledge::{Clairvoyant, Knowledge, NonClairvoyant};
 pub use lineage::Lineage;
-pub use link_set::{LinkSet, LinkWord};
+pub use link_bits::{LinkBits, LinkWord};
+pub use link_set::LinkSet;
 pub use local::{End, LocalPolicy, LocalView, Outbox, Seen};
+pub use ordered::Ordered;
 pub use plan::{Backfill, Entry, Group, Layers, LinkShare, Plan, Rank, Ranking, Rule, Share};
 pub use policy::{Answer, AnyPolicy, Policy, Wants};
 pub use promises::Promises;

@@ -1,10 +1,12 @@
-//! A set of links whose memory depends on the links in it, not on the size of the fabric.
+//! Links of a fabric with local numbers.
 
 use crate::bits::bits;
+use crate::clone_in_place::clone_in_place;
 use crate::ids::LinkId;
+use crate::link_bits::{LinkWord, common_bits};
 
 /// Some links of a fabric, each with a local number. It is a set of bits without its empty words.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub struct LinkSet {
     /// The words with links, ascending.
     words: Vec<LinkWord>,
@@ -16,14 +18,7 @@ pub struct LinkSet {
     is_dense: bool,
 }
 
-/// 64 neighbouring links, at least one of which is in the set.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LinkWord {
-    /// Index of the word in a set of bits with one for each link of the fabric.
-    pub at: u32,
-    /// A bit for each link.
-    pub bits: u64,
-}
+clone_in_place!(LinkSet { words, before, local, is_dense });
 
 impl LinkSet {
     /// Removes all links.
@@ -32,16 +27,6 @@ impl LinkSet {
         self.before.clear();
         self.local.clear();
         self.is_dense = true;
-    }
-
-    /// Becomes the same as `other`, in the memory that it has.
-    pub(crate) fn copy(&mut self, other: &LinkSet) {
-        // All fields by name, so that a new one cannot be forgotten.
-        let LinkSet { words, before, local, is_dense } = other;
-        self.words.clone_from(words);
-        self.before.clone_from(before);
-        self.local.clone_from(local);
-        self.is_dense = *is_dense;
     }
 
     /// Replaces the set by these links. Their local numbers are their positions.
@@ -142,13 +127,7 @@ impl LinkSet {
 
     /// The links that are also in another set, with their local numbers here.
     pub fn shared<'a>(&'a self, other: &'a LinkSet) -> impl Iterator<Item = (usize, usize)> + 'a {
-        let mut theirs = other.words.iter().peekable();
-        self.common_words(self.words.iter().map(move |word| {
-            while theirs.next_if(|their| their.at < word.at).is_some() {}
-            theirs
-                .peek()
-                .map_or(0, |their| if their.at == word.at { word.bits & their.bits } else { 0 })
-        }))
+        self.common_words(common_bits(&self.words, &other.words))
     }
 }
 

@@ -259,7 +259,7 @@ pub struct Ranking {
     pub compressions: Vec<Compression>,
     /// How the flows of all entries are compressed; overrides [`Entry::compressed`].
     pub compress_all: Option<Compression>,
-    /// Whether entries keep their ranks from plan to plan ([`Plan::place`]).
+    /// Whether entries keep their ranks from plan to plan ([`Plan::insert`]).
     pub is_kept: bool,
 }
 
@@ -300,7 +300,7 @@ struct Edits {
     /// Whether the plan was written again.
     is_rewritten: bool,
     /// Otherwise the ranks at which groups have come or gone.
-    places: Vec<(Rank, Group)>,
+    ranks: Vec<(Rank, Group)>,
 }
 
 impl Edits {
@@ -312,23 +312,23 @@ impl Edits {
             return;
         }
         // All memory at once: the number of allocations must not depend on the number of edits.
-        self.places.reserve_exact(Edits::MANY.saturating_sub(self.places.len()));
-        self.places.push((rank, group));
-        if self.places.len() > Edits::MANY + 2 * entries {
+        self.ranks.reserve_exact(Edits::MANY.saturating_sub(self.ranks.len()));
+        self.ranks.push((rank, group));
+        if self.ranks.len() > Edits::MANY + 2 * entries {
             self.rewrite();
         }
     }
 
     fn rewrite(&mut self) {
         self.is_rewritten = true;
-        self.places.clear();
+        self.ranks.clear();
     }
 }
 
 /// A plan of a policy with knowledge `K`.
 ///
 /// A policy may write its plan again each time: [`Plan::clear`], then [`Plan::push`] for each entry. Or it
-/// keeps the plan and edits it, by [`Plan::place`] and [`Plan::remove`]. The cost of a round then depends
+/// keeps the plan and edits it, by [`Plan::insert`] and [`Plan::remove`]. The cost of a round then depends
 /// on the number of edits, not on the number of coflows present. A plan keeps its memory, so that writing
 /// it allocates nothing after warm-up.
 #[derive(Debug, Clone, PartialEq)]
@@ -382,7 +382,7 @@ impl<K: Knowledge> Plan<K> {
     }
 
     /// Puts a group at a rank of a plan that is kept. It replaces a group that has this rank.
-    pub fn place(&mut self, rank: Rank, group: Group, share: Share<K>) {
+    pub fn insert(&mut self, rank: Rank, group: Group, share: Share<K>) {
         self.ranking.is_kept = true;
         let layers = self.ranking.weights.len().max(rank.layer as usize + 1);
         self.ranking.weights.resize(layers, 1.0);
@@ -425,13 +425,13 @@ impl<K: Knowledge> Plan<K> {
     /// For drivers: the ranks at which groups have come or gone since [`Plan::clear_edits`]; `None` if the
     /// plan was written again.
     pub fn edits(&self) -> Option<&[(Rank, Group)]> {
-        (!self.edits.is_rewritten).then_some(&self.edits.places)
+        (!self.edits.is_rewritten).then_some(&self.edits.ranks)
     }
 
     /// For drivers: the allocator has been notified of the [`Plan::edits`].
     pub fn clear_edits(&mut self) {
         self.edits.is_rewritten = false;
-        self.edits.places.clear();
+        self.edits.ranks.clear();
     }
 
     /// Has the flows of the groups that are added from now on compressed. If a host's processor is not

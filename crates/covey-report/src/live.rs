@@ -9,8 +9,8 @@ pub struct Spread {
     pub deviation_ms: f64,
 }
 
-/// What a coordinator did while a workload was replayed, with scheduling intervals of a fixed length.
-/// Unless a field says something else, it is a mean over the intervals.
+/// A report on a coordinator while a workload was replayed, with scheduling intervals of a fixed
+/// length. Unless a field says something else, it is a mean over the intervals.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Live {
     /// Number of intervals that went by.

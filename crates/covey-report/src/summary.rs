@@ -5,8 +5,7 @@ use crate::stats::Distribution;
 use crate::{Jobs, Run};
 use serde::Serialize;
 
-/// The statistics of one run: the object of `simulate --json`. `Display` is the text for a
-/// terminal.
+/// A report on one run: the object of `simulate --json`. `Display` is the text for a terminal.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Summary {
     /// Name of the policy.

@@ -1,7 +1,7 @@
 //! BSSI: bottleneck, select, scale, iterate (Sincronia, SIGCOMM 2018, §3.1).
 //!
 //! A primal-dual order of coflows, built from the back. Repeat: find the most loaded link among the
-//! coflows not yet placed; place last the coflow there with the least weight for its load; let that
+//! coflows not yet ranked; place last the coflow there with the least weight for its load; let that
 //! coflow pay for the others' weights. Any work-conserving allocation in this order is a
 //! 4-approximation of the least weighted sum of completion times when all coflows arrive together.
 
@@ -22,11 +22,11 @@ pub struct Bssi {
     loads: Vec<(usize, f64)>,
     start: Vec<usize>,
     /// The same by link, as pairs (coflow, load), coflows in order of arrival. A coflow that has
-    /// been placed is removed when the list is next read.
+    /// been ranked is removed when the list is next read.
     at: Vec<Vec<(usize, f64)>>,
     weight: Vec<f64>,
     total: Vec<f64>,
-    placed: Vec<bool>,
+    ranked: Vec<bool>,
     order: Vec<usize>,
 }
 
@@ -72,12 +72,12 @@ impl Bssi {
         for &(link, load) in &self.loads {
             self.total[link] += load;
         }
-        self.placed.clear();
-        self.placed.resize(coflows, false);
+        self.ranked.clear();
+        self.ranked.resize(coflows, false);
         self.order.clear();
         for _ in 0..coflows {
             let last = self.last_of_the_rest();
-            self.placed[last] = true;
+            self.ranked[last] = true;
             self.order.push(last);
             for &(link, load) in &self.loads[self.start[last]..self.start[last + 1]] {
                 self.total[link] -= load;
@@ -88,19 +88,19 @@ impl Bssi {
         &self.order
     }
 
-    /// Chooses the last of the coflows not yet placed, and scales the weights of the others.
+    /// Chooses the last of the coflows not yet ranked, and scales the weights of the others.
     fn last_of_the_rest(&mut self) -> usize {
-        let most = self.total.iter().copied().fold(0.0, f64::max);
-        // The first of the most loaded links that have a coflow not yet placed.
-        let bottleneck = self.total.iter().position(|total| *total >= most * (1.0 - SAME));
-        let Bssi { at, placed, weight, .. } = self;
+        let max = self.total.iter().copied().fold(0.0, f64::max);
+        // The first of the most loaded links that have a coflow not yet ranked.
+        let bottleneck = self.total.iter().position(|total| *total >= max * (1.0 - SAME));
+        let Bssi { at, ranked, weight, .. } = self;
         let mut none = Vec::new();
         let here = bottleneck.map_or(&mut none, |link| &mut at[link]);
-        here.retain(|&(c, _)| !placed[c]);
+        here.retain(|&(c, _)| !ranked[c]);
         let price = |&(c, load): &(usize, f64)| weight[c] / load;
-        let least = here.iter().map(price).fold(f64::INFINITY, f64::min);
-        // The last of the coflows with the least price.
-        match here.iter().rev().find(|at| price(at) <= least * (1.0 + SAME)).copied() {
+        let min = here.iter().map(price).fold(f64::INFINITY, f64::min);
+        // The last of the coflows with the smallest price.
+        match here.iter().rev().find(|at| price(at) <= min * (1.0 + SAME)).copied() {
             Some(last) => {
                 let price = price(&last);
                 for &(c, load) in &*here {
@@ -110,7 +110,7 @@ impl Bssi {
                 last.0
             }
             // No coflow has work left: keep the order of arrival.
-            None => (0..placed.len()).rev().find(|&c| !placed[c]).unwrap_or(0),
+            None => (0..ranked.len()).rev().find(|&c| !ranked[c]).unwrap_or(0),
         }
     }
 }

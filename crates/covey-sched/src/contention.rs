@@ -1,10 +1,10 @@
 //! Counts how many coflows have unfinished flows at each link, and how many others of its group a
 //! coflow meets.
 //!
-//! Both counts are updated when a coflow comes to a link or leaves it, which looks only at the
+//! Both counts are updated when a coflow arrives at a link or leaves it, which looks only at the
 //! coflows at that link.
 
-use covey_core::{CoflowId, Knowledge, LinkId, LinkWord, View};
+use covey_core::{CoflowId, Knowledge, LinkBits, LinkId, View};
 
 /// The group of a coflow for which meetings are not counted.
 const NO_GROUP: u32 = u32::MAX;
@@ -23,9 +23,8 @@ pub struct Contention {
 /// What is known of a coflow.
 #[derive(Debug, Clone)]
 struct Track {
-    /// The links where the coflow is counted, as the words of a bit set that are not empty,
-    /// ascending.
-    links: Vec<LinkWord>,
+    /// The links where the coflow is counted.
+    links: LinkBits,
     group: u32,
     /// Number of other coflows of its group with which it shares a link.
     met: u32,
@@ -33,7 +32,7 @@ struct Track {
 
 impl Default for Track {
     fn default() -> Track {
-        Track { links: Vec::new(), group: NO_GROUP, met: 0 }
+        Track { links: LinkBits::default(), group: NO_GROUP, met: 0 }
     }
 }
 
@@ -42,7 +41,7 @@ impl Contention {
     /// started.
     pub fn add<K: Knowledge>(&mut self, coflow: CoflowId, view: &View<'_, K>) {
         for load in view.loads(coflow).filter(|load| load.unfinished > 0) {
-            self.come(coflow, load.link);
+            self.arrive(coflow, load.link);
         }
     }
 
@@ -78,7 +77,7 @@ impl Contention {
         if group == NO_GROUP {
             return;
         }
-        for l in ones(&self.coflows[coflow.index()].links) {
+        for l in self.coflows[coflow.index()].links.iter() {
             for &other in &self.at[l] {
                 let is_one = other != coflow && self.coflows[other.index()].group == group;
                 if is_one && !std::mem::replace(&mut self.seen[other.index()], true) {
@@ -94,36 +93,23 @@ impl Contention {
     }
 
     /// Counts a coflow at a link, unless it is counted there.
-    fn come(&mut self, coflow: CoflowId, link: LinkId) {
+    fn arrive(&mut self, coflow: CoflowId, link: LinkId) {
         self.know(coflow);
         if self.at.len() <= link.index() {
             self.at.resize_with(link.index() + 1, Vec::new);
         }
-        let (at, bit) = (link.0 / 64, 1_u64 << (link.0 % 64));
-        let words = &self.coflows[coflow.index()].links;
-        let k = words.partition_point(|word| word.at < at);
-        let is_there = words.get(k).is_some_and(|word| word.at == at);
-        if is_there && words[k].bits & bit != 0 {
+        if self.coflows[coflow.index()].links.contains(link.index()) {
             return;
         }
         self.change_at(coflow, link, |met| *met += 1);
         self.at[link.index()].push(coflow);
-        let words = &mut self.coflows[coflow.index()].links;
-        if !is_there {
-            words.insert(k, LinkWord { at, bits: 0 });
-        }
-        words[k].bits |= bit;
+        self.coflows[coflow.index()].links.insert(link.index());
     }
 
     /// Notes that a coflow has no unfinished flows at a link any more.
     pub fn drained(&mut self, coflow: CoflowId, link: LinkId) {
-        let (at, bit) = (link.0 / 64, 1_u64 << (link.0 % 64));
-        let words = &mut self.coflows[coflow.index()].links;
-        let here = words.iter().position(|word| word.at == at && word.bits & bit != 0);
-        let Some(k) = here else { return };
-        words[k].bits &= !bit;
-        if words[k].bits == 0 {
-            words.remove(k);
+        if !self.coflows[coflow.index()].links.remove(link.index()) {
+            return;
         }
         let there = &mut self.at[link.index()];
         if let Some(k) = there.iter().position(|other| *other == coflow) {
@@ -151,9 +137,8 @@ impl Contention {
     /// Takes a coflow from all links and out of its group.
     pub fn remove(&mut self, coflow: CoflowId) {
         self.leave(coflow);
-        while let Some(word) = self.coflows[coflow.index()].links.last() {
-            let link = LinkId(64 * word.at + word.bits.trailing_zeros());
-            self.drained(coflow, link);
+        while let Some(link) = self.coflows[coflow.index()].links.last() {
+            self.drained(coflow, LinkId(link as u32));
         }
     }
 
@@ -164,27 +149,13 @@ impl Contention {
 
     /// Whether two coflows have unfinished flows at the same link.
     fn meet(&self, a: CoflowId, b: CoflowId) -> bool {
-        let mut others = self.coflows[b.index()].links.iter().peekable();
-        self.coflows[a.index()].links.iter().any(|word| {
-            while others.next_if(|other| other.at < word.at).is_some() {}
-            others.peek().is_some_and(|other| other.at == word.at && other.bits & word.bits != 0)
-        })
+        self.coflows[a.index()].links.meets(&self.coflows[b.index()].links)
     }
 
     /// Number of other coflows of its group that a coflow meets at any link.
     pub fn met(&self, coflow: CoflowId) -> u32 {
         self.coflows[coflow.index()].met
     }
-}
-
-/// The numbers of the set bits.
-fn ones(words: &[LinkWord]) -> impl Iterator<Item = usize> {
-    words.iter().flat_map(|word| {
-        let rest = |left: &u64| Some(left & (left - 1)).filter(|left| *left != 0);
-        let first = Some(word.bits).filter(|bits| *bits != 0);
-        std::iter::successors(first, rest)
-            .map(move |left| 64 * word.at as usize + left.trailing_zeros() as usize)
-    })
 }
 
 #[cfg(test)]
@@ -197,7 +168,9 @@ mod tests {
         let all = (0..contention.coflows.len() as u32).map(CoflowId);
         let others = all.filter(|other| *other != coflow && group != NO_GROUP).filter(|other| {
             contention.coflows[other.index()].group == group
-                && ones(&contention.coflows[coflow.index()].links)
+                && contention.coflows[coflow.index()]
+                    .links
+                    .iter()
                     .any(|l| contention.at[l].contains(other))
         });
         others.count() as u32
@@ -220,7 +193,7 @@ mod tests {
                     1 if step % 3 == 0 => contention.leave(coflow),
                     2 if step % 5 == 0 => contention.remove(coflow),
                     3 | 4 => contention.drained(coflow, link),
-                    _ => contention.come(coflow, link),
+                    _ => contention.arrive(coflow, link),
                 }
                 for coflow in (0..contention.coflows.len() as u32).map(CoflowId) {
                     let met = met_by_definition(&contention, coflow);
@@ -228,7 +201,7 @@ mod tests {
                 }
                 for link in (0..links).map(LinkId).filter(|l| l.index() < contention.at.len()) {
                     let there = contention.coflows.iter();
-                    let there = there.filter(|c| ones(&c.links).any(|l| l == link.index()));
+                    let there = there.filter(|c| c.links.iter().any(|l| l == link.index()));
                     assert_eq!(contention.at(link), there.count() as u32, "{link:?}");
                 }
             }

@@ -12,28 +12,29 @@
 //!   bound).
 //!
 //! A coflow is assessed when its own flows start or end or have sent enough, and when a coflow on
-//! one of its links comes or goes. Coflows on other links have no influence on it. A coflow that
+//! one of its links arrives or leaves. Coflows on other links have no influence on it. A coflow that
 //! has not changed since it was assessed would be assessed the same, so it is skipped.
 //!
 //! [estimated]: crate::estimate
 
+mod overdue;
 mod shown;
 mod standing;
+mod to_assess;
 mod track;
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
 use covey_core::{
-    Answer, AnyPolicy, CoflowId, FlowId, LinkId, NonClairvoyant, Plan, Policy, Promises, Sender,
-    Time, View, Wants,
+    Answer, AnyPolicy, CoflowId, FlowId, NonClairvoyant, Plan, Policy, Promises, Sender, View,
+    Wants,
 };
 
 use crate::guard::Guard;
 use crate::info::Info;
-use crate::sampling::{PilotCount, PilotLoad, PilotPorts};
+use crate::sampling::{PILOTS, PilotCount, PilotLoad, PilotPorts};
 use crate::spec::Param;
+use overdue::Overdue;
 use standing::Standing;
+use to_assess::ToAssess;
 use track::Track;
 
 pub(crate) const INFO: Info = Info {
@@ -41,11 +42,7 @@ pub(crate) const INFO: Info = Info {
     knows: "unsized",
     summary: "least estimated bottleneck first, with a bound on every completion time",
     params: &[
-        Param {
-            name: "pilots",
-            default: "senders:0.05",
-            help: "const:N, senders:X or flows:X (a share of the coflow's senders or flows)",
-        },
+        PILOTS,
         Param { name: "prior", default: "4MiB", help: "length of a flow before any has ended" },
         Param {
             name: "phi",
@@ -72,130 +69,49 @@ pub(crate) const INFO: Info = Info {
             return Err(settings.bad("T", "a duration from 1ms to a day"));
         }
         Ok(AnyPolicy::NonClairvoyant(Box::new(Covey {
-            pilots: PilotCount::from_settings(settings, "pilots")?,
+            pilots: PilotCount::from_settings(settings)?,
             prior: settings.size("prior")?,
-            guard: Guard {
+            overdue: Overdue::new(Guard {
                 share: settings.number("phi", 0.0, 1.0)?,
                 window_s,
                 grace_s: settings.duration("d0")?,
                 stretch: settings.number("d", 0.0, 1e6)?,
-            },
+            }),
             tracks: Vec::new(),
             pilot_load: PilotLoad::new(PilotPorts::LeastBusy, 0),
             standing: Standing::default(),
-            due: BinaryHeap::new(),
-            overdue: Vec::new(),
-            dirty: Vec::new(),
-            moved_at: Vec::new(),
-            dirty_links: Vec::new(),
+            to_assess: ToAssess::default(),
             to_watch: Vec::new(),
             is_stale: true,
         })))
     },
 };
 
-/// The time at which a coflow becomes overdue, or an earlier one, because what it sends delays
-/// that; its order, which distinguishes it from earlier coflows with the same id; and its id.
-type Due = (Time, (Time, u64), CoflowId);
-
 struct Covey {
     pilots: PilotCount,
     prior: f64,
-    guard: Guard,
     /// By coflow.
     tracks: Vec<Track>,
     pilot_load: PilotLoad,
     /// Ranks of coflows and pilots in the plan.
     standing: Standing,
-    due: BinaryHeap<Reverse<Due>>,
-    /// Coflows that go first in this slot.
-    overdue: Vec<CoflowId>,
-    /// Coflows to assess because of their own flows.
-    dirty: Vec<CoflowId>,
-    /// By link, coflows there that have changed since they were assessed. Some of them may have
-    /// been assessed since.
-    moved_at: Vec<Vec<CoflowId>>,
-    /// Links at which a coflow has come or gone: the changed coflows there are to be assessed.
-    dirty_links: Vec<LinkId>,
+    overdue: Overdue,
+    to_assess: ToAssess,
     /// Coflows whose wake-up by bytes is to be set again, or cleared.
     to_watch: Vec<CoflowId>,
-    /// Whether a coflow has come or gone, or a pilot has ended, or a slot may have begun or ended.
+    /// Whether a coflow has arrived or left, or a pilot has ended, or a slot may have begun or ended.
     is_stale: bool,
 }
 
 impl Covey {
-    /// Marks the links of a coflow that comes or goes: coflows that share a link with it are to be
-    /// assessed.
-    fn touch(&mut self, coflow: CoflowId, view: &View<'_, NonClairvoyant>) {
-        self.is_stale = true;
-        self.dirty_links.extend(view.loads(coflow).map(|load| load.link));
-    }
-
-    /// Records by link which coflows have changed.
-    fn find_moved(&mut self, view: &View<'_, NonClairvoyant>) {
-        self.moved_at.resize_with(view.fabric().links(), Vec::new);
-        for &coflow in view.changed().iter().filter(|&&coflow| view.is_present(coflow)) {
-            if !std::mem::replace(&mut self.tracks[coflow.index()].has_moved, true) {
-                view.loads(coflow).for_each(|load| self.moved_at[load.link.index()].push(coflow));
-            }
-        }
-    }
-
-    /// Assesses the coflows that are dirty, and those that have changed and are at a dirty link.
+    /// Assesses the coflows whose estimates may have changed.
     fn assess(&mut self, view: &View<'_, NonClairvoyant>) {
-        let Covey { tracks, standing, dirty, .. } = self;
-        let mut assess = |tracks: &mut [Track], coflow: CoflowId| {
+        let Covey { tracks, standing, prior, .. } = self;
+        self.to_assess.take(view, |coflow| {
             let track = &mut tracks[coflow.index()];
-            track.has_moved = false;
-            track.assess(coflow, self.prior, view);
+            track.assess(coflow, *prior, view);
             standing.set(coflow, track, view);
-        };
-        dirty.drain(..).for_each(|coflow| assess(tracks, coflow));
-        for link in self.dirty_links.drain(..) {
-            for coflow in self.moved_at[link.index()].drain(..) {
-                if tracks[coflow.index()].has_moved {
-                    assess(tracks, coflow);
-                }
-            }
-        }
-    }
-
-    /// Finds the coflows that go first in this slot, if one begins. Returns when to look again.
-    fn find_overdue(&mut self, view: &View<'_, NonClairvoyant>) -> Time {
-        if self.guard.share == 0.0 {
-            return Time::NEVER;
-        }
-        let (now, phase) = (view.now(), self.guard.phase(view.now()));
-        if phase.begins || !phase.in_slot {
-            self.overdue.drain(..).for_each(|coflow| self.standing.set_overdue(coflow, false));
-        }
-        // Coflows that are overdue now are checked again in the next window.
-        let mut first = Time::NEVER;
-        let known = self.overdue.len();
-        while let Some(&Reverse((early, order, coflow))) = self.due.peek() {
-            if !view.is_present(coflow) || view.order(coflow) != order {
-                self.due.pop();
-                continue;
-            }
-            let alone_s = self.tracks[coflow.index()].shown.alone_s(view.attained(coflow).bytes);
-            let due = self.guard.due(view.arrival(coflow), alone_s);
-            if due > early {
-                self.due.pop();
-                self.due.push(Reverse((due, order, coflow)));
-                continue;
-            }
-            first = first.min(due);
-            if !(phase.begins && due.due(now)) {
-                break;
-            }
-            self.due.pop();
-            self.overdue.push(coflow);
-            self.standing.set_overdue(coflow, true);
-        }
-        for &coflow in &self.overdue[known..] {
-            self.due.push(Reverse((view.arrival(coflow), view.order(coflow), coflow)));
-        }
-        if self.overdue.is_empty() { self.guard.next_slot(first.max(now)) } else { phase.until }
+        });
     }
 
     /// Requests wake-ups for coflows that are to be assessed again.
@@ -223,16 +139,18 @@ impl Policy<NonClairvoyant> for Covey {
             let count = self.pilots.pilots(view.senders(coflow), view.width(coflow));
             self.pilot_load.choose(coflow, count, view, &mut track.pilots);
         }
-        self.dirty.push(coflow);
         self.to_watch.push(coflow);
-        self.due.push(Reverse((view.arrival(coflow), view.order(coflow), coflow)));
-        self.touch(coflow, view);
+        self.overdue.watch(coflow, view);
+        self.to_assess.add(coflow);
+        self.to_assess.add_neighbours(coflow, view);
+        self.is_stale = true;
     }
 
     fn flows_started(&mut self, coflow: CoflowId, view: &View<'_, NonClairvoyant>) {
         // A pilot may be among them.
-        self.dirty.push(coflow);
-        self.touch(coflow, view);
+        self.to_assess.add(coflow);
+        self.to_assess.add_neighbours(coflow, view);
+        self.is_stale = true;
     }
 
     fn flow_ended(&mut self, flow: FlowId, view: &View<'_, NonClairvoyant>) {
@@ -245,18 +163,18 @@ impl Policy<NonClairvoyant> for Covey {
         if track.next_look().is_some() {
             self.to_watch.push(flow.coflow);
         }
-        if track.flow_ended(flow, view) && self.dirty.last() != Some(&flow.coflow) {
-            self.dirty.push(flow.coflow);
+        if track.flow_ended(flow, view) {
+            self.to_assess.add(flow.coflow);
         }
     }
 
     fn coflow_ended(&mut self, coflow: CoflowId, view: &View<'_, NonClairvoyant>) {
-        self.dirty.retain(|&dirty| dirty != coflow);
-        self.overdue.retain(|&overdue| overdue != coflow);
-        self.tracks[coflow.index()].has_moved = false;
+        self.to_assess.remove(coflow);
+        self.to_assess.add_neighbours(coflow, view);
+        self.overdue.remove(coflow);
         self.to_watch.push(coflow);
         self.standing.leave(coflow);
-        self.touch(coflow, view);
+        self.is_stale = true;
     }
 
     fn bytes_reached(&mut self, coflow: CoflowId, bytes: f64, _: &View<'_, NonClairvoyant>) {
@@ -264,7 +182,7 @@ impl Policy<NonClairvoyant> for Covey {
         // A wake-up that was requested before a flow ended is no longer valid.
         if track.next_look().is_some() {
             track.sent(bytes);
-            self.dirty.push(coflow);
+            self.to_assess.add(coflow);
             self.to_watch.push(coflow);
         }
     }
@@ -274,14 +192,15 @@ impl Policy<NonClairvoyant> for Covey {
     }
 
     fn plan(&mut self, view: &View<'_, NonClairvoyant>, plan: &mut Plan<NonClairvoyant>) -> Answer {
-        self.find_moved(view);
         self.assess(view);
         self.look_again(view, plan);
         let is_stale = std::mem::take(&mut self.is_stale);
         if !self.standing.write(&self.tracks, view, plan) && !is_stale {
             return Answer::Unchanged;
         }
-        let look_again = self.find_overdue(view);
+        let Covey { overdue, standing, tracks, .. } = self;
+        let alone_s = |coflow: CoflowId, sent| tracks[coflow.index()].shown.alone_s(sent);
+        let look_again = overdue.find(view, alone_s, standing);
         plan.clear_times();
         if look_again.comes() {
             plan.wake_at(look_again);

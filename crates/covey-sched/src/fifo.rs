@@ -43,29 +43,29 @@ struct Fifo<K> {
     backfill: Backfill,
     ranks: KeptRanks,
     /// Coflows that have arrived since the last plan.
-    came: Vec<CoflowId>,
+    arrived: Vec<CoflowId>,
 }
 
 impl<K> Fifo<K> {
     fn new(share: Share<K>, backfill: Backfill) -> Fifo<K> {
-        Fifo { share, backfill, ranks: KeptRanks::default(), came: Vec::new() }
+        Fifo { share, backfill, ranks: KeptRanks::default(), arrived: Vec::new() }
     }
 }
 
 impl<K: Knowledge + Copy> Policy<K> for Fifo<K> {
     fn coflow_arrived(&mut self, coflow: CoflowId, _: &View<'_, K>) {
-        self.came.push(coflow);
+        self.arrived.push(coflow);
     }
 
     fn coflow_ended(&mut self, coflow: CoflowId, _: &View<'_, K>) {
-        self.came.retain(|&came| came != coflow);
+        self.arrived.retain(|&arrived| arrived != coflow);
         self.ranks.leave(coflow);
     }
 
     fn plan(&mut self, view: &View<'_, K>, plan: &mut Plan<K>) -> Answer {
         plan.set_backfill(self.backfill);
         let mut changed = self.ranks.clear_left(plan);
-        for coflow in self.came.drain(..) {
+        for coflow in self.arrived.drain(..) {
             let rank = Rank::new(0, 0.0, view.order(coflow));
             changed |= self.ranks.put(plan, coflow, rank, self.share);
         }

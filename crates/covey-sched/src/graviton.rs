@@ -19,7 +19,7 @@ pub(crate) const INFO: Info = Info {
     summary: "queues by bytes sent, narrow coflows first inside a queue, all ports together",
     params: &[
         queues::K,
-        Param { name: "E", default: "10", help: "ratio of adjacent queue limits" },
+        queues::E_OF_LIMITS,
         queues::Q1,
         Param { name: "order", default: "width", help: "inside a queue: width or contention" },
     ],

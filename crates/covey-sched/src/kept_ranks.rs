@@ -46,7 +46,7 @@ impl KeptRanks {
             return false;
         }
         before.into_iter().for_each(|before| plan.remove(before));
-        plan.place(rank, Group::Coflow(coflow), share);
+        plan.insert(rank, Group::Coflow(coflow), share);
         true
     }
 }

@@ -27,7 +27,7 @@ use covey_core::{
 use crate::contention::Contention;
 use crate::info::Info;
 use crate::queues::{self, Queues};
-use crate::sampling::{PilotCount, PilotLoad, PilotPorts};
+use crate::sampling::{PILOTS, PilotCount, PilotLoad, PilotPorts};
 use crate::settings::Settings;
 use crate::slots::Slots;
 use crate::spec::{Param, SpecError};
@@ -40,11 +40,7 @@ pub(crate) const INFO: Info = Info {
     knows: "unsized",
     summary: "sizes estimated from pilot flows, then queues by length-weighted contention",
     params: &[
-        Param {
-            name: "pilots",
-            default: "senders:0.05",
-            help: "const:N, senders:X or flows:X (a share of the coflow's senders or flows)",
-        },
+        PILOTS,
         Param {
             name: "thin",
             default: "7",
@@ -153,7 +149,7 @@ impl Pilots {
         )?;
         let seed = settings.integer("seed", 0, u32::MAX)?;
         Ok(Pilots {
-            count: PilotCount::from_settings(settings, "pilots")?,
+            count: PilotCount::from_settings(settings)?,
             load: PilotLoad::new(ports, u64::from(seed)),
             conserve_work: settings.choice("work_conservation", WORK_CONSERVATION)?,
         })
@@ -227,20 +223,24 @@ struct Track {
     reached: f64,
 }
 
-/// The policy; `L` is the source of lengths. It has more than twelve fields because the parameters
-/// (the first eight) stand beside the state that they shape.
-pub(crate) struct Philae<L> {
-    lengths: L,
+/// The parameters that all sources of lengths have in common.
+struct Rules {
     thin: usize,
     order: Order,
     queues: Queues,
-    slots: Option<Slots>,
     /// Whether all flows of a coflow get the same rate (§4.5).
     equal: bool,
     /// Whether keys use what is left of the estimate (§4.6, 1).
     size_left: bool,
     /// Whether a coflow also counts at ports where all its flows have ended (against §4.6, 2).
     at_all_ports: bool,
+}
+
+/// The policy; `L` is the source of lengths.
+pub(crate) struct Philae<L> {
+    rules: Rules,
+    lengths: L,
+    slots: Option<Slots>,
     /// By coflow.
     tracks: Vec<Track>,
     /// Coflows at each link, and the number of other thin coflows that each thin one meets.
@@ -263,37 +263,34 @@ impl<L> Philae<L> {
         size_left: bool,
         lengths: L,
     ) -> Result<Philae<L>, SpecError> {
-        let queues = Queues::from_settings(settings)?;
-        let slots = Slots::new(SLOT_S, queues.factor);
-        let order = settings.choice(
-            ORDER.name,
-            &[("A", Order::A), ("B", Order::B), ("C", Order::C), ("D", Order::D)],
-        )?;
-        Ok(Philae {
-            lengths,
+        let orders = [("A", Order::A), ("B", Order::B), ("C", Order::C), ("D", Order::D)];
+        let rules = Rules {
             thin: settings.integer("thin", 0, u32::MAX)? as usize,
-            order,
-            slots: settings
-                .choice(QUEUES.name, &[("weighted", true), ("strict", false)])?
-                .then_some(slots),
+            order: settings.choice(ORDER.name, &orders)?,
+            queues: Queues::from_settings(settings)?,
             equal: settings.choice(SHARE.name, SHARES)?,
             size_left,
             at_all_ports: settings
                 .choice(CONTENTION.name, &[("unfinished", false), ("all", true)])?,
-            queues,
+        };
+        let has_slots = settings.choice(QUEUES.name, &[("weighted", true), ("strict", false)])?;
+        Ok(Philae {
+            lengths,
+            slots: has_slots.then(|| Slots::new(SLOT_S, rules.queues.factor)),
             tracks: Vec::new(),
             contention: Contention::default(),
-            meetings: (order == Order::C).then(Contention::default),
+            meetings: (rules.order == Order::C).then(Contention::default),
             stale: true,
             thin_coflows: Vec::new(),
             ranked: Vec::new(),
             last_joined: 0,
+            rules,
         })
     }
 
     /// Whether the key of a coflow is what is left of its estimated size.
     fn keyed_by_left(&self) -> bool {
-        self.order == Order::B || self.order == Order::A && self.size_left
+        self.rules.order == Order::B || self.rules.order == Order::A && self.rules.size_left
     }
 
     /// The queue of a coflow whose flows are estimated at `length` bytes; and the number of bytes
@@ -305,13 +302,14 @@ impl<L> Philae<L> {
         view: &View<'_, K>,
     ) -> (u32, Option<f64>) {
         if !self.keyed_by_left() {
-            return (self.queues.queue_of(self.key(coflow, length, view)), None);
+            return (self.rules.queues.queue_of(self.key(coflow, length, view)), None);
         }
         let size = length * view.width(coflow) as f64;
         let sent = view.attained(coflow).bytes.max(self.tracks[coflow.index()].reached);
-        let is_within = |queue: &u32| sent >= size - self.queues.greatest(*queue);
-        let queue = (0..self.queues.count).find(is_within).unwrap_or(self.queues.count - 1);
-        let needed = |above| size - self.queues.limit(above);
+        let is_within = |queue: &u32| sent >= size - self.rules.queues.greatest(*queue);
+        let queue =
+            (0..self.rules.queues.count).find(is_within).unwrap_or(self.rules.queues.count - 1);
+        let needed = |above| size - self.rules.queues.limit(above);
         (queue, queue.checked_sub(1).map(needed))
     }
 
@@ -319,19 +317,19 @@ impl<L> Philae<L> {
     fn key<K: Knowledge>(&self, coflow: CoflowId, length: f64, view: &View<'_, K>) -> f64 {
         let size = length * view.width(coflow) as f64;
         let left = (size - view.attained(coflow).bytes).max(0.0);
-        match self.order {
+        match self.rules.order {
             Order::A => size,
             Order::B => left,
             Order::C => f64::from(self.meetings.as_ref().map_or(0, |all| all.met(coflow))),
             Order::D => {
-                let length = if self.size_left {
+                let length = if self.rules.size_left {
                     left / view.unfinished(coflow).max(1) as f64
                 } else {
                     length
                 };
                 // The coflow itself is counted at each of its ports.
                 let others = |link| f64::from(self.contention.at(link).saturating_sub(1));
-                let counts = |load: &PortLoad| self.at_all_ports || load.unfinished > 0;
+                let counts = |load: &PortLoad| self.rules.at_all_ports || load.unfinished > 0;
                 let ports = view.loads(coflow).filter(counts);
                 ports.map(|load| others(load.link) * length).sum()
             }
@@ -345,9 +343,9 @@ impl<L> Philae<L> {
         L: Lengths<K>,
     {
         let track = &mut self.tracks[coflow.index()];
-        track.phase = if view.width(coflow) <= self.thin {
+        track.phase = if view.width(coflow) <= self.rules.thin {
             Phase::Thin
-        } else if self.order == Order::C {
+        } else if self.rules.order == Order::C {
             // Contention needs no size.
             Phase::Known { length: 0.0 }
         } else {
@@ -410,7 +408,7 @@ impl<L> Philae<L> {
 
 impl<K: Knowledge, L: Lengths<K>> Policy<K> for Philae<L> {
     fn wants(&self) -> Wants {
-        let attained = self.order == Order::B || self.size_left;
+        let attained = self.rules.order == Order::B || self.rules.size_left;
         Wants { flow_ends: L::SAMPLES, port_drains: true, attained, ..Wants::default() }
     }
 
@@ -452,7 +450,7 @@ impl<K: Knowledge, L: Lengths<K>> Policy<K> for Philae<L> {
     }
 
     fn port_drained(&mut self, coflow: CoflowId, link: LinkId, _: &View<'_, K>) {
-        if !self.at_all_ports {
+        if !self.rules.at_all_ports {
             self.counted().for_each(|counted| counted.drained(coflow, link));
             self.stale = true;
         }
@@ -478,8 +476,8 @@ impl<K: Knowledge, L: Lengths<K>> Policy<K> for Philae<L> {
         }
         plan.clear();
         self.rank(view, plan);
-        let share = if self.equal { Share::ALL_OR_NONE } else { Share::MATCHING };
-        if self.equal {
+        let share = if self.rules.equal { Share::ALL_OR_NONE } else { Share::MATCHING };
+        if self.rules.equal {
             plan.set_backfill(Backfill::Skipped);
         }
         for &(_, coflow) in &self.thin_coflows {
@@ -494,8 +492,10 @@ impl<K: Knowledge, L: Lengths<K>> Policy<K> for Philae<L> {
         }
         let ranked = &self.ranked;
         let waiting = |queue| ranked.iter().any(|&(q, ..)| q == queue);
-        let slot =
-            self.slots.as_mut().and_then(|slots| slots.at(view.now(), self.queues.count, waiting));
+        let slot = self
+            .slots
+            .as_mut()
+            .and_then(|slots| slots.at(view.now(), self.rules.queues.count, waiting));
         if let Some((queue, until)) = slot {
             plan.open_layer(1.0);
             for &(.., coflow) in ranked.iter().filter(|&&(q, ..)| q == queue) {

@@ -28,6 +28,10 @@ pub(crate) const E: Param = Param {
     help: "ratio of adjacent queue limits, and of the weights or time slots of queues",
 };
 
+/// The parameter `E`, where queues have neither.
+pub(crate) const E_OF_LIMITS: Param =
+    Param { name: "E", default: "10", help: "ratio of adjacent queue limits" };
+
 /// The parameter `q1`.
 pub(crate) const Q1: Param =
     Param { name: "q1", default: "10MiB", help: "limit of the first queue" };

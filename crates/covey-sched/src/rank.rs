@@ -17,11 +17,11 @@ pub(crate) enum Tie {
 }
 
 impl Tie {
-    /// The largest key that equals `least`, the smallest key of a run.
-    pub fn limit(self, least: f64) -> f64 {
+    /// The largest key that equals `min`, the smallest key of a run.
+    pub fn limit(self, min: f64) -> f64 {
         match self {
-            Tie::Absolute => least + SAME,
-            Tie::Relative => least + SAME * least.abs(),
+            Tie::Absolute => min + SAME,
+            Tie::Relative => min + SAME * min.abs(),
         }
     }
 }
@@ -70,8 +70,8 @@ pub(crate) fn sort<T, A: Ord>(
     order.sort_unstable_by(|a, b| key(a).total_cmp(&key(b)));
     let mut rest = order;
     while let Some(first) = rest.first() {
-        let least = key(first);
-        let end = rest[1..].partition_point(|other| key(other) <= tie.limit(least)) + 1;
+        let min = key(first);
+        let end = rest[1..].partition_point(|other| key(other) <= tie.limit(min)) + 1;
         let (run, behind) = rest.split_at_mut(end);
         run.sort_unstable_by_key(&arrival);
         rest = behind;
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_is_measured_from_its_least_key() {
+    fn a_run_is_measured_from_its_smallest_key() {
         assert_eq!(sorted(&[2.0, 1.0 + 0.9e-9, 1.0], Tie::Absolute), [1, 2, 0]);
         // The third is within a nanosecond of the second, but not of the first.
         assert_eq!(sorted(&[1.0 + 1.8e-9, 1.0 + 0.9e-9, 1.0], Tie::Absolute), [1, 2, 0]);

@@ -124,7 +124,7 @@ impl Policy<Clairvoyant> for Ranked {
             }
             !is_dirty
         });
-        let ranked = runs.rank_anew();
+        let ranked = runs.changed_ranks();
         ranked.iter().for_each(|&(coflow, _)| ranks.lift(plan, coflow));
         for &(coflow, rank) in ranked {
             has_changed |= ranks.put(plan, coflow, rank, *share);

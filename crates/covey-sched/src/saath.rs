@@ -37,7 +37,7 @@ pub(crate) const INFO: Info = Info {
     summary: "all or none of a coflow's flows, least contention first, queues by the longest flow",
     params: &[
         queues::K,
-        Param { name: "E", default: "10", help: "ratio of adjacent queue limits" },
+        queues::E_OF_LIMITS,
         queues::Q1,
         Param {
             name: "threshold",
@@ -124,7 +124,7 @@ struct Members {
 }
 
 impl Members {
-    fn come(&mut self, queue: u32, link: LinkId) {
+    fn add(&mut self, queue: u32, link: LinkId) {
         let queue = queue as usize;
         self.at.resize_with(self.at.len().max(queue + 1), Vec::new);
         let at = &mut self.at[queue];
@@ -132,7 +132,7 @@ impl Members {
         at[link.index()] += 1;
     }
 
-    fn go(&mut self, queue: u32, link: LinkId) {
+    fn remove(&mut self, queue: u32, link: LinkId) {
         self.at[queue as usize][link.index()] -= 1;
     }
 
@@ -197,7 +197,7 @@ impl Saath {
         self.contention.join(coflow, queue);
         self.leave(coflow);
         if let Some(load) = view.loads(coflow).next() {
-            self.members.come(queue, load.link);
+            self.members.add(queue, load.link);
             self.tracks[coflow.index()].member = Some((queue, load.link));
         }
         let track = &mut self.tracks[coflow.index()];
@@ -214,7 +214,7 @@ impl Saath {
     /// Takes a coflow out of its queue.
     fn leave(&mut self, coflow: CoflowId) {
         if let Some((queue, link)) = self.tracks[coflow.index()].member.take() {
-            self.members.go(queue, link);
+            self.members.remove(queue, link);
         }
     }
 

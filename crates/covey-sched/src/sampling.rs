@@ -4,7 +4,14 @@
 use covey_core::{CoflowId, FlowId, Knowledge, SplitMix, View};
 
 use crate::settings::Settings;
-use crate::spec::SpecError;
+use crate::spec::{Param, SpecError};
+
+/// The parameter `pilots` of policies that sample.
+pub(crate) const PILOTS: Param = Param {
+    name: "pilots",
+    default: "senders:0.05",
+    help: "const:N, senders:X or flows:X (a share of the coflow's senders or flows)",
+};
 
 /// The median of some ascending numbers; `None` when there are none.
 pub(crate) fn median(ascending: &[f64]) -> Option<f64> {
@@ -25,9 +32,9 @@ pub enum PilotCount {
 }
 
 impl PilotCount {
-    /// Reads a parameter such as `senders:0.05`.
-    pub(crate) fn from_settings(settings: &Settings, name: &str) -> Result<PilotCount, SpecError> {
-        let parsed = settings.text(name).split_once(':').and_then(|(of, value)| {
+    /// From the parameter [`PILOTS`].
+    pub(crate) fn from_settings(settings: &Settings) -> Result<PilotCount, SpecError> {
+        let parsed = settings.text(PILOTS.name).split_once(':').and_then(|(of, value)| {
             let share = value.parse().ok().filter(|x| (0.0..=1.0).contains(x));
             match of {
                 "const" => value.parse().ok().filter(|n| *n >= 1).map(PilotCount::Constant),
@@ -37,7 +44,7 @@ impl PilotCount {
             }
         });
         parsed.ok_or_else(|| {
-            settings.bad(name, "const:N, senders:X or flows:X, N from 1 and X from 0 to 1")
+            settings.bad(PILOTS.name, "const:N, senders:X or flows:X, N from 1 and X from 0 to 1")
         })
     }
 

@@ -42,7 +42,7 @@ pub(crate) const INFO: Info = Info {
         Ok(AnyPolicy::Clairvoyant(Box::new(Sincronia {
             share,
             offline: settings.choice("mode", &[("online", false), ("offline", true)])?,
-            came: Vec::new(),
+            arrived: Vec::new(),
             bssi: Bssi::default(),
             ranked: Vec::new(),
             order: Vec::new(),
@@ -54,8 +54,8 @@ struct Sincronia {
     share: Share<Clairvoyant>,
     /// Whether the order stays as it is when coflows end.
     offline: bool,
-    /// The coflows present that came, or of which flows started, since the last plan.
-    came: Vec<CoflowId>,
+    /// The coflows present that arrived, or of which flows started, since the last plan.
+    arrived: Vec<CoflowId>,
     bssi: Bssi,
     /// Working memory: the coflows that are ordered again.
     ranked: Vec<CoflowId>,
@@ -68,26 +68,26 @@ impl Sincronia {
     /// Under `mode=offline` ends are no such event.
     fn is_to_order(&self, coflow: CoflowId, view: &View<'_, Clairvoyant>) -> bool {
         view.is_dirty(coflow)
-            && (!self.offline || self.came.iter().any(|&came| view.may_meet(came, coflow)))
+            && (!self.offline || self.arrived.iter().any(|&arrived| view.may_meet(arrived, coflow)))
     }
 }
 
 impl Policy<Clairvoyant> for Sincronia {
     fn coflow_arrived(&mut self, coflow: CoflowId, _: &View<'_, Clairvoyant>) {
-        self.came.push(coflow);
+        self.arrived.push(coflow);
     }
 
     fn flows_started(&mut self, coflow: CoflowId, _: &View<'_, Clairvoyant>) {
-        self.came.push(coflow);
+        self.arrived.push(coflow);
     }
 
     fn coflow_ended(&mut self, coflow: CoflowId, _: &View<'_, Clairvoyant>) {
         self.order.retain(|&other| other != coflow);
-        self.came.retain(|&other| other != coflow);
+        self.arrived.retain(|&other| other != coflow);
     }
 
     fn plan(&mut self, view: &View<'_, Clairvoyant>, plan: &mut Plan<Clairvoyant>) -> Answer {
-        if !self.offline || !self.came.is_empty() {
+        if !self.offline || !self.arrived.is_empty() {
             let capacity = view.fabric().capacity();
             let mut order = std::mem::take(&mut self.order);
             order.retain(|&coflow| !self.is_to_order(coflow, view));
@@ -102,7 +102,7 @@ impl Policy<Clairvoyant> for Sincronia {
             }
             order.extend(self.bssi.order().iter().map(|&k| ranked[k]));
             (self.order, self.ranked) = (order, ranked);
-            self.came.clear();
+            self.arrived.clear();
         }
         plan.clear();
         for &coflow in &self.order {

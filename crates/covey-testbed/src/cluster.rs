@@ -12,7 +12,7 @@ use crate::error::TestbedError;
 use crate::faults::Broken;
 use crate::lab::{Lab, Where};
 use crate::processes::{Process, Said};
-use crate::replay::{Replay, Scheduler};
+use crate::setup::{Replay, Scheduler};
 
 /// Maximum time until all processes are ready.
 const READY_WITHIN: Duration = Duration::from_secs(30);

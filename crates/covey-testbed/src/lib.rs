@@ -14,10 +14,12 @@ mod network;
 mod pattern;
 mod processes;
 mod replay;
+mod setup;
 
 pub use error::TestbedError;
 pub use faults::{Broken, Fault};
 pub use host::{Host, Scheduling, host};
 pub use lab::{Lab, warden};
 pub use network::{PAYLOAD, TOOLS};
-pub use replay::{Found, Replay, Scheduler, replay};
+pub use replay::{Found, replay};
+pub use setup::{Replay, Scheduler};

@@ -1,8 +1,7 @@
 //! One contender on one trace: starts the processes, lets coflows arrive, and records when their flows have arrived.
 
 use std::collections::BTreeSet;
-use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
@@ -15,39 +14,7 @@ use crate::faults::{Broken, Fault};
 use crate::host::now_ns;
 use crate::lab::Lab;
 use crate::processes::Said;
-
-/// What schedules the flows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scheduler<'a> {
-    /// TCP alone.
-    Tcp,
-    /// A coordinator with this policy, and agents.
-    Policy(&'a str),
-}
-
-/// The inputs of a replay.
-pub struct Replay<'a> {
-    /// The trace, folded to the hosts.
-    pub workload: &'a Workload,
-    /// The same trace as a file, for the hosts.
-    pub trace: &'a Path,
-    /// This program.
-    pub program: &'a Path,
-    /// What schedules the flows.
-    pub scheduler: Scheduler<'a>,
-    /// Speed of the ports, in bytes of flows per second.
-    pub port_rate: f64,
-    /// Maximum duration in seconds.
-    pub limit_s: f64,
-    /// Compression ratio of the flows' bytes; 1 if they cannot be compressed.
-    pub ratio: f64,
-    /// Share of a processor that each host offers for compressing, as `covey agent --cpu` takes it.
-    pub cpu: &'a str,
-    /// Faults to inject.
-    pub faults: &'a [Fault],
-    /// Set to interrupt the replay.
-    pub stop: &'a AtomicBool,
-}
+use crate::setup::{Replay, Scheduler};
 
 /// Result of a replay.
 #[derive(Debug, Clone, Default)]
@@ -123,73 +90,99 @@ pub fn replay(
     })
 }
 
+/// Events at known times, in nanoseconds after the first arrival.
+struct Agenda {
+    /// Coflows that arrive.
+    arrivals: BTreeSet<(u64, usize)>,
+    /// Faults that begin.
+    breaks: BTreeSet<(u64, usize)>,
+    /// Faults that end.
+    mends: BTreeSet<(u64, usize)>,
+}
+
+impl Agenda {
+    fn new(replay: &Replay<'_>) -> Agenda {
+        let coflows = replay.workload.coflows.iter().enumerate();
+        let free = coflows.filter(|(_, coflow)| coflow.parents.is_empty());
+        let faults = || replay.faults.iter().enumerate();
+        let mend = |(k, fault): (usize, &Fault)| Some((ns(fault.at_s + fault.for_s?), k));
+        Agenda {
+            arrivals: free.map(|(k, coflow)| (ns(coflow.arrival_s), k)).collect(),
+            breaks: faults().map(|(k, fault)| (ns(fault.at_s), k)).collect(),
+            mends: faults().filter_map(mend).collect(),
+        }
+    }
+
+    /// The time of the first entry.
+    fn next(&self) -> Option<u64> {
+        let firsts = [&self.arrivals, &self.breaks, &self.mends].map(BTreeSet::first);
+        firsts.into_iter().flatten().map(|(at, _)| *at).min()
+    }
+}
+
+/// A coflow of the replay.
+struct Coflow {
+    /// The coordinator's id of it, after registration.
+    id: Option<u64>,
+    /// Number of its first flow among all flows.
+    first_flow: usize,
+    flows_left: usize,
+    parents_left: usize,
+    children: Vec<usize>,
+    /// Whether it has arrived.
+    is_released: bool,
+    /// Whether a flow of it has failed.
+    has_failed: bool,
+}
+
 /// A replay in progress.
 struct Run<'a> {
     replay: &'a Replay<'a>,
     workload: &'a Workload,
-    /// Coflows that have yet to arrive at a known time, by nanoseconds after the first arrival.
-    due: BTreeSet<(u64, usize)>,
-    /// Beginnings and ends of faults, by time.
-    breaks: BTreeSet<(u64, usize)>,
-    mends: BTreeSet<(u64, usize)>,
-    /// The coordinator's ids of coflows.
-    ids: Vec<Option<u64>>,
-    flows_left: Vec<usize>,
-    parents_left: Vec<usize>,
-    children: Vec<Vec<usize>>,
-    /// Number of each coflow's first flow among all flows.
-    first: Vec<usize>,
+    agenda: Agenda,
+    /// By index in the trace.
+    coflows: Vec<Coflow>,
     /// Whether a flow has ended or failed, by its number among all flows.
     is_over: Vec<bool>,
-    /// Whether a flow of the coflow has failed.
-    has_failed: Vec<bool>,
-    /// Whether the coflow has arrived.
-    is_released: Vec<bool>,
     found: Found,
+    /// Number of coflows that have ended.
     ended: usize,
 }
 
 impl<'a> Run<'a> {
     fn new(replay: &'a Replay<'a>) -> Run<'a> {
         let workload = replay.workload;
-        let coflows = &workload.coflows;
-        let mut children = vec![Vec::new(); coflows.len()];
-        let mut first = Vec::new();
         let mut flows = 0;
-        for (k, coflow) in coflows.iter().enumerate() {
-            coflow.parents.iter().for_each(|&parent| children[parent as usize].push(k));
-            first.push(flows);
+        let mut coflows: Vec<Coflow> = Vec::new();
+        for coflow in &workload.coflows {
+            coflows.push(Coflow {
+                id: None,
+                first_flow: flows,
+                flows_left: coflow.flows.len(),
+                parents_left: coflow.parents.len(),
+                children: Vec::new(),
+                is_released: false,
+                has_failed: false,
+            });
             flows += coflow.flows.len();
         }
-        let free = coflows.iter().enumerate().filter(|(_, coflow)| coflow.parents.is_empty());
-        let faults = || replay.faults.iter().enumerate();
-        let mend = |(k, fault): (usize, &Fault)| Some((ns(fault.at_s + fault.for_s?), k));
+        for (k, coflow) in workload.coflows.iter().enumerate() {
+            coflow.parents.iter().for_each(|&parent| coflows[parent as usize].children.push(k));
+        }
+        let no_times = CoflowOutcome { release_s: 0.0, completion_s: 0.0 };
+        let outcome = Outcome {
+            coflows: vec![no_times; coflows.len()],
+            flow_completion_s: vec![0.0; flows],
+            flow_start_s: vec![0.0; flows],
+            ..Outcome::default()
+        };
         Run {
             replay,
             workload,
-            due: free.map(|(k, coflow)| (ns(coflow.arrival_s), k)).collect(),
-            breaks: faults().map(|(k, fault)| (ns(fault.at_s), k)).collect(),
-            mends: faults().filter_map(mend).collect(),
-            ids: vec![None; coflows.len()],
-            flows_left: coflows.iter().map(|coflow| coflow.flows.len()).collect(),
-            parents_left: coflows.iter().map(|coflow| coflow.parents.len()).collect(),
-            children,
-            first,
+            agenda: Agenda::new(replay),
+            coflows,
             is_over: vec![false; flows],
-            has_failed: vec![false; coflows.len()],
-            is_released: vec![false; coflows.len()],
-            found: Found {
-                outcome: Outcome {
-                    coflows: vec![
-                        CoflowOutcome { release_s: 0.0, completion_s: 0.0 };
-                        coflows.len()
-                    ],
-                    flow_completion_s: vec![0.0; flows],
-                    flow_start_s: vec![0.0; flows],
-                    ..Outcome::default()
-                },
-                ..Found::default()
-            },
+            found: Found { outcome, ..Found::default() },
             ended: 0,
         }
     }
@@ -201,9 +194,9 @@ impl<'a> Run<'a> {
         progress: &dyn Fn(usize),
     ) -> Result<Found, TestbedError> {
         let start = now_ns() + LEAD_NS;
-        let coflows = self.workload.coflows.len();
+        let coflows = self.coflows.len();
         // Faults are repaired before the end, so that all ends can be acknowledged.
-        while self.ended < coflows || !self.mends.is_empty() {
+        while self.ended < coflows || !self.agenda.mends.is_empty() {
             if self.replay.stop.load(Ordering::Relaxed) {
                 return Err(TestbedError::Interrupted);
             }
@@ -214,18 +207,17 @@ impl<'a> Run<'a> {
             }
             let before = self.ended;
             let is_due = |at: u64| start + at <= now_ns();
-            while let Some((_, k)) = take_first(&mut self.mends, is_due) {
+            while let Some((_, k)) = take_first(&mut self.agenda.mends, is_due) {
                 cluster.mend(self.replay.faults[k].what)?;
             }
-            while let Some((at, k)) = take_first(&mut self.breaks, is_due) {
+            while let Some((at, k)) = take_first(&mut self.agenda.breaks, is_due) {
                 self.break_down(cluster, self.replay.faults[k].what, at)?;
             }
-            while let Some((at, k)) = take_first(&mut self.due, is_due) {
+            while let Some((at, k)) = take_first(&mut self.agenda.arrivals, is_due) {
                 self.release(cluster, k, at)?;
             }
-            let firsts = [&self.due, &self.breaks, &self.mends].map(BTreeSet::first);
-            let next = firsts.into_iter().flatten().map(|(at, _)| start + at).min();
-            let wait = next.unwrap_or(u64::MAX).saturating_sub(now_ns()).min(100_000_000);
+            let next = self.agenda.next().map_or(u64::MAX, |at| start + at);
+            let wait = next.saturating_sub(now_ns()).min(100_000_000);
             match said.recv_timeout(Duration::from_nanos(wait)) {
                 // A coordinator that was started again prints its addresses, which are known.
                 Ok(Said { by, line: Some(_) }) if by == cluster.number_of_coordinator() => {}
@@ -241,8 +233,7 @@ impl<'a> Run<'a> {
         if !self.replay.faults.is_empty() {
             self.found.unsettled = self.settle(cluster, said)?;
         }
-        let places = 0..coflows;
-        self.found.failed = places.filter(|&k| self.has_failed[k]).collect();
+        self.found.failed = (0..coflows).filter(|&k| self.coflows[k].has_failed).collect();
         Ok(std::mem::take(&mut self.found))
     }
 
@@ -255,8 +246,8 @@ impl<'a> Run<'a> {
     ) -> Result<(), TestbedError> {
         cluster.break_down(what)?;
         if let Broken::Host(_) = what {
-            for k in 0..self.workload.coflows.len() {
-                if self.is_released[k] {
+            for k in 0..self.coflows.len() {
+                if self.coflows[k].is_released {
                     self.fail_at_dead_hosts(cluster, k, at as f64 * 1e-9)?;
                 }
             }
@@ -272,8 +263,8 @@ impl<'a> Run<'a> {
     ) -> Result<(), TestbedError> {
         for (f, flow) in self.workload.coflows[k].flows.iter().enumerate() {
             let is_dead = !cluster.is_alive(flow.src) || !cluster.is_alive(flow.dst);
-            if is_dead && !self.is_over[self.first[k] + f] {
-                self.has_failed[k] = true;
+            if is_dead && !self.is_over[self.coflows[k].first_flow + f] {
+                self.coflows[k].has_failed = true;
                 self.flow_over(cluster, k, f, now_s)?;
             }
         }
@@ -289,12 +280,13 @@ impl<'a> Run<'a> {
     ) -> Result<(), TestbedError> {
         let coflow = &self.workload.coflows[k];
         let release_s = at as f64 * 1e-9;
-        self.is_released[k] = true;
+        self.coflows[k].is_released = true;
         self.found.outcome.coflows[k].release_s = release_s;
-        let flows = self.first[k]..self.first[k] + coflow.flows.len();
+        let first = self.coflows[k].first_flow;
+        let flows = first..first + coflow.flows.len();
         self.found.outcome.flow_start_s[flows].fill(release_s);
         self.fail_at_dead_hosts(cluster, k, release_s)?;
-        if self.flows_left[k] == 0 {
+        if self.coflows[k].flows_left == 0 {
             // No running host could deregister the coflow.
             return Ok(());
         }
@@ -305,7 +297,7 @@ impl<'a> Run<'a> {
             Scheduler::Tcp => self.start(cluster, k, 0),
             Scheduler::Policy(_) => {
                 let parents = coflow.parents.iter();
-                let parents = parents.filter_map(|&parent| self.ids[parent as usize]);
+                let parents = parents.filter_map(|&parent| self.coflows[parent as usize].id);
                 let parents: Vec<String> = parents.map(|id| id.to_string()).collect();
                 let parents = if parents.is_empty() { "-".to_owned() } else { parents.join(",") };
                 cluster.tell(driver, &format!("register {k} {parents}"))
@@ -339,7 +331,7 @@ impl<'a> Run<'a> {
         let flow_of = |flow: u64| coflow.flows.get(flow as usize);
         match (words[0], number(2), words.get(3)) {
             ("registered", Some(id), None) => {
-                self.ids[k] = Some(id);
+                self.coflows[k].id = Some(id);
                 self.start(cluster, k, id)
             }
             ("unregistered", Some(id), None) if !self.replay.faults.is_empty() => {
@@ -352,7 +344,7 @@ impl<'a> Run<'a> {
             ("ended", Some(flow), Some(time)) if flow_of(flow).is_some() => {
                 let time = time.parse::<u64>().unwrap_or(start);
                 let end_s = time.saturating_sub(start) as f64 * 1e-9;
-                let number = self.first[k] + flow as usize;
+                let number = self.coflows[k].first_flow + flow as usize;
                 if !self.is_over[number] {
                     self.found.outcome.flow_completion_s[number] = end_s;
                     self.found.bytes += coflow.flows[flow as usize].bytes;
@@ -385,25 +377,25 @@ impl<'a> Run<'a> {
         flow: usize,
         end_s: f64,
     ) -> Result<(), TestbedError> {
-        self.is_over[self.first[k] + flow] = true;
+        self.is_over[self.coflows[k].first_flow + flow] = true;
         let outcome = &mut self.found.outcome.coflows[k];
         outcome.completion_s = outcome.completion_s.max(end_s);
-        self.flows_left[k] -= 1;
-        if self.flows_left[k] > 0 {
+        self.coflows[k].flows_left -= 1;
+        if self.coflows[k].flows_left > 0 {
             return Ok(());
         }
         self.ended += 1;
-        for child in std::mem::take(&mut self.children[k]) {
-            self.parents_left[child] -= 1;
-            if self.parents_left[child] == 0 {
+        for child in std::mem::take(&mut self.coflows[k].children) {
+            self.coflows[child].parents_left -= 1;
+            if self.coflows[child].parents_left == 0 {
                 let parents = self.workload.coflows[child].parents.iter();
                 let ends = parents.map(|&p| self.found.outcome.coflows[p as usize].completion_s);
                 let ready_s = ends.fold(self.workload.coflows[child].arrival_s, f64::max);
-                self.due.insert((ns(ready_s), child));
+                self.agenda.arrivals.insert((ns(ready_s), child));
             }
         }
         // A failed coflow will not end by itself.
-        if let (true, Some(id)) = (self.has_failed[k], self.ids[k]) {
+        if let Coflow { has_failed: true, id: Some(id), .. } = self.coflows[k] {
             let living = (0..self.workload.ports).find(|&host| cluster.is_alive(host));
             let line = format!("deregister {k} {id}");
             return living.map_or(Ok(()), |host| cluster.tell(host, &line));

@@ -2,7 +2,7 @@
 
 use covey_proto::CodecName;
 
-/// Limits and times.
+/// Options of a coordinator: its limits and times.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Config {
     /// Seconds from one sign of life of an agent to the next.

@@ -88,7 +88,7 @@ pub enum Event {
     },
 }
 
-/// What has been counted since the start.
+/// Counters: what has happened since the start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Decisions.

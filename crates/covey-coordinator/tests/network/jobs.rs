@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use covey_api::{CoflowSpec, Flow, Move, Update};
-use covey_coordinator::Request;
+use covey_coordinator::{Request, RequestId};
 use covey_core::SplitMix;
 use covey_proto::FlowKey;
 
@@ -17,6 +17,30 @@ pub struct Job {
     pub asks_s: f64,
     pub id: Option<u64>,
     pub change: Option<(f64, Request)>,
+}
+
+/// The clients, each with a coflow.
+#[derive(Default)]
+pub struct Clients {
+    pub jobs: Vec<Job>,
+    /// Requests without an answer, and the jobs that they are about.
+    pub requests: BTreeMap<RequestId, usize>,
+    requested: RequestId,
+    /// The job of each coflow, by the coordinator's id.
+    pub job_of: BTreeMap<u64, usize>,
+}
+
+impl Clients {
+    pub fn with(jobs: Vec<Job>) -> Clients {
+        Clients { jobs, ..Clients::default() }
+    }
+
+    /// The id of a new request about a job.
+    pub fn request(&mut self, job: usize) -> RequestId {
+        self.requested += 1;
+        self.requests.insert(self.requested, job);
+        self.requested
+    }
 }
 
 /// A flow as its hosts know it.

@@ -5,24 +5,24 @@
 //! A seed that fails is printed; `COVEY_SEED=n cargo test -p covey-coordinator --test network` runs
 //! it alone, and exactly as before.
 
+mod disk;
 mod host;
 mod jobs;
+mod process;
 mod wire;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 
 use covey_agent::{Agent, Progress};
 use covey_api::Flow;
-use covey_coordinator::{
-    Config, CoordinatorState, Event, Key, Lsn, Output, Population, Record, Reply, Request,
-    RequestId, SessionId,
-};
-use covey_core::{Fabric, SplitMix, Time};
+use covey_coordinator::{Event, Key, Output, Population, Record, Reply, Request, RequestId};
+use covey_core::{SplitMix, Time};
 use covey_proto::{Ended, FromAgent, ToAgent};
 
 use crate::host::{FAULTS_S, Host, STEP_S};
-use crate::jobs::{Job, change, flow_of, job};
-use crate::wire::{Connection, Wire};
+use crate::jobs::{Clients, change, flow_of, job};
+use crate::process::Process;
+use crate::wire::Sessions;
 
 const SEEDS: u64 = 1000;
 
@@ -45,40 +45,10 @@ const END_S: f64 = 120.0;
 struct World {
     random: SplitMix,
     now_s: f64,
-    policy: &'static str,
-    ports: u32,
-    core: CoordinatorState,
-    epoch: u64,
-    is_up: bool,
-    starts_s: f64,
+    coordinator: Process,
     hosts: Vec<Host>,
-    connections: BTreeMap<SessionId, Connection>,
-    next_session: SessionId,
-    ready: BTreeSet<SessionId>,
-    /// On disk, and on the way there.
-    disk: Vec<Record>,
-    writing: VecDeque<(f64, Lsn, Record)>,
-    jobs: Vec<Job>,
-    requests: BTreeMap<RequestId, usize>,
-    next_request: RequestId,
-    /// Whose coflow is whose.
-    job_of: BTreeMap<u64, usize>,
-}
-
-fn config() -> Config {
-    Config { heartbeat_s: 0.2, lost_after_s: 1.0, report_every_s: 0.1, ..Config::default() }
-}
-
-fn start(
-    policy: &str,
-    ports: u32,
-    epoch: u64,
-    records: Vec<Record>,
-    now_s: f64,
-) -> CoordinatorState {
-    let fabric = Fabric::big_switch(ports, 1.0).expect("a fabric");
-    let policy = covey_sched::build(policy).unwrap_or_else(|error| panic!("{error}")).policy;
-    CoordinatorState::new(fabric, policy, config(), epoch, records, Time::from_secs(now_s))
+    sessions: Sessions,
+    clients: Clients,
 }
 
 impl World {
@@ -102,25 +72,12 @@ impl World {
         };
         let hosts = (0..ports).map(host).collect();
         let jobs = (0..2 + random.below(6)).map(|_| job(&mut random, ports)).collect();
-        let disk = vec![Record::Epoch(1)];
         World {
             now_s: 0.0,
-            policy,
-            ports,
-            core: start(policy, ports, 1, disk.clone(), 0.0),
-            epoch: 1,
-            is_up: true,
-            starts_s: 0.0,
+            coordinator: Process::new(policy, ports),
             hosts,
-            connections: BTreeMap::new(),
-            next_session: 1,
-            ready: BTreeSet::new(),
-            disk,
-            writing: VecDeque::new(),
-            jobs,
-            requests: BTreeMap::new(),
-            next_request: 1,
-            job_of: BTreeMap::new(),
+            sessions: Sessions::default(),
+            clients: Clients::with(jobs),
             random,
         }
     }
@@ -136,13 +93,13 @@ impl World {
             if self.now_s < FAULTS_S {
                 self.fault();
             }
-            self.restart();
+            self.coordinator.restart(self.now_s);
             self.ask();
             self.move_hosts();
             self.deliver_up();
             self.write();
-            if self.is_up {
-                self.core.decide(self.now()).unwrap_or_else(|error| panic!("{error}"));
+            if self.coordinator.is_up {
+                self.coordinator.core.decide(self.now()).unwrap_or_else(|error| panic!("{error}"));
                 self.execute();
                 self.deliver_ready();
             }
@@ -154,9 +111,9 @@ impl World {
 
     /// Every coflow that was acknowledged has ended or was deregistered.
     fn check_all_remembered(&mut self) {
-        for id in self.jobs.iter().filter_map(|job| job.id) {
-            self.core.request(0, Request::Get { id }, Time::from_secs(self.now_s));
-            let outputs = self.core.take_outputs();
+        for id in self.clients.jobs.iter().filter_map(|job| job.id) {
+            self.coordinator.core.request(0, Request::Get { id }, Time::from_secs(self.now_s));
+            let outputs = self.coordinator.core.take_outputs();
             let Some(Output::Answer(_, Ok(Reply::Coflow(status)))) = outputs.last() else {
                 panic!("acknowledged coflow {id} is lost: {outputs:?}");
             };
@@ -166,18 +123,18 @@ impl World {
 
     fn stuck(&mut self) -> String {
         let request = Request::List { from: 0, limit: 100, all: true };
-        self.core.request(0, request, Time::from_secs(self.now_s));
-        format!("stuck: {:#?}", self.core.take_outputs())
+        self.coordinator.core.request(0, request, Time::from_secs(self.now_s));
+        format!("stuck: {:#?}", self.coordinator.core.take_outputs())
     }
 
     /// Whether all coflows have ended and all is quiet.
     fn is_over(&self) -> bool {
         let all_gone = Population { agents: self.hosts.len(), ..Population::default() };
         self.now_s > FAULTS_S
-            && self.is_up
-            && self.core.population() == all_gone
-            && self.core.pending() == 0
-            && self.jobs.iter().all(|job| job.id.is_some() && job.change.is_none())
+            && self.coordinator.is_up
+            && self.coordinator.core.population() == all_gone
+            && self.coordinator.core.pending() == 0
+            && self.clients.jobs.iter().all(|job| job.id.is_some() && job.change.is_none())
             && self.hosts.iter().all(|host| host.agent.unacknowledged() == 0)
             && self.hosts.iter().all(|host| host.agent.flows().is_empty())
     }
@@ -206,41 +163,38 @@ impl World {
             let progress = Progress { ended, opened, ..Progress::default() };
             host.agent.happened(&progress, 0.0, &mut Vec::new());
         }
-        if self.is_up && self.random.chance(0.004) {
+        if self.coordinator.is_up && self.random.chance(0.004) {
             self.crash();
         }
-        if self.is_up && self.random.chance(0.01) && !self.writing.is_empty() {
-            // The disk is full: nothing that is on the way gets there.
-            let (first, last) = (self.writing[0].1, self.writing[self.writing.len() - 1].1);
-            self.writing.clear();
-            self.core.not_durable(first, last, "no space left");
+        let process = &mut self.coordinator;
+        if process.is_up && self.random.chance(0.01) {
+            // The disk is full.
+            if let Some((first, last)) = process.disk.fail() {
+                process.core.not_durable(first, last, "no space left");
+            }
         }
-        if self.is_up && self.random.chance(0.004) && self.writing.is_empty() {
-            let (known, under_way) = self.core.snapshot();
-            self.disk = known;
-            self.disk.extend(under_way.into_iter().map(|(_, record)| record));
+        if process.is_up && self.random.chance(0.004) && process.disk.under_way() == 0 {
+            process.compact();
         }
     }
 
     fn cut(&mut self, host: usize) {
         if let Some(session) = self.hosts[host].session.take() {
-            self.connections.remove(&session);
-            self.core.closed(session);
+            self.sessions.connections.remove(&session);
+            self.coordinator.core.closed(session);
             self.hosts[host].agent.disconnected();
             self.hosts[host].rejoins_s = self.now_s + 0.3 * self.random.unit();
         }
     }
 
     fn crash(&mut self) {
-        self.is_up = false;
-        self.starts_s = self.now_s + self.random.unit();
+        let starts_s = self.now_s + self.random.unit();
         // Of what was on the way, some has got to the disk all the same.
-        let some = self.random.below(self.writing.len() as u64 + 1) as usize;
-        self.disk.extend(self.writing.drain(..some).map(|(.., record)| record));
-        self.writing.clear();
-        self.ready.clear();
-        self.requests.clear();
-        self.connections.clear();
+        let under_way = self.coordinator.disk.under_way() as u64;
+        let written = self.random.below(under_way + 1) as usize;
+        self.coordinator.crash(starts_s, written);
+        self.sessions.crash();
+        self.clients.requests.clear();
         for host in &mut self.hosts {
             host.session = None;
             host.agent.disconnected();
@@ -248,21 +202,12 @@ impl World {
         }
     }
 
-    fn restart(&mut self) {
-        if !self.is_up && self.now_s >= self.starts_s {
-            self.is_up = true;
-            self.epoch += 1;
-            self.disk.push(Record::Epoch(self.epoch));
-            self.core = start(self.policy, self.ports, self.epoch, self.disk.clone(), self.now_s);
-        }
-    }
-
     // Clients.
 
     fn ask(&mut self) {
-        for k in 0..self.jobs.len() {
-            let job = &mut self.jobs[k];
-            if !self.is_up || self.now_s < job.asks_s.max(job.at_s) {
+        for k in 0..self.clients.jobs.len() {
+            let job = &mut self.clients.jobs[k];
+            if !self.coordinator.is_up || self.now_s < job.asks_s.max(job.at_s) {
                 continue;
             }
             let request = if job.id.is_none() {
@@ -277,21 +222,20 @@ impl World {
             };
             // Again, if there is no answer.
             job.asks_s = self.now_s + 1.0;
-            self.requests.insert(self.next_request, k);
-            self.core.request(self.next_request, request, Time::from_secs(self.now_s));
-            self.next_request += 1;
+            let id = self.clients.request(k);
+            self.coordinator.core.request(id, request, Time::from_secs(self.now_s));
         }
     }
 
     fn answered(&mut self, request: RequestId, answer: &covey_coordinator::Answer) {
-        let Some(k) = self.requests.remove(&request) else { return };
-        let job = &mut self.jobs[k];
+        let Some(k) = self.clients.requests.remove(&request) else { return };
+        let job = &mut self.clients.jobs[k];
         match answer {
             Ok(Reply::Registered(status)) => {
                 assert!(job.id.is_none_or(|id| id == status.id), "one coflow for one key");
                 job.id = Some(status.id);
                 if job.change.is_none() {
-                    let request = change(&mut self.random, job, status.id, self.ports);
+                    let request = change(&mut self.random, job, status.id, self.coordinator.ports);
                     let at_s = self.now_s + 2.0 * self.random.unit();
                     job.change = request.map(|request| (at_s, request));
                 }
@@ -311,25 +255,20 @@ impl World {
 
     fn move_hosts(&mut self) {
         for k in 0..self.hosts.len() {
-            let progress =
-                self.hosts[k].advance(&self.jobs, &self.job_of, self.now_s, &mut self.random);
+            let progress = self.hosts[k].advance(
+                &self.clients.jobs,
+                &self.clients.job_of,
+                self.now_s,
+                &mut self.random,
+            );
             let mut out = Vec::new();
             self.hosts[k].agent.happened(&progress, self.now_s, &mut out);
             let joins = self.hosts[k].session.is_none()
-                && self.is_up
+                && self.coordinator.is_up
                 && self.now_s >= self.hosts[k].rejoins_s
                 && self.now_s >= self.hosts[k].partitioned_until_s;
             if joins {
-                let session = self.next_session;
-                self.next_session += 1;
-                self.hosts[k].session = Some(session);
-                let connection = Connection {
-                    host: k,
-                    up: Wire::default(),
-                    down: Wire::default(),
-                    closed: false,
-                };
-                self.connections.insert(session, connection);
+                self.hosts[k].session = Some(self.sessions.open(k));
                 out = vec![self.hosts[k].agent.hello()];
             } else if ((self.now_s / STEP_S).round() as u64).is_multiple_of(10) {
                 out.push(FromAgent::Alive);
@@ -341,7 +280,7 @@ impl World {
     fn say(&mut self, host: usize, messages: &[FromAgent]) {
         let Some(session) = self.hosts[host].session else { return };
         let arrives_s = self.now_s + self.delay_s();
-        if let Some(connection) = self.connections.get_mut(&session) {
+        if let Some(connection) = self.sessions.connections.get_mut(&session) {
             messages.iter().for_each(|message| connection.up.send(message, arrives_s));
         }
     }
@@ -352,33 +291,35 @@ impl World {
     }
 
     fn deliver_up(&mut self) {
-        if !self.is_up {
+        if !self.coordinator.is_up {
             return;
         }
         let (now, now_s) = (self.now(), self.now_s);
-        for (&session, connection) in &mut self.connections {
+        for (&session, connection) in &mut self.sessions.connections {
             if connection.closed || now_s < self.hosts[connection.host].partitioned_until_s {
                 continue;
             }
             while let Some(message) = connection.up.receive::<FromAgent>(now_s) {
-                self.core.heard(session, message, now);
+                self.coordinator.core.heard(session, message, now);
             }
         }
     }
 
     fn deliver_down(&mut self) {
-        for session in self.connections.keys().copied().collect::<Vec<_>>() {
-            let host = self.connections[&session].host;
+        for session in self.sessions.connections.keys().copied().collect::<Vec<_>>() {
+            let host = self.sessions.connections[&session].host;
             if self.now_s < self.hosts[host].partitioned_until_s {
                 continue;
             }
             let mut out = Vec::new();
             let mut refused = false;
             while let Some(message) =
-                self.connections.get_mut(&session).and_then(|c| c.down.receive(self.now_s))
+                self.sessions.connections.get_mut(&session).and_then(|c| c.down.receive(self.now_s))
             {
                 let host = &mut self.hosts[host];
-                if matches!(message, ToAgent::Schedule(_)) && !self.connections[&session].closed {
+                if matches!(message, ToAgent::Schedule(_))
+                    && !self.sessions.connections[&session].closed
+                {
                     host.given_up = false;
                 }
                 refused |= host.agent.heard(message, &mut out).is_err();
@@ -394,34 +335,28 @@ impl World {
     // The shell.
 
     fn write(&mut self) {
-        let mut last = None;
-        while let Some((_, lsn, record)) = self.writing.pop_front_if(|(at, ..)| *at <= self.now_s) {
-            self.disk.push(record);
-            last = Some(lsn);
-        }
-        if let Some(lsn) = last {
-            self.core.durable(lsn, Time::from_secs(self.now_s));
+        if let Some(lsn) = self.coordinator.disk.write(self.now_s) {
+            self.coordinator.core.durable(lsn, Time::from_secs(self.now_s));
         }
     }
 
     fn execute(&mut self) {
-        for output in self.core.take_outputs() {
+        for output in self.coordinator.core.take_outputs() {
             match output {
                 Output::Journal(lsn, record) => {
                     if let Record::Registered { id, key: Some(key), .. } = &record {
-                        self.job_of.insert(*id, key.digest as usize);
+                        self.clients.job_of.insert(*id, key.digest as usize);
                     }
-                    let last_s = self.writing.back().map_or(0.0, |(at_s, ..)| *at_s);
-                    let at_s = (self.now_s + 0.05 * self.random.unit()).max(last_s);
-                    self.writing.push_back((at_s, lsn, record));
+                    let at_s = self.now_s + 0.05 * self.random.unit();
+                    self.coordinator.disk.append(at_s, lsn, record);
                 }
                 Output::Answer(request, answer) => self.answered(request, &answer),
                 Output::Ready(session) => {
-                    self.ready.insert(session);
+                    self.sessions.ready.insert(session);
                 }
                 Output::Close(session, refusal) => {
                     let arrives_s = self.now_s + self.delay_s();
-                    if let Some(connection) = self.connections.get_mut(&session) {
+                    if let Some(connection) = self.sessions.connections.get_mut(&session) {
                         connection.closed = true;
                         connection.down.send(&ToAgent::Refused(refusal), arrives_s);
                     }
@@ -433,16 +368,16 @@ impl World {
     }
 
     fn deliver_ready(&mut self) {
-        for session in std::mem::take(&mut self.ready) {
+        for session in std::mem::take(&mut self.sessions.ready) {
             // Sometimes the connection takes nothing for a while.
             if self.random.chance(0.2) {
-                self.ready.insert(session);
+                self.sessions.ready.insert(session);
                 continue;
             }
             let mut messages = Vec::new();
-            self.core.take_messages(session, &mut messages);
+            self.coordinator.core.take_messages(session, &mut messages);
             let arrives_s = self.now_s + self.delay_s();
-            if let Some(connection) = self.connections.get_mut(&session) {
+            if let Some(connection) = self.sessions.connections.get_mut(&session) {
                 messages.iter().for_each(|message| connection.down.send(message, arrives_s));
             }
         }
@@ -461,7 +396,7 @@ impl World {
                 continue;
             }
             for (key, share) in host.agent.flows() {
-                let Flow { src, dst, .. } = flow_of(&self.jobs, &self.job_of, key);
+                let Flow { src, dst, .. } = flow_of(&self.clients.jobs, &self.clients.job_of, key);
                 *used.entry((holds.0, true, src)).or_default() += share.rate;
                 *used.entry((holds.0, false, dst)).or_default() += share.rate;
             }

@@ -1,7 +1,8 @@
 //! Connections that delay what is sent.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use covey_coordinator::SessionId;
 use covey_proto::{Decoder, Message, encode};
 
 /// A direction of a connection: bytes with the times at which they arrive, in order.
@@ -33,4 +34,29 @@ pub struct Connection {
     pub down: Wire,
     /// Whether the coordinator has closed it: what is under way still arrives.
     pub closed: bool,
+}
+
+/// The connections of agents to the coordinator.
+#[derive(Default)]
+pub struct Sessions {
+    pub connections: BTreeMap<SessionId, Connection>,
+    /// Sessions for which the coordinator has messages.
+    pub ready: BTreeSet<SessionId>,
+    opened: SessionId,
+}
+
+impl Sessions {
+    /// Opens a connection of a host.
+    pub fn open(&mut self, host: usize) -> SessionId {
+        self.opened += 1;
+        let (up, down) = (Wire::default(), Wire::default());
+        self.connections.insert(self.opened, Connection { host, up, down, closed: false });
+        self.opened
+    }
+
+    /// The coordinator has crashed: all connections are gone.
+    pub fn crash(&mut self) {
+        self.ready.clear();
+        self.connections.clear();
+    }
 }

@@ -79,7 +79,7 @@ impl Kept {
             Some(index) => Group::Flow(FlowId { coflow, index }),
             None => Group::Coflow(coflow),
         };
-        self.plan.place(rank, group, stand.share);
+        self.plan.insert(rank, group, stand.share);
     }
 
     fn fall(&mut self, coflow: CoflowId) {
@@ -129,7 +129,7 @@ impl Kept {
                 self.plan.remove(at_a);
                 self.plan.remove(at_b);
                 for (coflow, rank) in [(a, at_b), (b, at_a)] {
-                    self.plan.place(rank, Group::Coflow(coflow), Share::MAX_MIN);
+                    self.plan.insert(rank, Group::Coflow(coflow), Share::MAX_MIN);
                     self.standing.insert((coflow, None), rank);
                 }
             }

@@ -1,8 +1,8 @@
 //! A coflow, its tasks and its flows.
 
+use covey_core::BitSet;
 use covey_trace::Coflow;
 
-use super::bits::Bits;
 use super::parameters::Parameters;
 use super::scale::{CYCLE_BYTES, NAME};
 use crate::error::EmulationError;
@@ -12,20 +12,16 @@ use crate::shuffle::Shuffle;
 #[derive(Debug, Clone)]
 pub(super) struct Job {
     pub arrival_ms: u64,
-    /// The senders and the receivers, in the order of the trace.
-    pub tasks: [Vec<Task>; 2],
+    /// Its senders, and its receivers.
+    pub sides: [Side; 2],
     /// Whole bytes of a flow to each receiver.
     pub flow_bytes: Vec<u64>,
     /// Bytes left of each flow.
     pub left: Vec<u64>,
     /// For each sender, the receivers (by position) to which it has a flow that has not ended.
-    pub open: Vec<Bits>,
+    pub open: Vec<BitSet>,
     /// Number of flows that have not ended.
     pub open_flows: usize,
-    /// The ports that have such flows.
-    pub ports: [Bits; 2],
-    /// The position of each port among the senders and the receivers.
-    pub position_of: [Vec<u32>; 2],
     /// Bytes sent.
     pub sent: u64,
     /// The pilots in the order of their choice, and the number that have not ended.
@@ -37,6 +33,17 @@ pub(super) struct Job {
     pub flow_of: Vec<u32>,
 }
 
+/// The senders of a coflow, or its receivers.
+#[derive(Debug, Clone)]
+pub(super) struct Side {
+    /// In the order of the trace.
+    pub tasks: Vec<Task>,
+    /// The ports of those with flows that have not ended.
+    pub ports: BitSet,
+    /// By port, the position of its task.
+    pub position_of: Vec<u32>,
+}
+
 /// A sender or a receiver of a coflow.
 #[derive(Debug, Clone)]
 pub(super) struct Task {
@@ -46,6 +53,45 @@ pub(super) struct Task {
     /// The minimum of bytes sent that was recorded when one of its flows was served. -1 if nothing
     /// is recorded, because unsigned numbers wrap round.
     pub min_sent: i64,
+}
+
+impl Side {
+    /// Tasks at `racks`, each with `flows` flows, on a fabric with `ports` ports.
+    fn new(racks: &[u32], flows: usize, ports: usize) -> Self {
+        let mut side = Self {
+            tasks: Vec::new(),
+            ports: BitSet::none(ports),
+            position_of: vec![u32::MAX; ports],
+        };
+        for (&port, position) in racks.iter().zip(0..) {
+            let port = port as usize;
+            side.tasks.push(Task { port, open: flows, min_sent: -1 });
+            side.ports.insert(port);
+            side.position_of[port] = position;
+        }
+        side
+    }
+
+    /// Records the bytes sent by a flow of a task. Returns whether they are fewer than recorded
+    /// before.
+    fn record(&mut self, position: usize, sent: i64) -> bool {
+        let min_sent = &mut self.tasks[position].min_sent;
+        let is_less = *min_sent < 0 || sent < *min_sent;
+        if is_less {
+            *min_sent = sent;
+        }
+        is_less
+    }
+
+    /// Notes that a flow of a task has ended. Returns whether it was the task's last.
+    fn end_flow(&mut self, position: usize) -> bool {
+        let task = &mut self.tasks[position];
+        task.open -= 1;
+        if task.open == 0 {
+            self.ports.remove(task.port);
+        }
+        task.open == 0
+    }
 }
 
 impl Job {
@@ -62,33 +108,17 @@ impl Job {
                 found: "less".to_owned(),
             });
         }
-        let task = |&port: &u32, open| Task { port: port as usize, open, min_sent: -1 };
-        let tasks = [
-            mappers.iter().map(|port| task(port, racks.len())).collect(),
-            racks.iter().map(|port| task(port, mappers.len())).collect(),
-        ];
-        let set = |racks: &[u32]| {
-            let mut set = Bits::none(ports);
-            racks.iter().for_each(|&port| set.insert(port as usize));
-            set
-        };
-        let positions = |racks: &[u32]| {
-            let mut positions = vec![u32::MAX; ports];
-            racks.iter().zip(0..).for_each(|(&port, position)| {
-                positions[port as usize] = position;
-            });
-            positions
-        };
         let flows = mappers.len() * racks.len();
         Ok(Self {
             arrival_ms: (coflow.arrival_s * 1e3).round() as u64,
-            tasks,
+            sides: [
+                Side::new(&mappers, racks.len(), ports),
+                Side::new(&racks, mappers.len(), ports),
+            ],
             left: flow_bytes.iter().copied().cycle().take(flows).collect(),
             flow_bytes,
-            open: vec![Bits::all(racks.len()); mappers.len()],
+            open: vec![BitSet::all(racks.len()); mappers.len()],
             open_flows: flows,
-            ports: [set(&mappers), set(&racks)],
-            position_of: [positions(&mappers), positions(&racks)],
             sent: 0,
             pilots: Vec::new(),
             open_pilots: 0,
@@ -111,19 +141,19 @@ impl Job {
         if self.is_thin(with) {
             return self.width();
         }
-        with.pilots.number(self.tasks[0].len(), self.width())
+        with.pilots.number(self.sides[0].tasks.len(), self.width())
     }
 
     /// The positions of the sender and the receiver of a flow.
     pub fn ends_of(&self, flow: u32) -> [usize; 2] {
-        let receivers = self.tasks[1].len();
+        let receivers = self.sides[1].tasks.len();
         [flow as usize / receivers, flow as usize % receivers]
     }
 
     /// The ports of a flow.
     pub fn ports_of(&self, flow: u32) -> [usize; 2] {
         let ends = self.ends_of(flow);
-        [0, 1].map(|side| self.tasks[side][ends[side]].port)
+        [0, 1].map(|side| self.sides[side].tasks[ends[side]].port)
     }
 
     /// Sets the estimate to the mean size of the pilots; each size is divided separately, as in the
@@ -144,29 +174,15 @@ impl Job {
         self.sent += bytes;
         let sent = (self.flow_bytes[ends[1]] - *left) as i64;
         let ended = *left == 0;
-        let mut lowered = false;
-        for (tasks, end) in self.tasks.iter_mut().zip(ends) {
-            let min_sent = &mut tasks[end].min_sent;
-            if *min_sent < 0 || sent < *min_sent {
-                *min_sent = sent;
-                lowered = true;
-            }
-        }
-        (lowered, ended)
+        let less = [0, 1].map(|side| self.sides[side].record(ends[side], sent));
+        (less.contains(&true), ended)
     }
 
-    /// Notes that a flow has ended. Returns whether this ends its sender and its receiver.
+    /// Notes that a flow has ended. Returns whether it was the last of its sender and its receiver.
     pub fn end_flow(&mut self, flow: u32) -> [bool; 2] {
         let ends = self.ends_of(flow);
         self.open[ends[0]].remove(ends[1]);
         self.open_flows -= 1;
-        [0, 1].map(|side| {
-            let task = &mut self.tasks[side][ends[side]];
-            task.open -= 1;
-            if task.open == 0 {
-                self.ports[side].remove(task.port);
-            }
-            task.open == 0
-        })
+        [0, 1].map(|side| self.sides[side].end_flow(ends[side]))
     }
 }

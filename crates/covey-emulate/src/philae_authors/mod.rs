@@ -21,7 +21,6 @@
 //! 28.17 s as emulated here, the number that the authors' program prints, and 28.25 s with ties by
 //! number of port. If pilots were not counted for ever, the means would be 27.01 s and 29.75 s.
 
-mod bits;
 mod coflow;
 mod parameters;
 mod pilots;

@@ -9,12 +9,12 @@ pub(super) type PilotsAt = [Vec<i64>; 2];
 /// Chooses the pilots of `job`. Each choice sorts the coflow's ports by their active pilots, and
 /// takes the first unused pair along the diagonals of the two lists.
 pub(super) fn choose(job: &mut Job, at: &mut PilotsAt, with: &Parameters) {
-    let mut positions = [0, 1].map(|side| (0..job.tasks[side].len()).collect::<Vec<_>>());
-    let receivers = job.tasks[1].len();
+    let mut positions = [0, 1].map(|side| (0..job.sides[side].tasks.len()).collect::<Vec<_>>());
+    let receivers = job.sides[1].tasks.len();
     let mut used = vec![false; job.width()];
     for _ in 0..job.pilots_wanted(with) {
         for side in [0, 1] {
-            let port = |at: usize| job.tasks[side][at].port;
+            let port = |at: usize| job.sides[side].tasks[at].port;
             match with.ties {
                 Ties::Reversed => {
                     positions[side].reverse();

@@ -69,7 +69,7 @@ impl Queues {
         self.queue_of[c] = id;
         self.queue(id).push(c);
         for side in [0, 1] {
-            for task in &jobs[c].tasks[side] {
+            for task in &jobs[c].sides[side].tasks {
                 self.count_coflow(jobs, side, task.port, 1);
             }
         }
@@ -100,7 +100,7 @@ impl Queues {
         self.coflows_at[side][port] += change;
         if self.with.order == Order::D {
             for &c in self.main.iter().flatten() {
-                self.key_changed[c] |= jobs[c].ports[side].contains(port);
+                self.key_changed[c] |= jobs[c].sides[side].ports.contains(port);
             }
         }
     }
@@ -114,7 +114,7 @@ impl Queues {
             Order::B => 1,
             Order::C => return 0,
             Order::D => {
-                let tasks = |side: usize| job.tasks[side].iter().zip(std::iter::repeat(side));
+                let tasks = |side: usize| job.sides[side].tasks.iter().zip(std::iter::repeat(side));
                 let open = tasks(0).chain(tasks(1)).filter(|(task, _)| task.open > 0);
                 open.map(|(task, side)| {
                     (estimate - task.min_sent).max(1) * self.coflows_at[side][task.port]
@@ -172,7 +172,7 @@ impl Queues {
     /// Sorts thin coflows by the number of others that share a port with them.
     fn sort_thin(&mut self, jobs: &[Job]) {
         let share = |side: usize, c: usize, other: usize| {
-            jobs[c].ports[side].first_common(&jobs[other].ports[side]).is_some()
+            jobs[c].sides[side].ports.first_common(&jobs[other].sides[side].ports).is_some()
         };
         let contention = |c: usize| {
             let others = self.thin.iter().filter(|&&o| o != c);

@@ -1,6 +1,7 @@
 //! The choice of flows that get their ports for a cycle.
 
-use super::bits::Bits;
+use covey_core::BitSet;
+
 use super::coflow::Job;
 use super::queues::Queues;
 
@@ -12,19 +13,19 @@ pub(super) struct Serving {
     /// The turn for which they were chosen; `None` if queues or flows have changed since.
     chosen_for: Option<Option<usize>>,
     /// All ports.
-    all: Bits,
+    all: BitSet,
     /// The sending and the receiving ports that are assigned to no flow.
-    free: [Bits; 2],
+    free: [BitSet; 2],
     /// The senders and receivers of one coflow whose ports are free, by position.
-    free_tasks: [Bits; 2],
+    free_tasks: [BitSet; 2],
 }
 
 impl Serving {
     /// A state for `ports` ports in which no flow is served.
     pub fn new(ports: usize) -> Self {
-        let none = || [Bits::none(ports), Bits::none(ports)];
+        let none = || [BitSet::none(ports), BitSet::none(ports)];
         let (free, free_tasks) = (none(), none());
-        Self { served: Vec::new(), chosen_for: None, all: Bits::all(ports), free, free_tasks }
+        Self { served: Vec::new(), chosen_for: None, all: BitSet::all(ports), free, free_tasks }
     }
 
     /// Notes that queues or flows have changed: flows are chosen again before the next cycle.
@@ -61,7 +62,7 @@ impl Serving {
         for q in turn.into_iter().chain(others) {
             for &c in &queues.main[q] {
                 self.serve_coflow(c, &jobs[c]);
-                if self.free.iter().any(Bits::is_empty) {
+                if self.free.iter().any(BitSet::is_empty) {
                     return;
                 }
             }
@@ -72,8 +73,8 @@ impl Serving {
     fn serve_coflow(&mut self, c: usize, job: &Job) {
         for side in [0, 1] {
             self.free_tasks[side].clear();
-            for port in job.ports[side].common(&self.free[side]) {
-                self.free_tasks[side].insert(job.position_of[side][port] as usize);
+            for port in job.sides[side].ports.common(&self.free[side]) {
+                self.free_tasks[side].insert(job.sides[side].position_of[port] as usize);
             }
             if self.free_tasks[side].is_empty() {
                 return;
@@ -83,9 +84,9 @@ impl Serving {
         for s in senders.common(senders) {
             if let Some(r) = job.open[s].first_common(receivers) {
                 receivers.remove(r);
-                self.free[0].remove(job.tasks[0][s].port);
-                self.free[1].remove(job.tasks[1][r].port);
-                self.served.push((c, (s * job.tasks[1].len() + r) as u32));
+                self.free[0].remove(job.sides[0].tasks[s].port);
+                self.free[1].remove(job.sides[1].tasks[r].port);
+                self.served.push((c, (s * job.sides[1].tasks.len() + r) as u32));
             }
         }
     }

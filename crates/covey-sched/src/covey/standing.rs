@@ -108,7 +108,7 @@ impl Standing {
         let mut is_another = !self.left.is_empty();
         self.left.drain(..).for_each(|rank| plan.remove(rank));
         let Standing { order, coflows, dirty, .. } = self;
-        for &(part, rank) in order.rank_anew() {
+        for &(part, rank) in order.changed_ranks() {
             let coflow = CoflowId(part.0 / 2);
             coflows[coflow.index()].ranks[part.index() % 2] = Some(rank);
             mark_dirty(coflows, dirty, coflow);
@@ -141,7 +141,7 @@ impl Standing {
                 if !taken.contains(&at) {
                     let (rank, group) = at;
                     let is_pilot = matches!(group, Group::Flow(_));
-                    plan.place(
+                    plan.insert(
                         rank,
                         group,
                         if is_pilot { Share::MATCHING } else { Share::MATCHING_BY_LOAD },

@@ -32,8 +32,6 @@ pub(super) struct Track {
     /// Estimated seconds that the rest of the coflow needs alone, and that a pilot needs.
     pub left_s: f64,
     pub pilot_s: f64,
-    /// Whether the coflow has changed since it was assessed.
-    pub has_moved: bool,
 }
 
 impl Track {

@@ -6,37 +6,20 @@
 //! flows as if they were one coflow with a flow between any two ports. The other flows of a pair
 //! have had the same service since they joined.
 
-use std::cmp::Ordering;
-
 use covey_core::alloc::Measure;
 use covey_core::pairs::Pairs;
 use covey_core::state::State;
-use covey_core::{CoflowId, FlowId, Time};
+use covey_core::{CoflowId, FlowId, Ordered, Time};
 
 use super::integrator::{Integrator, Network, write_left};
 use super::levels::{Flows, Levels};
 
 /// A flow that ends when the service of its pair reaches `target`.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Member {
-    target: f64,
+    target: Ordered,
     coflow: CoflowId,
     position: u32,
-}
-
-impl Eq for Member {}
-
-impl PartialOrd for Member {
-    fn partial_cmp(&self, other: &Member) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Member {
-    fn cmp(&self, other: &Member) -> Ordering {
-        let key = |m: &Member| (m.coflow, m.position);
-        self.target.total_cmp(&other.target).then(key(self).cmp(&key(other)))
-    }
 }
 
 /// The flows of each pair of ports, by targets of the service that the pair has had. [`Levels`]
@@ -125,7 +108,7 @@ impl FairFlows {
     /// The service so far of each flow of a pair.
     fn served(&self, pair: usize) -> f64 {
         let left = self.levels.left(&(), pair, self.anchor);
-        self.first(pair).map_or(0.0, |first| first.target - left)
+        self.first(pair).map_or(0.0, |first| first.target.0 - left)
     }
 
     /// Adds a flow with its bytes left. The anchor must be the present time.
@@ -139,7 +122,7 @@ impl FairFlows {
             None => 0.0,
         };
         let target = served + left;
-        let member = Member { target, coflow, position: position as u32 };
+        let member = Member { target: Ordered(target), coflow, position: position as u32 };
         let pair = self.levels.flows.push(egress, ingress, member);
         self.levels.make_room(&());
         self.follow_first(pair, target - left);
@@ -165,7 +148,7 @@ impl FairFlows {
     /// Follows the first flow of a pair of which none is followed.
     fn follow_first(&mut self, pair: usize, served: f64) {
         if let Some(first) = self.first(pair) {
-            self.levels.join(&(), pair, first.target - served, self.anchor);
+            self.levels.join(&(), pair, first.target.0 - served, self.anchor);
         }
     }
 
@@ -186,8 +169,8 @@ impl FairFlows {
         for &pair in &ending {
             let level = self.levels.rate(&(), pair);
             let slack = 2.0 * level * self.anchor.slack_s();
-            let Some(served) = self.first(pair).map(|first| first.target) else { continue };
-            while let Some(first) = self.first(pair).filter(|m| m.target - served <= slack) {
+            let Some(served) = self.first(pair).map(|first| first.target.0) else { continue };
+            while let Some(first) = self.first(pair).filter(|m| m.target.0 - served <= slack) {
                 finished.push((first.coflow, first.position as usize));
                 self.levels.flows.pop(pair);
             }
@@ -245,7 +228,7 @@ impl Integrator for FairFlows {
             for member in self.levels.flows.queue(pair).iter() {
                 let coflow = network.state.coflow(member.coflow);
                 let unit = self.measure.of(coflow.progress().size[member.position as usize]);
-                let left = (member.target - served) * unit;
+                let left = (member.target.0 - served) * unit;
                 write_left(network.state, member.coflow, member.position, left);
             }
         }

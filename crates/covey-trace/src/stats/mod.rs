@@ -10,7 +10,7 @@ pub use quantiles::Quantiles;
 use crate::MB;
 use crate::workload::{Coflow, Workload};
 
-/// The statistics of a workload.
+/// A report on a workload: its statistics.
 ///
 /// Serialised, each field is one key; the [`Display`](std::fmt::Display) form is a page of text.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -14,12 +14,13 @@
 //! back, so its other link opens in turn. A priority that has been dealt with is not looked at
 //! again, for links are only open below it.
 
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::running_flows::{Priority, Running, RunningFlows};
 use crate::alloc::free_capacity::NEGLIGIBLE;
 use crate::ids::{CoflowId, LinkId};
+use crate::ordered::Ordered;
 use crate::pairs::Pairs;
 use crate::rounding::rounded_bytes;
 use crate::state::State;
@@ -41,29 +42,16 @@ pub(in crate::alloc) enum Precedence {
 }
 
 /// A flow in the queue of its pair of ports, by its priority.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Member {
+    /// Different for each flow.
     priority: Priority,
     coflow: CoflowId,
     position: u32,
     /// If the flow is the first of its pair and runs, its slot among those that run; or [`WAITS`].
     slot: u32,
     /// Bytes left when the flow last did not run.
-    left: f64,
-}
-
-impl Eq for Member {}
-
-impl PartialOrd for Member {
-    fn partial_cmp(&self, other: &Member) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Member {
-    fn cmp(&self, other: &Member) -> Ordering {
-        self.priority.cmp(&other.priority)
-    }
+    left: Ordered,
 }
 
 /// The first flow of a pair, as one of the pair's links sees it.
@@ -366,7 +354,7 @@ impl PriorityFlows {
                 self.hide(pair);
             }
         }
-        let member = Member { priority, coflow, position, slot: WAITS, left };
+        let member = Member { priority, coflow, position, slot: WAITS, left: Ordered(left) };
         let pair = self.pairs.push(links[0], links[1], member);
         if priority < first {
             self.show(pair);
@@ -454,7 +442,7 @@ impl PriorityFlows {
         // The priority is higher than before, so the flow stays the first.
         self.move_first(pair, priority);
         if let Some(first) = self.pairs.queue_mut(pair).first_mut() {
-            first.left = running.left;
+            first.left = Ordered(running.left);
         }
         self.stopped.push(running);
         priority
@@ -504,7 +492,7 @@ impl PriorityFlows {
         let Some(first) = self.pairs.queue(pair).first().copied() else { return };
         let rate = self.links.free[links[0]].min(self.links.free[links[1]]);
         self.set_slot(pair, self.running.count());
-        let Member { coflow, position, left, .. } = first;
+        let Member { coflow, position, left: Ordered(left), .. } = first;
         self.running.push(Running { coflow, position, rate, left }, pair as u32, priority);
         for link in links {
             self.links.pairs[link].push(pair as u32);

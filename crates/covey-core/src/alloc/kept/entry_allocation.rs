@@ -294,6 +294,10 @@ impl EntryAllocation {
         list::with(rule, |rule| {
             if rule.is_exact() || can_send(demand, &self.before) {
                 self.fair.forget();
+                self.rates.clear_shared();
+                if !rule.continues_flows() {
+                    self.rates.flow_rates.clear();
+                }
                 rule.share(flows, &mut self.after, &mut self.rates, scratch)?;
                 self.sum_up(demand);
             } else {
@@ -317,6 +321,7 @@ impl EntryAllocation {
         let Scratch { changes, previous_after, rules, .. } = scratch;
         previous_after.clone_from(&self.after);
         self.after.clone_from(&self.before);
+        self.rates.clear();
         madd.share(flows, &mut self.after, &mut self.rates, rules)?;
         changes.dirty_after.clear();
         differences(&self.after, previous_after, &mut changes.dirty_after);

@@ -21,7 +21,6 @@ impl SharingRule for AllOrNone {
         rates: &mut Rates,
         scratch: &mut RuleScratch,
     ) -> Result<(), PlanError> {
-        rates.clear();
         let demand = flows.demand();
         if flows.is_by_link() {
             let rate = rate(demand.count(), free);

@@ -21,7 +21,6 @@ impl SharingRule for Equal {
         rates: &mut Rates,
         scratch: &mut RuleScratch,
     ) -> Result<(), PlanError> {
-        rates.clear();
         if flows.is_by_link() {
             levels(flows.demand(), free, &mut rates.levels, &mut scratch.open);
         } else {

@@ -19,7 +19,6 @@ impl SharingRule for Fixed {
         rates: &mut Rates,
         scratch: &mut RuleScratch,
     ) -> Result<(), PlanError> {
-        rates.clear();
         flows.select(&mut scratch.positions);
         let (demand, rate) = (flows.demand(), self.bytes_per_s);
         for &position in &scratch.positions {

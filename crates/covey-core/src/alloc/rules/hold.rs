@@ -12,10 +12,9 @@ impl SharingRule for Hold {
         &self,
         _: &mut EntryFlows<'_>,
         _: &mut [f64],
-        rates: &mut Rates,
+        _: &mut Rates,
         _: &mut RuleScratch,
     ) -> Result<(), PlanError> {
-        rates.clear();
         Ok(())
     }
 

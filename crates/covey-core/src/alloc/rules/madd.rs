@@ -31,7 +31,6 @@ impl SharingRule for Madd {
         rates: &mut Rates,
         _: &mut RuleScratch,
     ) -> Result<(), PlanError> {
-        rates.clear();
         let progress = flows.coflow.progress();
         rates.madd_ratio = least_ratio(free, &progress.link_left).min(self.limit(progress.scale));
         for (free, left) in free.iter_mut().zip(&progress.link_left) {

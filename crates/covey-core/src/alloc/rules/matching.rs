@@ -27,12 +27,13 @@ impl SharingRule for Matching {
         rates: &mut Rates,
         scratch: &mut RuleScratch,
     ) -> Result<(), PlanError> {
-        rates.levels.clear();
-        rates.madd_ratio = 0.0;
-        rates.by_size.clear();
         flows.select(&mut scratch.positions);
         one_by_one(flows.demand(), &scratch.positions, free, &mut rates.flow_rates);
         Ok(())
+    }
+
+    fn continues_flows(&self) -> bool {
+        true
     }
 
     /// A coflow that has something has taken all that its flows can use together.

@@ -23,7 +23,6 @@ impl SharingRule for MaxMin {
         rates: &mut Rates,
         scratch: &mut RuleScratch,
     ) -> Result<(), PlanError> {
-        rates.clear();
         let demand = flows.demand();
         if flows.is_by_link() {
             if flows.rows.is_empty() {

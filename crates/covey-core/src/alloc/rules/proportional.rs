@@ -26,7 +26,6 @@ impl SharingRule for Proportional {
         rates: &mut Rates,
         scratch: &mut RuleScratch,
     ) -> Result<(), PlanError> {
-        rates.clear();
         let left = &flows.coflow.progress().left;
         rates.by_size.fill(flows.demand(), left, free, &mut scratch.proportional);
         Ok(())

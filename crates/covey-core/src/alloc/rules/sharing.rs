@@ -12,7 +12,8 @@ use crate::state::CoflowState;
 /// A way in which the flows of one entry share what is free for them.
 pub trait SharingRule {
     /// Gives `rates` to `flows`, and takes them from `free`: bytes per second at each local link of
-    /// the coflow, at some of which something is left. `rates` holds what the entry gave before.
+    /// the coflow, at some of which something is left. `rates` is empty unless the rule
+    /// [continues flows](SharingRule::continues_flows).
     ///
     /// # Errors
     /// When the plan asks for what the rule cannot give.
@@ -27,6 +28,12 @@ pub trait SharingRule {
     /// The rule by which backfill shares what the entry has and what is spare. `None` if the entry
     /// keeps what it has.
     fn in_backfill(&self, has_something: bool) -> Option<Rule>;
+
+    /// Whether flows that have a rate go on before others begin. Such a rule gets the rates of single
+    /// flows that the entry had before.
+    fn continues_flows(&self) -> bool {
+        false
+    }
 
     /// Whether the rule gives nothing when a link that the coflow needs is full.
     fn needs_all_links(&self) -> bool {
@@ -116,10 +123,15 @@ pub struct Rates {
 impl Rates {
     /// Withdraws all rates.
     pub fn clear(&mut self) {
+        self.clear_shared();
+        self.flow_rates.clear();
+    }
+
+    /// Withdraws all rates but those of single flows.
+    pub fn clear_shared(&mut self) {
         self.levels.clear();
         self.madd_ratio = 0.0;
         self.by_size.clear();
-        self.flow_rates.clear();
     }
 }
 

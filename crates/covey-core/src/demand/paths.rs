@@ -1,0 +1,91 @@
+//! The local links that each flow of one coflow crosses.
+
+use super::builder::Builder;
+use super::lists::Lists;
+use super::local_links::LocalLinks;
+use crate::clone_in_place::clone_in_place;
+use crate::fabric::Fabric;
+
+/// The local links that each flow of one coflow crosses, by its position.
+#[derive(Debug, Default)]
+pub(super) struct Paths {
+    sender: Vec<u32>,
+    receiver: Vec<u32>,
+    /// Links inside the fabric.
+    inner: Lists,
+}
+
+clone_in_place!(Paths { sender, receiver, inner });
+
+impl Paths {
+    /// Paths of this many flows, whose ends are to be set.
+    pub fn reset(&mut self, flows: usize) {
+        for ends in [&mut self.sender, &mut self.receiver] {
+            ends.clear();
+            ends.resize(flows, 0);
+        }
+        self.inner.clear();
+    }
+
+    /// Sets the local links at the ends of a path.
+    pub fn set_ends(&mut self, position: usize, sender: u32, receiver: u32) {
+        (self.sender[position], self.receiver[position]) = (sender, receiver);
+    }
+
+    /// Routes every path through the fabric. `numbers` gives the number of the flow at a position
+    /// among all flows of the run.
+    pub fn route(
+        &mut self,
+        fabric: &Fabric,
+        numbers: impl Fn(usize) -> u64,
+        links: &mut LocalLinks,
+        builder: &mut Builder,
+    ) {
+        let mut path = std::mem::take(&mut builder.path);
+        for position in 0..self.sender.len() {
+            let port = |l: u32| fabric.port_of(links.all()[l as usize]).expect("an end of a path");
+            let (src, dst) = (port(self.sender[position]), port(self.receiver[position]));
+            path.clear();
+            fabric.inner_path(src, dst, numbers(position), &mut path);
+            self.inner.push(path.iter().map(|&link| links.number(link, builder)));
+        }
+        builder.path = path;
+    }
+
+    /// Number of paths.
+    #[inline]
+    pub fn count(&self) -> usize {
+        self.sender.len()
+    }
+
+    /// Whether every path is (sender, receiver).
+    #[inline]
+    pub fn are_bipartite(&self) -> bool {
+        self.inner.are_empty()
+    }
+
+    /// Local senders of all positions.
+    #[inline]
+    pub fn senders(&self) -> &[u32] {
+        &self.sender
+    }
+
+    /// Local receiver links of all positions.
+    #[inline]
+    pub fn receivers(&self) -> &[u32] {
+        &self.receiver
+    }
+
+    /// Local links inside the fabric of a position's path.
+    #[inline]
+    pub fn inner(&self, position: usize) -> &[u32] {
+        self.inner.list(position)
+    }
+
+    /// Local links of a position's path.
+    #[inline]
+    pub fn path(&self, position: usize) -> impl Iterator<Item = usize> + Clone + '_ {
+        let ends = [self.sender[position], self.receiver[position]];
+        ends.into_iter().chain(self.inner(position).iter().copied()).map(|l| l as usize)
+    }
+}
