@@ -1,11 +1,11 @@
-# What people and the continuous integration run. `make` alone lists it.
-# A machine needs rustup, make and a C linker; the compiler comes by itself (rust-toolchain.toml).
+# The commands that developers and the continuous integration run. `make` alone lists them. A
+# machine needs rustup, make and a C linker; rustup installs the compiler (rust-toolchain.toml).
 
 CARGO_FUZZ := 0.13.2
 NIGHTLY ?= nightly
 FUZZ_SECONDS ?= 60
 
-# One folder for all that is built, the fuzz target too.
+# One folder for all builds, also of the fuzz target.
 export CARGO_TARGET_DIR ?= $(CURDIR)/target
 
 # The Python package is a crate that Python loads: it is checked without any Python.
@@ -19,18 +19,18 @@ help: ## List these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r target what; do \
 		printf '    make %-16s  %s\n' "$$target" "$$what"; done
 
-demo: ## Compare all policies on a synthetic hour of traffic; a page with plots in out/demo.html
+demo: ## Compare seven policies on a synthetic hour of traffic; writes a page with plots, out/demo.html
 	mkdir -p out
 	cargo run --locked --release --package covey -- compare builtin:fb-like --report out/demo.html
 	@echo
 	@echo 'The same with plots: $(CURDIR)/out/demo.html (open it in a browser)'
 
-test: ## Run everything the project tests
-	@# Side by side: while tests run one core is free to compile.
+test: ## Run all tests
+	@# In parallel, because one core is free to compile while tests run.
 	$(MAKE) --no-print-directory --jobs=2 rust python
 
 rust: ## Test all but the Python package
-	@# Cargo is to use all cores, not the two jobs that are side by side here.
+	@# Cargo should use all cores, not the two jobs of `test`.
 	env -u MAKEFLAGS cargo test --locked --workspace --exclude covey-python
 
 python: ## Check and test the Python package alone
@@ -45,7 +45,7 @@ soak: ## Kill the coordinator 200 times under load (COVEY_KILLS=200)
 damage: ## Kill the coordinator 200 times and flip bits of its journal (COVEY_DAMAGES=200)
 	COVEY_DAMAGES=$${COVEY_DAMAGES:-200} cargo test --locked --package covey --test live -- --nocapture damaged_journal
 
-dead-holders: ## Kill, stop and cut off applications, and measure what others get; the last case needs root
+dead-holders: ## Kill, stop and cut off applications, and measure the rates of others; the last case needs root
 	cargo build --locked --release --package covey --bins
 	cargo build --locked --release --package covey-client --examples
 	scripts/dead_holders.py $(CARGO_TARGET_DIR)/release
@@ -65,11 +65,11 @@ lint: ## Check format, lints and documentation; a warning is an error
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS='-D warnings' cargo doc --locked --workspace --no-deps
 
-circles: ## Check that the modules of no crate import each other in a circle (CRATES="covey-core covey-sim")
+circles: ## Check that no modules of a crate import each other in a circle (CRATES="covey-core covey-sim")
 	scripts/circles.sh $(CRATES)
 
-wasm: ## Build the crates that must do without clock and I/O where there is neither
-	@# Whether it builds is all that counts here.
+wasm: ## Build the crates without clock and I/O for a target that has neither
+	@# Only the success of the build matters.
 	CARGO_PROFILE_DEV_OPT_LEVEL=0 cargo build --locked --package covey-core --package covey-sched --package covey-proto --package covey-api --package covey-agent --package covey-coordinator --no-default-features --target wasm32-unknown-unknown
 
 bench: growth ## Measure docs/measurements/simulator.md (TRACE=file; UPDATE=yes writes it there); growth takes most of the time
@@ -78,7 +78,7 @@ bench: growth ## Measure docs/measurements/simulator.md (TRACE=file; UPDATE=yes 
 growth: ## Measure how cost grows with coflows, flows, ports and events (POLICIES="sebf aalo", LIMIT=60; UPDATE=yes writes docs/measurements/growth.md)
 	scripts/growth.sh $(if $(UPDATE),--update) $(POLICIES)
 
-live-fuzz: ## Ask a coordinator for everything, and send it garbage (LIVE_FUZZ_SECONDS=300 of each)
+live-fuzz: ## Send a coordinator valid and invalid requests, and garbage (LIVE_FUZZ_SECONDS=300 of each)
 	scripts/live-fuzz.sh $(or $(LIVE_FUZZ_SECONDS),300)
 
 live-bench: ## Load a live coordinator and print tables of docs/measurements (TRACE=file, LIVE_SECONDS=600)
@@ -93,10 +93,10 @@ htb-bench: ## Measure docs/measurements/htb.md, HTB and DSCP; needs root
 testbed-short: ## Replay a short trace over real sockets between emulated hosts; needs root (TRACE=file)
 	scripts/testbed-short.sh $(TRACE)
 
-testbed-faults: ## The same while coordinator, agent, link and host break; needs root (TRACE=file)
+testbed-faults: ## Like testbed-short, while coordinator, agent, link and host break; needs root (TRACE=file)
 	scripts/testbed-faults.sh $(TRACE)
 
-testbed-codec: ## Replay a short trace of flows that shrink, with and without compression; needs root (TRACE=file)
+testbed-codec: ## Replay a short trace of compressible flows, with and without compression; needs root (TRACE=file)
 	scripts/testbed-codec.sh $(TRACE)
 
 testbed: ## Replay the whole trace, half an hour (TRACE=file)
@@ -109,16 +109,16 @@ policy-table: ## Measure docs/measurements/covey-policy.md (TRACE=file; UPDATE=y
 policies: ## Measure docs/policies.md and docs/measurements/policies.md (TRACE=file; UPDATE=yes writes them)
 	scripts/policies.sh $(TRACE) $(if $(UPDATE),--update)
 
-rounding: ## Measure what sizes × (1 ± 1e-12) change, and copies of the trace beside it; ten minutes (TRACE=file)
+rounding: ## Measure the effect of sizes × (1 ± 1e-12) and of parallel copies of the trace; ten minutes (TRACE=file)
 	scripts/rounding.sh $(TRACE)
 
 picture: ## Make the picture in README.md; needs Chromium
 	scripts/picture.sh
 
-picture-check: ## Check that the picture in README.md is of the plots that the code makes now
+picture-check: ## Check that the picture in README.md shows the plots that the code makes now
 	scripts/picture.sh --check
 
-fuzz: ## Feed the readers of traces with garbage for a minute (FUZZ_SECONDS=60)
+fuzz: ## Feed garbage to the trace readers for a minute (FUZZ_SECONDS=60)
 	rustup toolchain list | grep -q '^$(NIGHTLY)' || rustup toolchain install $(NIGHTLY) --profile minimal
 	cargo fuzz --version 2>/dev/null | grep -q . || cargo install --locked cargo-fuzz --version $(CARGO_FUZZ)
 	cargo +$(NIGHTLY) fuzz run read_trace -- -max_total_time=$(FUZZ_SECONDS)

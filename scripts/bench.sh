@@ -3,11 +3,11 @@
 #
 #     scripts/bench.sh [TRACE] [--update]
 #
-# TRACE is a file, or builtin:fb-like if none is given. With --update the part of
-# docs/measurements/simulator.md between the two marks is replaced; else it goes to standard output. RUNS
-# says how often a policy is measured on the trace itself (5 unless set); the least CPU counts. CPU time is
-# user and system time of the whole process, reading the trace included. Peak memory is what Linux calls
-# VmHWM, looked at 50 times a second; elsewhere it is not measured.
+# TRACE is a file; the default is builtin:fb-like. With --update the script replaces the part of
+# docs/measurements/simulator.md between the two marks; otherwise it prints to standard output. RUNS
+# (default 5) is the number of runs of a policy on the trace itself; the minimum CPU counts. CPU
+# time is user and system time of the whole process, including the reading of the trace. Peak memory
+# is Linux's VmHWM, read 50 times a second; elsewhere it is not measured.
 set -euo pipefail
 export LC_ALL=C
 
@@ -31,8 +31,8 @@ field() {
     awk -F'[:, ]+' -v key="\"$1\"" '$2 == key && $3 != "{" { print $3; exit }' "$tmp/out"
 }
 
-# measure NAME TRACE SPEC: simulates and notes a line of results, once for each NAME and SPEC. On the
-# trace itself the CPU is the least of RUNS runs.
+# measure NAME TRACE SPEC: simulates and notes a line of results, once for each NAME and SPEC. On
+# the trace itself the CPU is the minimum of RUNS runs.
 measure() {
     local k runs=1 least=
     [[ -z $(get "$1" "$3" 3) ]] || return 0
@@ -46,7 +46,8 @@ measure() {
         >>"$tmp/results"
 }
 
-# get NAME SPEC COLUMN: what was noted. Columns: 3 mean CCT, 4 CPU, 5 MB, 6 ports, 7 coflows, 8 flows.
+# get NAME SPEC COLUMN: prints a noted value. Columns: 3 mean CCT, 4 CPU, 5 MB, 6 ports, 7 coflows,
+# 8 flows.
 : >"$tmp/results"
 get() {
     awk -v name="$1" -v spec="$2" -v column="$3" \
@@ -62,8 +63,8 @@ most() {
     done | sort -g | tail -1
 }
 
-# row WHAT MIN MAX UNIT VALUE NOTE COMMAND: a line of the table of requirements, which are those of
-# the Facebook trace.
+# row WHAT MIN MAX UNIT VALUE NOTE COMMAND: a line of the table of requirements, which hold for the
+# Facebook trace.
 row() {
     local must=– verdict=
     [[ -z $facebook ]] || judge "$2" "$3" "$4" "$5"

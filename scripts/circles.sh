@@ -1,24 +1,25 @@
 #!/usr/bin/env bash
-# Fails if modules of a crate import each other in a circle. Without arguments it looks at all crates, otherwise
-# at those that are named: scripts/circles.sh covey-core covey-sim
+# Fails if modules of a crate import each other in a circle. Without arguments it checks all crates,
+# otherwise the named ones: scripts/circles.sh covey-core covey-sim
 #
-# It asks cargo-modules which module uses which, and tsort whether that has an order. (`--acyclic` of cargo-modules
-# is of no use: it counts functions and types, too, and a type and its constructor are a circle to it.)
+# cargo-modules lists which module uses which, and tsort finds an order if there is one.
+# (`--acyclic` of cargo-modules does not help: it counts functions and types, too, and reports a
+# type and its constructor as a circle.)
 # A module uses another one if
 # - it imports an item that the other one defines. An import through a re-export counts for the module that
 #   defines the item: `use super::X` is an import of the parent only if the parent itself defines X;
 # - it imports the other module by name, as in `use crate::alloc`;
-# - a field, a parameter or a result has a type of the other one. Methods count for the module that defines
-#   their type, in whatever file their `impl` is.
+# - a field, a parameter or a result has a type of the other module. Methods count for the module that
+#   defines their type, in any file.
 # Paths that are written out in the body of a function do not count. Modules of tests do not count either.
 #
-# So a `mod.rs` or `lib.rs` that only declares and re-exports is in no circle. One that defines something that its
-# children import, and that uses its children, is.
+# So a `mod.rs` or `lib.rs` that only declares and re-exports is in no circle. It is in a circle if
+# it defines an item that its children import, and uses its children.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 version=0.27.0 # the newest that builds with the compiler of rust-toolchain.toml
 tools=${CARGO_TARGET_DIR:-$PWD/target}/tools
-# The crate of the Python package is read without any Python.
+# cargo-modules reads the crate of the Python package without Python.
 export PYO3_NO_PYTHON=1 PYO3_BUILD_EXTENSION_MODULE=1
 
 # Prints the circles of a target, such as `covey-core --lib`.

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Shows that applications end with all their bytes whatever their coordinator does, on loopback.
+"""Shows that applications deliver all their bytes whatever their coordinator does, on loopback.
 
     scripts/dead_coordinator.py BIN
 
 BIN is the folder with `covey` and `examples/shuffle`. Each row is a shuffle of 100 MB at 200
-Mbit/s, which takes 4 s where it is scheduled. `register` is how long the application was held up
-before it sent. Exit status 1 if any does not end with every byte, or takes longer than it may.
+Mbit/s, which takes 4 s if it is scheduled. `register` is the time that the application waited before it
+sent. The exit status is 1 if a shuffle does not deliver every byte, or exceeds its limit of time.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from dead_holders import MEGABYTES, Live, Receiver
 DEADLINE_S = 2.0
 """For a call (Options::deadline)."""
 NOTICED_S = 8.0
-"""Until an agent has noticed a silent coordinator and told its applications: five heartbeats, and a second."""
+"""Time until an agent has noticed a silent coordinator and told its applications: five heartbeats and a second."""
 
 
 @contextlib.contextmanager
 def deaf(answers: bool) -> Iterator[str]:
-    """Listen at an address where nobody answers, or where connections do not even come about."""
+    """Listen at an address that never answers, or that accepts no connections."""
     with socket.create_server(("127.0.0.1", 0), backlog=100 if answers else 0) as listener:
         with contextlib.ExitStack() as waiting:
             for _ in range(0 if answers else 8):
@@ -56,7 +56,7 @@ class Run:
         self.registered_s = time.monotonic() - self.began
 
     def row(self, case: str, most_s: float) -> bool:
-        """Wait for its end, and tell of it."""
+        """Wait for its end, and print it."""
         status = self.process.wait(120)
         took = time.monotonic() - self.began
         expected = MEGABYTES * 1_000_000
@@ -121,7 +121,7 @@ def main() -> int:
                 live.coordinator.terminate()
             right &= run.row(name, most_s)
 
-    case("well", 5.5, "")
+    case("works", 5.5, "")
     case("stopped (SIGSTOP) in the middle", 4 + NOTICED_S + DEADLINE_S, "stopped in the middle")
     case("stopped before", NOTICED_S + DEADLINE_S, "stopped")
     case("killed before", 5, "killed")

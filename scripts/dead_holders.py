@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Shows that nothing dead holds a port, with real processes on loopback.
+"""Shows that dead processes hold no ports, with real processes on loopback.
 
     scripts/dead_holders.py BIN [--policies a,b] [--cases kill,agent,…]
 
-BIN is the folder with `covey` and `examples/shuffle`. For every policy an application is killed
+BIN is the folder with `covey` and `examples/shuffle`. For every policy the script kills an application
 with `kill -9` in the middle of a shuffle, and two seconds later another sends 100 MB over the same
-ports. It may take 1.3 times as long as alone, and the dead one must be reported by event, metric
-and status within five seconds. The other cases are run under the default policy. Exit status 1 if
-anything takes longer.
+ports. It may take 1.3 times as long as alone, and event, metric and status must report the dead
+application within five seconds. The other cases run under the default policy. The exit status is 1 if
+a case takes longer.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ FREE_S = 2.0
 
 
 class Processes(contextlib.AbstractContextManager["Processes"]):
-    """A coordinator and all that belongs to it; processes that are killed at the end."""
+    """A coordinator and its processes, which are killed at the end."""
 
     shuffle: Path
     clients: str
@@ -60,20 +60,20 @@ class Processes(contextlib.AbstractContextManager["Processes"]):
         return process
 
     def ended(self, process: subprocess.Popen[str]) -> int:
-        """Wait until a process has ended; return its status. Nothing of it is kept."""
+        """Wait until a process has ended, and forget it; return its status."""
         status = process.wait()
         process.stdout.close()
         self._all.remove(process)
         return status
 
     def open(self, path: str) -> HTTPResponse:
-        """Ask the coordinator for something."""
+        """Send the coordinator a request."""
         headers = {"Authorization": f"Bearer {self.token}"}
         request = urllib.request.Request(f"http://{self.clients}{path}", headers=headers)
         return urllib.request.urlopen(request)
 
     def ask(self, path: str) -> dict[str, Any]:
-        """Ask for JSON."""
+        """Send a request for JSON."""
         return json.load(self.open(path))
 
     def metric(self, name: str) -> float:
@@ -105,7 +105,7 @@ WORDS = int.from_bytes(array("Q", range(PIECE // 8)).tobytes(), "little")
 
 
 def sent_crc(coflow: int, flow: int, size: int) -> int:
-    """Checksum of what the example `shuffle` sends as a flow."""
+    """Checksum of the bytes that the example `shuffle` sends as a flow."""
     crc = 0
     for number, begin in enumerate(range(0, size, PIECE)):
         mark = (coflow * 0x9E3779B97F4A7C15 + flow * 0xC2B2AE3D27D4EB4F + number) % 2**64
@@ -115,7 +115,7 @@ def sent_crc(coflow: int, flow: int, size: int) -> int:
 
 
 class Receiver:
-    """A process that takes flows, and how many bytes it has had of each coflow; only of flows that are as sent."""
+    """A process that receives flows, and the bytes of each coflow that arrived as sent."""
 
     def __init__(self, live: Processes, address: str = "127.0.0.1:0") -> None:
         self.process = live.start(live.shuffle, "receive", address)
@@ -125,7 +125,7 @@ class Receiver:
         threading.Thread(target=self._read, daemon=True).start()
 
     def has_had(self, coflow: int, count: int, within: float = 10) -> bool:
-        """Whether so many bytes of a coflow have come as they were sent, or do soon: comparing takes a while."""
+        """Whether so many bytes of a coflow have arrived as sent, or do soon: comparing takes a while."""
         return Processes.until(lambda: self.got.get(coflow) == count, within) < within
 
     def _read(self) -> None:
@@ -209,7 +209,7 @@ class Live(Processes):
         return subprocess.run(words, capture_output=True, text=True, check=True).stdout
 
     def reported_s(self, app: Application) -> float:
-        """How long it takes until an application that is dead is reported in all three ways."""
+        """Seconds until all three ways report a dead application."""
         began = time.monotonic()
         told = lambda: any(e["type"] == "idle" and e["id"] == app.id for _, e in self.events)  # noqa: E731
         shown = lambda: re.search(rf" {app.name}: .* given up .* for \d+ s: ", self.status())  # noqa: E731
@@ -220,7 +220,7 @@ class Live(Processes):
 
 
 class Table:
-    """What was found, and whether it is as it must be."""
+    """A result, and whether it meets its limits."""
 
     def __init__(self) -> None:
         self.is_right = True
@@ -235,7 +235,7 @@ class Table:
         reported: float | None,
         right: bool,
     ) -> None:
-        """Tell of one run."""
+        """Print one run."""
         ok = right and after <= MOST * alone and (reported is None or reported <= REPORTED_S)
         self.is_right &= ok
         shown = "" if reported is None else f"{reported:.1f} s"
@@ -247,7 +247,7 @@ class Table:
 
 
 def killed(live: Live, to: Receiver) -> tuple[Application, bool]:
-    """Kill an application with `kill -9` in the middle."""
+    """Kill an application with `kill -9` in the middle of its shuffle."""
     app = Application(live, to, "dead", 40_000)
     time.sleep(1.5)
     app.process.kill()
@@ -268,7 +268,7 @@ def without_application(live: Live, to: Receiver) -> tuple[Application, bool]:
 
 
 def ended_meanwhile(live: Live, to: Receiver) -> tuple[Application, bool]:
-    """Let an application end well while its agent is away."""
+    """Let an application end without errors while its agent is away."""
     app = Application(live, to, "dead", 50)
     time.sleep(0.5)
     live.agents[0].kill()
@@ -313,7 +313,7 @@ def run(bin: Path, table: Table, case: str, policy: str) -> None:
 
 
 def run_receiver_killed(bin: Path, table: Table) -> None:
-    """Its sender hears of that, and gives the coflow up."""
+    """Kill a receiver; its sender notices, and gives the coflow up."""
     with tempfile.TemporaryDirectory() as folder, Live(bin, Path(folder), "covey") as live:
         to, other = Receiver(live), Receiver(live)
         alone = Application(live, to, "alone").ended()
@@ -523,7 +523,7 @@ def main() -> int:
     if "others" in wanted or "cut" in wanted:
         if os.geteuid() == 0:
             run_cut_off(given.bin, table, 1, (0, 2), FREE_S, r"dead: .* given up")
-            # Of a host that says nothing it is known after --lost-after, 5 s, that it is gone.
+            # A silent host counts as lost after --lost-after, 5 s.
             run_cut_off(given.bin, table, 0, (2, 1), 6.0, r"\d  stalled ")
         else:
             print("hosts are cut off by root only: left out", file=sys.stderr)

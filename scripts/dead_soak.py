@@ -1,21 +1,20 @@
 #!/usr/bin/env python3
-"""Kills applications, agents and the coordinator at random, and looks what is stuck at the end.
+"""Kills applications, agents and the coordinator at random, and finds what is stuck at the end.
 
     scripts/dead_soak.py BIN [--seconds 3600] [--ports 16]
 
 BIN is the folder with `covey` and `examples/shuffle`. Each host has an agent, a receiver, and
-shuffles from it to others, one after the other. Every two seconds one of these is killed, and every
-minute an agent and the coordinator, which come back. At the end nothing is killed any more: all
-shuffles must end with all their bytes as they were sent, no coflow may have a rate but those, and the
-coordinator's memory must not grow.
+shuffles from it to others, one after the other. The script kills one of these shuffles every two
+seconds, and an agent and the coordinator, which it restarts, every minute. At the end the kills stop.
+All remaining shuffles must end with all their bytes as sent, no other coflow may have a rate, and the coordinator's
+memory must not grow.
 
-A coordinator begins with little and comes to more in the minute that it lives, so that what counts is
-the most that each came to, of a sample every five seconds. Memory is flat when the trend of these, the
-median of the slopes between any two, would make it at most 5 % more from the end of the warm-up to the
-end of the run. A median does not see a single peak, such as when the journal is written anew, and sees
-a leak however small its steps. In the warm-up, a third of the run and at least five minutes, what the
-coordinator remembers becomes as much as it may be: that is set so that it does. Runs of less than ten
-minutes are too short to tell.
+The memory of a coordinator grows during its life of a minute. So the script samples it every five
+seconds, and takes the maximum of each coordinator. The trend of these maxima is the median of the
+slopes between any two. Memory is flat if the trend adds at most 5 % from the end of the warm-up to the
+end of the run. A median ignores a single peak, such as that of a compacted journal, and finds a leak of
+any size. The warm-up is a third of the run and at least five minutes. In this time the coordinator
+reaches its limits, which are set low. Runs of less than ten minutes are too short for a trend.
 """
 
 from __future__ import annotations
@@ -112,13 +111,13 @@ class Hosts(Processes):
                 self.is_wrong(f"coflow {coflow}: not all of its {expected} bytes came as sent")
 
     def is_wrong(self, what: str) -> None:
-        """Tell of something that must not be."""
+        """Report an error."""
         print(what, flush=True)
         with self.lock:
             self.wrong += 1
 
     def watch(self) -> None:
-        """Write down the memory of the coordinator, every five seconds."""
+        """Record the memory of the coordinator, every five seconds."""
         began = time.monotonic()
         while not self.over.wait(SAMPLE_EVERY_S):
             with contextlib.suppress(OSError, AttributeError):
@@ -127,13 +126,13 @@ class Hosts(Processes):
 
 
 def taken_mib(process: subprocess.Popen[str]) -> float:
-    """Memory that a process has taken; pages of the program itself come and go as the system likes."""
+    """Memory that a process has allocated, without pages of the program, which the system loads and drops."""
     status = Path(f"/proc/{process.pid}/status").read_text()
     return int(re.search(r"RssAnon:\s*(\d+) kB", status).group(1)) / 1024
 
 
 def growth(memory: list[tuple[float, float, int]]) -> float:
-    """By what part the most that coordinators came to grows during these samples, as its trend has it."""
+    """The relative growth of the coordinators' maxima during these samples, by their trend."""
     lives = (list(life) for _, life in itertools.groupby(memory, key=lambda sample: sample[2]))
     peaks = [max((mib, at) for at, mib, _ in life) for life in lives]
     pairs = itertools.combinations(peaks, 2)
@@ -142,7 +141,7 @@ def growth(memory: list[tuple[float, float, int]]) -> float:
 
 
 def tell_memory(memory: list[tuple[float, float, int]], seconds: float) -> bool:
-    """Tell of memory at a number of times, and whether it is flat."""
+    """Print memory at a number of times, and whether it is flat."""
     print("| minutes | least, MiB | median | most |\n|--:|--:|--:|--:|")
     step = max(60.0, 300.0 * round(seconds / 3600))
     for begin in range(0, int(seconds), int(step)):
@@ -205,7 +204,7 @@ def main() -> int:
         for thread in threads:
             thread.join(120)
         stuck = sum(thread.is_alive() for thread in threads)
-        # Flows whose last bytes were on their way are looked after for --lost-after.
+        # The coordinator keeps flows with bytes on their way for --lost-after.
         time.sleep(8)
         rates = hosts.ask("/v1/schedule")["items"]
         present = hosts.metric("covey_coflows")
@@ -218,7 +217,8 @@ def main() -> int:
         )
         print(f"{present:.0f} coflows have not ended, {idle:.0f} of them idle, {len(rates)} rates")
         is_flat = tell_memory(hosts.memory, given.seconds)
-        # Who is killed may have ended flows before, so that more than these can have been compared.
+        # A killed shuffle may have ended flows before, so more flows than these may have been
+        # compared.
         some_missing = compared < 2 * hosts.done
         right = not some_missing and hosts.wrong == stuck == len(rates) == differ == 0 and present == idle
         print("ok" if right and is_flat else "NOT as it must be")

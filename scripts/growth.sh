@@ -1,21 +1,21 @@
 #!/usr/bin/env bash
-# Measures how cost grows, and prints it as Markdown: the CPU that each policy takes at four sizes, the
-# exponent of growth between the last two that it ends with (none where the first of them takes less than
-# 0.1 s), and, where that is above 1.3, why. Sizes are
+# Measures how cost grows, and prints it as Markdown: the CPU that each policy takes at four sizes,
+# the exponent of growth between the last two sizes that it finishes (none if the first of them
+# takes less than 0.1 s), and the reason if the exponent is above 1.3. Sizes are
 #
 # - coflows that are present: n coflows of four flows, all at time 0 on 150 ports;
 # - flows: twenty coflows of n flows each, all at time 0 on 150 ports;
 # - ports: 2,000 coflows of four flows, all at time 0 on n ports;
 # - events: n coflows of four flows, one each 18 ms, which 150 ports carry.
 #
-# Last, 100,000 coflows of one flow, all at time 0 on 900 ports: CPU and the most memory.
+# Last, 100,000 coflows of one flow, all at time 0 on 900 ports: CPU and peak memory.
 #
 #     scripts/growth.sh [--update] [POLICY...]
 #
-# All policies that `covey policies` lists, unless some are named. With --update the part of
-# docs/measurements/growth.md between the two marks is replaced; else it goes to standard output. COVEY names
-# a ready binary; without it one is built. LIMIT is how many seconds of CPU a run may take (60 unless set); one
-# that takes longer is stopped, and the table says so.
+# Without POLICY it measures all policies that `covey policies` lists. With --update the script
+# replaces the part of docs/measurements/growth.md between the two marks; otherwise it prints to
+# standard output. COVEY names a ready binary; without it the script builds one. LIMIT (default 60)
+# is the maximum CPU time of a run in seconds; a longer run is stopped, and the table says so.
 set -euo pipefail
 export LC_ALL=C
 
@@ -29,8 +29,8 @@ export LIMIT=${LIMIT:-60}
 [[ -n $policies ]] ||
     policies=$("$covey" policies | awk 'match($0, /^[^ ]+ \([^)]*\): /) { print $1 }')
 
-# workload COFLOWS FLOWS PORTS GAP: writes so many coflows, one each GAP seconds, to standard output. Sizes
-# are whole MB, 1 to 100; ports and sizes are pseudo-random, always the same.
+# workload COFLOWS FLOWS PORTS GAP: writes COFLOWS coflows, one each GAP seconds, to standard
+# output. Sizes are whole MB, 1 to 100; ports and sizes are pseudo-random, always the same.
 workload() {
     awk -v n="$1" -v flows="$2" -v ports="$3" -v gap="$4" '
         function random(below) { state = state * 16807 % 2147483647; return state % below }
@@ -57,7 +57,7 @@ workload_of() {
     esac
 }
 
-# why POLICY DIMENSION: what its definition has it look at.
+# why POLICY DIMENSION: the reason for the growth of the policy's cost.
 why() {
     local policy=${1%%:*} share="each event makes most coflows that share spare capacity share again"
     case $2-$policy in

@@ -16,8 +16,8 @@ for n in 1 2; do
     ip -n "$name" addr add 10.9.0.$n/24 dev v0
     ip -n "$name" link set lo up
     ip -n "$name" link set v0 up
-    # New rates show sooner without the first; not every system lets namespaces choose cubic, and on links as
-    # short as these reno is like it.
+    # New rates take effect sooner without the first. Not every system lets namespaces choose cubic;
+    # on links as short as these, reno behaves like it.
     ip netns exec "$name" sh -c 'cd /proc/sys/net/ipv4
         [ ! -e tcp_tso_rtt_log ] || echo 0 > tcp_tso_rtt_log
         echo cubic > tcp_congestion_control || echo reno > tcp_congestion_control' 2>/dev/null
@@ -25,7 +25,7 @@ done
 uptime >&2
 ip netns exec "$a" "$bench" rates v0 10.9.0.2:9000 ip netns exec "$b" "$bench" sink 10.9.0.2:9000
 
-# A link of 100 Mbit/s that gives priority by DSCP, each class with a hundredth for sure.
+# A link of 100 Mbit/s that gives priority by DSCP; each class is guaranteed a hundredth.
 tc -n "$a" -batch - <<'TC'
 qdisc add dev v0 root handle 1: htb default 10
 class add dev v0 parent 1: classid 1:1 htb rate 100mbit ceil 100mbit quantum 60000

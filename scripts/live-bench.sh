@@ -4,8 +4,8 @@
 #
 #     scripts/live-bench.sh [TRACE]
 #
-# TRACE is the public Facebook trace; without it the trace is not replayed. LIVE_SECONDS says how much
-# of it is, 600 unless set; that takes half an hour for three policies.
+# TRACE is the public Facebook trace; without it nothing is replayed. LIVE_SECONDS (default 600) is
+# the length of the replayed part, which takes half an hour for three policies.
 set -eu
 cd "$(dirname "$0")/.."
 target=${CARGO_TARGET_DIR:-target}

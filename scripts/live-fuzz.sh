@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Asks a coordinator for all that its OpenAPI description allows, and much that it does not, and sends
-# garbage to its port for agents. It must not panic, answer no 5xx, and keep its memory bounded.
+# Sends a coordinator requests that its OpenAPI description allows, many that it does not allow, and
+# garbage to its port for agents. The coordinator must not panic or answer 5xx, and must keep its
+# memory bounded.
 #
 #     scripts/live-fuzz.sh [SECONDS of each, 300]
 #
@@ -40,7 +41,7 @@ start() {
     agents=$(sed -n 's/^agents //p' "$work/addresses")
 }
 
-# alive WHAT: says how much memory it has needed at most.
+# alive WHAT: prints its peak memory.
 alive() {
     if ! kill -0 "$coordinator" || grep -n 'a bug, please report it' "$work/log"; then
         tail -n 20 "$work/log"
@@ -57,8 +58,8 @@ alive() {
 }
 
 start philae
-# /v1/events has no end, and so is left out. A coflow that was deregistered can still be read, so that one
-# check is.
+# /v1/events is left out, because it has no end. One check is left out, because a deregistered
+# coflow can still be read.
 (cd "$work" && "$tools/bin/schemathesis" --config-file "$here/schemathesis.toml" --no-color \
     run "http://$clients/openapi.json" --max-time "$seconds" --exclude-path /v1/events \
     --header "Authorization: Bearer $(cat "$work/data/token")" --continue-on-failure \

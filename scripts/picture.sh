@@ -5,8 +5,8 @@
 #   scripts/picture.sh           makes it; needs Chromium
 #   scripts/picture.sh --check   fails unless the picture is of the plots that the code makes now
 #
-# docs/images/plots.sha256 has the digests of the plots and of the picture that was made of them. COVEY names the
-# program; without it a release build is made.
+# docs/images/plots.sha256 has the digests of the plots and of their picture. COVEY names the
+# program; without it the script makes a release build.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 if [[ -z ${COVEY:-} ]]; then
@@ -17,7 +17,8 @@ folder=$(mktemp --directory)
 trap 'rm -rf "$folder"' EXIT
 
 "$COVEY" compare builtin:fb-like --report "$folder/page.html" >/dev/null
-# What is left out tells of this machine, of this version, or stands in README.md as text.
+# The picture leaves out details of this machine and version, and tables that README.md shows as
+# text.
 sed --regexp-extended \
     -e 's#<meta name="generator"[^>]*>##' -e 's#<section id="results">.*</section>(<div class="pair">)#\1#' \
     -e 's#<section id="parameters">.*</footer>#</main>#' "$folder/page.html" >"$folder/plots.html"

@@ -4,9 +4,10 @@
 #
 #     scripts/policies.sh [TRACE] [--update]
 #
-# TRACE is a file, or builtin:fb-like if none is given. With --update each replaces the part of its
-# page between the two marks. COVEY names a ready binary; without it one is built. CPU is user
-# time of the whole process, reading the trace included: the least of RUNS runs (1 unless set).
+# TRACE is a file; the default is builtin:fb-like. With --update each table replaces the part of its
+# page between the two marks. COVEY names a ready binary; without it the script builds one. CPU is
+# user time of the whole process, including the reading of the trace: the minimum of RUNS runs
+# (default 1).
 set -euo pipefail
 export LC_ALL=C
 

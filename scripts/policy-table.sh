@@ -1,18 +1,20 @@
 #!/usr/bin/env bash
-# Measures the tables of docs/measurements/covey-policy.md and prints them as Markdown: all policies on several
-# workloads, and covey beside the clairvoyant sebf on more seeds, with what their ratio must be.
+# Measures the tables of docs/measurements/covey-policy.md and prints them as Markdown: all policies
+# on several workloads, and covey beside the clairvoyant sebf on more seeds, with the required
+# ratio.
 #
 #     scripts/policy-table.sh [TRACE] [--update]
 #
-# TRACE is a file, or builtin:fb-like if none is given. The workloads are made of it by `covey trace`,
-# in a temporary folder. With --update the part of docs/measurements/covey-policy.md between the two marks is
-# replaced. COVEY names a ready binary; without it one is built. One simulation runs at a time.
+# TRACE is a file; the default is builtin:fb-like. `covey trace` makes the workloads from it, in a
+# temporary folder. With --update the script replaces the part of docs/measurements/covey-policy.md
+# between the two marks. COVEY names a ready binary; without it the script builds one. One
+# simulation runs at a time.
 set -euo pipefail
 export LC_ALL=C
 
 source "$(dirname "$0")/lib/prepare.sh"
 
-# Aalo without an interval: its default takes longer, for the same mean within 1 %.
+# Aalo without an interval: the default takes longer, and its mean differs by less than 1 %.
 policies=covey,philae,aalo:queues=strict,delta=0,sincronia,sebf:share=matching-by-load
 
 # means TRACE POLICIES: the mean CCT of each policy on the trace, the first of which is covey, and the
@@ -54,8 +56,8 @@ limit() {
     rm "$tmp/ratios"
 }
 
-# derived LINE NAME COMMAND ARGUMENT…: a row or pair for what `covey trace COMMAND TRACE ARGUMENT…`
-# makes.
+# derived LINE NAME COMMAND ARGUMENT…: a row or pair for the output of
+# `covey trace COMMAND TRACE ARGUMENT…`.
 derived() {
     local line=$1 name=$2 command=$3
     shift 3

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Checks and tests the Python package in fresh environments: lints, types, that the source distribution
-# is whole, the wheel that pip builds in an empty environment, the tests, and the tutorial. The tests of the
-# live system use the command `covey` of the profile `dev`, which is compiled if it is not there.
+# Checks and tests the Python package in fresh environments: lints, types, the completeness of the
+# source distribution, the wheel that pip builds in an empty environment, the tests, and the
+# tutorial. The tests of the live system use the command `covey` of the profile `dev`, which is
+# compiled if it is absent.
 #
-# PYTHON names the interpreter (python3). Where it is absent or older than 3.10 that is said, and
-# nothing is done; with SKIP_NOTHING set it is a failure. The wheel is of the profile `dev`, and
-# its compiled dependencies are kept in CARGO_TARGET_DIR.
+# PYTHON names the interpreter (python3). If it is absent or older than 3.10, the script says so and
+# does nothing; with SKIP_NOTHING set it fails. The wheel is of the profile `dev`, and its compiled
+# dependencies are kept in CARGO_TARGET_DIR.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 python=${PYTHON:-python3}
@@ -23,7 +24,7 @@ fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# environment NAME PYTHON: an empty one.
+# environment NAME PYTHON: makes an empty environment.
 environment() {
     "$2" -m venv "$work/$1"
 }
@@ -35,12 +36,12 @@ bin=$work/full/bin
 "$bin/ruff" format --check
 "$bin/mypy"
 
-# What is published is whole: it compiles elsewhere. Outside of this folder, where Cargo would read the
-# configuration that is in both twice, and compile everything anew for it.
+# The source distribution is complete: it compiles elsewhere. It is unpacked outside of this folder;
+# inside, Cargo would read its configuration twice, and compile everything again.
 "$bin/maturin" sdist --out "$work/dist" 2>/dev/null
 mkdir "$work/source"
 tar -xzf "$work"/dist/covey-*.tar.gz --strip-components 1 -C "$work/source"
-# It has fewer crates than the lock file knows, which is no reason to look for other versions.
+# It has fewer crates than the lock file, so Cargo must not look for other versions.
 cargo fetch --quiet --locked
 (cd "$work/source" && PYO3_NO_PYTHON=1 PYO3_BUILD_EXTENSION_MODULE=1 \
     cargo check --quiet --offline --manifest-path python/Cargo.toml)
@@ -51,13 +52,13 @@ MATURIN_PEP517_ARGS='--profile dev' \
 "$work/empty/bin/pip" install --quiet "$work"/dist/covey-*.whl
 "$work/empty/bin/python" -m doctest python/covey/__init__.py
 
-# The client's tests need a coordinator, agents, and an example. They are selected so that Cargo compiles
-# nothing that `make rust` does not.
+# The client's tests need a coordinator, agents, and an example. With this selection Cargo compiles
+# nothing beyond `make rust`.
 cargo build --quiet --locked --workspace --exclude covey-python --bin covey --example shuffle
 "$bin/pip" install --quiet --no-deps "$work"/dist/covey-*.whl
 "$bin/pytest" -q -rs --nbmake python/tests docs/tutorial.ipynb
 
-# The same wheel with the other interpreters that are here, without the optional packages.
+# The same wheel with the other installed interpreters, without the optional packages.
 for version in 3.10 3.11 3.12 3.13 3.14; do
     other=python$version
     if works "$other" && [[ $("$bin/python" -V) != "$("$other" -V)" ]]; then

@@ -1,22 +1,22 @@
 #!/usr/bin/env bash
-# Measures what rounding and other traffic may not change, and prints two tables as Markdown:
+# Measures that rounding and other traffic do not change results, and prints two tables as Markdown:
 #
-# - the mean CCT of every policy that `covey policies` lists, and by how much it changes where all sizes
+# - the mean CCT of every policy that `covey policies` lists, and its change if all sizes
 #   are multiplied by 1 + 1e-12, by 1 - 1e-12, or each flow by a random factor as near to 1;
-# - six copies of the trace beside each other, each on ports of its own: by how much the CCTs of the copies
-#   differ from those of the trace alone.
+# - six copies of the trace side by side, each on ports of its own: the difference of the copies' CCTs from
+#   those of the trace alone.
 #
 #     scripts/rounding.sh [TRACE]
 #
-# TRACE is a file, or builtin:fb-like if none is given. COVEY names a ready binary; without it one is
-# built. Ends with status 1 if a limit is not met.
+# TRACE is a file; the default is builtin:fb-like. COVEY names a ready binary; without it the script
+# builds one. Ends with status 1 if a limit is not met.
 set -euo pipefail
 export LC_ALL=C
 
 source "$(dirname "$0")/lib/prepare.sh"
 [[ -z $update ]] || { echo "$0: there is no page to update" >&2; exit 2; }
 
-# The most that a mean may change, and a CCT; relatively.
+# The maximum relative change of a mean, and of a CCT.
 most_mean=1e-3
 most_cct=1e-9
 
@@ -36,7 +36,7 @@ ccts() {
 
 "$covey" trace scale "$trace" --size 1.000000000001 -o "$tmp/more.jsonl" 2>/dev/null
 "$covey" trace scale "$trace" --size 0.999999999999 -o "$tmp/less.jsonl" 2>/dev/null
-# The size of each coflow stays.
+# The size of each coflow does not change.
 "$covey" trace skew "$trace" --sigma 1e-12 --seed 1 -o "$tmp/random.jsonl" 2>/dev/null
 "$covey" trace replicate "$trace" 6 "$tmp/copies.jsonl" 2>/dev/null
 
@@ -61,7 +61,7 @@ echo
 {
     echo "| policy | mean CCT, s | mean of six copies, s | CCTs that differ | largest difference, ≤ $most_cct |"
     echo "|---|--:|--:|--:|--:|"
-    # philae's queues take turns in slots of time, which are for the whole network.
+    # philae's queues take turns in time slots for the whole network.
     for spec in sebf:share=matching-by-load aalo philae:queues=strict covey fair; do
         ccts "$trace" "$spec" >"$tmp/alone"
         ccts "$tmp/copies.jsonl" "$spec" >"$tmp/copies"

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Flows that shrink to 48 %, between sixteen emulated hosts of 100 Mbit/s: fails when FVDF's mean CCT is not
-# 1.4 times better than SEBF's, or its bytes on the wire are more than 55 % of the flows'. It needs root,
-# ip and tc.
+# Flows that compress to 48 %, between sixteen emulated hosts of 100 Mbit/s. Fails if FVDF's mean
+# CCT is not 1.4 times better than SEBF's, or its bytes on the wire are more than 55 % of the
+# flows'. Needs root, ip and tc.
 #
-# A trace's sizes are divided by 64, as suits the Facebook trace; those of the builtin one, which are larger, by
-# 1600: about 2 GB in both cases.
+# The sizes of TRACE are divided by 64, for the Facebook trace; those of the builtin trace, which
+# are larger, by 1600. Both give about 2 GB.
 #
 #     scripts/testbed-codec.sh [TRACE]
 set -euo pipefail

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# A short trace over real sockets between sixteen emulated hosts, while things break: the coordinator is killed for
-# ten seconds, an agent for two, a link carries nothing for five; in a second run a host dies for good. Fails
-# when anything does not come, or comes wrong, that could be delivered. It needs root, ip and tc.
+# Replays a short trace over real sockets between sixteen emulated hosts, while parts break: the
+# coordinator is killed for ten seconds, an agent for two, and a link carries nothing for five. In a
+# second run a host dies for good. Fails if bytes that could be delivered do not arrive, or arrive
+# changed. Needs root, ip and tc.
 #
 #     scripts/testbed-faults.sh [TRACE]
 set -euo pipefail

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# A short trace over real sockets between sixteen emulated hosts: every tenth coflow, about 2 GB for each
-# contender. Fails when bytes come wrong, when anything is left behind, when Covey's policies are not faster
-# than TCP alone, or when they do not come in the order of the simulator. It needs root, ip and tc.
+# Replays a short trace over real sockets between sixteen emulated hosts: every tenth coflow, about
+# 2 GB for each contender. Fails if bytes arrive changed, if a part of the testbed remains, if
+# Covey's policies are not faster than TCP alone, or if their order is not the simulator's. Needs
+# root, ip and tc.
 #
-# A trace's sizes are divided by 64, as suits the Facebook trace; those of the builtin one, which are larger, by
+# The sizes of TRACE are divided by 64, for the Facebook trace; those of the builtin trace, which are larger, by
 # 1600. COVEY names the program, POLICIES the contenders.
 #
 #     scripts/testbed-short.sh [TRACE]

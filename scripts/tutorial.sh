@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Writes what docs/tutorial.ipynb shows again. PYTHON (python3) names an interpreter that has the package and
-# what python/requirements.txt names.
+# Writes the outputs of docs/tutorial.ipynb again. PYTHON (python3) names an interpreter with the
+# package and the packages of python/requirements.txt.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-# Bars of progress are not part of it, and neither are times and the version of Python.
+# Progress bars, times and the version of Python are left out.
 TQDM_DISABLE=1 "${PYTHON:-python3}" - docs/tutorial.ipynb <<'PYTHON'
 import sys
 

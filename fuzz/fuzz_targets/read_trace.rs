@@ -1,4 +1,4 @@
-//! Any bytes give a one-line error or a workload that can be written and read again.
+//! Any bytes give a one-line error, or a workload that survives writing and reading.
 
 #![no_main]
 

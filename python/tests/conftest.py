@@ -23,7 +23,7 @@ def hour() -> covey.Trace:
 
 @pytest.fixture(scope="session")
 def facebook() -> covey.Trace:
-    """The public Facebook trace, if it is there."""
+    """The public Facebook trace; skips the test without the file."""
     path = ROOT / "../shared/data/FB2010-1Hr-150-0.txt"
     if not path.exists():
         pytest.skip("the Facebook trace is not in ../shared/data")

@@ -24,7 +24,7 @@ def until(what, so):
 
 
 def built(name: str) -> Path:
-    """What Cargo has built; without it there is no test."""
+    """The program that Cargo has built; skips the test without it."""
     path = BUILT / name
     if not path.exists():
         message = f"{path} is not there: see scripts/python.sh"
@@ -49,7 +49,7 @@ class System:
         return self.folder / f"{port}.sock"
 
     def start(self, *command: object, says: int = 0) -> list[str]:
-        """Start a process that says so many lines."""
+        """Start a process that prints so many lines."""
         text = [str(word) for word in command]
         process = subprocess.Popen(text, cwd=self.folder, stdout=subprocess.PIPE, text=True)
         self.processes.append(process)
@@ -66,13 +66,13 @@ class System:
         own = ["--port", port, "--socket", self.socket(port), "--log=warn"]
         self.start(self.covey, "agent", *own, *shown)
         with warnings.catch_warnings():
-            # That it is not there yet is not news.
+            # An absent process is no error yet.
             warnings.simplefilter("ignore", covey.UnscheduledWarning)
             with covey.Client(**self.options(port)) as client:
                 until("the agent hears the coordinator", lambda: client.scheduled == "yes")
 
     def options(self, port: int = 0) -> dict[str, object]:
-        """What a client at a port is given."""
+        """The arguments of a client at a port."""
         return {
             "agent": self.socket(port),
             "coordinator": self.clients,

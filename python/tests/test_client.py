@@ -34,13 +34,13 @@ def client(live):
 
 @pytest.fixture
 def alone():
-    """Nobody schedules, and nobody is meant to."""
+    """A client without coordinator and agent, by request."""
     with covey.Client(agent=None, coordinator=None) as client:
         yield client
 
 
 def in_thread(work):
-    """The result of something that goes on meanwhile."""
+    """The result of a call in another thread."""
     box = []
     thread = threading.Thread(target=lambda: box.append(work()))
     thread.start()
@@ -94,7 +94,7 @@ def test_blocks(alone):
     pushed = in_thread(lambda: coflow.push(0, there.address, "a", DATA))
     assert there.pull(9, "a", timeout=LONG) == DATA
     assert pushed() is None
-    # Asked for before it is there.
+    # The request comes before the block exists.
     got = in_thread(lambda: coflow.get(1, here.address, "b"))
     here.put(9, "b", DATA)
     assert got() == coflow.get(2, here.address, "b") == DATA
@@ -118,7 +118,7 @@ def test_coflows_are_changed_and_given_up(client):
         client.register([(0, 1, 5)], lease_s=0.5)
 
 
-def test_what_is_wrong_is_told(client, live, tmp_path):
+def test_errors_name_their_cause(client, live, tmp_path):
     with pytest.raises(covey.CoordinatorError, match="port") as refused:
         client.register([(0, 99, 5)])
     assert refused.value.status == 422
@@ -143,7 +143,7 @@ def test_what_is_wrong_is_told(client, live, tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore:no agent")
-def test_a_coordinator_that_says_nothing_is_told_of_with_the_deadline(tmp_path):
+def test_the_warning_for_a_silent_coordinator_names_the_deadline(tmp_path):
     (tmp_path / "token").write_text("secret")
     with socket.create_server(("127.0.0.1", 0)) as silent:
         at = f"127.0.0.1:{silent.getsockname()[1]}"
@@ -170,7 +170,7 @@ def test_a_flow_that_breaks_off_is_an_error(alone):
         listener.accept(LONG).read()
 
 
-def test_without_anybody_who_schedules_all_works_and_that_is_said_once(tmp_path):
+def test_without_scheduler_all_works_with_one_warning(tmp_path):
     missing = {"agent": tmp_path / "none", "credentials": tmp_path, "coordinator": "127.0.0.1:1"}
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
@@ -188,7 +188,7 @@ def test_without_anybody_who_schedules_all_works_and_that_is_said_once(tmp_path)
         "no agent answers: flows are not scheduled",
     ]
     assert {each.category for each in said} == {covey.UnscheduledWarning}
-    # Shown where the application's code is.
+    # The warning names the line of the application.
     assert {each.filename for each in said} == {__file__}
     assert not coflow.is_registered
     assert coflow.status() is coflow.wait() is None
@@ -231,13 +231,13 @@ async def write_for_ever(sender):
         await sender.write(DATA)
 
 
-def test_what_is_cancelled_is_given_up(alone):
+def test_cancelled_calls_are_given_up(alone):
     async def run():
         client = await covey.AsyncClient.start(agent=None, coordinator=None)
         listener = await client.listen("127.0.0.1:0")
         with pytest.raises(asyncio.TimeoutError):
             await asyncio.wait_for(listener.accept(), 0.05)
-        # Nothing is lost by that.
+        # This loses nothing.
         sender = await client.join(1).open(0, listener.address)
         receiver = await listener.accept()
         with pytest.raises(asyncio.TimeoutError):
@@ -253,7 +253,7 @@ def test_what_is_cancelled_is_given_up(alone):
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_ctrl_c_ends_waiting(alone):
     listener = alone.listen("127.0.0.1:0")
-    # Where a shell has started this in the background the signal is ignored.
+    # The signal is ignored if a shell has started this process in the background.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     timer = threading.Timer(0.1, os.kill, [os.getpid(), signal.SIGINT])
     timer.start()
@@ -267,7 +267,7 @@ def test_ctrl_c_ends_waiting(alone):
 def test_the_interpreter_is_free_meanwhile(alone):
     listener = alone.listen("127.0.0.1:0")
     waits = in_thread(lambda: listener.accept(LONG))
-    # That this thread gets anywhere shows it.
+    # The progress of this thread shows it.
     with alone.join(1).open(0, listener.address) as flow:
         read = in_thread(lambda: waits().read())
         flow.write(b"z")
@@ -298,7 +298,7 @@ def test_a_coordinator_that_is_away_comes_back(tmp_path):
         it.processes[-1].kill()
         until("that is seen again", lambda: client.scheduled == "no coordinator")
         read = in_thread(lambda: listener.accept(LONG).read())
-        # That it came back has made this news.
+        # The coordinator was back in between, so a new warning is due.
         with (
             pytest.warns(covey.UnscheduledWarning, match="hears no coordinator"),
             client.join(7).open(0, listener.address) as flow,

@@ -1,4 +1,4 @@
-"""The Python blocks of the pages: those whose marker names this file are run.
+"""Runs the Python blocks of the pages whose markers name this file.
 
 The blocks of a page are run in order, with the same names, in a folder that has a small ``trace.txt``.
 ``crates/covey/tests/docs.rs`` describes the markers and requires one before each block. The pages:

@@ -1,4 +1,4 @@
-"""What the stub says is there at runtime too, so that `help` shows it."""
+"""The docstrings of the stub exist at runtime, too, so `help` shows them."""
 
 import ast
 import inspect
@@ -51,7 +51,7 @@ def test_everything_public_has_a_docstring() -> None:
             things |= {
                 f"{name}.{member}": inspect.getattr_static(thing, member) for member in members
             }
-    # A flag of its own has no words of its own at runtime.
+    # A class attribute has no docstring of its own at runtime.
     plain = (bool, str, tuple)
     silent = [n for n, t in things.items() if not isinstance(t, plain) and not inspect.getdoc(t)]
     assert silent == []

@@ -1,4 +1,4 @@
-"""What is not installed is asked for by the name of its extra."""
+"""Errors name the extra of a package that is not installed."""
 
 import builtins
 from collections.abc import Callable
@@ -58,7 +58,7 @@ def test_the_extra_is_named(use: Callable[[], object], package: str, extra: str)
     assert str(error.value) == expected
 
 
-def test_what_a_library_itself_lacks_is_told_as_it_is(
+def test_a_missing_dependency_of_a_library_is_reported_unchanged(
     tmp_path: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "needy.py").write_text("import what_nobody_has")  # type: ignore[operator]

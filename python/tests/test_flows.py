@@ -61,7 +61,7 @@ def test_frames_of_every_library(library: str) -> None:
     assert covey.Trace.from_flows(make[library]()) == covey.Trace.from_flows(FLOWS)
 
 
-def test_what_a_result_has_becomes_a_trace(hour: covey.Trace) -> None:
+def test_flows_of_a_result_become_a_trace(hour: covey.Trace) -> None:
     result = covey.simulate(hour, "sebf")
     flows, coflows = result.per_flow, result.per_coflow
     arrival = dict(zip(coflows["coflow_id"], coflows["arrival_s"], strict=True))
@@ -115,7 +115,7 @@ def test_errors_name_row_and_column(change: dict[str, object], words: str) -> No
     assert str(error.value).startswith(words)
 
 
-def test_what_is_no_table_is_refused() -> None:
+def test_other_values_than_tables_are_refused() -> None:
     with pytest.raises(covey.InputError, match=r"frame: expected a data .*, found 3"):
         covey.Trace.from_flows(3)
     with pytest.raises(

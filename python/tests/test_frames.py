@@ -1,4 +1,4 @@
-"""Frames: the Arrow interface, and what libraries make of it."""
+"""Frames: the Arrow interface, and its use by libraries."""
 
 import covey
 import pytest

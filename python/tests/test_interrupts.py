@@ -86,7 +86,7 @@ def test_ctrl_c_ends_a_policy_that_computes(run: str) -> None:
     assert took_s < 5, f"it took {took_s} s"
 
 
-def test_what_a_policy_was_at_is_shown() -> None:
+def test_the_interrupted_line_of_a_policy_is_shown() -> None:
     script = POLICIES + RUNS["plan"]
     with subprocess.Popen(
         [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -109,7 +109,7 @@ def test_a_notebook_s_kernel_is_interrupted_and_goes_on() -> None:
     try:
         client.execute_interactive(POLICIES, timeout=60)
         client.execute(RUNS["plan"], stop_on_error=False)
-        # What the policy prints goes to no cell; it computes within this time.
+        # No cell shows the policy's output; the policy computes within this time.
         time.sleep(1.5)
         manager.interrupt_kernel()
         reply = client.get_shell_msg(timeout=20)

@@ -1,4 +1,4 @@
-"""Plots have labelled axes with units, and draw what was measured."""
+"""Plots have labelled axes with units, and draw the measured values."""
 
 from __future__ import annotations
 
@@ -61,13 +61,13 @@ def test_bars_of_means_are_on_a_logarithmic_axis(comparison: covey.Comparison) -
     expected = comparison.by_bin["mean_cct_s"]
     assert max(expected) > 10 * min(expected)
     assert tops == pytest.approx(expected)
-    # What is within one decade needs none.
+    # Means within one decade need no logarithmic axis.
     alike = covey.compare(covey.parse_trace(TINY), ["fair", "sebf"])
     assert plots.bins(alike).get_yscale() == "linear"
 
 
 def drawn(axes: Axes) -> list[tuple[float, float, float, float, tuple[float, ...]]]:
-    """Bars of a drawing of who sends when: start, end, bottom, top, colour."""
+    """Bars of a Gantt chart: start, end, bottom, top, colour."""
     (bars,) = axes.collections
     paths = zip(bars.get_paths(), bars.get_facecolor(), strict=True)
     boxes = ((path.get_extents(), tuple(colour)) for path, colour in paths)
@@ -95,7 +95,7 @@ def test_gantt(tiny: covey.Trace) -> None:
     assert drawn(plots.gantt(result, coflows=[])) == []
 
 
-def test_gantt_shows_what_is_short_and_what_shares() -> None:
+def test_gantt_shows_short_and_shared_spans() -> None:
     flows = {
         "coflow": ["long", "other", "short"],
         "arrival_s": [0.0, 0.0, 3000.0],
@@ -145,10 +145,10 @@ def test_policies_look_as_in_the_page(hour: covey.Trace) -> None:
     assert line.get_color() == expected["aalo:K=5"][0]
 
 
-def test_curves_that_coincide_are_told_apart(hour: covey.Trace) -> None:
+def test_coinciding_curves_can_be_distinguished(hour: covey.Trace) -> None:
     lines = plots.cct_cdf(covey.compare(hour, ["fair", "sebf", "sebf:share=madd"])).get_lines()
     assert list(lines[1].get_xdata()) == list(lines[2].get_xdata())
-    # The one behind is wider, and the one before it has other gaps.
+    # The curve behind is wider, and the curve in front has other gaps.
     assert lines[1].get_linewidth() > lines[2].get_linewidth()
     assert lines[1]._unscaled_dash_pattern != lines[2]._unscaled_dash_pattern
 

@@ -136,7 +136,7 @@ PLANS = [
 
 
 @pytest.mark.parametrize(("plans", "words"), PLANS)
-def test_a_bad_plan_is_told_what_is_wrong(tiny: covey.Trace, plans, words: str) -> None:
+def test_the_error_of_a_bad_plan_names_its_cause(tiny: covey.Trace, plans, words: str) -> None:
     class Mine(covey.Policy):
         def plan(self, view: covey.View, plan: covey.Plan) -> object:
             return plans(view, plan)
@@ -145,7 +145,7 @@ def test_a_bad_plan_is_told_what_is_wrong(tiny: covey.Trace, plans, words: str) 
         covey.simulate(tiny, Mine)
 
 
-def test_what_is_no_policy_is_refused(tiny: covey.Trace) -> None:
+def test_other_values_than_policies_are_refused(tiny: covey.Trace) -> None:
     class Misspelt(Breaks):
         def coflow_arive(self, coflow: int, view: covey.View) -> None:
             pass
@@ -195,7 +195,7 @@ def test_a_view_shows_nothing_afterwards(tiny: covey.Trace) -> None:
         _ = kept[0].coflows
 
 
-def test_the_rules_find_those_who_break_them() -> None:
+def test_the_rules_find_policies_that_break_them() -> None:
     class LastOnly(covey.Policy):
         conserves_work = True
 

@@ -10,7 +10,7 @@ import pytest
 from live import ROOT, built, system
 
 PORT_RATE = 50e6 / 8
-"""Of the quickstart's fabric, bytes per second."""
+"""Speed of the ports of the quickstart's fabric, in bytes per second."""
 
 
 def command(language: str) -> list[Path | str]:
@@ -37,7 +37,8 @@ def test_the_smaller_shuffle_overtakes_the_larger(language, tmp_path):
         def named(name: str):
             return next((each for each in client.coflows(all=True) if each["name"] == name), None)
 
-        # On a machine that is busy the second may come when the first has ended: then both are larger.
+        # On a busy machine the second may start after the first has ended; then the test tries
+        # larger shuffles.
         for megabytes in (10, 40, 160):
             first, second = f"report {megabytes}", f"query {megabytes}"
             senders = [send(first, megabytes)]
@@ -53,8 +54,8 @@ def test_the_smaller_shuffle_overtakes_the_larger(language, tmp_path):
         assert ["scheduled: yes" in text.lower() for text in said] == [True, True]
         assert [each["state"] for each in (report, query)] == ["ended", "ended"]
         assert [each["bytes_sent"] for each in (report, query)] == [megabytes * 1e6, 1e6]
-        # It came later, and ended sooner.
+        # The smaller shuffle came later, and ended sooner.
         assert report["arrival_s"] < query["arrival_s"]
         assert query["end_s"] < report["end_s"]
-        # Nothing makes it much faster than the port, but not to be paced: then it takes milliseconds.
+        # It can be much faster than the port only without pacing; then it takes milliseconds.
         assert report["end_s"] - report["arrival_s"] > 0.8 * megabytes * 1e6 / PORT_RATE

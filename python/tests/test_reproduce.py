@@ -1,4 +1,4 @@
-"""A paper's evaluation again."""
+"""Repeats of papers' evaluations."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ def test_a_table_is_repeated(tmp_path: Path) -> None:
     assert (tmp_path / "page.html").read_text().startswith("<!DOCTYPE html>")
 
 
-def test_what_is_not_there_is_told() -> None:
+def test_unknown_parts_are_errors() -> None:
     with pytest.raises(covey.InputError):
         covey.reproduce("swallow", table=99)
     with pytest.raises(covey.InputError, match="paper: expected one of philae, swallow, aalo"):

@@ -15,7 +15,7 @@ import pytest
 
 def test_results_are_known(tiny: covey.Trace) -> None:
     result = covey.simulate(tiny, "fifo", port_rate="8mbps", bound=True)
-    # 10 MB, and then 2 MB a sender into the port that the first coflow has left.
+    # 10 MB, and then 2 MB a sender into the port that the first coflow has freed.
     mb = 1.048576
     table = result.per_coflow
     assert table["cct_s"] == pytest.approx([10 * mb, 14 * mb - 0.5])
@@ -29,7 +29,7 @@ def test_results_are_known(tiny: covey.Trace) -> None:
     assert "CCT (s)" in result._repr_html_()
 
 
-def test_a_timeline_tells_who_sends_when(tiny: covey.Trace) -> None:
+def test_a_timeline_has_senders_and_times(tiny: covey.Trace) -> None:
     result = covey.simulate(tiny, "fifo", port_rate="8mbps", timeline=True)
     spans = result.timeline
     sent: dict[str, float] = {}
@@ -131,7 +131,7 @@ def test_errors_have_the_words_of_the_command_line(
     assert str(error.value).startswith(words)
 
 
-def test_a_baseline_must_be_there(tiny: covey.Trace) -> None:
+def test_an_unknown_baseline_is_an_error(tiny: covey.Trace) -> None:
     with pytest.raises(covey.InputError, match="policies: expected at least one, found none"):
         covey.compare(tiny, [])
     with pytest.raises(covey.InputError, match=r"baseline: expected one of sebf \| fifo, found"):
@@ -153,7 +153,7 @@ def test_the_interpreter_is_free_meanwhile(hour: covey.Trace) -> None:
     assert turns > 10
 
 
-def test_progress_is_told(hour: covey.Trace, capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress_is_reported(hour: covey.Trace, capsys: pytest.CaptureFixture[str]) -> None:
     covey.simulate(hour.replicate(4), "sebf", progress=True)
     assert "coflows" in capsys.readouterr().err
 

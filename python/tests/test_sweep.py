@@ -43,7 +43,7 @@ def test_a_sweep_goes_on_where_it_stopped(tmp_path: Path) -> None:
     whole = covey.sweep(GRID, resume=path)
     lines = path.read_text().splitlines(keepends=True)
     assert len(lines) == 8
-    # What is known is believed, not simulated again; a line that was cut off is.
+    # Known results are not simulated again; a line that was cut off is.
     known = json.loads(lines[0])
     known["row"]["events"] = -1
     path.write_text(json.dumps(known) + "\n" + lines[1] + lines[2][:20])

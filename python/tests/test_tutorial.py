@@ -1,4 +1,4 @@
-"""The tutorial as it is committed: with what its cells show. That it runs is checked by nbmake."""
+"""The committed tutorial, with the outputs of its cells. nbmake checks that it runs."""
 
 import json
 import re
@@ -15,7 +15,7 @@ TEXT = PATH.read_text()
 OUTPUTS = [output for cell in json.loads(TEXT)["cells"] for output in cell.get("outputs", [])]
 
 
-def test_it_is_small_and_names_no_place_of_a_machine() -> None:
+def test_it_is_small_and_has_no_paths_of_a_machine() -> None:
     assert len(TEXT) < LARGEST
     assert "iopub" not in TEXT, "times: see scripts/tutorial.sh"
     assert not re.findall(r"[\"' (](?:/home|/root|/tmp|/Users|/work|C:)[/\\\\]", TEXT)

@@ -1,6 +1,6 @@
 # For scripts that measure, after prepare.sh: CPU time and peak memory of a run of covey.
 
-# Writes the most memory that the process named in $tmp/pid has held, in KiB, to $tmp/peak.
+# Writes the peak memory of the process in $tmp/pid, in KiB, to $tmp/peak.
 watch_memory() {
     local pid key value
     until [[ -s $tmp/pid ]]; do sleep 0.005; done

@@ -1,6 +1,6 @@
-# For scripts that measure: reads `[TRACE] [--update]` into trace and update, goes to the top folder, finds
-# the program to measure (COVEY, or a release build) as covey, and makes tmp, a folder that goes at the end.
-# put_between writes what was measured into a page.
+# For scripts that measure: reads `[TRACE] [--update]` into trace and update, goes to the top
+# folder, finds the program to measure (COVEY, or a release build) as covey, and makes tmp, a folder
+# that is removed at the end. put_between writes measurements into a page.
 
 trace=builtin:fb-like
 update=
@@ -21,7 +21,7 @@ fi
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
-# put_between NAME TEXT FILE: puts the file TEXT in place of what is between the marks NAME of FILE.
+# put_between NAME TEXT FILE: replaces the part between the marks NAME of FILE with the file TEXT.
 put_between() {
     awk -v end="<!-- $1: end -->" -v begin="<!-- $1: begin" -v text="$2" '
         $0 == end { inside = 0 }

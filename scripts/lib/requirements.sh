@@ -1,6 +1,6 @@
-# For scripts that compare what they measured with what it must be.
+# For scripts that compare measurements with requirements.
 
-# judge MIN MAX UNIT VALUE: sets must to what VALUE has to be, and verdict to a remark if it is not that.
+# judge MIN MAX UNIT VALUE: sets must to the required range, and verdict to a remark if VALUE is not in it.
 # MIN or MAX may be empty.
 judge() {
     local unit=${3:+ $3}

@@ -1,4 +1,4 @@
-//! The rules that every policy must keep: one function a rule, each on one workload.
+//! The rules that every policy must keep: one function for each rule, on one workload.
 
 use covey_core::{AnyPolicy, Compression, Fabric, Promises};
 use covey_sim::bound::{bounds, isolated_cct_s, on_the_wire};
@@ -23,7 +23,7 @@ pub fn ccts(outcome: &Outcome) -> Vec<f64> {
     outcome.coflows.iter().map(|coflow| coflow.cct_s()).collect()
 }
 
-/// To 9 digits, of times that are simulated to a nanosecond.
+/// Whether two times are equal to 9 digits; times are simulated to a nanosecond.
 pub fn same_time(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-9 * a.abs().max(b.abs()).max(20.0)
 }
@@ -32,7 +32,7 @@ pub fn same_time(a: f64, b: f64) -> bool {
 /// promises to conserve work leaves no flow waiting if all its links have capacity to spare.
 ///
 /// # Errors
-/// When that is not so, or the plan cannot be carried out.
+/// The rule is broken, or the plan cannot be executed.
 pub fn rates_fit(
     workload: &Workload,
     fabric: &Fabric,
@@ -47,10 +47,10 @@ pub fn rates_fit(
     watch.check_all_sent(&outcome.map_err(|error| Violation(error.to_string()))?)
 }
 
-/// The same run again gives the same to the last bit.
+/// A repeated run gives the same result to the last bit.
 ///
 /// # Errors
-/// When it does not.
+/// The results differ.
 pub fn same_again(workload: &Workload, fabric: &Fabric, make: Make<'_>) -> Result<(), Violation> {
     let (first, second) = (run(workload, fabric, make)?, run(workload, fabric, make)?);
     if format!("{first:?}") == format!("{second:?}") {
@@ -63,7 +63,7 @@ pub fn same_again(workload: &Workload, fabric: &Fabric, make: Make<'_>) -> Resul
 /// Nothing changes when ports get other names: port `p` becomes `names[p]`.
 ///
 /// # Errors
-/// When a completion time changes.
+/// A completion time changes.
 pub fn names_of_ports_do_not_matter(
     workload: &Workload,
     fabric: &Fabric,
@@ -107,7 +107,7 @@ impl Limits {
 /// the policy's compression.
 ///
 /// # Errors
-/// When one is.
+/// A coflow, or the mean, is too fast.
 pub fn nothing_is_too_fast(
     workload: &Workload,
     fabric: &Fabric,
@@ -135,11 +135,11 @@ pub fn compresses(workload: &Workload, fabric: &Fabric, make: Make<'_>) -> Resul
     Ok(!run(workload, fabric, make)?.compression.is_empty())
 }
 
-/// How many small coflows follow the large one in [`elephant_s`].
+/// The number of small coflows that follow the large one in [`elephant_s`].
 pub const MICE: u32 = 4000;
 
-/// When a large coflow ends. Small coflows follow it, one a second until [`MICE`] seconds: as much as
-/// the link can carry.
+/// The time at which a large coflow ends. Small coflows follow it, one a second until [`MICE`]
+/// seconds, and fill the link.
 ///
 /// # Errors
 /// When the simulation fails.
@@ -155,7 +155,7 @@ pub fn elephant_s(make: Make<'_>) -> Result<f64, Violation> {
 /// A policy that promises to starve nobody keeps that promise.
 ///
 /// # Errors
-/// When it promises that, and a coflow starves.
+/// The policy makes the promise, and a coflow starves.
 pub fn starves_nobody(promises: Promises, make: Make<'_>) -> Result<(), Violation> {
     if promises.starves_nobody {
         let completion_s = elephant_s(make)?;
@@ -167,11 +167,11 @@ pub fn starves_nobody(promises: Promises, make: Make<'_>) -> Result<(), Violatio
     Ok(())
 }
 
-/// Under a policy that promises to be local, nothing that happens elsewhere matters: the flows of
-/// `first` end at the same time if those of `second` are sent beside them, on six other ports.
+/// Under a policy that promises to be local, events elsewhere do not matter: the flows of `first`
+/// end at the same time if those of `second` are sent beside them, on six other ports.
 ///
 /// # Errors
-/// When it promises that, and other flows do matter.
+/// The policy makes the promise, and other flows do matter.
 pub fn is_local(
     first: &Workload,
     second: &Workload,
@@ -201,19 +201,19 @@ pub fn is_local(
     Ok(())
 }
 
-/// What happens on other ports does not matter: the flows of `workload` end at the same time if those of
-/// `others` are sent beside them, on other ports. Policies are exempt only if they have a clock or a number
-/// that is for the whole network by definition.
+/// Events on other ports do not matter: the flows of `workload` end at the same time if those of
+/// `others` are sent beside them, on other ports. Policies are exempt only if they have a clock or
+/// a number for the whole network by definition.
 ///
 /// # Errors
-/// When other flows do matter.
+/// Other flows do matter.
 pub fn others_do_not_matter(
     workload: &Workload,
     fabric: &Fabric,
     others: &Workload,
     make: Make<'_>,
 ) -> Result<(), Violation> {
-    let (both, places) = beside(workload, fabric.ports(), others);
+    let (both, trace_indices) = beside(workload, fabric.ports(), others);
     let (egress, ingress) = split(fabric);
     let wider = Fabric::big_switch_with(&[egress, egress].concat(), &[ingress, ingress].concat())
         .map_err(|error| Violation(error.to_string()))?;
@@ -221,9 +221,9 @@ pub fn others_do_not_matter(
     let found = run(&both, &wider, make)?.flow_completion_s;
     let mut alone = alone.into_iter();
     let mut found = found.into_iter();
-    for (coflow, place) in both.coflows.iter().zip(places) {
+    for (coflow, trace_index) in both.coflows.iter().zip(trace_indices) {
         let found: Vec<f64> = found.by_ref().take(coflow.flows.len()).collect();
-        if place.is_none() {
+        if trace_index.is_none() {
             continue;
         }
         let expected: Vec<f64> = alone.by_ref().take(coflow.flows.len()).collect();
@@ -238,8 +238,8 @@ pub fn others_do_not_matter(
     Ok(())
 }
 
-/// Two workloads side by side, the second on ports from `ports` on, by turns a coflow of each; and for
-/// each of the coflows its place in the first workload, if it is of that.
+/// Two workloads side by side, the second on ports from `ports` on, with their coflows by turns.
+/// Also returns each coflow's index in the first workload, or `None` for those of the second.
 fn beside(first: &Workload, ports: u32, second: &Workload) -> (Workload, Vec<Option<usize>>) {
     let longer = first.coflows.len().max(second.coflows.len());
     let turns = (0..longer).flat_map(|k| [(k, true), (k, false)]);
@@ -250,7 +250,7 @@ fn beside(first: &Workload, ports: u32, second: &Workload) -> (Workload, Vec<Opt
         let mut coflow = of(is_first).coflows[k].clone();
         for parent in &mut coflow.parents {
             let is_it = |turn: &(usize, bool)| *turn == (*parent as usize, is_first);
-            *parent = turns.iter().position(is_it).map_or(*parent, |place| place as u32);
+            *parent = turns.iter().position(is_it).map_or(*parent, |k| k as u32);
         }
         if !is_first {
             coflow.id = format!("other-{}", coflow.id);
@@ -270,7 +270,7 @@ fn split(fabric: &Fabric) -> (&[f64], &[f64]) {
     fabric.capacity().split_at(fabric.ports() as usize)
 }
 
-/// The same network with port `p` called `names[p]`.
+/// The same network, in which port `p` has the name `names[p]`.
 fn relabelled(workload: &Workload, fabric: &Fabric, names: &[u32]) -> (Workload, Fabric) {
     let mut workload = workload.clone();
     workload.ports = fabric.ports();

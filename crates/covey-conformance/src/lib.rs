@@ -1,7 +1,7 @@
-//! The rules that every policy must keep, checked on random workloads: for the policies in the registry,
-//! and for policies that others write, in Rust or in Python.
+//! The rules that every policy must keep, checked on random workloads: for the policies in the
+//! registry, and for policies from elsewhere, in Rust or in Python.
 //!
-//! [`check`] is all of it for one policy; the rules one by one are functions of their own.
+//! [`check`] checks all rules for one policy; each rule also has a function of its own.
 //!
 //! ```
 //! let sebf = || covey_sched::build("sebf").unwrap();

@@ -13,12 +13,11 @@ use crate::checks::{
 use crate::violation::Violation;
 use crate::workloads::{Kind, as_trace, fabric, workload};
 
-/// How often a workload that shows a violation is made smaller.
+/// Maximum number of attempts to shrink a workload that shows a violation.
 const MAX_SMALLER: usize = 1000;
 
-/// Checks a policy, which promises what `promises` says, by every rule. There is one random workload a
-/// case, and they are the same each time. The violation comes with the smallest workload found that
-/// shows it.
+/// Checks a policy with these `promises` by every rule. Each case has one random workload, the same
+/// in each run. A violation contains the smallest workload found that shows it.
 ///
 /// # Errors
 /// The first violation.
@@ -48,7 +47,7 @@ pub fn check(make: Make<'_>, promises: Promises, cases: u32) -> Result<(), Viola
 /// Two workloads, a network for the first, and other names of its ports.
 type Input = (Workload, Workload, Fabric, [u32; 6]);
 
-/// Checks one input. If it shows a violation, looks for the smallest input that does.
+/// Checks one input. If it shows a violation, searches for the smallest input that does.
 fn check_one(
     mut tree: impl ValueTree<Value = Input>,
     check: impl Fn(&Input) -> Result<(), Violation>,

@@ -1,6 +1,6 @@
-//! How policies break rules.
+//! Violations of rules.
 
-/// A rule that a policy breaks, and how that shows.
+/// A rule that a policy breaks, with the evidence.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Violation(pub String);

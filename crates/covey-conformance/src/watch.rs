@@ -1,4 +1,4 @@
-//! Looks at every scheduling round of a simulation.
+//! An observer that checks every scheduling round of a simulation.
 
 use std::ops::ControlFlow;
 
@@ -10,8 +10,8 @@ use crate::violation::Violation;
 
 /// An unfinished flow as an observer sees it.
 pub struct Served {
-    /// Place of its coflow in the trace.
-    pub place: usize,
+    /// Index of its coflow in the trace.
+    pub trace_index: usize,
     /// Its index in the coflow.
     pub index: usize,
     /// The links it crosses.
@@ -30,20 +30,20 @@ pub fn served(&Round { state, allocator, .. }: &Round<'_>) -> Vec<Served> {
             let path: Vec<usize> =
                 demand.path(position).map(|l| demand.links()[l].index()).collect();
             let rate = allocator.rates().rate(state, id, position);
-            let place = coflow.registration.seq as usize;
-            flows.push(Served { place, index: demand.index(position) as usize, path, rate });
+            let trace_index = coflow.registration.seq as usize;
+            flows.push(Served { trace_index, index: demand.index(position) as usize, path, rate });
         }
     }
     flows
 }
 
-/// Sees whether rates fit the links, and adds up what is sent. It stops at the first violation.
+/// Checks that rates fit the links, and sums the bytes sent. It stops at the first violation.
 pub(crate) struct Watch<'a> {
     workload: &'a Workload,
     conserves_work: bool,
-    /// When the last round took place.
+    /// The time of the last round.
     last: Time,
-    /// Rates since then: place of the coflow, index of the flow, bytes per second.
+    /// Rates since then: index of the coflow, index of the flow, bytes per second.
     rates: Vec<(usize, usize, f64)>,
     /// Bytes sent by each flow of each coflow.
     sent: Vec<Vec<f64>>,
@@ -58,11 +58,13 @@ impl<'a> Watch<'a> {
         Watch { workload, conserves_work, last: Time::ZERO, rates, sent, found: None }
     }
 
-    /// In the end every flow has sent its bytes.
+    /// Checks that every flow has sent its bytes at the end.
     pub fn check_all_sent(&self, outcome: &Outcome) -> Result<(), Violation> {
-        for (place, (coflow, sent)) in self.workload.coflows.iter().zip(&self.sent).enumerate() {
-            // What compression saves is known only for the flows of a coflow together.
-            if let Some(compression) = outcome.compression.get(place) {
+        for (trace_index, (coflow, sent)) in
+            self.workload.coflows.iter().zip(&self.sent).enumerate()
+        {
+            // The bytes that compression saves are known only for all flows of a coflow together.
+            if let Some(compression) = outcome.compression.get(trace_index) {
                 let all = sent.iter().sum::<f64>() + compression.saved_bytes;
                 if (coflow.size_bytes() - all).abs() >= 1e-6 {
                     return Err(Violation(format!("coflow {} has sent {all} bytes", coflow.id)));
@@ -96,7 +98,7 @@ impl<'a> Watch<'a> {
         match flows.iter().find(waits) {
             Some(flow) => Err(Violation(format!(
                 "it promises to conserve work, but flow {} of coflow {} could send at {now}: {used:?} of {capacity:?}",
-                flow.index, self.workload.coflows[flow.place].id
+                flow.index, self.workload.coflows[flow.trace_index].id
             ))),
             None => Ok(()),
         }
@@ -105,12 +107,12 @@ impl<'a> Watch<'a> {
 
 impl Observer for Watch<'_> {
     fn round(&mut self, round: &Round<'_>) -> ControlFlow<()> {
-        for &(place, index, rate) in &self.rates {
-            self.sent[place][index] += rate * (round.now - self.last);
+        for &(trace_index, index, rate) in &self.rates {
+            self.sent[trace_index][index] += rate * (round.now - self.last);
         }
         self.last = round.now;
         let flows = served(round);
-        self.rates = flows.iter().map(|flow| (flow.place, flow.index, flow.rate)).collect();
+        self.rates = flows.iter().map(|flow| (flow.trace_index, flow.index, flow.rate)).collect();
         match self.look(&flows, round.state.fabric().capacity(), round.now) {
             Ok(()) => ControlFlow::Continue(()),
             Err(violation) => {

@@ -11,19 +11,19 @@ pub fn flow(src: u32, dst: u32, bytes: f64) -> Flow {
     Flow { src, dst, bytes, start_s: 0.0 }
 }
 
-/// A workload as a trace, to be simulated again by hand.
+/// A workload as a trace, for a simulation by hand.
 pub fn as_trace(workload: &Workload) -> String {
     let mut text = Vec::new();
     covey_trace::write(workload, &mut text).expect("memory takes all");
     String::from_utf8(text).expect("JSON is text")
 }
 
-/// How alike sizes and times of a random workload are.
+/// The kind of sizes and times of a random workload.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Kind {
     /// Sizes and arrivals that are often equal, flows of zero bytes.
     Ties,
-    /// Sizes and arrivals that are all different, so that no order hangs on rounding.
+    /// Sizes and arrivals that are all different, so that no order depends on rounding.
     Generic,
 }
 
@@ -43,7 +43,7 @@ fn time_s(kind: Kind) -> BoxedStrategy<f64> {
     }
 }
 
-/// Scattered flows, pairs that occur twice included, or a whole shuffle; some in later waves.
+/// Scattered flows, some between the same ports, or a whole shuffle; some in later waves.
 fn flows(ports: u32, kind: Kind) -> impl Strategy<Value = Vec<Flow>> {
     let size = bytes(kind);
     let scattered = vec((0..ports, 0..ports, bytes(kind)), 1..10);
@@ -69,10 +69,10 @@ pub fn workload(kind: Kind) -> impl Strategy<Value = Workload> {
         let deadline = proptest::option::weighted(0.5, 0.5..30.0);
         vec((time_s(kind), flows(ports, kind), parent, deadline), 1..9).prop_map(move |coflows| {
             let coflows = coflows.into_iter().enumerate().map(
-                |(place, (arrival_s, flows, parent, deadline_s))| {
-                    let mut coflow = Coflow::new(format!("c{place}"), arrival_s, flows);
+                |(trace_index, (arrival_s, flows, parent, deadline_s))| {
+                    let mut coflow = Coflow::new(format!("c{trace_index}"), arrival_s, flows);
                     coflow.deadline_s = deadline_s;
-                    coflow.parents.extend(parent.filter(|&parent| (parent as usize) < place));
+                    coflow.parents.extend(parent.filter(|&parent| (parent as usize) < trace_index));
                     coflow
                 },
             );

@@ -1,11 +1,11 @@
-//! Policies that break the rules are found out, with a workload that shows it.
+//! The suite finds policies that break the rules, and shows a workload.
 
 use covey_conformance::check;
 use covey_core::{Answer, AnyPolicy, Group, NonClairvoyant, Plan, Policy, Promises, Share, View};
 
 type Unsized = NonClairvoyant;
 
-/// Serves the coflow that arrived last, and leaves the rest to nobody.
+/// Serves only the coflow that arrived last.
 struct LastOnly;
 
 impl Policy<Unsized> for LastOnly {

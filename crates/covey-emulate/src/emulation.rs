@@ -61,31 +61,31 @@ enum Run {
     PhilaeAuthors(Parameters),
 }
 
-/// Why a text does not name a policy of an emulated simulator.
+/// The error if a text does not name a policy of an emulated simulator.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum EmulationSpecError {
-    /// It has no such policy.
+    /// The simulator does not have the policy.
     #[error("policy '{name}' with --sim {simulator}: expected one of {known}{}", did_you_mean(*.meant))]
     Policy {
-        /// What was asked for.
+        /// The name in the text.
         name: String,
         /// The simulator.
         simulator: &'static str,
-        /// Those it has.
+        /// The policies that the simulator has.
         known: String,
-        /// The policy that may be meant.
+        /// The policy that the user may mean.
         meant: Option<&'static str>,
     },
-    /// A parameter it does not have, or not with this value.
+    /// The policy does not have the parameter, or not with this value.
     #[error("policy {policy} with --sim {simulator}: expected {expected}, found '{found}'")]
     Param {
         /// The policy.
         policy: &'static str,
         /// The simulator.
         simulator: &'static str,
-        /// What was expected.
+        /// The expected text.
         expected: String,
-        /// What was given.
+        /// The given text.
         found: String,
     },
 }
@@ -93,10 +93,12 @@ pub enum EmulationSpecError {
 impl Emulation {
     /// The policy `name` or `name:key=value,…` in `simulator`. CoflowSim's DARK is `aalo`; it takes
     /// no parameters. `philae` has the `order` of the paper's Table 3, A, B, C or D, `ties` among
-    /// ports, `reversed` or `by-port`, and `pilots`, `thin`, `K`, `q1` and `E` as Covey's own has them.
+    /// ports, `reversed` or `by-port`, and `pilots`, `thin`, `K`, `q1` and `E` as Covey's own has
+    /// them.
     ///
-    /// # Errors For a policy, a parameter or a value that the simulator does not have. The message
-    /// says what it has.
+    /// # Errors
+    /// The policy, the parameter or the value does not exist in the simulator. The message lists
+    /// those that do.
     pub fn new(simulator: Simulator, spec: &str) -> Result<Self, EmulationSpecError> {
         let spec = &covey_sched::normalized(spec);
         let (name, given) = spec.split_once(':').unwrap_or((spec, ""));
@@ -162,7 +164,8 @@ impl Emulation {
     /// Runs the emulation. A coflow's CCT counts from its admission, which may be before its
     /// arrival; times are in the simulator's own seconds.
     ///
-    /// # Errors When the simulator cannot represent the workload, or does not finish it.
+    /// # Errors
+    /// The simulator cannot represent the workload, or does not finish it.
     pub fn run(&self, workload: &Workload) -> Result<Outcome, EmulationError> {
         match self.run {
             Run::CoflowSim(policy) => coflowsim::run(workload, policy),
@@ -170,7 +173,7 @@ impl Emulation {
         }
     }
 
-    /// The same, with the estimate of each coflow under a policy that samples.
+    /// Like [`run`](Self::run), with the estimate of each coflow under a policy that samples.
     ///
     /// # Errors
     /// See [`run`](Self::run).
@@ -190,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_policy_listed_is_another_one() {
+    fn every_listed_policy_is_a_different_one() {
         let mut runs = Vec::new();
         for simulator in [Simulator::CoflowSim, Simulator::PhilaeAuthors] {
             for name in simulator.policies() {
@@ -213,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_there_is_not_is_refused() {
+    fn unknown_policies_and_parameters_are_refused() {
         let refusal = |simulator, spec| {
             Emulation::new(simulator, spec).err().map(|e| e.to_string()).unwrap_or_default()
         };

@@ -1,4 +1,4 @@
-//! Why an emulation fails.
+//! The errors of emulations.
 
 /// A workload that an emulated simulator cannot represent, or does not finish.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -10,7 +10,7 @@ pub enum EmulationError {
         coflow: String,
         /// The emulated simulator.
         simulator: &'static str,
-        /// What it can represent.
+        /// What the simulator can represent.
         expected: &'static str,
         /// What the workload has.
         found: String,

@@ -4,22 +4,23 @@ use covey_trace::Coflow;
 
 use crate::error::EmulationError;
 
-/// What the emulated simulators can represent of a coflow.
+/// A coflow as the emulated simulators can represent it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Shuffle {
     /// The racks that send, each once, in order of their first flow.
     pub mappers: Vec<u32>,
-    /// The racks that receive, each once, in order of their first flow, and the bytes each
-    /// receives of all mappers together.
+    /// The racks that receive, each once, in order of their first flow, and the bytes that each
+    /// receives from all mappers together.
     pub reducers: Vec<(u32, f64)>,
     /// For each flow of the coflow, the indices of its mapper and reducer in these lists.
     pub pairs: Vec<[u32; 2]>,
 }
 
 impl Shuffle {
-    /// The shuffle that `coflow` is. Flows between the same two racks are one.
+    /// `coflow` as a shuffle. Flows between the same two racks are merged.
     ///
-    /// # Errors When it has parents or flows that start later, a mapper that does not send to every
+    /// # Errors
+    /// The coflow has parents or flows that start later, a mapper that does not send to every
     /// reducer, or a reducer with flows of different sizes. `simulator` cannot represent these.
     pub fn of(coflow: &Coflow, simulator: &'static str) -> Result<Self, EmulationError> {
         let bad = |expected: &'static str, found: String| EmulationError::Shape {
@@ -116,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_shuffle_is_refused() {
+    fn other_coflows_than_shuffles_are_refused() {
         assert_eq!(
             refusal(&coflow(&[(0, 2, 1.0), (1, 2, 3.0)])),
             "coflow '7': CoflowSim expects flows of equal size to a receiver, \

@@ -39,8 +39,9 @@ fn facebook_as_the_program_prints_it() {
     assert_eq!(sum_ms(&trace, Policy::Scf), 15_578_368.0);
 }
 
-/// Coflow 90 has sent 10 MiB but for rounding when coflow 89 ends. CoflowSim's sum of sent bytes has
-/// drifted above the limit, so coflow 90 moves to the second queue, and 102 goes before it.
+/// When coflow 89 ends, coflow 90 has sent exactly 10 MiB, without rounding. CoflowSim's sum of
+/// sent bytes has drifted above the limit, so coflow 90 moves to the second queue, and 102 goes
+/// before it.
 #[test]
 fn a_drifted_sum_passes_a_limit() {
     let senders = [1, 3, 4, 7, 14, 15, 19, 20, 23, 28, 36, 37, 38, 39, 41, 43, 44, 49, 50, 59];
@@ -58,7 +59,7 @@ fn a_drifted_sum_passes_a_limit() {
 /// CoflowSim makes a flow of 1 MiB from each mapper of a reducer with nothing to receive, and the
 /// reducer ends with the first of them. The others still take their quanta.
 #[test]
-fn a_reducer_of_nothing_ends_with_its_first_flow() {
+fn a_reducer_without_bytes_ends_with_its_first_flow() {
     let coflows = vec![shuffle("1", &[0, 1, 2], &[(3, 0.0)]), shuffle("2", &[3], &[(3, 1.0)])];
     let workload = Workload { ports: 4, coflows };
     assert_eq!(ccts_ms(&workload, Policy::Pfp), [8.0, 32.0]);
@@ -75,7 +76,7 @@ fn shuffle(id: &str, senders: &[u32], receivers: &[(u32, f64)]) -> Coflow {
     Coflow::new(id.to_owned(), 0.0, senders.iter().flat_map(to).collect())
 }
 
-/// What the program prints is not known for these; `naive.rs` does as it does on small workloads.
+/// The program's output is not known for these policies; `naive.rs` checks them on small workloads.
 #[facebook_test]
 fn facebook_otherwise() {
     let trace = facebook();

@@ -1,5 +1,5 @@
-//! CoflowSim done slowly and obviously: every quantum, every flow, every addition, in CoflowSim's
-//! order and without a tolerance of its own. The emulation must find the same, to the quantum.
+//! A slow and obvious CoflowSim: every quantum, every flow and every addition, in CoflowSim's order
+//! and without a tolerance. The emulation must agree to the quantum.
 
 use covey_emulate::coflowsim::{Policy, run};
 use covey_trace::java_random::JavaRandom;
@@ -12,7 +12,7 @@ const RACKS: usize = 12;
 #[derive(Clone)]
 struct NaiveFlow {
     src: usize,
-    /// The place of its mapper.
+    /// The index of its mapper.
     mapper: usize,
     left: f64,
     bps: f64,
@@ -22,10 +22,10 @@ struct NaiveFlow {
 struct NaiveReducer {
     dst: usize,
     flows: Vec<NaiveFlow>,
-    /// When the flow of each mapper ended.
+    /// The end of each mapper's flow.
     flow_end_ms: Vec<Option<f64>>,
     left: f64,
-    /// What it asked for and has not received.
+    /// Bytes asked for and not received.
     asked: f64,
     ended: bool,
     moving: bool,
@@ -62,7 +62,7 @@ fn load(workload: &Workload) -> Vec<NaiveJob> {
             let asked = (bytes.floor() / MB).ceil() * MB;
             let unit = mappers.len() as f64 * MB;
             let left = (asked / unit).ceil() * unit;
-            // A reducer of nothing has flows of a MiB all the same.
+            // A reducer without bytes still has flows of a MiB.
             let flow_bytes = (left / mappers.len() as f64).max(MB);
             let flow = |(mapper, &src)| NaiveFlow { src, mapper, left: flow_bytes, bps: 0.0 };
             reducers.push(NaiveReducer {
@@ -154,7 +154,7 @@ impl Naive {
                 let to = |reducer: &&NaiveReducer| reducer.dst == flow.dst as usize;
                 let reducer = job.reducers.iter().find(to).expect("a reducer");
                 let mapper = mappers.iter().position(|&src| src == flow.src).expect("a mapper");
-                // Flows may go on when their coflow has ended; nobody asks for them then.
+                // Flows may go on after their coflow has ended; their ends do not matter then.
                 reducer.flow_end_ms[mapper].unwrap_or(end_ms).min(end_ms)
             };
             (job.start_ms, end_ms, coflow.flows.iter().map(flow_end_ms).collect())
@@ -174,8 +174,8 @@ impl Naive {
     }
 
     fn admit(&mut self, c: usize) {
-        let place = self.order.iter().position(|&other| self.key(c) < self.key(other));
-        self.order.insert(place.unwrap_or(self.order.len()), c);
+        let position = self.order.iter().position(|&other| self.key(c) < self.key(other));
+        self.order.insert(position.unwrap_or(self.order.len()), c);
     }
 
     fn share(&mut self, now_ms: f64, admitted: bool) {
@@ -267,13 +267,13 @@ impl Naive {
             for (m, flow) in reducer.flows.iter().enumerate() {
                 let left = |[c, r, m]: [usize; 3]| self.jobs[c].reducers[r].flows[m].left;
                 let queue = &mut self.queues[reducer.dst];
-                let place = queue.iter().position(|&other| left(other) > flow.left);
-                queue.insert(place.unwrap_or(queue.len()), [c, r, m]);
+                let position = queue.iter().position(|&other| left(other) > flow.left);
+                queue.insert(position.unwrap_or(queue.len()), [c, r, m]);
             }
         }
     }
 
-    /// Sends `bytes` of a flow; whether it has ended.
+    /// Sends `bytes` of a flow; returns whether it has ended.
     fn send(&mut self, [c, r, m]: [usize; 3], bytes: f64, end_ms: f64) -> bool {
         let job = &mut self.jobs[c];
         let reducer = &mut job.reducers[r];
@@ -313,13 +313,13 @@ impl Naive {
         let mut taken = [false; RACKS];
         for dst in 0..RACKS {
             let src = |&[c, r, m]: &[usize; 3]| self.jobs[c].reducers[r].flows[m].src;
-            let Some(place) = self.queues[dst].iter().position(|flow| !taken[src(flow)]) else {
+            let Some(position) = self.queues[dst].iter().position(|flow| !taken[src(flow)]) else {
                 continue;
             };
-            let flow = self.queues[dst][place];
+            let flow = self.queues[dst][position];
             taken[src(&flow)] = true;
             if self.send(flow, MB, end_ms) {
-                self.queues[dst].remove(place);
+                self.queues[dst].remove(position);
             }
         }
     }
@@ -385,17 +385,17 @@ fn fair_shares(jobs: &mut [NaiveJob], coflows: &[usize], free: &mut [[f64; RACKS
     free.iter_mut().flatten().zip(used.iter().flatten()).for_each(|(free, used)| *free -= used);
 }
 
-/// What a random workload is like.
+/// The parameters of a random workload.
 struct Style {
-    /// The most racks on a side of a coflow, ...
+    /// Maximum number of racks on a side of a coflow.
     racks: i32,
-    /// ... and more mappers than that, when some racks have two.
+    /// Additional mappers; some racks then have two.
     doubled: bool,
-    /// The most milliseconds between arrivals.
+    /// Maximum number of milliseconds between arrivals.
     gap_ms: i32,
-    /// The most MB of a reducer, and the number that they are divided by.
+    /// Maximum MB of a reducer, and the divisor of these.
     mb: [i32; 2],
-    /// Whether all reducers of a coflow have the same MB, as often as not.
+    /// Whether all reducers of about half the coflows have the same MB.
     equal: bool,
     /// Whether some reducers have 0 MB.
     empty: bool,
@@ -455,8 +455,8 @@ fn workload(seed: i64) -> Workload {
     Workload { ports: RACKS as u32, coflows }
 }
 
-/// A few coflows whose flows last up to an hour or two, beside shorter ones. Many end together, or at
-/// the end of a quantum but for rounding.
+/// A few coflows whose flows last up to an hour or two, beside shorter ones. Many end together, or
+/// exactly at the end of a quantum, without rounding.
 fn long_workload(seed: i64) -> Workload {
     let mut random = JavaRandom::new(seed);
     let mut below = |bound: i32| random.next_int(bound);

@@ -1,4 +1,4 @@
-//! What the simulator of Philae's authors finds.
+//! Results of the simulator of Philae's authors.
 
 use crate::common::facebook;
 use covey_emulate::philae_authors::{Order, Parameters, Ties, run};

@@ -1,4 +1,4 @@
-//! When coflows of a workload are released, and when their flows start and begin again.
+//! The releases of a workload's coflows, and the starts and restarts of their flows.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -9,21 +9,23 @@ use covey_trace::Workload;
 /// Coflows and flows that have not begun yet.
 #[derive(Debug, Default)]
 pub(crate) struct Calendar {
-    /// Coflows whose parents have ended, by place in the trace.
+    /// Coflows whose parents have ended, by index in the trace.
     releases: BinaryHeap<Reverse<(Time, u32)>>,
-    /// Starts of flows of released coflows: time, place of the coflow in the trace, index of the flow.
+    /// Starts of flows of released coflows: time, index of the coflow in the trace, index of the
+    /// flow.
     starts: BinaryHeap<Reverse<(Time, u32, u32)>>,
-    /// The flows that will begin again, in the same form.
+    /// Restarts of flows, in the same form.
     restarts: BinaryHeap<Reverse<(Time, u32, u32)>>,
-    /// How many parents each coflow waits for, by place in the trace; zero without a barrier.
+    /// The number of parents for which each coflow waits, by index in the trace; zero without a
+    /// barrier.
     parents_left: Vec<u32>,
-    /// Places of each coflow's children, by place in the trace.
+    /// Indices of each coflow's children, by index in the trace.
     children: Vec<Vec<u32>>,
 }
 
 impl Calendar {
-    /// Fills the calendar from a workload. With a barrier between stages a coflow is released when its
-    /// parents have ended, otherwise when it arrives.
+    /// Fills the calendar from a workload. With a barrier between stages a coflow is released when
+    /// its parents have ended, otherwise when it arrives.
     pub(crate) fn fill(&mut self, workload: &Workload, barrier: bool) {
         self.releases.clear();
         self.starts.clear();
@@ -43,12 +45,12 @@ impl Calendar {
         }
     }
 
-    /// Places of the children of the coflow at place `parent`.
+    /// Indices of the children of the coflow at index `parent`.
     pub(crate) fn children(&self, parent: u32) -> &[u32] {
         &self.children[parent as usize]
     }
 
-    /// When the next coflow is released, or the next flow starts or begins again.
+    /// The time of the next release, start or restart.
     pub(crate) fn next(&self) -> Time {
         let release = self.releases.peek().map_or(Time::NEVER, |Reverse((time, _))| *time);
         [&self.starts, &self.restarts]
@@ -57,23 +59,23 @@ impl Calendar {
             .fold(release, |next, Reverse((time, ..))| next.min(*time))
     }
 
-    /// Takes a coflow that is released by `now`: its place in the trace.
+    /// Takes a coflow that is released by `now`: its index in the trace.
     pub(crate) fn pop_release(&mut self, now: Time) -> Option<u32> {
         let Reverse((time, _)) = self.releases.peek()?;
         time.due(now).then(|| self.releases.pop()).flatten().map(|Reverse((_, coflow))| coflow)
     }
 
-    /// Takes a flow that starts by `now`: place of its coflow in the trace, and its index.
+    /// Takes a flow that starts by `now`: index of its coflow in the trace, and its index.
     pub(crate) fn pop_start(&mut self, now: Time) -> Option<(u32, u32)> {
         pop(&mut self.starts, now)
     }
 
-    /// Takes a flow that begins again by `now`, in the same form; it may have ended.
+    /// Takes a flow that restarts by `now`, in the same form; it may have ended.
     pub(crate) fn pop_restart(&mut self, now: Time) -> Option<(u32, u32)> {
         pop(&mut self.restarts, now)
     }
 
-    /// Plans that a flow of a released coflow begins again.
+    /// Plans the restart of a flow of a released coflow.
     pub(crate) fn restart_later(&mut self, time: Time, coflow: u32, flow: u32) {
         self.restarts.push(Reverse((time, coflow, flow)));
     }
@@ -83,8 +85,8 @@ impl Calendar {
         self.starts.push(Reverse((time, coflow, flow)));
     }
 
-    /// The coflow at place `parent` has ended at `now`. Children that waited only for it are released,
-    /// but not before their own arrival.
+    /// The coflow at index `parent` has ended at `now`. Children that waited only for it are
+    /// released, but not before their own arrival.
     pub(crate) fn release_children(&mut self, workload: &Workload, parent: u32, now: Time) {
         for &child in &self.children[parent as usize] {
             let left = &mut self.parents_left[child as usize];
@@ -101,7 +103,7 @@ impl Calendar {
     }
 }
 
-/// Takes a flow whose time has come by `now`: place of its coflow in the trace, and its index.
+/// Takes a flow whose time has come by `now`: index of its coflow in the trace, and its index.
 fn pop(flows: &mut BinaryHeap<Reverse<(Time, u32, u32)>>, now: Time) -> Option<(u32, u32)> {
     let Reverse((time, ..)) = flows.peek()?;
     time.due(now).then(|| flows.pop()).flatten().map(|Reverse((_, c, f))| (c, f))

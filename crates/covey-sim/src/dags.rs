@@ -1,4 +1,4 @@
-//! Which coflows belong to one DAG, and what each DAG has sent.
+//! The DAG of each coflow, and the bytes that each DAG has sent.
 
 use std::collections::BTreeMap;
 
@@ -12,22 +12,22 @@ use crate::error::SimError;
 /// Lineages of all coflows.
 #[derive(Debug, Default)]
 pub(crate) struct Dags {
-    /// Of each coflow, by place in the trace.
+    /// The lineage of each coflow, by index in the trace.
     lineage: Vec<Lineage>,
     /// Bytes sent by the coflows of each DAG that have ended, by DAG.
     sent: Vec<f64>,
     /// The coflows of each DAG that are present, by DAG.
     present: Vec<Vec<CoflowId>>,
-    /// Working memory: places in the trace, parents before children.
+    /// Working memory: indices in the trace, parents before children.
     order: Vec<u32>,
-    /// Working memory: how many parents of each coflow have no lineage yet, by place in the trace.
+    /// Working memory: how many parents of each coflow have no lineage yet, by index in the trace.
     parents_left: Vec<u32>,
 }
 
 impl Dags {
-    /// Gives each coflow its lineage: first the coflows without parents, in order of arrival, then each
-    /// other coflow after its parents, whenever it arrives. The coflows of one job that have no parents
-    /// are the first of one DAG.
+    /// Gives each coflow its lineage: first the coflows without parents, in order of arrival, then
+    /// each other coflow after its parents, whenever it arrives. The coflows of one job that have
+    /// no parents are the first of one DAG.
     ///
     /// # Errors
     /// [`SimError::Cycle`].
@@ -44,24 +44,24 @@ impl Dags {
         self.order.clear();
         self.order.extend((0..).zip(coflows).filter(|(_, c)| c.parents.is_empty()).map(|(k, _)| k));
         self.order.sort_unstable_by(|&a, &b| {
-            let arrival = |place: u32| coflows[place as usize].arrival_s;
+            let arrival = |trace_index: u32| coflows[trace_index as usize].arrival_s;
             arrival(a).total_cmp(&arrival(b)).then(a.cmp(&b))
         });
 
         let mut ids = Lineages::default();
         let mut first_of_job: BTreeMap<&str, Lineage> = BTreeMap::new();
         let mut next = 0;
-        while let Some(&place) = self.order.get(next) {
+        while let Some(&trace_index) = self.order.get(next) {
             next += 1;
-            let coflow = &coflows[place as usize];
+            let coflow = &coflows[trace_index as usize];
             let parents = coflow.parents.iter().map(|&parent| self.lineage[parent as usize]);
-            self.lineage[place as usize] = match &coflow.job {
+            self.lineage[trace_index as usize] = match &coflow.job {
                 Some(job) if coflow.parents.is_empty() => {
                     *first_of_job.entry(job).or_insert_with(|| ids.register([]))
                 }
                 _ => ids.register(parents),
             };
-            for &child in calendar.children(place) {
+            for &child in calendar.children(trace_index) {
                 let left = &mut self.parents_left[child as usize];
                 *left -= 1;
                 if *left == 0 {
@@ -74,15 +74,15 @@ impl Dags {
         self.present.iter_mut().for_each(Vec::clear);
         self.present.resize_with(ids.dags() as usize, Vec::new);
         match self.parents_left.iter().position(|&left| left > 0) {
-            Some(place) => Err(SimError::Cycle { coflow: coflows[place].id.clone() }),
+            Some(trace_index) => Err(SimError::Cycle { coflow: coflows[trace_index].id.clone() }),
             None => Ok(()),
         }
     }
 
-    /// The lineage of the coflow at a place in the trace, and the bytes that ended coflows of its DAG
-    /// have sent.
-    pub(crate) fn of(&self, place: u32) -> (Lineage, f64) {
-        let lineage = self.lineage[place as usize];
+    /// The lineage of the coflow at an index in the trace, and the bytes that ended coflows of its
+    /// DAG have sent.
+    pub(crate) fn of(&self, trace_index: u32) -> (Lineage, f64) {
+        let lineage = self.lineage[trace_index as usize];
         (lineage, self.sent[lineage.external as usize])
     }
 
@@ -91,7 +91,7 @@ impl Dags {
         self.present[lineage.external as usize].push(id);
     }
 
-    /// A coflow has ended that has sent `bytes`.
+    /// A coflow that has sent `bytes` has ended.
     pub(crate) fn end(&mut self, lineage: Lineage, id: CoflowId, bytes: f64) {
         self.present[lineage.external as usize].retain(|&c| c != id);
         self.sent[lineage.external as usize] += bytes;

@@ -1,9 +1,9 @@
-//! What can go wrong in a simulation.
+//! The errors of a simulation.
 
 use covey_core::alloc::PlanError;
 use thiserror::Error;
 
-/// Why a simulation stopped early.
+/// The reason that a simulation stopped early.
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum SimError {
     /// The workload uses ports that the fabric does not have.
@@ -14,20 +14,20 @@ pub enum SimError {
         /// Ports of the fabric.
         fabric: u32,
     },
-    /// Parents form a cycle, so that these coflows can never start.
+    /// Parents form a cycle, so these coflows can never start.
     #[error("coflow '{coflow}' waits for itself: its parents form a cycle")]
     Cycle {
         /// The trace's name for one of them.
         coflow: String,
     },
-    /// The policy made a plan that cannot be carried out.
+    /// The policy made a plan that cannot be executed.
     #[error("policy {policy}, at {time_s} s: the plan {source}")]
     Plan {
         /// The policy.
         policy: String,
-        /// When, in seconds since the start of the trace.
+        /// The time of the error, in seconds since the start of the trace.
         time_s: f64,
-        /// What is wrong with it.
+        /// The error of the plan.
         source: PlanError,
     },
     /// The policy leaves a coflow without service for ever.
@@ -37,29 +37,29 @@ pub enum SimError {
     Stalled {
         /// The policy.
         policy: String,
-        /// When, in seconds since the start of the trace.
+        /// The time of the error, in seconds since the start of the trace.
         time_s: f64,
         /// The trace's name for the coflow.
         coflow: String,
     },
-    /// The policy asks without end to be called at the present moment.
+    /// The policy asks without end to be called at the present time.
     #[error(
         "policy {policy}, at {time_s} s: its wake-ups are due again at once, and no time passes: expected a wake-up later than now"
     )]
     StandsStill {
         /// The policy.
         policy: String,
-        /// When, in seconds since the start of the trace.
+        /// The time of the error, in seconds since the start of the trace.
         time_s: f64,
     },
     /// The policy waits for bytes of a coflow while it serves all flows as one group.
     #[error(
         "policy {policy}, at {time_s} s: a wake-up by bytes sent needs an entry for the coflow"
     )]
-    BytesOfACrowd {
+    BytesUnderAllFlows {
         /// The policy.
         policy: String,
-        /// When, in seconds since the start of the trace.
+        /// The time of the error, in seconds since the start of the trace.
         time_s: f64,
     },
     /// The observer asked to stop.

@@ -1,4 +1,4 @@
-//! Observers look on while a simulation runs: for progress, checks and recordings.
+//! Observers of a running simulation, for progress, checks and recordings.
 
 use std::ops::ControlFlow;
 
@@ -9,17 +9,17 @@ use covey_core::state::State;
 /// A scheduling round that has ended. Its rates hold until the next one.
 #[derive(Debug, Clone, Copy)]
 pub struct Round<'a> {
-    /// When the round took place.
+    /// The time of the round.
     pub now: Time,
-    /// How many coflows have ended so far.
+    /// The number of coflows that have ended so far.
     pub done: usize,
     /// The coflows that are present.
     pub state: &'a State,
-    /// What they have been given.
+    /// The allocator, with their rates.
     pub allocator: &'a Allocator,
 }
 
-/// An object that is told of each scheduling round of a simulation.
+/// An observer, which is called in each scheduling round of a simulation.
 pub trait Observer {
     /// Links have been shared. Breaking stops the simulation with
     /// [`SimError::Interrupted`](crate::SimError::Interrupted).

@@ -1,36 +1,37 @@
-//! What a simulation found: when every coflow and every flow ended.
+//! The results of a simulation: the ends of all coflows and flows.
 
 /// The result of simulating one workload under one policy.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Outcome {
-    /// One for each coflow, in the order of the workload.
+    /// The outcome of each coflow, in the order of the workload.
     pub coflows: Vec<CoflowOutcome>,
     /// Completion time of every flow in seconds since the start of the trace; the flows of the
     /// first coflow first, in the order of the workload.
     pub flow_completion_s: Vec<f64>,
     /// Start of every flow (its coflow's release plus its own offset), same order, seconds.
     pub flow_start_s: Vec<f64>,
-    /// Moments at which rates were decided anew.
+    /// Number of times at which rates were decided again.
     pub events: u64,
-    /// What compression did for each coflow; empty where nothing was compressed.
+    /// The effect of compression on each coflow; empty if nothing was compressed.
     pub compression: Vec<CompressionOutcome>,
 }
 
-/// What compression did for one coflow.
+/// The effect of compression on one coflow.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct CompressionOutcome {
-    /// Bytes of the coflow that did not have to be sent.
+    /// Bytes of the coflow that compression saved.
     pub saved_bytes: f64,
-    /// Seconds of whole processors that it took.
+    /// Seconds of whole processors that compression took.
     pub cpu_s: f64,
 }
 
-/// What became of one coflow.
+/// The outcome of one coflow.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CoflowOutcome {
-    /// When it could start: its arrival, or the end of its last parent if that is later. Seconds.
+    /// Release in seconds since the start of the trace: the coflow's arrival, or the end of its
+    /// last parent if that is later.
     pub release_s: f64,
-    /// When its last flow ended, in seconds since the start of the trace.
+    /// End of its last flow, in seconds since the start of the trace.
     pub completion_s: f64,
 }
 

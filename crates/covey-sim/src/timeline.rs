@@ -1,4 +1,4 @@
-//! An observer that records what each coflow sends out of each port, and when.
+//! An observer that records the rate of each coflow out of each port, over time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -8,20 +8,20 @@ use covey_core::{CoflowId, Time};
 
 use crate::observer::{Observer, Round};
 
-/// Rates that differ by a smaller share of each other are the same rate; a smaller share of a link is
-/// no rate.
+/// Rates that differ by a smaller share of each other are equal; a smaller share of a link counts
+/// as zero.
 const NEGLIGIBLE: f64 = 1e-9;
 
 /// A time in which a coflow sends out of a port at one rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Span {
-    /// Place of the coflow in the workload.
+    /// Index of the coflow in the workload.
     pub coflow: u32,
     /// The sending port.
     pub port: u32,
-    /// When it begins, in seconds since the start of the trace.
+    /// Begin of the span, in seconds since the start of the trace.
     pub start_s: f64,
-    /// When it ends, in seconds since the start of the trace.
+    /// End of the span, in seconds since the start of the trace.
     pub end_s: f64,
     /// Bytes per second, of all flows of the coflow out of the port together.
     pub rate: f64,
@@ -32,34 +32,35 @@ pub struct Span {
 pub struct Timeline {
     /// Spans that have ended.
     spans: Vec<Span>,
-    /// Spans that have not ended, by place of the coflow; those of a coflow by sender.
+    /// Spans that have not ended, by index of the coflow; those of a coflow by sender.
     open: BTreeMap<u32, Vec<Span>>,
     /// Working memory: the spans that a coflow has from this round on.
     next: Vec<Span>,
     /// Working memory: the rate of a coflow at each of its links.
     rates: Vec<f64>,
-    /// How many coflows had ended at the last round.
+    /// The number of coflows that had ended at the last round.
     done: usize,
 }
 
 impl Timeline {
-    /// The spans, in order of their ends; those that end together by coflow and sender.
+    /// The spans, in order of their ends; spans that end together are in order of coflow and
+    /// sender.
     pub fn into_spans(self) -> Vec<Span> {
         self.spans
     }
 
-    /// Records what a coflow sends out of each port from this round on.
+    /// Records the rate of a coflow out of each port from this round on.
     fn look(&mut self, id: CoflowId, round: &Round<'_>) {
         let coflow = round.state.coflow(id);
         let demand = coflow.demand();
-        let place = coflow.registration.seq as u32;
+        let trace_index = coflow.registration.seq as u32;
         round.allocator.rates().link_rates(round.state, id, &mut self.rates);
         let capacity = round.state.fabric().capacity();
         self.next.clear();
         for (&rate, link) in self.rates.iter().zip(&demand.links()[..demand.senders()]) {
             if rate > NEGLIGIBLE * capacity[link.index()] {
                 self.next.push(Span {
-                    coflow: place,
+                    coflow: trace_index,
                     port: link.0,
                     start_s: round.now.as_secs(),
                     end_s: f64::INFINITY,
@@ -67,13 +68,13 @@ impl Timeline {
                 });
             }
         }
-        self.replace_open(place, round.now);
+        self.replace_open(trace_index, round.now);
     }
 
-    /// Replaces the open spans of a coflow by `next`. Senders come in the same order in both. A span
-    /// whose rate stays goes on.
-    fn replace_open(&mut self, place: u32, now: Time) {
-        let open = self.open.entry(place).or_default();
+    /// Replaces the open spans of a coflow by `next`. Senders have the same order in both. A span
+    /// goes on if its rate stays.
+    fn replace_open(&mut self, trace_index: u32, now: Time) {
+        let open = self.open.entry(trace_index).or_default();
         let mut next = 0;
         for span in &*open {
             let new = self.next[next..].iter().position(|new| new.port == span.port);
@@ -97,11 +98,11 @@ impl Timeline {
     fn end_absent(&mut self, state: &State, now: Time) {
         let present: BTreeSet<u32> =
             state.present().iter().map(|&id| state.coflow(id).registration.seq as u32).collect();
-        let gone = self.open.keys().filter(|place| !present.contains(place)).copied();
-        for place in gone.collect::<Vec<_>>() {
+        let gone = self.open.keys().filter(|trace_index| !present.contains(trace_index)).copied();
+        for trace_index in gone.collect::<Vec<_>>() {
             self.next.clear();
-            self.replace_open(place, now);
-            self.open.remove(&place);
+            self.replace_open(trace_index, now);
+            self.open.remove(&trace_index);
         }
     }
 }

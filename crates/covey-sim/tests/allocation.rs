@@ -1,15 +1,16 @@
-//! After a first run, a simulator and a policy take no new memory.
+//! After a first run, a simulator and a policy allocate no new memory.
 //!
-//! What a second run of the same workload on the same [`Simulator`] and the same policy object may
-//! allocate is its [`Outcome`](covey_sim::Outcome), which it gives away: three vectors; and its
-//! plan, whose three lists begin empty and double from 4 as they grow. So the number of allocations
-//! depends on the most coflows present at once, and not on how long the run is.
+//! A second run of the same workload on the same [`Simulator`] and the same policy object may
+//! allocate only two things. One is its [`Outcome`](covey_sim::Outcome), three vectors that it
+//! gives away. The other is its plan, whose three lists begin empty and double from 4 as they grow.
+//! So the number of allocations depends on the maximum number of coflows present at once, and not
+//! on the length of the run.
 
-// A global allocator cannot be written without `unsafe`. This one is sound because it does nothing
-// but count: every call goes to the system's allocator with its arguments as they came, so that
-// what the caller guarantees is what the system's allocator requires, and what that guarantees is
-// what the caller gets. Counting itself touches only a `Cell` in a thread-local that is initialised
-// by a constant and has no destructor, so it neither allocates nor can it be gone.
+// A global allocator cannot be written without `unsafe`. This one is sound because it only counts.
+// It passes every call on to the system's allocator with the same arguments. So the caller's
+// guarantees satisfy the system's allocator, and the caller gets that allocator's guarantees. The
+// count is a `Cell` in a thread-local variable with a constant initial value and no destructor. So
+// counting does not allocate, and the count always exists.
 #![allow(unsafe_code)]
 
 mod common;
@@ -24,7 +25,7 @@ use covey_sim::Simulator;
 use covey_trace::{Coflow, Workload};
 
 thread_local! {
-    /// Blocks of memory that this thread has asked for, or asked to be larger.
+    /// Number of blocks of memory that this thread has allocated or enlarged.
     static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -53,18 +54,17 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// Allocations of `work`.
+/// Number of allocations of `work`.
 fn allocations(work: impl FnOnce()) -> usize {
     let before = ALLOCATIONS.get();
     work();
     ALLOCATIONS.get() - before
 }
 
-/// Seconds after which sixty shuffles are over under every policy.
+/// Seconds after which sixty shuffles have ended under every policy.
 const OVER_S: f64 = 2000.0;
 
-/// So many times sixty shuffles of up to 7 x 5 flows on 12 ports, of which many are present at
-/// once.
+/// `times` times sixty shuffles of up to 7 x 5 flows on 12 ports. Many of them are present at once.
 fn busy(times: u32) -> Workload {
     let coflow = |number: u32| {
         let c = number % 60;
@@ -100,11 +100,11 @@ fn the_counter_counts() {
 
 #[test]
 fn a_second_run_allocates_its_outcome_and_its_plan() {
-    // Sixty coflows, each named twice at most, with few pilots each: lists of 4, 8, 16, ... 256 entries.
-    // Three are of entries, three of wake-ups.
+    // Sixty coflows, each named twice at most, with few pilots each: lists of 4, 8, 16, ... 256
+    // entries. Three lists have entries, three wake-ups.
     let (outcome, plan) = (3, 6 * 7);
     let specs = policies().chain(COMPRESSED);
-    // What a policy draws at random goes on from run to run: the second is not the same again.
+    // A policy's random numbers go on from run to run, so the second run differs from the first.
     for spec in specs.filter(|spec| !spec.contains("random")) {
         let (once, thrice) = (in_second_run(&busy(1), spec), in_second_run(&busy(3), spec));
         assert!(once <= outcome + plan, "{spec}: {once} allocations");

@@ -1,4 +1,5 @@
-//! Lower bounds: never above a schedule, near the best one known, and right where it is known.
+//! Lower bounds: never above a schedule, near the best known schedule, and exact where the optimum
+//! is known.
 
 use covey_core::LinkId;
 use covey_facebook_test::facebook_test;
@@ -24,7 +25,7 @@ fn bounds_of(ports: u32, coflows: Vec<Coflow>) -> Bounds {
     uniform(&Workload { ports, coflows }, 1.0)
 }
 
-/// Reads the coflow-benchmark format, which the trace file is known to follow.
+/// Reads the coflow-benchmark format of the trace file, without checks.
 fn read_benchmark(text: &str) -> Workload {
     let mut words = text.split_ascii_whitespace();
     let mut word = || words.next().unwrap();
@@ -95,7 +96,8 @@ fn known_optimum_of_four_coflows_on_three_links() {
     assert!((3.2..=3.5).contains(&found), "{found}");
 }
 
-/// Tight where nothing else is: KA13, and many that interrupt a long one.
+/// The single-port bound is exact where no other bound is: KA13, and many coflows that interrupt a
+/// long one.
 #[test]
 fn on_one_port_shortest_remaining_first_is_the_bound() {
     let ends = |bounds: Bounds, mean: f64| {
@@ -104,11 +106,12 @@ fn on_one_port_shortest_remaining_first_is_the_bound() {
     };
     let late = |arrival_s, bytes| coflow(arrival_s, &[flow(0, 0, bytes)]);
     ends(bounds_of(1, vec![late(0.0, 4.0), late(1.0, 2.0)]), 4.0);
-    // Somebody who does not use the port counts alone.
+    // A coflow that does not use the port counts with its isolated CCT.
     ends(bounds_of(2, vec![late(0.0, 4.0), late(1.0, 2.0), coflow(0.0, &[flow(1, 1, 7.0)])]), 5.0);
 }
 
-/// Those that hardly use a port are left out of what is shared there, or their isolated times were lost.
+/// Coflows that hardly use a port are left out of the set that shares it, because the bound would
+/// lose their isolated times.
 #[test]
 fn coflows_with_another_bottleneck_need_not_share() {
     let spread = |bytes| coflow(0.0, &[flow(0, 0, bytes), flow(1, 1, 10.0)]);
@@ -119,7 +122,7 @@ fn coflows_with_another_bottleneck_need_not_share() {
     assert!((found.single_port_s - (10.0 + 2.0 + 4.0) / 3.0).abs() < 1e-6, "{found:?}");
 }
 
-/// The CCTs in BSSI's order where links do not depend on each other, and capacities are 1.
+/// The CCTs in BSSI's order if links do not depend on each other, with capacities of 1.
 fn uncoupled(workload: &Workload) -> Vec<f64> {
     let links = vec![1.0; workload.ports as usize];
     let mut bssi = Bssi::default();
@@ -140,8 +143,9 @@ fn uncoupled_bssi_of_four_coflows_on_three_links() {
 
 #[test]
 fn uncoupled_links_do_not_wait_for_each_other() {
-    // The second coflow needs port 0 to send, where the first is until 1, and port 1 to receive, where
-    // the last is from then to 2. It ends at 3; but at 2 if its byte need not cross both at once.
+    // The second coflow needs port 0 to send, where the first is until 1, and port 1 to receive,
+    // where the last is from then to 2. It ends at 3; but at 2 if its byte need not cross both at
+    // once.
     let coflows = vec![
         coflow(0.0, &[flow(0, 0, 1.0)]),
         coflow(0.0, &[flow(0, 1, 1.0)]),
@@ -152,12 +156,12 @@ fn uncoupled_links_do_not_wait_for_each_other() {
     let coupled = mean_cct_of_order(&workload, &[0, 2, 1], caps, caps);
     assert!((coupled - 5.0 / 3.0).abs() < 1e-9, "{coupled}");
     assert_eq!(uncoupled_cct_s(&workload, caps, caps, &[0, 2, 1]), [1.0, 2.0, 1.0]);
-    // Who is not in the order comes last, and a place that is not in the workload is nobody's.
+    // A coflow that is missing in the order comes last; an index beyond the workload has no effect.
     assert_eq!(uncoupled_cct_s(&workload, caps, caps, &[0, 9, 2]), [1.0, 2.0, 1.0]);
 }
 
 #[test]
-fn uncoupled_links_serve_who_is_there() {
+fn uncoupled_links_serve_released_coflows() {
     let late = Flow { start_s: 2.0, ..flow(0, 0, 1.0) };
     let child = Coflow { parents: vec![0], ..coflow(0.0, &[flow(0, 0, 3.0)]) };
     let coflows = vec![
@@ -167,7 +171,7 @@ fn uncoupled_links_serve_who_is_there() {
         coflow(0.0, &[late]),
     ];
     let workload = Workload { ports: 1, coflows };
-    // The second interrupts the first from 1 to 3, the last comes then; a child counts alone.
+    // The second interrupts the first from 1 to 3, when the last arrives; a child counts alone.
     let ccts = uncoupled_cct_s(&workload, &[1.0], &[1.0], &[1, 3, 0, 2]);
     assert_eq!(ccts, [7.0, 2.0, 3.0, 4.0]);
 }
@@ -284,7 +288,7 @@ fn mean_cct_of_order(workload: &Workload, order: &[usize], egress: &[f64], ingre
     total / end.len() as f64
 }
 
-/// The least mean CCT over all orders of the coflows.
+/// The minimum mean CCT over all orders of the coflows.
 fn best_order(workload: &Workload, egress: &[f64], ingress: &[f64]) -> f64 {
     fn search(order: &mut Vec<usize>, fixed: usize, mean: &impl Fn(&[usize]) -> f64) -> f64 {
         if fixed == order.len() {

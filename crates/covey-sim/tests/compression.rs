@@ -1,4 +1,4 @@
-//! Compression: what Swallow (IPDPS 2018) claims, what must hold on random workloads, and a slow and
+//! Compression: the claims of Swallow (IPDPS 2018), rules for random workloads, and a slow and
 //! obvious counterpart that steps through time.
 
 use std::ops::ControlFlow;
@@ -13,7 +13,7 @@ use covey_trace::{Availability, Change, Coflow, Flow, Workload};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// Runs with processors that come and go.
+/// Runs with processors that are available at times.
 fn run_with(
     workload: &Workload,
     fabric: &Fabric,
@@ -25,7 +25,7 @@ fn run_with(
     simulator.run(workload, "policy", policy, observer).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// One flow of so many bytes over one link.
+/// One flow of `bytes` bytes over one link.
 fn alone(bytes: f64) -> Workload {
     let coflow = Coflow::new("a".to_owned(), 0.0, vec![flow(0, 0, bytes)]);
     Workload { ports: 1, coflows: vec![coflow] }
@@ -33,7 +33,7 @@ fn alone(bytes: f64) -> Workload {
 
 // Claims.
 
-/// How many times faster one flow is with each codec than without.
+/// The speed-up of one flow with each codec.
 fn speed_ups(rate: f64, overlap: bool) -> Vec<f64> {
     let fabric = Fabric::big_switch(1, rate).unwrap();
     let cct = |spec: &str| ccts(&run(&alone(1e9), &fabric, spec))[0];
@@ -54,7 +54,7 @@ fn one_flow_is_faster_by_the_bandwidth_over_speed_plus_ratio() {
 }
 
 #[test]
-fn a_coflow_that_comes_later_is_compressed_too_though_the_plan_is_the_same_for_all() {
+fn a_later_coflow_is_compressed_too_though_one_plan_serves_all() {
     let coflow = |name: &str, arrival_s, port| {
         Coflow::new(name.to_owned(), arrival_s, vec![flow(port, port, 1e9)])
     };
@@ -91,7 +91,7 @@ fn a_network_faster_than_the_processor_sends_raw_bytes_beside_compressed_ones() 
 }
 
 #[test]
-fn a_large_coflow_that_small_ones_keep_arriving_before_is_served_thanks_to_its_priority() {
+fn priority_serves_a_large_coflow_among_small_ones() {
     // A link that small coflows fill by themselves for 200 seconds.
     let mut coflows = vec![Coflow::new("large".to_owned(), 0.0, vec![flow(0, 0, 50.0)])];
     for k in 0..200 {
@@ -101,7 +101,7 @@ fn a_large_coflow_that_small_ones_keep_arriving_before_is_served_thanks_to_its_p
     let workload = Workload { ports: 1, coflows };
     let fabric = Fabric::big_switch(1, 1.0).unwrap();
     let large = |logbase: f64| {
-        // Nothing is compressed: it is the order that is looked at.
+        // Nothing is compressed; this tests the order alone.
         let spec = format!("fvdf:codec=1bps:0.9,logbase={logbase}");
         run(&workload, &fabric, &spec).coflows[0].completion_s
     };
@@ -139,9 +139,9 @@ fn a_codec_that_never_pays_changes_nothing_under_any_policy() {
     }
 }
 
-// What must hold.
+// Rules.
 
-/// Adds up what each coflow is sent.
+/// Sums the bytes that each coflow sends.
 struct Wire {
     last: Time,
     rates: Vec<f64>,
@@ -156,13 +156,13 @@ impl Observer for Wire {
         self.last = round.now;
         self.rates.fill(0.0);
         for flow in served(round) {
-            self.rates[flow.place] += flow.rate;
+            self.rates[flow.trace_index] += flow.rate;
         }
         ControlFlow::Continue(())
     }
 }
 
-/// Processors that are there in part, at times.
+/// Processors that are available in part, at times.
 fn processors() -> impl Strategy<Value = Availability> {
     let change = (0.0..12.0, proptest::option::of(0..3_u32), 0..=4_u32);
     vec(change, 0..8).prop_map(|changes| {
@@ -179,8 +179,8 @@ fn processors() -> impl Strategy<Value = Availability> {
 fn workload() -> impl Strategy<Value = Workload> {
     let flow = (0..3_u32, 0..3_u32, 0.5..6.0).prop_map(|(src, dst, bytes)| flow(src, dst, bytes));
     vec((0.0..6.0, vec(flow, 1..6)), 1..5).prop_map(|coflows| {
-        let coflow = |(place, (arrival_s, flows)): (usize, (f64, Vec<Flow>))| {
-            Coflow::new(format!("c{place}"), arrival_s, flows)
+        let coflow = |(trace_index, (arrival_s, flows)): (usize, (f64, Vec<Flow>))| {
+            Coflow::new(format!("c{trace_index}"), arrival_s, flows)
         };
         Workload { ports: 3, coflows: coflows.into_iter().enumerate().map(coflow).collect() }
     })
@@ -203,16 +203,16 @@ proptest! {
             let n = workload.coflows.len();
             let mut wire = Wire { last: Time::ZERO, rates: vec![0.0; n], sent: vec![0.0; n] };
             let outcome = run_with(&workload, &fabric, &processors, &mut policy(spec), &mut wire);
-            for (place, coflow) in workload.coflows.iter().enumerate() {
+            for (trace_index, coflow) in workload.coflows.iter().enumerate() {
                 let bytes = coflow.size_bytes();
-                let found = outcome.compression[place];
-                let told = format!("{spec}, {}\n{processors:?}\n{}", coflow.id, as_trace(&workload));
-                let sum = wire.sent[place] + found.saved_bytes;
-                prop_assert!((sum - bytes).abs() < 1e-6, "{sum} of {bytes}: {told}");
-                let least = bytes * codec.ratio;
-                prop_assert!(wire.sent[place] > least - 1e-6, "{} {told}", wire.sent[place]);
+                let found = outcome.compression[trace_index];
+                let context = format!("{spec}, {}\n{processors:?}\n{}", coflow.id, as_trace(&workload));
+                let sum = wire.sent[trace_index] + found.saved_bytes;
+                prop_assert!((sum - bytes).abs() < 1e-6, "{sum} of {bytes}: {context}");
+                let min_share = bytes * codec.ratio;
+                prop_assert!(wire.sent[trace_index] > min_share - 1e-6, "{} {context}", wire.sent[trace_index]);
                 let made = found.cpu_s * codec.threshold();
-                prop_assert!((made - found.saved_bytes).abs() < 1e-6, "{made}, {found:?}: {told}");
+                prop_assert!((made - found.saved_bytes).abs() < 1e-6, "{made}, {found:?}: {context}");
             }
             let again = run_with(&workload, &fabric, &processors, &mut policy(spec), &mut ());
             prop_assert_eq!(format!("{outcome:?}"), format!("{again:?}"));
@@ -221,8 +221,7 @@ proptest! {
 }
 
 #[test]
-fn a_raised_flow_that_is_compressed_meanwhile_keeps_its_rate_when_what_it_had_provisionally_changes()
- {
+fn a_backfilled_and_compressed_flow_keeps_its_rate_when_its_provisional_rate_changes() {
     let flows = |flows: &[(u32, u32, f64)]| flows.iter().map(|&(s, d, b)| flow(s, d, b)).collect();
     let a = [(2, 2, 5.1355725713907185), (2, 0, 5.339341232546607)];
     let b = [(2, 1, 4.11604857425362), (1, 0, 0.5)];
@@ -288,7 +287,7 @@ fn stepped(
     let mut order: Vec<usize> = (0..workload.coflows.len()).collect();
     let arrival = |c: usize| workload.coflows[c].arrival_s;
     order.sort_by(|&a, &b| arrival(a).total_cmp(&arrival(b)));
-    // In the order in which they are served: by arrival, then as registered.
+    // In the order of service: by arrival, then as registered.
     let mut flows: Vec<Fluid> = Vec::new();
     for &coflow in &order {
         flows.extend(workload.coflows[coflow].flows.iter().map(|f| Fluid {
@@ -329,7 +328,7 @@ fn stepped(
             let made = (rate * dt).min(flow.made);
             flow.made -= made;
             flow.raw = (flow.raw - (rate * dt - made)).max(0.0);
-            // What is left by rounding.
+            // Residues of rounding.
             if flow.raw + flow.made < 1e-9 {
                 (flow.raw, flow.made) = (0.0, 0.0);
             }
@@ -345,7 +344,7 @@ fn stepped(
     end.iter().enumerate().map(|(coflow, end)| end - arrival(coflow)).collect()
 }
 
-/// Max-min inside each coflow on what the coflows before it leave.
+/// Max-min inside each coflow, on the capacity that the coflows before it leave.
 fn max_min_in_order(flows: &[Fluid], sent: &[bool], capacity: &[f64]) -> Vec<f64> {
     let mut free = capacity.to_vec();
     let mut rates = vec![0.0; flows.len()];
@@ -359,15 +358,15 @@ fn max_min_in_order(flows: &[Fluid], sent: &[bool], capacity: &[f64]) -> Vec<f64
             let shares = (0..free.len())
                 .filter(|&l| users(l) > 0)
                 .map(|l| (free[l].max(0.0) / users(l) as f64, l));
-            let (least, link) =
+            let (min_share, link) =
                 shares.fold((f64::INFINITY, 0), |a, b| if b.0 < a.0 { b } else { a });
             for f in open
                 .extract_if(.., |f| flows[*f].src == link || flows[*f].dst == link)
                 .collect::<Vec<_>>()
             {
-                rates[f] = least;
-                free[flows[f].src] -= least;
-                free[flows[f].dst] -= least;
+                rates[f] = min_share;
+                free[flows[f].src] -= min_share;
+                free[flows[f].dst] -= min_share;
             }
         }
     }

@@ -1,5 +1,5 @@
-//! What every policy must keep to, on random workloads: policies of all kinds, flows in waves,
-//! flows of zero bytes, coflows with parents, and many ties.
+//! The rules for every policy, on random workloads: policies of all kinds, flows in waves, flows of
+//! zero bytes, coflows with parents, and many ties.
 
 use crate::common::{COMPRESSED, Kind, as_trace, policies, policy};
 use covey_conformance::{
@@ -10,15 +10,15 @@ use covey_core::{Fabric, Promises};
 use covey_trace::Workload;
 use proptest::prelude::*;
 
-/// Policies that serve all flows as one group, which works on a big switch alone.
+/// Policies that serve all flows as one group, which needs a big switch.
 const BIG_SWITCH_ONLY: [&str; 4] = ["fair", "fifo-flow", "pfp", "wss"];
 
-/// What a policy promises, as the list of policies says.
+/// The promises of a policy in the registry.
 fn promises(spec: &str) -> Promises {
     covey_sched::build(spec).unwrap_or_else(|error| panic!("{error}")).promises
 }
 
-/// Checks every policy, and says which policy and workload it was that failed.
+/// Checks every policy, and names the policy and workload that fail.
 fn for_every_policy(
     workload: &Workload,
     fabric: &Fabric,
@@ -48,7 +48,7 @@ proptest! {
     #![proptest_config(crate::common::cases(100))]
 
     #[test]
-    fn rates_fit_the_links_leave_no_flow_waiting_for_nothing_and_send_all_bytes(
+    fn rates_fit_the_links_conserve_work_and_send_all_bytes(
         workload in crate::common::workload(Kind::Ties), fabric in crate::common::fabric(),
     ) {
         for_every_policy(&workload, &fabric, |spec| {
@@ -70,7 +70,7 @@ proptest! {
     }
 
     #[test]
-    fn the_same_run_again_gives_the_same_to_the_last_bit(
+    fn repeated_runs_are_equal_to_the_last_bit(
         workload in crate::common::workload(Kind::Ties), fabric in crate::common::fabric(),
     ) {
         for_every_policy(&workload, &fabric, |spec| {
@@ -104,11 +104,11 @@ proptest! {
 }
 
 #[test]
-fn who_promises_so_starves_nobody() {
+fn policies_that_promise_no_starvation_keep_the_promise() {
     for spec in policies() {
         assert_eq!(starves_nobody(promises(spec), &|| policy(spec)), Ok(()), "{spec}");
     }
-    // Such a stream does starve a coflow under those who do not promise it.
+    // Such a stream does starve a coflow under policies without this promise.
     for spec in ["sebf", "aalo:q1=1,K=3,queues=strict,delta=0", "saath:q1=1,d=0"] {
         let completion_s = elephant_s(&|| policy(spec)).unwrap();
         assert!(completion_s > f64::from(MICE), "{spec}");
@@ -119,7 +119,7 @@ proptest! {
     #![proptest_config(crate::common::cases(50))]
 
     #[test]
-    fn under_a_local_policy_nothing_that_happens_elsewhere_matters(
+    fn under_a_local_policy_other_ports_do_not_matter(
         first in crate::common::workload(Kind::Ties),
         second in crate::common::workload(Kind::Ties),
     ) {

@@ -1,5 +1,5 @@
-//! CONTRIBUTING.md shows `own_policy.rs`, which is compiled and run beside this. The text is there
-//! twice, since Markdown cannot include a file; this test keeps the two alike.
+//! CONTRIBUTING.md shows `own_policy.rs`, which is compiled and run as a test. Markdown cannot
+//! include a file, so there are two copies of the text; this test keeps them equal.
 
 #[test]
 fn contributing_shows_the_policy_that_is_compiled() {

@@ -1,4 +1,4 @@
-//! What `sebf:mode=deadline` promises: who is admitted ends in time, whatever the others do.
+//! The promise of `sebf:mode=deadline`: an admitted coflow ends in time, whatever the others do.
 
 use std::ops::ControlFlow;
 
@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 const EXACT: &str = "sebf:mode=deadline,padding=0,min=0,work_conservation=none";
 
-/// Coflows that are as fast when they arrive as they need to be.
+/// Coflows that are fast enough at their arrival to meet their deadlines.
 #[derive(Default)]
 struct Admitted(Vec<usize>);
 
@@ -53,9 +53,9 @@ proptest! {
         let outcome =
             simulate(&workload, &fabric, EXACT, &mut policy(EXACT), &mut admitted).unwrap();
         let ccts = ccts(&outcome);
-        for place in admitted.0 {
-            let deadline_s = workload.coflows[place].deadline_s.unwrap();
-            prop_assert!(ccts[place] <= deadline_s + 1e-6, "{place}: {} > {deadline_s}", ccts[place]);
+        for trace_index in admitted.0 {
+            let deadline_s = workload.coflows[trace_index].deadline_s.unwrap();
+            prop_assert!(ccts[trace_index] <= deadline_s + 1e-6, "{trace_index}: {} > {deadline_s}", ccts[trace_index]);
         }
     }
 }
@@ -83,7 +83,7 @@ fn a_rejected_coflow_never_delays_an_admitted_one() {
         ..Coflow::new(name.to_owned(), arrival_s, vec![flow(0, 0, bytes)])
     };
     let admitted = with_deadline("admitted", 0.0, 6.0, Some(10.0));
-    // They would go first under SEBF; none of them can end in time.
+    // These coflows would go first under SEBF; none of them can end in time.
     let others = (0..50).map(|k| with_deadline("late", 0.1 * f64::from(k), 1.0, Some(1.5)));
     let fabric = Fabric::big_switch(1, 1.0).unwrap();
     for spec in [EXACT, "sebf:mode=deadline"] {

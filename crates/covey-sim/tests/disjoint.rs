@@ -1,11 +1,11 @@
-//! Traffic that a coflow cannot meet changes nothing for it, under any policy.
+//! Traffic on other ports does not change a coflow's completion, under any policy.
 
 use crate::common::{COMPRESSED, Kind, as_trace, policies, policy};
 use covey_conformance::others_do_not_matter;
 use proptest::prelude::*;
 
-/// Whether a policy has something that is for the whole network by definition: time slots, ports drawn
-/// from one sequence of random numbers, or priorities that grow with every arrival.
+/// Whether a policy has state for the whole network by definition: time slots, ports drawn from one
+/// sequence of random numbers, or priorities that grow with every arrival.
 fn is_exempt(spec: &str) -> bool {
     let has_slots = spec.starts_with("philae") && !spec.contains("queues=strict");
     let is_random = spec.contains("ports=random");
@@ -13,7 +13,7 @@ fn is_exempt(spec: &str) -> bool {
     has_slots || is_random || grows
 }
 
-/// Those that are exempt with other parameters that are not.
+/// The exempt policies, with other parameters that are not exempt.
 const INSTEAD: [&str; 10] = [
     "philae:queues=strict",
     "philae:thin=2,q1=2,order=B,pilots=flows:0.5,queues=strict",
@@ -31,7 +31,7 @@ proptest! {
     #![proptest_config(crate::common::cases(200))]
 
     #[test]
-    fn what_happens_on_other_ports_does_not_matter(
+    fn events_on_other_ports_do_not_matter(
         workload in crate::common::workload(Kind::Ties),
         others in crate::common::workload(Kind::Generic),
         fabric in crate::common::fabric(),

@@ -1,4 +1,4 @@
-//! Policies that do wrong are reported by name, with the time at which they did.
+//! Errors of policies name the policy and the time.
 
 use crate::common::flow;
 use covey_core::alloc::PlanError;
@@ -9,7 +9,7 @@ use covey_core::{
 use covey_sim::{SimError, simulate};
 use covey_trace::{Coflow, Workload};
 
-/// A policy that is only a plan, made from the coflows present.
+/// A policy that is only a function from the present coflows to a plan.
 struct Plans<F>(F);
 
 impl<F> Policy<NonClairvoyant> for Plans<F>
@@ -29,7 +29,7 @@ fn two_coflows() -> Workload {
     Workload { ports: 1, coflows: vec![coflow("early", 0.0), coflow("late", 2.0)] }
 }
 
-/// What becomes of the two coflows under a plan.
+/// The outcome of the two coflows under a plan.
 fn under(
     plan: impl FnMut(&View<'_, NonClairvoyant>, &mut Plan<NonClairvoyant>) + Send + 'static,
 ) -> SimError {
@@ -74,7 +74,7 @@ fn naming_a_coflow_twice() {
 }
 
 #[test]
-fn naming_a_coflow_that_is_not_there() {
+fn naming_an_unknown_coflow() {
     let error = under(|_, plan| plan.push(Group::Coflow(CoflowId(7)), Share::MAX_MIN));
     assert_eq!(error, wrong_plan(0.0, PlanError::Absent(CoflowId(7))));
     assert_eq!(
@@ -90,7 +90,7 @@ fn naming_a_coflow_that_has_ended() {
 }
 
 #[test]
-fn serving_everything_beside_something() {
+fn serving_all_flows_beside_a_coflow() {
     let error = under(|view, plan| {
         plan.push(Group::AllFlows, Share::MAX_MIN);
         if view.coflows().len() > 1 {
@@ -101,18 +101,18 @@ fn serving_everything_beside_something() {
 }
 
 #[test]
-fn waiting_for_bytes_of_a_coflow_while_serving_everything() {
+fn waiting_for_bytes_of_a_coflow_while_serving_all_flows() {
     let error = under(|view, plan| {
         plan.push(Group::AllFlows, Share::MAX_MIN);
         if view.now() >= Time::from_secs(2.0) {
             plan.wake_when_sent(view.coflows()[0], 1.0);
         }
     });
-    assert_eq!(error, SimError::BytesOfACrowd { policy: "mine".to_owned(), time_s: 2.0 });
+    assert_eq!(error, SimError::BytesUnderAllFlows { policy: "mine".to_owned(), time_s: 2.0 });
 }
 
 #[test]
-fn serving_nobody() {
+fn serving_no_coflow() {
     let error = under(|_, _| {});
     assert_eq!(error, stalled(2.0, "early"));
     assert_eq!(
@@ -138,7 +138,7 @@ fn waking_for_ever_without_serving() {
 }
 
 #[test]
-fn waking_for_ever_at_the_same_moment() {
+fn waking_for_ever_at_the_same_time() {
     let error = under(|view, plan| plan.wake_at(view.now()));
     assert_eq!(error, SimError::StandsStill { policy: "mine".to_owned(), time_s: 0.0 });
     assert_eq!(

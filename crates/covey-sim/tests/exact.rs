@@ -1,8 +1,8 @@
-//! The simulator against a schedule in whole numbers: coflows of one flow of whole MB, of which many
-//! are as large as others, or come when others come or end. Rounding must break no tie.
+//! The simulator against a schedule in whole numbers. Coflows have one flow of whole MB; many have
+//! the same size, or arrive when others arrive or end. Rounding must not break ties.
 //!
-//! A flow is served at full rate if and only if both its ports are free, in the policy's order. So in
-//! a unit of time in which a MB takes a whole number of units, everything happens at whole numbers.
+//! A flow is served at full rate if and only if both its ports are free, in the policy's order. So
+//! if a MB takes a whole number of units of time, all events happen at whole numbers.
 
 use std::collections::BTreeSet;
 
@@ -12,19 +12,19 @@ use covey_trace::java_random::JavaRandom;
 use covey_trace::{Coflow, MB, Workload};
 use num_bigint::BigInt;
 
-/// A port's rate, and a unit of time in which a MB and a tick are whole numbers.
+/// A port's rate, and a unit of time in which the duration of a MB and a tick are whole numbers.
 #[derive(Debug, Clone, Copy)]
 struct Clock {
     bytes_per_s: f64,
     units_per_s: u64,
     units_per_mb: u64,
-    /// A tick is a millisecond, or about as long.
+    /// Units of time in a tick, which is about a millisecond.
     units_per_tick: u64,
-    /// By how much a CCT may be off beside what rounding of it amounts to.
+    /// Tolerance of a CCT in seconds, in addition to its own rounding.
     slack_s: f64,
 }
 
-/// 1 Gbps: a MB takes 8,388,608 ns, which no `f64` of seconds is.
+/// 1 Gbps: a MB takes 8,388,608 ns, which an `f64` of seconds cannot represent.
 const GIGABIT: Clock = Clock {
     bytes_per_s: 125e6,
     units_per_s: 15_625_000,
@@ -32,7 +32,7 @@ const GIGABIT: Clock = Clock {
     units_per_tick: 15_625,
     slack_s: 0.0,
 };
-/// 128 MiB/s and ticks of 1/1024 s: all of it is exact.
+/// 128 MiB/s and ticks of 1/1024 s: all times are exact.
 const BINARY: Clock = Clock {
     bytes_per_s: 128.0 * MB,
     units_per_s: 1024,
@@ -40,8 +40,8 @@ const BINARY: Clock = Clock {
     units_per_tick: 1,
     slack_s: 0.0,
 };
-/// 128 MiB/s and milliseconds: a flow that is stopped for one that comes has no whole number of bytes
-/// left. The simulator writes down multiples of 2^-10 bytes then, which are sent in 7 ps.
+/// 128 MiB/s and milliseconds: a flow that is stopped for an arriving one has a fractional number
+/// of bytes left. The simulator then stores multiples of 2^-10 bytes, the bytes of 7 ps.
 const FRACTIONS: Clock =
     Clock { units_per_s: 16_000, units_per_mb: 125, units_per_tick: 16, slack_s: 1e-10, ..BINARY };
 
@@ -51,7 +51,7 @@ impl Clock {
     }
 }
 
-/// The most ports of a workload.
+/// Maximum number of ports of a workload.
 const PORTS: usize = 150;
 
 /// A coflow of one flow. Coflows are in the order of the trace.
@@ -69,19 +69,19 @@ impl Single {
     }
 }
 
-/// Who goes first. Ties are broken by arrival, then by place in the trace.
+/// The order of service. Ties are broken by arrival, then by index in the trace.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Order {
     Arrival,
     LeastLeft,
-    /// BSSI on what is left whenever a coflow comes, and, if so it is said, when one ends.
+    /// BSSI on the bytes left, at each arrival of a coflow and, with `at_ends`, at each end.
     Bssi {
         at_ends: bool,
     },
 }
 
-/// Coflows that can have met: those that share links, with others that share links, and so on, until
-/// the last of them has gone.
+/// Coflows that can affect each other: coflows that share links, directly or through others, until
+/// the last of them has ended.
 #[derive(Debug, Default)]
 struct Domain {
     links: BTreeSet<u32>,
@@ -96,9 +96,9 @@ fn schedule(coflows: &[Single], clock: Clock, order: Order) -> Vec<u64> {
     let mut later: Vec<usize> = (0..coflows.len()).collect();
     later.sort_by_key(|&c| (coflows[c].arrival, c));
     later.reverse();
-    // By arrival and place; and in the order in which they are served.
+    // The present coflows by arrival and index, and in the order of service.
     let mut present: Vec<usize> = Vec::new();
-    let mut line: Vec<usize> = Vec::new();
+    let mut order_of_service: Vec<usize> = Vec::new();
     let mut domains: Vec<Domain> = Vec::new();
     let mut is_free = vec![true; 2 * PORTS];
     let mut now = 0;
@@ -112,10 +112,10 @@ fn schedule(coflows: &[Single], clock: Clock, order: Order) -> Vec<u64> {
         }
         domains.retain(|domain| domain.present > 0);
         present.retain(|&c| left[c] > 0);
-        line.retain(|&c| left[c] > 0);
+        order_of_service.retain(|&c| left[c] > 0);
         while let Some(c) = later.pop_if(|c| coflows[*c].arrival == now) {
             present.push(c);
-            line.push(c);
+            order_of_service.push(c);
             let links = BTreeSet::from(coflows[c].links());
             let meets = |domain: &mut Domain| !domain.links.is_disjoint(&links);
             let mut joined = Domain { links: links.clone(), present: 1, is_to_order: true };
@@ -126,8 +126,8 @@ fn schedule(coflows: &[Single], clock: Clock, order: Order) -> Vec<u64> {
             domains.push(joined);
         }
         match order {
-            Order::Arrival => line.clone_from(&present),
-            Order::LeastLeft => line.sort_by_key(|&c| (left[c], coflows[c].arrival, c)),
+            Order::Arrival => order_of_service.clone_from(&present),
+            Order::LeastLeft => order_of_service.sort_by_key(|&c| (left[c], coflows[c].arrival, c)),
             Order::Bssi { .. } => {
                 for domain in domains.iter_mut().filter(|domain| domain.is_to_order) {
                     domain.is_to_order = false;
@@ -135,14 +135,14 @@ fn schedule(coflows: &[Single], clock: Clock, order: Order) -> Vec<u64> {
                     let here: Vec<usize> = present.iter().copied().filter(is_here).collect();
                     let load = |k: usize| (coflows[here[k]].links(), left[here[k]]);
                     let loads: Vec<([u32; 2], u64)> = (0..here.len()).map(load).collect();
-                    line.retain(|c| !is_here(c));
-                    line.extend(bssi(&loads).into_iter().map(|k| here[k]));
+                    order_of_service.retain(|c| !is_here(c));
+                    order_of_service.extend(bssi(&loads).into_iter().map(|k| here[k]));
                 }
             }
         }
         is_free.fill(true);
         let mut served = Vec::new();
-        for &c in &line {
+        for &c in &order_of_service {
             let [sender, receiver] = coflows[c].links().map(|link| link as usize);
             if is_free[sender] && is_free[receiver] {
                 is_free[sender] = false;
@@ -158,11 +158,11 @@ fn schedule(coflows: &[Single], clock: Clock, order: Order) -> Vec<u64> {
     end
 }
 
-/// The order of bottleneck, select, scale and iterate, of coflows in order of arrival. Of links that
-/// are equally loaded the one that was used first is the bottleneck; of coflows that weigh equally
-/// for their load there, the last is last.
+/// The order of bottleneck-select-scale-iterate, for coflows in order of arrival. Of equally loaded
+/// links, the one used first is the bottleneck. Of coflows with equal weight over load there, the
+/// last one is put last.
 ///
-/// Weights are multiplied by the load of each coflow that is placed, so as to stay whole.
+/// Weights are multiplied by the load of each coflow that gets its position, so they stay whole.
 fn bssi(coflows: &[([u32; 2], u64)]) -> Vec<usize> {
     let at = |link: u32, c: usize| if coflows[c].0.contains(&link) { coflows[c].1 } else { 0 };
     let mut total: Vec<(u32, u64)> = Vec::new();
@@ -175,8 +175,8 @@ fn bssi(coflows: &[([u32; 2], u64)]) -> Vec<usize> {
     let mut rest: Vec<usize> = (0..coflows.len()).collect();
     let mut placed = Vec::new();
     while !rest.is_empty() {
-        let most = total.iter().map(|(_, load)| *load).max().unwrap();
-        let (bottleneck, _) = *total.iter().find(|(_, load)| *load == most).unwrap();
+        let max_load = total.iter().map(|(_, load)| *load).max().unwrap();
+        let (bottleneck, _) = *total.iter().find(|(_, load)| *load == max_load).unwrap();
         let here = rest.iter().copied().filter(|&c| at(bottleneck, c) > 0);
         // a/b ≤ c/d if a d ≤ c b.
         let lighter =
@@ -195,7 +195,7 @@ fn bssi(coflows: &[([u32; 2], u64)]) -> Vec<usize> {
     placed
 }
 
-/// The policies whose schedule is such a one, and their orders.
+/// The policies with such a schedule, and their orders.
 const POLICIES: [(&str, Order); 8] = [
     ("fifo", Order::Arrival),
     ("fifo:share=matching", Order::Arrival),
@@ -217,19 +217,19 @@ fn assert_exact(ports: u32, coflows: &[Single], clock: Clock, policies: &[(&str,
     for &(spec, order) in policies {
         let found = ccts(&run(&workload, &fabric, spec));
         let ends = schedule(coflows, clock, order);
-        for (place, (found, end)) in found.into_iter().zip(ends).enumerate() {
-            let expected = clock.seconds(end - coflows[place].arrival);
+        for (trace_index, (found, end)) in found.into_iter().zip(ends).enumerate() {
+            let expected = clock.seconds(end - coflows[trace_index].arrival);
             assert!(
                 (found - expected).abs() <= 1e-9 * expected + clock.slack_s,
-                "{spec} at {clock:?}: coflow {place} takes {found} s, not {expected}\n{}",
+                "{spec} at {clock:?}: coflow {trace_index} takes {found} s, not {expected}\n{}",
                 as_trace(&workload)
             );
         }
     }
 }
 
-/// One of 100 ways to be tied: few sizes or many, few ports or more, coflows that come together, at
-/// whole ticks, or when others end.
+/// One of 100 kinds of ties: few sizes or many, few ports or more, and coflows that arrive
+/// together, at whole ticks, or when others end.
 fn random(seed: u32, clock: Clock) -> (u32, Vec<Single>) {
     let mut random = JavaRandom::new(seed.into());
     let mut below = |bound: u32| random.next_int(bound as i32) as u32;
@@ -286,15 +286,15 @@ fn eight_thousand_flows_at_once_by_arrival() {
     assert_exact(150, &at_once(150, 8000), GIGABIT, &policies);
 }
 
-/// At 128 MiB/s rounding decides nothing but between equal keys.
+/// At 128 MiB/s rounding could decide only between equal keys.
 #[test]
-fn eight_thousand_flows_at_once_by_what_is_left() {
+fn eight_thousand_flows_at_once_by_bytes_left() {
     let policies = [("sebf:share=matching", Order::LeastLeft)];
     assert_exact(150, &at_once(150, 8000), GIGABIT, &policies);
     assert_exact(150, &at_once(150, 4000), BINARY, &policies);
 }
 
-/// Fewer, for BSSI looks at all coflows for each that it places, at each end.
+/// Fewer flows, because BSSI scans all coflows for each position, at each end.
 #[test]
 fn two_hundred_flows_at_once() {
     for clock in [GIGABIT, BINARY] {

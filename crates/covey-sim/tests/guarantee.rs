@@ -1,9 +1,9 @@
-//! The bound that `covey` promises: no coflow takes longer than
+//! The guarantee of `covey`: no coflow takes longer than
 //!
 //! > max(last start, d0 + d Γ) + T + W / φ
 //!
-//! whatever comes after it, where W is, for the worst of its flows, the time that the flow's links
-//! need for all bytes of the coflow and of those that came no later (`covey_sched::guard`).
+//! whatever arrives after it. W is a time, for the worst of its flows: the flow's links need it for
+//! all bytes of the coflow and of those that arrived no later (`covey_sched::guard`).
 
 use crate::common::{Kind, cases, ccts, flow, run};
 use covey_core::{Fabric, PortId};
@@ -32,19 +32,21 @@ fn bounds(workload: &Workload, fabric: &Fabric, outcome: &Outcome, promise: &Pro
         }
         seconds
     };
-    let came = |place: usize| (outcome.coflows[place].release_s, place);
-    let bound = |place: usize| {
-        let coflow = &workload.coflows[place];
+    let arrival_order = |trace_index: usize| (outcome.coflows[trace_index].release_s, trace_index);
+    let bound = |trace_index: usize| {
+        let coflow = &workload.coflows[trace_index];
         let gamma = seconds(coflow).into_iter().fold(0.0, f64::max);
         let mut work = vec![0.0; capacity.len()];
-        for earlier in (0..workload.coflows.len()).filter(|&other| came(other) <= came(place)) {
+        for earlier in (0..workload.coflows.len())
+            .filter(|&other| arrival_order(other) <= arrival_order(trace_index))
+        {
             let seconds = seconds(&workload.coflows[earlier]);
             work.iter_mut().zip(seconds).for_each(|(work, s)| *work += s);
         }
         let at_flow = |f: &covey_trace::Flow| links(f.src, f.dst).iter().map(|&l| work[l]).sum();
-        let most = coflow.flows.iter().map(at_flow).fold(0.0, f64::max);
+        let max_s = coflow.flows.iter().map(at_flow).fold(0.0, f64::max);
         let last_start = coflow.flows.iter().map(|f| f.start_s).fold(0.0, f64::max);
-        last_start.max(promise.d0 + promise.d * gamma) + promise.t + most / promise.phi
+        last_start.max(promise.d0 + promise.d * gamma) + promise.t + max_s / promise.phi
     };
     (0..workload.coflows.len()).map(bound).collect()
 }
@@ -71,10 +73,10 @@ fn a_stream_of_small_coflows_starves_a_policy_without_guard() {
     assert!(ccts(&outcome)[0] > 200.0, "{} s", ccts(&outcome)[0]);
 }
 
-/// With `d = 2`, a coflow that is sent at half of what its ports carry becomes due as fast as time
-/// passes.
+/// With `d = 2`, the deadline of a coflow that sends at half its ports' capacity moves as fast as
+/// time.
 #[test]
-fn who_is_nearly_due_is_not_looked_at_over_and_over() {
+fn a_nearly_due_coflow_is_not_checked_again_and_again() {
     let lines = include_str!("data/nearly_due.jsonl");
     let workload = covey_trace::read(lines.as_bytes(), "nearly_due.jsonl").expect("a workload");
     let fabric = Fabric::big_switch(6, 1.0).unwrap();
@@ -93,7 +95,7 @@ fn a_stream_of_small_coflows_does_not_break_the_bound() {
     }
 }
 
-/// Workloads in which more and more comes on top of the first coflows.
+/// Workloads in which more and more coflows arrive beside the first ones.
 fn crowded(kind: Kind) -> impl Strategy<Value = Workload> {
     let small = proptest::collection::vec((0..5_u32, 0..5_u32, 0.05..1.0), 0..150);
     (crate::common::workload(kind), small, 0.02..0.5).prop_map(|(mut workload, small, every_s)| {
@@ -125,8 +127,8 @@ proptest! {
         );
         let outcome = run(&workload, &fabric, &spec);
         let bounds = bounds(&workload, &fabric, &outcome, &promise);
-        for (place, (cct, bound)) in ccts(&outcome).iter().zip(&bounds).enumerate() {
-            prop_assert!(*cct <= bound + 1e-6, "{}: {cct} s, bound {bound} s", workload.coflows[place].id);
+        for (trace_index, (cct, bound)) in ccts(&outcome).iter().zip(&bounds).enumerate() {
+            prop_assert!(*cct <= bound + 1e-6, "{}: {cct} s, bound {bound} s", workload.coflows[trace_index].id);
         }
     }
 }

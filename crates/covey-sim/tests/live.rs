@@ -1,5 +1,6 @@
-//! Simulation and reality lead a policy to the same plans: what happened in a simulation is told to the
-//! live driver, which decides by itself what to tell the policy, and in what order.
+//! Simulated and live drivers lead a policy to the same plans. The test passes the events of a
+//! simulation to the live driver, which decides by itself which events the policy receives, and in
+//! what order.
 
 use crate::common::record::{Call, Change, Left, What, record};
 use crate::common::{COMPRESSED, Kind, as_trace, policies, policy};
@@ -10,14 +11,15 @@ use covey_facebook_test::facebook_test;
 use covey_trace::Workload;
 use proptest::prelude::*;
 
-/// Feeds what happened into the live driver. Returns how its plans differ, if they do.
+/// Passes the recorded events to the live driver. Returns the first difference between the plans,
+/// if any.
 fn drive(calls: &[Call], workload: &Workload, fabric: &Fabric, spec: &str) -> Result<(), String> {
     let mut driver = Driver::new(fabric.clone(), policy(spec));
-    // The simulator tells by one call each what comes to one moment and one plan.
-    for moment in calls.split_inclusive(|call| matches!(call.what, What::Planned(..))) {
+    // The simulator makes one call for each event of a round, which has one plan.
+    for round in calls.split_inclusive(|call| matches!(call.what, What::Planned(..))) {
         let mut arriving = None;
-        for (k, call) in moment.iter().enumerate() {
-            finish(&mut driver, &moment[k..], workload);
+        for (k, call) in round.iter().enumerate() {
+            finish(&mut driver, &round[k..], workload);
             tell_progress(&mut driver, call);
             for change in &call.changes {
                 match *change {
@@ -65,7 +67,7 @@ fn drive(calls: &[Call], workload: &Workload, fabric: &Fabric, spec: &str) -> Re
                 }
                 What::Told(Event::Woke) => driver.wake(now),
                 What::Told(Event::FlowRestarted(flow)) => driver.restart(flow, now),
-                // The driver knows by itself.
+                // The driver finds this event by itself.
                 What::Dirty(_) => {}
                 What::Planned(ref ranking, ref wakes) => {
                     driver.decide(now).map_err(|error| error.to_string())?;
@@ -94,16 +96,16 @@ fn arrive(
     let flows = workload.coflows[registration.seq as usize].flows.iter().map(|flow| FlowSpec {
         src: PortId(flow.src),
         dst: PortId(flow.dst),
-        // Who registers a coflow does not know sizes, but for flows that send nothing.
+        // A client that registers a coflow knows no sizes, except of flows without bytes.
         bytes: if unsized_ && flow.bytes > 0.0 { f64::NAN } else { flow.bytes },
     });
     driver.arrive(registration, flows, |index| starts.contains(&index), call.now)
 }
 
-/// Finishes the flows that have ended by the first of `calls`, in the order in which the calls say that
-/// flows have, or else coflows.
+/// Finishes the flows that have ended by the first of `calls`, in the order of the recorded ends of
+/// flows, or else of coflows.
 fn finish(driver: &mut Driver, calls: &[Call], workload: &Workload) {
-    let told = calls.iter().filter_map(|call| match call.what {
+    let reported = calls.iter().filter_map(|call| match call.what {
         What::Told(Event::FlowEnded(flow)) => Some(flow),
         _ => None,
     });
@@ -119,21 +121,21 @@ fn finish(driver: &mut Driver, calls: &[Call], workload: &Workload) {
     };
     let mut by_coflow = ended.clone();
     by_coflow.sort_by_key(|flow| left(flow.coflow).unwrap_or(calls.len()));
-    let order: Vec<FlowId> = told.chain(by_coflow).collect();
+    let order: Vec<FlowId> = reported.chain(by_coflow).collect();
     for flow in order.into_iter().filter(|flow| ended.contains(flow)) {
         // Flows without bytes have ended by themselves.
         if driver.state().is_present(flow.coflow) {
             let coflow = driver.state().coflow(flow.coflow);
-            let place = coflow.registration.seq as usize;
+            let trace_index = coflow.registration.seq as usize;
             if coflow.demand().is_active(coflow.demand().position(flow.index)) {
-                let bytes = workload.coflows[place].flows[flow.index as usize].bytes;
+                let bytes = workload.coflows[trace_index].flows[flow.index as usize].bytes;
                 driver.finish(flow, bytes, bytes);
             }
         }
     }
 }
 
-/// Brings up to date what agents would report.
+/// Updates the bytes that agents would report.
 fn tell_progress(driver: &mut Driver, call: &Call) {
     for &(id, bytes) in &call.attained {
         if driver.needs_progress() && driver.state().is_present(id) {
@@ -158,7 +160,8 @@ proptest! {
     fn the_same_events_give_the_same_plans_in_simulation_and_live(
         workload in crate::common::workload(Kind::Ties), fabric in crate::common::fabric(),
     ) {
-        // Live nothing is compressed before it is sent, so nobody sees what `fvdf` makes of that.
+        // The live driver compresses nothing before it is sent, so `fvdf` behaves differently
+        // there.
         let compressed = COMPRESSED.into_iter().filter(|spec| !spec.starts_with("fvdf"));
         for spec in policies().chain(compressed).chain(["fvdf:codec=1bps:0.5"]) {
             let calls = record(&workload, &fabric, spec);

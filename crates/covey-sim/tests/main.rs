@@ -1,6 +1,6 @@
-//! What the simulator promises.
+//! Tests of the simulator.
 //!
-//! One program, since each takes seconds to compile and link.
+//! One program, because each test program takes seconds to compile and link.
 
 mod bound;
 mod common;

@@ -1,5 +1,5 @@
-//! The simulator against a slow and obvious one: all flows in one list, every rate worked out anew
-//! at every event, every flow advanced by itself.
+//! The simulator against a slow and obvious one: all flows in one list, every rate computed from
+//! scratch at every event, every flow advanced by itself.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,22 +10,22 @@ use covey_trace::{Coflow, Workload};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// Moments closer than this are one.
+/// Times closer than this are equal.
 const RESOLUTION_S: f64 = 1e-9;
-/// A share of a link so small that it is what rounding leaves.
+/// A share of a link so small that it counts as a residue of rounding.
 const NEGLIGIBLE: f64 = 1e-9;
 
 /// An unfinished flow.
 struct Flow {
-    /// Place of its coflow in the trace, and its own in the coflow.
+    /// Index of its coflow in the trace, and its own index in the coflow.
     id: (usize, usize),
     /// Its egress and its ingress link.
     path: [usize; 2],
     left: f64,
 }
 
-/// What a rule gets to see.
-struct Moment<'a> {
+/// The inputs of a rule.
+struct Snapshot<'a> {
     /// Coflow by coflow in order of release, sender by sender in order of the senders' first flows,
     /// then in the order of the trace.
     flows: &'a [Flow],
@@ -37,7 +37,7 @@ struct Moment<'a> {
 }
 
 /// Decides the rate of every flow.
-type Rule = Box<dyn FnMut(&Moment<'_>) -> Vec<f64>>;
+type Rule = Box<dyn FnMut(&Snapshot<'_>) -> Vec<f64>>;
 
 /// Completion times of all coflows.
 fn simulate(workload: &Workload, capacity: &[f64], mut rule: Rule) -> Vec<f64> {
@@ -47,7 +47,7 @@ fn simulate(workload: &Workload, capacity: &[f64], mut rule: Rule) -> Vec<f64> {
     let mut end = vec![f64::INFINITY; coflows.len()];
     let mut unfinished: Vec<usize> = coflows.iter().map(|c| c.flows.len()).collect();
     let mut present: Vec<usize> = Vec::new();
-    // Flows of released coflows that are to start: when, and which.
+    // Flows of released coflows that start later: time and flow.
     let mut later: Vec<(f64, (usize, usize))> = Vec::new();
     let mut flows: Vec<Flow> = Vec::new();
     let first_of_sender: Vec<Vec<_>> = coflows
@@ -58,23 +58,23 @@ fn simulate(workload: &Workload, capacity: &[f64], mut rule: Rule) -> Vec<f64> {
     let mut replan = false;
     while end.iter().any(|end| end.is_infinite()) {
         replan |= end_flows(&mut flows, &mut unfinished, &mut present, &mut end, now);
-        let may_begin = |place: usize, end: &[f64]| {
-            let parents = coflows[place].parents.iter().map(|&parent| end[parent as usize]);
-            parents.fold(coflows[place].arrival_s, f64::max)
+        let may_begin = |trace_index: usize, end: &[f64]| {
+            let parents = coflows[trace_index].parents.iter().map(|&parent| end[parent as usize]);
+            parents.fold(coflows[trace_index].arrival_s, f64::max)
         };
         let mut beginning: Vec<usize> = (0..coflows.len())
-            .filter(|&place| release[place].is_infinite())
-            .filter(|&place| may_begin(place, &end) <= now + RESOLUTION_S)
+            .filter(|&trace_index| release[trace_index].is_infinite())
+            .filter(|&trace_index| may_begin(trace_index, &end) <= now + RESOLUTION_S)
             .collect();
         beginning.sort_by(|&a, &b| may_begin(a, &end).total_cmp(&may_begin(b, &end)));
-        for place in beginning {
-            release[place] = now;
-            present.push(place);
-            let starts = coflows[place].flows.iter().map(|flow| now + flow.start_s);
-            later.extend(starts.enumerate().map(|(index, start)| (start, (place, index))));
+        for trace_index in beginning {
+            release[trace_index] = now;
+            present.push(trace_index);
+            let starts = coflows[trace_index].flows.iter().map(|flow| now + flow.start_s);
+            later.extend(starts.enumerate().map(|(index, start)| (start, (trace_index, index))));
             replan = true;
         }
-        // What comes at one moment is in the order of the trace.
+        // Flows that start at the same time are in the order of the trace.
         present.sort_by(|&a, &b| release[a].total_cmp(&release[b]).then(a.cmp(&b)));
         let before = flows.len();
         for (_, id) in later.extract_if(.., |(start, _)| *start <= now + RESOLUTION_S) {
@@ -84,20 +84,20 @@ fn simulate(workload: &Workload, capacity: &[f64], mut rule: Rule) -> Vec<f64> {
             replan = true;
         }
         if flows.len() > before {
-            let turn = |place| present.iter().position(|&p| p == place);
-            flows.sort_by_cached_key(|Flow { id: (place, index), .. }| {
-                (turn(*place), first_of_sender[*place][*index], *index)
+            let turn = |trace_index| present.iter().position(|&p| p == trace_index);
+            flows.sort_by_cached_key(|Flow { id: (trace_index, index), .. }| {
+                (turn(*trace_index), first_of_sender[*trace_index][*index], *index)
             });
         }
-        // What begins with nothing to send ends at once.
+        // Flows without bytes end at once.
         replan |= end_flows(&mut flows, &mut unfinished, &mut present, &mut end, now);
 
-        let moment = Moment { flows: &flows, coflows: &present, capacity, replan };
-        let rates = rule(&moment);
+        let snapshot = Snapshot { flows: &flows, coflows: &present, capacity, replan };
+        let rates = rule(&snapshot);
         replan = false;
         let releases = (0..coflows.len())
-            .filter(|&place| release[place].is_infinite())
-            .map(|place| may_begin(place, &end));
+            .filter(|&trace_index| release[trace_index].is_infinite())
+            .map(|trace_index| may_begin(trace_index, &end));
         let starts = later.iter().map(|(start, _)| *start);
         let ends = flows.iter().zip(&rates).map(|(flow, rate)| now + flow.left / rate);
         let next = releases.chain(starts).chain(ends).fold(f64::INFINITY, f64::min).max(now);
@@ -124,12 +124,13 @@ fn end_flows(
     for flow in flows.extract_if(.., |flow| flow.left <= 0.0) {
         unfinished[flow.id.0] -= 1;
     }
-    let ended: Vec<usize> = present.extract_if(.., |place| unfinished[*place] == 0).collect();
-    ended.iter().for_each(|&place| end[place] = now);
+    let ended: Vec<usize> =
+        present.extract_if(.., |trace_index| unfinished[*trace_index] == 0).collect();
+    ended.iter().for_each(|&trace_index| end[trace_index] = now);
     !ended.is_empty()
 }
 
-/// `free`, with what rounding leaves taken for nothing.
+/// `free`, with residues of rounding replaced by zero.
 fn usable(free: &[f64], capacity: &[f64]) -> Vec<f64> {
     let usable =
         |(&free, capacity): (&f64, &f64)| if free > capacity * NEGLIGIBLE { free } else { 0.0 };
@@ -171,10 +172,10 @@ fn max_min<'a>(flows: impl Iterator<Item = &'a Flow>, free: &[f64]) -> Vec<f64> 
     paths.iter().map(|[egress, ingress]| rate[egress * ports + ingress - ports]).collect()
 }
 
-/// One flow at a time takes all that is free; flows that ran by the same rule before go first.
+/// One flow at a time takes all free capacity; flows that ran by the same rule before go first.
 #[derive(Default)]
 struct Walk {
-    /// By coflow, in the order in which they took.
+    /// The running flows by coflow, in the order of service.
     running: BTreeMap<usize, Vec<(usize, usize)>>,
 }
 
@@ -201,8 +202,8 @@ impl Walk {
     }
 }
 
-/// All levels rise together; a flow, whose rate is its level times what is left of it, stops when one of
-/// its links is full.
+/// All levels rise together. The rate of a flow is its level times its bytes left; the level stops
+/// when one of its links is full.
 fn proportional(flows: &[&Flow], mut free: Vec<f64>) -> Vec<f64> {
     let full: Vec<f64> = free.iter().map(|free| free * 1e-12).collect();
     let mut rates = vec![0.0; flows.len()];
@@ -231,83 +232,82 @@ fn bottleneck_s(flows: &[&Flow], free: &[f64]) -> f64 {
 }
 
 fn fair() -> Rule {
-    Box::new(|moment| max_min(moment.flows.iter(), moment.capacity))
+    Box::new(|snapshot| max_min(snapshot.flows.iter(), snapshot.capacity))
 }
 
-/// Each link divided in proportion to the sizes that flows had at first, without more.
+/// Divides each link in proportion to the original sizes of flows, in one pass.
 fn by_size(workload: &Workload) -> Rule {
     let sizes: Vec<Vec<f64>> =
         workload.coflows.iter().map(|c| c.flows.iter().map(|f| f.bytes).collect()).collect();
-    Box::new(move |moment| {
+    Box::new(move |snapshot| {
         let size = |flow: &Flow| sizes[flow.id.0][flow.id.1];
         let rate = |flow: &Flow| {
             let share = |&link: &usize| {
-                let here = moment.flows.iter().filter(|other| other.path.contains(&link));
-                moment.capacity[link] * size(flow) / here.map(size).sum::<f64>()
+                let here = snapshot.flows.iter().filter(|other| other.path.contains(&link));
+                snapshot.capacity[link] * size(flow) / here.map(size).sum::<f64>()
             };
             flow.path.iter().map(share).fold(f64::INFINITY, f64::min)
         };
-        moment.flows.iter().map(rate).collect()
+        snapshot.flows.iter().map(rate).collect()
     })
 }
 
-/// Flows one by one in the order of their starts: each takes all that is free.
+/// Flows one by one in the order of their starts; each takes all free capacity.
 fn one_by_one() -> Rule {
-    let mut in_line = Line::default();
-    Box::new(move |moment| in_line.rates(moment, |_| 0.0))
+    let mut by_start = StartOrder::default();
+    Box::new(move |snapshot| by_start.rates(snapshot, |_| 0.0))
 }
 
 /// Flows that have joined, in the order of their starts.
 #[derive(Default)]
-struct Line(Vec<(usize, usize)>);
+struct StartOrder(Vec<(usize, usize)>);
 
-impl Line {
-    /// The rates where each flow in the order of `key`, then of starts, takes all that is free.
-    fn rates(&mut self, moment: &Moment<'_>, key: impl Fn(&Flow) -> f64) -> Vec<f64> {
+impl StartOrder {
+    /// The rates if each flow, in the order of `key`, then of starts, takes all free capacity.
+    fn rates(&mut self, snapshot: &Snapshot<'_>, key: impl Fn(&Flow) -> f64) -> Vec<f64> {
         let is_new = |flow: &&Flow| !self.0.contains(&flow.id);
-        let mut new: Vec<_> = moment.flows.iter().filter(is_new).map(|flow| flow.id).collect();
-        let turn = |place| moment.coflows.iter().position(|&p| p == place);
-        new.sort_by_key(|&(place, index)| (turn(place), index));
+        let mut new: Vec<_> = snapshot.flows.iter().filter(is_new).map(|flow| flow.id).collect();
+        let turn = |trace_index| snapshot.coflows.iter().position(|&p| p == trace_index);
+        new.sort_by_key(|&(trace_index, index)| (turn(trace_index), index));
         self.0.extend(new);
-        let place = |flow: &Flow| self.0.iter().position(|&id| id == flow.id);
-        let mut order: Vec<usize> = (0..moment.flows.len()).collect();
+        let position = |flow: &Flow| self.0.iter().position(|&id| id == flow.id);
+        let mut order: Vec<usize> = (0..snapshot.flows.len()).collect();
         order.sort_by(|&a, &b| {
-            let (a, b) = (&moment.flows[a], &moment.flows[b]);
-            key(a).total_cmp(&key(b)).then(place(a).cmp(&place(b)))
+            let (a, b) = (&snapshot.flows[a], &snapshot.flows[b]);
+            key(a).total_cmp(&key(b)).then(position(a).cmp(&position(b)))
         });
-        let mut free = moment.capacity.to_vec();
+        let mut free = snapshot.capacity.to_vec();
         let mut rates = vec![0.0; order.len()];
         for f in order {
-            let path = moment.flows[f].path;
+            let path = snapshot.flows[f].path;
             rates[f] = path.iter().map(|&l| free[l]).fold(f64::INFINITY, f64::min);
             path.iter().for_each(|&l| free[l] -= rates[f]);
-            free = usable(&free, moment.capacity);
+            free = usable(&free, snapshot.capacity);
         }
         rates
     }
 }
 
-/// Flows one by one, shortest first, then in the order of their starts. What is left of a flow is looked
-/// at where something has happened among the coflows that its own can have met: elsewhere it does not
-/// matter that time has passed.
+/// Flows one by one, shortest first, then in the order of their starts. Bytes left are updated only
+/// for flows of coflows that an event can have affected; time alone does not matter elsewhere.
 fn shortest_first(workload: &Workload, ports: u32) -> Rule {
-    let links = |place: usize| -> BTreeSet<u32> {
-        let flows = workload.coflows[place].flows.iter();
+    let links = |trace_index: usize| -> BTreeSet<u32> {
+        let flows = workload.coflows[trace_index].flows.iter();
         flows.flat_map(|flow| [flow.src, ports + flow.dst]).collect()
     };
     let links: Vec<BTreeSet<u32>> = (0..workload.coflows.len()).map(links).collect();
-    // Links that coflows have joined to each other, and the coflows.
+    // Sets of links that coflows have connected, and the coflows of each.
     let mut domains: Vec<(BTreeSet<u32>, BTreeSet<usize>)> = Vec::new();
     let mut known: BTreeMap<(usize, usize), f64> = BTreeMap::new();
-    let mut in_line = Line::default();
-    Box::new(move |moment| {
+    let mut by_start = StartOrder::default();
+    Box::new(move |snapshot| {
         let mut eventful: BTreeSet<usize> = BTreeSet::new();
-        for &place in moment.coflows {
-            if domains.iter().all(|(_, coflows)| !coflows.contains(&place)) {
-                eventful.insert(place);
-                let mut joined = (links[place].clone(), BTreeSet::from([place]));
+        for &trace_index in snapshot.coflows {
+            if domains.iter().all(|(_, coflows)| !coflows.contains(&trace_index)) {
+                eventful.insert(trace_index);
+                let mut joined = (links[trace_index].clone(), BTreeSet::from([trace_index]));
                 // Others do not share links with each other.
-                let own = &links[place];
+                let own = &links[trace_index];
                 for (links, coflows) in domains.extract_if(.., |(l, _)| !l.is_disjoint(own)) {
                     joined.0.extend(links);
                     joined.1.extend(coflows);
@@ -315,7 +315,7 @@ fn shortest_first(workload: &Workload, ports: u32) -> Rule {
                 domains.push(joined);
             }
         }
-        let now: BTreeMap<_, f64> = moment.flows.iter().map(|f| (f.id, f.left)).collect();
+        let now: BTreeMap<_, f64> = snapshot.flows.iter().map(|f| (f.id, f.left)).collect();
         let began = now.keys().filter(|id| !known.contains_key(id));
         let ended = known.keys().filter(|id| !now.contains_key(id));
         eventful.extend(began.chain(ended).map(|id| id.0));
@@ -325,90 +325,91 @@ fn shortest_first(workload: &Workload, ports: u32) -> Rule {
                 let here = now.iter().filter(|(id, _)| coflows.contains(&id.0));
                 known.extend(here.map(|(id, left)| (*id, *left)));
             }
-            coflows.retain(|place| moment.coflows.contains(place));
+            coflows.retain(|trace_index| snapshot.coflows.contains(trace_index));
         }
         domains.retain(|(_, coflows)| !coflows.is_empty());
-        in_line.rates(moment, |flow| known[&flow.id])
+        by_start.rates(snapshot, |flow| known[&flow.id])
     })
 }
 
-/// How a coflow's flows share what is free.
+/// The rule by which a coflow's flows share free capacity.
 type Share<'a> = &'a mut dyn FnMut(usize, &[&Flow], Vec<f64>) -> Vec<f64>;
 
-/// Each coflow in an order gets its share of what those before it leave.
-fn in_order(moment: &Moment<'_>, order: &[usize], share: Share<'_>) -> Vec<f64> {
+/// Each coflow, in order, shares the capacity that those before it leave.
+fn in_order(snapshot: &Snapshot<'_>, order: &[usize], share: Share<'_>) -> Vec<f64> {
     let mut rates = BTreeMap::new();
-    let mut free = moment.capacity.to_vec();
+    let mut free = snapshot.capacity.to_vec();
     for &coflow in order {
-        let flows: Vec<&Flow> = moment.flows.iter().filter(|f| f.id.0 == coflow).collect();
-        let given = share(coflow, &flows, usable(&free, moment.capacity));
+        let flows: Vec<&Flow> = snapshot.flows.iter().filter(|f| f.id.0 == coflow).collect();
+        let given = share(coflow, &flows, usable(&free, snapshot.capacity));
         for (flow, rate) in flows.iter().zip(given) {
             flow.path.iter().for_each(|&l| free[l] -= rate);
             rates.insert(flow.id, rate);
         }
     }
-    moment.flows.iter().map(|flow| rates[&flow.id]).collect()
+    snapshot.flows.iter().map(|flow| rates[&flow.id]).collect()
 }
 
 fn fifo_max_min() -> Rule {
-    Box::new(|moment| {
+    Box::new(|snapshot| {
         let mut share = |_, flows: &[&Flow], free: Vec<f64>| max_min(flows.iter().copied(), &free);
-        in_order(moment, moment.coflows, &mut share)
+        in_order(snapshot, snapshot.coflows, &mut share)
     })
 }
 
 fn fifo_matching() -> Rule {
     let mut walk = Walk::default();
-    Box::new(move |moment| {
-        in_order(moment, moment.coflows, &mut |c, flows, free| walk.serve(c, flows, free))
+    Box::new(move |snapshot| {
+        in_order(snapshot, snapshot.coflows, &mut |c, flows, free| walk.serve(c, flows, free))
     })
 }
 
 /// The coflows by effective bottleneck, re-ordered when flows begin or a coflow ends.
-fn sebf(mut share: impl FnMut(&Moment<'_>, &[usize]) -> Vec<f64> + 'static) -> Rule {
+fn sebf(mut share: impl FnMut(&Snapshot<'_>, &[usize]) -> Vec<f64> + 'static) -> Rule {
     let mut order: Vec<usize> = Vec::new();
-    Box::new(move |moment| {
-        if moment.replan {
+    Box::new(move |snapshot| {
+        if snapshot.replan {
             let gamma = |coflow: &usize| {
-                let flows: Vec<&Flow> = moment.flows.iter().filter(|f| f.id.0 == *coflow).collect();
-                bottleneck_s(&flows, moment.capacity)
+                let flows: Vec<&Flow> =
+                    snapshot.flows.iter().filter(|f| f.id.0 == *coflow).collect();
+                bottleneck_s(&flows, snapshot.capacity)
             };
-            order = moment.coflows.to_vec();
+            order = snapshot.coflows.to_vec();
             order.sort_by(|a, b| gamma(a).total_cmp(&gamma(b)));
         }
-        share(moment, &order)
+        share(snapshot, &order)
     })
 }
 
 fn sebf_matching() -> Rule {
     let mut walk = Walk::default();
-    sebf(move |moment, order| {
-        in_order(moment, order, &mut |c, flows, free| walk.serve(c, flows, free))
+    sebf(move |snapshot, order| {
+        in_order(snapshot, order, &mut |c, flows, free| walk.serve(c, flows, free))
     })
 }
 
-/// MADD in order; then each coflow, in the same order, shares what it has and what is left over.
+/// MADD in order; then each coflow, in the same order, shares its rates and the spare capacity.
 fn sebf_madd() -> Rule {
-    sebf(move |moment, order| {
+    sebf(move |snapshot, order| {
         let mut madd = |_, flows: &[&Flow], free: Vec<f64>| {
             let gamma = bottleneck_s(flows, &free);
             flows.iter().map(|flow| flow.left / gamma).collect()
         };
-        let mut rates = in_order(moment, order, &mut madd);
-        let mut free = moment.capacity.to_vec();
-        for (flow, rate) in moment.flows.iter().zip(&rates) {
+        let mut rates = in_order(snapshot, order, &mut madd);
+        let mut free = snapshot.capacity.to_vec();
+        for (flow, rate) in snapshot.flows.iter().zip(&rates) {
             flow.path.iter().for_each(|&l| free[l] -= rate);
         }
         for &coflow in order {
             let mine: Vec<usize> =
-                (0..rates.len()).filter(|&f| moment.flows[f].id.0 == coflow).collect();
+                (0..rates.len()).filter(|&f| snapshot.flows[f].id.0 == coflow).collect();
             for &f in &mine {
-                moment.flows[f].path.iter().for_each(|&l| free[l] += rates[f]);
+                snapshot.flows[f].path.iter().for_each(|&l| free[l] += rates[f]);
             }
-            let flows: Vec<&Flow> = mine.iter().map(|&f| &moment.flows[f]).collect();
-            let given = proportional(&flows, usable(&free, moment.capacity));
+            let flows: Vec<&Flow> = mine.iter().map(|&f| &snapshot.flows[f]).collect();
+            let given = proportional(&flows, usable(&free, snapshot.capacity));
             for (&f, rate) in mine.iter().zip(given) {
-                moment.flows[f].path.iter().for_each(|&l| free[l] -= rate);
+                snapshot.flows[f].path.iter().for_each(|&l| free[l] -= rate);
                 rates[f] = rate;
             }
         }
@@ -428,8 +429,8 @@ fn assert_same(workload: &Workload, fabric: &Fabric, spec: &str, rule: Rule) {
     );
 }
 
-/// Few flows on many ports, but many at one port of each side, to or from as many others as there are
-/// now and then: of what is kept by pair of ports, rows of those come to be spread and are lists again.
+/// Few flows on many ports, but many at one port of each side, at times to or from all others. So
+/// rows of pairs of ports become spread, and become lists again.
 fn on_many_ports() -> impl Strategy<Value = (Workload, Fabric)> {
     const PORTS: u32 = 24;
     let flow = |src: u32, dst: u32, bytes: f64| crate::common::flow(src, dst, bytes);
@@ -449,8 +450,8 @@ fn on_many_ports() -> impl Strategy<Value = (Workload, Fabric)> {
     let alike = Just(vec![1.0; 2 * PORTS as usize]);
     let links = prop_oneof![alike, vec(0.5..3.0, 2 * PORTS as usize)];
     (vec(coflow, 1..8), links).prop_map(|(coflows, links)| {
-        let coflows = coflows.into_iter().enumerate().map(|(place, (arrival_s, flows))| {
-            Coflow::new(place.to_string(), arrival_s, flows.concat())
+        let coflows = coflows.into_iter().enumerate().map(|(trace_index, (arrival_s, flows))| {
+            Coflow::new(trace_index.to_string(), arrival_s, flows.concat())
         });
         let (egress, ingress) = links.split_at(PORTS as usize);
         let workload = Workload { ports: PORTS, coflows: coflows.collect() };
@@ -539,8 +540,8 @@ fn fair_on_the_first_hundred_coflows_of_the_facebook_trace() {
     let fabric = Fabric::big_switch(150, 125e6).unwrap();
     let expected = simulate(&workload, fabric.capacity(), fair());
     let found = ccts(&run(&workload, &fabric, "fair"));
-    for (place, (found, expected)) in found.iter().zip(&expected).enumerate() {
+    for (trace_index, (found, expected)) in found.iter().zip(&expected).enumerate() {
         let off = (found - expected).abs() / expected;
-        assert!(off < 1e-9, "coflow {place}: {found} s, expected {expected} s");
+        assert!(off < 1e-9, "coflow {trace_index}: {found} s, expected {expected} s");
     }
 }

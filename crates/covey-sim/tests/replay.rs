@@ -1,6 +1,6 @@
-//! A policy cannot tell who drives it. What it is told in a simulation is written down, told again
-//! to a fresh policy by a driver of another kind, and the plans are the same: the driver here knows
-//! no simulator, keeps its own state from what was written down, and may get reports late.
+//! A policy cannot tell its drivers apart. The test records the events of a simulation, and a
+//! driver of another kind passes them to a new policy; the plans are the same. This driver does not
+//! use the simulator. It keeps its own state from the record, and may get reports late.
 
 use crate::common::record::{Call, Change, What, record};
 use crate::common::{Kind, as_trace, policies, policy};
@@ -9,19 +9,19 @@ use covey_core::{AnyPolicy, Event, Fabric, Knowledge, Plan, Policy, PortId, Time
 use covey_trace::Workload;
 use proptest::prelude::*;
 
-// Telling again.
+// Replay.
 
-/// When reports of what has been sent come.
+/// The times of reports of bytes sent.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Reports {
-    /// As they were in the simulation.
+    /// As in the simulation.
     AtOnce,
     /// This many calls later.
     Late(usize),
 }
 
-/// Tells `policy` what was written down. Returns how its plans differ from those written down, if
-/// they do.
+/// Replays the record to `policy`. Returns the first difference between its plans and the recorded
+/// ones, if any.
 fn replay<K: Knowledge>(
     calls: &[Call],
     workload: &Workload,
@@ -39,7 +39,7 @@ fn replay<K: Knowledge>(
         let delay = if let Reports::Late(calls) = reports { calls } else { 0 };
         if let Some(report) = number.checked_sub(delay).map(|earlier| &calls[earlier]) {
             for &(id, bytes) in &report.attained {
-                // It may have come for a coflow that has left, and had its number.
+                // The report may be for an ended coflow that had the same id.
                 if state.is_present(id) && state.coflow(id).registration.arrival <= report.now {
                     state.report(id, bytes, report.now);
                 }
@@ -146,7 +146,7 @@ proptest! {
     #![proptest_config(crate::common::cases(100))]
 
     #[test]
-    fn told_the_same_by_another_driver_policies_plan_the_same(
+    fn policies_make_the_same_plans_under_another_driver(
         workload in crate::common::workload(Kind::Ties), fabric in crate::common::fabric(),
     ) {
         for spec in policies() {
@@ -166,7 +166,7 @@ proptest! {
     ) {
         for spec in policies() {
             let calls = record(&workload, &fabric, spec);
-            // Those that do ask get to the end, with whatever plans.
+            // Policies that do ask for reports may make other plans, but still run to the end.
             let late = replay_into(spec, &calls, &workload, &fabric, Reports::Late(calls_late));
             if let (Err(difference), false) = (late, wants_attained(spec)) {
                 panic!("{spec} {difference}\n{}", as_trace(&workload));
@@ -176,8 +176,8 @@ proptest! {
 }
 
 #[test]
-fn a_report_that_is_late_matters_to_who_asks_for_it() {
-    // Its order goes by what remains: without the report X would seem to have more left than it has.
+fn a_late_report_matters_to_a_policy_that_asks_for_it() {
+    // The policy orders by bytes left: without the report X seems to have more left than it has.
     let spec = "covey:prior=1";
     let many = |bytes| vec![crate::common::flow(0, 0, bytes); 8];
     let coflows = vec![

@@ -1,4 +1,4 @@
-//! Flows that lose what they have sent and begin anew, under every policy.
+//! Flows that lose the bytes sent and begin again, under every policy.
 
 use std::ops::ControlFlow;
 
@@ -23,7 +23,7 @@ impl Observer for Sent {
         self.since = round.now;
         self.rates.fill(0.0);
         for flow in crate::common::served(round) {
-            self.rates[flow.place] += flow.rate;
+            self.rates[flow.trace_index] += flow.rate;
         }
         ControlFlow::Continue(())
     }
@@ -45,20 +45,20 @@ fn with_restarts() -> impl Strategy<Value = Workload> {
 proptest! {
     #![proptest_config(cases(30))]
 
-    /// A flow that was under way takes at least as long again as it does alone; and what is sent in
-    /// all is every flow's size, plus what was lost, which cannot be more than one size each.
+    /// A restarted flow takes at least as long after its restart as it does alone. The bytes sent
+    /// in all are every flow's size plus the lost bytes, at most one size each.
     #[test]
     fn lost_bytes_are_sent_again(workload in with_restarts()) {
         let fabric = Fabric::big_switch(workload.ports, 1.0).unwrap();
         for spec in policies().chain(COMPRESSED) {
             let is_compressed = COMPRESSED.contains(&spec);
-            let places = workload.coflows.len();
+            let trace_indices = workload.coflows.len();
             let mut sent =
-                Sent { since: Time::ZERO, rates: vec![0.0; places], bytes: vec![0.0; places] };
+                Sent { since: Time::ZERO, rates: vec![0.0; trace_indices], bytes: vec![0.0; trace_indices] };
             let outcome = simulate(&workload, &fabric, spec, &mut policy(spec), &mut sent).unwrap();
             let mut first = 0;
-            for (place, coflow) in workload.coflows.iter().enumerate() {
-                let release_s = outcome.coflows[place].release_s;
+            for (trace_index, coflow) in workload.coflows.iter().enumerate() {
+                let release_s = outcome.coflows[trace_index].release_s;
                 let mut most_lost = 0.0;
                 for restart in &coflow.restarts {
                     let flow = &coflow.flows[restart.flow as usize];
@@ -70,9 +70,9 @@ proptest! {
                         most_lost += flow.bytes;
                     }
                 }
-                // What compression saved of bytes that were lost was sent or saved again.
-                let compression = outcome.compression.get(place).copied().unwrap_or_default();
-                let lost = sent.bytes[place] + compression.saved_bytes - coflow.size_bytes();
+                // Lost bytes that compression had saved were sent or saved again.
+                let compression = outcome.compression.get(trace_index).copied().unwrap_or_default();
+                let lost = sent.bytes[trace_index] + compression.saved_bytes - coflow.size_bytes();
                 prop_assert!(lost >= -1e-5 && lost <= most_lost + 1e-5, "{spec}: {lost}");
                 first += coflow.flows.len();
             }

@@ -20,13 +20,13 @@ struct Scenario {
     acts: Vec<Act>,
 }
 
-/// One policy, and what is to happen under it.
+/// One policy, and the claims for it.
 struct Act {
     policy: String,
     claims: Vec<(usize, Claim)>,
 }
 
-/// What a line claims.
+/// The claim of a line.
 #[derive(Debug)]
 enum Claim {
     /// At a time, some flows of a coflow are served at a rate.
@@ -35,7 +35,7 @@ enum Claim {
     Flows(f64, usize, usize),
     /// At a time, a coflow has ended, or not.
     Ended(f64, usize, bool),
-    /// When a coflow ends.
+    /// The time at which a coflow ends.
     Ends(usize, f64),
     Ccts(Vec<f64>),
     MeanCct(f64),
@@ -53,7 +53,7 @@ struct Target {
 
 // Reading.
 
-/// The words of a line that are yet to be understood.
+/// The words of a line that have not been parsed yet.
 struct Words<'a>(Vec<&'a str>);
 
 impl<'a> Words<'a> {
@@ -111,7 +111,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// `from 0-3 to 5` or `on 0-3`, if it comes next.
+    /// `from 0-3 to 5` or `on 0-3`, if the line goes on with it.
     fn pairs(&mut self, network: u32) -> Result<Option<Vec<(u32, u32)>>, String> {
         if self.accept("on") {
             Ok(Some(self.ports(network)?.into_iter().map(|port| (port, port)).collect()))
@@ -257,11 +257,11 @@ impl Scenario {
         Ok((flows, restarts.collect()))
     }
 
-    /// The place of the coflow that is named next.
+    /// The index of the coflow that the next word names.
     fn name(&self, words: &mut Words<'_>) -> Result<usize, String> {
         let name = words.word()?;
-        let place = self.workload.coflows.iter().position(|coflow| coflow.id == name);
-        place.ok_or_else(|| format!("there is no coflow '{name}'"))
+        let index = self.workload.coflows.iter().position(|coflow| coflow.id == name);
+        index.ok_or_else(|| format!("there is no coflow '{name}'"))
     }
 
     fn claim(&mut self, line: usize, claims: Vec<Claim>) -> Result<(), String> {
@@ -338,17 +338,19 @@ impl Scenario {
 
 // Running.
 
-/// Rates by place of the coflow in the trace and number of the flow.
+/// Rates by index of the coflow in the trace and number of the flow.
 type Rates = BTreeMap<(usize, usize), f64>;
 
-/// Rates from every moment on.
+/// The rates of every round, and its time.
 #[derive(Default)]
 struct Record(Vec<(f64, Rates)>);
 
 impl Observer for Record {
     fn round(&mut self, round: &Round<'_>) -> ControlFlow<()> {
-        let by_flow =
-            served(round).into_iter().map(|flow| ((flow.place, flow.index), flow.rate)).collect();
+        let by_flow = served(round)
+            .into_iter()
+            .map(|flow| ((flow.trace_index, flow.index), flow.rate))
+            .collect();
         self.0.push((round.now.as_secs(), by_flow));
         ControlFlow::Continue(())
     }
@@ -372,7 +374,7 @@ fn mean(values: &[f64]) -> f64 {
 }
 
 impl Claim {
-    /// What was expected and what was found, if they differ.
+    /// The expected and the actual result, if they differ.
     fn check(&self, workload: &Workload, record: &Record, outcome: &Outcome) -> Option<String> {
         let name = |coflow: usize| &workload.coflows[coflow].id;
         let end = |coflow: usize| outcome.coflows[coflow].completion_s;
@@ -434,7 +436,7 @@ impl Claim {
     }
 }
 
-/// Everything that is wrong with a scenario, one line each.
+/// All failures of a scenario, one line each.
 fn failures(file: &str, text: &str) -> String {
     let scenario = match Scenario::read(text) {
         Ok(scenario) => scenario,
@@ -465,7 +467,7 @@ fn failures(file: &str, text: &str) -> String {
 }
 
 #[test]
-fn every_scenario_goes_as_written() {
+fn every_scenario_holds() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scenarios");
     let mut files: Vec<_> =
         std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -483,7 +485,7 @@ fn every_scenario_goes_as_written() {
 }
 
 #[test]
-fn what_is_not_understood_is_an_error() {
+fn unknown_words_are_errors() {
     let start = "ports 2, rate 1\nat 0 coflow A sends 1 on 0\npolicy fifo\n";
     let error = |line: &str| failures("x.txt", &format!("{start}{line}\n"));
     assert_eq!(error("expect A ends at 1"), "");
@@ -502,7 +504,7 @@ fn what_is_not_understood_is_an_error() {
 }
 
 #[test]
-fn what_does_not_happen_is_reported_with_its_line() {
+fn failures_name_their_lines() {
     let start = "ports 2, rate 1\nat 0 coflow A sends 1 on 0\npolicy fifo\n";
     let failure = |line: &str| failures("x.txt", &format!("{start}{line}\n"));
     let expected = |text: &str| format!("x.txt:4: fifo: {text}\n");

@@ -1,11 +1,11 @@
-//! The spans of a timeline add up to what was sent, and no port sends more than it can.
+//! The spans of a timeline add up to the bytes sent, and no port exceeds its capacity.
 
 use crate::common::{Kind, as_trace, policies, policy};
 use covey_sim::{Span, Timeline, simulate};
 use covey_trace::Workload;
 use proptest::prelude::*;
 
-/// Bytes that a coflow sends out of a port, as the trace says.
+/// Bytes in the trace that a coflow sends out of a port.
 fn bytes(workload: &Workload, coflow: usize, port: u32) -> f64 {
     let flows = workload.coflows[coflow].flows.iter();
     flows.filter(|flow| flow.src == port).map(|flow| flow.bytes).sum()
@@ -21,7 +21,7 @@ proptest! {
     #![proptest_config(crate::common::cases(100))]
 
     #[test]
-    fn spans_add_up_to_what_was_sent(
+    fn spans_add_up_to_the_bytes_sent(
         workload in crate::common::workload(Kind::Ties), fabric in crate::common::fabric(),
     ) {
         for spec in policies() {

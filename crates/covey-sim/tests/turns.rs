@@ -1,4 +1,4 @@
-//! A plan that is kept leads to the same whether it is walked by turns or whole.
+//! A kept plan leads to the same results by incremental and by whole allocation passes.
 
 use proptest::prelude::*;
 
@@ -25,17 +25,17 @@ const KEPT: [&str; 14] = [
     "covey:prior=1,T=1s,d0=1s,d=1,phi=0.4",
 ];
 
-/// The end of each flow under a plan that is walked by turns if it has more than `many` entries.
+/// The end of each flow, with incremental passes for plans of more than `many` entries.
 fn ends(workload: &Workload, fabric: &Fabric, spec: &str, many: usize) -> Vec<f64> {
     let mut simulator = Simulator::new(fabric.clone()).by_steps_above(many);
     let outcome = simulator.run(workload, spec, &mut policy(spec), &mut ()).unwrap();
     outcome.flow_completion_s
 }
 
-/// Many that wait for few ports: what goes wrong seldom does so here. Not under MADD, where differences in the
-/// last bit grow with time until flows change places (docs/measurements/rounding.md).
+/// Many coflows wait for few ports, so that rare errors show. MADD is left out, because differences
+/// in the last bit grow with time until flows change places (docs/measurements/rounding.md).
 #[test]
-fn by_steps_or_whole_is_the_same_with_hundreds_that_wait() {
+fn passes_agree_with_hundreds_of_waiting_coflows() {
     const PORTS: u32 = 24;
     let mut state = 1_u64;
     let mut random = |below: u32| {
@@ -64,7 +64,7 @@ proptest! {
     #![proptest_config(crate::common::cases(200))]
 
     #[test]
-    fn by_steps_or_whole_is_the_same(
+    fn incremental_and_whole_passes_agree(
         workload in crate::common::workload(Kind::Generic),
         fabric in crate::common::fabric(),
     ) {

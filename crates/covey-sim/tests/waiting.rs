@@ -1,4 +1,4 @@
-//! What a policy that sees sizes is shown of a coflow that waits.
+//! The view of a clairvoyant policy on a waiting coflow.
 
 use std::sync::{Arc, Mutex};
 
@@ -9,7 +9,7 @@ use covey_core::{
 use covey_sim::simulate;
 use covey_trace::{Coflow, Workload};
 
-/// Who came last goes first; takes down what is left of the first coflow at each plan.
+/// Serves the last arrival first; records the bytes left of the first coflow at each plan.
 struct NewestFirst(Share<Clairvoyant>, Arc<Mutex<Vec<f64>>>);
 
 impl Policy<Clairvoyant> for NewestFirst {
@@ -26,10 +26,10 @@ impl Policy<Clairvoyant> for NewestFirst {
 }
 
 #[test]
-fn what_is_left_of_a_coflow_that_waits_is_what_was_left_when_it_stopped() {
-    // The second coflow's two flows share a sender until 4 s, when one of them ends and the other takes all of the
-    // receiver. The first coflow has sent 2 of its 10 bytes by then; nobody tells the policy. The third comes and
-    // goes elsewhere.
+fn a_waiting_coflow_has_the_bytes_left_at_its_stop() {
+    // The second coflow's two flows share a sender until 4 s, when one of them ends and the other
+    // takes all of the receiver. The first coflow has sent 2 of its 10 bytes by then; the policy
+    // gets no event. The third coflow arrives and ends at other ports.
     let coflow = |id: &str, arrival_s, flows| Coflow::new(id.to_owned(), arrival_s, flows);
     let coflows = vec![
         coflow("a", 0.0, vec![flow(1, 0, 10.0)]),

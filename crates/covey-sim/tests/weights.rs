@@ -1,4 +1,4 @@
-//! Weights of coflows (Sincronia, SIGCOMM 2018, 3.1): who pays for whom counts them.
+//! Weights of coflows (Sincronia, SIGCOMM 2018, 3.1) affect the order of BSSI.
 
 use crate::common::{ccts, flow, run};
 use covey_core::Fabric;
@@ -14,7 +14,7 @@ fn sincronia(coflows: &[(f64, &[Flow])]) -> Vec<f64> {
     ccts(&run(&workload, &Fabric::big_switch(3, 1.0).unwrap(), "sincronia"))
 }
 
-/// On one link the order is that of Smith (1956): least size over weight first.
+/// On one link the order is that of Smith (1956): smallest size over weight first.
 #[test]
 fn on_one_link_size_over_weight_decides() {
     let (small, large) = ([flow(0, 0, 3.0)], [flow(0, 0, 4.0)]);
@@ -24,7 +24,7 @@ fn on_one_link_size_over_weight_decides() {
 
 /// KA6, where A comes third if all weigh the same.
 #[test]
-fn a_heavy_coflow_goes_before_those_that_it_holds_up() {
+fn a_heavy_coflow_goes_before_those_that_it_delays() {
     let spread: Vec<Flow> = (0..3).map(|port| flow(port, port, 2.0)).collect();
     let single: Vec<[Flow; 1]> = (0..3).map(|port| [flow(port, port, 3.0)]).collect();
     let with = |weight| {

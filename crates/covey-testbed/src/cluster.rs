@@ -155,8 +155,8 @@ impl<'a> Cluster<'a> {
                 continue;
             };
             match (addresses.get_mut(by), line) {
-                (Some(place), Some(line)) if line.starts_with("ready ") => {
-                    *place = line.split_whitespace().nth(1).map(str::to_owned);
+                (Some(address), Some(line)) if line.starts_with("ready ") => {
+                    *address = line.split_whitespace().nth(1).map(str::to_owned);
                 }
                 (_, line) => return Err(self.failed(by, line)),
             }
@@ -222,11 +222,11 @@ impl<'a> Cluster<'a> {
     /// Notes that a process has ended.
     ///
     /// # Errors
-    /// When the testbed has not killed it.
+    /// The testbed has not killed it.
     pub fn has_ended(&mut self, by: usize) -> Result<(), TestbedError> {
         match self.killed.iter().position(|killed| *killed == by) {
-            Some(place) => {
-                self.killed.swap_remove(place);
+            Some(index) => {
+                self.killed.swap_remove(index);
                 Ok(())
             }
             None => Err(self.failed(by, None)),

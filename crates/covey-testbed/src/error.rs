@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-/// Why a replay has no result.
+/// The reason that a replay has no result.
 #[derive(Debug, Error)]
 pub enum TestbedError {
     /// A program of the system has failed.
@@ -32,7 +32,7 @@ pub enum TestbedError {
     Trace {
         /// The coflow's id.
         coflow: String,
-        /// What was expected.
+        /// The expected coflow.
         what: &'static str,
     },
     /// A process of the testbed has ended too soon.
@@ -40,10 +40,10 @@ pub enum TestbedError {
     Process {
         /// The process.
         process: String,
-        /// Its last output, or how it ended.
+        /// Its last output, or its exit status.
         what: String,
     },
-    /// A flow has not arrived as it was sent.
+    /// The bytes of a flow have arrived changed, or not all of them.
     #[error("flow {flow} of coflow {coflow}: {what}")]
     Flow {
         /// The coflow's id.

@@ -22,9 +22,9 @@ pub enum Broken {
 pub struct Fault {
     /// What a fault breaks.
     pub what: Broken,
-    /// When it begins, in seconds after the first arrival.
+    /// Begin of the fault, in seconds after the first arrival.
     pub at_s: f64,
-    /// How long it lasts; `None`: to the end.
+    /// Duration of the fault; `None` if it lasts to the end.
     pub for_s: Option<f64>,
 }
 
@@ -33,7 +33,7 @@ const FAULTS: &str =
     "coordinator@TIME+TIME, agent:HOST@TIME[+TIME], link:HOST@TIME+TIME or host:HOST@TIME";
 
 impl Fault {
-    /// The host that the fault is at.
+    /// The host of the fault, if it has one.
     pub fn host(&self) -> Option<u32> {
         match self.what {
             Broken::Coordinator => None,
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn faults_are_read_and_what_makes_no_sense_is_refused() {
+    fn faults_are_parsed_and_invalid_ones_refused() {
         let fault = |what, at_s, for_s| Ok(Fault { what, at_s, for_s });
         assert_eq!("coordinator@5s+10s".parse(), fault(Broken::Coordinator, 5.0, Some(10.0)));
         assert_eq!("agent:3@500ms".parse(), fault(Broken::Agent(3), 0.5, None));

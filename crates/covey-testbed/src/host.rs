@@ -1,6 +1,6 @@
-//! The process of one host: the application whose flows are replayed.
+//! The process of one host: the application that sends and receives the replayed flows.
 //!
-//! It reads what to do from standard input, a line each, and prints what has happened:
+//! It reads commands from standard input, one a line, and prints events:
 //!
 //! | input | output |
 //! |---|---|
@@ -40,22 +40,23 @@ pub struct Host {
     pub listen: SocketAddr,
     /// Compression ratio of the flows' bytes; 1 if they cannot be compressed.
     pub ratio: f64,
-    /// What schedules its flows; `None` in a network without Covey.
+    /// The scheduler of its flows; `None` in a network without Covey.
     pub scheduling: Option<Scheduling>,
 }
 
-/// What schedules the flows of a host.
+/// The scheduler of a host's flows.
 #[derive(Debug, Clone)]
 pub struct Scheduling {
     /// The agent's socket.
     pub agent: PathBuf,
-    /// Where the coordinator listens for clients.
+    /// The coordinator's address for clients.
     pub coordinator: SocketAddr,
     /// The coordinator's credentials.
     pub credentials: PathBuf,
 }
 
-/// Bytes that must have come before a reader is woken: many hosts share a machine here.
+/// Number of bytes that must have arrived before the kernel wakes a reader. It is large because
+/// many hosts share a machine.
 const WAKE_FOR: u32 = 64 << 10;
 
 /// Nanoseconds on a clock that all processes of a machine share.
@@ -70,7 +71,7 @@ fn say(line: &str) {
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());
 }
 
-/// What all flows of the host share.
+/// The state that all flows of the host share.
 struct Shared {
     host: u32,
     workload: Workload,
@@ -82,7 +83,7 @@ struct Shared {
 /// Runs a host until standard input ends.
 ///
 /// # Errors
-/// When it cannot listen, or read the trace.
+/// The host cannot listen, or cannot read the trace.
 pub async fn host(config: Host) -> Result<(), TestbedError> {
     let workload = covey_trace::open(&config.trace.display().to_string())?;
     let client = match config.scheduling {
@@ -142,7 +143,7 @@ pub async fn host(config: Host) -> Result<(), TestbedError> {
             (Some("start"), Some(coflow), Some(id)) => {
                 start(&shared, &hosts, coflow as usize, id);
             }
-            _ => say(&format!("failed 0 0 told '{line}', which means nothing")),
+            _ => say(&format!("failed 0 0 unknown command '{line}'")),
         }
     }
     Ok(())
@@ -163,7 +164,7 @@ fn lines() -> mpsc::UnboundedReceiver<String> {
 
 async fn register(shared: Arc<Shared>, coflow: usize, parents: Vec<u64>) {
     let (Some(client), Some(it)) = (&shared.client, shared.workload.coflows.get(coflow)) else {
-        return say(&format!("failed {coflow} 0 no such coflow, or nobody to register with"));
+        return say(&format!("failed {coflow} 0 no such coflow, or no coordinator"));
     };
     let flow =
         |flow: &covey_trace::Flow| Flow { src: flow.src, dst: flow.dst, bytes: Some(flow.bytes) };
@@ -183,7 +184,7 @@ async fn register(shared: Arc<Shared>, coflow: usize, parents: Vec<u64>) {
     }
 }
 
-/// A coflow has failed and will not end by itself.
+/// Removes a coflow that has failed and will not end by itself.
 async fn deregister(shared: Arc<Shared>, id: u64) {
     let Some(client) = &shared.client else { return };
     while client.join(id).deregister().await.is_err_and(|error| error.is_away()) {
@@ -239,7 +240,7 @@ async fn receive(mut listener: Listener, shared: Arc<Shared>) {
             let name = (coflow, flow.flow());
             flow.wake_for(WAKE_FOR);
             let checked = shared.pattern.check(name, &mut flow).await;
-            came(&shared, name, checked);
+            report_arrival(&shared, name, checked);
         });
     }
 }
@@ -286,13 +287,13 @@ async fn receive_plain(listener: TcpListener, shared: Arc<Shared>) {
             let Some((header, _)) = header else { return };
             let name = (header.key.coflow as u32, header.key.flow);
             let checked = shared.pattern.check(name, &mut stream).await;
-            came(&shared, name, checked);
+            report_arrival(&shared, name, checked);
         });
     }
 }
 
 /// Prints that a flow has arrived, or has failed.
-fn came(shared: &Shared, (coflow, flow): (u32, u32), checked: std::io::Result<u64>) {
+fn report_arrival(shared: &Shared, (coflow, flow): (u32, u32), checked: std::io::Result<u64>) {
     let now = now_ns();
     let expected = shared.workload.coflows.get(coflow as usize);
     let expected = expected.and_then(|it| it.flows.get(flow as usize));
@@ -302,7 +303,7 @@ fn came(shared: &Shared, (coflow, flow): (u32, u32), checked: std::io::Result<u6
         }
         (Ok(had), Some(flow_of)) => {
             let (bytes, dst) = (flow_of.bytes, flow_of.dst);
-            format!("failed {coflow} {flow} {had} bytes came, of {bytes} to host {dst}")
+            format!("failed {coflow} {flow} {had} bytes arrived, of {bytes} to host {dst}")
         }
         (Ok(_), None) => format!("failed {coflow} {flow} there is no such flow"),
         (Err(error), _) => format!("failed {coflow} {flow} receiving: {error}"),

@@ -53,7 +53,7 @@ impl Lab {
     /// killed.
     ///
     /// # Errors
-    /// When the system cannot make them.
+    /// The system cannot make them.
     pub fn isolated(hosts: u32, link_bps: f64, program: &Path) -> Result<Lab, TestbedError> {
         let lock = lock()?;
         network::tear_down()?;
@@ -85,21 +85,21 @@ impl Lab {
 
     /// A command of the coordinator or an agent. It gets a higher priority than applications: in a cluster it would not
     /// wait for the processors of other hosts, but here all share a few.
-    pub(crate) fn control(&self, place: Where, program: &Path) -> Command {
+    pub(crate) fn control(&self, location: Where, program: &Path) -> Command {
         if !self.is_isolated() {
             return Command::new(program);
         }
-        let mut command = self.command(place, Path::new("nice"));
+        let mut command = self.command(location, Path::new("nice"));
         command.args(["-n", "-10"]).arg(program);
         command
     }
 
     /// A command that runs on that machine.
-    pub(crate) fn command(&self, place: Where, program: &Path) -> Command {
+    pub(crate) fn command(&self, location: Where, program: &Path) -> Command {
         if !self.is_isolated() {
             return Command::new(program);
         }
-        let name = match place {
+        let name = match location {
             Where::Router => network::router_name(),
             Where::Host(host) => network::host_name(host),
         };
@@ -108,8 +108,8 @@ impl Lab {
         command
     }
 
-    /// Bytes that all hosts have sent so far, as the router's interfaces count them; `None` on loopback. Segments that
-    /// are handed over together count with one header.
+    /// Bytes that all hosts have sent so far, as the router's interfaces count them; `None` on
+    /// loopback. Segments that the kernel passes on together count with one header.
     pub(crate) fn wire_bytes(&self) -> Result<Option<f64>, TestbedError> {
         if !self.is_isolated() {
             return Ok(None);
@@ -169,7 +169,7 @@ impl Drop for Lab {
 /// removes the testbed.
 ///
 /// # Errors
-/// When the testbed cannot be removed.
+/// The testbed cannot be removed.
 pub fn warden() -> Result<(), TestbedError> {
     std::io::stdin().read_to_end(&mut Vec::new())?;
     network::tear_down()

@@ -109,8 +109,9 @@ pub fn build(hosts: u32, link_bps: f64) -> Result<(), TestbedError> {
         );
         run(&["ip", "-n", &name, "-batch", "-"], &lines)?;
         run(&["tc", "-n", &name, "-batch", "-"], &shape("eth0", link_bps, OWN_QUEUE))?;
-        // Many processes share this machine's processors, and each is late now and then: buffers must hold what comes
-        // meanwhile, and a flow that has waited must continue at its old window.
+        // Many processes share this machine's processors, and each is late now and then. So buffers
+        // must hold the bytes that arrive meanwhile, and a flow that has waited must continue with
+        // its old window.
         let buffers = ["tcp_rmem=4096 1048576 6291456", "tcp_wmem=4096 1048576 4194304"];
         settings(&name, &["tcp_slow_start_after_idle=0"])?;
         settings(&name, &buffers)?;
@@ -138,7 +139,7 @@ pub fn set_link(host: u32, up: bool) -> Result<(), TestbedError> {
     })
 }
 
-/// Sets parameters of TCP and IP in a namespace. Those that the kernel does not have are skipped.
+/// Sets parameters of TCP and IP in a namespace. Skips parameters that the kernel does not have.
 fn settings(name: &str, settings: &[&str]) -> Result<(), TestbedError> {
     let lines = settings.iter().map(|setting| {
         let (key, value) = setting.split_once('=').unwrap_or((setting, ""));
@@ -166,8 +167,8 @@ fn shape(device: &str, link_bps: f64, queue: u32) -> String {
         );
     };
     class(10, 0, &rate(0.05));
-    for place in 0..8 {
-        class(20 + place, (place + 1).min(7), &little);
+    for index in 0..8 {
+        class(20 + index, (index + 1).min(7), &little);
     }
     let mut filter = |prio: u32, matches: &str, id: u32| {
         lines += &format!(
@@ -179,8 +180,8 @@ fn shape(device: &str, link_bps: f64, queue: u32) -> String {
         filter(1, &format!("match ip sport {port} 0xffff"), 10);
     }
     filter(2, "match ip protocol 6 0xff match u16 0x0000 0xff80 at 2", 10);
-    for place in 0..7 {
-        filter(3, &format!("match ip tos {:#x} 0xe0", (7 - place) << 5), 20 + place);
+    for index in 0..7 {
+        filter(3, &format!("match ip tos {:#x} 0xe0", (7 - index) << 5), 20 + index);
     }
     lines
 }

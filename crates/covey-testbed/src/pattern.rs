@@ -11,7 +11,7 @@ use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
 
 /// Period of the pattern in bytes: a prime, so that it is no multiple of a buffer's length.
 const PERIOD: usize = 1_048_573;
-/// Length of a block that is part noise, part zeros, where the pattern is to shrink.
+/// Length of a block of noise and zeros in a compressible pattern.
 const UNIT: usize = 4093;
 /// Bytes that a compressor takes to encode the zeros.
 const SAYING_SO: f64 = 24.0;
@@ -53,11 +53,11 @@ impl Pattern {
     }
 
     /// At most [`PIECE`] bytes of a flow, from `offset` on.
-    fn at(&self, (coflow, flow): (u32, u32), offset: u64, most: u64) -> &[u8] {
+    fn at(&self, (coflow, flow): (u32, u32), offset: u64, max: u64) -> &[u8] {
         let name = u64::from(coflow) << 32 | u64::from(flow);
         let phase = name.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
         let start = ((phase + offset) % PERIOD as u64) as usize;
-        &self.bytes[start..start + most.min(PIECE as u64) as usize]
+        &self.bytes[start..start + max.min(PIECE as u64) as usize]
     }
 
     /// Sends all bytes of a flow.
@@ -117,12 +117,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_sent_is_known_again_and_nothing_else() {
-        known_again(1.0).await;
-        known_again(0.48).await;
+    async fn only_the_bytes_sent_are_accepted() {
+        check_pattern(1.0).await;
+        check_pattern(0.48).await;
     }
 
-    async fn known_again(ratio: f64) {
+    async fn check_pattern(ratio: f64) {
         let pattern = Pattern::new(ratio);
         let bytes = 3_000_000;
         let good = sent(&pattern, (7, 3), bytes).await;
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn it_shrinks_as_it_is_to() {
+    async fn it_compresses_to_its_ratio() {
         for ratio in [0.25, 0.48, 0.7] {
             let data = sent(&Pattern::new(ratio), (3, 1), 4 << 20).await;
             for codec in CodecName::ALL {
@@ -148,8 +148,8 @@ mod tests {
                 }
                 let found = packed.len() as f64 / data.len() as f64;
                 // The pattern is made for LZ4; other compressors encode zeros in slightly more or fewer bytes.
-                let most = if codec == CodecName::Lz4 { 0.01 } else { 0.04 };
-                assert!((found - ratio).abs() < most, "{ratio} by {}: {found}", codec.name());
+                let tolerance = if codec == CodecName::Lz4 { 0.01 } else { 0.04 };
+                assert!((found - ratio).abs() < tolerance, "{ratio} by {}: {found}", codec.name());
             }
         }
     }

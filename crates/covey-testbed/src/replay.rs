@@ -19,16 +19,17 @@ use crate::setup::{Replay, Scheduler};
 /// Result of a replay.
 #[derive(Debug, Clone, Default)]
 pub struct Found {
-    /// When every coflow and every flow ended.
+    /// The ends of all coflows and flows.
     pub outcome: Outcome,
-    /// Bytes that have arrived, each as it was sent.
+    /// Bytes that have arrived unchanged.
     pub bytes: f64,
-    /// Positions of failed coflows in the trace: a flow of each began or ended at a host that died. All their other flows
-    /// have arrived. They have no times in the outcome.
+    /// Indices in the trace of failed coflows. Each has a flow from or to a host that died; all its
+    /// other flows have arrived. Failed coflows have no times in the outcome.
     pub failed: Vec<usize>,
-    /// Number of coflows that could not be registered and were sent without a schedule.
+    /// Number of coflows that could not be registered, and sent without a schedule.
     pub unregistered: usize,
-    /// Number of running hosts with an agent whose ends the coordinator has not acknowledged in the end.
+    /// Number of running hosts with an agent that have unacknowledged ends of flows when the replay
+    /// is over.
     pub unsettled: usize,
     /// Seconds from the first arrival to the last end.
     pub wall_s: f64,
@@ -65,7 +66,7 @@ fn check(workload: &Workload) -> Result<(), TestbedError> {
 /// Replays a trace. Calls `progress` with the number of coflows that have ended since the last call.
 ///
 /// # Errors
-/// When a process fails, a flow does not arrive as it was sent, or the replay takes too long.
+/// A process fails, a flow arrives changed or not at all, or the replay takes too long.
 pub fn replay(
     lab: &Lab,
     replay: &Replay<'_>,
@@ -89,7 +90,7 @@ pub fn replay(
     })
 }
 
-/// What is to happen at known times, in nanoseconds after the first arrival.
+/// Events at known times, in nanoseconds after the first arrival.
 struct Agenda {
     /// Coflows that arrive.
     arrivals: BTreeSet<(u64, usize)>,
@@ -121,7 +122,7 @@ impl Agenda {
 
 /// A coflow of the replay.
 struct Coflow {
-    /// The coordinator's id of it, once it is registered.
+    /// The coordinator's id of it, after registration.
     id: Option<u64>,
     /// Number of its first flow among all flows.
     first_flow: usize,
@@ -139,7 +140,7 @@ struct Run<'a> {
     replay: &'a Replay<'a>,
     workload: &'a Workload,
     agenda: Agenda,
-    /// By position in the trace.
+    /// By index in the trace.
     coflows: Vec<Coflow>,
     /// Whether a flow has ended or failed, by its number among all flows.
     is_over: Vec<bool>,
@@ -286,7 +287,7 @@ impl<'a> Run<'a> {
         self.found.outcome.flow_start_s[flows].fill(release_s);
         self.fail_at_dead_hosts(cluster, k, release_s)?;
         if self.coflows[k].flows_left == 0 {
-            // No host is left that would deregister the coflow.
+            // No running host could deregister the coflow.
             return Ok(());
         }
         // The framework's driver runs where the first flow begins, or at the beginning of another flow.

@@ -1,4 +1,4 @@
-//! What is replayed, and how.
+//! The inputs of a replay.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -7,7 +7,7 @@ use covey_trace::Workload;
 
 use crate::faults::Fault;
 
-/// What schedules the flows.
+/// The scheduler of the flows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scheduler<'a> {
     /// TCP alone.
@@ -16,7 +16,7 @@ pub enum Scheduler<'a> {
     Policy(&'a str),
 }
 
-/// What is replayed, and how.
+/// The inputs of a replay.
 pub struct Replay<'a> {
     /// The trace, folded to the hosts.
     pub workload: &'a Workload,
@@ -24,7 +24,7 @@ pub struct Replay<'a> {
     pub trace: &'a Path,
     /// This program.
     pub program: &'a Path,
-    /// What schedules the flows.
+    /// The scheduler of the flows.
     pub scheduler: Scheduler<'a>,
     /// Speed of the ports, in bytes of flows per second.
     pub port_rate: f64,

@@ -8,10 +8,10 @@ use crate::error::{TraceError, quote};
 use crate::limits::MAX_TIME_S;
 use crate::read::{Lines, number};
 
-/// From a time on, a share of a processor is available.
+/// A change of the available share of a processor.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Change {
-    /// When, in seconds since the start of the trace.
+    /// Time of the change, in seconds since the start of the trace.
     pub time_s: f64,
     /// The port; `None` for all ports.
     pub port: Option<u32>,
@@ -22,18 +22,18 @@ pub struct Change {
 /// The shares of all ports' processors over time. Each is 1 until its first change.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Availability {
-    /// Ordered by time; of two at the same time the later one counts.
+    /// The changes in order of time; of two at the same time, the later one in the list counts.
     changes: Vec<Change>,
 }
 
 impl Availability {
-    /// These changes, in any order.
+    /// The shares after these changes, which may have any order.
     pub fn new(mut changes: Vec<Change>) -> Availability {
         changes.sort_by(|a, b| a.time_s.total_cmp(&b.time_s));
         Availability { changes }
     }
 
-    /// The changes by time.
+    /// The changes in order of time.
     pub fn changes(&self) -> &[Change] {
         &self.changes
     }
@@ -49,7 +49,8 @@ impl Availability {
     /// Reads `text` of a command line: a share for all ports and times, from 0 to 1, or else the
     /// name of a file for [`Availability::read`].
     ///
-    /// # Errors Those of [`Availability::read`]; a number out of range; a file that cannot be read.
+    /// # Errors
+    /// Those of [`Availability::read`]; a number out of range; a file that cannot be read.
     pub fn open(text: &str, ports: u32) -> Result<Availability, TraceError> {
         if let Ok(share) = text.parse::<f64>() {
             if !(0.0..=1.0).contains(&share) {
@@ -75,11 +76,11 @@ impl Availability {
     }
 
     /// Reads comma-separated values under the header `port,from_s,share`: from that second of the
-    /// trace on, the port's processor has that share. A port of `*` means all ports. `name` is the
-    /// source's in messages.
+    /// trace on, the port's processor has that share. A port of `*` means all ports. `name` names
+    /// the source in messages.
     ///
     /// # Errors
-    /// What is wrong with a line, and where.
+    /// An error of a line, with its number and field.
     pub fn read(source: impl BufRead, name: &str, ports: u32) -> Result<Availability, TraceError> {
         const HEADER: &str = "port,from_s,share";
         let mut lines = Lines::new(source, name);
@@ -126,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_come_by_time() {
+    fn changes_are_in_order_of_time() {
         let read = read("port,from_s,share\n2,3.5,0.25\n*, 1, 0\n\n").unwrap();
         let change = |time_s, port, share| Change { time_s, port, share };
         assert_eq!(read.changes(), [change(1.0, None, 0.0), change(3.5, Some(2), 0.25)]);
@@ -141,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_line_and_field() {
+    fn errors_name_line_and_field() {
         let error = |line: &str| read(&format!("port,from_s,share\n{line}\n")).unwrap_err();
         assert_eq!(
             error("4,0,1"),

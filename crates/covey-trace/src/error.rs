@@ -5,7 +5,7 @@ use std::io;
 
 use covey_core::suggest::did_you_mean;
 
-/// Why there is no workload. The message is one line, ready to be printed.
+/// The reason that a trace gives no workload. The message is one line, ready to be printed.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
     /// The file could not be opened or read.
@@ -18,7 +18,7 @@ pub enum TraceError {
         /// The trace that may be meant.
         meant: Option<String>,
     },
-    /// A line of the trace makes no workload.
+    /// A line of the trace is invalid.
     #[error("{name}: line {line}: {field}: expected {expected}, found {found}")]
     Bad {
         /// The file, with control characters escaped.
@@ -27,19 +27,19 @@ pub enum TraceError {
         line: u64,
         /// The field of the line.
         field: String,
-        /// What was expected.
+        /// The expected content.
         expected: String,
-        /// What was found, shortened.
+        /// The content found, shortened.
         found: String,
     },
-    /// An argument of a generator or transformation that has no meaning.
+    /// An argument of a generator or transformation is invalid.
     #[error("{argument}: expected {expected}, found {found}")]
     Argument {
         /// The argument.
         argument: String,
-        /// What belongs there.
+        /// The expected value.
         expected: String,
-        /// What is there instead, shortened.
+        /// The value found, shortened.
         found: String,
     },
 }
@@ -51,7 +51,7 @@ impl TraceError {
         Self::Io { name, source, meant: None }
     }
 
-    /// The same. If there is no such file, it suggests another trace.
+    /// Suggests `trace` if the error is that a file does not exist.
     pub(crate) fn suggesting(self, trace: &str) -> Self {
         match self {
             Self::Io { name, source, .. } if source.kind() == io::ErrorKind::NotFound => {
@@ -72,7 +72,7 @@ pub(crate) struct Location<'a> {
 }
 
 impl Location<'_> {
-    /// The error that at this place `field` is not what was `expected`.
+    /// The error if `field` of this line has `found` instead of `expected`.
     pub fn bad(
         self,
         field: impl Display,
@@ -94,11 +94,11 @@ pub(crate) fn quote(text: &str) -> String {
     format!("\"{}\"", escape(text, 40))
 }
 
-/// `text` with control characters escaped, cut after `most` characters.
-pub(crate) fn escape(text: &str, most: usize) -> String {
+/// `text` with control characters escaped, cut after `max` characters.
+pub(crate) fn escape(text: &str, max: usize) -> String {
     let mut shown = String::new();
     for (i, c) in text.chars().enumerate() {
-        if i == most {
+        if i == max {
             shown.push('…');
             break;
         }

@@ -1,7 +1,7 @@
 //! `java.util.Random`, from the algorithm that its documentation fixes: a linear congruential
 //! generator of 48 bits (Knuth, The Art of Computer Programming, volume 2, 3.2.1).
 
-/// A generator that gives what `java.util.Random` gives for the same seed and calls.
+/// A generator with the results of `java.util.Random` for the same seed and calls.
 #[derive(Debug, Clone)]
 pub struct JavaRandom {
     state: u64,
@@ -23,7 +23,7 @@ impl JavaRandom {
         (self.state >> (48 - bits)) as i32
     }
 
-    /// `nextInt(bound)`: from 0 to below `bound`, which is to be positive.
+    /// `nextInt(bound)`: from 0 to below `bound`, which must be positive.
     pub fn next_int(&mut self, bound: i32) -> i32 {
         let bound = bound.max(1);
         if bound & (bound - 1) == 0 {
@@ -32,7 +32,7 @@ impl JavaRandom {
         loop {
             let bits = self.next(31);
             let value = bits % bound;
-            // Java sees an overflow where the last, incomplete run of `bound` numbers begins.
+            // In Java the sum overflows at the last, incomplete run of `bound` numbers.
             if bits.wrapping_sub(value).wrapping_add(bound - 1) >= 0 {
                 return value;
             }
@@ -55,7 +55,7 @@ mod tests {
     #[test]
     fn integers_as_java_draws_them() {
         let mut random = JavaRandom::new(13);
-        let huge = (1 << 30) + 1; // rejects almost half of what it draws
+        let huge = (1 << 30) + 1; // rejects almost half of the numbers drawn
         let bounds = [5, 100, 1000, 64, 991, 1 << 30, huge, huge, huge, 96];
         let drawn = bounds.map(|bound| random.next_int(bound));
         let java = [2, 0, 375, 1, 542, 818_677_855, 346_163_213, 881_076_856, 173_737_060, 84];

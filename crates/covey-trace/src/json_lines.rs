@@ -1,4 +1,4 @@
-//! Covey JSON lines: the format that holds everything a [`Workload`] holds.
+//! Covey JSON lines: the format with all fields of a [`Workload`].
 //!
 //! The first line is the header, each other line a coflow; see [`write()`].
 
@@ -12,7 +12,7 @@ use crate::limits::{MAX_BYTES, MAX_PORTS, MAX_TIME_S, MAX_WEIGHT};
 use crate::read::{Draft, Format, Rest, check_name};
 use crate::workload::{Coflow, Flow, Restart, Workload};
 
-/// The version of the format this module reads and writes.
+/// The version of the format that this module reads and writes.
 const VERSION: u32 = 1;
 
 /// The first line.
@@ -21,7 +21,7 @@ const VERSION: u32 = 1;
 struct Header {
     covey_trace: u32,
     ports: u32,
-    /// Number of coflows, by which a file cut between two lines is detected. Optional.
+    /// Number of coflows, which detects a file that was cut between two lines. Optional.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     coflows: Option<usize>,
 }
@@ -169,19 +169,19 @@ fn add(location: Location<'_>, line: CoflowLine, draft: &mut Draft) -> Result<()
     draft.push(location, coflow, line.parents)
 }
 
-/// Checks that a number lies from 0 to `most`.
+/// Checks that a number is from 0 to `max`.
 fn check_number(
     location: Location<'_>,
     field: impl Display,
     unit: &str,
     value: f64,
-    most: f64,
+    max: f64,
 ) -> Result<(), TraceError> {
-    if (0.0..=most).contains(&value) {
+    if (0.0..=max).contains(&value) {
         return Ok(());
     }
-    let most = if most < 1e6 { most.to_string() } else { format!("{most:e}") };
-    Err(location.bad(field, format_args!("{unit} from 0 to {most}"), value))
+    let max = if max < 1e6 { max.to_string() } else { format!("{max:e}") };
+    Err(location.bad(field, format_args!("{unit} from 0 to {max}"), value))
 }
 
 /// Reads one line as a `T`. An error names the innermost field, or `whole` if there is none.
@@ -191,7 +191,7 @@ fn parse<'a, T: Deserialize<'a>>(
     line: &'a str,
 ) -> Result<T, TraceError> {
     serde_json::from_str(line).or_else(|_| {
-        // Only a second reading keeps track of the field, which would slow down every line.
+        // Only a second parse tracks the field, because that would slow down every line.
         let mut json = serde_json::Deserializer::from_str(line);
         let (field, error) = match serde_path_to_error::deserialize(&mut json) {
             Ok(value) => match json.end() {
@@ -200,7 +200,7 @@ fn parse<'a, T: Deserialize<'a>>(
             },
             Err(error) => {
                 let path = error.path().to_string();
-                // The path ends in a question mark if the text breaks off.
+                // The path ends in a question mark if the text ends early.
                 let field = match path.trim_end_matches(['.', '?']) {
                     "" => whole,
                     field => field,
@@ -227,12 +227,15 @@ fn parse<'a, T: Deserialize<'a>>(
 /// Writes a workload as Covey JSON lines, from which [`read`](crate::read()) makes the same
 /// workload to the last digit.
 ///
-/// The first line is `{"covey_trace":1,"ports":N,"coflows":M}`; each coflow follows on a line
+/// The first line is `{"covey_trace":1,"ports":N,"coflows":M}`. Each coflow follows on a line:
+///
 /// ```json
 /// {"id":"7","arrival_s":1.5,"flows":[{"src":0,"dst":1,"bytes":100,"start_s":2.5,"restart_s":4}],"parents":["3"],"weight":2,"deadline_s":9.5,"job":"q42"}
-/// ``` with `start_s`, `restart_s`, `parents`, `weight`, `deadline_s` and `job` left out if they
-/// have the defaults 0, none, none, 1, none and none. `coflows` is optional in a file; with it a
-/// reader detects that the file was cut off.
+/// ```
+///
+/// `start_s`, `restart_s`, `parents`, `weight`, `deadline_s` and `job` are left out if they have the
+/// defaults 0, none, none, 1, none and none. `coflows` is optional in a file; with it a reader
+/// detects that the file was cut off.
 ///
 /// # Errors
 /// Those of `out`, and [`io::ErrorKind::InvalidInput`] for a parent that is no coflow of the

@@ -1,4 +1,4 @@
-//! Workloads: what is to be sent, when, and between which ports.
+//! Workloads: flows of coflows, with bytes, start times and ports.
 //!
 //! A [`Workload`] is plain data. Readers make one from a trace file, generators from a seed;
 //! the simulator and the statistics read it.
@@ -27,5 +27,5 @@ pub use shares::shuffle_shares;
 pub use stats::Stats;
 pub use workload::{Coflow, Flow, Restart, Workload};
 
-/// The bytes of what traces and papers call a "MB".
+/// Bytes of a "MB" in traces and papers.
 pub const MB: f64 = 1_048_576.0;

@@ -1,5 +1,5 @@
-//! Limits of a trace. They bound what a reader allocates or computes for a hostile or broken file,
-//! and lie far above any known trace.
+//! Limits of a trace. They bound a reader's memory and time for a hostile or broken file. They are
+//! far above any known trace.
 
 /// Maximum of ports of a workload.
 pub const MAX_PORTS: u32 = 1_000_000;

@@ -1,4 +1,4 @@
-//! Workloads by the names that users give.
+//! Workloads by name.
 
 use std::io;
 use std::path::Path;
@@ -8,8 +8,8 @@ use crate::error::TraceError;
 use crate::read::{read, read_path};
 use crate::workload::Workload;
 
-/// The workload that `trace` names on a command line: `-` is a trace on standard input,
-/// `builtin:NAME[:key=value,…]` a [`builtin`] one, anything else a file.
+/// Opens the workload that `trace` names on a command line. `-` is a trace on standard input,
+/// `builtin:NAME[:key=value,…]` a [`builtin`] one; any other text is the name of a file.
 ///
 /// # Errors
 /// Those of [`read_path`] and [`builtin`].

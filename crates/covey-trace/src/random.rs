@@ -1,5 +1,6 @@
-//! Seeded random numbers that are the same on every platform and with every release: a fixed
-//! generator (ChaCha with 8 rounds), a seed laid out here, and mathematics in software.
+//! Seeded random numbers that are the same on every platform and in every release. The generator is
+//! fixed (ChaCha with 8 rounds), this module lays out the seed, and mathematical functions are in
+//! software.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -8,7 +9,7 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 pub(crate) struct Random(ChaCha8Rng);
 
 impl Random {
-    /// The stream of `seed` for the purpose `name`, of which 24 bytes count.
+    /// The stream of `seed` for the purpose `name`. Only the first 24 bytes of `name` count.
     pub fn new(name: &str, seed: u64) -> Self {
         let mut bytes = [0; 32];
         bytes[..8].copy_from_slice(&seed.to_le_bytes());

@@ -13,7 +13,7 @@ pub struct Workload {
 /// One coflow: the flows of one communication stage.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Coflow {
-    /// The trace's name for it, unique in the workload.
+    /// The coflow's name in the trace, unique in the workload.
     pub id: String,
     /// Arrival in seconds since the start of the trace.
     pub arrival_s: f64,
@@ -25,7 +25,7 @@ pub struct Coflow {
     pub weight: f64,
     /// Time allowed from arrival to completion, in seconds.
     pub deadline_s: Option<f64>,
-    /// The job this coflow is a stage of.
+    /// The job of which this coflow is a stage.
     pub job: Option<String>,
     /// Flows that lose what they have sent, in order of their indices, each at most once.
     pub restarts: Vec<Restart>,
@@ -37,7 +37,7 @@ pub struct Coflow {
 pub struct Restart {
     /// Index of the flow in [`Coflow::flows`].
     pub flow: u32,
-    /// When, in seconds after the coflow's arrival.
+    /// Time of the failure, in seconds after the coflow's arrival.
     pub at_s: f64,
 }
 
@@ -50,7 +50,7 @@ pub struct Flow {
     pub dst: u32,
     /// Bytes to send; may be fractional.
     pub bytes: f64,
-    /// Start in seconds after the coflow's arrival (a later wave); 0 for most.
+    /// Start in seconds after the coflow's arrival; more than 0 in a later wave.
     pub start_s: f64,
 }
 
@@ -67,8 +67,8 @@ impl Workload {
 }
 
 impl Coflow {
-    /// A coflow of `flows` that arrives at `arrival_s` seconds, with defaults otherwise: no
-    /// parents, weight 1, no deadline, no job, no restarts.
+    /// A coflow of `flows` that arrives at `arrival_s` seconds. It has no parents, weight 1, no
+    /// deadline, no job and no restarts.
     pub fn new(id: String, arrival_s: f64, flows: Vec<Flow>) -> Self {
         Self {
             id,

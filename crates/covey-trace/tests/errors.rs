@@ -1,4 +1,4 @@
-//! What a reader says about bad input, to the letter.
+//! The messages of readers about bad input, to the letter.
 
 use covey_trace::{TraceError, limits, read};
 
@@ -320,7 +320,7 @@ fn json_parents() {
     )]);
 }
 
-/// A line of any length is refused before it is read whole.
+/// An endless line is refused before it is read whole.
 #[test]
 fn endless_line() {
     let message = match read(std::io::BufReader::new(std::io::repeat(b'1')), "t") {

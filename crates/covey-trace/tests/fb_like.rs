@@ -10,7 +10,7 @@ fn seeds() -> impl Iterator<Item = Stats> {
     })
 }
 
-/// Within `percent` of what is expected.
+/// Whether `value` is within `percent` of `expected`.
 fn near(value: f64, expected: f64, percent: f64) -> bool {
     (value / expected - 1.0).abs() * 100.0 <= percent
 }

@@ -1,4 +1,4 @@
-//! What the three formats mean, and that nothing is lost on the way through JSON lines.
+//! The meaning of the three formats. JSON lines lose nothing.
 
 use covey_trace::{Coflow, Flow, MB, Restart, Workload, read, transform::replicate, write};
 use proptest::prelude::*;
@@ -40,7 +40,7 @@ fn sincronia_lists_flows() {
 }
 
 #[test]
-fn json_lines_say_everything() {
+fn json_lines_have_all_fields() {
     let text = concat!(
         r#"{"covey_trace":1,"ports":3,"coflows":2}"#,
         "\n",
@@ -70,7 +70,7 @@ fn no_coflows() {
 }
 
 #[test]
-fn a_parent_that_is_not_there_is_not_written() {
+fn an_unknown_parent_is_not_written() {
     let mut trace = parse("3 1\n1 0 1 0 1 1:1\n");
     trace.coflows[0].parents.push(7);
     let error = write(&trace, Vec::new()).map_err(|e| e.to_string());
@@ -159,7 +159,7 @@ fn good_file() -> impl Strategy<Value = Vec<u8>> {
     .prop_map(String::into_bytes)
 }
 
-/// What holds for anything a reader lets through.
+/// Checks the rules for every workload that a reader accepts.
 fn check(workload: &Workload) {
     for (i, coflow) in workload.coflows.iter().enumerate() {
         assert!(!coflow.flows.is_empty());

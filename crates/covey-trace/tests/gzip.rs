@@ -27,7 +27,7 @@ fn compressed_traces_are_read_as_the_plain_ones() {
 }
 
 #[test]
-fn damage_is_told() {
+fn damage_is_reported() {
     let whole = gzip(&[b"3 1\n1 0 1 0 1 1:10\n"]);
     let message = |bytes: &[u8]| read(bytes, "t").expect_err("damage").to_string();
     for end in 1..whole.len() {
@@ -43,7 +43,7 @@ fn damage_is_told() {
 
 /// A hundred thousand bytes that become a hundred million.
 #[test]
-fn what_grows_is_refused_as_the_plain_file_is() {
+fn a_bomb_is_refused_like_the_plain_file() {
     let part = [b'1'; 1 << 20];
     let parts: Vec<&[u8]> = std::iter::repeat_n(part.as_slice(), 100).collect();
     let bomb = gzip(&parts);

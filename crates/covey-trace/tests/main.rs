@@ -1,6 +1,6 @@
 //! Formats, statistics and transformations of traces.
 //!
-//! One program, since each takes seconds to compile and link.
+//! One program, because each test program takes seconds to compile and link.
 
 mod errors;
 mod facebook;

@@ -1,4 +1,4 @@
-//! What each transformation makes, measured on the seeded hour and on the Facebook trace.
+//! The result of each transformation, measured on the seeded hour and on the Facebook trace.
 
 use std::collections::BTreeMap;
 
@@ -36,8 +36,8 @@ fn wide_only_has_269_coflows() {
     let wide = filter(&trace, Filter { min_width: Some(8), min_skew: None }).unwrap();
     assert_eq!(wide.coflows.len(), 269);
     assert!(wide.coflows.iter().all(|c| c.width() > 7));
-    // Philae (§8.1) counts 142, 100, 65, 51 and 43. With k included there would be 526, 128, 95,
-    // 60 and 49; no way of rounding was found that gives the one coflow more at 3 and 4.
+    // Philae (§8.1) counts 142, 100, 65, 51 and 43. With k included there would be 526, 128, 95, 60
+    // and 49. No way of rounding was found that gives the additional coflow at 3 and 4.
     let counts = [1.0, 2.0, 3.0, 4.0, 5.0].map(|k| {
         filter(&trace, Filter { min_skew: Some(k), min_width: None }).unwrap().coflows.len()
     });
@@ -185,7 +185,7 @@ fn waves_have_the_published_shares_on_facebook() {
 }
 
 #[test]
-fn a_wave_begins_when_the_one_before_could_be_over() {
+fn a_wave_begins_when_the_previous_one_could_be_over() {
     let flow = |src, bytes| Flow { src, dst: 3, bytes, start_s: 0.0 };
     let coflow = |id: usize| {
         Coflow::new(id.to_string(), 0.0, vec![flow(0, 1.0), flow(1, 3.0), flow(2, 5.0)])
@@ -277,7 +277,7 @@ fn coflowsim_makes_eight_coflows() {
 }
 
 #[test]
-fn what_was_made_is_told_in_a_line() {
+fn changes_are_summarised_in_a_line() {
     let trace = hour();
     let wide = filter(&trace, Filter { min_width: Some(8), min_skew: None }).unwrap();
     let text = Changes::between(&trace, &wide).to_string();

@@ -1,4 +1,4 @@
-//! `covey agent`: carries a coordinator's schedules out on one host.
+//! `covey agent`: executes a coordinator's schedules on one host.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -20,31 +20,31 @@ Examples:
   covey agent --port 3 --enforcer htb --device eth0 --link-rate 10gbps
   covey agent --port 3 --enforcer recorded --record schedules.jsonl
 Applications that use the client library find the agent at its socket.
-The credentials are the agent's certificate (agent.pem, agent.key, ca.pem) if the folder has them, or
-else the token.")]
+The credentials are the agent's certificate (agent.pem, agent.key, ca.pem) if the folder has them,
+otherwise the token.")]
 pub struct Agent {
     /// The number of this host's port in the fabric, from 0
     #[arg(long, value_name = "N")]
     port: u32,
-    /// Where the coordinator listens for agents
+    /// Address of the coordinator for agents
     #[arg(long, value_name = "ADDRESS", default_value = AGENTS)]
     coordinator: String,
     #[command(flatten)]
     shown: Shown,
-    /// What carries schedules out
+    /// How schedules are executed
     #[arg(long, value_name = "ENFORCER", default_value = ENFORCERS[0].name, value_parser = enforcers())]
     enforcer: String,
-    /// Except with none and recorded: the socket for applications [default: agent.sock in the folder of
-    /// --credentials, or agent-PORT.sock if another agent has that]
+    /// Except with none and recorded: the socket for applications [default: agent.sock in the
+    /// folder of --credentials, or agent-PORT.sock if another agent uses that]
     #[arg(long, value_name = "FILE")]
     socket: Option<PathBuf>,
     /// With --enforcer htb: the network device through which flows leave
     #[arg(long, value_name = "NAME", required_if_eq("enforcer", "htb"))]
     device: Option<String>,
-    /// With --enforcer htb: the speed of its link [default: what the device says]
+    /// With --enforcer htb: the speed of its link [default: the speed that the device reports]
     #[arg(long, value_name = "RATE")]
     link_rate: Option<String>,
-    /// With --enforcer recorded: the file to which schedules are added, a line of JSON each
+    /// With --enforcer recorded: the file to which schedules are added, each a line of JSON
     #[arg(long, value_name = "FILE", required_if_eq("enforcer", "recorded"))]
     record: Option<PathBuf>,
     /// The share of a processor for compressing flows, if the policy compresses: idle (the idle share in
@@ -61,7 +61,8 @@ fn enforcers() -> PossibleValuesParser {
     PossibleValuesParser::new(ENFORCERS.map(value))
 }
 
-/// How often applications report what they have sent, and the enforcer is asked for progress.
+/// The interval at which applications report bytes sent, and the agent asks the enforcer for
+/// progress.
 const REPORT_EVERY: Duration = Duration::from_millis(20);
 
 impl Agent {
@@ -107,7 +108,7 @@ impl Agent {
         }
     }
 
-    /// What `--enforcer` is made from.
+    /// The settings of the enforcer.
     fn setup(&self) -> Result<Setup, Failure> {
         let link_rate = self.link_rate.as_ref().map(|text| {
             let rate = units::parse_rate(text).ok().filter(|rate| *rate > 0.0);

@@ -12,11 +12,11 @@ use crate::output;
 /// Bound the mean completion time of all schedules of a trace
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Isolated is the mean of what each coflow needs alone, single port the best bound that one port
-gives, lower bound the best that is known here. No schedule is faster than these, also if it knows
-the future. Uncoupled is what Sincronia's offline order (BSSI over all coflows, with the trace's
-weights) would give if ports did not depend on each other. That is optimistic for coflows that arrive
-together, but no bound: another order may be better. docs/bounds.md tells more.
+Isolated is the mean time that coflows need alone, single port the best bound from one port, and
+lower bound the best bound of all. No schedule is faster than these, even if it knows the future.
+Uncoupled is the mean under Sincronia's offline order (BSSI over all coflows, with the trace's
+weights) if ports did not depend on each other. It is optimistic for coflows that arrive together,
+but not a bound: another order may be better. docs/bounds.md has the details.
 
 Examples:
   covey bound trace.txt

@@ -34,7 +34,7 @@ Examples:
   covey testbed builtin:fb-like --every 10
 `covey COMMAND --help` says more.
 
-Exit status: 0 done; 2 the input or the arguments are wrong; 1 anything else."
+Exit status: 0 success; 2 wrong input or arguments; 1 any other error."
 )]
 struct Cli {
     #[command(subcommand)]

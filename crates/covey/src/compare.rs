@@ -24,15 +24,14 @@ pub struct Compare {
     /// The policies, each NAME[:key=value,…]
     #[arg(long, value_name = "LIST", default_value = "covey,fair,fifo,aalo,philae,sebf,sincronia")]
     policies: String,
-    /// The policy of the list that the others are measured against [default: fair if listed, else
-    /// the first]
+    /// The baseline, one of the listed policies [default: fair if listed, else the first]
     #[arg(long, value_name = "NAME")]
     baseline: Option<String>,
     #[command(flatten)]
     setup: Arguments,
     #[command(flatten)]
     outputs: Outputs,
-    /// How many policies are simulated at a time [default: the number of cores]
+    /// Number of policies simulated at a time [default: the number of cores]
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
 }

@@ -1,4 +1,4 @@
-//! What `covey compare` and `covey testbed` make of a comparison.
+//! The outputs of a comparison, for `covey compare` and `covey testbed`.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -10,7 +10,7 @@ use covey_report::{Comparison, html_page, write_per_coflow_csv};
 use crate::failure::Failure;
 use crate::output;
 
-/// What is made of a comparison.
+/// The outputs of a comparison.
 #[derive(Debug, Args)]
 pub struct Outputs {
     /// Print one JSON object instead of a table
@@ -22,8 +22,9 @@ pub struct Outputs {
     /// Write a CSV file for each row of the table into this directory, with a line for each coflow
     #[arg(long, value_name = "DIR")]
     per_coflow: Option<PathBuf>,
-    /// Job completion times as if each coflow were the shuffle of a job that computes as well, with
-    /// the published shares of time in shuffle drawn by SEED (Philae 9.2), relative to the baseline
+    /// Add job completion times, as if each coflow were the shuffle of a job that computes, too
+    /// (Philae 9.2). SEED draws the jobs' shares of time in shuffle under the baseline from the
+    /// published classes
     #[arg(long, value_name = "SEED")]
     jct_shares: Option<u64>,
 }
@@ -39,7 +40,7 @@ impl Outputs {
         Ok(tables)
     }
 
-    /// Writes all files; returns the comparison, with the job completion times that were asked for.
+    /// Writes all files; returns the comparison, with job completion times if requested.
     pub fn write<'a>(
         &self,
         comparison: Comparison<'a>,

@@ -1,4 +1,4 @@
-//! The arguments that say what is simulated, and on what network.
+//! The arguments that choose workload, network and simulator.
 
 use clap::{ArgAction, Args, ValueEnum};
 use covey_emulate::Simulator;
@@ -9,13 +9,13 @@ use covey_trace::Workload;
 use crate::failure::Failure;
 use crate::progress::Bar;
 
-/// What is simulated, and on what network.
+/// Workload, network and simulator.
 #[derive(Debug, Args)]
 pub struct Arguments {
     /// The workload: a trace file (also a gzip one), - for standard input, or builtin:NAME[:key=value,…]
     #[arg(value_name = "TRACE")]
     trace: String,
-    /// The network: on a big switch only the ports limit
+    /// The network: in a big switch only ports limit rates
     #[arg(long, value_enum, ignore_case = true, default_value_t = Topology::BigSwitch)]
     fabric: Topology,
     /// Speed of each port in each direction: 1gbps, 100mbps, 128MiB/s [default: 1gbps, or that of
@@ -26,16 +26,15 @@ pub struct Arguments {
     /// file with the header port,from_s,share and a line for each change (* is all ports)
     #[arg(long, value_name = "SHARE|FILE", default_value = "1")]
     cpu: String,
-    /// The simulator: the exact one calculates the time of every event; the others emulate those in
-    /// which papers were measured, with their quirks
+    /// The simulator: exact calculates the time of every event; the others emulate the papers'
+    /// simulators with their quirks
     #[arg(long, value_enum, ignore_case = true, default_value_t = Clock::Exact)]
     sim: Clock,
-    /// Whether coflows wait for their parents to end. Without a barrier they are released when they
-    /// arrive, and parents only decide their order (Aalo)
+    /// Whether coflows wait for their parents to end. Without a barrier coflows are released at
+    /// their arrival, and parents only affect their order (Aalo)
     #[arg(long, value_name = "BOOL", default_value_t = true, action = ArgAction::Set)]
     barrier: bool,
-    /// Seed for policies that have a parameter `seed`, and for builtin traces, unless they set
-    /// their own
+    /// Seed for policies with a parameter `seed` and for builtin traces, unless they set their own
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
 }

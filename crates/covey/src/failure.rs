@@ -9,7 +9,7 @@ use covey_sched::SpecError;
 use covey_testbed::TestbedError;
 use covey_trace::TraceError;
 
-/// Why a command failed.
+/// The reason that a command failed.
 #[derive(Debug)]
 pub enum Failure {
     /// The user's input or arguments are wrong; the text says how. Exit status 2.

@@ -18,9 +18,9 @@ Examples:
   covey journal repair --data covey-data
   covey journal repair --data covey-data --yes")]
 pub enum Journal {
-    /// List the records, and the parts that are damaged
+    /// List the records and the damaged parts
     Inspect(Folder),
-    /// Check whether a coordinator would start with it; exit status 2 if not
+    /// Check whether a coordinator would start with the journal; exit status 2 if not
     Verify(Folder),
     /// Show what a repair would lose; with --yes, repair. The old file is kept
     Repair {

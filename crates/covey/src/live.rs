@@ -1,4 +1,4 @@
-//! What the commands of the live system share: credentials, logs, signals.
+//! Shared parts of the live system's commands: credentials, logs, signals.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ pub const CLIENTS: &str = "127.0.0.1:7420";
 /// The default address of the coordinator for agents.
 pub const AGENTS: &str = "127.0.0.1:7421";
 
-/// How much is logged, and how.
+/// The level and format of logs.
 #[derive(Debug, clap::Args)]
 pub struct Logs {
     /// Log from this level on: error, warn, info, debug or trace
@@ -46,7 +46,7 @@ impl Logs {
 /// The credentials of a process that connects.
 #[derive(Debug, clap::Args)]
 pub struct Shown {
-    /// Folder with the coordinator's credentials, or a copy of those that are needed
+    /// Folder with the coordinator's credentials, or with a copy of the needed ones
     #[arg(long, value_name = "FOLDER", default_value = "covey-data")]
     credentials: PathBuf,
 }

@@ -1,4 +1,4 @@
-//! Where results go: standard output and files.
+//! Output of results: standard output and files.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, BufWriter, ErrorKind, Write};
@@ -8,7 +8,7 @@ use covey_trace::Workload;
 
 use crate::failure::Failure;
 
-/// Writes results to standard output. It is no failure if the reader stops reading, as `head` does.
+/// Writes results to standard output. A reader may stop reading early, as `head` does.
 pub fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
     let mut out = BufWriter::new(io::stdout().lock());
     match write(&mut out).and_then(|()| out.flush()) {
@@ -19,13 +19,13 @@ pub fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(),
     }
 }
 
-/// Checks before long work that a file can be written after it.
+/// Checks, before long work, that a file can be written afterwards.
 pub fn check(path: &Path) -> Result<(), Failure> {
     covey_report::check_writable(path).map_err(|e| Failure::Input(message(path, &e)))
 }
 
-/// The same for the file of an option that writes one format. Its name must end in one of
-/// `endings`, or have no ending, such as that of a device.
+/// Like [`check`], for the file of an option that writes one format. Its name must end in one of
+/// `endings`, or have no ending, as the name of a device.
 pub fn check_format(option: &str, path: &Path, endings: &[&str]) -> Result<(), Failure> {
     let is_of_format = |ending: &OsStr| endings.iter().any(|it| ending.eq_ignore_ascii_case(it));
     if path.extension().is_none_or(is_of_format) {
@@ -35,7 +35,7 @@ pub fn check_format(option: &str, path: &Path, endings: &[&str]) -> Result<(), F
     Err(Failure::argument(option, expected, format!("'{}'", path.display())))
 }
 
-/// The same for a trace, which is plain text: neither a table nor compressed.
+/// Like [`check`], for a trace. A trace is plain text, neither a table nor compressed.
 fn check_trace(path: &Path) -> Result<(), Failure> {
     let is = |ending: &str| path.extension().is_some_and(|it| it.eq_ignore_ascii_case(ending));
     if is("csv") || is("gz") {
@@ -63,8 +63,8 @@ pub fn message(path: &Path, error: &io::Error) -> String {
     format!("{}: cannot be written: {error}", path.display())
 }
 
-/// Writes a workload to the file `path`, or to standard output for `-`. It is made only after a
-/// check that the file can be written.
+/// Writes a workload to the file `path`, or to standard output for `-`. Makes the workload only
+/// after a check that the file can be written.
 pub fn write_trace(
     path: &Path,
     make: impl FnOnce() -> Result<Workload, Failure>,
@@ -84,7 +84,7 @@ pub fn note(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
 }
 
-/// The command line as it was given, so that it can be repeated.
+/// The command line of this process, for a user who repeats it.
 pub fn command() -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_=:,./+%@".contains(c);
     let quoted = |argument: OsString| {

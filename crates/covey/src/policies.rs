@@ -13,7 +13,7 @@ use crate::output;
 /// List the policies and their parameters
 #[derive(Debug, Args)]
 #[command(after_help = "\
-What a policy knows: sized ones see the size of every flow, unsized ones only what has been sent.
+What a policy knows: sized ones see the size of every flow, unsized ones only bytes sent.
 
 Examples:
   covey policies
@@ -23,7 +23,7 @@ pub struct Policies {
     /// Only this policy [default: all]
     #[arg(value_name = "NAME")]
     policy: Option<String>,
-    /// Print a JSON list instead of text; of one policy, a JSON object
+    /// Print a JSON list instead of text; for one policy, a JSON object
     #[arg(long)]
     json: bool,
 }
@@ -118,13 +118,13 @@ const COLUMNS: usize = 100;
 const INDENT: usize = 4;
 const GAP: usize = 2;
 
-/// Breaks `text` between words into lines of at most so many characters.
-fn lines(text: &str, most: usize) -> Vec<String> {
+/// Breaks `text` between words into lines of at most `max` characters.
+fn lines(text: &str, max: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
         match lines.last_mut() {
             Some(line) if line.is_empty() => line.push_str(word),
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= most => {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= max => {
                 line.push(' ');
                 line.push_str(word);
             }

@@ -1,4 +1,4 @@
-//! A bar on standard error, if that is a terminal and the work takes over a second.
+//! A progress bar on standard error, if that is a terminal and the work takes over a second.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use covey_experiment::Progress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// How long the work may take before there is a bar.
+/// The duration of work after which the bar appears.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The progress of simulations that run at the same time.
@@ -17,17 +17,17 @@ pub struct Bar {
 }
 
 impl Bar {
-    /// Progress through so many coflows, over all simulations; `what` describes them.
+    /// Progress through `coflows` coflows, over all simulations; `what` describes them.
     pub fn coflows(coflows: usize, what: &str) -> Self {
         Self::new(coflows as u64, &format!("{{wide_bar}} {{pos}}/{{len}} {what}, {{eta}} left"))
     }
 
-    /// Progress of simulating so many policies on as many coflows each.
+    /// Progress of simulations of `policies` policies, each on `coflows` coflows.
     pub fn policies(policies: usize, coflows: usize) -> Self {
         Self::coflows(policies * coflows, &counted(policies, coflows))
     }
 
-    /// Progress of work that takes so many seconds of real time.
+    /// Progress of work that takes `seconds` seconds of real time.
     pub fn seconds(seconds: f64) -> Self {
         Self::new((1e3 * seconds) as u64, "{wide_bar} {percent} %, {eta} left")
     }
@@ -46,7 +46,7 @@ impl Bar {
     }
 }
 
-/// What the bar counts if each policy goes through all coflows.
+/// The unit of the bar if each policy goes through all coflows.
 fn counted(policies: usize, coflows: usize) -> String {
     match policies {
         1 => "coflows".to_owned(),

@@ -1,4 +1,4 @@
-//! `covey reproduce`: a paper's evaluation again.
+//! `covey reproduce`: repeats a paper's evaluation.
 
 use std::path::{Path, PathBuf};
 
@@ -48,7 +48,7 @@ pub struct Reproduce {
     /// The paper
     #[arg(value_enum, ignore_case = true)]
     paper: Name,
-    /// The Facebook trace, or another in its place
+    /// The Facebook trace, or another trace instead
     #[arg(long, value_name = "TRACE", default_value = STAND_IN)]
     trace: String,
     /// Only this table, such as 3 or VI
@@ -57,18 +57,18 @@ pub struct Reproduce {
     /// Only this figure, such as 4 or 4a
     #[arg(long, value_name = "N")]
     figure: Option<String>,
-    /// Measure what only a live coordinator shows
+    /// Measure the values that need a live coordinator
     #[arg(long, group = "replay")]
     live: bool,
-    /// With --live, and of Philae with --testbed: how much of the trace to replay, in seconds of the
-    /// trace; less than 600 is not compared with published values [default: 600 live, all of it on the
-    /// testbed]
+    /// With --live, and for Philae with --testbed: length of the replayed part, in seconds of the
+    /// trace; less than 600 is not compared with published values [default: 600 with --live, the
+    /// whole trace with --testbed]
     #[arg(long, value_name = "S", requires = "replay")]
     seconds: Option<f64>,
     /// Measure with real flows between emulated hosts
     #[arg(long, group = "replay")]
     testbed: bool,
-    /// With --testbed: only every Nth coflow; of Swallow, every Nth application
+    /// With --testbed: replay only every Nth coflow; for Swallow, every Nth application
     #[arg(long, value_name = "N", default_value_t = 1, requires = "testbed")]
     every: usize,
     /// Print one JSON object instead of text

@@ -19,8 +19,8 @@ Examples:
   covey serve --data covey-data --init --name coordinator.example --agent 0-15
   covey serve --data covey-data --ports 150 --policy aalo --clients 0.0.0.0:7420 --agents 0.0.0.0:7421
   covey serve --policy sebf:compress=lz4
-The folder holds the journal, the token that clients show (token, mode 0600), and certificates
-once --init has made them; without those only loopback addresses are served.")]
+The folder has the journal, the clients' token (token, mode 0600), and certificates after --init;
+without certificates the coordinator serves only loopback addresses.")]
 pub struct Serve {
     /// Folder with the journal and the credentials
     #[arg(long, value_name = "FOLDER", default_value = "covey-data")]
@@ -31,8 +31,8 @@ pub struct Serve {
     /// With --init: a name or address of the coordinator, beside localhost
     #[arg(long, value_name = "NAME", requires = "init")]
     name: Vec<String>,
-    /// With --init: a port, or ports such as 0-15, whose agents get credentials of their own, in folders
-    /// agents/PORT
+    /// With --init: a port, or ports such as 0-15; their agents get credentials of their own, in
+    /// folders agents/PORT
     #[arg(long, value_name = "PORTS", requires = "init")]
     agent: Vec<String>,
     /// The policy, with parameters that differ from their defaults
@@ -50,13 +50,13 @@ pub struct Serve {
     /// Address for agents
     #[arg(long, value_name = "ADDRESS", default_value = AGENTS)]
     agents: String,
-    /// How often agents report bytes sent
+    /// Interval at which agents report bytes sent
     #[arg(long, value_name = "TIME", default_value = "8ms")]
     report_every: String,
     /// When agents report bytes sent
     #[arg(long, value_enum, ignore_case = true, default_value_t = Reports::Needed)]
     reports: Reports,
-    /// How often an agent sends at least one message
+    /// Interval in which an agent sends at least one message
     #[arg(long, value_name = "TIME", default_value = "1s")]
     heartbeat: String,
     /// Silence after which a host counts as lost
@@ -65,32 +65,32 @@ pub struct Serve {
     /// Time without a byte sent after which a flow loses its rate
     #[arg(long, value_name = "TIME", default_value = "1s")]
     idle_after: String,
-    /// How long a coflow is kept whose client does not say it
+    /// Lease of a coflow whose client does not set one
     #[arg(long, value_name = "TIME", default_value = "10min")]
     lease: String,
-    /// How long a coflow is remembered after its lease has run out, or after its end
+    /// Time for which a coflow is remembered after its lease has run out, or after its end
     #[arg(long, value_name = "TIME", default_value = "1440min")]
     forget_after: String,
-    /// Maximum of coflows remembered after their leases have run out; the oldest are forgotten
-    /// first
+    /// Maximum number of coflows remembered after their leases have run out; the oldest are
+    /// forgotten first
     #[arg(long, value_name = "N", default_value_t = 1000)]
     max_expired: usize,
-    /// Maximum of coflows remembered after they have ended or been removed
+    /// Maximum number of coflows remembered after their ends or removals
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     max_gone: usize,
-    /// Maximum of coflows at a time
+    /// Maximum number of coflows at a time
     #[arg(long, value_name = "N", default_value_t = 100_000)]
     max_coflows: usize,
-    /// Maximum of flows of a coflow; each takes about 130 bytes of memory
+    /// Maximum number of flows of a coflow; each takes about 130 bytes of memory
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     max_flows: usize,
-    /// Maximum of connections of clients
+    /// Maximum number of connections of clients
     #[arg(long, value_name = "N", default_value_t = 1024)]
     max_clients: usize,
-    /// Maximum of connections of agents
+    /// Maximum number of connections of agents
     #[arg(long, value_name = "N", default_value_t = 16_384)]
     max_agents: usize,
-    /// Maximum of requests a second
+    /// Maximum number of requests a second
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     max_requests: u32,
     /// Length in bytes above which the journal is compacted
@@ -184,7 +184,7 @@ impl Serve {
     }
 }
 
-/// Maximum of folders that one call makes.
+/// Maximum number of folders that one call makes.
 const MAX_ADMITTED: u32 = 100_000;
 
 /// Reads ports from an argument: one, or the first and the last.

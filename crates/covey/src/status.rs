@@ -1,4 +1,4 @@
-//! `covey status`: what a coordinator is doing.
+//! `covey status`: the state of a coordinator.
 
 use std::time::Duration;
 
@@ -11,10 +11,10 @@ use crate::failure::Failure;
 use crate::live::{self, CLIENTS, Shown};
 use crate::output;
 
-/// How long to wait for the coordinator's answer.
+/// Maximum time to wait for the coordinator's answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Show what a coordinator is doing
+/// Show the coflows and agents of a coordinator
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -26,7 +26,7 @@ pub struct Status {
     coordinator: String,
     #[command(flatten)]
     shown: Shown,
-    /// Maximum of coflows and agents to list
+    /// Maximum number of coflows and agents to list
     #[arg(long, value_name = "N", default_value_t = 20)]
     limit: u16,
     /// Print one JSON object instead of text
@@ -125,9 +125,9 @@ impl Status {
 fn meaning(why: &str) -> &str {
     match why {
         "idle" => "they sent nothing",
-        "unopened" => "nobody has opened them",
-        "closed" => "whoever had them open is gone",
-        "expired" => "nobody keeps the coflow",
+        "unopened" => "no application has opened them",
+        "closed" => "their application has ended",
+        "expired" => "the lease has run out",
         other => other,
     }
 }

@@ -36,10 +36,12 @@ Examples:
   covey testbed trace.txt --policies philae --fault coordinator@5s+10s --fault link:3@8s+5s
   covey testbed trace.txt --policies sebf,fvdf,aalo:compress=zstd --ratio 0.48
 Each host is a network namespace behind a router, on a link of its own; coordinator and agents are
-`covey serve` and `covey agent`. Every byte is checked where it arrives. Beside each result stands
-the simulator's prediction for the same folded trace, whose ports have 0.92 of a link's speed, as the
-coordinator does: headers take 0.044, the rest lets queues drain. `tcp` is TCP without Covey, which the simulator predicts as `fair`.
-With faults it prints what became of coflows and bytes instead, and fails if bytes were lost that could be delivered.
+`covey serve` and `covey agent`. Receivers check every byte. The output sets the simulator's
+prediction for the same folded trace beside each result. The simulator's ports, like the
+coordinator's, have 0.92 of a link's speed: headers take 0.044, the rest lets queues drain.
+`tcp` is TCP without Covey; `fair` predicts it.
+With faults the output is the fate of coflows and bytes instead, and the command fails if it loses
+bytes that could be delivered.
 It needs root, `ip` and `tc`. Without root all hosts are on loopback, where no link limits TCP.")]
 pub struct Testbed {
     /// A trace file (also a gzip one), - for standard input, or builtin:NAME[:key=value,…]
@@ -47,7 +49,7 @@ pub struct Testbed {
     /// The contenders: tcp, and policies, each NAME[:key=value,…]
     #[arg(long, value_name = "LIST", default_value = "tcp,aalo,philae,covey")]
     policies: String,
-    /// The contender of the list that the others are measured against [default: the first]
+    /// The baseline, one of the listed contenders [default: the first]
     #[arg(long, value_name = "NAME")]
     baseline: Option<String>,
     /// Number of hosts
@@ -60,15 +62,15 @@ pub struct Testbed {
     /// compressible]
     #[arg(long, value_name = "RATIO")]
     ratio: Option<f64>,
-    /// The share of a processor that each host has for compressing, as if each had one of its own
-    /// although they share this machine; idle: the idle share of the machine
+    /// The share of a processor that each host has for compressing, as if each host had a processor
+    /// of its own; idle: the idle share of this machine
     #[arg(long, value_name = "SHARE", default_value = "1")]
     cpu: String,
     #[command(flatten)]
     folding: Folding,
-    /// Break something during the replay, and mend it later (may be given several times):
-    /// coordinator@TIME+TIME, agent:HOST@TIME[+TIME], link:HOST@TIME+TIME or host:HOST@TIME, with
-    /// the time after the first arrival and the duration
+    /// Break a part during the replay, and repair it later (may be given several times):
+    /// coordinator@TIME+TIME, agent:HOST@TIME[+TIME], link:HOST@TIME+TIME or host:HOST@TIME; the
+    /// first TIME counts from the first arrival, the second is the duration
     #[arg(long = "fault", value_name = "FAULT", conflicts_with_all = ["json", "report", "per_coflow", "jct_shares"])]
     faults: Vec<Fault>,
     /// Use loopback even as root
@@ -92,7 +94,7 @@ pub enum Process {
         /// Address at which it accepts flows
         #[arg(long)]
         listen: SocketAddr,
-        /// The trace, folded
+        /// The folded trace
         #[arg(long)]
         trace: PathBuf,
         /// Compressed size of the flows' bytes as a share of their size
@@ -137,8 +139,8 @@ const FAIR: &str = "fair";
 /// The slowest link, in bytes per second.
 const MIN_LINK: f64 = 1e3;
 
-/// The place of the baseline among the contenders.
-fn place(name: &str, contenders: &[String]) -> Result<usize, Failure> {
+/// The index of the baseline among the contenders.
+fn baseline_index(name: &str, contenders: &[String]) -> Result<usize, Failure> {
     contenders.iter().position(|it| it == name).ok_or_else(|| {
         let meant = did_you_mean(nearest(name, contenders.iter().map(String::as_str)));
         let expected = format!("one of {}", contenders.join(" | "));
@@ -187,7 +189,7 @@ impl Testbed {
         }
         let baseline = match &self.baseline {
             None => 0,
-            Some(name) => place(&covey_sched::normalized(name), &contenders)?,
+            Some(name) => baseline_index(&covey_sched::normalized(name), &contenders)?,
         };
         let predicted = predicted(&setup, &contenders, ratio)?;
         let labels = contenders.iter().zip(&predicted);
@@ -273,7 +275,7 @@ impl Emulated {
     /// Starts `hosts` hosts on links of `link` bytes per second.
     pub fn start(hosts: u32, link: f64) -> Result<Emulated, Failure> {
         if !Lab::may_isolate() {
-            let what = "root, who may make the hosts' network namespaces";
+            let what = "root, which may make the hosts' network namespaces";
             return Err(Failure::argument("--testbed", what, "another user"));
         }
         let program = program()?;
@@ -282,8 +284,8 @@ impl Emulated {
         Ok(Emulated { lab, program, port_rate: link * PAYLOAD, stop })
     }
 
-    /// Replays a workload that is folded to the hosts under a policy or [`TCP`]. Compressed, its
-    /// bytes have `ratio` of their size.
+    /// Replays a workload that is folded to the hosts under a policy or [`TCP`]. Its bytes compress
+    /// to `ratio` of their size.
     pub fn replay(
         &self,
         workload: &Workload,
@@ -332,8 +334,8 @@ impl FoldedTrace {
     }
 }
 
-/// What the simulator is to predict: a policy for each contender.
-/// Codecs are as fast as they are here, and make flows as small as these are made for.
+/// The contenders of the simulator's prediction, one for each of `contenders`. Codecs have their
+/// measured speed on this machine, and the ratio of the flows' bytes.
 fn predicted(setup: &Setup, contenders: &[String], ratio: f64) -> Result<Vec<Contender>, Failure> {
     let mut measured = None;
     let mut all: Vec<Contender> = Vec::new();
@@ -370,7 +372,7 @@ fn watch_signals() -> Result<Arc<AtomicBool>, Failure> {
     Ok(stop)
 }
 
-/// What a contender has done.
+/// The measurements of a contender.
 struct Measured {
     spec: String,
     found: Found,
@@ -393,7 +395,7 @@ fn as_run<'a>(
     Ok(Run::new(workload, found.outcome.clone(), info)?)
 }
 
-/// Prints what became of coflows and bytes in a run with faults.
+/// Prints the fate of coflows and bytes in a run with faults.
 fn what_became(
     workload: &Workload,
     faults: &[Fault],

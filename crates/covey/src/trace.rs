@@ -18,8 +18,8 @@ Examples:
   covey trace filter trace.txt --min-width 8 -o wide.jsonl
   covey trace skew builtin:fb-like --sigma 0.3 | covey trace burst - | covey compare -
   covey trace dag trace.txt --shape tao -o jobs.jsonl
-Each command that makes a workload says on standard error what it made; the same seed makes the
-same workload. docs/workloads.md tells where they come from.")]
+Each command that makes a workload prints a summary on standard error; the same seed makes the
+same workload. docs/workloads.md has the sources of the workloads.")]
 pub struct Trace {
     #[command(subcommand)]
     command: Command,
@@ -66,11 +66,11 @@ struct Convert {
 #[command(after_help = "\
 Examples:
   covey trace replicate trace.txt 6 six-fold.jsonl
-Copy number c, from 0, of coflow 7 is named 7.c and arrives when the original does.")]
+Copy number c, from 0, of coflow 7 has the name 7.c and arrives with the original.")]
 struct Replicate {
     /// A trace file (also a gzip one), - for standard input, or builtin:NAME[:key=value,…]
     trace: String,
-    /// How many copies, the original included
+    /// Number of copies, including the original
     #[arg(value_name = "K")]
     copies: u32,
     /// The file to write, - for standard output

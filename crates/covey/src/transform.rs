@@ -20,7 +20,7 @@ pub struct Ends {
     output: PathBuf,
 }
 
-/// How a trace is folded.
+/// The parameters by which a trace is folded.
 #[derive(Debug, Args)]
 pub struct Folding {
     /// Factor of all times, a number or a fraction
@@ -29,7 +29,7 @@ pub struct Folding {
     /// Factor of all sizes, a number or a fraction
     #[arg(long, value_name = "FACTOR", default_value = "1/1000", value_parser = factor)]
     size: f64,
-    /// Only every Nth coflow
+    /// Keep only every Nth coflow
     #[arg(long, value_name = "N", default_value_t = 1)]
     every: usize,
 }
@@ -40,7 +40,7 @@ impl Folding {
         Folding { time: 1.0 / 18.0, size: 1e-3, every }
     }
 
-    /// `workload` on so many ports.
+    /// Folds `workload` to `ports` ports.
     pub fn fold(&self, workload: &Workload, ports: u32) -> Result<Workload, TraceError> {
         let by = Scale { time: self.time, size: self.size, ports: Some(ports) };
         transform::fold(&transform::every(workload, self.every)?, by)
@@ -50,7 +50,7 @@ impl Folding {
 /// A transformation.
 #[derive(Debug, Subcommand)]
 pub enum Transform {
-    /// Keep only some coflows: wide ones (Philae 8.1: 8 or more flows), unequal ones
+    /// Keep only wide coflows (Philae 8.1: 8 or more flows) or coflows with unequal flows
     #[command(
         arg_required_else_help = false,
         after_help = "\
@@ -68,9 +68,9 @@ Examples:
         #[arg(long, value_name = "K")]
         min_skew: Option<f64>,
     },
-    /// Let mappers send unequally (Mantri; Philae 8.1); what reducers receive stays
+    /// Let mappers send unequally (Mantri; Philae 8.1); reducers receive as much as before
     #[command(after_help = "\
-Coefficients of variation over the mappers of a coflow are lognormal through the two percentiles.
+Coefficients of variation over the mappers of a coflow are lognormal with the two percentiles.
 
 Examples:
   covey trace mantri trace.txt --seed 2 | covey compare -")]
@@ -87,7 +87,7 @@ Examples:
         #[arg(long, value_name = "N", default_value_t = 1)]
         seed: u64,
     },
-    /// Multiply each flow by a lognormal factor; the size of each coflow stays
+    /// Multiply each flow by a lognormal factor; each coflow keeps its size
     #[command(after_help = "\
 Examples:
   covey trace skew trace.txt --sigma 0.3 --seed 2 -o skew.jsonl")]
@@ -138,14 +138,14 @@ Examples:
         #[arg(long, value_name = "N", default_value_t = 16)]
         ports: u32,
     },
-    /// Let coflows that follow each other arrive together (Stream IV: all at once)
+    /// Let consecutive coflows arrive together (Stream IV: all at once)
     #[command(after_help = "\
 Examples:
   covey trace burst trace.txt --group 20 -o bursts.jsonl")]
     Burst {
         #[command(flatten)]
         ends: Ends,
-        /// Coflows in a burst; more than there are: all arrive at once
+        /// Number of coflows in a burst; with all coflows in one burst, all arrive at once
         #[arg(long, value_name = "N", default_value_t = 20)]
         group: usize,
     },
@@ -158,10 +158,10 @@ Examples:
     Waves {
         #[command(flatten)]
         ends: Ends,
-        /// Most waves of a coflow, 1 to 4
+        /// Maximum number of waves of a coflow, 1 to 4
         #[arg(long, value_name = "N", default_value_t = 4)]
         max: u32,
-        /// A wave begins when the one before would be over, alone on ports of this speed
+        /// Speed of ports; a wave begins when the previous one would end, alone at this speed
         #[arg(long, value_name = "RATE", default_value = "1gbps")]
         rate: String,
         /// The seed
@@ -182,7 +182,7 @@ Examples:
         #[arg(long, default_value = "q42")]
         shape: String,
     },
-    /// Write a generated workload: NAME[:key=value,…], what follows builtin: elsewhere
+    /// Write a generated workload: NAME[:key=value,…], as after builtin: elsewhere
     #[command(after_help = "\
 Examples:
   covey trace generate fb-like:seed=2,coflows=100 -o hour.jsonl
@@ -197,7 +197,7 @@ Examples:
 }
 
 impl Transform {
-    /// Runs the command, and says on standard error what was made.
+    /// Runs the command, and prints a summary of the result on standard error.
     pub fn run(self) -> Result<(), Failure> {
         match self {
             Transform::Filter { min_width: None, min_skew: None, .. } => {

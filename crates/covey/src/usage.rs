@@ -7,8 +7,8 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command};
 use covey_core::suggest::{did_you_mean, nearest};
 
-/// Options of other programs, each with those of Covey that may be meant. The first one that the
-/// command has is suggested.
+/// Options of other programs, each with Covey's options that the user may mean. The message
+/// suggests the first one that the command has.
 const OPTIONS_ELSEWHERE: [(&[&str], &[&str]); 13] = [
     (&["p", "scheduler", "schedulers", "algorithm", "algorithms"], &["policy", "policies", "port"]),
     (&["csv", "table"], &["per-coflow"]),
@@ -40,14 +40,14 @@ const COMMANDS_ELSEWHERE: [(&str, &str); 8] = [
 /// Describes the error in `arguments` of `program`, in one line.
 pub fn in_one_line(error: &clap::Error, program: &Command, arguments: &[String]) -> String {
     let command = command(program, arguments);
-    let told = match error.kind() {
+    let message = match error.kind() {
         ErrorKind::UnknownArgument => unknown_argument(error, command, arguments),
         ErrorKind::InvalidSubcommand => unknown_command(error, command),
         ErrorKind::InvalidValue => wrong_choice(error),
         ErrorKind::ValueValidation => wrong_value(error),
         _ => None,
     };
-    told.unwrap_or_else(|| plain(error))
+    message.unwrap_or_else(|| plain(error))
 }
 
 /// The command that the arguments name, or the last one on the way to it that exists.
@@ -90,9 +90,9 @@ fn did_you_mean_or_help(meant: Option<&str>) -> String {
 /// may be negative.
 fn negative_value(found: &str, arguments: &[String]) -> String {
     let value = arguments.iter().position(|it| it.starts_with(found));
-    let before = value.and_then(|place| arguments.get(place.checked_sub(1)?));
+    let before = value.and_then(|index| arguments.get(index.checked_sub(1)?));
     let option = before.filter(|it| it.starts_with('-'));
-    let found = value.map_or(found, |place| &arguments[place]);
+    let found = value.map_or(found, |index| &arguments[index]);
     let option = option.map_or_else(String::new, |option| format!("{option}: "));
     format!("{option}expected a value that is not negative, found '{found}'")
 }
@@ -104,7 +104,7 @@ fn positional(found: &str, command: &Command) -> Option<String> {
     found.then(|| name.to_uppercase())
 }
 
-/// The option that may be meant by one that the command does not have.
+/// The option that the user may mean by one that the command does not have.
 fn meant_option(found: &str, command: &Command, similar: Option<&str>) -> Option<String> {
     let name = found.trim_start_matches('-');
     let has = |option: &&&str| command.get_arguments().any(|it| it.get_long() == Some(**option));
@@ -170,8 +170,8 @@ fn plain(error: &clap::Error) -> String {
     let text = error.render().to_string();
     let text = text.strip_prefix("error: ").unwrap_or(&text);
     let lines = text.lines().map(str::trim);
-    let told = lines.filter(|line| !line.is_empty() && !line.starts_with("Usage:"));
-    let told = told.collect::<Vec<_>>().join(" ");
-    let told = told.replace(" tip: ", "; ").replace(" For more information, try ", "; try ");
-    told.trim_end_matches('.').to_owned()
+    let message = lines.filter(|line| !line.is_empty() && !line.starts_with("Usage:"));
+    let message = message.collect::<Vec<_>>().join(" ");
+    let message = message.replace(" tip: ", "; ").replace(" For more information, try ", "; try ");
+    message.trim_end_matches('.').to_owned()
 }

@@ -1,31 +1,31 @@
-//! Whatever is wrong with the input: exit status 2, one line that says what, and no files.
+//! Errors in the input: exit status 2, one line with the error, and no files.
 
-use crate::common::{Place, Ran, TINY};
+use crate::common::{Ran, TINY, TestFolder};
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
-/// The line for a trace file of this content; no output file may be left.
+/// The error line for a trace file of this content; no output file may be left.
 fn refused(content: impl AsRef<[u8]>) -> String {
-    let place = Place::new();
-    place.write("bad.txt", content);
+    let folder = TestFolder::new();
+    folder.write("bad.txt", content);
     let outputs = ["--per-coflow", "a.csv", "--per-flow", "b.csv"];
     let line =
-        place.refusal(&[&["simulate", "bad.txt", "--policy", "fair"][..], &outputs].concat());
+        folder.refusal(&[&["simulate", "bad.txt", "--policy", "fair"][..], &outputs].concat());
     let outputs = ["--report", "a.html", "--per-coflow", "tables"];
     let compare = ["compare", "bad.txt", "--policies", "fair,sebf"];
-    assert_eq!(place.refusal(&[&compare[..], &outputs].concat()), line);
-    assert_eq!(place.refusal(&["trace", "info", "bad.txt"]), line);
-    assert_eq!(place.refusal(&["trace", "convert", "bad.txt", "out.jsonl"]), line);
-    assert_eq!(place.names(), ["bad.txt", "tiny.txt"]);
+    assert_eq!(folder.refusal(&[&compare[..], &outputs].concat()), line);
+    assert_eq!(folder.refusal(&["trace", "info", "bad.txt"]), line);
+    assert_eq!(folder.refusal(&["trace", "convert", "bad.txt", "out.jsonl"]), line);
+    assert_eq!(folder.names(), ["bad.txt", "tiny.txt"]);
     line
 }
 
 #[test]
 fn codecs_that_no_agent_has() {
     for policy in ["fvdf:codec=lzo", "sebf:compress=500MB/s:0.4"] {
-        let place = Place::new();
+        let folder = TestFolder::new();
         assert_eq!(
-            place.refusal(&["serve", "--data", "data", "--policy", policy]),
+            folder.refusal(&["serve", "--data", "data", "--policy", policy]),
             format!(
                 "policy {policy} compresses flows: expected one of lz4, snappy, zstd, lzf, which agents \
                  have"
@@ -59,7 +59,7 @@ fn port_out_of_range() {
 }
 
 #[test]
-fn numbers_that_cannot_be() {
+fn impossible_numbers() {
     for number in ["-1", "NaN", "inf", "1e300"] {
         assert_eq!(
             refused(format!("3 1\n1 0 1 0 1 1:{number}\n")),
@@ -124,8 +124,8 @@ fn line_of_100_mb() {
 
 #[test]
 fn files_that_cannot_be_read() {
-    let place = Place::new();
-    let simulate = |trace| place.refusal(&["simulate", trace, "--policy", "fair"]);
+    let folder = TestFolder::new();
+    let simulate = |trace| folder.refusal(&["simulate", trace, "--policy", "fair"]);
     assert!(simulate("none.txt").starts_with("none.txt: "));
     assert!(simulate(".").starts_with(".: "));
     assert_eq!(
@@ -136,7 +136,7 @@ fn files_that_cannot_be_read() {
 
 #[test]
 fn policies_that_do_not_exist() {
-    let place = Place::new();
+    let folder = TestFolder::new();
     let names = covey_sched::policies().iter().map(|info| info.name).collect::<Vec<_>>().join(", ");
     let unknown = format!("unknown policy 'sbf': expected one of {names}; did you mean 'sebf'?");
     for (policy, line) in [
@@ -151,16 +151,16 @@ fn policies_that_do_not_exist() {
         ("aalo:K", "policy aalo: found 'K': expected key=value"),
     ] {
         // Policies are checked before the trace is read, so the trace may be missing.
-        assert_eq!(place.refusal(&["simulate", "none.txt", "--policy", policy]), line);
-        assert_eq!(place.refusal(&["compare", "none.txt", "--policies", policy]), line);
+        assert_eq!(folder.refusal(&["simulate", "none.txt", "--policy", policy]), line);
+        assert_eq!(folder.refusal(&["compare", "none.txt", "--policies", policy]), line);
     }
 }
 
 #[test]
 fn lists_of_policies() {
-    let place = Place::new();
+    let folder = TestFolder::new();
     let compare = |policies, baseline| {
-        place.refusal(&["compare", "none.txt", "--policies", policies, "--baseline", baseline])
+        folder.refusal(&["compare", "none.txt", "--policies", policies, "--baseline", baseline])
     };
     assert_eq!(
         compare("fair,sebf,fair", "fair"),
@@ -184,11 +184,11 @@ fn lists_of_policies() {
         assert_eq!(compare(list, "fair"), format!("{expected}, found '{list}'"));
     }
     let one = "--policy: expected one policy (covey compare takes several), found 'sebf,fair'";
-    assert_eq!(place.refusal(&["simulate", "none.txt", "--policy", "sebf,fair"]), one);
+    assert_eq!(folder.refusal(&["simulate", "none.txt", "--policy", "sebf,fair"]), one);
     let nothing = "policy aalo: found nothing after ':' or ',': expected key=value";
-    assert_eq!(place.refusal(&["simulate", "none.txt", "--policy", "aalo:K=3,"]), nothing);
+    assert_eq!(folder.refusal(&["simulate", "none.txt", "--policy", "aalo:K=3,"]), nothing);
     let none = "expected the name of a policy, found nothing";
-    assert_eq!(place.refusal(&["simulate", "none.txt", "--policy", ""]), none);
+    assert_eq!(folder.refusal(&["simulate", "none.txt", "--policy", ""]), none);
     assert_eq!(
         compare("aalo:K=2,aalo:K=3", "aalo"),
         "--baseline: expected one of aalo:K=2 | aalo:K=3, found 'aalo', which may mean several"
@@ -197,9 +197,9 @@ fn lists_of_policies() {
 
 #[test]
 fn arguments() {
-    let place = Place::new();
+    let folder = TestFolder::new();
     let simulate = |more: &[&str]| {
-        place.refusal(&[&["simulate", "tiny.txt", "--policy", "fair"][..], more].concat())
+        folder.refusal(&[&["simulate", "tiny.txt", "--policy", "fair"][..], more].concat())
     };
     assert!(simulate(&["--port-rate", "10G"]).ends_with("; did you mean '10gbps'?"));
     for rate in ["x", "0gbps", "-1gbps", "nangbps", "10", "1e999gbps"] {
@@ -235,37 +235,37 @@ fn arguments() {
         (&["serve", "--lost-after", "-1s"], "--lost-after", "-1s"),
     ] {
         assert_eq!(
-            place.refusal(arguments),
+            folder.refusal(arguments),
             format!("{option}: expected a value that is not negative, found '{value}'")
         );
     }
     assert_eq!(
-        place.refusal(&["compare", "tiny.txt", "--jobs", "0"]),
+        folder.refusal(&["compare", "tiny.txt", "--jobs", "0"]),
         "--jobs: expected a whole number above 0, found '0'"
     );
     assert_eq!(
-        place.refusal(&["trace", "scale", "tiny.txt", "--time", "x"]),
+        folder.refusal(&["trace", "scale", "tiny.txt", "--time", "x"]),
         "--time: expected a number or a fraction, like 1.5 or 2/3, found 'x'"
     );
     assert_eq!(
-        place.refusal(&["trace", "filter", "tiny.txt"]),
+        folder.refusal(&["trace", "filter", "tiny.txt"]),
         "--min-width, --min-skew: expected at least one of them, found none"
     );
     assert_eq!(
-        place.refusal(&["trace", "replicate", "tiny.txt", "0", "-"]),
+        folder.refusal(&["trace", "replicate", "tiny.txt", "0", "-"]),
         "copies: expected 1 to 333333, found 0"
     );
-    place.refusal(&["simulate"]);
-    place.refusal(&["simulate", "tiny.txt", "--policy", "a\nb"]);
+    folder.refusal(&["simulate"]);
+    folder.refusal(&["simulate", "tiny.txt", "--policy", "a\nb"]);
 }
 
 #[test]
 fn outputs_that_cannot_be_written() {
-    let place = Place::new();
-    place.write("file", "");
+    let folder = TestFolder::new();
+    folder.write("file", "");
     let compare = |more: &[&str]| {
         // Policies are checked before the trace is read, so the trace may be missing.
-        place.refusal(&[&["compare", "none.txt", "--policies", "fair"][..], more].concat())
+        folder.refusal(&[&["compare", "none.txt", "--policies", "fair"][..], more].concat())
     };
     assert!(compare(&["--report", "none/a.html"]).starts_with("none/a.html: cannot be written: "));
     for page in ["x.pdf", "x.csv", "x."] {
@@ -278,30 +278,30 @@ fn outputs_that_cannot_be_written() {
     );
     let simulate = ["simulate", "none.txt", "--per-flow", "x.html"];
     assert_eq!(
-        place.refusal(&simulate),
+        folder.refusal(&simulate),
         "--per-flow: expected a name that ends in .csv, found 'x.html'"
     );
     let reproduce = ["reproduce", "swallow", "--figure", "4", "--report", "x.pdf"];
-    assert!(place.refusal(&reproduce).starts_with("--report: expected a name"));
+    assert!(folder.refusal(&reproduce).starts_with("--report: expected a name"));
     assert!(compare(&["--report", "."]).starts_with(".: cannot be written: "));
     assert!(compare(&["--per-coflow", "none/a"]).starts_with("none/a: cannot be written: "));
     assert!(compare(&["--per-coflow", "file"]).starts_with("file: cannot be written: "));
     for name in ["a.csv", "a.jsonl.gz"] {
         let expected = "output: expected a name for Covey JSON lines, such as trace.jsonl";
         let found = format!("{expected}, found '{name}'");
-        assert_eq!(place.refusal(&["trace", "convert", "none.txt", name]), found);
-        assert_eq!(place.refusal(&["trace", "burst", "none.txt", "-o", name]), found);
+        assert_eq!(folder.refusal(&["trace", "convert", "none.txt", name]), found);
+        assert_eq!(folder.refusal(&["trace", "burst", "none.txt", "-o", name]), found);
     }
     let convert = ["trace", "convert", "none.txt", "none/a.jsonl"];
-    assert!(place.refusal(&convert).starts_with("none/a.jsonl: cannot be written: "));
-    assert_eq!(place.names(), ["file", "tiny.txt"]);
+    assert!(folder.refusal(&convert).starts_with("none/a.jsonl: cannot be written: "));
+    assert_eq!(folder.names(), ["file", "tiny.txt"]);
 }
 
 #[test]
-fn codecs_and_processors_that_are_none() {
-    let place = Place::new();
+fn invalid_codecs_and_processors() {
+    let folder = TestFolder::new();
     let refusal = |policy: &str, cpu: &str| {
-        place.refusal(&["simulate", "tiny.txt", "--policy", policy, "--cpu", cpu])
+        folder.refusal(&["simulate", "tiny.txt", "--policy", policy, "--cpu", cpu])
     };
     let codecs = "one of lz4, lzo, snappy, lzf, zstd, or SPEED:RATIO like 785MB/s:0.62 with a ratio between 0 and 1";
     assert_eq!(
@@ -317,26 +317,26 @@ fn codecs_and_processors_that_are_none() {
         "cpu: expected a share from 0 to 1, or a file, found \"1.5\""
     );
     assert!(refusal("sebf", "none.csv").starts_with("none.csv: "));
-    place.write("cpu.csv", "port,from_s,share\n3,0,1\n");
+    folder.write("cpu.csv", "port,from_s,share\n3,0,1\n");
     assert_eq!(
         refusal("sebf", "cpu.csv"),
         "cpu.csv: line 2: port: expected a port from 0 to 2, or *, found \"3\""
     );
 }
 
-/// Neither the input nor the arguments are wrong if a disk is full.
+/// A full disk is not an error of input or arguments.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk() {
-    let place = Place::new();
+    let folder = TestFolder::new();
     let simulate = ["simulate", "tiny.txt", "--policy", "fair", "--per-coflow", "/dev/full"];
-    let Ran { status, out, err } = place.covey(&simulate);
+    let Ran { status, out, err } = folder.covey(&simulate);
     assert_eq!((status, out.as_str()), (Some(1), ""));
     assert!(err.starts_with("covey: /dev/full: cannot be written: "), "{err}");
     assert_eq!(err.lines().count(), 1);
 
     let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
-    let output = place.command(&["policies"]).stdout(full).output().unwrap();
+    let output = folder.command(&["policies"]).stdout(full).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert!(output.stderr.starts_with(b"covey: standard output: "));
 }
@@ -344,7 +344,7 @@ fn a_full_disk() {
 /// As in `covey … | head -1`.
 #[test]
 fn a_reader_that_has_seen_enough() {
-    let mut command = Place::new().command(&["trace", "convert", "builtin:fb-like", "-"]);
+    let mut command = TestFolder::new().command(&["trace", "convert", "builtin:fb-like", "-"]);
     command.current_dir(".").stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let mut line = String::new();
@@ -355,8 +355,8 @@ fn a_reader_that_has_seen_enough() {
 
 #[test]
 fn times_of_the_live_system() {
-    let place = Place::new();
-    let serve = |more: &[&str]| place.refusal(&[&["serve", "--data", "data"], more].concat());
+    let folder = TestFolder::new();
+    let serve = |more: &[&str]| folder.refusal(&[&["serve", "--data", "data"], more].concat());
     assert!(serve(&["--lost-after", "5sec"]).ends_with("; did you mean '5s'?"));
     assert!(serve(&["--lost-after", "5m"]).ends_with("; did you mean '5min'?"));
     assert_eq!(serve(&["--heartbeat", "0"]), "--heartbeat: expected a time above zero, found '0'");
@@ -365,5 +365,5 @@ fn times_of_the_live_system() {
         "--lost-after: expected more than --heartbeat, which is 10s, found 5s"
     );
     assert!(serve(&["--port-rate", "10G"]).ends_with("; did you mean '10gbps'?"));
-    assert_eq!(place.names(), ["tiny.txt"]);
+    assert_eq!(folder.names(), ["tiny.txt"]);
 }

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// The names of the table's rows, from top to bottom. The Python package is there by its folder.
+/// The names of the table's rows, from top to bottom. The row of the Python package has its folder.
 fn table(contributing: &str) -> Vec<String> {
     let rows = contributing.lines().skip_while(|line| !line.starts_with("| crate |"));
     let rows = rows.take_while(|line| line.starts_with('|'));

@@ -1,9 +1,10 @@
-//! The pages: their links lead somewhere, their lines are short, their code blocks are run or say why not.
+//! The pages: their links lead to existing targets, their lines are short, and their code blocks
+//! are run or marked as not run.
 //!
 //! A marker stands on the line before each code block:
 //!
-//! - `<!-- run -->`: the test runs the block with bash, in a folder that all blocks of the page share.
-//!   The folder has a small `trace.txt`; `covey` is the program under test.
+//! - `<!-- run -->`: the test runs the block with bash, in a folder that all blocks of the page
+//!   share. The folder has a small `trace.txt`; `covey` is the program under test.
 //! - `<!-- run, exit 2 -->`: the same, and the block ends with that status.
 //! - `<!-- output -->`: lines that the block before it printed. `<!-- output of: COMMAND -->` names
 //!   another command. The program may print more lines, and more words at the end of a line.
@@ -91,7 +92,7 @@ impl Page {
         })
     }
 
-    /// What a link to a heading of this page may say after the `#`.
+    /// The anchors of this page's headings, for use after the `#` of a link.
     fn anchors(&self) -> BTreeSet<String> {
         let mut anchors = BTreeSet::new();
         for (_, line) in self.prose().filter(|(_, line)| line.starts_with('#')) {
@@ -102,7 +103,7 @@ impl Page {
         anchors
     }
 
-    /// The targets of the links, which may go over the end of a line.
+    /// The targets of the links. A link may continue on the next line.
     fn links(&self) -> Vec<String> {
         let prose: Vec<&str> = self.prose().map(|(_, line)| line).collect();
         let prose = prose.join("\n");
@@ -202,13 +203,13 @@ fn bash(commands: &str, folder: &Path) -> (Option<i32>, String, String) {
     (ran.status.code(), text(ran.stdout), text(ran.stderr))
 }
 
-/// Whether `line` was printed: its words begin a line of `output`, which spaces may differ from.
+/// Whether `line` was printed: a line of `output` begins with its words; spaces may differ.
 fn was_printed(line: &str, output: &str) -> bool {
     let words: Vec<&str> = line.split_whitespace().collect();
     output.lines().any(|l| l.split_whitespace().take(words.len()).eq(words.iter().copied()))
 }
 
-/// What is wrong with the blocks of a page.
+/// The errors in the blocks of a page.
 fn check(page: &Page) -> String {
     let folder = tempfile::tempdir().unwrap();
     let (status, _, err) =
@@ -217,13 +218,13 @@ fn check(page: &Page) -> String {
     let mut wrong = String::new();
     let mut printed = String::new();
     for block in page.blocks() {
-        let place = format!("{}:{}", page.path.display(), block.line);
+        let location = format!("{}:{}", page.path.display(), block.line);
         let marker = block.marker.unwrap_or_default();
         if let Some(how) = marker.strip_prefix("run").filter(|how| !how.starts_with(" by ")) {
             let expected = if how.is_empty() { "0" } else { how.trim_start_matches(", exit ") };
             let (status, out, err) = bash(&block.text, folder.path());
             if status.map(|s| s.to_string()).as_deref() != Some(expected) {
-                writeln!(wrong, "{place}: status {status:?}\n{out}{err}").unwrap();
+                writeln!(wrong, "{location}: status {status:?}\n{out}{err}").unwrap();
             }
             printed = out + &err;
         } else if let Some(how) = marker.strip_prefix("output") {
@@ -231,15 +232,15 @@ fn check(page: &Page) -> String {
                 printed = bash(command, folder.path()).1;
             }
             for line in block.text.lines().filter(|line| !was_printed(line, &printed)) {
-                writeln!(wrong, "{place}: not printed: {line}").unwrap();
+                writeln!(wrong, "{location}: not printed: {line}").unwrap();
             }
         } else if let Some(file) = marker.strip_prefix("run by ") {
             let test = fs::read_to_string(top().join(file)).unwrap_or_default();
             if !test.contains(page.path.to_str().unwrap()) {
-                writeln!(wrong, "{place}: {file} does not name this page").unwrap();
+                writeln!(wrong, "{location}: {file} does not name this page").unwrap();
             }
         } else if marker.strip_prefix("not run: ").is_none_or(|reason| reason.trim().is_empty()) {
-            writeln!(wrong, "{place}: a marker is missing; crates/covey/tests/docs.rs has them")
+            writeln!(wrong, "{location}: a marker is missing; crates/covey/tests/docs.rs has them")
                 .unwrap();
         }
     }

@@ -1,29 +1,29 @@
-//! `--sim`: other simulators, emulated.
+//! `--sim`: emulated simulators.
 
-use crate::common::Place;
+use crate::common::TestFolder;
 use serde_json::Value;
 
 #[test]
 fn coflowsim_admits_early_and_in_seconds_of_1024_ms() {
-    let place = Place::new();
+    let folder = TestFolder::new();
     let arguments = ["simulate", "tiny.txt", "--policy", "sebf", "--sim", "coflowsim"];
-    let json = place.results(&[&arguments[..], &["--json", "--per-coflow", "a.csv"]].concat());
+    let json = folder.results(&[&arguments[..], &["--json", "--per-coflow", "a.csv"]].concat());
     let result: Value = serde_json::from_str(&json).unwrap();
     assert_eq!(result["policy"], "sebf");
     assert_eq!(result["params"]["sim"], "coflowsim");
     assert_eq!(result["port_rate_bps"], 1_073_741_824.0);
     // Both are admitted at 0. The second has 4 MB for one receiver, 2 MB from each of two senders:
     // 4 quanta of 8 ms. The first has 10 MB for the same receiver and comes after it: 14 quanta.
-    let rows = place.read("a.csv");
+    let rows = folder.read("a.csv");
     let ccts: Vec<&str> = rows.lines().skip(1).map(|row| row.split(',').nth(3).unwrap()).collect();
     assert_eq!(ccts, ["0.109375", "0.03125"]);
 }
 
 #[test]
 fn philae_authors_in_cycles_of_8_ms() {
-    let place = Place::new();
+    let folder = TestFolder::new();
     let arguments = ["compare", "tiny.txt", "--policies", "philae,philae:order=A", "--json"];
-    let json = place.results(&[&arguments[..], &["--sim", "philae-authors"]].concat());
+    let json = folder.results(&[&arguments[..], &["--sim", "philae-authors"]].concat());
     let result: Value = serde_json::from_str(&json).unwrap();
     let [first, second] = [0, 1].map(|i| &result["results"][i]);
     assert_eq!([&first["params"]["order"], &second["params"]["order"]], ["D", "A"]);
@@ -35,11 +35,11 @@ fn philae_authors_in_cycles_of_8_ms() {
 }
 
 #[test]
-fn what_an_emulation_does_not_have_is_refused() {
-    let place = Place::new();
+fn options_that_an_emulation_lacks_are_refused() {
+    let folder = TestFolder::new();
     let refusal = |simulator, policy, more: &[&str]| {
         let arguments = ["simulate", "tiny.txt", "--policy", policy, "--sim", simulator];
-        place.refusal(&[&arguments[..], more].concat())
+        folder.refusal(&[&arguments[..], more].concat())
     };
     assert_eq!(
         refusal("coflowsim", "philae", &[]),
@@ -59,7 +59,7 @@ fn what_an_emulation_does_not_have_is_refused() {
         refusal("coflowsim", "aalo", &["--bound"]),
         "--bound: expected --sim exact with it, found another"
     );
-    place.results(&[
+    folder.results(&[
         "simulate",
         "tiny.txt",
         "--policy",
@@ -72,11 +72,11 @@ fn what_an_emulation_does_not_have_is_refused() {
 }
 
 #[test]
-fn what_is_no_shuffle_is_refused() {
-    let place = Place::new();
-    place.write("bad.txt", "{\"covey_trace\":1,\"ports\":3}\n{\"id\":\"x\",\"arrival_s\":0,\"flows\":[{\"src\":0,\"dst\":2,\"bytes\":1},{\"src\":1,\"dst\":2,\"bytes\":2}]}\n");
+fn other_coflows_than_shuffles_are_refused() {
+    let folder = TestFolder::new();
+    folder.write("bad.txt", "{\"covey_trace\":1,\"ports\":3}\n{\"id\":\"x\",\"arrival_s\":0,\"flows\":[{\"src\":0,\"dst\":2,\"bytes\":1},{\"src\":1,\"dst\":2,\"bytes\":2}]}\n");
     let refusal =
-        place.refusal(&["compare", "bad.txt", "--policies", "fair,aalo", "--sim", "coflowsim"]);
+        folder.refusal(&["compare", "bad.txt", "--policies", "fair,aalo", "--sim", "coflowsim"]);
     assert_eq!(
         refusal,
         "coflow 'x': CoflowSim expects flows of equal size to a receiver, found 1 and 2 bytes to port 2"

@@ -1,6 +1,6 @@
 //! The command line, from outside.
 //!
-//! One program, since each takes seconds to compile and link.
+//! One program, because each test program takes seconds to compile and link.
 
 mod bad_input;
 mod common;

@@ -1,6 +1,6 @@
-//! What the commands print and write, as others rely on it.
+//! The output of commands on which others rely.
 
-use crate::common::{Place, TINY};
+use crate::common::{TINY, TestFolder};
 use serde_json::Value;
 
 const SUMMARY: [&str; 23] = [
@@ -39,7 +39,7 @@ fn keys(value: &Value) -> Vec<&str> {
 
 #[test]
 fn simulate_prints_text() {
-    let text = Place::new().results(&["simulate", "tiny.txt", "--policy", "sebf", "--bound"]);
+    let text = TestFolder::new().results(&["simulate", "tiny.txt", "--policy", "sebf", "--bound"]);
     for part in ["CCT (s)", "FCT (s)", "Lower bound", "Policy sebf: share=madd", "Trace tiny.txt"] {
         assert!(text.contains(part), "{part}: {text}");
     }
@@ -47,9 +47,9 @@ fn simulate_prints_text() {
 
 #[test]
 fn simulate_prints_json() {
-    let place = Place::new();
+    let folder = TestFolder::new();
     let simulate = ["simulate", "tiny.txt", "--policy", "aalo:delta=0", "--json"];
-    let found = json(&place.results(&[&simulate[..], &["--port-rate", "8mbps"]].concat()));
+    let found = json(&folder.results(&[&simulate[..], &["--port-rate", "8mbps"]].concat()));
     assert_eq!(keys(&found), SUMMARY);
     assert_eq!(keys(&found["cct_s"]), ["mean", "p50", "p90", "p95", "p99", "max"]);
     assert_eq!(keys(&found["fct_s"]), keys(&found["cct_s"]));
@@ -67,67 +67,67 @@ fn simulate_prints_json() {
     );
     assert_eq!(found["lower_bound_mean_cct_s"], Value::Null);
 
-    let found = json(&place.results(&[&simulate[..], &["--bound"]].concat()));
+    let found = json(&folder.results(&[&simulate[..], &["--bound"]].concat()));
     let bound = found["lower_bound_mean_cct_s"].as_f64().unwrap();
     assert!(bound > 0.0 && bound <= found["cct_s"]["mean"].as_f64().unwrap());
 }
 
 #[test]
 fn simulate_writes_tables() {
-    let place = Place::new();
+    let folder = TestFolder::new();
     let tables = ["--per-coflow", "coflows.csv", "--per-flow", "flows.csv"];
     let simulate = ["simulate", "tiny.txt", "--policy", "fifo", "--port-rate", "1MiB/s"];
-    place.results(&[&simulate[..], &tables].concat());
-    let coflows = place.read("coflows.csv");
+    folder.results(&[&simulate[..], &tables].concat());
+    let coflows = folder.read("coflows.csv");
     let mut lines = coflows.lines();
     let header = "coflow_id,arrival_s,completion_s,cct_s,width,size_bytes,length_bytes,release_s,job,weight,deadline_s,deadline_met,saved_bytes,cpu_s";
     assert_eq!(lines.next(), Some(header));
     assert_eq!(lines.next(), Some("1,0,10,10,1,10485760,10485760,0,,1,,,0,0"));
     assert_eq!(lines.next(), Some("2,0.5,14,13.5,2,4194304,2097152,0.5,,1,,,0,0"));
     assert_eq!(lines.next(), None);
-    let flows = place.read("flows.csv");
+    let flows = folder.read("flows.csv");
     let mut lines = flows.lines();
     let header = "coflow_id,flow,src,dst,bytes,start_s,completion_s,fct_s";
     assert_eq!(lines.next(), Some(header));
     assert_eq!(lines.next(), Some("1,0,0,1,10485760,0,10,10"));
     assert_eq!(lines.count(), 2);
-    assert_eq!(place.names(), ["coflows.csv", "flows.csv", "tiny.txt"]);
+    assert_eq!(folder.names(), ["coflows.csv", "flows.csv", "tiny.txt"]);
 }
 
 #[test]
-fn compression_is_told_everywhere() {
-    let place = Place::new();
-    place.write("cpu.csv", "port,from_s,share\n*,0,0.5\n");
+fn all_outputs_show_compression() {
+    let folder = TestFolder::new();
+    folder.write("cpu.csv", "port,from_s,share\n*,0,0.5\n");
     // Ports of 1 MiB a second; 2 MiB a second are compressed to half, with half of a processor 1.
     let simulate = ["simulate", "tiny.txt", "--policy", "fifo:compress=4MiB/s:0.5"];
     let simulate = [&simulate[..], &["--port-rate", "0.5MiB/s", "--cpu", "cpu.csv"]].concat();
-    let found = json(&place.results(&[&simulate[..], &["--json", "--bound"]].concat()));
+    let found = json(&folder.results(&[&simulate[..], &["--json", "--bound"]].concat()));
     assert_eq!(found["params"]["compress"], "4MiB/s:0.5");
     assert_eq!(found["saved_bytes"], 7 * 1_048_576);
     assert_eq!(found["cpu_s"], 14.0 / 4.0);
     let bound = found["lower_bound_mean_cct_s"].as_f64().unwrap();
     assert!(bound > 0.0 && bound <= found["cct_s"]["mean"].as_f64().unwrap());
-    let text = place.results(&[&simulate[..], &["--per-coflow", "coflows.csv"]].concat());
+    let text = folder.results(&[&simulate[..], &["--per-coflow", "coflows.csv"]].concat());
     assert!(
         text.contains("Compression saved 7 MiB (50.0 %) for 3.5 s of processor time."),
         "{text}"
     );
-    assert!(place.read("coflows.csv").lines().nth(1).unwrap().ends_with(",5242880,2.5"));
+    assert!(folder.read("coflows.csv").lines().nth(1).unwrap().ends_with(",5242880,2.5"));
     // Without processors nothing is compressed.
     let compare = ["compare", "tiny.txt", "--policies", "fifo,fifo:compress=lz4", "--json"];
-    let found = json(&place.results(&[&compare[..], &["--cpu", "0"]].concat()));
+    let found = json(&folder.results(&[&compare[..], &["--cpu", "0"]].concat()));
     assert_eq!(found["results"][0]["cct_s"], found["results"][1]["cct_s"]);
     // Each has the bound that goes with its bytes.
-    let found = json(&place.results(&compare));
+    let found = json(&folder.results(&compare));
     let bound = |k: usize| found["results"][k]["lower_bound_mean_cct_s"].as_f64().unwrap();
     assert!((bound(1) / bound(0) - 0.6215).abs() < 0.01, "{} {}", bound(0), bound(1));
-    let text = place.results(&compare[..4]);
+    let text = folder.results(&compare[..4]);
     assert!(text.contains("saved"), "{text}");
 }
 
 #[test]
 fn compare_prints_a_table_of_all_policies() {
-    let text = Place::new().results(&["compare", "tiny.txt"]);
+    let text = TestFolder::new().results(&["compare", "tiny.txt"]);
     let first = |line: &str| line.split(' ').next().unwrap_or_default().to_owned();
     let rows: Vec<String> = text.lines().skip(2).take(7).map(first).collect();
     assert_eq!(rows, ["covey", "fair", "fifo", "aalo", "philae", "sebf", "sincronia"]);
@@ -137,9 +137,9 @@ fn compare_prints_a_table_of_all_policies() {
 
 #[test]
 fn compare_prints_json() {
-    let place = Place::new();
+    let folder = TestFolder::new();
     let list = "sebf,aalo:queues=strict,delta=0,fifo";
-    let found = json(&place.results(&["compare", "tiny.txt", "--policies", list, "--json"]));
+    let found = json(&folder.results(&["compare", "tiny.txt", "--policies", list, "--json"]));
     assert_eq!(keys(&found), ["baseline", "results", "speedups", "baseline_label"]);
     assert_eq!(found["baseline"], "sebf");
     let results = found["results"].as_array().unwrap();
@@ -158,10 +158,10 @@ fn compare_prints_json() {
 
 #[test]
 fn the_baseline_is_a_label_or_a_name() {
-    let place = Place::new();
+    let folder = TestFolder::new();
     let baseline = |more: &[&str]| {
         let compare = ["compare", "tiny.txt", "--json", "--policies"];
-        json(&place.results(&[&compare[..], more].concat()))["baseline_label"].clone()
+        json(&folder.results(&[&compare[..], more].concat()))["baseline_label"].clone()
     };
     assert_eq!(baseline(&["fifo,fair"]), "fair");
     assert_eq!(baseline(&["fifo,sebf"]), "fifo");
@@ -173,23 +173,23 @@ fn the_baseline_is_a_label_or_a_name() {
 
 #[test]
 fn compare_writes_a_table_for_each_policy() {
-    let place = Place::new();
+    let folder = TestFolder::new();
     let compare = ["compare", "tiny.txt", "--policies", "sebf,aalo:queues=strict,delta=0"];
-    // The folder is made, and used again.
+    // The first run makes the folder, and the second uses it again.
     for _ in 0..2 {
-        place.results(&[&compare[..], &["--per-coflow", "out"]].concat());
+        folder.results(&[&compare[..], &["--per-coflow", "out"]].concat());
         for name in ["out/sebf.csv", "out/aalo_queues=strict_delta=0.csv"] {
-            assert_eq!(place.read(name).lines().count(), 3, "{name}");
+            assert_eq!(folder.read(name).lines().count(), 3, "{name}");
         }
     }
-    assert_eq!(place.names(), ["out", "tiny.txt"]);
+    assert_eq!(folder.names(), ["out", "tiny.txt"]);
 }
 
 #[test]
 fn the_report_needs_nothing_else() {
-    let place = Place::new();
-    place.results(&["compare", "tiny.txt", "--policies", "fair,sebf", "--report", "page.html"]);
-    let page = place.read("page.html");
+    let folder = TestFolder::new();
+    folder.results(&["compare", "tiny.txt", "--policies", "fair,sebf", "--report", "page.html"]);
+    let page = folder.read("page.html");
     assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>"), "{page}");
     for part in ["http:", "https:", "src=", "url(", "@import", "<link", "<script"] {
         assert!(!page.contains(part), "{part}");
@@ -200,9 +200,9 @@ fn the_report_needs_nothing_else() {
 
 #[test]
 fn policies_lists_all() {
-    let place = Place::new();
-    let found = json(&place.results(&["policies", "--json"]));
-    let text = place.results(&["policies"]);
+    let folder = TestFolder::new();
+    let found = json(&folder.results(&["policies", "--json"]));
+    let text = folder.results(&["policies"]);
     let names: Vec<&str> =
         found.as_array().unwrap().iter().map(|p| p["name"].as_str().unwrap()).collect();
     for name in ["fair", "fifo", "sebf", "sincronia", "aalo", "philae"] {
@@ -222,35 +222,35 @@ fn policies_lists_all() {
 
 #[test]
 fn trace_info() {
-    let place = Place::new();
-    assert!(place.results(&["trace", "info", "tiny.txt"]).starts_with("ports     3\ncoflows   2"));
-    let found = json(&place.results(&["trace", "info", "tiny.txt", "--json"]));
+    let folder = TestFolder::new();
+    assert!(folder.results(&["trace", "info", "tiny.txt"]).starts_with("ports     3\ncoflows   2"));
+    let found = json(&folder.results(&["trace", "info", "tiny.txt", "--json"]));
     assert_eq!([&found["ports"], &found["coflows"], &found["flows"]], [3, 2, 3]);
-    let hour = json(&place.results(&["trace", "info", "builtin:fb-like:seed=3", "--json"]));
+    let hour = json(&folder.results(&["trace", "info", "builtin:fb-like:seed=3", "--json"]));
     assert_eq!(hour["coflows"], 526);
 }
 
 #[test]
 fn trace_convert_and_replicate() {
-    let place = Place::new();
-    let converted = place.results(&["trace", "convert", "tiny.txt", "-"]);
+    let folder = TestFolder::new();
+    let converted = folder.results(&["trace", "convert", "tiny.txt", "-"]);
     assert_eq!(converted.lines().next(), Some(r#"{"covey_trace":1,"ports":3,"coflows":2}"#));
-    assert_eq!(place.results(&["trace", "convert", "tiny.txt", "tiny.jsonl"]), "");
-    assert_eq!(place.read("tiny.jsonl"), converted);
-    assert_eq!(place.results(&["trace", "convert", "tiny.jsonl", "-"]), converted);
-    let twice = place.results(&["trace", "replicate", "tiny.txt", "2", "-"]);
+    assert_eq!(folder.results(&["trace", "convert", "tiny.txt", "tiny.jsonl"]), "");
+    assert_eq!(folder.read("tiny.jsonl"), converted);
+    assert_eq!(folder.results(&["trace", "convert", "tiny.jsonl", "-"]), converted);
+    let twice = folder.results(&["trace", "replicate", "tiny.txt", "2", "-"]);
     assert_eq!(twice.lines().next(), Some(r#"{"covey_trace":1,"ports":6,"coflows":4}"#));
-    assert_eq!(place.names(), ["tiny.jsonl", "tiny.txt"]);
+    assert_eq!(folder.names(), ["tiny.jsonl", "tiny.txt"]);
 }
 
 #[test]
 fn a_trace_may_come_on_standard_input() {
-    let place = Place::new();
-    let ran = place.covey_reading(&["simulate", "-", "--policy", "fair", "--json"], TINY);
+    let folder = TestFolder::new();
+    let ran = folder.covey_reading(&["simulate", "-", "--policy", "fair", "--json"], TINY);
     assert_eq!((ran.status, ran.err.as_str()), (Some(0), ""));
     let mut found = json(&ran.out);
     assert_eq!(found["trace"], "standard input");
-    let mut same = json(&place.results(&["simulate", "tiny.txt", "--policy", "fair", "--json"]));
+    let mut same = json(&folder.results(&["simulate", "tiny.txt", "--policy", "fair", "--json"]));
     for object in [&mut found, &mut same] {
         object["trace"] = Value::Null;
         object["wall_s"] = Value::Null;
@@ -258,20 +258,20 @@ fn a_trace_may_come_on_standard_input() {
     assert_eq!(found, same);
 }
 
-/// The same bytes come out again, however many policies are simulated at a time; but for the time
-/// it took.
+/// The output has the same bytes, except for elapsed times, for any number of policies simulated at
+/// a time.
 #[test]
 fn results_are_the_same_again() {
     let trace = "builtin:fb-like:coflows=40,ports=20,seed=7";
     let policies = "fair,fifo,aalo:delta=0,philae,sebf,sincronia";
     let compare = |jobs: &str| {
-        let place = Place::new();
+        let folder = TestFolder::new();
         let arguments = ["compare", trace, "--policies", policies, "--jobs", jobs, "--json"];
-        let out = place.results(&[&arguments[..], &["--per-coflow", "out"]].concat());
+        let out = folder.results(&[&arguments[..], &["--per-coflow", "out"]].concat());
         let timeless = |line: &&str| !line.trim_start().starts_with("\"wall_s\"");
         let out: Vec<&str> = out.lines().filter(timeless).collect();
         let tables = ["fair", "fifo", "aalo_delta=0", "philae", "sebf", "sincronia"]
-            .map(|name| place.read(&format!("out/{name}.csv")));
+            .map(|name| folder.read(&format!("out/{name}.csv")));
         (out.join("\n"), tables)
     };
     let once = compare("1");
@@ -280,8 +280,8 @@ fn results_are_the_same_again() {
 }
 
 #[test]
-fn bound_prints_what_means_can_be_compared_with() {
-    let place = Place::new();
+fn bound_prints_bounds_of_the_mean() {
+    let folder = TestFolder::new();
     // KA6, at a byte a second.
     let spread = [0, 1, 2].map(|port| format!(r#"{{"src":{port},"dst":{port},"bytes":2}}"#));
     let mut trace = format!(
@@ -293,9 +293,9 @@ fn bound_prints_what_means_can_be_compared_with() {
             "{{\"id\":\"{id}\",\"arrival_s\":0,\"flows\":[{{\"src\":{port},\"dst\":{port},\"bytes\":3}}]}}\n"
         );
     }
-    place.write("ka6.jsonl", &trace);
+    folder.write("ka6.jsonl", &trace);
     let bound = ["bound", "ka6.jsonl", "--port-rate", "8bps"];
-    let found = json(&place.results(&[&bound[..], &["--json"]].concat()));
+    let found = json(&folder.results(&[&bound[..], &["--json"]].concat()));
     assert_eq!(
         keys(&found),
         [
@@ -317,26 +317,26 @@ fn bound_prints_what_means_can_be_compared_with() {
     assert_eq!(value("uncoupled_mean_cct_s"), 16.0 / 4.0);
     assert_eq!(found["uncoupled_weighted_mean_cct_s"], Value::Null);
     let simulate = ["simulate", "ka6.jsonl", "--policy", "fair", "--bound", "--json"];
-    let same = json(&place.results(&[&simulate[..], &["--port-rate", "8bps"]].concat()));
+    let same = json(&folder.results(&[&simulate[..], &["--port-rate", "8bps"]].concat()));
     assert_eq!(found["lower_bound_mean_cct_s"], same["lower_bound_mean_cct_s"]);
 
-    let text = place.results(&bound);
+    let text = folder.results(&bound);
     assert!(text.contains("uncoupled           4.000  no bound"), "{text}");
     // With a weight of 10, A is first: 2, 5, 5, 5.
-    place.write("ka6.jsonl", trace.replacen("\"id\":\"A\"", "\"weight\":10,\"id\":\"A\"", 1));
-    let text = place.results(&bound);
+    folder.write("ka6.jsonl", trace.replacen("\"id\":\"A\"", "\"weight\":10,\"id\":\"A\"", 1));
+    let text = folder.results(&bound);
     assert!(text.contains("uncoupled           4.250"), "{text}");
     assert!(text.contains("  by weight         2.692"), "{text}");
 }
 
 #[test]
-fn bound_refuses_what_cannot_be() {
-    let place = Place::new();
+fn bound_refuses_impossible_arguments() {
+    let folder = TestFolder::new();
     assert_eq!(
-        place.refusal(&["bound", "tiny.txt", "--port-rate", "fast"]),
+        folder.refusal(&["bound", "tiny.txt", "--port-rate", "fast"]),
         "--port-rate: 'fast' is not a speed above zero with its unit: expected one like 1gbps, 100mbps, 8bps or 128MiB/s"
     );
-    assert!(place.refusal(&["bound", "none.txt"]).starts_with("none.txt: "));
+    assert!(folder.refusal(&["bound", "none.txt"]).starts_with("none.txt: "));
 }
 
 /// The commands that a help text lists.
@@ -348,8 +348,8 @@ fn commands(help: &str) -> Vec<&str> {
 
 #[test]
 fn every_command_has_help_with_examples() {
-    let place = Place::new();
-    let (top, trace) = (place.results(&["--help"]), place.results(&["trace", "--help"]));
+    let folder = TestFolder::new();
+    let (top, trace) = (folder.results(&["--help"]), folder.results(&["trace", "--help"]));
     let mut all: Vec<String> = commands(&top).into_iter().map(str::to_owned).collect();
     all.extend(commands(&trace).into_iter().map(|name| format!("trace {name}")));
     for command in ["bound", "compare", "trace filter", "trace generate"] {
@@ -357,52 +357,52 @@ fn every_command_has_help_with_examples() {
     }
     for command in all {
         let words: Vec<&str> = command.split(' ').chain(["--help"]).collect();
-        let text = place.results(&words);
+        let text = folder.results(&words);
         assert!(text.contains("\nExamples:\n"), "{text}");
         assert!(text.contains(&format!("  covey {command}")), "{text}");
     }
-    assert!(place.results(&["--version"]).starts_with("covey "));
+    assert!(folder.results(&["--version"]).starts_with("covey "));
 }
 
-/// Not an answer to a question, so it goes to standard error, and nothing was done.
+/// Help that was not requested goes to standard error, with exit status 2.
 #[test]
 fn without_a_command_there_is_help() {
-    let place = Place::new();
+    let folder = TestFolder::new();
     for arguments in [&[][..], &["trace"]] {
-        let ran = place.covey(arguments);
+        let ran = folder.covey(arguments);
         assert_eq!((ran.status, ran.out.as_str()), (Some(2), ""));
-        let help = place.results(&[arguments, &["--help"]].concat());
+        let help = folder.results(&[arguments, &["--help"]].concat());
         assert_eq!(ran.err, help);
     }
 }
 
 #[test]
 fn one_policy_is_shown() {
-    let place = Place::new();
-    let all: Value = json(&place.results(&["policies", "--json"]));
+    let folder = TestFolder::new();
+    let all: Value = json(&folder.results(&["policies", "--json"]));
     let philae = all.as_array().unwrap().iter().find(|it| it["name"] == "philae").unwrap();
-    assert_eq!(&json(&place.results(&["policies", "Philae", "--json"])), philae);
-    let text = place.results(&["policies", "philae"]);
+    assert_eq!(&json(&folder.results(&["policies", "Philae", "--json"])), philae);
+    let text = folder.results(&["policies", "philae"]);
     assert!(text.starts_with("philae (unsized): "), "{text}");
     for param in philae["params"].as_array().unwrap() {
         let setting = format!("    {}=", param["name"].as_str().unwrap());
         assert_eq!(text.matches(&setting).count(), 1, "{setting}: {text}");
     }
     assert!(!text.contains("sebf ("), "{text}");
-    assert!(place.results(&["policies", "srtf"]).starts_with("pfp ("));
+    assert!(folder.results(&["policies", "srtf"]).starts_with("pfp ("));
 }
 
 #[test]
 fn compressed_traces_are_read_from_files_and_standard_input() {
     use std::io::Write;
-    let place = Place::new();
+    let folder = TestFolder::new();
     let mut file = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
     file.write_all(TINY.as_bytes()).unwrap();
     let compressed = file.finish().unwrap();
     // The name does not matter.
-    place.write("tiny", &compressed);
-    let info = |trace| place.results(&["trace", "info", trace]);
+    folder.write("tiny", &compressed);
+    let info = |trace| folder.results(&["trace", "info", trace]);
     assert_eq!(info("tiny"), info("tiny.txt"));
-    let ran = place.covey_reading(&["trace", "info", "-"], &compressed);
+    let ran = folder.covey_reading(&["trace", "info", "-"], &compressed);
     assert_eq!((ran.status, ran.out), (Some(0), info("tiny.txt")));
 }

@@ -1,12 +1,12 @@
-//! `covey reproduce`: which parts, and in which form.
+//! `covey reproduce`: selection of parts, and forms of output.
 
-use crate::common::Place;
+use crate::common::TestFolder;
 use serde_json::Value;
 
 #[test]
 fn an_example_of_a_paper_as_json() {
-    let place = Place::new();
-    let json = place.results(&["reproduce", "swallow", "--figure", "4", "--json"]);
+    let folder = TestFolder::new();
+    let json = folder.results(&["reproduce", "swallow", "--figure", "4", "--json"]);
     let report: Value = serde_json::from_str(&json).unwrap();
     assert_eq!(report["paper"], "swallow");
     let section = &report["sections"][0];
@@ -21,9 +21,9 @@ fn an_example_of_a_paper_as_json() {
 }
 
 #[test]
-fn text_tells_what_is_not_comparable() {
-    let place = Place::new();
-    let text = place.results(&["reproduce", "philae", "--table", "4", "--trace", "tiny.txt"]);
+fn text_names_values_that_are_not_comparable() {
+    let folder = TestFolder::new();
+    let text = folder.results(&["reproduce", "philae", "--table", "4", "--trace", "tiny.txt"]);
     assert!(text.contains("tiny.txt is not the trace of the paper"), "{text}");
     assert!(text.contains("thin, small  fair        44.3 %      100 %"), "{text}");
     assert!(
@@ -35,17 +35,17 @@ fn text_tells_what_is_not_comparable() {
 
 #[test]
 fn a_page_is_written() {
-    let place = Place::new();
-    place.results(&["reproduce", "swallow", "--table", "VI", "--report", "page.html"]);
-    let page = place.read("page.html");
+    let folder = TestFolder::new();
+    folder.results(&["reproduce", "swallow", "--table", "VI", "--report", "page.html"]);
+    let page = folder.read("page.html");
     assert!(page.contains("<h2>Table VI: mean and sum of CCTs</h2>"));
     assert!(page.contains("894472 ms") && page.contains("covey reproduce swallow --table VI"));
 }
 
 #[test]
-fn what_a_paper_does_not_have_is_refused() {
-    let place = Place::new();
-    let refusal = |arguments: &[&str]| place.refusal(&[&["reproduce"], arguments].concat());
+fn unknown_parts_of_a_paper_are_refused() {
+    let folder = TestFolder::new();
+    let refusal = |arguments: &[&str]| folder.refusal(&[&["reproduce"], arguments].concat());
     assert_eq!(
         refusal(&["philae", "--table", "9"]),
         "--table: expected one of 1, 2, 3, 4, 5, 6, 7 for philae, found '9'"
@@ -87,11 +87,11 @@ fn what_a_paper_does_not_have_is_refused() {
 
 #[test]
 fn the_live_coordinator_is_measured() {
-    let place = Place::new();
+    let folder = TestFolder::new();
     // A flow of 100 MB, which takes 0.84 s.
-    place.write("one.txt", "2 1\n1 0 1 0 1 1:100\n");
+    folder.write("one.txt", "2 1\n1 0 1 0 1 1:100\n");
     let live = ["reproduce", "philae", "--live", "--table", "1", "--trace", "one.txt"];
-    let json = place.results(&[&live[..], &["--seconds", "3", "--json"]].concat());
+    let json = folder.results(&[&live[..], &["--seconds", "3", "--json"]].concat());
     let report: Value = serde_json::from_str(&json).unwrap();
     assert_eq!((&report["comparable"], &report["by"]), (&false.into(), &"live".into()));
     let section = &report["sections"][0];

@@ -1,10 +1,10 @@
-//! Names that do not exist, and the names that may be meant: one line, exit status 2.
+//! Names that do not exist, and suggestions: one line, exit status 2.
 
-use crate::common::Place;
+use crate::common::TestFolder;
 
 /// Checks that a command is refused with a question at the end.
 fn suggests(arguments: &[&str], meant: &str) {
-    let line = Place::new().refusal(arguments);
+    let line = TestFolder::new().refusal(arguments);
     assert!(line.ends_with(&format!("did you mean '{meant}'?")), "{arguments:?}: {line}");
 }
 
@@ -39,7 +39,7 @@ fn traces() {
     suggests(&["trace", "info", "coflowsim"], "builtin:coflowsim-custom");
     suggests(&["bound", "builtin:fblike"], "fb-like");
     suggests(&["bound", "builtin:fb-like:coflow=3"], "coflows");
-    assert!(!Place::new().refusal(&["bound", "none.txt"]).contains("did you mean"));
+    assert!(!TestFolder::new().refusal(&["bound", "none.txt"]).contains("did you mean"));
 }
 
 #[test]
@@ -67,11 +67,11 @@ fn options() {
     suggests(&["testbed", "tiny.txt", "--rate", "x"], "--link");
     suggests(&["simulate", "tiny.txt", "--sim", "coflosim"], "coflowsim");
     assert_eq!(
-        Place::new().refusal(&["simulate", "--trace", "tiny.txt"]),
+        TestFolder::new().refusal(&["simulate", "--trace", "tiny.txt"]),
         "unexpected argument '--trace'; did you mean TRACE without '--trace'?"
     );
     assert_eq!(
-        Place::new().refusal(&["simulate", "tiny.txt", "--xyz"]),
+        TestFolder::new().refusal(&["simulate", "tiny.txt", "--xyz"]),
         "unexpected argument '--xyz'; try '--help'"
     );
 }
@@ -83,7 +83,7 @@ fn commands() {
     suggests(&["generate", "fb-like"], "trace generate");
     suggests(&["info", "tiny.txt"], "trace info");
     suggests(&["trace", "filtre", "tiny.txt"], "filter");
-    assert_eq!(Place::new().refusal(&["xyz"]), "unknown command 'xyz'; try '--help'");
+    assert_eq!(TestFolder::new().refusal(&["xyz"]), "unknown command 'xyz'; try '--help'");
 }
 
 #[test]
@@ -99,22 +99,22 @@ fn units() {
 
 #[test]
 fn case_and_blanks_do_not_matter_in_names() {
-    let place = Place::new();
-    let simulate = |policy| place.results(&["simulate", "tiny.txt", "--policy", policy, "--json"]);
+    let folder = TestFolder::new();
+    let simulate = |policy| folder.results(&["simulate", "tiny.txt", "--policy", policy, "--json"]);
     let without_time =
         |text: String| text.lines().filter(|it| !it.contains("wall_s")).collect::<String>();
     let found = without_time(simulate("SEBF:compress=LZ4"));
     assert_eq!(found.replace("LZ4", "lz4"), without_time(simulate("sebf:compress=lz4")));
     let compare = |list: &str, baseline: &str| {
         let arguments = ["compare", "tiny.txt", "--policies", list, "--baseline", baseline];
-        place.results(&arguments).lines().take(4).map(str::to_owned).collect::<Vec<_>>()
+        folder.results(&arguments).lines().take(4).map(str::to_owned).collect::<Vec<_>>()
     };
     assert_eq!(
         compare("Fair, SEBF: share=matching", "FAIR"),
         compare("fair,sebf:share=matching", "fair")
     );
-    let hour = |name| place.results(&["trace", "info", name]);
+    let hour = |name| folder.results(&["trace", "info", name]);
     assert_eq!(hour("builtin:FB-like:coflows=20"), hour("builtin:fb-like:coflows=20"));
-    place.results(&["simulate", "tiny.txt", "--sim", "CoflowSim", "--policy", "AALO"]);
-    place.results(&["reproduce", "Swallow", "--figure", "4", "--json"]);
+    folder.results(&["simulate", "tiny.txt", "--sim", "CoflowSim", "--policy", "AALO"]);
+    folder.results(&["reproduce", "Swallow", "--figure", "4", "--json"]);
 }

@@ -1,6 +1,6 @@
 //! `covey testbed` on loopback: coordinator, agents and hosts as processes, every byte checked.
 
-use crate::common::Place;
+use crate::common::TestFolder;
 
 /// Some coflows of a few hundred kB each.
 const SMALL: [&str; 9] = [
@@ -16,9 +16,9 @@ const SMALL: [&str; 9] = [
 ];
 
 #[test]
-fn a_trace_is_replayed_and_every_byte_comes_as_it_was_sent() {
-    let place = Place::new();
-    let ran = place.covey(
+fn a_trace_is_replayed_and_every_byte_arrives_as_sent() {
+    let folder = TestFolder::new();
+    let ran = folder.covey(
         &[&SMALL[..], &["--policies", "tcp,philae,sebf,fvdf", "--ratio", "0.5", "--link", "1gbps"]]
             .concat(),
     );
@@ -33,14 +33,14 @@ fn a_trace_is_replayed_and_every_byte_comes_as_it_was_sent() {
 }
 
 #[test]
-fn what_can_be_delivered_comes_though_coordinator_and_agent_are_killed_and_a_host_dies() {
-    let place = Place::new();
+fn kills_of_coordinator_agent_and_host_do_not_affect_other_flows() {
+    let folder = TestFolder::new();
     let faults = ["coordinator@200ms+1500ms", "agent:1@400ms+500ms", "host:2@600ms"];
     let faults = faults.into_iter().flat_map(|fault| ["--fault", fault]);
-    // It takes long enough that there is something to break.
+    // The replay takes long enough for the faults.
     let large = SMALL.map(|it| if it == "1/1000000" { "1/10000" } else { it });
     let others = ["--policies", "philae", "--link", "10mbps"].into_iter();
-    let ran = place.covey(&large.into_iter().chain(others).chain(faults).collect::<Vec<_>>());
+    let ran = folder.covey(&large.into_iter().chain(others).chain(faults).collect::<Vec<_>>());
     assert_eq!(ran.status, Some(0), "{}{}", ran.out, ran.err);
     let line = ran.out.lines().find(|line| line.starts_with("philae")).expect("a row");
     let numbers: Vec<f64> = line.split_whitespace().filter_map(|word| word.parse().ok()).collect();
@@ -51,9 +51,9 @@ fn what_can_be_delivered_comes_though_coordinator_and_agent_are_killed_and_a_hos
 }
 
 #[test]
-fn what_cannot_be_replayed_is_said() {
-    let place = Place::new();
-    let of = |more: &[&str]| place.covey(&[&SMALL[..], more].concat());
+fn traces_that_cannot_be_replayed_are_refused() {
+    let folder = TestFolder::new();
+    let of = |more: &[&str]| folder.covey(&[&SMALL[..], more].concat());
     for (arguments, what) in [
         (vec!["--policies", "nonsense"], "nonsense"),
         (vec!["--link", "fast"], "--link: 'fast' is not a speed"),

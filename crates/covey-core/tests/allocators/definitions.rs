@@ -1,25 +1,25 @@
-//! Rates have the properties that define them, on random networks.
+//! Rates have their defining properties, on random networks.
 
 use super::*;
 
-/// The property that defines max-min fairness: each flow crosses a full link on which no flow has
-/// more.
+/// The defining property of max-min fairness: each flow crosses a full link on which no flow has a
+/// higher rate.
 fn assert_max_min(world: &World, rates: &[f64]) {
     let flows = world.flows();
     assert_within_capacity(world, &flows, rates);
     let load = load(&flows, rates, world.state.fabric().links());
     for (flow, rate) in flows.iter().zip(rates) {
-        let most = |link: usize| {
+        let max_rate = |link: usize| {
             let there = flows.iter().zip(rates).filter(|(f, _)| f.path.contains(&link));
             there.map(|(_, rate)| *rate).fold(0.0, f64::max)
         };
         let is_bottleneck =
-            |&link: &usize| is_full(world, &load, link) && most(link) <= rate + 1e-9;
+            |&link: &usize| is_full(world, &load, link) && max_rate(link) <= rate + 1e-9;
         assert!(flow.path.iter().any(is_bottleneck), "{:?} at {rate} has no bottleneck", flow.id);
     }
 }
 
-/// Rates are those of the definition, if the plan can be carried out.
+/// Rates are those of the definition, if the plan can be executed.
 fn assert_by_definition(network: &Network, recipe: &Recipe) {
     let world = World::new(network.0.clone(), &network.1);
     let plan = recipe.plan(&world);
@@ -115,7 +115,7 @@ proptest! {
     }
 
     #[test]
-    fn matching_leaves_nothing_idle_and_passes_nobody_over(
+    fn matching_leaves_no_capacity_idle_and_skips_no_coflow(
         network in random::network(random::any_fabric()),
         order in Just([0, 1, 2, 3, 4]).prop_shuffle(),
         share in matchings(),

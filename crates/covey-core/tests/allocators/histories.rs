@@ -1,9 +1,8 @@
-//! Rates do not depend on what happened before: an allocator that keeps what it knows, beside one
-//! from scratch.
+//! Rates do not depend on earlier rounds: an allocator that keeps state is compared with a new one.
 
 use super::*;
 
-/// Shares with single rates, and those that may come before or after them.
+/// Shares with single rates, and shares that may stand before or after them.
 const BY_CHANGE: [Share<Clairvoyant>; 5] =
     [Share::MADD, Share::madd_within(3.0), Share::MATCHING, Share::MAX_MIN, Share::HOLD];
 
@@ -17,7 +16,7 @@ fn numbers() -> impl FnMut(u32) -> u32 {
 }
 
 #[test]
-fn backfill_of_many_coflows_equals_that_worked_out_whole() {
+fn backfill_of_many_coflows_equals_a_whole_pass() {
     const PORTS: u32 = 20;
     let mut next = numbers();
     let mut some_flow = || flow(next(PORTS), next(PORTS), 1.0 + f64::from(next(1000)) / 500.0);
@@ -35,7 +34,7 @@ fn backfill_of_many_coflows_equals_that_worked_out_whole() {
         let (flows, rates) = (world.flows(), world.rates(&kept));
         let differs = (0..flows.len()).find(|&f| (rates[f] - expected[f]).abs() > 1e-9);
         assert_eq!(differs, None, "after {step} ends");
-        // One of the flows that run, but not the last one of its coflow.
+        // A running flow that is not the last one of its coflow.
         let others = |f: usize| {
             flows.iter().any(|o| o.id.coflow == flows[f].id.coflow && o.id != flows[f].id)
         };
@@ -85,7 +84,7 @@ fn levels_of_wide_shuffles_equal_those_from_scratch() {
     assert!(went_on > 1000 && crossed > 100, "{went_on} and {crossed}");
 }
 
-/// Something that happens between two plans. Numbers are taken modulo the number of choices.
+/// An event between two plans. Numbers are taken modulo the number of choices.
 #[derive(Debug, Clone)]
 enum Step {
     End(usize),
@@ -107,12 +106,12 @@ fn steps(recipe: impl Strategy<Value = Recipe> + 'static) -> impl Strategy<Value
     proptest::collection::vec(step, 1..25)
 }
 
-/// A history as a driver makes it: the recipe in force is followed as coflows come and go.
+/// A history as a driver makes it: the recipe in force holds while coflows arrive and end.
 struct History {
     world: World,
     kept: Allocator,
     recipe: Option<Recipe>,
-    /// How all flows share where there is no recipe.
+    /// The share of all flows if there is no recipe.
     together: Share<Clairvoyant>,
 }
 
@@ -126,16 +125,16 @@ fn replan(kept: &mut Allocator) {
 impl History {
     /// No coflow is served before the first recipe.
     fn start((fabric, coflows): Network) -> History {
-        let nobody = Recipe { lines: Vec::new(), weighted: false, backfill: Backfill::None };
+        let empty = Recipe { entries: Vec::new(), weighted: false, backfill: Backfill::None };
         History {
             world: World::new(fabric, &coflows),
             kept: Allocator::default(),
-            recipe: Some(nobody),
+            recipe: Some(empty),
             together: Share::MAX_MIN,
         }
     }
 
-    /// Takes a step and allocates again. Returns the coflow that has arrived, if any.
+    /// Makes a step and allocates again. Returns the coflow that has arrived, if any.
     fn share_after(&mut self, step: &Step) -> Option<CoflowId> {
         self.step(step);
         let plan = self.plan();
@@ -185,7 +184,7 @@ proptest! {
     #![proptest_config(random::cases(1000))]
 
     #[test]
-    fn rates_that_are_kept_equal_rates_from_scratch(
+    fn kept_rates_equal_rates_from_scratch(
         network in random::network(random::big_switch()),
         steps in steps(
             random::recipe(prop_oneof![
@@ -217,7 +216,7 @@ proptest! {
     }
 
     #[test]
-    fn rates_that_are_kept_where_nodes_divide_their_links_equal_rates_from_scratch(
+    fn kept_rates_with_link_shares_equal_rates_from_scratch(
         network in random::network(random::any_fabric()),
         mut shares in proptest::collection::vec(prop_oneof![2 => Just(0.0), 2 => 0.1..1.0], 64),
         share in proptest::sample::select(&[Share::MAX_MIN, Share::ALL_OR_NONE, Share::MADD]),
@@ -243,7 +242,7 @@ proptest! {
     }
 
     #[test]
-    fn matching_and_backfill_that_are_kept_equal_those_worked_out_whole(
+    fn kept_matching_and_backfill_equal_a_whole_pass(
         network in random::network(random::any_fabric()),
         steps in steps(
             random::recipe(random::whole(&[
@@ -254,7 +253,7 @@ proptest! {
         ),
     ) {
         let world = World::new(network.0, &network.1);
-        let first = Recipe { lines: Vec::new(), weighted: false, backfill: Backfill::Greedy };
+        let first = Recipe { entries: Vec::new(), weighted: false, backfill: Backfill::Greedy };
         let mut history = History { world, kept: Allocator::default(), recipe: Some(first), together: Share::MAX_MIN };
         let mut running = naive::Running::default();
         for step in steps.iter().filter(|step| !matches!(step, Step::Everything(_))) {
@@ -266,9 +265,9 @@ proptest! {
         }
     }
 
-    /// A reader of the changes alone knows all single rates, in order.
+    /// The changes alone determine all single rates, in order.
     #[test]
-    fn changes_of_single_rates_lead_from_one_grant_to_the_next(
+    fn changes_of_single_rates_lead_from_one_allocation_to_the_next(
         network in random::network(random::any_fabric()),
         steps in steps(random::recipe(prop_oneof![
             3 => random::whole(&BY_CHANGE),
@@ -303,9 +302,9 @@ proptest! {
         }
     }
 
-    /// A reader of the changes alone knows all levels, and which link limits each flow.
+    /// The changes alone determine all levels, and the link that limits each flow.
     #[test]
-    fn changes_of_levels_lead_from_one_grant_to_the_next(
+    fn changes_of_levels_lead_from_one_allocation_to_the_next(
         network in random::network(random::big_switch()),
         steps in steps(random::recipe(random::whole(&[
             Share::MAX_MIN, Share::MAX_MIN, Share::MAX_MIN, Share::MATCHING, Share::HOLD,
@@ -344,7 +343,7 @@ proptest! {
     }
 
     #[test]
-    fn grants_not_listed_as_changed_have_not_changed(
+    fn allocations_not_listed_as_changed_have_not_changed(
         network in random::network(random::any_fabric()),
         steps in steps(random::recipe(random::whole(&[
             Share::MAX_MIN, Share::EQUAL, Share::MADD, Share::MATCHING,
@@ -401,7 +400,7 @@ proptest! {
         ),
     ) {
         let world = World::new(network.0, &network.1);
-        let first = Recipe { lines: Vec::new(), weighted: false, backfill: Backfill::Greedy };
+        let first = Recipe { entries: Vec::new(), weighted: false, backfill: Backfill::Greedy };
         let mut history = History { world, kept: Allocator::default(), recipe: Some(first), together: Share::MAX_MIN };
         for step in steps.iter().filter(|step| !matches!(step, Step::Everything(_))) {
             history.step(step);
@@ -445,7 +444,8 @@ proptest! {
     }
 }
 
-/// A coflow that is served at a link first and whole later, after it was whole alone and had nothing.
+/// A coflow is served at a link first and whole later. Before, its only entry was whole and got no
+/// rate.
 #[test]
 fn an_idle_coflow_is_named_at_a_link_too() {
     let fabric = Fabric::big_switch(1, 1.0).unwrap();

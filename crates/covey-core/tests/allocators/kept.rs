@@ -1,4 +1,4 @@
-//! A plan that is kept and changed in place leads to the same rates as a new plan with the same
+//! A kept plan that is changed in place leads to the same rates as a new plan with the same
 //! entries.
 
 use covey_core::{Rank, Time};
@@ -9,24 +9,24 @@ use super::*;
 const FORGETFUL: [Share<Clairvoyant>; 5] =
     [Share::MAX_MIN, Share::EQUAL, Share::MADD, Share::PROPORTIONAL, Share::HOLD];
 
-/// Something that happens between two plans. Numbers are taken modulo the number of choices.
+/// An event between two plans. Numbers are taken modulo the number of choices.
 #[derive(Debug, Clone)]
 enum Step {
     End(usize),
     Arrive(Vec<FlowSpec>, Stand),
-    /// A coflow is put at another place, or shares by another rule.
+    /// A coflow gets another rank, or another rule.
     Move(usize, Stand),
     /// A flow has an entry of its own.
     Single(usize, Stand),
-    /// Two coflows change places.
+    /// Two coflows exchange their ranks.
     Swap(usize, usize),
-    /// A coflow has no entry any more.
+    /// The entry of a coflow is removed.
     Drop(usize),
-    /// What was found out about a coflow no longer holds.
+    /// The kept findings about a coflow are no longer valid.
     Forget(usize),
 }
 
-/// Where an entry is to stand, and by which rule it shares.
+/// The rank of an entry, and its rule.
 #[derive(Debug, Clone, Copy)]
 struct Stand {
     layer: u32,
@@ -54,13 +54,13 @@ fn steps(singles: u32) -> impl Strategy<Value = Vec<Step>> {
     proptest::collection::vec(step, 1..40)
 }
 
-/// A world with a plan that is kept, and where each entry stands in it.
+/// A world with a kept plan, and the rank of each entry in it.
 struct Kept {
     world: World,
     allocator: Allocator,
     plan: Plan<Clairvoyant>,
     standing: BTreeMap<(CoflowId, Option<u32>), Rank>,
-    /// Arrivals so far, to tell places apart.
+    /// Arrivals so far, to distinguish ranks.
     arrivals: u64,
 }
 
@@ -121,11 +121,11 @@ impl Kept {
                 }
             }
             Step::Swap(a, b) => {
-                let places = some_coflow(*a).zip(some_coflow(*b)).and_then(|(a, b)| {
-                    let place = |coflow| Some((coflow, *self.standing.get(&(coflow, None))?));
-                    place(a).zip(place(b)).filter(|_| a != b)
+                let ranked = some_coflow(*a).zip(some_coflow(*b)).and_then(|(a, b)| {
+                    let stand = |coflow| Some((coflow, *self.standing.get(&(coflow, None))?));
+                    stand(a).zip(stand(b)).filter(|_| a != b)
                 });
-                let Some(((a, at_a), (b, at_b))) = places else { return };
+                let Some(((a, at_a), (b, at_b))) = ranked else { return };
                 self.plan.remove(at_a);
                 self.plan.remove(at_b);
                 for (coflow, rank) in [(a, at_b), (b, at_a)] {
@@ -146,7 +146,7 @@ impl Kept {
         }
     }
 
-    /// The same plan, written anew.
+    /// A new plan with the same entries.
     fn written(&self) -> Plan<Clairvoyant> {
         let ranking = self.plan.ranking();
         let mut plan = Plan::default();
@@ -201,16 +201,17 @@ fn backfills() -> impl Strategy<Value = Backfill> {
     proptest::sample::select(&[Backfill::None, Backfill::Greedy, Backfill::Skipped])
 }
 
-/// More coflows than links, so that most of them wait.
+/// More coflows than links: most of them wait.
 fn crowded() -> impl Strategy<Value = Network> {
     let coflows = |ports| proptest::collection::vec(random::flows(ports), 1..24);
     (1..5_u32)
         .prop_flat_map(move |ports| (Just(Fabric::big_switch(ports, 1.0).unwrap()), coflows(ports)))
 }
 
-/// While the plan has no entries nothing is kept, and coflow A ends. Its id then goes to another coflow.
+/// While the plan has no entries the allocator keeps nothing, and coflow A ends. Another coflow
+/// then gets its id.
 #[test]
-fn a_coflow_whose_id_was_used_before_has_no_place_of_the_other() {
+fn a_coflow_does_not_inherit_the_rank_of_an_earlier_one_with_its_id() {
     let network = Fabric::big_switch(2, 1.0).unwrap();
     let coflows = vec![vec![flow(0, 1, 1.0)], vec![flow(0, 1, 1.0)]];
     let [high, low] = [0, 1].map(|layer| Stand { layer, key: 0, share: Share::MAX_MIN });
@@ -229,7 +230,7 @@ proptest! {
     #![proptest_config(random::cases(1000))]
 
     #[test]
-    fn a_plan_that_is_kept_leads_to_the_rates_of_one_written_anew(
+    fn a_kept_plan_leads_to_the_rates_of_a_new_plan(
         network in prop_oneof![3 => crowded(), 1 => random::network(random::any_fabric())],
         weighted in any::<bool>(),
         backfill in backfills(),

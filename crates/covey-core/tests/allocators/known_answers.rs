@@ -1,8 +1,8 @@
-//! Plans whose rates can be worked out by hand, and plans that make no sense.
+//! Plans with rates computed by hand, and invalid plans.
 
 use super::*;
 
-/// KA4: with C1 first, MADD leaves 2/3 of the port that greedy filling leaves whole.
+/// KA4: with C1 first, MADD leaves 2/3 of a port, and greedy filling leaves all of it.
 #[test]
 fn madd_takes_the_least_that_ends_all_flows_together_and_greedy_takes_all() {
     let c1 = vec![flow(1, 3, 2.0), flow(2, 3, 1.0)];
@@ -26,9 +26,9 @@ fn max_min_is_not_equal_shares() {
     assert_same(&rates(Share::EQUAL), &[0.5, 0.25, 0.25, 0.25, 0.25]);
 }
 
-/// The end of a flow moves the levels that it must, and no others; the grant tells which.
+/// The end of a flow changes only the levels that depend on it; the allocation lists them.
 #[test]
-fn max_min_levels_go_on_from_those_before() {
+fn max_min_levels_go_on_from_the_previous_ones() {
     let coflow: Vec<_> = (0..2).flat_map(|s| (0..3).map(move |r| flow(s, r, 1.0))).collect();
     // Only the last receiver, which is slow, limits flows.
     let fabric = Fabric::big_switch_with(&[1.0, 1.0, 1.0], &[5.0, 5.0, 0.2]).unwrap();
@@ -52,14 +52,15 @@ fn max_min_levels_go_on_from_those_before() {
     // The slow receiver's other flow gets twice as much, and its sender has less for the others.
     let changes = end(2, &[1.0, 0.4, 0.4, 0.2]);
     assert_eq!(changes, [change(0, false), change(1, false), change(4, false)]);
-    // The first sender has no flow any more.
+    // The first sender has no flows any more.
     assert_eq!(end(1, &[0.4, 0.4, 0.2]), [change(0, false)]);
     assert_eq!(end(3, &[0.8, 0.2]), [change(1, false)]);
-    // The slow receiver has none either, so the last flow gets all that its sender has.
+    // The slow receiver has no flows either, so the last flow gets its sender's whole capacity.
     assert_eq!(end(5, &[1.0]), [change(1, false), change(4, false)]);
 }
 
-/// A flow gets what both of its ports give it. What one port gives and the other does not is for all.
+/// A flow gets the smaller of the shares of its two ports. The rest of the larger share is free for
+/// all flows.
 #[test]
 fn both_ends_decide_where_nodes_divide_their_links() {
     let coflows = [vec![flow(0, 0, 1.0), flow(1, 1, 1.0)], vec![flow(0, 0, 1.0), flow(1, 2, 1.0)]];
@@ -76,14 +77,14 @@ fn both_ends_decide_where_nodes_divide_their_links() {
     plan.set_link_share(B, LinkId(1), 0.75);
     plan.set_link_share(A, LinkId(4), 1.0);
     plan.set_link_share(B, LinkId(5), 1.0);
-    // A is first in the plan, so it takes what is not used.
+    // A is first in the plan, so it takes the unused capacity.
     assert_same(&fresh(&world, &plan).unwrap(), &[1.0, 0.25, 0.0, 0.75]);
     plan.set_link_share(B, LinkId(0), 0.5);
     let too_much = PlanError::LinkShare { link: LinkId(0), share: 1.5 };
     assert_eq!(fresh(&world, &plan), Err(too_much));
 }
 
-/// Saath, 3: a coflow that finds one of its links full sends nothing, and the one behind it does.
+/// Saath, 3: a coflow that finds one of its links full sends nothing, and the next coflow sends.
 #[test]
 fn all_or_none_of_a_coflows_flows_are_served() {
     let coflows = [
@@ -96,7 +97,7 @@ fn all_or_none_of_a_coflows_flows_are_served() {
     assert_same(&rates, &[0.5, 0.5, 0.0, 0.0, 0.5, 0.5]);
 }
 
-/// Backfill goes to coflows that all-or-none has passed over, and not to those that it has served.
+/// Backfill goes to coflows that all-or-none has skipped, and not to those that it has served.
 #[test]
 fn backfill_of_the_skipped_leaves_the_served_as_they_are() {
     let coflows = [
@@ -108,7 +109,7 @@ fn backfill_of_the_skipped_leaves_the_served_as_they_are() {
     plan.set_backfill(Backfill::Skipped);
     let world = World::new(Fabric::big_switch(3, 1.0).unwrap(), &coflows);
     assert_same(&fresh(&world, &plan).unwrap(), &[0.5, 0.5, 0.5, 0.0, 0.5]);
-    // A shares what it has and what is spare max-min, and leaves nothing of receiver 2.
+    // A shares its rates and the spare capacity max-min fairly, and leaves nothing of receiver 2.
     plan.set_backfill(Backfill::Greedy);
     assert_same(&fresh(&world, &plan).unwrap(), &[0.5, 0.5, 1.0, 0.0, 0.0]);
 }
@@ -136,7 +137,7 @@ fn weighted_layers_divide_the_links_where_they_meet() {
 }
 
 #[test]
-fn what_a_weighted_layer_cannot_use_goes_down_and_by_backfill_up() {
+fn unused_capacity_of_a_weighted_layer_goes_down_and_by_backfill_up() {
     // A shares sender 0 with B, but is held back by its receiver, which C fills.
     let coflows = [vec![flow(0, 0, 1.0)], vec![flow(0, 1, 1.0)], vec![flow(1, 0, 1.0)]];
     let world = World::new(Fabric::big_switch(2, 1.0).unwrap(), &coflows);
@@ -150,7 +151,8 @@ fn what_a_weighted_layer_cannot_use_goes_down_and_by_backfill_up() {
     assert_same(&fresh(&world, &plan).unwrap(), &[0.25, 0.75, 0.5]);
     plan.set_backfill(Backfill::Greedy);
     assert_same(&fresh(&world, &plan).unwrap(), &[0.25, 0.75, 0.75]);
-    // Upside down, A finds what C has left of receiver 0, but B's part of sender 0 is kept back.
+    // In reverse order, A finds the rest that C leaves of receiver 0, but B's part of sender 0 is
+    // kept back.
     let mut plan = Plan::default();
     plan.set_layers(Layers::Weighted);
     for (weight, coflow) in [(1.0, 0), (3.0, 1), (1.0, 2)] {
@@ -161,7 +163,7 @@ fn what_a_weighted_layer_cannot_use_goes_down_and_by_backfill_up() {
 }
 
 #[test]
-fn backfill_leaves_explicit_rates_and_those_who_are_held_as_they_are() {
+fn backfill_does_not_change_explicit_rates_and_held_flows() {
     let coflows = [vec![flow(0, 0, 1.0)], vec![flow(1, 1, 1.0)]];
     let world = World::new(Fabric::big_switch(2, 1.0).unwrap(), &coflows);
     let mut plan =
@@ -181,7 +183,7 @@ fn a_coflow_at_a_port_and_a_single_flow_are_served_alone() {
     assert_same(&rates(Group::Flow(FlowId { coflow: A, index: 2 })), &[0.0, 0.0, 1.0, 0.0]);
 }
 
-// Wrong plans.
+// Invalid plans.
 
 #[test]
 fn a_rate_that_does_not_fit_is_an_error() {
@@ -202,7 +204,7 @@ fn a_rate_that_does_not_fit_is_an_error() {
 }
 
 #[test]
-fn plans_that_make_no_sense_are_errors() {
+fn invalid_plans_are_errors() {
     let coflows = [vec![flow(0, 0, 1.0)], vec![flow(0, 0, 1.0)]];
     let whole = |id| (Group::Coflow(id), Share::MAX_MIN);
     let of = |entries: &[_]| on_unit_switch(1, &coflows, entries).map(|_| ());

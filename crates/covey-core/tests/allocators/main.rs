@@ -31,7 +31,7 @@ fn plan_of(entries: &[(Group, Share<Clairvoyant>)]) -> Plan<Clairvoyant> {
     plan
 }
 
-/// Rates from an allocator that remembers nothing.
+/// Rates from a new allocator.
 fn fresh(world: &World, plan: &Plan<Clairvoyant>) -> Result<Vec<f64>, PlanError> {
     let mut allocator = Allocator::default();
     allocator.allocate(&world.state, plan.ranking())?;
@@ -70,8 +70,8 @@ fn assert_within_capacity(world: &World, flows: &[NaiveFlow], rates: &[f64]) {
     assert!(rates.iter().all(|rate| *rate >= 0.0), "{rates:?}");
 }
 
-/// In the order of the entries, each flow is limited by a link that coflows served no later than
-/// its own have filled. So nothing is left idle, and no coflow is passed over.
+/// Each flow is limited by a link that its own coflow and those before it in the plan fill. So no
+/// usable capacity is idle, and no coflow is skipped.
 fn assert_maximal_in_order(world: &World, plan: &Plan<Clairvoyant>, rates: &[f64]) {
     let flows = world.flows();
     assert_within_capacity(world, &flows, rates);
@@ -89,7 +89,7 @@ fn assert_maximal_in_order(world: &World, plan: &Plan<Clairvoyant>, rates: &[f64
     }
 }
 
-/// A plan by which ports give coflows some of the `shares` of their links.
+/// A plan in which ports give coflows some of the `shares` of their links.
 fn divided(world: &World, share: Share<Clairvoyant>, shares: &[f64]) -> Plan<Clairvoyant> {
     let mut plan = Plan::default();
     plan.set_layers(Layers::PerPort);

@@ -12,13 +12,13 @@ use crate::error::EmulationError;
 /// The seed of deadlines. CoflowSim draws them even under policies that do not use them.
 const DEADLINE_SEED: i64 = 17;
 
-/// How a policy orders coflows and calculates rates.
+/// A policy's order of coflows and its calculation of rates.
 pub(super) trait Sharing {
     /// The count of sent bytes that the policy reads.
     fn ledger(&self) -> Ledger;
-    /// A coflow is admitted.
+    /// Notes that a coflow is admitted.
     fn admit(&mut self, coflow: usize, cluster: &Cluster);
-    /// A coflow has ended.
+    /// Notes that a coflow has ended.
     fn remove(&mut self, coflow: usize);
     /// Calculates rates at `now_ms`, after admissions or after ends.
     fn share(&mut self, cluster: &mut Cluster, now_ms: f64, admitted: bool);
@@ -30,11 +30,11 @@ pub(super) struct Cluster {
     pub jobs: Vec<Job>,
     /// Indices of the coflows in order of arrival.
     pub arrivals: Vec<usize>,
-    /// Those that have been admitted.
+    /// The admitted coflows; `None` for the others.
     pub live: Vec<Option<Live>>,
-    /// When those were admitted.
+    /// The times of their admissions, in milliseconds.
     pub start_ms: Vec<f64>,
-    /// How often rates were calculated.
+    /// The number of times that rates were calculated.
     events: u64,
 }
 
@@ -52,7 +52,7 @@ impl Cluster {
         Ok(Self { racks: workload.ports as usize, jobs, arrivals, live, start_ms, events: 0 })
     }
 
-    /// Those of `arrivals` that are admitted at the start of `epoch`.
+    /// Takes from `arrivals` the coflows that are admitted at the start of `epoch`.
     pub fn admitted<'a>(&self, arrivals: &mut &'a [usize], epoch: u64) -> &'a [usize] {
         let end_ms = ((epoch + 1) * EPOCH * QUANTUM_MS) as f64;
         let number = arrivals.partition_point(|&c| self.jobs[c].arrival_ms <= end_ms);
@@ -61,7 +61,7 @@ impl Cluster {
         now
     }
 
-    /// Runs all to their ends.
+    /// Runs all coflows to their ends.
     pub fn run(&mut self, sharing: &mut dyn Sharing) {
         let arrivals = std::mem::take(&mut self.arrivals);
         let mut arrivals = arrivals.as_slice();
@@ -152,8 +152,8 @@ impl Tally {
         Self(Outcome { events, ..Outcome::default() })
     }
 
-    /// Adds a coflow that was admitted at `start_ms`, ended after the quantum `ended`, and whose
-    /// flows ended after the quanta that `flow_ended` tells.
+    /// Adds a coflow that was admitted at `start_ms` and ended after the quantum `ended`.
+    /// `flow_ended` returns the quantum after which a flow ended.
     pub fn add(&mut self, job: &Job, start_ms: f64, ended: u64, flow_ended: impl Fn(usize) -> u64) {
         let seconds = |quantum: u64| (quantum * QUANTUM_MS) as f64 / SECOND_MS;
         let release_s = start_ms / SECOND_MS;
@@ -165,7 +165,7 @@ impl Tally {
     }
 }
 
-/// The error that `coflow` has not ended when the program stops.
+/// The error for a `coflow` that has not ended when the program stops.
 pub(super) fn unfinished(workload: &Workload, coflow: usize) -> EmulationError {
     EmulationError::Unfinished {
         simulator: NAME,

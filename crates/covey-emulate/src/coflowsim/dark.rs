@@ -1,4 +1,4 @@
-//! DARK, its Aalo: queues by bytes sent, FIFO inside a queue.
+//! DARK, CoflowSim's name for Aalo: queues by bytes sent, FIFO inside a queue.
 
 use super::cluster::{Cluster, Sharing};
 use super::live::Ledger;
@@ -6,16 +6,16 @@ use super::ports::Ports;
 
 /// Number of queues.
 const QUEUES: usize = 10;
-/// Bytes a coflow may have sent in the first queue, ...
+/// Limit of the first queue: the maximum of bytes sent by a coflow in it.
 const FIRST_LIMIT: f64 = 10.0 * 1_048_576.0;
-/// ... and how many times more in the next.
+/// Ratio of the limits of adjacent queues.
 const FACTOR: f64 = 10.0;
 
 /// Coflows in queues.
 #[derive(Debug)]
 pub(super) struct Dark {
     queues: [Vec<usize>; QUEUES],
-    /// Whether sizes are known, and coflows begin in the queue in which they would end.
+    /// Whether sizes are known; coflows then begin in the queue in which they would end.
     oracle: bool,
 }
 

@@ -1,12 +1,13 @@
 //! FAIR: in each quantum a flow sends the smaller of the equal shares of its two ports. This is not
-//! max-min: what a flow cannot use at one end is lost for others.
+//! max-min fairness: capacity that a flow cannot use at one port is lost for other flows.
 //!
-//! Flows between the same two racks send the same in each quantum. So what one of them would have
-//! sent since the start is counted once for each pair of racks, without rounding, and a flow of the
-//! pair is near its end where that sum is near what it was at its admission and the flow's bytes.
-//! CoflowSim subtracts quantum by quantum, in double precision, from the flow's bytes and from those
-//! of its reducer. How far its counts can have drifted away by then is known. Only where they may
-//! have drifted across its limit are they repeated, from the numbers of flows that each rack had.
+//! Flows between the same two racks send the same in each quantum. So the emulation keeps one sum
+//! for each pair of racks, without rounding: the bytes that one flow would have sent since the
+//! start. A flow is near its end when this sum has grown by almost the flow's bytes since its
+//! admission. CoflowSim subtracts quantum by quantum, in double precision, from the flow's bytes
+//! and from those of its reducer. The emulation bounds the drift of these two counts. If a count
+//! may have drifted across CoflowSim's limit, the emulation repeats its subtractions, from the
+//! numbers of flows that each rack had.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -20,24 +21,24 @@ use super::scale::ZERO;
 
 /// FAIR.
 pub(super) struct Fair {
-    /// Quanta run so far. Those that CoflowSim skips, when no coflow is active, do not count: flows
+    /// Quanta run so far, without those that CoflowSim skips because no coflow is active: flows
     /// that outlast their coflows stand still meanwhile.
     now: u64,
-    /// More quanta than have been run, for which bounds on the drift hold.
+    /// A number of quanta that is never less than `now`; bounds on the drift hold up to it.
     horizon: u64,
     flows: Vec<Flow>,
     shuffles: Vec<Shuffle>,
-    /// Flows that have not ended.
+    /// Number of flows that have not ended.
     open: usize,
-    /// The reducers that have nothing to receive and none of whose flows has moved yet.
-    of_nothing: Vec<usize>,
+    /// The reducers that have nothing to receive and whose flows have not moved yet.
+    without_bytes: Vec<usize>,
     sending: Side,
     receiving: Side,
     /// By sender and receiver.
     pairs: Vec<Pair>,
     /// Of each pair, the quantum after which a flow may end next.
     next: Vec<u64>,
-    /// Flows that are near their end and have not ended, and what is left of them.
+    /// Flows that are near their end and have not ended, with their bytes left.
     near: Vec<(usize, f64)>,
 }
 
@@ -46,7 +47,7 @@ pub(super) struct Fair {
 struct Flow {
     shuffle: usize,
     src: usize,
-    /// What `sent` of its pair is when nothing is left of it, but for drift.
+    /// The value of its pair's `sent` at which nothing is left of the flow, without drift.
     target: Sum,
     ended: bool,
 }
@@ -58,9 +59,9 @@ struct Shuffle {
     dst: usize,
     bytes: f64,
     flow_bytes: f64,
-    /// When it was admitted.
+    /// The quantum of its admission.
     at: u64,
-    /// Its first flow, and their number.
+    /// The index of its first flow, and the number of its flows.
     first: usize,
     flows: usize,
     /// Whether CoflowSim's own count of bytes has ended it.
@@ -72,36 +73,38 @@ impl Shuffle {
         self.first..self.first + self.flows
     }
 
-    /// How far what CoflowSim counts as left of a flow can be from what is left, after the quantum
-    /// `now`: each subtraction is rounded to half a unit in the last place at most.
+    /// The maximum difference between CoflowSim's count of a flow's bytes left and the exact
+    /// number, after the quantum `now`. Each subtraction has an error of at most half a unit in the
+    /// last place.
     fn flow_drift(&self, now: u64) -> f64 {
-        SURELY + (now - self.at) as f64 * self.flow_bytes * HALF_UNIT
+        SLACK + (now - self.at) as f64 * self.flow_bytes * HALF_UNIT
     }
 
-    /// By how much CoflowSim's own count can be below what is left of the flows that have not ended:
-    /// it subtracts what each flow sends. A flow that has ended has sent as much more, or less, as its
-    /// own count has drifted; together they have the bytes of the reducer.
+    /// The maximum amount by which CoflowSim's count of the reducer can be below the bytes left of
+    /// its open flows. CoflowSim subtracts from this count the bytes that each flow sends. A flow
+    /// that has ended has sent more or fewer bytes by the drift of its own count; all flows
+    /// together have the bytes of the reducer.
     fn drift(&self, now: u64) -> f64 {
         let roundings = (now - self.at) as f64 * (self.flows + 1) as f64;
-        SURELY + roundings * self.bytes.max(self.flow_bytes) * HALF_UNIT
+        SLACK + roundings * self.bytes.max(self.flow_bytes) * HALF_UNIT
     }
 }
 
 /// Half a unit in the last place is at most this part of a number.
 const HALF_UNIT: f64 = f64::EPSILON / 2.0;
-/// Bytes: more than what is rounded where no rounding is accounted for.
-const SURELY: f64 = 1e-9;
+/// Bytes: more than all rounding errors that the bounds do not count otherwise.
+const SLACK: f64 = 1e-9;
 
 /// A sum with twice the digits of a double.
 #[derive(Debug, Clone, Copy, Default)]
 struct Sum {
     value: f64,
-    /// What is missing.
+    /// The exact sum less `value`.
     rest: f64,
 }
 
 impl Sum {
-    /// The sum and `times` times `number`.
+    /// The sum plus `times` times `number`.
     fn plus(self, times: f64, number: f64) -> Sum {
         let product = times * number;
         let lost = times.mul_add(number, -product);
@@ -150,7 +153,8 @@ impl Side {
 #[derive(Debug, Default, Clone)]
 struct Rack {
     flows: u32,
-    /// After which quanta there were how many, in order.
+    /// The quanta after which the number of flows changed, in order, each with the number from then
+    /// on.
     history: Vec<(u64, u32)>,
 }
 
@@ -172,30 +176,30 @@ impl Rack {
 /// Flows between two racks.
 #[derive(Default, Clone)]
 struct Pair {
-    /// Bytes that each flow would have sent since the start, ...
+    /// Bytes that each flow would have sent since the start, after `at` quanta.
     sent: Sum,
-    /// ... after so many quanta.
+    /// The quantum for which `sent` holds.
     at: u64,
-    /// The most flows at one of the two racks, ...
-    crowd: u32,
-    /// ... and so the bytes each sends in a quantum.
+    /// The larger of the numbers of flows at the two racks.
+    max_flows: u32,
+    /// The bytes that each flow sends in a quantum.
     step: f64,
-    /// The flows by what `sent` is, at least, when they end.
+    /// The flows, by the minimum value of `sent` at which they can end.
     ends: BinaryHeap<Reverse<(u64, usize)>>,
 }
 
 impl Pair {
-    /// What a flow would have sent by the end of the quantum `now`.
+    /// The bytes that a flow would have sent by the end of the quantum `now`.
     fn sent_at(&self, now: u64) -> Sum {
         self.sent.plus((now - self.at) as f64, self.step)
     }
 
-    /// Moves on to `now`, to share with `crowd` from then on.
-    fn share(&mut self, now: u64, crowd: u32) {
+    /// Advances `sent` to `now`; from then on `max_flows` flows share a port.
+    fn share(&mut self, now: u64, max_flows: u32) {
         self.sent = self.sent_at(now);
         self.at = now;
-        self.crowd = crowd;
-        self.step = MB / f64::from(crowd);
+        self.max_flows = max_flows;
+        self.step = MB / f64::from(max_flows);
     }
 
     /// The quantum after which a flow may end next.
@@ -215,7 +219,7 @@ impl Fair {
             flows: Vec::new(),
             shuffles: Vec::new(),
             open: 0,
-            of_nothing: Vec::new(),
+            without_bytes: Vec::new(),
             sending: Side::new(racks),
             receiving: Side::new(racks),
             pairs: vec![Pair::default(); racks * racks],
@@ -224,8 +228,8 @@ impl Fair {
         }
     }
 
-    /// Updates the shares of pairs of racks whose number of flows has changed.
-    fn share_anew(&mut self) {
+    /// Updates the shares of pairs of racks whose numbers of flows have changed.
+    fn update_shares(&mut self) {
         let racks = self.receiving.racks.len();
         let (senders, receivers) = (self.sending.note(self.now), self.receiving.note(self.now));
         for src in senders {
@@ -238,30 +242,30 @@ impl Fair {
 
     fn share_pair(&mut self, src: usize, dst: usize) {
         let number = src * self.receiving.racks.len() + dst;
-        let crowd = self.sending.racks[src].flows.max(self.receiving.racks[dst].flows);
-        if self.next[number] != u64::MAX && self.pairs[number].crowd != crowd {
-            self.pairs[number].share(self.now, crowd);
+        let max_flows = self.sending.racks[src].flows.max(self.receiving.racks[dst].flows);
+        if self.next[number] != u64::MAX && self.pairs[number].max_flows != max_flows {
+            self.pairs[number].share(self.now, max_flows);
             self.next[number] = self.pairs[number].next();
         }
     }
 
-    /// One more or less flow.
+    /// Counts one flow more or less at both racks.
     fn count(&mut self, src: usize, dst: usize, change: i32) {
         self.sending.count(src, change);
         self.receiving.count(dst, change);
     }
 
-    /// What its pair's `sent` is, at least, when a flow ends, or its reducer with it, before the
+    /// The minimum value of its pair's `sent` at which a flow, or its reducer, can end before the
     /// horizon.
     fn earliest_end(&self, flow: &Flow) -> u64 {
         let drift = self.shuffles[flow.shuffle].drift(self.horizon);
-        // A little less, for the rounding of this and of a division.
+        // A little less, for the rounding of this product and of a division.
         let end = (flow.target.value - (ZERO + drift)) * (1.0 - 1e-15);
-        // Doubles from zero on are ordered as their bits are.
+        // Doubles that are not negative have the order of their bits.
         end.max(0.0).to_bits()
     }
 
-    /// Puts the horizon at least `quanta` from now.
+    /// Moves the horizon to at least `quanta` from now.
     fn look_further(&mut self, quanta: u64) {
         if self.now + quanta < self.horizon {
             return;
@@ -273,8 +277,8 @@ impl Fair {
             let ends = ends.into_iter().map(later).collect();
             let pair = &mut self.pairs[number];
             pair.ends = ends;
-            // Pairs that have yet to share again are updated then.
-            if pair.crowd > 0 {
+            // Pairs without current shares are updated when they share again.
+            if pair.max_flows > 0 {
                 self.next[number] = pair.next();
             }
         }
@@ -290,12 +294,12 @@ impl Fair {
         self.repeat(flow..flow + 1, alone).is_some_and(|left| left[0] <= ZERO)
     }
 
-    /// Whether CoflowSim counts a reducer as ended now, although flows of it have not ended. One of
-    /// these has so much `left`.
+    /// Whether CoflowSim counts a reducer as ended now, although some of its flows have not ended.
+    /// `left` is the number of bytes left of one of these.
     fn has_shuffle_ended(&self, shuffle: usize, left: f64) -> bool {
         let shuffle = &self.shuffles[shuffle];
-        let most = ZERO + shuffle.drift(self.now);
-        if shuffle.ended || left > most {
+        let max_left = ZERO + shuffle.drift(self.now);
+        if shuffle.ended || left > max_left {
             return false;
         }
         let racks = self.receiving.racks.len();
@@ -304,11 +308,12 @@ impl Fair {
             let pair = &self.pairs[flow.src * racks + shuffle.dst];
             flow.target.minus(pair.sent_at(self.now))
         });
-        left.sum::<f64>() <= most && self.repeat(shuffle.range(), shuffle.bytes).is_none()
+        left.sum::<f64>() <= max_left && self.repeat(shuffle.range(), shuffle.bytes).is_none()
     }
 
-    /// Does what CoflowSim has done up to now to some flows of one reducer, and to the reducer's count
-    /// of bytes. Returns what it counts as left of each flow; nothing if it has ended the reducer.
+    /// Repeats CoflowSim's subtractions up to now for some flows of one reducer, and for the
+    /// reducer's count of bytes. Returns CoflowSim's count of bytes left of each flow; `None` if
+    /// CoflowSim has ended the reducer.
     fn repeat(&self, flows: std::ops::Range<usize>, mut count: f64) -> Option<Vec<f64>> {
         let shuffle = &self.shuffles[self.flows[flows.start].shuffle];
         let mut at = shuffle.at;
@@ -323,7 +328,7 @@ impl Fair {
                 until = until.min(catch_up(sender, at));
                 *step = MB / f64::from(sender[0].1.max(receiver[0].1));
             }
-            // Until then all senders and the receiver have as many flows as they have.
+            // Until then the numbers of flows at the senders and the receiver do not change.
             while at < until {
                 at += move_on(&mut left, &mut count, &steps, until - at)?;
             }
@@ -332,7 +337,8 @@ impl Fair {
     }
 }
 
-/// Drops what in a rack's history was over at `at`; returns until when the first that is left holds.
+/// Drops entries of a rack's history that ended by `at`. Returns the quantum at which the first
+/// remaining entry ends.
 fn catch_up(history: &mut &[(u64, u32)], at: u64) -> u64 {
     loop {
         match history.get(1) {
@@ -342,9 +348,9 @@ fn catch_up(history: &mut &[(u64, u32)], at: u64) -> u64 {
     }
 }
 
-/// Subtracts what flows send in each quantum from what is `left` of them, and from the `count` of all,
-/// one flow after the other; at most `quanta` times. Returns how many it were; nothing if the count
-/// has come to its end.
+/// Subtracts the bytes that flows send in each quantum from their bytes `left`, and from the
+/// `count` of all, one flow after the other, in at most `quanta` quanta. Returns the number of
+/// quanta; `None` if the count has come to its end.
 fn move_on(left: &mut [f64], count: &mut f64, steps: &[f64], quanta: u64) -> Option<u64> {
     /// Up to this number single steps are faster.
     const FEW: u64 = 16;
@@ -391,7 +397,7 @@ impl Moving for Fair {
             ended: false,
         });
         if reducer.bytes == 0.0 {
-            self.of_nothing.push(shuffle);
+            self.without_bytes.push(shuffle);
         }
         for &src in &reducer.from {
             self.count(src, reducer.rack, 1);
@@ -403,7 +409,7 @@ impl Moving for Fair {
             }
             let target = pair.sent_at(self.now).plus(1.0, flow_bytes);
             // The pair shares again before any flow moves.
-            pair.crowd = 0;
+            pair.max_flows = 0;
             self.next[number] = self.now;
             let flow = Flow { shuffle, src, target, ended: false };
             let end = self.earliest_end(&flow);
@@ -415,19 +421,20 @@ impl Moving for Fair {
     fn advance(&mut self, quanta: u64, ended: &mut Ended) -> u64 {
         let before = self.now;
         self.look_further(quanta);
-        self.share_anew();
+        self.update_shares();
         let mut until = before + quanta;
-        if !self.of_nothing.is_empty() {
-            // A reducer with nothing to receive ends when a flow of it moves; all do in a quantum.
+        if !self.without_bytes.is_empty() {
+            // A reducer with nothing to receive ends when a flow of it moves; every flow moves in
+            // each quantum.
             until = before + 1;
-            for shuffle in self.of_nothing.drain(..) {
+            for shuffle in self.without_bytes.drain(..) {
                 let shuffle = &mut self.shuffles[shuffle];
                 shuffle.ended = true;
                 ended.reducers.push([shuffle.coflow, shuffle.reducer]);
             }
         }
-        let of_nothing = ended.reducers.len();
-        while self.now < until && ended.flows.is_empty() && ended.reducers.len() == of_nothing {
+        let without_bytes = ended.reducers.len();
+        while self.now < until && ended.flows.is_empty() && ended.reducers.len() == without_bytes {
             self.now = self
                 .next
                 .iter()

@@ -1,4 +1,4 @@
-//! The run of a policy that knows flows and no coflows: FAIR and PFP.
+//! The run of a policy that does not distinguish coflows: FAIR and PFP.
 
 use covey_sim::Outcome;
 use covey_trace::Workload;
@@ -11,7 +11,7 @@ use crate::error::EmulationError;
 /// Runs all flows to their ends.
 ///
 /// # Errors
-/// When a coflow does not end within the day that the program simulates.
+/// A coflow does not end within the day that the program simulates.
 pub(super) fn run(
     workload: &Workload,
     cluster: &Cluster,
@@ -21,12 +21,12 @@ pub(super) fn run(
     let mut arrivals = cluster.arrivals.as_slice();
     let mut start_ms = vec![0.0; jobs.len()];
     let mut flow_ended: Vec<Vec<u64>> = jobs.iter().map(|j| vec![u64::MAX; j.flows()]).collect();
-    // Of each coflow, by reducer, the flows that have not ended.
+    // The number of flows that have not ended, by coflow and reducer.
     let mut open: Vec<Vec<usize>> =
         jobs.iter().map(|j| vec![j.mappers; j.reducers.len()]).collect();
     let mut reducer_ended: Vec<Vec<bool>> =
         jobs.iter().map(|j| vec![false; j.reducers.len()]).collect();
-    // Reducers that have not ended.
+    // The number of reducers that have not ended, by coflow.
     let mut reducers: Vec<usize> = jobs.iter().map(|j| j.reducers.len()).collect();
     let mut coflow_ended: Vec<Option<u64>> = vec![None; jobs.len()];
     let mut active = 0;

@@ -12,7 +12,7 @@ const MIB: u64 = MB as u64;
 /// A coflow.
 #[derive(Debug, Clone)]
 pub(super) struct Job {
-    /// Arrival in its milliseconds.
+    /// Arrival in CoflowSim's milliseconds.
     pub arrival_ms: f64,
     /// Number of racks with mappers.
     pub mappers: usize,
@@ -21,13 +21,13 @@ pub(super) struct Job {
     pub largest_bytes: f64,
     /// The static bottleneck α, in bytes.
     pub alpha: f64,
-    /// The time allowed in milliseconds. Workloads have no deadlines here, but backfill goes by
-    /// them.
+    /// The deadline, in milliseconds after the admission. The workload has no deadlines, but
+    /// CoflowSim draws them, and backfill uses their order.
     pub deadline_ms: f64,
     /// The reducers in order of rack.
     pub reducers: Vec<Reducer>,
-    /// Of each flow of the workload's coflow, the number of the flow here: reducer by reducer, and
-    /// for each mapper by mapper.
+    /// For each flow of the workload's coflow, the flow's number here. Numbers go reducer by
+    /// reducer, and mapper by mapper for each.
     pub flow_of: Vec<u32>,
 }
 
@@ -58,10 +58,10 @@ impl Job {
         let reducer_order = by_rack(&mut reducers.iter().map(|&(rack, _)| rack));
         let from: Vec<usize> = mapper_order.iter().map(|&(rack, _)| rack as usize).collect();
 
-        let reducer = |&(rack, place): &(u32, usize)| {
-            let asked = round_up(reducers[place].1, MIB);
+        let reducer = |&(rack, position): &(u32, usize)| {
+            let asked = round_up(reducers[position].1, MIB);
             let bytes = round_up(asked, MIB * from.len() as u64);
-            // A reducer of nothing has flows of a MiB all the same.
+            // A reducer with nothing to receive still has flows of a MiB.
             let flow_bytes = (bytes / from.len() as f64).max(MB);
             let (rack, from) = (rack as usize, from.clone());
             Reducer { rack, asked_bytes: asked, bytes, from, flow_bytes }
@@ -72,7 +72,7 @@ impl Job {
 
         let rank = |order: &[(u32, usize)]| {
             let mut rank = vec![0; order.len()];
-            order.iter().enumerate().for_each(|(at, &(_, place))| rank[place] = at as u32);
+            order.iter().zip(0..).for_each(|(&(_, position), r)| rank[position] = r);
             rank
         };
         let (mapper_rank, reducer_rank) = (rank(&mapper_order), rank(&reducer_order));
@@ -80,7 +80,7 @@ impl Job {
             reducer_rank[r as usize] * from.len() as u32 + mapper_rank[m as usize]
         };
         Ok(Self {
-            // Its traces have whole milliseconds.
+            // CoflowSim's traces have whole milliseconds.
             arrival_ms: (coflow.arrival_s * 1e3).round(),
             mappers: from.len(),
             total_bytes,
@@ -92,8 +92,8 @@ impl Job {
         })
     }
 
-    /// `factor` times what the program takes for the milliseconds its bottleneck needs: it has a
-    /// second of 1000 ms here.
+    /// `factor` times CoflowSim's number of milliseconds that the bottleneck needs. CoflowSim
+    /// counts 1000 ms a second here.
     pub fn deadline_ms(&self, factor: f64) -> f64 {
         self.alpha / (CAPACITY_BPS / 8.0) * factor * 1000.0
     }

@@ -5,11 +5,11 @@ use super::moves::{Book, Move, book_all, book_at_once, ends};
 use super::repeat::{count_down, drain};
 use super::scale::{BYTES_PER_BPS, ZERO};
 
-/// The largest number of quanta between two looks at a coflow, for which the bounds on rounding
-/// below hold.
+/// The maximum number of quanta between two updates of a coflow; the bounds on rounding below hold
+/// up to it.
 const HORIZON: u64 = 100_000;
 
-/// The count of sent bytes that a policy looks at. Each costs time, and most policies need none.
+/// The count of bytes that a policy reads. Each count costs time, and most policies need none.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Ledger {
     None,
@@ -28,30 +28,30 @@ pub(super) struct Live {
     pub sent: f64,
     /// The reducers in order of rack.
     pub reducers: Vec<Receiver>,
-    /// Number of quanta since the start after which this is its state.
+    /// Number of quanta since the start for which this state holds.
     pub at: u64,
-    /// It does not end before so many quanta since the start.
+    /// The coflow does not end before this many quanta since the start.
     pub not_before: u64,
-    /// The quantum after which it ended, once it has.
+    /// The quantum after which it ended; `None` before.
     pub ended: Option<u64>,
-    /// Of each flow, the quantum after which it ended.
+    /// The quantum after which each flow ended.
     pub flow_ended: Vec<u64>,
 }
 
-/// One of its reducers.
+/// A reducer of an admitted coflow.
 #[derive(Debug, Clone)]
 pub(super) struct Receiver {
     pub rack: usize,
     /// Flows that have not ended, in order of the mappers' racks.
     pub flows: Vec<Sending>,
-    /// CoflowSim's own count of bytes left, which drifts away from that of the flows. Zero when it
-    /// ends, and below where flows go on after that.
+    /// CoflowSim's own count of bytes left, which drifts away from the flows' counts. Zero when the
+    /// reducer ends, and negative if flows go on after that.
     pub left: f64,
     pub ended: bool,
-    /// Whether its flows move. Those that a drifted count leaves behind stop doing so where flows
-    /// are laid out anew, but keep what bandwidth they are given.
+    /// Whether its flows move. A drifted count can leave flows behind. These stop when CoflowSim
+    /// lays out flows again, but keep their bandwidth.
     pub moving: bool,
-    /// CoflowSim's count of bytes asked for and not received, which stays at zero once there; kept
+    /// CoflowSim's count of bytes asked for and not received, which does not fall below zero; kept
     /// for [`Ledger::AskedLeft`].
     asked_left: f64,
 }
@@ -95,23 +95,22 @@ impl Live {
         }
     }
 
-    /// Bytes it asked for and has not received.
+    /// Bytes that the coflow asked for and has not received.
     pub fn asked_left(&self) -> f64 {
         self.reducers.iter().map(|r| r.asked_left).sum()
     }
 
-    /// Lays out its flows again: those of reducers that have ended no longer move.
+    /// Lays out the coflow's flows again: flows of ended reducers no longer move.
     pub fn lay_out(&mut self) {
         self.reducers.iter_mut().for_each(|r| r.moving = !r.ended);
     }
 
-    /// Takes all rates away.
+    /// Sets all rates to zero.
     pub fn stop(&mut self) {
         self.reducers.iter_mut().flat_map(|r| &mut r.flows).for_each(|f| f.rate_bps = 0.0);
     }
 
-    /// Advances with the present rates to `quantum`; not beyond the first quantum in which it may
-    /// have ended, which [`Live::not_before`] tells.
+    /// Advances with the present rates to `quantum`, which is not after [`Live::not_before`].
     pub fn advance(&mut self, quantum: u64) {
         let quanta = quantum - self.at;
         if quanta == 0 || self.ended.is_some() {
@@ -136,18 +135,19 @@ impl Live {
         }
     }
 
-    /// Calculates a lower bound of its end at the present rates.
+    /// Calculates a lower bound of the coflow's end at the present rates.
     pub fn look_ahead(&mut self) {
         let open = self.reducers.iter().filter(|r| !r.ended);
         let quanta = open.map(|r| r.quanta_left()).fold(0.0, f64::max);
-        // More than the rounding of so many subtractions, of up to thousands of flows, amounts to.
+        // The margin is larger than the rounding errors of so many subtractions, of thousands of
+        // flows.
         let surely = (quanta * (1.0 - 1e-8) - 1.0).clamp(1.0, HORIZON as f64) as u64;
         self.not_before = if quanta.is_finite() { self.at + surely } else { u64::MAX };
     }
 }
 
 impl Receiver {
-    /// Quanta until it ends at the present rates, but for rounding.
+    /// Quanta until the reducer ends at the present rates, without rounding errors.
     fn quanta_left(&self) -> f64 {
         if self.left <= ZERO {
             return 1.0;
@@ -161,7 +161,7 @@ impl Receiver {
         last.min((self.left - ZERO) / step)
     }
 
-    /// Advances all flows by `quanta` from `at`; returns what each sends.
+    /// Advances all flows by `quanta` from `at`; returns the bytes that each sends.
     fn advance(&mut self, at: u64, quanta: u64, flow_ended: &mut [u64]) -> Vec<Move> {
         let mut moves: Vec<Move> = Vec::new();
         for flow in self.flows.iter_mut().filter(|f| f.rate_bps > 0.0) {
@@ -187,12 +187,12 @@ impl Receiver {
         self.asked_left = book_all(self.asked_left, moves, quanta, Book::Take);
     }
 
-    /// Counts down what is left by all `moves`, in the order of the flows, quantum by quantum,
-    /// until that ends the reducer. Returns what comes next: the quantum, and the number of the
-    /// move in it.
+    /// Subtracts all `moves` from the bytes left, in the order of the flows, quantum by quantum,
+    /// until the reducer ends. Returns the next subtraction: its quantum, and the index of its
+    /// move.
     fn count(&mut self, moves: &[Move], quanta: u64) -> (u64, usize) {
-        // One that has nothing to receive ends when its first flow is looked at, and what that flow
-        // sends is not counted.
+        // A reducer with nothing to receive ends at its first flow, and the bytes of that flow are
+        // not counted.
         if self.left <= ZERO {
             self.end();
             let first_sends = self.flows.first().is_some_and(|flow| flow.rate_bps > 0.0);
@@ -233,8 +233,8 @@ impl Receiver {
         (quanta + 1, 0)
     }
 
-    /// Counts on after the reducer has ended, from the move `number` in the quantum `from`: flows
-    /// that a drifted count leaves behind take it below zero.
+    /// Continues the subtraction after the reducer has ended, from the move `number` in the quantum
+    /// `from`: flows that a drifted count leaves behind make it negative.
     fn count_on(&mut self, moves: &[Move], from: u64, number: usize, quanta: u64) {
         let mut skip = number;
         for quantum in from..=quanta {

@@ -2,19 +2,19 @@
 
 use super::repeat::{Units, repeat};
 
-/// What a flow sends within a stretch of quanta.
+/// The bytes that a flow sends within a stretch of quanta.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Move {
-    /// Bytes in each quantum, ...
+    /// Bytes in each quantum before `end`.
     pub step: f64,
-    /// ... but for the last, ...
+    /// Bytes in the quantum `end`.
     pub last: f64,
-    /// ... counted from 1.
+    /// The last quantum, counted from 1.
     pub end: u64,
 }
 
 impl Move {
-    /// Bytes in a quantum, not after the last.
+    /// Bytes in a quantum that is not after the last.
     pub fn in_quantum(&self, quantum: u64) -> f64 {
         if quantum == self.end { self.last } else { self.step }
     }
@@ -28,12 +28,12 @@ pub(super) fn ends(moves: &[Move]) -> Vec<u64> {
     ends
 }
 
-/// Whether bytes are added to a count or taken away from it.
+/// Whether bytes are added to a count or subtracted from it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Book {
-    /// To the bytes sent.
+    /// Adds to the bytes sent.
     Add,
-    /// From the bytes left, which are not less than none.
+    /// Subtracts from the bytes left, which do not fall below zero.
     Take,
 }
 
@@ -63,8 +63,9 @@ pub(super) fn book_all(mut count: f64, moves: &[Move], quanta: u64, book: Book) 
     repeat(count, quanta - done, |x| pass(x, &running))
 }
 
-/// The same at once, as long as `count` stays between two powers of two and no bytes lie half way
-/// between two units ([`Units`]): then the order does not matter. Otherwise nothing.
+/// Like [`book_all`], in one step. This is possible if `count` stays between two powers of two and
+/// no bytes lie half way between two units ([`Units`]), because the order then does not matter.
+/// Otherwise `None`.
 pub(super) fn book_at_once(count: f64, moves: &[Move], quanta: u64, book: Book) -> Option<f64> {
     let units = Units::of(count)?;
     let mut total = 0.0;
@@ -72,7 +73,7 @@ pub(super) fn book_at_once(count: f64, moves: &[Move], quanta: u64, book: Book) 
         let (times, last) = if m.end <= quanta { (m.end - 1, m.last) } else { (quanta, 0.0) };
         total += times as f64 * units.whole(m.step) + units.whole(last);
     }
-    // Sums of whole numbers are exact up to where they are too large anyway.
+    // Sums of whole numbers are exact unless they are too large in any case.
     match book {
         Book::Add => units.more(count, total),
         Book::Take => units.less(count, total),
@@ -91,12 +92,12 @@ mod tests {
         for _ in 0..20_000 {
             let count = 2_f64.powf(40.0 * random.next_double());
             let quanta = random.next_int(40) as u64 + 1;
-            // With all digits; with few; with the digit that is half a unit.
+            // All digits; few digits; only the digit of half a unit.
             let steps =
                 [random.next_double(), 0.75, f64::EPSILON * 2_f64.powi(random.next_int(60))];
-            let most = count * 2_f64.powf(-12.0 * random.next_double());
+            let max = count * 2_f64.powf(-12.0 * random.next_double());
             let moves = (0..random.next_int(12)).map(|_| {
-                let step = most * steps[random.next_int(3) as usize];
+                let step = max * steps[random.next_int(3) as usize];
                 let end = random.next_int(80) as u64 + 1;
                 let end = if end <= quanta { end } else { u64::MAX };
                 let last = if end == u64::MAX { step } else { step * random.next_double() };

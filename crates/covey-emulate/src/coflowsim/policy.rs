@@ -22,12 +22,12 @@ pub enum Policy {
     Ncf,
     /// The fewest bytes first.
     Lcf,
-    /// The smallest bottleneck first, by what it was at admission.
+    /// The smallest bottleneck at admission first.
     Sebf,
     /// Aalo: queues by bytes sent.
     Dark,
-    /// DARK for which sizes are known: coflows begin in the queue in which they would end. The
-    /// program does not have it.
+    /// DARK with known sizes: coflows begin in the queue in which they would end. The original
+    /// program does not have this policy.
     DarkOracle,
     /// Flows share ports; not max-min.
     Fair,
@@ -35,10 +35,10 @@ pub enum Policy {
     Pfp,
 }
 
-/// What the program would find for `workload` under `policy`; times are in seconds of 1024 ms.
+/// Returns the program's outcome for `workload` under `policy`; times are in seconds of 1024 ms.
 ///
 /// # Errors
-/// When a coflow is no plain shuffle, or does not end within the day that the program simulates.
+/// A coflow is not a plain shuffle, or does not end within the day that the program simulates.
 pub fn run(workload: &Workload, policy: Policy) -> Result<Outcome, EmulationError> {
     let mut cluster = Cluster::load(workload)?;
     let ranked = |key| Box::new(Ranked::new(key));

@@ -1,4 +1,4 @@
-//! What is free at ports, and one pass of fair shares.
+//! Free capacity at ports, and one pass of fair shares.
 
 use super::live::Live;
 use super::scale::{CAPACITY_BPS, ZERO};
@@ -11,12 +11,12 @@ pub(super) struct Ports {
 }
 
 impl Ports {
-    /// All is free.
+    /// The full capacity at each rack.
     pub fn free(racks: usize) -> Self {
         Self { send: vec![CAPACITY_BPS; racks], recv: vec![CAPACITY_BPS; racks] }
     }
 
-    /// Nothing.
+    /// Zero at each rack.
     pub fn zero(racks: usize) -> Self {
         Self { send: vec![0.0; racks], recv: vec![0.0; racks] }
     }
@@ -32,7 +32,7 @@ impl Ports {
         self.recv[dst] += rate_bps;
     }
 
-    /// Takes away what is used, port by port.
+    /// Subtracts the used capacity, port by port.
     pub fn take(&mut self, used: &Ports) {
         let all = |free: &mut [f64], used: &[f64]| {
             free.iter_mut().zip(used).for_each(|(free, used)| *free -= used);
@@ -41,8 +41,8 @@ impl Ports {
         all(&mut self.recv, &used.recv);
     }
 
-    /// Gives every flow of `coflows` whose two ports have something free the smaller of the equal
-    /// shares of what is free at its two ports. Subtracts all of that at the end.
+    /// Gives every flow of `coflows` whose two ports have free capacity the smaller of the equal
+    /// shares of it. Subtracts all rates at the end.
     pub fn share_fairly(&mut self, coflows: &[usize], live: &mut [Option<Live>]) {
         let mut flows = Ports::zero(self.racks());
         for coflow in coflows.iter().filter_map(|&c| live[c].as_ref()) {

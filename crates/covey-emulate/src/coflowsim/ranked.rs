@@ -5,7 +5,7 @@ use super::live::{Ledger, Live};
 use super::ports::Ports;
 use super::scale::ZERO;
 
-/// What coflows are ordered by.
+/// The key that orders coflows.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Key {
     /// Admission.
@@ -76,7 +76,7 @@ impl Sharing for Ranked {
         }
         free.share_fairly(&skipped, &mut cluster.live);
 
-        // By the time left to the deadline that CoflowSim drew, in whole milliseconds.
+        // In order of the time left to the deadline that CoflowSim drew, in whole milliseconds.
         let left_ms =
             |&c: &usize| (cluster.start_ms[c] + cluster.jobs[c].deadline_ms - now_ms) as i32;
         let mut by_deadline = self.order.clone();
@@ -89,8 +89,8 @@ impl Sharing for Ranked {
     }
 }
 
-/// Γ: the seconds that `coflow` needs for what is left, with what is free; none if a port it needs
-/// has nothing free.
+/// Γ: the seconds that `coflow` needs for its bytes left, with the free capacity. `None` if a port
+/// that it needs has no free capacity.
 fn bottleneck_s(coflow: &Live, free: &Ports) -> Option<f64> {
     let mut left = Ports::zero(free.racks());
     for receiver in &coflow.reducers {
@@ -103,27 +103,27 @@ fn bottleneck_s(coflow: &Live, free: &Ports) -> Option<f64> {
             if bytes > 0.0 && *free <= ZERO {
                 return None;
             }
-            // A reducer's count below zero over a port's rest below zero counts as well.
+            // The quotient also counts if a reducer's count and a port's rest are both negative.
             bottleneck_s = bottleneck_s.max(bytes * 8.0 / free);
         }
     }
     Some(bottleneck_s)
 }
 
-/// Gives all flows rates with which they end after `seconds`, together.
+/// Gives all flows rates at which they end together, after `seconds`.
 fn madd(coflow: &mut Live, seconds: f64, free: &mut Ports) {
     let mut used = Ports::zero(free.racks());
     for receiver in coflow.reducers.iter_mut().filter(|r| free.recv[r.rack] > ZERO) {
         for flow in &mut receiver.flows {
-            let most = free.send[flow.src].min(free.recv[receiver.rack]);
-            flow.rate_bps = (flow.left * 8.0 / seconds).min(most);
+            let max = free.send[flow.src].min(free.recv[receiver.rack]);
+            flow.rate_bps = (flow.left * 8.0 / seconds).min(max);
             used.add(flow.src, receiver.rack, flow.rate_bps);
         }
     }
     free.take(&used);
 }
 
-/// Adds to each flow what is left at its ports.
+/// Adds to each flow's rate the free capacity of its ports.
 fn backfill(coflow: &mut Live, free: &mut Ports) {
     for receiver in &mut coflow.reducers {
         let dst = receiver.rack;

@@ -1,4 +1,4 @@
-//! The scale of CoflowSim: its units of time and bandwidth, and what it takes for zero.
+//! The scale of CoflowSim: its units of time and bandwidth, and its tolerance around zero.
 
 /// The simulator's name in messages.
 pub(super) const NAME: &str = "CoflowSim";
@@ -14,5 +14,5 @@ pub(super) const EPOCH: u64 = 10 * 1024 / QUANTUM_MS;
 pub(super) const EPOCHS: u64 = 8640;
 /// Bytes in a quantum for each bit per second.
 pub(super) const BYTES_PER_BPS: f64 = QUANTUM_MS as f64 / SECOND_MS / 8.0;
-/// Bytes, or bits per second, up to which CoflowSim counts something as nothing.
+/// Bytes, or bits per second, up to which CoflowSim counts a value as zero.
 pub(super) const ZERO: f64 = 1e-3;

@@ -1,5 +1,5 @@
-//! PFP: in each quantum, rack by rack, a receiver serves the first of its flows whose sender is not
-//! taken yet, alone. Flows are sorted by bytes left when they are admitted.
+//! PFP: in each quantum, rack by rack, a receiver serves one flow alone, the first whose sender is
+//! not taken yet. Flows are sorted by bytes left when they are admitted.
 
 use covey_trace::MB;
 
@@ -14,15 +14,15 @@ pub(super) struct ShortestFirst {
     taken: Vec<bool>,
 }
 
-/// The flows to a rack, in order; in parallel lists, since they are searched much.
+/// The flows to a rack, in order; in parallel lists, because PFP searches them often.
 #[derive(Default, Clone)]
 struct Queue {
     src: Vec<u32>,
     /// Quanta left.
     left: Vec<u64>,
     flows: Vec<FlowId>,
-    /// Whether each is of a reducer with nothing to receive.
-    of_nothing: Vec<bool>,
+    /// Whether each flow's reducer has nothing to receive.
+    without_bytes: Vec<bool>,
     /// The index of the flow that is served.
     served: Option<usize>,
 }
@@ -38,20 +38,20 @@ impl Moving for ShortestFirst {
         let mib = (reducer.flow_bytes / MB) as u64;
         let queue = &mut self.queues[reducer.rack];
         // The flows are equal, so they are next to each other.
-        let place = queue.left.iter().position(|&left| left > mib);
-        let place = place.unwrap_or(queue.left.len());
-        let row = place..place;
+        let position = queue.left.iter().position(|&left| left > mib);
+        let position = position.unwrap_or(queue.left.len());
+        let row = position..position;
         let flows = reducer.from.len();
         let ids = (0..flows).map(|mapper| FlowId { coflow, reducer: number, mapper });
         queue.src.splice(row.clone(), reducer.from.iter().map(|&src| src as u32));
         queue.left.splice(row.clone(), std::iter::repeat_n(mib, flows));
         queue.flows.splice(row.clone(), ids);
-        queue.of_nothing.splice(row, std::iter::repeat_n(reducer.bytes == 0.0, flows));
+        queue.without_bytes.splice(row, std::iter::repeat_n(reducer.bytes == 0.0, flows));
     }
 
-    fn advance(&mut self, most: u64, ended: &mut Ended) -> u64 {
+    fn advance(&mut self, max_quanta: u64, ended: &mut Ended) -> u64 {
         self.taken.fill(false);
-        let mut quanta = most;
+        let mut quanta = max_quanta;
         for queue in &mut self.queues {
             queue.served = queue.src.iter().position(|&src| !self.taken[src as usize]);
             if let Some(served) = queue.served {
@@ -66,7 +66,7 @@ impl Moving for ShortestFirst {
                 queue.src.remove(served);
                 queue.left.remove(served);
                 let flow = queue.flows.remove(served);
-                if queue.of_nothing.remove(served) {
+                if queue.without_bytes.remove(served) {
                     ended.reducers.push([flow.coflow, flow.reducer]);
                 }
                 ended.flows.push(flow);

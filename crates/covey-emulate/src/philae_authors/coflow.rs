@@ -18,18 +18,18 @@ pub(super) struct Job {
     pub flow_bytes: Vec<u64>,
     /// Bytes left of each flow.
     pub left: Vec<u64>,
-    /// Of each sender, the receivers (by position) with which it has a flow that has not ended.
+    /// For each sender, the receivers (by position) to which it has a flow that has not ended.
     pub open: Vec<BitSet>,
     /// Number of flows that have not ended.
     pub open_flows: usize,
     /// Bytes sent.
     pub sent: u64,
-    /// The pilots in the order they were chosen, and how many have not ended.
+    /// The pilots in the order of their choice, and the number that have not ended.
     pub pilots: Vec<u32>,
     pub open_pilots: usize,
-    /// The mean size of the pilots, once they have ended.
+    /// The mean size of the pilots, after they have ended.
     pub estimate: u64,
-    /// Of each flow of the workload's coflow, its number here.
+    /// For each flow of the workload's coflow, its number here.
     pub flow_of: Vec<u32>,
 }
 
@@ -50,13 +50,13 @@ pub(super) struct Task {
     pub port: usize,
     /// Number of its flows that have not ended.
     pub open: usize,
-    /// The fewest bytes that were recorded as sent by one of its flows when it was served. Nothing
-    /// recorded is -1, as unsigned numbers wrap round.
+    /// The minimum of bytes sent that was recorded when one of its flows was served. -1 if nothing
+    /// is recorded, because unsigned numbers wrap round.
     pub min_sent: i64,
 }
 
 impl Side {
-    /// Tasks at these racks, each with so many flows; on a fabric with so many ports.
+    /// Tasks at `racks`, each with `flows` flows, on a fabric with `ports` ports.
     fn new(racks: &[u32], flows: usize, ports: usize) -> Self {
         let mut side = Self {
             tasks: Vec::new(),
@@ -72,7 +72,8 @@ impl Side {
         side
     }
 
-    /// Records what a flow of a task has sent. Returns whether that is less than was recorded.
+    /// Records the bytes sent by a flow of a task. Returns whether they are fewer than recorded
+    /// before.
     fn record(&mut self, position: usize, sent: i64) -> bool {
         let min_sent = &mut self.tasks[position].min_sent;
         let is_less = *min_sent < 0 || sent < *min_sent;
@@ -135,7 +136,7 @@ impl Job {
         self.width() <= with.thin
     }
 
-    /// How many pilots it is to have.
+    /// The number of pilots that the coflow should have.
     pub fn pilots_wanted(&self, with: &Parameters) -> usize {
         if self.is_thin(with) {
             return self.width();
@@ -155,14 +156,15 @@ impl Job {
         [0, 1].map(|side| self.sides[side].tasks[ends[side]].port)
     }
 
-    /// Takes the mean size of the pilots for the estimate; each is divided for itself.
+    /// Sets the estimate to the mean size of the pilots; each size is divided separately, as in the
+    /// program.
     pub fn estimate(&mut self) {
         let number = self.pilots.len().max(1) as u64;
         let size = |&pilot: &u32| self.flow_bytes[self.ends_of(pilot)[1]];
         self.estimate = self.pilots.iter().map(|pilot| size(pilot) / number).sum();
     }
 
-    /// Serves a flow for a cycle. Returns whether a task of it recorded less than before, and whether
+    /// Serves a flow for a cycle. Returns whether a task's minimum has become smaller, and whether
     /// the flow has ended.
     pub fn serve(&mut self, flow: u32) -> (bool, bool) {
         let ends = self.ends_of(flow);

@@ -2,18 +2,18 @@
 
 use covey_trace::MB;
 
-/// What the key of a coflow is, after the paper's Table 3.
+/// The key of a coflow, after the paper's Table 3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
     /// Estimated size.
     A,
-    /// Estimated size less what has been sent.
+    /// Estimated size less bytes sent.
     B,
-    /// Contention, in which the queues are of no use: FIFO, and no pilots.
+    /// Contention. The queues have no effect: FIFO, and no pilots.
     C,
     /// Estimated length times the number of coflows at a port, added up over ports. The program
     /// subtracts the smallest number of bytes ever recorded as sent by a flow of the port, which is
-    /// about what a cycle carries.
+    /// about the capacity of a cycle.
     D,
 }
 
@@ -26,7 +26,7 @@ pub enum Ties {
     ByPort,
 }
 
-/// How many pilots a coflow has: one at least.
+/// The number of pilots of a coflow, at least one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Pilots {
     /// This many.
@@ -44,7 +44,7 @@ pub struct Parameters {
     pub order: Order,
     /// The order of ports.
     pub ties: Ties,
-    /// How many pilots.
+    /// The number of pilots.
     pub pilots: Pilots,
     /// Width of the widest thin coflow.
     pub thin: usize,
@@ -95,10 +95,10 @@ impl Pilots {
 }
 
 impl Parameters {
-    /// The parameters that `key=value,…` says, where all others are the default.
+    /// Parses `key=value,…`; all other parameters have their defaults.
     ///
     /// # Errors
-    /// What was expected, and what was found.
+    /// The expected text, and the text found.
     pub(crate) fn parse(text: &str) -> Result<Self, (String, String)> {
         let mut with = Self::default();
         for item in text.split(',').filter(|item| !item.is_empty()) {

@@ -1,4 +1,4 @@
-//! Which flows are pilots.
+//! The choice of pilots.
 
 use super::coflow::Job;
 use super::parameters::{Parameters, Ties};
@@ -6,8 +6,8 @@ use super::parameters::{Parameters, Ties};
 /// Active pilots at each sending and each receiving port.
 pub(super) type PilotsAt = [Vec<i64>; 2];
 
-/// Chooses the pilots of `job`. Before each choice its ports are sorted by their active pilots; the
-/// first unused pair along the diagonals of the two lists is taken.
+/// Chooses the pilots of `job`. Each choice sorts the coflow's ports by their active pilots, and
+/// takes the first unused pair along the diagonals of the two lists.
 pub(super) fn choose(job: &mut Job, at: &mut PilotsAt, with: &Parameters) {
     let mut positions = [0, 1].map(|side| (0..job.sides[side].tasks.len()).collect::<Vec<_>>());
     let receivers = job.sides[1].tasks.len();

@@ -1,4 +1,4 @@
-//! Which queue a coflow is in, by its key.
+//! The queues of coflows, by key.
 
 use super::coflow::Job;
 use super::parameters::{Order, Parameters};
@@ -76,7 +76,7 @@ impl Queues {
         self.thin_changed |= id == QueueId::Thin;
     }
 
-    /// Takes a coflow that has ended out of its queue.
+    /// Removes a coflow that has ended from its queue.
     pub fn remove(&mut self, c: usize) {
         let id = self.queue_of[c];
         self.queue(id).retain(|&other| other != c);
@@ -105,7 +105,7 @@ impl Queues {
         }
     }
 
-    /// The main queue in which a coflow should be.
+    /// The main queue to which a coflow's key belongs.
     fn main_queue_of(&self, job: &Job) -> usize {
         let (estimate, size) = (job.estimate as i64, (job.width() as u64 * job.estimate) as i64);
         let key = match self.with.order {
@@ -127,7 +127,7 @@ impl Queues {
         limits.take(self.with.queues - 1).filter(|limit| *limit <= key).count()
     }
 
-    /// Moves a coflow to the end of the main queue where it should be.
+    /// Moves a coflow to the end of a main queue.
     fn move_to(&mut self, c: usize, queue: usize) {
         let from = self.queue_of[c];
         self.queue(from).retain(|&other| other != c);
@@ -135,8 +135,8 @@ impl Queues {
         self.main[queue].push(c);
     }
 
-    /// Moves every coflow to the queue that its key says now, and calls `estimated` for each that has
-    /// just got its estimate. Returns whether any queue has changed.
+    /// Moves every coflow to the queue of its present key, and calls `estimated` for each coflow
+    /// with a new estimate. Returns whether any queue has changed.
     pub fn update(&mut self, jobs: &mut [Job], mut estimated: impl FnMut(usize, &Job)) -> bool {
         let mut changed = false;
         let done = self.piloted.iter().filter(|&&c| jobs[c].open_pilots == 0);
@@ -169,7 +169,7 @@ impl Queues {
         changed
     }
 
-    /// Sorts thin coflows by how many others they share a port with.
+    /// Sorts thin coflows by the number of others that share a port with them.
     fn sort_thin(&mut self, jobs: &[Job]) {
         let share = |side: usize, c: usize, other: usize| {
             jobs[c].sides[side].ports.first_common(&jobs[other].sides[side].ports).is_some()

@@ -1,37 +1,38 @@
-//! When coflows and flows started and ended, and what the program learnt of them.
+//! The starts and ends of coflows and flows, and the program's estimates.
 
 use covey_sim::{CoflowOutcome, Outcome};
 
 use super::coflow::Job;
 
-/// What the program learnt of a coflow from its pilots.
+/// The program's estimate of a coflow, from its pilots.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
-    /// When the last of its pilots ended, in seconds after its start.
+    /// The end of its last pilot, in seconds after the coflow's start.
     pub after_s: f64,
-    /// What the coflow had sent by then, in bytes.
+    /// The bytes that the coflow had sent by then.
     pub sent: f64,
     /// Estimated bytes of the coflow.
     pub size: f64,
 }
 
-/// What a run has found so far. Times are in milliseconds; one of an event that has not happened is 0.
+/// The results of a run so far. Times are in milliseconds; the time of an event that has not
+/// happened is 0.
 #[derive(Debug)]
 pub(super) struct Record {
-    /// When each coflow started.
+    /// Start of each coflow.
     pub start_ms: Vec<u64>,
-    /// When each coflow ended.
+    /// End of each coflow.
     pub end_ms: Vec<u64>,
-    /// When each flow ended, by coflow.
+    /// End of each flow, by coflow.
     pub flow_end_ms: Vec<Vec<u64>>,
     /// The estimate of each coflow that has one.
     pub estimates: Vec<Option<Estimate>>,
-    /// How often ports were given out.
+    /// The number of times that ports were assigned.
     pub events: u64,
 }
 
 impl Record {
-    /// The record of a run of `jobs` that has not begun.
+    /// The empty record of a run of `jobs`.
     pub fn new(jobs: &[Job]) -> Self {
         Self {
             start_ms: vec![0; jobs.len()],

@@ -1,4 +1,4 @@
-//! Which flows get their ports for a cycle.
+//! The choice of flows that get their ports for a cycle.
 
 use covey_core::BitSet;
 
@@ -10,18 +10,18 @@ use super::queues::Queues;
 pub(super) struct Serving {
     /// The flows, each as its coflow and its number there, coflow by coflow.
     pub served: Vec<(usize, u32)>,
-    /// The turn that they were chosen for; none if something has changed since.
+    /// The turn for which they were chosen; `None` if queues or flows have changed since.
     chosen_for: Option<Option<usize>>,
     /// All ports.
     all: BitSet,
-    /// The sending and the receiving ports that no flow has.
+    /// The sending and the receiving ports that are assigned to no flow.
     free: [BitSet; 2],
     /// The senders and receivers of one coflow whose ports are free, by position.
     free_tasks: [BitSet; 2],
 }
 
 impl Serving {
-    /// No flow is served on `ports` ports.
+    /// A state for `ports` ports in which no flow is served.
     pub fn new(ports: usize) -> Self {
         let none = || [BitSet::none(ports), BitSet::none(ports)];
         let (free, free_tasks) = (none(), none());
@@ -33,18 +33,18 @@ impl Serving {
         self.chosen_for = None;
     }
 
-    /// Gives out all ports in the turn of the main queue `turn`, unless the flows chosen before still
-    /// hold. Returns whether it gave them out.
+    /// Assigns all ports in the turn of the main queue `turn`, unless the previous choice is still
+    /// valid. Returns whether it assigned them.
     pub fn choose(&mut self, turn: Option<usize>, jobs: &[Job], queues: &Queues) -> bool {
         if self.chosen_for == Some(turn) {
             return false;
         }
         self.chosen_for = Some(turn);
-        self.give_out(turn, jobs, queues);
+        self.assign_ports(turn, jobs, queues);
         true
     }
 
-    fn give_out(&mut self, turn: Option<usize>, jobs: &[Job], queues: &Queues) {
+    fn assign_ports(&mut self, turn: Option<usize>, jobs: &[Job], queues: &Queues) {
         self.free.iter_mut().for_each(|free| free.clone_from(&self.all));
         self.served.clear();
         for &c in queues.thin.iter().chain(&queues.piloted) {

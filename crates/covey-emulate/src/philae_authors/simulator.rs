@@ -13,16 +13,16 @@ use super::serving::Serving;
 use super::slots::Slots;
 use crate::error::EmulationError;
 
-/// What the program would find for `workload`; times are in seconds.
+/// Returns the program's outcome for `workload`; times are in seconds.
 ///
 /// # Errors
-/// When a coflow is no plain shuffle, or has flows of less than a byte.
+/// A coflow is not a plain shuffle, or has flows of less than a byte.
 pub fn run(workload: &Workload, parameters: Parameters) -> Result<Outcome, EmulationError> {
     run_with_estimates(workload, parameters).map(|(outcome, _)| outcome)
 }
 
-/// The same, with what was learnt of each coflow. Thin coflows have no estimate, and under order C
-/// none has.
+/// Like [`run`], with the estimate of each coflow. Thin coflows have no estimate, and under order C
+/// no coflow has one.
 ///
 /// # Errors
 /// See [`run`].
@@ -115,12 +115,12 @@ impl Simulator {
         }
     }
 
-    /// Sends for a cycle, at whose end it is now; returns how many coflows have ended.
+    /// Sends for a cycle that ends now; returns the number of coflows that have ended.
     fn send(&mut self) -> usize {
         let mut ended = Vec::new();
         for &(c, flow) in &self.serving.served {
-            let (less, end) = self.jobs[c].serve(flow);
-            if less {
+            let (lowered, end) = self.jobs[c].serve(flow);
+            if lowered {
                 self.queues.change_key(c);
             }
             if end {
@@ -135,7 +135,7 @@ impl Simulator {
         coflows
     }
 
-    /// Ends a flow, and tells whether that ends its coflow.
+    /// Ends a flow; returns whether this ends its coflow.
     fn end_flow(&mut self, c: usize, flow: u32) -> bool {
         self.record.flow_end_ms[c][flow as usize] = self.now_ms;
         let ports = self.jobs[c].ports_of(flow);

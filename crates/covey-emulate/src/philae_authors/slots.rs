@@ -1,19 +1,19 @@
-//! Which main queue has the next cycle.
+//! The main queues' turns.
 
 use std::collections::VecDeque;
 
-/// Cycles for the first of the queues that have coflows, ...
+/// Cycles of the first queue that has coflows.
 const CYCLES: f64 = 256.0;
-/// ... and how many times fewer for each next queue.
+/// Ratio of the cycles of adjacent queues.
 const FACTOR: f64 = 10.0;
 
-/// The owners of the coming cycles.
+/// The main queues that own the coming cycles, in order.
 #[derive(Debug, Default)]
 pub(super) struct Slots(VecDeque<usize>);
 
 impl Slots {
-    /// The queue for the next cycle; none if no queue has coflows. If no turns are left, each queue
-    /// of `busy` gets new ones, in order.
+    /// The queue for the next cycle; `None` if no queue has coflows. If no turns are left, each
+    /// queue of `busy` gets new turns, in order.
     pub fn next(&mut self, mut busy: impl Iterator<Item = usize>) -> Option<usize> {
         if self.0.is_empty()
             && let Some(first) = busy.next()
@@ -26,7 +26,7 @@ impl Slots {
         self.0.pop_front()
     }
 
-    /// Lets turns pass while there is nothing to do.
+    /// Drops turns that pass while no coflow is active.
     pub fn pass(&mut self, cycles: u64) {
         self.0.drain(..self.0.len().min(cycles as usize));
     }

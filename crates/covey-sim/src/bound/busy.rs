@@ -1,13 +1,13 @@
-//! The mean-busy-time bound, and a search for the weights that make it large.
+//! The mean-busy-time bound, and a search for weights with a large bound.
 //!
 //! The bound is concave in the weights, and the bound of each link on each coflow is a
-//! supergradient: the search moves weight towards the links that hold a coflow up longest,
+//! supergradient: the search moves weight towards the links that delay a coflow most,
 //! multiplicatively and in ever smaller steps.
 
 use super::links::{Job, Links};
 use super::machine::Machine;
 
-/// Rounds of improving the weights.
+/// Iterations that improve the weights.
 const ROUNDS: u32 = 100;
 
 /// The best weights found.
@@ -19,7 +19,7 @@ pub(super) struct Best {
     pub weights: Vec<f64>,
 }
 
-/// Looks for the weights that give the largest bound.
+/// Searches for the weights that give the largest bound.
 pub(super) fn maximise(links: &Links) -> Best {
     let mut weights = first_weights(links);
     let mut bounds = vec![0.0; links.jobs.len()];
@@ -43,7 +43,7 @@ pub(super) fn maximise(links: &Links) -> Best {
     best
 }
 
-/// Most of a coflow's weight on the links where it has most to send.
+/// Puts most of a coflow's weight on the links where it has most to send.
 fn first_weights(links: &Links) -> Vec<f64> {
     let mut weights = vec![0.0; links.jobs.len()];
     for jobs in &links.of_coflow {
@@ -57,7 +57,7 @@ fn first_weights(links: &Links) -> Vec<f64> {
     weights
 }
 
-/// Moves a coflow's weight towards the links that hold it up longest.
+/// Moves a coflow's weight towards the links that delay it most.
 fn shift(weights: &mut [f64], bounds: &[f64], jobs: &[u32], step: f64) {
     let longest = jobs.iter().map(|&j| bounds[j as usize]).fold(0.0, f64::max);
     for &j in jobs {

@@ -1,9 +1,9 @@
-//! A workload as its links see it.
+//! A workload as jobs of its links.
 
 use covey_core::LinkId;
 use covey_trace::{Coflow, Workload};
 
-/// What one coflow asks of one link.
+/// The time that one coflow needs of one link.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Job {
     /// Position of the coflow in the workload.
@@ -12,21 +12,21 @@ pub(super) struct Job {
     pub link: u32,
     /// Time the link needs for the coflow's bytes, in seconds; positive.
     pub length: f64,
-    /// When the first of these bytes can be sent, in seconds since the start of the trace.
+    /// Time at which the first of these bytes can be sent, in seconds since the start of the trace.
     pub release: f64,
-    /// From the coflow's arrival to `release`, in seconds.
+    /// Time from the coflow's arrival to `release`, in seconds.
     pub offset: f64,
 }
 
 /// The jobs of every link that coflows without parents use.
 ///
-/// A coflow with parents is released when a schedule has completed them, so its bytes cannot be
-/// placed in time beforehand: it is left out.
+/// Coflows with parents are left out: a schedule determines their release, so the times of their
+/// jobs are not known beforehand.
 #[derive(Debug, Default)]
 pub(super) struct Links {
-    /// The jobs, those of one link together and by release.
+    /// The jobs, grouped by link, in order of release.
     pub jobs: Vec<Job>,
-    /// Where the jobs of each link begin in `jobs`, and last their number.
+    /// The index in `jobs` of the first job of each link, followed by the number of jobs.
     pub starts: Vec<usize>,
     /// The positions in `jobs` of each coflow's jobs.
     pub of_coflow: Vec<Vec<u32>>,
@@ -70,7 +70,7 @@ struct Demand<'a> {
     ingress: &'a [f64],
     /// Bytes on each link.
     bytes: Vec<f64>,
-    /// Least start of a flow with bytes on each link.
+    /// Earliest start of a flow with bytes on each link.
     start: Vec<f64>,
 }
 
@@ -91,7 +91,7 @@ impl<'a> Demand<'a> {
         }
     }
 
-    /// Link, seconds it needs and least start, of each link with bytes.
+    /// Link, seconds of its capacity and earliest start, for each link with bytes.
     fn links(&self) -> impl Iterator<Item = (usize, f64, f64)> {
         let capacities = self.egress.iter().chain(self.ingress);
         capacities
@@ -101,9 +101,9 @@ impl<'a> Demand<'a> {
     }
 }
 
-/// The load of each coflow on each link it uses, in seconds of the link's capacity: senders in order of
-/// their first flow, then receivers likewise. Links are numbered as on a big switch: egress of
-/// each port, then ingress.
+/// The load of each coflow on each link it uses, in seconds of the link's capacity: senders in
+/// order of their first flow, then receivers likewise. Links are numbered as on a big switch:
+/// egress of each port, then ingress.
 pub fn loads(workload: &Workload, egress: &[f64], ingress: &[f64]) -> Vec<Vec<(LinkId, f64)>> {
     let mut demand = Demand::new(egress, ingress);
     let of = |coflow: &Coflow| {

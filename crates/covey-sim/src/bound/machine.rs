@@ -6,8 +6,8 @@ use std::collections::binary_heap::PeekMut;
 
 use super::links::Job;
 
-/// Serves released jobs by smallest key, and lets a job of a smaller key interrupt; keeps its
-/// buffers between calls.
+/// Serves released jobs by smallest key; a job with a smaller key interrupts. Keeps its buffers
+/// between calls.
 #[derive(Debug)]
 pub(super) struct Machine<Key> {
     left: Vec<f64>,
@@ -21,9 +21,10 @@ impl<Key: Ord> Default for Machine<Key> {
 }
 
 impl<Key: Ord> Machine<Key> {
-    /// Serves `jobs`, which come by release. `key` tells the key of a job from its position and the
-    /// seconds that are left of it; keys do not rise while a job is served. Each time the machine has
-    /// been working on a job, `worked` is told the job's position, since when, and for how long.
+    /// Serves `jobs`, which are in order of release. `key` returns the key of a job, given its
+    /// position and its remaining seconds; keys do not rise while the machine serves the job. After
+    /// each stretch of work on a job, the machine calls `worked` with the job's position, and the
+    /// begin and length of the stretch.
     pub fn serve(
         &mut self,
         jobs: &[Job],

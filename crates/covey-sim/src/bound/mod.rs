@@ -4,10 +4,10 @@
 //!
 //! Coflow `c`, released at `r[c]` and completed at `C[c]`, needs link `l` for
 //! `p[c,l] = bytes / capacity` seconds of its full capacity, all of them between `r[c]` (later,
-//! where its flows on `l` start later) and `C[c]`. What follows uses no more than this and that a
-//! link gives at most one second a second. It forgets that a byte crosses two links at the same
-//! instant and that flows are what is scheduled; each is only a freedom more for the schedules, so
-//! the bounds hold for every schedule, fractional, clairvoyant or not.
+//! where its flows on `l` start later) and `C[c]`. The bounds use only this, and that a link gives
+//! at most one second of capacity per second. They ignore that a byte crosses two links at the same
+//! instant, and that a schedule serves single flows. Both relaxations only permit more schedules,
+//! so the bounds hold for every schedule, also fractional and clairvoyant ones.
 //!
 //! # Isolated
 //!
@@ -15,7 +15,7 @@
 //!
 //! # Single port
 //!
-//! Coflows that share one link need no less time in all than shortest remaining first gives them there;
+//! Coflows that share one link need no less time in all than under shortest remaining first there;
 //! the others need their isolated CCTs. The largest such sum over links is weak, but easy to see.
 //!
 //! # Prices
@@ -23,43 +23,44 @@
 //! Choose for every link any price `π[l](t) >= 0` for a second of it at time `t`. In a schedule
 //! coflow `c` uses link `l` at a rate `x[c,l](t)` with `0 <= x <= 1`, with `p[c,l]` as its integral
 //! over `[r[c], C[c]]`; so its use costs no less than `buy[c,l](C[c])`, the price of the cheapest
-//! `p[c,l]` seconds of link `l` in `[r[c], C[c]]`. No second is used twice, so all uses together
-//! cost no more than all time there is, and
+//! `p[c,l]` seconds of link `l` in `[r[c], C[c]]`. A schedule uses no second twice, so all uses
+//! together cost no more than all time on all links, and
 //!
 //! ```text
 //! sum_c (C[c] - r[c])  >=  sum_c (C[c] - r[c] + sum_l buy[c,l](C[c]))  -  sum_l ∫ π[l]
 //!                      >=  sum_c min_C (C - r[c] + sum_l buy[c,l](C))  -  sum_l ∫ π[l]
 //! ```
 //!
-//! with `C` over the times at which `c` alone could be complete. The last line no longer speaks
-//! of a schedule: it is a bound for whatever prices, and concave in them. At the best prices it is
-//! the linear relaxation that mixes, for each coflow, whole ways of using its links
-//! (Dantzig and Wolfe, 1960).
+//! where `C` ranges over the times at which `c` alone could be complete. The last line does not
+//! depend on the schedule: it is a bound for any prices, and concave in them. At the best prices it
+//! equals a linear relaxation that mixes, for each coflow, complete patterns of link use (Dantzig
+//! and Wolfe, 1960).
 //!
 //! # Mean busy times
 //!
 //! For weights `w[c,l] >= 0` that sum to 1 over the links of each coflow,
-//! `C[c] >= sum_l w[c,l] C[c,l]`, where `C[c,l]` is when link `l` has served `c`. A machine of unit
-//! speed ends a job no earlier than `M + p/2`, where `M` is the mean of the times at which it works
-//! on the job, and the preemptive schedule that always works on the released job of largest `w/p`
-//! has the least `sum w M` (Goemans, Queyranne, Schulz, Skutella and Wang, "Single machine
-//! scheduling with release dates", SIAM J. Discrete Math. 15, 2002). So
+//! `C[c] >= sum_l w[c,l] C[c,l]`, where `C[c,l]` is the time at which link `l` has served `c`. A
+//! machine of unit speed ends a job no earlier than `M + p/2`, where `M` is the mean of the times
+//! at which it works on the job, and the preemptive schedule that always works on the released job
+//! of largest `w/p` has the least `sum w M` (Goemans, Queyranne, Schulz, Skutella and Wang, "Single
+//! machine scheduling with release dates", SIAM J. Discrete Math. 15, 2002). So
 //! `sum_c C[c] >= sum_l min sum_c w[c,l] (M[c,l] + p[c,l]/2)`.
 //!
-//! The best prices are never worse: they also see that a coflow another one interrupts ends later
-//! by all of the interruption, not half of it. But their grid over time is finite, so that mean
-//! busy times win when coflows are many and short for it; and they make the first prices. The
-//! bound is the better of the two.
+//! The best prices never give a lower bound than mean busy times: they count the whole of an
+//! interruption as delay of the interrupted coflow, not half of it. But the prices have a finite
+//! grid over time, so mean busy times are better if there are many coflows that are short for the
+//! grid. They also determine the first prices. The bound is the better of the two.
 //!
 //! # Parents
 //!
-//! When a coflow with parents is released depends on the schedule, and its CCT counts from there.
-//! It adds its isolated CCT and nothing to the load of the links.
+//! The release of a coflow with parents depends on the schedule, and its CCT counts from there.
+//! Such a coflow adds its isolated CCT to the bound, and no load to the links.
 //!
 //! # Compression
 //!
-//! With compression links carry less: [`on_the_wire`] makes the workload that is left if all that may
-//! be compressed is, at no cost of time. Bounds of that hold for schedules of the whole.
+//! With compression links carry fewer bytes. [`on_the_wire`] makes the workload in which every flow
+//! that compression can help is compressed, at no cost of time. Its bounds hold for schedules of
+//! the original workload.
 
 mod busy;
 mod links;
@@ -76,7 +77,7 @@ use covey_core::{Compression, Fabric, PortId};
 use covey_trace::{Availability, Workload};
 use links::Links;
 
-/// Share of a bound by which it is lowered, far above what rounding could have added.
+/// Share of a bound by which it is lowered; far above possible rounding errors.
 const MARGIN: f64 = 1e-9;
 
 /// Lower bounds, in seconds, that no schedule can beat.
@@ -91,8 +92,8 @@ pub struct Bounds {
     pub mean_cct_s: f64,
 }
 
-/// The workload with each flow's bytes as they would be if all of it were compressed wherever that
-/// ever pays, given the greatest share of the sender's processor.
+/// The workload with the bytes of compressed flows. A flow counts as compressed if that ever pays,
+/// with the greatest share of the sender's processor.
 pub fn on_the_wire(
     workload: &Workload,
     fabric: &Fabric,
@@ -121,8 +122,8 @@ pub fn on_the_wire(
     wire
 }
 
-/// Bounds the mean CCT of `workload` over all schedules, those that know everything beforehand
-/// included. A workload without coflows has bounds of 0, one that can never complete infinite ones.
+/// Bounds the mean CCT of `workload` over all schedules, also those that know the future. The
+/// bounds are 0 for a workload without coflows, and infinite for one that can never complete.
 ///
 /// `egress` and `ingress` hold the capacities of each port's two links in bytes per second.
 pub fn bounds(workload: &Workload, egress: &[f64], ingress: &[f64]) -> Bounds {

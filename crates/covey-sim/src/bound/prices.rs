@@ -1,11 +1,12 @@
-//! The bound from prices for the time of each link, and a search for prices that make it large.
+//! The bound from prices for the time of each link, and a search for prices with a large bound.
 //!
 //! Prices are constant on the slots of a grid over time and 0 after it. They start as those that
 //! prove the mean-busy-time bound: with `rho = w/p` the urgency of a job, let the jobs at least as
 //! urgent as `x` keep a link busy, at `t`, until `e(x, t)`; then `price(t)` is the integral of
 //! `e(x, t) - t` over `x`. From there they follow the subgradient, the time bought less the time
-//! there is: up where coflows want more than a link can give, down where it idles. A step is
-//! scaled by the price itself, as links differ by orders of magnitude in how contended they are.
+//! available: prices rise where coflows need more than a link can give, and fall where it idles.
+//! Each step is scaled by the price itself, because contention differs between links by orders of
+//! magnitude.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -16,24 +17,25 @@ use super::links::{Job, Links};
 
 /// Number of slots of equal length.
 const SLOTS: usize = 128;
-/// Rounds of improving the prices.
+/// Iterations that improve the prices.
 const ROUNDS: u32 = 100;
 
 /// A coflow that buys time on links.
 #[derive(Debug)]
 struct Coflow {
     arrival: f64,
-    /// It cannot complete earlier.
+    /// The earliest completion, in seconds since the start of the trace.
     earliest: f64,
     jobs: Vec<Job>,
     /// The slot of its arrival.
     first_slot: usize,
 }
 
-/// Looks for the prices that give the largest bound on the sum of CCTs of the coflows on `links`.
+/// Searches for the prices that give the largest bound on the sum of CCTs of the coflows on
+/// `links`.
 ///
-/// `arrivals` and `isolated` are those of all coflows of the workload; `weights` are those of the
-/// jobs from which the first prices are made.
+/// `arrivals` and `isolated` hold the arrival and the isolated CCT of every coflow of the workload.
+/// `weights` holds a weight for each job, from which the first prices follow.
 pub(super) fn maximise(links: &Links, arrivals: &[f64], isolated: &[f64], weights: &[f64]) -> f64 {
     let latest = arrivals.iter().zip(isolated).map(|(a, b)| a + b).fold(0.0, f64::max);
     let Some(mut market) = Market::open(links, weights, latest) else { return 0.0 };
@@ -64,12 +66,13 @@ pub(super) fn maximise(links: &Links, arrivals: &[f64], isolated: &[f64], weight
 /// The prices of all links in all slots. Tables hold the slots of the first link first.
 #[derive(Debug)]
 struct Market {
-    /// Where slots begin and end; the last slot is long enough for any coflow, and free.
+    /// The times at which slots begin and end; the last slot is long enough for any coflow, and
+    /// free.
     edges: Vec<f64>,
     prices: Vec<f64>,
     /// Time bought less the length of the slot, in seconds.
     excess: Vec<f64>,
-    /// Buffer of [`Market::sell`]: price, slot and length of what is for sale.
+    /// Buffer of [`Market::sell`]: price, slot and length of the time for sale.
     offers: Vec<(f64, usize, f64)>,
 }
 
@@ -99,7 +102,7 @@ impl Market {
         self.edges[slot + 1] - self.edges[slot]
     }
 
-    /// The slot that holds a time not before the first edge.
+    /// The slot that contains `time`, which is not before the first edge.
     fn slot_of(&self, time: f64) -> usize {
         self.edges.partition_point(|&edge| edge <= time).saturating_sub(1)
     }
@@ -108,7 +111,7 @@ impl Market {
         self.prices[link as usize * self.slots() + slot]
     }
 
-    /// The prices that prove the mean-busy-time bound, averaged over each slot.
+    /// Sets the prices that prove the mean-busy-time bound, averaged over each slot.
     fn set_first_prices(&mut self, link: usize, jobs: &[Job], weights: &[f64]) {
         let urgency = |j: usize| weights[j] / jobs[j].length;
         let mut order: Vec<usize> = (0..jobs.len()).collect();
@@ -132,7 +135,7 @@ impl Market {
         }
     }
 
-    /// Adds `rate` times the time left of `busy` to the prices within it.
+    /// Adds `rate` times the remaining time of the period `busy` to the prices within it.
     fn charge(&mut self, link: usize, busy: &Range<f64>, rate: f64) {
         let row = link * self.slots();
         for slot in self.slot_of(busy.start)..self.slots() - 1 {
@@ -145,7 +148,7 @@ impl Market {
         }
     }
 
-    /// Forgets what was sold; the negative of what all time costs.
+    /// Resets all sales. Returns the negative cost of all time.
     fn clear(&mut self) -> f64 {
         let lengths = self.edges.windows(2).map(|edge| edge[1] - edge[0]).cycle();
         let mut cost = 0.0;
@@ -156,7 +159,7 @@ impl Market {
         -cost
     }
 
-    /// Counts the cheapest time for each job of `coflow` up to `completion` as bought.
+    /// Records the cheapest time for each job of `coflow` up to `completion` as bought.
     fn sell(&mut self, coflow: &Coflow, completion: f64) {
         for job in &coflow.jobs {
             let row = job.link as usize * self.slots();
@@ -183,8 +186,7 @@ impl Market {
         }
     }
 
-    /// Moves prices along the excess, by a step that would raise the bound by `gain` if it were
-    /// linear.
+    /// Moves prices along the excess, by a step that would raise a linear bound by `gain`.
     fn adjust(&mut self, gain: f64) {
         let slots = self.slots();
         let lengths: Vec<f64> = (0..slots).map(|slot| self.length(slot)).collect();
@@ -218,12 +220,12 @@ impl Market {
     }
 }
 
-/// When a link that never idles while it has work ends its last job.
+/// The time at which a work-conserving link ends its last job.
 fn busy_until(jobs: &[Job]) -> f64 {
     jobs.iter().fold(f64::NEG_INFINITY, |end, job| end.max(job.release) + job.length)
 }
 
-/// Time bought on a link; the dearest is the greatest.
+/// Time bought on a link, ordered by price.
 #[derive(Debug, Clone, Copy)]
 struct Chunk {
     price: f64,
@@ -250,7 +252,7 @@ impl PartialEq for Chunk {
 
 impl Eq for Chunk {}
 
-/// What a coflow holds on one link while its completion moves later.
+/// The time that a coflow holds on one link while its completion moves later.
 #[derive(Debug, Default)]
 struct Holding {
     chunks: BinaryHeap<Chunk>,
@@ -261,15 +263,18 @@ struct Holding {
 #[derive(Debug, Default)]
 struct Buyer {
     holdings: Vec<Holding>,
-    /// Within a slot: when the saving per second of later completion falls, and by how much.
+    /// The times within a slot at which the saving per second of later completion falls, and by how
+    /// much it falls.
     falls: Vec<(f64, f64)>,
 }
 
 impl Buyer {
-    /// The smallest sum of CCT and price of the time needed until then, and its completion.
+    /// Returns the smallest sum of CCT and price of the needed time, and the completion that has
+    /// it.
     ///
-    /// Goes slot by slot. A completion later within a slot lets each link swap its dearest time
-    /// for time of this slot, so within a slot the cost is convex in the completion.
+    /// The search goes slot by slot. If the completion moves later within a slot, each link can
+    /// swap its dearest time for time of this slot. So the cost is convex in the completion within
+    /// a slot.
     fn cheapest(&mut self, coflow: &Coflow, market: &Market) -> (f64, f64) {
         self.start(coflow);
         let mut paid = 0.0;
@@ -292,7 +297,7 @@ impl Buyer {
             }
             if feasible <= close {
                 let cost = close - coflow.arrival + paid;
-                let found = self.least_within(feasible, close, cost, saving);
+                let found = self.min_within(feasible, close, cost, saving);
                 if found.0 < best.0 {
                     best = found;
                 }
@@ -310,9 +315,10 @@ impl Buyer {
         }
     }
 
-    /// The least cost of completions from `feasible` to `close`, whose cost is given, walking back
-    /// from there; `saving` is that per second at the beginning of the slot.
-    fn least_within(&mut self, feasible: f64, close: f64, cost: f64, saving: f64) -> (f64, f64) {
+    /// Returns the minimum cost of completions from `feasible` to `close`, and its completion.
+    /// Starts with `cost`, that of `close`, and goes back in time. `saving` is the saving per
+    /// second at the beginning of the slot.
+    fn min_within(&mut self, feasible: f64, close: f64, cost: f64, saving: f64) -> (f64, f64) {
         self.falls.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
         let mut saving = saving - self.falls.iter().map(|fall| fall.1).sum::<f64>();
         let (mut cost, mut completion) = (cost, close);
@@ -330,8 +336,8 @@ impl Buyer {
 }
 
 impl Holding {
-    /// Buys what is missing from `from` on; when there is enough (never, if not by `close`) and
-    /// what was paid.
+    /// Buys the missing time from `from` on. Returns the time at which nothing is missing any more
+    /// (infinite if not by `close`), and the price paid.
     fn fill(&mut self, from: f64, close: f64, price: f64) -> (f64, f64) {
         if self.missing <= 0.0 {
             return (from, 0.0);
@@ -346,8 +352,8 @@ impl Holding {
         (filled, time * price)
     }
 
-    /// Swaps dearer time for that from `from` to `close`; the saving per second at first, and in
-    /// all. Notes in `falls` when the saving per second falls.
+    /// Swaps dearer time for time from `from` to `close`. Returns the first saving per second, and
+    /// the total saving. Records in `falls` the times at which the saving per second falls.
     fn swap(
         &mut self,
         from: f64,

@@ -1,17 +1,17 @@
-//! The best that one link by itself allows.
+//! The bound that one link by itself gives.
 
 use covey_core::Time;
 
 use super::links::Links;
 use super::machine::Machine;
 
-/// Bound on the sum of all CCTs: the largest, over links, of the least sum for a set of coflows that
-/// share the link plus what the others need when alone (`isolated`), in seconds.
+/// Bound on the sum of all CCTs, in seconds: for each link, the minimum sum for a set of coflows
+/// that share it, plus the isolated CCTs of all others (`isolated`); the largest over all links.
 ///
-/// The least sum on one link is that of shortest remaining first (Schrage, "A proof of the optimality
-/// of the shortest remaining processing time discipline", Operations Research 16, 1968). It holds for
-/// whatever set; tried are all coflows of the link, and those that have their bottleneck there, for which
-/// it is never less than what they need alone.
+/// Shortest remaining first gives the minimum sum on one link (Schrage, "A proof of the optimality
+/// of the shortest remaining processing time discipline", Operations Research 16, 1968). The bound
+/// holds for any set of coflows. The function tries two: all coflows of the link, and those that
+/// have their bottleneck there, for which the sum is never less than that of their isolated CCTs.
 pub(super) fn sum(links: &Links, isolated: &[f64]) -> f64 {
     let mut machine = Machine::default();
     let alone: f64 = isolated.iter().sum();

@@ -1,20 +1,20 @@
-//! What an order of coflows would give if links did not depend on each other.
+//! The CCTs of an order of coflows if links did not depend on each other.
 
 use covey_trace::Workload;
 
 use super::links::{Links, isolated_cct_s};
 use super::machine::Machine;
 
-/// The CCT of every coflow in seconds, if each link by itself served coflows in the given `order`, as
-/// soon as they are there: a byte need not cross both of its links at once.
+/// The CCT of every coflow in seconds, if each link by itself served released coflows in the given
+/// `order`. A byte need not cross both of its links at once.
 ///
 /// `order` holds indices in the workload; coflows that are missing come last. With the order of
 /// BSSI for coflows that arrive together this is the 2-approximation for coflows without coupled
-/// resources, by which Aalo estimates how far from the optimum it is (SIGCOMM 2015, §7; Mastrolilli
+/// resources, by which Aalo estimates its distance from the optimum (SIGCOMM 2015, §7; Mastrolilli
 /// et al., "Minimizing the sum of weighted completion times in a concurrent open shop", Operations
 /// Research Letters 38, 2010). It is optimistic, but no bound: another order may be better. If
 /// coflows arrive one after the other, an order that is updated at arrivals often is better. A
-/// coflow with parents takes the time it needs alone, and no link's.
+/// coflow with parents takes the time that it needs alone, and no time of links.
 pub fn uncoupled_cct_s(
     workload: &Workload,
     egress: &[f64],
@@ -22,9 +22,9 @@ pub fn uncoupled_cct_s(
     order: &[usize],
 ) -> Vec<f64> {
     let mut rank = vec![usize::MAX; workload.coflows.len()];
-    for (place, &coflow) in order.iter().enumerate() {
+    for (position, &coflow) in order.iter().enumerate() {
         if let Some(rank) = rank.get_mut(coflow) {
-            *rank = place;
+            *rank = position;
         }
     }
     let mut ccts: Vec<f64> =

@@ -1,21 +1,22 @@
-//! Which coflow of the trace is which coflow of the driver.
+//! The driver's ids of the trace's coflows.
 
 use covey_core::{CoflowId, FlowId};
 use covey_trace::Workload;
 
-/// The ids of coflows that are present, and the places of coflows in the trace.
+/// The ids of coflows that are present, and the indices of coflows in the trace.
 #[derive(Debug, Default)]
 pub(super) struct CoflowIds {
-    /// By place in the trace; of a coflow that has ended, its last id.
+    /// The id of each coflow, by index in the trace; the last id of a coflow that has ended.
     ids: Vec<CoflowId>,
-    /// By [`CoflowId`].
-    places: Vec<u32>,
-    /// How many flows the coflows before each coflow have, by place in the trace.
+    /// The index in the trace of each coflow, by [`CoflowId`].
+    trace_indices: Vec<u32>,
+    /// The number of flows of all coflows before each coflow, by index in the trace.
     first_flow: Vec<usize>,
 }
 
 impl CoflowIds {
-    /// No coflow of the workload is present. Returns how many flows it has.
+    /// Resets the ids: no coflow of the workload is present. Returns the workload's number of
+    /// flows.
     pub fn clear(&mut self, workload: &Workload) -> usize {
         self.ids.clear();
         self.ids.resize(workload.coflows.len(), CoflowId(u32::MAX));
@@ -28,27 +29,27 @@ impl CoflowIds {
         flows
     }
 
-    /// The coflow at a place in the trace has this id from now on.
-    pub fn set(&mut self, place: u32, id: CoflowId) {
-        if self.places.len() <= id.index() {
-            self.places.resize(id.index() + 1, 0);
+    /// Sets the id of the coflow at an index in the trace.
+    pub fn set(&mut self, trace_index: u32, id: CoflowId) {
+        if self.trace_indices.len() <= id.index() {
+            self.trace_indices.resize(id.index() + 1, 0);
         }
-        self.places[id.index()] = place;
-        self.ids[place as usize] = id;
+        self.trace_indices[id.index()] = trace_index;
+        self.ids[trace_index as usize] = id;
     }
 
-    /// The flow with an index in the coflow at a place in the trace.
-    pub fn flow(&self, place: u32, index: u32) -> FlowId {
-        FlowId { coflow: self.ids[place as usize], index }
+    /// The id of a flow, from its coflow's index in the trace and its own index in the coflow.
+    pub fn flow(&self, trace_index: u32, index: u32) -> FlowId {
+        FlowId { coflow: self.ids[trace_index as usize], index }
     }
 
-    /// Place in the trace of a coflow.
-    pub fn place(&self, id: CoflowId) -> u32 {
-        self.places[id.index()]
+    /// The index in the trace of a coflow.
+    pub fn trace_index(&self, id: CoflowId) -> u32 {
+        self.trace_indices[id.index()]
     }
 
     /// Number of a flow among all flows of the trace.
-    pub fn number(&self, place: u32, index: u32) -> usize {
-        self.first_flow[place as usize] + index as usize
+    pub fn number(&self, trace_index: u32, index: u32) -> usize {
+        self.first_flow[trace_index as usize] + index as usize
     }
 }

@@ -1,4 +1,4 @@
-//! What happens in a simulation: the world of its driver.
+//! The events of a simulation: the world of its driver.
 
 use covey_core::state::{FlowSpec, Registration};
 use covey_core::{
@@ -15,7 +15,7 @@ use crate::calendar::Calendar;
 use crate::dags::Dags;
 use crate::error::SimError;
 
-/// What an engine keeps its state in. Its memory serves one run after another.
+/// The state of an engine. Later runs use its memory again.
 #[derive(Debug, Default)]
 pub(super) struct Parts {
     calendar: Calendar,
@@ -24,11 +24,11 @@ pub(super) struct Parts {
     pub transfers: Transfers,
     pub records: Records,
     watch: WakeWatch,
-    /// Working memory: flows, by position, that end in this round.
+    /// Working memory: the flows that end in this round, by position.
     ending: Vec<(CoflowId, usize)>,
-    /// Whether the policy may look at what is left of flows.
+    /// Whether the policy may see bytes left of flows.
     shows_left: bool,
-    /// Whether the policy looks at what coflows have sent.
+    /// Whether the policy reads bytes sent by coflows.
     shows_sent: bool,
 }
 
@@ -39,7 +39,7 @@ pub(super) struct Engine<'a> {
 }
 
 impl<'a> Engine<'a> {
-    /// Nothing has happened yet. With a `barrier` coflows wait for their parents.
+    /// An engine before the first event. With a `barrier` coflows wait for their parents.
     ///
     /// # Errors
     /// [`SimError::Cycle`].
@@ -61,17 +61,17 @@ impl<'a> Engine<'a> {
         Ok(Engine { workload, parts })
     }
 
-    /// When the next round takes place; never if nothing happens any more.
+    /// The time of the next round; never if there are no more events.
     pub fn next_round(&mut self, driver: &mut Driver<'_>) -> Time {
         let Parts { calendar, transfers, watch, dags, .. } = &mut *self.parts;
         let others = calendar.next().min(transfers.next_end());
         let (traffic, wakes) = driver.traffic_and_wakes();
         let first = watch.next(wakes, &sent(transfers, dags, traffic), others);
-        // What was asked for too late has come now.
+        // A wake-up that was asked for too late is due now.
         others.min(first).max(traffic.now())
     }
 
-    /// What is written down.
+    /// The records of the run.
     pub fn records(&mut self) -> &mut Records {
         &mut self.parts.records
     }
@@ -81,26 +81,27 @@ impl<'a> Engine<'a> {
         self.parts.transfers.is_flow_level()
     }
 
-    /// Whether coflows wait, nothing is sent, and nothing will change that but the policy.
+    /// Whether coflows wait, no flow sends, and only the policy can change that.
     pub fn is_idle(&self) -> bool {
         self.parts.transfers.is_idle() && !self.parts.calendar.next().comes()
     }
 
-    /// The coflow that has not ended though nothing happens any more, and whether it has been released.
+    /// The first coflow that has not ended although there are no more events, and whether it has
+    /// been released.
     pub fn stuck(&self, traffic: &Traffic) -> Option<(&str, bool)> {
         let first = self.parts.records.first_unfinished()?;
-        let released = traffic.state().present().first().map(|&id| self.parts.ids.place(id));
-        let place = released.map_or(first, |place| place as usize);
-        Some((&self.workload.coflows[place].id, released.is_some()))
+        let released = traffic.state().present().first().map(|&id| self.parts.ids.trace_index(id));
+        let trace_index = released.map_or(first, |trace_index| trace_index as usize);
+        Some((&self.workload.coflows[trace_index].id, released.is_some()))
     }
 
-    fn release(&mut self, traffic: &mut Traffic, place: u32) -> CoflowId {
-        let coflow = &self.workload.coflows[place as usize];
+    fn release(&mut self, traffic: &mut Traffic, trace_index: u32) -> CoflowId {
+        let coflow = &self.workload.coflows[trace_index as usize];
         let parts = &mut *self.parts;
         let now = traffic.now();
-        let (lineage, inherited_bytes) = parts.dags.of(place);
+        let (lineage, inherited_bytes) = parts.dags.of(trace_index);
         let registration = Registration {
-            seq: u64::from(place),
+            seq: u64::from(trace_index),
             // To the policy a coflow arrives when it is released.
             arrival: now,
             weight: coflow.weight,
@@ -116,20 +117,20 @@ impl<'a> Engine<'a> {
         let id = traffic.register(registration, flows);
         parts.dags.begin(lineage, id);
         parts.transfers.admit(traffic, id);
-        parts.ids.set(place, id);
-        parts.records.release(place, now);
+        parts.ids.set(trace_index, id);
+        parts.records.release(trace_index, now);
         for (index, flow) in (0..).zip(&coflow.flows) {
             let start = now + flow.start_s;
-            parts.records.start_flow(parts.ids.number(place, index), start);
+            parts.records.start_flow(parts.ids.number(trace_index, index), start);
             if start.due(now) {
                 parts.start(traffic, FlowId { coflow: id, index });
             } else {
-                parts.calendar.start_later(start, place, index);
+                parts.calendar.start_later(start, trace_index, index);
             }
         }
         let width = coflow.flows.len();
         for restart in coflow.restarts.iter().filter(|restart| (restart.flow as usize) < width) {
-            parts.calendar.restart_later(now + restart.at_s, place, restart.flow);
+            parts.calendar.restart_later(now + restart.at_s, trace_index, restart.flow);
         }
         id
     }
@@ -153,18 +154,18 @@ impl Parts {
         self.transfers.before_end(traffic, id, position);
         traffic.finish(id, position);
         let (now, coflow) = (traffic.now(), traffic.state().coflow(id));
-        let place = self.ids.place(id);
+        let trace_index = self.ids.trace_index(id);
         let index = coflow.demand().index(position);
-        self.records.end_flow(self.ids.number(place, index), now);
+        self.records.end_flow(self.ids.number(trace_index, index), now);
         if coflow.is_over() {
-            self.records.end_coflow(place, coflow.compressed(), now);
+            self.records.end_coflow(trace_index, coflow.compressed(), now);
         }
     }
 
-    /// Whether a flow of the coflow at `place` has started and not ended. The coflow may have left,
-    /// and its id may be that of another.
-    fn is_under_way(&self, traffic: &Traffic, place: u32, flow: FlowId) -> bool {
-        if self.records.has_ended(place) {
+    /// Whether a flow of the coflow at `trace_index` has started and not ended. The coflow may have
+    /// left, and its id may be that of another.
+    fn is_under_way(&self, traffic: &Traffic, trace_index: u32, flow: FlowId) -> bool {
+        if self.records.has_ended(trace_index) {
             return false;
         }
         let demand = traffic.state().coflow(flow.coflow).demand();
@@ -189,18 +190,18 @@ impl World for Engine<'_> {
 
     fn begin_next(&mut self, traffic: &mut Traffic) -> Option<Event> {
         let now = traffic.now();
-        if let Some(place) = self.parts.calendar.pop_release(now) {
-            return Some(Event::CoflowArrived(self.release(traffic, place)));
+        if let Some(trace_index) = self.parts.calendar.pop_release(now) {
+            return Some(Event::CoflowArrived(self.release(traffic, trace_index)));
         }
         let parts = &mut *self.parts;
-        if let Some((place, index)) = parts.calendar.pop_start(now) {
-            let flow = parts.ids.flow(place, index);
+        if let Some((trace_index, index)) = parts.calendar.pop_start(now) {
+            let flow = parts.ids.flow(trace_index, index);
             parts.start(traffic, flow);
             return Some(Event::FlowsStarted(flow.coflow));
         }
-        while let Some((place, index)) = parts.calendar.pop_restart(now) {
-            let flow = parts.ids.flow(place, index);
-            if parts.is_under_way(traffic, place, flow) {
+        while let Some((trace_index, index)) = parts.calendar.pop_restart(now) {
+            let flow = parts.ids.flow(trace_index, index);
+            if parts.is_under_way(traffic, trace_index, flow) {
                 parts.transfers.restart(traffic, flow);
                 return Some(Event::FlowRestarted(flow));
             }
@@ -246,7 +247,7 @@ impl World for Engine<'_> {
 
     fn coflow_left(&mut self, traffic: &Traffic, id: CoflowId) {
         let Parts { calendar, ids, transfers, records, .. } = &mut *self.parts;
-        calendar.release_children(self.workload, ids.place(id), traffic.now());
+        calendar.release_children(self.workload, ids.trace_index(id), traffic.now());
         transfers.forget(id);
         records.count_done();
     }

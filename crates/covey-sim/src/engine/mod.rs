@@ -1,10 +1,11 @@
 //! The event loop: workload + fabric + policy → outcome.
 //!
-//! Between two scheduling rounds all rates are constant, so the time of the next round is solved for,
-//! not stepped to: a flow ends, a coflow arrives, or a time or a number of bytes comes that the policy
-//! waits for. All that happens within [`Time::RESOLUTION_S`](covey_core::Time::RESOLUTION_S) is one
-//! round. [`Driver::round`](covey_core::Driver::round) has the order of events in a round, and the
-//! [engine](event_loop::Engine) says what happens.
+//! Between two scheduling rounds all rates are constant, so the engine computes the time of the
+//! next round and makes no time steps. A round begins when a flow ends, a coflow arrives, or a time
+//! or a number of bytes is reached for which the policy waits. All events within
+//! [`Time::RESOLUTION_S`](covey_core::Time::RESOLUTION_S) is one round.
+//! [`Driver::round`](covey_core::Driver::round) has the order of events in a round, and the
+//! [engine](event_loop::Engine) supplies the events.
 
 mod coflow_ids;
 mod event_loop;

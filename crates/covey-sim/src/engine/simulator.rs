@@ -9,15 +9,15 @@ use crate::error::SimError;
 use crate::observer::{Observer, Round};
 use crate::outcome::Outcome;
 
-/// So many rounds in a row may find nothing sent and nothing to come, or take place at one time. A
-/// policy that needs more will never serve again.
+/// Maximum number of rounds in a row in which no flow sends and no event is due, or that are at one
+/// time. A policy that needs more will never serve again.
 const PATIENCE: u32 = 10_000;
 
-/// Simulates `workload` on `fabric` under `policy`; `name` is the policy's in errors.
+/// Simulates `workload` on `fabric` under `policy`; errors call the policy `name`.
 ///
 /// # Errors
-/// When the workload does not fit the fabric, or the policy's plan cannot be carried out or leaves
-/// a coflow without service for ever.
+/// The workload does not fit the fabric, or the policy's plan cannot be executed or leaves a coflow
+/// without service for ever.
 pub fn simulate(
     workload: &Workload,
     fabric: &Fabric,
@@ -28,12 +28,12 @@ pub fn simulate(
     Simulator::new(fabric.clone()).run(workload, name, policy, observer)
 }
 
-/// A simulator that keeps its memory from run to run: the same run again allocates only its
+/// A simulator that keeps its memory from run to run: a repeated run allocates only its
 /// [`Outcome`].
 #[derive(Debug)]
 pub struct Simulator {
     fabric: Fabric,
-    /// Entries of a plan above which the allocator visits only some of them, if that is set.
+    /// Number of entries of a plan above which the allocator makes incremental passes, if set.
     by_steps_above: Option<usize>,
     /// Whether coflows wait for their parents.
     barrier: bool,
@@ -56,17 +56,17 @@ impl Simulator {
         }
     }
 
-    /// Whether a coflow with parents waits for their ends, as it does unless this says otherwise.
-    /// Without a barrier stages are pipelined: a coflow is released when it arrives, and its
-    /// parents only order it ([`View::lineage`](covey_core::View::lineage)).
+    /// Sets whether a coflow with parents waits for their ends; it does by default. Without a
+    /// barrier stages are pipelined: a coflow is released when it arrives, and its parents only
+    /// order it ([`View::lineage`](covey_core::View::lineage)).
     #[must_use]
     pub fn barrier(mut self, barrier: bool) -> Simulator {
         self.barrier = barrier;
         self
     }
 
-    /// The same with an allocator whose pass over a plan that is kept goes by steps above so many entries
-    /// ([`Allocator::by_steps_above`]). The outcome does not depend on that number.
+    /// Sets the number of entries above which the allocator makes incremental passes over a kept
+    /// plan ([`Allocator::by_steps_above`]). The outcome does not depend on it.
     #[must_use]
     pub fn by_steps_above(mut self, many: usize) -> Simulator {
         self.by_steps_above = Some(many);
@@ -74,15 +74,15 @@ impl Simulator {
         self
     }
 
-    /// The same with processors that are available for compressing only in part.
+    /// Sets the available shares of processors for compression.
     #[must_use]
     pub fn with_processors(mut self, availability: Availability) -> Simulator {
         self.parts.transfers.set_availability(availability);
         self
     }
 
-    /// The same with a compressor that was measured on the hosts: policies that compress use its speed
-    /// and ratio.
+    /// Sets the compressor that was measured on the hosts: policies that compress use its speed and
+    /// ratio.
     #[must_use]
     pub fn with_measured_codec(mut self, codec: Option<Codec>) -> Simulator {
         self.measured_codec = codec;
@@ -119,7 +119,7 @@ impl Simulator {
     }
 }
 
-/// Runs one round after another until nothing happens any more.
+/// Runs one round after another until there are no more events.
 fn run_all(
     engine: &mut Engine<'_>,
     driver: &mut Driver<'_>,
@@ -141,7 +141,7 @@ fn run_all(
         let decided = driver.round(next, engine);
         decided.map_err(|source| SimError::Plan { policy: policy(), time_s, source })?;
         if engine.is_flow_level() && driver.wakes().wait_for_bytes() {
-            return Err(SimError::BytesOfACrowd { policy: policy(), time_s });
+            return Err(SimError::BytesUnderAllFlows { policy: policy(), time_s });
         }
         let traffic = driver.traffic();
         let (state, allocator) = (traffic.state(), traffic.allocator());
@@ -153,8 +153,8 @@ fn run_all(
     }
 }
 
-/// At the end every coflow must have ended. `has_stopped` says whether it is the end because no time
-/// passes any more.
+/// Checks that every coflow has ended at the end of the run. `has_stopped` is true if the run ended
+/// because time no longer advances.
 fn check_all_ended(
     engine: &Engine<'_>,
     traffic: &Traffic,

@@ -1,4 +1,4 @@
-//! The flows that are sent, and those that are compressed meanwhile or first.
+//! The flows that are sent, and the flows that are compressed meanwhile or before.
 
 use covey_core::{Answer, CoflowId, FlowId, Ranking, Time, Traffic};
 use covey_trace::Availability;
@@ -14,7 +14,8 @@ pub(super) struct Transfers {
 }
 
 impl Transfers {
-    /// Nothing is sent. The policy is told when a coflow has sent one of `link_limits` through a link.
+    /// No flow is sent. The policy receives an event when a coflow has sent one of `link_limits`
+    /// through a link.
     pub fn clear(&mut self, ports: usize, link_limits: &[f64]) {
         self.integration.clear();
         self.integration.coflows_mut().set_limits(link_limits);
@@ -26,27 +27,28 @@ impl Transfers {
         self.processors.set_availability(availability);
     }
 
-    /// When something ends by itself if rates stay.
+    /// The time of the next end of a flow or of a compression, if rates stay.
     pub fn next_end(&self) -> Time {
         self.integration.next_end().min(self.processors.next())
     }
 
-    /// Whether nothing is sent, and no processor will change that.
+    /// Whether no flow is sent, and no processor will change that.
     pub fn is_idle(&self) -> bool {
         self.integration.is_idle() && !self.processors.next().comes()
     }
 
-    /// The coflows, to be asked for their bytes.
+    /// The coflows, for questions about their bytes.
     pub fn coflows(&self) -> &CoflowFluids {
         self.integration.coflows()
     }
 
-    /// The coflows, to be asked for the limits that they have reached.
+    /// The coflows, for questions about the limits that they have reached.
     pub fn coflows_mut(&mut self) -> &mut CoflowFluids {
         self.integration.coflows_mut()
     }
 
-    /// Whether all flows are followed as one group: bytes of coflows are known only when written back.
+    /// Whether all flows are followed as one group: bytes of coflows are known only when written
+    /// back.
     pub fn is_flow_level(&self) -> bool {
         self.integration.is_flow_level()
     }
@@ -91,7 +93,7 @@ impl Transfers {
         self.processors.flow_ended(id, position, &mut network, self.integration.coflows());
     }
 
-    /// Lets a flow that is under way begin again.
+    /// Restarts a flow that is under way.
     pub fn restart(&mut self, traffic: &mut Traffic, flow: FlowId) {
         let mut network = Network::of(traffic);
         let coflow = network.state.coflow(flow.coflow);
@@ -107,15 +109,15 @@ impl Transfers {
         self.integration.restart(&mut network, flow);
     }
 
-    /// Brings the processors to this round.
+    /// Advances the processors to this round.
     pub fn advance_processors(&mut self, traffic: &mut Traffic) {
         let mut network = Network::of(traffic);
         self.processors.advance(&mut network, self.integration.coflows());
         self.hold_and_let_go(&mut network);
     }
 
-    /// Takes flows that are to be compressed first out of what is shared, and puts back those that
-    /// have been.
+    /// Withdraws flows that have to be compressed first from sharing, and returns those that have
+    /// been compressed.
     fn hold_and_let_go(&mut self, network: &mut Network<'_>) {
         let toggles = self.processors.take_toggles();
         let integration = &mut self.integration;
@@ -125,7 +127,7 @@ impl Transfers {
         for toggle in &toggles {
             let (id, position) = (toggle.coflow, toggle.position);
             let coflow = network.state.coflow(id);
-            // Two things that happen in one round may ask for the same.
+            // Two events of one round may ask for the same flow.
             if toggle.hold != coflow.demand().is_active(position) {
                 continue;
             }
@@ -145,7 +147,7 @@ impl Transfers {
         self.processors.keep(toggles);
     }
 
-    /// The plan has changed; the allocator does not know it yet.
+    /// The plan has changed, and the allocator has not used it yet.
     pub fn plan_changed(&mut self, traffic: &mut Traffic, ranking: &Ranking) {
         if self.integration.needs_write_back(ranking) {
             let mut network = Network::of(traffic);
@@ -154,7 +156,7 @@ impl Transfers {
         }
     }
 
-    /// Prepares the sharing of links: has processors compress what the plan says.
+    /// Prepares the sharing of links: assigns flows to processors by the plan.
     pub fn before_sharing(&mut self, traffic: &mut Traffic, ranking: &Ranking, answer: Answer) {
         let mut network = Network::of(traffic);
         let changed = (answer == Answer::Replaced).then_some(ranking);
@@ -164,8 +166,8 @@ impl Transfers {
         self.integration.prepare(&mut network);
     }
 
-    /// Takes over the rates that the allocator has decided. Returns the coflows of which nothing is
-    /// sent any more; what is left of their flows is written back if `writes_back`.
+    /// Takes over the rates that the allocator has decided. Returns the coflows that have stopped
+    /// sending; if `writes_back`, writes back the bytes left of their flows.
     pub fn take_rates(&mut self, traffic: &mut Traffic, writes_back: bool) -> &[CoflowId] {
         let mut network = Network::of(traffic);
         let Transfers { integration, processors } = self;
@@ -181,14 +183,14 @@ impl Transfers {
         integration.coflows_mut().report_stopped(&mut network, writes_back)
     }
 
-    /// Writes what is left of flows into the facts, as far as the policy may look at it.
+    /// Writes bytes left of flows into the facts, if the policy may see them.
     pub fn write_left(&mut self, traffic: &mut Traffic) {
         let mut network = Network::of(traffic);
         self.processors.settle_all(&mut network, self.integration.coflows());
         self.integration.write_back_for_policy(&mut network);
     }
 
-    /// Writes what coflows have sent into the facts.
+    /// Writes bytes sent by coflows into the facts.
     pub fn report_sent(&mut self, traffic: &mut Traffic) {
         self.integration.report_sent(&mut Network::of(traffic));
     }

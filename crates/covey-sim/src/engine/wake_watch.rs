@@ -1,4 +1,4 @@
-//! When the wake-ups come that a policy waits for.
+//! The times of the wake-ups for which a policy waits.
 
 use covey_core::state::State;
 use covey_core::{Sender, Time, Wake, Wakes};
@@ -6,19 +6,19 @@ use covey_core::{Sender, Time, Wake, Wakes};
 use crate::dags::Dags;
 use crate::integration::CoflowFluids;
 
-/// When the next wake-up comes, and whose bytes have to be looked at for that though they may not be
-/// sending.
+/// The time of the next wake-up, and the coflows and DAGs whose bytes have to be checked although
+/// they may not be sending.
 #[derive(Debug)]
 pub(super) struct WakeWatch {
-    /// When the first wake-up comes.
+    /// The time of the first wake-up.
     first: Time,
     /// Senders for which the policy has begun to wait, or which have stopped or ended.
     senders: Vec<Sender>,
-    /// How many of `senders` have been looked at.
+    /// The number of `senders` that have been checked.
     looked_at: usize,
 }
 
-/// What coflows and DAGs have sent, and send.
+/// Bytes sent by coflows and DAGs, and their rates.
 pub(super) struct Sent<'a> {
     pub coflows: &'a CoflowFluids,
     pub dags: &'a Dags,
@@ -33,19 +33,19 @@ impl Default for WakeWatch {
 }
 
 impl WakeWatch {
-    /// The policy waits for nothing.
+    /// A watch without wake-ups.
     pub fn clear(&mut self) {
         self.first = Time::NEVER;
         self.senders.clear();
         self.looked_at = 0;
     }
 
-    /// A sender has stopped or ended: it may have sent what the policy waits for.
+    /// A sender has stopped or ended: it may have sent the bytes for which the policy waits.
     pub fn add(&mut self, sender: Sender) {
         self.senders.push(sender);
     }
 
-    /// When the next wake-up comes. Something else happens at `others`.
+    /// The time of the next wake-up. `others` is the time of the next other event.
     pub fn next(&mut self, wakes: &mut Wakes, sent: &Sent<'_>, others: Time) -> Time {
         self.senders.extend(wakes.take_fresh());
         self.looked_at = self.senders.len();
@@ -60,9 +60,9 @@ impl WakeWatch {
         first
     }
 
-    /// Takes the wake-ups that have come out of `wakes` and makes `due` their list.
+    /// Moves the wake-ups that are due from `wakes` to the list `due`.
     pub fn take_due(&mut self, wakes: &mut Wakes, sent: &Sent<'_>, due: &mut Vec<(u64, Wake)>) {
-        // Nothing that has happened in this round lets a wake-up come earlier.
+        // No event of this round makes a wake-up earlier.
         if self.first.due(sent.now) {
             let senders = self.senders(wakes, sent);
             let soon = sent.now + 2.0 * sent.now.slack_s();
@@ -73,7 +73,8 @@ impl WakeWatch {
         self.looked_at = 0;
     }
 
-    /// Whose bytes may be those that the policy waits for; some of them twice.
+    /// The coflows and DAGs that may have sent the bytes for which the policy waits; some occur
+    /// twice.
     fn senders<'a>(
         &'a self,
         wakes: &Wakes,
@@ -89,7 +90,7 @@ impl WakeWatch {
 }
 
 impl Sent<'_> {
-    /// When a wake-up comes if rates stay. The time need not be exact if it is not earlier than `limit`.
+    /// The time of a wake-up if rates stay. It need not be exact if it is not earlier than `limit`.
     fn when(&self, wake: Wake, limit: Time) -> Time {
         match wake {
             Wake::At(time) => time,
@@ -101,11 +102,11 @@ impl Sent<'_> {
         }
     }
 
-    /// When the coflows of a DAG will have sent `bytes` together if rates stay.
+    /// The time at which the coflows of a DAG will have sent `bytes` together if rates stay.
     fn when_dag_sent(&self, external: u64, bytes: f64) -> Time {
         let Some((present, ended)) = self.dags.get(external) else { return Time::NEVER };
         if let &[id] = present {
-            // The same time however often it is asked for.
+            // The time does not depend on the number of calls.
             return self.coflows.when_sent(id, bytes - ended);
         }
         let sent: f64 = present.iter().map(|&id| self.coflows.bytes_sent(id, self.now)).sum();

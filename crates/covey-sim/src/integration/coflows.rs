@@ -8,30 +8,32 @@ use super::integrator::{Integrator, Network};
 use super::meters::Meters;
 use super::moving::Moving;
 
-/// A fluid for each coflow that is present. Only those of which something is sent are looked at.
+/// A fluid for each coflow that is present. Only coflows that send cost time.
 #[derive(Debug, Default)]
 pub(crate) struct CoflowFluids {
     /// By [`CoflowId`].
     fluids: Vec<Fluid>,
     moving: Moving,
-    /// What coflows have sent through each of their links, if the policy sets limits to that.
+    /// Bytes that coflows have sent through each of their links, if the policy sets limits for
+    /// these.
     meters: Meters,
-    /// Coflows that were moving and are not any more, since the last round.
+    /// Coflows that have stopped sending since the last round.
     stopped: Vec<CoflowId>,
 }
 
 impl CoflowFluids {
-    /// No coflow is moving.
+    /// No coflow is sending.
     pub(super) fn clear(&mut self) {
         self.moving.clear();
     }
 
-    /// The policy is told when a coflow has sent one of `limits`, in bytes, through a link.
+    /// The policy receives an event when a coflow has sent one of `limits`, in bytes, through a
+    /// link.
     pub(crate) fn set_limits(&mut self, limits: &[f64]) {
         self.meters.start(limits);
     }
 
-    /// A coflow has come.
+    /// A coflow has arrived.
     pub(crate) fn admit(&mut self, id: CoflowId, coflow: &CoflowState, now: Time) {
         if self.fluids.len() <= id.index() {
             self.fluids.resize_with(id.index() + 1, Fluid::new);
@@ -45,7 +47,7 @@ impl CoflowFluids {
         self.fluids[id.index()].halt();
     }
 
-    /// The coflows of which something is sent, in no particular order; some may have ended.
+    /// The coflows that send, in no particular order; some may have ended.
     pub(crate) fn moving(&self) -> &[CoflowId] {
         self.moving.all()
     }
@@ -60,19 +62,19 @@ impl CoflowFluids {
         self.fluids[id.index()].rate()
     }
 
-    /// What is left of an unfinished flow at `now`, whether or not that is written back.
+    /// Bytes left of an unfinished flow at `now`, whether or not they are written back.
     pub(crate) fn left(&self, state: &State, id: CoflowId, position: usize, now: Time) -> f64 {
         let coflow = state.coflow(id);
         self.fluids[id.index()].left(coflow.demand(), coflow.progress(), position, now)
     }
 
-    /// When a coflow will have sent `bytes` if rates stay.
+    /// The time at which a coflow will have sent `bytes` if rates stay.
     pub(crate) fn when_sent(&self, id: CoflowId, bytes: f64) -> Time {
         self.fluids[id.index()].when_sent(bytes)
     }
 
-    /// When some flow of a coflow will have sent `bytes` if rates stay. The time need not be exact if
-    /// it is not earlier than `limit`.
+    /// The time at which the first flow of a coflow will have sent `bytes` if rates stay. The time
+    /// need not be exact if it is not earlier than `limit`.
     pub(crate) fn when_flow_sent(
         &self,
         state: &State,
@@ -83,8 +85,8 @@ impl CoflowFluids {
         self.fluids[id.index()].when_flow_sent(state.coflow(id), bytes, limit)
     }
 
-    /// Finds the coflows that reach a limit at a link by `now`. They come in order of arrival, as
-    /// [`CoflowFluids::found`].
+    /// Finds the coflows that reach a limit at a link by `now`. [`CoflowFluids::found`] has them in
+    /// order of arrival.
     pub(crate) fn find_limits_reached(&mut self, state: &State, now: Time) {
         let CoflowFluids { moving, meters, .. } = self;
         moving.find(state, |id| meters.next(id).due(now));
@@ -95,7 +97,8 @@ impl CoflowFluids {
         self.moving.found()
     }
 
-    /// Calls `reached` with each link at which a coflow has reached a limit by `now`, and the limit.
+    /// Calls `reached` with each link at which a coflow has reached a limit by `now`, and the
+    /// limit.
     pub(crate) fn take_limits_reached(
         &mut self,
         id: CoflowId,
@@ -106,8 +109,9 @@ impl CoflowFluids {
         self.meters.take_reached(id, coflow, now, reached);
     }
 
-    /// Forgets the coflows of which nothing is sent any more, and reports what they have sent. What is
-    /// left of their flows is written back if `writes_back`. Returns those that are still present.
+    /// Removes the coflows that have stopped sending from the moving ones, and reports their bytes
+    /// sent. If `writes_back`, writes back the bytes left of their flows. Returns those that are
+    /// still present.
     pub(crate) fn report_stopped(
         &mut self,
         network: &mut Network<'_>,
@@ -133,7 +137,7 @@ impl CoflowFluids {
         &self.stopped
     }
 
-    /// Writes back what is left of a coflow's flows.
+    /// Writes back the bytes left of a coflow's flows.
     fn advance(&mut self, network: &mut Network<'_>, id: CoflowId) {
         let fluid = &mut self.fluids[id.index()];
         if fluid.is_disturbed() {
@@ -177,8 +181,9 @@ impl Integrator for CoflowFluids {
         }
     }
 
-    /// Brings coflows up to date whose provisional shares fall as their flows are raised, where
-    /// something has happened among the coflows that they meet: so no coflow finds less than is free.
+    /// Updates coflows whose provisional shares fall because their flows are raised, if an event
+    /// has affected the coflows that share links with them. So no coflow finds less than the free
+    /// capacity.
     fn prepare(&mut self, network: &mut Network<'_>) {
         for k in 0..self.moving.all().len() {
             let id = self.moving.all()[k];
@@ -210,7 +215,7 @@ impl Integrator for CoflowFluids {
         }
     }
 
-    /// Where nothing has happened, shares that change with time are left as they are.
+    /// Shares that change with time stay as they are where no event has happened.
     fn write_back_for_policy(&mut self, network: &mut Network<'_>) {
         for k in 0..self.moving.all().len() {
             let id = self.moving.all()[k];
@@ -262,7 +267,7 @@ impl Integrator for CoflowFluids {
         let sent = fluid.sent(network.now);
         fluid.resume(network.now, sent);
         network.state.restart(flow);
-        // What was found out about the coflow's ends does not hold any more.
+        // The findings about the coflow's ends are no longer valid.
         network.allocator.forget(network.state, id);
     }
 }

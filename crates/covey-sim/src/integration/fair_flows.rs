@@ -1,10 +1,10 @@
-//! All flows as one group that shares fairly, for policies that do not tell coflows apart.
+//! All flows as one group that shares fairly, for policies that do not distinguish coflows.
 //!
-//! Flows between the same two ports have one rate: the lesser water level of the two links, times
-//! what each flow counts for. What is left is counted in the same unit, bytes or sizes of the flow.
-//! So only the flow that ends next is followed of each pair of ports. [`Levels`] follows these flows
-//! as if they were one coflow with a flow between any two ports. The other flows of a pair have had
-//! the same service since they joined.
+//! Flows between the same two ports have one rate: the lower water level of the two links, times
+//! the flow's weight. Bytes left are divided by the same weight: 1, or the size of the flow. So the
+//! integrator follows only the next end of a flow for each pair of ports. [`Levels`] follows these
+//! flows as if they were one coflow with a flow between any two ports. The other flows of a pair
+//! have had the same service since they joined.
 
 use covey_core::alloc::Measure;
 use covey_core::pairs::Pairs;
@@ -82,9 +82,9 @@ impl Flows for Members {
 /// The flows of every pair of ports.
 #[derive(Debug, Default)]
 pub(super) struct FairFlows {
-    /// What flows count for.
+    /// The weights by which bytes left are divided.
     measure: Measure,
-    /// When the flows were last brought up to date.
+    /// The time of the last update of the flows.
     anchor: Time,
     /// Follows the flow of each pair that ends next.
     levels: Levels<Members>,
@@ -93,25 +93,25 @@ pub(super) struct FairFlows {
 }
 
 impl FairFlows {
-    /// What flows count for.
+    /// The weights of flows.
     pub(super) fn measure(&self) -> Measure {
         self.measure
     }
 
-    /// The links between which a flow is sent.
+    /// The two links of a flow.
     fn links(state: &State, coflow: CoflowId, position: usize) -> (usize, usize) {
         let demand = state.coflow(coflow).demand();
         let (s, r) = demand.ends(position);
         (demand.links()[s].index(), demand.links()[r].index())
     }
 
-    /// The service that each flow of a pair has had.
+    /// The service so far of each flow of a pair.
     fn served(&self, pair: usize) -> f64 {
         let left = self.levels.left(&(), pair, self.anchor);
         self.first(pair).map_or(0.0, |first| first.target.0 - left)
     }
 
-    /// Adds a flow with what is left of it. The anchor must be the present time.
+    /// Adds a flow with its bytes left. The anchor must be the present time.
     fn join(&mut self, state: &State, coflow: CoflowId, position: usize) {
         let (egress, ingress) = Self::links(state, coflow, position);
         let progress = state.coflow(coflow).progress();
@@ -128,7 +128,7 @@ impl FairFlows {
         self.follow_first(pair, target - left);
     }
 
-    /// Takes a flow out.
+    /// Removes a flow.
     fn leave(&mut self, state: &State, coflow: CoflowId, position: usize) {
         let (egress, ingress) = Self::links(state, coflow, position);
         let Some(pair) = self.levels.flows.find(egress, ingress) else { return };
@@ -138,7 +138,7 @@ impl FairFlows {
         self.follow_first(pair, served);
     }
 
-    /// Follows no flow of a pair; returns the service that the pair has had.
+    /// Stops following a pair; returns its service so far.
     fn stop_following(&mut self, pair: usize) -> f64 {
         let served = self.served(pair);
         self.levels.end(&(), pair);

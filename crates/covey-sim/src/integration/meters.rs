@@ -1,5 +1,5 @@
-//! What each coflow has sent through each of its links, for policies that set limits to that
-//! ([`Policy::link_limits`](covey_core::Policy::link_limits)).
+//! The bytes that each coflow has sent through each of its links, for policies that set limits for
+//! these ([`Policy::link_limits`](covey_core::Policy::link_limits)).
 
 use covey_core::alloc::CoflowAllocation;
 use covey_core::state::CoflowState;
@@ -22,11 +22,11 @@ struct Meter {
     sent: Vec<f64>,
     /// Bytes per second from `since` on, by local link.
     rate: Vec<f64>,
-    /// How many limits have been reached, by local link.
+    /// The number of limits reached, by local link.
     reached: Vec<usize>,
     /// The next limit, by local link; infinite if there is none.
     limit: Vec<f64>,
-    /// When the next limit will be reached at any link.
+    /// The time at which the next limit at any link will be reached.
     next: Option<Time>,
 }
 
@@ -38,7 +38,7 @@ impl Meters {
         self.meters.iter_mut().for_each(|meter| meter.next = None);
     }
 
-    /// A coflow has come.
+    /// A coflow has arrived.
     pub(super) fn reset(&mut self, id: CoflowId, coflow: &CoflowState, now: Time) {
         if self.limits.is_empty() {
             return;
@@ -86,13 +86,14 @@ impl Meters {
         meter.find_next();
     }
 
-    /// When a coflow will reach the next limit, if rates stay.
+    /// The time at which a coflow will reach its next limit, if rates stay.
     pub(super) fn next(&self, id: CoflowId) -> Time {
         let meter = self.meters.get(id.index());
         meter.and_then(|meter| meter.next).unwrap_or(Time::NEVER)
     }
 
-    /// Calls `reached` with each link at which a coflow has reached a limit by `now`, and the limit.
+    /// Calls `reached` with each link at which a coflow has reached a limit by `now`, and the
+    /// limit.
     pub(super) fn take_reached(
         &mut self,
         id: CoflowId,
@@ -105,7 +106,7 @@ impl Meters {
         for (l, link) in coflow.demand().links().iter().enumerate() {
             while meter.is_due(l, now) {
                 let limit = meter.limit[l];
-                // Rounding must not let the limit be reached a second time.
+                // The limit must not be reached a second time because of rounding.
                 meter.sent[l] = meter.sent[l].max(limit);
                 meter.reached[l] += 1;
                 meter.limit[l] =
@@ -133,7 +134,7 @@ impl Meter {
     }
 
     fn find_next(&mut self) {
-        // Without a limit or a rate this is infinite, or NaN, which is never the least.
+        // Without a limit or a rate this is infinite, or NaN, which is never the minimum.
         let rest = |[limit, sent, rate]: [f64; 3]| (limit - sent).max(0.0) / rate;
         let next = min_by_lane([&self.limit, &self.sent, &self.rate], rest);
         self.next = next.is_finite().then(|| self.since + next);

@@ -1,4 +1,4 @@
-//! How far flows have come: rates are constant between two rounds and are integrated in bulk.
+//! The progress of flows: rates are constant between two rounds and are integrated in bulk.
 
 mod coflows;
 mod fair_flows;

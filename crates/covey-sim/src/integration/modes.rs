@@ -9,7 +9,7 @@ use super::fair_flows::FairFlows;
 use super::integrator::{Integrator, Network};
 use super::priority_flows::PriorityFlows;
 
-/// How flows are followed: as the allocator decides their rates.
+/// The way in which flows are followed; it depends on the form of the allocator's rates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum IntegrationMode {
     /// Coflow by coflow.
@@ -17,11 +17,11 @@ enum IntegrationMode {
     Coflows,
     /// All flows share fairly: one flow of each pair of ports is followed.
     FairFlows,
-    /// All flows by priority: those that run are followed.
+    /// All flows by priority: only running flows are followed.
     PriorityFlows,
 }
 
-/// Follows all flows, in one of three ways at a time: only that one has flows.
+/// Follows all flows, in one of three ways at a time; the integrators of the other two are empty.
 #[derive(Debug, Default)]
 pub(crate) struct Integration {
     mode: IntegrationMode,
@@ -30,7 +30,8 @@ pub(crate) struct Integration {
     priority: PriorityFlows,
 }
 
-/// Calls a method of the integrator in force, without dynamic dispatch: some are called for each flow.
+/// Calls a method of the integrator in force, without dynamic dispatch: some are called for each
+/// flow.
 macro_rules! in_mode {
     ($self:ident.$method:ident($($argument:expr),*)) => {
         match $self.mode {
@@ -48,24 +49,25 @@ impl Integration {
         self.coflows.clear();
     }
 
-    /// The coflows, to be asked for their bytes; they have none to tell while
+    /// The coflows, for questions about their bytes; these are not known while
     /// [`Integration::is_flow_level`].
     pub(crate) fn coflows(&self) -> &CoflowFluids {
         &self.coflows
     }
 
-    /// The coflows, as [`Integration::coflows`]. They are told of every coflow that comes and goes.
+    /// The coflows, as [`Integration::coflows`]. They receive every arrival and end of a coflow.
     pub(crate) fn coflows_mut(&mut self) -> &mut CoflowFluids {
         &mut self.coflows
     }
 
-    /// Whether all flows are followed as one group: bytes of coflows are known only when written back.
+    /// Whether all flows are followed as one group: bytes of coflows are known only when written
+    /// back.
     pub(crate) fn is_flow_level(&self) -> bool {
         self.mode != IntegrationMode::Coflows
     }
 
-    /// Whether what is left of flows has to be written back before a new plan comes into force: the
-    /// allocator itself keeps it while flows are served by priority.
+    /// Whether bytes left of flows have to be written back before a new plan comes into force: the
+    /// allocator itself keeps them while flows are served by priority.
     pub(crate) fn needs_write_back(&self, ranking: &Ranking) -> bool {
         let by_priority = |rule| matches!(rule, Rule::OldestFirst | Rule::ShortestFirst);
         let first = ranking.entries.first();
@@ -81,7 +83,7 @@ impl Integration {
         mode != self.mode || (mode == IntegrationMode::FairFlows && other_measure)
     }
 
-    /// Follows flows from now on as the allocator has decided their rates.
+    /// Follows flows from now on in the way that the form of the allocator's rates needs.
     pub(crate) fn change_mode(&mut self, network: &mut Network<'_>) {
         in_mode!(self.end(network));
         self.mode = IntegrationMode::of(network.allocator);

@@ -1,13 +1,13 @@
-//! All flows by priority: few run at any time, each at a rate of its own, and only those are followed.
-//! The allocator keeps what is left of them.
+//! All flows by priority: few run at any time, each at a rate of its own, and only these are
+//! followed. The allocator keeps their bytes left.
 
-use covey_core::alloc::{PriorityFlows as Order, Running};
+use covey_core::alloc::{self, Running};
 use covey_core::state::State;
 use covey_core::{CoflowId, FlowId, Time};
 
 use super::integrator::{Integrator, Network, write_left};
 
-/// When the flows that run were last brought up to date, and when the next of them ends.
+/// The time of the last update of the running flows, and the time of their next end.
 #[derive(Debug, Default)]
 pub(super) struct PriorityFlows {
     anchor: Time,
@@ -15,12 +15,12 @@ pub(super) struct PriorityFlows {
 }
 
 impl PriorityFlows {
-    /// Brings what is left of the flows up to date; no flow may end before `now`.
-    fn advance(&mut self, line: &mut Order, now: Time) {
+    /// Updates the bytes left of the flows; no flow may end before `now`.
+    fn advance(&mut self, flows: &mut alloc::PriorityFlows, now: Time) {
         let dt = now - self.anchor;
         if dt > 0.0 {
             self.anchor = now;
-            let (left, rates) = line.left_mut();
+            let (left, rates) = flows.left_mut();
             for (left, rate) in left.iter_mut().zip(rates) {
                 *left -= rate * dt;
             }
@@ -32,7 +32,7 @@ impl Integrator for PriorityFlows {
     /// The allocator has taken the flows over.
     fn begin(&mut self, _: &mut Network<'_>) {}
 
-    /// What is left was written back before the plan came into force.
+    /// The bytes left were written back before the plan came into force.
     fn end(&mut self, _: &mut Network<'_>) {}
 
     fn next_end(&self) -> Time {
@@ -44,24 +44,24 @@ impl Integrator for PriorityFlows {
             return;
         }
         self.prepare(network);
-        let Some(line) = network.allocator.priority_flows() else { return };
+        let Some(flows) = network.allocator.priority_flows() else { return };
         let slack = self.anchor.slack_s();
-        let finished = line.running().filter(|flow| flow.left <= flow.rate * slack);
+        let finished = flows.running().filter(|flow| flow.left <= flow.rate * slack);
         ending.extend(finished.map(|flow| (flow.coflow, flow.position as usize)));
         ending.sort_unstable();
     }
 
     fn prepare(&mut self, network: &mut Network<'_>) {
-        if let Some(line) = network.allocator.priority_flows_mut() {
-            self.advance(line, network.now);
+        if let Some(flows) = network.allocator.priority_flows_mut() {
+            self.advance(flows, network.now);
         }
     }
 
     fn install(&mut self, network: &mut Network<'_>) {
-        let Some(line) = network.allocator.priority_flows_mut() else { return };
-        line.stopped().iter().for_each(|flow| write_back(network.state, *flow));
+        let Some(flows) = network.allocator.priority_flows_mut() else { return };
+        flows.stopped().iter().for_each(|flow| write_back(network.state, *flow));
         self.anchor = network.now;
-        let (left, rates) = line.left_mut();
+        let (left, rates) = flows.left_mut();
         let rest = left.iter().zip(rates).map(|(left, rate)| left / rate);
         let least = rest.fold(f64::INFINITY, |least, rest| if rest < least { rest } else { least });
         self.next = network.now + least.max(0.0);
@@ -70,8 +70,8 @@ impl Integrator for PriorityFlows {
     fn write_back(&mut self, network: &mut Network<'_>) {
         self.prepare(network);
         let Network { state, allocator, .. } = network;
-        if let Some(line) = allocator.priority_flows() {
-            line.running().for_each(|flow| write_back(state, flow));
+        if let Some(flows) = allocator.priority_flows() {
+            flows.running().for_each(|flow| write_back(state, flow));
         }
     }
 

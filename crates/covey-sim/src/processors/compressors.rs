@@ -1,14 +1,14 @@
-//! The hosts' processors: which flow each compresses, and when that has no raw bytes left.
+//! The hosts' processors: the flow that each compresses, and the time at which it has no raw bytes
+//! left.
 //!
-//! A processor compresses one flow at a time, at the codec's speed times the share of the processor
-//! that is there. It serves the first coflow of the plan that has a flow for it: the longest such flow
-//! or the first registered one, as the plan says. A coflow that comes to stand before another takes
-//! over at once. Which flows are to be compressed (Swallow, Eq. 3) is decided when a coflow is first
+//! A processor compresses one flow at a time, at the codec's speed times the available share of the
+//! processor. It serves the first coflow of the plan that has a flow for it: the longest such flow
+//! or the first registered one, as the plan says. A coflow that moves ahead of another takes over
+//! at once. The decision which flows to compress (Swallow, Eq. 3) is made when a coflow is first
 //! served, when a flow starts, and when the processor's share changes.
 //!
-//! [`Compressed`](covey_core::Compressed) says what happens to a flow meanwhile. A flow that is not
-//! sent meanwhile is *held*: the engine takes it out of what allocators see until its raw bytes are
-//! exhausted.
+//! [`Compressed`](covey_core::Compressed) describes such a flow. A flow that is not sent while it
+//! is compressed is *held*: allocators do not see it until its raw bytes are exhausted.
 
 use covey_core::state::State;
 use covey_core::{CoflowId, Compression, PortId, Ranking, Time};
@@ -22,24 +22,24 @@ use crate::integration::{CoflowFluids, Network};
 /// compressed first.
 const SAME_SIZE: f64 = 1.0 + 1e-9;
 
-/// A flow to be held (taken out of what allocators see) or let go again.
+/// A flow that will be held (hidden from allocators) or let go again.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Toggle {
     pub coflow: CoflowId,
     /// The flow's position in its coflow's demand.
     pub position: usize,
-    /// Whether the flow is to be held.
+    /// Whether the flow will be held.
     pub hold: bool,
 }
 
-/// The flows of one coflow that are to be compressed.
+/// The flows of one coflow that will be compressed.
 #[derive(Debug, Default)]
 struct Compressing {
     /// How they are compressed; `None` if the coflow's flows are sent as they are.
     compression: Option<Compression>,
     /// Number of the last plan that named the coflow.
     plan: u64,
-    /// Hosts that compress a flow of the coflow, or could; one bit each.
+    /// Hosts that compress a flow of the coflow, or could do so; one bit each.
     hosts: Vec<u64>,
     /// Positions of flows that wait for the processor, by local sender; the last is served first.
     waiting: Vec<Vec<u32>>,
@@ -60,11 +60,11 @@ pub(crate) struct Processors {
     /// Flows of coflows that are compressed, which started in this round.
     started: Vec<(CoflowId, usize)>,
     jobs: Jobs,
-    /// Whether processors may have to serve other flows than they do.
+    /// Whether processors may have to change the flows that they serve.
     stale: bool,
     /// Working memory: hosts that have got a job, one bit each.
     taken: Vec<u64>,
-    /// Flows to be held or let go.
+    /// Flows that will be held or let go.
     toggles: Vec<Toggle>,
 }
 
@@ -87,8 +87,8 @@ impl Processors {
         self.toggles.clear();
     }
 
-    /// When the next job runs out of raw bytes or the share of a processor changes; never if nothing
-    /// is compressed.
+    /// The time at which the next job runs out of raw bytes or a share changes; never if nothing is
+    /// compressed.
     pub(crate) fn next(&self) -> Time {
         if self.order.is_empty() {
             return Time::NEVER;
@@ -96,12 +96,12 @@ impl Processors {
         self.jobs.next_end().min(self.shares.next())
     }
 
-    /// Takes the flows that are to be held or let go.
+    /// Takes the flows that will be held or let go.
     pub(crate) fn take_toggles(&mut self) -> Vec<Toggle> {
         std::mem::take(&mut self.toggles)
     }
 
-    /// Gives the memory of [`Processors::take_toggles`] back.
+    /// Returns the memory of [`Processors::take_toggles`].
     pub(crate) fn keep(&mut self, mut toggles: Vec<Toggle>) {
         toggles.clear();
         self.toggles = toggles;
@@ -150,7 +150,7 @@ impl Processors {
         self.stale = true;
     }
 
-    /// Writes down what a host has compressed up to now.
+    /// Records the bytes that a host has compressed up to now.
     fn settle(&mut self, host: usize, network: &mut Network<'_>, flows: &CoflowFluids) {
         let Some(mut job) = self.jobs.get(host) else { return };
         let dt = (network.now - job.since).max(0.0);
@@ -177,15 +177,15 @@ impl Processors {
         }
     }
 
-    /// Writes down what all hosts have compressed up to now.
+    /// Records the bytes that all hosts have compressed up to now.
     pub(crate) fn settle_all(&mut self, network: &mut Network<'_>, flows: &CoflowFluids) {
         if !self.order.is_empty() {
             (0..self.jobs.hosts()).for_each(|host| self.settle(host, network, flows));
         }
     }
 
-    /// The rates of some coflows are about to change: writes down before that what is left of their
-    /// flows that are sent and compressed.
+    /// Records the bytes left of flows that are sent and compressed. Call it before the rates of
+    /// their coflows change.
     pub(crate) fn before_rates_change(&mut self, network: &mut Network<'_>, flows: &CoflowFluids) {
         if self.order.is_empty() {
             return;
@@ -195,7 +195,7 @@ impl Processors {
         }
     }
 
-    /// Writes down what hosts have compressed of a coflow's flows that are sent meanwhile.
+    /// Records the bytes that hosts have compressed of a coflow's flows that are sent meanwhile.
     fn settle_coflow(&mut self, coflow: CoflowId, network: &mut Network<'_>, flows: &CoflowFluids) {
         if !self.compression(coflow).is_some_and(|compression| compression.overlap) {
             return;
@@ -215,7 +215,7 @@ impl Processors {
         }
     }
 
-    /// A flow begins again: whether to compress it is decided again, and it may be sent until then.
+    /// A flow restarts: the decision to compress it is made again, and it may be sent until then.
     pub(crate) fn restart(
         &mut self,
         coflow: CoflowId,
@@ -269,7 +269,8 @@ impl Processors {
         self.work.get(coflow.index()).and_then(|work| work.compression)
     }
 
-    /// Follows a new plan, if there is one, and decides whether to compress flows that have started.
+    /// Follows a new plan, if there is one, and decides whether to compress flows that have
+    /// started.
     pub(crate) fn plan(
         &mut self,
         ranking: Option<&Ranking>,
@@ -306,7 +307,7 @@ impl Processors {
         self.asked = asked;
     }
 
-    /// The plan has a coflow compressed. Only its first entry that says so counts.
+    /// The plan compresses a coflow. Only its first entry with compression counts.
     fn admit(
         &mut self,
         id: CoflowId,
@@ -394,8 +395,8 @@ impl Processors {
         }
     }
 
-    /// Gives each processor to the first coflow that has a flow for it. To be called when flows are
-    /// held as decided.
+    /// Gives each processor to the first coflow that has a flow for it. Call it after the held
+    /// flows are as decided.
     pub(crate) fn assign(&mut self, network: &mut Network<'_>, flows: &CoflowFluids) {
         if !std::mem::take(&mut self.stale) {
             return;
@@ -425,7 +426,7 @@ impl Processors {
         self.jobs.find_next_end();
     }
 
-    /// Has a host compress a flow of a coflow. Returns whether the coflow has one for it.
+    /// Makes a host compress a flow of a coflow. Returns whether the coflow has a flow for it.
     fn serve(
         &mut self,
         host: usize,
@@ -460,7 +461,7 @@ impl Processors {
         true
     }
 
-    /// Has all hosts stop compressing flows of a coflow.
+    /// Makes all hosts stop compressing flows of a coflow.
     fn stop_all_of(&mut self, id: CoflowId, network: &mut Network<'_>, flows: &CoflowFluids) {
         for host in 0..self.jobs.hosts() {
             if self.jobs.serves(host, id) {
@@ -469,7 +470,7 @@ impl Processors {
         }
     }
 
-    /// Has a host stop compressing a flow, which waits from now on.
+    /// Makes a host stop compressing a flow, which waits from now on.
     fn stop(&mut self, host: usize, network: &mut Network<'_>, flows: &CoflowFluids) {
         self.settle(host, network, flows);
         let Some(job) = self.jobs.take(host) else { return };

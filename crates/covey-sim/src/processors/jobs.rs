@@ -1,4 +1,4 @@
-//! Which flow each host compresses.
+//! The flow that each host compresses.
 
 use covey_core::{CoflowId, Time};
 
@@ -12,7 +12,7 @@ pub(super) struct Job {
     pub overlap: bool,
     /// Compressed bytes for each raw byte.
     pub ratio: f64,
-    /// Share of the processor that is there.
+    /// Available share of the processor.
     pub share: f64,
     /// Raw bytes compressed in a second.
     pub speed: f64,
@@ -26,14 +26,14 @@ pub(super) struct Job {
 pub(super) struct Jobs {
     /// By host.
     jobs: Vec<Option<Job>>,
-    /// When each host's job has no raw bytes left, by host; never without a job.
+    /// The time at which each host's job has no raw bytes left, by host; never without a job.
     ends: Vec<Time>,
-    /// The earliest of `ends` when this was last worked out.
+    /// The earliest of `ends` as last computed.
     next_end: Time,
 }
 
 impl Jobs {
-    /// So many hosts, without jobs.
+    /// This number of hosts, without jobs.
     pub(super) fn clear(&mut self, hosts: usize) {
         self.jobs.clear();
         self.jobs.resize(hosts, None);
@@ -47,7 +47,7 @@ impl Jobs {
         self.jobs.len()
     }
 
-    /// What a host compresses.
+    /// The job of a host, if any.
     pub(super) fn get(&self, host: usize) -> Option<Job> {
         self.jobs[host]
     }
@@ -57,29 +57,29 @@ impl Jobs {
         self.jobs[host].is_some_and(|job| job.coflow == coflow)
     }
 
-    /// Gives a host a job that ends at the time `end`, or brings its job up to date.
+    /// Gives a host a job that ends at the time `end`, or updates its job.
     pub(super) fn set(&mut self, host: usize, job: Job, end: Time) {
         self.jobs[host] = Some(job);
         self.ends[host] = end;
     }
 
-    /// Takes the job from a host.
+    /// Removes the job of a host.
     pub(super) fn take(&mut self, host: usize) -> Option<Job> {
         self.ends[host] = Time::NEVER;
         self.jobs[host].take()
     }
 
-    /// When a host's job ends.
+    /// The end of a host's job.
     pub(super) fn end(&self, host: usize) -> Time {
         self.ends[host]
     }
 
-    /// When the first job ends, as of the last [`Jobs::find_next_end`].
+    /// The end of the first job, as of the last [`Jobs::find_next_end`].
     pub(super) fn next_end(&self) -> Time {
         self.next_end
     }
 
-    /// Works out when the first job ends.
+    /// Computes the end of the first job.
     pub(super) fn find_next_end(&mut self) {
         self.next_end = self.ends.iter().fold(Time::NEVER, |a, &b| if b < a { b } else { a });
     }

@@ -1,4 +1,4 @@
-//! The share of each processor that is there for compressing.
+//! The available share of each processor.
 
 use covey_core::Time;
 use covey_trace::{Availability, Change};
@@ -7,7 +7,7 @@ use covey_trace::{Availability, Change};
 #[derive(Debug, Default)]
 pub(super) struct Shares {
     availability: Availability,
-    /// How many changes have come.
+    /// The number of changes so far.
     done: usize,
 }
 
@@ -17,18 +17,18 @@ impl Shares {
         self.availability = availability;
     }
 
-    /// No change has come.
+    /// Goes back to before the first change.
     pub(super) fn clear(&mut self) {
         self.done = 0;
     }
 
-    /// When the next change comes.
+    /// The time of the next change.
     pub(super) fn next(&self) -> Time {
         let change = self.availability.changes().get(self.done);
         change.map_or(Time::NEVER, |change| Time::from_secs(change.time_s))
     }
 
-    /// The next change, if it has come by `now`.
+    /// Takes the next change, if it is due at `now`.
     pub(super) fn pop(&mut self, now: Time) -> Option<Change> {
         if !self.next().due(now) {
             return None;

@@ -23,7 +23,7 @@ pub fn policies() -> impl Iterator<Item = &'static str> {
     plain.map(|info| info.name).chain(VARIANTS)
 }
 
-/// Parameters that take other ways through a policy than its defaults.
+/// Parameters that use other parts of a policy's code than its defaults.
 const VARIANTS: [&str; 43] = [
     "fifo:share=matching",
     "fifo:share=madd",
@@ -71,7 +71,7 @@ const VARIANTS: [&str; 43] = [
 ];
 
 /// Policies with flows compressed at 4 bytes a second to half of their size; at a bandwidth of 2 or
-/// more that does not pay.
+/// more, compression does not pay.
 pub const COMPRESSED: [&str; 9] = [
     "fvdf:codec=32bps:0.5",
     "fvdf:codec=32bps:0.5,gamma=port,share=matching,logbase=1",
@@ -89,7 +89,7 @@ pub fn policy(spec: &str) -> AnyPolicy {
     covey_sched::build(spec).unwrap_or_else(|error| panic!("{error}")).policy
 }
 
-/// Simulates without anybody looking on.
+/// Simulates without an observer.
 pub fn run(workload: &Workload, fabric: &Fabric, spec: &str) -> Outcome {
     simulate(workload, fabric, spec, &mut policy(spec), &mut ())
         .unwrap_or_else(|error| panic!("{error}"))

@@ -1,4 +1,4 @@
-//! Writes down what a policy is told in a simulation, and its plans.
+//! Records the calls of a policy in a simulation, and its plans.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -13,21 +13,21 @@ use covey_trace::Workload;
 
 use super::policy;
 
-/// One call of a policy, with what has changed since the call before.
+/// One call of a policy, with the changes since the call before.
 #[derive(Debug, Clone)]
 pub struct Call {
     pub now: Time,
     pub changes: Vec<Change>,
-    /// What each coflow present had sent at that time.
+    /// The bytes that each present coflow had sent at that time.
     pub attained: Vec<(CoflowId, f64)>,
-    /// For sized policies: bytes left of each unfinished flow, and at each link.
+    /// For clairvoyant policies: bytes left of each unfinished flow, and at each link.
     pub left: Vec<(CoflowId, Left)>,
     pub what: What,
 }
 
 #[derive(Debug, Clone)]
 pub enum Change {
-    /// The coflow registered so has this number now.
+    /// The coflow with this registration now has this id.
     Registered(CoflowId, Registration),
     Started(FlowId),
     Ended(FlowId),
@@ -36,11 +36,11 @@ pub enum Change {
 
 #[derive(Debug, Clone)]
 pub enum What {
-    /// It was told of an event.
+    /// The policy received an event.
     Told(Event),
-    /// It was asked for its plan, which then was this.
+    /// The policy was asked for its plan, and this plan was then in force.
     Planned(Ranking, Vec<Wake>),
-    /// It is about to be asked for its plan, and these coflows are dirty.
+    /// The policy is about to be asked for its plan, and these coflows are dirty.
     Dirty(Vec<CoflowId>),
 }
 
@@ -50,7 +50,7 @@ pub struct Left {
     pub links: Vec<f64>,
 }
 
-/// Reads bytes left, where knowledge grants it.
+/// Reads bytes left, if the policy may see them.
 type ReadLeft<K> = fn(&View<'_, K>, CoflowId) -> Left;
 
 fn left_of_sized(view: &View<'_, Clairvoyant>, id: CoflowId) -> Left {
@@ -60,7 +60,7 @@ fn left_of_sized(view: &View<'_, Clairvoyant>, id: CoflowId) -> Left {
     }
 }
 
-/// Where a flow is in its life.
+/// The state of a flow.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Stage {
     Waiting,
@@ -68,15 +68,15 @@ enum Stage {
     Ended,
 }
 
-/// Passes all calls on to a policy and writes them down.
+/// Passes all calls on to a policy, and records them.
 struct Recorder<K: Knowledge> {
     policy: Box<dyn Policy<K>>,
     left: ReadLeft<K>,
     workload: Workload,
-    /// Flows of the coflows it has heard of.
+    /// Flows of the coflows that have arrived.
     stages: BTreeMap<CoflowId, Vec<Stage>>,
-    /// Whether the policy has been told anything since its last plan.
-    told: bool,
+    /// Whether the policy has received an event since its last plan.
+    was_told: bool,
     calls: Arc<Mutex<Vec<Call>>>,
 }
 
@@ -127,8 +127,8 @@ impl<K: Knowledge> Recorder<K> {
 }
 
 impl<K: Knowledge> Policy<K> for Recorder<K> {
-    /// More than the policy may want: to write down what a driver knows. Ends of flows that the policy
-    /// does not want to be told of are seen at the next call.
+    /// Asks for more than the policy wants, to record all that a driver knows. If the policy does
+    /// not want ends of flows, the next call records them.
     fn wants(&self) -> Wants {
         Wants { attained: true, ..self.policy.wants() }
     }
@@ -142,13 +142,13 @@ impl<K: Knowledge> Policy<K> for Recorder<K> {
             return;
         }
         self.write(view, What::Told(event));
-        self.told = true;
+        self.was_told = true;
         self.policy.event(event, view);
     }
 
     fn plan(&mut self, view: &View<'_, K>, plan: &mut Plan<K>) -> Answer {
-        if !std::mem::take(&mut self.told) {
-            // Only the recorder wanted to know.
+        if !std::mem::take(&mut self.was_told) {
+            // Only the recorder asked for this call.
             return Answer::Unchanged;
         }
         let dirty = view.coflows().iter().copied().filter(|&id| view.is_dirty(id)).collect();
@@ -172,7 +172,7 @@ pub fn record(workload: &Workload, fabric: &Fabric, spec: &str) -> Vec<Call> {
             left,
             workload: workload.clone(),
             stages: BTreeMap::new(),
-            told: false,
+            was_told: false,
             calls: Arc::clone(calls),
         })
     }

@@ -1,5 +1,5 @@
-//! `coflowsim-custom`: the workload that CoflowSim makes when it is given no trace, which is also
-//! that of Swallow's Table VI (IPDPS 2018).
+//! `coflowsim-custom`: the workload that CoflowSim makes without a trace. Swallow's Table VI (IPDPS
+//! 2018) uses it, too.
 
 use crate::MB;
 use crate::java_random::JavaRandom;
@@ -29,7 +29,7 @@ pub(crate) const WIDEST: u32 = 100;
 pub(crate) struct Custom {
     /// The seed of Java's random numbers.
     pub seed: u64,
-    /// Jobs asked for; each class gets its share, rounded down.
+    /// Requested number of jobs; each class gets its share, rounded down.
     pub jobs: u32,
     /// Number of racks, at least [`WIDEST`].
     pub ports: u32,
@@ -80,7 +80,7 @@ impl Custom {
     }
 }
 
-/// A number from the first to the second, both included.
-fn within(random: &mut JavaRandom, (least, most): (i32, i32)) -> i32 {
-    random.next_int(most - least + 1) + least
+/// A number from `min` to `max`, both included.
+fn within(random: &mut JavaRandom, (min, max): (i32, i32)) -> i32 {
+    random.next_int(max - min + 1) + min
 }

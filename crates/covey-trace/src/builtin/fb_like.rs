@@ -1,13 +1,15 @@
 //! `fb-like`: a random hour with the published shape of the Facebook trace.
 //!
-//! The shape is that of coflow-benchmark's `FB2010-1Hr-150-0`: 526 shuffles among 150 racks in
-//! an hour. How it comes about is modelled, not copied:
-//! - each coflow is of a [`Kind`], which gives how many racks send and receive and how much;
-//! - the reduce tasks of a shuffle are thrown on racks at random, so a rack that receives has a
-//!   number of them that is Poisson given that it is not zero, and receives in proportion;
-//! - now and then one rack receives far more than the others;
+//! The shape is that of coflow-benchmark's `FB2010-1Hr-150-0`: 526 shuffles among 150 racks in an
+//! hour. The generator models the shape, and does not copy the trace:
+//! - each coflow has a [`Kind`], which gives the numbers of sending and receiving racks, and the
+//!   bytes;
+//! - the reduce tasks of a shuffle are assigned to racks at random, so the number of tasks of a
+//!   receiving rack has a Poisson distribution without zero; the rack receives in proportion to
+//!   this number;
+//! - sometimes one rack receives far more than the others;
 //! - as in the trace, flows to one rack are equal, and a whole number of MB of at least 1;
-//! - racks differ in popularity, and a few take no part;
+//! - racks differ in popularity, and a few never send or receive;
 //! - times between arrivals are Weibull.
 
 use super::kinds::{KINDS, Kind};
@@ -17,20 +19,19 @@ use crate::workload::{Coflow, Flow, Workload};
 
 /// Shape of the Weibull distribution of the times between arrivals.
 const GAP_SHAPE: f64 = 0.71;
-/// Standard deviation of the logarithm of a rack's popularity, in common as sender and as
-/// receiver, and again of its own as either.
+/// Standard deviation of each of the two parts of the logarithm of a rack's popularity: one part
+/// common to sending and receiving, and one of its own for each.
 const POPULARITY: f64 = 0.16;
-/// One rack in so many takes no part.
+/// One rack in this number never sends or receives.
 const IDLE: u32 = 50;
-/// Share of the coflows with many receivers in which one receives far more, unless they are to be
-/// short, ...
+/// Share of the coflows with many receivers in which one receives far more, except short coflows.
 const HOT: f64 = 0.15;
-/// ... namely so many MB more, at least and at most.
+/// The minimum and maximum of the additional MB of that receiver.
 const HOT_MB: (f64, f64) = (500.0, 50_000.0);
-/// How many receivers are many.
+/// Minimum number of receivers that count as many.
 const MANY: usize = 16;
 
-/// What can be chosen about the hour.
+/// The parameters of the hour.
 pub(crate) struct FbLike {
     /// The seed.
     pub seed: u64,
@@ -76,7 +77,7 @@ impl FbLike {
     }
 }
 
-/// How many of `coflows` are of each kind: the shares of the trace, rounded so that they add up.
+/// The number of `coflows` of each kind: the shares of the trace, rounded to the right sum.
 fn shares(coflows: usize) -> impl Iterator<Item = usize> {
     let all: usize = KINDS.iter().map(|k| k.count).sum();
     let mut before = 0;
@@ -114,8 +115,8 @@ fn of_kind(random: &mut Random, racks: &Racks, kind: &Kind, count: usize) -> Vec
         .collect()
 }
 
-/// The MB of a flow from each of `senders` to each of `receivers` racks, by receiver; `q` says
-/// where among its kind the mean lies.
+/// The MB of a flow from each of `senders` to each of `receivers` racks, by receiver. `q` is the
+/// quantile of the mean within the kind.
 fn sizes_mb(
     random: &mut Random,
     racks: &Racks,
@@ -123,7 +124,8 @@ fn sizes_mb(
     [senders, receivers]: [usize; 2],
     q: f64,
 ) -> Vec<f64> {
-    // So many tasks a rack that a share receivers/taking_part of the racks has any.
+    // The mean number of tasks of a rack at which a share receivers/taking_part of the racks has
+    // tasks.
     let taking_part = racks.as_receiver.len() as f64;
     let tasks = -libm::log1p(-(receivers as f64) / (taking_part + 1.0));
     let mean_tasks = tasks / -libm::expm1(-tasks);
@@ -131,22 +133,22 @@ fn sizes_mb(
     let mut sizes: Vec<f64> =
         (0..receivers).map(|_| random.positive_poisson(tasks) * mb_per_task).collect();
     if receivers > MANY && random.unit() < HOT {
-        // The first is as good as any: which rack it is was drawn, the popular ones more often.
-        let (least, most) = HOT_MB;
-        sizes[0] += least * libm::pow(most / least, random.unit()) / senders as f64;
+        // The first receiver gets more: its rack is a random one already, popular racks more often.
+        let (min, max) = HOT_MB;
+        sizes[0] += min * libm::pow(max / min, random.unit()) / senders as f64;
     }
-    let (least, most) = kind.longest_mb;
+    let (min, max) = kind.longest_mb;
     let longest = (0..receivers).max_by(|&a, &b| sizes[a].total_cmp(&sizes[b]));
     for size in &mut sizes {
-        *size = size.round().clamp(1.0, most);
+        *size = size.round().clamp(1.0, max);
     }
     if let Some(longest) = longest {
-        sizes[longest] = sizes[longest].max(least);
+        sizes[longest] = sizes[longest].max(min);
     }
     sizes
 }
 
-/// The racks that take part, and how popular each is.
+/// The racks that send or receive, and the popularity of each.
 struct Racks {
     as_sender: Vec<(u32, f64)>,
     as_receiver: Vec<(u32, f64)>,
@@ -171,7 +173,8 @@ impl Racks {
 
 /// `n` different racks (all, if there are fewer), the popular ones more often, in random order.
 fn pick(random: &mut Random, racks: &[(u32, f64)], n: usize) -> Vec<u32> {
-    // The first n of a race in which a rack's time is exponential with its popularity as rate.
+    // The first n racks of a race in which each rack's time is exponential, with its popularity as
+    // rate.
     let mut race: Vec<(f64, u32)> =
         racks.iter().map(|&(rack, popularity)| (random.exponential() / popularity, rack)).collect();
     race.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));

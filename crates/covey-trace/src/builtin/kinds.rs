@@ -1,8 +1,8 @@
 //! The kinds of coflow in the public Facebook trace, each summarised by quartiles.
 //!
 //! A kind lies in one bin of Aalo's Table 3 (short or long, narrow or wide) and one of Philae's
-//! Table 4 (thin or wide, small or large) by its ranges alone, so that the bins of a generated
-//! workload are those of the trace.
+//! Table 4 (thin or wide, small or large) by its ranges alone. So the bins of a generated workload
+//! are those of the trace.
 
 /// A quantity by its minimum, quartiles and maximum, log-linear between them.
 pub(crate) struct Spread(pub [f64; 5]);
@@ -16,17 +16,17 @@ impl Spread {
     }
 }
 
-/// Coflows alike.
+/// A kind of coflow.
 pub(crate) struct Kind {
-    /// How many of 526 coflows.
+    /// Number of these coflows among 526.
     pub count: usize,
     /// Sending racks.
     pub mappers: Spread,
     /// Receiving racks.
     pub reducers: Spread,
-    /// MB of a flow on average, before each flow is made a whole number of at least 1.
+    /// Mean MB of a flow, before each flow is rounded to a whole number of at least 1.
     pub mean_mb: Spread,
-    /// MB of the longest flow: at least, at most.
+    /// Minimum and maximum MB of the longest flow.
     pub longest_mb: (f64, f64),
 }
 

@@ -1,4 +1,4 @@
-//! Generated workloads, named in place of a trace file: `builtin:NAME[:key=value,…]`.
+//! Generated workloads, with names in place of a trace file: `builtin:NAME[:key=value,…]`.
 
 mod coflowsim;
 mod fb_like;
@@ -15,7 +15,7 @@ use crate::workload::Workload;
 use coflowsim::{Custom, WIDEST};
 use fb_like::FbLike;
 
-/// Makes the workload `NAME[:key=value,…]`, what follows `builtin:` in the name of a trace.
+/// Makes the workload `NAME[:key=value,…]`, the text after `builtin:` in the name of a trace.
 ///
 /// Case does not matter in the name.
 ///
@@ -31,8 +31,8 @@ use fb_like::FbLike;
 /// | `ports` | 150 | number of ports, from 1 to 1,000; widths stay, up to the number of ports |
 /// | `duration_s` | 3630 | the last arrival in seconds, from 0 to 1e9 |
 ///
-/// `coflowsim-custom` is what CoflowSim makes when it is given no trace, Java's random numbers
-/// included: jobs of four classes, all at time 0. Its parameters:
+/// `coflowsim-custom` is the workload that CoflowSim makes without a trace, with Java's random
+/// numbers: jobs of four classes, all at time 0. Its parameters:
 ///
 /// | key | default | |
 /// |---|---|---|
@@ -41,7 +41,7 @@ use fb_like::FbLike;
 /// | `ports` | 100 | number of ports, from 100 to 1,000 |
 ///
 /// # Errors
-/// [`TraceError::Argument`] for a name or key that does not exist, naming those that do, and for a
+/// [`TraceError::Argument`] for an unknown name or key, with a list of the known ones, and for a
 /// value out of range.
 pub fn builtin(spec: &str) -> Result<Workload, TraceError> {
     let (name, parameters) = spec.split_once(':').unwrap_or((spec, ""));
@@ -52,7 +52,7 @@ pub fn builtin(spec: &str) -> Result<Workload, TraceError> {
     }
 }
 
-/// The builtin workload, as users name it, that may be meant by `trace`, which has no `builtin:`.
+/// The builtin workload, with `builtin:`, that a user may mean by `trace`, which lacks it.
 pub(crate) fn suggestion(trace: &str) -> Option<String> {
     let (name, parameters) = trace.split_once(':').map_or((trace, None), |(n, p)| (n, Some(p)));
     let builtin = nearest(name, NAMES)?;

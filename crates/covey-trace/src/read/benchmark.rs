@@ -1,5 +1,5 @@
-//! The text format of [coflow-benchmark](https://github.com/coflow/coflow-benchmark), in which
-//! the public Facebook trace comes: `ID ARRIVAL_MS M mapper… R reducer:MB…`.
+//! The text format of [coflow-benchmark](https://github.com/coflow/coflow-benchmark), the format of
+//! the public Facebook trace: `ID ARRIVAL_MS M mapper… R reducer:MB…`.
 //!
 //! A reducer's MB are shared equally by the mappers: one flow per pair. Flows come mapper by
 //! mapper, and for each mapper reducer by reducer, both in the order of the line. A rack is named

@@ -8,7 +8,7 @@ use crate::error::{Location, TraceError, quote};
 use crate::limits::{MAX_FLOWS, MAX_PORTS};
 use crate::workload::Workload;
 
-/// The first that accepts a line reads it. The last one accepts all lines.
+/// The formats of lines. The first that accepts a line reads it; the last one accepts all lines.
 static LINE_FORMATS: &[LineFormat] = &[benchmark::FORMAT, sincronia::FORMAT];
 
 pub(super) const FORMAT: Format = Format {

@@ -1,4 +1,4 @@
-//! A workload while it is read. Checks what must hold across lines, for every format.
+//! A workload while it is read. Checks the rules that hold across lines, for every format.
 
 use std::collections::HashMap;
 
@@ -20,7 +20,7 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
-    /// No coflows yet, over `ports` ports.
+    /// An empty draft over `ports` ports.
     pub fn new(ports: u32) -> Self {
         Self {
             workload: Workload { ports, coflows: Vec::new() },
@@ -42,7 +42,7 @@ impl Draft {
         self.workload.coflows.len()
     }
 
-    /// Checks the limit for `flows` more flows before memory is allocated for them.
+    /// Checks the limit for `flows` more flows, before the reader allocates memory for them.
     pub fn announce(&mut self, location: Location<'_>, flows: u64) -> Result<(), TraceError> {
         self.num_flows = self.num_flows.saturating_add(flows);
         if self.num_flows > u64::from(MAX_FLOWS) {
@@ -79,7 +79,7 @@ impl Draft {
         Ok(())
     }
 
-    /// The workload, once all coflows have been added; `name` is the file's.
+    /// Returns the workload, after all coflows have been added; `name` names the file.
     pub fn finish(mut self, name: &str) -> Result<Workload, TraceError> {
         for (child, ids) in std::mem::take(&mut self.parents) {
             let line = self.lines[child as usize];

@@ -7,7 +7,7 @@ use std::str::SplitAsciiWhitespace;
 use crate::error::{Location, TraceError, quote};
 use crate::limits::MAX_TIME_S;
 
-/// The fields of one line not yet read.
+/// The unread fields of one line.
 pub(crate) struct Fields<'a> {
     /// The line.
     pub location: Location<'a>,
@@ -15,13 +15,13 @@ pub(crate) struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// The fields of the line at `place`.
+    /// The fields of the line at `location`.
     pub fn new(location: Location<'a>, line: &'a str) -> Self {
         let rest = line.split_ascii_whitespace();
         Self { location, rest }
     }
 
-    /// The next field as it stands.
+    /// The next field, unchanged.
     pub fn text(
         &mut self,
         field: impl Display,
@@ -69,19 +69,19 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// `text` as a number from 0 to `most`; `unit` names it in a message.
+/// `text` as a number from 0 to `max`; `unit` names it in a message.
 pub(crate) fn number(
     location: Location<'_>,
     field: impl Display,
     unit: &str,
     text: &str,
-    most: f64,
+    max: f64,
 ) -> Result<f64, TraceError> {
     match text.parse::<f64>() {
         // Adding zero turns a negative zero into zero.
-        Ok(value) if (0.0..=most).contains(&value) => Ok(value + 0.0),
+        Ok(value) if (0.0..=max).contains(&value) => Ok(value + 0.0),
         _ => {
-            let expected = format_args!("{unit} from 0 to {most:e}");
+            let expected = format_args!("{unit} from 0 to {max:e}");
             Err(location.bad(field, expected, quote(text)))
         }
     }

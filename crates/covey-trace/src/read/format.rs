@@ -1,4 +1,4 @@
-//! What there is to say about a format of traces.
+//! The description of a trace format.
 
 use std::io::BufRead;
 
@@ -13,7 +13,7 @@ pub(crate) type Rest<'a> = Lines<'a, &'a mut dyn BufRead>;
 
 /// A format of traces, recognised by its first line.
 pub(crate) struct Format {
-    /// What its first line is, for messages.
+    /// A description of its first line, for messages.
     pub header: &'static str,
     /// Whether a first line belongs to this format.
     pub accepts: fn(&str) -> bool,
@@ -21,9 +21,9 @@ pub(crate) struct Format {
     pub read: fn(Location<'_>, &str, Rest<'_>, &str) -> Result<Workload, TraceError>,
 }
 
-/// How the line of a coflow is written, recognised by the first of them.
+/// A format of a coflow's line, recognised by the first such line.
 pub(super) struct LineFormat {
-    /// Whether the line of a coflow is written like this.
+    /// Whether the line of a coflow has this format.
     pub accepts: fn(&str) -> bool,
     /// Reads the coflow of one line.
     pub coflow: fn(Fields<'_>, &mut Draft) -> Result<(), TraceError>,

@@ -21,7 +21,7 @@ impl<'a, R: BufRead> Lines<'a, R> {
         Self { source, location, buffer }
     }
 
-    /// The place of the last line read.
+    /// The location of the last line read.
     pub fn location(&self) -> Location<'a> {
         // An empty file has its end on line 1.
         Location { line: self.location.line.max(1), ..self.location }

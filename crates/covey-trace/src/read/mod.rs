@@ -28,20 +28,20 @@ static FORMATS: &[Format] = &[counted::FORMAT, json_lines::FORMAT];
 /// Reads a trace in any format that Covey knows; its content decides which. Messages call it
 /// `name`.
 ///
-/// - *coflow-benchmark* text: `PORTS COFLOWS`, then a line `ID ARRIVAL_MS M mapper… R
-///   reducer:MB…` for each coflow. A reducer's MB (of 1,048,576 bytes) are shared equally by the
-///   mappers; flows come mapper by mapper in the order of the line.
+/// - *coflow-benchmark* text: `PORTS COFLOWS`, then a line `ID ARRIVAL_MS M mapper… R reducer:MB…`
+///   for each coflow. The mappers share a reducer's MB (of 1,048,576 bytes) equally. Flows are
+///   ordered mapper by mapper, as in the line.
 /// - *Covey JSON lines*, see [`write`](crate::write()).
 /// - *Sincronia* text: `PORTS COFLOWS`, then `ID ARRIVAL_MS FLOWS SOURCES DESTINATIONS (src dst
 ///   MB)…` for each coflow.
 ///
-/// Any of them may be compressed by gzip.
+/// A trace in any of these formats may be compressed by gzip.
 ///
-/// Coflows keep the order of the file, whether or not it is that of their arrivals. Blank lines
-/// are skipped, lines may end in CR LF, and the last needs no end.
+/// Coflows keep the order of the file, even if they arrive in another. Blank lines are skipped,
+/// lines may end in CR LF, and the last line needs no end.
 ///
 /// # Errors
-/// [`TraceError::Bad`] names the line and field that make no workload, or exceed the limits in
+/// [`TraceError::Bad`] names the line and field that are invalid, or exceed the limits in
 /// [`limits`](mod@crate::limits); [`TraceError::Io`] is a failure to read.
 pub fn read(mut source: impl BufRead, name: &str) -> Result<Workload, TraceError> {
     if gzip::is_gzip(&mut source).map_err(|e| TraceError::io(name, e))? {
@@ -71,7 +71,8 @@ fn read_text(mut source: impl BufRead, name: &str) -> Result<Workload, TraceErro
 
 /// Reads the trace in the file `path`, as [`read`] does.
 ///
-/// # Errors Those of [`read`]; [`TraceError::Io`] also if the file cannot be opened.
+/// # Errors
+/// Those of [`read`]; [`TraceError::Io`] also if the file cannot be opened.
 pub fn read_path(path: &Path) -> Result<Workload, TraceError> {
     let name = path.display().to_string();
     let file = File::open(path).map_err(|e| TraceError::io(&name, e))?;

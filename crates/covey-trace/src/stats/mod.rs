@@ -1,4 +1,4 @@
-//! Statistics of a workload, with the bins that the papers sort coflows into.
+//! Statistics of a workload, with the papers' bins of coflows.
 
 mod quantiles;
 mod text;
@@ -33,9 +33,10 @@ pub struct Stats {
     pub first_arrival_s: f64,
     /// The last arrival, in seconds.
     pub last_arrival_s: f64,
-    /// Time between arrivals that follow each other; `None` with fewer than two coflows.
+    /// Time between consecutive arrivals; `None` with fewer than two coflows.
     pub gap_s: Option<Quantiles>,
-    /// Flows of a coflow; `None`, here and below, without coflows.
+    /// Number of flows of a coflow. `None` if the workload has no coflows, here and in the fields
+    /// below.
     pub width: Option<Quantiles>,
     /// Bytes of a coflow's longest flow.
     pub length_bytes: Option<Quantiles>,
@@ -60,13 +61,13 @@ pub struct Stats {
 /// Coflows of a kind.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Bin {
-    /// What they have in common.
+    /// The name of the bin.
     pub name: &'static str,
-    /// How many there are.
+    /// Number of coflows.
     pub coflows: usize,
     /// Their share of all coflows, from 0 to 1.
     pub coflow_share: f64,
-    /// Their bytes.
+    /// Bytes of these coflows.
     pub bytes: f64,
     /// Their share of all bytes, from 0 to 1.
     pub byte_share: f64,
@@ -75,7 +76,7 @@ pub struct Bin {
 /// A port and the bytes through it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct PortBytes {
-    /// The port; of equals the lowest number.
+    /// The port; of several with the same bytes, the one with the lowest number.
     pub port: u32,
     /// Bytes in one direction.
     pub bytes: f64,
@@ -154,8 +155,7 @@ fn bins(
     bins
 }
 
-/// The longest flow over the shortest; flows of zero bytes, which end when they start, are left
-/// out.
+/// The longest flow over the shortest, without flows of zero bytes, which end when they start.
 pub(crate) fn skew(coflow: &Coflow) -> f64 {
     let sent = || coflow.flows.iter().map(|f| f.bytes).filter(|&b| b > 0.0);
     let longest = sent().fold(0.0, f64::max);

@@ -55,7 +55,7 @@ fn row(f: &mut Formatter<'_>, name: &str, q: &Option<Quantiles>, unit: f64) -> f
     writeln!(f)
 }
 
-/// Four lines of bins under what their names mean.
+/// A heading with the meaning of the bins' names, and four lines of bins.
 fn bins(f: &mut Formatter<'_>, meaning: &str, bins: &[Bin]) -> fmt::Result {
     writeln!(f, "\n{meaning}")?;
     for bin in bins {

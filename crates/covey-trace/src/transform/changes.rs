@@ -1,4 +1,4 @@
-//! The changes that a transformation has made, in a line.
+//! A summary of a transformation's changes, in one line.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -8,20 +8,20 @@ use super::shared::counted;
 use crate::stats::Quantiles;
 use crate::workload::{Coflow, Workload};
 
-/// How a workload differs from the one it was made of; its text is one line.
+/// The differences between a workload and its original; the text form is one line.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Changes {
     coflows: usize,
     flows: usize,
     bytes: f64,
     ports: u32,
-    /// Jobs named.
+    /// Number of jobs with names.
     jobs: usize,
-    /// What differs, and in how many coflows.
+    /// Each kind of difference, and the number of coflows that have it.
     differences: Vec<(&'static str, usize)>,
-    /// Coefficients of variation of mappers, where sizes are different.
+    /// Coefficients of variation of mappers, for coflows with different sizes.
     mapper_cv: Option<Quantiles>,
-    /// Coflows with two, three and four waves or more, where starts are different.
+    /// Numbers of coflows with two, three and four or more waves, if starts differ.
     waves: Option<[usize; 3]>,
 }
 
@@ -39,7 +39,7 @@ impl Changes {
         fn flows<T: PartialEq>(a: &Coflow, b: &Coflow, of: fn(&crate::Flow) -> T) -> bool {
             !a.flows.iter().map(of).eq(b.flows.iter().map(of))
         }
-        // If no coflow has kept its id, all are new.
+        // If no coflow has kept its id, all coflows are new.
         let kept = usize::from(!pairs.is_empty());
         let differences = [
             ("left out", kept * (before.coflows.len() - pairs.len())),
@@ -52,8 +52,8 @@ impl Changes {
         let resized = differences[2].1 > 0;
         let restarted = differences[5].1 > 0;
         let cvs = || Quantiles::of(after.coflows.iter().filter_map(mapper_cv).collect());
-        let with_waves = |least: usize, most: usize| {
-            let waves = |c: &&Coflow| (least..=most).contains(&waves(c));
+        let with_waves = |min: usize, max: usize| {
+            let waves = |c: &&Coflow| (min..=max).contains(&waves(c));
             after.coflows.iter().filter(waves).count()
         };
         Changes {

@@ -7,15 +7,15 @@ use crate::error::TraceError;
 use crate::limits::{MAX_FLOWS, MAX_PARENTS};
 use crate::workload::{Coflow, Workload};
 
-/// The shape of a job: its stages and what each waits for.
+/// The shape of a job: its stages and the stages that each waits for.
 ///
-/// Stream's Figure 4, which draws both, is lost in the text we have. Its table of sizes begins at
-/// 6 MB for jobs made of coflows of 1 MB, so both have six stages; which wait for which is our
-/// choice.
+/// Our copy of the paper lacks Stream's Figure 4, which draws both shapes. Its table of sizes
+/// begins at 6 MB for jobs made of coflows of 1 MB, so both shapes have six stages. The
+/// dependencies are our choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
-    /// TPC-DS query 42: `date_dim` (1) and `store_sales` (2) are joined (3); that and `item` (4) are
-    /// joined and aggregated (5) and then sorted (6).
+    /// TPC-DS query 42: stage 3 joins `date_dim` (1) and `store_sales` (2); stage 5 joins the
+    /// result with `item` (4) and aggregates it; stage 6 sorts.
     Query42,
     /// Facebook's TAO: a read that misses goes from web server to follower cache, leader cache and
     /// database, and the answer back: a chain of six.
@@ -23,7 +23,7 @@ pub enum Shape {
 }
 
 impl Shape {
-    /// The stages each stage waits for, from 0.
+    /// The stages that each stage waits for, counted from 0.
     fn parents(self) -> [&'static [u32]; 6] {
         match self {
             Shape::Query42 => [&[], &[], &[0, 1], &[], &[2, 3], &[4]],
@@ -44,11 +44,12 @@ impl FromStr for Shape {
     }
 }
 
-/// Every coflow of `workload` as a job: each stage is an exact copy of it, released when the stages
-/// before have ended. Stage s, from 1, of coflow `7` is named `7.s`; the job is called as the
-/// coflow's own job, if it has one, or else `7`. Children of the coflow wait for the last stage.
+/// Makes every coflow of `workload` a job. Each stage is an exact copy of the coflow, released when
+/// the stages before it have ended. Stage s, from 1, of coflow `7` has the name `7.s`. The job has
+/// the name of the coflow's own job, or else `7`. Children of the coflow wait for the last stage.
 ///
-/// # Errors [`TraceError::Argument`] if the result exceeds the limits on flows or parents.
+/// # Errors
+/// [`TraceError::Argument`] if the result exceeds the limits on flows or parents.
 pub fn dag(workload: &Workload, shape: Shape) -> Result<Workload, TraceError> {
     let stages = shape.parents();
     let n = stages.len();
@@ -62,13 +63,13 @@ pub fn dag(workload: &Workload, shape: Shape) -> Result<Workload, TraceError> {
         return Err(bad("shape", format!("at most {MAX_PARENTS} parents"), links));
     }
     let mut coflows = Vec::with_capacity(workload.coflows.len() * n);
-    for (place, coflow) in workload.coflows.iter().enumerate() {
+    for (index, coflow) in workload.coflows.iter().enumerate() {
         for (stage, parents) in stages.iter().enumerate() {
-            let number = |place: usize, stage: u32| (place * n) as u32 + stage;
+            let number = |index: usize, stage: u32| (index * n) as u32 + stage;
             let parents = if parents.is_empty() {
                 coflow.parents.iter().map(|&p| number(p as usize, n as u32 - 1)).collect()
             } else {
-                parents.iter().map(|&p| number(place, p)).collect()
+                parents.iter().map(|&p| number(index, p)).collect()
             };
             coflows.push(Coflow {
                 id: format!("{}.{}", coflow.id, stage + 1),

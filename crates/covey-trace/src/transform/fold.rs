@@ -1,4 +1,4 @@
-//! A workload for fewer hosts than it has ports, whose flows become real connections.
+//! A workload folded to fewer hosts, whose flows become real connections.
 
 use std::collections::BTreeMap;
 
@@ -7,13 +7,13 @@ use super::shared::bad;
 use crate::error::TraceError;
 use crate::workload::{Flow, Workload};
 
-/// `workload` scaled, for hosts with one connection per pair and coflow: flows of a coflow between
-/// the same two ports that start together are merged, those from a port to itself dropped, and
-/// bytes rounded up to whole ones. Coflows without flows are dropped, too; their children then wait
-/// for their parents.
+/// Scales `workload` for hosts with one connection per pair and coflow. Merges flows of a coflow
+/// between the same two ports that start together, drops flows from a port to itself, and rounds
+/// bytes up to whole numbers. Drops coflows without flows, too; their children then wait for their
+/// parents.
 ///
-/// Merging changes widths, and so the decisions of policies that count flows. Results can be
-/// compared only with those of the same folded workload.
+/// Merging changes widths, and so the decisions of policies that count flows. Compare results only
+/// with those of the same folded workload.
 ///
 /// # Errors
 /// Those of [`scale`](scale()).
@@ -38,7 +38,8 @@ pub fn fold(workload: &Workload, by: Scale) -> Result<Workload, TraceError> {
 
 /// Every `n`th coflow of `workload`, beginning with the first.
 ///
-/// # Errors [`TraceError::Argument`] for 0, and if coflows have parents, which would be missing.
+/// # Errors
+/// [`TraceError::Argument`] for 0, and if coflows have parents, which would be missing.
 pub fn every(workload: &Workload, n: usize) -> Result<Workload, TraceError> {
     if n == 0 {
         return Err(bad("every", "1 or more", n));
@@ -55,7 +56,7 @@ fn drop_empty(workload: &mut Workload) {
     let count = workload.coflows.len();
     let mut parents: Vec<Vec<u32>> = workload.coflows.iter().map(|c| c.parents.clone()).collect();
     let empty: Vec<bool> = workload.coflows.iter().map(|c| c.flows.is_empty()).collect();
-    // Each round lifts over one more generation; there are no cycles in a workload.
+    // Each iteration replaces one more generation; a workload has no cycles.
     for _ in 0..count {
         if !parents.iter().flatten().any(|&parent| empty[parent as usize]) {
             break;
@@ -71,12 +72,12 @@ fn drop_empty(workload: &mut Workload) {
             list.dedup();
         }
     }
-    let mut place = 0;
+    let mut new_index = 0;
     let places: Vec<u32> = empty
         .iter()
         .map(|&is_empty| {
-            place += u32::from(!is_empty);
-            place.saturating_sub(1)
+            new_index += u32::from(!is_empty);
+            new_index.saturating_sub(1)
         })
         .collect();
     for (coflow, parents) in workload.coflows.iter_mut().zip(parents) {

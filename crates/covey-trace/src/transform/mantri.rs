@@ -7,13 +7,12 @@ use crate::random::Random;
 use crate::stats::Quantiles;
 use crate::workload::{Coflow, Workload};
 
-/// How unequally mappers send: the coefficient of variation of their bytes, over coflows with
-/// several mappers.
+/// The coefficient of variation of the mappers' bytes, over coflows with several mappers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Mantri {
-    /// At the median of these coflows; 0.34 in the cluster.
+    /// Its median over these coflows; 0.34 in the cluster.
     pub cv_p50: f64,
-    /// At the 90th percentile; 3.1 in the cluster.
+    /// Its 90th percentile; 3.1 in the cluster.
     pub cv_p90: f64,
     /// The seed.
     pub seed: u64,
@@ -27,13 +26,14 @@ const TOLERANCE: f64 = 0.02;
 
 /// `workload` with mappers that send unequally. Each reducer receives as much as before.
 ///
-/// Coefficients of variation are lognormal over coflows, through the two percentiles. One of m
-/// mappers cannot have more than √(m - 1), where one of them sends all: large ones are given first,
-/// each to a random coflow that can have it. In a coflow a mapper has the weight exp(s z), z normal,
-/// with the spread s at which the coefficient is the one drawn; a reducer's bytes are shared in
-/// proportion to weights, but each flow has a byte.
+/// Coefficients of variation are lognormal over coflows, with the two percentiles. Among m mappers
+/// the coefficient is at most √(m - 1), where one of them sends everything. So large coefficients
+/// are assigned first, each to a random coflow that can have it. A mapper of a coflow has the
+/// weight exp(s z), with z normal and the spread s that gives the coefficient drawn. A reducer's
+/// bytes are shared in proportion to weights, but each flow has at least a byte.
 ///
-/// # Errors [`TraceError::Argument`] unless 0 < `cv_p50` < `cv_p90`, and if the coflows have too
+/// # Errors
+/// [`TraceError::Argument`] unless 0 < `cv_p50` < `cv_p90`, and if the coflows have too
 /// few mappers for them.
 pub fn mantri(workload: &Workload, how: Mantri) -> Result<Workload, TraceError> {
     let Mantri { cv_p50, cv_p90, seed } = how;
@@ -45,7 +45,7 @@ pub fn mantri(workload: &Workload, how: Mantri) -> Result<Workload, TraceError> 
     // Indices and numbers of mappers of coflows with several, in random order.
     let mut coflows: Vec<(usize, usize)> = (0..)
         .zip(&workload.coflows)
-        .map(|(place, coflow)| (place, senders(coflow).0.len()))
+        .map(|(index, coflow)| (index, senders(coflow).0.len()))
         .filter(|&(_, mappers)| mappers > 1)
         .collect();
     random.shuffle(&mut coflows);
@@ -55,12 +55,12 @@ pub fn mantri(workload: &Workload, how: Mantri) -> Result<Workload, TraceError> 
     for rank in (0..coflows.len()).rev() {
         let q = (rank as f64 + 0.5) / n;
         let cv = cv_p50 * libm::exp(sigma * normal_quantile(q));
-        let most = |mappers: usize| ((mappers - 1) as f64).sqrt();
-        let able = coflows.iter().position(|&(_, mappers)| 0.999 * most(mappers) >= cv);
+        let max_cv = |mappers: usize| ((mappers - 1) as f64).sqrt();
+        let able = coflows.iter().position(|&(_, mappers)| 0.999 * max_cv(mappers) >= cv);
         let widest = (0..coflows.len()).max_by_key(|&k| coflows[k].1);
         if let Some(chosen) = able.or(widest) {
-            let (place, mappers) = coflows.swap_remove(chosen);
-            redraw(&mut workload.coflows[place], cv.min(0.999 * most(mappers)), &mut random);
+            let (index, mappers) = coflows.swap_remove(chosen);
+            redraw(&mut workload.coflows[index], cv.min(0.999 * max_cv(mappers)), &mut random);
         }
     }
     let cvs = Quantiles::of(workload.coflows.iter().filter_map(mapper_cv).collect());
@@ -80,8 +80,8 @@ pub fn mantri(workload: &Workload, how: Mantri) -> Result<Workload, TraceError> 
     Ok(workload)
 }
 
-/// The coefficient of variation, standard deviation over mean, of what the mappers (sending ports)
-/// of a coflow send; `None` with fewer than two or nothing sent.
+/// The coefficient of variation (standard deviation over mean) of the bytes of a coflow's mappers
+/// (sending ports). `None` with fewer than two mappers, or without bytes.
 pub fn mapper_cv(coflow: &Coflow) -> Option<f64> {
     let (ports, of_flow) = senders(coflow);
     let bytes = coflow.flows.iter().map(|flow| flow.bytes);
@@ -104,31 +104,31 @@ fn cv(values: &[f64]) -> Option<f64> {
     (values.len() > 1 && mean > 0.0).then(|| variance.sqrt() / mean)
 }
 
-/// Divides what each reducer receives again, so that the coefficient of variation of the mappers is
+/// Divides each reducer's bytes again among the mappers. Their coefficient of variation becomes
 /// `target`, or as near as possible.
 fn redraw(coflow: &mut Coflow, target: f64, random: &mut Random) {
     let (ports, of_flow) = senders(coflow);
     let normal: Vec<f64> = ports.iter().map(|_| random.normal()).collect();
     let greatest = normal.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let reducer: Vec<usize> = {
-        let mut place = std::collections::HashMap::new();
+        let mut receiver_index = std::collections::HashMap::new();
         let number = coflow.flows.iter().map(|flow| {
-            let next = place.len();
-            *place.entry(flow.dst).or_insert(next)
+            let next = receiver_index.len();
+            *receiver_index.entry(flow.dst).or_insert(next)
         });
         number.collect()
     };
     let reducers = reducer.iter().max().map_or(0, |last| last + 1);
     let received = sums(&reducer, coflow.flows.iter().map(|flow| flow.bytes), reducers);
     let flows = sums(&reducer, coflow.flows.iter().map(|_| 1.0), reducers);
-    // The flows' bytes with a spread of weights.
+    // The flows' bytes for a spread of weights.
     let share = |spread: f64| -> Vec<f64> {
         let weight = |&sender: &usize| libm::exp(spread * (normal[sender] - greatest));
         let weights: Vec<f64> = of_flow.iter().map(weight).collect();
         let all = sums(&reducer, weights.iter().copied(), reducers);
         let bytes = reducer.iter().zip(&weights).map(|(&r, weight)| {
-            let least = (received[r] / flows[r]).min(1.0);
-            least + (received[r] - flows[r] * least) * weight / all[r]
+            let min_bytes = (received[r] / flows[r]).min(1.0);
+            min_bytes + (received[r] - flows[r] * min_bytes) * weight / all[r]
         });
         bytes.collect()
     };

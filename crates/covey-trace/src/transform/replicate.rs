@@ -1,27 +1,28 @@
-//! Copies side by side.
+//! Copies of a workload, side by side.
 
 use crate::error::TraceError;
 use crate::limits::{MAX_FLOWS, MAX_PORTS};
 use crate::workload::{Coflow, Flow, Workload};
 
-/// The workload run `k` times side by side, as Philae (section 9.3) makes a 900-port cluster of
-/// the 150-port trace: copy number `c`, from 0, uses the ports `c * ports` to `c * ports + ports - 1`
-/// and arrives when the original does.
+/// The workload run `k` times side by side, as Philae (section 9.3) makes a 900-port cluster of the
+/// 150-port trace: copy number `c`, from 0, uses the ports `c * ports` to `c * ports + ports - 1`
+/// and arrives with the original.
 ///
-/// Copies of one coflow are next to each other, in order of `c`. Copy `c` of coflow `7` is named
-/// `7.c`, a job likewise; parents lead to the same copy. With `k` = 1 the workload stays as it is,
-/// names included.
+/// Copies of one coflow are next to each other, in order of `c`. Copy `c` of coflow `7` has the
+/// name `7.c`, and jobs are named likewise; the parents of copy `c` are copies `c`. With `k` = 1
+/// the workload does not change, and names do not either.
 ///
-/// # Errors [`TraceError::Argument`] if `k` is 0 or the result exceeds [`MAX_PORTS`] or
+/// # Errors
+/// [`TraceError::Argument`] if `k` is 0 or the result exceeds [`MAX_PORTS`] or
 /// [`MAX_FLOWS`].
 pub fn replicate(workload: &Workload, k: u32) -> Result<Workload, TraceError> {
-    let most_by_ports = MAX_PORTS / workload.ports.max(1);
-    let most_by_flows = MAX_FLOWS as usize / workload.num_flows().max(1);
-    let most = most_by_flows.min(most_by_ports as usize);
-    if k == 0 || k as usize > most {
+    let max_by_ports = MAX_PORTS / workload.ports.max(1);
+    let max_by_flows = MAX_FLOWS as usize / workload.num_flows().max(1);
+    let max = max_by_flows.min(max_by_ports as usize);
+    if k == 0 || k as usize > max {
         return Err(TraceError::Argument {
             argument: "copies".to_owned(),
-            expected: format!("1 to {most}"),
+            expected: format!("1 to {max}"),
             found: k.to_string(),
         });
     }

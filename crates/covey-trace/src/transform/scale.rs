@@ -12,14 +12,15 @@ pub struct Scale {
     pub time: f64,
     /// Factor of all sizes.
     pub size: f64,
-    /// Number of ports, if it changes: port p becomes p modulo this number, and flows stay apart.
+    /// New number of ports, if any: port p becomes p modulo this number, and flows are not merged.
     pub ports: Option<u32>,
 }
 
 /// `workload` with times, sizes and ports scaled.
 ///
-/// # Errors [`TraceError::Argument`] for factors that are not above zero or lead beyond the limits,
-/// and for more ports than there are. No trace says what new ports would send;
+/// # Errors
+/// [`TraceError::Argument`] for factors that are not above zero or lead beyond the limits, and for
+/// more ports than there are. The trace has no traffic for new ports;
 /// [`replicate`](super::replicate()) fills them with copies.
 pub fn scale(workload: &Workload, by: Scale) -> Result<Workload, TraceError> {
     for (name, factor) in [("time", by.time), ("size", by.size)] {

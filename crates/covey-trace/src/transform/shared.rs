@@ -1,11 +1,11 @@
-//! What several transformations need.
+//! Helpers of several transformations.
 
 use std::collections::HashMap;
 
 use crate::error::TraceError;
 use crate::workload::Coflow;
 
-/// The error for an argument of a transformation that makes no workload.
+/// The error for an invalid argument of a transformation.
 pub(super) fn bad(argument: &str, expected: impl ToString, found: impl ToString) -> TraceError {
     TraceError::Argument {
         argument: argument.to_owned(),

@@ -5,12 +5,13 @@ use crate::error::TraceError;
 use crate::random::Random;
 use crate::workload::Workload;
 
-/// Every flow's size times a lognormal factor exp(σ z) of its own, z normal, and each coflow then
-/// scaled back to its size. The public trace shares a reducer's bytes equally among the mappers,
-/// which favours policies that estimate sizes from a few flows. This transformation removes that
-/// advantage.
+/// Multiplies every flow's size by a lognormal factor exp(σ z) of its own, with z normal, and then
+/// scales each coflow back to its size. The public trace shares a reducer's bytes equally among the
+/// mappers, which favours policies that estimate sizes from a few flows. This transformation
+/// removes that advantage.
 ///
-/// # Errors [`TraceError::Argument`] if `sigma` is not from 0 to 10.
+/// # Errors
+/// [`TraceError::Argument`] if `sigma` is not from 0 to 10.
 pub fn skew(workload: &Workload, sigma: f64, seed: u64) -> Result<Workload, TraceError> {
     if !(0.0..=10.0).contains(&sigma) {
         return Err(bad("sigma", "a number from 0 to 10", sigma));

@@ -1,31 +1,35 @@
-//! Coflows that come in several waves (Aalo, SIGCOMM 2015, §7.3, Table 4).
+//! Coflows with several waves (Aalo, SIGCOMM 2015, §7.3, Table 4).
 
 use super::shared::{bad, senders};
 use crate::error::TraceError;
 use crate::random::Random;
 use crate::workload::{Coflow, Workload};
 
-/// How coflows come in waves.
+/// The parameters of the waves.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Waves {
-    /// Maximum of waves of a coflow: 1, 2 and 4 as in Table 4 of Aalo, 3 as in Table 2 of Stream.
+    /// Maximum number of waves of a coflow: 1, 2 and 4 as in Table 4 of Aalo, 3 as in Table 2 of
+    /// Stream.
     pub max: u32,
-    /// Bytes per second at which a wave would be sent alone; the next wave begins at its end.
+    /// Speed of ports in bytes per second. The next wave begins at the time at which a wave alone
+    /// would end at this speed.
     pub rate: f64,
-    /// The seed that decides which coflows have how many waves.
+    /// The seed that determines each coflow's number of waves.
     pub seed: u64,
 }
 
-/// Percent of coflows with one wave, two, three and four, by the most waves.
+/// Percentages of coflows with one, two, three and four waves, by the maximum number of waves.
 const SHARES: [&[usize]; 4] = [&[100], &[90, 10], &[81, 9, 10], &[81, 9, 4, 6]];
 
 /// `workload` with the published shares of coflows in several waves.
 ///
-/// A coflow of n waves has its senders, in order of their first flows, divided into n groups as
-/// equal as can be: the mappers of one wave. A wave begins when the one before would have ended if
-/// it were alone. The paper's text does not say when waves begin, so this is a choice.
+/// A coflow of n waves has its senders, in order of their first flows, divided into n groups that
+/// are as equal as possible: the mappers of one wave. A wave begins when the previous one would
+/// have ended if it were alone. The paper's text does not say when waves begin, so this is our
+/// choice.
 ///
-/// # Errors [`TraceError::Argument`] for a number of waves without published shares, an invalid
+/// # Errors
+/// [`TraceError::Argument`] for a number of waves without published shares, an invalid
 /// rate, and if too few coflows have enough senders.
 pub fn waves(workload: &Workload, how: Waves) -> Result<Workload, TraceError> {
     let shares = (how.max as usize).checked_sub(1).and_then(|k| SHARES.get(k));
@@ -39,13 +43,13 @@ pub fn waves(workload: &Workload, how: Waves) -> Result<Workload, TraceError> {
     let mut order: Vec<usize> = (0..count).collect();
     random.shuffle(&mut order);
     let width: Vec<usize> = workload.coflows.iter().map(|c| senders(c).0.len()).collect();
-    // The largest number of waves first, which the fewest coflows can have.
+    // The largest number of waves first, because the fewest coflows can have it.
     for (k, percent) in shares.iter().enumerate().skip(1).rev() {
         let (waves, wanted) = (k + 1, (count * percent + 50) / 100);
         let (chosen, rest): (Vec<usize>, Vec<usize>) = {
             let mut left = wanted;
-            order.iter().partition(|&&place| {
-                let chosen = left > 0 && width[place] >= waves;
+            order.iter().partition(|&&index| {
+                let chosen = left > 0 && width[index] >= waves;
                 left -= usize::from(chosen);
                 chosen
             })
@@ -56,15 +60,15 @@ pub fn waves(workload: &Workload, how: Waves) -> Result<Workload, TraceError> {
             );
             return Err(bad("waves", expected, chosen.len()));
         }
-        for place in chosen {
-            divide(&mut workload.coflows[place], waves, how.rate);
+        for index in chosen {
+            divide(&mut workload.coflows[index], waves, how.rate);
         }
         order = rest;
     }
     Ok(workload)
 }
 
-/// Divides a coflow into so many waves.
+/// Divides a coflow into `waves` waves.
 fn divide(coflow: &mut Coflow, waves: usize, rate: f64) {
     let (ports, of_flow) = senders(coflow);
     let wave_of = |sender: usize| sender * waves / ports.len();

@@ -13,11 +13,11 @@ use tempfile::TempDir;
 pub const TINY: &str = "3 2\n1 0 1 0 1 1:10\n2 500 2 0 2 1 1:4\n";
 
 /// A folder with the trace `tiny.txt`.
-pub struct Place {
+pub struct TestFolder {
     folder: TempDir,
 }
 
-/// What became of a command.
+/// The result of a command.
 #[derive(Debug, PartialEq)]
 pub struct Ran {
     pub status: Option<i32>,
@@ -25,7 +25,7 @@ pub struct Ran {
     pub err: String,
 }
 
-impl Place {
+impl TestFolder {
     pub fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("tiny.txt"), TINY).unwrap();
@@ -73,7 +73,7 @@ impl Place {
         ran(child.wait_with_output().unwrap())
     }
 
-    /// The results of a command that succeeds and says nothing else.
+    /// The results of a command that succeeds and prints nothing on standard error.
     pub fn results(&self, arguments: &[&str]) -> String {
         let ran = self.covey(arguments);
         assert_eq!((ran.status, ran.err.as_str()), (Some(0), ""), "{arguments:?}");

@@ -2,20 +2,20 @@
 
 use std::process::Command;
 
-use crate::common::Place;
+use crate::common::TestFolder;
 
-/// What `clock_gettime` says to programs that are governed by it.
+/// The time that `clock_gettime` returns to programs under this clock.
 pub struct Clock {
     library: String,
     file: std::path::PathBuf,
 }
 
 impl Clock {
-    /// Makes one; `None` where there is no C compiler, which is said.
-    pub fn new(place: &Place) -> Option<Clock> {
-        place.write("clock.c", include_str!("clock.c"));
-        let library = place.path("clock.so").to_str().expect("text").to_owned();
-        let source = place.path("clock.c");
+    /// Makes a clock; `None`, with a message, without a C compiler.
+    pub fn new(folder: &TestFolder) -> Option<Clock> {
+        folder.write("clock.c", include_str!("clock.c"));
+        let library = folder.path("clock.so").to_str().expect("text").to_owned();
+        let source = folder.path("clock.c");
         let compiled =
             Command::new("cc").args(["-shared", "-fPIC", "-o", &library]).arg(source).status();
         if !compiled.is_ok_and(|status| status.success()) {
@@ -23,14 +23,14 @@ impl Clock {
             eprintln!("skipped: there is no C compiler");
             return None;
         }
-        let clock = Clock { library, file: place.path("clock") };
+        let clock = Clock { library, file: folder.path("clock") };
         clock.jump(0);
         Some(clock)
     }
 
-    /// From now on it is so many years later than it is.
+    /// Moves the clock to `years` years after the present time.
     pub fn jump(&self, years: i64) {
-        // All at once, for it is read at any time.
+        // In one write, because programs may read it at any time.
         let new = self.file.with_extension("new");
         std::fs::write(&new, (years * 365 * 86400).to_string()).expect("a disk");
         std::fs::rename(new, &self.file).expect("a disk");

@@ -4,15 +4,15 @@ use std::fs;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use crate::common::Place;
+use crate::common::TestFolder;
 use crate::harness::{Coordinator, block_on, coflow, connect, scatter, spawn_agents, token, until};
 
-/// How often the coordinator is killed; more by `make soak`.
+/// The number of kills; more with `make soak`.
 fn kills() -> u32 {
     std::env::var("COVEY_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(5)
 }
 
-/// Registers coflows one after the other, and again what was not answered. Returns the ids.
+/// Registers coflows one after the other, and repeats requests without an answer. Returns the ids.
 async fn register_all(
     address: SocketAddr,
     token: Vec<u8>,
@@ -37,7 +37,7 @@ async fn register_all(
             Ok(answer) if answer.status == 201 => {
                 acknowledged.push(answer.json()["id"].as_u64().expect("an id"));
                 number += 1;
-                // Fewer in all than are remembered after they have ended.
+                // Fewer than the coordinator remembers after their ends.
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
             Ok(answer) => panic!("{}: {}", answer.status, String::from_utf8_lossy(&answer.body)),
@@ -49,12 +49,12 @@ async fn register_all(
 
 #[test]
 fn a_coordinator_that_is_killed_loses_nothing_that_it_acknowledged() {
-    let place = Place::new();
-    // Compacts all the time.
+    let folder = TestFolder::new();
+    // The coordinator compacts its journal all the time.
     let more = ["--policy", "philae", "--compact-above", "20000"];
-    let mut coordinator = Coordinator::new(&place, &more);
+    let mut coordinator = Coordinator::new(&folder, &more);
     block_on(async {
-        let token = token(&place);
+        let token = token(&folder);
         let agents = spawn_agents(coordinator.agents, &token, 4);
         let end = Instant::now() + Duration::from_millis(600) * kills();
         let clients: Vec<_> = (0..4)
@@ -64,7 +64,7 @@ fn a_coordinator_that_is_killed_loses_nothing_that_it_acknowledged() {
         for kill in 0..kills() {
             let moment = 100 + scatter(kill.into()) % 400;
             tokio::time::sleep(Duration::from_millis(moment)).await;
-            coordinator.restart(&place, &more);
+            coordinator.restart(&folder, &more);
             // Agents are back on a schedule of the new epoch in a second.
             let up = Instant::now();
             let epoch = u64::from(kill) + 2;
@@ -83,7 +83,7 @@ fn a_coordinator_that_is_killed_loses_nothing_that_it_acknowledged() {
         acknowledged.dedup();
         assert_eq!(acknowledged.len(), count, "a number was given twice");
         assert!(count as u32 >= 10 * kills(), "only {count} registrations");
-        let mut client = coordinator.client(&place).await;
+        let mut client = coordinator.client(&folder).await;
         until(60, "nothing is stuck", async || {
             let page = client.get("/v1/coflows").await.unwrap().json();
             page["items"].as_array().unwrap().is_empty()
@@ -98,17 +98,17 @@ fn a_coordinator_that_is_killed_loses_nothing_that_it_acknowledged() {
     });
 }
 
-/// Kills right after the journal's file has grown: what was written may be on disk or not, and nobody has
-/// been answered, or is just about to be.
+/// Kills right after the journal's file has grown: the record may be on disk or not, and the client
+/// has no answer yet, or is about to get it.
 #[test]
 fn a_coordinator_that_is_killed_between_journal_and_answer_keeps_its_word() {
-    let place = Place::new();
-    let mut coordinator = Coordinator::new(&place, &[]);
-    let journal = place.path("data/journal");
+    let folder = TestFolder::new();
+    let mut coordinator = Coordinator::new(&folder, &[]);
+    let journal = folder.path("data/journal");
     let length = || fs::metadata(&journal).expect("a journal").len();
     let (mut between, mut kept, mut ids) = (0, 0, Vec::new());
     block_on(async {
-        let token = token(&place);
+        let token = token(&folder);
         let flows: Vec<(u32, u32)> = (0..500).map(|k| (k % 4, k / 4 % 4)).collect();
         let body = coflow(&flows);
         // A quarter of all kills.
@@ -130,7 +130,7 @@ fn a_coordinator_that_is_killed_between_journal_and_answer_keeps_its_word() {
                 coordinator.process.kill().expect("a process");
             });
             let answer = asking.await.expect("no panic");
-            coordinator.restart(&place, &[]);
+            coordinator.restart(&folder, &[]);
             let mut client = connect(coordinator.clients, &token).await.expect("a connection");
             let page = client.get("/v1/coflows?limit=1000").await.unwrap().json();
             let there = page["items"].as_array().unwrap().len();
@@ -155,7 +155,7 @@ fn a_coordinator_that_is_killed_between_journal_and_answer_keeps_its_word() {
         ids.dedup();
         eprintln!("{} kills, {between} before the answer, {kept} of these kept", ids.len());
         assert_eq!(ids.len() as u32, kills().div_ceil(4), "a number was given twice");
-        // One may be answered before the kill arrives, not all of many.
+        // One request may be answered before the kill arrives, but not many.
         assert!(between > 0 || ids.len() < 10);
     });
 }

@@ -1,4 +1,4 @@
-//! Who is refused, and that it is counted and logged.
+//! Refusals of credentials, and their counts and logs.
 
 use std::process::Stdio;
 
@@ -11,52 +11,51 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::clock::Clock;
-use crate::common::Place;
+use crate::common::TestFolder;
 use crate::harness::{Coordinator, Killed, agent, block_on, metric, scatter, token, until};
 
 #[test]
-fn without_the_right_credential_nobody_joins() {
-    let place = Place::new();
-    let coordinator = Coordinator::logged(&place, &[]);
-    std::fs::create_dir(place.path("wrong")).unwrap();
-    place.write("wrong/token", "nonsense\n");
-    let run =
-        |folder: &str| agent(&place, &coordinator, "0", &place.path(folder)).output().unwrap();
+fn no_agent_joins_without_the_right_credential() {
+    let folder = TestFolder::new();
+    let coordinator = Coordinator::logged(&folder, &[]);
+    std::fs::create_dir(folder.path("wrong")).unwrap();
+    folder.write("wrong/token", "nonsense\n");
+    let run = |name: &str| agent(&folder, &coordinator, "0", &folder.path(name)).output().unwrap();
     // Others could read it.
     let open = run("wrong");
     assert_eq!(open.status.code(), Some(2));
     assert!(String::from_utf8(open.stderr).unwrap().contains("expected mode 0600"));
     use std::os::unix::fs::PermissionsExt;
     let secret = std::fs::Permissions::from_mode(0o600);
-    std::fs::set_permissions(place.path("wrong/token"), secret).unwrap();
+    std::fs::set_permissions(folder.path("wrong/token"), secret).unwrap();
     let wrong = run("wrong");
     assert_eq!(wrong.status.code(), Some(2));
     assert!(String::from_utf8(wrong.stderr).unwrap().contains("the credential is wrong"));
     block_on(async {
-        let mut client = coordinator.client(&place).await;
+        let mut client = coordinator.client(&folder).await;
         assert_eq!(metric(&mut client, "covey_refused_credentials_total").await, 1.0);
     });
-    assert!(place.read("log").contains("an agent was refused refusal=Some(Credential)"));
+    assert!(folder.read("log").contains("an agent was refused refusal=Some(Credential)"));
 }
 
 #[test]
-fn with_certificates_only_those_of_the_private_ca_count() {
-    let place = Place::new();
-    let init = |folder: &str| {
-        let ran = place.command(&["serve", "--init", "--data", folder]).output().unwrap();
+fn only_certificates_of_the_private_ca_are_valid() {
+    let folder = TestFolder::new();
+    let init = |data: &str| {
+        let ran = folder.command(&["serve", "--init", "--data", data]).output().unwrap();
         assert!(ran.status.success());
     };
     init("data");
     init("others");
-    let coordinator = Coordinator::new(&place, &[]);
+    let coordinator = Coordinator::new(&folder, &[]);
     block_on(async {
-        let tls = Credentials::of(&place.path("data")).client().unwrap();
+        let tls = Credentials::of(&folder.path("data")).client().unwrap();
         let mut client =
-            Client::connect(coordinator.clients, &token(&place), Some(tls)).await.unwrap();
+            Client::connect(coordinator.clients, &token(&folder), Some(tls)).await.unwrap();
         assert_eq!(client.get("/v1/coflows").await.unwrap().status, 200);
-        let good = agent(&place, &coordinator, "1", &place.path("data")).spawn();
+        let good = agent(&folder, &coordinator, "1", &folder.path("data")).spawn();
         let _good = Killed(good.unwrap());
-        let bad = agent(&place, &coordinator, "2", &place.path("others")).spawn();
+        let bad = agent(&folder, &coordinator, "2", &folder.path("others")).spawn();
         let _bad = Killed(bad.unwrap());
         let mut page = Value::Null;
         until(10, "one joins, one is refused", async || {
@@ -73,26 +72,26 @@ fn with_certificates_only_those_of_the_private_ca_count() {
 
 #[test]
 fn a_public_address_needs_certificates() {
-    let place = Place::new();
+    let folder = TestFolder::new();
     for address in ["--clients", "--agents"] {
-        let refusal = place.refusal(&["serve", "--data", "data", address, "0.0.0.0:0"]);
+        let refusal = folder.refusal(&["serve", "--data", "data", address, "0.0.0.0:0"]);
         assert!(refusal.starts_with("0.0.0.0:0 is not a loopback address"), "{refusal}");
     }
 }
 
 #[test]
-fn garbage_on_the_port_of_agents_harms_nobody() {
+fn garbage_on_the_port_of_agents_does_no_harm() {
     use std::io::Write;
-    let place = Place::new();
-    let coordinator = Coordinator::new(&place, &[]);
+    let folder = TestFolder::new();
+    let coordinator = Coordinator::new(&folder, &[]);
     for k in 0..200_u64 {
         let mut stream = std::net::TcpStream::connect(coordinator.agents).unwrap();
         let garbage: Vec<u8> = (0..200).map(|i| scatter(k * 1000 + i) as u8).collect();
-        // It may have been cut off meanwhile.
+        // The connection may have been cut meanwhile.
         let _ = stream.write_all(&garbage[..(k as usize % 200)]);
     }
     block_on(async {
-        let mut client = coordinator.client(&place).await;
+        let mut client = coordinator.client(&folder).await;
         until(20, "it is counted", async || {
             let metrics = client.get("/metrics").await.unwrap().body;
             !String::from_utf8(metrics).unwrap().contains("covey_refused_garbage_total 0\n")
@@ -104,50 +103,50 @@ fn garbage_on_the_port_of_agents_harms_nobody() {
 
 #[test]
 fn a_certificate_that_has_expired_is_refused_counted_and_logged() {
-    let place = Place::new();
-    let Some(clock) = Clock::new(&place) else { return };
+    let folder = TestFolder::new();
+    let Some(clock) = Clock::new(&folder) else { return };
     assert!(
-        place.command(&["serve", "--init", "--data", "data"]).output().unwrap().status.success()
+        folder.command(&["serve", "--init", "--data", "data"]).output().unwrap().status.success()
     );
-    let mut serve = Coordinator::command(&place, "127.0.0.1:0", "127.0.0.1:0", &[]);
-    serve.stderr(std::fs::File::create(place.path("log")).unwrap());
+    let mut serve = Coordinator::command(&folder, "127.0.0.1:0", "127.0.0.1:0", &[]);
+    serve.stderr(std::fs::File::create(folder.path("log")).unwrap());
     let coordinator = Coordinator::spawn(&mut clock.governs(serve));
-    // For the coordinator it is ten years later than it is; the agent and this test think otherwise.
+    // The coordinator's clock is ten years ahead of the agent's and this test's.
     clock.jump(10);
-    let mut agent = agent(&place, &coordinator, "1", &place.path("data"));
+    let mut agent = agent(&folder, &coordinator, "1", &folder.path("data"));
     let _agent = Killed(agent.stderr(Stdio::null()).spawn().unwrap());
     block_on(async {
-        let tls = Credentials::of(&place.path("data")).client().unwrap();
+        let tls = Credentials::of(&folder.path("data")).client().unwrap();
         let mut client =
-            Client::connect(coordinator.clients, &token(&place), Some(tls)).await.unwrap();
+            Client::connect(coordinator.clients, &token(&folder), Some(tls)).await.unwrap();
         until(10, "it is refused", async || {
             metric(&mut client, "covey_refused_credentials_total").await > 0.0
         })
         .await;
         assert_eq!(metric(&mut client, "covey_agents").await, 0.0);
     });
-    let log = place.read("log");
+    let log = folder.read("log");
     assert!(log.contains("refused for its certificate") && log.contains("expired"), "{log}");
 }
 
 #[test]
 fn an_agent_speaks_for_its_own_port_alone() {
-    let place = Place::new();
+    let folder = TestFolder::new();
     let init = ["serve", "--init", "--data", "data", "--agent", "1-2"];
-    assert!(place.command(&init).output().unwrap().status.success());
-    let refusal = place.refusal(&["serve", "--init", "--data", "data", "--agent", "2-1"]);
+    assert!(folder.command(&init).output().unwrap().status.success());
+    let refusal = folder.refusal(&["serve", "--init", "--data", "data", "--agent", "2-1"]);
     assert_eq!(refusal, "--agent: expected a port, or ports like 0-15, found '2-1'");
-    let coordinator = Coordinator::logged(&place, &[]);
-    let own = place.path("data/agents/1");
-    let other = agent(&place, &coordinator, "2", &own).output().unwrap();
+    let coordinator = Coordinator::logged(&folder, &[]);
+    let own = folder.path("data/agents/1");
+    let other = agent(&folder, &coordinator, "2", &own).output().unwrap();
     assert_eq!(other.status.code(), Some(2));
     assert!(String::from_utf8(other.stderr).unwrap().contains("the credential is wrong"));
-    assert!(place.read("log").contains("an agent was refused refusal=Some(Credential)"));
-    let _agent = Killed(agent(&place, &coordinator, "1", &own).spawn().unwrap());
+    assert!(folder.read("log").contains("an agent was refused refusal=Some(Credential)"));
+    let _agent = Killed(agent(&folder, &coordinator, "1", &own).spawn().unwrap());
     block_on(async {
-        let tls = Credentials::of(&place.path("data")).client().unwrap();
+        let tls = Credentials::of(&folder.path("data")).client().unwrap();
         let mut client =
-            Client::connect(coordinator.clients, &token(&place), Some(tls)).await.unwrap();
+            Client::connect(coordinator.clients, &token(&folder), Some(tls)).await.unwrap();
         until(10, "it joins", async || metric(&mut client, "covey_agents").await == 1.0).await;
         assert_eq!(metric(&mut client, "covey_refused_credentials_total").await, 1.0);
     });
@@ -184,18 +183,18 @@ impl Peer {
 }
 
 #[test]
-fn a_schedule_that_is_replayed_is_dropped_counted_and_logged() {
-    let place = Place::new();
-    place.write("token", "secret\n");
+fn a_replayed_schedule_is_dropped_counted_and_logged() {
+    let folder = TestFolder::new();
+    folder.write("token", "secret\n");
     use std::os::unix::fs::PermissionsExt;
     let secret = std::fs::Permissions::from_mode(0o600);
-    std::fs::set_permissions(place.path("token"), secret).unwrap();
+    std::fs::set_permissions(folder.path("token"), secret).unwrap();
     block_on(async {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
-        let mut command = place.command(&["agent", "--port", "0", "--credentials", "."]);
+        let mut command = folder.command(&["agent", "--port", "0", "--credentials", "."]);
         command.args(["--coordinator", &address, "--enforcer", "recorded", "--record", "record"]);
-        let log = std::fs::File::create(place.path("log")).unwrap();
+        let log = std::fs::File::create(folder.path("log")).unwrap();
         let _agent = Killed(command.stderr(log).spawn().unwrap());
         let mut peer = Peer::new(listener.accept().await.unwrap().0);
         assert!(matches!(peer.hear().await, FromAgent::Hello(_)));
@@ -223,25 +222,25 @@ fn a_schedule_that_is_replayed_is_dropped_counted_and_logged() {
         }
         let applied = peer.hear::<FromAgent>().await;
         assert_eq!(applied, FromAgent::Applied { epoch: 5, version: 2 });
-        until(10, "it is logged", async || place.read("log").contains("dropped=2")).await;
+        until(10, "it is logged", async || folder.read("log").contains("dropped=2")).await;
     });
-    assert!(place.read("log").contains("dropped an older schedule"));
-    assert_eq!(place.read("record").lines().count(), 2);
+    assert!(folder.read("log").contains("dropped an older schedule"));
+    assert_eq!(folder.read("record").lines().count(), 2);
 }
 
 #[test]
 fn an_agent_that_knows_of_a_later_epoch_is_refused_counted_and_logged() {
-    let place = Place::new();
-    let coordinator = Coordinator::logged(&place, &[]);
+    let folder = TestFolder::new();
+    let coordinator = Coordinator::logged(&folder, &[]);
     block_on(async {
         let mut peer = Peer::new(TcpStream::connect(coordinator.agents).await.unwrap());
-        let token = token(&place);
+        let token = token(&folder);
         let hello = Hello { version: VERSION, port: 0, holds: (9, 1), token };
         peer.say(&FromAgent::Hello(hello)).await;
         assert_eq!(peer.hear::<ToAgent>().await, ToAgent::Refused(Refusal::Order));
-        let mut client = coordinator.client(&place).await;
+        let mut client = coordinator.client(&folder).await;
         assert_eq!(metric(&mut client, "covey_refused_epochs_total").await, 1.0);
         assert_eq!(metric(&mut client, "covey_agents").await, 0.0);
     });
-    assert!(place.read("log").contains("it knows of a later epoch"));
+    assert!(folder.read("log").contains("it knows of a later epoch"));
 }

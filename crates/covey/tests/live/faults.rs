@@ -1,4 +1,4 @@
-//! What goes wrong around a coordinator: hosts, links, disks, clocks.
+//! Faults around a coordinator: hosts, links, disks, clocks.
 
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};
@@ -12,31 +12,31 @@ use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::clock::Clock;
-use crate::common::Place;
+use crate::common::TestFolder;
 use crate::harness::{
     Coordinator, Fluid, Killed, agent, block_on, coflow, joined, register, state, token, until,
 };
 
 #[test]
 fn a_host_that_dies_stalls_its_coflows_and_no_others() {
-    let place = Place::new();
+    let folder = TestFolder::new();
     let times = ["--lost-after", "600ms", "--heartbeat", "100ms"];
-    let coordinator = Coordinator::new(&place, &times);
+    let coordinator = Coordinator::new(&folder, &times);
     block_on(async {
-        let folder = place.path("data");
+        let data = folder.path("data");
         let start = |port: &str| {
-            let mut command = agent(&place, &coordinator, port, &folder);
+            let mut command = agent(&folder, &coordinator, port, &data);
             Killed(command.stderr(Stdio::null()).spawn().expect("covey agent"))
         };
         let mut agents: Vec<Killed> = ["0", "1", "2", "3"].map(start).into();
-        let mut client = coordinator.client(&place).await;
+        let mut client = coordinator.client(&folder).await;
         until(10, "agents join", async || joined(&mut client).await == 4).await;
         let touched = register(&mut client, &[(0, 1)]).await;
         let other = register(&mut client, &[(2, 1)]).await;
         drop(agents.remove(0));
         until(10, "it stalls", async || state(&mut client, touched).await == "stalled").await;
         assert_eq!(state(&mut client, other).await, "active");
-        // What the dead host held of port 1 is the other's now.
+        // The other host now has the dead host's share of port 1.
         until(10, "the other has all", async || {
             let rate = client.get(&format!("/v1/coflows/{other}")).await.unwrap().json();
             rate["rate"].as_f64() == Some(125e6)
@@ -45,7 +45,7 @@ fn a_host_that_dies_stalls_its_coflows_and_no_others() {
         let _again = start("0");
         until(10, "it goes on", async || state(&mut client, touched).await == "active").await;
 
-        let ran = place.command(&[
+        let ran = folder.command(&[
             "status",
             "--coordinator",
             &coordinator.clients.to_string(),
@@ -60,7 +60,7 @@ fn a_host_that_dies_stalls_its_coflows_and_no_others() {
     });
 }
 
-/// A link that can be cut: connections stay, and nothing comes through.
+/// A link that can be cut: connections stay open, but carry no bytes.
 #[derive(Clone)]
 struct Link {
     address: SocketAddr,
@@ -111,17 +111,18 @@ impl Link {
 
 #[test]
 fn a_link_that_is_cut_for_a_while_costs_nothing() {
-    let place = Place::new();
-    let coordinator = Coordinator::new(&place, &["--lost-after", "60s", "--heartbeat", "100ms"]);
+    let folder = TestFolder::new();
+    let coordinator = Coordinator::new(&folder, &["--lost-after", "60s", "--heartbeat", "100ms"]);
     block_on(async {
         let link = Link::to(coordinator.agents).await;
         let host = Fluid::of(1e15);
-        host.join(link.address, &token(&place), 0);
-        let mut client = coordinator.client(&place).await;
+        host.join(link.address, &token(&folder), 0);
+        let mut client = coordinator.client(&folder).await;
         let id = register(&mut client, &[(0, 1)]).await;
         until(10, "it is served", async || !host.flows().rates.is_empty()).await;
         link.cut(true);
-        // What the host holds it goes on with; nobody hears that its flow ends meanwhile.
+        // The host goes on with its schedule; the coordinator does not learn that its flow ends
+        // meanwhile.
         host.flows().size = 1.0;
         until(10, "the flow ends", async || host.flows().rates.is_empty()).await;
         assert_eq!(state(&mut client, id).await, "active");
@@ -131,20 +132,20 @@ fn a_link_that_is_cut_for_a_while_costs_nothing() {
     });
 }
 
-/// For how long a link is cut; longer than it takes to be lost.
+/// The time for which a link is cut; longer than the time after which a host is lost.
 const CUT: Duration = Duration::from_secs(5);
 
 #[test]
 fn a_link_that_is_cut_for_long_stalls_its_coflows_and_no_others() {
-    let place = Place::new();
-    let coordinator = Coordinator::new(&place, &["--lost-after", "600ms", "--heartbeat", "100ms"]);
+    let folder = TestFolder::new();
+    let coordinator = Coordinator::new(&folder, &["--lost-after", "600ms", "--heartbeat", "100ms"]);
     block_on(async {
         let link = Link::to(coordinator.agents).await;
-        let token = token(&place);
+        let token = token(&folder);
         let hosts: Vec<Fluid> = (0..4).map(|_| Fluid::of(1e15)).collect();
         hosts[0].join(link.address, &token, 0);
         (1..4).for_each(|port| hosts[port as usize].join(coordinator.agents, &token, port));
-        let mut client = coordinator.client(&place).await;
+        let mut client = coordinator.client(&folder).await;
         until(10, "agents join", async || joined(&mut client).await == 4).await;
         let touched = register(&mut client, &[(0, 1)]).await;
         let other = register(&mut client, &[(2, 3)]).await;
@@ -177,20 +178,20 @@ fn a_link_that_is_cut_for_long_stalls_its_coflows_and_no_others() {
 
 #[test]
 fn a_full_disk_refuses_changes_and_loses_nothing() {
-    let place = Place::new();
-    let serve = Coordinator::command(&place, "127.0.0.1:0", "127.0.0.1:0", &[]);
-    // No file may get longer than some blocks; writing fails then, as on a full disk.
+    let folder = TestFolder::new();
+    let serve = Coordinator::command(&folder, "127.0.0.1:0", "127.0.0.1:0", &[]);
+    // Files are limited to some blocks; longer writes fail, as on a full disk.
     let script = r#"trap '' XFSZ; ulimit -S -f 40; exec "$0" "$@""#;
     let mut command = Command::new("sh");
-    command.current_dir(place.path(".")).args(["-c", script]).arg(serve.get_program());
-    let log = std::fs::File::create(place.path("log")).unwrap();
+    command.current_dir(folder.path(".")).args(["-c", script]).arg(serve.get_program());
+    let log = std::fs::File::create(folder.path("log")).unwrap();
     let mut coordinator = Coordinator::spawn(command.args(serve.get_args()).stderr(log));
     let mut kept = Vec::new();
     block_on(async {
-        let token = token(&place);
+        let token = token(&folder);
         let hosts: Vec<Fluid> = (0..4).map(|_| Fluid::of(1e15)).collect();
         (0..4).for_each(|port| hosts[port as usize].join(coordinator.agents, &token, port));
-        let mut client = coordinator.client(&place).await;
+        let mut client = coordinator.client(&folder).await;
         let goes_on = register(&mut client, &[(0, 1)]).await;
         let ends = register(&mut client, &[(2, 3)]).await;
         until(10, "all is served", async || {
@@ -212,7 +213,7 @@ fn a_full_disk_refuses_changes_and_loses_nothing() {
         let wave = json!({"add": vec![json!({"src": 1, "dst": 0}); 50]});
         let changed = client.ask("PATCH", &path, &[], wave.to_string()).await.unwrap();
         assert_eq!(changed.status, 503);
-        // What is scheduled goes on, and what ends has ended.
+        // Scheduled flows go on, and ends take effect.
         assert_eq!(client.get(&path).await.unwrap().json()["rate"], 125e6);
         hosts[2].flows().size = 1.0;
         until(10, "it ends", async || state(&mut client, ends).await == "ended").await;
@@ -224,10 +225,10 @@ fn a_full_disk_refuses_changes_and_loses_nothing() {
             .await;
         kept.push(register(&mut client, &[(3, 2)]).await);
     });
-    assert!(place.read("log").contains("the journal cannot be written"));
-    coordinator.restart(&place, &[]);
+    assert!(folder.read("log").contains("the journal cannot be written"));
+    coordinator.restart(&folder, &[]);
     block_on(async {
-        let mut client = coordinator.client(&place).await;
+        let mut client = coordinator.client(&folder).await;
         let page = client.get("/v1/coflows?state=all&limit=1000").await.unwrap().json();
         let ids: Vec<u64> =
             page["items"].as_array().unwrap().iter().map(|c| c["id"].as_u64().unwrap()).collect();
@@ -237,31 +238,31 @@ fn a_full_disk_refuses_changes_and_loses_nothing() {
 }
 
 #[test]
-fn a_first_start_on_a_full_disk_leaves_nothing_that_breaks_the_next() {
-    let place = Place::new();
-    let serve = Coordinator::command(&place, "127.0.0.1:0", "127.0.0.1:0", &[]);
+fn a_first_start_on_a_full_disk_does_not_break_the_next() {
+    let folder = TestFolder::new();
+    let serve = Coordinator::command(&folder, "127.0.0.1:0", "127.0.0.1:0", &[]);
     let script = r#"trap '' XFSZ; ulimit -S -f 0; exec "$0" "$@""#;
     let mut command = Command::new("sh");
-    command.current_dir(place.path(".")).args(["-c", script]).arg(serve.get_program());
+    command.current_dir(folder.path(".")).args(["-c", script]).arg(serve.get_program());
     let ran = command.args(serve.get_args()).output().unwrap();
     assert!(matches!(ran.status.code(), Some(1 | 2)), "{ran:?}");
-    let coordinator = Coordinator::new(&place, &[]);
+    let coordinator = Coordinator::new(&folder, &[]);
     block_on(async {
-        let mut client = coordinator.client(&place).await;
+        let mut client = coordinator.client(&folder).await;
         register(&mut client, &[(0, 1)]).await;
     });
 }
 
 #[test]
-fn a_log_that_nobody_reads_any_more_changes_nothing() {
-    let place = Place::new();
+fn a_closed_log_changes_nothing() {
+    let folder = TestFolder::new();
     let addresses = ["--clients", "127.0.0.1:0", "--agents", "127.0.0.1:0"];
     let serve = ["serve", "--data", "data", "--ports", "4", "--log", "debug"];
-    let mut command = place.command(&[&serve[..], &addresses].concat());
+    let mut command = folder.command(&[&serve[..], &addresses].concat());
     let mut coordinator = Coordinator::spawn(command.stderr(Stdio::piped()));
     drop(coordinator.process.stderr.take());
     block_on(async {
-        let mut client = coordinator.client(&place).await;
+        let mut client = coordinator.client(&folder).await;
         for _ in 0..3 {
             let id = register(&mut client, &[(0, 1)]).await;
             assert_eq!(state(&mut client, id).await, "active");
@@ -271,29 +272,29 @@ fn a_log_that_nobody_reads_any_more_changes_nothing() {
 
 #[test]
 fn a_wall_clock_that_jumps_changes_nothing() {
-    let place = Place::new();
-    let Some(clock) = Clock::new(&place) else { return };
+    let folder = TestFolder::new();
+    let Some(clock) = Clock::new(&folder) else { return };
     let times = ["--lost-after", "600ms", "--heartbeat", "100ms"];
-    let mut serve = Coordinator::command(&place, "127.0.0.1:0", "127.0.0.1:0", &times);
-    serve.stderr(std::fs::File::create(place.path("log")).unwrap());
+    let mut serve = Coordinator::command(&folder, "127.0.0.1:0", "127.0.0.1:0", &times);
+    serve.stderr(std::fs::File::create(folder.path("log")).unwrap());
     let coordinator = Coordinator::spawn(&mut clock.governs(serve));
-    let folder = place.path("data");
+    let data = folder.path("data");
     let start = |port: &str| {
-        let command = agent(&place, &coordinator, port, &folder);
+        let command = agent(&folder, &coordinator, port, &data);
         Killed(clock.governs(command).stderr(Stdio::null()).spawn().expect("covey agent"))
     };
     let _agents = ["0", "1", "2", "3"].map(start);
     block_on(async {
-        let mut client = coordinator.client(&place).await;
+        let mut client = coordinator.client(&folder).await;
         until(10, "agents join", async || joined(&mut client).await == 4).await;
         let mut ids = Vec::new();
         for years in [0, 10, -20] {
             clock.jump(years);
-            // A frame that is no hello.
+            // A frame that is not a hello.
             let mut stranger = TcpStream::connect(coordinator.agents).await.unwrap();
             stranger.write_all(&[1, 0, 0, 0, 6]).await.unwrap();
             ids.push(register(&mut client, &[(0, 1)]).await);
-            // Long enough to lose somebody, if anything counted by this clock.
+            // Long enough to lose an agent, if the coordinator used this clock.
             tokio::time::sleep(Duration::from_millis(1300)).await;
             assert_eq!(joined(&mut client).await, 4, "{years} years");
             for &id in &ids {
@@ -303,8 +304,8 @@ fn a_wall_clock_that_jumps_changes_nothing() {
             }
         }
     });
-    // The clock did jump: each time a stranger was refused, which is logged.
-    let log = place.read("log");
+    // The clock did jump: the log has a refused stranger after each jump.
+    let log = folder.read("log");
     let years: Vec<i32> = log.lines().map(|line| line[..4].parse().unwrap()).collect();
     assert_eq!([years[1] - years[0], years[2] - years[0]], [10, -20], "{log}");
     assert!(!log.contains("lost"), "{log}");
@@ -312,8 +313,8 @@ fn a_wall_clock_that_jumps_changes_nothing() {
 
 #[test]
 fn an_agent_notices_that_a_link_is_dead_and_joins_again() {
-    let place = Place::new();
-    // In a network of its own, whose link goes down and up again: nobody closes any connection.
+    let folder = TestFolder::new();
+    // In a network of its own, whose link goes down and up again: no connection is closed.
     let script = r#"
         ip link set lo up || exit 77
         "$0" serve --data data --ports 2 --heartbeat 100ms --lost-after 500ms --log warn \
@@ -333,14 +334,14 @@ fn an_agent_notices_that_a_link_is_dead_and_joins_again() {
         done
         "$0" status --credentials data --json"#;
     let mut unshare = Command::new("unshare");
-    unshare.args(["--map-root-user", "--net", "sh", "-c", script]).current_dir(place.path("."));
-    let ran = unshare.arg(place.command(&[]).get_program()).output().expect("unshare");
+    unshare.args(["--map-root-user", "--net", "sh", "-c", script]).current_dir(folder.path("."));
+    let ran = unshare.arg(folder.command(&[]).get_program()).output().expect("unshare");
     let status = String::from_utf8(ran.stdout).unwrap();
     if status.is_empty() {
         eprintln!("skipped: no networks of one's own: {}", String::from_utf8_lossy(&ran.stderr));
         return;
     }
-    assert!(place.read("coordinator.log").contains("agent lost port=1"));
-    assert!(place.read("noticed").contains("not connected"), "{}", place.read("agent.log"));
+    assert!(folder.read("coordinator.log").contains("agent lost port=1"));
+    assert!(folder.read("noticed").contains("not connected"), "{}", folder.read("agent.log"));
     assert!(status.contains(r#""port":1,"state":"joined""#), "{status}");
 }

@@ -1,4 +1,4 @@
-//! Coordinators and agents in processes of their own, and hosts that are simulated.
+//! Coordinators and agents in processes of their own, and simulated hosts.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -14,7 +14,7 @@ use covey_api::{Client, read_token};
 use covey_proto::{Ended, FlowKey, Sent};
 use serde_json::{Value, json};
 
-use crate::common::Place;
+use crate::common::TestFolder;
 
 /// A coordinator in a process of its own. It is killed when it is dropped.
 pub struct Coordinator {
@@ -24,15 +24,15 @@ pub struct Coordinator {
 }
 
 impl Coordinator {
-    /// The command that starts one.
-    pub fn command(place: &Place, clients: &str, agents: &str, more: &[&str]) -> Command {
+    /// The command that starts a coordinator.
+    pub fn command(folder: &TestFolder, clients: &str, agents: &str, more: &[&str]) -> Command {
         let mut arguments = vec!["serve", "--data", "data", "--ports", "4", "--log", "warn"];
         arguments.extend(["--clients", clients, "--agents", agents]);
         arguments.extend(more);
-        place.command(&arguments)
+        folder.command(&arguments)
     }
 
-    /// Waits until it listens.
+    /// Starts a coordinator, and waits until it listens.
     pub fn spawn(command: &mut Command) -> Coordinator {
         let mut process = command.stdout(Stdio::piped()).spawn().expect("covey serve");
         let mut lines = BufReader::new(process.stdout.take().expect("its output")).lines();
@@ -43,30 +43,30 @@ impl Coordinator {
         Coordinator { clients: address("clients"), agents: address("agents"), process }
     }
 
-    pub fn start(place: &Place, clients: &str, agents: &str, more: &[&str]) -> Coordinator {
-        Coordinator::spawn(&mut Coordinator::command(place, clients, agents, more))
+    pub fn start(folder: &TestFolder, clients: &str, agents: &str, more: &[&str]) -> Coordinator {
+        Coordinator::spawn(&mut Coordinator::command(folder, clients, agents, more))
     }
 
-    pub fn new(place: &Place, more: &[&str]) -> Coordinator {
-        Coordinator::start(place, "127.0.0.1:0", "127.0.0.1:0", more)
+    pub fn new(folder: &TestFolder, more: &[&str]) -> Coordinator {
+        Coordinator::start(folder, "127.0.0.1:0", "127.0.0.1:0", more)
     }
 
-    /// One that logs to the file `log`.
-    pub fn logged(place: &Place, more: &[&str]) -> Coordinator {
-        let mut command = Coordinator::command(place, "127.0.0.1:0", "127.0.0.1:0", more);
-        Coordinator::spawn(command.stderr(File::create(place.path("log")).expect("a file")))
+    /// Starts a coordinator that logs to the file `log`.
+    pub fn logged(folder: &TestFolder, more: &[&str]) -> Coordinator {
+        let mut command = Coordinator::command(folder, "127.0.0.1:0", "127.0.0.1:0", more);
+        Coordinator::spawn(command.stderr(File::create(folder.path("log")).expect("a file")))
     }
 
     /// Kills it and starts it again at the same addresses.
-    pub fn restart(&mut self, place: &Place, more: &[&str]) {
+    pub fn restart(&mut self, folder: &TestFolder, more: &[&str]) {
         self.process.kill().expect("a process");
         self.process.wait().expect("a process");
         let (clients, agents) = (self.clients.to_string(), self.agents.to_string());
-        *self = Coordinator::start(place, &clients, &agents, more);
+        *self = Coordinator::start(folder, &clients, &agents, more);
     }
 
-    pub async fn client(&self, place: &Place) -> Client {
-        connect(self.clients, &token(place)).await.expect("a connection")
+    pub async fn client(&self, folder: &TestFolder) -> Client {
+        connect(self.clients, &token(folder)).await.expect("a connection")
     }
 }
 
@@ -78,8 +78,8 @@ impl Drop for Coordinator {
     }
 }
 
-pub fn token(place: &Place) -> Vec<u8> {
-    read_token(&place.path("data/token")).expect("a token")
+pub fn token(folder: &TestFolder) -> Vec<u8> {
+    read_token(&folder.path("data/token")).expect("a token")
 }
 
 pub async fn connect(address: SocketAddr, token: &[u8]) -> Option<Client> {
@@ -91,7 +91,7 @@ pub fn block_on<T>(future: impl Future<Output = T>) -> T {
     builder.worker_threads(2).enable_all().build().expect("a runtime").block_on(future)
 }
 
-/// Waits until something is so, for at most so many seconds.
+/// Waits until `is` returns true, for at most `seconds` seconds.
 pub async fn until(seconds: u64, what: &str, mut is: impl AsyncFnMut() -> bool) {
     let begin = Instant::now();
     while !is().await {
@@ -100,15 +100,15 @@ pub async fn until(seconds: u64, what: &str, mut is: impl AsyncFnMut() -> bool) 
     }
 }
 
-/// Bytes of each flow of the hosts that are simulated, unless they are told otherwise.
+/// Bytes of each flow of the simulated hosts, by default.
 pub const SIZE: f64 = 200e3;
 
-/// A host that sends as it is told.
+/// A simulated host that sends by its schedule.
 #[derive(Clone, Default)]
 pub struct Fluid(pub Arc<Mutex<Flows>>);
 
 pub struct Flows {
-    /// Bytes of each.
+    /// Bytes of each flow.
     pub size: f64,
     pub holds: (u64, u64),
     pub rates: BTreeMap<FlowKey, f64>,
@@ -124,7 +124,7 @@ impl Default for Flows {
 }
 
 impl Fluid {
-    /// One whose flows have so many bytes.
+    /// A host whose flows have `size` bytes.
     pub fn of(size: f64) -> Fluid {
         let fluid = Fluid::default();
         fluid.flows().size = size;
@@ -201,16 +201,21 @@ pub fn coflow(flows: &[(u32, u32)]) -> Vec<u8> {
     json!({ "flows": flows }).to_string().into_bytes()
 }
 
-/// A number that looks random, for moments that are.
+/// A pseudo-random number, for random times.
 pub fn scatter(n: u64) -> u64 {
     let z = (n + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (z ^ (z >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 33
 }
 
-pub fn agent(place: &Place, coordinator: &Coordinator, port: &str, credentials: &Path) -> Command {
+pub fn agent(
+    folder: &TestFolder,
+    coordinator: &Coordinator,
+    port: &str,
+    credentials: &Path,
+) -> Command {
     let address = coordinator.agents.to_string();
     let credentials = credentials.to_str().expect("text");
-    place.command(&[
+    folder.command(&[
         "agent",
         "--port",
         port,
@@ -244,13 +249,13 @@ pub async fn register(client: &mut Client, flows: &[(u32, u32)]) -> u64 {
     answer.json()["id"].as_u64().unwrap()
 }
 
-/// How many agents have joined.
+/// The number of agents that have joined.
 pub async fn joined(client: &mut Client) -> usize {
     let page = client.get("/v1/agents").await.unwrap().json();
     page["items"].as_array().unwrap().iter().filter(|agent| agent["state"] == "joined").count()
 }
 
-/// A number of `/metrics`.
+/// A value of `/metrics`.
 pub async fn metric(client: &mut Client, name: &str) -> f64 {
     let metrics = client.get("/metrics").await.unwrap().body;
     let metrics = String::from_utf8(metrics).unwrap();

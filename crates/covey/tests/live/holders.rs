@@ -1,4 +1,4 @@
-//! Nothing dead holds a port: applications, agents and hosts that go, and what others get then.
+//! Dead applications, agents and hosts hold no ports, and others get their rates.
 
 use std::io::Write;
 use std::os::unix::net::UnixStream;
@@ -11,21 +11,21 @@ use covey_proto::{FlowKey, FromApp, LOCAL_VERSION, Sent, encode};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::common::Place;
+use crate::common::TestFolder;
 use crate::harness::{Coordinator, Killed, agent, block_on, joined, metric, register, until};
 
-/// A flow is idle that has sent nothing for so long.
+/// The time without bytes after which a flow is idle.
 const TIMES: [&str; 4] = ["--idle-after", "400ms", "--heartbeat", "200ms"];
-/// A coflow is kept for so long.
+/// The lease of a coflow.
 const LEASES: [&str; 6] = ["--lease", "800ms", "--heartbeat", "200ms", "--idle-after", "1min"];
 
-/// An application, as its agent knows it: one that is dropped has been killed.
+/// An application's connection to its agent; dropping it is like killing the application.
 struct App(UnixStream);
 
 impl App {
     /// Connects to the agent in `data`, and opens a flow of a coflow.
-    async fn with(place: &Place, coflow: u64) -> App {
-        let path = place.path("data/agent.sock");
+    async fn with(folder: &TestFolder, coflow: u64) -> App {
+        let path = folder.path("data/agent.sock");
         until(5, "an agent", async || UnixStream::connect(&path).is_ok()).await;
         let mut app = App(UnixStream::connect(path).expect("an agent"));
         app.say(&FromApp::Hello(LOCAL_VERSION));
@@ -39,7 +39,7 @@ impl App {
         self.0.write_all(&bytes).expect("an agent");
     }
 
-    /// Sends for so many milliseconds.
+    /// Sends for `ms` milliseconds.
     async fn sends(&mut self, coflow: u64, from: u32, ms: u32) {
         for k in 1..=ms / 20 {
             let bytes = f64::from(1000 * (from + k));
@@ -58,18 +58,18 @@ struct Hosts {
 }
 
 impl Hosts {
-    async fn start(place: &Place, more: &[&str]) -> Hosts {
-        let coordinator = Coordinator::new(place, more);
-        let client = coordinator.client(place).await;
+    async fn start(folder: &TestFolder, more: &[&str]) -> Hosts {
+        let coordinator = Coordinator::new(folder, more);
+        let client = coordinator.client(folder).await;
         let mut hosts = Hosts { coordinator, agents: Vec::new(), client };
-        hosts.start_agent(place, "0").await;
-        hosts.start_agent(place, "1").await;
+        hosts.start_agent(folder, "0").await;
+        hosts.start_agent(folder, "1").await;
         hosts
     }
 
-    async fn start_agent(&mut self, place: &Place, port: &str) {
+    async fn start_agent(&mut self, folder: &TestFolder, port: &str) {
         let before = joined(&mut self.client).await;
-        let mut command = agent(place, &self.coordinator, port, &place.path("data"));
+        let mut command = agent(folder, &self.coordinator, port, &folder.path("data"));
         self.agents.push(Killed(command.stderr(Stdio::null()).spawn().expect("covey agent")));
         until(5, "it joins", async || joined(&mut self.client).await == before + 1).await;
     }
@@ -78,7 +78,7 @@ impl Hosts {
         self.client.get(&format!("/v1/coflows/{id}")).await.expect("an answer").json()
     }
 
-    /// Waits until all that a coflow has lost is there for another.
+    /// Waits until another coflow has all rates that a coflow has lost.
     async fn until_lost(&mut self, id: u64, why: &str) {
         until(3, why, async || self.coflow(id).await["idle_why"] == why).await;
         assert_eq!(self.coflow(id).await["rate"], 0.0);
@@ -94,13 +94,13 @@ impl Hosts {
 }
 
 #[test]
-fn what_a_killed_application_had_open_is_free_at_once() {
-    let place = Place::new();
+fn a_killed_application_frees_its_flows_at_once() {
+    let folder = TestFolder::new();
     block_on(async {
-        let mut hosts = Hosts::start(&place, &TIMES).await;
-        // The other flow would be opened by the same application, as far as anybody knows.
+        let mut hosts = Hosts::start(&folder, &TIMES).await;
+        // As far as the coordinator knows, the same application would open the other flow.
         let dead = register(&mut hosts.client, &[(0, 1), (0, 1)]).await;
-        let mut app = App::with(&place, dead).await;
+        let mut app = App::with(&folder, dead).await;
         app.sends(dead, 0, 600).await;
         assert_eq!(hosts.coflow(dead).await["flows_idle"], 0);
         drop(app);
@@ -110,8 +110,8 @@ fn what_a_killed_application_had_open_is_free_at_once() {
             .await;
         let closed = r#"covey_flows_idle{why="closed"}"#;
         assert_eq!(metric(&mut hosts.client, closed).await, 1.0);
-        // It comes back and joins.
-        let mut again = App::with(&place, dead).await;
+        // The application comes back and joins.
+        let mut again = App::with(&folder, dead).await;
         hosts.until_served(dead).await;
         again.sends(dead, 0, 600).await;
         hosts.until_served(dead).await;
@@ -120,11 +120,11 @@ fn what_a_killed_application_had_open_is_free_at_once() {
 
 #[test]
 fn an_application_that_is_stopped_has_its_rate_again_when_it_goes_on() {
-    let place = Place::new();
+    let folder = TestFolder::new();
     block_on(async {
-        let mut hosts = Hosts::start(&place, &TIMES).await;
+        let mut hosts = Hosts::start(&folder, &TIMES).await;
         let stopped = register(&mut hosts.client, &[(0, 1)]).await;
-        let mut app = App::with(&place, stopped).await;
+        let mut app = App::with(&folder, stopped).await;
         app.sends(stopped, 0, 600).await;
         hosts.until_served(stopped).await;
         hosts.until_lost(stopped, "idle").await;
@@ -135,33 +135,33 @@ fn an_application_that_is_stopped_has_its_rate_again_when_it_goes_on() {
 }
 
 #[test]
-fn an_agent_that_is_back_without_its_applications_says_so() {
-    let place = Place::new();
+fn an_agent_that_is_back_without_its_applications_reports_it() {
+    let folder = TestFolder::new();
     block_on(async {
-        let mut hosts = Hosts::start(&place, &TIMES).await;
+        let mut hosts = Hosts::start(&folder, &TIMES).await;
         let dead = register(&mut hosts.client, &[(0, 1)]).await;
-        let app = App::with(&place, dead).await;
-        // It ends, well or not, while its agent is away.
+        let app = App::with(&folder, dead).await;
+        // The application ends, with or without an error, while its agent is away.
         drop(hosts.agents.remove(0));
         drop(app);
         until(1, "it goes", async || joined(&mut hosts.client).await == 1).await;
-        hosts.start_agent(&place, "0").await;
+        hosts.start_agent(&folder, "0").await;
         hosts.until_lost(dead, "unopened").await;
     });
 }
 
 #[test]
 fn an_application_goes_on_with_an_agent_that_is_back() {
-    let place = Place::new();
+    let folder = TestFolder::new();
     block_on(async {
-        let mut hosts = Hosts::start(&place, &TIMES).await;
+        let mut hosts = Hosts::start(&folder, &TIMES).await;
         let coflow = register(&mut hosts.client, &[(0, 1)]).await;
-        let app = App::with(&place, coflow).await;
+        let app = App::with(&folder, coflow).await;
         drop(hosts.agents.remove(0));
         until(1, "it goes", async || joined(&mut hosts.client).await == 1).await;
-        hosts.start_agent(&place, "0").await;
+        hosts.start_agent(&folder, "0").await;
         drop(app);
-        let mut app = App::with(&place, coflow).await;
+        let mut app = App::with(&folder, coflow).await;
         app.sends(coflow, 0, 1000).await;
         hosts.until_served(coflow).await;
     });
@@ -169,11 +169,11 @@ fn an_application_goes_on_with_an_agent_that_is_back() {
 
 #[test]
 fn a_flow_whose_receiver_is_gone_is_given_up_by_its_sender() {
-    let place = Place::new();
+    let folder = TestFolder::new();
     block_on(async {
-        let mut hosts = Hosts::start(&place, &TIMES).await;
+        let mut hosts = Hosts::start(&folder, &TIMES).await;
         let coflow = register(&mut hosts.client, &[(0, 1)]).await;
-        let mut app = App::with(&place, coflow).await;
+        let mut app = App::with(&folder, coflow).await;
         app.sends(coflow, 0, 100).await;
         app.say(&FromApp::Gone(vec![FlowKey { coflow, flow: 0 }]));
         hosts.until_lost(coflow, "closed").await;
@@ -181,23 +181,22 @@ fn a_flow_whose_receiver_is_gone_is_given_up_by_its_sender() {
 }
 
 #[test]
-fn a_registration_that_nobody_keeps_holds_for_as_long_as_it_says_whatever_becomes_of_the_coordinator()
- {
-    let place = Place::new();
+fn a_registration_that_is_not_renewed_lasts_for_its_lease_across_restarts() {
+    let folder = TestFolder::new();
     block_on(async {
         let times = ["--heartbeat", "200ms", "--idle-after", "1min"];
-        let mut hosts = Hosts::start(&place, &times).await;
+        let mut hosts = Hosts::start(&folder, &times).await;
         let body = r#"{"flows":[{"src":0,"dst":1}],"lease_s":3}"#;
         let answer = hosts.client.ask("POST", "/v1/coflows", &[], body).await.expect("an answer");
         assert_eq!(answer.status, 201);
         let id = answer.json()["id"].as_u64().expect("a number");
         let kept = hosts.coflow(id).await["kept_s"].as_f64().expect("it is kept");
         assert!(kept > 2.0 && kept <= 3.0, "{kept}");
-        // The journal knows that half of it is over.
+        // The journal has the half of the lease that is over.
         until(5, "less", async || hosts.coflow(id).await["kept_s"].as_f64() < Some(1.0)).await;
         tokio::time::sleep(Duration::from_millis(200)).await;
-        hosts.coordinator.restart(&place, &times);
-        hosts.client = hosts.coordinator.client(&place).await;
+        hosts.coordinator.restart(&folder, &times);
+        hosts.client = hosts.coordinator.client(&folder).await;
         let kept = hosts.coflow(id).await["kept_s"].as_f64().expect("it is kept");
         assert!(kept < 1.5, "{kept}");
         until(5, "expired", async || hosts.coflow(id).await["idle_why"] == "expired").await;
@@ -205,10 +204,10 @@ fn a_registration_that_nobody_keeps_holds_for_as_long_as_it_says_whatever_become
 }
 
 #[test]
-fn a_coflow_is_kept_by_who_asks_for_it_and_by_whose_flows_are_open() {
-    let place = Place::new();
+fn requests_and_open_flows_keep_a_coflow() {
+    let folder = TestFolder::new();
     block_on(async {
-        let mut hosts = Hosts::start(&place, &LEASES).await;
+        let mut hosts = Hosts::start(&folder, &LEASES).await;
         let id = register(&mut hosts.client, &[(0, 1)]).await;
         hosts.until_served(id).await;
         hosts.until_lost(id, "expired").await;
@@ -220,10 +219,10 @@ fn a_coflow_is_kept_by_who_asks_for_it_and_by_whose_flows_are_open() {
         let wrong =
             hosts.client.ask("POST", &path, &[], r#"{"lease_s":0}"#).await.expect("an answer");
         assert_eq!(wrong.status, 422);
-        // Of another coflow an application has a flow open.
+        // An application has a flow of another coflow open.
         let open = register(&mut hosts.client, &[(0, 1)]).await;
         until(3, "expired", async || hosts.coflow(open).await["idle_why"] == "expired").await;
-        let _app = App::with(&place, open).await;
+        let _app = App::with(&folder, open).await;
         until(6, "kept", async || hosts.coflow(open).await["flows_idle"] == 0).await;
     });
 }
@@ -235,14 +234,14 @@ fn signal(process: &Killed, name: &str) {
 }
 
 #[test]
-fn an_application_does_not_wait_for_an_agent_that_hangs_and_is_scheduled_when_it_goes_on() {
-    let place = Place::new();
+fn an_application_does_not_wait_for_a_hanging_agent_and_is_scheduled_afterwards() {
+    let folder = TestFolder::new();
     block_on(async {
-        let hosts = Hosts::start(&place, &["--idle-after", "1min"]).await;
+        let hosts = Hosts::start(&folder, &["--idle-after", "1min"]).await;
         let options = Options {
-            agent: Some(place.path("data/agent.sock")),
+            agent: Some(folder.path("data/agent.sock")),
             coordinator: Some(hosts.coordinator.clients),
-            credentials: place.path("data"),
+            credentials: folder.path("data"),
             hold_max: None,
             ..Options::default()
         };
@@ -260,13 +259,13 @@ fn an_application_does_not_wait_for_an_agent_that_hangs_and_is_scheduled_when_it
         });
         let flow = Flow { src: 0, dst: 1, bytes: None };
         let coflow = application.register(&CoflowSpec::of(vec![flow; 2])).await.expect("taken");
-        let send = async |place: u32| {
-            let mut flow = coflow.open(place, to, None, b"").await.expect("open");
+        let send = async |folder: u32| {
+            let mut flow = coflow.open(folder, to, None, b"").await.expect("open");
             flow.write_all(&vec![7; 1 << 20]).await.expect("the other side reads");
             flow.finish().await.expect("all has come");
         };
         signal(&hosts.agents[0], "STOP");
-        // It is asked after a second, and may take two to answer.
+        // The application queries the agent after a second, and waits two seconds for an answer.
         let sent = tokio::time::timeout(Duration::from_secs(8), send(0)).await;
         sent.expect("it does not wait for ever");
         assert_eq!(application.scheduled(), Scheduled::NoAgent);

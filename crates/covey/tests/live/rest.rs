@@ -1,4 +1,4 @@
-//! What clients ask for.
+//! Requests of clients.
 
 use std::io::{BufRead, BufReader};
 use std::process::Command;
@@ -6,15 +6,15 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::common::Place;
+use crate::common::TestFolder;
 use crate::harness::{Coordinator, block_on, coflow, connect, state, token};
 
 #[test]
 fn coflows_are_registered_read_changed_and_removed() {
-    let place = Place::new();
-    let coordinator = Coordinator::new(&place, &[]);
+    let folder = TestFolder::new();
+    let coordinator = Coordinator::new(&folder, &[]);
     block_on(async {
-        let mut client = coordinator.client(&place).await;
+        let mut client = coordinator.client(&folder).await;
         let body = coflow(&[(0, 1), (0, 2)]);
         let key = [("Idempotency-Key", "one")];
         let first = client.ask("POST", "/v1/coflows", &key, body.clone()).await.unwrap();
@@ -24,7 +24,7 @@ fn coflows_are_registered_read_changed_and_removed() {
         assert_eq!((again.status, again.json()["id"].as_u64()), (201, Some(id)));
         let other = client.ask("POST", "/v1/coflows", &key, coflow(&[(1, 2)])).await.unwrap();
         assert_eq!(other.status, 422);
-        // A whole number is one, however it is written.
+        // A whole number may be written in any form.
         let child = json!({"parents": [id as f64], "flows": [{"src": 3, "dst": 1}]}).to_string();
         let child = client.ask("POST", "/v1/coflows", &[], child).await.unwrap().json();
         assert_eq!((child["lineage"].as_str(), child["id"].as_u64()), (Some("0.1"), Some(id + 1)));
@@ -78,11 +78,11 @@ fn coflows_are_registered_read_changed_and_removed() {
 }
 
 #[test]
-fn what_makes_no_sense_is_a_problem_and_changes_nothing() {
-    let place = Place::new();
-    let coordinator = Coordinator::new(&place, &["--policy", "sebf", "--max-coflows", "1"]);
+fn invalid_requests_get_a_problem_and_change_nothing() {
+    let folder = TestFolder::new();
+    let coordinator = Coordinator::new(&folder, &["--policy", "sebf", "--max-coflows", "1"]);
     block_on(async {
-        let mut client = coordinator.client(&place).await;
+        let mut client = coordinator.client(&folder).await;
         for (method, path, body, status, says) in [
             ("POST", "/v1/coflows", "{", 400, "malformed body"),
             ("POST", "/v1/coflows", "{\"flows\":[],\"x\":1}", 400, "\"x: unknown field `x`"),
@@ -155,15 +155,15 @@ fn what_makes_no_sense_is_a_problem_and_changes_nothing() {
     });
 }
 
-/// What clients of the version before ask, and which fields they read.
+/// Requests of clients of the version before, and the fields that they read.
 const BEFORE: &str = include_str!("../data/rest-before.json");
 
 #[test]
 fn clients_of_the_version_before_are_answered_as_they_were() {
-    let place = Place::new();
-    let coordinator = Coordinator::new(&place, &["--policy", "fifo"]);
+    let folder = TestFolder::new();
+    let coordinator = Coordinator::new(&folder, &["--policy", "fifo"]);
     block_on(async {
-        let mut client = coordinator.client(&place).await;
+        let mut client = coordinator.client(&folder).await;
         let cases: Vec<Value> = serde_json::from_str(BEFORE).expect("JSON");
         for case in cases {
             let [method, path, body] = [0, 1, 2].map(|k| &case["ask"][k]);
@@ -180,20 +180,20 @@ fn clients_of_the_version_before_are_answered_as_they_were() {
 }
 
 #[test]
-fn asked_to_end_it_ends_well() {
-    let place = Place::new();
-    let mut coordinator = Coordinator::new(&place, &[]);
+fn a_signal_ends_the_coordinator_in_an_orderly_way() {
+    let folder = TestFolder::new();
+    let mut coordinator = Coordinator::new(&folder, &[]);
     let id = block_on(async {
-        let mut client = coordinator.client(&place).await;
+        let mut client = coordinator.client(&folder).await;
         let answer = client.ask("POST", "/v1/coflows", &[], coflow(&[(0, 1)])).await.unwrap();
         answer.json()["id"].as_u64().unwrap()
     });
     let process = coordinator.process.id().to_string();
     assert!(Command::new("kill").args(["-TERM", &process]).status().unwrap().success());
     assert_eq!(coordinator.process.wait().unwrap().code(), Some(0));
-    let coordinator = Coordinator::new(&place, &[]);
+    let coordinator = Coordinator::new(&folder, &[]);
     block_on(async {
-        let mut client = coordinator.client(&place).await;
+        let mut client = coordinator.client(&folder).await;
         assert_eq!(state(&mut client, id).await, "active");
     });
 }
@@ -216,18 +216,18 @@ fn watch(coordinator: &Coordinator, token: &[u8], more: &str, what: &str) -> Str
 }
 
 #[test]
-fn who_watches_is_told_what_happens_and_what_was_missed() {
-    let place = Place::new();
-    let coordinator = Coordinator::new(&place, &[]);
+fn a_watcher_receives_events_and_missed_events() {
+    let folder = TestFolder::new();
+    let coordinator = Coordinator::new(&folder, &[]);
     block_on(async {
-        let mut client = coordinator.client(&place).await;
+        let mut client = coordinator.client(&folder).await;
         for _ in 0..2 {
             client.ask("POST", "/v1/coflows", &[], coflow(&[(0, 1)])).await.unwrap();
         }
         client.ask("DELETE", "/v1/coflows/0", &[], "").await.unwrap();
     });
-    let token = token(&place);
-    // After the first of this epoch, which was the registration of coflow 0.
+    let token = token(&folder);
+    // After the first event of this epoch, the registration of coflow 0.
     let missed = watch(&coordinator, &token, "Last-Event-ID: 1-0\r\n", "removed");
     assert!(!missed.contains(r#"{"type":"registered","id":0}"#), "{missed}");
     assert!(missed.contains(r#"{"type":"registered","id":1}"#), "{missed}");

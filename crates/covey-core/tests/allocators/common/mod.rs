@@ -1,4 +1,4 @@
-//! Random networks and plans, and rates worked out flow by flow from the definitions.
+//! Random networks and plans, and rates computed flow by flow from the definitions.
 
 pub mod naive;
 pub mod random;
@@ -12,10 +12,10 @@ pub fn flow(src: u32, dst: u32, bytes: f64) -> FlowSpec {
     FlowSpec { src: PortId(src), dst: PortId(dst), bytes }
 }
 
-/// A network with coflows in it, all of whose flows have started, and what they were made from.
+/// A network with coflows whose flows have all started, and their specifications.
 pub struct World {
     pub state: State,
-    /// By [`CoflowId`].
+    /// The specifications, by [`CoflowId`].
     specs: Vec<Vec<FlowSpec>>,
 }
 
@@ -68,7 +68,7 @@ impl World {
         }
     }
 
-    /// Sends `share` of what is left of one flow, out of proportion to the others of its coflow.
+    /// Sends `share` of the bytes left of one flow, out of proportion to the others of its coflow.
     pub fn send(&mut self, flow: FlowId, share: f64, allocator: &mut Allocator) {
         let position = self.position(flow);
         let (demand, progress) = self.state.progress_mut(flow.coflow);
@@ -78,8 +78,8 @@ impl World {
         allocator.touch(flow.coflow);
     }
 
-    /// Unfinished flows in the order in which greedy rules look at them: coflow by coflow, sender
-    /// by sender in order of the senders' first flows, then as registered.
+    /// Unfinished flows in the order of greedy rules: coflow by coflow, sender by sender in order
+    /// of the senders' first flows, then as registered.
     pub fn flows(&self) -> Vec<NaiveFlow> {
         let fabric = self.state.fabric();
         let mut flows = Vec::new();

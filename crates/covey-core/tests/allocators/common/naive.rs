@@ -1,4 +1,4 @@
-//! A plan's rates by its definition, with no regard for speed.
+//! A plan's rates by definition, without regard for speed.
 
 use std::cmp::Reverse;
 
@@ -6,14 +6,14 @@ use covey_core::{Backfill, CoflowId, Entry, FlowId, Group, Layers, LinkShare, Ra
 
 use super::{NaiveFlow, World};
 
-/// Part of a link's capacity that counts as nothing. Rounding leaves such residues.
+/// Part of a link's capacity that counts as zero, because rounding leaves such residues.
 const NEGLIGIBLE: f64 = 1e-9;
 
-/// The flows that run by matching, in the order in which they take.
+/// The flows that run by matching, in the order of service.
 #[derive(Default)]
 pub struct Running {
     matched: Vec<(CoflowId, Vec<FlowId>)>,
-    /// The same of provisional shares, before backfill.
+    /// The flows that run by matching under provisional shares, before backfill.
     provisional: Vec<(CoflowId, Vec<FlowId>)>,
 }
 
@@ -23,15 +23,15 @@ pub fn rates(world: &World, ranking: &Ranking) -> Option<Vec<f64>> {
     rates_after(world, ranking, &mut Running::default())
 }
 
-/// The same under strict layers, where flows ran before. `Running` says which, and afterwards which
-/// run now.
+/// Like [`rates`], under strict layers, if flows ran before. `running` contains these flows, and
+/// afterwards the flows that run now.
 pub fn rates_after(world: &World, ranking: &Ranking, running: &mut Running) -> Option<Vec<f64>> {
     let before = std::mem::take(running);
     let capacity = world.state.fabric().capacity();
     let mut table = Table { flows: world.flows(), rates: Vec::new(), capacity: capacity.to_vec() };
     table.rates.resize(table.flows.len(), 0.0);
     let mut spare = capacity.to_vec();
-    // What each entry gives to every flow.
+    // The rates that each entry gives to every flow.
     let mut by_entry: Vec<(&Entry, Vec<f64>)> = Vec::new();
     let backfills = ranking.backfill != Backfill::None && ranking.layers != Layers::PerPort;
     match ranking.layers {
@@ -65,7 +65,7 @@ pub fn rates_after(world: &World, ranking: &Ranking, running: &mut Running) -> O
             let ports = 2 * world.state.fabric().ports() as usize;
             for (_, entry) in ranking.entries.iter() {
                 let Group::Coflow(id) = entry.group else { return None };
-                // Links of ports are divided; those inside go to the first coflow.
+                // Links of ports are divided; inner links go to the first coflow.
                 let mut free: Vec<f64> = (0..capacity.len())
                     .map(|link| {
                         let mine = |p: &&LinkShare| p.coflow == id && p.link.index() == link;
@@ -125,7 +125,7 @@ impl Table {
         members
     }
 
-    /// Writes down which flows run by matching. `rates` are those before it.
+    /// Records the flows that run by matching. `rates` are the rates before it.
     fn note(
         &self,
         entry: &Entry,
@@ -141,12 +141,12 @@ impl Table {
         }
     }
 
-    /// What flows have got since they had `rates`.
+    /// The increase of the flows' rates since `rates`.
     fn given_since(&self, rates: &[f64]) -> Vec<f64> {
         self.rates.iter().zip(rates).map(|(now, before)| now - before).collect()
     }
 
-    /// Takes rates back.
+    /// Withdraws rates.
     fn take_back(&mut self, given: &[f64], spare: &mut [f64]) {
         for ((rate, given), flow) in self.rates.iter_mut().zip(given).zip(&self.flows) {
             *rate -= given;
@@ -154,7 +154,7 @@ impl Table {
         }
     }
 
-    /// A coflow shares again what it was `given`, and what is spare if backfill is for it.
+    /// A coflow shares again its rates `given`, and the spare capacity if backfill applies to it.
     fn backfill(
         &mut self,
         entry: &Entry,
@@ -185,8 +185,8 @@ impl Table {
         Some(())
     }
 
-    /// The part that a weighted layer gets of what the layers before it leave of a link: its weight
-    /// over the weights of all layers from it on with flows there.
+    /// The part of a link's remaining capacity that a weighted layer gets: its weight over the sum
+    /// of weights, of itself and the later layers with flows there.
     fn share_of_layer(&self, ranking: &Ranking, layer: usize, link: usize) -> f64 {
         let weight_here = |layer: usize| {
             let mut entries =
@@ -199,7 +199,7 @@ impl Table {
         if all > 0.0 { weight_here(layer) / all } else { 0.0 }
     }
 
-    /// Shares what is free among some flows.
+    /// Shares the free capacity among some flows.
     fn serve(&mut self, members: &[usize], rule: Rule, free: &mut [f64]) -> Option<()> {
         let mut local = free.to_vec();
         for (free, capacity) in local.iter_mut().zip(&self.capacity) {
@@ -216,18 +216,18 @@ impl Table {
             }
             Rule::Equal => equal(&flows, &local),
             Rule::AllOrNone => all_or_none(&flows, &local),
-            Rule::Matching => walk(&flows, &mut local),
-            Rule::MatchingByLoad => by_load(&flows, &mut local),
+            Rule::Matching => serve_in_order(&flows, &mut local),
+            Rule::MatchingByLoad => most_loaded_first(&flows, &mut local),
             Rule::BySize => by_size(&flows, &local),
             Rule::OldestFirst | Rule::ShortestFirst => {
                 let mut order: Vec<usize> = (0..flows.len()).collect();
                 if rule == Rule::ShortestFirst {
                     order.sort_by(|&a, &b| flows[a].left.total_cmp(&flows[b].left));
                 }
-                let line: Vec<&NaiveFlow> = order.iter().map(|&f| flows[f]).collect();
-                let taken = walk(&line, &mut local);
-                let place = |f| order.iter().position(|&g| g == f);
-                (0..flows.len()).map(|f| place(f).map_or(0.0, |p| taken[p])).collect()
+                let ordered: Vec<&NaiveFlow> = order.iter().map(|&f| flows[f]).collect();
+                let taken = serve_in_order(&ordered, &mut local);
+                let position = |f| order.iter().position(|&g| g == f);
+                (0..flows.len()).map(|f| position(f).map_or(0.0, |p| taken[p])).collect()
             }
             Rule::Madd => madd(&flows, &local),
             Rule::MaddWithin(seconds) => {
@@ -269,7 +269,8 @@ pub fn max_min(flows: &[&NaiveFlow], weights: &[f64], free: &mut [f64]) -> Vec<f
     }
 }
 
-/// Each flow gets the least, over its links, of what is free over the flows there that can send.
+/// Each flow gets the minimum, over its links, of the free capacity divided by the number of flows
+/// there that can send.
 fn equal(flows: &[&NaiveFlow], free: &[f64]) -> Vec<f64> {
     let can_send = |flow: &NaiveFlow| flow.path.iter().all(|&l| free[l] > 0.0);
     let there = |l: usize| flows.iter().filter(|f| can_send(f) && f.path.contains(&l)).count();
@@ -278,7 +279,7 @@ fn equal(flows: &[&NaiveFlow], free: &[f64]) -> Vec<f64> {
     flows.iter().map(|f| if can_send(f) { rate(f) } else { 0.0 }).collect()
 }
 
-/// Each flow gets the least, over its links, of the part that its size has in the sizes there.
+/// Each flow gets the minimum, over its links, of the free capacity in proportion to its size.
 fn by_size(flows: &[&NaiveFlow], free: &[f64]) -> Vec<f64> {
     let there =
         |l: usize| flows.iter().filter(|f| f.path.contains(&l)).map(|f| f.size).sum::<f64>();
@@ -297,8 +298,8 @@ pub fn all_or_none(flows: &[&NaiveFlow], free: &[f64]) -> Vec<f64> {
     vec![slowest; flows.len()]
 }
 
-/// One flow after another takes all that is free on its path.
-fn walk(flows: &[&NaiveFlow], free: &mut [f64]) -> Vec<f64> {
+/// One flow after another takes all free capacity on its path.
+fn serve_in_order(flows: &[&NaiveFlow], free: &mut [f64]) -> Vec<f64> {
     let mut take = |flow: &&NaiveFlow| {
         let rate = flow.path.iter().map(|&l| free[l]).fold(f64::INFINITY, f64::min);
         flow.path.iter().for_each(|&l| free[l] -= rate);
@@ -307,9 +308,9 @@ fn walk(flows: &[&NaiveFlow], free: &mut [f64]) -> Vec<f64> {
     flows.iter().map(&mut take).collect()
 }
 
-/// The same for the flows of a whole coflow, by the number of flows at their senders, then at their
-/// receivers, most first; ties by first flow.
-fn by_load(flows: &[&NaiveFlow], free: &mut [f64]) -> Vec<f64> {
+/// Like [`serve_in_order`], for the flows of a whole coflow, by the number of flows at their
+/// senders, then at their receivers, most first. Ties are broken by first flow.
+fn most_loaded_first(flows: &[&NaiveFlow], free: &mut [f64]) -> Vec<f64> {
     let at = |end: usize, f: &&NaiveFlow| -> (Reverse<usize>, u32) {
         let there = flows.iter().filter(|other| other.path[end] == f.path[end]);
         let first = there.clone().map(|other| other.id.index).min().unwrap();
@@ -319,13 +320,13 @@ fn by_load(flows: &[&NaiveFlow], free: &mut [f64]) -> Vec<f64> {
     order.sort_by_key(|&f| (at(0, &flows[f]), at(1, &flows[f]), flows[f].id.index));
     let sorted: Vec<&NaiveFlow> = order.iter().map(|&f| flows[f]).collect();
     let mut rates = vec![0.0; flows.len()];
-    for (f, rate) in order.into_iter().zip(walk(&sorted, free)) {
+    for (f, rate) in order.into_iter().zip(serve_in_order(&sorted, free)) {
         rates[f] = rate;
     }
     rates
 }
 
-/// All flows end together, when the slowest link is done.
+/// All flows end together, when the slowest link has carried its bytes.
 fn madd(flows: &[&NaiveFlow], free: &[f64]) -> Vec<f64> {
     let left_at =
         |l: usize| -> f64 { flows.iter().filter(|f| f.path.contains(&l)).map(|f| f.left).sum() };
@@ -336,7 +337,7 @@ fn madd(flows: &[&NaiveFlow], free: &[f64]) -> Vec<f64> {
     flows.iter().map(|flow| if gamma > 0.0 { flow.left / gamma } else { 0.0 }).collect()
 }
 
-/// The rate asked for, if it fits.
+/// The requested rate, if it fits.
 fn explicit(
     flows: &[&NaiveFlow],
     rate: f64,

@@ -46,7 +46,7 @@ pub fn any_fabric() -> impl Strategy<Value = Fabric> {
     prop_oneof![big_switch(), with_inner_links()]
 }
 
-/// Flows of a coflow on `ports` ports: scattered ones, pairs that occur twice included, or a whole
+/// Flows of a coflow on `ports` ports: scattered ones, some between the same ports, or a whole
 /// shuffle.
 pub fn flows(ports: u32) -> impl Strategy<Value = Vec<FlowSpec>> {
     let bytes = || prop_oneof![Just(1.0), Just(3.0), 0.01..100.0];
@@ -70,17 +70,17 @@ pub fn network(
     })
 }
 
-/// Says how to make a plan for whatever coflows are present.
+/// A description of a plan, for any set of present coflows.
 #[derive(Debug, Clone)]
 pub struct Recipe {
-    pub lines: Vec<Line>,
+    pub entries: Vec<EntryRecipe>,
     pub weighted: bool,
     pub backfill: Backfill,
 }
 
 /// One entry. Numbers are taken modulo the number of choices.
 #[derive(Debug, Clone)]
-pub struct Line {
+pub struct EntryRecipe {
     coflow: usize,
     part: Part,
     share: Share<Clairvoyant>,
@@ -96,21 +96,17 @@ enum Part {
 }
 
 /// Whole coflows, with a choice of rules.
-pub fn whole(shares: &'static [Share<Clairvoyant>]) -> impl Strategy<Value = Line> {
+pub fn whole(shares: &'static [Share<Clairvoyant>]) -> impl Strategy<Value = EntryRecipe> {
     let layer = proptest::option::weighted(0.3, prop_oneof![Just(1.0), Just(10.0), 0.1..3.0]);
-    (0..8_usize, proptest::sample::select(shares), layer).prop_map(|(coflow, share, layer)| Line {
-        coflow,
-        part: Part::Whole,
-        share,
-        layer,
-    })
+    (0..8_usize, proptest::sample::select(shares), layer)
+        .prop_map(|(coflow, share, layer)| EntryRecipe { coflow, part: Part::Whole, share, layer })
 }
 
 /// Parts of coflows; any rule but MADD.
-pub fn part(shares: &'static [Share<Clairvoyant>]) -> impl Strategy<Value = Line> {
+pub fn part(shares: &'static [Share<Clairvoyant>]) -> impl Strategy<Value = EntryRecipe> {
     let part =
         prop_oneof![(0..8_usize).prop_map(Part::AtLink), (0..8_usize).prop_map(Part::OneFlow)];
-    (whole(shares), part).prop_map(|(line, part)| Line { part, ..line })
+    (whole(shares), part).prop_map(|(entry, part)| EntryRecipe { part, ..entry })
 }
 
 pub const PARTIAL: [Share<Clairvoyant>; 6] = [
@@ -141,14 +137,14 @@ pub const FORGETFUL: [Share<Clairvoyant>; 6] = [
     Share::HOLD,
 ];
 
-pub fn recipe(line: impl Strategy<Value = Line>) -> impl Strategy<Value = Recipe> {
+pub fn recipe(entry: impl Strategy<Value = EntryRecipe>) -> impl Strategy<Value = Recipe> {
     let backfill = prop_oneof![
         2 => Just(Backfill::None),
         1 => Just(Backfill::Greedy),
         1 => Just(Backfill::Skipped),
     ];
-    (vec(line, 1..10), any::<bool>(), backfill).prop_map(|(lines, weighted, backfill)| Recipe {
-        lines,
+    (vec(entry, 1..10), any::<bool>(), backfill).prop_map(|(entries, weighted, backfill)| Recipe {
+        entries,
         weighted,
         backfill,
     })
@@ -164,10 +160,10 @@ impl Recipe {
             plan.set_layers(Layers::Weighted);
         }
         plan.set_backfill(self.backfill);
-        for line in self.lines.iter().filter(|_| !present.is_empty()) {
-            let coflow = present[line.coflow % present.len()];
+        for entry in self.entries.iter().filter(|_| !present.is_empty()) {
+            let coflow = present[entry.coflow % present.len()];
             let demand = world.state.coflow(coflow).demand();
-            let group = match line.part {
+            let group = match entry.part {
                 Part::Whole if named.contains(&coflow) => continue,
                 Part::Whole => {
                     named.push(coflow);
@@ -180,10 +176,10 @@ impl Recipe {
                     Group::Flow(FlowId { coflow, index: (k % demand.width()) as u32 })
                 }
             };
-            if let Some(weight) = line.layer {
+            if let Some(weight) = entry.layer {
                 plan.open_layer(weight);
             }
-            plan.push(group, line.share);
+            plan.push(group, entry.share);
         }
         plan
     }

@@ -1,10 +1,10 @@
-//! Rates in proportion to what is left of each flow.
+//! Rates in proportion to the bytes left of each flow.
 //!
-//! A flow's rate is `y Λ`, with `y = left / scale` when rates were last taken over and Λ the least
-//! level of its links. The lowest level of all flows is the level of the scale: while all flows have
-//! it, only the scale falls, however many flows there are. Flows with a higher level are *raised*.
-//! When somebody looks, the bytes that a raised flow has sent beyond the scale are taken from its `y`,
-//! and its level rises by as much, so that its rate stays.
+//! A flow's rate is `y Λ`. Here `y = left / scale` at the last takeover of rates, and Λ is the
+//! minimum level of its links. The lowest level of all flows is the level of the scale: while all
+//! flows have it, only the scale falls, however many flows there are. Flows with a higher level are
+//! *raised*. A read subtracts the bytes that a raised flow has sent beyond the scale from its `y`,
+//! and raises its level by the same factor, so its rate stays.
 
 use covey_core::Demand;
 use covey_core::alloc::BySize;
@@ -19,7 +19,7 @@ pub(crate) struct Levels {
     pub highest: f64,
     /// Level of each local link; empty when all flows have the lowest.
     by_link: Vec<f64>,
-    /// Seconds over the scale of which the bytes are written back, but the allocator was not told.
+    /// Seconds over the scale whose bytes are written back, but not yet reported to the allocator.
     passed: f64,
     /// Working memory: receivers with levels at which flows end, one bit each.
     ending: Vec<u64>,
@@ -67,7 +67,7 @@ impl Levels {
         std::mem::take(&mut self.passed)
     }
 
-    /// Writes back what `dt` seconds at these levels have sent.
+    /// Writes back the bytes sent in `dt` seconds at these levels.
     pub(super) fn pass(&mut self, demand: &Demand, progress: &mut Progress, dt: f64) {
         if self.lowest > 0.0 {
             // At its end the coflow has nothing left. But a scale of zero would lose the flows that
@@ -82,13 +82,13 @@ impl Levels {
             let raise = |level: f64| BySize::raise(lowest, level, seconds);
             self.by_link.iter_mut().for_each(|level| *level = raise(*level));
             self.highest = raise(self.highest);
-            // The same as both intervals at once.
+            // Equal to both intervals in one step.
             self.passed += seconds + lowest * self.passed * seconds;
         }
     }
 
-    /// Takes from every raised flow what its level beyond the lowest has sent, in `dt` seconds over
-    /// the scale.
+    /// Subtracts from every raised flow the bytes that its level beyond the lowest has sent in `dt`
+    /// seconds over the scale.
     fn write_back(&self, demand: &Demand, progress: &mut Progress, dt: f64) {
         let is_raised = |s: &usize| self.by_link[*s] > self.lowest && demand.count()[*s] > 0;
         for s in (0..demand.senders()).filter(is_raised) {
@@ -104,7 +104,8 @@ impl Levels {
         }
     }
 
-    /// The same for one sender of a shuffle, in a form that compiles to vector instructions.
+    /// Like the function above, for one sender of a shuffle, in a form that compiles to vector
+    /// instructions.
     fn write_row_back(&self, demand: &Demand, progress: &mut Progress, s: usize, dt: f64) {
         let row = demand.row(s);
         let (of_senders, of_receivers) = progress.link_left.split_at_mut(demand.senders());
@@ -151,7 +152,8 @@ impl Levels {
         }
     }
 
-    /// The same in a shuffle: a flow ends where the levels of both its links are high enough.
+    /// Like [`finish`](Self::finish), in a shuffle: a flow ends if the levels of both its links are
+    /// high enough.
     fn finish_rows(
         &mut self,
         demand: &Demand,

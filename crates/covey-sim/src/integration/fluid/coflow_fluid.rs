@@ -1,19 +1,19 @@
-//! One coflow as a fluid: rates are constant between two rounds, and are integrated when somebody
-//! looks.
+//! One coflow as a fluid: rates are constant between two rounds, and are integrated when they are
+//! read.
 //!
 //! A [`CoflowAllocation`] gives a flow the rate `min(water level of its links) + y Λ + own`, where
-//! `y = left / scale`. While a flow is compressed and sent, its compression rate counts as one of its
-//! own rates: it lessens what is left, but does not count as sent. There are three ways to integrate,
-//! by the form of the allocation:
+//! `y = left / scale`. While a flow is compressed and sent, its compression rate counts as one of
+//! its own rates: it reduces the bytes left, but does not count as sent. There are three ways to
+//! integrate, by the form of the allocation:
 //!
-//! - *Own rates*: each running flow has its own anchor and its own end. A flow whose rate stays costs
-//!   nothing.
-//! - *By size* (Λ): see [`by_size`]. What an own rate sends on top is kept apart, and the flow's share
-//!   by size stays, so that the flow sends what the allocator has booked. The extra bytes count
-//!   towards `y` when shares are decided again: for flows that have stopped, when a flow of the
-//!   coflow ends; for all flows, before the policy looks.
-//! - *Water levels*: each flow is attached to the link that limits it ([`Levels`]). A link whose level
-//!   changes costs the same, however many flows it limits.
+//! - *Own rates*: each running flow has its own anchor and its own end. A flow whose rate stays
+//!   costs nothing.
+//! - *By size* (Λ): see [`by_size`]. The extra bytes of an own rate are kept separately, and the
+//!   flow's share by size stays. So the flow sends at the rates that the allocator has booked. The
+//!   extra bytes count towards `y` when shares are decided again: for flows that have stopped, when
+//!   a flow of the coflow ends; for all flows, before the policy looks.
+//! - *Water levels*: each flow is attached to the link that limits it ([`Levels`]). A link whose
+//!   level changes costs the same, however many flows it limits.
 
 use std::cell::Cell;
 
@@ -34,13 +34,13 @@ pub(crate) struct Fluid {
     sent: f64,
     /// Bytes per second of the whole coflow.
     rate: f64,
-    /// When the next flow ends at these rates.
+    /// The time of the next end of a flow at these rates.
     next: Time,
     pub(super) levels: Levels,
     pub(super) by_size: by_size::Levels,
     /// Whether shares by size are held as booked; see the module.
     holds: bool,
-    /// Whether compression lessens what is left of some flows.
+    /// Whether compression reduces the bytes left of some flows.
     is_compressed: bool,
     /// Flows with a rate of their own, at most one each.
     pub(super) running: Vec<Running>,
@@ -97,7 +97,7 @@ impl Fluid {
         self.stopped.clear();
     }
 
-    /// When the next flow ends if rates stay.
+    /// The time of the next end of a flow if rates stay.
     pub(crate) fn next(&self) -> Time {
         self.next
     }
@@ -112,7 +112,7 @@ impl Fluid {
         self.sent + self.rate * (now - self.anchor)
     }
 
-    /// What is left of an unfinished flow at `now`, whether or not that is written back.
+    /// Bytes left of an unfinished flow at `now`, whether or not they are written back.
     pub(crate) fn left(
         &self,
         demand: &Demand,
@@ -132,7 +132,7 @@ impl Fluid {
         left.max(0.0)
     }
 
-    /// When `bytes` will have been sent if rates stay.
+    /// The time at which the coflow will have sent `bytes` if rates stay.
     pub(crate) fn when_sent(&self, bytes: f64) -> Time {
         let missing = bytes - self.sent;
         if missing <= 0.0 {
@@ -144,13 +144,13 @@ impl Fluid {
         }
     }
 
-    /// Whether flows are sent out of proportion to what is left of them while others are sent in
-    /// proportion, so that proportions change with time.
+    /// Whether some flows send out of proportion to their bytes left while others send in
+    /// proportion, so proportions change with time.
     pub(crate) fn is_disturbed(&self) -> bool {
         self.holds && !(self.running.is_empty() && self.stopped.is_empty())
     }
 
-    /// Whether something is sent, will end, or is not written back.
+    /// Whether flows send or will end, or bytes are not written back.
     pub(crate) fn is_moving(&self) -> bool {
         self.rate != 0.0
             || self.next.comes()
@@ -158,18 +158,18 @@ impl Fluid {
             || !(self.running.is_empty() && self.stopped.is_empty())
     }
 
-    /// Whether some flows are sent faster than in proportion to what is left of all.
+    /// Whether some flows send faster than in proportion to the bytes left of all.
     pub(crate) fn is_raised(&self) -> bool {
         self.by_size.are_raised()
     }
 
-    /// Seconds over the scale for which raised flows have been sent since the last call. What they
-    /// have sent is written back.
+    /// Seconds over the scale for which raised flows have sent since the last call. Their bytes are
+    /// written back.
     pub(crate) fn take_passed(&mut self) -> f64 {
         self.by_size.take_passed()
     }
 
-    /// Moves the anchor, for all that flows have in common.
+    /// Moves the anchor of the state that all flows share.
     fn pass(&mut self, demand: &Demand, progress: &mut Progress, now: Time) {
         let dt = (now - self.anchor).max(0.0);
         self.anchor = self.anchor.max(now);
@@ -177,7 +177,7 @@ impl Fluid {
         self.by_size.pass(demand, progress, dt);
     }
 
-    /// Writes back what is left of every flow at `now`. No flow may end before `now`.
+    /// Writes back the bytes left of every flow at `now`. No flow may end before `now`.
     pub(crate) fn advance(&mut self, demand: &Demand, progress: &mut Progress, now: Time) {
         self.pass(demand, progress, now);
         for flow in self.running.iter_mut().chain(&mut self.stopped) {
@@ -194,7 +194,7 @@ impl Fluid {
     }
 
     /// Calls `finished` with the position of every flow that ends at `now`, twice if the flow has a
-    /// level and a rate of its own. Writes back what is left where that is needed.
+    /// level and a rate of its own. Writes back bytes left where needed.
     pub(crate) fn finish(
         &mut self,
         demand: &Demand,
@@ -231,7 +231,7 @@ impl Fluid {
             }
             self.levels.finish(demand, now, finished);
         }
-        // Rounding may leave a flow's end a little after `now`: that end is still to come.
+        // Rounding may put a flow's end a little after `now`: that end is still to come.
         self.next = self.next_end(progress);
     }
 
@@ -240,8 +240,8 @@ impl Fluid {
         self.levels.started();
     }
 
-    /// Takes out a flow that is not sent for a while, and returns what is left of it. The rates have
-    /// to be decided again.
+    /// Removes a flow that is not sent for a while, and returns its bytes left. The rates have to
+    /// be decided again.
     pub(crate) fn hold(
         &mut self,
         demand: &Demand,
@@ -258,7 +258,7 @@ impl Fluid {
         left
     }
 
-    /// Takes in a flow that has `left` bytes left and may be sent again.
+    /// Adds a flow that has `left` bytes left and may be sent again.
     pub(crate) fn let_go(
         &mut self,
         demand: &Demand,
@@ -328,7 +328,7 @@ impl Fluid {
         self.longest.set(self.longest.get().carry(now, || self.fastest(demand)));
     }
 
-    /// Works out again when flows end that have bytes that are not written back.
+    /// Computes again the ends of flows with bytes that are not written back.
     fn find_ends(&mut self, demand: &Demand, progress: &Progress, now: Time) {
         let mut running = std::mem::take(&mut self.running);
         let mut stopped = std::mem::take(&mut self.stopped);
@@ -340,8 +340,8 @@ impl Fluid {
         self.stopped = stopped;
     }
 
-    /// Gives flows other rates of their own. `changes` come in the order of `running`; flows that
-    /// begin come last.
+    /// Gives flows other rates of their own. `changes` are in the order of `running`; flows that
+    /// begin are last.
     fn change_running(
         &mut self,
         demand: &Demand,
@@ -350,7 +350,7 @@ impl Fluid {
         now: Time,
     ) {
         let mut running = std::mem::take(&mut self.running);
-        // All flows before `next` have been looked at; the first `kept` are those that run on.
+        // All flows before `next` have been processed; the first `kept` of them go on running.
         let (mut kept, mut next) = (0, 0);
         let before = running.len();
         for change in changes {
@@ -423,8 +423,8 @@ impl Fluid {
         let mut rest = before.iter_mut();
         for own in rates {
             let mut flow = None;
-            // A flow that is passed over has stopped, or comes later: then it is found among those
-            // that have stopped, or it was written back.
+            // A skipped flow has stopped, or comes later; then it is found among the stopped flows,
+            // or it was written back.
             for old in rest.by_ref() {
                 if old.position == own.position {
                     flow = Some(*old);
@@ -459,15 +459,15 @@ impl Fluid {
         Some(self.stopped.swap_remove(at))
     }
 
-    /// No flow is faster, in bytes per second.
+    /// The maximum rate of a flow, in bytes per second.
     pub(super) fn fastest(&self, demand: &Demand) -> f64 {
-        // A flow's rate by size is in proportion to what is left of it: no bound is kept.
+        // A flow's rate by size is in proportion to its bytes left: no bound is kept.
         let by_size = if self.by_size.highest > 0.0 { f64::INFINITY } else { 0.0 };
         let own = self.running.iter().map(|flow| flow.rate).fold(0.0, f64::max);
         self.levels.fastest(demand) + by_size + own
     }
 
-    /// When the next flow ends, all rates together.
+    /// The time of the next end of a flow, by all rates together.
     fn next_end(&self, progress: &Progress) -> Time {
         let mut next = earliest(earliest(Time::NEVER, &self.running), &self.stopped);
         if self.by_size.highest > 0.0 {
@@ -476,7 +476,8 @@ impl Fluid {
         next.min(self.levels.next())
     }
 
-    /// When a flow ends by all its rates together. Its extra bytes must be as of the anchor.
+    /// The time at which a flow ends by all its rates together. Its extra bytes must be as of the
+    /// anchor.
     fn end(&self, demand: &Demand, progress: &Progress, flow: &Running) -> Time {
         let position = flow.position as usize;
         if !self.levels.is_empty() {

@@ -1,4 +1,4 @@
-//! When the first flow of a coflow will have sent a number of bytes.
+//! The time at which the first flow of a coflow will have sent a number of bytes.
 
 use covey_core::Time;
 use covey_core::state::CoflowState;
@@ -8,8 +8,8 @@ use super::longest::when;
 use super::running::Running;
 
 impl Fluid {
-    /// When some flow of `coflow`, ended ones included, will have sent `bytes` if rates stay. The time
-    /// need not be exact if it is not earlier than `limit`.
+    /// The time at which the first flow of `coflow`, which may have ended, will have sent `bytes`
+    /// if rates stay. The time need not be exact if it is not earlier than `limit`.
     pub(crate) fn when_flow_sent(&self, coflow: &CoflowState, bytes: f64, limit: Time) -> Time {
         if coflow.finished_longest() >= bytes {
             return self.anchor;
@@ -23,11 +23,11 @@ impl Fluid {
         })
     }
 
-    /// When the first unfinished flow will have sent `bytes`, and the most that any had sent at the
-    /// anchor.
+    /// The time at which the first unfinished flow will have sent `bytes`, and the maximum number
+    /// of bytes sent by a flow at the anchor.
     fn find_first(&self, coflow: &CoflowState, bytes: f64) -> (Time, f64) {
         let demand = coflow.demand();
-        // Flows with a rate of their own are met twice; without that rate they seem to be later.
+        // Flows with a rate of their own occur twice; without that rate their time is later.
         let own = self.running.iter().chain(&self.stopped);
         let own = own.filter(|flow| demand.is_active(flow.position as usize));
         let own = own.map(|flow| self.pace(coflow, flow.position as usize, Some(flow)));
@@ -37,8 +37,7 @@ impl Fluid {
         })
     }
 
-    /// What an unfinished flow has sent at the anchor, and its rate; with its own rate if that is
-    /// given.
+    /// Bytes sent by an unfinished flow at the anchor, and its rate; with its own rate if given.
     #[inline] // Two calls for each flow: 2 % of `saath`.
     fn pace(&self, coflow: &CoflowState, position: usize, own: Option<&Running>) -> (f64, f64) {
         let (demand, progress) = (coflow.demand(), coflow.progress());

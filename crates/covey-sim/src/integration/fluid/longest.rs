@@ -1,29 +1,30 @@
-//! A bound on what the flow that has sent most can have sent.
+//! A bound on the bytes of the flow that has sent most.
 //!
-//! Rates are constant until the next round, so the first flow to have sent a number of bytes is found
-//! by looking at all flows. But coflows are wide and rounds are many, so a bound is kept: the most
-//! that any flow can have sent if the flow that had sent most was always among the fastest. The flows
-//! are looked at one by one only when that bound could matter. Under equal rates the bound is exact.
+//! Rates are constant until the next round, so a scan of all flows finds the first flow to have
+//! sent a number of bytes. But coflows are wide and rounds are many. So the bound is kept: the
+//! maximum number of bytes that a flow can have sent if the flow that had sent most was always
+//! among the fastest. Flows are scanned only when that bound could matter. Under equal rates the
+//! bound is exact.
 
 use covey_core::Time;
 
-/// What is known of the flow that has sent most.
+/// The bound on the flow that has sent most.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Longest {
-    /// The bytes that the last question was about; nothing is kept before the first.
+    /// The bytes of the last question; nothing is kept before the first.
     asked: Option<f64>,
-    /// When they will have been sent, if that was worked out at the present rates.
+    /// The time at which they will have been sent, if it was computed at the present rates.
     found: Option<Time>,
     /// No unfinished flow had sent more than this many bytes at the time `as_of`.
     most: f64,
     as_of: Time,
-    /// No flow is faster, in bytes per second.
+    /// The maximum rate of a flow, in bytes per second.
     fastest: f64,
 }
 
 impl Longest {
-    /// When the first flow will have sent `bytes`, if that is known, or a bound that is not earlier
-    /// than `limit`.
+    /// The time at which the first flow will have sent `bytes`, if known, or a bound that is not
+    /// earlier than `limit`.
     pub(super) fn answer(&self, bytes: f64, limit: Time) -> Option<Time> {
         if self.asked != Some(bytes) {
             return None;
@@ -32,8 +33,8 @@ impl Longest {
         self.found.or_else(|| Some(bound()).filter(|bound| *bound > limit))
     }
 
-    /// The first flow will have sent `bytes` at the time `found`; no flow had sent more than `most` at
-    /// the time `as_of`. `fastest` is asked for with the first question only.
+    /// The first flow will have sent `bytes` at the time `found`; no flow had sent more than `most`
+    /// at the time `as_of`. `fastest` is asked for with the first question only.
     pub(super) fn found(
         self,
         bytes: f64,
@@ -55,7 +56,7 @@ impl Longest {
     }
 }
 
-/// When a flow that has `sent` some bytes at the time `as_of` will have sent `bytes`.
+/// The time at which a flow that has `sent` some bytes at the time `as_of` will have sent `bytes`.
 pub(super) fn when(sent: f64, bytes: f64, rate: f64, as_of: Time) -> Time {
     if sent >= bytes {
         as_of

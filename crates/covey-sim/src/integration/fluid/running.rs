@@ -14,9 +14,9 @@ pub(super) struct Running {
     pub rate: f64,
     /// Bytes sent at this and earlier own rates up to `since` that are not written back.
     pub extra: f64,
-    /// When `extra` was last brought up to date.
+    /// The time of the last update of `extra`.
     pub since: Time,
-    /// When the flow ends if it keeps all its rates.
+    /// The time at which the flow ends if it keeps all its rates.
     pub end: Time,
 }
 
@@ -35,7 +35,7 @@ impl Running {
         self.rate = rate;
     }
 
-    /// Writes back what the flow's own rates have sent up to `now`.
+    /// Writes back the bytes of the flow's own rates up to `now`.
     pub(super) fn settle(
         &mut self,
         demand: &Demand,
@@ -52,7 +52,7 @@ impl Running {
         self.extra = 0.0;
     }
 
-    /// Takes the extra bytes from what is left.
+    /// Subtracts the extra bytes from the bytes left.
     pub(super) fn write_back(&self, demand: &Demand, progress: &mut Progress) {
         let p = self.position as usize;
         if !demand.is_active(p) {
@@ -77,7 +77,7 @@ impl Running {
 pub(super) fn earliest(first: Time, flows: &[Running]) -> Time {
     const LANES: usize = 4;
     let earlier = |a: Time, b: Time| if b < a { b } else { a };
-    // Several lanes, so that no comparison waits for the one before.
+    // Several lanes, so no comparison waits for the previous one.
     let mut lanes = [first; LANES];
     let chunks = flows.chunks_exact(LANES);
     for (lane, flow) in lanes.iter_mut().zip(chunks.remainder()) {

@@ -1,12 +1,12 @@
-//! Flows whose rate is the lesser water level of their two links, each attached to the link that
+//! Flows whose rate is the lower water level of their two links, each attached to the link that
 //! limits it.
 //!
-//! A link's *service* is the integral of its level: the bytes that a flow limited by the link has been
-//! sent since the flow was attached. So a flow with `left` bytes that is attached to a link of service
-//! `v` ends when the service reaches `v + left`, its *target*, whatever the level does until then. Of
-//! all flows at a link the one with the least target ends next. A change of a link's level costs the
-//! same for one flow as for thousands. Only a flow that the other link comes to limit is moved: its
-//! target is then written in terms of the other link's service.
+//! A link's *service* is the integral of its level: the bytes sent by a flow that the link limits,
+//! since the flow was attached. So a flow with `left` bytes that is attached to a link of service
+//! `v` ends when the service reaches `v + left`, its *target*, whatever the level does until then.
+//! Of all flows at a link, the one with the lowest target ends next. A change of a link's level
+//! costs the same for one flow as for thousands. A flow moves only when its other link begins to
+//! limit it: its target is then converted to the other link's service.
 
 use covey_core::alloc::LevelChange;
 use covey_core::state::Progress;
@@ -19,17 +19,17 @@ use super::laid::Laid;
 /// A link and the flows that are attached to it.
 #[derive(Debug, Clone, Copy)]
 struct Limit {
-    /// Bytes of service up to `since`. The service starts from zero with the first flow, so it is no
-    /// more than what one flow can have been sent.
+    /// Bytes of service up to `since`. The service starts from zero with the first flow, so it is
+    /// at most the bytes that one flow can have sent.
     service: f64,
     since: Time,
-    /// How many flows are attached.
+    /// The number of attached flows.
     flows: u32,
-    /// The least of their targets, or less than that if `stale`.
+    /// The lowest of their targets, or a lower value if `stale`.
     least: f64,
-    /// Whether `least` or the level has changed since the next end was worked out.
+    /// Whether `least` or the level has changed since the next end was computed.
     changed: bool,
-    /// Whether the flow with the target `least` may have gone.
+    /// Whether the flow with the target `least` may be detached.
     stale: bool,
 }
 
@@ -38,20 +38,20 @@ struct Limit {
 pub(crate) struct Levels<F = Laid> {
     /// Water level of each local link in bytes per second; empty when no rates are given by level.
     level: Vec<f64>,
-    /// The levels before these while levels change or are paused; otherwise the same.
+    /// The previous levels while levels change or are paused; otherwise equal to `levels`.
     before: Vec<f64>,
-    /// Whether nothing is sent until there are levels again.
+    /// Whether flows are paused until there are levels again.
     paused: bool,
     /// By local link.
     limits: Vec<Limit>,
-    /// When the next flow attached to each link ends, by local link.
+    /// The time of the next end of a flow attached to each link, by local link.
     next: Vec<Time>,
-    /// The flows. A flow's target is kept for the link to which the flow is attached; it is infinite
-    /// for all other flows.
+    /// The flows. A flow's target is kept for the link to which the flow is attached; it is
+    /// infinite for all other flows.
     pub flows: F,
     /// Whether the flow is attached to its receiver, by its number.
     at_receiver: Vec<bool>,
-    /// Links whose next end has to be worked out again.
+    /// Links whose next end has to be computed again.
     pending: Vec<u32>,
     /// Whether flows have started that are not attached yet.
     incomplete: bool,
@@ -65,7 +65,7 @@ impl<F: Flows> Levels<F> {
         self.level.is_empty()
     }
 
-    /// No rates. What has been sent must have been written back.
+    /// Removes all rates. Bytes sent must have been written back.
     pub(crate) fn clear(&mut self) {
         self.level.clear();
         self.incomplete = false;
@@ -81,7 +81,7 @@ impl<F: Flows> Levels<F> {
         self.incomplete
     }
 
-    /// When the next flow ends.
+    /// The time of the next end of a flow.
     pub(crate) fn next(&self) -> Time {
         if self.is_empty() {
             return Time::NEVER;
@@ -89,12 +89,12 @@ impl<F: Flows> Levels<F> {
         minimum(Time::NEVER, &self.next)
     }
 
-    /// The lesser level of a flow's two links.
+    /// The lower level of a flow's two links.
     pub(crate) fn rate(&self, layout: &F::Layout, position: usize) -> f64 {
         self.level[self.link(layout, position)]
     }
 
-    /// No flow has a higher rate.
+    /// A bound on the rates of all flows.
     pub(crate) fn fastest(&self, layout: &F::Layout) -> f64 {
         let greatest = |levels: &[f64]| levels.iter().fold(0.0, |a: f64, &b| a.max(b));
         let (senders, receivers) =
@@ -107,7 +107,7 @@ impl<F: Flows> Levels<F> {
         self.target(position) - self.service(self.link(layout, position), now)
     }
 
-    /// Takes `bytes` from what is left of a flow, which it has been sent beside its level.
+    /// Subtracts `bytes` from a flow's bytes left: the flow has sent them in addition to its level.
     pub(crate) fn take(&mut self, layout: &F::Layout, position: usize, bytes: f64) {
         let target = self.target(position) - bytes;
         if target < f64::INFINITY && bytes > 0.0 {
@@ -118,7 +118,7 @@ impl<F: Flows> Levels<F> {
         }
     }
 
-    /// Works out when flows end, after [`Levels::take`] and [`Levels::end`].
+    /// Computes the ends of flows, after [`Levels::take`] and [`Levels::end`].
     pub(crate) fn settle(&mut self, layout: &F::Layout) {
         while let Some(l) = self.pending.pop() {
             let l = l as usize;
@@ -135,8 +135,8 @@ impl<F: Flows> Levels<F> {
         }
     }
 
-    /// Sends nothing from `now` on, until there are levels again. The flows stay attached: a coflow that
-    /// is served on and off costs a step for each link, not for each flow.
+    /// Pauses all flows from `now` on, until there are levels again. The flows stay attached, so a
+    /// coflow that is served on and off costs a step for each link, not for each flow.
     pub(crate) fn pause(&mut self, now: Time) {
         for (limit, level) in self.limits.iter_mut().zip(&mut self.level) {
             let service = limit.service + *level * (now - limit.since);
@@ -148,8 +148,8 @@ impl<F: Flows> Levels<F> {
         self.paused = true;
     }
 
-    /// Replaces the levels of the links from `now` on. They differ at `changes`, if these are known.
-    /// There must be levels already.
+    /// Replaces the levels of the links from `now` on. They differ at `changes`, if these are
+    /// known. There must be levels already.
     pub(crate) fn change(
         &mut self,
         layout: &F::Layout,
@@ -207,12 +207,12 @@ impl<F: Flows> Levels<F> {
         self.make_room(layout);
     }
 
-    /// To be called before a flow with a new number is attached.
+    /// Makes room for flows with new numbers. Call it before attaching one.
     pub(crate) fn make_room(&mut self, layout: &F::Layout) {
         self.at_receiver.resize(self.flows.bound(layout), false);
     }
 
-    /// Moves the flows whose lesser level is now that of the other link.
+    /// Moves the flows whose lower level is now that of the other link.
     fn move_flows(&mut self, layout: &F::Layout, now: Time) {
         let senders = self.flows.senders(layout);
         let links = senders + self.flows.receivers(layout);
@@ -233,8 +233,8 @@ impl<F: Flows> Levels<F> {
         self.memory.moving = moving;
     }
 
-    /// Adds flows of a sender whose level has crossed that of their receiver to `moving`, and maybe
-    /// others.
+    /// Adds to `moving` the flows of a sender whose level has crossed that of their receiver, and
+    /// possibly other flows.
     fn crossed_by_sender(
         &mut self,
         layout: &F::Layout,
@@ -262,7 +262,7 @@ impl<F: Flows> Levels<F> {
         self.flows.between(layout, l, &self.memory.crossed, moving);
     }
 
-    /// The same for a receiver.
+    /// Like [`Levels::crossed_by_sender`], for a receiver.
     fn crossed_by_receiver(
         &mut self,
         layout: &F::Layout,
@@ -301,7 +301,7 @@ impl<F: Flows> Levels<F> {
     /// Attaches a flow with `left` bytes to the link that limits it.
     fn attach(&mut self, layout: &F::Layout, position: usize, left: f64, now: Time) {
         let (s, r) = self.flows.ends(layout, position);
-        // When a pause ends, flows are moved by the levels before it.
+        // At the end of a pause, flows move by the levels before it.
         let level = if self.paused { &self.before } else { &self.level };
         self.at_receiver[position] = level[r] <= level[s];
         let l = self.link(layout, position);
@@ -330,7 +330,7 @@ impl<F: Flows> Levels<F> {
         !self.is_empty() && self.target(position) < f64::INFINITY
     }
 
-    /// A flow that may not be attached goes on with `left` bytes.
+    /// Continues a flow, which may be detached, with `left` bytes.
     pub(crate) fn join(&mut self, layout: &F::Layout, position: usize, left: f64, now: Time) {
         if !self.is_attached(position) {
             self.attach(layout, position, left, now);
@@ -375,7 +375,7 @@ impl<F: Flows> Levels<F> {
         self.settle(layout);
     }
 
-    /// The least target of the flows attached to a link.
+    /// The lowest target of the flows attached to a link.
     fn least(&self, layout: &F::Layout, l: usize) -> f64 {
         if self.limits[l].flows == 0 {
             return f64::INFINITY;
@@ -383,7 +383,8 @@ impl<F: Flows> Levels<F> {
         minimum(f64::INFINITY, self.flows.targets(layout, l))
     }
 
-    /// Service at which a flow ends, of the link to which it is attached; infinite if to none.
+    /// The service, of the link to which a flow is attached, at which the flow ends; infinite if it
+    /// is detached.
     fn target(&self, position: usize) -> f64 {
         self.flows.target(position, self.at_receiver[position])
     }
@@ -409,7 +410,7 @@ impl<F: Flows> Levels<F> {
 }
 
 impl Levels {
-    /// Writes back what is left of every flow at `now`.
+    /// Writes back the bytes left of every flow at `now`.
     pub(crate) fn write_back(&self, demand: &Demand, progress: &mut Progress, now: Time) {
         progress.link_left.fill(0.0);
         for p in demand.active() {
@@ -422,8 +423,8 @@ impl Levels {
         }
     }
 
-    /// Replaces the levels of the links from `now` on. They differ at `changes`, if these are known. If
-    /// there were no levels, what is left of the flows must have been written back.
+    /// Replaces the levels of the links from `now` on. They differ at `changes`, if these are
+    /// known. If there were no levels, the bytes left of the flows must have been written back.
     pub(crate) fn replace(
         &mut self,
         demand: &Demand,

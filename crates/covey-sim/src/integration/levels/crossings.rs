@@ -1,4 +1,4 @@
-//! Which links' levels have crossed that of another link.
+//! The links whose levels have crossed that of another link.
 
 use covey_core::positions_where;
 
@@ -7,9 +7,9 @@ use covey_core::positions_where;
 pub(super) struct Memory {
     /// Links whose level changes.
     pub changed: Vec<u32>,
-    /// Those of them whose flows may come to be limited by another link.
+    /// Those of them whose flows another link may begin to limit.
     pub crossing: Vec<u32>,
-    /// Links of the other side whose level some link's level has crossed.
+    /// Links of the other side whose levels were crossed.
     pub crossed: Vec<u32>,
     /// Flows that may move to their other link, or that end.
     pub moving: Vec<u32>,
@@ -17,8 +17,8 @@ pub(super) struct Memory {
     pub open: Open,
 }
 
-/// Receivers with a level, now or before. The flows to all other receivers are attached there and
-/// stay: of two links with the same level the receiver limits.
+/// Receivers with a level, now or before. The flows to all other receivers stay attached there,
+/// because the receiver limits if both links have the same level.
 #[derive(Debug, Default)]
 pub(super) struct Open {
     /// The receivers.
@@ -36,8 +36,8 @@ impl Open {
         self.before.resize(before.len(), 0.0);
         self.after.resize(before.len(), 0.0);
         let mut count = 0;
-        // Every receiver is written, and overwritten by the next unless it is open: without a branch
-        // nothing can be mispredicted.
+        // Every receiver is written, and the next one overwrites it unless it is open: without a
+        // branch there is no misprediction.
         for (k, (&before, &after)) in before.iter().zip(after).enumerate() {
             self.receivers[count] = k as u32;
             self.before[count] = before;
@@ -45,7 +45,7 @@ impl Open {
             count += usize::from((before > 0.0) | (after > 0.0));
         }
         self.receivers.truncate(count);
-        // No link crosses a receiver without a level: some of these fill the last vector.
+        // No link crosses a receiver without a level, so such receivers fill the last vector.
         for levels in [&mut self.before, &mut self.after] {
             levels.truncate(count);
             levels.resize(count.next_multiple_of(16), 0.0);
@@ -53,16 +53,17 @@ impl Open {
     }
 }
 
-/// Adds the places at which `crosses` holds of the levels before and after to `places`.
+/// Adds to `positions` the positions at which `crosses` holds for the levels before and after.
 pub(super) fn crossings(
     (before, after): (&[f64], &[f64]),
     crosses: impl Fn(f64, f64) -> bool,
-    places: &mut Vec<u32>,
+    positions: &mut Vec<u32>,
 ) {
-    places.extend(positions_where(before, after, crosses).map(|k| k as u32));
+    positions.extend(positions_where(before, after, crosses).map(|k| k as u32));
 }
 
-/// The places in a list of links of one side at which `crosses` holds of the levels before and after.
+/// The positions in a list of links of one side at which `crosses` holds for the levels before and
+/// after.
 pub(super) fn few_crossings<'a>(
     links: &'a [u32],
     (before, after): (&'a [f64], &'a [f64]),

@@ -1,32 +1,32 @@
-//! What [`Levels`](super::Levels) asks about flows and their links.
+//! The flows and links of [`Levels`](super::Levels).
 
 /// Flows between senders, the links `0..S`, and receivers, `S..S + R`, each with a number; and the
 /// service at which each ends: its target, at one of its links.
 pub(crate) trait Flows {
-    /// What says where flows are, if that is kept elsewhere.
+    /// The layout of the flows, if it is kept elsewhere.
     type Layout;
     /// Number of senders.
     fn senders(&self, layout: &Self::Layout) -> usize;
     /// Number of receivers.
     fn receivers(&self, layout: &Self::Layout) -> usize;
-    /// All numbers of flows are less than this.
+    /// The least upper bound of flow numbers, not included.
     fn bound(&self, layout: &Self::Layout) -> usize;
     /// Sender and receiver of a flow.
     fn ends(&self, layout: &Self::Layout, flow: usize) -> (usize, usize);
-    /// No flow has a target.
+    /// Removes all targets.
     fn clear(&mut self, layout: &Self::Layout);
     /// A flow's target at its receiver or its sender; infinite if it has none there.
     fn target(&self, flow: usize, at_receiver: bool) -> f64;
     /// Sets a flow's target at its receiver or its sender.
     fn set_target(&mut self, flow: usize, at_receiver: bool, target: f64);
-    /// The targets at a link, infinite ones among them.
+    /// The targets at a link, including infinite ones.
     fn targets(&self, layout: &Self::Layout, link: usize) -> &[f64];
     /// The flow that has the `k`th target at a link, if a flow has it.
     fn flow(&self, layout: &Self::Layout, link: usize, k: usize) -> Option<usize>;
-    /// The other end of each flow at a link, among the senders or among the receivers, in the order of
-    /// [`Flows::targets`]; only where flows are so few that it is best to look at each.
+    /// The other end of each flow at a link, among the senders or among the receivers, in the order
+    /// of [`Flows::targets`]; only if there are so few flows that a scan is fastest.
     fn few(&self, link: usize) -> Option<&[u32]>;
-    /// Adds the flows between a link and `others` at the other side to `flows`, and maybe more flows of
-    /// that link.
+    /// Adds to `flows` the flows between a link and `others` at the other side, and possibly more
+    /// flows of that link.
     fn between(&self, layout: &Self::Layout, link: usize, others: &[u32], flows: &mut Vec<u32>);
 }

@@ -6,7 +6,7 @@ use covey_core::Demand;
 
 use super::flows::Flows;
 
-/// Targets of the flows of a [`Demand`], so that those of each link are contiguous.
+/// Targets of the flows of a [`Demand`]; those of each link are contiguous.
 #[derive(Debug, Default)]
 pub(crate) struct Laid {
     /// Targets at the sender, by position.
@@ -15,9 +15,9 @@ pub(crate) struct Laid {
     by_column: Vec<f64>,
     /// Positions by receiver.
     column: Vec<u32>,
-    /// Where the positions of each receiver begin in `column`, and the end of the last.
+    /// The index in `column` of each receiver's first position, and the end of the last.
     column_start: Vec<u32>,
-    /// Where each position is in `column`.
+    /// The index in `column` of each position.
     place: Vec<u32>,
 }
 
@@ -132,7 +132,7 @@ impl Laid {
         }
     }
 
-    /// Where the positions of a receiver's flows are.
+    /// The range in `column` of a receiver's positions.
     fn column_of(&self, demand: &Demand, link: usize) -> Range<usize> {
         let k = link - demand.senders();
         self.column_start[k] as usize..self.column_start[k + 1] as usize

@@ -1,4 +1,4 @@
-//! Flows whose rate is the lesser water level of their two links.
+//! Flows whose rate is the lower water level of their two links.
 
 mod by_link;
 mod crossings;
