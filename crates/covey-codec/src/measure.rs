@@ -3,8 +3,8 @@
 use covey_proto::{CodecName, Compressor};
 use rustix::time::{ClockId, clock_gettime};
 
+use crate::chunk::{checksum, pack};
 use crate::sample::sample;
-use crate::{checksum, pack};
 
 /// Bytes that are compressed at a time, as in a flow.
 const CHUNK: usize = 64 << 10;
