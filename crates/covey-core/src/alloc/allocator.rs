@@ -39,8 +39,8 @@ pub struct Allocator {
     compression_changed: Vec<CoflowId>,
     /// Whether the plan is another one than on the previous pass.
     is_new_plan: bool,
-    /// Whether no coflow is served provisionally alone.
-    is_settled: bool,
+    /// Whether the provisional part counts for no coflow.
+    none_is_provisional: bool,
 }
 
 impl Allocator {
@@ -71,7 +71,7 @@ impl Allocator {
         self.all_flows.turn_off();
         self.compression_changed.clear();
         self.is_new_plan = true;
-        self.is_settled = false;
+        self.none_is_provisional = false;
     }
 
     /// The rates of the last [`Allocator::allocate`].
@@ -245,10 +245,10 @@ impl Allocator {
         let backfills = ranking.backfill != plan::Backfill::None && !per_port;
         pass.coflows.is_provisional = backfills;
         pass.may_sleep = !kept.is_on && !backfills;
-        if pass.is_from_scratch && !backfills && !self.is_settled {
-            pass.coflows.settle_all(state);
+        if pass.is_from_scratch && !backfills && !self.none_is_provisional {
+            pass.coflows.end_provisional(state);
         }
-        self.is_settled = !backfills && !per_port;
+        self.none_is_provisional = !backfills && !per_port;
         if pass.is_new_plan && (kept.is_on || per_port) {
             pass.sleepers.wake_all(&mut pass.coflows);
         }

@@ -104,7 +104,7 @@ impl Transfers {
             self.hold_and_let_go(&mut network);
         }
         if self.integration.is_flow_level() {
-            self.processors.settle_all(&mut network, self.integration.coflows());
+            self.processors.record_all(&mut network, self.integration.coflows());
         }
         self.integration.restart(&mut network, flow);
     }
@@ -151,7 +151,7 @@ impl Transfers {
     pub fn plan_changed(&mut self, traffic: &mut Traffic, ranking: &Ranking) {
         if self.integration.needs_write_back(ranking) {
             let mut network = Network::of(traffic);
-            self.processors.settle_all(&mut network, self.integration.coflows());
+            self.processors.record_all(&mut network, self.integration.coflows());
             self.integration.write_back(&mut network);
         }
     }
@@ -172,7 +172,7 @@ impl Transfers {
         let mut network = Network::of(traffic);
         let Transfers { integration, processors } = self;
         if integration.is_superseded(network.allocator) {
-            processors.settle_all(&mut network, integration.coflows());
+            processors.record_all(&mut network, integration.coflows());
             integration.change_mode(&mut network);
         }
         processors.before_rates_change(&mut network, integration.coflows());
@@ -186,7 +186,7 @@ impl Transfers {
     /// Writes bytes left of flows into the facts, if the policy may see them.
     pub fn write_left(&mut self, traffic: &mut Traffic) {
         let mut network = Network::of(traffic);
-        self.processors.settle_all(&mut network, self.integration.coflows());
+        self.processors.record_all(&mut network, self.integration.coflows());
         self.integration.write_back_for_policy(&mut network);
     }
 

@@ -135,7 +135,7 @@ impl Processors {
 
     /// A host's job has no raw bytes left.
     fn exhaust(&mut self, host: usize, network: &mut Network<'_>, flows: &CoflowFluids) {
-        self.settle(host, network, flows);
+        self.record(host, network, flows);
         let Some(job) = self.jobs.take(host) else { return };
         let position = job.position as usize;
         let compressed = network.state.compressed_mut(job.coflow);
@@ -151,7 +151,7 @@ impl Processors {
     }
 
     /// Records the bytes that a host has compressed up to now.
-    fn settle(&mut self, host: usize, network: &mut Network<'_>, flows: &CoflowFluids) {
+    fn record(&mut self, host: usize, network: &mut Network<'_>, flows: &CoflowFluids) {
         let Some(mut job) = self.jobs.get(host) else { return };
         let dt = (network.now - job.since).max(0.0);
         if dt == 0.0 {
@@ -178,9 +178,9 @@ impl Processors {
     }
 
     /// Records the bytes that all hosts have compressed up to now.
-    pub(crate) fn settle_all(&mut self, network: &mut Network<'_>, flows: &CoflowFluids) {
+    pub(crate) fn record_all(&mut self, network: &mut Network<'_>, flows: &CoflowFluids) {
         if !self.order.is_empty() {
-            (0..self.jobs.hosts()).for_each(|host| self.settle(host, network, flows));
+            (0..self.jobs.hosts()).for_each(|host| self.record(host, network, flows));
         }
     }
 
@@ -202,7 +202,7 @@ impl Processors {
         }
         for host in 0..self.jobs.hosts() {
             if self.jobs.serves(host, coflow) {
-                self.settle(host, network, flows);
+                self.record(host, network, flows);
             }
         }
         self.jobs.find_next_end();
@@ -249,7 +249,7 @@ impl Processors {
         let host = demand.links()[demand.sender_of(position)].index();
         let is_it = |job: Job| job.coflow == coflow && job.position as usize == position;
         if self.jobs.get(host).is_some_and(is_it) {
-            self.settle(host, network, flows);
+            self.record(host, network, flows);
             network.allocator.set_compression_rate(coflow, position, 0.0);
             self.jobs.take(host);
             self.jobs.find_next_end();
@@ -472,7 +472,7 @@ impl Processors {
 
     /// Makes a host stop compressing a flow, which waits from now on.
     fn stop(&mut self, host: usize, network: &mut Network<'_>, flows: &CoflowFluids) {
-        self.settle(host, network, flows);
+        self.record(host, network, flows);
         let Some(job) = self.jobs.take(host) else { return };
         if job.overlap {
             network.allocator.set_compression_rate(job.coflow, job.position as usize, 0.0);

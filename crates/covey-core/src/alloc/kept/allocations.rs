@@ -89,9 +89,9 @@ impl Allocations {
     }
 
     /// No coflow is served provisionally any more.
-    pub fn settle_all(&mut self, state: &State) {
+    pub fn end_provisional(&mut self, state: &State) {
         for &id in state.present() {
-            if self.by_coflow[id.index()].settle(false, self.pass) {
+            if self.by_coflow[id.index()].set_provisional(false, self.pass) {
                 self.report(id);
             }
         }

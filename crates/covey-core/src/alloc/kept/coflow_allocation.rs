@@ -40,7 +40,7 @@ pub struct CoflowAllocation {
     /// Whether `provisional` is all that the entry gives, since backfill is not for the coflow.
     pub(in crate::alloc) is_provisional: bool,
     /// The pass that last changed `is_provisional`.
-    settled_in: u64,
+    switched_in: u64,
     /// What backfill finds for the coflow.
     pub(in crate::alloc) spare: FoundSpare,
     /// What entries for some of the coflow's flows give.
@@ -68,18 +68,17 @@ impl CoflowAllocation {
         if self.is_provisional { &self.provisional } else { &self.main }
     }
 
-    /// Whether a part counts towards the coflow's rates as last settled. Whoever settles otherwise
-    /// reports that.
+    /// Whether a part counts towards the coflow's rates. Whoever changes that reports the coflow.
     pub(in crate::alloc) fn counts(&self, which: Which) -> bool {
         which != Which::Provisional || self.is_provisional
     }
 
     /// Makes what the coflow has got provisionally all that its own entry gives, or not. Returns
     /// whether that is new in this pass.
-    pub(in crate::alloc) fn settle(&mut self, is_provisional: bool, pass: u64) -> bool {
+    pub(in crate::alloc) fn set_provisional(&mut self, is_provisional: bool, pass: u64) -> bool {
         let is_new = std::mem::replace(&mut self.is_provisional, is_provisional) != is_provisional;
         if is_new {
-            self.settled_in = pass;
+            self.switched_in = pass;
         }
         is_new
     }
@@ -113,7 +112,7 @@ impl CoflowAllocation {
     /// The links whose water level changed in the pass that last reported the coflow. A link whose
     /// level changed in steps is named more than once. `None` where the changes are not known.
     pub fn water_level_changes(&self) -> Option<&[LevelChange]> {
-        if self.settled_in == self.reported {
+        if self.switched_in == self.reported {
             return None;
         }
         if self.own().decided_in != self.reported {
@@ -167,7 +166,7 @@ impl CoflowAllocation {
         };
         let before = std::mem::replace(&mut self.source, source);
         let is_other = before == Source::Other || source == Source::Other;
-        self.by_change = !is_other && self.settled_in != self.reported;
+        self.by_change = !is_other && self.switched_in != self.reported;
     }
 
     /// Whether the coflow has entries for some of its flows, or something provisional.
@@ -253,7 +252,7 @@ impl CoflowAllocation {
         self.spare.clear();
         self.spare.waits.forget();
         self.is_provisional = false;
-        self.settled_in = 0;
+        self.switched_in = 0;
         self.source = Source::Nobody;
         self.compression.clear();
     }

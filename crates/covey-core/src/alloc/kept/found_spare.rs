@@ -23,7 +23,7 @@ pub struct FoundSpare {
     /// Local links at which the coflow has found another amount than on the previous pass.
     pub dirty: Vec<u32>,
     /// Whether backfill has come to the coflow since its flows last changed.
-    pub is_settled: bool,
+    pub is_visited: bool,
     /// Whether it has a step of backfill, in a plan that is kept.
     pub has_step: bool,
     /// The links for which it waits, in a plan that is kept.
@@ -34,7 +34,7 @@ impl FoundSpare {
     pub fn clear(&mut self) {
         self.found.clear();
         self.rest.clear();
-        self.is_settled = false;
+        self.is_visited = false;
         self.has_step = false;
     }
 
@@ -53,7 +53,7 @@ impl FoundSpare {
 
     /// The coflow's flows have changed.
     pub fn touch(&mut self) {
-        self.is_settled = false;
+        self.is_visited = false;
     }
 
     /// Writes down what is `spare` now. Behind the coflow no link is dirty unless it leaves another

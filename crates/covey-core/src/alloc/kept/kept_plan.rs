@@ -205,7 +205,7 @@ impl KeptPlan {
         if which == Which::Provisional {
             allocation.main.clear();
             allocation.main.decided_in = pass;
-            allocation.settle(true, pass);
+            allocation.set_provisional(true, pass);
             coflows.report(id);
         } else if had_something {
             coflows.report(id);

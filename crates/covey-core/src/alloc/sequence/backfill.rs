@@ -132,7 +132,7 @@ impl Visit<'_> {
         steps.next(spare, |placed| {
             let id = placed.coflow();
             let allocation = &self.pass.coflows[id];
-            allocation.spare.is_settled
+            allocation.spare.is_visited
                 && allocation.provisional.decided_in != self.pass.coflows.pass
                 && !self.state.coflow(id).demand().set().meets(&spare.dirty)
         })
@@ -220,7 +220,7 @@ impl Visit<'_> {
         if waits {
             allocation.spare.clear();
             allocation.main.clear();
-            if allocation.settle(true, pass) {
+            if allocation.set_provisional(true, pass) {
                 coflows.report(id);
             }
         }
@@ -243,13 +243,13 @@ impl Visit<'_> {
         }
         let is_first = mine.find(demand, at_new_place.then_some(&**found), spare);
         let has_other_share = allocation.provisional.decided_in == pass;
-        let was_settled = std::mem::replace(&mut mine.is_settled, true);
-        if was_settled && mine.dirty.is_empty() && !has_other_share {
+        let was_visited = std::mem::replace(&mut mine.is_visited, true);
+        if was_visited && mine.dirty.is_empty() && !has_other_share {
             return Ok(());
         }
         let is_empty = allocation.provisional.is_empty();
         let could_not_send =
-            was_settled && !has_other_share && is_empty && allocation.is_provisional;
+            was_visited && !has_other_share && is_empty && allocation.is_provisional;
         let can_send =
             || (!could_not_send || mine.may_open(demand)) && can_send(demand, &mine.found);
         // Spare capacity is for a coflow whose rule takes it, if backfill is greedy or the coflow got
@@ -261,7 +261,7 @@ impl Visit<'_> {
             mine.leave_all(demand, allocation.is_provisional, capacity, spare);
             allocation.main.clear();
             allocation.main.confirmed_in = pass;
-            if allocation.settle(true, pass) {
+            if allocation.set_provisional(true, pass) {
                 coflows.report(id);
             }
             return Ok(());
@@ -281,7 +281,7 @@ impl Visit<'_> {
         }
         let is_same = main.decided == Some((entry.group, entry.rule));
         let stays = is_same && !knows_nothing && changes.dirty.is_empty();
-        let mut is_reported = allocation.settle(false, pass);
+        let mut is_reported = allocation.set_provisional(false, pass);
         if !stays {
             allocation.main.decided_in = pass;
             is_reported |= allocation.decide(Which::Main, coflow, &entry, scratch, capacity)?;

@@ -181,11 +181,11 @@ impl Fluid {
     pub(crate) fn advance(&mut self, demand: &Demand, progress: &mut Progress, now: Time) {
         self.pass(demand, progress, now);
         for flow in self.running.iter_mut().chain(&mut self.stopped) {
-            flow.settle(demand, progress, &mut self.levels, now);
+            flow.bring_up_to_date(demand, progress, &mut self.levels, now);
         }
         self.stopped.clear();
         if !self.levels.is_empty() {
-            self.levels.settle(demand);
+            self.levels.compute_ends(demand);
             self.levels.write_back(demand, progress, now);
         }
         if self.holds {
@@ -211,7 +211,7 @@ impl Fluid {
         self.pass(demand, progress, now);
         for running in self.running.iter_mut().filter(|running| running.end.due(now)) {
             if !self.holds {
-                running.settle(demand, progress, &mut self.levels, now);
+                running.bring_up_to_date(demand, progress, &mut self.levels, now);
             }
             finished(running.position as usize);
             any = true;
@@ -320,7 +320,7 @@ impl Fluid {
             self.replace_running(demand, progress, allocation.own_rates(), now);
         }
         if !self.levels.is_empty() {
-            self.levels.settle(demand);
+            self.levels.compute_ends(demand);
             self.find_ends(demand, progress, now);
         }
         self.rate = allocation.total();
@@ -401,7 +401,7 @@ impl Fluid {
     ) {
         if flow.rate != rate {
             if !self.holds {
-                flow.settle(demand, progress, &mut self.levels, now);
+                flow.bring_up_to_date(demand, progress, &mut self.levels, now);
             }
             flow.set_rate(rate, now);
             flow.end = self.end(demand, progress, flow);
@@ -446,7 +446,7 @@ impl Fluid {
     /// Ends a flow's rate of its own.
     fn stop(&mut self, demand: &Demand, progress: &mut Progress, flow: &mut Running, now: Time) {
         if !self.holds {
-            flow.settle(demand, progress, &mut self.levels, now);
+            flow.bring_up_to_date(demand, progress, &mut self.levels, now);
         } else if demand.is_active(flow.position as usize) {
             flow.set_rate(0.0, now);
             flow.end = self.end(demand, progress, flow);

@@ -36,7 +36,7 @@ impl Running {
     }
 
     /// Writes back the bytes of the flow's own rates up to `now`.
-    pub(super) fn settle(
+    pub(super) fn bring_up_to_date(
         &mut self,
         demand: &Demand,
         progress: &mut Progress,

@@ -119,7 +119,7 @@ impl<F: Flows> Levels<F> {
     }
 
     /// Computes the ends of flows, after [`Levels::take`] and [`Levels::end`].
-    pub(crate) fn settle(&mut self, layout: &F::Layout) {
+    pub(crate) fn compute_ends(&mut self, layout: &F::Layout) {
         while let Some(l) = self.pending.pop() {
             let l = l as usize;
             if std::mem::take(&mut self.limits[l].stale) {
@@ -183,7 +183,7 @@ impl<F: Flows> Levels<F> {
         for l in self.memory.changed.iter().map(|&l| l as usize) {
             self.before[l] = self.level[l];
         }
-        self.settle(layout);
+        self.compute_ends(layout);
     }
 
     /// Begins with these levels, and no flow attached.
@@ -372,7 +372,7 @@ impl<F: Flows> Levels<F> {
             }
         }
         self.memory.moving = ending;
-        self.settle(layout);
+        self.compute_ends(layout);
     }
 
     /// The lowest target of the flows attached to a link.
@@ -438,7 +438,7 @@ impl Levels {
             for p in demand.active() {
                 self.attach(demand, p, progress.left[p] * progress.scale, now);
             }
-            self.settle(demand);
+            self.compute_ends(demand);
         } else {
             self.change(demand, levels, changes, now);
         }
