@@ -65,6 +65,15 @@ pub(super) struct Usage {
 }
 
 impl Usage {
+    /// A flow has changed its coflow.
+    pub fn rename(&mut self, from: FlowKey, to: FlowKey) {
+        if let Some(of) = self.flows.remove(&from) {
+            self.flows.insert(to, of);
+        } else if self.unopened.contains(&to.coflow) && !self.unopened.contains(&from.coflow) {
+            self.flows.insert(to, Use::Moves);
+        }
+    }
+
     /// Forgets what was reported of a coflow. Returns whether anything was.
     pub fn forget(&mut self, serial: u64) -> bool {
         let all = FlowKey { coflow: serial, flow: 0 }..=FlowKey { coflow: serial, flow: u32::MAX };

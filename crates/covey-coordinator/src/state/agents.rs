@@ -185,8 +185,21 @@ impl Agents {
     }
 
     /// Has an agent's new schedule name flows by id, for an agent that knows ids.
-    pub fn name_by_id(&mut self, port: u32, schedule: &mut Schedule) -> Vec<FlowAnnouncement> {
-        self.agents[port as usize].assignments.name_by_id(schedule)
+    pub fn name_by_id(
+        &mut self,
+        port: u32,
+        schedule: &mut Schedule,
+        names: impl Fn(FlowId) -> Vec<FlowKey>,
+    ) -> Vec<FlowAnnouncement> {
+        self.agents[port as usize].assignments.name_by_id(schedule, names)
+    }
+
+    /// A flow that a port sends has changed its coflow.
+    pub fn renamed(&mut self, port: u32, id: FlowId, from: FlowKey, to: FlowKey) {
+        let agent = &mut self.agents[port as usize];
+        agent.usage.rename(from, to);
+        agent.assignments.renamed(id);
+        self.wake(port);
     }
 
     /// The greatest age of a schedule that is under way, in seconds.

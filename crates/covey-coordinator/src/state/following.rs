@@ -73,7 +73,8 @@ impl CoordinatorState {
                 match (coflow.flows.set_stage(index, stage, now), stage) {
                     (Some(Stage::Active), _) => {
                         let key = FlowKey { coflow: serial, flow: index };
-                        agents.want(src, coflow.flows.id_of(index), key, dst, Service::NONE);
+                        let (id, name) = (coflow.flows.id_of(index), coflow.flows.first_name(key));
+                        agents.want(src, id, name, dst, Service::NONE);
                         coflow.unserve(index);
                         gone.push(coflow.policy_flow(index));
                     }
@@ -113,7 +114,8 @@ impl CoordinatorState {
         let senders: BTreeSet<u32> = coflow.flows.iter().map(|(_, flow)| flow.src).collect();
         for port in senders {
             let agent = self.agents.get_mut(port);
-            if agent.usage.forget(serial) {
+            // An agent also keeps former names of flows.
+            if agent.usage.forget(serial) || !coflow.flows.former().is_empty() {
                 agent.over(serial);
                 self.agents.wake(port);
             }

@@ -46,7 +46,8 @@ impl CoordinatorState {
             counts.schedules += 1;
             counts.entries += (schedule.set.len() + schedule.removed.len()) as u64;
             if spoken >= IDS {
-                let new = self.agents.name_by_id(port, &mut schedule);
+                let names = |id| self.coflows.names(id);
+                let new = self.agents.name_by_id(port, &mut schedule, names);
                 if !new.is_empty() {
                     messages.push(ToAgent::Flows(new));
                 }
