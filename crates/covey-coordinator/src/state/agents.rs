@@ -105,6 +105,7 @@ impl Agents {
         // What it did not receive before is decided again.
         agent.letters.acknowledged.clear();
         agent.letters.thresholds.clear();
+        agent.letters.renamed.clear();
         agent.assignments.forget_announcements();
         before
     }
@@ -189,9 +190,9 @@ impl Agents {
         &mut self,
         port: u32,
         schedule: &mut Schedule,
-        names: impl Fn(FlowId) -> Vec<FlowKey>,
+        announcements: impl Fn(FlowId) -> Vec<FlowAnnouncement>,
     ) -> Vec<FlowAnnouncement> {
-        self.agents[port as usize].assignments.name_by_id(schedule, names)
+        self.agents[port as usize].assignments.name_by_id(schedule, announcements)
     }
 
     /// A flow that a port sends has changed its coflow.
@@ -199,6 +200,10 @@ impl Agents {
         let agent = &mut self.agents[port as usize];
         agent.usage.rename(from, to);
         agent.assignments.renamed(id);
+        // An agent that is not there hears of it when it joins.
+        if agent.connection.session.is_some() {
+            agent.letters.renamed.insert(id);
+        }
         self.wake(port);
     }
 

@@ -223,12 +223,12 @@ impl Assignments {
         }
     }
 
-    /// Has a schedule that was just made name flows by their ids. Returns those that the agent has to
-    /// learn first, with all `names` of each, oldest first.
+    /// Has a schedule that was just made name flows by their ids. Returns the
+    /// `announcements` of those that the agent has to learn first.
     pub fn name_by_id(
         &mut self,
         schedule: &mut Schedule,
-        names: impl Fn(FlowId) -> Vec<FlowKey>,
+        announcements: impl Fn(FlowId) -> Vec<FlowAnnouncement>,
     ) -> Vec<FlowAnnouncement> {
         let mut new = Vec::new();
         let ids: BTreeMap<FlowKey, FlowId> = match &self.under_way {
@@ -242,8 +242,7 @@ impl Assignments {
             let Some(id) = ids.get(&entry.key) else { continue };
             if let Some(flow) = self.flows.get_mut(id).filter(|flow| !flow.is_announced) {
                 flow.is_announced = true;
-                let announce = |name| FlowAnnouncement { id: *id, member: Some(name) };
-                new.extend(names(*id).into_iter().map(announce));
+                new.extend(announcements(*id));
             }
             entry.key = FlowKey::of_id(*id);
         }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use covey_core::{CoflowId, Compression, Lineage, Time};
-use covey_proto::{FlowId, FlowKey};
+use covey_proto::{FlowAnnouncement, FlowId, FlowKey};
 
 use super::flow_ids::FlowIds;
 use super::flows::{Flow, Flows, Served, Stage, ports};
@@ -261,11 +261,12 @@ impl Coflows {
         Some(FlowKey { coflow: to, flow: index })
     }
 
-    /// All names of a flow of a coflow that is present, oldest first.
-    pub fn names(&self, id: FlowId) -> Vec<FlowKey> {
+    /// What announces a flow of a coflow that is present: all names that it has had, oldest first.
+    pub fn announcements(&self, id: FlowId) -> Vec<FlowAnnouncement> {
         let Some(key) = self.ids.key(FlowKey::of_id(id)) else { return Vec::new() };
-        let names = self.get(key.coflow).map(|coflow| coflow.flows.names(key).collect());
-        names.unwrap_or_default()
+        let Some(coflow) = self.get(key.coflow) else { return Vec::new() };
+        let names = coflow.flows.names(key);
+        names.map(|name| FlowAnnouncement { id, member: Some(name) }).collect()
     }
 
     /// These are the former names of a flow, oldest first.

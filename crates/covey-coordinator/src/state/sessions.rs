@@ -90,6 +90,9 @@ impl CoordinatorState {
             if coflow.report_threshold.is_finite() && coflow.sends_from(port) {
                 agent.letters.thresholds.insert(serial, coflow.report_threshold);
             }
+            let is_here = |index: &u32| coflow.flows.get(*index).is_some_and(|it| it.src == port);
+            let renamed = coflow.flows.former().keys().copied().filter(is_here);
+            agent.letters.renamed.extend(renamed.map(|index| coflow.flows.id_of(index)));
         }
         self.effects.event(Event::Joined { port });
         self.effects.ready(session);
