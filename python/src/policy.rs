@@ -213,6 +213,14 @@ impl<K: Level> Policy<K> for InPython {
                 self.tell(&on.flow_restarted, view, |seen| (pair(flow), seen));
             }
             Event::FlowEnded(flow) => self.tell(&on.flow_ended, view, |seen| (pair(flow), seen)),
+            Event::FlowMoved { from, to } => {
+                if self.wants.flow_ends {
+                    self.event(Event::FlowEnded(from), view);
+                }
+                if let Some(to) = to {
+                    self.event(Event::FlowsStarted(to.coflow), view);
+                }
+            }
             Event::PortDrained(id, link) => {
                 self.tell(&on.port_drained, view, |seen| (id.0, link.0, seen));
             }

@@ -2,35 +2,77 @@
 
 use std::collections::BTreeMap;
 
-use covey_proto::{FlowAnnouncement, FlowId, FlowKey};
+use covey_proto::{Ended, FlowAnnouncement, FlowId, FlowKey, Sent};
 
-/// The flows whose ids the coordinator has announced, from then on until it has nothing more to say of
-/// them. The agent keeps its tables by the names that applications use, and translates at the
-/// connection to the coordinator.
+use crate::share::Progress;
+
+/// What flows are called.
+///
+/// The agent keeps its tables by the *present* name of each flow: its present coflow, and its index there. It
+/// translates at both sides. A coordinator names a flow by its id, from when it announces the id until it has nothing
+/// more to say of the flow. An application goes on naming a flow as it opened it: if the flow has changed its coflow
+/// since, that is a *former* name.
 #[derive(Debug, Default)]
 pub struct FlowNames {
     keys: BTreeMap<FlowId, FlowKey>,
     ids: BTreeMap<FlowKey, FlowId>,
+    /// The present name by each former one.
+    present: BTreeMap<FlowKey, FlowKey>,
+    /// The former names by the present one, oldest first.
+    former: BTreeMap<FlowKey, Vec<FlowKey>>,
 }
 
 impl FlowNames {
-    /// Learns the id of a flow. A flow of no coflow has no other name than its id.
-    pub fn announced(&mut self, flow: FlowAnnouncement) {
-        let key = flow.member.unwrap_or(FlowKey::of_id(flow.id));
-        if let Some(before) = self.keys.insert(flow.id, key) {
-            self.ids.remove(&before);
-        }
-        self.ids.insert(key, flow.id);
+    /// Learns the id of a flow, and one of its names. A flow of no coflow has no other name than its id. The names of a
+    /// flow that has changed its coflow are announced one after the other, oldest first. Returns the former and the
+    /// present name if the flow has changed its coflow since this agent last heard of it.
+    pub fn announced(&mut self, flow: FlowAnnouncement) -> Option<(FlowKey, FlowKey)> {
+        let name = self.present(flow.member.unwrap_or(FlowKey::of_id(flow.id)));
+        let before = self.keys.insert(flow.id, name).filter(|before| *before != name);
+        self.ids.insert(name, flow.id);
+        let before = before?;
+        self.ids.remove(&before);
+        let mut former = self.former.remove(&before).unwrap_or_default();
+        former.push(before);
+        former.iter().for_each(|former| _ = self.present.insert(*former, name));
+        self.former.insert(name, former);
+        Some((before, name))
     }
 
-    /// The name that applications use for a flow that the coordinator has named.
-    pub fn local(&self, name: FlowKey) -> FlowKey {
-        name.id().and_then(|id| self.keys.get(&id)).copied().unwrap_or(name)
+    /// The present name of a flow that somebody names in any way.
+    pub fn present(&self, name: FlowKey) -> FlowKey {
+        let of_id = || name.id().and_then(|id| self.keys.get(&id));
+        self.present.get(&name).or_else(of_id).copied().unwrap_or(name)
     }
 
     /// The name of a flow for the coordinator: its id, if that was announced.
     pub fn remote(&self, key: FlowKey) -> FlowKey {
         self.ids.get(&key).map_or(key, |id| FlowKey::of_id(*id))
+    }
+
+    /// All names by which applications may know a flow.
+    pub fn local(&self, key: FlowKey) -> impl Iterator<Item = FlowKey> {
+        self.former.get(&key).into_iter().flatten().copied().chain([key])
+    }
+
+    /// The flows that have former names.
+    pub fn renamed(&self) -> impl Iterator<Item = FlowKey> {
+        self.former.keys().copied()
+    }
+
+    /// What applications report, with present names.
+    pub fn presented(&self, progress: &Progress) -> Option<Progress> {
+        if self.present.is_empty() {
+            return None;
+        }
+        let Progress { ended, sent, written, opened } = progress;
+        let present = |key| self.present(key);
+        Some(Progress {
+            ended: ended.iter().map(|it| Ended { key: present(it.key), ..*it }).collect(),
+            sent: sent.iter().map(|it| Sent { key: present(it.key), ..*it }).collect(),
+            written: written.iter().map(|key| present(*key)).collect(),
+            opened: opened.iter().map(|(key, open)| (present(*key), *open)).collect(),
+        })
     }
 
     /// The coordinator names a flow no more, or has to announce it first.
@@ -40,9 +82,29 @@ impl FlowNames {
         }
     }
 
-    /// Forgets all flows but these.
+    /// Forgets the ids of all flows but these.
     pub fn retain(&mut self, mut keeps: impl FnMut(&FlowKey) -> bool) {
         self.ids.retain(|key, _| keeps(key));
         self.keys.retain(|_, key| self.ids.contains_key(key));
+    }
+
+    /// The session is over, and with it what its coordinator has announced. Applications go on using former names.
+    pub fn disconnected(&mut self) {
+        self.keys.clear();
+        self.ids.clear();
+    }
+
+    /// Nobody names a flow any more: its end is acknowledged.
+    pub fn done(&mut self, key: FlowKey) {
+        self.forget(key);
+        for former in self.former.remove(&key).unwrap_or_default() {
+            self.present.remove(&former);
+        }
+    }
+
+    /// Nobody names the flows of a coflow any more.
+    pub fn over(&mut self, coflow: u64) {
+        self.former.retain(|key, _| key.coflow != coflow);
+        self.present.retain(|_, key| key.coflow != coflow);
     }
 }

@@ -258,7 +258,8 @@ async fn talk(
                 while let Some(message) = decoder.take::<ToAgent>().map_err(garbage)? {
                     match &message {
                         ToAgent::Acknowledged(keys) => {
-                            enforcer.heard(CoordinatorEvent::Acknowledged(keys));
+                            let keys = agent.names_here(keys);
+                            enforcer.heard(CoordinatorEvent::Acknowledged(&keys));
                         }
                         ToAgent::Welcome(welcome) => {
                             enforcer.heard(CoordinatorEvent::Joined { codec: welcome.codec });

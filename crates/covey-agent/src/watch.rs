@@ -122,6 +122,24 @@ impl Watch {
         }
     }
 
+    /// A flow has changed its coflow.
+    pub fn rename(&mut self, from: FlowKey, to: FlowKey) {
+        if let Some(served) = self.served.remove(&from) {
+            self.served.insert(to, served);
+        }
+        if let Some(of) = self.unused.remove(&from) {
+            self.unused.insert(to, of);
+        }
+        // The coordinator may have been told that no other flow of the new coflow is open here.
+        if self.open.remove(&from)
+            && self.open.insert(to)
+            && self.unopened.contains(&to.coflow)
+            && !self.unused.contains_key(&to)
+        {
+            self.news.flows.push((to, Use::Moves));
+        }
+    }
+
     /// A coflow is over and no longer reported.
     pub fn over(&mut self, coflow: u64) {
         self.unopened.remove(&coflow);

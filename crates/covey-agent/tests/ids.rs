@@ -2,7 +2,8 @@
 
 use covey_agent::{Agent, Progress};
 use covey_proto::{
-    Ended, Entry, FlowAnnouncement, FlowId, FlowKey, FromAgent, Schedule, ToAgent, VERSION, Welcome,
+    Ended, Entry, FlowAnnouncement, FlowId, FlowKey, FromAgent, ReportThreshold, Schedule, Sent,
+    ToAgent, Use, Uses, VERSION, Welcome,
 };
 
 const KEY: FlowKey = FlowKey { coflow: 5, flow: 6 };
@@ -90,4 +91,99 @@ fn a_flow_of_no_coflow_is_known_by_its_id_alone() {
     tell(&mut agent, ToAgent::Flows(vec![announced]));
     tell(&mut agent, schedule(1, &[NAME], &[]));
     assert_eq!(agent.flows().keys().collect::<Vec<_>>(), [&NAME]);
+}
+
+/// The flow's name after it has changed its coflow.
+const MOVED: FlowKey = FlowKey { coflow: 8, flow: 2 };
+
+/// An agent whose flow has changed its coflow, and is in the schedule again.
+fn renamed() -> Agent {
+    let mut agent = scheduled();
+    rename(&mut agent);
+    tell(&mut agent, schedule(2, &[NAME], &[]));
+    agent
+}
+
+fn rename(agent: &mut Agent) {
+    let names = [KEY, MOVED].map(|name| FlowAnnouncement { id: FlowId(17), member: Some(name) });
+    tell(agent, ToAgent::Flows(names.to_vec()));
+}
+
+fn send(agent: &mut Agent, key: FlowKey, bytes: f64) -> Vec<FromAgent> {
+    let sent = vec![Sent { key, bytes, wire: bytes }];
+    let mut out = Vec::new();
+    agent.happened(&Progress { sent, ..Progress::default() }, 0.0, &mut out);
+    out
+}
+
+fn sent(key: FlowKey, bytes: f64) -> [FromAgent; 1] {
+    [FromAgent::Sent(vec![Sent { key, bytes, wire: bytes }])]
+}
+
+#[test]
+fn applications_go_on_naming_a_flow_as_they_opened_it() {
+    let mut agent = renamed();
+    assert_eq!(agent.flows().keys().collect::<Vec<_>>(), [&MOVED]);
+    assert_eq!(agent.served().keys().collect::<Vec<_>>(), [&KEY, &MOVED]);
+    assert_eq!(agent.served()[&KEY], agent.served()[&MOVED]);
+    assert_eq!(agent.names_here(&[NAME]), [KEY, MOVED]);
+    assert_eq!(end(&mut agent), ended(NAME));
+    tell(&mut agent, ToAgent::Acknowledged(vec![NAME]));
+    assert_eq!((agent.unacknowledged(), agent.served().len()), (0, 0));
+    assert_eq!(agent.names_here(&[MOVED]), [MOVED]);
+}
+
+#[test]
+fn the_threshold_of_the_present_coflow_counts() {
+    let mut agent = scheduled();
+    assert_eq!(send(&mut agent, KEY, 5.0), []);
+    rename(&mut agent);
+    let threshold = |coflow| ReportThreshold { coflow, bytes: 4.0 };
+    tell(&mut agent, ToAgent::Thresholds(vec![threshold(MOVED.coflow)]));
+    assert_eq!(send(&mut agent, KEY, 8.0), []);
+    assert_eq!(send(&mut agent, KEY, 9.0), sent(NAME, 9.0));
+}
+
+#[test]
+fn a_former_name_outlives_its_coflow_and_the_session() {
+    let mut agent = renamed();
+    tell(&mut agent, ToAgent::Over(vec![KEY.coflow]));
+    assert_eq!(send(&mut agent, KEY, 5.0), []);
+    agent.hello();
+    assert_eq!(end(&mut agent), []);
+    assert_eq!(tell(&mut agent, welcome()), ended(MOVED));
+    // The next coordinator announces the names again.
+    rename(&mut agent);
+    agent.hello();
+    assert_eq!(tell(&mut agent, welcome()), ended(MOVED));
+    tell(&mut agent, ToAgent::Over(vec![MOVED.coflow]));
+    assert_eq!(agent.names_here(&[MOVED]), [MOVED]);
+}
+
+#[test]
+fn an_idle_flow_that_changes_its_coflow_stays_idle() {
+    let mut agent = Agent::new(0, Vec::new()).with_watch();
+    let ToAgent::Welcome(asks) = welcome() else { panic!("a welcome") };
+    tell(&mut agent, ToAgent::Welcome(Welcome { idle_after_s: 1.0, ..asks }));
+    rename(&mut agent);
+    tell(&mut agent, schedule(1, &[NAME], &[]));
+    let mut out = Vec::new();
+    let opened = Progress { opened: vec![(KEY, true)], ..Progress::default() };
+    agent.happened(&opened, 0.0, &mut out);
+    assert_eq!(out, [FromAgent::Keeps(vec![MOVED.coflow])]);
+    out.clear();
+    for tick in 1..30 {
+        agent.happened(&Progress::default(), f64::from(tick) / 20.0, &mut out);
+    }
+    let idle = Uses { flows: vec![(NAME, Use::Idle)], ..Uses::default() };
+    assert_eq!(out, [FromAgent::Uses(idle)]);
+    // It changes its coflow once more; its application may begin to send at any time.
+    let third = FlowKey { coflow: 9, flow: 0 };
+    let names = [KEY, MOVED, third];
+    let names = names.map(|name| FlowAnnouncement { id: FlowId(17), member: Some(name) });
+    tell(&mut agent, ToAgent::Flows(names.to_vec()));
+    tell(&mut agent, schedule(2, &[], &[NAME]));
+    assert_eq!(agent.served().keys().collect::<Vec<_>>(), [&KEY, &MOVED, &third]);
+    let moves = Uses { flows: vec![(third, Use::Moves)], ..Uses::default() };
+    assert_eq!(send(&mut agent, KEY, 1.0), [FromAgent::Uses(moves)]);
 }

@@ -91,12 +91,24 @@ pub struct Update {
         skip_serializing_if = "Vec::is_empty"
     )]
     pub restart: Vec<u32>,
+    /// Ids of unfinished flows of other coflows, which join this one with what they have sent.
+    #[serde(
+        default,
+        deserialize_with = "serde_integers::numbers",
+        skip_serializing_if = "Vec::is_empty"
+    )]
+    pub take: Vec<u64>,
     /// Whether more flows are to come.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open: Option<bool>,
 }
 
 impl Update {
+    /// How many flows it adds to the coflow.
+    pub fn added(&self) -> usize {
+        self.add.len() + self.moved.len() + self.take.len()
+    }
+
     /// The indices of the flows that it names, each with its path in the request.
     pub fn named(&self) -> impl Iterator<Item = (String, u32)> {
         let moved = self.moved.iter().enumerate();

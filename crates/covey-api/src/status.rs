@@ -49,6 +49,10 @@ pub struct CoflowStatus {
     pub end_s: Option<f64>,
     /// Number of flows.
     pub flows: usize,
+    /// The ids of the flows by index: runs of ids, each by its first id and its length. Empty when the coflow has
+    /// gone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flow_ids: Vec<(u64, u32)>,
     /// Number of flows that have ended.
     pub flows_ended: usize,
     /// Number of flows that are stalled.

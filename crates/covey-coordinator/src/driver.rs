@@ -199,6 +199,13 @@ impl Driver {
         self.tell(Event::FlowsStarted(id), now);
     }
 
+    /// Moves flows to another coflow, each with the bytes that it has sent. None may be suspended. Returns their
+    /// new names.
+    pub fn move_flows(&mut self, flows: &[(FlowId, f64)], to: CoflowId, now: Time) -> Vec<FlowId> {
+        self.inner.advance_to(now);
+        self.inner.move_flows(flows, Some(to), &mut ())
+    }
+
     /// A flow has lost what it had sent, and begins again.
     pub fn restart(&mut self, flow: FlowId, now: Time) {
         self.inner.traffic_mut().restart(flow);

@@ -51,6 +51,9 @@ pub struct Lease {
     pub until_s: Option<f64>,
 }
 
+/// The id of a flow, and the coflows to which it belonged, each with its index there, oldest first.
+pub type FormerNames = (u64, Vec<(u64, u32)>);
+
 /// One entry of the journal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -81,7 +84,8 @@ pub enum Record {
         id: u64,
         /// When.
         at_s: f64,
-        /// The ids of the flows that it adds, then of those that it moves, as in `Registered`.
+        /// The ids of the flows that it adds, then of those that it moves, as in `Registered`. Then, for each flow
+        /// that it takes, the id of what stays in the flow's former coflow: a flow that has ended.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         flow_ids: Vec<(u64, u32)>,
         /// How.
@@ -123,6 +127,11 @@ pub enum Record {
         /// For how long each.
         leases: Vec<Lease>,
     },
+    /// Former names of flows that had changed their coflow when the journal was compacted.
+    Renamed {
+        /// The id of each flow, and its former coflows and indices in them, oldest first.
+        flows: Vec<FormerNames>,
+    },
     /// A coflow that had gone when the journal was compacted.
     Gone(Summary),
     /// Bytes of those coflows of a DAG that had gone when the journal was compacted.
@@ -159,7 +168,11 @@ impl Record {
             | Record::FlowsEnded { at_s, .. }
             | Record::Kept { at_s, .. }
             | Record::Removed { at_s, .. } => Some(*at_s),
-            Record::Epoch(_) | Record::Gone(_) | Record::Dag { .. } | Record::Next { .. } => None,
+            Record::Epoch(_)
+            | Record::Renamed { .. }
+            | Record::Gone(_)
+            | Record::Dag { .. }
+            | Record::Next { .. } => None,
         }
     }
 }

@@ -199,6 +199,27 @@ impl<'p> Driver<'p> {
         }
     }
 
+    /// Moves flows to another coflow that is present, or out of all coflows, each with the bytes that it has
+    /// sent. No flow may be suspended. In its coflow a flow counts as ended from now on. Returns the new names of
+    /// the flows.
+    pub fn move_flows(
+        &mut self,
+        flows: &[(FlowId, f64)],
+        to: Option<CoflowId>,
+        world: &mut impl World,
+    ) -> Vec<FlowId> {
+        let is_active = |&(flow, _): &(FlowId, f64)| {
+            let demand = self.traffic.state().coflow(flow.coflow).demand();
+            demand.is_active(demand.position(flow.index))
+        };
+        let active: Vec<bool> = flows.iter().map(is_active).collect();
+        let moved = self.traffic.move_flows(flows, to);
+        for (k, &(from, _)) in flows.iter().enumerate().filter(|(k, _)| active[*k]) {
+            self.tell(Event::FlowMoved { from, to: moved.get(k).copied() }, world);
+        }
+        moved
+    }
+
     /// Tells the policy of the wake-ups that have come.
     pub fn tell_due(&mut self, world: &mut impl World) {
         let mut due = std::mem::take(&mut self.due);

@@ -14,6 +14,13 @@ pub enum Event {
     FlowRestarted(FlowId),
     /// A flow has ended.
     FlowEnded(FlowId),
+    /// An unfinished flow has left its coflow, with what it has sent.
+    FlowMoved {
+        /// The flow in the coflow that it has left. There it counts as ended, with what it has sent.
+        from: FlowId,
+        /// The same flow in the coflow that it has joined; `None` if it belongs to no coflow any more.
+        to: Option<FlowId>,
+    },
     /// A coflow has no unfinished flow at a link any more.
     PortDrained(CoflowId, LinkId),
     /// The last flow of a coflow has ended.
@@ -32,7 +39,8 @@ pub enum Event {
 }
 
 impl Event {
-    /// The coflow that the event is about, if it is one coflow.
+    /// The coflow that the event is about, if it is one coflow. A flow that moves is about the coflow that it
+    /// leaves.
     pub fn coflow(&self) -> Option<CoflowId> {
         match *self {
             Event::CoflowArrived(id)
@@ -42,7 +50,9 @@ impl Event {
             | Event::BytesReached(id, _)
             | Event::LinkBytesReached(id, ..)
             | Event::FlowBytesReached(id, _) => Some(id),
-            Event::FlowRestarted(flow) | Event::FlowEnded(flow) => Some(flow.coflow),
+            Event::FlowRestarted(flow)
+            | Event::FlowEnded(flow)
+            | Event::FlowMoved { from: flow, .. } => Some(flow.coflow),
             Event::DagBytesReached(..) | Event::Woke => None,
         }
     }

@@ -57,6 +57,7 @@ pub trait Policy<K: Knowledge>: Send {
             Event::FlowsStarted(id) => self.flows_started(id, view),
             Event::FlowRestarted(flow) => self.flow_restarted(flow, view),
             Event::FlowEnded(flow) => self.flow_ended(flow, view),
+            Event::FlowMoved { from, to } => self.flow_moved(from, to, view),
             Event::PortDrained(id, link) => self.port_drained(id, link, view),
             Event::CoflowEnded(id) => self.coflow_ended(id, view),
             Event::BytesReached(id, bytes) => self.bytes_reached(id, bytes, view),
@@ -80,6 +81,17 @@ pub trait Policy<K: Knowledge>: Send {
 
     /// A flow has ended; told if [`Wants::flow_ends`].
     fn flow_ended(&mut self, _flow: FlowId, _view: &View<'_, K>) {}
+
+    /// An unfinished flow has left its coflow for another one, or for none. Unless overridden, this is the
+    /// end of the flow `from`, with what it has sent, and the start of the flow `to`.
+    fn flow_moved(&mut self, from: FlowId, to: Option<FlowId>, view: &View<'_, K>) {
+        if self.wants().flow_ends {
+            self.flow_ended(from, view);
+        }
+        if let Some(to) = to {
+            self.flows_started(to.coflow, view);
+        }
+    }
 
     /// The coflow has no unfinished flow at a link any more; told if [`Wants::port_drains`].
     fn port_drained(&mut self, _coflow: CoflowId, _link: LinkId, _view: &View<'_, K>) {}

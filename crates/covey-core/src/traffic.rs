@@ -42,6 +42,16 @@ impl Ended {
     }
 }
 
+/// A flow on its way from one coflow to another.
+struct MovedFlow {
+    spec: FlowSpec,
+    number: u64,
+    /// Bytes that it has sent.
+    sent: f64,
+    /// Whether it can be sent. If not, it has ended.
+    is_active: bool,
+}
+
 impl Traffic {
     /// No coflows yet.
     pub fn new(fabric: Fabric) -> Traffic {
@@ -190,6 +200,51 @@ impl Traffic {
         self.serve(flow);
     }
 
+    /// Moves flows to another coflow that is present, or out of all coflows, each with the bytes that it has
+    /// sent. A flow that has ended moves as well. Returns the new names of the flows.
+    pub(crate) fn move_flows(
+        &mut self,
+        flows: &[(FlowId, f64)],
+        to: Option<CoflowId>,
+    ) -> Vec<FlowId> {
+        let moved: Vec<MovedFlow> = flows.iter().map(|&flow| self.withdraw(flow)).collect();
+        let Some(to) = to else { return Vec::new() };
+        let first = self.state.coflow(to).demand().width() as u32;
+        self.state.expect_joined(to, moved.iter().map(|moved| moved.number));
+        self.extend(to, moved.iter().map(|moved| moved.spec));
+        for (index, moved) in (first..).zip(&moved) {
+            let flow = FlowId { coflow: to, index };
+            if self.start(flow) && moved.is_active {
+                self.state.set_sent_before(flow, moved.sent);
+            } else {
+                self.finish(to, self.state.coflow(to).demand().position(index));
+            }
+        }
+        (first..).zip(&moved).map(|(index, _)| FlowId { coflow: to, index }).collect()
+    }
+
+    /// Takes a flow out of its coflow.
+    fn withdraw(&mut self, (flow, sent): (FlowId, f64)) -> MovedFlow {
+        let FlowId { coflow: id, index } = flow;
+        let coflow = self.state.coflow(id);
+        let (demand, number) = (coflow.demand(), coflow.flow_number(index));
+        let position = demand.position(index);
+        let is_active = demand.is_active(position);
+        let (egress, ingress) = demand.end_links(position);
+        let port = |link| self.state.fabric().port_of(link).expect("an end of a path");
+        let bytes = coflow.progress().size[position];
+        let spec = FlowSpec { src: port(egress), dst: port(ingress), bytes };
+        if is_active {
+            let drained = &mut self.ended.drained;
+            self.state.withdraw(flow, sent, |link| drained.push((id, link)));
+            self.stop_serving(id, position);
+            if self.state.coflow(id).is_over() {
+                self.ended.complete.push(id);
+            }
+        }
+        MovedFlow { spec, number, sent, is_active }
+    }
+
     /// A coflow that has left, and of which the policy was told, is forgotten; its id will be used again.
     pub(crate) fn forget(&mut self, id: CoflowId) {
         self.allocator.forget(&self.state, id);
@@ -207,6 +262,10 @@ impl Traffic {
                 for &((_, id), ()) in of_dag {
                     self.state.mark_dirty(id);
                 }
+            }
+            Event::FlowMoved { from, to } => {
+                let coflows = [Some(from), to].into_iter().flatten().map(|flow| flow.coflow);
+                coflows.for_each(|id| self.state.mark_dirty(id));
             }
             _ => event.coflow().into_iter().for_each(|id| self.state.mark_dirty(id)),
         }

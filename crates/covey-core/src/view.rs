@@ -231,6 +231,11 @@ impl<'a, K: Knowledge> View<'a, K> {
         demand.active_in_row(sender).map(move |p| FlowId { coflow: id, index: demand.index(p) })
     }
 
+    /// The number of a flow. It stays the flow's when the flow changes its coflow; no other flow bears it.
+    pub fn flow_number(&self, flow: FlowId) -> u64 {
+        self.coflow(flow.coflow).flow_number(flow.index)
+    }
+
     /// The links (egress, ingress) at the two ends of a flow.
     pub fn ends(&self, flow: FlowId) -> (LinkId, LinkId) {
         let demand = self.coflow(flow.coflow).demand();

@@ -67,6 +67,7 @@ fn drive(calls: &[Call], workload: &Workload, fabric: &Fabric, spec: &str) -> Re
                 }
                 What::Told(Event::Woke) => driver.wake(now),
                 What::Told(Event::FlowRestarted(flow)) => driver.restart(flow, now),
+                What::Told(Event::FlowMoved { .. }) => unreachable!("no simulation moves flows"),
                 // The driver finds this event by itself.
                 What::Dirty(_) => {}
                 What::Planned(ref ranking, ref wakes) => {

@@ -32,7 +32,7 @@ pub struct Agent {
     schedule: HeldSchedule,
     /// The coordinator's first message, while there is a session.
     welcome: Option<Welcome>,
-    /// The ids that the coordinator has announced in this session.
+    /// What the coordinator and applications call flows; all other fields go by present names.
     names: FlowNames,
     /// Ends that the coordinator has not acknowledged.
     unacknowledged: BTreeMap<FlowKey, Ended>,
@@ -106,17 +106,29 @@ impl Agent {
         self.schedule.flows()
     }
 
-    /// The flows to serve: those of the schedule, and idle ones at a low rate that shows when they send again.
+    /// The flows to serve: those of the schedule, and idle ones at a low rate that shows when they send again. A flow
+    /// that has changed its coflow is listed under each of its names, because an application may know it by any.
     pub fn served(&self) -> Cow<'_, BTreeMap<FlowKey, Share>> {
         let flows = self.schedule.flows();
         let idle = self.watch.iter().flat_map(Watch::idle);
         let mut probed = idle.filter(|key| !flows.contains_key(key)).peekable();
-        if probed.peek().is_none() {
+        let mut renamed = self.names.renamed().peekable();
+        if probed.peek().is_none() && renamed.peek().is_none() {
             return Cow::Borrowed(flows);
         }
         let mut served = flows.clone();
         served.extend(probed.map(|key| (key, PROBE)));
+        for key in renamed {
+            if let Some(&share) = served.get(&key) {
+                served.extend(self.names.local(key).map(|name| (name, share)));
+            }
+        }
         Cow::Owned(served)
+    }
+
+    /// All names by which applications may know these flows, which the coordinator has named.
+    pub fn names_here(&self, keys: &[FlowKey]) -> Vec<FlowKey> {
+        keys.iter().flat_map(|key| self.names.local(self.names.present(*key))).collect()
     }
 
     /// Number of schedules dropped because they were not newer than what this agent knows: a message was repeated,
@@ -145,7 +157,7 @@ impl Agent {
     /// The session is over. The schedule stays in force.
     pub fn disconnected(&mut self) {
         self.welcome = None;
-        self.names = FlowNames::default();
+        self.names.disconnected();
         self.reports.disconnected();
     }
 
@@ -159,7 +171,7 @@ impl Agent {
         mut message: ToAgent,
         out: &mut Vec<FromAgent>,
     ) -> Result<bool, Refusal> {
-        message.rename_flows(|name| self.names.local(name));
+        message.rename_flows(|name| self.names.present(name));
         let said = out.len();
         let heard = self.take_in(message, out);
         self.name_remotely(&mut out[said..]);
@@ -183,7 +195,7 @@ impl Agent {
             ToAgent::Acknowledged(keys) => {
                 for key in keys {
                     self.unacknowledged.remove(&key);
-                    self.names.forget(key);
+                    self.names.done(key);
                 }
             }
             ToAgent::Thresholds(thresholds) => self.reports.set_thresholds(thresholds),
@@ -193,14 +205,33 @@ impl Agent {
                         watch.over(coflow);
                     }
                     self.reports.forget(coflow);
+                    self.names.over(coflow);
                 }
                 return Ok(true);
             }
             ToAgent::Alive => {}
-            ToAgent::Flows(flows) => flows.into_iter().for_each(|it| self.names.announced(it)),
+            ToAgent::Flows(flows) => {
+                for flow in flows {
+                    if let Some((former, present)) = self.names.announced(flow) {
+                        self.rename(former, present);
+                    }
+                }
+            }
             ToAgent::Schedule(schedule) => return Ok(self.scheduled(schedule, out)),
         }
         Ok(false)
+    }
+
+    /// A flow has changed its coflow.
+    fn rename(&mut self, former: FlowKey, present: FlowKey) {
+        self.schedule.rename(former, present);
+        self.reports.rename(former, present);
+        if let Some(watch) = &mut self.watch {
+            watch.rename(former, present);
+        }
+        if let Some(ended) = self.unacknowledged.remove(&former) {
+            self.unacknowledged.insert(present, Ended { key: present, ..ended });
+        }
     }
 
     /// A session has begun: everything that the coordinator may not know is said.
@@ -251,6 +282,8 @@ impl Agent {
     /// Handles `progress` of the flows up to `now_s`, on any clock that never goes back. `out` receives the messages
     /// to send. Returns whether the flows to serve ([`Agent::served`]) have changed.
     pub fn happened(&mut self, progress: &Progress, now_s: f64, out: &mut Vec<FromAgent>) -> bool {
+        let presented = self.names.presented(progress);
+        let progress = presented.as_ref().unwrap_or(progress);
         let uses = self.watch_progress(progress, now_s);
         let probes_changed = uses.is_some();
         let written = self.account(progress);

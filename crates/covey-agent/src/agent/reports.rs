@@ -40,6 +40,16 @@ impl Reports {
         new_bytes(self.sent.remove(&key), bytes, wire)
     }
 
+    /// A flow has changed its coflow. What it has sent is no step towards the threshold of its new coflow.
+    pub fn rename(&mut self, from: FlowKey, to: FlowKey) {
+        if let Some(sent) = self.sent.remove(&from) {
+            self.sent.insert(to, Sent { key: to, ..sent });
+        }
+        if self.unreported.remove(&from) {
+            self.unreported.insert(to);
+        }
+    }
+
     /// A coflow is over although some of its flows have not ended here.
     pub fn forget(&mut self, coflow: u64) {
         let keys: Vec<FlowKey> = self.sent.range(flows_of(coflow)).map(|(key, _)| *key).collect();

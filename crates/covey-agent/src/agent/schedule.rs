@@ -95,6 +95,15 @@ impl HeldSchedule {
         share.is_some()
     }
 
+    /// A flow has another name from now on.
+    pub fn rename(&mut self, from: FlowKey, to: FlowKey) {
+        for shares in [&mut self.flows, &mut self.written] {
+            if let Some(share) = shares.remove(&from) {
+                shares.insert(to, share);
+            }
+        }
+    }
+
     /// A flow has ended or is no longer scheduled.
     pub fn remove(&mut self, key: FlowKey) {
         self.flows.remove(&key);

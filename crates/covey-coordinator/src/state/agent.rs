@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use covey_core::Time;
-use covey_proto::{Compressor, FlowKey, ReportThreshold, Use};
+use covey_proto::{Compressor, FlowId, FlowKey, ReportThreshold, Use};
 
 use super::assignments::Assignments;
 use super::effects::SessionId;
@@ -65,6 +65,15 @@ pub(super) struct Usage {
 }
 
 impl Usage {
+    /// A flow has changed its coflow.
+    pub fn rename(&mut self, from: FlowKey, to: FlowKey) {
+        if let Some(of) = self.flows.remove(&from) {
+            self.flows.insert(to, of);
+        } else if self.unopened.contains(&to.coflow) && !self.unopened.contains(&from.coflow) {
+            self.flows.insert(to, Use::Moves);
+        }
+    }
+
     /// Forgets what was reported of a coflow. Returns whether anything was.
     pub fn forget(&mut self, serial: u64) -> bool {
         let all = FlowKey { coflow: serial, flow: 0 }..=FlowKey { coflow: serial, flow: u32::MAX };
@@ -86,6 +95,9 @@ impl Usage {
 pub(super) struct Letters {
     /// Ends that are in the journal, by the names that the agent gave the flows.
     pub acknowledged: Vec<FlowKey>,
+    /// Flows that have changed their coflow, whose names the agent has to hear. Agents that do not know ids go on
+    /// using the first names.
+    pub renamed: BTreeSet<FlowId>,
     /// Report thresholds of coflows that have changed, in bytes.
     pub thresholds: BTreeMap<u64, f64>,
     /// Coflows of which the agent need not report anything more.
@@ -94,7 +106,8 @@ pub(super) struct Letters {
 
 impl Letters {
     fn has_news(&self) -> bool {
-        !(self.over.is_empty() && self.acknowledged.is_empty() && self.thresholds.is_empty())
+        let Letters { acknowledged, renamed, thresholds, over } = self;
+        !(acknowledged.is_empty() && renamed.is_empty() && thresholds.is_empty() && over.is_empty())
     }
 
     pub fn take_thresholds(&mut self) -> Vec<ReportThreshold> {

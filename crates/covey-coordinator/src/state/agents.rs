@@ -105,6 +105,7 @@ impl Agents {
         // What it did not receive before is decided again.
         agent.letters.acknowledged.clear();
         agent.letters.thresholds.clear();
+        agent.letters.renamed.clear();
         agent.assignments.forget_announcements();
         before
     }
@@ -185,8 +186,25 @@ impl Agents {
     }
 
     /// Has an agent's new schedule name flows by id, for an agent that knows ids.
-    pub fn name_by_id(&mut self, port: u32, schedule: &mut Schedule) -> Vec<FlowAnnouncement> {
-        self.agents[port as usize].assignments.name_by_id(schedule)
+    pub fn name_by_id(
+        &mut self,
+        port: u32,
+        schedule: &mut Schedule,
+        announcements: impl Fn(FlowId) -> Vec<FlowAnnouncement>,
+    ) -> Vec<FlowAnnouncement> {
+        self.agents[port as usize].assignments.name_by_id(schedule, announcements)
+    }
+
+    /// A flow that a port sends has changed its coflow.
+    pub fn renamed(&mut self, port: u32, id: FlowId, from: FlowKey, to: FlowKey) {
+        let agent = &mut self.agents[port as usize];
+        agent.usage.rename(from, to);
+        agent.assignments.renamed(id);
+        // An agent that is not there hears of it when it joins.
+        if agent.connection.session.is_some() {
+            agent.letters.renamed.insert(id);
+        }
+        self.wake(port);
     }
 
     /// The greatest age of a schedule that is under way, in seconds.

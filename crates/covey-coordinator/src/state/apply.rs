@@ -26,8 +26,7 @@ impl CoordinatorState {
                 self.apply_registered(*id, lineage, key.clone(), spec, &ids);
             }
             Record::Updated { id, at_s: _, flow_ids, update } => {
-                let count = update.add.len() + update.moved.len();
-                let ids = self.coflows.ids.of_record(flow_ids, count);
+                let ids = self.coflows.ids.of_record(flow_ids, update.added());
                 self.apply_updated(*id, update, &ids);
             }
             Record::Ended { id, at_s: _, flows, compressed } => {
@@ -50,6 +49,12 @@ impl CoordinatorState {
             Record::Removed { id, at_s: _ } => self.apply_removed(*id),
             Record::Kept { at_s: _, leases } => {
                 leases.iter().for_each(|lease| self.apply_lease(lease));
+            }
+            Record::Renamed { flows } => {
+                for (id, names) in flows {
+                    let name = |&(coflow, flow): &(u64, u32)| FlowKey { coflow, flow };
+                    self.coflows.set_former(FlowId(*id), names.iter().map(name).collect());
+                }
             }
             Record::Gone(summary) => {
                 self.coflows.remember(summary.clone());
@@ -132,6 +137,7 @@ impl CoordinatorState {
         for &flow in &update.restart {
             self.restart(FlowKey { coflow: serial, flow });
         }
+        let (ids, rest_ids) = ids.split_at(ids.len() - update.take.len());
         let mut added: Vec<(FlowSpec, u64)> =
             update.add.iter().copied().zip(ids.iter().copied()).collect();
         for (moved, &new_id) in update.moved.iter().zip(&ids[update.add.len()..]) {
@@ -155,14 +161,13 @@ impl CoordinatorState {
             // What is known of hosts, and that nobody has opened the coflow at one, holds for these too.
             self.follow(serial);
         }
+        let left = self.take_flows(serial, &update.take, rest_ids);
         // A client that changes a coflow keeps it.
         self.keep(serial, None);
         if let Some(coflow) = self.coflows.get_mut(serial) {
             coflow.open = update.open.unwrap_or(open);
-            if !coflow.open && self.driver.state().coflow(id).is_over() {
-                self.driver.leave(id);
-            }
         }
+        left.into_iter().chain([serial]).for_each(|serial| self.leave_if_over(serial));
         self.effects.event(Event::Updated { id: serial });
         self.tell_ends();
     }

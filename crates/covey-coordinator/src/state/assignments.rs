@@ -36,7 +36,7 @@ impl Service {
 /// A flow of an agent.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct FlowAssignment {
-    /// The flow by coflow and index, as applications know it.
+    /// The flow by the coflow and the index that it had first.
     key: FlowKey,
     /// Receiving port.
     dst: u32,
@@ -46,13 +46,15 @@ struct FlowAssignment {
     sent: Service,
     /// The most that it may hold, in bytes per second: reserved at the receiving port.
     reserved: f64,
-    /// Whether the agent knows its id.
+    /// Whether the agent knows its id, and to which coflow it belongs.
     is_announced: bool,
+    /// Whether the flow must be listed again, because it belongs to another coflow.
+    is_renamed: bool,
 }
 
 impl FlowAssignment {
     fn is_sent(&self) -> bool {
-        self.wanted.is_like(self.sent)
+        !self.is_renamed && self.wanted.is_like(self.sent)
     }
 
     fn is_nothing(&self) -> bool {
@@ -104,6 +106,7 @@ impl Assignments {
             sent: Service::NONE,
             reserved: 0.0,
             is_announced: false,
+            is_renamed: false,
         });
         flow.wanted = wanted;
         if flow.is_sent() && !self.full {
@@ -177,6 +180,7 @@ impl Assignments {
             let before = flow.sent.rate;
             if reservations.fits(port, flow.dst, flow.wanted.rate - flow.reserved) {
                 flow.sent = flow.wanted;
+                flow.is_renamed = false;
                 let reserved = flow.reserved.max(flow.wanted.rate);
                 // The agent gives nothing back before it has applied the schedule: nobody is woken.
                 reservations.replace(flow.dst, flow.reserved, reserved, &mut BTreeSet::new());
@@ -210,9 +214,22 @@ impl Assignments {
         Some(schedule)
     }
 
-    /// Has a schedule that was just made name flows by their ids. Returns those that the agent has to
-    /// learn first.
-    pub fn name_by_id(&mut self, schedule: &mut Schedule) -> Vec<FlowAnnouncement> {
+    /// A flow belongs to another coflow: an agent that holds it is sent it again, with its new name.
+    pub fn renamed(&mut self, id: FlowId) {
+        if let Some(flow) = self.flows.get_mut(&id).filter(|flow| flow.sent.rate > 0.0) {
+            flow.is_announced = false;
+            flow.is_renamed = true;
+            self.dirty.insert(id);
+        }
+    }
+
+    /// Has a schedule that was just made name flows by their ids. Returns the
+    /// `announcements` of those that the agent has to learn first.
+    pub fn name_by_id(
+        &mut self,
+        schedule: &mut Schedule,
+        announcements: impl Fn(FlowId) -> Vec<FlowAnnouncement>,
+    ) -> Vec<FlowAnnouncement> {
         let mut new = Vec::new();
         let ids: BTreeMap<FlowKey, FlowId> = match &self.under_way {
             None => BTreeMap::new(),
@@ -225,7 +242,7 @@ impl Assignments {
             let Some(id) = ids.get(&entry.key) else { continue };
             if let Some(flow) = self.flows.get_mut(id).filter(|flow| !flow.is_announced) {
                 flow.is_announced = true;
-                new.push(FlowAnnouncement { id: *id, member: Some(flow.key) });
+                new.extend(announcements(*id));
             }
             entry.key = FlowKey::of_id(*id);
         }

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use covey_core::{CoflowId, Compression, Lineage, Time};
-use covey_proto::{FlowId, FlowKey};
+use covey_proto::{FlowAnnouncement, FlowId, FlowKey};
 
 use super::flow_ids::FlowIds;
-use super::flows::{Flow, Flows, Served, ports};
+use super::flows::{Flow, Flows, Served, Stage, ports};
 use super::leases::{Lease, Leases};
 use super::memory::{Dags, Gone};
 use crate::record::{Key, Summary};
@@ -229,6 +229,54 @@ impl Coflows {
         coflow.flows.extend(flows, runs);
     }
 
+    /// Moves a flow to another coflow that is present, with what it has sent. What stays of it in its former coflow
+    /// has ended, and has the id `rest`. Returns the new name.
+    pub fn move_flow(
+        &mut self,
+        id: FlowId,
+        from: FlowKey,
+        to: u64,
+        rest: u64,
+        now: Time,
+    ) -> Option<FlowKey> {
+        let index = self.get(to)?.flows.len() as u32;
+        let left = self.change(from.coflow, |coflow, _| {
+            coflow.unserve(from.flow);
+            coflow.flows.leave(from.flow, now)
+        });
+        let (mut flow, mut names) = left??;
+        let coflow = self.present.get_mut(&from.coflow)?;
+        self.ids.replace(from.coflow, coflow.flows.ids_mut(), from.flow, rest);
+        self.ids.add_former(from, id);
+        names.push(from);
+        if !matches!(flow.stage, Stage::Written | Stage::Ended) {
+            // Whether it can use a rate is found out again.
+            flow.stage = Stage::Active;
+        }
+        self.extend(to, vec![flow], &[id.0]);
+        let coflow = self.present.get_mut(&to)?;
+        coflow.flows.note_joined(names);
+        // What the flow has now differs from what the next plan says: its agent is told of that.
+        coflow.served.push(Served { flow: index, rate: 0.0, codec: None });
+        Some(FlowKey { coflow: to, flow: index })
+    }
+
+    /// What announces a flow of a coflow that is present: all names that it has had, oldest first.
+    pub fn announcements(&self, id: FlowId) -> Vec<FlowAnnouncement> {
+        let Some(key) = self.ids.key(FlowKey::of_id(id)) else { return Vec::new() };
+        let Some(coflow) = self.get(key.coflow) else { return Vec::new() };
+        let names = coflow.flows.names(key);
+        names.map(|name| FlowAnnouncement { id, member: Some(name) }).collect()
+    }
+
+    /// These are the former names of a flow, oldest first.
+    pub fn set_former(&mut self, id: FlowId, names: Vec<FlowKey>) {
+        let Some(key) = self.ids.key(FlowKey::of_id(id)) else { return };
+        let Some(coflow) = self.present.get_mut(&key.coflow) else { return };
+        names.iter().for_each(|name| self.ids.add_former(*name, id));
+        coflow.flows.set_former(key.flow, names);
+    }
+
     /// Coflows that have, or had, a flow at a port.
     pub fn at_port(&self, port: u32) -> impl Iterator<Item = u64> {
         self.by_port.get(port as usize).into_iter().flatten().copied()
@@ -249,7 +297,7 @@ impl Coflows {
         let coflow = self.present.remove(&serial)?;
         let Coflow { about, flows, lease, .. } = &coflow;
         self.leases.remove(serial, lease);
-        self.ids.remove(flows.ids());
+        self.ids.remove(flows.ids(), flows.former().values().flatten().copied());
         self.tally.replace(coflow.tally(), Tally::default());
         for port in flows.ports() {
             self.by_port[port as usize].remove(&serial);

@@ -14,7 +14,8 @@ impl CoordinatorState {
         let Some(coflow) = self.coflows.get_mut(key.coflow) else { return };
         let Some(Flow { src, dst, .. }) = coflow.flows.get(key.flow) else { return };
         coflow.unserve(key.flow);
-        self.agents.want(src, coflow.flows.id_of(key.flow), key, dst, Service::NONE);
+        let name = coflow.flows.first_name(key);
+        self.agents.want(src, coflow.flows.id_of(key.flow), name, dst, Service::NONE);
     }
 
     /// Ends a flow with so many bytes, unless that has happened.
@@ -72,6 +73,16 @@ impl CoordinatorState {
         }
     }
 
+    /// Lets a coflow go, with the next ends that are told, if nothing is left of it that has to end.
+    pub(super) fn leave_if_over(&mut self, serial: u64) {
+        let coflows = &self.coflows;
+        let Some(coflow) = coflows.get(serial).filter(|coflow| !coflow.open) else { return };
+        let changes = self.journal.changes(serial, |flow| coflows.ids.coflow(flow));
+        if !changes && self.driver.state().coflow(coflow.id).is_over() {
+            self.driver.leave(coflow.id);
+        }
+    }
+
     /// Tells the policy of ends. Coflows that are over go.
     pub(super) fn tell_ends(&mut self) {
         self.tell_ends_of(false);
@@ -79,8 +90,11 @@ impl CoordinatorState {
 
     /// The same; `removed`: a client has asked for that.
     pub(super) fn tell_ends_of(&mut self, removed: bool) {
-        let coflows = &self.coflows;
-        let is_open = |id| coflows.of(id).is_some_and(|coflow| coflow.open);
+        let (coflows, journal) = (&self.coflows, &self.journal);
+        let is_open = |id| {
+            let is_open = coflows.of(id).is_some_and(|coflow| coflow.open);
+            is_open || journal.changes(coflows.serial(id), |flow| coflows.ids.coflow(flow))
+        };
         for id in self.driver.tell_ends(is_open, self.now) {
             let serial = self.coflows.serial(id);
             self.effects.counts.gone += 1;

@@ -28,6 +28,8 @@ pub(super) struct FlowIds {
     next: u64,
     /// By the first id of each run: the coflow, and the run.
     runs: BTreeMap<u64, (u64, IdRun)>,
+    /// Former names of flows that have changed their coflow, and the flows' ids.
+    former: BTreeMap<FlowKey, FlowId>,
 }
 
 impl FlowIds {
@@ -74,24 +76,64 @@ impl FlowIds {
         runs
     }
 
-    /// Forgets the ids of flows.
-    pub fn remove(&mut self, runs: &[IdRun]) {
+    /// The flow with an index of a coflow has left. Gives another id to what stays of it there. `runs` are those of
+    /// the coflow.
+    pub fn replace(&mut self, coflow: u64, runs: &mut Vec<IdRun>, index: u32, id: u64) {
+        let behind = runs.partition_point(|run| run.index <= index);
+        let Some(at) = behind.checked_sub(1) else { return };
+        let IdRun { index: start, first, count } = runs[at];
+        let before = index - start;
+        let parts = [
+            IdRun { index: start, first, count: before },
+            IdRun { index, first: id, count: 1 },
+            IdRun {
+                index: index + 1,
+                first: first + u64::from(before) + 1,
+                count: count - before - 1,
+            },
+        ];
+        let parts: Vec<IdRun> = parts.into_iter().filter(|run| run.count > 0).collect();
+        self.runs.remove(&first);
+        self.runs.extend(parts.iter().map(|run| (run.first, (coflow, *run))));
+        runs.splice(at..behind, parts);
+    }
+
+    /// A flow that has changed its coflow was named so before.
+    pub fn add_former(&mut self, name: FlowKey, id: FlowId) {
+        self.former.insert(name, id);
+    }
+
+    /// Forgets the ids of flows, and their former names.
+    pub fn remove(&mut self, runs: &[IdRun], former: impl Iterator<Item = FlowKey>) {
         for run in runs {
             self.runs.remove(&run.first);
         }
+        former.for_each(|name| _ = self.former.remove(&name));
     }
 
-    /// The flow that a message names, by coflow and index.
+    /// The flow that a message names, by its present coflow and index. `None` for an id that no flow of a coflow
+    /// that is present has.
     pub fn key(&self, name: FlowKey) -> Option<FlowKey> {
-        let Some(FlowId(id)) = name.id() else { return Some(name) };
+        let id = name.id().or_else(|| self.former.get(&name).copied());
+        let Some(FlowId(id)) = id else { return Some(name) };
         let (_, (coflow, run)) = self.runs.range(..=id).next_back()?;
         let offset = u32::try_from(id - run.first).ok().filter(|offset| *offset < run.count)?;
         Some(FlowKey { coflow: *coflow, flow: run.index + offset })
     }
 
-    /// How many runs there are.
+    /// The coflow to which the flow with an id belongs.
+    pub fn coflow(&self, id: u64) -> Option<u64> {
+        self.key(FlowKey::of_id(FlowId(id))).map(|key| key.coflow)
+    }
+
+    /// The coflows to which the flows with these ids belong.
+    pub fn coflows(&self, ids: &[u64]) -> impl Iterator<Item = u64> {
+        ids.iter().filter_map(|&id| self.coflow(id))
+    }
+
+    /// How many runs and former names there are.
     #[cfg(test)]
     pub fn len(&self) -> usize {
-        self.runs.len()
+        self.runs.len() + self.former.len()
     }
 }

@@ -1,7 +1,9 @@
 //! The flows of a coflow.
 
+use std::collections::BTreeMap;
+
 use covey_core::Time;
-use covey_proto::{CodecName, FlowId};
+use covey_proto::{CodecName, FlowId, FlowKey};
 
 use super::flow_ids::IdRun;
 
@@ -88,6 +90,8 @@ pub(super) struct Flows {
     list: Vec<Flow>,
     /// Their ids, by index.
     ids: Vec<IdRun>,
+    /// By index, the former names of flows that have joined from other coflows, oldest first.
+    former: BTreeMap<u32, Vec<FlowKey>>,
     /// Flows that are stalled.
     stalled: usize,
     /// Flows that do not use their rates, by [`Unused`].
@@ -106,6 +110,7 @@ impl Flows {
         Flows {
             list: Vec::new(),
             ids: Vec::new(),
+            former: BTreeMap::new(),
             stalled: 0,
             unused: [0; 4],
             attained: 0.0,
@@ -140,6 +145,36 @@ impl Flows {
     /// The runs of their ids, by index.
     pub fn ids(&self) -> &[IdRun] {
         &self.ids
+    }
+
+    /// The same by the first id and the length of each.
+    pub fn id_runs(&self) -> Vec<(u64, u32)> {
+        self.ids.iter().map(|run| (run.first, run.count)).collect()
+    }
+
+    pub fn ids_mut(&mut self) -> &mut Vec<IdRun> {
+        &mut self.ids
+    }
+
+    /// Flows that have joined from other coflows, by index, with their former names, oldest first.
+    pub fn former(&self) -> &BTreeMap<u32, Vec<FlowKey>> {
+        &self.former
+    }
+
+    /// These are the former names of a flow.
+    pub fn set_former(&mut self, index: u32, names: Vec<FlowKey>) {
+        self.former.insert(index, names);
+    }
+
+    /// The name that a flow had first, which may be its `present` one.
+    pub fn first_name(&self, present: FlowKey) -> FlowKey {
+        let former = self.former.get(&present.flow).and_then(|names| names.first());
+        former.copied().unwrap_or(present)
+    }
+
+    /// All names that a flow has had, oldest first, and last the `present` one.
+    pub fn names(&self, present: FlowKey) -> impl Iterator<Item = FlowKey> {
+        self.former.get(&present.flow).into_iter().flatten().copied().chain([present])
     }
 
     /// The id of a flow.
@@ -230,6 +265,28 @@ impl Flows {
         flow.wire = flow.wire.max(wire);
         self.longest = self.longest.max(wire);
         Some(was)
+    }
+
+    /// A flow leaves for another coflow, with what it has sent. Here it counts as ended, without a byte. Returns the
+    /// flow as it was, and its former names.
+    pub fn leave(&mut self, index: u32, now: Time) -> Option<(Flow, Vec<FlowKey>)> {
+        let flow = self.get(index)?;
+        self.set_stage(index, Stage::Ended, now);
+        let rest = &mut self.list[index as usize];
+        (rest.sent, rest.wire) = (0.0, 0.0);
+        self.attained = (self.attained - flow.wire).max(0.0);
+        if flow.wire == self.longest {
+            self.longest = self.list.iter().map(|flow| flow.wire).fold(0.0, f64::max);
+        }
+        Some((flow, self.former.remove(&index).unwrap_or_default()))
+    }
+
+    /// The last flow has joined from another coflow, with what it has sent. These are its former names.
+    pub fn note_joined(&mut self, names: Vec<FlowKey>) {
+        let Some(flow) = self.list.last() else { return };
+        self.attained += flow.wire;
+        self.longest = self.longest.max(flow.wire);
+        self.set_former(self.list.len() as u32 - 1, names);
     }
 
     /// A flow starts again where it is. What it has sent stays in [`Flows::attained`].

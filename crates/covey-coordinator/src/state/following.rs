@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use covey_proto::{FlowKey, Use, Uses};
+use covey_proto::{FlowKey, IDS, Use, Uses};
 
 use super::agents::Agents;
 use super::assignments::Service;
@@ -64,7 +64,8 @@ impl CoordinatorState {
                 .filter(|(_, flow)| !matches!(flow.stage, Stage::Written | Stage::Ended))
                 .map(|(index, flow)| {
                     let key = FlowKey { coflow: serial, flow: index };
-                    (index, *flow, stage_of(agents, key, flow, is_expired))
+                    let first = coflow.flows.first_name(key);
+                    (index, *flow, stage_of(agents, [first, key], flow, is_expired))
                 })
                 .filter(|(_, flow, stage)| flow.stage != *stage)
                 .collect();
@@ -73,7 +74,8 @@ impl CoordinatorState {
                 match (coflow.flows.set_stage(index, stage, now), stage) {
                     (Some(Stage::Active), _) => {
                         let key = FlowKey { coflow: serial, flow: index };
-                        agents.want(src, coflow.flows.id_of(index), key, dst, Service::NONE);
+                        let (id, name) = (coflow.flows.id_of(index), coflow.flows.first_name(key));
+                        agents.want(src, id, name, dst, Service::NONE);
                         coflow.unserve(index);
                         gone.push(coflow.policy_flow(index));
                     }
@@ -113,7 +115,8 @@ impl CoordinatorState {
         let senders: BTreeSet<u32> = coflow.flows.iter().map(|(_, flow)| flow.src).collect();
         for port in senders {
             let agent = self.agents.get_mut(port);
-            if agent.usage.forget(serial) {
+            // An agent also keeps former names of flows.
+            if agent.usage.forget(serial) || !coflow.flows.former().is_empty() {
                 agent.over(serial);
                 self.agents.wake(port);
             }
@@ -129,16 +132,19 @@ fn is_own(coflow: &Coflow, flow: u32, port: u32) -> bool {
     }
 }
 
-/// The stage of a flow that is neither written nor ended.
-fn stage_of(agents: &Agents, key: FlowKey, flow: &Flow, is_expired: bool) -> Stage {
+/// The stage of a flow that is neither written nor ended, by its first and its present name.
+fn stage_of(agents: &Agents, names: [FlowKey; 2], flow: &Flow, is_expired: bool) -> Stage {
+    let [first, key] = names;
     let src = agents.get(flow.src);
+    // An agent that does not know ids has not heard that a flow has changed its coflow.
+    let named = if src.connection.spoken >= IDS { key } else { first };
     if src.is_away || agents.get(flow.dst).is_away {
         return Stage::Stalled;
     }
     match src.usage.flows.get(&key) {
         Some(Use::Idle) => Stage::Unused(Unused::Idle),
         Some(Use::Closed) => Stage::Unused(Unused::Closed),
-        None if src.usage.unopened.contains(&key.coflow) => Stage::Unused(Unused::Unopened),
+        None if src.usage.unopened.contains(&named.coflow) => Stage::Unused(Unused::Unopened),
         _ if is_expired => Stage::Unused(Unused::Expired),
         _ => Stage::Active,
     }

@@ -26,6 +26,8 @@ pub(super) struct JournalQueue {
     keys: BTreeMap<String, (u64, Lsn)>,
     /// Registrations among `pending`.
     registering: usize,
+    /// Changes of coflows among `pending`.
+    updating: usize,
     next_lsn: Lsn,
     /// Records that have had their effect and could not be written.
     unwritten: Vec<(Record, u32, Vec<FlowKey>)>,
@@ -37,6 +39,7 @@ impl Default for JournalQueue {
             pending: BTreeMap::new(),
             keys: BTreeMap::new(),
             registering: 0,
+            updating: 0,
             next_lsn: 1,
             unwritten: Vec::new(),
         }
@@ -54,6 +57,18 @@ impl JournalQueue {
         self.registering
     }
 
+    /// Whether a change waits of a coflow, or of a flow of it. `coflow_of` has the coflow of a flow by its id.
+    pub fn changes(&self, coflow: u64, coflow_of: impl Fn(u64) -> Option<u64>) -> bool {
+        let changes = |pending: &Pending| match pending {
+            Pending::Apply(Record::Updated { id, update, .. }, _) => {
+                let mut taken = update.take.iter();
+                *id == coflow || taken.any(|&flow| coflow_of(flow) == Some(coflow))
+            }
+            _ => false,
+        };
+        self.updating > 0 && self.pending.values().any(changes)
+    }
+
     fn write(&mut self, record: &Record, effects: &mut Effects) -> Lsn {
         let lsn = self.next_lsn;
         self.next_lsn += 1;
@@ -64,11 +79,15 @@ impl JournalQueue {
     /// Has a record applied when it is on disk, and a request answered if there is one.
     pub fn apply(&mut self, record: Record, request: Option<RequestId>, effects: &mut Effects) {
         let lsn = self.write(&record, effects);
-        if let Record::Registered { key, .. } = &record {
-            self.registering += 1;
-            if let Some(key) = key {
-                self.keys.insert(key.key.clone(), (key.digest, lsn));
+        match &record {
+            Record::Registered { key, .. } => {
+                self.registering += 1;
+                if let Some(key) = key {
+                    self.keys.insert(key.key.clone(), (key.digest, lsn));
+                }
             }
+            Record::Updated { .. } => self.updating += 1,
+            _ => {}
         }
         self.pending.insert(lsn, Pending::Apply(record, request.into_iter().collect()));
     }
@@ -118,25 +137,32 @@ impl JournalQueue {
         Some(digest)
     }
 
-    /// All records up to this one are on disk. Returns what has waited for them.
-    pub fn take_durable(&mut self, last: Lsn) -> Vec<Pending> {
-        let rest = self.pending.split_off(&(last + 1));
-        let durable: Vec<Pending> =
-            std::mem::replace(&mut self.pending, rest).into_values().collect();
-        durable.iter().for_each(|it| self.leave(it));
-        durable
+    /// All records up to this one are on disk. Returns what has waited for the first of them.
+    pub fn take_durable(&mut self, last: Lsn) -> Option<Pending> {
+        let first = self.pending.first_entry().filter(|first| *first.key() <= last)?.remove();
+        self.leave(&first);
+        Some(first)
     }
 
     /// The records from `first` to `last` are not in the journal. What has had its effect is kept, to be
     /// written later; the requests that asked for the others are refused.
-    pub fn refuse(&mut self, first: Lsn, last: Lsn, why: &str, effects: &mut Effects) {
+    /// Returns the changes among them.
+    pub fn refuse(
+        &mut self,
+        first: Lsn,
+        last: Lsn,
+        why: &str,
+        effects: &mut Effects,
+    ) -> Vec<Record> {
+        let mut changes = Vec::new();
         let mut these = self.pending.split_off(&first);
         let mut later = these.split_off(&(last + 1));
         self.pending.append(&mut later);
         for pending in these.into_values() {
             self.leave(&pending);
             match pending {
-                Pending::Apply(_, requests) => {
+                Pending::Apply(record, requests) => {
+                    changes.push(record);
                     for request in requests {
                         let detail = format!("the journal cannot be written: {why}");
                         effects.answer(request, Err(Problem::new(503, "not durable", detail)));
@@ -147,14 +173,19 @@ impl JournalQueue {
                 }
             }
         }
+        changes
     }
 
     fn leave(&mut self, pending: &Pending) {
-        if let Pending::Apply(Record::Registered { key, .. }, _) = pending {
-            self.registering -= 1;
-            if let Some(key) = key {
-                self.keys.remove(&key.key);
+        match pending {
+            Pending::Apply(Record::Registered { key, .. }, _) => {
+                self.registering -= 1;
+                if let Some(key) = key {
+                    self.keys.remove(&key.key);
+                }
             }
+            Pending::Apply(Record::Updated { .. }, _) => self.updating -= 1,
+            _ => {}
         }
     }
 

@@ -71,7 +71,7 @@ impl CoordinatorState {
     /// All records up to this one are on disk.
     pub fn durable(&mut self, lsn: Lsn, now: Time) {
         self.advance(now);
-        for pending in self.journal.take_durable(lsn) {
+        while let Some(pending) = self.journal.take_durable(lsn) {
             match pending {
                 Pending::Apply(record, requests) => {
                     self.apply(&record);
@@ -87,7 +87,14 @@ impl CoordinatorState {
 
     /// The records from `first` to `last` could not be written, and are not in the journal.
     pub fn not_durable(&mut self, first: Lsn, last: Lsn, why: &str) {
-        self.journal.refuse(first, last, why, &mut self.effects);
+        // Coflows that would have been changed may be over.
+        for record in self.journal.refuse(first, last, why, &mut self.effects) {
+            if let Record::Updated { id, update, .. } = record {
+                let from: Vec<u64> = self.coflows.ids.coflows(&update.take).collect();
+                from.into_iter().chain([id]).for_each(|serial| self.leave_if_over(serial));
+            }
+        }
+        self.tell_ends();
     }
 
     fn answer_to(&self, record: &Record) -> Answer {

@@ -1,6 +1,6 @@
 //! What agents are sent.
 
-use covey_proto::{IDS, ToAgent, USES, Welcome};
+use covey_proto::{FlowAnnouncement, IDS, ToAgent, USES, Welcome};
 
 use super::coordinator::CoordinatorState;
 use super::effects::SessionId;
@@ -26,6 +26,12 @@ impl CoordinatorState {
                 },
             }));
         }
+        let renamed = std::mem::take(&mut agent.letters.renamed);
+        let renamed: Vec<FlowAnnouncement> =
+            renamed.into_iter().flat_map(|id| self.coflows.announcements(id)).collect();
+        if !renamed.is_empty() && spoken >= IDS {
+            messages.push(ToAgent::Flows(renamed));
+        }
         let acknowledged = std::mem::take(&mut agent.letters.acknowledged);
         if !acknowledged.is_empty() {
             messages.push(ToAgent::Acknowledged(acknowledged));
@@ -46,7 +52,8 @@ impl CoordinatorState {
             counts.schedules += 1;
             counts.entries += (schedule.set.len() + schedule.removed.len()) as u64;
             if spoken >= IDS {
-                let new = self.agents.name_by_id(port, &mut schedule);
+                let announcements = |id| self.coflows.announcements(id);
+                let new = self.agents.name_by_id(port, &mut schedule, announcements);
                 if !new.is_empty() {
                     messages.push(ToAgent::Flows(new));
                 }

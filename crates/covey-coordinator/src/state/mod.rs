@@ -10,7 +10,8 @@
 //! | `leasing` | which coflows are kept |
 //! | `processors`, `progress` | what the policy learns of compression and of bytes sent |
 //! | `publish`, `round` | a plan, and which agents have to be told what |
-//! | `ends`, `apply`, `snapshot` | ends of flows; records of the journal, read and written |
+//! | `ends`, `taking` | ends of flows; flows that change their coflow |
+//! | `apply`, `snapshot` | records of the journal, read and written |
 //! | `queries`, `requests` | what clients read and ask for |
 //! | `sessions`, `messages` | what agents report and are sent |
 //! | `lifecycle` | what the shell calls in turn |
@@ -47,6 +48,7 @@ mod requests;
 mod round;
 mod sessions;
 mod snapshot;
+mod taking;
 
 #[cfg(test)]
 mod tests;

@@ -78,9 +78,9 @@ impl CoordinatorState {
         let Some(coflow) = self.coflows.get(serial) else { return };
         let Some(Flow { src, dst, .. }) = coflow.flows.get(flow) else { return };
         let layer = self.driver.layers().of(coflow.policy_flow(flow));
-        let key = FlowKey { coflow: serial, flow };
+        let name = coflow.flows.first_name(FlowKey { coflow: serial, flow });
         let service = Service { layer, rate, codec };
-        self.agents.want(src, coflow.flows.id_of(flow), key, dst, service);
+        self.agents.want(src, coflow.flows.id_of(flow), name, dst, service);
     }
 }
 

@@ -136,12 +136,7 @@ impl CoordinatorState {
         flows: &[Flow],
         there: usize,
     ) -> Result<(), Problem> {
-        let max = self.config.max_flows;
-        if flows.len() + there > max {
-            let found = flows.len() + there;
-            let detail = format!("{at}: expected at most {max} in all, found {found}");
-            return Err(Problem::new(413, "too many flows", detail));
-        }
+        self.check_count(at, flows.len() + there)?;
         let ports = self.agents.ports();
         for (k, flow) in flows.iter().enumerate() {
             for (end, port) in [("src", flow.src), ("dst", flow.dst)] {
@@ -167,6 +162,15 @@ impl CoordinatorState {
         Ok(())
     }
 
+    fn check_count(&self, at: &str, found: usize) -> Result<(), Problem> {
+        let max = self.config.max_flows;
+        if found <= max {
+            return Ok(());
+        }
+        let detail = format!("{at}: expected at most {max} in all, found {found}");
+        Err(Problem::new(413, "too many flows", detail))
+    }
+
     fn update(
         &mut self,
         request: RequestId,
@@ -180,8 +184,10 @@ impl CoordinatorState {
             return Err(Problem::new(412, "changed meanwhile", detail));
         }
         let to: Vec<Flow> = update.moved.iter().map(|moved| moved.to).collect();
-        self.check_flows(["add", ""], &update.add, coflow.flows.len())?;
-        self.check_flows(["move", ".to"], &to, coflow.flows.len() + update.add.len())?;
+        let there = coflow.flows.len() + update.take.len();
+        self.check_flows(["add", ""], &update.add, there)?;
+        self.check_flows(["move", ".to"], &to, there + update.add.len())?;
+        self.check_count("take", coflow.flows.len() + update.added())?;
         let mut named = HashSet::new();
         for (at, flow) in update.named() {
             match coflow.flows.get(flow).map(|flow| flow.stage) {
@@ -199,9 +205,10 @@ impl CoordinatorState {
                 Some(_) => {}
             }
         }
+        self.check_taken(id, &update.take)?;
         self.check_pending()?;
         let at_s = self.now.as_secs();
-        let flow_ids = self.coflows.ids.give(update.add.len() + update.moved.len());
+        let flow_ids = self.coflows.ids.give(update.added());
         self.journal(Record::Updated { id, at_s, flow_ids, update }, request);
         Ok(())
     }

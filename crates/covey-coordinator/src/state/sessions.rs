@@ -23,8 +23,11 @@ impl CoordinatorState {
             (_, Some(port)) => port,
         };
         self.agents.get_mut(port).connection.heard = self.now;
-        // From here on a name by id is that of a flow whose coflow has gone.
-        message.rename_flows(|name| self.coflows.ids.key(name).unwrap_or(name));
+        // From here on a name by id is that of a flow whose coflow has gone. Ends are acknowledged by the names that
+        // the agent gives.
+        if !matches!(message, FromAgent::Ended(_)) {
+            message.rename_flows(|name| self.present_name(name));
+        }
         let counts = &mut self.effects.counts;
         *match &message {
             FromAgent::Applied { .. } => &mut counts.applied,
@@ -87,6 +90,9 @@ impl CoordinatorState {
             if coflow.report_threshold.is_finite() && coflow.sends_from(port) {
                 agent.letters.thresholds.insert(serial, coflow.report_threshold);
             }
+            let is_here = |index: &u32| coflow.flows.get(*index).is_some_and(|it| it.src == port);
+            let renamed = coflow.flows.former().keys().copied().filter(is_here);
+            agent.letters.renamed.extend(renamed.map(|index| coflow.flows.id_of(index)));
         }
         self.effects.event(Event::Joined { port });
         self.effects.ready(session);
@@ -103,12 +109,20 @@ impl CoordinatorState {
         }
     }
 
+    /// A flow as it is named now, if its coflow is present.
+    fn present_name(&self, name: FlowKey) -> FlowKey {
+        self.coflows.ids.key(name).unwrap_or(name)
+    }
+
     fn ended(&mut self, port: u32, flows: &[Ended]) {
         let mut known = Vec::new();
-        for of_coflow in flows.chunk_by(|a, b| a.key.coflow == b.key.coflow) {
-            self.count_unknown(of_coflow[0].key, of_coflow.len());
+        let present = |ended: &Ended| Ended { key: self.present_name(ended.key), ..*ended };
+        let flows: Vec<(FlowKey, Ended)> = flows.iter().map(|it| (it.key, present(it))).collect();
+        for of_coflow in flows.chunk_by(|(_, a), (_, b)| a.key.coflow == b.key.coflow) {
+            let first = of_coflow[0].1.key;
+            self.count_unknown(first, of_coflow.len());
             let (mut new, mut compressed, mut names) = (Vec::new(), Vec::new(), Vec::new());
-            for &Ended { key, bytes, wire } in of_coflow {
+            for &(name, Ended { key, bytes, wire }) in of_coflow {
                 match self.coflows.flow(key) {
                     // It is another agent's flow.
                     Some(flow) if flow.src != port => continue,
@@ -123,12 +137,12 @@ impl CoordinatorState {
                     }
                     _ => {}
                 }
-                names.push(key);
+                names.push(name);
             }
             if new.is_empty() {
                 known.append(&mut names);
             } else {
-                self.keep(of_coflow[0].key.coflow, None);
+                self.keep(first.coflow, None);
                 let at_s = self.now.as_secs();
                 let record = Record::FlowsEnded { at_s, flows: new, compressed };
                 self.journal.acknowledge(record, port, names, &mut self.effects);

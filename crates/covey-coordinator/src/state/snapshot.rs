@@ -7,7 +7,7 @@ use super::coordinator::CoordinatorState;
 use super::effects::Lsn;
 use super::flows::{Flow, Stage};
 use super::leasing::lease_of;
-use crate::record::{Lease, Record};
+use crate::record::{FormerNames, Lease, Record};
 
 impl CoordinatorState {
     /// Records that say all that this coordinator knows; and those on the way to the journal that will
@@ -24,10 +24,26 @@ impl CoordinatorState {
             records.extend(records_of(id, coflow));
             leases.extend(coflow.lease.wanes.then(|| lease_of(id, coflow)));
         }
+        let renamed = self.renamed();
+        if !renamed.is_empty() {
+            records.push(Record::Renamed { flows: renamed });
+        }
         if !leases.is_empty() {
             records.push(Record::Kept { at_s: self.now.as_secs(), leases });
         }
         (records, self.journal.without_effect())
+    }
+
+    /// The flows that have changed their coflow.
+    fn renamed(&self) -> Vec<FormerNames> {
+        let of_coflow = |(_, coflow): (u64, &Coflow)| {
+            let former = coflow.flows.former().iter().map(|(&index, names)| {
+                let names = names.iter().map(|name| (name.coflow, name.flow)).collect();
+                (coflow.flows.id_of(index).0, names)
+            });
+            former.collect::<Vec<FormerNames>>()
+        };
+        self.coflows.range(0).flat_map(of_coflow).collect()
     }
 }
 
@@ -47,7 +63,7 @@ fn records_of(id: u64, coflow: &Coflow) -> Vec<Record> {
     };
     let lineage = (about.lineage.external, about.lineage.internal);
     let (at_s, key) = (about.arrival_s, about.key.clone());
-    let flow_ids = flows.ids().iter().map(|run| (run.first, run.count)).collect();
+    let flow_ids = flows.id_runs();
     let mut records = vec![Record::Registered { id, at_s, lineage, key, flow_ids, spec }];
     let ended = || flows.iter().filter(|(_, flow)| flow.stage == Stage::Ended);
     let id_of = |index| flows.id_of(index).0;

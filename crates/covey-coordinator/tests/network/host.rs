@@ -50,7 +50,12 @@ impl Host {
             progress.ended.push(Ended { key, bytes: size, wire: size });
             self.ended.insert(key, size);
         }
-        for (&key, share) in self.agent.flows().iter().filter(|(key, _)| self.open.contains(key)) {
+        for (key, share) in self.agent.flows() {
+            // Its application may have opened it before it changed its coflow.
+            let names = self.agent.names_here(&[*key]);
+            let Some(key) = names.into_iter().find(|name| self.open.contains(name)) else {
+                continue;
+            };
             let size = flow_of(jobs, job_of, &key).bytes.unwrap_or(0.0);
             let sent = self.sent.entry(key).or_default();
             *sent += share.rate * STEP_S;

@@ -16,6 +16,8 @@ pub struct Job {
     /// When to ask (again); never once answered.
     pub asks_s: f64,
     pub id: Option<u64>,
+    /// The ids of the flows that it was registered with.
+    pub flow_ids: Vec<u64>,
     pub change: Option<(f64, Request)>,
 }
 
@@ -33,6 +35,12 @@ pub struct Clients {
 impl Clients {
     pub fn with(jobs: Vec<Job>) -> Clients {
         Clients { jobs, ..Clients::default() }
+    }
+
+    /// The ids of the flows of all jobs but one.
+    pub fn flows_of_others(&self, job: usize) -> Vec<u64> {
+        let others = self.jobs.iter().enumerate().filter(|(k, _)| *k != job);
+        others.flat_map(|(_, other)| other.flow_ids.iter().copied()).collect()
     }
 
     /// The id of a new request about a job.
@@ -67,11 +75,18 @@ pub fn job(random: &mut SplitMix, ports: u32) -> Job {
         flows: flows.clone(),
     };
     let at_s = 6.0 * random.unit();
-    Job { spec, flows, at_s, asks_s: 0.0, id: None, change: None }
+    Job { spec, flows, at_s, asks_s: 0.0, id: None, flow_ids: Vec::new(), change: None }
 }
 
-/// What a client asks for some time after it has registered its coflow, if anything.
-pub fn change(random: &mut SplitMix, job: &mut Job, id: u64, ports: u32) -> Option<Request> {
+/// What a client asks for some time after it has registered its coflow, if anything. `others` are the ids of flows of
+/// other coflows.
+pub fn change(
+    random: &mut SplitMix,
+    job: &mut Job,
+    id: u64,
+    ports: u32,
+    others: &[u64],
+) -> Option<Request> {
     let named = random.below(job.spec.flows.len() as u64) as u32;
     let new = flow(random, ports);
     let update = match random.below(8) {
@@ -83,6 +98,10 @@ pub fn change(random: &mut SplitMix, job: &mut Job, id: u64, ports: u32) -> Opti
         }
         2 => Update { restart: vec![named], ..Update::default() },
         3 => return Some(Request::Remove { id }),
+        4 if !others.is_empty() => {
+            let taken = others[random.below(others.len() as u64) as usize];
+            Update { take: vec![taken], ..Update::default() }
+        }
         _ => return None,
     };
     job.flows.extend(update.add.iter().chain(update.moved.iter().map(|moved| &moved.to)));

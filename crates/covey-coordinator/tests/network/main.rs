@@ -229,13 +229,18 @@ impl World {
 
     fn answered(&mut self, request: RequestId, answer: &covey_coordinator::Answer) {
         let Some(k) = self.clients.requests.remove(&request) else { return };
+        let others = self.clients.flows_of_others(k);
         let job = &mut self.clients.jobs[k];
         match answer {
             Ok(Reply::Registered(status)) => {
                 assert!(job.id.is_none_or(|id| id == status.id), "one coflow for one key");
                 job.id = Some(status.id);
+                let runs = status.flow_ids.iter();
+                job.flow_ids =
+                    runs.flat_map(|&(first, count)| first..first + u64::from(count)).collect();
                 if job.change.is_none() {
-                    let request = change(&mut self.random, job, status.id, self.coordinator.ports);
+                    let ports = self.coordinator.ports;
+                    let request = change(&mut self.random, job, status.id, ports, &others);
                     let at_s = self.now_s + 2.0 * self.random.unit();
                     job.change = request.map(|request| (at_s, request));
                 }
@@ -396,7 +401,11 @@ impl World {
                 continue;
             }
             for (key, share) in host.agent.flows() {
-                let Flow { src, dst, .. } = flow_of(&self.clients.jobs, &self.clients.job_of, key);
+                let Some(first) = host.agent.names_here(&[*key]).into_iter().next() else {
+                    continue;
+                };
+                let Flow { src, dst, .. } =
+                    flow_of(&self.clients.jobs, &self.clients.job_of, &first);
                 *used.entry((holds.0, true, src)).or_default() += share.rate;
                 *used.entry((holds.0, false, dst)).or_default() += share.rate;
             }

@@ -39,7 +39,7 @@ impl Default for Registration {
 }
 
 impl Registration {
-    /// The number by which a fabric chooses the path of the coflow's flow `index`: no other flow of the run
+    /// The number of the coflow's flow `index`, by which a fabric chooses its path. No other flow of the run
     /// bears it.
     pub fn flow_number(&self, index: u32) -> u64 {
         self.seq << 32 | u64::from(index)
@@ -77,10 +77,10 @@ pub struct CoflowState {
     pub(super) finished: Finished,
     /// Bytes that flows had sent when they had to begin again.
     pub(super) lost_bytes: f64,
-    /// Bytes sent over all flows, as last reported.
-    pub(super) attained: f64,
-    /// When `attained` was true.
-    pub(super) attained_as_of: Time,
+    /// Bytes sent over all flows, as last reported, and when that was true.
+    pub(super) attained: (f64, Time),
+    /// The indices of flows that have joined from another coflow, ascending, and their numbers.
+    pub(super) joined: Vec<(u32, u64)>,
 }
 
 /// The flows of a coflow that have ended.
@@ -123,8 +123,8 @@ impl CoflowState {
             begun: 0,
             finished: Finished::default(),
             lost_bytes: 0.0,
-            attained: 0.0,
-            attained_as_of: Time::ZERO,
+            attained: (0.0, Time::ZERO),
+            joined: Vec::new(),
         }
     }
 
@@ -147,8 +147,8 @@ impl CoflowState {
         self.begun = 0;
         self.finished = Finished::default();
         self.lost_bytes = 0.0;
-        self.attained = 0.0;
-        self.attained_as_of = arrival;
+        self.attained = (0.0, arrival);
+        self.joined.clear();
     }
 
     /// Its flows that can be sent, and the links they need: all unfinished ones but those that are
@@ -183,6 +183,14 @@ impl CoflowState {
         if self.compressed.is_on() { self.compressed.raw(position, left) } else { left }
     }
 
+    /// The number of a flow. It stays the flow's when the flow changes its coflow; no other flow bears it.
+    pub fn flow_number(&self, index: u32) -> u64 {
+        match self.joined.binary_search_by_key(&index, |(joined, _)| *joined) {
+            Ok(at) => self.joined[at].1,
+            Err(_) => self.registration.flow_number(index),
+        }
+    }
+
     /// What is left to send.
     pub fn progress(&self) -> &Progress {
         &self.progress
@@ -211,7 +219,7 @@ impl CoflowState {
 
     /// Bytes sent so far over all flows, and when that was true.
     pub fn attained(&self) -> (f64, Time) {
-        (self.attained, self.attained_as_of)
+        self.attained
     }
 
     /// Size of the longest flow that has ended, in bytes; 0 when none has.

@@ -1,6 +1,6 @@
 //! All coflows that are present.
 
-use super::coflow::{CoflowState, FlowSpec, Progress, Registration};
+use super::coflow::{CoflowState, Finished, FlowSpec, Progress, Registration};
 use super::dirty::Dirty;
 use crate::codec::{Codec, Compression};
 use crate::compressed::Compressed;
@@ -198,9 +198,10 @@ impl State {
             (port(s), port(r))
         });
         let ends = before.chain(flows.clone().map(|f| (f.src, f.dst)));
-        let registration = coflow.registration;
-        let number = |index| registration.flow_number(index);
-        coflow.demand.rebuild(&self.fabric, number, ends, &mut self.builder);
+        let mut demand = std::mem::take(&mut coflow.demand);
+        let number = |index| coflow.flow_number(index);
+        demand.rebuild(&self.fabric, number, ends, &mut self.builder);
+        coflow.demand = demand;
         if old.links().is_empty() {
             self.dirty.domains_mut().enter(coflow.demand.links());
         } else {
@@ -226,6 +227,35 @@ impl State {
         for (index, flow) in (old.width() as u32..).zip(flows) {
             progress.size[demand.position(index)] = flow.bytes;
         }
+    }
+
+    /// The coflow's next flows, which [`State::extend`] adds, have joined from elsewhere, with these numbers.
+    pub fn expect_joined(&mut self, id: CoflowId, numbers: impl Iterator<Item = u64>) {
+        let coflow = &mut self.slots[id.index()];
+        let first = coflow.demand.width() as u32;
+        coflow.joined.extend((first..).zip(numbers));
+    }
+
+    /// A flow that has just started has sent so many bytes before.
+    pub fn set_sent_before(&mut self, flow: FlowId, sent: f64) {
+        let coflow = &mut self.slots[flow.coflow.index()];
+        let p = coflow.demand.position(flow.index);
+        let sent = sent / coflow.progress.scale;
+        coflow.progress.left[p] -= sent;
+        for l in coflow.demand.path(p) {
+            coflow.progress.link_left[l] -= sent;
+        }
+    }
+
+    /// An active flow leaves its coflow, of which it has sent so many bytes. It counts as ended there, with
+    /// that size, but its bytes are no longer the coflow's. Calls `drained` as [`State::finish`] does.
+    pub fn withdraw(&mut self, flow: FlowId, sent: f64, drained: impl FnMut(LinkId)) {
+        self.set_size(flow, sent);
+        let coflow = &self.slots[flow.coflow.index()];
+        let (before, position) = (coflow.finished, coflow.demand.position(flow.index));
+        self.finish(flow.coflow, position, drained);
+        let coflow = &mut self.slots[flow.coflow.index()];
+        coflow.finished = Finished { flows: before.flows + 1, ..before };
     }
 
     /// Writes down the size of a flow that was not known, before its end.
@@ -382,8 +412,7 @@ impl State {
     pub fn report(&mut self, id: CoflowId, bytes: f64, as_of: Time) {
         self.dirty.note_change(id);
         let coflow = &mut self.slots[id.index()];
-        coflow.attained = bytes;
-        coflow.attained_as_of = as_of;
+        coflow.attained = (bytes, as_of);
     }
 
     /// What is left of a coflow, to be brought up to date.
