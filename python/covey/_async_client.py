@@ -150,10 +150,11 @@ class AsyncCoflow(CoflowBase):
         add: Iterable[FlowSpec] = (),
         move: Iterable[tuple[int, FlowSpec]] = (),
         restart: Iterable[int] = (),
+        take: Iterable[int] = (),
         open: bool | None = None,
     ) -> None:
         """See `Coflow.update`."""
-        body = change(add=add, move=move, restart=restart, open=open)
+        body = change(add=add, move=move, restart=restart, take=take, open=open)
         await awaited(self._core.update(body))
 
     async def delete(self) -> None:

@@ -155,13 +155,15 @@ class Coflow(CoflowBase):
         add: Iterable[FlowSpec] = (),
         move: Iterable[tuple[int, FlowSpec]] = (),
         restart: Iterable[int] = (),
+        take: Iterable[int] = (),
         open: bool | None = None,
     ) -> None:
         """Change it: flows that are added, begin anew at other ports, or where they are.
 
-        `move` has pairs of a flow's place and where it goes, `restart` places.
+        `move` has pairs of a flow's index and where it goes, `restart` indices, `take` ids of other
+        coflows' flows.
         """
-        self._core.update(change(add=add, move=move, restart=restart, open=open)).wait()
+        self._core.update(change(add=add, move=move, restart=restart, take=take, open=open)).wait()
 
     def delete(self) -> None:
         """Deregister it before its last flow has ended."""

@@ -8,6 +8,7 @@ from typing import Any, Generic, Literal, TypedDict, TypeVar
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+from typing_extensions import NotRequired
 
 from covey._policy import Policy
 
@@ -471,6 +472,7 @@ class CoflowStatus(TypedDict):
     arrival_s: float
     end_s: float | None
     flows: int
+    flow_ids: NotRequired[list[list[int]]]
     flows_ended: int
     flows_stalled: int
     flows_idle: int

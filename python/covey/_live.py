@@ -116,6 +116,7 @@ def change(
     add: Iterable[FlowSpec],
     move: Iterable[tuple[int, FlowSpec]],
     restart: Iterable[int],
+    take: Iterable[int],
     open: bool | None,
 ) -> str:
     """Body of a request that changes a coflow."""
@@ -123,6 +124,7 @@ def change(
         "add": [_flow(flow) for flow in add],
         "move": [{"flow": flow, "to": _flow(to)} for flow, to in move],
         "restart": list(restart),
+        "take": list(take),
         "open": open,
     }
     return json.dumps(body)
