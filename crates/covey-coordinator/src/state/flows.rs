@@ -84,6 +84,15 @@ pub(super) struct Served {
     pub codec: Option<CodecName>,
 }
 
+/// A flow that leaves its coflow for another one.
+pub(super) struct Taken {
+    pub id: FlowId,
+    pub from: FlowKey,
+    pub flow: Flow,
+    /// The id of what stays of it in the coflow that it leaves.
+    pub rest: u64,
+}
+
 /// The flows of a coflow by index, and what they add up to. The counts always agree with the stages.
 #[derive(Debug)]
 pub(super) struct Flows {

@@ -6,16 +6,7 @@ use covey_api::Problem;
 use covey_proto::{FlowId, FlowKey};
 
 use super::coordinator::CoordinatorState;
-use super::flows::{Flow, Stage};
-
-/// A flow that is taken.
-struct Taken {
-    id: FlowId,
-    from: FlowKey,
-    flow: Flow,
-    /// The id of what stays of it in the coflow that it leaves.
-    rest: u64,
-}
+use super::flows::{Stage, Taken};
 
 impl CoordinatorState {
     /// Whether a coflow can take these flows.
