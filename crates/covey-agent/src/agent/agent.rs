@@ -10,6 +10,7 @@ use covey_proto::{
 
 use super::compression::Compression;
 use super::reports::Reports;
+use super::say::{say, say_uses};
 use super::schedule::{HeldSchedule, Update};
 use crate::names::FlowNames;
 use crate::share::{Progress, Share};
@@ -20,9 +21,6 @@ const PROBE: Share = Share { layer: u32::MAX, rate: 16.0 * 1024.0, codec: None }
 
 /// How often the coordinator is told which coflows have flows open here, in seconds.
 const KEEP_EVERY_S: f64 = 5.0;
-
-/// Maximum number of flows named in a message, which keeps the message below its size limit.
-const MAX_NAMED: usize = 32_000;
 
 /// The agent of one host.
 #[derive(Debug)]
@@ -350,28 +348,6 @@ impl Agent {
             say(watch.kept().into_iter(), FromAgent::Keeps, out);
         }
     }
-}
-
-/// Adds messages about `items`, each about [`MAX_NAMED`] of them at most.
-fn say<T: Clone>(
-    items: impl Iterator<Item = T>,
-    message: impl Fn(Vec<T>) -> FromAgent,
-    out: &mut Vec<FromAgent>,
-) {
-    let items: Vec<T> = items.collect();
-    out.extend(items.chunks(MAX_NAMED).map(|some| message(some.to_vec())));
-}
-
-fn say_uses(uses: Option<Uses>, out: &mut Vec<FromAgent>) {
-    let Some(Uses { mut all, mut flows, mut unopened }) = uses else { return };
-    while flows.len() > MAX_NAMED || unopened.len() > MAX_NAMED {
-        let flows = flows.drain(..flows.len().min(MAX_NAMED)).collect();
-        // A coflow's moving flows must be said before the coflow is called unopened, or with it.
-        let few = unopened.len() > MAX_NAMED;
-        let unopened = unopened.drain(..if few { MAX_NAMED } else { 0 }).collect();
-        out.push(FromAgent::Uses(Uses { all: std::mem::take(&mut all), flows, unopened }));
-    }
-    out.push(FromAgent::Uses(Uses { all, flows, unopened }));
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 mod agent;
 mod compression;
 mod reports;
+mod say;
 mod schedule;
 
 pub use agent::Agent;
