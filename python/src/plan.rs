@@ -260,6 +260,7 @@ impl PyPlan {
             Layers::Strict => "strict",
             Layers::Weighted => "weighted",
             Layers::PerPort => "by-node",
+            Layers::Classes => "classes",
         }
     }
 
@@ -269,7 +270,8 @@ impl PyPlan {
             "strict" => Layers::Strict,
             "weighted" => Layers::Weighted,
             "by-node" => Layers::PerPort,
-            _ => return Err(bad("layers", "strict, weighted or by-node", layers)),
+            "classes" => Layers::Classes,
+            _ => return Err(bad("layers", "strict, weighted, by-node or classes", layers)),
         };
         Ok(())
     }

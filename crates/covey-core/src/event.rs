@@ -30,7 +30,8 @@ pub enum Event {
     /// The coflows of a DAG, named by its external id, have sent a number of bytes that the policy
     /// waits for.
     DagBytesReached(u64, f64),
-    /// A coflow has sent one of the policy's limits, in bytes, through a link.
+    /// A coflow has sent one of the policy's limits, in bytes, through a link, or a number of bytes that the
+    /// policy waits for there.
     LinkBytesReached(CoflowId, LinkId, f64),
     /// A flow of a coflow has sent a number of bytes that the policy waits for.
     FlowBytesReached(CoflowId, f64),
@@ -66,6 +67,7 @@ impl From<Wake> for Event {
             Wake::WhenSent(id, bytes) => Event::BytesReached(id, bytes),
             Wake::WhenDagSent(external, bytes) => Event::DagBytesReached(external, bytes),
             Wake::WhenFlowSent(id, bytes) => Event::FlowBytesReached(id, bytes),
+            Wake::WhenPassed(id, link, bytes) => Event::LinkBytesReached(id, link, bytes),
         }
     }
 }

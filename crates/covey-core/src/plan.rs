@@ -152,6 +152,11 @@ pub enum Layers {
     /// used in this way is offered to all coflows in order, whatever [`Backfill`] says. All entries are
     /// for whole coflows.
     PerPort,
+    /// Each layer is a class, as a queue of a switch is: all flows of its groups share max-min together, flow
+    /// by flow, on every link of their paths. A class gets what the classes before it leave. Every rule is
+    /// [`Share::MAX_MIN`]. A flow belongs to the first entry that names it; a flow that no entry names gets
+    /// nothing. [`Backfill`] is not needed: max-min fairness leaves nothing that a flow could use.
+    Classes,
 }
 
 /// A share of a link that is reserved for a coflow under [`Layers::PerPort`].
@@ -490,6 +495,12 @@ impl<K: Knowledge> Plan<K> {
     /// Asks to be told when any flow of the coflow, ended ones included, has sent `bytes`.
     pub fn wake_when_flow_sent(&mut self, coflow: CoflowId, bytes: f64) {
         self.wakes.ask(Wake::WhenFlowSent(coflow, bytes));
+    }
+
+    /// Asks to be told when `bytes` of the coflow have passed a link in all, those of flows that have ended
+    /// included. Under [`Layers::Classes`].
+    pub fn wake_when_passed(&mut self, coflow: CoflowId, link: LinkId, bytes: f64) {
+        self.wakes.ask(Wake::WhenPassed(coflow, link, bytes));
     }
 
     /// The part that decides rates.

@@ -106,8 +106,8 @@ pub trait Policy<K: Knowledge>: Send {
     /// The coflows of a DAG have sent `bytes`, as [`Plan::wake_when_dag_sent`] asked.
     fn dag_bytes_reached(&mut self, _external: u64, _bytes: f64, _view: &View<'_, K>) {}
 
-    /// What the coflow has sent through `link` has reached `bytes`, the next of
-    /// [`Policy::link_limits`].
+    /// What the coflow has sent through `link` has reached `bytes`: the next of
+    /// [`Policy::link_limits`], or what [`Plan::wake_when_passed`] asked for.
     fn link_bytes_reached(
         &mut self,
         _coflow: CoflowId,

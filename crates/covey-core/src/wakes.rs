@@ -3,7 +3,7 @@
 //! Wake-ups are kept by the coflow, or the DAG, whose bytes count. So a driver looks only at coflows of which
 //! something is sent, and at wake-ups that were asked for since it last looked.
 
-use crate::ids::CoflowId;
+use crate::ids::{CoflowId, LinkId};
 use crate::sorted::Sorted;
 use crate::time::Time;
 
@@ -19,6 +19,8 @@ pub enum Wake {
     WhenDagSent(u64, f64),
     /// When any flow of the coflow has sent this many bytes.
     WhenFlowSent(CoflowId, f64),
+    /// When this many bytes of the coflow have passed the link.
+    WhenPassed(CoflowId, LinkId, f64),
 }
 
 /// The coflows whose bytes count.
@@ -37,6 +39,7 @@ impl Wake {
             Wake::At(_) => None,
             Wake::WhenSent(_, bytes)
             | Wake::WhenFlowSent(_, bytes)
+            | Wake::WhenPassed(_, _, bytes)
             | Wake::WhenDagSent(_, bytes) => Some(bytes),
         }
     }
@@ -45,7 +48,9 @@ impl Wake {
     pub fn sender(&self) -> Option<Sender> {
         match *self {
             Wake::At(_) => None,
-            Wake::WhenSent(id, _) | Wake::WhenFlowSent(id, _) => Some(Sender::Coflow(id)),
+            Wake::WhenSent(id, _) | Wake::WhenFlowSent(id, _) | Wake::WhenPassed(id, ..) => {
+                Some(Sender::Coflow(id))
+            }
             Wake::WhenDagSent(external, _) => Some(Sender::Dag(external)),
         }
     }

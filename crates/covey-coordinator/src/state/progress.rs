@@ -71,7 +71,8 @@ impl CoordinatorState {
     fn missing(&self, wake: Wake) -> Option<f64> {
         let of = |id: CoflowId| Some(&self.coflows.get(self.coflows.serial(id))?.flows);
         match wake {
-            Wake::At(_) => None,
+            // Agents do not report by link.
+            Wake::At(_) | Wake::WhenPassed(..) => None,
             Wake::WhenSent(id, bytes) => Some(bytes - of(id)?.attained()),
             Wake::WhenFlowSent(id, bytes) => Some(bytes - of(id)?.longest()),
             Wake::WhenDagSent(external, bytes) => {

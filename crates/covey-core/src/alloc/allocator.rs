@@ -260,6 +260,7 @@ impl Allocator {
             Layers::Strict => strict::serve_all(pass, kept, state, ranking)?,
             Layers::Weighted => self.weighted.serve(pass, kept, state, ranking)?,
             Layers::PerPort => self.per_port.serve(pass, state, ranking)?,
+            Layers::Classes => return Err(PlanError::AllFlows),
         }
         if backfills {
             self.spare.share(pass, kept, state, ranking)?;

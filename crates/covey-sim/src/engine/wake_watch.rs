@@ -95,6 +95,7 @@ impl Sent<'_> {
         match wake {
             Wake::At(time) => time,
             Wake::WhenSent(id, bytes) => self.coflows.when_sent(id, bytes),
+            Wake::WhenPassed(..) => Time::NEVER,
             Wake::WhenDagSent(external, bytes) => self.when_dag_sent(external, bytes),
             Wake::WhenFlowSent(id, bytes) => {
                 self.coflows.when_flow_sent(self.state, id, bytes, limit)
