@@ -68,7 +68,7 @@ impl DenseRows {
         by: f64,
         used: &mut [f64],
         (low, high): (&[f64], &[f64]),
-        mut visit: impl FnMut(usize, &[f64]),
+        mut visit: impl FnMut(usize),
     ) {
         let row = self.row(&self.attached, link);
         let starts = (0..).step_by(64);
@@ -84,7 +84,7 @@ impl DenseRows {
             while outside != 0 {
                 let k = outside.trailing_zeros() as usize;
                 outside &= outside - 1;
-                visit(start + k, used);
+                visit(start + k);
             }
         }
     }

@@ -44,13 +44,17 @@ pub struct WaterLevels {
     moving: Vec<(u32, f64)>,
 }
 
-/// Links that are off, lowest expected level first.
+/// Links that may be off.
 #[derive(Debug, Default)]
 struct Queue {
-    heap: BinaryHeap<Reverse<(Ordered, u32)>>,
-    /// The expected level with which each link is in the heap; infinite if it is not.
-    key: Vec<f64>,
+    links: Vec<u32>,
+    is_in: Vec<bool>,
+    /// Links to be looked at before `links`, highest expected level first.
+    batch: Vec<u32>,
 }
+
+/// The number of links from which on they are sorted once, instead of looking for the lowest each time.
+const MANY: usize = 512;
 
 /// What has changed.
 #[derive(Debug, Default)]
@@ -65,27 +69,50 @@ pub struct Changes {
 
 impl Queue {
     fn clear(&mut self, links: usize) {
-        self.heap.clear();
-        self.key.clear();
-        self.key.resize(links, f64::INFINITY);
+        self.links.clear();
+        self.batch.clear();
+        self.is_in.clear();
+        self.is_in.resize(links, false);
     }
 
-    fn push(&mut self, link: usize, key: f64) {
-        if key < self.key[link] {
-            self.key[link] = key;
-            self.heap.push(Reverse((Ordered(key), link as u32)));
+    fn push(&mut self, link: usize) {
+        if !std::mem::replace(&mut self.is_in[link], true) {
+            self.links.push(link as u32);
         }
     }
 
-    fn pop(&mut self) -> Option<usize> {
-        loop {
-            let Reverse((key, link)) = self.heap.pop()?;
-            let link = link as usize;
-            if self.key[link] == key.0 {
-                self.key[link] = f64::INFINITY;
-                return Some(link);
+    /// Removes a link that is off, the one with the lowest expected level if there are few. Forgets links
+    /// that are not off.
+    fn pop(&mut self, numbers: &Links) -> Option<usize> {
+        if self.batch.is_empty() && self.links.len() > MANY {
+            std::mem::swap(&mut self.batch, &mut self.links);
+            let level = |link: &u32| Reverse(Ordered(numbers.expected_level(*link as usize)));
+            self.batch.sort_by_cached_key(level);
+        }
+        while let Some(link) = self.batch.pop() {
+            self.is_in[link as usize] = false;
+            if numbers.is_off(link as usize) {
+                return Some(link as usize);
             }
         }
+        let (mut lowest, mut least) = (None, f64::INFINITY);
+        let mut k = 0;
+        while k < self.links.len() {
+            let link = self.links[k] as usize;
+            if !numbers.is_off(link) {
+                self.is_in[link] = false;
+                self.links.swap_remove(k);
+                continue;
+            }
+            let level = numbers.expected_level(link);
+            if level < least || lowest.is_none() {
+                (lowest, least) = (Some(k), level);
+            }
+            k += 1;
+        }
+        let link = self.links.swap_remove(lowest?) as usize;
+        self.is_in[link] = false;
+        Some(link)
     }
 }
 
@@ -150,7 +177,7 @@ impl WaterLevels {
 
     fn look_at(&mut self, link: usize) {
         if self.links.is_off(link) {
-            self.queue.push(link, self.links.expected_level(link));
+            self.queue.push(link);
         }
     }
 
@@ -238,10 +265,7 @@ impl WaterLevels {
     /// Balances all links that are off.
     pub fn balance(&mut self, bundles: &mut Bundles) {
         let mut left = MAX_BALANCES_PER_LINK * self.attached.len();
-        while let Some(link) = self.queue.pop() {
-            if !self.links.is_off(link) {
-                continue;
-            }
+        while let Some(link) = self.queue.pop(&self.links) {
             if left == 0 {
                 self.fill(bundles);
                 break;
@@ -403,15 +427,8 @@ impl WaterLevels {
     fn raise_own(&mut self, bundles: &Bundles, link: usize, by: f64) {
         let WaterLevels { links, queue, dense, changes, attached, .. } = self;
         if let Some(dense) = dense {
-            let Links { used, low, high, level, free, own, count, .. } = links;
-            dense.raise(link, by, used, (low, high), |l, used| {
-                let expected = if own[l] > 0.0 && level[l] < f64::INFINITY {
-                    level[l] + (free[l] - used[l]) / own[l]
-                } else {
-                    free[l] / count[l].max(1.0)
-                };
-                queue.push(l, expected.max(0.0));
-            });
+            let Links { used, low, high, .. } = links;
+            dense.raise(link, by, used, (low, high), |l| queue.push(l));
             return;
         }
         for &bundle in &attached[link] {
@@ -420,7 +437,7 @@ impl WaterLevels {
                 links.used[l] += more;
                 changes.used.push(l as u32);
                 if links.is_off(l) {
-                    queue.push(l, links.expected_level(l));
+                    queue.push(l);
                 }
             }
         }
@@ -438,16 +455,17 @@ impl WaterLevels {
             is_open[bundle as usize] = true;
             bundles.detach(bundle, &mut self.attached[bundles.attached(bundle) as usize]);
         }
-        self.queue.clear(links);
-        for link in (0..links).filter(|&link| open[link] > 0.0) {
-            self.queue.push(link, (free[link] / open[link]).max(0.0));
-        }
+        let level_of = |free: f64, open: f64| Ordered((free / open).max(0.0));
+        let with_flows = (0..links).filter(|&link| open[link] > 0.5);
+        let heap = with_flows.map(|link| Reverse((level_of(free[link], open[link]), link)));
+        let mut heap: BinaryHeap<_> = heap.collect();
         self.links.level.fill(f64::INFINITY);
-        while let Some(link) = self.queue.pop() {
-            if open[link] < 0.5 {
+        while let Some(Reverse((level, link))) = heap.pop() {
+            // Of the entries of a link, that for its present level counts.
+            if open[link] < 0.5 || level != level_of(free[link], open[link]) {
                 continue;
             }
-            let level = (free[link] / open[link]).max(0.0);
+            let level = level.0;
             self.links.level[link] = level;
             let here: Vec<u32> = self.crossing[link]
                 .iter()
@@ -463,13 +481,11 @@ impl WaterLevels {
                     free[l] -= weight * level;
                     open[l] -= weight;
                     if open[l] > 0.5 {
-                        self.queue.key[l] = f64::INFINITY;
-                        self.queue.push(l, (free[l] / open[l]).max(0.0));
+                        heap.push(Reverse((level_of(free[l], open[l]), l)));
                     }
                 }
             }
         }
-        self.queue.clear(links);
         self.links.own.fill(0.0);
         self.dense = self.dense.as_ref().map(|_| DenseRows::new(links));
         for &bundle in &all {
