@@ -80,8 +80,14 @@ impl<K: Knowledge> Service<K> {
         Ok(Service {
             queues: Queues::from_settings(settings)?,
             delta_s: settings.duration("delta")?,
-            layers: settings
-                .choice("queues", &[("weighted", Layers::Weighted), ("strict", Layers::Strict)])?,
+            layers: settings.choice(
+                "queues",
+                &[
+                    ("weighted", Layers::Weighted),
+                    ("strict", Layers::Strict),
+                    ("classes", Layers::Classes),
+                ],
+            )?,
             share: settings
                 .choice("share", &[("maxmin", Share::MAX_MIN), ("equal", Share::EQUAL)])?,
             backfill: settings.choice(
