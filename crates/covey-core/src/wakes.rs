@@ -325,10 +325,11 @@ mod tests {
         let (mut wakes, mut list) = (Wakes::default(), Vec::<Wake>::new());
         for _ in 0..20_000 {
             let (id, bytes) = (CoflowId(random(5) as u32), random(4) as f64);
-            let wake = match random(4) {
+            let wake = match random(5) {
                 0 => Wake::At(Time::from_secs(bytes)),
                 1 => Wake::WhenSent(id, bytes),
                 2 => Wake::WhenFlowSent(id, bytes),
+                3 => Wake::WhenPassed(id, LinkId(random(2) as u32), bytes),
                 _ => Wake::WhenDagSent(u64::from(id.0), bytes),
             };
             match random(40) {
@@ -354,6 +355,7 @@ mod tests {
                     let sender = wake.sender().unwrap_or(Sender::Coflow(id));
                     let now = Time::from_secs(bytes);
                     let due = |wake: &Wake| match *wake {
+                        Wake::WhenPassed(_, link, _) => link.0 == 1,
                         Wake::At(time) => time.due(now),
                         Wake::WhenSent(_, x) | Wake::WhenFlowSent(_, x) => x <= bytes,
                         Wake::WhenDagSent(_, x) => x <= bytes,

@@ -1,5 +1,6 @@
 //! Allocators against their definitions, on random networks.
 
+mod classes;
 mod common;
 mod definitions;
 mod histories;

@@ -213,9 +213,7 @@ impl ClassShares {
         let mut rest = &mut self.classes[..];
         while let Some((class, after)) = rest.split_first_mut() {
             class.balance(&mut self.bundles);
-            if let Some(next) = after.first_mut() {
-                class.hand_on(next);
-            }
+            class.hand_on(after.first_mut());
             rest = after;
         }
     }

@@ -24,8 +24,8 @@ pub struct Links {
     pub own: Vec<f64>,
     /// Flows that cross the link.
     pub count: Vec<f64>,
-    tolerance: Vec<f64>,
-    nothing: Vec<f64>,
+    /// What the link carries at most.
+    pub capacity: Vec<f64>,
 }
 
 impl Links {
@@ -42,12 +42,9 @@ impl Links {
             numbers.clear();
             numbers.resize(links, number);
         }
-        for (numbers, part) in [
-            (&mut self.free, 1.0),
-            (&mut self.high, 1.0 + TOLERANCE),
-            (&mut self.tolerance, TOLERANCE),
-            (&mut self.nothing, NOTHING),
-        ] {
+        for (numbers, part) in
+            [(&mut self.free, 1.0), (&mut self.high, 1.0 + TOLERANCE), (&mut self.capacity, 1.0)]
+        {
             numbers.clear();
             numbers.extend(capacity.iter().map(|capacity| capacity * part));
         }
@@ -61,8 +58,8 @@ impl Links {
 
     /// Sets what is free for the class. Returns whether it is another amount than before.
     pub fn set_free(&mut self, link: usize, free: f64) -> bool {
-        let free = if free < self.nothing[link] { 0.0 } else { free };
-        let is_new = (self.free[link] - free).abs() > self.tolerance[link];
+        let free = if free < NOTHING * self.capacity[link] { 0.0 } else { free };
+        let is_new = (self.free[link] - free).abs() > TOLERANCE * self.capacity[link];
         if is_new {
             self.free[link] = free;
             self.set_bounds(link);
@@ -71,7 +68,7 @@ impl Links {
     }
 
     fn set_bounds(&mut self, link: usize) {
-        let (free, tolerance) = (self.free[link], self.tolerance[link]);
+        let (free, tolerance) = (self.free[link], TOLERANCE * self.capacity[link]);
         self.high[link] = free + tolerance;
         let is_full = self.level[link] < f64::INFINITY;
         self.low[link] = if is_full { free - tolerance } else { f64::NEG_INFINITY };

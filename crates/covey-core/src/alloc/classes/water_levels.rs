@@ -36,9 +36,9 @@ pub struct WaterLevels {
     crossing: Vec<Vec<Crossing>>,
     dense: Option<DenseRows>,
     queue: Queue,
-    /// Links whose level or use has changed since [`WaterLevels::clear_changes`]; bundles that were attached
-    /// elsewhere since then. Some occur twice.
     changes: Changes,
+    /// Links of which another amount is used or free than when that was last handed on; some occur twice.
+    used: Vec<u32>,
     rounds: u32,
     /// Working memory: bundles that move, and their levels.
     moving: Vec<(u32, f64)>,
@@ -51,15 +51,13 @@ struct Queue {
     is_in: Vec<bool>,
 }
 
-/// What has changed.
+/// What has changed since [`WaterLevels::clear_changes`]; some of it occurs twice.
 #[derive(Debug, Default)]
 pub struct Changes {
     /// Links with another level.
     pub levels: Vec<u32>,
     /// Bundles that are attached elsewhere.
     pub bundles: Vec<u32>,
-    /// Links of which another amount is used, if not all of them are to be looked at.
-    pub used: Vec<u32>,
 }
 
 impl Queue {
@@ -98,6 +96,7 @@ impl WaterLevels {
         self.dense = (links <= MAX_LINKS).then(|| DenseRows::new(links));
         self.queue.clear(links);
         self.clear_changes();
+        self.used.clear();
         self.rounds = 0;
     }
 
@@ -111,20 +110,25 @@ impl WaterLevels {
         (self.links.free[link] - self.links.used[link]).max(0.0)
     }
 
-    /// Tells the next class what this one leaves.
-    pub fn hand_on(&self, next: &mut WaterLevels) {
-        let Changes { levels, bundles, used } = &self.changes;
-        if self.dense.is_none() {
-            used.iter().for_each(|&link| next.set_free(link as usize, self.spare(link as usize)));
-        } else if !(levels.is_empty() && bundles.is_empty() && used.is_empty()) {
-            (0..self.attached.len()).for_each(|link| next.set_free(link, self.spare(link)));
+    /// Tells the next class, if there is one, what this one leaves.
+    pub fn hand_on(&mut self, next: Option<&mut WaterLevels>) {
+        let mut used = std::mem::take(&mut self.used);
+        if let Some(next) = next {
+            if self.dense.is_none() {
+                let changed = used.iter().chain(&self.changes.levels);
+                changed.for_each(|&link| next.set_free(link as usize, self.spare(link as usize)));
+            } else if !(used.is_empty() && self.changes.levels.is_empty()) {
+                (0..self.attached.len()).for_each(|l| next.set_free(l, self.spare(l)));
+            }
         }
+        used.clear();
+        self.used = used;
     }
 
     /// Sets what is free of a link for this class.
     pub fn set_free(&mut self, link: usize, free: f64) {
         if self.links.set_free(link, free) {
-            self.changes.used.push(link as u32);
+            self.used.push(link as u32);
             self.look_at(link);
         }
     }
@@ -138,7 +142,6 @@ impl WaterLevels {
     pub fn clear_changes(&mut self) {
         self.changes.levels.clear();
         self.changes.bundles.clear();
-        self.changes.used.clear();
     }
 
     fn look_at(&mut self, link: usize) {
@@ -157,11 +160,9 @@ impl WaterLevels {
         let lowest = self.lowest_link(bundles.path(bundle), NONE);
         let (link, weight) = (lowest as usize, bundles.weight(bundle));
         if self.links.level[link] == f64::INFINITY {
-            // A guess, which the balance puts right.
-            self.set_level(
-                link,
-                ((self.links.free[link] - self.links.used[link]) / weight).max(0.0),
-            );
+            // With the whole capacity for this bundle, the link is used for more than is free if any other
+            // flow has a rate there, so the balance finds those that are to have less.
+            self.set_level(link, self.links.capacity[link]);
         }
         bundles.attach(bundle, lowest, &mut self.attached[link]);
         bundles.cross(bundle, &mut self.crossing);
@@ -192,7 +193,7 @@ impl WaterLevels {
 
     fn use_more(&mut self, link: usize, by: f64) {
         self.links.used[link] += by;
-        self.changes.used.push(link as u32);
+        self.used.push(link as u32);
         self.look_at(link);
     }
 
@@ -378,10 +379,10 @@ impl WaterLevels {
 
     /// The flows attached to a link get `by` more.
     fn raise_own(&mut self, bundles: &Bundles, link: usize, by: f64) {
-        let WaterLevels { links, queue, dense, changes, attached, .. } = self;
+        let WaterLevels { links, queue, dense, used, attached, .. } = self;
         if let Some(dense) = dense {
-            let Links { used, low, high, level, free, count, .. } = links;
-            dense.raise(link, by, used, (low, high), |l| {
+            let Links { low, high, level, free, count, .. } = links;
+            dense.raise(link, by, &mut links.used, (low, high), |l| {
                 queue.push(l, precedence(level[l], free[l], count[l]));
             });
             return;
@@ -390,7 +391,7 @@ impl WaterLevels {
             let more = bundles.weight(bundle) * by;
             for l in bundles.path(bundle).iter().map(|&l| l as usize).filter(|&l| l != link) {
                 links.used[l] += more;
-                changes.used.push(l as u32);
+                used.push(l as u32);
                 if links.is_off(l) {
                     queue.push(l, links.precedence(l));
                 }
@@ -454,9 +455,60 @@ impl WaterLevels {
             self.links.set_level(link, self.links.level[link]);
         }
         self.changes.levels.extend(0..links as u32);
-        self.changes.used.extend(0..links as u32);
         self.changes.bundles.extend_from_slice(&all);
         self.add_up(bundles);
         self.queue.clear(links);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::LinkId;
+    use crate::split_mix::SplitMix;
+
+    #[test]
+    fn levels_that_are_kept_are_those_that_are_worked_out_from_nothing() {
+        const LINKS: u64 = 40;
+        let mut random = SplitMix::new(1);
+        let mut below = move |n: u64| random.next_u64() % n;
+        let mut bundles = Bundles::default();
+        bundles.clear();
+        let mut levels = WaterLevels::default();
+        levels.clear(&[1.0; LINKS as usize]);
+        let mut joined = Vec::new();
+        for _ in 0..2000 {
+            if below(3) > 0 || joined.is_empty() {
+                let mut path: Vec<u32> = (0..6).map(|_| below(LINKS) as u32).collect();
+                path.sort_unstable();
+                path.dedup();
+                let (bundle, is_new) = bundles.add(0, path.into_iter().map(LinkId));
+                if is_new {
+                    levels.join(&mut bundles, bundle);
+                } else {
+                    levels.weigh(&bundles, bundle, 1.0);
+                }
+                joined.push(bundle);
+            } else {
+                let bundle = joined.swap_remove(below(joined.len() as u64) as usize);
+                if bundles.flows(bundle) > 1 {
+                    levels.weigh(&bundles, bundle, -1.0);
+                    bundles.remove_one(bundle);
+                } else {
+                    levels.leave(&mut bundles, bundle);
+                    bundles.remove(bundle);
+                }
+            }
+            levels.balance(&mut bundles);
+            let rates = |levels: &WaterLevels, bundles: &Bundles| -> Vec<f64> {
+                let rate = |&bundle: &u32| levels.levels()[bundles.attached(bundle) as usize];
+                joined.iter().map(rate).collect()
+            };
+            let kept = rates(&levels, &bundles);
+            levels.fill(&mut bundles);
+            for (kept, filled) in kept.iter().zip(rates(&levels, &bundles)) {
+                assert!((kept - filled).abs() < 1e-9, "{kept} {filled}");
+            }
+        }
     }
 }

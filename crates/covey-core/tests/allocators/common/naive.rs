@@ -61,6 +61,22 @@ pub fn rates_after(world: &World, ranking: &Ranking, running: &mut Running) -> O
                 spare = kept.iter().zip(&free).map(|(kept, free)| kept + free).collect();
             }
         }
+        Layers::Classes => {
+            let mut is_served = vec![false; table.flows.len()];
+            for layer in 0..ranking.weights.len() {
+                let mut class = Vec::new();
+                for (_, entry) in ranking.entries.iter() {
+                    let new = table.members(entry.group).into_iter().filter(|&f| !is_served[f]);
+                    let new: Vec<usize> = new.collect();
+                    // A flow that another layer names first is not in this one.
+                    new.iter().for_each(|&f| is_served[f] |= entry.layer as usize <= layer);
+                    if entry.layer as usize == layer {
+                        class.extend(new);
+                    }
+                }
+                table.serve(&class, Rule::MaxMin, &mut spare)?;
+            }
+        }
         Layers::PerPort => {
             let ports = 2 * world.state.fabric().ports() as usize;
             for (_, entry) in ranking.entries.iter() {

@@ -32,7 +32,13 @@ pub fn big_switch() -> impl Strategy<Value = Fabric> {
 
 /// Fabrics where paths cross up to three of three inner links.
 pub fn with_inner_links() -> impl Strategy<Value = Fabric> {
-    (1..6_u32, vec(capacity(), 3), vec(0..8_u32, 25)).prop_map(|(ports, inner, masks)| {
+    with_inner_links_and_unused(0)
+}
+
+/// The same with so many more inner links that no path crosses.
+pub fn with_inner_links_and_unused(unused: usize) -> impl Strategy<Value = Fabric> {
+    (1..6_u32, vec(capacity(), 3), vec(0..8_u32, 25)).prop_map(move |(ports, mut inner, masks)| {
+        inner.resize(3 + unused, 1.0);
         let paths = masks.iter().enumerate().map(|(pair, mask)| {
             let path = (0..3).filter(|l| mask >> l & 1 == 1).collect();
             (PortId(pair as u32 / 5), PortId(pair as u32 % 5), path)
