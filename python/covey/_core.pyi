@@ -271,14 +271,14 @@ class Reproduction:
     def _repr_html_(self) -> str: ...
 
 class View:
-    """The network at one moment, as far as the policy's level of knowledge grants it.
+    """The network at one time, as far as the policy's level of knowledge grants it.
 
     It shows something only during the call that it is an argument of.
     """
 
     @property
     def now_s(self) -> float:
-        """The present moment."""
+        """The present time."""
 
     @property
     def coflows(self) -> list[int]:
