@@ -35,12 +35,12 @@ from pathlib import Path
 from dead_holders import Processes, Receiver
 
 MEGABYTES = 8
-MOST_GONE = 4000
-MOST_EXPIRED = 100
+MAX_GONE = 4000
+MAX_EXPIRED = 100
 COMPACT_ABOVE = 2 << 20
 WARM_UP_S = 300.0
 SAMPLE_EVERY_S = 5.0
-MOST_GROWTH = 0.05
+MAX_GROWTH = 0.05
 
 
 class Hosts(Processes):
@@ -68,8 +68,8 @@ class Hosts(Processes):
         """Start the coordinator, at the addresses that it had."""
         self.coordinator = self.start(
             self.covey, "serve", "--data", self.data, "--ports", self.ports, "--port-rate", "100mbps",
-            "--clients", self.clients, "--agents", self.agents_at, "--max-gone", MOST_GONE,
-            "--max-expired", MOST_EXPIRED, "--compact-above", COMPACT_ABOVE, log=self.data / "log",
+            "--clients", self.clients, "--agents", self.agents_at, "--max-gone", MAX_GONE,
+            "--max-expired", MAX_EXPIRED, "--compact-above", COMPACT_ABOVE, log=self.data / "log",
         )  # fmt: skip
         self.clients = self.coordinator.stdout.readline().split()[-1]
         self.agents_at = self.coordinator.stdout.readline().split()[-1]
@@ -155,7 +155,7 @@ def tell_memory(memory: list[tuple[float, float, int]], seconds: float) -> bool:
     warm = [sample for sample in memory if sample[0] >= max(WARM_UP_S, seconds / 3)]
     grows = growth(warm)
     print(f"memory after the warm-up: {len(warm)} samples, trend {100 * grows:+.1f} %")
-    return grows <= MOST_GROWTH
+    return grows <= MAX_GROWTH
 
 
 def main() -> int:

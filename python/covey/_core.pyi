@@ -271,14 +271,14 @@ class Reproduction:
     def _repr_html_(self) -> str: ...
 
 class View:
-    """The network at one moment, as far as the policy's level of knowledge grants it.
+    """The network at one time, as far as the policy's level of knowledge grants it.
 
     It shows something only during the call that it is an argument of.
     """
 
     @property
     def now_s(self) -> float:
-        """The present moment."""
+        """The present time."""
 
     @property
     def coflows(self) -> list[int]:
@@ -371,7 +371,7 @@ class View:
         """Seconds that the rest takes when it is alone (Varys 5.1); for sized policies."""
 
 class Plan:
-    """Who is served, in what order, and how each shares what those before it leave.
+    """The coflows and flows that are served, their order, and how each shares what those before leave.
 
     Ways to share: "maxmin" (exact max-min fairness), "equal" (one pass of equal shares),
     "all-or-none" (the same rate for every flow), "matching" (one flow per port at full rate),
@@ -384,7 +384,7 @@ class Plan:
     layers: Literal["strict", "weighted", "by-node"]
     """How layers share: what those before leave, or by weight, or as `give` says."""
     backfill: Literal["none", "greedy", "skipped"]
-    """Who is offered what is left over: nobody, all coflows in order, or those that got nothing."""
+    """Which coflows are offered what is left over: none, all in order, or those that got nothing."""
 
     def everything(self, share: Sharing = "maxmin") -> None:
         """Serve every flow as one group; then nothing else can be in the plan."""

@@ -190,14 +190,14 @@ class Base:
 
     @property
     def scheduled(self) -> Scheduled:
-        """Who schedules the flows of this application now: "yes" is the coordinator.
+        """Whether the flows of this application are scheduled now: "yes" if the coordinator does it.
 
         With "no coordinator", flows keep the last rates that they were given and others send as fast
         as they can; with "no agent", all do.
         """
         scheduled = self._core.scheduled
         if scheduled == "yes":
-            # What was said has passed: it is said of the next time too.
+            # The cause of the last warning has passed, so the next one is reported again.
             self._said.clear()
         return scheduled
 

@@ -21,9 +21,9 @@ UNCHANGED: Final = True
 class Policy:
     """A scheduling policy: events in, a plan out. Subclass it, and say what it knows.
 
-    At each moment the simulator first tells all that happened (the handlers, which do nothing unless
-    overridden) and then asks for the plan once. Between two plans rates are shared anew by
-    themselves whenever a flow ends. A policy keeps no clock and draws no unseeded random number.
+    In each scheduling round the simulator first reports all that happened (it calls the handlers, which
+    do nothing unless overridden) and then asks for the plan once. Between two plans the allocator
+    shares rates again whenever a flow ends. A policy keeps no clock and draws no unseeded random number.
 
     Coflows are small numbers that are used again after a coflow has ended; a flow is the pair of its
     coflow and its number within that; links are numbers (`View.egress`, `View.ingress`).
@@ -51,7 +51,7 @@ class Policy:
         """More flows of a coflow that is present have started."""
 
     def flow_restarted(self, flow: Flow, view: View) -> None:
-        """What an unfinished flow had sent is lost, and it has begun anew."""
+        """An unfinished flow has started again; the bytes that it had sent are lost."""
 
     def flow_ended(self, flow: Flow, view: View) -> None:
         """A flow has ended. Called (and the plan asked for) for every flow, if it is overridden."""

@@ -24,10 +24,10 @@ __all__ = ["bins", "cct_cdf", "gantt", "sensitivity", "speedup_cdf"]
 BITS = 8
 """Of a byte."""
 COLUMNS = 1000
-"""Parts of the time in a drawing of who sends when; what is shorter cannot be seen."""
+"""Parts of the time in a drawing of the ports that send; shorter spans cannot be seen."""
 HEIGHT = 0.8
 """Of a port in such a drawing, in distances between ports."""
-MOST_TICKS = 30
+MAX_TICKS = 30
 """Ports that have room for their numbers."""
 DECADE = 10
 """Values that are further apart than this are drawn on a logarithmic axis."""
@@ -155,7 +155,7 @@ def gantt(
     coflows: Iterable[str] | None = None,
     axes: Axes | None = None,
 ) -> Axes:
-    """Who sends when: time (seconds) by sending port, a colour a coflow, the higher the faster.
+    """The ports that send at each time (seconds): a colour a coflow, the higher the faster.
 
     Coflows that share a port are stacked in the order of the trace. Needs
     ``simulate(..., timeline=True)``. `ports` and `coflows` show only some.
@@ -178,7 +178,7 @@ def gantt(
     axes.autoscale_view()
     axes.set_xlabel("time since the start of the trace (s)")
     axes.set_ylabel("sending port")
-    if len(rows) <= MOST_TICKS:
+    if len(rows) <= MAX_TICKS:
         axes.set_yticks(range(len(rows)), [str(port) for port in rows])
     if 0 < len(of) <= len(colours):
         keys = [plt.Rectangle((0, 0), 1, 1, color=colour) for colour in of.values()]

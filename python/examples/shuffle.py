@@ -22,7 +22,7 @@ WORDS = int.from_bytes(array("Q", range(PIECE // 8)).tobytes(), "little")
 
 def receive(arguments: argparse.Namespace) -> None:
     """Read flows as they come, each in a thread of its own."""
-    # Who only receives needs neither agent nor coordinator: flows are scheduled where they are sent.
+    # A receiver needs neither agent nor coordinator: flows are scheduled where they are sent.
     client = covey.Client(agent=None, coordinator=None)
     with client.listen(arguments.address) as listener:
         print("listening at", listener.address, flush=True)
@@ -71,7 +71,7 @@ def send(arguments: argparse.Namespace) -> None:
             for each in sent:
                 each.result()
         except OSError:
-            # What will not be sent must not hold up others.
+            # A flow that will not be sent must not hold up others.
             coflow.delete()
             raise
         # Of flows that nobody schedules the coordinator never hears that they have ended.

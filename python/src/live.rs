@@ -259,8 +259,8 @@ impl LiveCoflow {
     }
 }
 
-/// Something with a socket. Who uses it takes it out, and puts it back if all went well: what was given
-/// up half way is closed.
+/// Something with a socket. A call takes it out, and puts it back if all went well. If the call is given
+/// up half way, the socket is closed.
 struct Slot<T>(Arc<Mutex<Option<T>>>);
 
 impl<T: Send + 'static> Slot<T> {

@@ -47,7 +47,7 @@ impl Threads {
             async move {
                 let result = work.await.map(|value| Box::new(value) as Box<dyn Make>);
                 if let Some(callback) = shared.done(result) {
-                    // Whoever calls Python may wait for its lock; flows must not.
+                    // A thread that calls Python may wait for its lock; flows must not.
                     handle.spawn_blocking(move || {
                         // An exception has nowhere to go; without an interpreter nobody waits.
                         Python::try_attach(|py| callback.call0(py).map_err(|e| e.print(py)).ok());
@@ -130,7 +130,7 @@ impl Shared {
     }
 }
 
-/// Something that is under way. Who does not want it any more cancels it.
+/// Something that is under way. It can be cancelled.
 #[pyclass(frozen, module = "covey._core")]
 pub struct Pending {
     shared: Arc<Shared>,

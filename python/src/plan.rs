@@ -78,7 +78,7 @@ enum Item {
     WakeWhenFlowSent(CoflowId, f64),
 }
 
-/// Who is served, in what order, and how each shares what those before it leave.
+/// The coflows and flows that are served, their order, and how each shares what those before leave.
 ///
 /// Ways to share: "maxmin" (exact max-min fairness), "equal" (one pass of equal shares),
 /// "all-or-none" (the same rate for every flow), "matching" (one flow per port at full rate),
@@ -106,7 +106,7 @@ impl PyPlan {
         self.items.clear();
     }
 
-    /// Makes a plan anew as asked.
+    /// Replaces the contents of `plan` with what the Python code has put into this one.
     pub fn fill<K: Level>(&self, plan: &mut Plan<K>) {
         plan.clear();
         plan.set_layers(self.layers);
@@ -276,7 +276,7 @@ impl PyPlan {
         Ok(())
     }
 
-    /// Who is offered what is left over: nobody, all coflows in order, or those that got nothing.
+    /// Which coflows are offered what is left over: none, all in order, or those that got nothing.
     #[getter]
     fn backfill(&self) -> &'static str {
         match self.backfill {

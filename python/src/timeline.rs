@@ -1,4 +1,4 @@
-//! Who sends when, as tables.
+//! Tables of the rates at which coflows send through ports over time.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;

@@ -33,7 +33,7 @@ pub type Number = i64;
 /// A flow as Python has it: the number of its coflow, and its own within that.
 type Flow = (u32, u32);
 
-/// The network at one moment, as far as the policy's level of knowledge grants it.
+/// The network at one time, as far as the policy's level of knowledge grants it.
 ///
 /// It shows something only during the call that it is an argument of.
 #[pyclass(frozen, module = "covey", name = "View")]
@@ -123,7 +123,7 @@ fn pair(flow: FlowId) -> Flow {
 
 #[pymethods]
 impl PyView {
-    /// The present moment.
+    /// The present time.
     #[getter]
     fn now_s(&self) -> PyResult<f64> {
         all!(view => Ok(view.now().as_secs()))

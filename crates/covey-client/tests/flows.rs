@@ -197,7 +197,7 @@ async fn a_flow_waits_for_its_share_and_stops_when_it_is_taken_back() {
 }
 
 #[tokio::test]
-async fn an_agent_that_is_started_anew_learns_all_again() {
+async fn a_restarted_agent_learns_all_again() {
     let place = AgentFolder::new();
     let mut agent = place.agent().await;
     agent.heard(CoordinatorEvent::Joined { codec: None });

@@ -94,7 +94,7 @@ impl Driver {
         self.inner.wakes()
     }
 
-    /// Whose bytes the policy has begun to wait for since this was last called.
+    /// The coflows and DAGs for whose bytes the policy has begun to wait since this was last called.
     pub fn take_fresh(&mut self) -> impl Iterator<Item = Sender> {
         self.inner.traffic_and_wakes().1.take_fresh()
     }
@@ -224,7 +224,7 @@ impl Driver {
         self.inner.resume(flows, &mut ());
     }
 
-    /// What the policy waits for has come. A wake-up that it does not wait for is ignored.
+    /// A time or a number of bytes that the policy waits for has come. A wake-up that it does not wait for is ignored.
     pub fn reached(&mut self, wake: Wake, now: Time) {
         self.inner.advance_to(now);
         self.inner.reach(wake, &mut ());
@@ -236,7 +236,7 @@ impl Driver {
         self.inner.tell_due(&mut ());
     }
 
-    /// What a coflow has sent through a link has reached the next of [`Driver::link_limits`].
+    /// The bytes that a coflow has sent through a link have reached the next of [`Driver::link_limits`].
     pub fn limit_reached(&mut self, id: CoflowId, link: LinkId, bytes: f64, now: Time) {
         self.tell(Event::LinkBytesReached(id, link, bytes), now);
     }

@@ -122,7 +122,7 @@ fn what_happens_to_a_coflow_costs_what_it_touches() {
             let most = |of: fn(&Cost) -> u64| turns.iter().map(of).max().expect("some turns");
             Cost { looked_at: most(|it| it.looked_at), messages: most(|it| it.messages) }
         });
-        // Whoever is next at a port may be another.
+        // Another coflow may be next at a port.
         let most = |few: u64| few + 8;
         assert!(many.looked_at <= most(few.looked_at), "{policy}: {few:?} {many:?}");
         assert!(many.messages <= most(few.messages), "{policy}: {few:?} {many:?}");

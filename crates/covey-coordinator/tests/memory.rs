@@ -178,7 +178,7 @@ fn stays(world: &mut World, what: &str, many: u64, way: impl Fn(u64) -> u64) {
 }
 
 fn config() -> Config {
-    // What is remembered is full soon.
+    // The memory of coflows that have gone fills soon.
     Config { max_gone: 100, lost_after_s: f64::INFINITY, ..Config::default() }
 }
 

@@ -17,7 +17,7 @@
 //!
 //! The raw bytes are exhausted at `d(0) / c` unless the flow ends before that, with `V = d` to the
 //! last. Without compression, `c = 0`, `D = 0` and `d = V` always; so the raw bytes of a flow are the
-//! lesser of `V` and a number that is written down only when compression has a part in it.
+//! smaller of `V` and a number that is written down only when compression has a part in it.
 //!
 //! Where a flow is compressed first and sent then, it is *held*: among the coflow's unfinished flows,
 //! but not among those that allocators see. Its volume is kept here meanwhile.

@@ -59,7 +59,7 @@ impl Event {
     }
 }
 
-/// What the policy waited for has come.
+/// A time or a number of bytes that the policy waited for has come.
 impl From<Wake> for Event {
     fn from(wake: Wake) -> Event {
         match wake {

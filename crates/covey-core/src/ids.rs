@@ -1,5 +1,5 @@
-//! Names of things: dense small numbers, so that whoever keeps something per coflow or per link
-//! keeps it in a flat array.
+//! Names of things: dense small numbers, so that what is kept per coflow or per link
+//! is kept in a flat array.
 
 /// A coflow that is present. Numbers are dense and are used again after a coflow has left, so an
 /// array indexed by them is no longer than the most coflows ever present at once.

@@ -2,7 +2,7 @@
 //!
 //! A *coflow* is the group of flows of one communication stage; it is over only when its last flow
 //! is. A [`Policy`] ranks coflows; it is a state machine that is told events and answers with a
-//! [`Plan`]. An [`Allocator`](alloc::Allocator) turns the plan into rates. Whoever drives the two
+//! [`Plan`]. An [`Allocator`](alloc::Allocator) turns the plan into rates. The driver of the two
 //! (a simulator, a coordinator of real hosts) keeps the facts in a [`State`](state::State) and
 //! shows them to the policy through a [`View`], which grants only what the policy may know.
 //!

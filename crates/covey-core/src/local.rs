@@ -99,7 +99,7 @@ pub trait LocalPolicy: Send {
     /// its links reaches one of them.
     fn limits(&self) -> &[f64];
 
-    /// What has passed of a coflow through a link has reached the next limit.
+    /// The bytes of a coflow that have passed a link have reached the next limit.
     fn limit_reached(
         &mut self,
         _end: End,

@@ -122,7 +122,7 @@ impl Share<Clairvoyant> {
     pub const PROPORTIONAL: Share<Clairvoyant> = Share::of(Rule::Proportional);
     /// Each link is divided in proportion to the flows' sizes: at each link a flow is offered the
     /// capacity times its size, divided by the sizes of all flows there. It gets the least of these
-    /// offers. What a flow cannot use stays idle. For [`Group::AllFlows`].
+    /// offers. Capacity that a flow cannot use stays idle. For [`Group::AllFlows`].
     pub const BY_SIZE: Share<Clairvoyant> = Share::of(Rule::BySize);
     /// Each flow takes all that is free on its links. Flows go in order of bytes left, fewest first,
     /// ties as with [`Share::OLDEST_FIRST`]. For [`Group::AllFlows`].
@@ -144,11 +144,11 @@ pub enum Layers {
     Strict,
     /// At each link, a layer gets a share of the remaining capacity: its weight, divided by the sum of
     /// the weights of this layer and of the later layers with flows there. The last of them gets all
-    /// that remains. So each layer is offered at least its weight's share of the link. What a layer
+    /// that remains. So each layer is offered at least its weight's share of the link. Capacity that a layer
     /// cannot use goes to the layers after it, and by [`Backfill`] to those before it.
     Weighted,
     /// Each port has divided its two links among coflows ([`Plan::set_link_share`]). A coflow is served
-    /// from its own shares alone, so that a flow gets no more than either end gives it. What is not
+    /// from its own shares alone, so that a flow gets no more than either end gives it. Capacity that is not
     /// used in this way is offered to all coflows in order, whatever [`Backfill`] says. All entries are
     /// for whole coflows.
     PerPort,

@@ -8,6 +8,6 @@ pub struct Promises {
     pub conserves_work: bool,
     /// A coflow ends however many others come after it, at links that can carry them.
     pub starves_nobody: bool,
-    /// What happens at a node depends only on what has passed through that node.
+    /// Decisions at a node depend only on traffic that has passed through that node.
     pub is_local: bool,
 }

@@ -11,7 +11,7 @@ use crate::state::{FlowSpec, Progress, Registration, State};
 use crate::time::Time;
 
 /// The coflows that are present, the rates they have, and what has ended since the policy was last
-/// told. Whatever changes coflows here also notifies the allocator.
+/// told. Each method that changes coflows also notifies the allocator.
 #[derive(Debug)]
 pub struct Traffic {
     state: State,

@@ -85,7 +85,7 @@ impl FlowHeader {
             2 => Direction::Pulled,
             _ => return Err(bad("direction", *direction)),
         };
-        // What nobody knows the end of comes in chunks.
+        // A flow of unknown length comes in chunks.
         let chunked = match (sized, chunked) {
             (_, 1) => true,
             (1, 0) => false,

@@ -86,7 +86,7 @@ fn uses() -> impl Strategy<Value = Uses> {
 
 fn to_agent() -> impl Strategy<Value = ToAgent> {
     let schedule = (any::<(u64, u64, u64)>(), vec(entry(), 0..20), vec(key(), 0..20));
-    let grain = prop_oneof![amount(), Just(f64::INFINITY)];
+    let threshold = prop_oneof![amount(), Just(f64::INFINITY)];
     prop_oneof![
         (any::<u16>(), any::<u64>(), amount(), amount(), codec(), amount()).prop_map(
             |(version, epoch, report_every_s, heartbeat_s, codec, idle_after_s)| {
@@ -114,7 +114,7 @@ fn to_agent() -> impl Strategy<Value = ToAgent> {
         })),
         vec(key(), 0..20).prop_map(ToAgent::Acknowledged),
         vec(
-            (any::<u64>(), grain).prop_map(|(coflow, bytes)| ReportThreshold { coflow, bytes }),
+            (any::<u64>(), threshold).prop_map(|(coflow, bytes)| ReportThreshold { coflow, bytes }),
             0..20
         )
         .prop_map(ToAgent::Thresholds),

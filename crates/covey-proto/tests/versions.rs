@@ -62,9 +62,9 @@ fn what_coordinators_of_version_2_say_is_understood() {
     check("to_agent.welcome", ToAgent::Welcome(welcome));
     let schedule = Schedule { epoch: 3, version: 11, base: 10, set, removed };
     check("to_agent.schedule", ToAgent::Schedule(schedule));
-    check("to_agent.settled", ToAgent::Acknowledged(vec![KEY]));
+    check("to_agent.acknowledged", ToAgent::Acknowledged(vec![KEY]));
     check(
-        "to_agent.grains",
+        "to_agent.thresholds",
         ToAgent::Thresholds(vec![ReportThreshold { coflow: 5, bytes: f64::INFINITY }]),
     );
     let refusals = [
@@ -114,7 +114,7 @@ fn what_version_4_has_more_is_understood() {
     let removed = vec![FlowKey::of_id(FlowId(16))];
     let schedule = Schedule { epoch: 3, version: 11, base: 10, set, removed };
     check_in(4, "to_agent.schedule", ToAgent::Schedule(schedule));
-    check_in(4, "to_agent.settled", ToAgent::Acknowledged(vec![key]));
+    check_in(4, "to_agent.acknowledged", ToAgent::Acknowledged(vec![key]));
 }
 
 #[test]

@@ -5,8 +5,8 @@
 //! those before it leave. Coflows of one DAG are in one queue, which the bytes of the whole DAG
 //! decide. There they go in order of their ids: DAGs by arrival, a child after its parents (§5.1,
 //! Pseudocode 2). Among queues, either the upper one goes strictly first, or links are shared with
-//! weights that fall by `E` from queue to queue. What a queue cannot use goes to those below it.
-//! What the last queue at a link cannot use goes to the others if `work_conservation=all`.
+//! weights that fall by `E` from queue to queue. Capacity that a queue cannot use goes to those below it.
+//! Capacity that the last queue at a link cannot use goes to the others if `work_conservation=all`.
 //!
 //! The coordinator decides every `delta`. Until the next tick a new coflow waits, and a coflow that
 //! has reached its limit stays in its queue. With `delta=0` both happen at once. Between ticks,

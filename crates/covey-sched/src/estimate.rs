@@ -17,7 +17,7 @@
 //! estimates by that part ([`Lengths::censoring`]).
 //!
 //! Sums over finished flows are kept, and each flow is added once. Nothing is subtracted, so
-//! rounding does not accumulate. What depends on the means of both sides is summed again at each
+//! rounding does not accumulate. Sums that depend on the means of both sides are made again at each
 //! fit, in two passes over the finished flows.
 
 use covey_core::{LinkId, LinkSet};

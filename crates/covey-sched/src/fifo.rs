@@ -1,4 +1,4 @@
-//! `fifo`: coflows in order of arrival. What the first leaves goes to the second, and so on.
+//! `fifo`: coflows in order of arrival. The second gets the capacity that the first leaves, and so on.
 
 use covey_core::{
     Answer, AnyPolicy, Backfill, CoflowId, Knowledge, Plan, Policy, Promises, Rank, Share, View,

@@ -14,7 +14,7 @@
 //!
 //! To prevent starvation, Γ is divided by a priority `P`, which grows by the factor `logbase` at
 //! every arrival and end of a coflow (Pseudocode 3). The order changes at these times only. Rates
-//! are `V / Γ`, which is MADD. What is left over is offered in the same order
+//! are `V / Γ`, which is MADD. Spare capacity is offered in the same order
 //! ([`Backfill::Greedy`]); the paper serves the first coflow alone, which would leave most of a
 //! fabric idle.
 

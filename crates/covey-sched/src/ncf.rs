@@ -13,7 +13,7 @@ use crate::spec::Param;
 pub(crate) const INFO: Info = Info {
     name: "ncf",
     knows: "sized",
-    summary: "narrowest coflow first: by the lesser of its numbers of senders and receivers",
+    summary: "narrowest coflow first: by the smaller of its numbers of senders and receivers",
     params: &[SHARE, Param { default: "skipped", ..WORK_CONSERVATION }],
     source: "NCF in Varys (SIGCOMM 2014) 5.3; CoflowSim",
     promises: ranked::promises,

@@ -2,7 +2,7 @@
 //!
 //! The order is updated at every arrival and end of a coflow. A coflow's key is calculated again
 //! only if an event concerns it or those that it can meet ([`rank`](crate::rank)). In order, each
-//! coflow gets MADD on what is left. What remains is offered in the same order
+//! coflow gets MADD on what is left. Spare capacity is offered in the same order
 //! ([`Backfill::Greedy`]): a coflow goes on from MADD to max-min fairness in proportion to bytes
 //! left, so that flows that miss its bottleneck go faster. Varys' own backfill and CoflowSim's
 //! differ. The rule of backfill decides some 20 % of the mean completion time, so it is part of the
@@ -44,7 +44,7 @@ fn share(settings: &Settings) -> Result<Share<Clairvoyant>, SpecError> {
     )
 }
 
-/// Who is offered what is left over, as [`WORK_CONSERVATION`] says.
+/// Which coflows are offered what is left over, as [`WORK_CONSERVATION`] says.
 pub(crate) fn offered(settings: &Settings) -> Result<Backfill, SpecError> {
     settings.choice(
         WORK_CONSERVATION.name,

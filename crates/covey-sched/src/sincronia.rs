@@ -31,7 +31,7 @@ pub(crate) const INFO: Info = Info {
         Param {
             name: "mode",
             default: "online",
-            help: "online (ordered anew when coflows arrive or end) or offline (only when they arrive: those that arrive together keep the order of the offline algorithm)",
+            help: "online (ordered again when coflows arrive or end) or offline (only when they arrive: those that arrive together keep the order of the offline algorithm)",
         },
     ],
     source: "Sincronia (SIGCOMM 2018) 3",

@@ -240,7 +240,7 @@ impl Scenario {
             }
             let pairs = words.pairs(self.workload.ports)?.ok_or("expected 'on' or 'from'")?;
             let start_s = if words.accept("after") { words.number()? } else { 0.0 };
-            let restart = if words.accept("anew") {
+            let restart = if words.accept("again") {
                 words.need("after")?;
                 Some(words.number()?)
             } else {

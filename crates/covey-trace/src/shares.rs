@@ -5,11 +5,11 @@ use crate::random::Random;
 /// The smallest and the largest share of each class of jobs, and the percentage of jobs in it
 /// (Aalo, SIGCOMM 2015, Table 2; Philae, ATC 2019, §9.2).
 const CLASSES: [(f64, f64, f64); 4] =
-    [(LEAST, 0.25, 61.0), (0.25, 0.50, 13.0), (0.50, 0.75, 14.0), (0.75, 1.0, 12.0)];
+    [(MIN_SHARE, 0.25, 61.0), (0.25, 0.50, 13.0), (0.50, 0.75, 14.0), (0.75, 1.0, 12.0)];
 
 /// The smallest share. The papers say "less than 25 %"; with shares near zero a few jobs that
 /// hardly communicate would dominate the mean.
-const LEAST: f64 = 0.01;
+const MIN_SHARE: f64 = 0.01;
 
 /// Draws for each of `count` jobs the share of its time in shuffle, from 0.01 to 1. The classes
 /// have their published shares; inside a class the distribution is uniform.

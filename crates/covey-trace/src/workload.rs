@@ -31,7 +31,7 @@ pub struct Coflow {
     pub restarts: Vec<Restart>,
 }
 
-/// A flow whose sender or receiver fails. What it has sent is lost, and it starts again. A flow
+/// A flow whose sender or receiver fails. The bytes that it has sent are lost, and it starts again. A flow
 /// that has ended or not started is not affected.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Restart {

@@ -40,7 +40,7 @@ impl Reports {
         new_bytes(self.sent.remove(&key), bytes, wire)
     }
 
-    /// A flow has changed its coflow. What it has sent is no step towards the threshold of its new coflow.
+    /// A flow has changed its coflow. The bytes that it has sent do not count towards its new coflow's threshold.
     pub fn rename(&mut self, from: FlowKey, to: FlowKey) {
         if let Some(sent) = self.sent.remove(&from) {
             self.sent.insert(to, Sent { key: to, ..sent });

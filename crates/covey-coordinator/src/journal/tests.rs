@@ -209,7 +209,7 @@ fn a_journal_that_is_cut_removed_or_replaced_while_it_is_open_acknowledges_nothi
         harm(&folder.path().join(NAME));
         assert!(journal.append([&registered(9)]).is_err());
         assert!(journal.is_lost() && journal.probe().is_err());
-        // What is known can be written again.
+        // A journal with all known records can replace the lost one.
         journal.replace([&registered(0)]).expect("a disk");
         journal.append([&registered(2)]).expect("a disk");
         drop(journal);

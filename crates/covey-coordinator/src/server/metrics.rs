@@ -245,7 +245,7 @@ pub(super) fn text(now: &Snapshot, measured: &Measured, refused: &Refused) -> St
     let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
     let counters = [
         ("covey_decisions_total", "Decisions.", counts.decisions),
-        ("covey_replans_total", "Decisions in which the policy planned anew.", counts.replanned),
+        ("covey_replans_total", "Decisions in which the policy made a new plan.", counts.replanned),
         (
             "covey_coflows_looked_at_total",
             "Coflows that were looked at for decisions and for what agents are told of them.",

@@ -110,8 +110,8 @@ impl Outbox {
         (self.clone(), bytes)
     }
 
-    /// Writes a group. What the socket does not take at once is left to the connection's task. Returns
-    /// whether all is written and more is wanted.
+    /// Writes a group. Bytes that the socket does not take at once are left to the connection's task.
+    /// Returns whether all is written and more is wanted.
     pub fn write(&self, mut bytes: Vec<u8>) -> bool {
         let (written, is_all) = self.line.write_now(&bytes);
         if !is_all {

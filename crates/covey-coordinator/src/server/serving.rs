@@ -223,7 +223,7 @@ impl Server {
         tokio::time::sleep(Duration::from_millis(50)).await;
         let _ = stopper.send(true);
         drop(self.commands);
-        // What is in the journal is on disk already: nothing is lost by not waiting any longer.
+        // The journal's records are on disk already: nothing is lost by not waiting any longer.
         let threads = [self.decider, self.journal, self.push];
         let joined = tokio::task::spawn_blocking(move || {
             threads.into_iter().for_each(|thread| {

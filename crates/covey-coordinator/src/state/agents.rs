@@ -102,7 +102,7 @@ impl Agents {
         agent.connection.spoken = spoken;
         (agent.connection.heard, agent.connection.told) = (now, now);
         agent.connection.welcome = true;
-        // What it did not receive before is decided again.
+        // Messages that it did not receive before are decided again.
         agent.letters.acknowledged.clear();
         agent.letters.thresholds.clear();
         agent.letters.renamed.clear();

@@ -158,7 +158,7 @@ impl CoordinatorState {
             self.coflows.extend(serial, specs.iter().map(Flow::of).collect(), &ids);
             self.dirty.note_all_rates();
             self.note_bytes(serial);
-            // What is known of hosts, and that nobody has opened the coflow at one, holds for these too.
+            // The new flows follow their hosts, and are unopened where nobody has opened the coflow.
             self.follow(serial);
         }
         let left = self.take_flows(serial, &update.take, rest_ids);

@@ -18,7 +18,7 @@ impl Touched {
 }
 
 /// Coflows and DAGs of which something has changed that says what is missing of the bytes waited for, and
-/// what has been reached. What a report costs does not depend on the coflows that are present.
+/// what has been reached. The cost of a report does not depend on the coflows that are present.
 #[derive(Debug, Default)]
 pub(super) struct AwaitedBytes {
     /// Changed since the last look whether they have sent the bytes.

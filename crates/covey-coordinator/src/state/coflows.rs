@@ -133,7 +133,7 @@ impl Coflows {
         self.contains(serial) || self.gone.contains(serial)
     }
 
-    /// Changes a coflow. What it counts as may not change: for that there is [`Coflows::change`].
+    /// Changes a coflow, but not what it counts as: for that there is [`Coflows::change`].
     pub fn get_mut(&mut self, serial: u64) -> Option<&mut Coflow> {
         self.present.get_mut(&serial)
     }
@@ -229,8 +229,8 @@ impl Coflows {
         coflow.flows.extend(flows, runs);
     }
 
-    /// Moves a flow to another coflow that is present, with what it has sent. What stays of it in its former coflow
-    /// has ended, and has the id `rest`. Returns the new name.
+    /// Moves a flow to another coflow that is present, with what it has sent. Its former coflow keeps an ended
+    /// flow in its place, with the id `rest`. Returns the new name.
     pub fn move_flow(
         &mut self,
         id: FlowId,
@@ -256,7 +256,7 @@ impl Coflows {
         self.extend(to, vec![flow], &[id.0]);
         let coflow = self.present.get_mut(&to)?;
         coflow.flows.note_joined(names);
-        // What the flow has now differs from what the next plan says: its agent is told of that.
+        // The rate of 0 differs from the next plan's, so the flow's agent is told the new rate.
         coflow.served.push(Served { flow: index, rate: 0.0, codec: None });
         Some(FlowKey { coflow: to, flow: index })
     }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-/// What the next round has to look at. Whoever changes something that a plan or a schedule depends on
-/// notes it here.
+/// What the next round has to look at. A method that changes something that a plan or a schedule
+/// depends on notes it here.
 #[derive(Debug)]
 pub(super) struct Dirty {
     /// Whether the policy has to be asked for a plan.

@@ -298,7 +298,7 @@ impl Flows {
         self.set_former(self.list.len() as u32 - 1, names);
     }
 
-    /// A flow starts again where it is. What it has sent stays in [`Flows::attained`].
+    /// A flow starts again where it is. The bytes that it has sent stay in [`Flows::attained`].
     pub fn restart(&mut self, index: u32) {
         if let Some(flow) = self.list.get_mut(index as usize) {
             (flow.sent, flow.wire) = (0.0, 0.0);

@@ -144,8 +144,8 @@ impl JournalQueue {
         Some(first)
     }
 
-    /// The records from `first` to `last` are not in the journal. What has had its effect is kept, to be
-    /// written later; the requests that asked for the others are refused.
+    /// The records from `first` to `last` are not in the journal. Records that have had their effect are kept,
+    /// to be written later; the requests that asked for the others are refused.
     /// Returns the changes among them.
     pub fn refuse(
         &mut self,

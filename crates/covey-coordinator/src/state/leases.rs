@@ -34,7 +34,7 @@ impl Lease {
     }
 }
 
-/// The leases of the coflows that are present, by their numbers. What a look costs depends on the leases
+/// The leases of the coflows that are present, by their numbers. The cost of a look depends on the leases
 /// that are due, not on the coflows that are present. Keeping a coflow only moves its end away, which the
 /// next look sees.
 #[derive(Debug, Default)]

@@ -1,4 +1,4 @@
-//! Who keeps a coflow: leases, and the end of coflows that nobody keeps.
+//! Leases by which clients keep coflows, and the end of coflows that nobody keeps.
 //!
 //! The journal does not hold that somebody keeps a coflow in time: a start of the coordinator keeps all
 //! coflows again. When half of a lease has passed the journal is told until when it lasts. Such a coflow has as

@@ -47,7 +47,7 @@ impl CoordinatorState {
                 }
                 self.driver.reached(wake, self.now);
                 self.dirty.note_event();
-                // What the policy waits for next may have been sent, too.
+                // The bytes that the policy waits for next may have been sent, too.
                 let coflows = wake.sender().map(|sender| self.coflows_of(sender));
                 coflows.iter().flatten().for_each(|&serial| self.note_bytes(serial));
             }

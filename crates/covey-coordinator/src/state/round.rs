@@ -4,7 +4,7 @@ use covey_core::Time;
 
 use super::coordinator::CoordinatorState;
 
-/// The most rounds that are caught up with after a pause. What is left of them then comes all at once.
+/// The most rounds that are caught up with after a pause. The remaining rounds then come all at once.
 const MAX_CATCH_UP: usize = 1000;
 
 impl CoordinatorState {

@@ -11,8 +11,8 @@ use super::flows::Stage;
 use crate::record::Record;
 
 impl CoordinatorState {
-    /// An agent has said something. A session is not known before it says hello; whoever speaks for the
-    /// shell has checked the credential.
+    /// An agent has said something. A session is not known before it says hello; the shell
+    /// has checked the credential.
     pub fn heard(&mut self, session: SessionId, mut message: FromAgent, now: Time) {
         self.advance(now);
         let port = match (&message, self.agents.port_of(session)) {

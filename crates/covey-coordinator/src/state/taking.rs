@@ -58,7 +58,7 @@ impl CoordinatorState {
         self.dirty.note_event();
         self.dirty.note_all_rates();
         left.iter().chain([&to]).for_each(|&serial| self.note_moved(serial));
-        // What is known of hosts, and of the use of flows, holds in this coflow too.
+        // The flow follows its hosts, and keeps its use, in this coflow too.
         self.follow(to);
         left
     }

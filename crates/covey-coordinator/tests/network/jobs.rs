@@ -92,7 +92,7 @@ pub fn change(
     let update = match random.below(8) {
         0 => Update { add: vec![new], ..Update::default() },
         1 => {
-            // A flow that is moved begins anew, of the same size.
+            // A flow that is moved starts again, with the same size.
             let new = Flow { bytes: job.flows[named as usize].bytes, ..new };
             Update { moved: vec![Move { flow: named, to: new }], ..Update::default() }
         }

@@ -51,7 +51,7 @@ impl BulkRates for Allocations {
     }
 }
 
-/// All flows as one group: a flow gets the lesser water level of its two links, times its measure.
+/// All flows as one group: a flow gets the lower water level of its two links, times its measure.
 impl BulkRates for FlowFairShare {
     fn rate(&self, state: &State, id: CoflowId, position: usize) -> f64 {
         let (egress, ingress) = state.coflow(id).demand().end_links(position);

@@ -2,7 +2,7 @@
 //!
 //! A *domain* is a set of links that coflows have joined to each other: two links are in one domain if
 //! some coflow uses both, or by a chain of such coflows. It lasts until the last coflow in it has
-//! gone. What happens in one domain changes nothing for coflows in another. So policies that rank by
+//! gone. Events in one domain change nothing for coflows in another. So policies that rank by
 //! what is left look again only at coflows of domains in which something has happened. Then a coflow's
 //! rank does not depend on traffic that it cannot meet, not even through the times at which the policy
 //! looks at it.

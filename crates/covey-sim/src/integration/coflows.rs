@@ -140,7 +140,7 @@ impl CoflowFluids {
     /// Writes back the bytes left of a coflow's flows.
     fn advance(&mut self, network: &mut Network<'_>, id: CoflowId) {
         let fluid = &mut self.fluids[id.index()];
-        if fluid.is_disturbed() {
+        if fluid.is_out_of_proportion() {
             network.allocator.touch(id);
         }
         let (demand, progress) = network.state.progress_mut(id);
@@ -219,7 +219,7 @@ impl Integrator for CoflowFluids {
     fn write_back_for_policy(&mut self, network: &mut Network<'_>) {
         for k in 0..self.moving.all().len() {
             let id = self.moving.all()[k];
-            if !self.fluids[id.index()].is_disturbed() || network.state.is_dirty(id) {
+            if !self.fluids[id.index()].is_out_of_proportion() || network.state.is_dirty(id) {
                 self.advance(network, id);
             }
         }

@@ -103,17 +103,17 @@ fn a_registration_says_for_how_long_it_holds_and_a_start_leaves_what_was_left() 
     };
     until(&mut core, 10.0);
     assert_eq!((kept_s(&mut core, 0, 10.0), kept_s(&mut core, 1, 10.0)), (30.0, 90.0));
-    // Half of its time is over for the first only: a start begins the other's anew.
+    // Half of its time is over for the first only: a start renews the other's.
     let found = until(&mut core, 30.0);
     let mut after = begun(config, found, 30.0);
     assert_eq!((kept_s(&mut after, 0, 30.0), kept_s(&mut after, 1, 30.0)), (10.0, 100.0));
-    // Who keeps it is written down, and so is what it says.
+    // The journal holds both renewals, with the lease that each names.
     core.keep(0, None);
     core.keep(1, Some(200.0));
     let found = until(&mut core, 31.5);
     let mut after = begun(config, found, 31.5);
     assert_eq!((kept_s(&mut after, 0, 31.5), kept_s(&mut after, 1, 31.5)), (40.0, 200.0));
-    // What has expired stays so, also in a journal that was written anew.
+    // An expired coflow stays expired, also in a rewritten journal.
     let found = until(&mut core, 50.5);
     let more = until(&mut core, 75.0);
     assert_eq!(more.len(), found.len(), "nothing is written of what has expired");

@@ -103,7 +103,7 @@ impl FlowFairShare {
         self.ports
     }
 
-    /// Level of each link: a flow's rate is what it counts for times the lesser level of its two
+    /// Level of each link: a flow's rate is what it counts for times the lower level of its two
     /// links. In bytes per second; under [`Measure::Size`] per byte of size.
     pub fn level(&self) -> &[f64] {
         &self.filling.level

@@ -68,7 +68,7 @@ impl CoflowAllocation {
         if self.is_provisional { &self.provisional } else { &self.main }
     }
 
-    /// Whether a part counts towards the coflow's rates. Whoever changes that reports the coflow.
+    /// Whether a part counts towards the coflow's rates. A method that changes this reports the coflow.
     pub(in crate::alloc) fn counts(&self, which: Which) -> bool {
         which != Which::Provisional || self.is_provisional
     }
@@ -231,8 +231,8 @@ impl CoflowAllocation {
         own.rates.by_size.pass(seconds);
     }
 
-    /// What is left of some flows falls faster than the provisional share says, which is not in force:
-    /// the next pass decides that share again.
+    /// Some flows send faster than the provisional share says, which is not in force. So the next pass
+    /// decides that share again.
     pub(in crate::alloc) fn reconsider(&mut self) {
         if !self.is_provisional {
             self.provisional.decided = None;
@@ -287,7 +287,7 @@ impl CoflowAllocation {
             [] => 0.0,
             levels => demand.path(position).map(|l| levels[l]).fold(f64::INFINITY, f64::min),
         };
-        // What is left may not be known where no rate goes by it.
+        // Bytes left may be unknown where no rate goes by them.
         let level = self.by_size().map_or(0.0, |by_size| by_size.level(demand, position));
         by_water + if level > 0.0 { coflow.progress().left[position] * level } else { 0.0 }
     }

@@ -73,7 +73,7 @@ impl EntryAllocation {
         self.withdraw();
     }
 
-    /// The coflow can send nothing, and is idle until it can. What it found is not kept.
+    /// The coflow can send nothing, and is idle until it can. The capacity that it found is not kept.
     pub fn begin_idle(&mut self, demand: &Demand) {
         self.idle.begin(demand, &self.before);
         self.before.clear();

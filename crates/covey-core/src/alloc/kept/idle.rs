@@ -2,7 +2,7 @@
 //!
 //! Where links go to one coflow after another, most of those that wait can send nothing: each of
 //! their flows has a link at which nothing is left. Such an *idle* coflow changes nothing for those
-//! behind it. What it finds need be kept only as a bit a link: whether anything is left there. When
+//! behind it. Of the capacity that it finds only a bit a link is kept: whether anything is left there. When
 //! it can send at last, what it finds is worked out from what was offered to the first coflow and
 //! what those before it have left. On the Facebook trace a pass of `fifo` passes over 54 idle
 //! coflows.

@@ -131,7 +131,7 @@ impl MatchedFlows {
         if demand.is_bipartite() {
             found.iter().for_each(|&l| decision.set(l as usize, before[l as usize]));
         } else {
-            // What flows found at inner links is not remembered: all links are dirty.
+            // The capacity that flows found at inner links is not remembered: all links are dirty.
             (0..before.len()).for_each(|l| decision.set(l, before[l]));
         }
         self.keep(&mut decision, touched);
@@ -341,7 +341,7 @@ struct Decision<'a> {
 }
 
 impl Decision<'_> {
-    /// What is free at a local link is another amount now.
+    /// The free capacity of a local link has changed.
     fn set(&mut self, l: usize, free: f64) {
         if !std::mem::replace(&mut self.scratch.dirty[l], true) {
             self.scratch.were.push((l as u32, self.after[l]));
@@ -349,15 +349,15 @@ impl Decision<'_> {
         self.after[l] = free;
     }
 
-    /// What a flow leaves at its ends is another amount now.
+    /// The capacity that a flow leaves at its ends has changed.
     fn leave(&mut self, flow: &MatchedFlow) {
         let ([s, r], [at_sender, at_receiver]) = (flow.ends, flow.found);
         self.set(s as usize, self.rest(s as usize, at_sender, flow.rate));
         self.set(r as usize, self.rest(r as usize, at_receiver, flow.rate));
     }
 
-    /// What is left at a link after a flow. What rounding leaves is nothing: a flow must not run
-    /// because of it.
+    /// What is left at a link after a flow. A residue of rounding counts as nothing: a flow must
+    /// not run because of it.
     fn rest(&self, l: usize, found: f64, rate: f64) -> f64 {
         let rest = found - rate;
         let negligible = || self.capacity[self.demand.links()[l].index()] * NEGLIGIBLE;
@@ -374,7 +374,7 @@ impl Decision<'_> {
         }
         let ([s, r], [at_sender, at_receiver]) = (flow.ends, flow.found);
         flow.rate = if at_sender < at_receiver { at_sender } else { at_receiver };
-        // What is left at a link that is not dirty stays as it is if the flow keeps its rate.
+        // A link that is not dirty has the same capacity left if the flow keeps its rate.
         for (l, found) in [(s as usize, at_sender), (r as usize, at_receiver)] {
             if flow.rate != was || self.scratch.dirty[l] {
                 self.set(l, self.rest(l, found, flow.rate));

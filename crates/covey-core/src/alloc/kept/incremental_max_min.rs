@@ -233,7 +233,7 @@ impl Balancing {
 /// The level that balances a link of some capacity, and what passes the link then. `levels` are
 /// those at the other links of its flows, of which there are `count`.
 ///
-/// What passes is a concave function of the level, and linear between the levels of the others. So
+/// The sum of rates is a concave function of the level, and linear between the levels of the others. So
 /// Newton's method comes from below after its first step, and ends after finitely many.
 fn solve(levels: &[f64], capacity: f64, mut guess: f64, count: f64) -> Option<(f64, f64)> {
     for _ in 0..MAX_GUESSES {
@@ -303,6 +303,10 @@ fn any(levels: &[f64], is: impl Fn(f64) -> bool) -> bool {
 /// A link's level `was` one and `is` another. Brings up to date what passes the other links of its
 /// flows, which have these `levels`, and calls `violated` for those that are out of balance now.
 /// Returns whether the link's level has passed one of these levels.
+///
+/// It is not inlined: the compiler does not vectorise it inside its caller, where `aalo` takes 9 %
+/// more instructions on every fifth coflow of the Facebook trace.
+#[inline(never)]
 fn pass_on(
     levels: &[f64],
     capacity: &[f64],
@@ -311,8 +315,8 @@ fn pass_on(
     mut violated: impl FnMut(usize),
 ) -> bool {
     // As one instruction, which `f64::min` is not for the sake of NaN.
-    let lesser = |a: f64, b: f64| if a < b { a } else { b };
-    let more = |level: f64| lesser(level, is) - lesser(level, was);
+    let lower = |a: f64, b: f64| if a < b { a } else { b };
+    let more = |level: f64| lower(level, is) - lower(level, was);
     let is_violated = |level: f64, capacity: f64, used: f64| {
         ((more(level) != 0.0) & (level < UNLIMITED)) | (used > capacity * (1.0 + ROUNDING))
     };

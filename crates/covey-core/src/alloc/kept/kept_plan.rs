@@ -1,7 +1,7 @@
 //! A plan that stays in force: what has changed in it, and which entries have a step on the next
 //! pass.
 //!
-//! What has changed in the plan, and which coflows have changed, is known before the pass. An entry
+//! Changes of the plan and of coflows are known before the pass. An entry
 //! that has moved leaves behind what it found and left at its old place, so that those behind that
 //! place learn what is dirty there. At its new place it finds what those before it have left.
 

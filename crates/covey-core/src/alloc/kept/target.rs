@@ -23,8 +23,8 @@ pub struct PlacedEntry {
     pub rank: Rank,
     pub entry: Entry,
     pub which: Which,
-    /// Whether the coflow uses more than [`WIDE`] links. What such a coflow leaves is not listed by
-    /// link: it is read from its allocation.
+    /// Whether the coflow uses more than [`WIDE`] links. The capacity that such a coflow leaves is not
+    /// listed by link: it is read from its allocation.
     pub is_wide: bool,
 }
 

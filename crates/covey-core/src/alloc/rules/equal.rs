@@ -1,8 +1,8 @@
 //! Equal shares in one step: not max-min fairness, but what the released Aalo and CoflowSim do.
 //!
 //! Each link is divided equally among the flows that can send at all: those with something free at
-//! all their links. A flow gets the least share on its path. What a link's flows cannot use is left
-//! for others.
+//! all their links. A flow gets the least share on its path. Capacity that a link's flows cannot use is
+//! left for others.
 
 use super::sharing::{EntryFlows, Rates, RuleScratch, SharingRule};
 use crate::alloc::error::PlanError;

@@ -60,8 +60,8 @@ fn one_by_one(demand: &Demand, flows: &[u32], free: &mut [f64], flow_rates: &mut
     }
 }
 
-/// Gives a flow all that is free on its links. What rounding leaves is nothing: a flow must not
-/// count as running because of it.
+/// Gives a flow all that is free on its links. A residue of rounding counts as nothing: a flow
+/// must not count as running because of it.
 fn take(demand: &Demand, position: usize, free: &mut [f64]) -> f64 {
     let rate = demand.path(position).map(|l| free[l]).fold(f64::INFINITY, f64::min);
     for l in demand.path(position) {

@@ -1,8 +1,8 @@
 //! Senders of a coflow whose flows go to the same receivers.
 //!
 //! In a shuffle every mapper sends to every reducer, and flows to one reducer often end together.
-//! Of more than a hundred senders only a few have different rows. What is worked out for a row
-//! serves all senders that have it.
+//! Of more than a hundred senders only a few have different rows. A result for a row serves
+//! all senders that have it.
 //! On the Facebook trace `aalo` takes 25.9 G instructions instead of 35.9 (28 % fewer).
 
 use crate::demand::Demand;

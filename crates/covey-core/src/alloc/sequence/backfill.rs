@@ -80,7 +80,7 @@ impl SpareSharing {
         }
     }
 
-    /// What is spare is what the entries have left `free`.
+    /// The spare capacity is what the entries have left `free`.
     fn start(&mut self, free: &FreeCapacity, capacity: &[f64]) {
         let FreeCapacity { amount, dirty, open } = &mut self.spare;
         dirty.clone_from(&free.dirty);

@@ -66,7 +66,7 @@ impl LinkShares {
             let Some(link) = differ.into_iter().flatten().map(|portion| portion.link).min() else {
                 return Ok(());
             };
-            // What is the same about the link has been passed.
+            // Equal shares of the link have been passed.
             let (of_was, rest_of_was) = shares_of(link, was, was_at);
             let (of_is, rest_of_is) = shares_of(link, is, is_at);
             shares.divide(state, link, of_was, of_is)?;

@@ -138,7 +138,7 @@ impl Pass {
         let free = self.served.free(state, &self.coflows, demand);
         let allocation = &mut self.coflows[id];
         for (l, link) in demand.links().iter().enumerate() {
-            // What its own shares of links have given it is not free.
+            // Capacity that its own shares of links have given it is not free.
             let own = if which == Which::Main { allocation.provisional.used(l) } else { 0.0 };
             allocation.part_mut(which).before.push(usable(free, capacity, link.index()) + own);
         }
@@ -195,7 +195,7 @@ impl Pass {
     }
 
     /// Serves an entry that has found what is free at a place where no entry was on the previous
-    /// pass. What is left behind it is another amount wherever it takes something.
+    /// pass. The capacity left behind it changes wherever it takes something.
     ///
     /// # Errors
     /// When the plan is wrong.

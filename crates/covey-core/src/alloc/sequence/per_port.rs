@@ -6,7 +6,7 @@
 //! all coflows in the order of the plan: each shares again what it had and what is spare by then.
 //!
 //! Ports divide their links all the time, but few of them in one round. While the plan serves the
-//! same coflows in the same order, shares are looked at only where they have changed. What is spare
+//! same coflows in the same order, shares are looked at only where they have changed. Spare capacity
 //! then changes at many links and for all coflows behind them (under `fifo-lm` on the Facebook
 //! trace, at 77 of a coflow's links in each pass), but rates mostly stay. So a coflow is served
 //! again only when what it finds at a link has left the [`Bounds`] between which its rates stay.
@@ -151,7 +151,7 @@ impl Bounds {
 }
 
 impl PerPort {
-    /// What was remembered of a coflow no longer holds.
+    /// The memory of a coflow no longer holds.
     pub fn forget(&mut self) {
         self.is_stale = true;
     }

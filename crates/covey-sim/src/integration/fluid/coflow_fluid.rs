@@ -146,7 +146,7 @@ impl Fluid {
 
     /// Whether some flows send out of proportion to their bytes left while others send in
     /// proportion, so proportions change with time.
-    pub(crate) fn is_disturbed(&self) -> bool {
+    pub(crate) fn is_out_of_proportion(&self) -> bool {
         self.holds && !(self.running.is_empty() && self.stopped.is_empty())
     }
 
