@@ -8,7 +8,7 @@ use covey_core::Compression;
 use covey_report::{Run, RunInfo};
 use covey_sim::bound::{bounds, on_the_wire};
 use covey_sim::{Observer, Outcome, Round, SimError, Simulator};
-use covey_topology::Network;
+use covey_topology::{Network, Tier};
 use covey_trace::{Availability, Workload};
 
 use crate::contender::Simulated;
@@ -25,6 +25,8 @@ pub struct Experiment<'a> {
     barrier: bool,
     emulated: bool,
     processors: Availability,
+    /// Empty if only ports limit rates.
+    tiers: Vec<Tier>,
 }
 
 impl<'a> Experiment<'a> {
@@ -55,6 +57,10 @@ impl<'a> Experiment<'a> {
             workload,
             trace: trace.into(),
             port_rate_bps: setup.port_rate()? * 8.0,
+            tiers: match network.has_inner_links() {
+                true => Tier::loads(workload, network.fabric()),
+                false => Vec::new(),
+            },
             network,
             barrier: setup.barrier,
             emulated: setup.emulated.is_some(),
@@ -176,6 +182,7 @@ impl<'a> Experiment<'a> {
             lower_bound_mean_cct_s: None,
             wall_s: started.elapsed().as_secs_f64(),
             pipelined: !self.barrier,
+            tiers: self.tiers.clone(),
         };
         Ok((outcome, info))
     }
