@@ -124,6 +124,6 @@ fuzz: ## Feed garbage to the readers of traces and topologies, a minute each (FU
 	cargo +$(NIGHTLY) fuzz run read_trace -- -max_total_time=$(FUZZ_SECONDS)
 	cargo +$(NIGHTLY) fuzz run read_topology -- -max_total_time=$(FUZZ_SECONDS)
 
-simgrid-check: ## Compare completion times on topology files with SimGrid's; installs it from the Python package index
+simgrid-check: ## Compare completion times on topology files with SimGrid's; takes it from Debian's packages
 	cargo build --locked --release --package covey
 	scripts/simgrid-check.sh $(CARGO_TARGET_DIR)/release/covey

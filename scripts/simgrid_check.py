@@ -10,7 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from simgrid import Actor, Engine, Host, Link, LinkInRoute, Mailbox, NetZone, this_actor
+from simgrid import Actor, Engine, LinkInRoute, Mailbox, NetZone, this_actor
 
 RATE = 125e6
 """Bytes per second of a link unless it is listed in `CAPACITY`."""
@@ -25,9 +25,9 @@ SETTINGS = (
     "network/latency-factor:1",
     "network/crosstraffic:0",
     "network/weight-S:0",
-    "network/TCP-gamma:0",
-    "precision/timing:1e-12",
-    "precision/work-amount:1e-9",
+    "maxmin/concurrency-limit:-1",
+    "maxmin/precision:1e-9",
+    "surf/precision:1e-9",
 )
 
 
@@ -84,36 +84,36 @@ def workloads() -> list[list[Flow]]:
     return [shuffle, sorted(over_time), sorted(incast)]
 
 
-def with_covey(covey: str, flows: list[Flow], folder: Path) -> list[float]:
-    """The end of each flow in seconds, by Covey."""
+def with_covey(covey: str, policy: str, flows: list[Flow], folder: Path) -> list[float]:
+    """The end of each flow in seconds, by Covey. All flows are of one coflow."""
     (folder / "site.txt").write_text(topology())
-    lines = [json.dumps({"covey_trace": 1, "ports": len(HOSTS)})]
-    for number, (start, src, dst, size) in enumerate(flows):
-        flow = {"src": src, "dst": dst, "bytes": size}
-        lines.append(json.dumps({"id": str(number), "arrival_s": start, "flows": [flow]}))
+    listed = [{"src": a, "dst": b, "bytes": size, "start_s": start} for start, a, b, size in flows]
+    header = {"covey_trace": 1, "ports": len(HOSTS)}
+    lines = [json.dumps(line) for line in (header, {"id": "c", "arrival_s": 0, "flows": listed})]
     (folder / "trace.jsonl").write_text("\n".join(lines) + "\n")
-    command = [covey, "simulate", str(folder / "trace.jsonl"), "--policy", "fair"]
-    command += ["--fabric", f"file:{folder / 'site.txt'}", "--per-coflow", str(folder / "out.csv")]
+    command = [covey, "simulate", str(folder / "trace.jsonl"), "--policy", policy]
+    command += ["--fabric", f"file:{folder / 'site.txt'}", "--per-flow", str(folder / "out.csv")]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     with (folder / "out.csv").open() as table:
-        ends = {row["coflow_id"]: float(row["completion_s"]) for row in csv.DictReader(table)}
-    return [ends[str(number)] for number in range(len(flows))]
+        return [float(row["completion_s"]) for row in csv.DictReader(table)]
 
 
 def with_simgrid(flows: list[Flow]) -> list[float]:
     """The end of each flow in seconds, by SimGrid."""
-    engine = Engine(["check", *(f"--cfg={setting}" for setting in SETTINGS), "--log=root.thres:error"])
-    zone = engine.netzone_root.add_netzone_full("zone")
-    hosts = [zone.add_host(host, 1e9) for host in HOSTS]
-    made = {ends: zone.add_link(f"{ends[0]}-{ends[1]}", rate) for ends, rate in links().items()}
-    for link in made.values():
-        link.set_latency(0)
+    settings = [f"--cfg={setting}" for setting in SETTINGS]
+    engine = Engine(["check", *settings, "--log=root.thres:error"])
+    zone = NetZone.create_full_zone("zone")
+    hosts = [zone.create_host(host, 1e9) for host in HOSTS]
+    made = {}
+    for (a, b), rate in links().items():
+        made[a, b] = zone.create_link(f"{a}-{b}", rate)
+        made[a, b].set_latency(0).seal()
     for a in range(len(HOSTS)):
         for b in range(len(HOSTS)):
             if a != b:
                 nodes = [HOSTS[a], *route(a, b), HOSTS[b]]
                 crossed = [LinkInRoute(made[ends]) for ends in zip(nodes, nodes[1:], strict=False)]
-                zone.add_route(hosts[a], hosts[b], crossed, False)
+                zone.add_route(hosts[a].netpoint, hosts[b].netpoint, None, None, crossed, False)
     zone.seal()
     ends = [0.0] * len(flows)
 
@@ -127,8 +127,8 @@ def with_simgrid(flows: list[Flow]) -> list[float]:
         Mailbox.by_name(str(number)).put("data", int(size))
 
     for number, (_, src, dst, _) in enumerate(flows):
-        hosts[src].add_actor(f"from {number}", send, number)
-        hosts[dst].add_actor(f"to {number}", receive, number)
+        Actor.create(f"from {number}", hosts[src], send, number)
+        Actor.create(f"to {number}", hosts[dst], receive, number)
     engine.run()
     return ends
 
@@ -145,10 +145,11 @@ def main() -> None:
     if sys.argv[1] == "--simgrid":
         print(json.dumps(with_simgrid(workloads()[int(sys.argv[2])])))
         return
+    covey, policy = sys.argv[1:3]
     differ = False
     for number, flows in enumerate(workloads()):
         with tempfile.TemporaryDirectory() as folder:
-            ours = with_covey(sys.argv[1], flows, Path(folder))
+            ours = with_covey(covey, policy, flows, Path(folder))
         theirs = simgrid_apart(number)
         worst = max(abs(a - b) / max(abs(b), 1e-9) for a, b in zip(ours, theirs, strict=True))
         print(f"workload {number + 1}: {len(flows)} flows, largest relative difference {worst:.1e}")
