@@ -1,6 +1,12 @@
 //! Networks other than the big switch, on the command line.
 
-use crate::common::{TestFolder, json};
+use serde_json::Value;
+
+use crate::common::TestFolder;
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}
 
 /// A network whose core never limits gives the results of the big switch.
 #[test]
@@ -33,7 +39,7 @@ fn the_bound_counts_inner_links() {
         let trace = ["builtin:fb-like:coflows=40,ports=100", "--json", "--fabric"];
         json(&folder.results(&[&arguments[..1], &trace[..], &arguments[1..]].concat()))
     };
-    let mean = |value: &serde_json::Value| value["lower_bound_mean_cct_s"].as_f64().unwrap();
+    let mean = |value: &Value| value["lower_bound_mean_cct_s"].as_f64().unwrap();
     let slow = "fat-tree:k=8,oversub=8";
     let (switch, tree) = (found(&["bound", "big-switch"]), found(&["bound", slow]));
     assert_eq!(tree["fabric"], slow);
