@@ -13,7 +13,7 @@ lint: export PYO3_NO_PYTHON := 1
 lint: export PYO3_BUILD_EXTENSION_MODULE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test rust python slow soak damage dead-holders dead-coordinator dead-soak lint circles wasm fuzz bench growth live-bench live-fuzz flow-bench htb-bench testbed-short testbed-faults testbed-codec testbed policy-table policies rounding picture picture-check
+.PHONY: help demo test rust python slow soak damage dead-holders dead-coordinator dead-soak lint circles wasm fuzz bench growth live-bench live-fuzz flow-bench htb-bench testbed-short testbed-faults testbed-codec testbed policy-table policies rounding picture picture-check simgrid-check
 
 help: ## List these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r target what; do \
@@ -118,7 +118,12 @@ picture: ## Make the picture in README.md; needs Chromium
 picture-check: ## Check that the picture in README.md shows the plots that the code makes now
 	scripts/picture.sh --check
 
-fuzz: ## Feed garbage to the trace readers for a minute (FUZZ_SECONDS=60)
+fuzz: ## Feed garbage to the readers of traces and topologies, a minute each (FUZZ_SECONDS=60)
 	rustup toolchain list | grep -q '^$(NIGHTLY)' || rustup toolchain install $(NIGHTLY) --profile minimal
 	cargo fuzz --version 2>/dev/null | grep -q . || cargo install --locked cargo-fuzz --version $(CARGO_FUZZ)
 	cargo +$(NIGHTLY) fuzz run read_trace -- -max_total_time=$(FUZZ_SECONDS)
+	cargo +$(NIGHTLY) fuzz run read_topology -- -max_total_time=$(FUZZ_SECONDS)
+
+simgrid-check: ## Compare completion times on topology files with SimGrid's; takes it from Debian's packages
+	cargo build --locked --release --package covey
+	scripts/simgrid-check.sh $(CARGO_TARGET_DIR)/release/covey

@@ -87,6 +87,7 @@ def simulate(
     trace: Trace | str | os.PathLike[str],
     policy: PolicyLike = "covey",
     *,
+    fabric: str = "big-switch",
     port_rate: str | None = None,
     cpu: str | float = 1.0,
     sim: Sim = "exact",
@@ -100,6 +101,8 @@ def simulate(
     """Simulate one policy: a text like "philae:thin=5", a `Policy` class, or an instance of one.
 
     `trace` is a `Trace`, or what `load_trace` takes: a file, or a name like "builtin:fb-like".
+    `fabric` is the network: "big-switch", in which only ports limit rates, "fat-tree:k=8", or what else
+    docs/fabrics.md lists; the trace's ports become its hosts, and results are by host.
     `port_rate` is the speed of ports with its unit ("10gbps", "128MiB/s"; default "1gbps"). `cpu` is
     the share of processors that is there for compressing, or a CSV file of changes. `sim` is the
     simulator. `barrier` says whether coflows wait for their parents. `seed` is for policies that take
@@ -115,6 +118,7 @@ def simulate(
         return _core.run(
             opened(trace, seed),
             [prepared(policy)],
+            fabric=fabric,
             port_rate=_rate(port_rate),
             cpu=str(cpu),
             sim=sim,
@@ -147,6 +151,7 @@ def compare(
     policies: str | Iterable[PolicyLike] = POLICIES,
     *,
     baseline: str | None = None,
+    fabric: str = "big-switch",
     port_rate: str | None = None,
     cpu: str | float = 1.0,
     sim: Sim = "exact",
@@ -173,6 +178,7 @@ def compare(
         return _core.run(
             opened(trace, seed),
             [prepared(policy) for policy in given],
+            fabric=fabric,
             port_rate=_rate(port_rate),
             cpu=str(cpu),
             sim=sim,

@@ -447,6 +447,7 @@ def run(
     trace: Trace,
     policies: Sequence[str | tuple[str, list[tuple[str, str]], Policy]],
     *,
+    fabric: str,
     port_rate: str | None,
     cpu: str,
     sim: str,

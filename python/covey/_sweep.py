@@ -28,7 +28,7 @@ Point = dict[str, Any]
 Row = dict[str, Any]
 """What was measured there, with the names and values of the point first."""
 
-OPTIONS = ("port_rate", "cpu", "sim", "barrier", "seed", "bound")
+OPTIONS = ("fabric", "port_rate", "cpu", "sim", "barrier", "seed", "bound")
 """Names in a grid that are options of `simulate`; others are parameters of the policy."""
 
 
@@ -43,8 +43,8 @@ def sweep(
     """Simulate every combination of a grid; a row for each, in the order of the grid.
 
     `grid` gives a value, or several, for each name. "trace" (a `Trace`, or a name as for
-    `load_trace`) and "policy" must be there; options of `simulate` may be ("seed", "port_rate", "cpu",
-    "sim", "barrier", "bound"). Every other name is a parameter of the policy: ``{"trace": ...,
+    `load_trace`) and "policy" must be there; options of `simulate` may be ("seed", "fabric",
+    "port_rate", "cpu", "sim", "barrier", "bound"). Every other name is a parameter of the policy: ``{"trace": ...,
     "policy": "aalo", "K": [5, 10], "seed": range(3)}``.
 
     Columns: the names of the grid, then mean_cct_s, p50_cct_s, p90_cct_s, p95_cct_s, p99_cct_s,

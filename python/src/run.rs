@@ -2,6 +2,7 @@
 //! for Ctrl-C.
 
 use std::collections::HashSet;
+use std::ffi::CString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -16,8 +17,9 @@ use covey_report::{
     write_file_atomically,
 };
 use covey_sim::{Observer, Outcome, Round, Span, Timeline};
+use covey_topology::Network;
 use covey_trace::Workload;
-use pyo3::exceptions::{PyIndexError, PyKeyError, PyOSError, PyRuntimeError};
+use pyo3::exceptions::{PyIndexError, PyKeyError, PyOSError, PyRuntimeError, PyUserWarning};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
@@ -117,15 +119,36 @@ pub struct Comparison {
     jct_shares: Option<u64>,
 }
 
+/// The network, and the workload with the network's hosts as its ports. Warns in Python if several ports
+/// share a host.
+fn placed(
+    py: Python<'_>,
+    workload: &Arc<Workload>,
+    setup: &Setup,
+) -> PyResult<(Network, Arc<Workload>)> {
+    let network = setup.network(workload.ports).map_err(raised)?;
+    if !network.has_inner_links() {
+        return Ok((network, Arc::clone(workload)));
+    }
+    let (workload, folded) = network.place(Workload::clone(workload));
+    if let Some(line) = folded {
+        let warning = py.get_type::<PyUserWarning>();
+        let line = CString::new(line).map_err(|error| InputError::new_err(error.to_string()))?;
+        PyErr::warn(py, &warning, &line, 2)?;
+    }
+    Ok((network, Arc::new(workload)))
+}
+
 /// Simulates policies (each a text, or a label and an instance of `covey.Policy`) on a trace.
 /// `progress` is called with the number of coflows that have ended, over all policies.
 #[pyfunction]
-#[pyo3(signature = (trace, policies, *, port_rate, cpu, sim, barrier, seed, bound, timeline, baseline, jct_shares, jobs, progress, stop))]
+#[pyo3(signature = (trace, policies, *, fabric, port_rate, cpu, sim, barrier, seed, bound, timeline, baseline, jct_shares, jobs, progress, stop))]
 #[allow(clippy::too_many_arguments, reason = "they are keywords in Python")]
 pub fn run(
     py: Python<'_>,
     trace: &Bound<'_, Trace>,
     policies: Vec<Bound<'_, PyAny>>,
+    fabric: String,
     port_rate: Option<String>,
     cpu: String,
     sim: &str,
@@ -145,7 +168,7 @@ pub fn run(
         "philae-authors" => Some(Simulator::PhilaeAuthors),
         _ => return Err(bad("sim", "exact, coflowsim or philae-authors", sim)),
     };
-    let setup = Setup { port_rate, cpu, emulated, barrier, seed };
+    let setup = Setup { fabric, port_rate, cpu, emulated, barrier, seed };
     if emulated.is_some() && (bound || timeline) {
         let argument = if bound { "bound" } else { "timeline" };
         return Err(bad(argument, "sim='exact' with it", sim));
@@ -169,7 +192,7 @@ pub fn run(
     let baseline = covey_experiment::baseline(baseline, &contenders).map_err(raised)?;
 
     let trace = trace.get();
-    let workload = Arc::clone(&trace.workload);
+    let (network, workload) = placed(py, &trace.workload, &setup)?;
     let total = contenders.len() * workload.coflows.len();
     let watch = Arc::new(Watch { halt: Arc::clone(&halt), ..Watch::default() });
     let jobs = jobs.unwrap_or_else(covey_experiment::cores).max(1);
@@ -177,7 +200,7 @@ pub fn run(
         let (workload, name, watch) =
             (Arc::clone(&workload), trace.name.clone(), Arc::clone(&watch));
         move || {
-            let experiment = Experiment::new(&workload, name, &setup)?;
+            let experiment = Experiment::on(network, &workload, name, &setup)?;
             let runs = experiment.run(contenders, bound, jobs, watch.as_ref())?;
             Ok::<_, covey_experiment::Error>(
                 runs.into_iter().map(Run::into_parts).collect::<Vec<_>>(),

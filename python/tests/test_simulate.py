@@ -29,6 +29,19 @@ def test_results_are_known(tiny: covey.Trace) -> None:
     assert "CCT (s)" in result._repr_html_()
 
 
+def test_a_network_with_a_core_has_its_hosts_as_ports(tiny: covey.Trace) -> None:
+    fabric = "fat-tree:k=4,oversub=4"
+    result = covey.simulate(tiny, "sebf", fabric=fabric, bound=True)
+    summary = result.summary()
+    assert (summary["fabric"], summary["ports"]) == (fabric, 16)
+    assert summary["cct_s"]["mean"] > covey.simulate(tiny, "sebf").summary()["cct_s"]["mean"]
+    assert summary["cct_s"]["mean"] >= summary["lower_bound_mean_cct_s"]
+    with pytest.raises(covey.InputError, match="fabric: fat-tree: k: expected an even number"):
+        covey.simulate(tiny, "sebf", fabric="fat-tree:k=3")
+    with pytest.warns(UserWarning, match="ports on 2 hosts"):
+        covey.simulate(tiny, "sebf", fabric="leaf-spine:leaves=2,spines=1,hosts=1")
+
+
 def test_a_timeline_has_senders_and_times(tiny: covey.Trace) -> None:
     result = covey.simulate(tiny, "fifo", port_rate="8mbps", timeline=True)
     spans = result.timeline

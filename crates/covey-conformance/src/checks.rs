@@ -1,7 +1,7 @@
 //! The rules that every policy must keep: one function for each rule, on one workload.
 
 use covey_core::{AnyPolicy, Compression, Fabric, Promises};
-use covey_sim::bound::{bounds, isolated_cct_s, on_the_wire};
+use covey_sim::bound::{bounds, isolated_ccts_s, on_the_wire};
 use covey_sim::{Outcome, simulate};
 use covey_trace::{Availability, Coflow, Flow, Workload};
 
@@ -93,13 +93,12 @@ pub struct Limits {
 impl Limits {
     /// The limits if flows are compressed in this way, or not at all.
     pub fn of(workload: &Workload, fabric: &Fabric, compression: Option<Compression>) -> Limits {
-        let (egress, ingress) = split(fabric);
         let wire = match compression {
             Some(codec) => on_the_wire(workload, fabric, &codec, &Availability::default()),
             None => workload.clone(),
         };
-        let alone = wire.coflows.iter().map(|coflow| isolated_cct_s(coflow, egress, ingress));
-        Limits { alone_s: alone.collect(), mean_cct_s: bounds(&wire, egress, ingress).mean_cct_s }
+        let alone_s = isolated_ccts_s(&wire, fabric);
+        Limits { alone_s, mean_cct_s: bounds(&wire, fabric).mean_cct_s }
     }
 }
 

@@ -56,7 +56,10 @@ pub use compressed::Compressed;
 pub use demand::Demand;
 pub use driver::Driver;
 pub use event::Event;
-pub use fabric::{BigSwitch, Fabric, FabricError, Routes, Topology};
+pub use fabric::{
+    BigSwitch, Ecmp, EcmpMode, Fabric, FabricError, FatTree, Graph, GraphParts, LeafSpine, Routes,
+    Topology,
+};
 pub use ids::{CoflowId, FlowId, LinkId, PortId};
 pub use knowledge::{Clairvoyant, Knowledge, NonClairvoyant};
 pub use lineage::Lineage;

@@ -3,6 +3,7 @@
 use covey_emulate::{EmulationError, EmulationSpecError};
 use covey_sched::SpecError;
 use covey_sim::SimError;
+use covey_topology::TopologyError;
 use covey_trace::TraceError;
 
 /// Why an experiment failed. The message is one line.
@@ -35,6 +36,15 @@ pub enum Error {
     /// The report cannot be made.
     #[error(transparent)]
     Report(#[from] covey_report::Error),
+}
+
+impl From<TopologyError> for Error {
+    fn from(error: TopologyError) -> Error {
+        match error {
+            TopologyError::Spec(problem) => Error::Argument { argument: "fabric", problem },
+            TopologyError::File(error) => Error::Trace(error),
+        }
+    }
 }
 
 impl Error {

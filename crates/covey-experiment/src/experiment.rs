@@ -4,10 +4,11 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use covey_core::{Compression, Fabric};
+use covey_core::Compression;
 use covey_report::{Run, RunInfo};
 use covey_sim::bound::{bounds, on_the_wire};
 use covey_sim::{Observer, Outcome, Round, SimError, Simulator};
+use covey_topology::{Network, Tier};
 use covey_trace::{Availability, Workload};
 
 use crate::contender::Simulated;
@@ -20,30 +21,47 @@ pub struct Experiment<'a> {
     workload: &'a Workload,
     trace: String,
     port_rate_bps: f64,
-    fabric: Fabric,
+    network: Network,
     barrier: bool,
     emulated: bool,
     processors: Availability,
+    /// Empty if only ports limit rates.
+    tiers: Vec<Tier>,
 }
 
 impl<'a> Experiment<'a> {
-    /// An experiment with a workload. Reports show `trace` as its name.
+    /// An experiment with a workload on the network of `setup`. The workload's ports are the network's
+    /// hosts: [`Setup::place`] makes both. Reports show `trace` as the workload's name.
     ///
     /// # Errors
-    /// If the speed of ports or the share of processors is out of range.
+    /// If the speed of ports, the network, or the share of processors is invalid.
     pub fn new(
         workload: &'a Workload,
         trace: impl Into<String>,
         setup: &Setup,
     ) -> Result<Experiment<'a>, Error> {
-        let rate = setup.port_rate()?;
-        let fabric = Fabric::big_switch(workload.ports, rate)
-            .map_err(|e| Error::Argument { argument: "port-rate", problem: e.to_string() })?;
+        Experiment::on(setup.network(workload.ports)?, workload, trace, setup)
+    }
+
+    /// [`Experiment::new`] on a network that [`Setup::place`] has made.
+    ///
+    /// # Errors
+    /// If the speed of ports or the share of processors is out of range.
+    pub fn on(
+        network: Network,
+        workload: &'a Workload,
+        trace: impl Into<String>,
+        setup: &Setup,
+    ) -> Result<Experiment<'a>, Error> {
         Ok(Experiment {
             workload,
             trace: trace.into(),
-            port_rate_bps: rate * 8.0,
-            fabric,
+            port_rate_bps: setup.port_rate()? * 8.0,
+            tiers: match network.has_inner_links() {
+                true => Tier::loads(workload, network.fabric()),
+                false => Vec::new(),
+            },
+            network,
             barrier: setup.barrier,
             emulated: setup.emulated.is_some(),
             processors: Availability::open(&setup.cpu, workload.ports)?,
@@ -118,12 +136,12 @@ impl<'a> Experiment<'a> {
 
     /// The lower bound in seconds of the mean CCT of any schedule with this compression.
     fn bound_s(&self, compression: Option<Compression>) -> f64 {
-        let (egress, ingress) = self.fabric.capacity().split_at(self.workload.ports as usize);
+        let fabric = self.network.fabric();
         let Some(compression) = compression else {
-            return bounds(self.workload, egress, ingress).mean_cct_s;
+            return bounds(self.workload, fabric).mean_cct_s;
         };
-        let wire = on_the_wire(self.workload, &self.fabric, &compression, &self.processors);
-        bounds(&wire, egress, ingress).mean_cct_s
+        let wire = on_the_wire(self.workload, fabric, &compression, &self.processors);
+        bounds(&wire, fabric).mean_cct_s
     }
 
     /// Simulates one contender.
@@ -136,7 +154,7 @@ impl<'a> Experiment<'a> {
         let started = Instant::now();
         let outcome = match policy {
             Simulated::Exactly(mut policy) => {
-                let mut simulator = Simulator::new(self.fabric.clone())
+                let mut simulator = Simulator::new(self.network.fabric().clone())
                     .barrier(self.barrier)
                     .with_measured_codec(measured_codec)
                     .with_processors(self.processors.clone());
@@ -159,11 +177,12 @@ impl<'a> Experiment<'a> {
             params,
             label,
             trace: self.trace.clone(),
-            fabric: "big-switch".to_owned(),
+            fabric: self.network.spec().to_owned(),
             port_rate_bps: self.port_rate_bps,
             lower_bound_mean_cct_s: None,
             wall_s: started.elapsed().as_secs_f64(),
             pipelined: !self.barrier,
+            tiers: self.tiers.clone(),
         };
         Ok((outcome, info))
     }

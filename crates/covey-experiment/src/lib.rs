@@ -24,4 +24,4 @@ pub use error::Error;
 pub use experiment::Experiment;
 pub use parallel::cores;
 pub use progress::{Progress, Silent, Watch};
-pub use setup::{PORT_RATE, Setup, listed};
+pub use setup::{FABRIC, PORT_RATE, Setup, listed};

@@ -5,19 +5,25 @@ use std::ops::RangeInclusive;
 use covey_core::units;
 use covey_emulate::{Emulation, Simulator};
 use covey_sched::normalized;
+use covey_topology::Network;
+use covey_trace::Workload;
 
 use crate::{Contender, Error};
 
 /// The valid speeds of ports in bits per second. Far outside this range, times are too large or too
 /// small to separate one event from the next.
 const PORT_RATE_BPS: RangeInclusive<f64> = 1.0..=1e15;
+/// The default network.
+pub const FABRIC: &str = "big-switch";
 /// The default speed of ports.
 pub const PORT_RATE: &str = "1gbps";
 
-/// A network of equal ports around a big switch, and the settings of a simulation on it. Quantities
-/// are texts as users write them.
+/// A network, and the settings of a simulation on it. Quantities are texts as users write them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Setup {
+    /// The network, in a form that [`Network::open`] reads; `big-switch` for one in which only ports limit
+    /// rates.
+    pub fabric: String,
     /// Speed of each port in each direction, such as `10gbps` or `128MiB/s`. The default is 1 Gbps,
     /// or the speed of the emulated simulator.
     pub port_rate: Option<String>,
@@ -35,7 +41,14 @@ pub struct Setup {
 
 impl Default for Setup {
     fn default() -> Setup {
-        Setup { port_rate: None, cpu: "1".to_owned(), emulated: None, barrier: true, seed: None }
+        Setup {
+            fabric: FABRIC.to_owned(),
+            port_rate: None,
+            cpu: "1".to_owned(),
+            emulated: None,
+            barrier: true,
+            seed: None,
+        }
     }
 }
 
@@ -98,6 +111,51 @@ impl Setup {
         Err(Error::argument(ARGUMENT, "a speed from 1bps to 1000tbps", found))
     }
 
+    /// The network for a trace of `ports` ports.
+    ///
+    /// # Errors
+    /// If the speed of ports or the network is invalid, or an emulated simulator has another network.
+    pub fn network(&self, ports: u32) -> Result<Network, Error> {
+        let rate = self.port_rate()?;
+        let network = Network::open(&self.fabric, ports, rate)?;
+        match self.emulated {
+            Some(simulator) if network.has_inner_links() => {
+                let expected = format!("{FABRIC} with --sim {}", simulator.name());
+                Err(Error::argument("fabric", expected, format!("'{}'", self.fabric)))
+            }
+            _ => Ok(network),
+        }
+    }
+
+    /// Opens the trace that `trace` names, as [`covey_trace::open`] does, and places it as [`Setup::place`]
+    /// does. Wrong settings are found before the trace is read.
+    ///
+    /// # Errors
+    /// Those of [`Setup::network`], and if the trace cannot be read.
+    pub fn open(&self, trace: &str, warn: impl FnOnce(&str)) -> Result<(Network, Workload), Error> {
+        let network = self.network(0)?;
+        let workload = covey_trace::open(&self.seeded(trace))?;
+        // Only a big switch has as many hosts as the trace has ports.
+        match network.fabric().ports() {
+            0 => self.place(workload, warn),
+            _ => Ok(placed(network, workload, warn)),
+        }
+    }
+
+    /// The network, and the workload with the network's hosts as its ports. `warn` gets a line if several
+    /// ports of the trace share a host.
+    ///
+    /// # Errors
+    /// Those of [`Setup::network`].
+    pub fn place(
+        &self,
+        workload: Workload,
+        warn: impl FnOnce(&str),
+    ) -> Result<(Network, Workload), Error> {
+        let network = self.network(workload.ports)?;
+        Ok(placed(network, workload, warn))
+    }
+
     /// The name of a trace. A builtin trace without a seed gets that of the setup.
     pub fn seeded(&self, trace: &str) -> String {
         match trace.strip_prefix("builtin:") {
@@ -117,6 +175,14 @@ impl Setup {
             _ => spec.to_owned(),
         }
     }
+}
+
+fn placed(network: Network, workload: Workload, warn: impl FnOnce(&str)) -> (Network, Workload) {
+    let (workload, folded) = network.place(workload);
+    if let Some(line) = folded {
+        warn(&line);
+    }
+    (network, workload)
 }
 
 /// Splits a list of policies, in the syntax of `--policies`.

@@ -72,6 +72,7 @@ fn run<'a>(
         lower_bound_mean_cct_s: Some(4.2),
         wall_s: 1.25,
         pipelined: false,
+        tiers: Vec::new(),
     };
     Run::new(workload, outcome, info)
 }

@@ -15,6 +15,8 @@ use std::fmt;
 pub struct Landmarks {
     /// Name of the trace.
     pub trace: String,
+    /// Name of the fabric.
+    pub fabric: String,
     /// Speed of each port in each direction, bits per second.
     pub port_rate_bps: f64,
     /// Number of ports.
@@ -35,17 +37,18 @@ pub struct Landmarks {
 }
 
 impl Landmarks {
-    /// The landmarks of a workload with the name `trace`. `uncoupled` is each coflow's CCT in
+    /// The landmarks of a workload, with the names of `[trace, fabric]`. `uncoupled` is each coflow's CCT in
     /// seconds if ports were independent.
     pub fn of(
         workload: &Workload,
-        trace: &str,
+        [trace, fabric]: [&str; 2],
         port_rate_bps: f64,
         bounds: &Bounds,
         uncoupled: &[f64],
     ) -> Landmarks {
         Landmarks {
             trace: trace.to_owned(),
+            fabric: fabric.to_owned(),
             port_rate_bps,
             ports: workload.ports,
             coflows: workload.coflows.len(),
@@ -77,7 +80,8 @@ impl fmt::Display for Landmarks {
         let (coflows, ports) =
             (counted(self.coflows, "coflow"), counted(self.ports as usize, "port"));
         let rate = rate(self.port_rate_bps);
-        writeln!(out, "\nTrace {}: {coflows}; {ports} of {rate}, big-switch.", self.trace)
+        let (trace, fabric) = (&self.trace, &self.fabric);
+        writeln!(out, "\nTrace {trace}: {coflows}; {ports} of {rate}, {fabric}.")
     }
 }
 
@@ -89,6 +93,7 @@ mod tests {
     fn columns_line_up_and_missing_values_have_no_row() {
         let landmarks = Landmarks {
             trace: "t".to_owned(),
+            fabric: "big-switch".to_owned(),
             port_rate_bps: 1e9,
             ports: 2,
             coflows: 1,

@@ -31,6 +31,7 @@ mod stats;
 mod summary;
 mod table;
 mod text;
+mod tiers;
 mod units;
 
 pub use bins::{Bin, BinMean, mean_cct_by_bin};
@@ -48,3 +49,4 @@ pub use live::{Live, Spread};
 pub use run::{Run, RunInfo};
 pub use stats::{Distribution, percentile};
 pub use summary::Summary;
+pub use tiers::FabricLoad;

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use crate::Error;
 use covey_sim::Outcome;
+use covey_topology::Tier;
 use covey_trace::Workload;
 
 /// Properties of a run besides its workload and its outcome.
@@ -27,6 +28,8 @@ pub struct RunInfo {
     pub wall_s: f64,
     /// Whether coflows were released without waiting until their parents ended.
     pub pipelined: bool,
+    /// How busy the workload keeps the links of each tier; empty if only ports limit rates.
+    pub tiers: Vec<Tier>,
 }
 
 /// One policy simulated on one workload.

@@ -1,9 +1,11 @@
 //! The plan of a reproduction: workloads and runs, each listed once however many findings use it.
 
-use covey_core::Fabric;
+use std::borrow::Cow;
+
 use covey_emulate::{Emulation, Simulator as Emulated};
 use covey_report::Live;
 use covey_sim::{Observer, SimError, Simulator};
+use covey_topology::Network;
 use covey_trace::{Availability, Workload};
 
 use crate::learning::{self, Learned, Recording};
@@ -23,6 +25,8 @@ pub struct RunId(usize);
 pub enum Platform {
     /// In the exact simulator.
     Exact {
+        /// The network, in a form that [`Network::open`] reads.
+        fabric: String,
         /// Speed of each port in bits per second.
         port_rate_bps: f64,
         /// The share of each port's processor that is available for compression, over time.
@@ -60,16 +64,25 @@ pub struct TestbedRun {
 }
 
 impl Platform {
-    /// The exact simulator with ports of 1 Gbps and whole processors for compression.
+    /// The exact simulator of a big switch, with ports of 1 Gbps and whole processors for compression.
     pub fn exact() -> Self {
         Self::at(1e9)
     }
 
-    /// The exact simulator with ports of another speed.
+    /// The exact simulator of a big switch, with ports of another speed.
     pub fn at(port_rate_bps: f64) -> Self {
-        Self::Exact { port_rate_bps, cpu: Availability::default(), barrier: true }
+        Self::on(BIG_SWITCH, port_rate_bps)
+    }
+
+    /// The exact simulator of another network, with ports of this speed.
+    pub fn on(fabric: &str, port_rate_bps: f64) -> Self {
+        let (fabric, cpu) = (fabric.to_owned(), Availability::default());
+        Self::Exact { fabric, port_rate_bps, cpu, barrier: true }
     }
 }
+
+/// The network in which only ports limit rates.
+pub const BIG_SWITCH: &str = "big-switch";
 
 /// The name of a testbed run in which no policy schedules the flows.
 pub const TCP: &str = "tcp";
@@ -199,6 +212,17 @@ impl Plan {
         })
     }
 
+    /// Moves all runs in the exact simulator to another network. No result can be compared with published
+    /// values then.
+    pub fn move_to(&mut self, network: &str) {
+        for run in &mut self.runs {
+            if let Platform::Exact { fabric, .. } = &mut run.platform {
+                network.clone_into(fabric);
+            }
+        }
+        self.traces.iter_mut().for_each(|trace| trace.is_papers_trace = false);
+    }
+
     /// The workload `trace`.
     pub fn workload(&self, trace: TraceId) -> &Workload {
         &self.traces[trace.0].workload
@@ -238,9 +262,15 @@ impl Plan {
         let run = self.get(run);
         let workload = self.workload(run.trace);
         let (outcome, learned, params) = match &run.platform {
-            Platform::Exact { port_rate_bps, cpu, barrier } => {
-                let fabric = Fabric::big_switch(workload.ports, port_rate_bps / 8.0);
-                let fabric = fabric.map_err(|error| error.to_string())?;
+            Platform::Exact { fabric, port_rate_bps, cpu, barrier } => {
+                let network = Network::open(fabric, workload.ports, port_rate_bps / 8.0);
+                let network = network.map_err(|error| error.to_string())?;
+                let workload = match network.has_inner_links() {
+                    true => Cow::Owned(network.place(workload.clone()).0),
+                    false => Cow::Borrowed(workload),
+                };
+                let workload = workload.as_ref();
+                let fabric = network.fabric().clone();
                 let built = covey_sched::build(&run.policy).map_err(|error| error.to_string())?;
                 let (mut policy, learned) =
                     learning::with_recording(built.policy, run.recording, workload);

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::finding::{Finding, Published, Setting, Verdict};
 use crate::item::{Item, Section};
-use crate::plan::{LiveRun, Platform, Results, RunId};
+use crate::plan::{BIG_SWITCH, LiveRun, Platform, Results, RunId};
 
 /// How the numbers of a report are found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -189,7 +189,11 @@ fn run_report(run: RunId, results: &Results<'_>) -> RunReport {
 fn name(run: RunId, results: &Results<'_>) -> String {
     let planned = results.plan.get(run);
     let platform = match &planned.platform {
-        Platform::Exact { port_rate_bps, cpu, barrier } => {
+        Platform::Exact { fabric, port_rate_bps, cpu, barrier } => {
+            let fabric = match fabric.as_str() {
+                BIG_SWITCH => String::new(),
+                other => format!(" on {other}"),
+            };
             let rate = match port_rate_bps {
                 1e9 => String::new(),
                 bps if *bps < 1e6 => format!(" at {bps} bit/s"),
@@ -200,7 +204,7 @@ fn name(run: RunId, results: &Results<'_>) -> String {
                 [change] => format!(" with {} % of processors", 100.0 * change.share),
                 _ => " with processors that come and go".to_owned(),
             };
-            format!("{rate}{cpu}{}", if *barrier { "" } else { " without barriers" })
+            format!("{fabric}{rate}{cpu}{}", if *barrier { "" } else { " without barriers" })
         }
         Platform::Emulated(Emulated::CoflowSim) => " in coflowsim".to_owned(),
         Platform::Emulated(Emulated::PhilaeAuthors) => " in philae-authors".to_owned(),

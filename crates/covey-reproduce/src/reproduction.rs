@@ -97,6 +97,15 @@ impl Reproduction {
         Self { paper: planner.paper, plan: planner.plan, trace: planner.trace, method, items }
     }
 
+    /// Moves all runs in the exact simulator to another network, in a form that
+    /// [`Network::open`](covey_topology::Network::open) reads. No result can be compared with published
+    /// values then.
+    #[must_use]
+    pub fn on(mut self, fabric: &str) -> Self {
+        self.plan.move_to(fabric);
+        self
+    }
+
     /// All runs, in the order in which [`finish`](Self::finish) expects their results.
     pub fn runs(&self) -> impl ExactSizeIterator<Item = RunId> + use<> {
         self.plan.runs()

@@ -1,10 +1,10 @@
 //! Lower bounds: never above a schedule, near the best known schedule, and exact where the optimum
 //! is known.
 
-use covey_core::LinkId;
+use covey_core::{Ecmp, EcmpMode, Fabric, FatTree, LinkId, PortId, Routes};
 use covey_facebook_test::facebook_test;
 use covey_sched::bssi::Bssi;
-use covey_sim::bound::{Bounds, bounds, isolated_cct_s, loads, uncoupled_cct_s};
+use covey_sim::bound::{Bounds, bounds, isolated_ccts_s, loads, uncoupled_cct_s};
 use covey_trace::{Coflow, Flow, Workload};
 
 fn flow(src: u32, dst: u32, bytes: f64) -> Flow {
@@ -17,8 +17,17 @@ fn coflow(arrival_s: f64, flows: &[Flow]) -> Coflow {
 
 /// The bounds where every link carries `capacity` bytes per second.
 fn uniform(workload: &Workload, capacity: f64) -> Bounds {
-    let links = vec![capacity; workload.ports as usize];
-    bounds(workload, &links, &links)
+    bounds(workload, &Fabric::big_switch(workload.ports, capacity).unwrap())
+}
+
+fn switch(egress: &[f64], ingress: &[f64]) -> Fabric {
+    Fabric::big_switch_with(egress, ingress).unwrap()
+}
+
+/// The time that one coflow on one port takes alone.
+fn isolated(coflow: Coflow, egress: f64, ingress: f64) -> f64 {
+    let workload = Workload { ports: 1, coflows: vec![coflow] };
+    isolated_ccts_s(&workload, &switch(&[egress], &[ingress]))[0]
 }
 
 fn bounds_of(ports: u32, coflows: Vec<Coflow>) -> Bounds {
@@ -60,11 +69,10 @@ fn facebook_trace() {
 #[test]
 fn isolated_counts_the_bytes_of_late_flows_from_their_start() {
     let late = |start_s, bytes| Flow { start_s, ..flow(0, 0, bytes) };
-    let caps: &[f64] = &[2.0];
-    assert_eq!(isolated_cct_s(&coflow(9.0, &[flow(0, 0, 6.0)]), caps, &[1.0]), 6.0);
-    assert_eq!(isolated_cct_s(&coflow(9.0, &[flow(0, 0, 6.0), late(1.0, 2.0)]), caps, caps), 4.0);
-    assert_eq!(isolated_cct_s(&coflow(9.0, &[flow(0, 0, 6.0), late(5.0, 2.0)]), caps, caps), 6.0);
-    assert_eq!(isolated_cct_s(&coflow(9.0, &[flow(0, 0, 6.0), late(7.0, 0.0)]), caps, caps), 7.0);
+    assert_eq!(isolated(coflow(9.0, &[flow(0, 0, 6.0)]), 2.0, 1.0), 6.0);
+    assert_eq!(isolated(coflow(9.0, &[flow(0, 0, 6.0), late(1.0, 2.0)]), 2.0, 2.0), 4.0);
+    assert_eq!(isolated(coflow(9.0, &[flow(0, 0, 6.0), late(5.0, 2.0)]), 2.0, 2.0), 6.0);
+    assert_eq!(isolated(coflow(9.0, &[flow(0, 0, 6.0), late(7.0, 0.0)]), 2.0, 2.0), 7.0);
 }
 
 #[test]
@@ -124,12 +132,12 @@ fn coflows_with_another_bottleneck_need_not_share() {
 
 /// The CCTs in BSSI's order if links do not depend on each other, with capacities of 1.
 fn uncoupled(workload: &Workload) -> Vec<f64> {
-    let links = vec![1.0; workload.ports as usize];
+    let fabric = Fabric::big_switch(workload.ports, 1.0).unwrap();
     let mut bssi = Bssi::default();
-    for (coflow, loads) in workload.coflows.iter().zip(loads(workload, &links, &links)) {
+    for (coflow, loads) in workload.coflows.iter().zip(loads(workload, &fabric)) {
         bssi.add(coflow.weight, loads.into_iter());
     }
-    uncoupled_cct_s(workload, &links, &links, bssi.order())
+    uncoupled_cct_s(workload, &fabric, bssi.order())
 }
 
 /// KA6: the order is D, C, A, B.
@@ -155,9 +163,9 @@ fn uncoupled_links_do_not_wait_for_each_other() {
     let caps: &[f64] = &[1.0; 3];
     let coupled = mean_cct_of_order(&workload, &[0, 2, 1], caps, caps);
     assert!((coupled - 5.0 / 3.0).abs() < 1e-9, "{coupled}");
-    assert_eq!(uncoupled_cct_s(&workload, caps, caps, &[0, 2, 1]), [1.0, 2.0, 1.0]);
+    assert_eq!(uncoupled_cct_s(&workload, &switch(caps, caps), &[0, 2, 1]), [1.0, 2.0, 1.0]);
     // A coflow that is missing in the order comes last; an index beyond the workload has no effect.
-    assert_eq!(uncoupled_cct_s(&workload, caps, caps, &[0, 9, 2]), [1.0, 2.0, 1.0]);
+    assert_eq!(uncoupled_cct_s(&workload, &switch(caps, caps), &[0, 9, 2]), [1.0, 2.0, 1.0]);
 }
 
 #[test]
@@ -172,7 +180,7 @@ fn uncoupled_links_serve_released_coflows() {
     ];
     let workload = Workload { ports: 1, coflows };
     // The second interrupts the first from 1 to 3, when the last arrives; a child counts alone.
-    let ccts = uncoupled_cct_s(&workload, &[1.0], &[1.0], &[1, 3, 0, 2]);
+    let ccts = uncoupled_cct_s(&workload, &switch(&[1.0], &[1.0]), &[1, 3, 0, 2]);
     assert_eq!(ccts, [7.0, 2.0, 3.0, 4.0]);
 }
 
@@ -181,7 +189,7 @@ fn loads_are_seconds_of_links_in_order_of_first_use() {
     let flows = [flow(1, 0, 4.0), flow(0, 0, 2.0), flow(1, 1, 2.0), flow(0, 1, 0.0)];
     let workload = Workload { ports: 2, coflows: vec![coflow(0.0, &flows)] };
     let expected = [(1, 3.0), (0, 2.0), (2, 1.5), (3, 1.0)];
-    let found = loads(&workload, &[1.0, 2.0], &[4.0, 2.0]);
+    let found = loads(&workload, &switch(&[1.0, 2.0], &[4.0, 2.0]));
     assert_eq!(found, [expected.map(|(link, load)| (LinkId(link), load))]);
 }
 
@@ -201,9 +209,60 @@ fn late_flows_without_bytes_hold_a_coflow_open() {
 }
 
 #[test]
-fn a_link_without_capacity_never_completes() {
-    let workload = Workload { ports: 1, coflows: vec![coflow(0.0, &[flow(0, 0, 1.0)])] };
-    assert_eq!(bounds(&workload, &[0.0], &[1.0]).mean_cct_s, f64::INFINITY);
+fn inner_links_count_like_links_of_ports() {
+    // Both flows cross the inner link, which carries half of what ports do.
+    let to = |port| (PortId(0), PortId(port), vec![0]);
+    let routes = Routes::new(1, [to(0), to(1)]).unwrap();
+    let fabric = Fabric::new(&[2.0; 2], &[2.0; 2], &[1.0], routes).unwrap();
+    let workload = Workload {
+        ports: 2,
+        coflows: vec![coflow(0.0, &[flow(0, 0, 1.0)]), coflow(0.0, &[flow(0, 1, 3.0)])],
+    };
+    assert_eq!(isolated_ccts_s(&workload, &fabric), [1.0, 3.0]);
+    let single = bounds(&workload, &fabric).single_port_s;
+    assert!((single - (1.0 + 4.0) / 2.0).abs() < 1e-6, "{single}");
+    let found = loads(&workload, &fabric);
+    let expected = [(0, 1.5), (3, 1.5), (4, 3.0)].map(|(link, load)| (LinkId(link), load));
+    assert_eq!(found[1], expected);
+}
+
+/// Under all policies that the simulator runs on inner links, on FatTrees whose uplinks are too slow.
+#[test]
+fn never_above_a_schedule_on_a_fat_tree() {
+    let mut random = Random(3);
+    for n in 0..60 {
+        let flows = |random: &mut Random| -> Vec<Flow> {
+            let mut host = || random.below(16) as u32;
+            let ends: Vec<[u32; 2]> = (0..6).map(|_| [host(), host()]).collect();
+            ends.into_iter()
+                .map(|[src, dst]| flow(src, dst, 1.0 + random.below(4) as f64))
+                .collect()
+        };
+        let coflows = (0..4)
+            .map(|id| Coflow {
+                id: id.to_string(),
+                ..coflow(random.below(4) as f64 / 2.0, &flows(&mut random))
+            })
+            .collect();
+        let workload = Workload { ports: 16, coflows };
+        let mode = EcmpMode::ALL[n % EcmpMode::ALL.len()].1;
+        let tree = FatTree::new(4, Ecmp { mode, seed: n as u64 }).unwrap();
+        let fabric = tree.fabric(1.0, 3.0).unwrap();
+        let bounds = bounds(&workload, &fabric);
+        let alone = isolated_ccts_s(&workload, &fabric);
+        for policy in ["sebf", "scf", "fifo", "aalo:delta=0"] {
+            let mut built = covey_sched::build(policy).unwrap().policy;
+            let outcome =
+                covey_sim::simulate(&workload, &fabric, policy, &mut built, &mut ()).unwrap();
+            let ccts: Vec<f64> = outcome.coflows.iter().map(|coflow| coflow.cct_s()).collect();
+            let mean = ccts.iter().sum::<f64>() / ccts.len() as f64;
+            assert!(bounds.mean_cct_s <= mean, "{policy}: {bounds:?} {mean}");
+            assert!(bounds.isolated_s <= bounds.mean_cct_s);
+            for (cct, alone) in ccts.iter().zip(&alone) {
+                assert!(*cct >= alone * (1.0 - 1e-9), "{policy}: {cct} {alone}");
+            }
+        }
+    }
 }
 
 /// A generator of random instances (SplitMix64).
@@ -314,7 +373,7 @@ fn never_above_a_schedule() {
         let workload = random.workload();
         let egress = random.capacities(workload.ports);
         let ingress = random.capacities(workload.ports);
-        let bounds = bounds(&workload, &egress, &ingress);
+        let bounds = bounds(&workload, &switch(&egress, &ingress));
         let schedule = best_order(&workload, &egress, &ingress);
         assert!(bounds.isolated_s <= bounds.single_port_s, "{bounds:?} {workload:?}");
         assert!(bounds.single_port_s <= bounds.mean_cct_s, "{bounds:?} {workload:?}");

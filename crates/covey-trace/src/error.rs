@@ -46,7 +46,7 @@ pub enum TraceError {
 
 impl TraceError {
     /// A failure of the operating system on the file `name`.
-    pub(crate) fn io(name: &str, source: io::Error) -> Self {
+    pub fn io(name: &str, source: io::Error) -> Self {
         let name = escape(name, usize::MAX);
         Self::Io { name, source, meant: None }
     }
@@ -64,7 +64,7 @@ impl TraceError {
 
 /// A line of a trace, for error messages.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Location<'a> {
+pub struct Location<'a> {
     /// The file.
     pub name: &'a str,
     /// The line, counted from 1.
@@ -90,7 +90,7 @@ impl Location<'_> {
 }
 
 /// Text of the input for a message: quoted, on one line, and cut if it is long.
-pub(crate) fn quote(text: &str) -> String {
+pub fn quote(text: &str) -> String {
     format!("\"{}\"", escape(text, 40))
 }
 

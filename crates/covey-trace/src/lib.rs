@@ -14,6 +14,7 @@ mod random;
 mod read;
 mod shares;
 pub mod stats;
+pub mod text;
 pub mod transform;
 mod workload;
 

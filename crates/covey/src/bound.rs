@@ -1,7 +1,7 @@
 //! `covey bound`: lower bounds of the mean completion time of a trace.
 
 use clap::Args;
-use covey_experiment::{PORT_RATE, Setup};
+use covey_experiment::{FABRIC, PORT_RATE, Setup};
 use covey_report::{Landmarks, write_json};
 use covey_sched::bssi::Bssi;
 use covey_sim::bound::{bounds, loads, uncoupled_cct_s};
@@ -20,11 +20,16 @@ but not a bound: another order may be better. docs/bounds.md has the details.
 
 Examples:
   covey bound trace.txt
-  covey bound builtin:fb-like --port-rate 10gbps --json")]
+  covey bound builtin:fb-like --port-rate 10gbps --json
+  covey bound trace.txt --fabric fat-tree:k=8,oversub=4")]
 pub struct Bound {
     /// The workload: a trace file (also a gzip one), - for standard input, or builtin:NAME[:key=value,…]
     #[arg(value_name = "TRACE")]
     trace: String,
+    /// The network, as in `covey simulate`: flows stay on their paths, so links between hosts
+    /// count, too
+    #[arg(long, value_name = "FABRIC", default_value = FABRIC)]
+    fabric: String,
     /// Speed of each port in each direction: 1gbps, 100mbps, 128MiB/s
     #[arg(long, value_name = "RATE", default_value = PORT_RATE)]
     port_rate: String,
@@ -36,17 +41,20 @@ pub struct Bound {
 impl Bound {
     /// Runs the command.
     pub fn run(self) -> Result<(), Failure> {
-        let rate = Setup { port_rate: Some(self.port_rate), ..Setup::default() }.port_rate()?;
-        let workload = covey_trace::open(&self.trace)?;
-        let links = vec![rate; workload.ports as usize];
+        let setup =
+            Setup { fabric: self.fabric, port_rate: Some(self.port_rate), ..Setup::default() };
+        let rate = setup.port_rate()?;
+        let (network, workload) = setup.open(&self.trace, output::note)?;
+        let fabric = network.fabric();
         let mut bssi = Bssi::default();
-        for (coflow, loads) in workload.coflows.iter().zip(loads(&workload, &links, &links)) {
+        for (coflow, loads) in workload.coflows.iter().zip(loads(&workload, fabric)) {
             bssi.add(coflow.weight, loads.into_iter());
         }
-        let uncoupled = uncoupled_cct_s(&workload, &links, &links, bssi.order());
-        let bounds = bounds(&workload, &links, &links);
+        let uncoupled = uncoupled_cct_s(&workload, fabric, bssi.order());
+        let bounds = bounds(&workload, fabric);
         let trace = if self.trace == "-" { "standard input" } else { &self.trace };
-        let landmarks = Landmarks::of(&workload, trace, rate * 8.0, &bounds, &uncoupled);
+        let landmarks =
+            Landmarks::of(&workload, [trace, network.spec()], rate * 8.0, &bounds, &uncoupled);
         output::print(|out| {
             if self.json { write_json(&landmarks, out) } else { write!(out, "{landmarks}") }
         })

@@ -2,11 +2,13 @@
 
 use clap::{ArgAction, Args, ValueEnum};
 use covey_emulate::Simulator;
-use covey_experiment::{Contender, Experiment, Setup};
+use covey_experiment::{Contender, Experiment, FABRIC, Setup};
 use covey_report::Run;
+use covey_topology::Network;
 use covey_trace::Workload;
 
 use crate::failure::Failure;
+use crate::output;
 use crate::progress::Bar;
 
 /// Workload, network and simulator.
@@ -15,9 +17,12 @@ pub struct Arguments {
     /// The workload: a trace file (also a gzip one), - for standard input, or builtin:NAME[:key=value,…]
     #[arg(value_name = "TRACE")]
     trace: String,
-    /// The network: in a big switch only ports limit rates
-    #[arg(long, value_enum, ignore_case = true, default_value_t = Topology::BigSwitch)]
-    fabric: Topology,
+    /// The network, with the way in which ports of the trace become its hosts: big-switch (only
+    /// ports limit rates), fat-tree:k=8,oversub=1,ecmp=flow,place=spread,
+    /// leaf-spine:leaves=8,spines=4,hosts=16,uplink=10gbps, or file:TOPOLOGY; docs/fabrics.md
+    /// has all parameters
+    #[arg(long, value_name = "FABRIC", default_value = FABRIC)]
+    fabric: String,
     /// Speed of each port in each direction: 1gbps, 100mbps, 128MiB/s [default: 1gbps, or that of
     /// the simulator that --sim emulates]
     #[arg(long, value_name = "RATE")]
@@ -39,13 +44,6 @@ pub struct Arguments {
     seed: Option<u64>,
 }
 
-/// The value of `--fabric`.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Topology {
-    // Only ports limit: the network between them carries any traffic.
-    BigSwitch,
-}
-
 /// The value of `--sim`.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Clock {
@@ -60,8 +58,8 @@ enum Clock {
 impl Arguments {
     /// The setup of the experiment, without the trace.
     pub fn setup(&self) -> Setup {
-        let Topology::BigSwitch = self.fabric;
         Setup {
+            fabric: self.fabric.clone(),
             port_rate: self.port_rate.clone(),
             cpu: self.cpu.clone(),
             emulated: match self.sim {
@@ -74,16 +72,17 @@ impl Arguments {
         }
     }
 
-    /// Reads the workload, after a check of the speed of ports, which takes no time.
-    pub fn open(&self) -> Result<Workload, Failure> {
+    /// Makes the network, and reads the workload with the network's hosts as its ports. Says on standard
+    /// error if several ports of the trace share a host.
+    pub fn open(&self) -> Result<(Network, Workload), Failure> {
         let setup = self.setup();
-        setup.port_rate()?;
-        Ok(covey_trace::open(&setup.seeded(&self.trace))?)
+        Ok(setup.open(&self.trace, output::note)?)
     }
 
     /// Simulates every policy on the workload, `jobs` at a time, with a progress bar.
     pub fn run<'a>(
         &self,
+        network: Network,
         workload: &'a Workload,
         contenders: Vec<Contender>,
         bounded: bool,
@@ -92,7 +91,7 @@ impl Arguments {
         let setup = self.setup();
         let trace = setup.seeded(&self.trace);
         let name = if trace == "-" { "standard input".to_owned() } else { trace };
-        let experiment = Experiment::new(workload, name, &setup)?;
+        let experiment = Experiment::on(network, workload, name, &setup)?;
         let bar = Bar::policies(contenders.len(), workload.coflows.len());
         Ok(experiment.run(contenders, bounded, jobs, &bar)?)
     }

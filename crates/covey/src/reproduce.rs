@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use covey_experiment::{Progress, cores};
+use covey_experiment::{FABRIC, Progress, Setup, cores};
 use covey_load::Replay;
 use covey_report::write_json;
 use covey_reproduce::Selection;
@@ -57,6 +57,10 @@ pub struct Reproduce {
     /// Only this figure, such as 4 or 4a
     #[arg(long, value_name = "N")]
     figure: Option<String>,
+    /// Simulate another network than the papers', as in `covey simulate`; no value is compared with
+    /// a published one then
+    #[arg(long, value_name = "FABRIC", default_value = FABRIC, conflicts_with = "replay")]
+    fabric: String,
     /// Measure the values that need a live coordinator
     #[arg(long, group = "replay")]
     live: bool,
@@ -137,7 +141,10 @@ impl Reproduce {
     }
 
     fn simulate(&self) -> Result<Report, Failure> {
+        let setup = Setup { fabric: self.fabric.clone(), ..Setup::default() };
+        let is_papers = !setup.network(0)?.has_inner_links();
         let plan = self.plan(Scope::Simulation)?;
+        let plan = if is_papers { plan } else { plan.on(&self.fabric) };
         self.check_report()?;
         let bar = bar(&plan);
         Ok(evaluation::reproduce(plan, cores(), &bar)?)

@@ -18,6 +18,7 @@ Examples:
   covey simulate trace.txt --policy aalo:queues=strict,delta=0 --port-rate 10gbps --bound
   covey simulate trace.txt --policy philae --json --per-coflow philae.csv
   covey simulate trace.txt --policy aalo --sim coflowsim
+  covey simulate trace.txt --policy sebf --fabric fat-tree:k=8,oversub=4,place=rack
 `covey policies` lists the policies and their parameters.")]
 pub struct Simulate {
     /// The policy, with parameters that differ from their defaults
@@ -55,8 +56,8 @@ impl Simulate {
             let Some(file) = file else { continue };
             output::check_format(option, file, output::TABLE)?;
         }
-        let workload = self.setup.open()?;
-        for run in self.setup.run(&workload, vec![contender], self.bound, cores())? {
+        let (network, workload) = self.setup.open()?;
+        for run in self.setup.run(network, &workload, vec![contender], self.bound, cores())? {
             if let Some(file) = &self.per_coflow {
                 output::write(file, |out| write_per_coflow_csv(&run, out))?;
             }

@@ -3,8 +3,11 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use covey_report::write_json;
+use covey_experiment::{PORT_RATE, Setup};
+use covey_report::{FabricLoad, write_json};
+use covey_topology::Tier;
 use covey_trace::{Stats, open, transform};
+use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::output;
@@ -39,13 +42,30 @@ enum Command {
 #[command(after_help = "\
 Examples:
   covey trace info trace.txt
-  covey trace info builtin:fb-like:seed=2 --json")]
+  covey trace info builtin:fb-like:seed=2 --json
+  covey trace info trace.txt --fabric fat-tree:k=8,oversub=4,place=rack
+With --fabric it also prints for how long the trace keeps the links of each tier busy.")]
 struct Info {
     /// A trace file (also a gzip one), - for standard input, or builtin:NAME[:key=value,…]
     trace: String,
+    /// Also print how busy the trace keeps the links of this network, by tier
+    #[arg(long, value_name = "FABRIC")]
+    fabric: Option<String>,
+    /// Speed of each port in each direction, with --fabric: 1gbps, 100mbps, 128MiB/s
+    #[arg(long, value_name = "RATE", default_value = PORT_RATE)]
+    port_rate: String,
     /// Print one JSON object instead of text
     #[arg(long)]
     json: bool,
+}
+
+/// The object that `trace info --json` prints.
+#[derive(Serialize)]
+struct Described {
+    #[serde(flatten)]
+    stats: Stats,
+    #[serde(flatten)]
+    load: Option<FabricLoad>,
 }
 
 /// Write a trace as Covey JSON lines, whatever its format
@@ -77,18 +97,37 @@ struct Replicate {
     out: PathBuf,
 }
 
+impl Info {
+    fn run(self) -> Result<(), Failure> {
+        let Info { trace, fabric, port_rate, json } = self;
+        let Some(fabric) = fabric else {
+            let stats = Stats::of(&open(&trace)?);
+            return output::print(|out| {
+                if json { write_json(&stats, out) } else { writeln!(out, "{stats}") }
+            });
+        };
+        let setup = Setup { fabric, port_rate: Some(port_rate), ..Setup::default() };
+        setup.network(0)?;
+        let workload = open(&trace)?;
+        let stats = Stats::of(&workload);
+        let (network, workload) = setup.place(workload, output::note)?;
+        let tiers = Tier::loads(&workload, network.fabric());
+        let load = FabricLoad { fabric: network.spec().to_owned(), tiers };
+        output::print(|out| {
+            if json {
+                write_json(&Described { stats, load: Some(load) }, out)
+            } else {
+                write!(out, "{stats}\n\n{load}")
+            }
+        })
+    }
+}
+
 impl Trace {
     /// Runs the command.
     pub fn run(self) -> Result<(), Failure> {
         match self.command {
-            Command::Info(Info { trace, json }) => {
-                let stats = Stats::of(&open(&trace)?);
-                output::print(
-                    |out| {
-                        if json { write_json(&stats, out) } else { writeln!(out, "{stats}") }
-                    },
-                )
-            }
+            Command::Info(info) => info.run(),
             Command::Convert(Convert { trace, out }) => {
                 output::write_trace(&out, || Ok(open(&trace)?))
             }

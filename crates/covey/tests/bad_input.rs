@@ -220,7 +220,7 @@ fn arguments() {
     );
     assert_eq!(
         simulate(&["--fabric", "ring"]),
-        "--fabric: expected one of big-switch, found 'ring'"
+        "--fabric: expected one of big-switch, fat-tree, leaf-spine, file, found \"ring\""
     );
     assert_eq!(simulate(&["--jso"]), "unexpected argument '--jso'; did you mean '--json'?");
     assert_eq!(simulate(&["--seed", "1e3"]), "--seed: expected a whole number, found '1e3'");

@@ -7,6 +7,7 @@ mod common;
 mod crates;
 mod docs;
 mod emulation;
+mod fabrics;
 mod outputs;
 mod reproduce;
 mod suggestions;

@@ -300,6 +300,7 @@ fn bound_prints_bounds_of_the_mean() {
         keys(&found),
         [
             "trace",
+            "fabric",
             "port_rate_bps",
             "ports",
             "coflows",

@@ -35,4 +35,32 @@ pub enum FabricError {
         /// The link, numbered from 0 among the inner links.
         link: u32,
     },
+    /// A number that describes a topology is out of range.
+    #[error("{name}: expected {expected}, found {found}")]
+    Parameter {
+        /// What it is the number of.
+        name: &'static str,
+        /// The valid numbers.
+        expected: &'static str,
+        /// What was given.
+        found: u32,
+    },
+    /// Two hosts have no path between them.
+    #[error("there is no path from host {src} to host {dst}")]
+    NoPath {
+        /// Source port.
+        src: u32,
+        /// Destination port.
+        dst: u32,
+    },
+    /// Flows cannot be divided over all shortest paths of this topology.
+    #[error(
+        "spray needs a fat-tree or a leaf-spine: in other networks the links of a switch may carry unequal shares"
+    )]
+    Spray,
+    /// A latency is not a finite number of at least zero, or their number is not that of the links.
+    #[error(
+        "the latencies of links must be finite numbers of seconds of at least zero, one for each link"
+    )]
+    Latency,
 }

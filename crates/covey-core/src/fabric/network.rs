@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::latency::Latency;
 use super::{BigSwitch, FabricError, Topology};
 use crate::ids::{LinkId, PortId};
 
@@ -16,6 +17,7 @@ pub struct Fabric {
     ports: u32,
     /// Bytes per second, by [`LinkId`].
     capacity: Vec<f64>,
+    latency: Latency,
     topology: Arc<dyn Topology>,
 }
 
@@ -53,8 +55,38 @@ impl Fabric {
         let capacity = [&egress[..ports], &ingress[..ports], inner].concat();
         match capacity.iter().position(|c| !(c.is_finite() && *c > 0.0)) {
             Some(link) => Err(FabricError::Capacity { link, capacity: capacity[link] }),
-            None => Ok(Fabric { ports: ports as u32, capacity, topology: Arc::new(topology) }),
+            None => {
+                let (latency, topology) = (Latency::Uniform(0.0), Arc::new(topology));
+                Ok(Fabric { ports: ports as u32, capacity, latency, topology })
+            }
         }
+    }
+
+    /// The same network with links that take `seconds` to pass on what enters them. Without this, links
+    /// take no time.
+    ///
+    /// # Errors
+    /// [`FabricError::Latency`] unless `seconds` is a finite number of at least zero.
+    pub fn with_latency(self, seconds: f64) -> Result<Fabric, FabricError> {
+        self.with(Latency::Uniform(seconds + 0.0))
+    }
+
+    /// The same network with a latency for each link, in seconds, by its number.
+    ///
+    /// # Errors
+    /// [`FabricError::Latency`] unless there is one for each link, finite and of at least zero.
+    pub fn with_latencies(self, seconds: Vec<f64>) -> Result<Fabric, FabricError> {
+        if seconds.len() != self.links() {
+            return Err(FabricError::Latency);
+        }
+        self.with(Latency::ByLink(seconds))
+    }
+
+    fn with(self, latency: Latency) -> Result<Fabric, FabricError> {
+        if !latency.is_valid() {
+            return Err(FabricError::Latency);
+        }
+        Ok(Fabric { latency, ..self })
     }
 
     /// Number of ports.
@@ -112,6 +144,57 @@ impl Fabric {
         let from = path.len();
         self.topology.inner_path(src, dst, flow, path);
         path[from..].iter_mut().for_each(|link| link.0 += 2 * self.ports);
+    }
+
+    /// Appends to `path` all links that a flow crosses, from its source's egress link to its destination's
+    /// ingress link. `flow` is a number that no other flow of the run bears.
+    pub fn path(&self, src: PortId, dst: PortId, flow: u64, path: &mut Vec<LinkId>) {
+        path.push(self.egress(src));
+        self.inner_path(src, dst, flow, path);
+        path.push(self.ingress(dst));
+    }
+
+    /// Seconds that what a flow sends takes from its source to its destination: the sum of the latencies of
+    /// the links of its path.
+    pub fn path_latency(&self, src: PortId, dst: PortId, flow: u64) -> f64 {
+        if self.latency.is_zero() {
+            return 0.0;
+        }
+        let mut path = Vec::new();
+        self.path(src, dst, flow, &mut path);
+        path.iter().map(|&link| self.latency(link)).sum()
+    }
+
+    /// Seconds that a link takes to pass on what enters it.
+    pub fn latency(&self, link: LinkId) -> f64 {
+        self.latency.of(link.index())
+    }
+
+    /// The tier of a link, such as `host up` or `edge up`: reports sum up the links of a tier.
+    pub fn tier(&self, link: LinkId) -> &str {
+        match link.0.checked_sub(2 * self.ports) {
+            Some(inner) => self.topology.tier(inner),
+            None if link.0 < self.ports => "host up",
+            None => "host down",
+        }
+    }
+
+    /// A name for a link that no other link has, such as `edge 3 to agg 1`.
+    pub fn link_name(&self, link: LinkId) -> String {
+        match (link.0.checked_sub(2 * self.ports), self.port_of(link)) {
+            (Some(inner), _) => self.topology.link_name(inner),
+            (_, Some(port)) => format!("{} {}", self.topology.host_name(port), self.end_of(link)),
+            (None, None) => unreachable!("a link belongs to a port or is an inner one"),
+        }
+    }
+
+    fn end_of(&self, link: LinkId) -> &'static str {
+        if link.0 < self.ports { "up" } else { "down" }
+    }
+
+    /// The number of the switch that a port's links lead to. On a big switch each port has one to itself.
+    pub fn edge_switch(&self, port: PortId) -> u32 {
+        self.topology.edge_switch(port)
     }
 }
 

@@ -34,6 +34,11 @@ impl Routes {
         }
         Ok(routes)
     }
+
+    /// The inner links listed for a pair of ports.
+    pub fn path(&self, src: PortId, dst: PortId) -> Option<&[u32]> {
+        self.of_pair.get(&(src, dst)).map(|path| &**path)
+    }
 }
 
 impl Topology for Routes {

@@ -16,6 +16,27 @@ pub trait Topology: Debug + Send + Sync {
     /// `flow` is a number that no other flow of the run bears. A topology with several paths between two
     /// ports chooses by it (ECMP). The same call always gives the same path.
     fn inner_path(&self, src: PortId, dst: PortId, flow: u64, path: &mut Vec<LinkId>);
+
+    /// The tier of an inner link, such as `edge up`. Reports sum up the links of a tier.
+    fn tier(&self, _link: u32) -> &str {
+        "inner"
+    }
+
+    /// A name for an inner link that no other inner link has.
+    fn link_name(&self, link: u32) -> String {
+        format!("inner {link}")
+    }
+
+    /// A name for a host, by its port.
+    fn host_name(&self, port: PortId) -> String {
+        format!("host {}", port.0)
+    }
+
+    /// The number of the switch that a host's links lead to. Without such switches, each port has one to
+    /// itself.
+    fn edge_switch(&self, port: PortId) -> u32 {
+        port.0
+    }
 }
 
 /// A non-blocking switch: it has no inner links, so only ports can be a bottleneck.

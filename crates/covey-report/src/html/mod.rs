@@ -12,6 +12,7 @@ mod series;
 use crate::Comparison;
 use crate::table::Table;
 use crate::text::{bound, jobs_note, load};
+use crate::tiers;
 use crate::units::{decimals, fixed};
 use cdf::Cdf;
 use document::{document, repeat};
@@ -33,6 +34,7 @@ pub fn html_page(comparison: &Comparison<'_>, command: &str) -> String {
             @if series.len() > 1 { (speedup_figure(comparison, &series)) }
         }
         @if series.len() > 1 { (bins_figure(comparison, &series)) }
+        (busiest_links(comparison))
         (parameters(comparison, &series))
         (repeat(command))
     };
@@ -109,6 +111,36 @@ fn results(comparison: &Comparison<'_>, series: &[Series<'_>]) -> Markup {
                 }
                 @if let Some(note) = jobs_note(comparison) { (note) " " }
                 i { "wall" } " is the time the simulation took."
+            }
+        }
+    }
+}
+
+/// How busy the workload keeps the links, if links between hosts can limit rates.
+fn busiest_links(comparison: &Comparison<'_>) -> Markup {
+    let tiers = &comparison.runs()[comparison.baseline()].info().tiers;
+    let headings = ["tier", "links", "mean busy (s)", "max busy (s)", "busiest link"];
+    html! {
+        @if !tiers.is_empty() {
+            section id="links" {
+                h2 { "Links" }
+                div class="scroll" role="region" tabindex="0" aria-label="Links" {
+                    table {
+                        thead { tr { @for heading in headings { th scope="col" { (heading) } } } }
+                        tbody {
+                            @for [tier, links, mean, max, busiest] in tiers::rows(tiers) {
+                                tr {
+                                    th scope="row" { (tier) }
+                                    td { (links) }
+                                    td { (mean) }
+                                    td { (max) }
+                                    td { (busiest) }
+                                }
+                            }
+                        }
+                    }
+                }
+                p class="note" { (tiers::MEANING) }
             }
         }
     }

@@ -63,5 +63,6 @@ fn info(policy: &str, label: &str, params: &[(&str, &str)]) -> RunInfo {
         lower_bound_mean_cct_s: Some(2.25),
         wall_s: 0.125,
         pipelined: false,
+        tiers: Vec::new(),
     }
 }

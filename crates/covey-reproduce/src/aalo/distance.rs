@@ -114,13 +114,12 @@ pub(super) const OPTIMAL: Item = Item {
             );
             let workload = results.plan.workload(trace);
             let fabric = Fabric::big_switch(workload.ports, 125e6).map_err(|e| e.to_string())?;
-            let (egress, ingress) = fabric.capacity().split_at(workload.ports as usize);
-            let bound = bounds(workload, egress, ingress).mean_cct_s;
+            let bound = bounds(workload, &fabric).mean_cct_s;
             let mut bssi = Bssi::default();
-            for (coflow, loads) in workload.coflows.iter().zip(loads(workload, egress, ingress)) {
+            for (coflow, loads) in workload.coflows.iter().zip(loads(workload, &fabric)) {
                 bssi.add(coflow.weight, loads.into_iter());
             }
-            let uncoupled = mean(&uncoupled_cct_s(workload, egress, ingress, bssi.order()));
+            let uncoupled = mean(&uncoupled_cct_s(workload, &fabric, bssi.order()));
             for (name, run) in [("Aalo", aalo), ("Varys", sebf)] {
                 let others =
                     [("the uncoupled 2-approximation", uncoupled), ("the lower bound", bound)];

@@ -6,7 +6,7 @@ use covey_trace::{Availability, Coflow};
 use crate::finding::{Finding, Rule, Setting};
 use crate::item::{Item, Planning};
 use crate::parts::first;
-use crate::plan::Platform;
+use crate::plan::{BIG_SWITCH, Platform};
 
 /// Number of waves of a coflow: the number of different start times of its flows.
 fn waves_of(coflow: &Coflow) -> usize {
@@ -90,7 +90,12 @@ pub(super) const SECTION_7_4: Item = Item {
         let runs = [true, false].map(|barrier| {
             let runs = ["aalo", "fair", "sebf"].map(|policy| {
                 let cpu = Availability::default();
-                let platform = Platform::Exact { port_rate_bps: 1e9, cpu, barrier };
+                let platform = Platform::Exact {
+                    fabric: BIG_SWITCH.to_owned(),
+                    port_rate_bps: 1e9,
+                    cpu,
+                    barrier,
+                };
                 planner.plan.run_on(platform, trace, policy)
             });
             (barrier, runs)

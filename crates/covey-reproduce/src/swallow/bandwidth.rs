@@ -6,7 +6,7 @@ use super::closed_form;
 use super::custom::custom;
 use crate::finding::{Finding, Rule, Setting};
 use crate::item::{Item, Planning};
-use crate::plan::{Plan, Platform, RunId, TraceId};
+use crate::plan::{BIG_SWITCH, Plan, Platform, RunId, TraceId};
 use crate::plots::curves;
 
 /// Bandwidths in bits per second, each with its row of published gains if there is one.
@@ -28,7 +28,8 @@ const OURS: [(&str, f64, &str); 4] = [
 fn run(plan: &mut Plan, trace: TraceId, port_rate_bps: f64, share: f64, policy: &str) -> RunId {
     let change = Change { time_s: 0.0, port: None, share };
     let cpu = if share < 1.0 { Availability::new(vec![change]) } else { Availability::default() };
-    plan.run_on(Platform::Exact { port_rate_bps, cpu, barrier: true }, trace, policy)
+    let fabric = BIG_SWITCH.to_owned();
+    plan.run_on(Platform::Exact { fabric, port_rate_bps, cpu, barrier: true }, trace, policy)
 }
 
 pub(super) const FIGURE_6E: Item = Item {

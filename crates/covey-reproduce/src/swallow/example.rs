@@ -6,7 +6,7 @@ use crate::finding::{Finding, Setting};
 use crate::item::{Item, Planning};
 use crate::learning::Recording;
 use crate::numbers::mean;
-use crate::plan::{Platform, Run};
+use crate::plan::{BIG_SWITCH, Platform, Run};
 use crate::plots::bars;
 
 /// The start of each flow, which is the order in which FIFO serves them.
@@ -62,7 +62,8 @@ pub(super) const FIGURE_4: Item = Item {
             let trace = if row == "FIFO" { in_line } else { together };
             let cpu = if row == "FVDF" { idle() } else { Availability::default() };
             // Ports send one unit of data, a byte, per unit of time.
-            let platform = Platform::Exact { port_rate_bps: 8.0, cpu, barrier: true };
+            let fabric = BIG_SWITCH.to_owned();
+            let platform = Platform::Exact { fabric, port_rate_bps: 8.0, cpu, barrier: true };
             (
                 row,
                 plan.run(Run {

@@ -5,13 +5,13 @@
 //! Coflow `c`, released at `r[c]` and completed at `C[c]`, needs link `l` for
 //! `p[c,l] = bytes / capacity` seconds of its full capacity, all of them between `r[c]` (later,
 //! where its flows on `l` start later) and `C[c]`. The bounds use only this, and that a link gives
-//! at most one second of capacity per second. They ignore that a byte crosses two links at the same
-//! instant, and that a schedule serves single flows. Both relaxations only permit more schedules,
+//! at most one second of capacity per second. They ignore that a byte crosses all links of
+//! its path at the same instant, and that a schedule serves single flows. Both relaxations only permit more schedules,
 //! so the bounds hold for every schedule, also fractional and clairvoyant ones.
 //!
 //! # Isolated
 //!
-//! `C[c] - r[c] >= max over l of p[c,l]`; see [`isolated_cct_s`].
+//! `C[c] - r[c] >= max over l of p[c,l]`; see [`isolated_ccts_s`].
 //!
 //! # Single port
 //!
@@ -69,7 +69,7 @@ mod prices;
 mod single_port;
 mod uncoupled;
 
-pub use links::{isolated_cct_s, loads};
+pub use links::{isolated_ccts_s, loads};
 pub use uncoupled::uncoupled_cct_s;
 
 use covey_core::state::Registration;
@@ -122,18 +122,18 @@ pub fn on_the_wire(
     wire
 }
 
-/// Bounds the mean CCT of `workload` over all schedules, also those that know the future. The
-/// bounds are 0 for a workload without coflows, and infinite for one that can never complete.
+/// Bounds the mean CCT of `workload` over all schedules on `fabric` that leave flows on their paths, also
+/// those that know the future. The bounds are 0 for a workload without coflows.
 ///
-/// `egress` and `ingress` hold the capacities of each port's two links in bytes per second.
-pub fn bounds(workload: &Workload, egress: &[f64], ingress: &[f64]) -> Bounds {
-    let isolated: Vec<f64> =
-        workload.coflows.iter().map(|c| isolated_cct_s(c, egress, ingress)).collect();
+/// # Panics
+/// If the workload has more ports than the fabric.
+pub fn bounds(workload: &Workload, fabric: &Fabric) -> Bounds {
+    let isolated = isolated_ccts_s(workload, fabric);
     let arrivals: Vec<f64> = workload.coflows.iter().map(|c| c.arrival_s).collect();
     let isolated_sum: f64 = isolated.iter().sum();
     let (mut single_port, mut sum) = (isolated_sum, isolated_sum);
     if isolated_sum.is_finite() {
-        let links = Links::new(workload, egress, ingress);
+        let links = Links::new(workload, fabric);
         let off_links = links.of_coflow.iter().zip(&isolated).filter(|(jobs, _)| jobs.is_empty());
         let rest: f64 = off_links.map(|(_, cct)| cct).sum();
         let busy = busy::maximise(&links);

@@ -1,8 +1,9 @@
 //! The CCTs of an order of coflows if links did not depend on each other.
 
+use covey_core::Fabric;
 use covey_trace::Workload;
 
-use super::links::{Links, isolated_cct_s};
+use super::links::{Links, isolated_ccts_s};
 use super::machine::Machine;
 
 /// The CCT of every coflow in seconds, if each link by itself served released coflows in the given
@@ -15,21 +16,15 @@ use super::machine::Machine;
 /// Research Letters 38, 2010). It is optimistic, but no bound: another order may be better. If
 /// coflows arrive one after the other, an order that is updated at arrivals often is better. A
 /// coflow with parents takes the time that it needs alone, and no time of links.
-pub fn uncoupled_cct_s(
-    workload: &Workload,
-    egress: &[f64],
-    ingress: &[f64],
-    order: &[usize],
-) -> Vec<f64> {
+pub fn uncoupled_cct_s(workload: &Workload, fabric: &Fabric, order: &[usize]) -> Vec<f64> {
     let mut rank = vec![usize::MAX; workload.coflows.len()];
     for (position, &coflow) in order.iter().enumerate() {
         if let Some(rank) = rank.get_mut(coflow) {
             *rank = position;
         }
     }
-    let mut ccts: Vec<f64> =
-        workload.coflows.iter().map(|c| isolated_cct_s(c, egress, ingress)).collect();
-    let links = Links::new(workload, egress, ingress);
+    let mut ccts = isolated_ccts_s(workload, fabric);
+    let links = Links::new(workload, fabric);
     let mut machine = Machine::default();
     for link in links.starts.windows(2) {
         let jobs = &links.jobs[link[0]..link[1]];

@@ -6,19 +6,24 @@ use crate::error::{Location, TraceError};
 use crate::limits::MAX_LINE_BYTES;
 
 /// The lines of a source that are not blank, numbered from 1.
-pub(crate) struct Lines<'a, R> {
+pub struct Lines<'a, R> {
     source: R,
     /// The last line read; its number counts blank ones.
     location: Location<'a>,
     buffer: Vec<u8>,
+    /// Most bytes of a line.
+    max: usize,
 }
 
 impl<'a, R: BufRead> Lines<'a, R> {
     /// The lines of `source`, called `name` in messages.
-    pub fn new(source: R, name: &'a str) -> Self {
-        let location = Location { name, line: 0 };
-        let buffer = Vec::new();
-        Self { source, location, buffer }
+    pub(crate) fn new(source: R, name: &'a str) -> Self {
+        Self::with_limit(source, name, MAX_LINE_BYTES)
+    }
+
+    /// The lines of `source`, called `name` in messages, of at most `max` bytes each.
+    pub fn with_limit(source: R, name: &'a str, max: usize) -> Self {
+        Self { source, location: Location { name, line: 0 }, buffer: Vec::new(), max }
     }
 
     /// The location of the last line read.
@@ -28,6 +33,10 @@ impl<'a, R: BufRead> Lines<'a, R> {
     }
 
     /// The next line that is not blank, without its end; `None` at the end of the source.
+    ///
+    /// # Errors
+    /// If reading fails, or the line is too long or no text.
+    #[allow(clippy::should_implement_trait, reason = "the line is borrowed")]
     pub fn next(&mut self) -> Result<Option<(Location<'a>, &str)>, TraceError> {
         loop {
             if !self.fill()? {
@@ -68,8 +77,8 @@ impl<'a, R: BufRead> Lines<'a, R> {
             if part.contains(&0) {
                 return Err(self.location.bad("text", "UTF-8 without NUL", binary(0)));
             }
-            if part.len() > MAX_LINE_BYTES - self.buffer.len() {
-                let expected = format_args!("at most {} MiB", MAX_LINE_BYTES >> 20);
+            if part.len() > self.max - self.buffer.len() {
+                let expected = format_args!("at most {} MiB", self.max >> 20);
                 return Err(self.location.bad("line", expected, "a longer line"));
             }
             self.buffer.extend_from_slice(part);

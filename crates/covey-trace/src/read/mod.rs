@@ -16,7 +16,7 @@ use std::path::Path;
 pub(crate) use draft::{Draft, check_name};
 pub(crate) use fields::number;
 pub(crate) use format::{Format, Rest};
-pub(crate) use lines::Lines;
+pub use lines::Lines;
 
 use crate::error::TraceError;
 use crate::json_lines;

@@ -1,0 +1,5 @@
+//! What readers of text files share: lines in bounded memory, and errors that name a line and a field.
+//! Readers of other files than traces use it, too.
+
+pub use crate::error::{Location, quote};
+pub use crate::read::Lines;

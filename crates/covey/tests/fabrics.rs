@@ -1,0 +1,86 @@
+//! Networks other than the big switch, on the command line.
+
+use serde_json::Value;
+
+use crate::common::TestFolder;
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}
+
+/// A network whose core never limits gives the results of the big switch.
+#[test]
+fn a_wide_core_changes_nothing() {
+    let folder = TestFolder::new();
+    let mean = |policy: &str, fabric: &str| {
+        let simulate = ["simulate", "builtin:fb-like:coflows=40", "--policy", policy, "--json"];
+        let found = json(&folder.results(&[&simulate[..], &["--fabric", fabric]].concat()));
+        assert_eq!(found["fabric"], fabric);
+        found["cct_s"]["mean"].as_f64().unwrap()
+    };
+    for policy in ["sebf", "aalo:delta=0"] {
+        let known = mean(policy, "big-switch");
+        for fabric in [
+            "leaf-spine:leaves=10,spines=1,hosts=15,uplink=100gbps,place=pack",
+            "leaf-spine:leaves=10,spines=15,hosts=15,ecmp=spray",
+            "fat-tree:k=10,ecmp=spray,place=pack",
+        ] {
+            let found = mean(policy, fabric);
+            assert!((found / known - 1.0).abs() < 1e-9, "{policy} {fabric}: {found}, {known}");
+        }
+    }
+}
+
+/// The bound is below the mean when uplinks are too slow, and above that of the big switch.
+#[test]
+fn the_bound_counts_inner_links() {
+    let folder = TestFolder::new();
+    let found = |arguments: &[&str]| {
+        let trace = ["builtin:fb-like:coflows=40,ports=100", "--json", "--fabric"];
+        json(&folder.results(&[&arguments[..1], &trace[..], &arguments[1..]].concat()))
+    };
+    let mean = |value: &Value| value["lower_bound_mean_cct_s"].as_f64().unwrap();
+    let slow = "fat-tree:k=8,oversub=8";
+    let (switch, tree) = (found(&["bound", "big-switch"]), found(&["bound", slow]));
+    assert_eq!(tree["fabric"], slow);
+    assert!(mean(&tree) > mean(&switch));
+    let simulated = found(&["simulate", slow, "--policy", "sebf", "--bound"]);
+    assert_eq!(mean(&simulated), mean(&tree));
+    assert!(mean(&tree) <= simulated["cct_s"]["mean"].as_f64().unwrap());
+}
+
+#[test]
+fn the_report_and_trace_info_show_the_busiest_links() {
+    let folder = TestFolder::new();
+    let fabric = ["--fabric", "leaf-spine:leaves=8,spines=1,hosts=1"];
+    let compare = ["compare", "tiny.txt", "--policies", "sebf,fifo", "--report", "page.html"];
+    folder.results(&[&compare[..], &fabric[..]].concat());
+    let page = folder.read("page.html");
+    assert!(page.contains("leaf 0 to spine 0"), "{page}");
+    let info = [&["trace", "info", "tiny.txt", "--json"][..], &fabric[..]].concat();
+    let found = json(&folder.results(&info));
+    assert_eq!(found["fabric"], fabric[1]);
+    assert_eq!(found["tiers"][1]["tier"], "leaf up");
+}
+
+#[test]
+fn wrong_networks_are_refused_in_one_line() {
+    let folder = TestFolder::new();
+    folder.write("broken.txt", "covey-topology 1\nhosts a b\nswitches x\nlink a -- y 1gbps\n");
+    for (fabric, expected) in [
+        ("fat-tree:k=5", "--fabric: fat-tree: k: expected an even number from 2 to 254, found 5"),
+        (
+            "file:broken.txt",
+            "broken.txt: line 4: to: expected the name of a host or switch, found \"y\"",
+        ),
+        ("file:", "--fabric: file: expected the path of a topology file, found nothing"),
+    ] {
+        for command in [&["simulate"][..], &["compare"], &["bound"], &["trace", "info"]] {
+            let arguments = [command, &["tiny.txt", "--fabric", fabric]].concat();
+            assert_eq!(folder.refusal(&arguments), expected);
+        }
+    }
+    let emulated = ["simulate", "tiny.txt", "--sim", "coflowsim", "--policy", "fair"];
+    let refused = folder.refusal(&[&emulated[..], &["--fabric", "fat-tree:k=4"]].concat());
+    assert_eq!(refused, "--fabric: expected big-switch with --sim coflowsim, found 'fat-tree:k=4'");
+}
