@@ -2,7 +2,7 @@
 
 use super::all_flows::flow_fair_share::FlowFairShare;
 use super::all_flows::mode::{AllFlows, serves_all_flows};
-use super::all_flows::priority_flows::PriorityFlows;
+use super::all_flows::running_flows::RunningFlows;
 use super::error::PlanError;
 use super::kept::coflow_allocation::CoflowAllocation;
 use super::kept::kept_plan::KeptPlan;
@@ -76,11 +76,7 @@ impl Allocator {
 
     /// The rates of the last [`Allocator::allocate`].
     pub fn rates(&self) -> &dyn BulkRates {
-        match (self.all_flows.fair(), self.all_flows.priority()) {
-            (Some(fair), _) => fair,
-            (_, Some(priority)) => priority,
-            _ => &self.pass.coflows,
-        }
+        self.all_flows.rates().unwrap_or(&self.pass.coflows)
     }
 
     /// Whether the plan serves all flows as one group: no coflow has an allocation then.
@@ -98,14 +94,14 @@ impl Allocator {
         self.all_flows.fair()
     }
 
-    /// All flows in order of priority, if that is what the plan serves.
-    pub fn priority_flows(&self) -> Option<&PriorityFlows> {
-        self.all_flows.priority()
+    /// The flows that run, if the plan serves all flows in order of priority.
+    pub fn priority_flows(&self) -> Option<&RunningFlows> {
+        self.all_flows.running()
     }
 
     /// [`Allocator::priority_flows`], to bring what is left of its flows up to date.
-    pub fn priority_flows_mut(&mut self) -> Option<&mut PriorityFlows> {
-        self.all_flows.priority_mut()
+    pub fn priority_flows_mut(&mut self) -> Option<&mut RunningFlows> {
+        self.all_flows.running_mut()
     }
 
     /// Coflows whose flows may have other rates than before the last [`Allocator::allocate`].

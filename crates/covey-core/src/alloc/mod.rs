@@ -69,8 +69,7 @@ mod rules;
 mod sequence;
 
 pub use all_flows::flow_fair_share::{FlowFairShare, Measure};
-pub use all_flows::priority_flows::PriorityFlows;
-pub use all_flows::running_flows::Running;
+pub use all_flows::running_flows::{Running, RunningFlows};
 pub use allocator::Allocator;
 pub use error::PlanError;
 pub use flow_rate::{BySize, CompressionRate, FlowRate};

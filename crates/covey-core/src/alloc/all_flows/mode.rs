@@ -1,8 +1,12 @@
 //! The plan's one entry for all flows, if it has that.
 
 use super::flow_fair_share::{FlowFairShare, Measure};
-use super::priority_flows::{Precedence, PriorityFlows};
+use super::flow_order::Precedence;
+use super::priority_flows::PriorityFlows;
+use super::priority_paths::PriorityPaths;
+use super::running_flows::RunningFlows;
 use crate::alloc::error::PlanError;
+use crate::alloc::rates::BulkRates;
 use crate::ids::CoflowId;
 use crate::plan::{Group, Ranking, Rule};
 use crate::state::State;
@@ -13,6 +17,7 @@ pub struct AllFlows {
     mode: Mode,
     fair: FlowFairShare,
     priority: PriorityFlows,
+    paths: PriorityPaths,
 }
 
 /// How all flows are served as one group.
@@ -23,6 +28,8 @@ enum Mode {
     Off,
     Fair(Measure),
     Priority(Precedence),
+    /// The same where paths have inner links.
+    PriorityOnPaths(Precedence),
 }
 
 impl AllFlows {
@@ -41,22 +48,40 @@ impl AllFlows {
         matches!(self.mode, Mode::Fair(_)).then_some(&self.fair)
     }
 
-    /// All flows in order of priority, if they are served so.
-    pub fn priority(&self) -> Option<&PriorityFlows> {
-        matches!(self.mode, Mode::Priority(_)).then_some(&self.priority)
+    /// The flows that run, if all are served in order of priority.
+    pub fn running(&self) -> Option<&RunningFlows> {
+        match self.mode {
+            Mode::Priority(_) => Some(self.priority.running()),
+            Mode::PriorityOnPaths(_) => Some(self.paths.running()),
+            Mode::Off | Mode::Fair(_) => None,
+        }
     }
 
     /// The same, to bring what is left of flows up to date.
-    pub fn priority_mut(&mut self) -> Option<&mut PriorityFlows> {
-        matches!(self.mode, Mode::Priority(_)).then_some(&mut self.priority)
+    pub fn running_mut(&mut self) -> Option<&mut RunningFlows> {
+        match self.mode {
+            Mode::Priority(_) => Some(self.priority.running_mut()),
+            Mode::PriorityOnPaths(_) => Some(self.paths.running_mut()),
+            Mode::Off | Mode::Fair(_) => None,
+        }
+    }
+
+    /// The rates, if the plan serves all flows as one group.
+    pub fn rates(&self) -> Option<&dyn BulkRates> {
+        match self.mode {
+            Mode::Off => None,
+            Mode::Fair(_) => Some(&self.fair),
+            Mode::Priority(_) => Some(&self.priority),
+            Mode::PriorityOnPaths(_) => Some(&self.paths),
+        }
     }
 
     /// Begins to serve all flows as the one entry of a plan says, unless they are served so
     /// already. Returns whether that is new.
     ///
     /// # Errors
-    /// When the entry is not the only one, has a rule that is not for all flows, or the fabric has
-    /// inner links.
+    /// When the entry is not the only one, or has a rule that is not for all flows, or one without an
+    /// order while the fabric has inner links.
     pub fn turn_on(&mut self, state: &State, ranking: &Ranking) -> Result<bool, PlanError> {
         let fabric = state.fabric();
         let ports = fabric.ports() as usize;
@@ -67,9 +92,12 @@ impl AllFlows {
             Some(Rule::ShortestFirst) => Mode::Priority(Precedence::Shortest),
             _ => return Err(PlanError::AllFlows),
         };
-        if ranking.entries.len() != 1 || !fabric.inner_links().is_empty() {
-            return Err(PlanError::AllFlows);
-        }
+        let mode = match mode {
+            _ if ranking.entries.len() != 1 => return Err(PlanError::AllFlows),
+            mode if fabric.inner_links().is_empty() => mode,
+            Mode::Priority(precedence) => Mode::PriorityOnPaths(precedence),
+            _ => return Err(PlanError::AllFlows),
+        };
         if std::mem::replace(&mut self.mode, mode) == mode {
             return Ok(false);
         }
@@ -79,6 +107,7 @@ impl AllFlows {
             Mode::Priority(precedence) => {
                 self.priority.clear(precedence, ports, fabric.capacity());
             }
+            Mode::PriorityOnPaths(precedence) => self.paths.clear(precedence, fabric.capacity()),
         }
         for &id in state.present() {
             let demand = state.coflow(id).demand();
@@ -101,6 +130,8 @@ impl AllFlows {
             }
             Mode::Priority(_) if by > 0.0 => self.priority.join(id, position),
             Mode::Priority(_) => self.priority.leave(state, id, position),
+            Mode::PriorityOnPaths(_) if by > 0.0 => self.paths.join(id, position),
+            Mode::PriorityOnPaths(_) => self.paths.leave(state, id, position),
         }
     }
 
@@ -110,6 +141,7 @@ impl AllFlows {
             Mode::Off => {}
             Mode::Fair(_) => self.fair.fill(state.fabric().capacity()),
             Mode::Priority(_) => self.priority.advance(state),
+            Mode::PriorityOnPaths(_) => self.paths.advance(state),
         }
     }
 }
