@@ -3,6 +3,7 @@
 use super::all_flows::flow_fair_share::FlowFairShare;
 use super::all_flows::priority_flows::PriorityFlows;
 use super::all_flows::priority_paths::PriorityPaths;
+use super::classes::class_shares::ClassShares;
 use super::flow_rate::FlowRate;
 use super::kept::allocations::Allocations;
 use crate::ids::CoflowId;
@@ -71,5 +72,12 @@ impl BulkRates for PriorityFlows {
 impl BulkRates for PriorityPaths {
     fn rate(&self, state: &State, id: CoflowId, position: usize) -> f64 {
         self.rate_of(state, id, position)
+    }
+}
+
+/// All flows in classes: a flow gets the water level of the link that limits it.
+impl BulkRates for ClassShares {
+    fn rate(&self, _: &State, id: CoflowId, position: usize) -> f64 {
+        self.bundle(id, position).map_or(0.0, |bundle| self.rate_of(bundle))
     }
 }

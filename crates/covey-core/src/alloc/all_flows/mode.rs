@@ -5,10 +5,11 @@ use super::flow_order::Precedence;
 use super::priority_flows::PriorityFlows;
 use super::priority_paths::PriorityPaths;
 use super::running_flows::RunningFlows;
+use crate::alloc::classes::class_shares::ClassShares;
 use crate::alloc::error::PlanError;
 use crate::alloc::rates::BulkRates;
 use crate::ids::CoflowId;
-use crate::plan::{Group, Ranking, Rule};
+use crate::plan::{Group, Layers, Rank, Ranking, Rule};
 use crate::state::State;
 
 /// The rates of all flows as one group.
@@ -18,6 +19,9 @@ pub struct AllFlows {
     fair: FlowFairShare,
     priority: PriorityFlows,
     paths: PriorityPaths,
+    classes: ClassShares,
+    /// What has changed in a plan with classes since it was last read.
+    edits: Vec<(Rank, Group)>,
 }
 
 /// How all flows are served as one group.
@@ -30,6 +34,7 @@ enum Mode {
     Priority(Precedence),
     /// The same where paths have inner links.
     PriorityOnPaths(Precedence),
+    Classes,
 }
 
 impl AllFlows {
@@ -53,7 +58,7 @@ impl AllFlows {
         match self.mode {
             Mode::Priority(_) => Some(self.priority.running()),
             Mode::PriorityOnPaths(_) => Some(self.paths.running()),
-            Mode::Off | Mode::Fair(_) => None,
+            Mode::Off | Mode::Fair(_) | Mode::Classes => None,
         }
     }
 
@@ -62,47 +67,95 @@ impl AllFlows {
         match self.mode {
             Mode::Priority(_) => Some(self.priority.running_mut()),
             Mode::PriorityOnPaths(_) => Some(self.paths.running_mut()),
-            Mode::Off | Mode::Fair(_) => None,
+            Mode::Off | Mode::Fair(_) | Mode::Classes => None,
         }
     }
 
-    /// The rates, if the plan serves all flows as one group.
+    /// The rates, if all flows are served as one group or in classes.
     pub fn rates(&self) -> Option<&dyn BulkRates> {
         match self.mode {
             Mode::Off => None,
             Mode::Fair(_) => Some(&self.fair),
             Mode::Priority(_) => Some(&self.priority),
             Mode::PriorityOnPaths(_) => Some(&self.paths),
+            Mode::Classes => Some(&self.classes),
         }
+    }
+
+    /// All flows in classes, if they are served so.
+    pub fn classes(&self) -> Option<&ClassShares> {
+        (self.mode == Mode::Classes).then_some(&self.classes)
+    }
+
+    /// Takes what has changed in a plan that is kept, if it can be read by its changes.
+    pub fn take_edits(&mut self, edits: &[(Rank, Group)]) -> bool {
+        if self.mode == Mode::Classes {
+            self.edits.extend_from_slice(edits);
+        }
+        self.mode == Mode::Classes
+    }
+
+    /// A coflow has left; or nothing that was found out about it holds any more. Returns whether the plan can
+    /// still be read by its changes.
+    pub fn forget(&mut self, state: &State, id: CoflowId) -> bool {
+        if self.mode == Mode::Classes {
+            self.classes.forget(state, id);
+        }
+        self.mode == Mode::Classes
     }
 
     /// Begins to serve all flows as the one entry of a plan says, unless they are served so
     /// already. Returns whether that is new.
     ///
     /// # Errors
-    /// When the entry is not the only one, or has a rule that is not for all flows, or one without an
-    /// order while the fabric has inner links.
-    pub fn turn_on(&mut self, state: &State, ranking: &Ranking) -> Result<bool, PlanError> {
+    /// When the entry is not the only one, has a rule that is not for all flows, or is one that the fabric
+    /// does not allow for its inner links.
+    pub fn turn_on(
+        &mut self,
+        state: &State,
+        ranking: &Ranking,
+        is_new_plan: bool,
+    ) -> Result<bool, PlanError> {
         let fabric = state.fabric();
         let ports = fabric.ports() as usize;
+        let in_order = match fabric.inner_links().is_empty() {
+            true => Mode::Priority,
+            false => Mode::PriorityOnPaths,
+        };
         let mode = match ranking.entries.first().map(|(_, entry)| entry.rule) {
+            _ if ranking.layers == Layers::Classes => Mode::Classes,
+            Some(Rule::MaxMin) if !fabric.inner_links().is_empty() => Mode::Classes,
             Some(Rule::MaxMin) => Mode::Fair(Measure::Number),
             Some(Rule::BySize) => Mode::Fair(Measure::Size),
-            Some(Rule::OldestFirst) => Mode::Priority(Precedence::Oldest),
-            Some(Rule::ShortestFirst) => Mode::Priority(Precedence::Shortest),
+            Some(Rule::OldestFirst) => in_order(Precedence::Oldest),
+            Some(Rule::ShortestFirst) => in_order(Precedence::Shortest),
             _ => return Err(PlanError::AllFlows),
         };
-        let mode = match mode {
-            _ if ranking.entries.len() != 1 => return Err(PlanError::AllFlows),
-            mode if fabric.inner_links().is_empty() => mode,
-            Mode::Priority(precedence) => Mode::PriorityOnPaths(precedence),
-            _ => return Err(PlanError::AllFlows),
-        };
-        if std::mem::replace(&mut self.mode, mode) == mode {
+        let is_for_inner_links = !matches!(mode, Mode::Fair(_)) || fabric.inner_links().is_empty();
+        let is_alone = ranking.layers == Layers::Classes || ranking.entries.len() == 1;
+        if !is_alone || !is_for_inner_links {
+            return Err(PlanError::AllFlows);
+        }
+        let is_new_mode = std::mem::replace(&mut self.mode, mode) != mode;
+        if mode == Mode::Classes {
+            let edits = std::mem::take(&mut self.edits);
+            if is_new_mode {
+                self.classes.clear(fabric.capacity());
+            }
+            if is_new_mode || is_new_plan {
+                self.classes.read_plan(state, ranking)?;
+            } else {
+                self.classes.read_edits(state, ranking, &edits)?;
+            }
+            self.edits = edits;
+            self.edits.clear();
+            return Ok(is_new_mode);
+        }
+        if !is_new_mode {
             return Ok(false);
         }
         match mode {
-            Mode::Off => {}
+            Mode::Off | Mode::Classes => {}
             Mode::Fair(measure) => self.fair.clear(measure, ports),
             Mode::Priority(precedence) => {
                 self.priority.clear(precedence, ports, fabric.capacity());
@@ -128,6 +181,8 @@ impl AllFlows {
                 let size = state.coflow(id).progress().size[position];
                 self.fair.adjust(egress, ingress, size, by);
             }
+            Mode::Classes if by > 0.0 => self.classes.join(id, position),
+            Mode::Classes => self.classes.leave(id, position),
             Mode::Priority(_) if by > 0.0 => self.priority.join(id, position),
             Mode::Priority(_) => self.priority.leave(state, id, position),
             Mode::PriorityOnPaths(_) if by > 0.0 => self.paths.join(id, position),
@@ -142,11 +197,14 @@ impl AllFlows {
             Mode::Fair(_) => self.fair.fill(state.fabric().capacity()),
             Mode::Priority(_) => self.priority.advance(state),
             Mode::PriorityOnPaths(_) => self.paths.advance(state),
+            Mode::Classes => self.classes.share(state),
         }
     }
 }
 
-/// Whether a plan serves all flows as one group.
+/// Whether a plan serves all flows as one group, or in classes.
 pub fn serves_all_flows(ranking: &Ranking) -> bool {
-    ranking.entries.first().is_some_and(|(_, entry)| entry.group == Group::AllFlows)
+    let first = ranking.entries.first();
+    ranking.layers == Layers::Classes
+        || first.is_some_and(|(_, entry)| entry.group == Group::AllFlows)
 }
