@@ -5,7 +5,7 @@ use std::sync::Arc;
 use covey_core::units;
 use covey_experiment::Setup;
 use covey_report::{Column, Values};
-use covey_trace::transform::{self, Filter, Mantri, Scale, Waves};
+use covey_trace::transform::{self, Filter, Mantri, Scale, Waves, WavesOf};
 use covey_trace::{Stats, TraceError, Workload};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
@@ -254,13 +254,21 @@ impl Trace {
 
     /// Divide coflows into at most `max` waves of senders (Aalo 7.3, Table 4).
     ///
+    /// With `of="flows"`, the percentages are of each coflow's flows (Stream, Table 2).
     /// A wave begins when the one before would be over, alone on ports of this rate.
-    #[pyo3(signature = (max=4, rate="1gbps", seed=1))]
-    fn waves(&self, py: Python<'_>, max: u32, rate: &str, seed: u64) -> PyResult<Trace> {
-        let how = format!("waves(max={max}, rate={rate}, seed={seed})");
+    #[pyo3(signature = (max=4, rate="1gbps", seed=1, of="coflows"))]
+    fn waves(&self, py: Python<'_>, max: u32, rate: &str, seed: u64, of: &str) -> PyResult<Trace> {
+        let of: WavesOf = of.parse().map_err(|error: TraceError| raised(error))?;
+        let by_flows = if of == WavesOf::Flows { ", of=flows" } else { "" };
+        let how = format!("waves(max={max}, rate={rate}, seed={seed}{by_flows})");
         let rate = units::parse_rate(rate)
             .map_err(|problem| InputError::new_err(format!("rate: {problem}")))?;
-        self.made(py, how, |w| transform::waves(w, Waves { max, rate, seed }))
+        self.made(py, how, |w| transform::waves(w, Waves { max, rate, of, seed }))
+    }
+
+    /// Make a coflow of each receiver of a coflow (Stream IV, many-to-one); its job is the coflow.
+    fn split_receivers(&self, py: Python<'_>) -> PyResult<Trace> {
+        self.made(py, "split_receivers()".to_owned(), transform::split_receivers)
     }
 
     /// Make each coflow a job of six stages (Stream IV): "q42" or "tao".

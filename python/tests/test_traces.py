@@ -45,6 +45,8 @@ def test_transformations_are_those_of_the_command_line(hour: covey.Trace) -> Non
     whole = covey.generate("fb-like")
     assert whole.mantri(seed=2).bytes == pytest.approx(whole.bytes)
     assert hour.waves(max=2).flows == hour.flows
+    assert hour.waves(max=2, of="flows").name.endswith("waves(max=2, rate=1gbps, seed=1, of=flows)")
+    assert hour.split_receivers().flows == hour.flows
 
 
 @pytest.mark.parametrize(
@@ -62,6 +64,10 @@ def test_transformations_are_those_of_the_command_line(hour: covey.Trace) -> Non
         (
             lambda: covey.parse_trace(TINY).skew(sigma=-1.0),
             "sigma: expected a number from 0 to 10, found -1",
+        ),
+        (
+            lambda: covey.parse_trace(TINY).waves(of="bytes"),
+            'of: expected flows or coflows, found "bytes"',
         ),
         (lambda: covey.parse_trace(TINY).waves(rate="x"), "rate: 'x' is not a speed above zero"),
     ],

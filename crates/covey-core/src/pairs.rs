@@ -198,6 +198,12 @@ pub struct Queue<M> {
     rest: BinaryHeap<Reverse<M>>,
 }
 
+impl<M> Default for Queue<M> {
+    fn default() -> Self {
+        Queue { first: None, rest: BinaryHeap::new() }
+    }
+}
+
 impl<M: Ord + Copy> Queue<M> {
     /// The least.
     #[inline]
@@ -211,12 +217,19 @@ impl<M: Ord + Copy> Queue<M> {
         self.first.as_mut()
     }
 
+    /// Removes all members.
+    pub fn clear(&mut self) {
+        self.first = None;
+        self.rest.clear();
+    }
+
     /// All members, in no particular order.
     pub fn iter(&self) -> impl Iterator<Item = &M> {
         self.first.iter().chain(self.rest.iter().map(|Reverse(member)| member))
     }
 
-    fn push(&mut self, member: M) {
+    /// Adds a member.
+    pub fn push(&mut self, member: M) {
         let later = match self.first {
             Some(first) if first <= member => Some(member),
             _ => self.first.replace(member),
@@ -226,11 +239,13 @@ impl<M: Ord + Copy> Queue<M> {
         }
     }
 
-    fn pop(&mut self) {
+    /// Removes the least.
+    pub fn pop(&mut self) {
         self.first = self.rest.pop().map(|Reverse(member)| member);
     }
 
-    fn remove(&mut self, is_it: impl Fn(&M) -> bool) {
+    /// Removes the member for which `is_it` returns true, of which there is at most one.
+    pub fn remove(&mut self, is_it: impl Fn(&M) -> bool) {
         if self.first.as_ref().is_some_and(&is_it) {
             self.pop();
         } else {
@@ -274,10 +289,7 @@ impl<M: Ord + Copy, const COLUMNS: usize> Pairs<M, COLUMNS> {
         self.ports = ports;
         self.rows.resize_with(2 * ports, Row::default);
         self.rows.iter_mut().for_each(|row| row.clear(ports));
-        for queue in &mut self.queues {
-            queue.first = None;
-            queue.rest.clear();
-        }
+        self.queues.iter_mut().for_each(Queue::clear);
         // Each run uses the same ids in the same order.
         self.vacant.clear();
         self.vacant.extend((0..self.queues.len() as u32).rev());
@@ -362,9 +374,8 @@ impl<M: Ord + Copy, const COLUMNS: usize> Pairs<M, COLUMNS> {
         let pair = match self.vacant.pop() {
             Some(pair) => pair as usize,
             None => {
-                let queue = Queue { first: None, rest: BinaryHeap::new() };
                 self.links.push(links);
-                self.queues.push(queue);
+                self.queues.push(Queue::default());
                 self.queues.len() - 1
             }
         };

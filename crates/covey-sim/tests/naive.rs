@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::common::{Kind, as_trace, ccts, facebook, run, same_time};
-use covey_core::Fabric;
+use covey_core::{Fabric, LinkId, PortId};
 use covey_facebook_test::facebook_test;
 use covey_trace::{Coflow, Workload};
 use proptest::collection::vec;
@@ -19,8 +19,8 @@ const NEGLIGIBLE: f64 = 1e-9;
 struct Flow {
     /// Index of its coflow in the trace, and its own index in the coflow.
     id: (usize, usize),
-    /// Its egress and its ingress link.
-    path: [usize; 2],
+    /// Its egress and its ingress link, then those inside the fabric.
+    path: Vec<usize>,
     left: f64,
 }
 
@@ -40,9 +40,9 @@ struct Snapshot<'a> {
 type Rule = Box<dyn FnMut(&Snapshot<'_>) -> Vec<f64>>;
 
 /// Completion times of all coflows.
-fn simulate(workload: &Workload, capacity: &[f64], mut rule: Rule) -> Vec<f64> {
+fn simulate(workload: &Workload, fabric: &Fabric, mut rule: Rule) -> Vec<f64> {
     let coflows = &workload.coflows;
-    let ports = capacity.len() / 2;
+    let capacity = fabric.capacity();
     let mut release = vec![f64::INFINITY; coflows.len()];
     let mut end = vec![f64::INFINITY; coflows.len()];
     let mut unfinished: Vec<usize> = coflows.iter().map(|c| c.flows.len()).collect();
@@ -79,8 +79,7 @@ fn simulate(workload: &Workload, capacity: &[f64], mut rule: Rule) -> Vec<f64> {
         let before = flows.len();
         for (_, id) in later.extract_if(.., |(start, _)| *start <= now + RESOLUTION_S) {
             let flow = coflows[id.0].flows[id.1];
-            let path = [flow.src as usize, ports + flow.dst as usize];
-            flows.push(Flow { id, path, left: flow.bytes });
+            flows.push(Flow { id, path: path(fabric, flow), left: flow.bytes });
             replan = true;
         }
         if flows.len() > before {
@@ -113,6 +112,14 @@ fn simulate(workload: &Workload, capacity: &[f64], mut rule: Rule) -> Vec<f64> {
     end.iter().zip(&release).map(|(end, release)| end - release).collect()
 }
 
+/// The links that a flow crosses.
+fn path(fabric: &Fabric, flow: covey_trace::Flow) -> Vec<usize> {
+    let (src, dst) = (PortId(flow.src), PortId(flow.dst));
+    let mut path = vec![fabric.egress(src), fabric.ingress(dst)];
+    fabric.inner_path(src, dst, 0, &mut path);
+    path.into_iter().map(LinkId::index).collect()
+}
+
 /// Removes flows with nothing left, and coflows without flows. Returns whether a coflow has ended.
 fn end_flows(
     flows: &mut Vec<Flow>,
@@ -140,7 +147,7 @@ fn usable(free: &[f64], capacity: &[f64]) -> Vec<f64> {
 /// Max-min among some flows: the link with the smallest share per flow fixes its flows, and so on.
 fn max_min<'a>(flows: impl Iterator<Item = &'a Flow>, free: &[f64]) -> Vec<f64> {
     let ports = free.len() / 2;
-    let paths: Vec<[usize; 2]> = flows.map(|flow| flow.path).collect();
+    let paths: Vec<[usize; 2]> = flows.map(|flow| [flow.path[0], flow.path[1]]).collect();
     let mut free = free.to_vec();
     // Flows between two ports are alike.
     let mut alike = vec![0.0; ports * ports];
@@ -279,7 +286,7 @@ impl StartOrder {
         let mut free = snapshot.capacity.to_vec();
         let mut rates = vec![0.0; order.len()];
         for f in order {
-            let path = snapshot.flows[f].path;
+            let path = &snapshot.flows[f].path;
             rates[f] = path.iter().map(|&l| free[l]).fold(f64::INFINITY, f64::min);
             path.iter().for_each(|&l| free[l] -= rates[f]);
             free = usable(&free, snapshot.capacity);
@@ -290,14 +297,13 @@ impl StartOrder {
 
 /// Flows one by one, shortest first, then in the order of their starts. Bytes left are updated only
 /// for flows of coflows that an event can have affected; time alone does not matter elsewhere.
-fn shortest_first(workload: &Workload, ports: u32) -> Rule {
-    let links = |trace_index: usize| -> BTreeSet<u32> {
-        let flows = workload.coflows[trace_index].flows.iter();
-        flows.flat_map(|flow| [flow.src, ports + flow.dst]).collect()
+fn shortest_first(workload: &Workload, fabric: &Fabric) -> Rule {
+    let links = |trace_index: usize| -> BTreeSet<usize> {
+        workload.coflows[trace_index].flows.iter().flat_map(|&flow| path(fabric, flow)).collect()
     };
-    let links: Vec<BTreeSet<u32>> = (0..workload.coflows.len()).map(links).collect();
+    let links: Vec<BTreeSet<usize>> = (0..workload.coflows.len()).map(links).collect();
     // Sets of links that coflows have connected, and the coflows of each.
-    let mut domains: Vec<(BTreeSet<u32>, BTreeSet<usize>)> = Vec::new();
+    let mut domains: Vec<(BTreeSet<usize>, BTreeSet<usize>)> = Vec::new();
     let mut known: BTreeMap<(usize, usize), f64> = BTreeMap::new();
     let mut by_start = StartOrder::default();
     Box::new(move |snapshot| {
@@ -418,7 +424,7 @@ fn sebf_madd() -> Rule {
 }
 
 fn assert_same(workload: &Workload, fabric: &Fabric, spec: &str, rule: Rule) {
-    let expected = simulate(workload, fabric.capacity(), rule);
+    let expected = simulate(workload, fabric, rule);
     let found = ccts(&run(workload, fabric, spec));
     let same = found.iter().zip(&expected).all(|(a, b)| same_time(*a, *b));
     assert!(
@@ -469,7 +475,7 @@ proptest! {
         assert_same(&workload, &fabric, "fair", fair());
         assert_same(&workload, &fabric, "wss", by_size(&workload));
         assert_same(&workload, &fabric, "fifo-flow", one_by_one());
-        assert_same(&workload, &fabric, "pfp", shortest_first(&workload, fabric.ports()));
+        assert_same(&workload, &fabric, "pfp", shortest_first(&workload, &fabric));
     }
 }
 
@@ -494,8 +500,17 @@ proptest! {
     fn pfp_serves_flows_one_by_one_shortest_first(
         workload in crate::common::workload(Kind::Generic), fabric in crate::common::fabric(),
     ) {
-        let rule = shortest_first(&workload, fabric.ports());
+        let rule = shortest_first(&workload, &fabric);
         assert_same(&workload, &fabric, "pfp", rule);
+    }
+
+    #[test]
+    fn flows_are_served_one_by_one_on_paths_with_inner_links(
+        workload in crate::common::workload(Kind::Generic),
+        fabric in crate::common::fabric_with_inner_links(),
+    ) {
+        assert_same(&workload, &fabric, "fifo-flow", one_by_one());
+        assert_same(&workload, &fabric, "pfp", shortest_first(&workload, &fabric));
     }
 
     #[test]
@@ -538,7 +553,7 @@ proptest! {
 fn fair_on_the_first_hundred_coflows_of_the_facebook_trace() {
     let workload = facebook(100);
     let fabric = Fabric::big_switch(150, 125e6).unwrap();
-    let expected = simulate(&workload, fabric.capacity(), fair());
+    let expected = simulate(&workload, &fabric, fair());
     let found = ccts(&run(&workload, &fabric, "fair"));
     for (trace_index, (found, expected)) in found.iter().zip(&expected).enumerate() {
         let off = (found - expected).abs() / expected;

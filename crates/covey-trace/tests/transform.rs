@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use crate::facebook::facebook;
 use covey_facebook_test::facebook_test;
+use covey_trace::stats::{SizeClass, SizeTable};
 use covey_trace::transform::{
-    Changes, Filter, Mantri, Scale, Shape, Waves, burst, dag, filter, mantri, mapper_cv, scale,
-    skew, waves,
+    Changes, Filter, Mantri, Scale, Shape, Waves, WavesOf, burst, dag, filter, mantri, mapper_cv,
+    scale, skew, split_receivers, waves,
 };
-use covey_trace::{Coflow, Flow, MB, TraceError, Workload, builtin};
+use covey_trace::{Coflow, Flow, MB, Restart, TraceError, Workload, builtin};
 
 fn hour() -> Workload {
     builtin("fb-like").unwrap()
@@ -147,7 +148,7 @@ fn check_waves(trace: &Workload) {
     let published: [(u32, &[usize]); 4] =
         [(1, &[100]), (2, &[90, 10]), (3, &[81, 9, 10]), (4, &[81, 9, 4, 6])];
     for (max, percent) in published {
-        let how = Waves { max, rate: 125e6, seed: 3 };
+        let how = Waves { max, rate: 125e6, of: WavesOf::Coflows, seed: 3 };
         let made = waves(trace, how).unwrap();
         let mut counts = vec![0; percent.len()];
         for (before, after) in trace.coflows.iter().zip(&made.coflows) {
@@ -168,7 +169,7 @@ fn check_waves(trace: &Workload) {
 #[test]
 fn waves_have_the_published_shares() {
     check_waves(&hour());
-    let how = Waves { max: 5, rate: 125e6, seed: 3 };
+    let how = Waves { max: 5, rate: 125e6, of: WavesOf::Coflows, seed: 3 };
     assert_eq!(says(waves(&hour(), how)), "max: expected 1, 2, 3 or 4 waves, found 5");
     let flow = Flow { src: 0, dst: 1, bytes: 1.0, start_s: 0.0 };
     let single = |id: usize| Coflow::new(id.to_string(), 0.0, vec![flow]);
@@ -191,7 +192,8 @@ fn a_wave_begins_when_the_previous_one_could_be_over() {
         Coflow::new(id.to_string(), 0.0, vec![flow(0, 1.0), flow(1, 3.0), flow(2, 5.0)])
     };
     let workload = Workload { ports: 4, coflows: (0..10).map(coflow).collect() };
-    let made = waves(&workload, Waves { max: 2, rate: 2.0, seed: 1 }).unwrap();
+    let made =
+        waves(&workload, Waves { max: 2, rate: 2.0, of: WavesOf::Coflows, seed: 1 }).unwrap();
     let starts = |c: &Coflow| c.flows.iter().map(|f| f.start_s).collect::<Vec<_>>();
     let twice: Vec<_> = made.coflows.iter().map(starts).filter(|s| s != &[0.0; 3]).collect();
     // Two mappers send 4 bytes to one reducer in the first wave.
@@ -258,6 +260,119 @@ fn a_dag_is_six_copies_with_parents() {
     assert_eq!(unknown, Err("shape: expected q42 or tao, found \"q1\"".to_owned()));
 }
 
+/// Shares of each coflow's flows in its waves, as published.
+#[test]
+fn flows_of_each_coflow_are_dealt_to_waves() {
+    let trace = hour();
+    let percent = [81.0, 9.0, 4.0, 6.0];
+    let how = Waves { max: 4, rate: 125e6, of: WavesOf::Flows, seed: 3 };
+    let made = waves(&trace, how).unwrap();
+    for (before, after) in trace.coflows.iter().zip(&made.coflows) {
+        let mut counts = BTreeMap::new();
+        for (b, a) in before.flows.iter().zip(&after.flows) {
+            assert_eq!(*a, Flow { start_s: a.start_s, ..*b });
+            *counts.entry(a.start_s.to_bits()).or_insert(0) += 1;
+        }
+        if before.width() >= 100 {
+            assert_eq!(counts.len(), 4, "{}", before.id);
+            for (count, percent) in counts.values().zip(percent) {
+                let expected = percent * before.width() as f64 / 100.0;
+                assert!((f64::from(*count) - expected).abs() <= 1.0, "{counts:?}");
+            }
+        }
+        assert!(before.width() > 1 || counts.keys().eq([&0]), "{counts:?}");
+    }
+    assert_eq!(made, waves(&trace, how).unwrap());
+    assert_ne!(made, waves(&trace, Waves { seed: 4, ..how }).unwrap());
+    let unknown = "bytes".parse::<WavesOf>().map_err(|e| e.to_string());
+    assert_eq!(unknown, Err("of: expected flows or coflows, found \"bytes\"".to_owned()));
+}
+
+#[test]
+fn a_wave_of_flows_begins_when_the_previous_one_could_be_over() {
+    // Ten flows to one port: nine in the first wave.
+    let flow = |src| Flow { src, dst: 10, bytes: 2.0, start_s: 1.0 };
+    let coflow = Coflow::new("7".to_owned(), 0.0, (0..10).map(flow).collect());
+    let workload = Workload { ports: 11, coflows: vec![coflow] };
+    let how = Waves { max: 2, rate: 4.0, of: WavesOf::Flows, seed: 1 };
+    let made = waves(&workload, how).unwrap();
+    let mut starts: Vec<f64> = made.coflows[0].flows.iter().map(|f| f.start_s).collect();
+    starts.sort_by(f64::total_cmp);
+    assert_eq!((&starts[..9], starts[9]), (&[1.0; 9][..], 5.5));
+}
+
+#[test]
+fn each_receiver_becomes_a_coflow_of_the_same_job() {
+    let flow = |src, dst, start_s| Flow { src, dst, bytes: 1.0, start_s };
+    let flows = vec![flow(0, 2, 0.0), flow(0, 1, 3.0), flow(1, 2, 4.0)];
+    let first = Coflow {
+        weight: 2.0,
+        deadline_s: Some(9.0),
+        restarts: vec![Restart { flow: 1, at_s: 5.0 }, Restart { flow: 2, at_s: 6.0 }],
+        ..Coflow::new("7".to_owned(), 1.0, flows)
+    };
+    let second = Coflow {
+        job: Some("j".to_owned()),
+        parents: vec![0],
+        ..Coflow::new("8".to_owned(), 2.0, vec![flow(0, 0, 0.0), flow(0, 1, 0.0)])
+    };
+    let workload = Workload { ports: 3, coflows: vec![first, second] };
+    let made = split_receivers(&workload).unwrap().coflows;
+    let ids: Vec<&str> = made.iter().map(|c| c.id.as_str()).collect();
+    assert_eq!(ids, ["7.r0", "7.r1", "8.r0", "8.r1"]);
+    assert_eq!(made[0].flows, [flow(0, 2, 0.0), flow(1, 2, 4.0)]);
+    assert_eq!(made[0].restarts, [Restart { flow: 1, at_s: 6.0 }]);
+    assert_eq!(made[1].restarts, [Restart { flow: 0, at_s: 5.0 }]);
+    assert_eq!(made[1].flows, [flow(0, 1, 3.0)]);
+    let of = |c: &Coflow| (c.arrival_s, c.weight, c.deadline_s);
+    assert!(made[..2].iter().all(|c| of(c) == (1.0, 2.0, Some(9.0))));
+    let jobs: Vec<_> = made.iter().filter_map(|c| c.job.as_deref()).collect();
+    assert_eq!(jobs, ["7", "7", "j", "j"]);
+    assert!(made[..2].iter().all(|c| c.parents.is_empty()));
+    assert!(made[2..].iter().all(|c| c.parents == [0, 1]));
+}
+
+#[test]
+fn names_of_receivers_stay_different() {
+    let flow = Flow { src: 0, dst: 1, bytes: 1.0, start_s: 0.0 };
+    let coflow = |id: &str| Coflow::new(id.to_owned(), 0.0, vec![flow]);
+    let twice = Workload { ports: 2, coflows: vec![coflow("a"), coflow("a")] };
+    assert_eq!(
+        says(split_receivers(&twice)),
+        "split-receivers: expected names that stay different, found two a.r0"
+    );
+    let long = Workload { ports: 2, coflows: vec![coflow(&"x".repeat(1023))] };
+    let expected = "split-receivers: expected names up to 1024 bytes, found 1026";
+    assert_eq!(says(split_receivers(&long)), expected);
+}
+
+#[facebook_test]
+fn a_hundred_and_ninety_two_coflows_have_several_receivers() {
+    let trace = facebook();
+    let made = split_receivers(&trace).unwrap();
+    let mut parts = BTreeMap::new();
+    for coflow in &made.coflows {
+        assert!(coflow.flows.iter().all(|f| f.dst == coflow.flows[0].dst));
+        *parts.entry(coflow.job.clone().unwrap()).or_insert(0) += 1;
+    }
+    assert_eq!((parts.len(), parts.values().filter(|n| **n > 1).count()), (526, 192));
+    assert_eq!((made.num_flows(), made.bytes()), (trace.num_flows(), trace.bytes()));
+}
+
+/// Stream's text has 85 % of coflows below 1 GB and 8 % above 10 GB, in the trace that it had: here 80 and 10.
+#[facebook_test]
+fn classes_of_stream_on_facebook() {
+    let trace = facebook();
+    let count = |table| {
+        SizeClass::ALL.map(|class| {
+            let is_in = |c: &&Coflow| SizeClass::of(c.size_bytes(), table) == class;
+            trace.coflows.iter().filter(is_in).count()
+        })
+    };
+    assert_eq!(count(SizeTable::ManyToOne), [360, 60, 51, 34, 21]);
+    assert_eq!(count(SizeTable::ManyToMany), [420, 51, 34, 10, 11]);
+}
+
 #[test]
 fn coflowsim_makes_eight_coflows() {
     let custom = builtin("coflowsim-custom").unwrap();
@@ -285,7 +400,7 @@ fn changes_are_summarised_in_a_line() {
     let start = format!("{} coflows, {} flows, ", wide.coflows.len(), wide.num_flows());
     assert!(text.starts_with(&start), "{text}");
     assert!(text.ends_with(&format!(" on 150 ports; {out} coflows left out")), "{text}");
-    let made = waves(&trace, Waves { max: 4, rate: 125e6, seed: 1 }).unwrap();
+    let made = waves(&trace, Waves { max: 4, rate: 125e6, of: WavesOf::Coflows, seed: 1 }).unwrap();
     let text = Changes::between(&trace, &made).to_string();
     assert!(text.ends_with("; 47 coflows with 2 waves, 21 with 3, 32 with 4 or more"), "{text}");
     let jobs = dag(&trace, Shape::Tao).unwrap();

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use covey_trace::transform::{self, Changes, Filter, Mantri, Scale, Waves};
+use covey_trace::transform::{self, Changes, Filter, Mantri, Scale, Waves, WavesOf};
 use covey_trace::{TraceError, Workload, open};
 
 use crate::failure::Failure;
@@ -149,24 +149,41 @@ Examples:
         #[arg(long, value_name = "N", default_value_t = 20)]
         group: usize,
     },
-    /// Divide coflows into several waves of senders (Aalo 7.3, Table 4)
+    /// Divide coflows into several waves of senders (Aalo 7.3, Table 4) or of flows (Stream, Table 2)
     #[command(after_help = "\
-At most 2, 3 or 4 waves: 90/10, 81/9/10 or 81/9/4/6 % of coflows have 1/2/3/4.
+At most 2, 3 or 4 waves: 90/10, 81/9/10 or 81/9/4/6 % of coflows have 1/2/3/4. With --of flows, so
+many percent of each coflow's flows are in the first/second/third/fourth wave.
 
 Examples:
-  covey trace waves trace.txt --max 4 -o waves.jsonl")]
+  covey trace waves trace.txt --max 4 -o waves.jsonl
+  covey trace waves trace.txt --of flows --max 2 | covey compare -")]
     Waves {
         #[command(flatten)]
         ends: Ends,
         /// Maximum number of waves of a coflow, 1 to 4
         #[arg(long, value_name = "N", default_value_t = 4)]
         max: u32,
+        /// What the percentages are of: coflows or flows
+        #[arg(long, default_value = "coflows")]
+        of: String,
         /// Speed of ports; a wave begins when the previous one would end, alone at this speed
         #[arg(long, value_name = "RATE", default_value = "1gbps")]
         rate: String,
         /// The seed
         #[arg(long, value_name = "N", default_value_t = 1)]
         seed: u64,
+    },
+    /// Make a coflow of each receiver of a coflow (Stream IV, many-to-one); its job is the coflow
+    #[command(after_help = "\
+The receivers of coflow 7 make the coflows 7.r0, 7.r1 and so on, of job 7. Results have job completion times, which
+are the completion times of the coflows before.
+
+Examples:
+  covey trace split-receivers trace.txt -o many-to-one.jsonl
+  covey trace split-receivers trace.txt | covey compare - --policies fair,aalo")]
+    SplitReceivers {
+        #[command(flatten)]
+        ends: Ends,
     },
     /// Make each coflow a job of six stages (Stream IV): q42 (TPC-DS query 42) or tao
     #[command(after_help = "\
@@ -218,10 +235,12 @@ impl Transform {
             }
             Transform::Fold { ends, by, ports } => ends.make(|w| Ok(by.fold(w, ports)?)),
             Transform::Burst { ends, group } => ends.make(|w| Ok(transform::burst(w, group)?)),
-            Transform::Waves { ends, max, rate, seed } => {
+            Transform::Waves { ends, max, of, rate, seed } => {
                 let rate = quantity::rate("--rate", &rate)?;
-                ends.make(|w| Ok(transform::waves(w, Waves { max, rate, seed })?))
+                let of: WavesOf = of.parse()?;
+                ends.make(|w| Ok(transform::waves(w, Waves { max, rate, of, seed })?))
             }
+            Transform::SplitReceivers { ends } => ends.make(|w| Ok(transform::split_receivers(w)?)),
             Transform::Dag { ends, shape } => {
                 let shape = shape.parse()?;
                 ends.make(|w| Ok(transform::dag(w, shape)?))

@@ -2,7 +2,7 @@
 
 use super::all_flows::flow_fair_share::FlowFairShare;
 use super::all_flows::mode::{AllFlows, serves_all_flows};
-use super::all_flows::priority_flows::PriorityFlows;
+use super::all_flows::running_flows::RunningFlows;
 use super::classes::class_shares::ClassShares;
 use super::error::PlanError;
 use super::kept::coflow_allocation::CoflowAllocation;
@@ -95,9 +95,9 @@ impl Allocator {
         self.all_flows.fair()
     }
 
-    /// All flows in order of priority, if that is what the plan serves.
-    pub fn priority_flows(&self) -> Option<&PriorityFlows> {
-        self.all_flows.priority()
+    /// The flows that run, if the plan serves all flows in order of priority.
+    pub fn priority_flows(&self) -> Option<&RunningFlows> {
+        self.all_flows.running()
     }
 
     /// All flows in classes, if that is what the plan serves.
@@ -106,8 +106,8 @@ impl Allocator {
     }
 
     /// [`Allocator::priority_flows`], to bring what is left of its flows up to date.
-    pub fn priority_flows_mut(&mut self) -> Option<&mut PriorityFlows> {
-        self.all_flows.priority_mut()
+    pub fn priority_flows_mut(&mut self) -> Option<&mut RunningFlows> {
+        self.all_flows.running_mut()
     }
 
     /// Coflows whose flows may have other rates than before the last [`Allocator::allocate`].

@@ -72,8 +72,7 @@ mod rules;
 mod sequence;
 
 pub use all_flows::flow_fair_share::{FlowFairShare, Measure};
-pub use all_flows::priority_flows::PriorityFlows;
-pub use all_flows::running_flows::Running;
+pub use all_flows::running_flows::{Running, RunningFlows};
 pub use allocator::Allocator;
 pub use classes::class_shares::{ClassShares, Limit, Rebundled};
 pub use error::PlanError;

@@ -2,6 +2,7 @@
 
 use super::all_flows::flow_fair_share::FlowFairShare;
 use super::all_flows::priority_flows::PriorityFlows;
+use super::all_flows::priority_paths::PriorityPaths;
 use super::classes::class_shares::ClassShares;
 use super::flow_rate::FlowRate;
 use super::kept::allocations::Allocations;
@@ -62,6 +63,13 @@ impl BulkRates for FlowFairShare {
 
 /// All flows by priority: few run, each at a rate of its own.
 impl BulkRates for PriorityFlows {
+    fn rate(&self, state: &State, id: CoflowId, position: usize) -> f64 {
+        self.rate_of(state, id, position)
+    }
+}
+
+/// The same on paths of any number of links.
+impl BulkRates for PriorityPaths {
     fn rate(&self, state: &State, id: CoflowId, position: usize) -> f64 {
         self.rate_of(state, id, position)
     }

@@ -6,6 +6,7 @@ mod definitions;
 mod histories;
 mod kept;
 mod known_answers;
+mod orders;
 
 use std::collections::BTreeMap;
 use std::slice;

@@ -1,6 +1,6 @@
 //! Table 4 and §7.4: coflows in waves, and DAGs of coflows.
 
-use covey_trace::transform::{Shape, Waves, dag, waves};
+use covey_trace::transform::{Shape, Waves, WavesOf, dag, waves};
 use covey_trace::{Availability, Coflow};
 
 use crate::finding::{Finding, Rule, Setting};
@@ -23,7 +23,7 @@ pub(super) const TABLE_4: Item = Item {
     plan: Planning::Runs(|planner| {
         let mut traces = Vec::new();
         for max in [1, 2, 4] {
-            let how = Waves { max, rate: 125e6, seed: 1 };
+            let how = Waves { max, rate: 125e6, of: WavesOf::Coflows, seed: 1 };
             let name = format!("at most {max} waves");
             // With one wave the trace is unchanged.
             let trace = match max {
@@ -100,7 +100,7 @@ pub(super) const SECTION_7_4: Item = Item {
             });
             (barrier, runs)
         });
-        let how = Waves { max: 4, rate: 125e6, seed: 1 };
+        let how = Waves { max: 4, rate: 125e6, of: WavesOf::Coflows, seed: 1 };
         let waved =
             planner.plan.derived("at most 4 waves", planner.trace, |trace| waves(trace, how))?;
         let waved = ["aalo", "fair", "sebf"].map(|policy| planner.plan.exact(waved, policy));

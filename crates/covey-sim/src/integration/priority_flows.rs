@@ -1,7 +1,7 @@
 //! All flows by priority: few run at any time, each at a rate of its own, and only these are
 //! followed. The allocator keeps their bytes left.
 
-use covey_core::alloc::{self, Running};
+use covey_core::alloc::{Running, RunningFlows};
 use covey_core::state::State;
 use covey_core::{CoflowId, FlowId, Time};
 
@@ -16,7 +16,7 @@ pub(super) struct PriorityFlows {
 
 impl PriorityFlows {
     /// Updates the bytes left of the flows; no flow may end before `now`.
-    fn advance(&mut self, flows: &mut alloc::PriorityFlows, now: Time) {
+    fn advance(&mut self, flows: &mut RunningFlows, now: Time) {
         let dt = now - self.anchor;
         if dt > 0.0 {
             self.anchor = now;
@@ -46,7 +46,7 @@ impl Integrator for PriorityFlows {
         self.prepare(network);
         let Some(flows) = network.allocator.priority_flows() else { return };
         let slack = self.anchor.slack_s();
-        let finished = flows.running().filter(|flow| flow.left <= flow.rate * slack);
+        let finished = flows.iter().filter(|flow| flow.left <= flow.rate * slack);
         ending.extend(finished.map(|flow| (flow.coflow, flow.position as usize)));
         ending.sort_unstable();
     }
@@ -71,7 +71,7 @@ impl Integrator for PriorityFlows {
         self.prepare(network);
         let Network { state, allocator, .. } = network;
         if let Some(flows) = allocator.priority_flows() {
-            flows.running().for_each(|flow| write_back(state, flow));
+            flows.iter().for_each(|flow| write_back(state, flow));
         }
     }
 

@@ -1,11 +1,13 @@
 //! Statistics of a workload, with the papers' bins of coflows.
 
 mod quantiles;
+mod size_class;
 mod text;
 
 use serde::Serialize;
 
 pub use quantiles::Quantiles;
+pub use size_class::{SizeClass, SizeTable};
 
 use crate::MB;
 use crate::workload::{Coflow, Workload};

@@ -13,6 +13,7 @@ mod replicate;
 mod scale;
 mod shared;
 mod skew;
+mod split_receivers;
 mod waves;
 
 pub use burst::burst;
@@ -24,4 +25,5 @@ pub use mantri::{Mantri, mantri, mapper_cv};
 pub use replicate::replicate;
 pub use scale::{Scale, scale};
 pub use skew::skew;
-pub use waves::{Waves, waves};
+pub use split_receivers::split_receivers;
+pub use waves::{Waves, WavesOf, waves};

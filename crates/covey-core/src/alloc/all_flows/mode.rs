@@ -1,7 +1,10 @@
 //! The plan's one entry for all flows, if it has that.
 
 use super::flow_fair_share::{FlowFairShare, Measure};
-use super::priority_flows::{Precedence, PriorityFlows};
+use super::flow_order::Precedence;
+use super::priority_flows::PriorityFlows;
+use super::priority_paths::PriorityPaths;
+use super::running_flows::RunningFlows;
 use crate::alloc::classes::class_shares::ClassShares;
 use crate::alloc::error::PlanError;
 use crate::alloc::rates::BulkRates;
@@ -15,6 +18,7 @@ pub struct AllFlows {
     mode: Mode,
     fair: FlowFairShare,
     priority: PriorityFlows,
+    paths: PriorityPaths,
     classes: ClassShares,
     /// What has changed in a plan with classes since it was last read.
     edits: Vec<(Rank, Group)>,
@@ -28,6 +32,8 @@ enum Mode {
     Off,
     Fair(Measure),
     Priority(Precedence),
+    /// The same where paths have inner links.
+    PriorityOnPaths(Precedence),
     Classes,
 }
 
@@ -47,14 +53,22 @@ impl AllFlows {
         matches!(self.mode, Mode::Fair(_)).then_some(&self.fair)
     }
 
-    /// All flows in order of priority, if they are served so.
-    pub fn priority(&self) -> Option<&PriorityFlows> {
-        matches!(self.mode, Mode::Priority(_)).then_some(&self.priority)
+    /// The flows that run, if all are served in order of priority.
+    pub fn running(&self) -> Option<&RunningFlows> {
+        match self.mode {
+            Mode::Priority(_) => Some(self.priority.running()),
+            Mode::PriorityOnPaths(_) => Some(self.paths.running()),
+            Mode::Off | Mode::Fair(_) | Mode::Classes => None,
+        }
     }
 
     /// The same, to bring what is left of flows up to date.
-    pub fn priority_mut(&mut self) -> Option<&mut PriorityFlows> {
-        matches!(self.mode, Mode::Priority(_)).then_some(&mut self.priority)
+    pub fn running_mut(&mut self) -> Option<&mut RunningFlows> {
+        match self.mode {
+            Mode::Priority(_) => Some(self.priority.running_mut()),
+            Mode::PriorityOnPaths(_) => Some(self.paths.running_mut()),
+            Mode::Off | Mode::Fair(_) | Mode::Classes => None,
+        }
     }
 
     /// The rates, if all flows are served as one group or in classes.
@@ -63,6 +77,7 @@ impl AllFlows {
             Mode::Off => None,
             Mode::Fair(_) => Some(&self.fair),
             Mode::Priority(_) => Some(&self.priority),
+            Mode::PriorityOnPaths(_) => Some(&self.paths),
             Mode::Classes => Some(&self.classes),
         }
     }
@@ -103,16 +118,20 @@ impl AllFlows {
     ) -> Result<bool, PlanError> {
         let fabric = state.fabric();
         let ports = fabric.ports() as usize;
+        let in_order = match fabric.inner_links().is_empty() {
+            true => Mode::Priority,
+            false => Mode::PriorityOnPaths,
+        };
         let mode = match ranking.entries.first().map(|(_, entry)| entry.rule) {
             _ if ranking.layers == Layers::Classes => Mode::Classes,
             Some(Rule::MaxMin) if !fabric.inner_links().is_empty() => Mode::Classes,
             Some(Rule::MaxMin) => Mode::Fair(Measure::Number),
             Some(Rule::BySize) => Mode::Fair(Measure::Size),
-            Some(Rule::OldestFirst) => Mode::Priority(Precedence::Oldest),
-            Some(Rule::ShortestFirst) => Mode::Priority(Precedence::Shortest),
+            Some(Rule::OldestFirst) => in_order(Precedence::Oldest),
+            Some(Rule::ShortestFirst) => in_order(Precedence::Shortest),
             _ => return Err(PlanError::AllFlows),
         };
-        let is_for_inner_links = mode == Mode::Classes || fabric.inner_links().is_empty();
+        let is_for_inner_links = !matches!(mode, Mode::Fair(_)) || fabric.inner_links().is_empty();
         let is_alone = ranking.layers == Layers::Classes || ranking.entries.len() == 1;
         if !is_alone || !is_for_inner_links {
             return Err(PlanError::AllFlows);
@@ -141,6 +160,7 @@ impl AllFlows {
             Mode::Priority(precedence) => {
                 self.priority.clear(precedence, ports, fabric.capacity());
             }
+            Mode::PriorityOnPaths(precedence) => self.paths.clear(precedence, fabric.capacity()),
         }
         for &id in state.present() {
             let demand = state.coflow(id).demand();
@@ -165,6 +185,8 @@ impl AllFlows {
             Mode::Classes => self.classes.leave(id, position),
             Mode::Priority(_) if by > 0.0 => self.priority.join(id, position),
             Mode::Priority(_) => self.priority.leave(state, id, position),
+            Mode::PriorityOnPaths(_) if by > 0.0 => self.paths.join(id, position),
+            Mode::PriorityOnPaths(_) => self.paths.leave(state, id, position),
         }
     }
 
@@ -174,6 +196,7 @@ impl AllFlows {
             Mode::Off => {}
             Mode::Fair(_) => self.fair.fill(state.fabric().capacity()),
             Mode::Priority(_) => self.priority.advance(state),
+            Mode::PriorityOnPaths(_) => self.paths.advance(state),
             Mode::Classes => self.classes.share(state),
         }
     }

@@ -17,43 +17,17 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::running_flows::{Priority, Running, RunningFlows};
+use super::flow_order::{FlowOrder, Member, Precedence, Priority, WAITS};
+use super::running_flows::{Running, RunningFlows};
 use crate::alloc::free_capacity::NEGLIGIBLE;
 use crate::ids::{CoflowId, LinkId};
 use crate::ordered::Ordered;
 use crate::pairs::Pairs;
 use crate::rounding::rounded_bytes;
 use crate::state::State;
-use crate::time::Time;
 
 /// In place of a pair: not looked for yet.
 const NOBODY: u32 = u32::MAX;
-/// In place of a slot: the flow does not run.
-const WAITS: u32 = u32::MAX;
-
-/// Which flow goes first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(in crate::alloc) enum Precedence {
-    /// The flow that joined first.
-    #[default]
-    Oldest,
-    /// The flow with the fewest bytes left; ties: the one that joined first.
-    Shortest,
-}
-
-/// A flow in the queue of its pair of ports, by its priority.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Member {
-    /// Different for each flow.
-    priority: Priority,
-    coflow: CoflowId,
-    position: u32,
-    /// If the flow is the first of its pair and runs, its slot among those that run; or [`WAITS`].
-    slot: u32,
-    /// Bytes left when the flow last did not run.
-    left: Ordered,
-}
-
 /// The first flow of a pair, as one of the pair's links sees it.
 #[derive(Debug, Clone, Copy)]
 struct Waiting {
@@ -63,20 +37,10 @@ struct Waiting {
     other: u32,
 }
 
-/// The power of two below what the fastest link carries in a nanosecond. Bytes left are compared in
-/// multiples of this, as times so close count as one. Whole bytes stay whole below 8 Gbps.
-fn resolution(capacity: &[f64]) -> f64 {
-    let fastest = capacity.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
-    // 125 MB/s make an eighth of a byte, but for rounding.
-    libm::exp2(libm::floor(libm::log2(fastest * Time::RESOLUTION_S * (1.0 + 1e-9))))
-}
-
 /// All flows present, those that run, and at what rates.
 #[derive(Debug, Default)]
 pub struct PriorityFlows {
-    precedence: Precedence,
-    /// Bytes left are compared in multiples of this ([`resolution`]).
-    resolution: f64,
+    order: FlowOrder,
     /// Number of flows that have joined so far.
     joined: u64,
     /// Flows that have started since the last allocation.
@@ -93,8 +57,6 @@ pub struct PriorityFlows {
     /// Open links, each with the priority and the pair of the next flow; or with a priority before
     /// which there is none.
     next: BinaryHeap<Reverse<(Priority, u32, u32)>>,
-    /// Flows that have given their links back since the last allocation.
-    stopped: Vec<Running>,
 }
 
 /// What is known of each link.
@@ -166,8 +128,7 @@ impl PriorityFlows {
         ports: usize,
         capacity: &[f64],
     ) {
-        self.precedence = precedence;
-        self.resolution = resolution(capacity);
+        self.order = FlowOrder::new(precedence, capacity);
         self.joined = 0;
         self.coming.clear();
         self.freed.clear();
@@ -177,24 +138,16 @@ impl PriorityFlows {
         self.running.clear();
         self.links.clear(ports, capacity);
         self.next.clear();
-        self.stopped.clear();
     }
 
     /// The flows that run.
-    pub fn running(&self) -> impl Iterator<Item = Running> + '_ {
-        (0..self.running.count()).map(|slot| self.running.get(slot))
+    pub(in crate::alloc) fn running(&self) -> &RunningFlows {
+        &self.running
     }
 
-    /// Flows that ran before the last allocation and may not run since, with what was left of them
-    /// then.
-    pub fn stopped(&self) -> &[Running] {
-        &self.stopped
-    }
-
-    /// Bytes left of the flows that run, in the order of [`PriorityFlows::running`], and their
-    /// rates. To be brought up to date before an allocation.
-    pub fn left_mut(&mut self) -> (&mut [f64], &[f64]) {
-        (&mut self.running.left, &self.running.rate)
+    /// The flows that run, to bring what is left of them up to date.
+    pub(in crate::alloc) fn running_mut(&mut self) -> &mut RunningFlows {
+        &mut self.running
     }
 
     /// Rate of a flow in bytes per second.
@@ -228,15 +181,6 @@ impl PriorityFlows {
         self.coming.push((id, position as u32));
     }
 
-    /// The priority of a flow with so many bytes left, which joined under a number.
-    fn priority_with(&self, left: f64, number: u64) -> Priority {
-        let key = match self.precedence {
-            Precedence::Oldest => number,
-            Precedence::Shortest => (left.max(0.0) / self.resolution).round_ties_even() as u64,
-        };
-        Priority { key, number }
-    }
-
     /// A flow has ended.
     pub(in crate::alloc) fn leave(&mut self, state: &State, id: CoflowId, position: usize) {
         let flow = (id, position as u32);
@@ -251,7 +195,7 @@ impl PriorityFlows {
                 // The flows that it kept waiting were behind it, and with nothing left it is before
                 // all others.
                 let before = self.stop(pair);
-                let priority = self.priority_with(0.0, before.number);
+                let priority = self.order.priority(0.0, before.number);
                 self.freed.extend(self.pairs.links(pair).map(|link| (link, priority)));
             }
             self.hide(pair);
@@ -264,8 +208,8 @@ impl PriorityFlows {
 
     /// Lets flows take what is free. Bytes left of those that run are up to date.
     pub(in crate::alloc) fn advance(&mut self, state: &State) {
-        self.stopped.clear();
-        if self.precedence == Precedence::Shortest {
+        self.running.stopped.clear();
+        if self.order.changes() {
             self.update_priorities(state);
         }
         while let Some((link, priority)) = self.freed.pop() {
@@ -307,13 +251,13 @@ impl PriorityFlows {
     fn update_priorities(&mut self, state: &State) {
         let mut shared = false;
         for slot in 0..self.running.count() {
-            let links = self.pairs.links(self.running.pair[slot] as usize);
+            let links = self.pairs.links(self.running.queue[slot] as usize);
             if !state.has_events(LinkId(links[0] as u32)) {
                 continue;
             }
             let before = self.running.priority[slot];
             self.running.priority[slot] =
-                self.priority_with(self.running.left[slot], before.number);
+                self.order.priority(self.running.left[slot], before.number);
             for link in links {
                 if self.links.filled_at[link] == before {
                     self.links.set_filled_at(link, self.running.priority[slot]);
@@ -338,7 +282,7 @@ impl PriorityFlows {
         let progress = state.coflow(coflow).progress();
         let left = progress.left[position as usize] * progress.scale;
         self.joined += 1;
-        let priority = self.priority_with(left, self.joined);
+        let priority = self.order.priority(left, self.joined);
         let mut first = Priority::LAST;
         if let Some(pair) = self.pairs.find(links[0], links[1]) {
             let runs = self.running.priority.get(self.slot(pair) as usize).copied();
@@ -444,7 +388,7 @@ impl PriorityFlows {
         if let Some(first) = self.pairs.queue_mut(pair).first_mut() {
             first.left = Ordered(running.left);
         }
-        self.stopped.push(running);
+        self.running.stopped.push(running);
         priority
     }
 

@@ -1,22 +1,7 @@
 //! The flows that run, of all flows in order of priority.
 
+use super::flow_order::Priority;
 use crate::ids::CoflowId;
-
-/// A flow's priority: the lowest is served first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Priority {
-    /// What decides.
-    pub key: u64,
-    /// The number under which the flow joined, from 1, which breaks ties.
-    pub number: u64,
-}
-
-impl Priority {
-    /// Before all flows.
-    pub const FIRST: Priority = Priority { key: 0, number: 0 };
-    /// Behind all flows.
-    pub const LAST: Priority = Priority { key: u64::MAX, number: u64::MAX };
-}
 
 /// A flow that runs.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -35,54 +20,74 @@ pub struct Running {
 #[derive(Debug, Default)]
 pub struct RunningFlows {
     /// Coflow and position.
-    pub flow: Vec<(CoflowId, u32)>,
-    /// Number of its pair of ports.
-    pub pair: Vec<u32>,
-    pub priority: Vec<Priority>,
+    pub(super) flow: Vec<(CoflowId, u32)>,
+    /// Number of the queue of flows that use the same links.
+    pub(super) queue: Vec<u32>,
+    pub(super) priority: Vec<Priority>,
     /// Bytes left.
-    pub left: Vec<f64>,
+    pub(super) left: Vec<f64>,
     /// Bytes per second.
-    pub rate: Vec<f64>,
+    pub(super) rate: Vec<f64>,
+    /// Flows that have given their links back since the last allocation.
+    pub(super) stopped: Vec<Running>,
 }
 
 impl RunningFlows {
+    /// The flows that run.
+    pub fn iter(&self) -> impl Iterator<Item = Running> + '_ {
+        (0..self.count()).map(|slot| self.get(slot))
+    }
+
+    /// Flows that ran before the last allocation and may not run since, with what was left of them
+    /// then.
+    pub fn stopped(&self) -> &[Running] {
+        &self.stopped
+    }
+
+    /// Bytes left of the flows that run, in the order of [`RunningFlows::iter`], and their rates. To
+    /// be brought up to date before an allocation.
+    pub fn left_mut(&mut self) -> (&mut [f64], &[f64]) {
+        (&mut self.left, &self.rate)
+    }
+
     /// Number of flows.
-    pub fn count(&self) -> usize {
+    pub(super) fn count(&self) -> usize {
         self.flow.len()
     }
 
     /// No flow runs.
-    pub fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.flow.clear();
-        self.pair.clear();
+        self.queue.clear();
         self.priority.clear();
         self.left.clear();
         self.rate.clear();
+        self.stopped.clear();
     }
 
     /// The flow in a slot.
-    pub fn get(&self, slot: usize) -> Running {
+    pub(super) fn get(&self, slot: usize) -> Running {
         let (coflow, position) = self.flow[slot];
         Running { coflow, position, rate: self.rate[slot], left: self.left[slot] }
     }
 
-    /// Adds a flow of a pair, in the last slot.
-    pub fn push(&mut self, flow: Running, pair: u32, priority: Priority) {
+    /// Adds a flow of a queue, in the last slot.
+    pub(super) fn push(&mut self, flow: Running, queue: u32, priority: Priority) {
         self.flow.push((flow.coflow, flow.position));
-        self.pair.push(pair);
+        self.queue.push(queue);
         self.priority.push(priority);
         self.left.push(flow.left);
         self.rate.push(flow.rate);
     }
 
-    /// Removes the flow in a slot, to which the last flow moves. Returns its priority, and the pair
+    /// Removes the flow in a slot, to which the last flow moves. Returns its priority, and the queue
     /// of the flow that has moved.
-    pub fn remove(&mut self, slot: usize) -> (Priority, Option<u32>) {
+    pub(super) fn remove(&mut self, slot: usize) -> (Priority, Option<u32>) {
         self.flow.swap_remove(slot);
-        self.pair.swap_remove(slot);
+        self.queue.swap_remove(slot);
         self.left.swap_remove(slot);
         self.rate.swap_remove(slot);
         let priority = self.priority.swap_remove(slot);
-        (priority, self.pair.get(slot).copied())
+        (priority, self.queue.get(slot).copied())
     }
 }
