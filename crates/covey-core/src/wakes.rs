@@ -356,7 +356,7 @@ mod tests {
                     let due = |wake: &Wake| match *wake {
                         Wake::At(time) => time.due(now),
                         Wake::WhenSent(_, x) | Wake::WhenFlowSent(_, x) => x <= bytes,
-                        Wake::WhenDagSent(_, x) => x <= bytes,
+                        Wake::WhenDagSent(_, x) | Wake::WhenPassed(.., x) => x <= bytes,
                     };
                     let mut come = Vec::new();
                     wakes.take_due(now, [sender].into_iter(), due, &mut come);

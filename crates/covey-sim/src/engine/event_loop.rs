@@ -115,6 +115,8 @@ impl<'a> Engine<'a> {
             bytes: f.bytes,
         });
         let id = traffic.register(registration, flows);
+        let parents = coflow.parents.iter().map(|&parent| u64::from(parent));
+        traffic.state_mut().set_parents(id, parents);
         parts.dags.begin(lineage, id);
         parts.transfers.admit(traffic, id);
         parts.ids.set(trace_index, id);
