@@ -3,6 +3,7 @@
 use super::all_flows::flow_fair_share::FlowFairShare;
 use super::all_flows::mode::{AllFlows, serves_all_flows};
 use super::all_flows::priority_flows::PriorityFlows;
+use super::classes::class_shares::ClassShares;
 use super::error::PlanError;
 use super::kept::coflow_allocation::CoflowAllocation;
 use super::kept::kept_plan::KeptPlan;
@@ -76,11 +77,7 @@ impl Allocator {
 
     /// The rates of the last [`Allocator::allocate`].
     pub fn rates(&self) -> &dyn BulkRates {
-        match (self.all_flows.fair(), self.all_flows.priority()) {
-            (Some(fair), _) => fair,
-            (_, Some(priority)) => priority,
-            _ => &self.pass.coflows,
-        }
+        self.all_flows.rates().unwrap_or(&self.pass.coflows)
     }
 
     /// Whether the plan serves all flows as one group: no coflow has an allocation then.
@@ -101,6 +98,11 @@ impl Allocator {
     /// All flows in order of priority, if that is what the plan serves.
     pub fn priority_flows(&self) -> Option<&PriorityFlows> {
         self.all_flows.priority()
+    }
+
+    /// All flows in classes, if that is what the plan serves.
+    pub fn class_shares(&self) -> Option<&ClassShares> {
+        self.all_flows.classes()
     }
 
     /// [`Allocator::priority_flows`], to bring what is left of its flows up to date.
@@ -131,7 +133,7 @@ impl Allocator {
     fn edit(&mut self, edits: &[(Rank, Group)]) {
         if self.kept.is_on {
             self.kept.edits.extend_from_slice(edits);
-        } else {
+        } else if !self.all_flows.take_edits(edits) {
             self.is_new_plan |= !edits.is_empty();
         }
     }
@@ -192,7 +194,7 @@ impl Allocator {
         sleepers.wake(coflows, id);
         if self.kept.is_on {
             self.kept.leave_all(coflows, state, id);
-        } else {
+        } else if !self.all_flows.forget(state, id) {
             self.is_new_plan = true;
         }
         if let Some(allocation) = coflows.get_mut(id) {
@@ -231,7 +233,8 @@ impl Allocator {
 
     fn share_among_all_flows(&mut self, state: &State, ranking: &Ranking) -> Result<(), PlanError> {
         // No coflow has an allocation where all flows were served as one group before.
-        self.pass.is_from_scratch = self.all_flows.turn_on(state, ranking)?;
+        let is_new_plan = self.pass.is_new_plan;
+        self.pass.is_from_scratch = self.all_flows.turn_on(state, ranking, is_new_plan)?;
         self.pass.end(state);
         self.all_flows.share(state);
         Ok(())
@@ -260,7 +263,8 @@ impl Allocator {
             Layers::Strict => strict::serve_all(pass, kept, state, ranking)?,
             Layers::Weighted => self.weighted.serve(pass, kept, state, ranking)?,
             Layers::PerPort => self.per_port.serve(pass, state, ranking)?,
-            Layers::Classes => return Err(PlanError::AllFlows),
+            // Served flow by flow.
+            Layers::Classes => {}
         }
         if backfills {
             self.spare.share(pass, kept, state, ranking)?;

@@ -29,6 +29,9 @@ pub enum PlanError {
         "serves all flows by an entry that is not its only one, is in a fabric with inner links, or has a rule other than max-min, by size or an order of flows"
     )]
     AllFlows,
+    /// An entry of a class has another rule than max-min.
+    #[error("asks for a rule other than max-min in a class")]
+    RuleInAClass,
     /// A flow order is asked for less than all flows.
     #[error("orders flows within a subset: flow orders are valid for all flows only")]
     FlowOrderOfAPart,

@@ -56,10 +56,13 @@
 //! - `sequence`: how entries follow each other: strict, weighted, per port, backfill.
 //! - `all_flows`: rules over all flows at once. It uses `rules` only. A plan that serves coflows does
 //!   not come here.
+//! - `classes`: flows in classes, on paths of any number of links; also all flows alike, where a fabric
+//!   has inner links. It uses none of the others.
 //! - `allocator`: the [`Allocator`], which reads a plan and chooses among these.
 
 mod all_flows;
 mod allocator;
+mod classes;
 mod error;
 mod flow_rate;
 mod free_capacity;
@@ -72,6 +75,7 @@ pub use all_flows::flow_fair_share::{FlowFairShare, Measure};
 pub use all_flows::priority_flows::PriorityFlows;
 pub use all_flows::running_flows::Running;
 pub use allocator::Allocator;
+pub use classes::class_shares::{ClassShares, Limit, Rebundled};
 pub use error::PlanError;
 pub use flow_rate::{BySize, CompressionRate, FlowRate};
 pub use kept::coflow_allocation::CoflowAllocation;

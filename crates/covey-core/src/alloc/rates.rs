@@ -2,6 +2,7 @@
 
 use super::all_flows::flow_fair_share::FlowFairShare;
 use super::all_flows::priority_flows::PriorityFlows;
+use super::classes::class_shares::ClassShares;
 use super::flow_rate::FlowRate;
 use super::kept::allocations::Allocations;
 use crate::ids::CoflowId;
@@ -63,5 +64,12 @@ impl BulkRates for FlowFairShare {
 impl BulkRates for PriorityFlows {
     fn rate(&self, state: &State, id: CoflowId, position: usize) -> f64 {
         self.rate_of(state, id, position)
+    }
+}
+
+/// All flows in classes: a flow gets the water level of the link that limits it.
+impl BulkRates for ClassShares {
+    fn rate(&self, _: &State, id: CoflowId, position: usize) -> f64 {
+        self.bundle(id, position).map_or(0.0, |bundle| self.rate_of(bundle))
     }
 }

@@ -1,5 +1,6 @@
 //! The progress of flows: rates are constant between two rounds and are integrated in bulk.
 
+mod class_flows;
 mod coflows;
 mod fair_flows;
 mod fluid;
@@ -8,6 +9,7 @@ mod levels;
 mod meters;
 mod modes;
 mod moving;
+mod next_ends;
 mod priority_flows;
 
 pub(crate) use coflows::CoflowFluids;

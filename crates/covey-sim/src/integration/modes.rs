@@ -4,6 +4,7 @@ use covey_core::alloc::Allocator;
 use covey_core::state::State;
 use covey_core::{CoflowId, FlowId, Ranking, Rule, Time};
 
+use super::class_flows::ClassFlows;
 use super::coflows::CoflowFluids;
 use super::fair_flows::FairFlows;
 use super::integrator::{Integrator, Network};
@@ -19,15 +20,18 @@ enum IntegrationMode {
     FairFlows,
     /// All flows by priority: only running flows are followed.
     PriorityFlows,
+    /// All flows in classes.
+    ClassFlows,
 }
 
-/// Follows all flows, in one of three ways at a time; the integrators of the other two are empty.
+/// Follows all flows, in one of four ways at a time; the integrators of the others are empty.
 #[derive(Debug, Default)]
 pub(crate) struct Integration {
     mode: IntegrationMode,
     coflows: CoflowFluids,
     fair: FairFlows,
     priority: PriorityFlows,
+    classes: ClassFlows,
 }
 
 /// Calls a method of the integrator in force, without dynamic dispatch: some are called for each
@@ -38,6 +42,7 @@ macro_rules! in_mode {
             IntegrationMode::Coflows => $self.coflows.$method($($argument),*),
             IntegrationMode::FairFlows => $self.fair.$method($($argument),*),
             IntegrationMode::PriorityFlows => $self.priority.$method($($argument),*),
+            IntegrationMode::ClassFlows => $self.classes.$method($($argument),*),
         }
     };
 }
@@ -93,10 +98,14 @@ impl Integration {
 
 impl IntegrationMode {
     fn of(allocator: &Allocator) -> IntegrationMode {
-        match (allocator.flow_fair_share(), allocator.priority_flows()) {
-            (Some(_), _) => IntegrationMode::FairFlows,
-            (_, Some(_)) => IntegrationMode::PriorityFlows,
-            _ => IntegrationMode::Coflows,
+        if allocator.flow_fair_share().is_some() {
+            IntegrationMode::FairFlows
+        } else if allocator.priority_flows().is_some() {
+            IntegrationMode::PriorityFlows
+        } else if allocator.class_shares().is_some() {
+            IntegrationMode::ClassFlows
+        } else {
+            IntegrationMode::Coflows
         }
     }
 }

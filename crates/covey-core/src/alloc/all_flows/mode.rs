@@ -2,9 +2,11 @@
 
 use super::flow_fair_share::{FlowFairShare, Measure};
 use super::priority_flows::{Precedence, PriorityFlows};
+use crate::alloc::classes::class_shares::ClassShares;
 use crate::alloc::error::PlanError;
+use crate::alloc::rates::BulkRates;
 use crate::ids::CoflowId;
-use crate::plan::{Group, Ranking, Rule};
+use crate::plan::{Group, Layers, Rank, Ranking, Rule};
 use crate::state::State;
 
 /// The rates of all flows as one group.
@@ -13,6 +15,9 @@ pub struct AllFlows {
     mode: Mode,
     fair: FlowFairShare,
     priority: PriorityFlows,
+    classes: ClassShares,
+    /// What has changed in a plan with classes since it was last read.
+    edits: Vec<(Rank, Group)>,
 }
 
 /// How all flows are served as one group.
@@ -23,6 +28,7 @@ enum Mode {
     Off,
     Fair(Measure),
     Priority(Precedence),
+    Classes,
 }
 
 impl AllFlows {
@@ -51,30 +57,86 @@ impl AllFlows {
         matches!(self.mode, Mode::Priority(_)).then_some(&mut self.priority)
     }
 
+    /// The rates, if all flows are served as one group or in classes.
+    pub fn rates(&self) -> Option<&dyn BulkRates> {
+        match self.mode {
+            Mode::Off => None,
+            Mode::Fair(_) => Some(&self.fair),
+            Mode::Priority(_) => Some(&self.priority),
+            Mode::Classes => Some(&self.classes),
+        }
+    }
+
+    /// All flows in classes, if they are served so.
+    pub fn classes(&self) -> Option<&ClassShares> {
+        (self.mode == Mode::Classes).then_some(&self.classes)
+    }
+
+    /// Takes what has changed in a plan that is kept, if it can be read by its changes.
+    pub fn take_edits(&mut self, edits: &[(Rank, Group)]) -> bool {
+        if self.mode == Mode::Classes {
+            self.edits.extend_from_slice(edits);
+        }
+        self.mode == Mode::Classes
+    }
+
+    /// A coflow has left; or nothing that was found out about it holds any more. Returns whether the plan can
+    /// still be read by its changes.
+    pub fn forget(&mut self, state: &State, id: CoflowId) -> bool {
+        if self.mode == Mode::Classes {
+            self.classes.forget(state, id);
+        }
+        self.mode == Mode::Classes
+    }
+
     /// Begins to serve all flows as the one entry of a plan says, unless they are served so
     /// already. Returns whether that is new.
     ///
     /// # Errors
-    /// When the entry is not the only one, has a rule that is not for all flows, or the fabric has
-    /// inner links.
-    pub fn turn_on(&mut self, state: &State, ranking: &Ranking) -> Result<bool, PlanError> {
+    /// When the entry is not the only one, has a rule that is not for all flows, or is one that the fabric
+    /// does not allow for its inner links.
+    pub fn turn_on(
+        &mut self,
+        state: &State,
+        ranking: &Ranking,
+        is_new_plan: bool,
+    ) -> Result<bool, PlanError> {
         let fabric = state.fabric();
         let ports = fabric.ports() as usize;
         let mode = match ranking.entries.first().map(|(_, entry)| entry.rule) {
+            _ if ranking.layers == Layers::Classes => Mode::Classes,
+            Some(Rule::MaxMin) if !fabric.inner_links().is_empty() => Mode::Classes,
             Some(Rule::MaxMin) => Mode::Fair(Measure::Number),
             Some(Rule::BySize) => Mode::Fair(Measure::Size),
             Some(Rule::OldestFirst) => Mode::Priority(Precedence::Oldest),
             Some(Rule::ShortestFirst) => Mode::Priority(Precedence::Shortest),
             _ => return Err(PlanError::AllFlows),
         };
-        if ranking.entries.len() != 1 || !fabric.inner_links().is_empty() {
+        let is_for_inner_links = mode == Mode::Classes || fabric.inner_links().is_empty();
+        let is_alone = ranking.layers == Layers::Classes || ranking.entries.len() == 1;
+        if !is_alone || !is_for_inner_links {
             return Err(PlanError::AllFlows);
         }
-        if std::mem::replace(&mut self.mode, mode) == mode {
+        let is_new_mode = std::mem::replace(&mut self.mode, mode) != mode;
+        if mode == Mode::Classes {
+            let edits = std::mem::take(&mut self.edits);
+            if is_new_mode {
+                self.classes.clear(fabric.capacity());
+            }
+            if is_new_mode || is_new_plan {
+                self.classes.read_plan(state, ranking)?;
+            } else {
+                self.classes.read_edits(state, ranking, &edits)?;
+            }
+            self.edits = edits;
+            self.edits.clear();
+            return Ok(is_new_mode);
+        }
+        if !is_new_mode {
             return Ok(false);
         }
         match mode {
-            Mode::Off => {}
+            Mode::Off | Mode::Classes => {}
             Mode::Fair(measure) => self.fair.clear(measure, ports),
             Mode::Priority(precedence) => {
                 self.priority.clear(precedence, ports, fabric.capacity());
@@ -99,6 +161,8 @@ impl AllFlows {
                 let size = state.coflow(id).progress().size[position];
                 self.fair.adjust(egress, ingress, size, by);
             }
+            Mode::Classes if by > 0.0 => self.classes.join(id, position),
+            Mode::Classes => self.classes.leave(id, position),
             Mode::Priority(_) if by > 0.0 => self.priority.join(id, position),
             Mode::Priority(_) => self.priority.leave(state, id, position),
         }
@@ -110,11 +174,14 @@ impl AllFlows {
             Mode::Off => {}
             Mode::Fair(_) => self.fair.fill(state.fabric().capacity()),
             Mode::Priority(_) => self.priority.advance(state),
+            Mode::Classes => self.classes.share(state),
         }
     }
 }
 
-/// Whether a plan serves all flows as one group.
+/// Whether a plan serves all flows as one group, or in classes.
 pub fn serves_all_flows(ranking: &Ranking) -> bool {
-    ranking.entries.first().is_some_and(|(_, entry)| entry.group == Group::AllFlows)
+    let first = ranking.entries.first();
+    ranking.layers == Layers::Classes
+        || first.is_some_and(|(_, entry)| entry.group == Group::AllFlows)
 }

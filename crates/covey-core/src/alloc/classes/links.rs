@@ -1,0 +1,95 @@
+//! What one class gets and uses at each link.
+
+/// The part of a link's capacity by which what is used may miss what is free: less is rounding.
+const TOLERANCE: f64 = 1e-12;
+
+/// What less than this part of a link's capacity is free counts as nothing: a class that is starved gets
+/// exactly 0.
+const NOTHING: f64 = 1e-9;
+
+/// Numbers of one class by link. All are in bytes per second, but `own` and `count`, which are numbers of
+/// flows.
+#[derive(Debug, Default)]
+pub struct Links {
+    /// Water level: the rate of the flows that the link limits; infinite if the link is not full.
+    pub level: Vec<f64>,
+    /// What the classes before leave.
+    pub free: Vec<f64>,
+    /// What the class's flows use.
+    pub used: Vec<f64>,
+    /// Bounds of `used` at which the level is right.
+    pub low: Vec<f64>,
+    pub high: Vec<f64>,
+    /// Flows that are attached to the link.
+    pub own: Vec<f64>,
+    /// Flows that cross the link.
+    pub count: Vec<f64>,
+    tolerance: Vec<f64>,
+    nothing: Vec<f64>,
+}
+
+impl Links {
+    /// No flows on links of these capacities.
+    pub fn clear(&mut self, capacity: &[f64]) {
+        let links = capacity.len();
+        for (numbers, number) in [
+            (&mut self.level, f64::INFINITY),
+            (&mut self.used, 0.0),
+            (&mut self.low, f64::NEG_INFINITY),
+            (&mut self.own, 0.0),
+            (&mut self.count, 0.0),
+        ] {
+            numbers.clear();
+            numbers.resize(links, number);
+        }
+        for (numbers, part) in [
+            (&mut self.free, 1.0),
+            (&mut self.high, 1.0 + TOLERANCE),
+            (&mut self.tolerance, TOLERANCE),
+            (&mut self.nothing, NOTHING),
+        ] {
+            numbers.clear();
+            numbers.extend(capacity.iter().map(|capacity| capacity * part));
+        }
+    }
+
+    /// Sets a level.
+    pub fn set_level(&mut self, link: usize, level: f64) {
+        self.level[link] = level;
+        self.set_bounds(link);
+    }
+
+    /// Sets what is free for the class. Returns whether it is another amount than before.
+    pub fn set_free(&mut self, link: usize, free: f64) -> bool {
+        let free = if free < self.nothing[link] { 0.0 } else { free };
+        let is_new = (self.free[link] - free).abs() > self.tolerance[link];
+        if is_new {
+            self.free[link] = free;
+            self.set_bounds(link);
+        }
+        is_new
+    }
+
+    fn set_bounds(&mut self, link: usize) {
+        let (free, tolerance) = (self.free[link], self.tolerance[link]);
+        self.high[link] = free + tolerance;
+        let is_full = self.level[link] < f64::INFINITY;
+        self.low[link] = if is_full { free - tolerance } else { f64::NEG_INFINITY };
+    }
+
+    /// Whether the level is wrong.
+    pub fn is_off(&self, link: usize) -> bool {
+        self.used[link] < self.low[link] || self.used[link] > self.high[link]
+    }
+
+    /// About the level that a link will get: links are looked at in this order.
+    pub fn expected_level(&self, link: usize) -> f64 {
+        let (level, free) = (self.level[link], self.free[link]);
+        let level = if self.own[link] > 0.0 && level < f64::INFINITY {
+            level + (free - self.used[link]) / self.own[link]
+        } else {
+            free / self.count[link].max(1.0)
+        };
+        level.max(0.0)
+    }
+}

@@ -1,0 +1,507 @@
+//! Max-min fairness of one class on any paths, kept up to date as flows come and go.
+//!
+//! Every bundle is attached to the link that limits it, and its rate is that link's water level. A link is
+//! *full* if its level is finite. Rates are max-min fair when three things hold:
+//!
+//! - no link is used for more than is free there;
+//! - a full link is used for all that is free there;
+//! - a bundle is attached to the link with the lowest level on its path.
+//!
+//! When flows come or go, the first two fail at few links. These are *balanced*, lowest level first: a link
+//! gets the level at which its use is right, and bundles whose limiting link changes by that are attached
+//! elsewhere. That changes what is used of the links with higher levels, which are balanced in turn. Levels
+//! below the lowest of the links that were off stay as they are.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::bundles::{Bundles, Crossing, NONE};
+use super::dense_rows::{DenseRows, MAX_LINKS};
+use super::links::Links;
+use crate::ordered::Ordered;
+
+/// The number of balanced links a link of the fabric, in one round, above which levels are worked out from
+/// nothing. It was not seen to happen; it bounds what a round can cost.
+const MAX_BALANCES_PER_LINK: usize = 64;
+
+/// The number of rounds after which sums are added up again: rounding adds up.
+const ROUNDS_PER_SUM: u32 = 1024;
+
+/// The water levels of one class, and which bundles are attached where.
+#[derive(Debug, Default)]
+pub struct WaterLevels {
+    links: Links,
+    /// By link, the bundles attached to it, and the bundles that cross it.
+    attached: Vec<Vec<u32>>,
+    crossing: Vec<Vec<Crossing>>,
+    dense: Option<DenseRows>,
+    queue: Queue,
+    /// Links whose level or use has changed since [`WaterLevels::clear_changes`]; bundles that were attached
+    /// elsewhere since then. Some occur twice.
+    changes: Changes,
+    rounds: u32,
+    /// Working memory: bundles that move, and their levels.
+    moving: Vec<(u32, f64)>,
+}
+
+/// Links that may be off.
+#[derive(Debug, Default)]
+struct Queue {
+    links: Vec<u32>,
+    is_in: Vec<bool>,
+    /// Links to be looked at before `links`, highest expected level first.
+    batch: Vec<u32>,
+}
+
+/// The number of links from which on they are sorted once, instead of looking for the lowest each time.
+const MANY: usize = 512;
+
+/// What has changed.
+#[derive(Debug, Default)]
+pub struct Changes {
+    /// Links with another level.
+    pub levels: Vec<u32>,
+    /// Bundles that are attached elsewhere.
+    pub bundles: Vec<u32>,
+    /// Links of which another amount is used, if not all of them are to be looked at.
+    pub used: Vec<u32>,
+}
+
+impl Queue {
+    fn clear(&mut self, links: usize) {
+        self.links.clear();
+        self.batch.clear();
+        self.is_in.clear();
+        self.is_in.resize(links, false);
+    }
+
+    fn push(&mut self, link: usize) {
+        if !std::mem::replace(&mut self.is_in[link], true) {
+            self.links.push(link as u32);
+        }
+    }
+
+    /// Removes a link that is off, the one with the lowest expected level if there are few. Forgets links
+    /// that are not off.
+    fn pop(&mut self, numbers: &Links) -> Option<usize> {
+        if self.batch.is_empty() && self.links.len() > MANY {
+            std::mem::swap(&mut self.batch, &mut self.links);
+            let level = |link: &u32| Reverse(Ordered(numbers.expected_level(*link as usize)));
+            self.batch.sort_by_cached_key(level);
+        }
+        while let Some(link) = self.batch.pop() {
+            self.is_in[link as usize] = false;
+            if numbers.is_off(link as usize) {
+                return Some(link as usize);
+            }
+        }
+        let (mut lowest, mut least) = (None, f64::INFINITY);
+        let mut k = 0;
+        while k < self.links.len() {
+            let link = self.links[k] as usize;
+            if !numbers.is_off(link) {
+                self.is_in[link] = false;
+                self.links.swap_remove(k);
+                continue;
+            }
+            let level = numbers.expected_level(link);
+            if level < least || lowest.is_none() {
+                (lowest, least) = (Some(k), level);
+            }
+            k += 1;
+        }
+        let link = self.links.swap_remove(lowest?) as usize;
+        self.is_in[link] = false;
+        Some(link)
+    }
+}
+
+impl WaterLevels {
+    /// No flows on links of these capacities.
+    pub fn clear(&mut self, capacity: &[f64]) {
+        let links = capacity.len();
+        self.links.clear(capacity);
+        for list in &mut self.attached {
+            list.clear();
+        }
+        for list in &mut self.crossing {
+            list.clear();
+        }
+        self.attached.resize_with(links, Vec::new);
+        self.crossing.resize_with(links, Vec::new);
+        self.dense = (links <= MAX_LINKS).then(|| DenseRows::new(links));
+        self.queue.clear(links);
+        self.clear_changes();
+        self.rounds = 0;
+    }
+
+    /// The level of each link, in bytes per second; infinite where the link limits no flow.
+    pub fn levels(&self) -> &[f64] {
+        &self.links.level
+    }
+
+    /// What is free of a link for the class after this one.
+    pub fn spare(&self, link: usize) -> f64 {
+        (self.links.free[link] - self.links.used[link]).max(0.0)
+    }
+
+    /// Tells the next class what this one leaves.
+    pub fn hand_on(&self, next: &mut WaterLevels) {
+        let Changes { levels, bundles, used } = &self.changes;
+        if self.dense.is_none() {
+            used.iter().for_each(|&link| next.set_free(link as usize, self.spare(link as usize)));
+        } else if !(levels.is_empty() && bundles.is_empty() && used.is_empty()) {
+            (0..self.attached.len()).for_each(|link| next.set_free(link, self.spare(link)));
+        }
+    }
+
+    /// Sets what is free of a link for this class.
+    pub fn set_free(&mut self, link: usize, free: f64) {
+        if self.links.set_free(link, free) {
+            self.changes.used.push(link as u32);
+            self.look_at(link);
+        }
+    }
+
+    /// What has changed since [`WaterLevels::clear_changes`].
+    pub fn changes(&self) -> &Changes {
+        &self.changes
+    }
+
+    /// Forgets what has changed.
+    pub fn clear_changes(&mut self) {
+        self.changes.levels.clear();
+        self.changes.bundles.clear();
+        self.changes.used.clear();
+    }
+
+    fn look_at(&mut self, link: usize) {
+        if self.links.is_off(link) {
+            self.queue.push(link);
+        }
+    }
+
+    fn set_level(&mut self, link: usize, level: f64) {
+        self.links.set_level(link, level);
+        self.changes.levels.push(link as u32);
+    }
+
+    /// A bundle has got its first flow.
+    pub fn join(&mut self, bundles: &mut Bundles, bundle: u32) {
+        let lowest = self.lowest_link(bundles.path(bundle), NONE);
+        let (link, weight) = (lowest as usize, bundles.weight(bundle));
+        if self.links.level[link] == f64::INFINITY {
+            // A guess, which the balance puts right.
+            self.set_level(
+                link,
+                ((self.links.free[link] - self.links.used[link]) / weight).max(0.0),
+            );
+        }
+        bundles.attach(bundle, lowest, &mut self.attached[link]);
+        bundles.cross(bundle, &mut self.crossing);
+        self.changes.bundles.push(bundle);
+        self.weigh(bundles, bundle, weight);
+    }
+
+    /// A bundle has got more flows (`by > 0`) or has lost some.
+    pub fn weigh(&mut self, bundles: &Bundles, bundle: u32, by: f64) {
+        let (link, path) = (bundles.attached(bundle) as usize, bundles.path(bundle));
+        if let Some(dense) = &mut self.dense {
+            dense.add(link, path, by as f32);
+        }
+        let level = self.links.level[link];
+        self.links.own[link] += by;
+        for l in path.iter().map(|&l| l as usize) {
+            self.links.count[l] += by;
+            self.use_more(l, by * level);
+        }
+    }
+
+    /// A bundle is about to lose its last flows.
+    pub fn leave(&mut self, bundles: &mut Bundles, bundle: u32) {
+        self.weigh(bundles, bundle, -bundles.weight(bundle));
+        bundles.uncross(bundle, &mut self.crossing);
+        bundles.detach(bundle, &mut self.attached[bundles.attached(bundle) as usize]);
+    }
+
+    fn use_more(&mut self, link: usize, by: f64) {
+        self.links.used[link] += by;
+        self.changes.used.push(link as u32);
+        self.look_at(link);
+    }
+
+    /// The link with the lowest level on a path, but for one; of equal ones the first.
+    fn lowest_link(&self, path: &[u32], but: u32) -> u32 {
+        let (mut lowest, mut level) = (path[0], f64::INFINITY);
+        for &link in path {
+            if link != but && self.links.level[link as usize] < level {
+                (lowest, level) = (link, self.links.level[link as usize]);
+            }
+        }
+        lowest
+    }
+
+    /// Attaches a bundle to another link, while the levels of both are `from` and `to`.
+    fn move_to(&mut self, bundles: &mut Bundles, bundle: u32, link: u32, (from, to): (f64, f64)) {
+        let (before, weight) = (bundles.attached(bundle) as usize, bundles.weight(bundle));
+        bundles.detach(bundle, &mut self.attached[before]);
+        bundles.attach(bundle, link, &mut self.attached[link as usize]);
+        bundles.tell_crossed(bundle, &mut self.crossing);
+        self.links.own[before] -= weight;
+        self.links.own[link as usize] += weight;
+        let path = bundles.path(bundle);
+        if let Some(dense) = &mut self.dense {
+            dense.add(before, path, -weight as f32);
+            dense.add(link as usize, path, weight as f32);
+        }
+        self.changes.bundles.push(bundle);
+        if from != to {
+            for &l in path {
+                self.use_more(l as usize, weight * (to - from));
+            }
+        }
+    }
+
+    /// Balances all links that are off.
+    pub fn balance(&mut self, bundles: &mut Bundles) {
+        let mut left = MAX_BALANCES_PER_LINK * self.attached.len();
+        while let Some(link) = self.queue.pop(&self.links) {
+            if left == 0 {
+                self.fill(bundles);
+                break;
+            }
+            left -= 1;
+            self.balance_link(bundles, link);
+        }
+        self.rounds += 1;
+        if self.rounds >= ROUNDS_PER_SUM {
+            self.rounds = 0;
+            self.add_up(bundles);
+        }
+    }
+
+    /// Adds up again what is used of each link.
+    fn add_up(&mut self, bundles: &Bundles) {
+        for (l, crossing) in self.crossing.iter().enumerate() {
+            let level = |it: &Crossing| self.links.level[it.attached as usize];
+            let used = crossing.iter().map(|it| bundles.weight(it.bundle) * level(it)).sum();
+            self.links.used[l] = used;
+        }
+        for link in 0..self.crossing.len() {
+            self.look_at(link);
+        }
+    }
+
+    fn balance_link(&mut self, bundles: &mut Bundles, link: usize) {
+        let Links { level, free, used, own, .. } = &self.links;
+        let (level, free, own) = (level[link], free[link], own[link]);
+        let others = if own > 0.0 { used[link] - own * level } else { used[link] };
+        if own > 0.0 {
+            let raised = (free - others) / own;
+            if raised >= level {
+                return self.raise(bundles, link, raised, others);
+            }
+        } else if !(self.links.used[link] > self.links.high[link]) {
+            return self.set_level(link, f64::INFINITY);
+        }
+        self.lower(bundles, link, others);
+    }
+
+    /// Raises a link's level to about `raised`, where other links limit flows that use `others`. Bundles for
+    /// which another link is lower then are attached to that one.
+    fn raise(&mut self, bundles: &mut Bundles, link: usize, mut raised: f64, mut others: f64) {
+        let (level, free) = (self.links.level[link], self.links.free[link]);
+        loop {
+            let crosses_lower = self
+                .dense
+                .as_ref()
+                .is_none_or(|dense| dense.crosses_lower(link, raised, &self.links.level));
+            if !crosses_lower {
+                break;
+            }
+            let mut some_move = false;
+            for k in (0..self.attached[link].len()).rev() {
+                let bundle = self.attached[link][k];
+                let other = self.lowest_link(bundles.path(bundle), link as u32);
+                let to = self.links.level[other as usize];
+                if other as usize != link && to < raised {
+                    others += bundles.weight(bundle) * to;
+                    self.move_to(bundles, bundle, other, (level, to));
+                    some_move = true;
+                }
+            }
+            let own = self.links.own[link];
+            if own <= 0.0 {
+                self.links.used[link] = others;
+                self.set_level(link, f64::INFINITY);
+                return self.look_at(link);
+            }
+            if !some_move {
+                break;
+            }
+            raised = (free - others) / own;
+        }
+        self.raise_own(bundles, link, raised - level);
+        self.links.used[link] = others + self.links.own[link] * raised;
+        self.set_level(link, raised);
+    }
+
+    /// Lowers a link's level to where its use is right. Bundles that had more by other links, which use
+    /// `others` in all, are attached to this one.
+    fn lower(&mut self, bundles: &mut Bundles, link: usize, others: f64) {
+        let (level, free, own) =
+            (self.links.level[link], self.links.free[link], self.links.own[link]);
+        let mut lowered = if own > 0.0 { ((free - others) / own).max(0.0) } else { 0.0 };
+        self.find_higher(bundles, link, lowered);
+        // All of them count at first, so the level is too low, and only rises.
+        let mut moving = std::mem::take(&mut self.moving);
+        let (mut weight, mut rest) = (own, others);
+        for &(bundle, at) in &moving {
+            weight += bundles.weight(bundle);
+            rest -= bundles.weight(bundle) * at;
+        }
+        loop {
+            lowered = ((free - rest) / weight).max(0.0);
+            let before = moving.len();
+            moving.retain(|&(bundle, at)| {
+                let stays = at > lowered;
+                if !stays {
+                    weight -= bundles.weight(bundle);
+                    rest += bundles.weight(bundle) * at;
+                }
+                stays
+            });
+            if moving.len() == before || weight <= 0.0 {
+                break;
+            }
+        }
+        if weight <= 0.0 {
+            // Rounding: what other links give is right.
+            self.links.used[link] = self.links.free[link];
+            self.moving = moving;
+            return self.set_level(link, f64::INFINITY);
+        }
+        if own > 0.0 {
+            self.raise_own(bundles, link, lowered - level);
+        }
+        self.set_level(link, lowered);
+        for &(bundle, at) in &moving {
+            self.move_to(bundles, bundle, link as u32, (at, lowered));
+        }
+        self.moving = moving;
+        self.links.used[link] = rest + weight * lowered;
+    }
+
+    /// Makes `moving` the bundles that cross a link and have a rate above `level` by another one.
+    fn find_higher(&mut self, bundles: &Bundles, link: usize, level: f64) {
+        let WaterLevels { links, crossing, attached, dense, moving, .. } = self;
+        moving.clear();
+        if let Some(dense) = dense {
+            let (few, crossing) = (link as u32, &crossing[link]);
+            let higher = dense.higher(link, level, &links.level);
+            let mut count = 0;
+            let lists = higher.map(|other| (other, &attached[other]));
+            for (other, list) in lists {
+                count += list.len();
+                if count > crossing.len() {
+                    break;
+                }
+                let at = links.level[other];
+                let here = list.iter().filter(|&&bundle| bundles.path(bundle).contains(&few));
+                moving.extend(here.map(|&bundle| (bundle, at)));
+            }
+            if count <= crossing.len() {
+                return;
+            }
+            moving.clear();
+        }
+        for it in &crossing[link] {
+            let at = links.level[it.attached as usize];
+            if it.attached as usize != link && at > level {
+                moving.push((it.bundle, at));
+            }
+        }
+    }
+
+    /// The flows attached to a link get `by` more.
+    fn raise_own(&mut self, bundles: &Bundles, link: usize, by: f64) {
+        let WaterLevels { links, queue, dense, changes, attached, .. } = self;
+        if let Some(dense) = dense {
+            let Links { used, low, high, .. } = links;
+            dense.raise(link, by, used, (low, high), |l| queue.push(l));
+            return;
+        }
+        for &bundle in &attached[link] {
+            let more = bundles.weight(bundle) * by;
+            for l in bundles.path(bundle).iter().map(|&l| l as usize).filter(|&l| l != link) {
+                links.used[l] += more;
+                changes.used.push(l as u32);
+                if links.is_off(l) {
+                    queue.push(l);
+                }
+            }
+        }
+    }
+
+    /// Works out all levels from nothing, by progressive filling.
+    fn fill(&mut self, bundles: &mut Bundles) {
+        let links = self.attached.len();
+        let mut free = self.links.free.clone();
+        let mut open = self.links.count.clone();
+        let mut all: Vec<u32> = self.attached.iter().flatten().copied().collect();
+        all.sort_unstable();
+        let mut is_open = vec![false; bundles.bound()];
+        for &bundle in &all {
+            is_open[bundle as usize] = true;
+            bundles.detach(bundle, &mut self.attached[bundles.attached(bundle) as usize]);
+        }
+        let level_of = |free: f64, open: f64| Ordered((free / open).max(0.0));
+        let with_flows = (0..links).filter(|&link| open[link] > 0.5);
+        let heap = with_flows.map(|link| Reverse((level_of(free[link], open[link]), link)));
+        let mut heap: BinaryHeap<_> = heap.collect();
+        self.links.level.fill(f64::INFINITY);
+        while let Some(Reverse((level, link))) = heap.pop() {
+            // Of the entries of a link, that for its present level counts.
+            if open[link] < 0.5 || level != level_of(free[link], open[link]) {
+                continue;
+            }
+            let level = level.0;
+            self.links.level[link] = level;
+            let here: Vec<u32> = self.crossing[link]
+                .iter()
+                .map(|it| it.bundle)
+                .filter(|&bundle| is_open[bundle as usize])
+                .collect();
+            for bundle in here {
+                is_open[bundle as usize] = false;
+                bundles.attach(bundle, link as u32, &mut self.attached[link]);
+                bundles.tell_crossed(bundle, &mut self.crossing);
+                let weight = bundles.weight(bundle);
+                for l in bundles.path(bundle).iter().map(|&l| l as usize) {
+                    free[l] -= weight * level;
+                    open[l] -= weight;
+                    if open[l] > 0.5 {
+                        heap.push(Reverse((level_of(free[l], open[l]), l)));
+                    }
+                }
+            }
+        }
+        self.links.own.fill(0.0);
+        self.dense = self.dense.as_ref().map(|_| DenseRows::new(links));
+        for &bundle in &all {
+            let (link, weight) = (bundles.attached(bundle) as usize, bundles.weight(bundle));
+            self.links.own[link] += weight;
+            if let Some(dense) = &mut self.dense {
+                dense.add(link, bundles.path(bundle), weight as f32);
+            }
+        }
+        for link in 0..links {
+            self.links.set_level(link, self.links.level[link]);
+        }
+        self.changes.levels.extend(0..links as u32);
+        self.changes.used.extend(0..links as u32);
+        self.changes.bundles.extend_from_slice(&all);
+        self.add_up(bundles);
+        self.queue.clear(links);
+    }
+}

@@ -1,0 +1,343 @@
+//! Flows in classes: a flow's rate is the water level of the link that limits its bundle.
+//!
+//! A link's *service* in a class is the integral of its level there. A bundle's service is that of the link
+//! to which it is attached, plus a *base* that changes when the bundle is attached elsewhere. A flow ends when
+//! its bundle's service reaches the flow's *target*. So a change of a level costs the same for one flow as for
+//! thousands, and so does a bundle's move to another link.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use covey_core::alloc::{ClassShares, Limit};
+use covey_core::state::State;
+use covey_core::{CoflowId, FlowId, Ordered, Time};
+
+use super::integrator::{Integrator, Network, write_left};
+use super::next_ends::NextEnds;
+
+const NONE: u32 = u32::MAX;
+
+/// A flow of a bundle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Member {
+    target: Ordered,
+    coflow: CoflowId,
+    position: u32,
+}
+
+/// The flows of one bundle.
+#[derive(Debug)]
+struct Bundle {
+    /// The number of the link and class to which the bundle is attached.
+    service: u32,
+    /// The bundle's service is that of the link plus this, in bytes.
+    base: f64,
+    /// What the link's service has to reach for the next end; NaN if there is none.
+    key: f64,
+    flows: BinaryHeap<Reverse<Member>>,
+}
+
+impl Default for Bundle {
+    fn default() -> Bundle {
+        Bundle { service: NONE, base: 0.0, key: f64::NAN, flows: BinaryHeap::new() }
+    }
+}
+
+/// The service of a link in a class, and the bundles attached to it.
+#[derive(Debug, Default)]
+struct Service {
+    /// Bytes up to `since`.
+    bytes: f64,
+    since: Time,
+    /// Bytes per second from `since` on.
+    level: f64,
+    /// Next ends of bundles. An entry counts if it is its bundle's key, and the bundle is attached here.
+    ends: BinaryHeap<Reverse<(Ordered, u32)>>,
+    /// The number of entries from which on those that do not count are removed.
+    many: usize,
+}
+
+impl Service {
+    fn at(&self, now: Time) -> f64 {
+        self.bytes + self.level * (now - self.since)
+    }
+}
+
+/// All flows that have a class.
+#[derive(Debug, Default)]
+pub(super) struct ClassFlows {
+    now: Time,
+    links: usize,
+    /// By class and link.
+    services: Vec<Service>,
+    next: NextEnds,
+    /// By number of the bundle.
+    bundles: Vec<Bundle>,
+    /// Services whose next end has to be worked out again.
+    pending: Vec<u32>,
+    is_pending: Vec<bool>,
+    /// Working memory: flows that change their bundle, with bytes left.
+    moving: Vec<(CoflowId, u32, u32, f64)>,
+    /// Working memory: services that are due.
+    due: Vec<u32>,
+}
+
+impl ClassFlows {
+    fn number(&self, limit: Limit) -> usize {
+        limit.class * self.links + limit.link
+    }
+
+    fn grow(&mut self, shares: &ClassShares) {
+        let services = shares.classes() * self.links;
+        let now = self.now;
+        self.services.resize_with(services.max(self.services.len()), || Service {
+            since: now,
+            ..Service::default()
+        });
+        self.is_pending.resize(self.services.len(), false);
+        self.next.grow(services);
+    }
+
+    fn look_again(&mut self, service: u32) {
+        if !std::mem::replace(&mut self.is_pending[service as usize], true) {
+            self.pending.push(service);
+        }
+    }
+
+    /// Service of a bundle up to now.
+    fn served(&self, bundle: &Bundle) -> f64 {
+        bundle.base + self.services[bundle.service as usize].at(self.now)
+    }
+
+    /// Bytes left of a flow that is taken out of its bundle.
+    fn take_out(&mut self, bundle: u32, coflow: CoflowId, position: u32) -> f64 {
+        let Some(it) = self.bundles.get_mut(bundle as usize) else { return 0.0 };
+        let mut target = None;
+        it.flows.retain(|Reverse(member)| {
+            let is_it = member.coflow == coflow && member.position == position;
+            if is_it {
+                target = Some(member.target.0);
+            }
+            !is_it
+        });
+        let Some(target) = target else { return 0.0 };
+        let left = target - self.served(&self.bundles[bundle as usize]);
+        self.find_key(bundle);
+        left.max(0.0)
+    }
+
+    /// Works out when the next flow of a bundle ends.
+    fn find_key(&mut self, bundle: u32) {
+        let it = &mut self.bundles[bundle as usize];
+        let key = it.flows.peek().map(|Reverse(first)| first.target.0 - it.base);
+        if it.service == NONE {
+            return;
+        }
+        let service = it.service;
+        it.key = key.unwrap_or(f64::NAN);
+        if let Some(key) = key {
+            self.services[service as usize].ends.push(Reverse((Ordered(key), bundle)));
+        }
+        self.look_again(service);
+    }
+
+    /// Attaches a bundle to where the allocator has it.
+    fn attach(&mut self, shares: &ClassShares, bundle: u32) {
+        if self.bundles.len() <= bundle as usize {
+            self.bundles.resize_with(bundle as usize + 1, Bundle::default);
+        }
+        let to = self.number(shares.limit(bundle)) as u32;
+        let from = self.bundles[bundle as usize].service;
+        if from == to {
+            return;
+        }
+        let it = &self.bundles[bundle as usize];
+        let served = if it.flows.is_empty() { 0.0 } else { self.served(it) };
+        let base = served - self.services[to as usize].at(self.now);
+        let it = &mut self.bundles[bundle as usize];
+        (it.service, it.base) = (to, base);
+        self.find_key(bundle);
+    }
+
+    /// Works out the next ends that may have changed.
+    fn find_ends(&mut self) {
+        while let Some(number) = self.pending.pop() {
+            self.is_pending[number as usize] = false;
+            let bundles = &self.bundles;
+            let counts = |&Reverse((key, bundle)): &Reverse<(Ordered, u32)>| {
+                let it = &bundles[bundle as usize];
+                it.service == number && it.key == key.0
+            };
+            let service = &mut self.services[number as usize];
+            if service.ends.len() > service.many {
+                service.ends.retain(counts);
+                service.many = 64 + 2 * service.ends.len();
+            }
+            while service.ends.peek().is_some_and(|end| !counts(end)) {
+                service.ends.pop();
+            }
+            let next = match service.ends.peek() {
+                Some(Reverse((key, _))) if service.level > 0.0 => {
+                    service.since + ((key.0 - service.bytes) / service.level).max(0.0)
+                }
+                _ => Time::NEVER,
+            };
+            self.next.set(number as usize, next);
+        }
+        self.next.update();
+    }
+
+    /// Takes the flows that end now out of their bundles, and adds them to `ending`.
+    fn take_finished(&mut self, ending: &mut Vec<(CoflowId, usize)>) {
+        let mut due = std::mem::take(&mut self.due);
+        due.clear();
+        self.next.find_due(self.now, &mut due);
+        for &number in &due {
+            let service = &self.services[number as usize];
+            let served = service.at(self.now) + service.level * self.now.slack_s();
+            while let Some(&Reverse((key, bundle))) = self.services[number as usize].ends.peek() {
+                let it = &mut self.bundles[bundle as usize];
+                let counts = it.service == number && it.key == key.0;
+                if counts && key.0 > served {
+                    break;
+                }
+                self.services[number as usize].ends.pop();
+                if !counts {
+                    continue;
+                }
+                while let Some(&Reverse(first)) = it.flows.peek()
+                    && first.target.0 - it.base <= served
+                {
+                    ending.push((first.coflow, first.position as usize));
+                    it.flows.pop();
+                }
+                self.find_key(bundle);
+            }
+            self.look_again(number);
+        }
+        self.due = due;
+        self.find_ends();
+    }
+}
+
+impl Integrator for ClassFlows {
+    fn begin(&mut self, network: &mut Network<'_>) {
+        self.now = network.now;
+        self.services.clear();
+        self.bundles.clear();
+        self.pending.clear();
+        self.is_pending.clear();
+        self.links = network.allocator.class_shares().map_or(0, ClassShares::links);
+        self.next.clear(0);
+    }
+
+    fn end(&mut self, network: &mut Network<'_>) {
+        self.write_back(network);
+        self.bundles.clear();
+    }
+
+    fn next_end(&self) -> Time {
+        self.next.first()
+    }
+
+    fn find_ending(&mut self, network: &mut Network<'_>, ending: &mut Vec<(CoflowId, usize)>) {
+        self.now = network.now;
+        if self.next_end().due(network.now) {
+            self.take_finished(ending);
+            ending.sort_unstable();
+        }
+    }
+
+    fn prepare(&mut self, _: &mut Network<'_>) {}
+
+    fn install(&mut self, network: &mut Network<'_>) {
+        self.now = network.now;
+        let Network { state, allocator, .. } = network;
+        let Some(shares) = allocator.class_shares() else { return };
+        self.grow(shares);
+        // A number of a bundle may belong to another one now, so all flows are taken out first.
+        let mut moving = std::mem::take(&mut self.moving);
+        moving.clear();
+        for it in shares.rebundled() {
+            let left = match it.from {
+                Some(from) => self.take_out(from, it.coflow, it.position),
+                None => left_in(state, it.coflow, it.position as usize),
+            };
+            match it.to {
+                Some(to) => moving.push((it.coflow, it.position, to, left)),
+                None => write_left(state, it.coflow, it.position, left),
+            }
+        }
+        for bundle in shares.moved_bundles() {
+            if shares.has_flows(bundle) {
+                self.attach(shares, bundle);
+            }
+        }
+        for limit in shares.changed_levels() {
+            let number = self.number(limit);
+            let service = &mut self.services[number];
+            service.bytes = service.at(self.now);
+            service.since = self.now;
+            // No flow is attached where the level is infinite.
+            let level = shares.level(limit);
+            service.level = if level < f64::INFINITY { level } else { 0.0 };
+            self.look_again(number as u32);
+        }
+        for &(coflow, position, bundle, left) in &moving {
+            let target = Ordered(self.served(&self.bundles[bundle as usize]) + left);
+            let member = Reverse(Member { target, coflow, position });
+            let it = &mut self.bundles[bundle as usize];
+            it.flows.push(member);
+            let is_first = it.flows.peek() == Some(&member);
+            if is_first {
+                self.find_key(bundle);
+            }
+        }
+        self.moving = moving;
+        self.find_ends();
+    }
+
+    fn write_back(&mut self, network: &mut Network<'_>) {
+        self.now = network.now;
+        for bundle in self.bundles.iter().filter(|bundle| !bundle.flows.is_empty()) {
+            let served = self.served(bundle);
+            for Reverse(member) in &bundle.flows {
+                let left = member.target.0 - served;
+                write_left(network.state, member.coflow, member.position, left);
+            }
+        }
+    }
+
+    fn before_toggles(&mut self, network: &mut Network<'_>, holds: bool) {
+        if holds {
+            self.write_back(network);
+        }
+    }
+
+    fn hold(&mut self, network: &mut Network<'_>, id: CoflowId, position: usize) -> f64 {
+        self.now = network.now;
+        let bundle = network.allocator.class_shares().and_then(|it| it.bundle(id, position));
+        match bundle {
+            Some(bundle) => {
+                let left = self.take_out(bundle, id, position as u32);
+                self.find_ends();
+                left
+            }
+            None => left_in(network.state, id, position),
+        }
+    }
+
+    fn restart(&mut self, network: &mut Network<'_>, flow: FlowId) {
+        let position = network.state.coflow(flow.coflow).demand().position(flow.index);
+        self.hold(network, flow.coflow, position);
+        network.state.restart(flow);
+        // The flow starts again, in its class.
+        network.allocator.adjust(network.state, flow.coflow, position, -1.0);
+        network.allocator.adjust(network.state, flow.coflow, position, 1.0);
+    }
+}
+
+fn left_in(state: &State, id: CoflowId, position: usize) -> f64 {
+    let progress = state.coflow(id).progress();
+    progress.left[position] * progress.scale
+}
