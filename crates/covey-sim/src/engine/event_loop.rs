@@ -66,6 +66,8 @@ impl<'a> Engine<'a> {
         let Parts { calendar, transfers, watch, dags, .. } = &mut *self.parts;
         let others = calendar.next().min(transfers.next_end());
         let (traffic, wakes) = driver.traffic_and_wakes();
+        let fresh = watch.take_fresh(wakes);
+        transfers.watch(traffic, wakes, fresh);
         let first = watch.next(wakes, &sent(transfers, dags, traffic), others);
         // A wake-up that was asked for too late is due now.
         others.min(first).max(traffic.now())
@@ -76,9 +78,9 @@ impl<'a> Engine<'a> {
         &mut self.parts.records
     }
 
-    /// Whether all flows are followed as one group.
-    pub fn is_flow_level(&self) -> bool {
-        self.parts.transfers.is_flow_level()
+    /// Whether bytes of coflows are not known: all flows are followed as one group.
+    pub fn knows_no_coflows(&self) -> bool {
+        self.parts.transfers.is_flow_level() && self.parts.transfers.classes().is_none()
     }
 
     /// Whether coflows wait, no flow sends, and only the policy can change that.
@@ -139,7 +141,8 @@ impl<'a> Engine<'a> {
 }
 
 fn sent<'a>(transfers: &'a Transfers, dags: &'a Dags, traffic: &'a Traffic) -> Sent<'a> {
-    Sent { coflows: transfers.coflows(), dags, state: traffic.state(), now: traffic.now() }
+    let (coflows, classes) = (transfers.coflows(), transfers.classes());
+    Sent { coflows, classes, dags, state: traffic.state(), now: traffic.now() }
 }
 
 impl Parts {

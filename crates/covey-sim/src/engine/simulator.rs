@@ -140,7 +140,7 @@ fn run_all(
         let time_s = next.as_secs();
         let decided = driver.round(next, engine);
         decided.map_err(|source| SimError::Plan { policy: policy(), time_s, source })?;
-        if engine.is_flow_level() && driver.wakes().wait_for_bytes() {
+        if engine.knows_no_coflows() && driver.wakes().wait_for_bytes() {
             return Err(SimError::BytesUnderAllFlows { policy: policy(), time_s });
         }
         let traffic = driver.traffic();

@@ -1,9 +1,9 @@
 //! The flows that are sent, and the flows that are compressed meanwhile or before.
 
-use covey_core::{Answer, CoflowId, FlowId, Ranking, Time, Traffic};
+use covey_core::{Answer, CoflowId, FlowId, Ranking, Sender, Time, Traffic, Wakes};
 use covey_trace::Availability;
 
-use crate::integration::{CoflowFluids, Integration, Integrator, Network};
+use crate::integration::{ClassFlows, CoflowFluids, Integration, Integrator, Network};
 use crate::processors::Processors;
 
 /// Follows flows by the rates of the network and of the hosts' processors.
@@ -47,6 +47,20 @@ impl Transfers {
         self.integration.coflows_mut()
     }
 
+    /// The flows in classes, if they are followed so: for questions about the bytes of coflows.
+    pub fn classes(&self) -> Option<&ClassFlows> {
+        self.integration.classes()
+    }
+
+    /// Begins to count the bytes for which the policy waits, if it waits for those of `senders`.
+    pub fn watch(&mut self, traffic: &Traffic, wakes: &Wakes, senders: &[Sender]) {
+        if let Some(classes) = self.integration.classes_mut() {
+            for wake in senders.iter().flat_map(|sender| wakes.of(*sender)) {
+                classes.watch(traffic.state(), wake, traffic.now());
+            }
+        }
+    }
+
     /// Whether all flows are followed as one group: bytes of coflows are known only when written
     /// back.
     pub fn is_flow_level(&self) -> bool {
@@ -62,12 +76,18 @@ impl Transfers {
     pub fn admit(&mut self, traffic: &Traffic, id: CoflowId) {
         let coflow = traffic.state().coflow(id);
         self.integration.coflows_mut().admit(id, coflow, traffic.now());
+        if let Some(classes) = self.integration.classes_mut() {
+            classes.admit(id, traffic.now());
+        }
     }
 
     /// A coflow has left.
     pub fn forget(&mut self, id: CoflowId) {
         self.processors.forget(id);
         self.integration.coflows_mut().forget(id);
+        if let Some(classes) = self.integration.classes_mut() {
+            classes.forget(id);
+        }
     }
 
     /// Starts a flow. Returns whether it has bytes to send.

@@ -1,10 +1,10 @@
 //! The times of the wake-ups for which a policy waits.
 
 use covey_core::state::State;
-use covey_core::{Sender, Time, Wake, Wakes};
+use covey_core::{CoflowId, Sender, Time, Wake, Wakes};
 
 use crate::dags::Dags;
-use crate::integration::CoflowFluids;
+use crate::integration::{ClassFlows, CoflowFluids};
 
 /// The time of the next wake-up, and the coflows and DAGs whose bytes have to be checked although
 /// they may not be sending.
@@ -21,6 +21,8 @@ pub(super) struct WakeWatch {
 /// Bytes sent by coflows and DAGs, and their rates.
 pub(super) struct Sent<'a> {
     pub coflows: &'a CoflowFluids,
+    /// The flows in classes, if they are served so.
+    pub classes: Option<&'a ClassFlows>,
     pub dags: &'a Dags,
     pub state: &'a State,
     pub now: Time,
@@ -45,9 +47,15 @@ impl WakeWatch {
         self.senders.push(sender);
     }
 
-    /// The time of the next wake-up. `others` is the time of the next other event.
-    pub fn next(&mut self, wakes: &mut Wakes, sent: &Sent<'_>, others: Time) -> Time {
+    /// Takes note of the senders for which the policy has begun to wait. Returns them.
+    pub fn take_fresh(&mut self, wakes: &mut Wakes) -> &[Sender] {
+        let known = self.senders.len();
         self.senders.extend(wakes.take_fresh());
+        &self.senders[known..]
+    }
+
+    /// The time of the next wake-up. `others` is the time of the next other event.
+    pub fn next(&mut self, wakes: &Wakes, sent: &Sent<'_>, others: Time) -> Time {
         self.looked_at = self.senders.len();
         let mut first = wakes.times().fold(Time::NEVER, Time::min);
         for sender in self.senders(wakes, sent) {
@@ -80,7 +88,7 @@ impl WakeWatch {
         wakes: &Wakes,
         sent: &'a Sent<'_>,
     ) -> impl Iterator<Item = Sender> + use<'a> {
-        let all = sent.coflows.moving();
+        let all = sent.classes.map_or(sent.coflows.moving(), ClassFlows::counted);
         let moving = if wakes.wait_for_coflows() { all } else { &[] };
         let dags = if wakes.wait_for_dags() { all } else { &[] };
         let dags = dags.iter().map(|&id| sent.state.coflow(id).registration.lineage.external);
@@ -94,12 +102,30 @@ impl Sent<'_> {
     fn when(&self, wake: Wake, limit: Time) -> Time {
         match wake {
             Wake::At(time) => time,
-            Wake::WhenSent(id, bytes) => self.coflows.when_sent(id, bytes),
-            Wake::WhenPassed(..) => Time::NEVER,
+            Wake::WhenSent(id, bytes) => self.when_sent(id, bytes),
+            Wake::WhenPassed(id, link, bytes) => {
+                let classes = self.classes;
+                classes.map_or(Time::NEVER, |classes| classes.when_sent(id, Some(link), bytes))
+            }
             Wake::WhenDagSent(external, bytes) => self.when_dag_sent(external, bytes),
             Wake::WhenFlowSent(id, bytes) => {
                 self.coflows.when_flow_sent(self.state, id, bytes, limit)
             }
+        }
+    }
+
+    fn when_sent(&self, id: CoflowId, bytes: f64) -> Time {
+        match self.classes {
+            Some(classes) => classes.when_sent(id, None, bytes),
+            None => self.coflows.when_sent(id, bytes),
+        }
+    }
+
+    /// Bytes that a coflow has sent, and its rate.
+    fn sent_and_rate(&self, id: CoflowId) -> (f64, f64) {
+        match self.classes {
+            Some(classes) => classes.sent_and_rate(id, self.now),
+            None => (self.coflows.bytes_sent(id, self.now), self.coflows.rate(id)),
         }
     }
 
@@ -108,11 +134,15 @@ impl Sent<'_> {
         let Some((present, ended)) = self.dags.get(external) else { return Time::NEVER };
         if let &[id] = present {
             // The time does not depend on the number of calls.
-            return self.coflows.when_sent(id, bytes - ended);
+            return self.when_sent(id, bytes - ended);
         }
-        let sent: f64 = present.iter().map(|&id| self.coflows.bytes_sent(id, self.now)).sum();
+        let (mut sent, mut rate) = (0.0, 0.0);
+        for &id in present {
+            let (of_one, rate_of_one) = self.sent_and_rate(id);
+            sent += of_one;
+            rate += rate_of_one;
+        }
         let missing = bytes - ended - sent;
-        let rate: f64 = present.iter().map(|&id| self.coflows.rate(id)).sum();
         if missing <= 0.0 {
             self.now
         } else if rate > 0.0 {

@@ -10,10 +10,11 @@ use std::collections::BinaryHeap;
 
 use covey_core::alloc::{ClassShares, Limit};
 use covey_core::state::State;
-use covey_core::{CoflowId, FlowId, Ordered, Time};
+use covey_core::{CoflowId, FlowId, LinkId, Ordered, Time, Wake};
 
 use super::integrator::{Integrator, Network, write_left};
 use super::next_ends::NextEnds;
+use super::tallies::Tallies;
 
 const NONE: u32 = u32::MAX;
 
@@ -65,7 +66,7 @@ impl Service {
 
 /// All flows that have a class.
 #[derive(Debug, Default)]
-pub(super) struct ClassFlows {
+pub(crate) struct ClassFlows {
     now: Time,
     links: usize,
     /// By class and link.
@@ -73,6 +74,7 @@ pub(super) struct ClassFlows {
     next: NextEnds,
     /// By number of the bundle.
     bundles: Vec<Bundle>,
+    tallies: Tallies,
     /// Services whose next end has to be worked out again.
     pending: Vec<u32>,
     is_pending: Vec<bool>,
@@ -96,6 +98,94 @@ impl ClassFlows {
         });
         self.is_pending.resize(self.services.len(), false);
         self.next.grow(services);
+        self.tallies.grow(self.services.len());
+    }
+
+    /// The service of a bundle, and its level.
+    fn place(&self, bundle: u32) -> (usize, f64) {
+        let service = self.bundles[bundle as usize].service as usize;
+        (service, self.services[service].level)
+    }
+
+    /// A flow counts from now on in the tallies of its coflow (`by = 1`), or not any more (`by = -1`).
+    fn count(&mut self, state: &State, flow: (CoflowId, u32), at: (usize, f64), by: i32) {
+        if !self.tallies.is_empty() {
+            self.tallies.count(state, flow, at, by, self.now);
+        }
+    }
+
+    /// The bytes for which a wake-up waits are to be counted.
+    pub(crate) fn watch(&mut self, state: &State, wake: Wake, now: Time) {
+        match wake {
+            Wake::WhenSent(id, _) => self.begin_tally(state, id, None, now),
+            Wake::WhenPassed(id, link, _) => self.begin_tally(state, id, Some(link), now),
+            Wake::WhenDagSent(..) if !self.tallies.counts_all => {
+                self.tallies.counts_all = true;
+                state.present().iter().for_each(|&id| self.begin_tally(state, id, None, now));
+            }
+            Wake::WhenDagSent(..) | Wake::At(_) | Wake::WhenFlowSent(..) => {}
+        }
+    }
+
+    /// A coflow has arrived; none of its flows has sent anything.
+    pub(crate) fn admit(&mut self, id: CoflowId, now: Time) {
+        if self.tallies.counts_all {
+            self.tallies.begin(id, None, 0.0, now);
+        }
+    }
+
+    /// A coflow has left.
+    pub(crate) fn forget(&mut self, id: CoflowId) {
+        self.tallies.forget(id);
+    }
+
+    fn begin_tally(&mut self, state: &State, id: CoflowId, link: Option<LinkId>, now: Time) {
+        if self.tallies.has(id, link) || !state.is_present(id) {
+            return;
+        }
+        self.now = now;
+        let coflow = state.coflow(id);
+        let demand = coflow.demand();
+        let counts = |position: usize| {
+            link.is_none_or(|link| demand.path(position).any(|l| demand.links()[l] == link))
+        };
+        let positions = (0..demand.width()).filter(|&position| counts(position));
+        let progress = coflow.progress();
+        // What flows that have not ended have not sent is taken off below, or was written down.
+        let sent = |p: usize| {
+            let is_over = progress.left[p].is_infinite();
+            progress.size[p] - if is_over { 0.0 } else { left_in(state, id, p) }
+        };
+        let mut sent: f64 = positions.map(sent).sum();
+        let mut at = Vec::new();
+        for (number, bundle) in self.bundles.iter().enumerate() {
+            let here = bundle.flows.iter().filter(|Reverse(member)| member.coflow == id);
+            for Reverse(member) in here.filter(|it| counts(it.0.position as usize)) {
+                let left = member.target.0 - self.served(bundle);
+                sent += left_in(state, id, member.position as usize) - left;
+                at.push(number as u32);
+            }
+        }
+        self.tallies.begin(id, link, sent, now);
+        for bundle in at {
+            let place = self.place(bundle);
+            self.tallies.count_one((id, link), place, now);
+        }
+    }
+
+    /// The coflows whose bytes are counted.
+    pub(crate) fn counted(&self) -> &[CoflowId] {
+        self.tallies.coflows()
+    }
+
+    /// Bytes that a coflow has sent by `now`, and its rate in bytes per second, if it is counted.
+    pub(crate) fn sent_and_rate(&self, id: CoflowId, now: Time) -> (f64, f64) {
+        self.tallies.sent(id, None, now)
+    }
+
+    /// The time at which a coflow will have sent so many bytes, in all or through a link, if rates stay.
+    pub(crate) fn when_sent(&self, id: CoflowId, link: Option<LinkId>, bytes: f64) -> Time {
+        self.tallies.when(id, link, bytes)
     }
 
     fn look_again(&mut self, service: u32) {
@@ -110,7 +200,7 @@ impl ClassFlows {
     }
 
     /// Bytes left of a flow that is taken out of its bundle.
-    fn take_out(&mut self, bundle: u32, coflow: CoflowId, position: u32) -> f64 {
+    fn take_out(&mut self, state: &State, bundle: u32, coflow: CoflowId, position: u32) -> f64 {
         let Some(it) = self.bundles.get_mut(bundle as usize) else { return 0.0 };
         let mut target = None;
         it.flows.retain(|Reverse(member)| {
@@ -122,6 +212,7 @@ impl ClassFlows {
         });
         let Some(target) = target else { return 0.0 };
         let left = target - self.served(&self.bundles[bundle as usize]);
+        self.count(state, (coflow, position), self.place(bundle), -1);
         self.find_key(bundle);
         left.max(0.0)
     }
@@ -142,7 +233,7 @@ impl ClassFlows {
     }
 
     /// Attaches a bundle to where the allocator has it.
-    fn attach(&mut self, shares: &ClassShares, bundle: u32) {
+    fn attach(&mut self, state: &State, shares: &ClassShares, bundle: u32) {
         if self.bundles.len() <= bundle as usize {
             self.bundles.resize_with(bundle as usize + 1, Bundle::default);
         }
@@ -154,6 +245,14 @@ impl ClassFlows {
         let it = &self.bundles[bundle as usize];
         let served = if it.flows.is_empty() { 0.0 } else { self.served(it) };
         let base = served - self.services[to as usize].at(self.now);
+        if !self.tallies.is_empty() {
+            let new = (to as usize, self.services[to as usize].level);
+            for Reverse(member) in &it.flows {
+                let (flow, old) = ((member.coflow, member.position), self.place(bundle));
+                self.tallies.count(state, flow, old, -1, self.now);
+                self.tallies.count(state, flow, new, 1, self.now);
+            }
+        }
         let it = &mut self.bundles[bundle as usize];
         (it.service, it.base) = (to, base);
         self.find_key(bundle);
@@ -188,7 +287,7 @@ impl ClassFlows {
     }
 
     /// Takes the flows that end now out of their bundles, and adds them to `ending`.
-    fn take_finished(&mut self, ending: &mut Vec<(CoflowId, usize)>) {
+    fn take_finished(&mut self, state: &State, ending: &mut Vec<(CoflowId, usize)>) {
         let mut due = std::mem::take(&mut self.due);
         due.clear();
         self.next.find_due(self.now, &mut due);
@@ -210,6 +309,11 @@ impl ClassFlows {
                 {
                     ending.push((first.coflow, first.position as usize));
                     it.flows.pop();
+                    if !self.tallies.is_empty() {
+                        let at = (number as usize, self.services[number as usize].level);
+                        let flow = (first.coflow, first.position);
+                        self.tallies.count(state, flow, at, -1, self.now);
+                    }
                 }
                 self.find_key(bundle);
             }
@@ -229,6 +333,7 @@ impl Integrator for ClassFlows {
         self.is_pending.clear();
         self.links = network.allocator.class_shares().map_or(0, ClassShares::links);
         self.next.clear(0);
+        self.tallies.clear();
     }
 
     fn end(&mut self, network: &mut Network<'_>) {
@@ -243,7 +348,7 @@ impl Integrator for ClassFlows {
     fn find_ending(&mut self, network: &mut Network<'_>, ending: &mut Vec<(CoflowId, usize)>) {
         self.now = network.now;
         if self.next_end().due(network.now) {
-            self.take_finished(ending);
+            self.take_finished(network.state, ending);
             ending.sort_unstable();
         }
     }
@@ -260,7 +365,7 @@ impl Integrator for ClassFlows {
         moving.clear();
         for it in shares.rebundled() {
             let left = match it.from {
-                Some(from) => self.take_out(from, it.coflow, it.position),
+                Some(from) => self.take_out(state, from, it.coflow, it.position),
                 None => left_in(state, it.coflow, it.position as usize),
             };
             match it.to {
@@ -270,7 +375,7 @@ impl Integrator for ClassFlows {
         }
         for bundle in shares.moved_bundles() {
             if shares.has_flows(bundle) {
-                self.attach(shares, bundle);
+                self.attach(state, shares, bundle);
             }
         }
         for limit in shares.changed_levels() {
@@ -280,7 +385,9 @@ impl Integrator for ClassFlows {
             service.since = self.now;
             // No flow is attached where the level is infinite.
             let level = shares.level(limit);
-            service.level = if level < f64::INFINITY { level } else { 0.0 };
+            let level = if level < f64::INFINITY { level } else { 0.0 };
+            let by = level - std::mem::replace(&mut service.level, level);
+            self.tallies.change_level(number, by, self.now);
             self.look_again(number as u32);
         }
         for &(coflow, position, bundle, left) in &moving {
@@ -289,6 +396,7 @@ impl Integrator for ClassFlows {
             let it = &mut self.bundles[bundle as usize];
             it.flows.push(member);
             let is_first = it.flows.peek() == Some(&member);
+            self.count(state, (coflow, position), self.place(bundle), 1);
             if is_first {
                 self.find_key(bundle);
             }
@@ -319,7 +427,7 @@ impl Integrator for ClassFlows {
         let bundle = network.allocator.class_shares().and_then(|it| it.bundle(id, position));
         match bundle {
             Some(bundle) => {
-                let left = self.take_out(bundle, id, position as u32);
+                let left = self.take_out(network.state, bundle, id, position as u32);
                 self.find_ends();
                 left
             }

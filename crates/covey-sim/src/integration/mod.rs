@@ -11,7 +11,9 @@ mod modes;
 mod moving;
 mod next_ends;
 mod priority_flows;
+mod tallies;
 
+pub(crate) use class_flows::ClassFlows;
 pub(crate) use coflows::CoflowFluids;
 pub(crate) use integrator::{Integrator, Network};
 pub(crate) use modes::Integration;

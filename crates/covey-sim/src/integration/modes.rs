@@ -65,6 +65,16 @@ impl Integration {
         &mut self.coflows
     }
 
+    /// The flows in classes, if they are followed so.
+    pub(crate) fn classes(&self) -> Option<&ClassFlows> {
+        (self.mode == IntegrationMode::ClassFlows).then_some(&self.classes)
+    }
+
+    /// The same, to be told of coflows and of bytes that are to be counted.
+    pub(crate) fn classes_mut(&mut self) -> Option<&mut ClassFlows> {
+        (self.mode == IntegrationMode::ClassFlows).then_some(&mut self.classes)
+    }
+
     /// Whether all flows are followed as one group: bytes of coflows are known only when written
     /// back.
     pub(crate) fn is_flow_level(&self) -> bool {
