@@ -189,8 +189,8 @@ impl<'a, K: Knowledge> View<'a, K> {
         self.coflow(id).parents()
     }
 
-    /// Bytes that a flow has sent. They are up to date if the policy
-    /// [asked for that](crate::Wants::progress), and of a flow that has ended.
+    /// Bytes that a flow has sent. They are up to date of a flow that has ended, and of others
+    /// at wake-ups if the policy [asked for that](crate::Wants::progress).
     pub fn sent(&self, flow: FlowId) -> f64 {
         let coflow = self.coflow(flow.coflow);
         coflow.sent_at(coflow.demand().position(flow.index))

@@ -15,7 +15,6 @@ pub mod queues;
 pub mod registry;
 pub mod sampling;
 pub mod slots;
-#[allow(dead_code, reason = "the registry has no line for it until the simulator has classes")]
 pub mod stream;
 
 mod aalo;

@@ -39,6 +39,7 @@ static POLICIES: &[Info] = &[
     crate::aalo_oracle::INFO,
     crate::aalo_local::INFO,
     crate::fifo_lm::INFO,
+    crate::stream::INFO,
     crate::saath::INFO,
     crate::graviton::INFO,
     crate::philae::INFO,

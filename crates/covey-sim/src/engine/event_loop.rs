@@ -241,6 +241,10 @@ impl World for Engine<'_> {
         }
     }
 
+    fn refresh_flows(&mut self, traffic: &mut Traffic) {
+        self.parts.transfers.write_left(traffic);
+    }
+
     fn bytes_sent(&mut self, traffic: &Traffic, id: CoflowId) -> f64 {
         let Parts { transfers, watch, dags, .. } = &mut *self.parts;
         let sent = transfers.sent(traffic, id);
