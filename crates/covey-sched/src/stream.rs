@@ -93,9 +93,9 @@ pub(crate) const INFO: Info = Info {
     ],
     source: "Stream (ICNP) III",
     promises: |settings| {
-        let setup = setup(settings)?;
-        let starves_nobody = setup.escape.is_some();
-        Ok(Promises { conserves_work: true, starves_nobody, is_local: false })
+        setup(settings)?;
+        // The escape bounds how long a flow waits, not how little it gets.
+        Ok(Promises { conserves_work: true, ..Promises::default() })
     },
     make: |settings| Ok(AnyPolicy::NonClairvoyant(Box::new(Network::new(setup(settings)?)))),
 };

@@ -18,7 +18,7 @@ use super::escape::EscapeRules;
 use super::ids::{Proposal, sub_coflow_id};
 use super::present::Present;
 use super::receiver::Input;
-use super::relay::{Relay, next_look};
+use super::relay::{Relay, has_sent, next_look};
 use super::rules::Rules;
 
 /// What `stream` is set to.
@@ -42,9 +42,6 @@ struct Address {
     seq: u64,
     sub: usize,
 }
-
-/// A flow that has sent fewer bytes than this has sent nothing: sums of bytes are rounded.
-const LEAST_BYTES: f64 = 1e-3;
 
 /// What is known of the bytes of a DAG.
 #[derive(Debug, Clone, Copy)]
@@ -217,7 +214,7 @@ impl Network {
                 if present.subs()[number].looks.is_some() {
                     let sent = view.sent(flow);
                     let before = present.memory_of(flow).looked_at.replace(sent);
-                    let starves = before.is_some_and(|before| sent < before + LEAST_BYTES);
+                    let starves = before.is_some_and(|before| !has_sent(before, sent));
                     let looks = &mut present.subs_mut()[number].looks;
                     *looks = looks.map(|others| others || starves);
                 }

@@ -26,6 +26,11 @@ pub(super) fn next_look(bytes: f64, missing: f64) -> f64 {
     bytes + missing.max(bytes * GROWTH).max(1.0)
 }
 
+/// Whether a flow has sent anything between two times: more than sums of bytes are rounded by.
+pub(super) fn has_sent(before: f64, now: f64) -> bool {
+    now - before > 1e-9 * now.max(1.0)
+}
+
 /// A sub-coflow, while relays are looked at.
 #[derive(Debug, Clone, Copy)]
 struct Peer {
@@ -125,7 +130,7 @@ impl Relay {
             let Some(number) = present.sub_at(receiver) else { continue };
             let sent = view.sent(flow);
             let &mut FlowMemory { marked, acknowledged, .. } = present.memory_of(flow);
-            let (peer, sends) = (first + number, sent > marked);
+            let (peer, sends) = (first + number, has_sent(marked, sent));
             self.peers[peer].bytes += sent;
             self.lines.push(Line { sender, flow, peer, sent, sends, acknowledged });
         }

@@ -93,6 +93,14 @@ pub fn policy(spec: &str) -> AnyPolicy {
     covey_sched::build(spec).unwrap_or_else(|error| panic!("{error}")).policy
 }
 
+/// Whether a policy looks at what each flow has sent. Other drivers than the simulator do not tell that.
+pub fn looks_at_flows(spec: &str) -> bool {
+    match policy(spec) {
+        AnyPolicy::Clairvoyant(policy) => policy.wants().progress,
+        AnyPolicy::NonClairvoyant(policy) => policy.wants().progress,
+    }
+}
+
 /// Simulates without an observer.
 pub fn run(workload: &Workload, fabric: &Fabric, spec: &str) -> Outcome {
     simulate(workload, fabric, spec, &mut policy(spec), &mut ())
