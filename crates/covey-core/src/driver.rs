@@ -228,6 +228,10 @@ impl<'p> Driver<'p> {
         if !due.is_empty() {
             world.refresh(&mut self.traffic);
         }
+        let shows = |wake: &Wake| matches!(wake, Wake::At(_) | Wake::WhenDagSent(..));
+        if self.wants.progress && due.iter().any(|(_, wake)| shows(wake)) {
+            world.refresh_flows(&mut self.traffic);
+        }
         due.iter().for_each(|&(_, wake)| self.pass_on(wake.into()));
         due.clear();
         self.due = due;

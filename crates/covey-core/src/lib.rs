@@ -65,7 +65,7 @@ pub use knowledge::{Clairvoyant, Knowledge, NonClairvoyant};
 pub use lineage::Lineage;
 pub use link_bits::{LinkBits, LinkWord};
 pub use link_set::LinkSet;
-pub use local::{End, LocalPolicy, LocalView, Outbox, Seen};
+pub use local::{LocalPolicy, LocalView, NodeId, NodeLink, Outbox, Seen};
 pub use ordered::Ordered;
 pub use plan::{Backfill, Entry, Group, Layers, LinkShare, Plan, Rank, Ranking, Rule, Share};
 pub use policy::{Answer, AnyPolicy, Policy, Wants};

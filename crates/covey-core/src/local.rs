@@ -1,8 +1,8 @@
 //! Policies without a coordinator: each node has an instance, which knows what passes through that node.
 //!
-//! A [`LocalPolicy`] divides the two links of its own port, out and in, among the coflows that have
-//! flows there. It sees these coflows, when they arrived, and how much of each has passed through the
-//! link. It learns everything else by [messages](Outbox), which take time. A [`LocalView`] holds
+//! A node is a host, which owns the two links of its port, or an output port of a switch, which owns the link that
+//! leaves it. A [`LocalPolicy`] divides the links of its node among the coflows that have flows there. It
+//! sees these coflows, when they arrived, and how much of each has passed through the link. It learns everything else by [messages](Outbox), which take time. A [`LocalView`] holds
 //! nothing more, so that a local policy cannot look at the network:
 //!
 //! ```compile_fail
@@ -12,19 +12,14 @@
 //! }
 //! ```
 //!
-//! [`Layers::PerPort`](crate::Layers::PerPort) says how the two ends of a flow agree on its rate.
+//! [`Layers::PerPort`](crate::Layers::PerPort) says how the nodes on the path of a flow agree on its rate.
 
-use crate::ids::{CoflowId, PortId};
+use crate::ids::{CoflowId, LinkId};
 use crate::time::Time;
 
-/// One of the two links of a port.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
-    /// The link out of the port: what the node sends.
-    Egress,
-    /// The link into the port: what the node receives.
-    Ingress,
-}
+/// A node that decides by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeId(pub u32);
 
 /// A coflow with unfinished flows at a link, as the node sees it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -38,23 +33,31 @@ pub struct Seen {
     pub limits_reached: usize,
 }
 
+/// What a node sees at one of its links.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NodeLink {
+    /// The link.
+    pub link: LinkId,
+    /// Coflows with unfinished flows there, in order of arrival.
+    pub seen: Vec<Seen>,
+}
+
 /// What a node knows.
 #[derive(Debug, Clone, Copy)]
 pub struct LocalView<'a> {
-    node: PortId,
+    node: NodeId,
     now: Time,
-    seen: [&'a [Seen]; 2],
+    links: &'a [NodeLink],
 }
 
 impl<'a> LocalView<'a> {
-    /// What an adapter shows to the instance of `node`: coflows with unfinished flows at its egress
-    /// and ingress link, each in order of arrival.
-    pub fn new(node: PortId, now: Time, seen: [&'a [Seen]; 2]) -> LocalView<'a> {
-        LocalView { node, now, seen }
+    /// What an adapter shows to the instance of `node`.
+    pub fn new(node: NodeId, now: Time, links: &'a [NodeLink]) -> LocalView<'a> {
+        LocalView { node, now, links }
     }
 
-    /// The node's port.
-    pub fn node(&self) -> PortId {
+    /// The node.
+    pub fn node(&self) -> NodeId {
         self.node
     }
 
@@ -63,12 +66,9 @@ impl<'a> LocalView<'a> {
         self.now
     }
 
-    /// Coflows with unfinished flows at one of the node's links, in order of arrival.
-    pub fn coflows(&self, end: End) -> &'a [Seen] {
-        match end {
-            End::Egress => self.seen[0],
-            End::Ingress => self.seen[1],
-        }
+    /// The node's links, with the coflows there.
+    pub fn links(&self) -> &'a [NodeLink] {
+        self.links
     }
 }
 
@@ -102,7 +102,7 @@ pub trait LocalPolicy: Send {
     /// The bytes of a coflow that have passed a link have reached the next limit.
     fn limit_reached(
         &mut self,
-        _end: End,
+        _link: LinkId,
         _seen: &Seen,
         _view: &LocalView<'_>,
         _outbox: &mut Outbox<'_, Self::Message>,
@@ -110,12 +110,12 @@ pub trait LocalPolicy: Send {
     }
 
     /// A message of another node has arrived.
-    fn received(&mut self, _from: PortId, _message: &Self::Message, _view: &LocalView<'_>) {}
+    fn received(&mut self, _from: NodeId, _message: &Self::Message, _view: &LocalView<'_>) {}
 
-    /// A coflow has ended at the node: it has no unfinished flow at either link.
+    /// A coflow has ended at the node: it has no unfinished flow at any link.
     fn left(&mut self, _seen: &Seen, _view: &LocalView<'_>) {}
 
-    /// Divides a link: adds to `parts` the coflows that are to get a part of it, and the share of its
-    /// capacity that each gets; in sum at most 1.
-    fn divide(&mut self, end: End, view: &LocalView<'_>, parts: &mut Vec<(CoflowId, f64)>);
+    /// Divides one of the node's links: adds to `parts` the coflows that are to get a part of it, and the share
+    /// of its capacity that each gets; in sum at most 1.
+    fn divide(&mut self, link: &NodeLink, view: &LocalView<'_>, parts: &mut Vec<(CoflowId, f64)>);
 }

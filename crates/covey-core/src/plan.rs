@@ -147,9 +147,10 @@ pub enum Layers {
     /// that remains. So each layer is offered at least its weight's share of the link. Capacity that a layer
     /// cannot use goes to the layers after it, and by [`Backfill`] to those before it.
     Weighted,
-    /// Each port has divided its two links among coflows ([`Plan::set_link_share`]). A coflow is served
-    /// from its own shares alone, so that a flow gets no more than either end gives it. Capacity that is not
-    /// used in this way is offered to all coflows in order, whatever [`Backfill`] says. All entries are
+    /// Each node has divided its links among coflows ([`Plan::set_link_share`]): a port its two links, a switch
+    /// the links that leave it. A coflow is served from its own shares alone, so that a flow gets no more than
+    /// every link of its path gives it. Capacity that is not used in this way is offered to all coflows in
+    /// order, whatever [`Backfill`] says. All entries are
     /// for whole coflows.
     PerPort,
     /// Each layer is a class, as a queue of a switch is: all flows of its groups share max-min together, flow
@@ -164,7 +165,7 @@ pub enum Layers {
 pub struct LinkShare {
     /// The coflow.
     pub coflow: CoflowId,
-    /// An egress or ingress link.
+    /// The link.
     pub link: LinkId,
     /// Share of the link's capacity, from 0 to 1; at most 1 for all coflows together.
     pub share: f64,

@@ -16,6 +16,9 @@ pub struct Wants {
     /// Bring what coflows have sent up to date before every event. Live, agents then report bytes
     /// periodically; leave it unset where wake-ups will do.
     pub attained: bool,
+    /// Bring what each flow has sent up to date for [`View::sent`], before wake-ups by time and by bytes of a
+    /// DAG. Before other events it may be that of an earlier round.
+    pub progress: bool,
     /// The policy asks for the sizes of flows, but never for what is left of them. Drivers then need
     /// not keep that up to date: what a [`View`] says is left may be that of an earlier round.
     pub sizes_only: bool,

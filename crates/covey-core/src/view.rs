@@ -184,6 +184,18 @@ impl<'a, K: Knowledge> View<'a, K> {
         self.coflow(id).registration.inherited_bytes
     }
 
+    /// The coflows that one depends on, by the second part of their [`View::order`]. They may have ended.
+    pub fn parents(&self, id: CoflowId) -> &'a [u64] {
+        self.coflow(id).parents()
+    }
+
+    /// Bytes that a flow has sent. They are up to date of a flow that has ended, and of others
+    /// at wake-ups if the policy [asked for that](crate::Wants::progress).
+    pub fn sent(&self, flow: FlowId) -> f64 {
+        let coflow = self.coflow(flow.coflow);
+        coflow.sent_at(coflow.demand().position(flow.index))
+    }
+
     /// Number of flows started so far.
     pub fn width(&self, id: CoflowId) -> usize {
         self.coflow(id).started() as usize

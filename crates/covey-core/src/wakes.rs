@@ -358,7 +358,7 @@ mod tests {
                         Wake::WhenPassed(_, link, _) => link.0 == 1,
                         Wake::At(time) => time.due(now),
                         Wake::WhenSent(_, x) | Wake::WhenFlowSent(_, x) => x <= bytes,
-                        Wake::WhenDagSent(_, x) => x <= bytes,
+                        Wake::WhenDagSent(_, x) | Wake::WhenPassed(.., x) => x <= bytes,
                     };
                     let mut come = Vec::new();
                     wakes.take_due(now, [sender].into_iter(), due, &mut come);

@@ -32,6 +32,9 @@ pub trait World {
     /// to be asked for its plan.
     fn refresh(&mut self, _traffic: &mut Traffic) {}
 
+    /// Writes down what is left of every flow, for a policy that [asked for that](crate::Wants::progress).
+    fn refresh_flows(&mut self, _traffic: &mut Traffic) {}
+
     /// Whether flows may still be added to a coflow of which every flow has ended.
     fn stays_open(&mut self, _id: CoflowId) -> bool {
         false

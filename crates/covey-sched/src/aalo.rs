@@ -6,6 +6,8 @@
 //! decide. There they go in order of their ids: DAGs by arrival, a child after its parents (§5.1,
 //! Pseudocode 2). Among queues, either the upper one goes strictly first, or links are shared with
 //! weights that fall by `E` from queue to queue. Capacity that a queue cannot use goes to those below it.
+//! With `queues=classes` a queue is one of a switch's strict queues: flows of all its coflows share
+//! max-min, and there is no order inside. Stream (ICNP, §IV) compares with this form, with `K=4`.
 //! Capacity that the last queue at a link cannot use goes to the others if `work_conservation=all`.
 //!
 //! The coordinator decides every `delta`. Until the next tick a new coflow waits, and a coflow that
@@ -37,7 +39,11 @@ pub(crate) const INFO: Info = Info {
             default: "8ms",
             help: "interval of coordination; 0 for exact crossings",
         },
-        Param { name: "queues", default: "weighted", help: "weighted or strict" },
+        Param {
+            name: "queues",
+            default: "weighted",
+            help: "weighted, strict, or classes (strict queues of switches, in which all flows share max-min)",
+        },
         Param {
             name: "share",
             default: "maxmin",
@@ -63,6 +69,10 @@ pub(crate) const INFO: Info = Info {
     },
 };
 
+/// Values of the parameter `queues`.
+const QUEUES: &[(&str, Layers)] =
+    &[("weighted", Layers::Weighted), ("strict", Layers::Strict), ("classes", Layers::Classes)];
+
 /// How coflows are served once the queue of each of them is known.
 pub(crate) struct Service<K> {
     pub(crate) queues: Queues,
@@ -77,19 +87,17 @@ pub(crate) struct Service<K> {
 impl<K: Knowledge> Service<K> {
     /// Reads the parameters of `aalo`.
     pub(crate) fn from_settings(settings: &Settings) -> Result<Service<K>, SpecError> {
+        let layers = settings.choice("queues", QUEUES)?;
+        let share =
+            settings.choice("share", &[("maxmin", Share::MAX_MIN), ("equal", Share::EQUAL)])?;
+        if layers == Layers::Classes && settings.text("share") != "maxmin" {
+            return Err(settings.bad("share", "maxmin with queues=classes"));
+        }
         Ok(Service {
             queues: Queues::from_settings(settings)?,
             delta_s: settings.duration("delta")?,
-            layers: settings.choice(
-                "queues",
-                &[
-                    ("weighted", Layers::Weighted),
-                    ("strict", Layers::Strict),
-                    ("classes", Layers::Classes),
-                ],
-            )?,
-            share: settings
-                .choice("share", &[("maxmin", Share::MAX_MIN), ("equal", Share::EQUAL)])?,
+            layers,
+            share,
             backfill: settings.choice(
                 "work_conservation",
                 &[("none", Backfill::None), ("all", Backfill::Greedy)],
@@ -101,7 +109,7 @@ impl<K: Knowledge> Service<K> {
     pub(crate) fn promises(&self) -> Promises {
         Promises {
             conserves_work: self.delta_s == 0.0
-                && (self.layers == Layers::Strict || self.backfill == Backfill::Greedy),
+                && (self.layers != Layers::Weighted || self.backfill == Backfill::Greedy),
             starves_nobody: self.layers == Layers::Weighted,
             ..Promises::default()
         }

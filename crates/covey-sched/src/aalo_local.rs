@@ -1,12 +1,12 @@
-//! `aalo-local`: Aalo without coordination (Aalo, SIGCOMM 2015, §3.2, §6): every node has the queues
-//! of [`aalo`](crate::aalo), but counts only what has passed through the link at hand.
+//! `aalo-local`: Aalo without coordination (Aalo, SIGCOMM 2015, §3.2, §6): every host and every
+//! output port of a switch has the queues of [`aalo`](crate::aalo), but counts only what has passed through the link at hand.
 //!
 //! A link goes to the first coflow of its uppermost queue, in order of arrival, or is divided among
 //! the first coflows of all its queues with weights that fall by `E`. A coflow that sends little at
 //! each of many ports stays in upper queues for longer than it would if its bytes were added up,
 //! and its ports do not agree on when it has to yield.
 
-use covey_core::{AnyPolicy, CoflowId, End, LocalPolicy, LocalView, Promises};
+use covey_core::{AnyPolicy, CoflowId, LocalPolicy, LocalView, NodeLink, Promises};
 
 use crate::info::Info;
 use crate::local::Local;
@@ -55,10 +55,9 @@ impl LocalPolicy for AaloNode {
         &self.limits
     }
 
-    fn divide(&mut self, end: End, view: &LocalView<'_>, parts: &mut Vec<(CoflowId, f64)>) {
+    fn divide(&mut self, link: &NodeLink, _: &LocalView<'_>, parts: &mut Vec<(CoflowId, f64)>) {
         // A coflow's queue is the number of limits that it has reached here.
-        let first_of =
-            |queue: usize| view.coflows(end).iter().find(|seen| seen.limits_reached == queue);
+        let first_of = |queue: usize| link.seen.iter().find(|seen| seen.limits_reached == queue);
         let firsts = (0..self.queues.count).filter_map(|queue| {
             let seen = first_of(queue as usize)?;
             Some((seen.coflow, self.queues.factor.powi(-(queue as i32))))

@@ -3,7 +3,7 @@
 //! At each link coflows are served in order of arrival. A coflow that has sent more than a
 //! threshold through the link is heavy, and no longer delays those behind it: the heavy coflows at
 //! the head of the queue and the first one behind them that is not heavy share the link equally.
-//! Every node decides alone, but all nodes know the order of arrival.
+//! Every host, and every output port of every switch, decides alone, but all nodes know the order of arrival.
 //!
 //! Baraat takes the 80th percentile of sizes as the threshold. A policy that does not know sizes
 //! does not know this percentile either; the default is that of the public Facebook trace.
@@ -12,7 +12,8 @@
 //! heavy at one node is then heavy at all nodes after the message's delay.
 
 use covey_core::{
-    AnyPolicy, CoflowId, End, LocalPolicy, LocalView, Outbox, PortId, Promises, Seen, Time,
+    AnyPolicy, CoflowId, LinkId, LocalPolicy, LocalView, NodeId, NodeLink, Outbox, Promises, Seen,
+    Time,
 };
 
 use crate::info::Info;
@@ -74,7 +75,7 @@ impl LocalPolicy for FifoLm {
 
     fn limit_reached(
         &mut self,
-        _: End,
+        _: LinkId,
         seen: &Seen,
         _: &LocalView<'_>,
         outbox: &mut Outbox<'_, Name>,
@@ -85,7 +86,7 @@ impl LocalPolicy for FifoLm {
         }
     }
 
-    fn received(&mut self, _: PortId, name: &Name, _: &LocalView<'_>) {
+    fn received(&mut self, _: NodeId, name: &Name, _: &LocalView<'_>) {
         if !self.told.contains(name) {
             self.told.push(*name);
         }
@@ -95,9 +96,9 @@ impl LocalPolicy for FifoLm {
         self.told.retain(|name| *name != seen.order);
     }
 
-    fn divide(&mut self, end: End, view: &LocalView<'_>, parts: &mut Vec<(CoflowId, f64)>) {
+    fn divide(&mut self, link: &NodeLink, _: &LocalView<'_>, parts: &mut Vec<(CoflowId, f64)>) {
         let is_heavy = |seen: &Seen| seen.limits_reached > 0 || self.told.contains(&seen.order);
-        let line = view.coflows(end);
+        let line = &link.seen;
         let heavy = line.iter().take_while(|seen| is_heavy(seen)).count();
         let served = (heavy + 1).min(line.len());
         parts.extend(line[..served].iter().map(|seen| (seen.coflow, 1.0 / served as f64)));

@@ -4,7 +4,8 @@
 //! A policy ranks; [`covey_core::alloc`] makes rates of the ranking. Mechanisms that several
 //! policies share are modules of their own: [`queues`] (multi-level feedback queues), [`slots`]
 //! (time slots that give queues weighted shares), [`contention`] (coflows at each link), [`bssi`]
-//! (the primal-dual order), [`sampling`] (pilot flows and size estimates).
+//! (the primal-dual order), [`sampling`] (pilot flows and size estimates). [`stream`] has the state machine of a
+//! receiver that decides alone.
 
 pub mod bssi;
 pub mod contention;
@@ -14,6 +15,7 @@ pub mod queues;
 pub mod registry;
 pub mod sampling;
 pub mod slots;
+pub mod stream;
 
 mod aalo;
 mod aalo_local;

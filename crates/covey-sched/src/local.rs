@@ -1,27 +1,25 @@
 //! Runs a [`LocalPolicy`] in the simulator: one instance a node, each of which sees only its node.
 //!
-//! The adapter stands for the network between the nodes. It tells a node what happens at its two links,
-//! carries messages, which take `latency_s`, and writes the nodes' divisions of their links into one plan ([`Layers::PerPort`]). If a coflow cannot use its share of a link, other coflows take it
-//! in order of arrival, as flows under congestion control would.
+//! Every host is a node, which decides for the two links of its port; and so is every output port of every switch,
+//! which decides for the link that leaves it. The adapter stands for the network between the nodes. It tells a
+//! node what happens at its links, carries messages, which take `latency_s`, and writes the nodes'
+//! divisions of their links into one plan ([`Layers::PerPort`]). If a coflow cannot use its share of a
+//! link, other coflows take it in order of arrival, as flows under congestion control would.
 
 use std::collections::VecDeque;
 
+use covey_core::sorted::Sorted;
 use covey_core::{
-    Answer, CoflowId, End, Group, Layers, LinkId, LocalPolicy, LocalView, NonClairvoyant, Outbox,
-    Plan, Policy, PortId, Seen, Share, Time, View, Wants,
+    Answer, CoflowId, Fabric, Group, Layers, LinkId, LocalPolicy, LocalView, NodeId, NodeLink,
+    NonClairvoyant, Outbox, Plan, Policy, Seen, Share, Time, View, Wants,
 };
-
-const ENDS: [End; 2] = [End::Egress, End::Ingress];
 
 /// One node: its instance, and what it may see.
 struct Node<P> {
     instance: P,
-    /// Coflows with unfinished flows at the egress link and at the ingress link.
-    seen: [Vec<Seen>; 2],
-    /// How the node divides its egress link and its ingress link.
-    parts: [Vec<(CoflowId, f64)>; 2],
+    links: Vec<NodeLink>,
     /// Whether the node must divide its links again.
-    stale: bool,
+    is_stale: bool,
 }
 
 /// All nodes, as a policy for the network.
@@ -30,13 +28,28 @@ pub(crate) struct Local<P: LocalPolicy> {
     start: P,
     limits: Vec<f64>,
     latency_s: f64,
+    /// Hosts in the order of their ports, then output ports of switches in the order of their links.
     nodes: Vec<Node<P>>,
+    /// Nodes that must divide their links again.
+    stale: Vec<usize>,
+    /// How each link is divided, by link.
+    parts: Vec<Vec<(CoflowId, f64)>>,
+    /// Links that are divided among any coflows.
+    busy: Sorted<LinkId, ()>,
     /// By coflow, the links where limits have been reached, ascending, and how many: later waves go on
     /// counting.
     reached: Vec<Vec<(LinkId, usize)>>,
     /// Messages under way, in order of arrival: when, and from whom.
-    messages: VecDeque<(Time, PortId, P::Message)>,
+    messages: VecDeque<(Time, NodeId, P::Message)>,
     sent: Vec<P::Message>,
+}
+
+/// The node that decides for a link, and the link's place among those of the node.
+fn home(link: LinkId, fabric: &Fabric) -> (usize, usize) {
+    match fabric.port_of(link) {
+        Some(port) => (port.index(), usize::from(link == fabric.ingress(port))),
+        None => (fabric.ports() as usize + link.index() - fabric.inner_links().start, 0),
+    }
 }
 
 impl<P: LocalPolicy + Clone> Local<P> {
@@ -47,49 +60,64 @@ impl<P: LocalPolicy + Clone> Local<P> {
             start,
             latency_s,
             nodes: Vec::new(),
+            stale: Vec::new(),
+            parts: Vec::new(),
+            busy: Sorted::default(),
             reached: Vec::new(),
             messages: VecDeque::new(),
             sent: Vec::new(),
         }
     }
 
-    fn see(&mut self, coflow: CoflowId, view: &View<'_, NonClairvoyant>) {
+    /// Has an instance for each node of the network.
+    fn place(&mut self, fabric: &Fabric) {
+        if !self.nodes.is_empty() {
+            return;
+        }
+        let ports = fabric.ports() as usize;
         let start = &self.start;
-        self.nodes.resize_with(view.fabric().ports() as usize, || Node {
+        self.nodes.resize_with(ports + fabric.inner_links().len(), || Node {
             instance: start.clone(),
-            seen: Default::default(),
-            parts: Default::default(),
-            stale: false,
+            links: Vec::new(),
+            is_stale: false,
         });
+        // A port's egress link comes before its ingress link.
+        for link in (0..fabric.links() as u32).map(LinkId) {
+            self.nodes[home(link, fabric).0].links.push(NodeLink { link, seen: Vec::new() });
+        }
+        self.parts.resize_with(fabric.links(), Vec::new);
+    }
+
+    fn see(&mut self, coflow: CoflowId, view: &View<'_, NonClairvoyant>) {
+        self.place(view.fabric());
         let order = view.order(coflow);
         for load in view.loads(coflow).filter(|load| load.unfinished > 0) {
-            let Some((port, end)) = end_of(load.link, view) else { continue };
-            let node = &mut self.nodes[port];
-            let seen = &mut node.seen[end];
-            let at = seen.partition_point(|other| other.order < order);
-            if seen.get(at).is_none_or(|other| other.order != order) {
+            let (at, l) = home(load.link, view.fabric());
+            let seen = &mut self.nodes[at].links[l].seen;
+            let place = seen.partition_point(|other| other.order < order);
+            if seen.get(place).is_none_or(|other| other.order != order) {
                 let reached = &self.reached[coflow.index()];
                 let limits_reached = match reached.binary_search_by_key(&load.link, |at| at.0) {
                     Ok(k) => reached[k].1,
                     Err(_) => 0,
                 };
-                seen.insert(at, Seen { coflow, order, limits_reached });
-                node.stale = true;
+                seen.insert(place, Seen { coflow, order, limits_reached });
+                self.touch(at);
             }
+        }
+    }
+
+    /// Notes that a node must divide its links again.
+    fn touch(&mut self, node: usize) {
+        if !std::mem::replace(&mut self.nodes[node].is_stale, true) {
+            self.stale.push(node);
         }
     }
 }
 
-/// The port and end (0: egress) that a link belongs to, if it is not inside the fabric.
-fn end_of(link: LinkId, view: &View<'_, NonClairvoyant>) -> Option<(usize, usize)> {
-    let ports = view.fabric().ports() as usize;
-    let end = link.index() / ports;
-    (end < 2).then_some((link.index() % ports, end))
-}
-
-/// What the node at `port` may see.
-fn local_view(port: usize, now: Time, seen: &[Vec<Seen>; 2]) -> LocalView<'_> {
-    LocalView::new(PortId(port as u32), now, [&seen[0], &seen[1]])
+/// What the node may see.
+fn local_view(node: usize, now: Time, links: &[NodeLink]) -> LocalView<'_> {
+    LocalView::new(NodeId(node as u32), now, links)
 }
 
 impl<P: LocalPolicy + Clone> Policy<NonClairvoyant> for Local<P>
@@ -115,15 +143,16 @@ where
     }
 
     fn port_drained(&mut self, coflow: CoflowId, link: LinkId, view: &View<'_, NonClairvoyant>) {
-        let Some((port, end)) = end_of(link, view) else { return };
-        let node = &mut self.nodes[port];
-        let Some(at) = node.seen[end].iter().position(|seen| seen.coflow == coflow) else { return };
-        let seen = node.seen[end].remove(at);
-        node.stale = true;
-        if node.seen[1 - end].iter().all(|other| other.coflow != coflow) {
-            let local = local_view(port, view.now(), &node.seen);
-            node.instance.left(&seen, &local);
+        let (at, l) = home(link, view.fabric());
+        let node = &mut self.nodes[at];
+        let seen = &mut node.links[l].seen;
+        let Some(place) = seen.iter().position(|seen| seen.coflow == coflow) else { return };
+        let seen = seen.remove(place);
+        let mut others = node.links.iter().flat_map(|link| &link.seen);
+        if others.all(|other| other.coflow != coflow) {
+            node.instance.left(&seen, &local_view(at, view.now(), &node.links));
         }
+        self.touch(at);
     }
 
     fn link_bytes_reached(
@@ -140,28 +169,28 @@ where
         });
         reached[k].1 += 1;
         let limits_reached = reached[k].1;
-        let Some((port, end)) = end_of(link, view) else { return };
-        let node = &mut self.nodes[port];
-        let Some(at) = node.seen[end].iter().position(|seen| seen.coflow == coflow) else { return };
-        node.seen[end][at].limits_reached = limits_reached;
-        node.stale = true;
-        let seen = node.seen[end][at];
-        let local = local_view(port, view.now(), &node.seen);
+        let (at, l) = home(link, view.fabric());
+        let node = &mut self.nodes[at];
+        let mut all = node.links[l].seen.iter_mut();
+        let Some(seen) = all.find(|seen| seen.coflow == coflow) else { return };
+        seen.limits_reached = limits_reached;
+        let seen = *seen;
         let mut outbox = Outbox::new(&mut self.sent);
-        node.instance.limit_reached(ENDS[end], &seen, &local, &mut outbox);
-        let (arrival, from) = (view.now() + self.latency_s, PortId(port as u32));
+        let local = local_view(at, view.now(), &node.links);
+        node.instance.limit_reached(link, &seen, &local, &mut outbox);
+        let (arrival, from) = (view.now() + self.latency_s, NodeId(at as u32));
         self.messages.extend(self.sent.drain(..).map(|message| (arrival, from, message)));
+        self.touch(at);
     }
 
     fn woke(&mut self, view: &View<'_, NonClairvoyant>) {
         while self.messages.front().is_some_and(|(arrival, ..)| arrival.due(view.now())) {
             let Some((_, from, message)) = self.messages.pop_front() else { return };
-            for (port, node) in self.nodes.iter_mut().enumerate() {
-                if port != from.index() {
-                    node.stale = true;
-                    let local = local_view(port, view.now(), &node.seen);
-                    node.instance.received(from, &message, &local);
-                }
+            for at in (0..self.nodes.len()).filter(|&at| at != from.0 as usize) {
+                let node = &mut self.nodes[at];
+                let local = local_view(at, view.now(), &node.links);
+                node.instance.received(from, &message, &local);
+                self.touch(at);
             }
         }
     }
@@ -172,22 +201,25 @@ where
         for &coflow in view.coflows() {
             plan.push(Group::Coflow(coflow), Share::MAX_MIN);
         }
-        let ports = view.fabric().ports();
-        for (port, node) in self.nodes.iter_mut().enumerate() {
-            if std::mem::take(&mut node.stale) {
-                for (end, of) in ENDS.into_iter().enumerate() {
-                    let local = local_view(port, view.now(), &node.seen);
-                    node.parts[end].clear();
-                    node.instance.divide(of, &local, &mut node.parts[end]);
+        while let Some(at) = self.stale.pop() {
+            let node = &mut self.nodes[at];
+            node.is_stale = false;
+            for link in &node.links {
+                let local = local_view(at, view.now(), &node.links);
+                let parts = &mut self.parts[link.link.index()];
+                let was_busy = !parts.is_empty();
+                parts.clear();
+                node.instance.divide(link, &local, parts);
+                match (was_busy, !parts.is_empty()) {
+                    (false, true) => _ = self.busy.insert(link.link, ()),
+                    (true, false) => _ = self.busy.remove(&link.link),
+                    _ => {}
                 }
             }
         }
-        // In the order of links.
-        for (end, first) in [0, ports].into_iter().enumerate() {
-            for (port, node) in self.nodes.iter().enumerate() {
-                for &(coflow, share) in &node.parts[end] {
-                    plan.set_link_share(coflow, LinkId(first + port as u32), share);
-                }
+        for &(link, ()) in self.busy.iter() {
+            for &(coflow, share) in &self.parts[link.index()] {
+                plan.set_link_share(coflow, link, share);
             }
         }
         if let Some(&(arrival, ..)) = self.messages.front() {

@@ -39,6 +39,7 @@ static POLICIES: &[Info] = &[
     crate::aalo_oracle::INFO,
     crate::aalo_local::INFO,
     crate::fifo_lm::INFO,
+    crate::stream::INFO,
     crate::saath::INFO,
     crate::graviton::INFO,
     crate::philae::INFO,
@@ -207,7 +208,11 @@ mod tests {
         assert_eq!(message("aalo:K=0"), "policy aalo: K=0: expected a whole number from 1 to 64");
         assert_eq!(
             message("aalo:queues=loose"),
-            "policy aalo: queues=loose: expected weighted or strict"
+            "policy aalo: queues=loose: expected weighted or strict or classes"
+        );
+        assert_eq!(
+            message("aalo:queues=classes,share=equal"),
+            "policy aalo: share=equal: expected maxmin with queues=classes"
         );
         assert_eq!(message("fair:x=1"), "policy fair: unknown parameter 'x': expected none");
         assert_eq!(message("aalo:K"), "policy aalo: found 'K': expected key=value");

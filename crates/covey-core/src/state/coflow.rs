@@ -79,6 +79,8 @@ pub struct CoflowState {
     pub(super) lost_bytes: f64,
     /// Bytes sent over all flows, as last reported, and when that was true.
     pub(super) attained: (f64, Time),
+    /// Serial numbers of the coflows that it depends on, in the order in which they were given.
+    pub(super) parents: Vec<u64>,
     /// The indices of flows that have joined from another coflow, ascending, and their numbers.
     pub(super) joined: Vec<(u32, u64)>,
 }
@@ -124,6 +126,7 @@ impl CoflowState {
             finished: Finished::default(),
             lost_bytes: 0.0,
             attained: (0.0, Time::ZERO),
+            parents: Vec::new(),
             joined: Vec::new(),
         }
     }
@@ -189,6 +192,21 @@ impl CoflowState {
             Ok(at) => self.joined[at].1,
             Err(_) => self.registration.flow_number(index),
         }
+    }
+
+    /// [`Registration::seq`] of the coflows that it depends on, as far as they were given.
+    pub fn parents(&self) -> &[u64] {
+        &self.parents
+    }
+
+    /// Bytes that the flow at a position has sent, as far as progress tells; 0 before it has started.
+    pub fn sent_at(&self, position: usize) -> f64 {
+        let (size, left) = (self.progress.size[position], self.progress.left[position]);
+        if left == f64::INFINITY {
+            return size;
+        }
+        // NaN if the flow has not started or its size is not known.
+        (size - left * self.progress.scale).max(0.0)
     }
 
     /// What is left to send.

@@ -135,8 +135,16 @@ impl State {
             &mut self.builder,
         );
         coflow.reset(registration.arrival, flows.map(|f| f.bytes));
+        coflow.parents.clear();
         self.dirty.domains_mut().enter(coflow.demand.links());
         id
+    }
+
+    /// Writes down which coflows, named by [`Registration::seq`], one depends on.
+    pub fn set_parents(&mut self, id: CoflowId, parents: impl Iterator<Item = u64>) {
+        let coflow = &mut self.slots[id.index()];
+        coflow.parents.clear();
+        coflow.parents.extend(parents);
     }
 
     /// Starts a flow.

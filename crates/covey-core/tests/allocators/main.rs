@@ -91,14 +91,14 @@ fn assert_maximal_in_order(world: &World, plan: &Plan<Clairvoyant>, rates: &[f64
     }
 }
 
-/// A plan in which ports give coflows some of the `shares` of their links.
+/// A plan in which nodes give coflows some of the `shares` of their links.
 fn divided(world: &World, share: Share<Clairvoyant>, shares: &[f64]) -> Plan<Clairvoyant> {
     let mut plan = Plan::default();
     plan.set_layers(Layers::PerPort);
     let present = world.state.present();
     for (c, &coflow) in present.iter().enumerate() {
         plan.push(Group::Coflow(coflow), share);
-        for link in 0..2 * world.state.fabric().ports() {
+        for link in 0..world.state.fabric().links() as u32 {
             let share = shares[(7 * c + link as usize) % shares.len()] / present.len() as f64;
             plan.set_link_share(coflow, LinkId(link), share);
         }

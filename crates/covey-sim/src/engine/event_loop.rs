@@ -117,6 +117,8 @@ impl<'a> Engine<'a> {
             bytes: f.bytes,
         });
         let id = traffic.register(registration, flows);
+        let parents = coflow.parents.iter().map(|&parent| u64::from(parent));
+        traffic.state_mut().set_parents(id, parents);
         parts.dags.begin(lineage, id);
         parts.transfers.admit(traffic, id);
         parts.ids.set(trace_index, id);
@@ -237,6 +239,10 @@ impl World for Engine<'_> {
         if *shows_sent {
             transfers.report_sent(traffic);
         }
+    }
+
+    fn refresh_flows(&mut self, traffic: &mut Traffic) {
+        self.parts.transfers.write_left(traffic);
     }
 
     fn bytes_sent(&mut self, traffic: &Traffic, id: CoflowId) -> f64 {

@@ -24,7 +24,7 @@ pub fn policies() -> impl Iterator<Item = &'static str> {
 }
 
 /// Parameters that use other parts of a policy's code than its defaults.
-const VARIANTS: [&str; 43] = [
+const VARIANTS: [&str; 47] = [
     "fifo:share=matching",
     "fifo:share=madd",
     "scf:share=matching",
@@ -51,6 +51,10 @@ const VARIANTS: [&str; 43] = [
     "aalo-local:q1=2,queues=strict",
     "fifo-lm:heavy=2",
     "fifo-lm:heavy=1,tell=true,latency=100ms",
+    "aalo:q1=2,E=2,K=4,queues=classes,delta=0",
+    "stream:thresholds=1/2/4,rtt=0,escape=off",
+    "stream:thresholds=1/2/4,alpha=0,escape=100ms,raise=50ms,patience=1s,rtt=20ms",
+    "stream:K=3,thresholds=2/2,eq=literal,ids=own,beta=0.5,escape=off",
     "saath:q1=2,E=2,K=4",
     "saath:q1=1,E=2,d=0.5,work_conservation=all",
     "saath:q1=2,threshold=coflow,order=width,work_conservation=none",
@@ -87,6 +91,14 @@ pub const COMPRESSED: [&str; 9] = [
 /// A policy by its name and parameters.
 pub fn policy(spec: &str) -> AnyPolicy {
     covey_sched::build(spec).unwrap_or_else(|error| panic!("{error}")).policy
+}
+
+/// Whether a policy looks at what each flow has sent. Other drivers than the simulator do not tell that.
+pub fn looks_at_flows(spec: &str) -> bool {
+    match policy(spec) {
+        AnyPolicy::Clairvoyant(policy) => policy.wants().progress,
+        AnyPolicy::NonClairvoyant(policy) => policy.wants().progress,
+    }
 }
 
 /// Simulates without an observer.

@@ -1,11 +1,12 @@
-//! Links that their own ports divide ([`Layers::PerPort`](crate::Layers::PerPort)).
+//! Links that their own nodes divide ([`Layers::PerPort`](crate::Layers::PerPort)): ports, and switches
+//! inside the fabric.
 //!
 //! First each coflow is served from its own shares of links, max-min or by the rule of its entry.
-//! No two coflows meet there, so the order does not matter, and a flow gets what both of its ports
-//! would give it. Then what is not used, because the other port of a flow gives less, is offered to
+//! No two coflows meet there, so the order does not matter, and a flow gets what every link of its
+//! path would give it. Then what is not used, because another link of a flow gives less, is offered to
 //! all coflows in the order of the plan: each shares again what it had and what is spare by then.
 //!
-//! Ports divide their links all the time, but few of them in one round. While the plan serves the
+//! Nodes divide their links all the time, but few of them in one round. While the plan serves the
 //! same coflows in the same order, shares are looked at only where they have changed. Spare capacity
 //! then changes at many links and for all coflows behind them (under `fifo-lm` on the Facebook
 //! trace, at 77 of a coflow's links in each pass), but rates mostly stay. So a coflow is served
@@ -156,7 +157,7 @@ impl PerPort {
         self.is_stale = true;
     }
 
-    /// Serves all coflows as the ports have divided their links. Leaves in `pass.free` what no
+    /// Serves all coflows as the nodes have divided their links. Leaves in `pass.free` what no
     /// coflow uses.
     ///
     /// # Errors
@@ -206,16 +207,14 @@ impl PerPort {
         } else {
             self.shares.stay();
         }
-        let (links, ports) = (state.fabric().links(), 2 * state.fabric().ports() as usize);
-        // Links inside the fabric are no port's: what is not looked at would be missing there.
-        let goes_on = follows
-            && self.entries.iter().eq(ranking.entries.iter().map(|(_, entry)| entry))
-            && links == ports;
+        let links = state.fabric().links();
+        let goes_on =
+            follows && self.entries.iter().eq(ranking.entries.iter().map(|(_, entry)| entry));
         pass.is_from_scratch = !goes_on;
         if pass.is_from_scratch {
             self.entries.clear();
             self.entries.extend(ranking.entries.iter().map(|&(_, entry)| entry));
-            for all in [&mut pass.free.amount, &mut pass.served.offered, &mut self.spare] {
+            for all in [&mut pass.free.amount, &mut self.spare] {
                 all.clear();
                 all.extend_from_slice(state.fabric().capacity());
             }
@@ -238,7 +237,7 @@ impl PerPort {
     ) -> Result<bool, PlanError> {
         let Group::Coflow(id) = entry.group else { return Err(PlanError::PartPerPort) };
         let demand = checked(state, entry.group)?.demand();
-        let (capacity, ports) = (state.fabric().capacity(), 2 * state.fabric().ports() as usize);
+        let capacity = state.fabric().capacity();
         let dirty = self.shares.dirty_of(id);
         for (k, word) in demand.set().words().iter().enumerate() {
             let here = dirty.get(k).copied().unwrap_or(0);
@@ -256,12 +255,7 @@ impl PerPort {
         }
         let free = &mut pass.free;
         for (link, l) in demand.set().common(&free.dirty) {
-            free.amount[link] = if link < ports {
-                capacity[link] * self.shares.of(id, l)
-            } else {
-                // First come first served.
-                pass.served.offered[link]
-            };
+            free.amount[link] = capacity[link] * self.shares.of(id, l);
             set_bit(&mut free.open, link, free.amount[link] > capacity[link] * NEGLIGIBLE);
         }
         pass.serve_part(Request { state, id, which: Which::Provisional, entry })?;
@@ -276,9 +270,6 @@ impl PerPort {
         bounds.begin(capacity.len(), &mut self.pool);
         for (link, own) in demand.links().iter().map(|link| link.index()).zip(provisional.uses()) {
             self.spare[link] += bounds.set_own(link, own);
-            if link >= ports {
-                pass.served.offered[link] -= own;
-            }
         }
         Ok(true)
     }

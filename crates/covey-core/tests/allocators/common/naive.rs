@@ -78,15 +78,13 @@ pub fn rates_after(world: &World, ranking: &Ranking, running: &mut Running) -> O
             }
         }
         Layers::PerPort => {
-            let ports = 2 * world.state.fabric().ports() as usize;
             for (_, entry) in ranking.entries.iter() {
                 let Group::Coflow(id) = entry.group else { return None };
-                // Links of ports are divided; inner links go to the first coflow.
                 let mut free: Vec<f64> = (0..capacity.len())
                     .map(|link| {
                         let mine = |p: &&LinkShare| p.coflow == id && p.link.index() == link;
                         let share = ranking.link_shares.iter().filter(mine).map(|p| p.share);
-                        if link < ports { share.sum::<f64>() * capacity[link] } else { spare[link] }
+                        share.sum::<f64>() * capacity[link]
                     })
                     .collect();
                 let (rates, found) = (table.rates.clone(), free.clone());
