@@ -98,6 +98,8 @@ pub fn policy(object: &Bound<'_, PyAny>, halt: Arc<Halt>) -> PyResult<AnyPolicy>
             flow_ends: handlers.flow_ended.is_there,
             port_drains: handlers.port_drained.is_there,
             attained: flag("wants_attained")?,
+            // The view of Python has no such numbers.
+            progress: false,
             sizes_only: false,
         },
         link_limits: object.getattr("link_limits")?.extract()?,

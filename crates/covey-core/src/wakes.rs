@@ -355,7 +355,6 @@ mod tests {
                     let sender = wake.sender().unwrap_or(Sender::Coflow(id));
                     let now = Time::from_secs(bytes);
                     let due = |wake: &Wake| match *wake {
-                        Wake::WhenPassed(_, link, _) => link.0 == 1,
                         Wake::At(time) => time.due(now),
                         Wake::WhenSent(_, x) | Wake::WhenFlowSent(_, x) => x <= bytes,
                         Wake::WhenDagSent(_, x) | Wake::WhenPassed(.., x) => x <= bytes,

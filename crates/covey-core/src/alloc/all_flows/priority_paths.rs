@@ -214,10 +214,10 @@ impl PriorityPaths {
                     self.links.filled_at[link as usize] = priority;
                 }
                 // Once a link, as something has happened among all flows there or among none.
-                if let [_, .., last] = self.links.running[link as usize][..] {
-                    if last == queue {
-                        self.shared.push(link);
-                    }
+                if let [_, .., last] = self.links.running[link as usize][..]
+                    && last == queue
+                {
+                    self.shared.push(link);
                 }
             }
         }
@@ -304,10 +304,10 @@ impl PriorityPaths {
         if self.links.filled_at[link as usize] < priority {
             return;
         }
-        if let Some(Reverse((_, queue))) = self.links.waiting[link as usize].pop() {
-            if self.waits_at.get(queue as usize) == Some(&link) {
-                self.find_capacity(queue as usize, priority);
-            }
+        if let Some(Reverse((_, queue))) = self.links.waiting[link as usize].pop()
+            && self.waits_at.get(queue as usize) == Some(&link)
+        {
+            self.find_capacity(queue as usize, priority);
         }
         self.offer(link);
     }

@@ -271,7 +271,7 @@ impl WaterLevels {
             if raised >= level {
                 return self.raise(bundles, link, raised, others);
             }
-        } else if !(self.links.used[link] > self.links.high[link]) {
+        } else if self.links.used[link] <= self.links.high[link] {
             return self.set_level(link, f64::INFINITY);
         }
         self.lower(bundles, link, others);

@@ -99,7 +99,6 @@ pub fn rates_after(world: &World, ranking: &Ranking, running: &mut Running) -> O
                 table.serve(&table.members(entry.group), entry.rule, &mut spare)?;
             }
         }
-        Layers::Classes => return None,
     }
     if backfills {
         for (entry, given) in by_entry {
