@@ -1,6 +1,5 @@
 //! Weights by pair of links, in tables, for fabrics with few links.
 
-use crate::bits::bits;
 use crate::simd::bitmask;
 
 /// For each link, the number of flows that are attached to it, by the other links that they cross; and the
@@ -46,18 +45,10 @@ impl DenseRows {
         any(row, levels, |weight, other| (weight > 0.0) & (other < level))
     }
 
-    /// The links with a level above `level` to which flows are attached that cross `link`.
-    pub fn higher<'a>(
-        &'a self,
-        link: usize,
-        level: f64,
-        levels: &'a [f64],
-    ) -> impl Iterator<Item = usize> + 'a {
+    /// Whether flows that cross `link` are attached to a link whose level is above `level`.
+    pub fn is_crossed_from_higher(&self, link: usize, level: f64, levels: &[f64]) -> bool {
         let row = self.row(&self.crossing, link);
-        let words = row.chunks(64).zip(levels.chunks(64)).map(move |(row, levels)| {
-            bitmask(row.iter().zip(levels).map(|(&w, &other)| (w > 0.0) & (other > level)))
-        });
-        bits(words)
+        any(row, levels, |weight, other| (weight > 0.0) & (other > level))
     }
 
     /// The flows attached to `link` get `by` more: adds that to what is used of all links, and calls

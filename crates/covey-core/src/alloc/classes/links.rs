@@ -82,14 +82,13 @@ impl Links {
         self.used[link] < self.low[link] || self.used[link] > self.high[link]
     }
 
-    /// About the level that a link will get: links are looked at in this order.
-    pub fn expected_level(&self, link: usize) -> f64 {
-        let (level, free) = (self.level[link], self.free[link]);
-        let level = if self.own[link] > 0.0 && level < f64::INFINITY {
-            level + (free - self.used[link]) / self.own[link]
-        } else {
-            free / self.count[link].max(1.0)
-        };
-        level.max(0.0)
+    /// Links that are off are looked at in this order.
+    pub fn precedence(&self, link: usize) -> f64 {
+        precedence(self.level[link], self.free[link], self.count[link])
     }
+}
+
+/// The level of a full link. For a link that is not full, the lowest level that it can get.
+pub fn precedence(level: f64, free: f64, count: f64) -> f64 {
+    if level < f64::INFINITY { level } else { free / count.max(1.0) }
 }

@@ -17,7 +17,7 @@ use std::collections::BinaryHeap;
 
 use super::bundles::{Bundles, Crossing, NONE};
 use super::dense_rows::{DenseRows, MAX_LINKS};
-use super::links::Links;
+use super::links::{Links, precedence};
 use crate::ordered::Ordered;
 
 /// The number of balanced links a link of the fabric, in one round, above which levels are worked out from
@@ -44,17 +44,12 @@ pub struct WaterLevels {
     moving: Vec<(u32, f64)>,
 }
 
-/// Links that may be off.
+/// Links that may be off, lowest level first.
 #[derive(Debug, Default)]
 struct Queue {
-    links: Vec<u32>,
+    heap: BinaryHeap<Reverse<(Ordered, u32)>>,
     is_in: Vec<bool>,
-    /// Links to be looked at before `links`, highest expected level first.
-    batch: Vec<u32>,
 }
-
-/// The number of links from which on they are sorted once, instead of looking for the lowest each time.
-const MANY: usize = 512;
 
 /// What has changed.
 #[derive(Debug, Default)]
@@ -69,50 +64,21 @@ pub struct Changes {
 
 impl Queue {
     fn clear(&mut self, links: usize) {
-        self.links.clear();
-        self.batch.clear();
+        self.heap.clear();
         self.is_in.clear();
         self.is_in.resize(links, false);
     }
 
-    fn push(&mut self, link: usize) {
+    fn push(&mut self, link: usize, level: f64) {
         if !std::mem::replace(&mut self.is_in[link], true) {
-            self.links.push(link as u32);
+            self.heap.push(Reverse((Ordered(level), link as u32)));
         }
     }
 
-    /// Removes a link that is off, the one with the lowest expected level if there are few. Forgets links
-    /// that are not off.
-    fn pop(&mut self, numbers: &Links) -> Option<usize> {
-        if self.batch.is_empty() && self.links.len() > MANY {
-            std::mem::swap(&mut self.batch, &mut self.links);
-            let level = |link: &u32| Reverse(Ordered(numbers.expected_level(*link as usize)));
-            self.batch.sort_by_cached_key(level);
-        }
-        while let Some(link) = self.batch.pop() {
-            self.is_in[link as usize] = false;
-            if numbers.is_off(link as usize) {
-                return Some(link as usize);
-            }
-        }
-        let (mut lowest, mut least) = (None, f64::INFINITY);
-        let mut k = 0;
-        while k < self.links.len() {
-            let link = self.links[k] as usize;
-            if !numbers.is_off(link) {
-                self.is_in[link] = false;
-                self.links.swap_remove(k);
-                continue;
-            }
-            let level = numbers.expected_level(link);
-            if level < least || lowest.is_none() {
-                (lowest, least) = (Some(k), level);
-            }
-            k += 1;
-        }
-        let link = self.links.swap_remove(lowest?) as usize;
-        self.is_in[link] = false;
-        Some(link)
+    fn pop(&mut self) -> Option<usize> {
+        let Reverse((_, link)) = self.heap.pop()?;
+        self.is_in[link as usize] = false;
+        Some(link as usize)
     }
 }
 
@@ -177,7 +143,7 @@ impl WaterLevels {
 
     fn look_at(&mut self, link: usize) {
         if self.links.is_off(link) {
-            self.queue.push(link);
+            self.queue.push(link, self.links.precedence(link));
         }
     }
 
@@ -265,7 +231,10 @@ impl WaterLevels {
     /// Balances all links that are off.
     pub fn balance(&mut self, bundles: &mut Bundles) {
         let mut left = MAX_BALANCES_PER_LINK * self.attached.len();
-        while let Some(link) = self.queue.pop(&self.links) {
+        while let Some(link) = self.queue.pop() {
+            if !self.links.is_off(link) {
+                continue;
+            }
             if left == 0 {
                 self.fill(bundles);
                 break;
@@ -352,7 +321,7 @@ impl WaterLevels {
         let (level, free, own) =
             (self.links.level[link], self.links.free[link], self.links.own[link]);
         let mut lowered = if own > 0.0 { ((free - others) / own).max(0.0) } else { 0.0 };
-        self.find_higher(bundles, link, lowered);
+        self.find_higher(link, lowered);
         // All of them count at first, so the level is too low, and only rises.
         let mut moving = std::mem::take(&mut self.moving);
         let (mut weight, mut rest) = (own, others);
@@ -393,31 +362,15 @@ impl WaterLevels {
     }
 
     /// Makes `moving` the bundles that cross a link and have a rate above `level` by another one.
-    fn find_higher(&mut self, bundles: &Bundles, link: usize, level: f64) {
-        let WaterLevels { links, crossing, attached, dense, moving, .. } = self;
+    fn find_higher(&mut self, link: usize, level: f64) {
+        let WaterLevels { links, crossing, dense, moving, .. } = self;
         moving.clear();
-        if let Some(dense) = dense {
-            let (few, crossing) = (link as u32, &crossing[link]);
-            let higher = dense.higher(link, level, &links.level);
-            let mut count = 0;
-            let lists = higher.map(|other| (other, &attached[other]));
-            for (other, list) in lists {
-                count += list.len();
-                if count > crossing.len() {
-                    break;
-                }
-                let at = links.level[other];
-                let here = list.iter().filter(|&&bundle| bundles.path(bundle).contains(&few));
-                moving.extend(here.map(|&bundle| (bundle, at)));
-            }
-            if count <= crossing.len() {
-                return;
-            }
-            moving.clear();
+        if dense.as_ref().is_some_and(|it| !it.is_crossed_from_higher(link, level, &links.level)) {
+            return;
         }
         for it in &crossing[link] {
             let at = links.level[it.attached as usize];
-            if it.attached as usize != link && at > level {
+            if at > level && it.attached as usize != link {
                 moving.push((it.bundle, at));
             }
         }
@@ -427,8 +380,10 @@ impl WaterLevels {
     fn raise_own(&mut self, bundles: &Bundles, link: usize, by: f64) {
         let WaterLevels { links, queue, dense, changes, attached, .. } = self;
         if let Some(dense) = dense {
-            let Links { used, low, high, .. } = links;
-            dense.raise(link, by, used, (low, high), |l| queue.push(l));
+            let Links { used, low, high, level, free, count, .. } = links;
+            dense.raise(link, by, used, (low, high), |l| {
+                queue.push(l, precedence(level[l], free[l], count[l]));
+            });
             return;
         }
         for &bundle in &attached[link] {
@@ -437,7 +392,7 @@ impl WaterLevels {
                 links.used[l] += more;
                 changes.used.push(l as u32);
                 if links.is_off(l) {
-                    queue.push(l);
+                    queue.push(l, links.precedence(l));
                 }
             }
         }
