@@ -150,13 +150,9 @@ impl ClassFlows {
             link.is_none_or(|link| demand.path(position).any(|l| demand.links()[l] == link))
         };
         let positions = (0..demand.width()).filter(|&position| counts(position));
-        let progress = coflow.progress();
-        // What flows that have not ended have not sent is taken off below, or was written down.
-        let sent = |p: usize| {
-            let is_over = progress.left[p].is_infinite();
-            progress.size[p] - if is_over { 0.0 } else { left_in(state, id, p) }
-        };
-        let mut sent: f64 = positions.map(sent).sum();
+        // What flows that have not ended have not sent is taken off below, or was written down. A flow that has
+        // not started has sent nothing.
+        let mut sent: f64 = positions.map(|p| coflow.sent_at(p)).sum();
         let mut at = Vec::new();
         for (number, bundle) in self.bundles.iter().enumerate() {
             let here = bundle.flows.iter().filter(|Reverse(member)| member.coflow == id);
