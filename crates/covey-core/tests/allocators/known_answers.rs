@@ -235,11 +235,11 @@ fn an_ended_coflow_cannot_be_served() {
 }
 
 #[test]
-fn everything_needs_a_big_switch() {
+fn shares_by_size_need_a_big_switch() {
     let routes = Routes::new(1, [(PortId(0), PortId(1), vec![0])]).unwrap();
     let fabric = Fabric::new(&[1.0; 2], &[1.0; 2], &[1.0], routes).unwrap();
     let world = World::new(fabric, &[vec![flow(0, 1, 1.0)]]);
-    let plan = plan_of(&[(Group::AllFlows, Share::MAX_MIN)]);
+    let plan = plan_of(&[(Group::AllFlows, Share::BY_SIZE)]);
     assert_eq!(fresh(&world, &plan), Err(PlanError::AllFlows));
 }
 
