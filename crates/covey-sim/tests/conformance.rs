@@ -10,8 +10,8 @@ use covey_core::{Fabric, Promises};
 use covey_trace::Workload;
 use proptest::prelude::*;
 
-/// Policies by which all flows share links, which needs a big switch.
-const BIG_SWITCH_ONLY: [&str; 2] = ["fair", "wss"];
+/// Policies that divide links by size, which needs a big switch.
+const BIG_SWITCH_ONLY: [&str; 1] = ["wss"];
 
 /// The promises of a policy in the registry.
 fn promises(spec: &str) -> Promises {
