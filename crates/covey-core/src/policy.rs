@@ -147,4 +147,12 @@ impl AnyPolicy {
             AnyPolicy::NonClairvoyant(_) => NonClairvoyant::NAME,
         }
     }
+
+    /// Which further events it asks for.
+    pub fn wants(&self) -> Wants {
+        match self {
+            AnyPolicy::Clairvoyant(policy) => policy.wants(),
+            AnyPolicy::NonClairvoyant(policy) => policy.wants(),
+        }
+    }
 }

@@ -35,6 +35,16 @@ fn codecs_that_no_agent_has() {
 }
 
 #[test]
+fn a_policy_that_only_the_simulator_can_run() {
+    let folder = TestFolder::new();
+    assert_eq!(
+        folder.refusal(&["serve", "--data", "data", "--policy", "stream"]),
+        "policy stream decides at receivers of flows, which only the simulator has: expected a policy of a \
+         coordinator, such as covey, aalo or sebf"
+    );
+}
+
+#[test]
 fn truncated_file() {
     assert_eq!(
         refused(&TINY[..TINY.len() - 8]),

@@ -53,6 +53,11 @@ pub enum ServeError {
         "policy {0} compresses flows: expected one of lz4, snappy, zstd, lzf, which agents have"
     )]
     Compresses(String),
+    /// The policy has to know what each flow has sent, which agents do not report.
+    #[error(
+        "policy {0} decides at receivers of flows, which only the simulator has: expected a policy of a coordinator, such as covey, aalo or sebf"
+    )]
+    SimulatedOnly(String),
     /// The credentials cannot be used.
     #[error(transparent)]
     Credentials(#[from] CredentialError),

@@ -53,6 +53,9 @@ impl Server {
             move |source| ServeError::Io { what, source }
         };
         let built = covey_sched::build(&config.policy)?;
+        if built.policy.wants().progress {
+            return Err(ServeError::SimulatedOnly(config.policy));
+        }
         let codec = match built.compression {
             None => None,
             Some(compression) => {

@@ -95,10 +95,7 @@ pub fn policy(spec: &str) -> AnyPolicy {
 
 /// Whether a policy looks at what each flow has sent. Other drivers than the simulator do not tell that.
 pub fn looks_at_flows(spec: &str) -> bool {
-    match policy(spec) {
-        AnyPolicy::Clairvoyant(policy) => policy.wants().progress,
-        AnyPolicy::NonClairvoyant(policy) => policy.wants().progress,
-    }
+    policy(spec).wants().progress
 }
 
 /// Simulates without an observer.
