@@ -80,7 +80,7 @@ pub(crate) struct ClassFlows {
     is_pending: Vec<bool>,
     /// Working memory: flows that change their bundle, with bytes left.
     moving: Vec<(CoflowId, u32, u32, f64)>,
-    /// Working memory: services that are due.
+    /// Working memory: services that are due; bundles that count in a new tally.
     due: Vec<u32>,
 }
 
@@ -153,7 +153,8 @@ impl ClassFlows {
         // What flows that have not ended have not sent is taken off below, or was written down. A flow that has
         // not started has sent nothing.
         let mut sent: f64 = positions.map(|p| coflow.sent_at(p)).sum();
-        let mut at = Vec::new();
+        let mut at = std::mem::take(&mut self.due);
+        at.clear();
         for (number, bundle) in self.bundles.iter().enumerate() {
             let here = bundle.flows.iter().filter(|Reverse(member)| member.coflow == id);
             for Reverse(member) in here.filter(|it| counts(it.0.position as usize)) {
@@ -163,10 +164,11 @@ impl ClassFlows {
             }
         }
         self.tallies.begin(id, link, sent, now);
-        for bundle in at {
+        for &bundle in &at {
             let place = self.place(bundle);
             self.tallies.count_one((id, link), place, now);
         }
+        self.due = at;
     }
 
     /// The coflows whose bytes are counted.
@@ -182,6 +184,14 @@ impl ClassFlows {
     /// The time at which a coflow will have sent so many bytes, in all or through a link, if rates stay.
     pub(crate) fn when_sent(&self, id: CoflowId, link: Option<LinkId>, bytes: f64) -> Time {
         self.tallies.when(id, link, bytes)
+    }
+
+    /// Takes all flows out of their bundles.
+    fn empty_bundles(&mut self) {
+        for bundle in &mut self.bundles {
+            (bundle.service, bundle.base, bundle.key) = (NONE, 0.0, f64::NAN);
+            bundle.flows.clear();
+        }
     }
 
     fn look_again(&mut self, service: u32) {
@@ -323,18 +333,22 @@ impl ClassFlows {
 impl Integrator for ClassFlows {
     fn begin(&mut self, network: &mut Network<'_>) {
         self.now = network.now;
-        self.services.clear();
-        self.bundles.clear();
+        for service in &mut self.services {
+            (service.bytes, service.since, service.level) = (0.0, network.now, 0.0);
+            service.ends.clear();
+            service.many = 0;
+        }
+        self.empty_bundles();
         self.pending.clear();
-        self.is_pending.clear();
+        self.is_pending.fill(false);
         self.links = network.allocator.class_shares().map_or(0, ClassShares::links);
-        self.next.clear(0);
+        self.next.clear(self.services.len());
         self.tallies.clear();
     }
 
     fn end(&mut self, network: &mut Network<'_>) {
         self.write_back(network);
-        self.bundles.clear();
+        self.empty_bundles();
     }
 
     fn next_end(&self) -> Time {

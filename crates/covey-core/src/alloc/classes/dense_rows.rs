@@ -21,10 +21,13 @@ pub struct DenseRows {
 pub const MAX_LINKS: usize = 1536;
 
 impl DenseRows {
-    /// Tables of so many links, without flows.
-    pub fn new(links: usize) -> DenseRows {
-        let zeros = vec![0.0; links * links];
-        DenseRows { links, attached: zeros.clone(), crossing: zeros }
+    /// No flows on so many links.
+    pub fn clear(&mut self, links: usize) {
+        self.links = links;
+        for table in [&mut self.attached, &mut self.crossing] {
+            table.clear();
+            table.resize(links * links, 0.0);
+        }
     }
 
     /// So many flows on a path are attached to `link` from now on; fewer, if `by` is below zero.

@@ -93,7 +93,11 @@ impl WaterLevels {
         }
         self.attached.resize_with(links, Vec::new);
         self.crossing.resize_with(links, Vec::new);
-        self.dense = (links <= MAX_LINKS).then(|| DenseRows::new(links));
+        if links <= MAX_LINKS {
+            self.dense.get_or_insert_default().clear(links);
+        } else {
+            self.dense = None;
+        }
         self.queue.clear(links);
         self.clear_changes();
         self.used.clear();
@@ -443,7 +447,9 @@ impl WaterLevels {
             }
         }
         self.links.own.fill(0.0);
-        self.dense = self.dense.as_ref().map(|_| DenseRows::new(links));
+        if let Some(dense) = &mut self.dense {
+            dense.clear(links);
+        }
         for &bundle in &all {
             let (link, weight) = (bundles.attached(bundle) as usize, bundles.weight(bundle));
             self.links.own[link] += weight;
