@@ -181,7 +181,8 @@ class Trace:
         """
 
     def split_receivers(self) -> Trace:
-        """Make a coflow of each receiver of a coflow (Stream IV, many-to-one); its job is the coflow."""
+        """Make a coflow of each receiver of a coflow (Stream IV, many-to-one); its job is the
+        coflow."""
 
     def dag(self, shape: str = "q42") -> Trace:
         """Make each coflow a job of six stages (Stream IV): "q42" or "tao"."""

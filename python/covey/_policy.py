@@ -23,7 +23,8 @@ class Policy:
 
     In each scheduling round the simulator first reports all that happened (it calls the handlers, which
     do nothing unless overridden) and then asks for the plan once. Between two plans the allocator
-    shares rates again whenever a flow ends. A policy keeps no clock and draws no unseeded random number.
+    shares rates again whenever a flow ends. A policy keeps no clock and draws no unseeded random
+    number.
 
     Coflows are small numbers that are used again after a coflow has ended; a flow is the pair of its
     coflow and its number within that; links are numbers (`View.egress`, `View.ingress`).

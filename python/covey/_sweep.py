@@ -44,7 +44,8 @@ def sweep(
 
     `grid` gives a value, or several, for each name. "trace" (a `Trace`, or a name as for
     `load_trace`) and "policy" must be there; options of `simulate` may be ("seed", "fabric",
-    "port_rate", "cpu", "sim", "barrier", "bound"). Every other name is a parameter of the policy: ``{"trace": ...,
+    "port_rate", "cpu", "sim", "barrier", "bound"). Every other name is a parameter of the policy:
+    ``{"trace": ...,
     "policy": "aalo", "K": [5, 10], "seed": range(3)}``.
 
     Columns: the names of the grid, then mean_cct_s, p50_cct_s, p90_cct_s, p95_cct_s, p99_cct_s,
