@@ -13,7 +13,7 @@
 //!
 //! Priorities never rise, but for the [`escape`](crate::stream::EscapeRules) from starvation.
 //!
-//! [`Receiver`] is the state machine of one receiver. It has no view of the network. [`network`] runs all of them
+//! [`Receiver`] is the state machine of one receiver. It has no view of the network. `network` runs all of them
 //! in a simulation, and carries what hosts tell each other.
 
 mod ended;
