@@ -39,8 +39,10 @@ pub struct Limit {
 pub struct ClassShares {
     membership: Membership,
     bundles: Bundles,
-    /// By class.
+    /// By class; from `begun` on, memory of earlier runs.
     classes: Vec<WaterLevels>,
+    /// Number of classes that have had flows.
+    begun: usize,
     capacity: Vec<f64>,
     /// The bundle of each flow, by coflow and position.
     bundle_of: Vec<Vec<u32>>,
@@ -56,7 +58,8 @@ impl ClassShares {
         self.bundles.clear();
         self.capacity.clear();
         self.capacity.extend_from_slice(capacity);
-        self.classes.iter_mut().for_each(|class| class.clear(capacity));
+        // A class begins with its first flow, in this run as in the first one: the results are equal to the last bit.
+        self.begun = 0;
         self.bundle_of.iter_mut().for_each(Vec::clear);
         self.unsorted.clear();
         self.rebundled.clear();
@@ -154,15 +157,16 @@ impl ClassShares {
     }
 
     fn add_to(&mut self, class: u32, path: impl Iterator<Item = LinkId>) -> u32 {
-        while self.classes.len() <= class as usize {
-            self.classes.push(WaterLevels::default());
-            let last = self.classes.len() - 1;
-            self.classes[last].clear(&self.capacity);
-            if let Some((new, before)) = self.classes.split_last_mut()
-                && let Some(before) = before.last()
-            {
-                (0..self.capacity.len()).for_each(|link| new.set_free(link, before.spare(link)));
+        while self.begun <= class as usize {
+            if self.begun == self.classes.len() {
+                self.classes.push(WaterLevels::default());
             }
+            let (before, new) = self.classes.split_at_mut(self.begun);
+            new[0].clear(&self.capacity);
+            if let Some(before) = before.last() {
+                (0..self.capacity.len()).for_each(|link| new[0].set_free(link, before.spare(link)));
+            }
+            self.begun += 1;
         }
         let (bundle, is_new) = self.bundles.add(class, path);
         let class = &mut self.classes[class as usize];
@@ -207,10 +211,10 @@ impl ClassShares {
 
     /// Works out the rates.
     pub(in crate::alloc) fn share(&mut self, state: &State) {
-        self.classes.iter_mut().for_each(WaterLevels::clear_changes);
+        self.classes[..self.begun].iter_mut().for_each(WaterLevels::clear_changes);
         self.rebundled.clear();
         self.sort(state);
-        let mut rest = &mut self.classes[..];
+        let mut rest = &mut self.classes[..self.begun];
         while let Some((class, after)) = rest.split_first_mut() {
             class.balance(&mut self.bundles);
             class.hand_on(after.first_mut());
@@ -231,7 +235,7 @@ impl ClassShares {
 
     /// Number of classes that have had flows.
     pub fn classes(&self) -> usize {
-        self.classes.len()
+        self.begun
     }
 
     /// Where a bundle gets its rate.
@@ -257,14 +261,14 @@ impl ClassShares {
 
     /// The links whose levels have changed last, some of them twice.
     pub fn changed_levels(&self) -> impl Iterator<Item = Limit> + '_ {
-        self.classes.iter().enumerate().flat_map(|(class, levels)| {
+        self.classes[..self.begun].iter().enumerate().flat_map(|(class, levels)| {
             levels.changes().levels.iter().map(move |&link| Limit { class, link: link as usize })
         })
     }
 
     /// The bundles that were attached elsewhere last, some of them twice. Some may have no flow any more.
     pub fn moved_bundles(&self) -> impl Iterator<Item = u32> + '_ {
-        self.classes.iter().flat_map(|levels| levels.changes().bundles.iter().copied())
+        self.classes[..self.begun].iter().flat_map(|levels| levels.changes().bundles.iter().copied())
     }
 
     /// Whether a bundle has flows.
