@@ -85,10 +85,6 @@ proptest! {
         names in Just([0, 1, 2, 3, 4, 5]).prop_shuffle(),
     ) {
         for_every_policy(&workload, &fabric, |spec| {
-            // An open fault: with a round trip, ties of `stream` are decided by ports for some workloads.
-            if spec.starts_with("stream") && spec.contains("rtt=") {
-                return Ok(());
-            }
             names_of_ports_do_not_matter(&workload, &fabric, &names, &|| policy(spec))
         });
     }

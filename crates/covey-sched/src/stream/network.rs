@@ -393,9 +393,8 @@ impl Policy<NonClairvoyant> for Network {
         let present = &mut self.coflows[coflow.index()];
         let Some(number) = present.sub_at(link) else { return };
         let sub = &mut present.subs_mut()[number];
-        if bytes >= sub.asked {
-            sub.asked = f64::INFINITY;
-        }
+        // Sums of bytes are rounded, so `bytes` may be just below those for which the plan waited.
+        sub.asked = f64::INFINITY;
         self.learn(coflow, number, [Input::Received { bytes }]);
     }
 

@@ -9,6 +9,11 @@ use covey_core::{CoflowId, LinkId, Time};
 /// Stands for all links of a coflow. No link has this number.
 const WHOLE: u32 = u32::MAX;
 
+/// The part of a number of bytes by which a sum may miss it: less is rounding. Policies compare bytes with a
+/// larger tolerance. Without this one, a flow that ends where a threshold is may leave the sum just below it for
+/// good.
+const ROUNDING: f64 = 1e-10;
+
 #[derive(Debug, Clone, Copy)]
 struct Tally {
     /// Bytes up to `since`.
@@ -16,12 +21,19 @@ struct Tally {
     since: Time,
     /// Bytes per second from `since` on.
     rate: f64,
+    /// Flows that count in it.
+    flows: u32,
 }
 
 impl Tally {
     fn advance(&mut self, now: Time) {
         self.sent += self.rate * (now - self.since);
         self.since = now;
+    }
+
+    fn change_rate(&mut self, by: f64) {
+        // Without flows the rate is exactly 0, however often it has changed.
+        self.rate = if self.flows == 0 { 0.0 } else { (self.rate + by).max(0.0) };
     }
 }
 
@@ -93,7 +105,7 @@ impl Tallies {
         if tallies.is_empty() {
             self.coflows.push(id);
         }
-        let new = Tally { sent, since: now, rate: 0.0 };
+        let new = Tally { sent, since: now, rate: 0.0, flows: 0 };
         let number = match self.vacant.pop() {
             Some(number) => {
                 self.all[number as usize] = new;
@@ -170,7 +182,8 @@ impl Tallies {
     fn count_in(&mut self, tally: u32, (service, level): (usize, f64), by: i32, now: Time) {
         let it = &mut self.all[tally as usize];
         it.advance(now);
-        it.rate = (it.rate + f64::from(by) * level).max(0.0);
+        it.flows = it.flows.wrapping_add_signed(by);
+        it.change_rate(f64::from(by) * level);
         let here = &mut self.at[service];
         match here.iter().position(|counted| counted.tally == tally) {
             None => here.push(Counted { tally, flows: 1 }),
@@ -188,7 +201,7 @@ impl Tallies {
         for counted in &self.at[service] {
             let it = &mut self.all[counted.tally as usize];
             it.advance(now);
-            it.rate = (it.rate + f64::from(counted.flows) * by).max(0.0);
+            it.change_rate(f64::from(counted.flows) * by);
         }
     }
 
@@ -201,9 +214,9 @@ impl Tallies {
     /// The time at which so many bytes will have been sent, if rates stay.
     pub fn when(&self, id: CoflowId, link: Option<LinkId>, bytes: f64) -> Time {
         let Some(tally) = self.find(id, link) else { return Time::NEVER };
-        let Tally { sent, since, rate } = self.all[tally as usize];
+        let Tally { sent, since, rate, .. } = self.all[tally as usize];
         let missing = bytes - sent;
-        if missing <= 0.0 {
+        if missing <= ROUNDING * bytes {
             since
         } else if rate > 0.0 {
             since + missing / rate
