@@ -158,8 +158,7 @@ class Coflow(CoflowBase):
         take: Iterable[int] = (),
         open: bool | None = None,
     ) -> None:
-        """Change it: add flows, take flows of others, start flows again at their ports or at other
-        ones.
+        """Change it: add flows, take flows of others, start flows again here or elsewhere.
 
         `move` has pairs of a flow's index and where it goes, `restart` indices, `take` ids of other
         coflows' flows.

@@ -171,9 +171,7 @@ class Trace:
     def burst(self, group: int = 20) -> Trace:
         """Let so many coflows that follow each other arrive together."""
 
-    def waves(
-        self, max: int = 4, rate: str = "1gbps", seed: int = 1, of: str = "coflows"
-    ) -> Trace:
+    def waves(self, max: int = 4, rate: str = "1gbps", seed: int = 1, of: str = "coflows") -> Trace:
         """Divide coflows into at most `max` waves of senders (Aalo 7.3, Table 4).
 
         With `of="flows"`, the percentages are of each coflow's flows (Stream, Table 2).
@@ -181,8 +179,7 @@ class Trace:
         """
 
     def split_receivers(self) -> Trace:
-        """Make a coflow of each receiver of a coflow (Stream IV, many-to-one); its job is the
-        coflow."""
+        """Make each receiver of a coflow a coflow (Stream IV, many-to-one); its job is the coflow."""
 
     def dag(self, shape: str = "q42") -> Trace:
         """Make each coflow a job of six stages (Stream IV): "q42" or "tao"."""

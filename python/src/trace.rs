@@ -266,7 +266,7 @@ impl Trace {
         self.made(py, how, |w| transform::waves(w, Waves { max, rate, of, seed }))
     }
 
-    /// Make a coflow of each receiver of a coflow (Stream IV, many-to-one); its job is the coflow.
+    /// Make each receiver of a coflow a coflow (Stream IV, many-to-one); its job is the coflow.
     fn split_receivers(&self, py: Python<'_>) -> PyResult<Trace> {
         self.made(py, "split_receivers()".to_owned(), transform::split_receivers)
     }
