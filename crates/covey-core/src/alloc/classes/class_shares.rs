@@ -268,7 +268,9 @@ impl ClassShares {
 
     /// The bundles that were attached elsewhere last, some of them twice. Some may have no flow any more.
     pub fn moved_bundles(&self) -> impl Iterator<Item = u32> + '_ {
-        self.classes[..self.begun].iter().flat_map(|levels| levels.changes().bundles.iter().copied())
+        self.classes[..self.begun]
+            .iter()
+            .flat_map(|levels| levels.changes().bundles.iter().copied())
     }
 
     /// Whether a bundle has flows.

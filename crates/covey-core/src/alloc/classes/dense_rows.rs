@@ -54,32 +54,28 @@ impl DenseRows {
         any(row, levels, |weight, other| (weight > 0.0) & (other > level))
     }
 
-    /// The flows attached to `link` get `by` more: adds that to what is used of all links, and calls
-    /// `visit` with those where it is not from `low` to `high` then.
+    /// The flows attached to `link` get `by` more: adds that to what is used of all links. Calls `visit` for
+    /// each 64 links, with their number, a bit for each where `used` is not from `low` to `high` then, and what
+    /// is used of them.
     pub fn raise(
         &self,
         link: usize,
         by: f64,
         used: &mut [f64],
         (low, high): (&[f64], &[f64]),
-        mut visit: impl FnMut(usize),
+        mut visit: impl FnMut(usize, u64, &[f64]),
     ) {
         let row = self.row(&self.attached, link);
-        let starts = (0..).step_by(64);
-        for (start, row) in starts.zip(row.chunks(64)) {
-            let here = start..start + row.len();
+        for (word, row) in row.chunks(64).enumerate() {
+            let here = 64 * word..64 * word + row.len();
             let (low, high) = (&low[here.clone()], &high[here.clone()]);
             let some = &mut used[here];
             for (used, &weight) in some.iter_mut().zip(row) {
                 *used += f64::from(weight) * by;
             }
             let outside = some.iter().zip(low.iter().zip(high));
-            let mut outside = bitmask(outside.map(|(u, (low, high))| (u < low) | (u > high)));
-            while outside != 0 {
-                let k = outside.trailing_zeros() as usize;
-                outside &= outside - 1;
-                visit(start + k);
-            }
+            let outside = bitmask(outside.map(|(u, (low, high))| (u < low) | (u > high)));
+            visit(word, outside, some);
         }
     }
 }

@@ -79,13 +79,19 @@ impl Links {
         self.used[link] < self.low[link] || self.used[link] > self.high[link]
     }
 
-    /// Links that are off are looked at in this order.
+    /// Links that are off are looked at in this order, lowest first: the level that the link has, or that it will
+    /// have at least if it is used for more than is free.
     pub fn precedence(&self, link: usize) -> f64 {
-        precedence(self.level[link], self.free[link], self.count[link])
+        let Links { level, free, own, count, .. } = self;
+        precedence(level[link], free[link], self.used[link], own[link], count[link])
     }
 }
 
-/// The level of a full link. For a link that is not full, the lowest level that it can get.
-pub fn precedence(level: f64, free: f64, count: f64) -> f64 {
-    if level < f64::INFINITY { level } else { free / count.max(1.0) }
+/// See [`Links::precedence`].
+pub fn precedence(level: f64, free: f64, used: f64, own: f64, count: f64) -> f64 {
+    if level == f64::INFINITY {
+        free / count.max(1.0)
+    } else {
+        level - (used - free).max(0.0) / own.max(1.0)
+    }
 }

@@ -48,7 +48,8 @@ pub struct WaterLevels {
 #[derive(Debug, Default)]
 struct Queue {
     heap: BinaryHeap<Reverse<(Ordered, u32)>>,
-    is_in: Vec<bool>,
+    /// A bit for each link.
+    is_in: Vec<u64>,
 }
 
 /// What has changed since [`WaterLevels::clear_changes`]; some of it occurs twice.
@@ -64,18 +65,31 @@ impl Queue {
     fn clear(&mut self, links: usize) {
         self.heap.clear();
         self.is_in.clear();
-        self.is_in.resize(links, false);
+        self.is_in.resize(links.div_ceil(64), 0);
     }
 
-    fn push(&mut self, link: usize, level: f64) {
-        if !std::mem::replace(&mut self.is_in[link], true) {
-            self.heap.push(Reverse((Ordered(level), link as u32)));
+    fn push(&mut self, link: usize, precedence: impl FnOnce() -> f64) {
+        let bit = 1 << (link % 64);
+        if self.is_in[link / 64] & bit == 0 {
+            self.is_in[link / 64] |= bit;
+            self.heap.push(Reverse((Ordered(precedence()), link as u32)));
+        }
+    }
+
+    /// Pushes the links of the bits of a word, of which the first is link `64 * word`.
+    fn push_word(&mut self, word: usize, links: u64, precedence: impl Fn(usize) -> f64) {
+        let mut new = links & !self.is_in[word];
+        self.is_in[word] |= new;
+        while new != 0 {
+            let link = 64 * word + new.trailing_zeros() as usize;
+            new &= new - 1;
+            self.heap.push(Reverse((Ordered(precedence(link)), link as u32)));
         }
     }
 
     fn pop(&mut self) -> Option<usize> {
         let Reverse((_, link)) = self.heap.pop()?;
-        self.is_in[link as usize] = false;
+        self.is_in[link as usize / 64] &= !(1 << (link % 64));
         Some(link as usize)
     }
 }
@@ -150,7 +164,7 @@ impl WaterLevels {
 
     fn look_at(&mut self, link: usize) {
         if self.links.is_off(link) {
-            self.queue.push(link, self.links.precedence(link));
+            self.queue.push(link, || self.links.precedence(link));
         }
     }
 
@@ -385,9 +399,11 @@ impl WaterLevels {
     fn raise_own(&mut self, bundles: &Bundles, link: usize, by: f64) {
         let WaterLevels { links, queue, dense, used, attached, .. } = self;
         if let Some(dense) = dense {
-            let Links { low, high, level, free, count, .. } = links;
-            dense.raise(link, by, &mut links.used, (low, high), |l| {
-                queue.push(l, precedence(level[l], free[l], count[l]));
+            let Links { low, high, level, free, own, count, .. } = links;
+            dense.raise(link, by, &mut links.used, (low, high), |word, outside, used| {
+                queue.push_word(word, outside, |l| {
+                    precedence(level[l], free[l], used[l % 64], own[l], count[l])
+                });
             });
             return;
         }
@@ -397,7 +413,7 @@ impl WaterLevels {
                 links.used[l] += more;
                 used.push(l as u32);
                 if links.is_off(l) {
-                    queue.push(l, links.precedence(l));
+                    queue.push(l, || links.precedence(l));
                 }
             }
         }
