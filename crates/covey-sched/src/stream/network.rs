@@ -55,14 +55,9 @@ struct Dag {
 /// Something under way. What took off later arrives no earlier.
 type UnderWay<T> = VecDeque<(Time, Address, T)>;
 
-/// All receivers, as a policy for the network.
-pub(super) struct Network {
-    setup: Setup,
-    /// By [`CoflowId`].
-    coflows: Vec<Present>,
-    /// The coflows of each DAG.
-    members: Sorted<(u64, CoflowId), ()>,
-    ended: Ended,
+/// What comes at a time.
+#[derive(Debug, Default)]
+struct Coming {
     /// Priorities on their way to senders.
     acks: UnderWay<u32>,
     /// When relays of a DAG have been told.
@@ -71,18 +66,45 @@ pub(super) struct Network {
     sizes: UnderWay<Input>,
     /// When senders look whether flows starve.
     looks: Sorted<(Time, CoflowId, usize), ()>,
-    relay: Relay,
-    /// Coflows of which flows have started since the last plan.
+}
+
+impl Coming {
+    /// The time of the first.
+    fn next(&self) -> Option<Time> {
+        let Coming { acks, relays, sizes, looks } = self;
+        let told = [acks.front().map(|ack| ack.0), relays.front().map(|dag| dag.0)];
+        let others = [sizes.front().map(|news| news.0), looks.first().map(|look| look.0.0)];
+        told.into_iter().chain(others).flatten().min()
+    }
+}
+
+/// What the next plan has to carry out.
+#[derive(Debug, Default)]
+struct ToDo {
+    /// Coflows of which flows have started.
     started: Vec<CoflowId>,
-    /// Sub-coflows about which something has changed since the last plan.
+    /// Sub-coflows about which something has changed.
     touched: Vec<(CoflowId, usize)>,
-    /// Ranks of sub-coflows that have ended since the last plan.
+    /// Ranks of sub-coflows that have ended.
     left: Vec<Rank>,
-    /// Coflows that have ended since the last plan.
+    /// Coflows that have ended.
     gone: Vec<CoflowId>,
-    dags: Sorted<u64, Dag>,
     /// DAGs whose next look at relays is to be set.
     to_watch: Vec<u64>,
+}
+
+/// All receivers, as a policy for the network.
+pub(super) struct Network {
+    setup: Setup,
+    /// By [`CoflowId`].
+    coflows: Vec<Present>,
+    /// The coflows of each DAG.
+    members: Sorted<(u64, CoflowId), ()>,
+    dags: Sorted<u64, Dag>,
+    ended: Ended,
+    coming: Coming,
+    relay: Relay,
+    to_do: ToDo,
     /// Working memory: coflows.
     some: Vec<CoflowId>,
 }
@@ -115,18 +137,11 @@ impl Network {
             setup,
             coflows: Vec::new(),
             members: Sorted::default(),
-            ended: Ended::default(),
-            acks: VecDeque::new(),
-            relays: VecDeque::new(),
-            sizes: VecDeque::new(),
-            looks: Sorted::default(),
-            relay: Relay::default(),
-            started: Vec::new(),
-            touched: Vec::new(),
-            left: Vec::new(),
-            gone: Vec::new(),
             dags: Sorted::default(),
-            to_watch: Vec::new(),
+            ended: Ended::default(),
+            coming: Coming::default(),
+            relay: Relay::default(),
+            to_do: ToDo::default(),
             some: Vec::new(),
         }
     }
@@ -135,7 +150,7 @@ impl Network {
     fn learn(&mut self, coflow: CoflowId, number: usize, inputs: impl IntoIterator<Item = Input>) {
         let sub = &mut self.coflows[coflow.index()].subs_mut()[number];
         sub.receiver.take_all(inputs, &self.setup.rules);
-        touch(&mut self.touched, &mut self.coflows, coflow, number);
+        touch(&mut self.to_do.touched, &mut self.coflows, coflow, number);
     }
 
     fn is_current(&self, to: Address) -> bool {
@@ -145,36 +160,36 @@ impl Network {
 
     /// What has arrived by `now`.
     fn deliver(&mut self, now: Time) {
-        while self.acks.front().is_some_and(|(arrival, ..)| arrival.due(now)) {
-            let Some((_, to, priority)) = self.acks.pop_front() else { return };
+        while self.coming.acks.front().is_some_and(|(arrival, ..)| arrival.due(now)) {
+            let Some((_, to, priority)) = self.coming.acks.pop_front() else { return };
             if self.is_current(to) {
                 let sub = &mut self.coflows[to.coflow.index()].subs_mut()[to.sub];
                 sub.class = priority;
-                touch(&mut self.touched, &mut self.coflows, to.coflow, to.sub);
+                touch(&mut self.to_do.touched, &mut self.coflows, to.coflow, to.sub);
             }
         }
-        let mut sizes = std::mem::take(&mut self.sizes);
+        let mut sizes = std::mem::take(&mut self.coming.sizes);
         while let Some(&(_, to, _)) = sizes.front().filter(|(arrival, ..)| arrival.due(now)) {
             let same = sizes.iter().take_while(|next| next.0.due(now) && next.1 == to).count();
             let inputs = sizes.drain(..same).map(|(_, _, input)| input);
             if self.is_current(to) {
                 self.learn(to.coflow, to.sub, inputs);
-                watch(&mut self.to_watch, self.coflows[to.coflow.index()].external);
+                watch(&mut self.to_do.to_watch, self.coflows[to.coflow.index()].external);
             }
         }
-        self.sizes = sizes;
+        self.coming.sizes = sizes;
     }
 
     /// Reads what the receivers of a DAG have had. Returns the sum, in bytes.
     fn read_relays(&mut self, external: u64, view: &View<'_, NonClairvoyant>) -> f64 {
-        let Network { relay, members, coflows, setup, touched, .. } = self;
+        let Network { relay, members, coflows, setup, to_do, .. } = self;
         let mut sum = 0.0;
         relay.read(of_dag(members, external), coflows, view, |present, coflow, number, bytes| {
             sum += bytes;
             let sub = &mut present.subs_mut()[number];
             sub.receiver.take(Input::Received { bytes }, &setup.rules);
             if !std::mem::replace(&mut sub.is_touched, true) {
-                touched.push((coflow, number));
+                to_do.touched.push((coflow, number));
             }
         });
         sum
@@ -191,17 +206,17 @@ impl Network {
                 receiver.take_all(inputs, &setup.rules);
             }
         }
-        watch(&mut self.to_watch, external);
+        watch(&mut self.to_do.to_watch, external);
     }
 
     /// Senders look whether flows starve.
     fn look_for_starving(&mut self, view: &View<'_, NonClairvoyant>) {
         let Some(rules) = self.setup.escape else { return };
-        while let Some(&((time, coflow, number), ())) = self.looks.first() {
+        while let Some(&((time, coflow, number), ())) = self.coming.looks.first() {
             if !time.due(view.now()) {
                 break;
             }
-            self.looks.remove(&(time, coflow, number));
+            self.coming.looks.remove(&(time, coflow, number));
             self.coflows[coflow.index()].subs_mut()[number].looks = Some(false);
             if !self.some.contains(&coflow) {
                 self.some.push(coflow);
@@ -223,8 +238,8 @@ impl Network {
                 let sub = &mut self.coflows[coflow.index()].subs_mut()[number];
                 let Some(starves) = sub.looks.take() else { continue };
                 sub.escape.look(&rules, sub.class, starves, view.now());
-                self.looks.insert((sub.escape.next, coflow, number), ());
-                touch(&mut self.touched, &mut self.coflows, coflow, number);
+                self.coming.looks.insert((sub.escape.next, coflow, number), ());
+                touch(&mut self.to_do.touched, &mut self.coflows, coflow, number);
             }
         }
     }
@@ -238,7 +253,7 @@ impl Network {
             let inputs = self.ended.of(of).map(|(predecessor, bytes)| {
                 (arrival, address, Input::Completed { predecessor, bytes })
             });
-            self.sizes.extend(inputs);
+            self.coming.sizes.extend(inputs);
         }
         if self.setup.rtt_s == 0.0 {
             self.deliver(now);
@@ -247,16 +262,16 @@ impl Network {
 
     /// Looks at the flows that have started in a coflow.
     fn see_started(&mut self, coflow: CoflowId, view: &View<'_, NonClairvoyant>) {
-        let Network { coflows, touched, setup, .. } = self;
+        let Network { coflows, to_do, setup, .. } = self;
         let present = &mut coflows[coflow.index()];
         present.see(coflow, view, |sub, number, flows, is_new| {
             sub.receiver.take(Input::Seen { flows }, &setup.rules);
             if is_new || !sub.is_touched {
                 sub.is_touched = true;
-                touched.push((coflow, number));
+                to_do.touched.push((coflow, number));
             }
         });
-        watch(&mut self.to_watch, self.coflows[coflow.index()].external);
+        watch(&mut self.to_do.to_watch, self.coflows[coflow.index()].external);
     }
 
     /// Carries out what a receiver has decided. Returns whether the plan has changed.
@@ -280,7 +295,7 @@ impl Network {
             let half_s = self.setup.rtt_s / 2.0;
             if half_s > 0.0 {
                 let to = Address { coflow, seq, sub: number };
-                self.acks.push_back((view.now() + half_s, to, priority));
+                self.coming.acks.push_back((view.now() + half_s, to, priority));
             } else {
                 sub.class = priority;
             }
@@ -293,7 +308,7 @@ impl Network {
         if let Some(rules) = self.setup.escape.filter(|_| sub.class > 0 && !sub.escape.next.comes())
         {
             sub.escape.begin(&rules, view.now());
-            self.looks.insert((sub.escape.next, coflow, number), ());
+            self.coming.looks.insert((sub.escape.next, coflow, number), ());
         }
         let layer = sub.class.saturating_sub(sub.escape.raised);
         let rank = Rank::of_numbers(layer, [0, 0], view.order(coflow)).numbered(number as u32);
@@ -369,8 +384,8 @@ impl Policy<NonClairvoyant> for Network {
     }
 
     fn flows_started(&mut self, coflow: CoflowId, _: &View<'_, NonClairvoyant>) {
-        if !self.started.contains(&coflow) {
-            self.started.push(coflow);
+        if !self.to_do.started.contains(&coflow) {
+            self.to_do.started.push(coflow);
         }
     }
 
@@ -407,7 +422,7 @@ impl Policy<NonClairvoyant> for Network {
         if self.setup.rtt_s == 0.0 {
             self.relay(external, true);
         } else {
-            self.relays.push_back((view.now() + self.setup.rtt_s, external));
+            self.coming.relays.push_back((view.now() + self.setup.rtt_s, external));
         }
         self.relay.mark(&mut self.coflows);
     }
@@ -419,8 +434,8 @@ impl Policy<NonClairvoyant> for Network {
         for number in 0..present.subs().len() {
             let name = present.name(number, view);
             let sub = &mut present.subs_mut()[number];
-            self.left.extend(sub.rank.take());
-            self.looks.remove(&(sub.escape.next, coflow, number));
+            self.to_do.left.extend(sub.rank.take());
+            self.coming.looks.remove(&(sub.escape.next, coflow, number));
             ended_bytes += sub.ended_bytes;
             let bytes = sub.ended_bytes;
             self.ended.add(name, present.id, bytes);
@@ -428,16 +443,16 @@ impl Policy<NonClairvoyant> for Network {
         let (external, seq) = (present.external, present.seq);
         self.coflows[coflow.index()] = present;
         self.members.remove(&(external, coflow));
-        self.started.retain(|&other| other != coflow);
-        self.touched.retain(|&(other, _)| other != coflow);
-        self.gone.push(coflow);
+        self.to_do.started.retain(|&other| other != coflow);
+        self.to_do.touched.retain(|&(other, _)| other != coflow);
+        self.to_do.gone.push(coflow);
         if of_dag(&self.members, external).next().is_none() {
             self.dags.remove(&external);
         } else if let Some(&dag) = self.dags.get(&external) {
             let ended_bytes = dag.ended_bytes + ended_bytes;
             self.dags.insert(external, Dag { ended_bytes, ..dag });
         }
-        watch(&mut self.to_watch, external);
+        watch(&mut self.to_do.to_watch, external);
         if self.setup.tells_sizes {
             let mut children = std::mem::take(&mut self.some);
             let depends = |child: &CoflowId| self.coflows[child.index()].parents.contains(&seq);
@@ -452,9 +467,9 @@ impl Policy<NonClairvoyant> for Network {
     fn woke(&mut self, view: &View<'_, NonClairvoyant>) {
         self.deliver(view.now());
         while let Some(&(_, external)) =
-            self.relays.front().filter(|(time, _)| time.due(view.now()))
+            self.coming.relays.front().filter(|(time, _)| time.due(view.now()))
         {
-            self.relays.pop_front();
+            self.coming.relays.pop_front();
             self.read_relays(external, view);
             self.relay(external, false);
         }
@@ -463,27 +478,24 @@ impl Policy<NonClairvoyant> for Network {
 
     fn plan(&mut self, view: &View<'_, NonClairvoyant>, plan: &mut Plan<NonClairvoyant>) -> Answer {
         plan.set_layers(Layers::Classes);
-        let mut changed = !self.left.is_empty();
-        self.left.drain(..).for_each(|rank| plan.remove(rank));
-        self.gone.drain(..).for_each(|coflow| plan.clear_wakes_of(Sender::Coflow(coflow)));
-        while let Some(coflow) = self.started.pop() {
+        let mut changed = !self.to_do.left.is_empty();
+        self.to_do.left.drain(..).for_each(|rank| plan.remove(rank));
+        self.to_do.gone.drain(..).for_each(|coflow| plan.clear_wakes_of(Sender::Coflow(coflow)));
+        while let Some(coflow) = self.to_do.started.pop() {
             self.see_started(coflow, view);
         }
-        for k in 0..self.touched.len() {
-            let (coflow, number) = self.touched[k];
+        for k in 0..self.to_do.touched.len() {
+            let (coflow, number) = self.to_do.touched[k];
             changed |= self.carry_out(coflow, number, view, plan);
         }
-        self.touched.clear();
-        while let Some(external) = self.to_watch.pop() {
+        self.to_do.touched.clear();
+        while let Some(external) = self.to_do.to_watch.pop() {
             if self.setup.relays {
                 self.set_look(external, plan);
             }
         }
         plan.clear_times();
-        let under_way = [self.acks.front().map(|ack| ack.0), self.relays.front().map(|dag| dag.0)];
-        let others =
-            [self.sizes.front().map(|news| news.0), self.looks.first().map(|look| look.0.0)];
-        let next = under_way.into_iter().chain(others).flatten().min();
+        let next = self.coming.next();
         next.into_iter().for_each(|time| plan.wake_at(time));
         if changed { Answer::Replaced } else { Answer::Unchanged }
     }
