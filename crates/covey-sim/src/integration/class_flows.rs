@@ -75,6 +75,8 @@ pub(crate) struct ClassFlows {
     /// By number of the bundle.
     bundles: Vec<Bundle>,
     tallies: Tallies,
+    /// By [`CoflowId`]: number of its flows in bundles.
+    inside: Vec<u32>,
     /// Services whose next end has to be worked out again.
     pending: Vec<u32>,
     is_pending: Vec<bool>,
@@ -155,7 +157,10 @@ impl ClassFlows {
         let mut sent: f64 = positions.map(|p| coflow.sent_at(p)).sum();
         let mut at = std::mem::take(&mut self.due);
         at.clear();
-        for (number, bundle) in self.bundles.iter().enumerate() {
+        // Most tallies begin when their coflow arrives. Then none of its flows is in a bundle, and none is sought.
+        let is_inside = self.inside.get(id.index()).is_some_and(|flows| *flows > 0);
+        let bundles = if is_inside { &self.bundles[..] } else { &[] };
+        for (number, bundle) in bundles.iter().enumerate() {
             let here = bundle.flows.iter().filter(|Reverse(member)| member.coflow == id);
             for Reverse(member) in here.filter(|it| counts(it.0.position as usize)) {
                 let left = member.target.0 - self.served(bundle);
@@ -192,6 +197,15 @@ impl ClassFlows {
             (bundle.service, bundle.base, bundle.key) = (NONE, 0.0, f64::NAN);
             bundle.flows.clear();
         }
+        self.inside.clear();
+    }
+
+    /// A flow of a coflow is in a bundle from now on.
+    fn enter(&mut self, id: CoflowId) {
+        if self.inside.len() <= id.index() {
+            self.inside.resize(id.index() + 1, 0);
+        }
+        self.inside[id.index()] += 1;
     }
 
     fn look_again(&mut self, service: u32) {
@@ -217,6 +231,7 @@ impl ClassFlows {
             !is_it
         });
         let Some(target) = target else { return 0.0 };
+        self.inside[coflow.index()] -= 1;
         let left = target - self.served(&self.bundles[bundle as usize]);
         self.count(state, (coflow, position), self.place(bundle), -1);
         self.find_key(bundle);
@@ -315,6 +330,7 @@ impl ClassFlows {
                 {
                     ending.push((first.coflow, first.position as usize));
                     it.flows.pop();
+                    self.inside[first.coflow.index()] -= 1;
                     if !self.tallies.is_empty() {
                         let at = (number as usize, self.services[number as usize].level);
                         let flow = (first.coflow, first.position);
@@ -406,6 +422,7 @@ impl Integrator for ClassFlows {
             let it = &mut self.bundles[bundle as usize];
             it.flows.push(member);
             let is_first = it.flows.peek() == Some(&member);
+            self.enter(coflow);
             self.count(state, (coflow, position), self.place(bundle), 1);
             if is_first {
                 self.find_key(bundle);
