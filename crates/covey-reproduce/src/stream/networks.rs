@@ -1,0 +1,127 @@
+//! Table 1 and Figure 6: FatTrees of 8 to 48 pods, many-to-one coflows.
+
+use covey_core::{Ecmp, EcmpMode, FatTree};
+use covey_trace::TraceError;
+use covey_trace::stats::SizeTable;
+
+use super::contest::{Contest, EIGHT_PODS, MICE, OTHERS, Of, SPEEDS, WITHIN, extreme};
+use super::workloads::{NOTE, many_to_one};
+use crate::finding::{Finding, Setting};
+use crate::item::{Evaluate, Item, Planner, Planning};
+use crate::plots::curves;
+
+/// Numbers of pods.
+const PODS: [u32; 5] = [8, 16, 24, 32, 48];
+
+pub(super) const TABLE_1: Item = Item {
+    place: "Table 1",
+    section: "IV-A",
+    shows: "servers and switches of FatTrees",
+    plan: Planning::Runs(|_| {
+        Ok(Box::new(|results, section| {
+            for pods in PODS {
+                let ecmp = Ecmp { mode: EcmpMode::Flow, seed: 1 };
+                let tree = FatTree::new(pods, ecmp).map_err(|error| error.to_string())?;
+                // As many aggregation switches as edge switches, and half as many cores.
+                let switches = tree.edge_switches() * 5 / 2;
+                for (column, count) in [("servers", tree.hosts()), ("switches", switches)] {
+                    let row = format!("k = {pods}");
+                    let what = format!("{row}: {column}");
+                    section.add(
+                        Finding::new(what, Setting::FairComparison, &[], f64::from(count))
+                            .unit("")
+                            .published(results.published("Table 1", &row, column), 0.0),
+                    );
+                }
+            }
+            Ok(())
+        }))
+    }),
+};
+
+/// The network of `pods` pods. With 8 pods, 150 ports share 128 hosts. With more, a port is a rack.
+fn network(pods: u32) -> String {
+    if pods == 8 { EIGHT_PODS.to_owned() } else { format!("fat-tree:k={pods},place=rack") }
+}
+
+fn figure_6(
+    planner: &mut Planner,
+    place: &'static str,
+    speed: usize,
+    of: Of,
+) -> Result<Evaluate, TraceError> {
+    let trace = many_to_one(planner)?;
+    let contests = PODS.map(|pods| {
+        let (fabric, table) = (network(pods), SizeTable::ManyToOne);
+        Contest::plan(planner, trace, table, &fabric, SPEEDS[speed].1)
+    });
+    Ok(Box::new(move |results, section| {
+        section.note(NOTE);
+        section.note(
+            "With 8 pods, port p of the trace is host p mod 128. With more pods a port is a rack, as in the paper: \
+             its flows are dealt to the hosts of an edge switch. The published gains are the greatest of all \
+             sizes, over Aalo the least. Mice are class I of Table 3.",
+        );
+        let row = if of == MICE { "mice" } else { "mean" };
+        for (other, (name, _)) in OTHERS.iter().enumerate() {
+            if let Some(finding) = extreme(&contests, results, other, of)? {
+                let why = match *name {
+                    "Baraat" => WHY_BARAAT,
+                    "FS" => WHY_FS,
+                    _ => WHY_AALO,
+                };
+                let published = results.published(place, row, name);
+                section.add(finding.published(published, WITHIN).why(why));
+            }
+        }
+        let mut drawn: Vec<(String, Vec<[f64; 2]>)> =
+            OTHERS.map(|(name, _)| (format!("over {name}"), Vec::new())).into();
+        for (pods, contest) in PODS.iter().zip(&contests) {
+            contest.add_ours(results, section, &format!("k = {pods}"), &[of])?;
+            for (other, (_, points)) in drawn.iter_mut().enumerate() {
+                let gain = contest.gain(results, other, of)?;
+                points.extend(gain.map(|gain| [f64::from(*pods), gain]));
+            }
+        }
+        if of != MICE {
+            contests[0].add_ours(results, section, "k = 8", &[Of::P95])?;
+        }
+        section.figures.push(curves(
+            "Stream's gain by size of the network",
+            ["pods", "gain in mean time"],
+            drawn,
+            "Above 1 Stream is faster.",
+        ));
+        Ok(())
+    }))
+}
+
+pub(super) const WHY_BARAAT: &str = "Our Baraat counts at each link the bytes that it has carried, and calls a coflow heavy \
+    above 1160 MiB of them. A coflow spread over many senders is heavy at none of them, so it holds all links \
+    of senders, while at the link of a receiver it may wait for another coflow. The item LM-Effect separates \
+    the two causes.";
+pub(super) const WHY_FS: &str = "Few coflows of terabytes decide the mean. No order helps the largest one: its time is that \
+    of its own bytes on one link. The paper's simulator and its mapping of racks to hosts are not public.";
+pub(super) const WHY_AALO: &str = "Aalo is immediate here and knows all bytes that a coflow has sent; Stream's receivers learn of \
+    each other from shared senders only. Our α, β and the meaning of mice are guesses where the paper gives no \
+    values.";
+
+macro_rules! figure_6 {
+    ($place:literal, $shows:literal, $speed:literal, $of:expr) => {
+        Item {
+            place: $place,
+            section: "IV-B",
+            shows: $shows,
+            plan: Planning::Runs(|planner| figure_6(planner, $place, $speed, $of)),
+        }
+    };
+}
+
+pub(super) const FIGURE_6A: Item =
+    figure_6!("Figure 6(a)", "gain of mice by size of the network, 1G", 0, MICE);
+pub(super) const FIGURE_6B: Item =
+    figure_6!("Figure 6(b)", "mean gain by size of the network, 1G", 0, Of::Mean);
+pub(super) const FIGURE_6C: Item =
+    figure_6!("Figure 6(c)", "gain of mice by size of the network, 10G", 1, MICE);
+pub(super) const FIGURE_6D: Item =
+    figure_6!("Figure 6(d)", "mean gain by size of the network, 10G", 1, Of::Mean);
