@@ -51,12 +51,9 @@ pub(super) const LM_EFFECT: Item = Item {
                  that serves a coflow then is the only one it needs. In the FatTree it needs several, each \
                  with an order of its own, and the head of one waits for another while that link idles.",
             );
-            let networks = [
-                ("FatTree", trace, EIGHT_PODS, coupled),
-                ("receivers' links only", alone, "", single),
-            ];
+            let networks = [("FatTree", trace, coupled), ("receivers' links only", alone, single)];
             let setting = Setting::FairComparison;
-            for (network, trace, _, runs) in networks {
+            for (network, trace, runs) in networks {
                 let workload = results.plan.workload(trace);
                 let time = |run, of| one_time(results, run, workload, SizeTable::ManyToOne, of);
                 for ((name, _), run) in policies.iter().zip(runs) {

@@ -5,7 +5,7 @@ use covey_trace::stats::{SizeClass, SizeTable};
 use super::contest::{OTHERS, Of, SPEEDS, WITHIN, at_both_speeds};
 use super::networks::{WHY_AALO, WHY_BARAAT, WHY_FS};
 use super::times::times;
-use super::workloads::{NOTE, in_a_burst};
+use super::workloads::{BURST_NOTE, in_a_burst};
 use crate::finding::{Finding, Rule, Setting};
 use crate::item::{Item, Planning};
 use crate::plots::curves;
@@ -17,7 +17,7 @@ pub(super) const FIGURE_9: Item = Item {
     plan: Planning::Runs(|planner| {
         let contests = at_both_speeds(planner, SizeTable::ManyToOne, in_a_burst)?;
         Ok(Box::new(move |results, section| {
-            section.note(NOTE);
+            section.note(BURST_NOTE);
             let published = |row: &str, column| results.published("Figure 9", row, column);
             for ((speed, _), contest) in SPEEDS.iter().zip(&contests) {
                 for (other, why) in [(0, WHY_BARAAT), (1, WHY_FS)] {
@@ -59,7 +59,7 @@ pub(super) const FIGURE_9: Item = Item {
 };
 
 const WHY_CLASS_II: &str =
-    "Class II has 12 coflows here, and the published gain is the greatest in a figure.";
+    "Class II has few coflows here, and the published gain is the greatest in a figure.";
 
 pub(super) const FIGURE_10: Item = Item {
     place: "Figure 10",
@@ -68,7 +68,7 @@ pub(super) const FIGURE_10: Item = Item {
     plan: Planning::Runs(|planner| {
         let contests = at_both_speeds(planner, SizeTable::ManyToOne, in_a_burst)?;
         Ok(Box::new(move |results, section| {
-            section.note(NOTE);
+            section.note(BURST_NOTE);
             section.note(
                 "The paper draws the first 100 coflows that complete. Here these are the first fifth of the coflows, \
                  as in 100 of 526.",

@@ -30,7 +30,7 @@ pub struct Contest {
 }
 
 /// Which jobs a number is about.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Of {
     /// The mean over all jobs.
     Mean,
