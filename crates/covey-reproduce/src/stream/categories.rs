@@ -6,7 +6,7 @@ use covey_trace::transform::split_receivers;
 use super::contest::{
     BETTER, EIGHT_PODS, MICE, OTHERS, Of, SPEEDS, STREAM, WITHIN, at_both_speeds, one_time,
 };
-use super::networks::{WHY_AALO, WHY_BARAAT, WHY_FS};
+use super::networks::{WHY_AALO, WHY_BARAAT, WHY_FS, WHY_FS_MICE};
 use super::workloads::{NOTE, many_to_one};
 use crate::finding::{Finding, Rule, Setting};
 use crate::item::{Item, Planning};
@@ -34,7 +34,7 @@ pub(super) const FIGURE_7: Item = Item {
             let published = |row, column| results.published("Figure 7", row, column);
             if let Some(finding) = contests[0].finding(results, "1G, smaller coflows", 1, MICE)? {
                 let published = published("1G, smaller coflows", "FS");
-                section.add(finding.published(published, WITHIN).why(WHY_FS));
+                section.add(finding.published(published, WITHIN).why(WHY_FS_MICE));
             }
             let mut greatest: Option<Finding> = None;
             for class in [SizeClass::I, SizeClass::II] {
@@ -97,7 +97,7 @@ pub(super) const WHOLE: Item = Item {
                     section.add(
                         Finding::new(what, setting, &[base, stream], base_s / stream_s)
                             .published(published, WITHIN)
-                            .why(why),
+                            .why(if of == MICE && name == "FS" { WHY_FS_MICE } else { why }),
                     );
                 }
                 let gain = results.gain(base, stream)?;

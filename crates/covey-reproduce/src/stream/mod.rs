@@ -9,6 +9,7 @@ mod categories;
 mod coflows;
 mod conservation;
 mod contest;
+mod ecmp;
 mod equations;
 mod networks;
 mod queues;
@@ -42,6 +43,7 @@ pub const ITEMS: &[Item] = &[
         "gain over TCP on a testbed of 8 servers",
         "It is measured over TCP; which coflows were sent is not published.",
     ),
+    ecmp::SECTION_4A,
     networks::TABLE_1,
     waves::TABLE_2,
     coflows::TABLE_3,

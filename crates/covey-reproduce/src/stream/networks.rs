@@ -67,6 +67,7 @@ fn figure_6(
             if let Some(finding) = extreme(&contests, results, other, of)? {
                 let why = match *name {
                     "Baraat" => WHY_BARAAT,
+                    "FS" if of == MICE => WHY_FS_MICE,
                     "FS" => WHY_FS,
                     _ => WHY_AALO,
                 };
@@ -96,15 +97,19 @@ fn figure_6(
     }))
 }
 
-pub(super) const WHY_BARAAT: &str = "Our Baraat counts at each link the bytes that it has carried, and calls a coflow heavy \
-    above 1160 MiB of them. A coflow spread over many senders is heavy at none of them, so it holds all links \
-    of senders, while at the link of a receiver it may wait for another coflow. The item LM-Effect separates \
-    the two causes.";
-pub(super) const WHY_FS: &str = "Few coflows of terabytes decide the mean. No order helps the largest one: its time is that \
-    of its own bytes on one link. The paper's simulator and its mapping of racks to hosts are not public.";
-pub(super) const WHY_AALO: &str = "Aalo is immediate here and knows all bytes that a coflow has sent; Stream's receivers learn of \
-    each other from shared senders only. Our α, β and the meaning of mice are guesses where the paper gives no \
-    values.";
+pub(super) const WHY_BARAAT: &str = "Our Baraat decides at each link by the bytes that the link has carried, and calls a coflow \
+    heavy above 1160 MiB of them. A wide coflow is heavy at few links, so it holds many. A link serves the \
+    head of its own queue, and idles while that coflow waits at its other links. The item LM-Effect removes \
+    the second cause.";
+pub(super) const WHY_FS: &str = "A few coflows of terabytes decide the mean. No order helps the largest one: it ends with its last \
+    byte at one link. The paper's simulator and its mapping of racks to hosts are not public.";
+pub(super) const WHY_FS_MICE: &str = "Under fair sharing a mouse gets the part of one flow at links that carry hundreds of flows of large \
+    coflows; strict queues serve it at once. How many flows a link carries follows from what is called a flow: \
+    here each pair of a sender's rack and a receiver's rack. The paper's meaning of mice and its mapping of racks \
+    to hosts are not published.";
+pub(super) const WHY_AALO: &str = "Ours is closer to Aalo, or ahead. A receiver's new priority takes half a round trip of 100 µs to its \
+    senders, and relayed bytes one. How long it takes in the paper's simulator is not published, nor are α \
+    and β.";
 
 macro_rules! figure_6 {
     ($place:literal, $shows:literal, $speed:literal, $of:expr) => {

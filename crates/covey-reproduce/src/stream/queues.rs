@@ -38,7 +38,7 @@ pub(super) const FIGURE_11: Item = Item {
             let of = |count: usize| means[count - 2];
             section.add(
                 Finding::new("mean with 4 queues over that with 7", setting, &runs, of(4) / of(7))
-                    .says("4 queues are sufficient", Rule::AtMost(1.05))
+                    .says("four queues are sufficient", Rule::AtMost(1.05))
                     .why(WHY_SUFFICIENT),
             );
             let (first, later) = (of(2) - of(4), of(4) - of(7));

@@ -10,9 +10,9 @@ use crate::numbers::maximum;
 use crate::plan::{Platform, Run};
 
 /// Seconds for which small coflows keep the links busy.
-const BUSY_S: f64 = 300.0;
+const BUSY_S: f64 = 100.0;
 /// Number of coflows that starve, at a link each.
-const VICTIMS: u32 = 8;
+const VICTIMS: u32 = 4;
 /// Bytes of a flow that starves: less than it sends in one raise.
 const LAST: f64 = 1e5;
 /// Load of each link.
@@ -28,7 +28,7 @@ fn adversary() -> Workload {
         let src = 2 * VICTIMS + victim;
         let flow = |bytes, start_s| Flow { src, dst: victim, bytes, start_s };
         // The last flow begins after the first has ended, at another time for each.
-        let start_s = 30.0 + 1.7 * f64::from(victim);
+        let start_s = 30.0 + 3.1 * f64::from(victim);
         let flows = vec![flow(2048.0 * MB, 0.0), flow(LAST, start_s)];
         coflows.push(Coflow::new(format!("victim {victim}"), 0.0, flows));
     }

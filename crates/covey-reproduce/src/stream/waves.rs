@@ -3,7 +3,7 @@
 use covey_trace::stats::{SizeClass, SizeTable};
 
 use super::contest::{Contest, EIGHT_PODS, OTHERS, Of, SPEEDS, WITHIN, extreme};
-use super::networks::{WHY_BARAAT, WHY_FS};
+use super::networks::{WHY_BARAAT, WHY_FS, WHY_FS_MICE};
 use super::workloads::{NOTE, in_waves};
 use crate::finding::{Finding, Rule, Setting};
 use crate::item::{Item, Planning};
@@ -83,7 +83,7 @@ pub(super) const FIGURE_8: Item = Item {
             }
             let mice = Of::Class(SizeClass::I);
             if let Some(finding) = extreme(&contests, results, 1, mice)? {
-                section.add(finding.published(published("smaller", "FS"), WITHIN).why(WHY_FS));
+                section.add(finding.published(published("smaller", "FS"), WITHIN).why(WHY_FS_MICE));
             }
             for ((max, _), contest) in WAVES[1..].iter().zip(&contests) {
                 let label = format!("{max} waves");
