@@ -14,7 +14,7 @@ const BUSY_S: f64 = 100.0;
 /// Number of coflows that starve, at a link each.
 const VICTIMS: u32 = 4;
 /// Bytes of a flow that starves: less than it sends in one raise.
-const LAST: f64 = 1e5;
+const LAST: f64 = 1e4;
 /// Load of each link.
 const LOAD: f64 = 1.05;
 /// Speed of links in bytes per second.
