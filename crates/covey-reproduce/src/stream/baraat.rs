@@ -10,7 +10,8 @@ use crate::finding::{Finding, Setting};
 use crate::item::{Item, Planning};
 use crate::plan::Platform;
 
-/// The same coflows, each with one flow from a sender of its own. Only the links of receivers limit rates.
+/// The same coflows, each with one flow from a sender of its own. Only the links of receivers limit
+/// rates.
 fn receivers_only(workload: &Workload) -> Workload {
     let mut coflows = workload.coflows.clone();
     for (index, coflow) in (0..).zip(&mut coflows) {
@@ -47,9 +48,10 @@ pub(super) const LM_EFFECT: Item = Item {
         Ok(Box::new(move |results, section| {
             section.note(NOTE);
             section.note(
-                "With receivers' links only, each coflow is one flow from a sender of its own, on a big switch. The link \
-                 that serves a coflow then is the only one it needs. In the FatTree it needs several, each \
-                 with an order of its own, and the head of one waits for another while that link idles.",
+                "With receivers' links only, each coflow is one flow from a sender of its own, on \
+                 a big switch. The link that serves a coflow then is the only one it needs. In the \
+                 FatTree it needs several, each with an order of its own, and the head of one \
+                 waits for another while that link idles.",
             );
             let networks = [("FatTree", trace, coupled), ("receivers' links only", alone, single)];
             let setting = Setting::FairComparison;

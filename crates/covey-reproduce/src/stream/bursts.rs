@@ -70,8 +70,8 @@ pub(super) const FIGURE_10: Item = Item {
         Ok(Box::new(move |results, section| {
             section.note(BURST_NOTE);
             section.note(
-                "The paper draws the first 100 coflows that complete. Here these are the first fifth of the coflows, \
-                 as in 100 of 526.",
+                "The paper draws the first 100 coflows that complete. Here these are the first \
+                 fifth of the coflows, as in 100 of 526.",
             );
             let mut drawn = Vec::new();
             for ((speed, _), contest) in SPEEDS.iter().zip(&contests) {
@@ -113,5 +113,5 @@ pub(super) const FIGURE_10: Item = Item {
     }),
 };
 
-const WHY_FLAT: &str = "The first coflows to complete are small, and they have few others before them at their links in \
-    either order.";
+const WHY_FLAT: &str = "The first coflows to complete are small, and they have few others before \
+    them at their links in either order.";

@@ -59,8 +59,8 @@ pub(super) const FIGURE_7: Item = Item {
     }),
 };
 
-const WHY_CLASS: &str = "The largest coflows gain nothing: each ends with its last byte under any order, and is served after \
-    the smaller ones under Stream. Their class has few coflows.";
+const WHY_CLASS: &str = "The largest coflows gain nothing: each ends with its last byte under any \
+    order, and is served after the smaller ones under Stream. Their class has few coflows.";
 
 pub(super) const WHOLE: Item = Item {
     place: "Section IV-B, whole trace",
@@ -76,10 +76,11 @@ pub(super) const WHOLE: Item = Item {
         let switch = [0, 1].map(|k| planner.plan.exact(planner.trace, OTHERS[k].1));
         Ok(Box::new(move |results, section| {
             section.note(
-                "All 526 coflows at their arrivals. Published gains are those of Figure 6, the greatest of all sizes. \
-                 Without a further word a coflow's time lasts until its last receiver has all; by receiver each \
-                 receiver counts as a coflow, and wide coflows count many times. Baraat on the FatTree would take \
-                 the simulator more than ten minutes.",
+                "All 526 coflows at their arrivals. Published gains are those of Figure 6, the \
+                 greatest of all sizes. Without a further word a coflow's time lasts until its \
+                 last receiver has all; by receiver each receiver counts as a coflow, and wide \
+                 coflows count many times. Baraat on the FatTree would take the simulator more \
+                 than ten minutes.",
             );
             let workload = results.plan.workload(trace);
             let setting = Setting::FairComparison;

@@ -13,8 +13,8 @@ use crate::numbers::{mean, percent, percentile};
 use crate::plots::cdf;
 
 /// An hour of the trace is public; the paper's numbers are of all of it.
-const WHY: &str = "The public hour has a larger part of large coflows than published: the paper quotes another, longer \
-    trace (Varys, SIGCOMM 2014).";
+const WHY: &str = "The public hour has a larger part of large coflows than published: the paper \
+    quotes another, longer trace (Varys, SIGCOMM 2014).";
 
 /// The part of a figure that shows one property of coflows.
 macro_rules! distribution {
@@ -94,9 +94,10 @@ pub(super) const TABLE_3: Item = Item {
         let stages = jobs(planner, Shape::Tao)?;
         Ok(Box::new(move |results, section| {
             section.note(
-                "The table gives limits only: 100 MB, 1 GB, 10 GB and 100 GB for coflows, ten times as much for jobs. \
-                 Class I begins at 1 MB and 6 MB there, at 0 here. Its smallest job is published, as six times the \
-                 smallest coflow; our jobs therefore have six stages.",
+                "The table gives limits only: 100 MB, 1 GB, 10 GB and 100 GB for coflows, ten \
+                 times as much for jobs. Class I begins at 1 MB and 6 MB there, at 0 here. Its \
+                 smallest job is published, as six times the smallest coflow; our jobs therefore \
+                 have six stages.",
             );
             let setting = Setting::FairComparison;
             let tables = [("A", whole, SizeTable::ManyToOne), ("B", stages, SizeTable::ManyToMany)];

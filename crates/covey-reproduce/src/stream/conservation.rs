@@ -17,8 +17,8 @@ const MEAN: f64 = 50.0 * MB;
 /// Senders, so many that two coflows at a time hardly ever share one.
 const SENDERS: u32 = 1000;
 
-/// Coflows of one flow at one receiver, with exponential gaps. Sizes are exponential, or bounded Pareto with the
-/// same mean.
+/// Coflows of one flow at one receiver, with exponential gaps. Sizes are exponential, or bounded
+/// Pareto with the same mean.
 fn one_link(heavy_tailed: bool) -> Workload {
     let mut random = SplitMix::new(1);
     let mut uniform = || random.unit();
@@ -57,10 +57,11 @@ pub(super) const CONSERVATION: Item = Item {
         }
         Ok(Box::new(move |results, section| {
             section.note(format!(
-                "{COFLOWS} coflows of one flow load one link to {} %. With exponential sizes, what is left of a coflow does \
-                 not depend on what it has sent, so the mean time is the same under any order that does not know \
-                 sizes. With Pareto sizes it is not: those that have sent little have little left. Times are \
-                 divided by those under fair sharing.",
+                "{COFLOWS} coflows of one flow load one link to {} %. With exponential sizes, what \
+                 is left of a coflow does not depend on what it has sent, so the mean time is the \
+                 same under any order that does not know sizes. With Pareto sizes it is not: those \
+                 that have sent little have little left. Times are divided by those under fair \
+                 sharing.",
                 100.0 * LOAD
             ));
             let setting = Setting::FairComparison;
@@ -79,7 +80,7 @@ pub(super) const CONSERVATION: Item = Item {
                         let words = "no order changes the mean waiting time";
                         finding
                             .says(words, Rule::Between(0.95, 1.05))
-                            .why("The sample of coflows is too small for the long busy times of this load.")
+                            .why("The sample of coflows is too small for this load.")
                     });
                     let of = |times: &[f64], small: bool| -> f64 {
                         let inside = times.iter().zip(&sizes);
@@ -90,7 +91,7 @@ pub(super) const CONSERVATION: Item = Item {
                     section.add(
                         Finding::new(what, setting, &[fair, run], change[0].max(change[1]))
                             .says("no class gains without a loss of another", Rule::MoreThan(1.0))
-                            .why("With heavy tails, the small ones gain more than the large ones lose."),
+                            .why(WHY_BOTH_GAIN),
                     );
                     let what = format!("{name}, {label}: the group that gains most");
                     let least = change[0].min(change[1]);
@@ -101,3 +102,7 @@ pub(super) const CONSERVATION: Item = Item {
         }))
     }),
 };
+
+const WHY_BOTH_GAIN: &str = "The law is of sizes that tell nothing of what is left. A coflow with \
+    a heavy-tailed size that has sent little has little left, so the mean falls, here in both \
+    groups.";

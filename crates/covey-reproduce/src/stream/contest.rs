@@ -11,7 +11,8 @@ use crate::plan::{Platform, Results, RunId, TraceId};
 
 /// Stream with four queues.
 pub const STREAM: &str = "stream:K=4";
-/// The schedulers that the paper compares Stream with: its name for each, and the policy. All have four queues.
+/// The schedulers that the paper compares Stream with: its name for each, and the policy. All have
+/// four queues.
 pub const OTHERS: [(&str, &str); 3] =
     [("Baraat", "fifo-lm"), ("FS", "fair"), ("Aalo", "aalo:K=4,queues=classes,delta=0")];
 /// The smallest FatTree of the paper.

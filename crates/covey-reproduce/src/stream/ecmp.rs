@@ -7,15 +7,16 @@ use crate::finding::{Finding, Rule, Setting};
 use crate::item::{Item, Planning};
 use crate::plan::Platform;
 
-/// Mean times on the whole trace in eight pods, in seconds, by network and policy. A program written apart from
-/// Covey found them.
+/// Mean times on the whole trace in eight pods, in seconds, by network and policy. A program
+/// written apart from Covey found them.
 const MEANS: [(&str, &str, f64); 3] = [
     ("fat-tree:k=8,ecmp=modulo", "FS", 211.496_303),
     ("fat-tree:k=8,ecmp=spray", "FS", 211.481_534),
     ("fat-tree:k=8,ecmp=modulo", "Aalo", 157.805_309),
 ];
 
-/// Times of flows between hosts in opposite pods, in seconds. With `modulo` four flows share each link.
+/// Times of flows between hosts in opposite pods, in seconds. With `modulo` four flows share each
+/// link.
 const OPPOSITE: [(&str, f64); 2] =
     [("fat-tree:k=4,ecmp=modulo", 0.033_554_432), ("fat-tree:k=4,ecmp=spray", 0.008_388_608)];
 
@@ -45,8 +46,8 @@ pub(super) const SECTION_4A: Item = Item {
         });
         Ok(Box::new(move |results, section| {
             section.note(
-                "The paper has no such values. A program written apart from Covey found them; they have to agree to the \
-                 digits that it printed.",
+                "The paper has no such values. A program written apart from Covey found them; they \
+                 have to agree to the digits that it printed.",
             );
             for (what, seconds, run) in means.into_iter().chain(opposite) {
                 let within = Rule::Between(seconds * (1.0 - 1e-6), seconds * (1.0 + 1e-6));

@@ -20,8 +20,9 @@ pub(super) const EQUATION_2: Item = Item {
     plan: Planning::Runs(|_| {
         Ok(Box::new(|_, section| {
             section.note(
-                "Priorities count from 0, the highest. The threshold of the first queue is 10 MB and α is 0. The printed \
-                 equation uses the threshold of the present queue; a walk leaves each queue at its own.",
+                "Priorities count from 0, the highest. The threshold of the first queue is 10 MB \
+                 and α is 0. The printed equation uses the threshold of the present queue; a walk \
+                 leaves each queue at its own.",
             );
             let printed = [(13.3, 0), (13.4, 1), (20.0, 2), (39.0, 2), (40.0, 3), (45.0, 3)]
                 .map(|x| (Equation::Literal, x));
@@ -88,8 +89,9 @@ pub(super) const THEOREM_1: Item = Item {
     plan: Planning::Runs(|_| {
         Ok(Box::new(|_, section| {
             section.note(
-                "A load of 0.9 is divided equally among K queues. The utility of a queue is one over its waiting time. As \
-                 printed, Equation 6 has a factor for every queue before; Kleinrock's formula has two.",
+                "A load of 0.9 is divided equally among K queues. The utility of a queue is one \
+                 over its waiting time. As printed, Equation 6 has a factor for every queue \
+                 before; Kleinrock's formula has two.",
             );
             let setting = Setting::FairComparison;
             let utility = |queues| 1.0 / waits(queues, 0.9).last().copied().unwrap_or(f64::NAN);

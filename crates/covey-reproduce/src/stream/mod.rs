@@ -1,7 +1,8 @@
 //! Stream (ICNP).
 //!
-//! The authors' simulator is not public, so all runs are a *fair comparison* in the exact simulator, on the
-//! FatTrees of the paper. Baraat is `fifo-lm`, fair sharing `fair`, and Aalo has four strict queues in switches.
+//! The authors' simulator is not public, so all runs are a *fair comparison* in the exact
+//! simulator, on the FatTrees of the paper. Baraat is `fifo-lm`, fair sharing `fair`, and Aalo has
+//! four strict queues in switches.
 
 mod baraat;
 mod bursts;

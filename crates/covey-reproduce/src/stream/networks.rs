@@ -39,8 +39,8 @@ pub(super) const TABLE_1: Item = Item {
     }),
 };
 
-/// Numbers of pods of Figure 6. With 16 or more each port of the trace has a host of its own, and links inside the
-/// network are hardly ever full: more pods would change nothing.
+/// Numbers of pods of Figure 6. With 16 or more each port of the trace has a host of its own, and
+/// links inside the network are hardly ever full: more pods would change nothing.
 const DRAWN_PODS: [u32; 3] = [8, 16, 24];
 
 fn figure_6(
@@ -57,10 +57,11 @@ fn figure_6(
     Ok(Box::new(move |results, section| {
         section.note(NOTE);
         section.note(
-            "With 8 pods, port p of the trace is host p mod 128. From 16 pods on each port is a host of its own, so \
-             results hardly change, and 32 and 48 pods are left out. In the paper a port is a rack of many \
-             hosts (place=rack), which would take the simulator hours. The published gains are the \
-             greatest of all sizes, over Aalo the least. Mice are class I of Table 3.",
+            "With 8 pods, port p of the trace is host p mod 128. From 16 pods on each port is a \
+             host of its own, so results hardly change, and 32 and 48 pods are left out. In the \
+             paper a port is a rack of many hosts (place=rack), which would take the simulator \
+             hours. The published gains are the greatest of all sizes, over Aalo the least. Mice \
+             are class I of Table 3.",
         );
         let row = if of == MICE { "mice" } else { "mean" };
         for (other, (name, _)) in OTHERS.iter().enumerate() {
@@ -97,19 +98,21 @@ fn figure_6(
     }))
 }
 
-pub(super) const WHY_BARAAT: &str = "Our Baraat decides at each link by the bytes that the link has carried, and calls a coflow \
-    heavy above 1160 MiB of them. A wide coflow is heavy at few links, so it holds many. A link serves the \
-    head of its own queue, and idles while that coflow waits at its other links. The item LM-Effect removes \
-    the second cause.";
-pub(super) const WHY_FS: &str = "A few coflows of terabytes decide the mean. No order helps the largest one: it ends with its last \
-    byte at one link. The paper's simulator and its mapping of racks to hosts are not public.";
-pub(super) const WHY_FS_MICE: &str = "Under fair sharing a mouse gets the part of one flow at links that carry hundreds of flows of large \
-    coflows; strict queues serve it at once. How many flows a link carries follows from what is called a flow: \
-    here each pair of a sender's rack and a receiver's rack. The paper's meaning of mice and its mapping of racks \
-    to hosts are not published.";
-pub(super) const WHY_AALO: &str = "Ours is closer to Aalo, or ahead. A receiver's new priority takes half a round trip of 100 µs to its \
-    senders, and relayed bytes one. How long it takes in the paper's simulator is not published, nor are α \
-    and β.";
+pub(super) const WHY_BARAAT: &str = "Our Baraat decides at each link by the bytes that the link \
+    has carried, and calls a coflow heavy above 1160 MiB of them. A wide coflow is heavy at few \
+    links, so it holds many. A link serves the head of its own queue, and idles while that coflow \
+    waits at its other links. The item LM-Effect removes the second cause.";
+pub(super) const WHY_FS: &str = "A few coflows of terabytes decide the mean. No order helps the \
+    largest one: it ends with its last byte at one link. The paper's simulator and its mapping of \
+    racks to hosts are not public.";
+pub(super) const WHY_FS_MICE: &str = "Under fair sharing a mouse gets the part of one flow at \
+    links that carry hundreds of flows of large coflows; strict queues serve it at once. How many \
+    flows a link carries follows from what is called a flow: here each pair of a sender's rack and \
+    a receiver's rack. The paper's meaning of mice and its mapping of racks to hosts are not \
+    published.";
+pub(super) const WHY_AALO: &str = "Ours is closer to Aalo, or ahead. A receiver's new priority \
+    takes half a round trip of 100 µs to its senders, and relayed bytes one. How long it takes in \
+    the paper's simulator is not published, nor are α and β.";
 
 macro_rules! figure_6 {
     ($place:literal, $shows:literal, $speed:literal, $of:expr) => {

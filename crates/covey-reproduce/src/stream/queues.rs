@@ -62,8 +62,9 @@ pub(super) const FIGURE_11: Item = Item {
     }),
 };
 
-const WHY_SUFFICIENT: &str = "Thresholds are 10, 100 and 1000 MB and so on. Each further queue separates coflows ten times \
-    as large, and the mean is theirs: here it goes on falling until queues reach the largest coflows.";
+const WHY_SUFFICIENT: &str = "Thresholds are 10, 100 and 1000 MB and so on. Each further queue \
+    separates coflows ten times as large, and the mean is theirs: here it goes on falling until \
+    queues reach the largest coflows.";
 
 pub(super) const FIGURE_14: Item = Item {
     place: "Figure 14",

@@ -46,10 +46,11 @@ fn figure(
     }))
 }
 
-const WHY_FS: &str = "The stages of our jobs are copies of one coflow, as in the paper, but their order and number are ours. \
-    Jobs of terabytes decide the mean; they gain little, since their stages end with the last byte of one link.";
-const WHY_AALO: &str = "Aalo counts all bytes of a job from the first on. A receiver of Stream begins each stage with what \
-    the stages before it have told.";
+const WHY_FS: &str = "The stages of our jobs are copies of one coflow, as in the paper, but their \
+    order and number are ours. Jobs of terabytes decide the mean; they gain little, since their \
+    stages end with the last byte of one link.";
+const WHY_AALO: &str = "Aalo counts all bytes of a job from the first on. A receiver of Stream \
+    begins each stage with what the stages before it have told.";
 
 pub(super) const FIGURE_12: Item = Item {
     place: "Figure 12",
@@ -89,7 +90,7 @@ pub(super) const SECTION_3C: Item = Item {
         }
         Ok(Box::new(move |results, section| {
             section.note(JOBS_NOTE);
-            section.note("Above 1 Stream is faster with the part than without it. The paper has no such table.");
+            section.note("Above 1 Stream is faster with the part. The paper has no such table.");
             for (name, trace, all, without) in shapes {
                 let workload = results.plan.workload(trace);
                 let classes = SizeClass::ALL.map(Of::Class);

@@ -20,8 +20,8 @@ const LOAD: f64 = 1.05;
 /// Speed of links in bytes per second.
 const RATE: f64 = 125e6;
 
-/// Coflows that fall to the last queue, and then have a small flow left, while new small coflows more than fill
-/// the link of each.
+/// Coflows that fall to the last queue, and then have a small flow left, while new small coflows
+/// more than fill the link of each.
 fn adversary() -> Workload {
     let mut coflows = Vec::new();
     for victim in 0..VICTIMS {
@@ -59,9 +59,10 @@ pub(super) const SECTION_3D: Item = Item {
             let rules = EscapeRules { first_s: 0.01, raise_s: 0.01, longest_s: 10.0 };
             let bound_s = rules.max_wait_s(4);
             section.note(format!(
-                "Small coflows fill the links of {VICTIMS} receivers to {} % for {BUSY_S} s. At each a coflow in the last \
-                 queue has a flow of {} kB left. By the constants of the escape no flow waits longer than {bound_s} s: \
-                 two times the patience, and a raise of 10 ms for each queue.",
+                "Small coflows fill the links of {VICTIMS} receivers to {} % for {BUSY_S} s. At \
+                 each a coflow in the last queue has a flow of {} kB left. By the constants of the \
+                 escape no flow waits longer than {bound_s} s: two times the patience, and a raise \
+                 of 10 ms for each queue.",
                 (100.0 * LOAD).round(),
                 LAST / 1e3,
             ));

@@ -40,7 +40,8 @@ impl Jobs {
         self.bytes(workload).into_iter().map(|bytes| SizeClass::of(bytes, table)).collect()
     }
 
-    /// The time of each job in seconds: from the first arrival of its coflows to the last of `ends_s`.
+    /// The time of each job in seconds: from the first arrival of its coflows to the last of
+    /// `ends_s`.
     fn times_s(&self, workload: &Workload, ends_s: &[f64]) -> Vec<f64> {
         let mut spans = vec![(f64::INFINITY, f64::NEG_INFINITY); self.count];
         for ((job, coflow), end_s) in self.of_coflow.iter().zip(&workload.coflows).zip(ends_s) {

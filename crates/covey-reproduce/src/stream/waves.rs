@@ -22,8 +22,9 @@ pub(super) const TABLE_2: Item = Item {
         }
         Ok(Box::new(move |results, section| {
             section.note(
-                "The flows of each coflow are dealt to waves, rounded to whole flows. The shares are of the flows of \
-                 coflows with at least twenty flows, in which all waves have some.",
+                "The flows of each coflow are dealt to waves, rounded to whole flows. The shares \
+                 are of the flows of coflows with at least twenty flows, in which all waves have \
+                 some.",
             );
             for (max, row, trace) in traces {
                 let mut flows = [0_usize; 4];

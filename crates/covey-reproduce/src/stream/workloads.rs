@@ -12,14 +12,15 @@ use crate::plan::TraceId;
 pub const THIN: usize = 5;
 
 /// How workloads are made, for notes.
-pub const NOTE: &str = "Only every fifth coflow of the trace is simulated. Arrivals are five times as dense, so \
-    that the load stays near that of the trace: these coflows have 24 % of its bytes. Each receiver of a \
-    coflow has a coflow of its own (many-to-one). A coflow's time lasts until its last receiver has all.";
+pub const NOTE: &str = "Only every fifth coflow of the trace is simulated. Arrivals are five times \
+    as dense, so that the load stays near that of the trace: these coflows have 24 % of its bytes. \
+    Each receiver of a coflow has a coflow of its own (many-to-one). A coflow's time lasts until \
+    its last receiver has all.";
 
 /// How jobs are made, for notes.
-pub const JOBS_NOTE: &str = "Every fifth coflow of the trace becomes a job of six copies, at its own arrival. The time \
-    of a job lasts until its last stage has ended. The paper's Figure 4, which draws the stages, is missing \
-    in the text we have; docs/workloads.md has ours.";
+pub const JOBS_NOTE: &str = "Every fifth coflow of the trace becomes a job of six copies, at its \
+    own arrival. The time of a job lasts until its last stage has ended. The paper's Figure 4, \
+    which draws the stages, is missing in the text we have; docs/workloads.md has ours.";
 
 /// Every fifth coflow, with arrivals as they are.
 fn fifth(planner: &mut Planner) -> Result<TraceId, TraceError> {
@@ -48,9 +49,9 @@ pub fn in_waves(planner: &mut Planner, max: u32) -> Result<TraceId, TraceError> 
 }
 
 /// How the burst is made, for notes.
-pub const BURST_NOTE: &str = "Only every tenth coflow of the trace is simulated, none of which is in class V: all are present \
-    at once, which takes the simulator long. Each receiver of a coflow has a coflow of its own. A coflow's \
-    time lasts until its last receiver has all.";
+pub const BURST_NOTE: &str = "Only every tenth coflow of the trace is simulated, none of which is \
+    in class V: all are present at once, which takes the simulator long. Each receiver of a coflow \
+    has a coflow of its own. A coflow's time lasts until its last receiver has all.";
 
 /// Many-to-one coflows that all arrive at once.
 pub fn in_a_burst(planner: &mut Planner) -> Result<TraceId, TraceError> {
