@@ -79,8 +79,8 @@ pub(super) const WHOLE: Item = Item {
                 "All 526 coflows at their arrivals. Published gains are those of Figure 6, the \
                  greatest of all sizes. Without a further word a coflow's time lasts until its \
                  last receiver has all; by receiver each receiver counts as a coflow, and wide \
-                 coflows count many times. Baraat on the FatTree would take the simulator more \
-                 than ten minutes.",
+                 coflows count many times. Baraat on the FatTree is left out: its run \
+                 takes many minutes.",
             );
             let workload = results.plan.workload(trace);
             let setting = Setting::FairComparison;

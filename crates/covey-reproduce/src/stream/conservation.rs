@@ -17,7 +17,7 @@ const MEAN: f64 = 50.0 * MB;
 /// Senders, so many that two coflows at a time hardly ever share one.
 const SENDERS: u32 = 1000;
 
-/// Coflows of one flow at one receiver, with exponential gaps. Sizes are exponential, or bounded
+/// Coflows of one flow at one receiver, with exponential gaps. Sizes are exponential, or
 /// Pareto with the same mean.
 fn one_link(heavy_tailed: bool) -> Workload {
     let mut random = SplitMix::new(1);
