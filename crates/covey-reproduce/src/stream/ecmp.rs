@@ -10,9 +10,9 @@ use crate::plan::Platform;
 /// Mean times on the whole trace in eight pods, in seconds, by network and policy. A program
 /// written apart from Covey found them.
 const MEANS: [(&str, &str, f64); 3] = [
-    ("fat-tree:k=8,ecmp=modulo", "FS", 211.496_303),
-    ("fat-tree:k=8,ecmp=spray", "FS", 211.481_534),
-    ("fat-tree:k=8,ecmp=modulo", "Aalo", 157.805_309),
+    ("fat-tree:k=8,ecmp=modulo,place=pack", "FS", 211.496_303),
+    ("fat-tree:k=8,ecmp=spray,place=pack", "FS", 211.481_534),
+    ("fat-tree:k=8,ecmp=modulo,place=pack", "Aalo", 157.805_309),
 ];
 
 /// Times of flows between hosts in opposite pods, in seconds. With `modulo` four flows share each
