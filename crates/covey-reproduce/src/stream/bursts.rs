@@ -3,7 +3,7 @@
 use covey_trace::stats::{SizeClass, SizeTable};
 
 use super::contest::{OTHERS, Of, SPEEDS, WITHIN, at_both_speeds};
-use super::networks::{WHY_AALO, WHY_BARAAT, WHY_FS};
+use super::networks::{WHY_BARAAT, WHY_FS};
 use super::times::times;
 use super::workloads::{BURST_NOTE, in_a_burst};
 use crate::finding::{Finding, Rule, Setting};
@@ -37,7 +37,7 @@ pub(super) const FIGURE_9: Item = Item {
                     if let Some(finding) = contest.finding(results, speed, 2, of)? {
                         let words = "similar to Aalo across the classes, within 7 % at 10G";
                         let rule = Rule::Between(0.93, 1.07);
-                        section.add(finding.says(words, rule).why(WHY_AALO));
+                        section.add(finding.says(words, rule).why(WHY_BURST));
                     }
                 }
             }
@@ -115,3 +115,7 @@ pub(super) const FIGURE_10: Item = Item {
 
 const WHY_FLAT: &str = "The first coflows to complete are small, and they have few others before \
     them at their links in either order.";
+
+const WHY_BURST: &str = "All coflows begin at once. Aalo counts the bytes of a coflow at all its \
+    receivers. A receiver of Stream counts its own and those that senders relay, so large coflows \
+    stay beside the small ones for longer.";
