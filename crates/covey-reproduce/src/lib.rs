@@ -1,4 +1,4 @@
-//! Repeats the evaluations of three papers: Philae, Swallow and Aalo.
+//! Repeats the evaluations of four papers: Philae, Swallow, Aalo and Stream.
 //!
 //! A paper is a list of items, one for each table and figure. Each item plans its runs, and later
 //! turns their results into findings. A [`plan`] collects the runs of all items: a run that several
@@ -30,6 +30,7 @@ pub mod published;
 pub mod report;
 pub mod reproduction;
 mod selection;
+pub mod stream;
 pub mod swallow;
 mod text;
 

@@ -121,6 +121,9 @@ pub struct Plan {
 pub struct RunResult {
     /// CCTs in seconds, in the order of the workload.
     pub ccts_s: Vec<f64>,
+    /// The end of each coflow in seconds since the start of the trace, in the order of the workload; empty
+    /// for live runs and on a testbed.
+    pub ends_s: Vec<f64>,
     /// FCTs in seconds, in the order of the workload; empty unless [`Recording::FlowTimes`].
     pub fcts_s: Vec<f64>,
     /// The end of each flow in seconds since the start of the trace; empty unless
@@ -293,6 +296,7 @@ impl Plan {
         };
         let mut result = RunResult {
             ccts_s: outcome.coflows.iter().map(|coflow| coflow.cct_s()).collect(),
+            ends_s: outcome.coflows.iter().map(|coflow| coflow.completion_s).collect(),
             learned,
             saved_bytes: outcome.compression.iter().map(|c| c.saved_bytes).sum(),
             params,

@@ -73,6 +73,11 @@ fn aalo_small() {
 }
 
 #[test]
+fn stream_small() {
+    insta::assert_snapshot!(lines(&on_a_small_trace("stream")));
+}
+
+#[test]
 fn all_six_pairs_of_swallows_figure_4_and_the_sums_of_coflowsim() {
     for selection in [Selection::Figure("4".to_owned()), Selection::Table("VI".to_owned())] {
         let report = reproduce("swallow", &selection, "small", small());
@@ -263,6 +268,7 @@ fn verdicts_follow_from_what_is_printed() {
     assert!(judged("swallow") > 60);
     assert_eq!(judged("philae"), 7);
     assert_eq!(judged("aalo"), 0);
+    assert!(judged("stream") > 30);
     let (all, scope) = (&Selection::All, Scope::Testbed { every: 1, seconds: None });
     let testbed = Reproduction::new(published("swallow"), all, "small", small(), scope);
     assert!(verdicts_follow(&links_alone(testbed)) > 10);
@@ -293,4 +299,9 @@ fn swallow_on_facebook() {
 #[facebook_test("takes minutes; make slow")]
 fn aalo_on_facebook() {
     insta::assert_snapshot!(on_facebook("aalo"));
+}
+
+#[facebook_test("takes a quarter of an hour; make slow")]
+fn stream_on_facebook() {
+    insta::assert_snapshot!(on_facebook("stream"));
 }

@@ -29,6 +29,7 @@ Examples:
   covey reproduce swallow --figure 4
   covey reproduce swallow --table VI --json
   covey reproduce aalo --trace FB2010-1Hr-150-0.txt
+  covey reproduce stream --trace FB2010-1Hr-150-0.txt --figure 6
   covey reproduce philae --live --trace FB2010-1Hr-150-0.txt
   covey reproduce philae --live --table 1 --seconds 60
   covey reproduce philae --testbed --trace FB2010-1Hr-150-0.txt
@@ -119,6 +120,8 @@ enum Name {
     Swallow,
     // SIGCOMM 2015.
     Aalo,
+    // ICNP.
+    Stream,
 }
 
 impl Reproduce {
@@ -223,6 +226,7 @@ impl Reproduce {
             Name::Philae => "philae",
             Name::Swallow => "swallow",
             Name::Aalo => "aalo",
+            Name::Stream => "stream",
         }
     }
 

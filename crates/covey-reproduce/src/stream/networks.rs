@@ -1,0 +1,135 @@
+//! Table 1 and Figure 6: FatTrees of 8 to 48 pods, many-to-one coflows.
+
+use covey_core::{Ecmp, EcmpMode, FatTree};
+use covey_trace::TraceError;
+use covey_trace::stats::SizeTable;
+
+use super::contest::{Contest, MICE, OTHERS, Of, SPEEDS, WITHIN, extreme};
+use super::workloads::{NOTE, many_to_one};
+use crate::finding::{Finding, Setting};
+use crate::item::{Evaluate, Item, Planner, Planning};
+use crate::plots::curves;
+
+/// Numbers of pods.
+const PODS: [u32; 5] = [8, 16, 24, 32, 48];
+
+pub(super) const TABLE_1: Item = Item {
+    place: "Table 1",
+    section: "IV-A",
+    shows: "servers and switches of FatTrees",
+    plan: Planning::Runs(|_| {
+        Ok(Box::new(|results, section| {
+            for pods in PODS {
+                let ecmp = Ecmp { mode: EcmpMode::Flow, seed: 1 };
+                let tree = FatTree::new(pods, ecmp).map_err(|error| error.to_string())?;
+                // As many aggregation switches as edge switches, and half as many cores.
+                let switches = tree.edge_switches() * 5 / 2;
+                for (column, count) in [("servers", tree.hosts()), ("switches", switches)] {
+                    let row = format!("k = {pods}");
+                    let what = format!("{row}: {column}");
+                    section.add(
+                        Finding::new(what, Setting::FairComparison, &[], f64::from(count))
+                            .unit("")
+                            .published(results.published("Table 1", &row, column), 0.0),
+                    );
+                }
+            }
+            Ok(())
+        }))
+    }),
+};
+
+/// Numbers of pods of Figure 6. With 16 or more each port of the trace has a host of its own, and
+/// links inside the network are hardly ever full: more pods would change nothing.
+const DRAWN_PODS: [u32; 3] = [8, 16, 24];
+
+fn figure_6(
+    planner: &mut Planner,
+    place: &'static str,
+    speed: usize,
+    of: Of,
+) -> Result<Evaluate, TraceError> {
+    let trace = many_to_one(planner)?;
+    let contests = DRAWN_PODS.map(|pods| {
+        let (fabric, table) = (format!("fat-tree:k={pods}"), SizeTable::ManyToOne);
+        Contest::plan(planner, trace, table, &fabric, SPEEDS[speed].1)
+    });
+    Ok(Box::new(move |results, section| {
+        section.note(NOTE);
+        section.note(
+            "With 8 pods, port p of the trace is host p mod 128. From 16 pods on each port is a \
+             host of its own, so results hardly change, and 32 and 48 pods are left out. In the \
+             paper a port is a rack of many hosts (place=rack), where a run of Stream takes \
+             minutes. The published gains are the greatest of all sizes, over Aalo the least. Mice \
+             are class I of Table 3.",
+        );
+        let row = if of == MICE { "mice" } else { "mean" };
+        for (other, (name, _)) in OTHERS.iter().enumerate() {
+            if let Some(finding) = extreme(&contests, results, other, of)? {
+                let why = match *name {
+                    "Baraat" => WHY_BARAAT,
+                    "FS" if of == MICE => WHY_FS_MICE,
+                    "FS" => WHY_FS,
+                    _ => WHY_AALO,
+                };
+                let published = results.published(place, row, name);
+                section.add(finding.published(published, WITHIN).why(why));
+            }
+        }
+        let mut drawn: Vec<(String, Vec<[f64; 2]>)> =
+            OTHERS.map(|(name, _)| (format!("over {name}"), Vec::new())).into();
+        for (pods, contest) in DRAWN_PODS.iter().zip(&contests) {
+            contest.add_ours(results, section, &format!("k = {pods}"), &[of])?;
+            for (other, (_, points)) in drawn.iter_mut().enumerate() {
+                let gain = contest.gain(results, other, of)?;
+                points.extend(gain.map(|gain| [f64::from(*pods), gain]));
+            }
+        }
+        if of != MICE {
+            contests[0].add_ours(results, section, "k = 8", &[Of::P95])?;
+        }
+        section.figures.push(curves(
+            "Stream's gain by size of the network",
+            ["pods", "gain in mean time"],
+            drawn,
+            "Above 1 Stream is faster.",
+        ));
+        Ok(())
+    }))
+}
+
+pub(super) const WHY_BARAAT: &str = "Our Baraat decides at each link by the bytes that the link \
+    has carried, and calls a coflow heavy above 1160 MiB of them. A wide coflow is heavy at few \
+    links, so it holds many. A link serves the head of its own queue, and idles while that coflow \
+    waits at its other links. The item LM-Effect removes the second cause.";
+pub(super) const WHY_FS: &str = "A few coflows of terabytes decide the mean. No order helps the \
+    largest one: it ends with its last byte at one link. The paper's simulator and its mapping of \
+    racks to hosts are not public.";
+pub(super) const WHY_FS_MICE: &str = "Under fair sharing a mouse gets the part of one flow at \
+    links that carry hundreds of flows of large coflows; strict queues serve it at once. How many \
+    flows a link carries follows from what is called a flow: here each pair of a sender's rack and \
+    a receiver's rack. The paper's meaning of mice and its mapping of racks to hosts are not \
+    published.";
+pub(super) const WHY_AALO: &str = "Ours is closer to Aalo, or ahead. A receiver's new priority \
+    takes half a round trip of 100 µs to its senders, and relayed bytes one. How long it takes in \
+    the paper's simulator is not published, nor are α and β.";
+
+macro_rules! figure_6 {
+    ($place:literal, $shows:literal, $speed:literal, $of:expr) => {
+        Item {
+            place: $place,
+            section: "IV-B",
+            shows: $shows,
+            plan: Planning::Runs(|planner| figure_6(planner, $place, $speed, $of)),
+        }
+    };
+}
+
+pub(super) const FIGURE_6A: Item =
+    figure_6!("Figure 6(a)", "gain of mice by size of the network, 1G", 0, MICE);
+pub(super) const FIGURE_6B: Item =
+    figure_6!("Figure 6(b)", "mean gain by size of the network, 1G", 0, Of::Mean);
+pub(super) const FIGURE_6C: Item =
+    figure_6!("Figure 6(c)", "gain of mice by size of the network, 10G", 1, MICE);
+pub(super) const FIGURE_6D: Item =
+    figure_6!("Figure 6(d)", "mean gain by size of the network, 10G", 1, Of::Mean);
