@@ -13,7 +13,7 @@ lint: export PYO3_NO_PYTHON := 1
 lint: export PYO3_BUILD_EXTENSION_MODULE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test rust python slow soak damage dead-holders dead-coordinator dead-soak lint circles wasm fuzz bench growth live-bench live-fuzz flow-bench htb-bench testbed-short testbed-faults testbed-codec testbed policy-table policies rounding picture picture-check simgrid-check
+.PHONY: help demo test rust python slow soak damage dead-holders dead-coordinator dead-soak lint circles wasm fuzz bench growth live-bench live-fuzz flow-bench htb-bench testbed-short testbed-faults testbed-codec testbed policy-table policies rounding picture picture-check fabric-bench simgrid-check
 
 help: ## List these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r target what; do \
@@ -123,6 +123,9 @@ fuzz: ## Feed garbage to the readers of traces and topologies, a minute each (FU
 	cargo fuzz --version 2>/dev/null | grep -q . || cargo install --locked cargo-fuzz --version $(CARGO_FUZZ)
 	cargo +$(NIGHTLY) fuzz run read_trace -- -max_total_time=$(FUZZ_SECONDS)
 	cargo +$(NIGHTLY) fuzz run read_topology -- -max_total_time=$(FUZZ_SECONDS)
+
+fabric-bench: ## Measure docs/measurements/fabrics.md (TRACE=file; UPDATE=yes writes it there)
+	scripts/fabric-bench.sh $(TRACE) $(if $(UPDATE),--update)
 
 simgrid-check: ## Compare completion times on topology files with SimGrid's; takes it from Debian's packages
 	cargo build --locked --release --package covey

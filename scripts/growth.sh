@@ -73,6 +73,7 @@ why() {
         coflows-fvdf) echo "priorities of all coflows grow at each arrival and end; $share" ;;
         coflows-aalo-local | coflows-fifo-lm) echo "each port divides its links among all coflows there" ;;
         coflows-covey) echo "estimates change as coflows send: five events a flow" ;;
+        *-stream) echo "each event looks at all numbers of bytes for which receivers wait" ;;
         flows-fair | flows-wss) echo "an end changes the shares of most flows" ;;
         flows-*) echo "a coflow's flows share again at each end of one of them" ;;
         ports-*) echo "more flows run at once, and an event looks at those that may change" ;;

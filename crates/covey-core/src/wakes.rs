@@ -220,6 +220,11 @@ impl Wakes {
         !self.of_dag.is_empty()
     }
 
+    /// The DAGs for whose bytes any wait.
+    pub fn dags(&self) -> impl Iterator<Item = u64> {
+        self.of_dag.iter().map(|&(external, _)| external)
+    }
+
     /// All of them, in the order in which they were asked for.
     pub fn all(&self) -> Vec<Wake> {
         let of_coflow = (0..self.of_coflow.len() as u32).map(|id| Sender::Coflow(CoflowId(id)));

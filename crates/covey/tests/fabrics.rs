@@ -84,3 +84,31 @@ fn wrong_networks_are_refused_in_one_line() {
     let refused = folder.refusal(&[&emulated[..], &["--fabric", "fat-tree:k=4"]].concat());
     assert_eq!(refused, "--fabric: expected big-switch with --sim coflowsim, found 'fat-tree:k=4'");
 }
+
+/// Every host sends 1 MiB to the host at distance 8. Remainders choose one core for all four hosts of a pod, so each
+/// flow has a quarter of a link; sprayed, each has a whole one.
+#[test]
+fn choices_without_a_hash_polarise() {
+    let folder = TestFolder::new();
+    let flow = |src| format!(r#"{{"src":{src},"dst":{},"bytes":1048576}}"#, (src + 8) % 16);
+    let flows: Vec<String> = (0..16).map(flow).collect();
+    let head = r#"{"covey_trace":1,"ports":16,"coflows":1}"#;
+    let coflow = format!(r#"{{"id":"all","arrival_s":0,"flows":[{}]}}"#, flows.join(","));
+    folder.write("shift.jsonl", format!("{head}\n{coflow}\n"));
+    for (ecmp, expected_s) in [("modulo", 0.033_554_432), ("spray", 0.008_388_608)] {
+        let fabric = format!("fat-tree:k=4,place=pack,ecmp={ecmp}");
+        let simulate = ["simulate", "shift.jsonl", "--policy", "fair", "--json", "--fabric"];
+        let found = json(&folder.results(&[&simulate[..], &[&fabric]].concat()));
+        let mean_s = found["cct_s"]["mean"].as_f64().unwrap();
+        assert!((mean_s / expected_s - 1.0).abs() < 1e-9, "{ecmp}: {mean_s}");
+    }
+}
+
+#[test]
+fn shares_by_size_are_refused_with_the_reason() {
+    let folder = TestFolder::new();
+    let fabric = "leaf-spine:leaves=3,spines=1,hosts=1";
+    let refused = folder.refusal(&["simulate", "tiny.txt", "--policy", "wss", "--fabric", fabric]);
+    let expected = "policy wss, at 0.001 s: the plan divides links by the sizes of flows, which is possible only on a big switch";
+    assert_eq!(refused, expected);
+}

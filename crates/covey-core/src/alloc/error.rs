@@ -23,12 +23,15 @@ pub enum PlanError {
     /// A coflow is not present.
     #[error("names coflow {}, which is not present", .0.0)]
     Absent(CoflowId),
-    /// [`Group::AllFlows`](crate::Group::AllFlows) stands beside other entries, or in a fabric
-    /// with inner links, or with a rule that is not for it.
+    /// [`Group::AllFlows`](crate::Group::AllFlows) stands beside other entries, or with a rule that is not
+    /// for it.
     #[error(
-        "serves all flows by an entry that is not its only one, is in a fabric with inner links, or has a rule other than max-min, by size or an order of flows"
+        "serves all flows by an entry that is not its only one, or has a rule other than max-min, by size or an order of flows"
     )]
     AllFlows,
+    /// Shares by size are asked for in a fabric with inner links.
+    #[error("divides links by the sizes of flows, which is possible only on a big switch")]
+    BySizeOnInnerLinks,
     /// An entry of a class has another rule than max-min.
     #[error("asks for a rule other than max-min in a class")]
     RuleInAClass,

@@ -240,7 +240,7 @@ fn shares_by_size_need_a_big_switch() {
     let fabric = Fabric::new(&[1.0; 2], &[1.0; 2], &[1.0], routes).unwrap();
     let world = World::new(fabric, &[vec![flow(0, 1, 1.0)]]);
     let plan = plan_of(&[(Group::AllFlows, Share::BY_SIZE)]);
-    assert_eq!(fresh(&world, &plan), Err(PlanError::AllFlows));
+    assert_eq!(fresh(&world, &plan), Err(PlanError::BySizeOnInnerLinks));
 }
 
 #[test]

@@ -16,6 +16,9 @@ pub(super) struct WakeWatch {
     senders: Vec<Sender>,
     /// The number of `senders` that have been checked.
     looked_at: usize,
+    /// Under classes, which count all coflows, the DAGs for which the policy waits: each once. By its coflows, a
+    /// job of a hundred of them would cost ten thousand steps an event.
+    dags: Vec<u64>,
 }
 
 /// Bytes sent by coflows and DAGs, and their rates.
@@ -30,7 +33,7 @@ pub(super) struct Sent<'a> {
 
 impl Default for WakeWatch {
     fn default() -> WakeWatch {
-        WakeWatch { first: Time::NEVER, senders: Vec::new(), looked_at: 0 }
+        WakeWatch { first: Time::NEVER, senders: Vec::new(), looked_at: 0, dags: Vec::new() }
     }
 }
 
@@ -57,6 +60,10 @@ impl WakeWatch {
     /// The time of the next wake-up. `others` is the time of the next other event.
     pub fn next(&mut self, wakes: &Wakes, sent: &Sent<'_>, others: Time) -> Time {
         self.looked_at = self.senders.len();
+        self.dags.clear();
+        if sent.classes.is_some() {
+            self.dags.extend(wakes.dags());
+        }
         let mut first = wakes.times().fold(Time::NEVER, Time::min);
         for sender in self.senders(wakes, sent) {
             for wake in wakes.of(sender) {
@@ -90,9 +97,10 @@ impl WakeWatch {
     ) -> impl Iterator<Item = Sender> + use<'a> {
         let all = sent.classes.map_or(sent.coflows.moving(), ClassFlows::counted);
         let moving = if wakes.wait_for_coflows() { all } else { &[] };
-        let dags = if wakes.wait_for_dags() { all } else { &[] };
-        let dags = dags.iter().map(|&id| sent.state.coflow(id).registration.lineage.external);
         let moving = moving.iter().map(|&id| Sender::Coflow(id));
+        let each = if wakes.wait_for_dags() && sent.classes.is_none() { all } else { &[] };
+        let each = each.iter().map(|&id| sent.state.coflow(id).registration.lineage.external);
+        let dags = self.dags.iter().copied().chain(each);
         self.senders.iter().copied().chain(moving).chain(dags.map(Sender::Dag))
     }
 }

@@ -126,14 +126,16 @@ impl AllFlows {
             _ if ranking.layers == Layers::Classes => Mode::Classes,
             Some(Rule::MaxMin) if !fabric.inner_links().is_empty() => Mode::Classes,
             Some(Rule::MaxMin) => Mode::Fair(Measure::Number),
+            Some(Rule::BySize) if !fabric.inner_links().is_empty() => {
+                return Err(PlanError::BySizeOnInnerLinks);
+            }
             Some(Rule::BySize) => Mode::Fair(Measure::Size),
             Some(Rule::OldestFirst) => in_order(Precedence::Oldest),
             Some(Rule::ShortestFirst) => in_order(Precedence::Shortest),
             _ => return Err(PlanError::AllFlows),
         };
-        let is_for_inner_links = !matches!(mode, Mode::Fair(_)) || fabric.inner_links().is_empty();
         let is_alone = ranking.layers == Layers::Classes || ranking.entries.len() == 1;
-        if !is_alone || !is_for_inner_links {
+        if !is_alone {
             return Err(PlanError::AllFlows);
         }
         let is_new_mode = std::mem::replace(&mut self.mode, mode) != mode;

@@ -1,6 +1,7 @@
 //! Bundles: the flows of one class on one path. All of them have the same rate.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 
 use crate::ids::LinkId;
 
@@ -32,6 +33,26 @@ struct Bundle {
     key: u64,
 }
 
+/// Takes numbers that are hashes already as they are. So the memory that the table needs is the same in every run.
+#[derive(Debug, Clone, Copy, Default)]
+struct AsTheyAre(u64);
+
+impl Hasher for AsTheyAre {
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(byte);
+        }
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.0 = number;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
 /// All bundles that have flows, by number. Numbers are used again.
 #[derive(Debug, Default)]
 pub struct Bundles {
@@ -43,7 +64,7 @@ pub struct Bundles {
     stride: usize,
     vacant: Vec<u32>,
     /// Bundles by a number made of class and path. Nothing depends on the order of the table.
-    by_path: HashMap<u64, u32>,
+    by_path: HashMap<u64, u32, BuildHasherDefault<AsTheyAre>>,
     /// Working memory: the path that is looked up.
     sought: Vec<u32>,
 }
