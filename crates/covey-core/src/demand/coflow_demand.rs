@@ -11,7 +11,7 @@ use super::builder::Builder;
 use super::flow_counts::FlowCounts;
 use super::layout::Layout;
 use super::local_links::LocalLinks;
-use crate::bits::bits;
+use crate::bits::{bits, has_bit};
 use crate::clone_in_place::clone_in_place;
 use crate::fabric::Fabric;
 use crate::ids::{LinkId, PortId};
@@ -234,6 +234,23 @@ impl Demand {
         } else {
             let here = self.layout.crossing(beyond).iter().map(|&p| p as usize);
             here.filter(|&p| self.is_active(p)).for_each(visit);
+        }
+    }
+
+    /// Calls `visit` with the position of every flow of a set of active ones that crosses local link `l`,
+    /// ascending. The set has a bit for each position.
+    pub fn each_at(&self, l: usize, set: &mut [u64], mut visit: impl FnMut(&mut [u64], usize)) {
+        let mut look_at = |position: usize| {
+            if has_bit(set, position) {
+                visit(set, position);
+            }
+        };
+        match l.checked_sub(self.senders()) {
+            None => self.row(l).for_each(look_at),
+            Some(_) if self.is_shuffle() => self.each_active_at(l, look_at),
+            Some(beyond) => {
+                self.layout.crossing(beyond).iter().for_each(|&p| look_at(p as usize));
+            }
         }
     }
 

@@ -57,6 +57,11 @@ impl Lists {
         self.items.is_empty()
     }
 
+    /// Number of items of all lists.
+    pub fn items(&self) -> usize {
+        self.items.len()
+    }
+
     /// The items of a list.
     #[inline]
     pub fn list(&self, list: usize) -> &[u32] {

@@ -11,11 +11,11 @@ use crate::fabric::Fabric;
 pub(super) struct Paths {
     sender: Vec<u32>,
     receiver: Vec<u32>,
-    /// Links inside the fabric.
-    inner: Lists,
+    /// Whole paths, if some cross links inside the fabric: sender, receiver, then these links.
+    whole: Lists,
 }
 
-clone_in_place!(Paths { sender, receiver, inner });
+clone_in_place!(Paths { sender, receiver, whole });
 
 impl Paths {
     /// Paths of this many flows, whose ends are to be set.
@@ -24,7 +24,7 @@ impl Paths {
             ends.clear();
             ends.resize(flows, 0);
         }
-        self.inner.clear();
+        self.whole.clear();
     }
 
     /// Sets the local links at the ends of a path.
@@ -47,10 +47,14 @@ impl Paths {
         let mut path = std::mem::take(&mut builder.path);
         for position in 0..self.sender.len() {
             let port = |l: u32| fabric.port_of(links.all()[l as usize]).expect("an end of a path");
-            let (src, dst) = (port(self.sender[position]), port(self.receiver[position]));
+            let ends = [self.sender[position], self.receiver[position]];
             path.clear();
-            fabric.inner_path(src, dst, numbers(position), &mut path);
-            self.inner.push(path.iter().map(|&link| links.number(link, builder)));
+            fabric.inner_path(port(ends[0]), port(ends[1]), numbers(position), &mut path);
+            let inner = path.iter().map(|&link| links.number(link, builder));
+            self.whole.push(ends.into_iter().chain(inner));
+        }
+        if self.whole.items() == 2 * self.sender.len() {
+            self.whole.clear();
         }
         builder.path = path;
     }
@@ -64,7 +68,7 @@ impl Paths {
     /// Whether every path is (sender, receiver).
     #[inline]
     pub fn are_bipartite(&self) -> bool {
-        self.inner.are_empty()
+        self.whole.are_empty()
     }
 
     /// Local senders of all positions.
@@ -82,13 +86,15 @@ impl Paths {
     /// Local links inside the fabric of a position's path.
     #[inline]
     pub fn inner(&self, position: usize) -> &[u32] {
-        self.inner.list(position)
+        self.whole.list(position).get(2..).unwrap_or(&[])
     }
 
-    /// Local links of a position's path.
+    /// Local links of a position's path: sender, receiver, then those inside the fabric.
     #[inline]
     pub fn path(&self, position: usize) -> impl Iterator<Item = usize> + Clone + '_ {
+        let whole = self.whole.list(position);
         let ends = [self.sender[position], self.receiver[position]];
-        ends.into_iter().chain(self.inner(position).iter().copied()).map(|l| l as usize)
+        let apart = ends.into_iter().take(if whole.is_empty() { 2 } else { 0 });
+        apart.chain(whole.iter().copied()).map(|l| l as usize)
     }
 }

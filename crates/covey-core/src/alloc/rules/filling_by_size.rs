@@ -3,9 +3,10 @@
 //! A round fixes the link with the lowest share (what is free over the bytes left of its open
 //! flows), gives its open flows that level, and goes on. To fix senders raises the shares of
 //! receivers and leaves other senders alone, so one round fixes all senders whose share is no
-//! larger than the lowest share of any other link. Where no flow crosses an inner link, the same
-//! holds for receivers.
+//! larger than the lowest share of a receiver, and the reverse. That holds where no flow crosses an
+//! inner link; [`filling_on_paths`](super::filling_on_paths) serves the others.
 
+use super::filling_on_paths::{PathFilling, with_open_sender};
 use crate::alloc::flow_rate::BySize;
 use crate::demand::Demand;
 use crate::simd::minimum;
@@ -80,7 +81,7 @@ impl LevelsBySize {
     }
 
     /// Shares `free` (capacity at the local links) among the active flows, of which `left` is left
-    /// by position. Leaves in `free` what they do not use.
+    /// by position. Leaves in `free` what they do not use. No flow crosses an inner link.
     pub fn fill(
         &mut self,
         demand: &Demand,
@@ -92,7 +93,7 @@ impl LevelsBySize {
         self.clear();
         self.levels.resize(free.len(), UNLIMITED);
         let mut lowest = f64::INFINITY;
-        while let Some(round) = filling.find_lowest(demand) {
+        while let Some(round) = filling.find_lowest(demand.senders()) {
             lowest = lowest.min(round);
             for l in filling.fixed.iter().map(|&l| l as usize) {
                 let level = filling.links.share[l];
@@ -107,6 +108,43 @@ impl LevelsBySize {
         for ((free, rest), _) in rest.filter(|(_, level)| **level == UNLIMITED) {
             *free = rest.max(0.0);
         }
+        self.lowest = lowest;
+        if self.highest == 0.0 {
+            self.clear();
+        }
+    }
+
+    /// The same on paths of any number of links.
+    pub fn fill_paths(
+        &mut self,
+        demand: &Demand,
+        left: &[f64],
+        free: &mut [f64],
+        filling: &mut PathFilling,
+    ) {
+        self.clear();
+        self.levels.resize(free.len(), UNLIMITED);
+        let mut lowest = f64::INFINITY;
+        // Flows that cross a full link get nothing.
+        for (l, _) in
+            free.iter().zip(demand.count()).enumerate().filter(|(_, (f, n))| **f <= 0.0 && **n > 0)
+        {
+            self.levels[l] = 0.0;
+            lowest = 0.0;
+        }
+        let flows = with_open_sender(demand, free);
+        filling.fill(
+            demand,
+            flows,
+            |position| left[position],
+            free,
+            |_, l, level| {
+                self.levels[l] = level;
+                self.highest = self.highest.max(level);
+                lowest = lowest.min(level);
+            },
+        );
+        free.iter_mut().zip(filling.rest()).for_each(|(free, rest)| *free = rest);
         self.lowest = lowest;
         if self.highest == 0.0 {
             self.clear();
@@ -158,18 +196,18 @@ impl ProportionalFilling {
 
     /// Finds the links that are fixed in the next round. Returns the lowest share; `None` if no
     /// link is open.
-    fn find_lowest(&mut self, demand: &Demand) -> Option<f64> {
-        let (senders, share) = (demand.senders(), &self.links.share);
+    fn find_lowest(&mut self, senders: usize) -> Option<f64> {
+        let share = &self.links.share;
         let of_senders = minimum(f64::INFINITY, &share[..senders]);
-        let of_others = minimum(f64::INFINITY, &share[senders..]);
-        let lowest = of_senders.min(of_others);
+        let of_receivers = minimum(f64::INFINITY, &share[senders..]);
+        let lowest = of_senders.min(of_receivers);
         if lowest == f64::INFINITY {
             return None;
         }
-        let (these, limit) = if of_senders <= of_others {
-            (0..senders, of_others)
+        let (these, limit) = if of_senders <= of_receivers {
+            (0..senders, of_receivers)
         } else {
-            (senders..share.len(), if demand.is_bipartite() { of_senders } else { of_others })
+            (senders..share.len(), of_senders)
         };
         let limit = (limit * SAME_ROUND).min(f64::MAX);
         self.fixed.clear();

@@ -4,12 +4,14 @@
 //! (Bertsekas and Gallager, Data Networks, §6.5). It follows that every link has a *water level*,
 //! and that a flow's rate is the least level on its path. So a level is kept for each link instead
 //! of a rate for each flow. Levels are found by [progressive filling](super::progressive_filling).
+//! On paths with inner links, or for some of a coflow's flows, rates are kept, and [another
+//! filling](super::filling_on_paths) finds them.
 
+use super::filling_on_paths::with_open_sender;
 use super::progressive_filling::{Shuffle, fill};
 use super::sharing::{EntryFlows, Rates, RuleScratch, SharingRule};
 use crate::alloc::error::PlanError;
 use crate::alloc::flow_rate::FlowRate;
-use crate::demand::Demand;
 use crate::plan::Rule;
 
 #[derive(Debug)]
@@ -33,8 +35,19 @@ impl SharingRule for MaxMin {
             rates.levels.extend_from_slice(&filling.level);
             free.iter_mut().zip(&filling.free).for_each(|(free, rest)| *free = rest.max(0.0));
         } else {
-            flows.select(&mut scratch.positions);
-            by_path(demand, free, &mut rates.flow_rates, scratch);
+            let filling = &mut scratch.on_paths;
+            let mut fixes = |position, _, rate| {
+                rates.flow_rates.push(FlowRate { position: position as u32, rate });
+            };
+            if flows.is_whole() {
+                filling.fill(demand, with_open_sender(demand, free), |_| 1.0, free, fixes);
+            } else {
+                flows.select(&mut scratch.positions);
+                let positions = scratch.positions.iter().map(|&position| position as usize);
+                filling.fill(demand, positions, |_| 1.0, free, &mut fixes);
+            }
+            rates.flow_rates.sort_unstable_by_key(|flow| flow.position);
+            free.iter_mut().zip(filling.rest()).for_each(|(free, rest)| *free = rest);
         }
         Ok(())
     }
@@ -42,49 +55,4 @@ impl SharingRule for MaxMin {
     fn in_backfill(&self, _: bool) -> Option<Rule> {
         Some(Rule::MaxMin)
     }
-}
-
-/// The same for flows at `scratch.positions`, over paths of any number of links: one bottleneck
-/// share a round.
-fn by_path(
-    demand: &Demand,
-    free: &mut [f64],
-    flow_rates: &mut Vec<FlowRate>,
-    scratch: &mut RuleScratch,
-) {
-    scratch.count(demand, free.len());
-    let RuleScratch { positions: flows, open: unfixed, numbers: rates, .. } = scratch;
-    rates.clear();
-    rates.resize(flows.len(), f64::NAN);
-    loop {
-        let share = |l: usize| free[l].max(0.0) / f64::from(unfixed[l]);
-        let least =
-            (0..free.len()).filter(|&l| unfixed[l] > 0).map(share).fold(f64::INFINITY, f64::min);
-        if least == f64::INFINITY {
-            break;
-        }
-        let limit = least * (1.0 + 1e-12);
-        // Decide with the shares at the start of the round which flows are fixed; only then take.
-        for (i, &p) in flows.iter().enumerate() {
-            let open = rates[i].is_nan();
-            if open && demand.path(p as usize).any(|l| share(l) <= limit) {
-                rates[i] = -least;
-            }
-        }
-        for (i, &p) in flows.iter().enumerate() {
-            if rates[i].is_sign_negative() && !rates[i].is_nan() {
-                rates[i] = least;
-                for l in demand.path(p as usize) {
-                    free[l] -= least;
-                    unfixed[l] -= 1;
-                }
-            }
-        }
-    }
-    for (&position, &rate) in flows.iter().zip(&*rates) {
-        if rate > 0.0 {
-            flow_rates.push(FlowRate { position, rate });
-        }
-    }
-    free.iter_mut().for_each(|f| *f = f.max(0.0));
 }

@@ -8,8 +8,9 @@
 //!
 //! Time alone does not change these rates: what is left of a flow falls as its level rises, and the
 //! product stays. So levels need not be computed again as time passes: they follow what is left
-//! ([`BySize::raise`](crate::alloc::BySize::raise)). Levels are found by [progressive
-//! filling](super::filling_by_size).
+//! ([`BySize::raise`](crate::alloc::BySize::raise)). Levels are found by progressive filling, [in rounds of many
+//! links](super::filling_by_size) where no flow crosses an inner link, and [on paths](super::filling_on_paths)
+//! otherwise.
 
 use super::sharing::{EntryFlows, Rates, RuleScratch, SharingRule};
 use crate::alloc::error::PlanError;
@@ -27,7 +28,12 @@ impl SharingRule for Proportional {
         scratch: &mut RuleScratch,
     ) -> Result<(), PlanError> {
         let left = &flows.coflow.progress().left;
-        rates.by_size.fill(flows.demand(), left, free, &mut scratch.proportional);
+        let (demand, by_size) = (flows.demand(), &mut rates.by_size);
+        if demand.is_bipartite() {
+            by_size.fill(demand, left, free, &mut scratch.proportional);
+        } else {
+            by_size.fill_paths(demand, left, free, &mut scratch.on_paths);
+        }
         Ok(())
     }
 

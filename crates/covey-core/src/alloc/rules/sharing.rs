@@ -1,6 +1,7 @@
 //! What a sharing rule is given, and what it answers.
 
 use super::filling_by_size::{LevelsBySize, ProportionalFilling};
+use super::filling_on_paths::PathFilling;
 use super::progressive_filling::Filling;
 use super::shuffle_rows::ShuffleRows;
 use crate::alloc::error::PlanError;
@@ -146,6 +147,7 @@ pub struct RuleScratch {
     pub numbers: Vec<f64>,
     pub max_min: Filling,
     pub proportional: ProportionalFilling,
+    pub on_paths: PathFilling,
 }
 
 impl RuleScratch {
