@@ -51,13 +51,15 @@
 //!
 //! - `rules`: how the flows of one entry share what is free for them. Pure functions, one file
 //!   each.
+//! - `water`: max-min fair levels on paths of any number of links, kept up to date as flows come and go. It knows
+//!   neither plans nor coflows.
 //! - `kept`: what is kept from one pass to the next, for each entry, each coflow and the plan. It
 //!   serves no entry.
 //! - `sequence`: how entries follow each other: strict, weighted, per port, backfill.
 //! - `all_flows`: rules over all flows at once. It uses `rules` only. A plan that serves coflows does
 //!   not come here.
 //! - `classes`: flows in classes, on paths of any number of links; also all flows alike, where a fabric
-//!   has inner links. It uses none of the others.
+//!   has inner links. It uses `water` only.
 //! - `allocator`: the [`Allocator`], which reads a plan and chooses among these.
 
 mod all_flows;
@@ -70,6 +72,7 @@ mod kept;
 mod rates;
 mod rules;
 mod sequence;
+mod water;
 
 pub use all_flows::flow_fair_share::{FlowFairShare, Measure};
 pub use all_flows::running_flows::{Running, RunningFlows};

@@ -41,9 +41,14 @@ impl Flows for Members {
         self.bound()
     }
 
+    fn are_on_paths(&self, (): &()) -> bool {
+        false
+    }
+
     #[inline]
-    fn ends(&self, (): &(), pair: usize) -> (usize, usize) {
-        self.links(pair).into()
+    fn lowest(&self, (): &(), pair: usize, levels: &[f64]) -> usize {
+        let [s, r] = self.links(pair).into();
+        if levels[r] <= levels[s] { r } else { s }
     }
 
     fn clear(&mut self, (): &()) {
@@ -51,14 +56,14 @@ impl Flows for Members {
     }
 
     #[inline]
-    fn target(&self, pair: usize, at_receiver: bool) -> f64 {
-        let [target] = self.get(pair, usize::from(at_receiver));
+    fn target(&self, (): &(), pair: usize, link: usize) -> f64 {
+        let [target] = self.get(pair, usize::from(link >= self.ports()));
         target
     }
 
     #[inline]
-    fn set_target(&mut self, pair: usize, at_receiver: bool, target: f64) {
-        self.set(pair, usize::from(at_receiver), [target]);
+    fn set_target(&mut self, (): &(), pair: usize, link: usize, target: f64) {
+        self.set(pair, usize::from(link >= self.ports()), [target]);
     }
 
     fn targets(&self, (): &(), link: usize) -> &[f64] {
@@ -167,7 +172,7 @@ impl FairFlows {
         ending.clear();
         self.levels.finish(&(), self.anchor, |pair| ending.push(pair));
         for &pair in &ending {
-            let level = self.levels.rate(&(), pair);
+            let level = self.levels.rate(pair);
             let slack = 2.0 * level * self.anchor.slack_s();
             let Some(served) = self.first(pair).map(|first| first.target.0) else { continue };
             while let Some(first) = self.first(pair).filter(|m| m.target.0 - served <= slack) {

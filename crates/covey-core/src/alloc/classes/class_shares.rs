@@ -1,9 +1,9 @@
 //! All flows in classes: max-min fairness within a class, strict precedence between classes.
 
-use super::bundles::{Bundles, NONE};
 use super::membership::Membership;
-use super::water_levels::WaterLevels;
 use crate::alloc::error::PlanError;
+use crate::alloc::water::bundles::{Bundles, NONE};
+use crate::alloc::water::water_levels::{MAX_DENSE_LINKS, WaterLevels};
 use crate::ids::{CoflowId, LinkId};
 use crate::plan::{Group, Rank, Ranking};
 use crate::state::State;
@@ -162,7 +162,8 @@ impl ClassShares {
                 self.classes.push(WaterLevels::default());
             }
             let (before, new) = self.classes.split_at_mut(self.begun);
-            new[0].clear(&self.capacity);
+            let links = self.capacity.iter().copied();
+            new[0].clear(links, self.capacity.len() <= MAX_DENSE_LINKS);
             if let Some(before) = before.last() {
                 (0..self.capacity.len()).for_each(|link| new[0].set_free(link, before.spare(link)));
             }

@@ -121,6 +121,19 @@ impl CoflowAllocation {
         self.own().level_changes()
     }
 
+    /// Positions of flows that another link limits since the pass that last reported the coflow, if paths cross
+    /// inner links and [`CoflowAllocation::water_level_changes`] are known. Some occur twice, some may have
+    /// ended.
+    pub fn moved_flows(&self) -> &[u32] {
+        if self.own().decided_in == self.reported { self.own().moved_flows() } else { &[] }
+    }
+
+    /// The local link that limits an active flow with a rate by water level, where paths cross inner links and that is
+    /// known. It stays until the flow is among [`CoflowAllocation::moved_flows`].
+    pub fn limit(&self, position: usize) -> Option<usize> {
+        self.own().limit(position)
+    }
+
     /// Rates that flows have of their own, on top of those by level. A flow can occur more than
     /// once.
     pub fn own_rates(&self) -> impl Iterator<Item = FlowRate> + '_ {

@@ -131,6 +131,16 @@ impl EntryAllocation {
         self.fair.changes()
     }
 
+    /// See [`FairLevels::moved`].
+    pub fn moved_flows(&self) -> &[u32] {
+        self.fair.moved()
+    }
+
+    /// See [`FairLevels::limit`].
+    pub fn limit(&self, position: usize) -> Option<usize> {
+        self.fair.limit(position)
+    }
+
     /// How much may be left at a link while rates stay, as long as no less than nothing is left
     /// anywhere.
     ///
@@ -266,10 +276,13 @@ impl EntryAllocation {
                 if scratch.changes.is_followed {
                     scratch.previous_after.clone_from(&self.after);
                 }
-                if !(whole && rule == Rule::MaxMin && self.follows(coflow, group, scratch)) {
+                if !(whole
+                    && rule == Rule::MaxMin
+                    && self.follows(coflow, group, scratch, capacity))
+                {
                     self.decide_whole(rule, &mut flows, &mut scratch.rules)?;
                     if whole && rule == Rule::MaxMin && !self.is_empty() {
-                        self.fair.remember(coflow);
+                        self.fair.remember(coflow, scratch.rules.on_paths.opened());
                     }
                 }
                 let Changes { dirty_after, is_followed, .. } = &mut scratch.changes;
@@ -358,12 +371,19 @@ impl EntryAllocation {
 
     /// Goes on from the max-min fair levels of a whole coflow, if that is possible. Returns whether
     /// it is.
-    fn follows(&mut self, coflow: &CoflowState, group: Group, scratch: &mut Scratch) -> bool {
+    fn follows(
+        &mut self,
+        coflow: &CoflowState,
+        group: Group,
+        scratch: &mut Scratch,
+        capacity: &[f64],
+    ) -> bool {
         let Group::Coflow(id) = group else { return false };
         let Scratch { ended, changes, balancing, .. } = scratch;
         let shared = (&mut *self.after, &mut *self.rates.levels);
         let flows = (id, coflow);
-        let follows = self.fair.follow(flows, &self.before, shared, ended, changes, balancing);
+        let follows =
+            self.fair.follow(flows, &self.before, shared, ended, capacity, changes, balancing);
         if follows {
             self.sum_up(coflow.demand());
             if self.is_empty() {

@@ -18,6 +18,7 @@
 //! no better than 16.
 
 use super::changes::Changes;
+use super::kept_levels::KeptLevels;
 use crate::alloc::rules::progressive_filling::UNLIMITED;
 use crate::bits::bits;
 use crate::demand::Demand;
@@ -27,6 +28,8 @@ use crate::state::CoflowState;
 
 /// The largest number of links that are balanced. More would cost more than to fill all links.
 const MAX_BALANCED: usize = 16;
+/// How often each flow of a coflow is filled before levels are kept, where paths cross inner links.
+const FILLED_PER_FLOW: u64 = 8;
 /// The largest number of guesses at a level.
 const MAX_GUESSES: usize = 16;
 /// Relative differences that are nothing but rounding.
@@ -40,7 +43,8 @@ pub struct LevelChange {
     /// Local number of the link.
     pub link: u32,
     /// Whether its level has passed the level of the other link of one of its flows: that flow may
-    /// now be limited by the other one of its two links.
+    /// now be limited by the other one of its two links. Not told where paths cross inner links:
+    /// [`CoflowAllocation::moved_flows`](super::coflow_allocation::CoflowAllocation::moved_flows) are.
     pub crosses: bool,
 }
 
@@ -52,6 +56,10 @@ pub struct FairLevels {
     changes: Vec<LevelChange>,
     /// Whether `changes` are all links that have another level since the previous decision.
     tells_changes: bool,
+    /// Where paths cross inner links, what goes on from one decision to the next.
+    kept: Option<Box<KeptLevels>>,
+    /// Number of flows that got a rate, added up over all decisions, since levels were last begun to be kept.
+    filled: u64,
 }
 
 /// All flows of a coflow at some time.
@@ -77,17 +85,32 @@ impl FairLevels {
     /// Levels are withdrawn, or given by a rule that does not say which have changed.
     pub fn forget(&mut self) {
         self.flows = None;
+        self.kept = None;
         self.tells_changes = false;
     }
 
-    /// The levels are fair to all active flows of a coflow.
-    pub fn remember(&mut self, coflow: &CoflowState) {
+    /// The levels are fair to all active flows of a coflow. Where paths cross inner links, all but `filled` flows
+    /// crossed a full link.
+    pub fn remember(&mut self, coflow: &CoflowState, filled: usize) {
         self.flows = Some(FairTo::all_of(coflow));
+        self.filled += filled as u64;
+    }
+
+    /// Positions of flows that another link limits since the last decision, where paths cross inner links and
+    /// [`FairLevels::changes`] are known. Some occur twice, some may have ended.
+    pub fn moved(&self) -> &[u32] {
+        self.kept.as_ref().map_or(&[], |kept| kept.moved())
     }
 
     /// The links whose level the last decision changed; `None` if it does not say.
     pub fn changes(&self) -> Option<&[LevelChange]> {
         self.tells_changes.then_some(&*self.changes)
+    }
+
+    /// The local link that limits the flow at a position, where that is kept: of several with the same level, one of
+    /// them for as long as the flow is not [moved](FairLevels::moved).
+    pub fn limit(&self, position: usize) -> Option<usize> {
+        Some(self.kept.as_ref()?.limit(position) as usize)
     }
 
     /// Goes on from `levels`, which are fair, after some flows have `ended` and what is free has
@@ -99,6 +122,7 @@ impl FairLevels {
         before: &[f64],
         (after, levels): (&mut [f64], &mut [f64]),
         ended: &[(CoflowId, u32)],
+        capacity: &[f64],
         changes: &Changes,
         balancing: &mut Balancing,
     ) -> bool {
@@ -107,7 +131,14 @@ impl FairLevels {
         let stay = self.flows == Some(now);
         let ended = ended.iter().filter(|(ended, _)| !stay && id == *ended);
         let then = FairTo { unfinished: now.unfinished + ended.clone().count() as u32, ..now };
-        if levels.is_empty() || self.flows != Some(then) || !demand.is_shuffle() {
+        if levels.is_empty() || self.flows != Some(then) {
+            return false;
+        }
+        if !demand.is_bipartite() {
+            let ended = ended.map(|(_, position)| *position);
+            return self.follow_kept(coflow, before, (after, levels), ended, capacity);
+        }
+        if !demand.is_shuffle() {
             return false;
         }
         for (l, previous_free) in changes.previous() {
@@ -127,6 +158,32 @@ impl FairLevels {
         balancing.rest(before, after);
         self.changes.clone_from(&balancing.changes);
         self.flows = Some(now);
+        true
+    }
+
+    /// The same on paths with inner links. Begins to keep the levels if all were filled so often that it pays.
+    fn follow_kept(
+        &mut self,
+        coflow: &CoflowState,
+        before: &[f64],
+        (after, levels): (&mut [f64], &mut [f64]),
+        ended: impl Iterator<Item = u32>,
+        capacity: &[f64],
+    ) -> bool {
+        let demand = coflow.demand();
+        let capacity = demand.links().iter().map(|link| capacity[link.index()]);
+        if let Some(kept) = &mut self.kept {
+            kept.follow(ended, before);
+            let change = |&link: &u32| LevelChange { link, crosses: false };
+            self.changes.extend(kept.changed().iter().map(change));
+        } else if self.filled > FILLED_PER_FLOW * u64::from(demand.unfinished()) {
+            self.filled = 0;
+            self.tells_changes = false;
+            self.kept = Some(Box::new(KeptLevels::new(demand, capacity.clone(), before)));
+        }
+        let Some(kept) = &self.kept else { return false };
+        kept.write(capacity, levels, after);
+        self.flows = Some(FairTo::all_of(coflow));
         true
     }
 }

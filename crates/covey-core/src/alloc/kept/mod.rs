@@ -1,7 +1,8 @@
 //! What is kept from one allocation pass to the next.
 //!
 //! For each entry: what it found and left at its links and what it gives ([`entry_allocation`]),
-//! with incremental forms of two rules (`incremental_*`), each as fast as what has changed. For
+//! with incremental forms of two rules (`incremental_*`; [`kept_levels`] where paths cross inner
+//! links), each as fast as what has changed. For
 //! each coflow: all its entries ([`coflow_allocation`], [`subsets`]) and what backfill found for it
 //! ([`found_spare`]); [`allocations`] holds all coflows. For coflows that can send nothing: a few
 //! bits ([`idle`], [`asleep`]). For a plan that stays in force: which entries have a step on the
@@ -18,6 +19,7 @@ pub mod found_spare;
 pub mod idle;
 pub mod incremental_matching;
 pub mod incremental_max_min;
+pub mod kept_levels;
 pub mod kept_plan;
 pub mod left_by_rank;
 pub mod pass_steps;

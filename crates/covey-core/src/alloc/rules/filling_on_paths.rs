@@ -38,6 +38,8 @@ pub struct PathFilling {
     /// Open flows: those that have no level yet, and of whose links none was full at the start. By position, a
     /// bit each.
     open: Vec<u64>,
+    /// Number of flows that were open at the start.
+    opened: usize,
     links: Vec<OpenLink>,
     /// By local link, `free / weights`; infinite once the link is fixed or has no open flow.
     share: Vec<f64>,
@@ -86,6 +88,11 @@ impl PathFilling {
         }
     }
 
+    /// Number of flows of the last [`PathFilling::fill`] that crossed no full link.
+    pub fn opened(&self) -> usize {
+        self.opened
+    }
+
     /// What the flows leave of `free`, by local link.
     pub fn rest(&self) -> impl Iterator<Item = f64> + '_ {
         self.links.iter().map(|link| if link.free > 0.0 { link.free } else { 0.0 })
@@ -103,11 +110,13 @@ impl PathFilling {
         self.open.resize(demand.width().div_ceil(64), 0);
         self.links.clear();
         self.links.extend(free.iter().map(|&free| OpenLink { free, ..OpenLink::default() }));
-        let PathFilling { open, links, .. } = self;
+        self.opened = 0;
+        let PathFilling { open, opened, links, .. } = self;
         for position in flows {
             let (path, weight) = (demand.path(position), weight(position));
             if weight > 0.0 && path.clone().all(|l| links[l].free > 0.0) {
                 set_bit(open, position, true);
+                *opened += 1;
                 path.for_each(|l| {
                     links[l].weights += weight;
                     links[l].flows += 1;

@@ -4,11 +4,11 @@
 //! (Bertsekas and Gallager, Data Networks, §6.5). It follows that every link has a *water level*,
 //! and that a flow's rate is the least level on its path. So a level is kept for each link instead
 //! of a rate for each flow. Levels are found by [progressive filling](super::progressive_filling).
-//! On paths with inner links, or for some of a coflow's flows, rates are kept, and [another
-//! filling](super::filling_on_paths) finds them.
+//! Where flows cross inner links, and for some of a coflow's flows, [another
+//! filling](super::filling_on_paths) does that.
 
 use super::filling_on_paths::with_open_sender;
-use super::progressive_filling::{Shuffle, fill};
+use super::progressive_filling::{Shuffle, UNLIMITED, fill};
 use super::sharing::{EntryFlows, Rates, RuleScratch, SharingRule};
 use crate::alloc::error::PlanError;
 use crate::alloc::flow_rate::FlowRate;
@@ -34,18 +34,27 @@ impl SharingRule for MaxMin {
             fill(&Shuffle { demand, rows: flows.rows }, free, filling);
             rates.levels.extend_from_slice(&filling.level);
             free.iter_mut().zip(&filling.free).for_each(|(free, rest)| *free = rest.max(0.0));
+        } else if flows.is_whole() {
+            let filling = &mut scratch.on_paths;
+            // Flows that cross a full link get nothing.
+            let level = |free: &f64| if *free > 0.0 { UNLIMITED } else { 0.0 };
+            rates.levels.extend(free.iter().map(level));
+            let sent = with_open_sender(demand, free);
+            filling.fill(demand, sent, |_| 1.0, free, |_, l, level| rates.levels[l] = level);
+            free.iter_mut().zip(filling.rest()).for_each(|(free, rest)| *free = rest);
         } else {
             let filling = &mut scratch.on_paths;
-            let mut fixes = |position, _, rate| {
-                rates.flow_rates.push(FlowRate { position: position as u32, rate });
-            };
-            if flows.is_whole() {
-                filling.fill(demand, with_open_sender(demand, free), |_| 1.0, free, fixes);
-            } else {
-                flows.select(&mut scratch.positions);
-                let positions = scratch.positions.iter().map(|&position| position as usize);
-                filling.fill(demand, positions, |_| 1.0, free, &mut fixes);
-            }
+            flows.select(&mut scratch.positions);
+            let positions = scratch.positions.iter().map(|&position| position as usize);
+            filling.fill(
+                demand,
+                positions,
+                |_| 1.0,
+                free,
+                |position, _, rate| {
+                    rates.flow_rates.push(FlowRate { position: position as u32, rate });
+                },
+            );
             rates.flow_rates.sort_unstable_by_key(|flow| flow.position);
             free.iter_mut().zip(filling.rest()).for_each(|(free, rest)| *free = rest);
         }

@@ -122,7 +122,7 @@ impl Fluid {
     ) -> f64 {
         let level = self.by_size.of(demand, position);
         let mut left = progress.left[position] * (progress.scale - level * (now - self.anchor));
-        if self.levels.is_attached(position) {
+        if self.levels.is_attached(demand, position) {
             left = self.levels.left(demand, position, now);
         }
         let own = self.running.iter().chain(&self.stopped);
@@ -303,8 +303,7 @@ impl Fluid {
         if pauses {
             self.levels.pause(now);
         } else if !levels.is_empty() {
-            let changes = allocation.water_level_changes();
-            self.levels.replace(demand, progress, levels, changes, now);
+            self.levels.replace(demand, progress, allocation, now);
         }
         if self.by_size.replace(by_size) {
             self.find_ends(demand, progress, now);
@@ -482,7 +481,7 @@ impl Fluid {
         let position = flow.position as usize;
         if !self.levels.is_empty() {
             let left = self.levels.left(demand, position, self.anchor) - flow.extra;
-            return self.anchor + left.max(0.0) / (self.levels.rate(demand, position) + flow.rate);
+            return self.anchor + left.max(0.0) / (self.levels.rate(position) + flow.rate);
         }
         let left = progress.left[position];
         let rate = left * self.by_size.of(demand, position) + flow.rate;

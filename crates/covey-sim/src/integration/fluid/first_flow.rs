@@ -46,7 +46,7 @@ impl Fluid {
         let mut rate = left * self.by_size.of(demand, position);
         if !self.levels.is_empty() {
             sent = progress.size[position] - self.levels.left(demand, position, self.anchor);
-            rate += self.levels.rate(demand, position);
+            rate += self.levels.rate(position);
         }
         if let Some(flow) = own {
             sent += flow.sent(self.anchor);

@@ -1,14 +1,16 @@
-//! Flows whose rate is the lower water level of their two links, each attached to the link that
-//! limits it.
+//! Flows whose rate is the lowest water level of their links, each attached to the link that limits it.
 //!
 //! A link's *service* is the integral of its level: the bytes sent by a flow that the link limits,
 //! since the flow was attached. So a flow with `left` bytes that is attached to a link of service
 //! `v` ends when the service reaches `v + left`, its *target*, whatever the level does until then.
 //! Of all flows at a link, the one with the lowest target ends next. A change of a link's level
-//! costs the same for one flow as for thousands. A flow moves only when its other link begins to
+//! costs the same for one flow as for thousands. A flow moves only when another link begins to
 //! limit it: its target is then converted to the other link's service.
+//!
+//! Where flows have two links, those that move are found by levels that cross. On paths with inner links the
+//! allocator tells them, or all flows are looked at.
 
-use covey_core::alloc::LevelChange;
+use covey_core::alloc::CoflowAllocation;
 use covey_core::state::Progress;
 use covey_core::{Demand, Time, differences, minimum, rounded_bytes};
 
@@ -49,8 +51,8 @@ pub(crate) struct Levels<F = Laid> {
     /// The flows. A flow's target is kept for the link to which the flow is attached; it is
     /// infinite for all other flows.
     pub flows: F,
-    /// Whether the flow is attached to its receiver, by its number.
-    at_receiver: Vec<bool>,
+    /// By its number, the link to which a flow is attached, or was last.
+    at: Vec<u32>,
     /// Links whose next end has to be computed again.
     pending: Vec<u32>,
     /// Whether flows have started that are not attached yet.
@@ -90,13 +92,17 @@ impl<F: Flows> Levels<F> {
     }
 
     /// The lower level of a flow's two links.
-    pub(crate) fn rate(&self, layout: &F::Layout, position: usize) -> f64 {
-        self.level[self.link(layout, position)]
+    pub(crate) fn rate(&self, position: usize) -> f64 {
+        self.level[self.link(position)]
     }
 
     /// A bound on the rates of all flows.
     pub(crate) fn fastest(&self, layout: &F::Layout) -> f64 {
         let greatest = |levels: &[f64]| levels.iter().fold(0.0, |a: f64, &b| a.max(b));
+        if self.flows.are_on_paths(layout) {
+            let limiting = self.limits.iter().zip(&self.level).filter(|(limit, _)| limit.flows > 0);
+            return limiting.fold(0.0, |a: f64, (_, &b)| a.max(b));
+        }
         let (senders, receivers) =
             self.level.split_at(self.flows.senders(layout).min(self.level.len()));
         greatest(senders).min(greatest(receivers))
@@ -104,15 +110,15 @@ impl<F: Flows> Levels<F> {
 
     /// Bytes left of an active flow at `now`.
     pub(crate) fn left(&self, layout: &F::Layout, position: usize, now: Time) -> f64 {
-        self.target(position) - self.service(self.link(layout, position), now)
+        self.target(layout, position) - self.service(self.link(position), now)
     }
 
     /// Subtracts `bytes` from a flow's bytes left: the flow has sent them in addition to its level.
     pub(crate) fn take(&mut self, layout: &F::Layout, position: usize, bytes: f64) {
-        let target = self.target(position) - bytes;
+        let target = self.target(layout, position) - bytes;
         if target < f64::INFINITY && bytes > 0.0 {
-            let l = self.link(layout, position);
-            self.set_target(position, target);
+            let l = self.link(position);
+            self.set_target(layout, position, target);
             self.limits[l].least = self.limits[l].least.min(target);
             self.look_again(l);
         }
@@ -148,15 +154,17 @@ impl<F: Flows> Levels<F> {
         self.paused = true;
     }
 
-    /// Replaces the levels of the links from `now` on. They differ at `changes`, if these are
-    /// known. There must be levels already.
+    /// Replaces the levels of the links from `now` on. The `allocation`, if there is one, tells where they
+    /// differ, if that is known. There must be levels already.
     pub(crate) fn change(
         &mut self,
         layout: &F::Layout,
         levels: &[f64],
-        changes: Option<&[LevelChange]>,
+        allocation: Option<&CoflowAllocation>,
         now: Time,
     ) {
+        let changes = allocation.and_then(CoflowAllocation::water_level_changes);
+        let changes = changes.filter(|_| !self.paused);
         let Memory { changed, crossing, .. } = &mut self.memory;
         changed.clear();
         crossing.clear();
@@ -179,7 +187,16 @@ impl<F: Flows> Levels<F> {
             self.level[l] = levels[l];
         }
         debug_assert_eq!(self.level, levels);
-        self.move_flows(layout, now);
+        match allocation.filter(|_| self.flows.are_on_paths(layout)) {
+            None => self.move_flows(layout, now),
+            Some(allocation) => {
+                let all = if changes.is_none() { 0..self.at.len() } else { 0..0 };
+                let moved = changes.map_or(&[][..], |_| allocation.moved_flows());
+                for position in moved.iter().map(|&position| position as usize).chain(all) {
+                    self.move_to_limit(layout, position, allocation, now);
+                }
+            }
+        }
         for l in self.memory.changed.iter().map(|&l| l as usize) {
             self.before[l] = self.level[l];
         }
@@ -203,13 +220,13 @@ impl<F: Flows> Levels<F> {
         self.pending.clear();
         self.paused = false;
         self.flows.clear(layout);
-        self.at_receiver.clear();
+        self.at.clear();
         self.make_room(layout);
     }
 
     /// Makes room for flows with new numbers. Call it before attaching one.
     pub(crate) fn make_room(&mut self, layout: &F::Layout) {
-        self.at_receiver.resize(self.flows.bound(layout), false);
+        self.at.resize(self.flows.bound(layout), 0);
     }
 
     /// Moves the flows whose lower level is now that of the other link.
@@ -285,32 +302,54 @@ impl<F: Flows> Levels<F> {
 
     /// Attaches a flow to the link that limits it, if it is attached to the other one.
     fn move_flow(&mut self, layout: &F::Layout, position: usize, now: Time) {
-        let (s, r) = self.flows.ends(layout, position);
-        let at_receiver = self.level[r] <= self.level[s];
-        if self.at_receiver[position] == at_receiver {
+        let link = self.flows.lowest(layout, position, &self.level);
+        self.move_to(layout, position, link, now);
+    }
+
+    /// Attaches a flow to the link that limits it by what `allocation` says, if it is attached to another one.
+    fn move_to_limit(
+        &mut self,
+        layout: &F::Layout,
+        position: usize,
+        allocation: &CoflowAllocation,
+        now: Time,
+    ) {
+        if self.target(layout, position) < f64::INFINITY {
+            let lowest = || self.flows.lowest(layout, position, &self.level);
+            let link = allocation.limit(position).unwrap_or_else(lowest);
+            self.move_to(layout, position, link, now);
+        }
+    }
+
+    fn move_to(&mut self, layout: &F::Layout, position: usize, link: usize, now: Time) {
+        if self.at[position] as usize == link {
             return;
         }
-        let target = self.target(position);
+        let target = self.target(layout, position);
         if target < f64::INFINITY {
-            let left = target - self.service(self.link(layout, position), now);
+            let left = target - self.service(self.link(position), now);
             self.detach(layout, position, target);
-            self.attach(layout, position, left, now);
+            self.attach(layout, position, link, left, now);
         }
     }
 
     /// Attaches a flow with `left` bytes to the link that limits it.
-    fn attach(&mut self, layout: &F::Layout, position: usize, left: f64, now: Time) {
-        let (s, r) = self.flows.ends(layout, position);
+    fn attach_to_lowest(&mut self, layout: &F::Layout, position: usize, left: f64, now: Time) {
         // At the end of a pause, flows move by the levels before it.
         let level = if self.paused { &self.before } else { &self.level };
-        self.at_receiver[position] = level[r] <= level[s];
-        let l = self.link(layout, position);
+        let link = self.flows.lowest(layout, position, level);
+        self.attach(layout, position, link, left, now);
+    }
+
+    /// Attaches a flow with `left` bytes to a link.
+    fn attach(&mut self, layout: &F::Layout, position: usize, l: usize, left: f64, now: Time) {
+        self.at[position] = l as u32;
         if self.limits[l].flows == 0 {
             let Limit { changed, .. } = self.limits[l];
             self.limits[l] = Limit { changed, ..Limit::unused(now) };
         }
         let target = self.service(l, now) + left;
-        self.set_target(position, target);
+        self.set_target(layout, position, target);
         self.limits[l].flows += 1;
         self.limits[l].least = self.limits[l].least.min(target);
         self.look_again(l);
@@ -318,28 +357,28 @@ impl<F: Flows> Levels<F> {
 
     /// Detaches a flow, which has this target.
     fn detach(&mut self, layout: &F::Layout, position: usize, target: f64) {
-        let l = self.link(layout, position);
+        let l = self.link(position);
         self.limits[l].flows -= 1;
         self.limits[l].stale |= target <= self.limits[l].least;
         self.look_again(l);
-        self.set_target(position, f64::INFINITY);
+        self.set_target(layout, position, f64::INFINITY);
     }
 
     /// Whether a flow is sent at a level.
-    pub(crate) fn is_attached(&self, position: usize) -> bool {
-        !self.is_empty() && self.target(position) < f64::INFINITY
+    pub(crate) fn is_attached(&self, layout: &F::Layout, position: usize) -> bool {
+        !self.is_empty() && self.target(layout, position) < f64::INFINITY
     }
 
     /// Continues a flow, which may be detached, with `left` bytes.
     pub(crate) fn join(&mut self, layout: &F::Layout, position: usize, left: f64, now: Time) {
-        if !self.is_attached(position) {
-            self.attach(layout, position, left, now);
+        if !self.is_attached(layout, position) {
+            self.attach_to_lowest(layout, position, left, now);
         }
     }
 
     /// A flow has ended.
     pub(crate) fn end(&mut self, layout: &F::Layout, position: usize) {
-        let target = self.target(position);
+        let target = self.target(layout, position);
         if target < f64::INFINITY {
             self.detach(layout, position, target);
         }
@@ -385,18 +424,17 @@ impl<F: Flows> Levels<F> {
 
     /// The service, of the link to which a flow is attached, at which the flow ends; infinite if it
     /// is detached.
-    fn target(&self, position: usize) -> f64 {
-        self.flows.target(position, self.at_receiver[position])
+    fn target(&self, layout: &F::Layout, position: usize) -> f64 {
+        self.flows.target(layout, position, self.link(position))
     }
 
-    fn set_target(&mut self, position: usize, target: f64) {
-        self.flows.set_target(position, self.at_receiver[position], target);
+    fn set_target(&mut self, layout: &F::Layout, position: usize, target: f64) {
+        self.flows.set_target(layout, position, self.link(position), target);
     }
 
     /// The link to which a flow is attached.
-    fn link(&self, layout: &F::Layout, position: usize) -> usize {
-        let (s, r) = self.flows.ends(layout, position);
-        if self.at_receiver[position] { r } else { s }
+    fn link(&self, position: usize) -> usize {
+        self.at[position] as usize
     }
 
     fn service(&self, l: usize, now: Time) -> f64 {
@@ -414,33 +452,36 @@ impl Levels {
     pub(crate) fn write_back(&self, demand: &Demand, progress: &mut Progress, now: Time) {
         progress.link_left.fill(0.0);
         for p in demand.active() {
-            if self.target(p) < f64::INFINITY {
+            if self.target(demand, p) < f64::INFINITY {
                 progress.left[p] = self.left(demand, p, now) / progress.scale;
             }
             let (s, r) = demand.ends(p);
             progress.link_left[s] += progress.left[p];
             progress.link_left[r] += progress.left[p];
+            demand.inner_path(p).for_each(|l| progress.link_left[l] += progress.left[p]);
         }
     }
 
-    /// Replaces the levels of the links from `now` on. They differ at `changes`, if these are
-    /// known. If there were no levels, the bytes left of the flows must have been written back.
+    /// Replaces the levels of the links from `now` on by those of an allocation. If there were no levels, the bytes
+    /// left of the flows must have been written back.
     pub(crate) fn replace(
         &mut self,
         demand: &Demand,
         progress: &Progress,
-        levels: &[f64],
-        changes: Option<&[LevelChange]>,
+        allocation: &CoflowAllocation,
         now: Time,
     ) {
+        let levels = allocation.water_levels();
         if self.is_empty() {
             self.start(demand, levels.iter().copied(), now);
             for p in demand.active() {
-                self.attach(demand, p, progress.left[p] * progress.scale, now);
+                let lowest = || self.flows.lowest(demand, p, levels);
+                let link = allocation.limit(p).unwrap_or_else(lowest);
+                self.attach(demand, p, link, progress.left[p] * progress.scale, now);
             }
             self.compute_ends(demand);
         } else {
-            self.change(demand, levels, changes, now);
+            self.change(demand, levels, Some(allocation), now);
         }
     }
 }

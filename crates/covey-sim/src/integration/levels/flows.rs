@@ -1,7 +1,7 @@
 //! The flows and links of [`Levels`](super::Levels).
 
-/// Flows between senders, the links `0..S`, and receivers, `S..S + R`, each with a number; and the
-/// service at which each ends: its target, at one of its links.
+/// Flows between senders, the links `0..S`, and receivers, `S..S + R`, each with a number, and perhaps over inner
+/// links; and the service at which each ends: its target, at one of its links.
 pub(crate) trait Flows {
     /// The layout of the flows, if it is kept elsewhere.
     type Layout;
@@ -11,14 +11,16 @@ pub(crate) trait Flows {
     fn receivers(&self, layout: &Self::Layout) -> usize;
     /// The least upper bound of flow numbers, not included.
     fn bound(&self, layout: &Self::Layout) -> usize;
-    /// Sender and receiver of a flow.
-    fn ends(&self, layout: &Self::Layout, flow: usize) -> (usize, usize);
+    /// Whether flows cross inner links.
+    fn are_on_paths(&self, layout: &Self::Layout) -> bool;
+    /// The link with the lowest level on a flow's path.
+    fn lowest(&self, layout: &Self::Layout, flow: usize, levels: &[f64]) -> usize;
     /// Removes all targets.
     fn clear(&mut self, layout: &Self::Layout);
-    /// A flow's target at its receiver or its sender; infinite if it has none there.
-    fn target(&self, flow: usize, at_receiver: bool) -> f64;
-    /// Sets a flow's target at its receiver or its sender.
-    fn set_target(&mut self, flow: usize, at_receiver: bool, target: f64);
+    /// A flow's target at a link on its path; infinite if it has none there.
+    fn target(&self, layout: &Self::Layout, flow: usize, link: usize) -> f64;
+    /// Sets a flow's target at a link on its path.
+    fn set_target(&mut self, layout: &Self::Layout, flow: usize, link: usize, target: f64);
     /// The targets at a link, including infinite ones.
     fn targets(&self, layout: &Self::Layout, link: usize) -> &[f64];
     /// The flow that has the `k`th target at a link, if a flow has it.

@@ -5,8 +5,10 @@ use std::ops::Range;
 use covey_core::Demand;
 
 use super::flows::Flows;
+use super::inner_targets::InnerTargets;
 
-/// Targets of the flows of a [`Demand`]; those of each link are contiguous.
+/// Targets of the flows of a [`Demand`]; those of each link are contiguous. A flow has one target, at the link to
+/// which it is attached.
 #[derive(Debug, Default)]
 pub(crate) struct Laid {
     /// Targets at the sender, by position.
@@ -19,6 +21,28 @@ pub(crate) struct Laid {
     column_start: Vec<u32>,
     /// The index in `column` of each position.
     place: Vec<u32>,
+    /// Targets at inner links.
+    inner: InnerTargets,
+}
+
+/// Which end of paths a local link is.
+enum End {
+    Sender,
+    Receiver,
+    Inner,
+}
+
+impl End {
+    #[inline]
+    fn of(demand: &Demand, link: usize) -> End {
+        if link < demand.senders() {
+            End::Sender
+        } else if link < demand.senders() + demand.receivers() {
+            End::Receiver
+        } else {
+            End::Inner
+        }
+    }
 }
 
 impl Flows for Laid {
@@ -36,9 +60,15 @@ impl Flows for Laid {
         demand.width()
     }
 
+    fn are_on_paths(&self, demand: &Demand) -> bool {
+        !demand.is_bipartite()
+    }
+
     #[inline]
-    fn ends(&self, demand: &Demand, position: usize) -> (usize, usize) {
-        demand.ends(position)
+    fn lowest(&self, demand: &Demand, position: usize, levels: &[f64]) -> usize {
+        let (s, r) = demand.ends(position);
+        let lower = |a: usize, b: usize| if levels[b] < levels[a] { b } else { a };
+        demand.inner_path(position).fold(lower(r, s), lower)
     }
 
     fn clear(&mut self, demand: &Demand) {
@@ -47,38 +77,39 @@ impl Flows for Laid {
             targets.clear();
             targets.resize(demand.width(), f64::INFINITY);
         }
+        self.inner.clear(demand);
     }
 
-    fn target(&self, position: usize, at_receiver: bool) -> f64 {
-        if at_receiver {
-            self.by_column[self.place[position] as usize]
-        } else {
-            self.by_row[position]
+    fn target(&self, demand: &Demand, position: usize, link: usize) -> f64 {
+        match End::of(demand, link) {
+            End::Sender => self.by_row[position],
+            End::Receiver => self.by_column[self.place[position] as usize],
+            End::Inner => self.inner.target(demand, position, link),
         }
     }
 
-    fn set_target(&mut self, position: usize, at_receiver: bool, target: f64) {
-        if at_receiver {
-            self.by_column[self.place[position] as usize] = target;
-        } else {
-            self.by_row[position] = target;
+    fn set_target(&mut self, demand: &Demand, position: usize, link: usize, target: f64) {
+        match End::of(demand, link) {
+            End::Sender => self.by_row[position] = target,
+            End::Receiver => self.by_column[self.place[position] as usize] = target,
+            End::Inner => self.inner.set_target(demand, position, link, target),
         }
     }
 
     fn targets(&self, demand: &Demand, link: usize) -> &[f64] {
-        if link < demand.senders() {
-            &self.by_row[demand.row(link)]
-        } else {
-            &self.by_column[self.column_of(demand, link)]
+        match End::of(demand, link) {
+            End::Sender => &self.by_row[demand.row(link)],
+            End::Receiver => &self.by_column[self.column_of(demand, link)],
+            End::Inner => self.inner.at(demand, link).0,
         }
     }
 
     fn flow(&self, demand: &Demand, link: usize, k: usize) -> Option<usize> {
-        if link < demand.senders() {
-            Some(demand.row(link).start + k)
-        } else {
-            Some(self.column[self.column_of(demand, link).start + k] as usize)
-        }
+        Some(match End::of(demand, link) {
+            End::Sender => demand.row(link).start + k,
+            End::Receiver => self.column[self.column_of(demand, link).start + k] as usize,
+            End::Inner => self.inner.at(demand, link).1[k] as usize,
+        })
     }
 
     fn few(&self, _: usize) -> Option<&[u32]> {

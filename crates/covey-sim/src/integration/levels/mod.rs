@@ -3,6 +3,7 @@
 mod by_link;
 mod crossings;
 mod flows;
+mod inner_targets;
 mod laid;
 
 pub(super) use by_link::Levels;

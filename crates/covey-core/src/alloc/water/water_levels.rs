@@ -16,7 +16,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::bundles::{Bundles, Crossing, NONE};
-use super::dense_rows::{DenseRows, MAX_LINKS};
+use super::dense_rows::DenseRows;
+pub use super::dense_rows::MAX_DENSE_LINKS;
 use super::links::{Links, precedence};
 use crate::ordered::Ordered;
 
@@ -95,8 +96,9 @@ impl Queue {
 }
 
 impl WaterLevels {
-    /// No flows on links of these capacities.
-    pub fn clear(&mut self, capacity: &[f64]) {
+    /// No flows on links of these capacities. If there are few links and many flows, tables of links are fast
+    /// (`is_dense`).
+    pub fn clear(&mut self, capacity: impl ExactSizeIterator<Item = f64> + Clone, is_dense: bool) {
         let links = capacity.len();
         self.links.clear(capacity);
         for list in &mut self.attached {
@@ -107,7 +109,7 @@ impl WaterLevels {
         }
         self.attached.resize_with(links, Vec::new);
         self.crossing.resize_with(links, Vec::new);
-        if links <= MAX_LINKS {
+        if is_dense {
             self.dense.get_or_insert_default().clear(links);
         } else {
             self.dense = None;
@@ -420,7 +422,7 @@ impl WaterLevels {
     }
 
     /// Works out all levels from nothing, by progressive filling.
-    fn fill(&mut self, bundles: &mut Bundles) {
+    pub fn fill(&mut self, bundles: &mut Bundles) {
         let links = self.attached.len();
         let mut free = self.links.free.clone();
         let mut open = self.links.count.clone();
@@ -497,7 +499,7 @@ mod tests {
         let mut bundles = Bundles::default();
         bundles.clear();
         let mut levels = WaterLevels::default();
-        levels.clear(&[1.0; LINKS as usize]);
+        levels.clear([1.0; LINKS as usize].into_iter(), true);
         let mut joined = Vec::new();
         for _ in 0..2000 {
             if below(3) > 0 || joined.is_empty() {

@@ -134,6 +134,34 @@ impl Bundles {
         (bundle, true)
     }
 
+    /// Makes room for bundles with numbers below `count` that [`Bundles::lay`] lays. There are no others.
+    pub fn make_room(&mut self, count: usize) {
+        self.clear();
+        let none = Bundle { class: 0, flows: 0, attached: NONE, place: NONE, hops: 0, key: 0 };
+        self.bundles.resize(count, none);
+        self.path.resize(count * self.stride, 0);
+        self.places.resize(count * self.stride, 0);
+    }
+
+    /// Makes a bundle of one flow that has this number and path, and is attached nowhere.
+    pub fn lay(&mut self, bundle: u32, path: impl Iterator<Item = u32>) {
+        self.sought.clear();
+        self.sought.extend(path);
+        let hops = self.sought.len();
+        if hops > self.stride {
+            self.widen(hops.next_multiple_of(8));
+        }
+        let it = &mut self.bundles[bundle as usize];
+        (it.flows, it.hops) = (1, hops as u32);
+        let start = bundle as usize * self.stride;
+        self.path[start..start + hops].copy_from_slice(&self.sought);
+    }
+
+    /// Takes a bundle away that was [laid](Bundles::lay) and is attached nowhere.
+    pub fn take_away(&mut self, bundle: u32) {
+        self.bundles[bundle as usize].flows = 0;
+    }
+
     fn make(&mut self, class: u32, key: u64) -> u32 {
         let hops = self.sought.len();
         if hops > self.stride {

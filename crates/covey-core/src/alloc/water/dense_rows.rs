@@ -7,7 +7,7 @@ use crate::simd::bitmask;
 /// one pass over all bundles.
 ///
 /// Measured with `fair` on the public Facebook trace, `fat-tree:k=8` with a hash for each flow: see the
-/// comment of [`MAX_LINKS`].
+/// comment of [`MAX_DENSE_LINKS`].
 #[derive(Debug, Default)]
 pub struct DenseRows {
     links: usize,
@@ -18,7 +18,7 @@ pub struct DenseRows {
 }
 
 /// The number of links up to which tables are kept.
-pub const MAX_LINKS: usize = 1536;
+pub const MAX_DENSE_LINKS: usize = 1536;
 
 impl DenseRows {
     /// No flows on so many links.

@@ -30,7 +30,7 @@ pub struct Links {
 
 impl Links {
     /// No flows on links of these capacities.
-    pub fn clear(&mut self, capacity: &[f64]) {
+    pub fn clear(&mut self, capacity: impl ExactSizeIterator<Item = f64> + Clone) {
         let links = capacity.len();
         for (numbers, number) in [
             (&mut self.level, f64::INFINITY),
@@ -46,7 +46,7 @@ impl Links {
             [(&mut self.free, 1.0), (&mut self.high, 1.0 + TOLERANCE), (&mut self.capacity, 1.0)]
         {
             numbers.clear();
-            numbers.extend(capacity.iter().map(|capacity| capacity * part));
+            numbers.extend(capacity.clone().map(|capacity| capacity * part));
         }
     }
 

@@ -1,0 +1,11 @@
+//! Max-min fair water levels on paths of any number of links, kept up to date as flows come and go.
+//!
+//! - [`bundles`]: flows that share a path, and have one rate.
+//! - [`links`]: what they get and use at each link.
+//! - [`water_levels`]: the levels. [`dense_rows`] makes them fast where there are few links.
+
+pub mod bundles;
+pub mod water_levels;
+
+mod dense_rows;
+mod links;
