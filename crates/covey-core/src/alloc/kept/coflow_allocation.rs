@@ -128,6 +128,11 @@ impl CoflowAllocation {
         if self.own().decided_in == self.reported { self.own().moved_flows() } else { &[] }
     }
 
+    /// Whether [`CoflowAllocation::limit`] is known.
+    pub fn tells_limits(&self) -> bool {
+        self.own().tells_limits()
+    }
+
     /// The local link that limits an active flow with a rate by water level, where paths cross inner links and that is
     /// known. It stays until the flow is among [`CoflowAllocation::moved_flows`].
     pub fn limit(&self, position: usize) -> Option<usize> {

@@ -107,6 +107,11 @@ impl FairLevels {
         self.tells_changes.then_some(&*self.changes)
     }
 
+    /// Whether [`FairLevels::limit`] is known.
+    pub fn tells_limits(&self) -> bool {
+        self.kept.is_some()
+    }
+
     /// The local link that limits the flow at a position, where that is kept: of several with the same level, one of
     /// them for as long as the flow is not [moved](FairLevels::moved).
     pub fn limit(&self, position: usize) -> Option<usize> {

@@ -6,7 +6,7 @@
 //! larger than the lowest share of a receiver, and the reverse. That holds where no flow crosses an
 //! inner link; [`filling_on_paths`](super::filling_on_paths) serves the others.
 
-use super::filling_on_paths::{PathFilling, with_open_sender};
+use super::filling_on_paths::{PathFilling, Served};
 use crate::alloc::flow_rate::BySize;
 use crate::demand::Demand;
 use crate::simd::minimum;
@@ -126,24 +126,16 @@ impl LevelsBySize {
         self.levels.resize(free.len(), UNLIMITED);
         let mut lowest = f64::INFINITY;
         // Flows that cross a full link get nothing.
-        for (l, _) in
-            free.iter().zip(demand.count()).enumerate().filter(|(_, (f, n))| **f <= 0.0 && **n > 0)
-        {
+        for l in (0..free.len()).filter(|&l| free[l] <= 0.0 && demand.count()[l] > 0) {
             self.levels[l] = 0.0;
             lowest = 0.0;
         }
-        let flows = with_open_sender(demand, free);
-        filling.fill(
-            demand,
-            flows,
-            |position| left[position],
-            free,
-            |_, l, level| {
-                self.levels[l] = level;
-                self.highest = self.highest.max(level);
-                lowest = lowest.min(level);
-            },
-        );
+        let set_level = |_, l: usize, level: f64| {
+            self.levels[l] = level;
+            self.highest = self.highest.max(level);
+            lowest = lowest.min(level);
+        };
+        filling.fill(demand, Served::All, |position| left[position], free, set_level);
         free.iter_mut().zip(filling.rest()).for_each(|(free, rest)| *free = rest);
         self.lowest = lowest;
         if self.highest == 0.0 {

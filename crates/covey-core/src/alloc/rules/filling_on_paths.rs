@@ -8,9 +8,9 @@
 //! A flow that crosses a link where nothing is free gets nothing, and is left out from the start. In a plan of
 //! many coflows these are most flows: those before have filled some link on their path.
 
-use crate::bits::{bits, set_bit};
+use crate::bits::{bits, has_bit, set_bit};
 use crate::demand::Demand;
-use crate::simd::minimum;
+use crate::simd::{bitmask, minimum};
 
 /// Shares that differ by less than this, relatively, are fixed in one round: equal shares differ in
 /// the last bits after many subtractions.
@@ -51,23 +51,47 @@ pub struct PathFilling {
     fixed: Vec<u32>,
 }
 
-/// The active flows of senders at which something is free, ascending: no others can be sent.
-pub fn with_open_sender<'a>(
-    demand: &'a Demand,
-    free: &'a [f64],
-) -> impl Iterator<Item = usize> + 'a {
-    let senders = (0..demand.senders()).filter(|&s| free[s] > 0.0 && demand.count()[s] > 0);
-    senders.flat_map(|s| demand.active_in_row(s))
+/// Calls `visit` with the active flows at whose ends something is free, ascending: no others can be sent. `open` is
+/// working memory.
+fn each_with_open_ends(
+    demand: &Demand,
+    free: &[f64],
+    open: &mut Vec<u64>,
+    mut visit: impl FnMut(usize),
+) {
+    let (senders, receivers) = (demand.senders(), demand.receivers());
+    open.clear();
+    let of_receivers = free[senders..senders + receivers].chunks(64);
+    open.extend(of_receivers.map(|free| bitmask(free.iter().map(|free| *free > 0.0))));
+    for s in (0..senders).filter(|&s| free[s] > 0.0 && demand.count()[s] > 0) {
+        if demand.is_regular(s) {
+            let row = demand.row_bits(s).iter().zip(&*open).map(|(row, open)| row & open);
+            let start = demand.row(s).start;
+            bits(row).for_each(|k| visit(start + k));
+        } else {
+            let open = |&p: &usize| has_bit(open, demand.receiver_of(p) - senders);
+            demand.active_in_row(s).filter(open).for_each(&mut visit);
+        }
+    }
+}
+
+/// Which flows [`PathFilling::fill`] serves.
+#[derive(Clone, Copy)]
+pub enum Served<'a> {
+    /// All active ones.
+    All,
+    /// Those at these positions.
+    At(&'a [u32]),
 }
 
 impl PathFilling {
-    /// Shares `free` (capacity at the local links) among flows of these positions, each with its weight. Calls
+    /// Shares `free` (capacity at the local links) among some flows, each with its weight. Calls
     /// `fixes` with each position that gets something, the link that limits the flow, and that link's level:
     /// rate over weight. What they do not use is [`PathFilling::rest`].
     pub fn fill(
         &mut self,
         demand: &Demand,
-        flows: impl Iterator<Item = usize>,
+        flows: Served<'_>,
         weight: impl Fn(usize) -> f64,
         free: &[f64],
         mut fixes: impl FnMut(usize, usize, f64),
@@ -102,7 +126,7 @@ impl PathFilling {
     fn start(
         &mut self,
         demand: &Demand,
-        flows: impl Iterator<Item = usize>,
+        flows: Served<'_>,
         weight: &impl Fn(usize) -> f64,
         free: &[f64],
     ) {
@@ -111,8 +135,8 @@ impl PathFilling {
         self.links.clear();
         self.links.extend(free.iter().map(|&free| OpenLink { free, ..OpenLink::default() }));
         self.opened = 0;
-        let PathFilling { open, opened, links, .. } = self;
-        for position in flows {
+        let PathFilling { open, opened, links, touched, .. } = self;
+        let mut look_at = |position: usize| {
             let (path, weight) = (demand.path(position), weight(position));
             if weight > 0.0 && path.clone().all(|l| links[l].free > 0.0) {
                 set_bit(open, position, true);
@@ -122,6 +146,10 @@ impl PathFilling {
                     links[l].flows += 1;
                 });
             }
+        };
+        match flows {
+            Served::All => each_with_open_ends(demand, free, touched, look_at),
+            Served::At(positions) => positions.iter().for_each(|&p| look_at(p as usize)),
         }
         links.iter_mut().for_each(|link| link.all = link.weights);
         self.share.clear();

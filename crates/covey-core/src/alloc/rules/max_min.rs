@@ -7,7 +7,7 @@
 //! Where flows cross inner links, and for some of a coflow's flows, [another
 //! filling](super::filling_on_paths) does that.
 
-use super::filling_on_paths::with_open_sender;
+use super::filling_on_paths::Served;
 use super::progressive_filling::{Shuffle, UNLIMITED, fill};
 use super::sharing::{EntryFlows, Rates, RuleScratch, SharingRule};
 use crate::alloc::error::PlanError;
@@ -34,28 +34,22 @@ impl SharingRule for MaxMin {
             fill(&Shuffle { demand, rows: flows.rows }, free, filling);
             rates.levels.extend_from_slice(&filling.level);
             free.iter_mut().zip(&filling.free).for_each(|(free, rest)| *free = rest.max(0.0));
-        } else if flows.is_whole() {
-            let filling = &mut scratch.on_paths;
-            // Flows that cross a full link get nothing.
-            let level = |free: &f64| if *free > 0.0 { UNLIMITED } else { 0.0 };
-            rates.levels.extend(free.iter().map(level));
-            let sent = with_open_sender(demand, free);
-            filling.fill(demand, sent, |_| 1.0, free, |_, l, level| rates.levels[l] = level);
-            free.iter_mut().zip(filling.rest()).for_each(|(free, rest)| *free = rest);
         } else {
-            let filling = &mut scratch.on_paths;
-            flows.select(&mut scratch.positions);
-            let positions = scratch.positions.iter().map(|&position| position as usize);
-            filling.fill(
-                demand,
-                positions,
-                |_| 1.0,
-                free,
-                |position, _, rate| {
+            let (filling, weight) = (&mut scratch.on_paths, |_| 1.0);
+            if flows.is_whole() {
+                // Flows that cross a full link get nothing.
+                let level = |free: &f64| if *free > 0.0 { UNLIMITED } else { 0.0 };
+                rates.levels.extend(free.iter().map(level));
+                let set_level = |_, l: usize, level| rates.levels[l] = level;
+                filling.fill(demand, Served::All, weight, free, set_level);
+            } else {
+                flows.select(&mut scratch.positions);
+                let push = |position, _, rate| {
                     rates.flow_rates.push(FlowRate { position: position as u32, rate });
-                },
-            );
-            rates.flow_rates.sort_unstable_by_key(|flow| flow.position);
+                };
+                filling.fill(demand, Served::At(&scratch.positions), weight, free, push);
+                rates.flow_rates.sort_unstable_by_key(|flow| flow.position);
+            }
             free.iter_mut().zip(filling.rest()).for_each(|(free, rest)| *free = rest);
         }
         Ok(())

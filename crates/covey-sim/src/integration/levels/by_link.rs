@@ -189,13 +189,17 @@ impl<F: Flows> Levels<F> {
         debug_assert_eq!(self.level, levels);
         match allocation.filter(|_| self.flows.are_on_paths(layout)) {
             None => self.move_flows(layout, now),
-            Some(allocation) => {
-                let all = if changes.is_none() { 0..self.at.len() } else { 0..0 };
-                let moved = changes.map_or(&[][..], |_| allocation.moved_flows());
-                for position in moved.iter().map(|&position| position as usize).chain(all) {
+            Some(allocation) if changes.is_some() => {
+                for &position in allocation.moved_flows() {
+                    self.move_to_limit(layout, position as usize, allocation, now);
+                }
+            }
+            Some(allocation) if allocation.tells_limits() => {
+                for position in 0..self.at.len() {
                     self.move_to_limit(layout, position, allocation, now);
                 }
             }
+            Some(_) => self.move_flows_on_paths(layout, now),
         }
         for l in self.memory.changed.iter().map(|&l| l as usize) {
             self.before[l] = self.level[l];
@@ -248,6 +252,22 @@ impl<F: Flows> Levels<F> {
             moving.iter().for_each(|&flow| self.move_flow(layout, flow as usize, now));
         }
         self.memory.moving = moving;
+    }
+
+    /// Moves the flows on paths with inner links that a link limits now of which the level has changed, or does not
+    /// any more.
+    fn move_flows_on_paths(&mut self, layout: &F::Layout, now: Time) {
+        for k in 0..self.memory.changed.len() {
+            let l = self.memory.changed[k] as usize;
+            let falls = self.level[l] < self.before[l];
+            for place in 0..self.flows.targets(layout, l).len() {
+                let Some(position) = self.flows.flow(layout, l, place) else { continue };
+                let at = self.link(position);
+                if if falls { self.level[at] > self.level[l] } else { at == l } {
+                    self.move_flow(layout, position, now);
+                }
+            }
+        }
     }
 
     /// Adds to `moving` the flows of a sender whose level has crossed that of their receiver, and
