@@ -283,6 +283,10 @@ impl MatchedFlows {
     /// A flow takes what is free at its ends.
     fn begin_flow(&mut self, decision: &mut Decision<'_>, position: usize) {
         let (sender, receiver) = decision.demand.ends(position);
+        // Most flows that do not run cannot begin: an inner link on their path is full.
+        if decision.demand.inner_path(position).any(|l| decision.after[l] <= 0.0) {
+            return;
+        }
         let mut flow = MatchedFlow {
             position: position as u32,
             ends: [sender as u32, receiver as u32],

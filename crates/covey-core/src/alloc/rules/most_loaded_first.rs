@@ -23,8 +23,8 @@ pub struct MostLoadedFirst {
     any_closed: bool,
     /// Index of the present sender's next receiver in `receivers`.
     at: usize,
-    /// Where the present sender's row is not regular, its flows by receiver and position, the next
-    /// one last.
+    /// Where the present sender's row is not regular, its flows to receivers that are open by receiver and
+    /// position, the next one last.
     flows: Vec<(Port, u32)>,
 }
 
@@ -85,7 +85,9 @@ impl MostLoadedFirst {
                 self.at = self.receivers.len();
             }
         } else {
-            let flows = demand.active_in_row(sender);
+            let is_open =
+                |p: &usize| has_bit(&self.receiver_bits, demand.receiver_of(*p) - demand.senders());
+            let flows = demand.active_in_row(sender).filter(is_open);
             self.flows.extend(flows.map(|p| (Port::new(demand, demand.receiver_of(p)), p as u32)));
             self.flows.sort_unstable_by(|a, b| b.cmp(a));
         }
