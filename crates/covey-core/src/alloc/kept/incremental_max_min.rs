@@ -187,7 +187,7 @@ impl FairLevels {
             self.kept = Some(Box::new(KeptLevels::new(demand, capacity.clone(), before)));
         }
         let Some(kept) = &self.kept else { return false };
-        kept.write(capacity, levels, after);
+        kept.write(capacity, before, levels, after);
         self.flows = Some(FairTo::all_of(coflow));
         true
     }

@@ -51,11 +51,12 @@ impl KeptLevels {
         self.levels.balance(&mut self.bundles);
     }
 
-    /// Writes down the levels that have changed, and what is left behind the coflow. All levels have changed in
-    /// new ones.
+    /// Writes down the levels that have changed, and what is left of what is `free`. All levels have changed in new
+    /// ones.
     pub fn write(
         &self,
         capacity: impl Iterator<Item = f64>,
+        free: &[f64],
         levels: &mut [f64],
         after: &mut [f64],
     ) {
@@ -63,11 +64,15 @@ impl KeptLevels {
             let level = self.levels.levels()[l as usize];
             levels[l as usize] = if level < f64::INFINITY { level } else { UNLIMITED };
         }
-        for ((l, after), capacity) in after.iter_mut().enumerate().zip(capacity) {
-            let now = self.levels.spare(l);
-            let now = if now < capacity * ROUNDING { 0.0 } else { now };
-            // What differs by rounding only does not make the next coflow decide again.
-            if (now - *after).abs() > capacity * ROUNDING || now == 0.0 {
+        for (l, ((after, free), capacity)) in after.iter_mut().zip(free).zip(capacity).enumerate() {
+            let (now, rounding) = (self.levels.spare(l), capacity * ROUNDING);
+            // A full link has nothing left, an unused one has all: what it carries is never less than nothing.
+            if now < rounding {
+                *after = 0.0;
+            } else if free - now < rounding {
+                *after = *free;
+            } else if (now - *after).abs() > rounding {
+                // Less does not make the next coflow decide again.
                 *after = now;
             }
         }
@@ -87,5 +92,60 @@ impl KeptLevels {
     /// have ended.
     pub fn moved(&self) -> &[u32] {
         &self.levels.changes().bundles
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::alloc::rules::filling_on_paths::{PathFilling, Served};
+    use crate::demand::Builder;
+    use crate::fabric::{Ecmp, EcmpMode, FatTree};
+    use crate::ids::PortId;
+    use crate::split_mix::SplitMix;
+
+    #[test]
+    fn levels_that_are_kept_are_those_that_are_filled_from_nothing() {
+        let mut random = SplitMix::new(3);
+        let mut below = move |n: u64| random.next_u64() % n;
+        let ecmp = Ecmp { mode: EcmpMode::Flow, seed: 1 };
+        let fabric = FatTree::new(4, ecmp).unwrap().fabric(1.0, 1.0).unwrap();
+        for _ in 0..40 {
+            let flows: Vec<(PortId, PortId)> =
+                (0..60).map(|_| (PortId(below(16) as u32), PortId(below(16) as u32))).collect();
+            let mut demand = Demand::default();
+            let mut builder = Builder::default();
+            demand.rebuild(&fabric, u64::from, flows.iter().copied(), &mut builder);
+            (0..flows.len()).for_each(|position| demand.start(position));
+            let links = demand.links().len();
+            let capacity = || std::iter::repeat_n(1.0, links);
+            let mut free = vec![1.0; links];
+            let mut kept = KeptLevels::new(&demand, capacity(), &free);
+            let (mut levels, mut after) = (vec![UNLIMITED; links], free.clone());
+            kept.write(capacity(), &free, &mut levels, &mut after);
+            while demand.unfinished() > 0 {
+                let mut filling = PathFilling::default();
+                let mut rates = vec![0.0; flows.len()];
+                filling.fill(&demand, Served::All, |_| 1.0, &free, |p, _, rate| rates[p] = rate);
+                for position in demand.active() {
+                    let least = demand.path(position).map(|l| levels[l]).fold(UNLIMITED, f64::min);
+                    assert!((least - rates[position]).abs() < 1e-9, "{least} {}", rates[position]);
+                    let limit = levels[kept.limit(position) as usize];
+                    assert!((limit - least).abs() < 1e-12, "{limit} {least}");
+                }
+                for (l, (rest, after)) in filling.rest().zip(&after).enumerate() {
+                    assert!((rest - after).abs() < 1e-9, "link {l}: {rest} {after}");
+                    assert!((0.0..=free[l]).contains(after), "link {l}: {after} of {}", free[l]);
+                }
+                for _ in 0..below(4) {
+                    free[below(links as u64) as usize] = [0.0, 0.25, 0.3, 1.0][below(4) as usize];
+                }
+                let active: Vec<usize> = demand.active().collect();
+                let ended: Vec<usize> = active.into_iter().filter(|_| below(20) == 0).collect();
+                ended.iter().for_each(|&position| demand.finish(position));
+                kept.follow(ended.iter().map(|&position| position as u32), &free);
+                kept.write(capacity(), &free, &mut levels, &mut after);
+            }
+        }
     }
 }
