@@ -1,6 +1,5 @@
 //! Errors of experiments.
 
-use covey_core::alloc::PlanError;
 use covey_emulate::{EmulationError, EmulationSpecError};
 use covey_sched::SpecError;
 use covey_sim::SimError;
@@ -61,7 +60,6 @@ impl Error {
     /// Whether the user's input is wrong. If not, the simulation or the operating system failed.
     pub fn is_input(&self) -> bool {
         match self {
-            Error::Sim(SimError::Plan { source, .. }) => *source == PlanError::BySizeOnInnerLinks,
             Error::Sim(error) => matches!(error, SimError::Ports { .. } | SimError::Cycle { .. }),
             Error::Report(_) => false,
             _ => true,

@@ -10,9 +10,6 @@ use covey_core::{Fabric, Promises};
 use covey_trace::Workload;
 use proptest::prelude::*;
 
-/// Policies that divide links by size, which needs a big switch.
-const BIG_SWITCH_ONLY: [&str; 1] = ["wss"];
-
 /// The promises of a policy in the registry.
 fn promises(spec: &str) -> Promises {
     covey_sched::build(spec).unwrap_or_else(|error| panic!("{error}")).promises
@@ -61,10 +58,6 @@ proptest! {
         workload in crate::common::workload(Kind::Ties), fabric in crate::common::fabric_with_inner_links(),
     ) {
         for_every_policy(&workload, &fabric, |spec| {
-            let name = spec.split(':').next().unwrap_or(spec);
-            if BIG_SWITCH_ONLY.contains(&name) {
-                return Ok(());
-            }
             rates_fit(&workload, &fabric, promises(spec), &|| policy(spec))
         });
     }

@@ -514,6 +514,14 @@ proptest! {
     }
 
     #[test]
+    fn wss_divides_inner_links_by_size_too(
+        workload in crate::common::workload(Kind::Ties),
+        fabric in crate::common::fabric_with_inner_links(),
+    ) {
+        assert_same(&workload, &fabric, "wss", by_size(&workload));
+    }
+
+    #[test]
     fn wss_divides_each_link_by_size(
         workload in crate::common::workload(Kind::Ties), fabric in crate::common::fabric(),
     ) {

@@ -105,10 +105,14 @@ fn choices_without_a_hash_polarise() {
 }
 
 #[test]
-fn shares_by_size_are_refused_with_the_reason() {
+fn shares_by_size_divide_the_links_of_switches() {
     let folder = TestFolder::new();
-    let fabric = "leaf-spine:leaves=3,spines=1,hosts=1";
-    let refused = folder.refusal(&["simulate", "tiny.txt", "--policy", "wss", "--fabric", fabric]);
-    let expected = "policy wss, at 0 s: the plan divides links by the sizes of flows, which is possible only on a big switch";
-    assert_eq!(refused, expected);
+    // Two leaves with two hosts each and one uplink of half a port: both flows cross it, and end together.
+    folder.write("two.txt", "4 1\n0 0 2 0 1 2 2:1.0 3:3.0\n");
+    let fabric = "leaf-spine:leaves=2,spines=1,hosts=2,uplink=4Mbps";
+    let arguments = ["simulate", "two.txt", "--policy", "wss", "--json", "--port-rate", "8Mbps"];
+    let found = json(&folder.results(&[&arguments[..], &["--fabric", fabric]].concat()));
+    // 4 MiB over 4 Mbps.
+    let mean_s = found["cct_s"]["mean"].as_f64().unwrap();
+    assert!((mean_s / 8.388_608 - 1.0).abs() < 1e-9, "{mean_s}");
 }

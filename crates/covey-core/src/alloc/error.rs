@@ -29,9 +29,6 @@ pub enum PlanError {
         "serves all flows by an entry that is not its only one, or has a rule other than max-min, by size or an order of flows"
     )]
     AllFlows,
-    /// Shares by size are asked for in a fabric with inner links.
-    #[error("divides links by the sizes of flows, which is possible only on a big switch")]
-    BySizeOnInnerLinks,
     /// An entry of a class has another rule than max-min.
     #[error("asks for a rule other than max-min in a class")]
     RuleInAClass,

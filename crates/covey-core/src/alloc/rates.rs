@@ -75,9 +75,10 @@ impl BulkRates for PriorityPaths {
     }
 }
 
-/// All flows in classes: a flow gets the water level of the link that limits it.
+/// All flows in classes: a flow gets the water level of the link that limits it, times its measure.
 impl BulkRates for ClassShares {
-    fn rate(&self, _: &State, id: CoflowId, position: usize) -> f64 {
-        self.bundle(id, position).map_or(0.0, |bundle| self.rate_of(bundle))
+    fn rate(&self, state: &State, id: CoflowId, position: usize) -> f64 {
+        let unit = self.measure().of(state.coflow(id).progress().size[position]);
+        self.bundle(id, position).map_or(0.0, |bundle| unit * self.rate_of(bundle))
     }
 }

@@ -92,9 +92,10 @@ impl Paths {
     /// Local links of a position's path: sender, receiver, then those inside the fabric.
     #[inline]
     pub fn path(&self, position: usize) -> impl Iterator<Item = usize> + Clone + '_ {
-        let whole = self.whole.list(position);
-        let ends = [self.sender[position], self.receiver[position]];
-        let apart = ends.into_iter().take(if whole.is_empty() { 2 } else { 0 });
-        apart.chain(whole.iter().copied()).map(|l| l as usize)
+        let (ends, inner) = match self.whole.list(position) {
+            [sender, receiver, inner @ ..] => ([*sender, *receiver], inner),
+            _ => ([self.sender[position], self.receiver[position]], &[][..]),
+        };
+        ends.into_iter().chain(inner.iter().copied()).map(|l| l as usize)
     }
 }

@@ -235,12 +235,21 @@ fn an_ended_coflow_cannot_be_served() {
 }
 
 #[test]
-fn shares_by_size_need_a_big_switch() {
-    let routes = Routes::new(1, [(PortId(0), PortId(1), vec![0])]).unwrap();
-    let fabric = Fabric::new(&[1.0; 2], &[1.0; 2], &[1.0], routes).unwrap();
-    let world = World::new(fabric, &[vec![flow(0, 1, 1.0)]]);
+fn shares_by_size_divide_inner_links_too() {
+    // Both flows cross the inner link; the larger one also enters port 3, whose link is slow.
+    let ways = [(PortId(0), PortId(2), vec![0]), (PortId(1), PortId(3), vec![0])];
+    let routes = Routes::new(1, ways).unwrap();
+    let fabric = Fabric::new(&[1.0; 4], &[1.0, 1.0, 1.0, 0.5], &[1.0], routes).unwrap();
+    let world = World::new(fabric, &[vec![flow(0, 2, 1.0), flow(1, 3, 3.0)]]);
     let plan = plan_of(&[(Group::AllFlows, Share::BY_SIZE)]);
-    assert_eq!(fresh(&world, &plan), Err(PlanError::BySizeOnInnerLinks));
+    let mut allocator = Allocator::default();
+    allocator.allocate(&world.state, &plan).unwrap();
+    let rate = |index: u32| {
+        let position = world.state.coflow(A).demand().position(index);
+        allocator.rates().rate(&world.state, A, position)
+    };
+    // What the larger one cannot use of the inner link is left idle.
+    assert_eq!([rate(0), rate(1)], [0.25, 0.5]);
 }
 
 #[test]

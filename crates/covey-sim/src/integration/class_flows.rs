@@ -2,13 +2,14 @@
 //!
 //! A link's *service* in a class is the integral of its level there. A bundle's service is that of the link
 //! to which it is attached, plus a *base* that changes when the bundle is attached elsewhere. A flow ends when
-//! its bundle's service reaches the flow's *target*. So a change of a level costs the same for one flow as for
+//! its bundle's service reaches the flow's *target*. Where links are divided by size, both count in parts of the
+//! flow's size. So a change of a level costs the same for one flow as for
 //! thousands, and so does a bundle's move to another link.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use covey_core::alloc::{ClassShares, Limit};
+use covey_core::alloc::{ClassShares, Limit, Measure};
 use covey_core::state::State;
 use covey_core::{CoflowId, FlowId, LinkId, Ordered, Time, Wake};
 
@@ -69,6 +70,8 @@ impl Service {
 pub(crate) struct ClassFlows {
     now: Time,
     links: usize,
+    /// Bytes left are divided by what a flow counts for.
+    measure: Measure,
     /// By class and link.
     services: Vec<Service>,
     next: NextEnds,
@@ -163,7 +166,8 @@ impl ClassFlows {
         for (number, bundle) in bundles.iter().enumerate() {
             let here = bundle.flows.iter().filter(|Reverse(member)| member.coflow == id);
             for Reverse(member) in here.filter(|it| counts(it.0.position as usize)) {
-                let left = member.target.0 - self.served(bundle);
+                let unit = self.unit(state, id, member.position);
+                let left = (member.target.0 - self.served(bundle)) * unit;
                 sent += left_in(state, id, member.position as usize) - left;
                 at.push(number as u32);
             }
@@ -208,6 +212,11 @@ impl ClassFlows {
         self.inside[id.index()] += 1;
     }
 
+    /// What a flow counts for.
+    fn unit(&self, state: &State, coflow: CoflowId, position: u32) -> f64 {
+        self.measure.of(state.coflow(coflow).progress().size[position as usize])
+    }
+
     fn look_again(&mut self, service: u32) {
         if !std::mem::replace(&mut self.is_pending[service as usize], true) {
             self.pending.push(service);
@@ -233,6 +242,7 @@ impl ClassFlows {
         let Some(target) = target else { return 0.0 };
         self.inside[coflow.index()] -= 1;
         let left = target - self.served(&self.bundles[bundle as usize]);
+        let left = left * self.unit(state, coflow, position);
         self.count(state, (coflow, position), self.place(bundle), -1);
         self.find_key(bundle);
         left.max(0.0)
@@ -357,7 +367,9 @@ impl Integrator for ClassFlows {
         self.empty_bundles();
         self.pending.clear();
         self.is_pending.fill(false);
-        self.links = network.allocator.class_shares().map_or(0, ClassShares::links);
+        let shares = network.allocator.class_shares();
+        self.links = shares.map_or(0, ClassShares::links);
+        self.measure = shares.map_or(Measure::Number, ClassShares::measure);
         self.next.clear(self.services.len());
         self.tallies.clear();
     }
@@ -417,6 +429,7 @@ impl Integrator for ClassFlows {
             self.look_again(number as u32);
         }
         for &(coflow, position, bundle, left) in &moving {
+            let left = left / self.unit(state, coflow, position);
             let target = Ordered(self.served(&self.bundles[bundle as usize]) + left);
             let member = Reverse(Member { target, coflow, position });
             let it = &mut self.bundles[bundle as usize];
@@ -437,7 +450,8 @@ impl Integrator for ClassFlows {
         for bundle in self.bundles.iter().filter(|bundle| !bundle.flows.is_empty()) {
             let served = self.served(bundle);
             for Reverse(member) in &bundle.flows {
-                let left = member.target.0 - served;
+                let unit = self.unit(network.state, member.coflow, member.position);
+                let left = (member.target.0 - served) * unit;
                 write_left(network.state, member.coflow, member.position, left);
             }
         }

@@ -1,29 +1,10 @@
 //! All flows present share the links alike, or each by its size.
 
+use crate::alloc::exact_sum::ExactSum;
+use crate::alloc::measure::Measure;
 use crate::alloc::rules::progressive_filling::{self, Filling, Incidence, Side};
 use crate::ids::LinkId;
 use crate::pairs::Row;
-
-/// What a flow counts for at its links.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Measure {
-    /// Every flow counts the same: max-min fairness.
-    #[default]
-    Number,
-    /// A flow counts for its size: each link is divided in proportion, and what a flow cannot use
-    /// is left idle.
-    Size,
-}
-
-impl Measure {
-    /// What a flow of `size` bytes counts for, and so what its rate is at a level of 1.
-    pub fn of(self, size: f64) -> f64 {
-        match self {
-            Measure::Number => 1.0,
-            Measure::Size => size,
-        }
-    }
-}
 
 /// The numbers of flows between ports, and the water level of each link.
 ///
@@ -141,41 +122,5 @@ impl Incidence for FlowFairShare {
                 links.zip(row.tags()).for_each(|((free, open), &n)| take(free, open, n));
             }
         }
-    }
-}
-
-/// A sum, with what rounding loses beside it (Knuth's two-sum), so that a byte is still exact
-/// after terabytes have been added and taken away.
-#[derive(Debug, Clone, Copy, Default)]
-struct ExactSum {
-    rounded: f64,
-    lost: f64,
-}
-
-impl ExactSum {
-    fn add(&mut self, term: f64) {
-        let before = self.rounded;
-        self.rounded += term;
-        let added = self.rounded - before;
-        self.lost += (before - (self.rounded - added)) + (term - added);
-    }
-
-    fn value(&self) -> f64 {
-        self.rounded + self.lost
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_terabytes_leave_behind_is_exact() {
-        let mut sum = ExactSum::default();
-        let large = [1e12 / 3.0, 7e13 / 11.0, 1e15 / 7.0];
-        large.iter().for_each(|&size| sum.add(size));
-        sum.add(0.1);
-        large.iter().for_each(|&size| sum.add(-size));
-        assert!((sum.value() / 0.1 - 1.0).abs() < 1e-12, "{}", sum.value());
     }
 }

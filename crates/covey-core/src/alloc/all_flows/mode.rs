@@ -1,12 +1,13 @@
 //! The plan's one entry for all flows, if it has that.
 
-use super::flow_fair_share::{FlowFairShare, Measure};
+use super::flow_fair_share::FlowFairShare;
 use super::flow_order::Precedence;
 use super::priority_flows::PriorityFlows;
 use super::priority_paths::PriorityPaths;
 use super::running_flows::RunningFlows;
 use crate::alloc::classes::class_shares::ClassShares;
 use crate::alloc::error::PlanError;
+use crate::alloc::measure::Measure;
 use crate::alloc::rates::BulkRates;
 use crate::ids::CoflowId;
 use crate::plan::{Group, Layers, Rank, Ranking, Rule};
@@ -108,8 +109,7 @@ impl AllFlows {
     /// already. Returns whether that is new.
     ///
     /// # Errors
-    /// When the entry is not the only one, has a rule that is not for all flows, or is one that the fabric
-    /// does not allow for its inner links.
+    /// When the entry is not the only one, or has a rule that is not for all flows.
     pub fn turn_on(
         &mut self,
         state: &State,
@@ -126,9 +126,7 @@ impl AllFlows {
             _ if ranking.layers == Layers::Classes => Mode::Classes,
             Some(Rule::MaxMin) if !fabric.inner_links().is_empty() => Mode::Classes,
             Some(Rule::MaxMin) => Mode::Fair(Measure::Number),
-            Some(Rule::BySize) if !fabric.inner_links().is_empty() => {
-                return Err(PlanError::BySizeOnInnerLinks);
-            }
+            Some(Rule::BySize) if !fabric.inner_links().is_empty() => Mode::Classes,
             Some(Rule::BySize) => Mode::Fair(Measure::Size),
             Some(Rule::OldestFirst) => in_order(Precedence::Oldest),
             Some(Rule::ShortestFirst) => in_order(Precedence::Shortest),
@@ -141,8 +139,11 @@ impl AllFlows {
         let is_new_mode = std::mem::replace(&mut self.mode, mode) != mode;
         if mode == Mode::Classes {
             let edits = std::mem::take(&mut self.edits);
-            if is_new_mode {
-                self.classes.clear(fabric.capacity());
+            let is_by_size = serves_by_size(ranking);
+            let measure = if is_by_size { Measure::Size } else { Measure::Number };
+            let is_new_measure = is_new_plan && self.classes.measure() != measure;
+            if is_new_mode || is_new_measure {
+                self.classes.clear(measure, fabric.capacity());
             }
             if is_new_mode || is_new_plan {
                 self.classes.read_plan(state, ranking)?;
@@ -184,7 +185,7 @@ impl AllFlows {
                 self.fair.adjust(egress, ingress, size, by);
             }
             Mode::Classes if by > 0.0 => self.classes.join(id, position),
-            Mode::Classes => self.classes.leave(id, position),
+            Mode::Classes => self.classes.leave(state, id, position),
             Mode::Priority(_) if by > 0.0 => self.priority.join(id, position),
             Mode::Priority(_) => self.priority.leave(state, id, position),
             Mode::PriorityOnPaths(_) if by > 0.0 => self.paths.join(id, position),
@@ -202,6 +203,12 @@ impl AllFlows {
             Mode::Classes => self.classes.share(state),
         }
     }
+}
+
+/// Whether a plan divides links by the sizes of all flows.
+fn serves_by_size(ranking: &Ranking) -> bool {
+    ranking.layers != Layers::Classes
+        && ranking.entries.first().is_some_and(|(_, entry)| entry.rule == Rule::BySize)
 }
 
 /// Whether a plan serves all flows as one group, or in classes.

@@ -2,6 +2,7 @@
 
 use super::membership::Membership;
 use crate::alloc::error::PlanError;
+use crate::alloc::measure::Measure;
 use crate::alloc::water::bundles::{Bundles, NONE};
 use crate::alloc::water::water_levels::{MAX_DENSE_LINKS, WaterLevels};
 use crate::ids::{CoflowId, LinkId};
@@ -37,6 +38,8 @@ pub struct Limit {
 /// which it is attached.
 #[derive(Debug, Default)]
 pub struct ClassShares {
+    /// What a flow counts for.
+    measure: Measure,
     membership: Membership,
     bundles: Bundles,
     /// By class; from `begun` on, memory of earlier runs.
@@ -52,8 +55,9 @@ pub struct ClassShares {
 }
 
 impl ClassShares {
-    /// No flows on links of these capacities.
-    pub(in crate::alloc) fn clear(&mut self, capacity: &[f64]) {
+    /// No flows on links of these capacities. Flows share max-min, or links are divided in proportion to sizes.
+    pub(in crate::alloc) fn clear(&mut self, measure: Measure, capacity: &[f64]) {
+        self.measure = measure;
         self.membership.clear();
         self.bundles.clear();
         self.capacity.clear();
@@ -120,19 +124,24 @@ impl ClassShares {
     }
 
     /// A flow has ended.
-    pub(in crate::alloc) fn leave(&mut self, id: CoflowId, position: usize) {
+    pub(in crate::alloc) fn leave(&mut self, state: &State, id: CoflowId, position: usize) {
         if let Some(bundle) = self.bundle(id, position) {
             self.bundle_of[id.index()][position] = NONE;
-            self.remove_from(bundle);
+            self.remove_from(bundle, self.weight(state, id, position));
         }
+    }
+
+    /// What a flow counts for.
+    fn weight(&self, state: &State, id: CoflowId, position: usize) -> f64 {
+        self.measure.of(state.coflow(id).progress().size[position])
     }
 
     /// A coflow has left; or nothing that was found out about it holds any more, if it is present.
     pub(in crate::alloc) fn forget(&mut self, state: &State, id: CoflowId) {
         if let Some(flows) = self.bundle_of.get_mut(id.index()) {
             let mut flows = std::mem::take(flows);
-            for bundle in flows.drain(..).filter(|&bundle| bundle != NONE) {
-                self.remove_from(bundle);
+            for (position, bundle) in flows.drain(..).enumerate().filter(|&(_, it)| it != NONE) {
+                self.remove_from(bundle, self.weight(state, id, position));
             }
             self.bundle_of[id.index()] = flows;
         }
@@ -145,36 +154,41 @@ impl ClassShares {
         }
     }
 
-    fn remove_from(&mut self, bundle: u32) {
+    fn remove_from(&mut self, bundle: u32, weight: f64) {
         let class = &mut self.classes[self.bundles.class(bundle)];
         if self.bundles.flows(bundle) > 1 {
-            class.weigh(&self.bundles, bundle, -1.0);
-            self.bundles.remove_one(bundle);
+            class.weigh(&self.bundles, bundle, -weight);
+            self.bundles.remove_one(bundle, weight);
         } else {
             class.leave(&mut self.bundles, bundle);
             self.bundles.remove(bundle);
         }
     }
 
-    fn add_to(&mut self, class: u32, path: impl Iterator<Item = LinkId>) -> u32 {
+    fn add_to(&mut self, class: u32, path: impl Iterator<Item = LinkId>, weight: f64) -> u32 {
         while self.begun <= class as usize {
             if self.begun == self.classes.len() {
                 self.classes.push(WaterLevels::default());
             }
             let (before, new) = self.classes.split_at_mut(self.begun);
-            let links = self.capacity.iter().copied();
-            new[0].clear(links, self.capacity.len() <= MAX_DENSE_LINKS);
+            // Tables of sizes would not be exact: their numbers have 24 bits.
+            let is_dense =
+                self.measure == Measure::Number && self.capacity.len() <= MAX_DENSE_LINKS;
+            new[0].clear(self.capacity.iter().copied(), is_dense);
+            if self.measure == Measure::Size {
+                new[0].divide_in_proportion();
+            }
             if let Some(before) = before.last() {
                 (0..self.capacity.len()).for_each(|link| new[0].set_free(link, before.spare(link)));
             }
             self.begun += 1;
         }
-        let (bundle, is_new) = self.bundles.add(class, path);
+        let (bundle, is_new) = self.bundles.add(class, path, weight);
         let class = &mut self.classes[class as usize];
         if is_new {
             class.join(&mut self.bundles, bundle);
         } else {
-            class.weigh(&self.bundles, bundle, 1.0);
+            class.weigh(&self.bundles, bundle, weight);
         }
         bundle
     }
@@ -199,11 +213,12 @@ impl ClassShares {
             if from.map(|bundle| self.bundles.class(bundle) as u32) == class {
                 continue;
             }
-            let to = class.map(|class| self.add_to(class, path));
+            let weight = self.weight(state, id, position as usize);
+            let to = class.map(|class| self.add_to(class, path, weight));
             self.rebundled.push(Rebundled { coflow: id, position, from, to });
             self.bundle_of[id.index()][position as usize] = to.unwrap_or(NONE);
             if let Some(from) = from {
-                self.remove_from(from);
+                self.remove_from(from, weight);
             }
         }
         unsorted.clear();
@@ -250,7 +265,12 @@ impl ClassShares {
         self.classes[limit.class].levels()[limit.link]
     }
 
-    /// The rate of each flow of a bundle, in bytes per second.
+    /// What a flow counts for: its rate is that times its bundle's.
+    pub fn measure(&self) -> Measure {
+        self.measure
+    }
+
+    /// The rate of each flow of a bundle, in bytes per second for each unit that the flow counts for.
     pub fn rate_of(&self, bundle: u32) -> f64 {
         self.level(self.limit(bundle))
     }

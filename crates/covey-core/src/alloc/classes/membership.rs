@@ -2,7 +2,7 @@
 
 use crate::alloc::error::PlanError;
 use crate::ids::{CoflowId, LinkId};
-use crate::plan::{Group, Rank, Ranking, Rule};
+use crate::plan::{Group, Layers, Rank, Ranking, Rule};
 use crate::state::State;
 
 /// What of a coflow an entry names.
@@ -36,7 +36,8 @@ impl Membership {
     pub fn read(&mut self, state: &State, ranking: &Ranking) -> Result<(), PlanError> {
         self.clear();
         for (rank, entry) in ranking.entries.iter() {
-            if entry.rule != Rule::MaxMin {
+            let is_alone = ranking.layers != Layers::Classes;
+            if entry.rule != Rule::MaxMin && !is_alone {
                 return Err(PlanError::RuleInAClass);
             }
             let Some((id, part)) = part_of(entry.group) else {

@@ -23,6 +23,8 @@ struct Bundle {
     class: u32,
     /// Number of flows.
     flows: u32,
+    /// What they count for.
+    weight: f64,
     /// The link that limits the bundle: its rate is that link's water level.
     attached: u32,
     /// Where it stands in the list of that link.
@@ -95,9 +97,9 @@ impl Bundles {
         self.bundles[bundle as usize].flows
     }
 
-    /// The same as a weight.
+    /// What the flows of a bundle count for: 1 each, unless they were added with other weights.
     pub fn weight(&self, bundle: u32) -> f64 {
-        f64::from(self.flows(bundle))
+        self.bundles[bundle as usize].weight
     }
 
     /// The link to which a bundle is attached.
@@ -111,9 +113,14 @@ impl Bundles {
         &self.path[start..start + self.bundles[bundle as usize].hops as usize]
     }
 
-    /// Adds a flow of a class on a path. Returns its bundle, and whether the bundle is new: then it has
-    /// one flow and is attached nowhere.
-    pub fn add(&mut self, class: u32, path: impl Iterator<Item = LinkId>) -> (u32, bool) {
+    /// Adds a flow of a class on a path, with a weight. Returns its bundle, and whether the bundle is new: then it
+    /// has one flow and is attached nowhere.
+    pub fn add(
+        &mut self,
+        class: u32,
+        path: impl Iterator<Item = LinkId>,
+        weight: f64,
+    ) -> (u32, bool) {
         self.sought.clear();
         self.sought.extend(path.map(|link| link.0));
         let mut key = u64::from(class);
@@ -124,12 +131,13 @@ impl Bundles {
         while let Some(&bundle) = self.by_path.get(&key) {
             if self.class(bundle) == class as usize && self.path(bundle) == self.sought {
                 self.bundles[bundle as usize].flows += 1;
+                self.bundles[bundle as usize].weight += weight;
                 return (bundle, false);
             }
             // Two paths have the same number: the later one takes the next.
             key = key.wrapping_add(1);
         }
-        let bundle = self.make(class, key);
+        let bundle = self.make(class, key, weight);
         self.by_path.insert(key, bundle);
         (bundle, true)
     }
@@ -137,7 +145,8 @@ impl Bundles {
     /// Makes room for bundles with numbers below `count` that [`Bundles::lay`] lays. There are no others.
     pub fn make_room(&mut self, count: usize) {
         self.clear();
-        let none = Bundle { class: 0, flows: 0, attached: NONE, place: NONE, hops: 0, key: 0 };
+        let (attached, place) = (NONE, NONE);
+        let none = Bundle { class: 0, flows: 0, weight: 0.0, attached, place, hops: 0, key: 0 };
         self.bundles.resize(count, none);
         self.path.resize(count * self.stride, 0);
         self.places.resize(count * self.stride, 0);
@@ -152,7 +161,7 @@ impl Bundles {
             self.widen(hops.next_multiple_of(8));
         }
         let it = &mut self.bundles[bundle as usize];
-        (it.flows, it.hops) = (1, hops as u32);
+        (it.flows, it.weight, it.hops) = (1, 1.0, hops as u32);
         let start = bundle as usize * self.stride;
         self.path[start..start + hops].copy_from_slice(&self.sought);
     }
@@ -162,12 +171,13 @@ impl Bundles {
         self.bundles[bundle as usize].flows = 0;
     }
 
-    fn make(&mut self, class: u32, key: u64) -> u32 {
+    fn make(&mut self, class: u32, key: u64, weight: f64) -> u32 {
         let hops = self.sought.len();
         if hops > self.stride {
             self.widen(hops.next_multiple_of(8));
         }
-        let new = Bundle { class, flows: 1, attached: NONE, place: NONE, hops: hops as u32, key };
+        let (flows, attached, place) = (1, NONE, NONE);
+        let new = Bundle { class, flows, weight, attached, place, hops: hops as u32, key };
         let bundle = match self.vacant.pop() {
             Some(bundle) => {
                 self.bundles[bundle as usize] = new;
@@ -197,9 +207,10 @@ impl Bundles {
         self.stride = stride;
     }
 
-    /// Removes a flow of a bundle that has others.
-    pub fn remove_one(&mut self, bundle: u32) {
+    /// Removes a flow, with its weight, of a bundle that has others.
+    pub fn remove_one(&mut self, bundle: u32, weight: f64) {
         self.bundles[bundle as usize].flows -= 1;
+        self.bundles[bundle as usize].weight -= weight;
     }
 
     /// Removes a bundle, which is attached nowhere. Its number is vacant.

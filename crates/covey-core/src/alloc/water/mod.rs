@@ -3,9 +3,11 @@
 //! - [`bundles`]: flows that share a path, and have one rate.
 //! - [`links`]: what they get and use at each link.
 //! - [`water_levels`]: the levels. [`dense_rows`] makes them fast where there are few links.
+//! - [`divided`]: the levels of links that are divided in proportion to weights, which is not max-min fair.
 
 pub mod bundles;
 pub mod water_levels;
 
 mod dense_rows;
+mod divided;
 mod links;

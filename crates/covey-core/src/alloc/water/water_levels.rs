@@ -18,6 +18,7 @@ use std::collections::BinaryHeap;
 use super::bundles::{Bundles, Crossing, NONE};
 use super::dense_rows::DenseRows;
 pub use super::dense_rows::MAX_DENSE_LINKS;
+use super::divided::Divided;
 use super::links::{Links, precedence};
 use crate::ordered::Ordered;
 
@@ -31,16 +32,18 @@ const ROUNDS_PER_SUM: u32 = 1024;
 /// The water levels of one class, and which bundles are attached where.
 #[derive(Debug, Default)]
 pub struct WaterLevels {
-    links: Links,
+    pub(super) links: Links,
     /// By link, the bundles attached to it, and the bundles that cross it.
-    attached: Vec<Vec<u32>>,
-    crossing: Vec<Vec<Crossing>>,
+    pub(super) attached: Vec<Vec<u32>>,
+    pub(super) crossing: Vec<Vec<Crossing>>,
     dense: Option<DenseRows>,
     queue: Queue,
     changes: Changes,
     /// Links of which another amount is used or free than when that was last handed on; some occur twice.
-    used: Vec<u32>,
+    pub(super) used: Vec<u32>,
     rounds: u32,
+    /// Where links are divided in proportion, instead of fairly.
+    pub(super) divided: Option<Divided>,
     /// Working memory: bundles that move, and their levels.
     moving: Vec<(u32, f64)>,
 }
@@ -118,6 +121,7 @@ impl WaterLevels {
         self.clear_changes();
         self.used.clear();
         self.rounds = 0;
+        self.divided = None;
     }
 
     /// The level of each link, in bytes per second; infinite where the link limits no flow.
@@ -170,7 +174,7 @@ impl WaterLevels {
         }
     }
 
-    fn set_level(&mut self, link: usize, level: f64) {
+    pub(super) fn set_level(&mut self, link: usize, level: f64) {
         self.links.set_level(link, level);
         self.changes.levels.push(link as u32);
     }
@@ -200,7 +204,13 @@ impl WaterLevels {
         self.links.own[link] += by;
         for l in path.iter().map(|&l| l as usize) {
             self.links.count[l] += by;
-            self.use_more(l, by * level);
+            match &mut self.divided {
+                None => self.use_more(l, by * level),
+                Some(divided) => {
+                    divided.weights[l].add(by);
+                    self.used.push(l as u32);
+                }
+            }
         }
     }
 
@@ -218,7 +228,7 @@ impl WaterLevels {
     }
 
     /// The link with the lowest level on a path, but for one; of equal ones the first.
-    fn lowest_link(&self, path: &[u32], but: u32) -> u32 {
+    pub(super) fn lowest_link(&self, path: &[u32], but: u32) -> u32 {
         let (mut lowest, mut level) = (path[0], f64::INFINITY);
         for &link in path {
             if link != but && self.links.level[link as usize] < level {
@@ -229,7 +239,13 @@ impl WaterLevels {
     }
 
     /// Attaches a bundle to another link, while the levels of both are `from` and `to`.
-    fn move_to(&mut self, bundles: &mut Bundles, bundle: u32, link: u32, (from, to): (f64, f64)) {
+    pub(super) fn move_to(
+        &mut self,
+        bundles: &mut Bundles,
+        bundle: u32,
+        link: u32,
+        (from, to): (f64, f64),
+    ) {
         let (before, weight) = (bundles.attached(bundle) as usize, bundles.weight(bundle));
         bundles.detach(bundle, &mut self.attached[before]);
         bundles.attach(bundle, link, &mut self.attached[link as usize]);
@@ -251,6 +267,9 @@ impl WaterLevels {
 
     /// Balances all links that are off.
     pub fn balance(&mut self, bundles: &mut Bundles) {
+        if self.divided.is_some() {
+            return self.divide(bundles);
+        }
         let mut left = MAX_BALANCES_PER_LINK * self.attached.len();
         while let Some(link) = self.queue.pop() {
             if !self.links.is_off(link) {
@@ -506,7 +525,7 @@ mod tests {
                 let mut path: Vec<u32> = (0..6).map(|_| below(LINKS) as u32).collect();
                 path.sort_unstable();
                 path.dedup();
-                let (bundle, is_new) = bundles.add(0, path.into_iter().map(LinkId));
+                let (bundle, is_new) = bundles.add(0, path.into_iter().map(LinkId), 1.0);
                 if is_new {
                     levels.join(&mut bundles, bundle);
                 } else {
@@ -517,7 +536,7 @@ mod tests {
                 let bundle = joined.swap_remove(below(joined.len() as u64) as usize);
                 if bundles.flows(bundle) > 1 {
                     levels.weigh(&bundles, bundle, -1.0);
-                    bundles.remove_one(bundle);
+                    bundles.remove_one(bundle, 1.0);
                 } else {
                     levels.leave(&mut bundles, bundle);
                     bundles.remove(bundle);

@@ -494,9 +494,10 @@ impl Levels {
         let levels = allocation.water_levels();
         if self.is_empty() {
             self.start(demand, levels.iter().copied(), now);
+            let tells_limits = allocation.tells_limits();
             for p in demand.active() {
-                let lowest = || self.flows.lowest(demand, p, levels);
-                let link = allocation.limit(p).unwrap_or_else(lowest);
+                let known = if tells_limits { allocation.limit(p) } else { None };
+                let link = known.unwrap_or_else(|| self.flows.lowest(demand, p, levels));
                 self.attach(demand, p, link, progress.left[p] * progress.scale, now);
             }
             self.compute_ends(demand);

@@ -68,7 +68,11 @@ impl Flows for Laid {
     fn lowest(&self, demand: &Demand, position: usize, levels: &[f64]) -> usize {
         let (s, r) = demand.ends(position);
         let lower = |a: usize, b: usize| if levels[b] < levels[a] { b } else { a };
-        demand.inner_path(position).fold(lower(r, s), lower)
+        let end = lower(r, s);
+        match demand.is_bipartite() {
+            true => end,
+            false => demand.inner_path(position).fold(end, lower),
+        }
     }
 
     fn clear(&mut self, demand: &Demand) {
