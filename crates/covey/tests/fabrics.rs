@@ -109,7 +109,7 @@ fn shares_by_size_divide_the_links_of_switches() {
     let folder = TestFolder::new();
     // Two leaves with two hosts each and one uplink of half a port: both flows cross it, and end together.
     folder.write("two.txt", "4 1\n0 0 2 0 1 2 2:1.0 3:3.0\n");
-    let fabric = "leaf-spine:leaves=2,spines=1,hosts=2,uplink=4Mbps";
+    let fabric = "leaf-spine:leaves=2,spines=1,hosts=2,uplink=4Mbps,place=pack";
     let arguments = ["simulate", "two.txt", "--policy", "wss", "--json", "--port-rate", "8Mbps"];
     let found = json(&folder.results(&[&arguments[..], &["--fabric", fabric]].concat()));
     // 4 MiB over 4 Mbps.
