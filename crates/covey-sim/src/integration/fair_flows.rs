@@ -47,7 +47,7 @@ impl Flows for Members {
 
     #[inline]
     fn lowest(&self, (): &(), pair: usize, levels: &[f64]) -> usize {
-        let [s, r] = self.links(pair).into();
+        let [s, r] = self.links(pair);
         if levels[r] <= levels[s] { r } else { s }
     }
 

@@ -388,7 +388,7 @@ impl EntryAllocation {
         let shared = (&mut *self.after, &mut *self.rates.levels);
         let flows = (id, coflow);
         let follows =
-            self.fair.follow(flows, &self.before, shared, ended, capacity, changes, balancing);
+            self.fair.follow(flows, (&self.before, capacity), shared, ended, changes, balancing);
         if follows {
             self.sum_up(coflow.demand());
             if self.is_empty() {
