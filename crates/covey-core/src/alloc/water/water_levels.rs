@@ -20,6 +20,7 @@ use super::dense_rows::DenseRows;
 pub use super::dense_rows::MAX_DENSE_LINKS;
 use super::divided::Divided;
 use super::links::{Links, precedence};
+use super::queue::Queue;
 use crate::ordered::Ordered;
 
 /// The number of balanced links a link of the fabric, in one round, above which levels are worked out from
@@ -32,28 +33,20 @@ const ROUNDS_PER_SUM: u32 = 1024;
 /// The water levels of one class, and which bundles are attached where.
 #[derive(Debug, Default)]
 pub struct WaterLevels {
-    pub(super) links: Links,
+    links: Links,
     /// By link, the bundles attached to it, and the bundles that cross it.
-    pub(super) attached: Vec<Vec<u32>>,
-    pub(super) crossing: Vec<Vec<Crossing>>,
+    attached: Vec<Vec<u32>>,
+    crossing: Vec<Vec<Crossing>>,
     dense: Option<DenseRows>,
     queue: Queue,
     changes: Changes,
     /// Links of which another amount is used or free than when that was last handed on; some occur twice.
-    pub(super) used: Vec<u32>,
+    used: Vec<u32>,
     rounds: u32,
     /// Where links are divided in proportion, instead of fairly.
-    pub(super) divided: Option<Divided>,
+    divided: Option<Divided>,
     /// Working memory: bundles that move, and their levels.
     moving: Vec<(u32, f64)>,
-}
-
-/// Links that may be off, lowest level first.
-#[derive(Debug, Default)]
-struct Queue {
-    heap: BinaryHeap<Reverse<(Ordered, u32)>>,
-    /// A bit for each link.
-    is_in: Vec<u64>,
 }
 
 /// What has changed since [`WaterLevels::clear_changes`]; some of it occurs twice.
@@ -63,39 +56,6 @@ pub struct Changes {
     pub levels: Vec<u32>,
     /// Bundles that are attached elsewhere.
     pub bundles: Vec<u32>,
-}
-
-impl Queue {
-    fn clear(&mut self, links: usize) {
-        self.heap.clear();
-        self.is_in.clear();
-        self.is_in.resize(links.div_ceil(64), 0);
-    }
-
-    fn push(&mut self, link: usize, precedence: impl FnOnce() -> f64) {
-        let bit = 1 << (link % 64);
-        if self.is_in[link / 64] & bit == 0 {
-            self.is_in[link / 64] |= bit;
-            self.heap.push(Reverse((Ordered(precedence()), link as u32)));
-        }
-    }
-
-    /// Pushes the links of the bits of a word, of which the first is link `64 * word`.
-    fn push_word(&mut self, word: usize, links: u64, precedence: impl Fn(usize) -> f64) {
-        let mut new = links & !self.is_in[word];
-        self.is_in[word] |= new;
-        while new != 0 {
-            let link = 64 * word + new.trailing_zeros() as usize;
-            new &= new - 1;
-            self.heap.push(Reverse((Ordered(precedence(link)), link as u32)));
-        }
-    }
-
-    fn pop(&mut self) -> Option<usize> {
-        let Reverse((_, link)) = self.heap.pop()?;
-        self.is_in[link as usize / 64] &= !(1 << (link % 64));
-        Some(link as usize)
-    }
 }
 
 impl WaterLevels {
@@ -174,7 +134,7 @@ impl WaterLevels {
         }
     }
 
-    pub(super) fn set_level(&mut self, link: usize, level: f64) {
+    fn set_level(&mut self, link: usize, level: f64) {
         self.links.set_level(link, level);
         self.changes.levels.push(link as u32);
     }
@@ -228,7 +188,7 @@ impl WaterLevels {
     }
 
     /// The link with the lowest level on a path, but for one; of equal ones the first.
-    pub(super) fn lowest_link(&self, path: &[u32], but: u32) -> u32 {
+    fn lowest_link(&self, path: &[u32], but: u32) -> u32 {
         let (mut lowest, mut level) = (path[0], f64::INFINITY);
         for &link in path {
             if link != but && self.links.level[link as usize] < level {
@@ -239,13 +199,7 @@ impl WaterLevels {
     }
 
     /// Attaches a bundle to another link, while the levels of both are `from` and `to`.
-    pub(super) fn move_to(
-        &mut self,
-        bundles: &mut Bundles,
-        bundle: u32,
-        link: u32,
-        (from, to): (f64, f64),
-    ) {
+    fn move_to(&mut self, bundles: &mut Bundles, bundle: u32, link: u32, (from, to): (f64, f64)) {
         let (before, weight) = (bundles.attached(bundle) as usize, bundles.weight(bundle));
         bundles.detach(bundle, &mut self.attached[before]);
         bundles.attach(bundle, link, &mut self.attached[link as usize]);
@@ -286,6 +240,53 @@ impl WaterLevels {
         if self.rounds >= ROUNDS_PER_SUM {
             self.rounds = 0;
             self.add_up(bundles);
+        }
+    }
+
+    /// Divides links in proportion from now on. There are no flows.
+    pub fn divide_in_proportion(&mut self) {
+        self.divided = Some(Divided::new(self.attached.len()));
+    }
+
+    /// Works out the levels of links that have other flows than before, and attaches bundles to the lowest.
+    fn divide(&mut self, bundles: &mut Bundles) {
+        let Some(mut divided) = self.divided.take() else { return };
+        let mut touched = std::mem::take(&mut self.used);
+        touched.sort_unstable();
+        touched.dedup();
+        divided.changed.clear();
+        for link in touched.drain(..).map(|link| link as usize) {
+            let level = match self.crossing[link].is_empty() {
+                true => f64::INFINITY,
+                false => self.links.free[link] / divided.weights[link].value(),
+            };
+            divided.changed.push((link as u32, self.links.level[link]));
+            self.set_level(link, level);
+        }
+        self.used = touched;
+        for &(link, before) in &divided.changed {
+            self.attach_again(bundles, link as usize, before);
+        }
+        self.divided = Some(divided);
+    }
+
+    /// Attaches bundles to their lowest links after the level of a link has changed.
+    fn attach_again(&mut self, bundles: &mut Bundles, link: usize, before: f64) {
+        let level = self.links.level[link];
+        let mut moving: Vec<u32> = Vec::new();
+        if level > before {
+            moving.extend_from_slice(&self.attached[link]);
+        } else {
+            let levels = &self.links.level;
+            let from_higher =
+                self.crossing[link].iter().filter(|it| levels[it.attached as usize] > level);
+            moving.extend(from_higher.map(|it| it.bundle));
+        }
+        for bundle in moving {
+            let lowest = self.lowest_link(bundles.path(bundle), NONE);
+            if lowest != bundles.attached(bundle) {
+                self.move_to(bundles, bundle, lowest, (level, level));
+            }
         }
     }
 

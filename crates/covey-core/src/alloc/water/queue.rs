@@ -1,0 +1,50 @@
+//! Links that may be off, in the order in which they are balanced.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use crate::ordered::Ordered;
+
+/// Links that may be off, lowest level first.
+#[derive(Debug, Default)]
+pub struct Queue {
+    heap: BinaryHeap<Reverse<(Ordered, u32)>>,
+    /// A bit for each link.
+    is_in: Vec<u64>,
+}
+
+impl Queue {
+    /// No links, of so many.
+    pub fn clear(&mut self, links: usize) {
+        self.heap.clear();
+        self.is_in.clear();
+        self.is_in.resize(links.div_ceil(64), 0);
+    }
+
+    /// Adds a link, if it is not in.
+    pub fn push(&mut self, link: usize, precedence: impl FnOnce() -> f64) {
+        let bit = 1 << (link % 64);
+        if self.is_in[link / 64] & bit == 0 {
+            self.is_in[link / 64] |= bit;
+            self.heap.push(Reverse((Ordered(precedence()), link as u32)));
+        }
+    }
+
+    /// Adds the links of the bits of a word, of which the first is link `64 * word`.
+    pub fn push_word(&mut self, word: usize, links: u64, precedence: impl Fn(usize) -> f64) {
+        let mut new = links & !self.is_in[word];
+        self.is_in[word] |= new;
+        while new != 0 {
+            let link = 64 * word + new.trailing_zeros() as usize;
+            new &= new - 1;
+            self.heap.push(Reverse((Ordered(precedence(link)), link as u32)));
+        }
+    }
+
+    /// Takes the link with the lowest level.
+    pub fn pop(&mut self) -> Option<usize> {
+        let Reverse((_, link)) = self.heap.pop()?;
+        self.is_in[link as usize / 64] &= !(1 << (link % 64));
+        Some(link as usize)
+    }
+}
