@@ -2,6 +2,8 @@
 
 use crate::common::{COMPRESSED, Kind, as_trace, policies, policy};
 use covey_conformance::others_do_not_matter;
+use covey_core::Fabric;
+use covey_trace::{Coflow, Workload};
 use proptest::prelude::*;
 
 /// Whether a policy has state for the whole network by definition: time slots, ports drawn from one
@@ -26,6 +28,20 @@ const INSTEAD: [&str; 10] = [
     "fvdf:codec=32bps:0.5,overlap=true,logbase=1",
     "fifo:share=madd,compress=32bps:0.5",
 ];
+
+/// Flows start just when senders mark what receivers have had. Whether rounding leaves them at 0 or at 1e-16 bytes then
+/// must not count as something that has come.
+#[test]
+fn bytes_that_are_rounding_are_not_relayed() {
+    let lines = include_str!("data/started_at_a_mark.jsonl");
+    let workload = covey_trace::read(lines.as_bytes(), "started_at_a_mark.jsonl").unwrap();
+    let flow = crate::common::flow(0, 0, 0.6573307912871168);
+    let other = Coflow::new("other".to_owned(), 1.1194652145018018, vec![flow]);
+    let others = Workload { ports: 1, coflows: vec![other] };
+    let fabric = Fabric::big_switch(3, 1.0).unwrap();
+    let spec = "stream:thresholds=1/2/4,alpha=0,escape=100ms,raise=50ms,patience=1s,rtt=20ms";
+    others_do_not_matter(&workload, &fabric, &others, &|| policy(spec)).unwrap();
+}
 
 proptest! {
     #![proptest_config(crate::common::cases(200))]

@@ -104,7 +104,7 @@ impl Relay {
             let memory = &mut coflows[line.flow.coflow.index()].flows[line.flow.index as usize];
             memory.acknowledged = line.acknowledged;
         }
-        self.lines.retain(|line| line.acknowledged > 0.0);
+        self.lines.retain(|line| has_sent(0.0, line.acknowledged));
         self.lines.sort_unstable_by_key(|line| (line.sender, line.peer, line.flow.index));
         self.heard.clear();
         self.heard.resize(self.peers.len() * self.peers.len(), 0.0);
@@ -142,7 +142,7 @@ impl Relay {
     ) -> impl Iterator<Item = (CoflowId, usize, impl Iterator<Item = (SubCoflow, f64)>)> {
         let rows = self.peers.iter().zip(self.heard.chunks(self.peers.len().max(1)));
         rows.map(|(to, heard)| {
-            let of_all = self.peers.iter().zip(heard).filter(|(_, bytes)| **bytes > 0.0);
+            let of_all = self.peers.iter().zip(heard).filter(|(_, bytes)| has_sent(0.0, **bytes));
             (to.coflow, to.number, of_all.map(|(of, &bytes)| (of.name, bytes)))
         })
     }
