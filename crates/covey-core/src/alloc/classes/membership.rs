@@ -36,8 +36,7 @@ impl Membership {
     pub fn read(&mut self, state: &State, ranking: &Ranking) -> Result<(), PlanError> {
         self.clear();
         for (rank, entry) in ranking.entries.iter() {
-            let is_alone = ranking.layers != Layers::Classes;
-            if entry.rule != Rule::MaxMin && !is_alone {
+            if ranking.layers == Layers::Classes && entry.rule != Rule::MaxMin {
                 return Err(PlanError::RuleInAClass);
             }
             let Some((id, part)) = part_of(entry.group) else {

@@ -118,9 +118,10 @@ impl FairLevels {
         Some(self.kept.as_ref()?.limit(position) as usize)
     }
 
-    /// Goes on from `levels`, which are fair, after some flows have `ended` and what is free (`before`, by local
-    /// link) has changed as `changes` says. `capacity` is that of each link of the fabric. Brings `levels` and `after` up to date and returns true, if few
-    /// links have to be balanced. Otherwise both are undefined.
+    /// Goes on from `levels`, which are fair, after some flows have `ended` and what is free
+    /// (`before`, by local link) has changed as `changes` says. `capacity` is that of each link of
+    /// the fabric. Brings `levels` and `after` up to date and returns true, if few links have to be
+    /// balanced. Otherwise both are undefined.
     pub fn follow(
         &mut self,
         (id, coflow): (CoflowId, &CoflowState),

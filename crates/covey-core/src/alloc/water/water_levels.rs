@@ -273,21 +273,23 @@ impl WaterLevels {
     /// Attaches bundles to their lowest links after the level of a link has changed.
     fn attach_again(&mut self, bundles: &mut Bundles, link: usize, before: f64) {
         let level = self.links.level[link];
-        let mut moving: Vec<u32> = Vec::new();
+        let mut moving = std::mem::take(&mut self.moving);
+        moving.clear();
         if level > before {
-            moving.extend_from_slice(&self.attached[link]);
+            moving.extend(self.attached[link].iter().map(|&bundle| (bundle, before)));
         } else {
             let levels = &self.links.level;
-            let from_higher =
-                self.crossing[link].iter().filter(|it| levels[it.attached as usize] > level);
-            moving.extend(from_higher.map(|it| it.bundle));
+            let all =
+                self.crossing[link].iter().map(|it| (it.bundle, levels[it.attached as usize]));
+            moving.extend(all.filter(|&(_, at)| at > level));
         }
-        for bundle in moving {
+        for &(bundle, _) in &moving {
             let lowest = self.lowest_link(bundles.path(bundle), NONE);
             if lowest != bundles.attached(bundle) {
                 self.move_to(bundles, bundle, lowest, (level, level));
             }
         }
+        self.moving = moving;
     }
 
     /// Adds up again what is used of each link.
