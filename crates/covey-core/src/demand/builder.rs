@@ -28,6 +28,7 @@ impl Builder {
     }
 
     /// Local number of a link: its index in `links`, to which it is added if it is not there.
+    #[inline]
     pub(super) fn local_of(&mut self, link: LinkId, links: &mut Vec<LinkId>) -> u32 {
         let i = link.index();
         if self.stamp[i] != self.current {

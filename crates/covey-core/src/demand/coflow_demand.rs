@@ -275,8 +275,9 @@ impl Demand {
     }
 
     fn flip(&mut self, position: usize, by: i32) {
-        let sender = self.sender_of(position);
+        let (sender, receiver) = self.ends(position);
         self.active.flip(position, sender, position - self.layout.row_start(sender));
-        self.counts.change(by, self.layout.paths().path(position), &self.links);
+        let inner = self.layout.paths().inner(position);
+        self.counts.change(by, [sender, receiver], inner, &self.links);
     }
 }

@@ -42,14 +42,19 @@ impl FlowCounts {
         &self.links
     }
 
-    /// Counts `by` more flows (1 or -1) on the local links of a path.
-    pub fn change(&mut self, by: i32, path: impl Iterator<Item = usize>, links: &LocalLinks) {
+    /// Counts `by` more flows (1 or -1) of one path: the local links at its ends, and those between.
+    #[inline]
+    pub fn change(&mut self, by: i32, ends: [usize; 2], inner: &[u32], links: &LocalLinks) {
         self.total = self.total.wrapping_add_signed(by);
-        for l in path {
-            self.at[l] = self.at[l].wrapping_add_signed(by);
-            let link = links.all()[l].index();
-            let word = &mut self.links[links.set().word_of(link)];
-            *word = *word & !(1 << (link % 64)) | u64::from(self.at[l] > 0) << (link % 64);
-        }
+        ends.into_iter().for_each(|l| self.change_at(l, by, links));
+        inner.iter().for_each(|&l| self.change_at(l as usize, by, links));
+    }
+
+    #[inline]
+    fn change_at(&mut self, l: usize, by: i32, links: &LocalLinks) {
+        self.at[l] = self.at[l].wrapping_add_signed(by);
+        let link = links.all()[l].index();
+        let word = &mut self.links[links.set().word_of(link)];
+        *word = *word & !(1 << (link % 64)) | u64::from(self.at[l] > 0) << (link % 64);
     }
 }
