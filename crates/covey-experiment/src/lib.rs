@@ -16,6 +16,7 @@ mod contender;
 mod error;
 mod experiment;
 pub mod parallel;
+mod parameter_files;
 mod progress;
 mod setup;
 

@@ -8,7 +8,7 @@ use covey_sched::normalized;
 use covey_topology::Network;
 use covey_trace::Workload;
 
-use crate::{Contender, Error};
+use crate::{Contender, Error, parameter_files};
 
 /// The valid speeds of ports in bits per second. Far outside this range, times are too large or too
 /// small to separate one event from the next.
@@ -53,12 +53,13 @@ impl Default for Setup {
 }
 
 impl Setup {
-    /// The policy that `spec` names.
+    /// The policy that `spec` names. A parameter `name=@FILE` takes its list from a file, whose
+    /// items white space, commas or slashes separate.
     ///
     /// # Errors
-    /// If the simulator has no such policy, or a parameter is wrong.
+    /// If the simulator has no such policy, a parameter is wrong, or its file cannot be read.
     pub fn contender(&self, spec: &str) -> Result<Contender, Error> {
-        let spec = &normalized(spec);
+        let spec = &normalized(&parameter_files::insert(spec)?);
         if let Some(simulator) = self.emulated {
             return Ok(Contender::emulated(spec, Emulation::new(simulator, spec)?));
         }

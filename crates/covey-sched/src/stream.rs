@@ -60,7 +60,7 @@ pub(crate) const INFO: Info = Info {
         param(
             "thresholds",
             "exponential",
-            "exponential (by q1 and E), or the limits of all queues but the last, ascending, like 10MiB/100MiB/1GiB",
+            "exponential (by q1 and E), or the limits of all queues but the last, ascending, like 10MiB/100MiB/1GiB; @FILE takes them from a file",
         ),
         param(
             "eq",
