@@ -2,7 +2,8 @@
 //!
 //! - [`bundles`]: flows that share a path, and have one rate.
 //! - [`links`]: what they get and use at each link.
-//! - [`water_levels`]: the levels; [`queue`]: the links that are to be balanced. [`dense_rows`] makes them fast where there are few links.
+//! - [`water_levels`]: the levels; [`queue`]: the links that are to be balanced. [`dense_rows`] makes
+//!   them fast where there are few links.
 //! - [`divided`]: the levels of links that are divided in proportion to weights, which is not max-min fair.
 
 pub mod bundles;
