@@ -189,7 +189,13 @@ impl Demand {
     /// Local links inside the fabric of a position's path.
     #[inline]
     pub fn inner_path(&self, position: usize) -> impl Iterator<Item = usize> + Clone + '_ {
-        self.layout.paths().inner(position).iter().map(|&l| l as usize)
+        self.inner_links(position).iter().map(|&l| l as usize)
+    }
+
+    /// [`Demand::inner_path`] as numbers in a row.
+    #[inline]
+    pub fn inner_links(&self, position: usize) -> &[u32] {
+        self.layout.paths().inner(position)
     }
 
     /// Position of a flow, by its number within the coflow.

@@ -7,8 +7,8 @@
 //! ([`matching`](crate::alloc::rules::matching)).
 //!
 //! Little of that changes from one pass to the next. So each running flow remembers what it found
-//! at its two links. It is looked at again only when it has ended or when one of these links is
-//! *dirty* by its turn; if it then takes another amount, its other link is dirty for those after
+//! at its links. It is looked at again only when it has ended or when one of these links is
+//! *dirty* by its turn; if it then takes another amount, its other links are dirty for those after
 //! it. A flow that does not run had nothing free at one of its links in the end: it can begin only
 //! where a link has opened since.
 
@@ -39,6 +39,8 @@ pub struct MatchedFlows {
     /// Whether flows begin at the most loaded ports first, instead of in order of position.
     pub most_loaded_first: bool,
     flows: Vec<MatchedFlow>,
+    /// Bytes per second that were free at the inner links of the flows' paths, flow after flow.
+    found_inside: Vec<f64>,
     /// Senders and receivers with unfinished flows where something is left, a bit each.
     open: [Vec<u64>; 2],
     /// Whether `open` and what the flows found are up to date.
@@ -88,6 +90,7 @@ impl MatchedFlows {
         self.valid = false;
         let stopped = |flow: MatchedFlow| FlowRate { position: flow.position, rate: 0.0 };
         self.changes.extend(self.flows.drain(..).map(stopped));
+        self.found_inside.clear();
     }
 
     /// Hands `before` (capacity at the local links, without negligible residues) to the active
@@ -109,6 +112,7 @@ impl MatchedFlows {
         let is_new = !self.valid;
         if is_new {
             self.flows.clear();
+            self.found_inside.clear();
             after.clear();
             after.extend_from_slice(before);
         }
@@ -119,8 +123,7 @@ impl MatchedFlows {
         }
         let begins_anywhere = is_new
             || std::mem::take(&mut self.is_open_stale)
-            || self.begun != coflow.begun()
-            || !demand.is_bipartite();
+            || self.begun != coflow.begun();
         if begins_anywhere {
             self.open_where(demand, after);
         }
@@ -128,14 +131,9 @@ impl MatchedFlows {
         self.begun = coflow.begun();
         scratch.dirty.resize(scratch.dirty.len().max(before.len()), false);
         let mut decision = Decision { demand, capacity, after, scratch };
-        if demand.is_bipartite() {
-            found.iter().for_each(|&l| decision.set(l as usize, before[l as usize]));
-        } else {
-            // The capacity that flows found at inner links is not remembered: all links are dirty.
-            (0..before.len()).for_each(|l| decision.set(l, before[l]));
-        }
+        found.iter().for_each(|&l| decision.set(l as usize, before[l as usize]));
         self.keep(&mut decision, touched);
-        self.reopen(&mut decision);
+        let begins_anywhere = self.reopen(&mut decision) || begins_anywhere;
         if self.most_loaded_first {
             self.begin_most_loaded_first(&mut decision, begins_anywhere);
         } else {
@@ -167,63 +165,68 @@ impl MatchedFlows {
 
     /// Running flows take what is free now.
     fn keep(&mut self, decision: &mut Decision<'_>, touched: bool) {
+        let demand = decision.demand;
+        let has_inner = !demand.is_bipartite();
         let mut kept = 0;
+        // Where in `found_inside` the numbers of a flow begin, and where it is written.
+        let (mut inside, mut kept_inside) = (0, 0);
         for k in 0..self.flows.len() {
-            let flow = &self.flows[k];
+            let mut flow = self.flows[k];
+            let inner = if has_inner { demand.inner_links(flow.position as usize) } else { &[] };
+            let found = inside..inside + inner.len();
+            inside = found.end;
             let [s, r] = flow.ends;
-            let at_sender = decision.scratch.dirty[s as usize];
-            let at_receiver = decision.scratch.dirty[r as usize];
-            let ended = touched && !decision.demand.is_active(flow.position as usize);
-            if !(at_sender | at_receiver | ended) {
-                if kept < k {
-                    self.flows[kept] = self.flows[k];
+            let is_dirty = &decision.scratch.dirty;
+            let at_ends = is_dirty[s as usize] | is_dirty[r as usize];
+            let is_any_dirty = at_ends || inner.iter().any(|&l| is_dirty[l as usize]);
+            if is_any_dirty || touched {
+                let ended = touched && !demand.is_active(flow.position as usize);
+                if is_any_dirty || ended {
+                    let was = flow.rate;
+                    let found = (inner, &mut self.found_inside[found.clone()]);
+                    decision.look_at(&mut flow, found, ended);
+                    if flow.rate != was {
+                        self.changes.push(FlowRate { position: flow.position, rate: flow.rate });
+                    }
+                    if flow.rate <= 0.0 {
+                        continue;
+                    }
+                    self.flows[k] = flow;
                 }
-                kept += 1;
-                continue;
             }
-            let mut flow = *flow;
-            let was = flow.rate;
-            if at_sender {
-                flow.found[0] = decision.after[s as usize];
-            }
-            if at_receiver {
-                flow.found[1] = decision.after[r as usize];
-            }
-            if ended {
-                flow.rate = 0.0;
-                decision.leave(&flow);
-            } else {
-                decision.take(&mut flow, was);
-            }
-            if flow.rate != was {
-                self.changes.push(FlowRate { position: flow.position, rate: flow.rate });
-            }
-            if flow.rate > 0.0 {
+            if kept < k {
                 self.flows[kept] = flow;
-                kept += 1;
+                self.found_inside.copy_within(found.clone(), kept_inside);
             }
+            kept += 1;
+            kept_inside += found.len();
         }
         self.flows.truncate(kept);
+        self.found_inside.truncate(kept_inside);
     }
 
-    /// Brings `open` up to date.
-    fn reopen(&mut self, decision: &mut Decision<'_>) {
+    /// Brings `open` up to date. Returns whether an inner link has opened.
+    fn reopen(&mut self, decision: &mut Decision<'_>) -> bool {
         let demand = decision.demand;
         let MatchingScratch { were, opened, .. } = &mut *decision.scratch;
         for (opened, open) in opened.iter_mut().zip(&self.open) {
             opened.clear();
             opened.resize(open.len(), 0);
         }
+        let mut inside = false;
         for &(l, was) in &*were {
             let l = l as usize;
             let (side, k) = if l < demand.senders() { (0, l) } else { (1, l - demand.senders()) };
-            // Inner links are neither.
+            let is_open = decision.after[l] > 0.0 && demand.count()[l] > 0;
+            let has_opened = is_open && was == 0.0;
             if side == 0 || k < demand.receivers() {
-                let is_open = decision.after[l] > 0.0 && demand.count()[l] > 0;
                 set_bit(&mut self.open[side], k, is_open);
-                set_bit(&mut opened[side], k, is_open && was == 0.0);
+                set_bit(&mut opened[side], k, has_opened);
+            } else {
+                inside |= has_opened;
             }
         }
+        inside
     }
 
     /// Flows that do not run take what is left: those with an end that has opened, or all.
@@ -283,8 +286,9 @@ impl MatchedFlows {
     /// A flow takes what is free at its ends.
     fn begin_flow(&mut self, decision: &mut Decision<'_>, position: usize) {
         let (sender, receiver) = decision.demand.ends(position);
+        let inner = decision.demand.inner_links(position);
         // Most flows that do not run cannot begin: an inner link on their path is full.
-        if decision.demand.inner_path(position).any(|l| decision.after[l] <= 0.0) {
+        if inner.iter().any(|&l| decision.after[l as usize] <= 0.0) {
             return;
         }
         let mut flow = MatchedFlow {
@@ -293,10 +297,14 @@ impl MatchedFlows {
             found: [decision.after[sender], decision.after[receiver]],
             rate: 0.0,
         };
-        decision.take(&mut flow, 0.0);
+        let first = self.found_inside.len();
+        self.found_inside.extend(inner.iter().map(|&l| decision.after[l as usize]));
+        decision.take(&mut flow, (inner, &self.found_inside[first..]), 0.0);
         if flow.rate > 0.0 {
             self.changes.push(FlowRate { position: flow.position, rate: flow.rate });
             self.flows.push(flow);
+        } else {
+            self.found_inside.truncate(first);
         }
         if decision.after[receiver] == 0.0 {
             let k = receiver - decision.demand.senders();
@@ -353,11 +361,39 @@ impl Decision<'_> {
         self.after[l] = free;
     }
 
-    /// The capacity that a flow leaves at its ends has changed.
-    fn leave(&mut self, flow: &MatchedFlow) {
-        let ([s, r], [at_sender, at_receiver]) = (flow.ends, flow.found);
-        self.set(s as usize, self.rest(s as usize, at_sender, flow.rate));
-        self.set(r as usize, self.rest(r as usize, at_receiver, flow.rate));
+    /// A running flow finds what is free now at dirty links, and takes that, or nothing if it has `ended`.
+    /// `inside` are the inner links of its path, with what it found there.
+    fn look_at(
+        &mut self,
+        flow: &mut MatchedFlow,
+        (inner, inside): (&[u32], &mut [f64]),
+        ended: bool,
+    ) {
+        self.find(&flow.ends, &mut flow.found);
+        self.find(inner, inside);
+        if ended {
+            flow.rate = 0.0;
+            self.leave(&flow.ends, &flow.found, 0.0);
+            self.leave(inner, inside, 0.0);
+        } else {
+            self.take(flow, (inner, inside), flow.rate);
+        }
+    }
+
+    /// Brings what a flow found free at some links up to date.
+    fn find(&self, links: &[u32], found: &mut [f64]) {
+        for (&l, found) in links.iter().zip(found) {
+            if self.scratch.dirty[l as usize] {
+                *found = self.after[l as usize];
+            }
+        }
+    }
+
+    /// Of what a flow found free at some links, it takes a `rate`.
+    fn leave(&mut self, links: &[u32], found: &[f64], rate: f64) {
+        for (&l, &found) in links.iter().zip(found) {
+            self.set(l as usize, self.rest(l as usize, found, rate));
+        }
     }
 
     /// What is left at a link after a flow. A residue of rounding counts as nothing: a flow must
@@ -368,20 +404,20 @@ impl Decision<'_> {
         if rate == 0.0 || rest > negligible() { rest } else { 0.0 }
     }
 
-    /// Gives a flow, which had the rate `was`, the least of what is free on its links.
-    fn take(&mut self, flow: &mut MatchedFlow, was: f64) {
-        if !self.demand.is_bipartite() {
-            let path = || self.demand.path(flow.position as usize);
-            flow.rate = path().map(|l| self.after[l]).fold(f64::INFINITY, f64::min);
-            path().for_each(|l| self.set(l, self.rest(l, self.after[l], flow.rate)));
-            return;
+    /// Gives a flow, which had the rate `was`, the least of what it found free on its links: `flow.found` at its
+    /// ends, and `inside` at its inner links.
+    fn take(&mut self, flow: &mut MatchedFlow, (inner, inside): (&[u32], &[f64]), was: f64) {
+        let [at_sender, at_receiver] = flow.found;
+        let least = if at_sender < at_receiver { at_sender } else { at_receiver };
+        flow.rate = inside.iter().fold(least, |least, &found| least.min(found));
+        if flow.rate != was {
+            self.leave(&flow.ends, &flow.found, flow.rate);
+            return self.leave(inner, inside, flow.rate);
         }
-        let ([s, r], [at_sender, at_receiver]) = (flow.ends, flow.found);
-        flow.rate = if at_sender < at_receiver { at_sender } else { at_receiver };
-        // A link that is not dirty has the same capacity left if the flow keeps its rate.
-        for (l, found) in [(s as usize, at_sender), (r as usize, at_receiver)] {
-            if flow.rate != was || self.scratch.dirty[l] {
-                self.set(l, self.rest(l, found, flow.rate));
+        // A link that is not dirty has the same capacity left.
+        for (&l, &found) in flow.ends.iter().zip(&flow.found).chain(inner.iter().zip(inside)) {
+            if self.scratch.dirty[l as usize] {
+                self.after[l as usize] = self.rest(l as usize, found, flow.rate);
             }
         }
     }
