@@ -179,7 +179,7 @@ impl ClassShares {
                 new[0].divide_in_proportion();
             }
             if let Some(before) = before.last() {
-                (0..self.capacity.len()).for_each(|link| new[0].set_free(link, before.spare(link)));
+                new[0].set_all_free(before.all_spare());
             }
             self.begun += 1;
         }

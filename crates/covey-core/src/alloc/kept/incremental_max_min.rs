@@ -176,7 +176,6 @@ impl FairLevels {
         capacity: &[f64],
     ) -> bool {
         let demand = coflow.demand();
-        let capacity = demand.links().iter().map(|link| capacity[link.index()]);
         if let Some(kept) = &mut self.kept {
             kept.follow(ended, before);
             let change = |&link: &u32| LevelChange { link, crosses: false };
@@ -184,10 +183,11 @@ impl FairLevels {
         } else if self.filled > FILLED_PER_FLOW * u64::from(demand.unfinished()) {
             self.filled = 0;
             self.tells_changes = false;
-            self.kept = Some(Box::new(KeptLevels::new(demand, capacity.clone(), before)));
+            let capacity = demand.links().iter().map(|link| capacity[link.index()]);
+            self.kept = Some(Box::new(KeptLevels::new(demand, capacity, before)));
         }
         let Some(kept) = &self.kept else { return false };
-        kept.write(capacity, before, levels, after);
+        kept.write(before, levels, after);
         self.flows = Some(FairTo::all_of(coflow));
         true
     }

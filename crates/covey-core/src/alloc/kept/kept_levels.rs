@@ -34,7 +34,7 @@ impl KeptLevels {
             bundles.lay(position as u32, demand.path(position).map(|l| l as u32));
             levels.join(&mut bundles, position as u32);
         }
-        free.iter().enumerate().for_each(|(l, free)| levels.set_free(l, *free));
+        levels.set_all_free(free.iter().copied());
         levels.fill(&mut bundles);
         KeptLevels { bundles, levels }
     }
@@ -47,34 +47,27 @@ impl KeptLevels {
             self.levels.leave(&mut self.bundles, position);
             self.bundles.take_away(position);
         }
-        free.iter().enumerate().for_each(|(l, free)| self.levels.set_free(l, *free));
+        self.levels.set_all_free(free.iter().copied());
         self.levels.balance(&mut self.bundles);
     }
 
     /// Writes down the levels that have changed, and what is left of what is `free`. All levels have changed in new
     /// ones.
-    pub fn write(
-        &self,
-        capacity: impl Iterator<Item = f64>,
-        free: &[f64],
-        levels: &mut [f64],
-        after: &mut [f64],
-    ) {
+    pub fn write(&self, free: &[f64], levels: &mut [f64], after: &mut [f64]) {
         for &l in &self.levels.changes().levels {
             let level = self.levels.levels()[l as usize];
             levels[l as usize] = if level < f64::INFINITY { level } else { UNLIMITED };
         }
-        for (l, ((after, free), capacity)) in after.iter_mut().zip(free).zip(capacity).enumerate() {
-            let (now, rounding) = (self.levels.spare(l), capacity * ROUNDING);
-            // A full link has nothing left, an unused one has all: what it carries is never less than nothing.
-            if now < rounding {
-                *after = 0.0;
-            } else if free - now < rounding {
-                *after = *free;
-            } else if (now - *after).abs() > rounding {
-                // Less does not make the next coflow decide again.
-                *after = now;
-            }
+        // Without branches, so it compiles to vector instructions.
+        for ((after, free), (capacity, for_all, used)) in
+            after.iter_mut().zip(free).zip(self.levels.links())
+        {
+            let (left, rounding) = (for_all - used, capacity * ROUNDING);
+            // Less does not make the next coflow decide again.
+            let now = if (left - *after).abs() > rounding { left } else { *after };
+            // An unused link has all left and a full one nothing: what it carries is never less than nothing.
+            let now = if free - left < rounding { *free } else { now };
+            *after = if left < rounding { 0.0 } else { now };
         }
     }
 
@@ -118,11 +111,10 @@ mod tests {
             demand.rebuild(&fabric, u64::from, flows.iter().copied(), &mut builder);
             (0..flows.len()).for_each(|position| demand.start(position));
             let links = demand.links().len();
-            let capacity = || std::iter::repeat_n(1.0, links);
             let mut free = vec![1.0; links];
-            let mut kept = KeptLevels::new(&demand, capacity(), &free);
+            let mut kept = KeptLevels::new(&demand, std::iter::repeat_n(1.0, links), &free);
             let (mut levels, mut after) = (vec![UNLIMITED; links], free.clone());
-            kept.write(capacity(), &free, &mut levels, &mut after);
+            kept.write(&free, &mut levels, &mut after);
             while demand.unfinished() > 0 {
                 let mut filling = PathFilling::default();
                 let mut rates = vec![0.0; flows.len()];
@@ -144,7 +136,7 @@ mod tests {
                 let ended: Vec<usize> = active.into_iter().filter(|_| below(20) == 0).collect();
                 ended.iter().for_each(|&position| demand.finish(position));
                 kept.follow(ended.iter().map(|&position| position as u32), &free);
-                kept.write(capacity(), &free, &mut levels, &mut after);
+                kept.write(&free, &mut levels, &mut after);
             }
         }
     }

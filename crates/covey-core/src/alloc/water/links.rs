@@ -1,5 +1,10 @@
 //! What one class gets and uses at each link.
 
+use std::ops::Range;
+
+use crate::bits::bits;
+use crate::simd::bitmask;
+
 /// The part of a link's capacity by which what is used may miss what is free: less is rounding.
 const TOLERANCE: f64 = 1e-12;
 
@@ -65,6 +70,39 @@ impl Links {
             self.set_bounds(link);
         }
         is_new
+    }
+
+    /// Sets what is free of every link. Calls `off` with each link whose level is wrong then. Returns whether
+    /// another amount is free than before.
+    pub fn set_all_free(&mut self, free: &[f64], mut off: impl FnMut(&Links, usize)) -> bool {
+        let mut any_new = false;
+        for word in 0..free.len().div_ceil(64) {
+            let here = 64 * word..free.len().min(64 * word + 64);
+            let outside = self.set_some_free(here.clone(), &free[here], &mut any_new);
+            bits([outside].into_iter()).for_each(|k| off(self, 64 * word + k));
+        }
+        any_new
+    }
+
+    /// The same for up to 64 links, in a form that compiles to vector instructions. Returns the bits of those that
+    /// are off.
+    fn set_some_free(&mut self, links: Range<usize>, free: &[f64], any_new: &mut bool) -> u64 {
+        let columns = self.free[links.clone()].iter_mut().zip(&mut self.low[links.clone()]);
+        let columns = columns.zip(self.high[links.clone()].iter_mut().zip(&self.level[links.clone()]));
+        let columns = columns.zip(free.iter().zip(&self.capacity[links.clone()]));
+        let mut is_any_new = false;
+        for (((was, low), (high, level)), (free, capacity)) in columns {
+            let tolerance = TOLERANCE * capacity;
+            let free = if *free < NOTHING * capacity { 0.0 } else { *free };
+            let is_new = (*was - free).abs() > tolerance;
+            is_any_new |= is_new;
+            *was = if is_new { free } else { *was };
+            *high = *was + tolerance;
+            *low = if *level < f64::INFINITY { *was - tolerance } else { f64::NEG_INFINITY };
+        }
+        *any_new |= is_any_new;
+        let bounds = self.low[links.clone()].iter().zip(&self.high[links.clone()]);
+        bitmask(self.used[links].iter().zip(bounds).map(|(u, (low, high))| (u < low) | (u > high)))
     }
 
     fn set_bounds(&mut self, link: usize) {

@@ -30,17 +30,6 @@ impl Queue {
         }
     }
 
-    /// Adds the links of the bits of a word, of which the first is link `64 * word`.
-    pub fn push_word(&mut self, word: usize, links: u64, precedence: impl Fn(usize) -> f64) {
-        let mut new = links & !self.is_in[word];
-        self.is_in[word] |= new;
-        while new != 0 {
-            let link = 64 * word + new.trailing_zeros() as usize;
-            new &= new - 1;
-            self.heap.push(Reverse((Ordered(precedence(link)), link as u32)));
-        }
-    }
-
     /// Takes the link with the lowest level.
     pub fn pop(&mut self) -> Option<usize> {
         let Reverse((_, link)) = self.heap.pop()?;

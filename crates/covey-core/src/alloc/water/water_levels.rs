@@ -40,13 +40,17 @@ pub struct WaterLevels {
     dense: Option<DenseRows>,
     queue: Queue,
     changes: Changes,
-    /// Links of which another amount is used or free than when that was last handed on; some occur twice.
+    /// Whether another amount is used or free of a link than when that was last handed on.
+    is_touched: bool,
+    /// Without tables, these links; some occur twice.
     used: Vec<u32>,
     rounds: u32,
     /// Where links are divided in proportion, instead of fairly.
     divided: Option<Divided>,
     /// Working memory: bundles that move, and their levels.
     moving: Vec<(u32, f64)>,
+    /// Working memory: what is free of each link.
+    offered: Vec<f64>,
 }
 
 /// What has changed since [`WaterLevels::clear_changes`]; some of it occurs twice.
@@ -80,6 +84,7 @@ impl WaterLevels {
         self.queue.clear(links);
         self.clear_changes();
         self.used.clear();
+        self.is_touched = false;
         self.rounds = 0;
         self.divided = None;
     }
@@ -90,19 +95,25 @@ impl WaterLevels {
     }
 
     /// What is free of a link for the class after this one.
-    pub fn spare(&self, link: usize) -> f64 {
+    fn spare(&self, link: usize) -> f64 {
         (self.links.free[link] - self.links.used[link]).max(0.0)
+    }
+
+    /// What is free of each link for the class after this one.
+    pub fn all_spare(&self) -> impl Iterator<Item = f64> + '_ {
+        self.links.free.iter().zip(&self.links.used).map(|(free, used)| (free - used).max(0.0))
     }
 
     /// Tells the next class, if there is one, what this one leaves.
     pub fn hand_on(&mut self, next: Option<&mut WaterLevels>) {
+        let is_touched = std::mem::take(&mut self.is_touched) || !self.changes.levels.is_empty();
         let mut used = std::mem::take(&mut self.used);
-        if let Some(next) = next {
+        if let Some(next) = next.filter(|_| is_touched) {
             if self.dense.is_none() {
                 let changed = used.iter().chain(&self.changes.levels);
                 changed.for_each(|&link| next.set_free(link as usize, self.spare(link as usize)));
-            } else if !(used.is_empty() && self.changes.levels.is_empty()) {
-                (0..self.attached.len()).for_each(|l| next.set_free(l, self.spare(l)));
+            } else {
+                next.set_all_free(self.all_spare());
             }
         }
         used.clear();
@@ -110,10 +121,30 @@ impl WaterLevels {
     }
 
     /// Sets what is free of a link for this class.
-    pub fn set_free(&mut self, link: usize, free: f64) {
+    fn set_free(&mut self, link: usize, free: f64) {
         if self.links.set_free(link, free) {
-            self.used.push(link as u32);
+            self.touch(link);
             self.look_at(link);
+        }
+    }
+
+    /// Sets what is free of every link for this class.
+    pub fn set_all_free(&mut self, free: impl Iterator<Item = f64>) {
+        let WaterLevels { links, queue, offered, .. } = self;
+        offered.clear();
+        offered.extend(free);
+        let off = |links: &Links, l: usize| queue.push(l, || links.precedence(l));
+        self.is_touched |= links.set_all_free(offered, off);
+        if self.dense.is_none() {
+            self.used.extend(0..self.attached.len() as u32);
+        }
+    }
+
+    /// Another amount is used or free of a link.
+    fn touch(&mut self, link: usize) {
+        self.is_touched = true;
+        if self.dense.is_none() {
+            self.used.push(link as u32);
         }
     }
 
@@ -126,6 +157,12 @@ impl WaterLevels {
     pub fn clear_changes(&mut self) {
         self.changes.levels.clear();
         self.changes.bundles.clear();
+    }
+
+    /// What each link carries at most, what is free of it for this class, and what the class uses.
+    pub fn links(&self) -> impl Iterator<Item = (f64, f64, f64)> + '_ {
+        let Links { capacity, free, used, .. } = &self.links;
+        capacity.iter().zip(free.iter().zip(used)).map(|(c, (free, used))| (*c, *free, *used))
     }
 
     fn look_at(&mut self, link: usize) {
@@ -168,7 +205,7 @@ impl WaterLevels {
                 None => self.use_more(l, by * level),
                 Some(divided) => {
                     divided.weights[l].add(by);
-                    self.used.push(l as u32);
+                    self.touch(l);
                 }
             }
         }
@@ -183,7 +220,7 @@ impl WaterLevels {
 
     fn use_more(&mut self, link: usize, by: f64) {
         self.links.used[link] += by;
-        self.used.push(link as u32);
+        self.touch(link);
         self.look_at(link);
     }
 
@@ -424,10 +461,8 @@ impl WaterLevels {
         let WaterLevels { links, queue, dense, used, attached, .. } = self;
         if let Some(dense) = dense {
             let Links { low, high, level, free, own, count, .. } = links;
-            dense.raise(link, by, &mut links.used, (low, high), |word, outside, used| {
-                queue.push_word(word, outside, |l| {
-                    precedence(level[l], free[l], used[l % 64], own[l], count[l])
-                });
+            dense.raise(link, by, &mut links.used, (low, high), |l, used| {
+                queue.push(l, || precedence(level[l], free[l], used, own[l], count[l]));
             });
             return;
         }
