@@ -243,6 +243,17 @@ impl Demand {
         }
     }
 
+    /// Calls `visit` with the position of every flow, active or not, that crosses local link `l`, ascending.
+    pub fn each_flow_at(&self, l: usize, mut visit: impl FnMut(usize)) {
+        match l.checked_sub(self.senders()) {
+            None => self.row(l).for_each(visit),
+            Some(beyond) if self.is_shuffle() => {
+                (0..self.senders()).for_each(|s| visit(self.layout.row_start(s) + beyond));
+            }
+            Some(beyond) => self.layout.crossing(beyond).iter().for_each(|&p| visit(p as usize)),
+        }
+    }
+
     /// Calls `visit` with the position of every flow of a set of active ones that crosses local link `l`,
     /// ascending. The set has a bit for each position.
     pub fn each_at(&self, l: usize, set: &mut [u64], mut visit: impl FnMut(&mut [u64], usize)) {

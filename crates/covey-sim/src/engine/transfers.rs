@@ -77,7 +77,7 @@ impl Transfers {
         let coflow = traffic.state().coflow(id);
         self.integration.coflows_mut().admit(id, coflow, traffic.now());
         if let Some(classes) = self.integration.classes_mut() {
-            classes.admit(id, traffic.now());
+            classes.admit(traffic.state(), id, traffic.now());
         }
     }
 

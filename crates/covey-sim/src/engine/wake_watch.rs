@@ -110,21 +110,20 @@ impl Sent<'_> {
     fn when(&self, wake: Wake, limit: Time) -> Time {
         match wake {
             Wake::At(time) => time,
-            Wake::WhenSent(id, bytes) => self.when_sent(id, bytes),
-            Wake::WhenPassed(id, link, bytes) => {
-                let classes = self.classes;
-                classes.map_or(Time::NEVER, |classes| classes.when_sent(id, Some(link), bytes))
-            }
-            Wake::WhenDagSent(external, bytes) => self.when_dag_sent(external, bytes),
+            Wake::WhenSent(id, bytes) => self.when_sent(id, bytes, limit),
+            Wake::WhenPassed(id, link, bytes) => self.classes.map_or(Time::NEVER, |classes| {
+                classes.when_sent((id, Some(link)), bytes, (self.now, limit))
+            }),
+            Wake::WhenDagSent(external, bytes) => self.when_dag_sent(external, bytes, limit),
             Wake::WhenFlowSent(id, bytes) => {
                 self.coflows.when_flow_sent(self.state, id, bytes, limit)
             }
         }
     }
 
-    fn when_sent(&self, id: CoflowId, bytes: f64) -> Time {
+    fn when_sent(&self, id: CoflowId, bytes: f64, limit: Time) -> Time {
         match self.classes {
-            Some(classes) => classes.when_sent(id, None, bytes),
+            Some(classes) => classes.when_sent((id, None), bytes, (self.now, limit)),
             None => self.coflows.when_sent(id, bytes),
         }
     }
@@ -137,12 +136,13 @@ impl Sent<'_> {
         }
     }
 
-    /// The time at which the coflows of a DAG will have sent `bytes` together if rates stay.
-    fn when_dag_sent(&self, external: u64, bytes: f64) -> Time {
+    /// The time at which the coflows of a DAG will have sent `bytes` together if rates stay. It need not be exact
+    /// if it is not earlier than `limit`.
+    fn when_dag_sent(&self, external: u64, bytes: f64, limit: Time) -> Time {
         let Some((present, ended)) = self.dags.get(external) else { return Time::NEVER };
         if let &[id] = present {
             // The time does not depend on the number of calls.
-            return self.when_sent(id, bytes - ended);
+            return self.when_sent(id, bytes - ended, limit);
         }
         let (mut sent, mut rate) = (0.0, 0.0);
         for &id in present {

@@ -15,7 +15,7 @@ use covey_core::{CoflowId, FlowId, LinkId, Ordered, Time, Wake};
 
 use super::integrator::{Integrator, Network, write_left};
 use super::next_ends::NextEnds;
-use super::tallies::Tallies;
+use super::tallies::{Services, Tallies};
 
 const NONE: u32 = u32::MAX;
 
@@ -65,6 +65,19 @@ impl Service {
     }
 }
 
+/// All services at a time.
+struct ServicesAt<'a> {
+    services: &'a [Service],
+    now: Time,
+}
+
+impl Services for ServicesAt<'_> {
+    fn now(&self, service: usize) -> (f64, f64) {
+        let service = &self.services[service];
+        (service.at(self.now), service.level)
+    }
+}
+
 /// All flows that have a class.
 #[derive(Debug, Default)]
 pub(crate) struct ClassFlows {
@@ -103,19 +116,18 @@ impl ClassFlows {
         });
         self.is_pending.resize(self.services.len(), false);
         self.next.grow(services);
-        self.tallies.grow(self.services.len());
     }
 
-    /// The service of a bundle, and its level.
+    /// The service of a bundle, and its bytes up to now.
     fn place(&self, bundle: u32) -> (usize, f64) {
         let service = self.bundles[bundle as usize].service as usize;
-        (service, self.services[service].level)
+        (service, self.services[service].at(self.now))
     }
 
     /// A flow counts from now on in the tallies of its coflow (`by = 1`), or not any more (`by = -1`).
     fn count(&mut self, state: &State, flow: (CoflowId, u32), at: (usize, f64), by: i32) {
         if !self.tallies.is_empty() {
-            self.tallies.count(state, flow, at, by, self.now);
+            self.tallies.count(state, flow, at, by);
         }
     }
 
@@ -133,9 +145,9 @@ impl ClassFlows {
     }
 
     /// A coflow has arrived; none of its flows has sent anything.
-    pub(crate) fn admit(&mut self, id: CoflowId, now: Time) {
+    pub(crate) fn admit(&mut self, state: &State, id: CoflowId, now: Time) {
         if self.tallies.counts_all {
-            self.tallies.begin(id, None, 0.0, now);
+            self.tallies.begin(state, id, None, 0.0, now);
         }
     }
 
@@ -154,10 +166,14 @@ impl ClassFlows {
         let counts = |position: usize| {
             link.is_none_or(|link| demand.path(position).any(|l| demand.links()[l] == link))
         };
-        let positions = (0..demand.width()).filter(|&position| counts(position));
         // What flows that have not ended have not sent is taken off below, or was written down. A flow that has
         // not started has sent nothing.
-        let mut sent: f64 = positions.map(|p| coflow.sent_at(p)).sum();
+        let mut sent = 0.0;
+        let mut add = |position: usize| sent += coflow.sent_at(position);
+        match link {
+            Some(link) => demand.each_flow_at(demand.local(link.index()), add),
+            None => (0..demand.width()).for_each(&mut add),
+        }
         let mut at = std::mem::take(&mut self.due);
         at.clear();
         // Most tallies begin when their coflow arrives. Then none of its flows is in a bundle, and none is sought.
@@ -172,10 +188,10 @@ impl ClassFlows {
                 at.push(number as u32);
             }
         }
-        self.tallies.begin(id, link, sent, now);
+        self.tallies.begin(state, id, link, sent, now);
         for &bundle in &at {
             let place = self.place(bundle);
-            self.tallies.count_one((id, link), place, now);
+            self.tallies.count_one(id, link, place);
         }
         self.due = at;
     }
@@ -187,12 +203,19 @@ impl ClassFlows {
 
     /// Bytes that a coflow has sent by `now`, and its rate in bytes per second, if it is counted.
     pub(crate) fn sent_and_rate(&self, id: CoflowId, now: Time) -> (f64, f64) {
-        self.tallies.sent(id, None, now)
+        self.tallies.sent(id, None, &ServicesAt { services: &self.services, now })
     }
 
-    /// The time at which a coflow will have sent so many bytes, in all or through a link, if rates stay.
-    pub(crate) fn when_sent(&self, id: CoflowId, link: Option<LinkId>, bytes: f64) -> Time {
-        self.tallies.when(id, link, bytes)
+    /// The time at which a coflow will have sent so many bytes, in all or through a link, if rates stay. It need
+    /// not be exact if it is not earlier than `limit`.
+    pub(crate) fn when_sent(
+        &self,
+        (id, link): (CoflowId, Option<LinkId>),
+        bytes: f64,
+        (now, limit): (Time, Time),
+    ) -> Time {
+        let services = ServicesAt { services: &self.services, now };
+        self.tallies.when((id, link), bytes, (now, limit), &services)
     }
 
     /// Takes all flows out of their bundles.
@@ -277,11 +300,11 @@ impl ClassFlows {
         let served = if it.flows.is_empty() { 0.0 } else { self.served(it) };
         let base = served - self.services[to as usize].at(self.now);
         if !self.tallies.is_empty() {
-            let new = (to as usize, self.services[to as usize].level);
+            let new = (to as usize, self.services[to as usize].at(self.now));
             for Reverse(member) in &it.flows {
                 let (flow, old) = ((member.coflow, member.position), self.place(bundle));
-                self.tallies.count(state, flow, old, -1, self.now);
-                self.tallies.count(state, flow, new, 1, self.now);
+                self.tallies.count(state, flow, old, -1);
+                self.tallies.count(state, flow, new, 1);
             }
         }
         let it = &mut self.bundles[bundle as usize];
@@ -342,9 +365,9 @@ impl ClassFlows {
                     it.flows.pop();
                     self.inside[first.coflow.index()] -= 1;
                     if !self.tallies.is_empty() {
-                        let at = (number as usize, self.services[number as usize].level);
+                        let at = (number as usize, self.services[number as usize].at(self.now));
                         let flow = (first.coflow, first.position);
-                        self.tallies.count(state, flow, at, -1, self.now);
+                        self.tallies.count(state, flow, at, -1);
                     }
                 }
                 self.find_key(bundle);
@@ -424,8 +447,7 @@ impl Integrator for ClassFlows {
             // No flow is attached where the level is infinite.
             let level = shares.level(limit);
             let level = if level < f64::INFINITY { level } else { 0.0 };
-            let by = level - std::mem::replace(&mut service.level, level);
-            self.tallies.change_level(number, by, self.now);
+            service.level = level;
             self.look_again(number as u32);
         }
         for &(coflow, position, bundle, left) in &moving {

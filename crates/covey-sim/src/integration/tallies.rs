@@ -1,7 +1,11 @@
 //! Bytes that coflows have sent under classes: of those for which a policy waits.
 //!
 //! A *tally* counts what one coflow sends, in all or through one link. A flow counts at the service of the
-//! link that limits it, so a change of a level costs a step for each tally there, not for each flow.
+//! link that limits it. Bytes are worked out from services when somebody asks, so a change of a level costs
+//! nothing. Policies ask in each round when a tally will have reached a number of bytes, and mostly it cannot
+//! before the next event: that is known from the bytes at some earlier time and the capacity of links.
+
+use std::cell::Cell;
 
 use covey_core::state::State;
 use covey_core::{CoflowId, LinkId, Time};
@@ -14,34 +18,61 @@ const WHOLE: u32 = u32::MAX;
 /// good.
 const ROUNDING: f64 = 1e-10;
 
-#[derive(Debug, Clone, Copy)]
+/// What has passed a link in a class, per flow that the link limits there.
+pub(super) trait Services {
+    /// Bytes up to now, and bytes per second from now on.
+    fn now(&self, service: usize) -> (f64, f64);
+}
+
+#[derive(Debug)]
 struct Tally {
-    /// Bytes up to `since`.
+    /// Bytes, but for what has passed at services since flows last began or ceased to count there.
     sent: f64,
-    since: Time,
-    /// Bytes per second from `since` on.
-    rate: f64,
-    /// Flows that count in it.
+    /// Flows that count, by service, ascending.
+    counted: Vec<Counted>,
+    /// Bytes per second that the links allow.
+    fastest: f64,
+    /// Bytes at some time before now.
+    seen: Cell<(f64, Time)>,
+}
+
+/// Flows that count at a service.
+#[derive(Debug, Clone, Copy)]
+struct Counted {
+    service: u32,
     flows: u32,
+    /// Bytes of the service when that number of flows last changed.
+    since: f64,
 }
 
 impl Tally {
-    fn advance(&mut self, now: Time) {
-        self.sent += self.rate * (now - self.since);
-        self.since = now;
+    /// Bytes sent up to now, and bytes per second from now on.
+    fn now(&self, services: &impl Services) -> (f64, f64) {
+        let (mut sent, mut rate) = (self.sent, 0.0);
+        for it in &self.counted {
+            let (served, level) = services.now(it.service as usize);
+            sent += f64::from(it.flows) * (served - it.since);
+            rate += f64::from(it.flows) * level;
+        }
+        (sent, rate)
     }
 
-    fn change_rate(&mut self, by: f64) {
-        // Without flows the rate is exactly 0, however often it has changed.
-        self.rate = if self.flows == 0 { 0.0 } else { (self.rate + by).max(0.0) };
+    /// A flow counts at a service, which has `served` so many bytes, from now on, or not any more.
+    fn count(&mut self, (service, served): (usize, f64), by: i32) {
+        let service = service as u32;
+        match self.counted.binary_search_by_key(&service, |it| it.service) {
+            Err(k) => self.counted.insert(k, Counted { service, flows: 1, since: served }),
+            Ok(k) => {
+                let it = &mut self.counted[k];
+                self.sent += f64::from(it.flows) * (served - it.since);
+                it.since = served;
+                it.flows = it.flows.wrapping_add_signed(by);
+                if it.flows == 0 {
+                    self.counted.remove(k);
+                }
+            }
+        }
     }
-}
-
-/// A tally at a service, and how many flows count there.
-#[derive(Debug, Clone, Copy)]
-struct Counted {
-    tally: u32,
-    flows: u32,
 }
 
 /// All tallies.
@@ -53,8 +84,6 @@ pub(super) struct Tallies {
     of_coflow: Vec<Vec<(u32, u32)>>,
     /// The coflows that have tallies, in order of their first ones.
     coflows: Vec<CoflowId>,
-    /// By service.
-    at: Vec<Vec<Counted>>,
     /// Whether every coflow is to have a tally of all it sends.
     pub counts_all: bool,
     /// Working memory: tallies of one flow.
@@ -68,7 +97,6 @@ impl Tallies {
         self.vacant.clear();
         self.of_coflow.iter_mut().for_each(Vec::clear);
         self.coflows.clear();
-        self.at.iter_mut().for_each(Vec::clear);
         self.counts_all = false;
     }
 
@@ -82,11 +110,6 @@ impl Tallies {
         &self.coflows
     }
 
-    /// Makes room for services.
-    pub fn grow(&mut self, services: usize) {
-        self.at.resize_with(services.max(self.at.len()), Vec::new);
-    }
-
     fn find(&self, id: CoflowId, link: Option<LinkId>) -> Option<u32> {
         let tallies = self.of_coflow.get(id.index())?;
         let link = link.map_or(WHOLE, |link| link.0);
@@ -94,30 +117,40 @@ impl Tallies {
         Some(tallies[k].1)
     }
 
-    /// Begins a tally, unless there is one. Returns whether it has begun.
-    pub fn begin(&mut self, id: CoflowId, link: Option<LinkId>, sent: f64, now: Time) -> bool {
+    /// Begins a tally, unless there is one, at which `sent` bytes are counted so far.
+    pub fn begin(
+        &mut self,
+        state: &State,
+        id: CoflowId,
+        link: Option<LinkId>,
+        sent: f64,
+        now: Time,
+    ) {
         if self.of_coflow.len() <= id.index() {
             self.of_coflow.resize_with(id.index() + 1, Vec::new);
         }
         let tallies = &mut self.of_coflow[id.index()];
-        let link = link.map_or(WHOLE, |link| link.0);
-        let Err(k) = tallies.binary_search_by_key(&link, |&(link, _)| link) else { return false };
+        let number = link.map_or(WHOLE, |link| link.0);
+        let Err(k) = tallies.binary_search_by_key(&number, |&(link, _)| link) else { return };
         if tallies.is_empty() {
             self.coflows.push(id);
         }
-        let new = Tally { sent, since: now, rate: 0.0, flows: 0 };
-        let number = match self.vacant.pop() {
-            Some(number) => {
-                self.all[number as usize] = new;
-                number
+        let capacity = |link: &LinkId| state.fabric().capacity()[link.index()];
+        let demand = state.coflow(id).demand();
+        let senders = || demand.links()[..demand.senders()].iter().map(capacity).sum();
+        let fastest = link.as_ref().map_or_else(senders, capacity);
+        let new = Tally { sent, counted: Vec::new(), fastest, seen: Cell::new((sent, now)) };
+        let tally = match self.vacant.pop() {
+            Some(tally) => {
+                self.all[tally as usize] = new;
+                tally
             }
             None => {
                 self.all.push(new);
                 self.all.len() as u32 - 1
             }
         };
-        tallies.insert(k, (link, number));
-        true
+        tallies.insert(k, (number, tally));
     }
 
     /// Whether there is a tally.
@@ -134,32 +167,27 @@ impl Tallies {
         }
     }
 
-    /// A flow counts at a service with this level from now on (`by = 1`), or not any more (`by = -1`).
+    /// A flow counts from now on at a service, which has served so many bytes (`by = 1`), or not any more
+    /// (`by = -1`).
     pub fn count(
         &mut self,
         state: &State,
         (id, position): (CoflowId, u32),
-        (service, level): (usize, f64),
+        at: (usize, f64),
         by: i32,
-        now: Time,
     ) {
         let mut of_flow = std::mem::take(&mut self.of_flow);
         self.find_of(state, id, position, &mut of_flow);
         for &tally in &of_flow {
-            self.count_in(tally, (service, level), by, now);
+            self.all[tally as usize].count(at, by);
         }
         self.of_flow = of_flow;
     }
 
     /// The same for one tally alone.
-    pub fn count_one(
-        &mut self,
-        (id, link): (CoflowId, Option<LinkId>),
-        at: (usize, f64),
-        now: Time,
-    ) {
+    pub fn count_one(&mut self, id: CoflowId, link: Option<LinkId>, at: (usize, f64)) {
         if let Some(tally) = self.find(id, link) {
-            self.count_in(tally, at, 1, now);
+            self.all[tally as usize].count(at, 1);
         }
     }
 
@@ -179,47 +207,34 @@ impl Tallies {
         }
     }
 
-    fn count_in(&mut self, tally: u32, (service, level): (usize, f64), by: i32, now: Time) {
-        let it = &mut self.all[tally as usize];
-        it.advance(now);
-        it.flows = it.flows.wrapping_add_signed(by);
-        it.change_rate(f64::from(by) * level);
-        let here = &mut self.at[service];
-        match here.iter().position(|counted| counted.tally == tally) {
-            None => here.push(Counted { tally, flows: 1 }),
-            Some(k) => {
-                here[k].flows = here[k].flows.wrapping_add_signed(by);
-                if here[k].flows == 0 {
-                    here.swap_remove(k);
-                }
-            }
-        }
-    }
-
-    /// The level of a service changes by so much.
-    pub fn change_level(&mut self, service: usize, by: f64, now: Time) {
-        for counted in &self.at[service] {
-            let it = &mut self.all[counted.tally as usize];
-            it.advance(now);
-            it.change_rate(f64::from(counted.flows) * by);
-        }
-    }
-
     /// Bytes sent up to now, and bytes per second from now on; nothing if there is no tally.
-    pub fn sent(&self, id: CoflowId, link: Option<LinkId>, now: Time) -> (f64, f64) {
-        let tally = self.find(id, link).map(|tally| self.all[tally as usize]);
-        tally.map_or((0.0, 0.0), |it| (it.sent + it.rate * (now - it.since), it.rate))
+    pub fn sent(&self, id: CoflowId, link: Option<LinkId>, services: &impl Services) -> (f64, f64) {
+        let tally = self.find(id, link).map(|tally| &self.all[tally as usize]);
+        tally.map_or((0.0, 0.0), |it| it.now(services))
     }
 
-    /// The time at which so many bytes will have been sent, if rates stay.
-    pub fn when(&self, id: CoflowId, link: Option<LinkId>, bytes: f64) -> Time {
+    /// The time at which so many bytes will have been sent, if rates stay. It need not be exact if it is not
+    /// earlier than `limit`.
+    pub fn when(
+        &self,
+        (id, link): (CoflowId, Option<LinkId>),
+        bytes: f64,
+        (now, limit): (Time, Time),
+        services: &impl Services,
+    ) -> Time {
         let Some(tally) = self.find(id, link) else { return Time::NEVER };
-        let Tally { sent, since, rate, .. } = self.all[tally as usize];
-        let missing = bytes - sent;
-        if missing <= ROUNDING * bytes {
-            since
+        let tally = &self.all[tally as usize];
+        let enough = bytes - ROUNDING * bytes;
+        let (seen, at) = tally.seen.get();
+        if seen + tally.fastest * (limit - at) < enough {
+            return limit;
+        }
+        let (sent, rate) = tally.now(services);
+        tally.seen.set((sent, now));
+        if sent >= enough {
+            now
         } else if rate > 0.0 {
-            since + missing / rate
+            now + (bytes - sent) / rate
         } else {
             Time::NEVER
         }

@@ -121,14 +121,15 @@ impl FairLevels {
     /// Goes on from `levels`, which are fair, after some flows have `ended` and what is free
     /// (`before`, by local link) has changed as `changes` says. `capacity` is that of each link of
     /// the fabric. Brings `levels` and `after` up to date and returns true, if few links have to be
-    /// balanced. Otherwise both are undefined.
+    /// balanced; where levels are [kept](FairLevels::tells_limits), `changes.dirty_after`, too. Otherwise levels that
+    /// are kept stay as they are, with `after`, and others are undefined.
     pub fn follow(
         &mut self,
         (id, coflow): (CoflowId, &CoflowState),
         (before, capacity): (&[f64], &[f64]),
         (after, levels): (&mut [f64], &mut [f64]),
         ended: &[(CoflowId, u32)],
-        changes: &Changes,
+        changes: &mut Changes,
         balancing: &mut Balancing,
     ) -> bool {
         let demand = coflow.demand();
@@ -141,7 +142,8 @@ impl FairLevels {
         }
         if !demand.is_bipartite() {
             let ended = ended.map(|(_, position)| *position);
-            return self.follow_kept(coflow, before, (after, levels), ended, capacity);
+            let changed = &mut changes.dirty_after;
+            return self.follow_kept(coflow, (before, capacity), (after, levels), ended, changed);
         }
         if !demand.is_shuffle() {
             return false;
@@ -170,10 +172,10 @@ impl FairLevels {
     fn follow_kept(
         &mut self,
         coflow: &CoflowState,
-        before: &[f64],
+        (before, capacity): (&[f64], &[f64]),
         (after, levels): (&mut [f64], &mut [f64]),
         ended: impl Iterator<Item = u32>,
-        capacity: &[f64],
+        changed: &mut Vec<u32>,
     ) -> bool {
         let demand = coflow.demand();
         if let Some(kept) = &mut self.kept {
@@ -187,7 +189,7 @@ impl FairLevels {
             self.kept = Some(Box::new(KeptLevels::new(demand, capacity, before)));
         }
         let Some(kept) = &self.kept else { return false };
-        kept.write(before, levels, after);
+        kept.write(before, levels, after, changed);
         self.flows = Some(FairTo::all_of(coflow));
         true
     }
