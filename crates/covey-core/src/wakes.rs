@@ -79,6 +79,8 @@ pub struct Wakes {
     vacant: u32,
     /// Number of wake-ups for bytes of coflows.
     of_coflows: usize,
+    /// Number of those that are for bytes of a flow.
+    of_flows: usize,
     /// The last serial number.
     serial: u64,
     /// Senders for which the policy has begun to wait since a driver last looked.
@@ -94,6 +96,7 @@ impl Default for Wakes {
             of_dag: Sorted::default(),
             vacant: NONE,
             of_coflows: 0,
+            of_flows: 0,
             serial: 0,
             fresh: Vec::new(),
         }
@@ -131,6 +134,7 @@ impl Wakes {
         };
         self.set_first(sender, place);
         self.of_coflows += usize::from(matches!(sender, Sender::Coflow(_)));
+        self.of_flows += usize::from(matches!(wake, Wake::WhenFlowSent(..)));
         self.fresh.push(sender);
     }
 
@@ -141,6 +145,7 @@ impl Wakes {
         self.of_dag.clear();
         self.vacant = NONE;
         self.of_coflows = 0;
+        self.of_flows = 0;
         self.fresh.clear();
     }
 
@@ -166,6 +171,7 @@ impl Wakes {
         let there = &mut self.asked[place as usize];
         there.next = std::mem::replace(&mut self.vacant, place);
         self.of_coflows -= usize::from(!matches!(there.wake, Wake::WhenDagSent(..)));
+        self.of_flows -= usize::from(matches!(there.wake, Wake::WhenFlowSent(..)));
     }
 
     fn first_of(&self, sender: Sender) -> Option<u32> {
@@ -213,6 +219,11 @@ impl Wakes {
     /// Whether any are for bytes of coflows.
     pub fn wait_for_coflows(&self) -> bool {
         self.of_coflows > 0
+    }
+
+    /// Whether any are for bytes of a flow.
+    pub fn wait_for_flows(&self) -> bool {
+        self.of_flows > 0
     }
 
     /// Whether any are for bytes of DAGs.
@@ -386,6 +397,8 @@ mod tests {
             assert_eq!(wakes.all(), list);
             let bytes = list.iter().filter(|wake| wake.sender().is_some()).count();
             assert_eq!(wakes.wait_for_bytes(), bytes > 0);
+            let of_a_flow = |wake: &Wake| matches!(wake, Wake::WhenFlowSent(..));
+            assert_eq!(wakes.wait_for_flows(), list.iter().any(of_a_flow));
             let sender = Sender::Coflow(id);
             assert_eq!(
                 wakes.of(sender).count(),

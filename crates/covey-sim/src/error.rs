@@ -62,6 +62,16 @@ pub enum SimError {
         /// The time of the error, in seconds since the start of the trace.
         time_s: f64,
     },
+    /// The policy waits for bytes of a flow while flows are in classes, where only bytes of whole coflows are counted.
+    #[error(
+        "policy {policy}, at {time_s} s: a wake-up by bytes of a flow needs an entry for the coflow, outside of classes"
+    )]
+    FlowBytesInClasses {
+        /// The policy.
+        policy: String,
+        /// The time of the error, in seconds since the start of the trace.
+        time_s: f64,
+    },
     /// The observer asked to stop.
     #[error("interrupted")]
     Interrupted,

@@ -3,8 +3,8 @@
 use crate::common::flow;
 use covey_core::alloc::PlanError;
 use covey_core::{
-    Answer, AnyPolicy, CoflowId, Fabric, Group, LinkId, NonClairvoyant, Plan, Policy, Share, Time,
-    View,
+    Answer, AnyPolicy, CoflowId, Fabric, Group, Layers, LinkId, NonClairvoyant, Plan, Policy,
+    Share, Time, View,
 };
 use covey_sim::{SimError, simulate};
 use covey_trace::{Coflow, Workload};
@@ -109,6 +109,26 @@ fn waiting_for_bytes_of_a_coflow_while_serving_all_flows() {
         }
     });
     assert_eq!(error, SimError::BytesUnderAllFlows { policy: "mine".to_owned(), time_s: 2.0 });
+}
+
+#[test]
+fn waiting_for_bytes_of_a_flow_in_classes() {
+    let error = under(|view, plan| {
+        plan.set_layers(Layers::Classes);
+        for &coflow in view.coflows() {
+            plan.push(Group::Coflow(coflow), Share::MAX_MIN);
+            // Bytes of a whole coflow are counted in classes.
+            plan.wake_when_sent(coflow, 10.0);
+            if view.now() >= Time::from_secs(2.0) {
+                plan.wake_when_flow_sent(coflow, 2.5);
+            }
+        }
+    });
+    assert_eq!(error, SimError::FlowBytesInClasses { policy: "mine".to_owned(), time_s: 2.0 });
+    assert_eq!(
+        error.to_string(),
+        "policy mine, at 2 s: a wake-up by bytes of a flow needs an entry for the coflow, outside of classes"
+    );
 }
 
 #[test]

@@ -83,6 +83,11 @@ impl<'a> Engine<'a> {
         self.parts.transfers.is_flow_level() && self.parts.transfers.classes().is_none()
     }
 
+    /// Whether flows are in classes, where bytes of a flow are not known.
+    pub fn serves_classes(&self) -> bool {
+        self.parts.transfers.classes().is_some()
+    }
+
     /// Whether coflows wait, no flow sends, and only the policy can change that.
     pub fn is_idle(&self) -> bool {
         self.parts.transfers.is_idle() && !self.parts.calendar.next().comes()

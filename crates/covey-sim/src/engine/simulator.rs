@@ -143,6 +143,9 @@ fn run_all(
         if engine.knows_no_coflows() && driver.wakes().wait_for_bytes() {
             return Err(SimError::BytesUnderAllFlows { policy: policy(), time_s });
         }
+        if engine.serves_classes() && driver.wakes().wait_for_flows() {
+            return Err(SimError::FlowBytesInClasses { policy: policy(), time_s });
+        }
         let traffic = driver.traffic();
         let (state, allocator) = (traffic.state(), traffic.allocator());
         let round = Round { now: next, done: engine.records().done(), state, allocator };
