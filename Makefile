@@ -13,7 +13,7 @@ lint: export PYO3_NO_PYTHON := 1
 lint: export PYO3_BUILD_EXTENSION_MODULE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test rust python slow soak damage dead-holders dead-coordinator dead-soak lint circles wasm fuzz bench growth live-bench live-fuzz flow-bench htb-bench testbed-short testbed-faults testbed-codec testbed policy-table policies rounding picture picture-check fabric-bench simgrid-check
+.PHONY: help demo test rust python slow soak damage dead-holders dead-coordinator dead-soak lint circles wasm fuzz bench growth live-bench live-fuzz flow-bench htb-bench testbed-short testbed-faults testbed-codec testbed policy-table policies rounding picture picture-check fabric-picture fabric-bench simgrid-check
 
 help: ## List these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r target what; do \
@@ -117,6 +117,9 @@ picture: ## Make the picture in README.md; needs Chromium
 
 picture-check: ## Check that the picture in README.md shows the plots that the code makes now
 	scripts/picture.sh --check
+
+fabric-picture: ## Make the picture in docs/fabrics.md (TRACE=file)
+	scripts/fabric-picture.sh $(TRACE)
 
 fuzz: ## Feed garbage to the readers of traces and topologies, a minute each (FUZZ_SECONDS=60)
 	rustup toolchain list | grep -q '^$(NIGHTLY)' || rustup toolchain install $(NIGHTLY) --profile minimal

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use covey_topology::Tier;
+use covey_topology::{Network, Tier};
+use covey_trace::{Stats, Workload};
 use serde::Serialize;
 
 use crate::units::{count, decimals, fixed};
@@ -15,6 +16,35 @@ pub struct FabricLoad {
     pub fabric: String,
     /// The tiers, on a flow's way from its source.
     pub tiers: Vec<Tier>,
+}
+
+impl FabricLoad {
+    /// The load by a workload that [`Network::place`] has placed.
+    ///
+    /// # Panics
+    /// If the workload has more ports than the network.
+    pub fn of(network: &Network, placed: &Workload) -> FabricLoad {
+        let tiers = Tier::loads(placed, network.fabric());
+        FabricLoad { fabric: network.spec().to_owned(), tiers }
+    }
+}
+
+/// What `trace info` says of a trace. `Serialize` gives its JSON, `Display` the text for a terminal.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TraceInfo {
+    /// The trace alone.
+    #[serde(flatten)]
+    pub stats: Stats,
+    /// The load of a network, if one was given.
+    #[serde(flatten)]
+    pub load: Option<FabricLoad>,
+}
+
+impl fmt::Display for TraceInfo {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(out, "{}", self.stats)?;
+        self.load.iter().try_for_each(|load| write!(out, "\n{load}"))
+    }
 }
 
 /// What the numbers mean.

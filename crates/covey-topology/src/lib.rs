@@ -2,7 +2,7 @@
 //!
 //! [`Network::open`] makes a network from a text such as `fat-tree:k=8,ecmp=pair` or `file:site.txt`.
 //! [`Network::place`] makes hosts of that network from the ports of a trace. [`Tier::loads`] says how busy a
-//! workload keeps its links.
+//! workload keeps its links, and [`LinkLoad::all`] says it of each link.
 //!
 //! ```
 //! use covey_topology::{Network, Tier};
@@ -25,6 +25,6 @@ mod place;
 
 pub use error::TopologyError;
 pub use file::{FileTopology, read};
-pub use load::Tier;
+pub use load::{LinkLoad, Tier};
 pub use network::Network;
 pub use place::Place;

@@ -21,6 +21,36 @@ pub struct Tier {
     pub busiest: String,
 }
 
+/// How busy a workload keeps one link of a network.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LinkLoad {
+    /// Name of the link, such as `edge 3 to agg 1`.
+    pub link: String,
+    /// Name of its tier.
+    pub tier: String,
+    /// Bytes of all flows that cross it.
+    pub bytes: f64,
+    /// Seconds for which it is busy: the bytes divided by its capacity.
+    pub busy_s: f64,
+}
+
+impl LinkLoad {
+    /// The load of each link of `fabric`, in the order of [`Tier::loads`]. The ports of `workload` are hosts.
+    ///
+    /// # Panics
+    /// If the workload has more ports than the network.
+    pub fn all(workload: &Workload, fabric: &Fabric) -> Vec<LinkLoad> {
+        let bytes = bytes(workload, fabric);
+        let load = |link: usize| LinkLoad {
+            link: fabric.link_name(LinkId(link as u32)),
+            tier: fabric.tier(LinkId(link as u32)).to_owned(),
+            bytes: bytes[link],
+            busy_s: bytes[link] / fabric.capacity()[link],
+        };
+        upwards_first(fabric).map(load).collect()
+    }
+}
+
 impl Tier {
     /// The load of each tier of `fabric`, in the order in which an upward flow meets them: hosts' links up,
     /// inner links by number, hosts' links down. The ports of `workload` are hosts.
@@ -28,11 +58,11 @@ impl Tier {
     /// # Panics
     /// If the workload has more ports than the network.
     pub fn loads(workload: &Workload, fabric: &Fabric) -> Vec<Tier> {
-        let busy_s = busy_s(workload, fabric);
-        let links = fabric.egress_links().chain(fabric.inner_links()).chain(fabric.ingress_links());
+        let bytes = bytes(workload, fabric);
+        let busy_s: Vec<f64> = bytes.iter().zip(fabric.capacity()).map(|(b, c)| b / c).collect();
         let mut tiers: Vec<(Tier, usize)> = Vec::new();
         let mut last = 0;
-        for link in links {
+        for link in upwards_first(fabric) {
             let name = fabric.tier(LinkId(link as u32));
             if tiers.get(last).is_none_or(|(tier, _)| tier.tier != name) {
                 let known = tiers.iter().position(|(tier, _)| tier.tier == name);
@@ -61,8 +91,13 @@ impl Tier {
     }
 }
 
-/// Seconds for which each link is busy.
-fn busy_s(workload: &Workload, fabric: &Fabric) -> Vec<f64> {
+/// The numbers of all links in the order in which an upward flow meets their tiers.
+fn upwards_first(fabric: &Fabric) -> impl Iterator<Item = usize> {
+    fabric.egress_links().chain(fabric.inner_links()).chain(fabric.ingress_links())
+}
+
+/// Bytes that cross each link.
+fn bytes(workload: &Workload, fabric: &Fabric) -> Vec<f64> {
     let mut bytes = vec![0.0; fabric.links()];
     let mut path = Vec::new();
     for (seq, coflow) in (0..).zip(&workload.coflows) {
@@ -74,5 +109,5 @@ fn busy_s(workload: &Workload, fabric: &Fabric) -> Vec<f64> {
             path.iter().for_each(|link| bytes[link.index()] += flow.bytes);
         }
     }
-    bytes.iter().zip(fabric.capacity()).map(|(bytes, capacity)| bytes / capacity).collect()
+    bytes
 }

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use covey_core::{Ecmp, EcmpMode, Fabric, LinkId, PortId};
-use covey_topology::{Network, Tier, read};
+use covey_topology::{LinkLoad, Network, Tier, read};
 use covey_trace::{Coflow, Flow, Workload};
 use proptest::prelude::*;
 
@@ -395,7 +395,8 @@ fn racks_deal_flows_to_their_hosts() {
 fn tiers_sum_up_busy_seconds() {
     let flows = vec![flow(0, 8), flow(0, 2), flow(0, 1)];
     let workload = Workload { ports: 16, coflows: vec![Coflow::new("c".to_owned(), 0.0, flows)] };
-    let tiers = Tier::loads(&workload, open("fat-tree:k=4,ecmp=modulo").fabric());
+    let network = open("fat-tree:k=4,ecmp=modulo");
+    let tiers = Tier::loads(&workload, network.fabric());
     let shown = tiers.iter().map(|t| (t.tier.as_str(), t.links, t.busiest.as_str()));
     assert_eq!(
         shown.collect::<Vec<_>>(),
@@ -412,6 +413,17 @@ fn tiers_sum_up_busy_seconds() {
     assert!(near(tiers[0].max_busy_s, 0.024) && near(tiers[0].mean_busy_s, 0.0015));
     assert!(near(tiers[1].max_busy_s, 0.016) && near(tiers[1].mean_busy_s, 0.001));
     assert!(near(tiers[2].max_busy_s, 0.008));
+
+    let links = LinkLoad::all(&workload, network.fabric());
+    assert_eq!(links.len(), 6 * 16);
+    for tier in &tiers {
+        let of_tier = || links.iter().filter(|link| link.tier == tier.tier);
+        let sum: f64 = of_tier().map(|link| link.busy_s).sum();
+        assert!(near(sum, tier.mean_busy_s * of_tier().count() as f64));
+        let busiest = of_tier().find(|link| link.link == tier.busiest);
+        assert!(busiest.is_some_and(|link| near(link.busy_s, tier.max_busy_s)));
+    }
+    assert_eq!(links[0].bytes, 3e6);
 }
 
 proptest! {

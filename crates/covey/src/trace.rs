@@ -4,10 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use covey_experiment::{PORT_RATE, Setup};
-use covey_report::{FabricLoad, write_json};
-use covey_topology::Tier;
+use covey_report::{FabricLoad, TraceInfo, write_json, write_per_link_csv};
+use covey_topology::LinkLoad;
 use covey_trace::{Stats, open, transform};
-use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::output;
@@ -44,6 +43,7 @@ Examples:
   covey trace info trace.txt
   covey trace info builtin:fb-like:seed=2 --json
   covey trace info trace.txt --fabric fat-tree:k=8,oversub=4,place=rack
+  covey trace info trace.txt --fabric fat-tree:k=8 --per-link links.csv
 With --fabric it also prints for how long the trace keeps the links of each tier busy.")]
 struct Info {
     /// A trace file (also a gzip one), - for standard input, or builtin:NAME[:key=value,…]
@@ -54,18 +54,12 @@ struct Info {
     /// Speed of each port in each direction, with --fabric: 1gbps, 100mbps, 128MiB/s
     #[arg(long, value_name = "RATE", default_value = PORT_RATE)]
     port_rate: String,
+    /// Write a CSV file with a row for each link of the network
+    #[arg(long, value_name = "FILE", requires = "fabric")]
+    per_link: Option<PathBuf>,
     /// Print one JSON object instead of text
     #[arg(long)]
     json: bool,
-}
-
-/// The object that `trace info --json` prints.
-#[derive(Serialize)]
-struct Described {
-    #[serde(flatten)]
-    stats: Stats,
-    #[serde(flatten)]
-    load: Option<FabricLoad>,
 }
 
 /// Write a trace as Covey JSON lines, whatever its format
@@ -99,27 +93,26 @@ struct Replicate {
 
 impl Info {
     fn run(self) -> Result<(), Failure> {
-        let Info { trace, fabric, port_rate, json } = self;
-        let Some(fabric) = fabric else {
-            let stats = Stats::of(&open(&trace)?);
-            return output::print(|out| {
-                if json { write_json(&stats, out) } else { writeln!(out, "{stats}") }
-            });
-        };
-        let setup = Setup { fabric, port_rate: Some(port_rate), ..Setup::default() };
-        setup.network(0)?;
-        let workload = open(&trace)?;
-        let stats = Stats::of(&workload);
-        let (network, workload) = setup.place(workload, output::note)?;
-        let tiers = Tier::loads(&workload, network.fabric());
-        let load = FabricLoad { fabric: network.spec().to_owned(), tiers };
-        output::print(|out| {
-            if json {
-                write_json(&Described { stats, load: Some(load) }, out)
-            } else {
-                write!(out, "{stats}\n\n{load}")
+        let Info { trace, fabric, port_rate, per_link, json } = self;
+        let info = match fabric {
+            None => TraceInfo { stats: Stats::of(&open(&trace)?), load: None },
+            Some(fabric) => {
+                let setup = Setup { fabric, port_rate: Some(port_rate), ..Setup::default() };
+                setup.network(0)?;
+                if let Some(file) = &per_link {
+                    output::check_format("--per-link", file, output::TABLE)?;
+                }
+                let workload = open(&trace)?;
+                let stats = Stats::of(&workload);
+                let (network, placed) = setup.place(workload, output::note)?;
+                if let Some(file) = &per_link {
+                    let links = LinkLoad::all(&placed, network.fabric());
+                    output::write(file, |out| write_per_link_csv(&links, out))?;
+                }
+                TraceInfo { stats, load: Some(FabricLoad::of(&network, &placed)) }
             }
-        })
+        };
+        output::print(|out| if json { write_json(&info, out) } else { write!(out, "{info}") })
     }
 }
 

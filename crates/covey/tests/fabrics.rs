@@ -61,6 +61,20 @@ fn the_report_and_trace_info_show_the_busiest_links() {
     let found = json(&folder.results(&info));
     assert_eq!(found["fabric"], fabric[1]);
     assert_eq!(found["tiers"][1]["tier"], "leaf up");
+
+    folder.results(&[&info[..], &["--per-link", "links.csv"]].concat());
+    let links = folder.read("links.csv");
+    let mut rows = links.lines();
+    assert_eq!(rows.next(), Some("link,tier,bytes,busy_s"));
+    let rows: Vec<Vec<&str>> = rows.map(|row| row.split(',').collect()).collect();
+    for tier in found["tiers"].as_array().unwrap() {
+        let of_tier = || rows.iter().filter(|row| row[1] == tier["tier"]);
+        assert_eq!(tier["links"], of_tier().count());
+        let busiest = of_tier().find(|row| row[0] == tier["busiest"]).unwrap();
+        assert_eq!(tier["max_busy_s"], busiest[3].parse::<f64>().unwrap());
+    }
+    let alone = ["trace", "info", "tiny.txt", "--per-link", "links.csv"];
+    assert!(folder.refusal(&alone).contains("--fabric"));
 }
 
 #[test]
