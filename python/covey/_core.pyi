@@ -145,8 +145,12 @@ class Trace:
     def __len__(self) -> int:
         """Count the coflows."""
 
-    def info(self) -> dict[str, Any]:
-        """Statistics, as of ``covey trace info --json``."""
+    def info(self, *, fabric: str | None = None, port_rate: str | None = None) -> dict[str, Any]:
+        """Statistics, as of ``covey trace info --json``.
+
+        With `fabric` also how busy the trace keeps the links of that network by tier, under the keys
+        fabric and tiers. `port_rate` is the speed of ports with its unit (default "1gbps").
+        """
 
     def dumps(self) -> builtins.bytes:
         """Write the trace as Covey JSON lines."""

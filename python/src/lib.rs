@@ -10,6 +10,7 @@ mod halt;
 mod html;
 mod json;
 mod live;
+mod network;
 mod pending;
 mod plan;
 mod policy;

@@ -2,7 +2,6 @@
 //! for Ctrl-C.
 
 use std::collections::HashSet;
-use std::ffi::CString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -17,9 +16,8 @@ use covey_report::{
     write_file_atomically,
 };
 use covey_sim::{Observer, Outcome, Round, Span, Timeline};
-use covey_topology::Network;
 use covey_trace::Workload;
-use pyo3::exceptions::{PyIndexError, PyKeyError, PyOSError, PyRuntimeError, PyUserWarning};
+use pyo3::exceptions::{PyIndexError, PyKeyError, PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
@@ -28,6 +26,7 @@ use crate::frame::Frame;
 use crate::halt::Halt;
 use crate::html;
 use crate::json::as_python;
+use crate::network::placed;
 use crate::policy::policy;
 use crate::timeline;
 use crate::trace::Trace;
@@ -119,26 +118,6 @@ pub struct Comparison {
     jct_shares: Option<u64>,
 }
 
-/// The network, and the workload with the network's hosts as its ports. Warns in Python if several ports
-/// share a host.
-fn placed(
-    py: Python<'_>,
-    workload: &Arc<Workload>,
-    setup: &Setup,
-) -> PyResult<(Network, Arc<Workload>)> {
-    let network = setup.network(workload.ports).map_err(raised)?;
-    if !network.has_inner_links() {
-        return Ok((network, Arc::clone(workload)));
-    }
-    let (workload, folded) = network.place(Workload::clone(workload));
-    if let Some(line) = folded {
-        let warning = py.get_type::<PyUserWarning>();
-        let line = CString::new(line).map_err(|error| InputError::new_err(error.to_string()))?;
-        PyErr::warn(py, &warning, &line, 2)?;
-    }
-    Ok((network, Arc::new(workload)))
-}
-
 /// Simulates policies (each a text, or a label and an instance of `covey.Policy`) on a trace.
 /// `progress` is called with the number of coflows that have ended, over all policies.
 #[pyfunction]
@@ -192,7 +171,7 @@ pub fn run(
     let baseline = covey_experiment::baseline(baseline, &contenders).map_err(raised)?;
 
     let trace = trace.get();
-    let (network, workload) = placed(py, &trace.workload, &setup)?;
+    let (network, workload) = placed(py, &trace.workload, &setup, 2)?;
     let total = contenders.len() * workload.coflows.len();
     let watch = Arc::new(Watch { halt: Arc::clone(&halt), ..Watch::default() });
     let jobs = jobs.unwrap_or_else(covey_experiment::cores).max(1);

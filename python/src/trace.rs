@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use covey_core::units;
 use covey_experiment::Setup;
-use covey_report::{Column, Values};
+use covey_report::{Column, FabricLoad, TraceInfo, Values};
 use covey_trace::transform::{self, Filter, Mantri, Scale, Waves, WavesOf};
 use covey_trace::{Stats, TraceError, Workload};
 use pyo3::prelude::*;
@@ -14,6 +14,7 @@ use crate::errors::{InputError, raised};
 use crate::frame::Frame;
 use crate::html;
 use crate::json::as_python;
+use crate::network::placed;
 
 /// What is to be sent, when, and between which ports. It never changes, and can be pickled.
 #[pyclass(frozen, module = "covey")]
@@ -168,8 +169,25 @@ impl Trace {
     }
 
     /// Statistics, as of ``covey trace info --json``.
-    fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        as_python(py, &Stats::of(&self.workload))
+    ///
+    /// With `fabric` also how busy the trace keeps the links of that network by tier, under the keys
+    /// fabric and tiers. `port_rate` is the speed of ports with its unit (default "1gbps").
+    #[pyo3(signature = (*, fabric=None, port_rate=None))]
+    fn info<'py>(
+        &self,
+        py: Python<'py>,
+        fabric: Option<String>,
+        port_rate: Option<String>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let load = match fabric {
+            None => None,
+            Some(fabric) => {
+                let setup = Setup { fabric, port_rate, ..Setup::default() };
+                let (network, workload) = placed(py, &self.workload, &setup, 1)?;
+                Some(py.detach(|| FabricLoad::of(&network, &workload)))
+            }
+        };
+        as_python(py, &TraceInfo { stats: Stats::of(&self.workload), load })
     }
 
     /// The statistics as a page of text.

@@ -1,11 +1,14 @@
 """Traces: reading, making, transforming."""
 
+import json
 import pickle
+import subprocess
 from pathlib import Path
 
 import covey
 import pytest
 from conftest import TINY
+from live import built
 
 
 def test_a_trace_is_read_from_a_file_or_a_text(tmp_path: Path, tiny: covey.Trace) -> None:
@@ -30,6 +33,32 @@ def test_a_trace_survives_pickling(hour: covey.Trace) -> None:
     again = pickle.loads(pickle.dumps(hour))
     assert again == hour
     assert again.name == hour.name
+
+
+def test_the_load_by_tier_is_that_of_the_command_line(hour: covey.Trace, tmp_path: Path) -> None:
+    path = tmp_path / "hour.jsonl"
+    path.write_bytes(hour.dumps())
+    fabric = "leaf-spine:leaves=8,spines=2,hosts=20"
+    command = [built("covey"), "trace", "info", path, "--json", "--fabric", fabric]
+    command += ["--port-rate", "10gbps"]
+    said = subprocess.run(command, check=True, capture_output=True).stdout
+    info = hour.info(fabric=fabric, port_rate="10gbps")
+    assert info == json.loads(said)
+    assert [tier["tier"] for tier in info["tiers"]] == [
+        "host up",
+        "leaf up",
+        "leaf down",
+        "host down",
+    ]
+    assert "tiers" not in hour.info()
+
+
+def test_the_load_by_tier_says_what_the_network_does_not_fit(hour: covey.Trace) -> None:
+    with pytest.warns(UserWarning, match="150 ports on 16 hosts") as warned:
+        hour.info(fabric="fat-tree:k=4")
+    assert warned[0].filename == __file__
+    with pytest.raises(covey.InputError, match="fabric: fat-tree: k: expected an even number"):
+        hour.info(fabric="fat-tree:k=3")
 
 
 def test_transformations_are_those_of_the_command_line(hour: covey.Trace) -> None:
