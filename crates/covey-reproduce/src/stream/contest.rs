@@ -28,8 +28,6 @@ pub struct Contest {
     table: SizeTable,
     stream: RunId,
     others: [RunId; 3],
-    /// Whether Baraat runs at all.
-    has_baraat: bool,
 }
 
 /// Which jobs a number is about.
@@ -69,21 +67,7 @@ impl Contest {
         let mut run =
             |policy: &str| planner.plan.run_on(Platform::on(fabric, port_rate_bps), trace, policy);
         let (stream, others) = (run(STREAM), OTHERS.map(|(_, policy)| run(policy)));
-        Self { trace, table, stream, others, has_baraat: true }
-    }
-
-    /// Plans the runs in eight pods without Baraat, which takes the simulator longest.
-    pub fn without_baraat(
-        planner: &mut Planner,
-        trace: TraceId,
-        table: SizeTable,
-        port_rate_bps: f64,
-    ) -> Self {
-        let mut run = |policy: &str| {
-            planner.plan.run_on(Platform::on(EIGHT_PODS, port_rate_bps), trace, policy)
-        };
-        let (stream, fair, aalo) = (run(STREAM), run(OTHERS[1].1), run(OTHERS[2].1));
-        Self { trace, table, stream, others: [fair, fair, aalo], has_baraat: false }
+        Self { trace, table, stream, others }
     }
 
     /// The run of Stream.
@@ -101,15 +85,11 @@ impl Contest {
         [self.others[other], self.stream]
     }
 
-    /// The time under `OTHERS[other]` divided by that under Stream; `None` if the class has no
-    /// jobs, and for Baraat if it does not run.
+    /// The time under `OTHERS[other]` divided by that under Stream; `None` if the class has no jobs.
     ///
     /// # Errors
     /// Why a run failed.
     pub fn gain(&self, results: &Results<'_>, other: usize, of: Of) -> Result<Option<f64>, String> {
-        if other == 0 && !self.has_baraat {
-            return Ok(None);
-        }
         let workload = results.plan.workload(self.trace);
         let time = |run| one_time(results, run, workload, self.table, of);
         Ok(time(self.others[other])?.zip(time(self.stream)?).map(|(other, ours)| other / ours))

@@ -59,9 +59,9 @@ fn figure_6(
         section.note(
             "With 8 pods, port p of the trace is host p mod 128. From 16 pods on each port is a \
              host of its own, so results hardly change, and 32 and 48 pods are left out. In the \
-             paper a port is a rack of many hosts (place=rack), where a run of Stream takes \
-             minutes. The published gains are the greatest of all sizes, over Aalo the least. Mice \
-             are class I of Table 3.",
+             paper a port is a rack of many hosts (place=rack). There, with 32 pods at 1G, the run \
+             of Stream needs more than 240 s of CPU: all that one figure may take. The published \
+             gains are the greatest of all sizes, over Aalo the least. Mice are class I of Table 3.",
         );
         let row = if of == MICE { "mice" } else { "mean" };
         for (other, (name, _)) in OTHERS.iter().enumerate() {
