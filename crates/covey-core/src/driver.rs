@@ -27,6 +27,8 @@ pub struct Driver<'p> {
     due: Vec<(u64, Wake)>,
     /// Working memory: limits that were reached.
     reached: Vec<Event>,
+    /// Working memory: coflows whose flows the policy is about to read.
+    read: Vec<CoflowId>,
 }
 
 impl<'p> Driver<'p> {
@@ -42,7 +44,8 @@ impl<'p> Driver<'p> {
 
     fn with(traffic: Traffic, policy: Box<dyn ErasedPolicy + 'p>) -> Driver<'p> {
         let wants = policy.wants();
-        Driver { policy, wants, traffic, is_told: false, due: Vec::new(), reached: Vec::new() }
+        let (due, reached, read) = Default::default();
+        Driver { policy, wants, traffic, is_told: false, due, reached, read }
     }
 
     /// Gives the traffic back, for its memory.
@@ -228,9 +231,13 @@ impl<'p> Driver<'p> {
         if !due.is_empty() {
             world.refresh(&mut self.traffic);
         }
-        let shows = |wake: &Wake| matches!(wake, Wake::At(_) | Wake::WhenDagSent(..));
-        if self.wants.progress && due.iter().any(|(_, wake)| shows(wake)) {
-            world.refresh_flows(&mut self.traffic);
+        if self.wants.progress {
+            let (read, now) = (&mut self.read, self.traffic.now());
+            read.clear();
+            due.iter().for_each(|&(_, wake)| self.policy.reads_flows_of(wake, now, read));
+            read.sort_unstable();
+            read.dedup();
+            world.refresh_flows(&mut self.traffic, read);
         }
         due.iter().for_each(|&(_, wake)| self.pass_on(wake.into()));
         due.clear();

@@ -4,13 +4,14 @@ use std::ops::DerefMut;
 
 use crate::alloc::Allocator;
 use crate::event::Event;
+use crate::ids::CoflowId;
 use crate::knowledge::Knowledge;
 use crate::plan::{Group, Plan, Rank, Ranking};
 use crate::policy::{Answer, AnyPolicy, Policy, Wants};
 use crate::state::State;
 use crate::time::Time;
 use crate::view::View;
-use crate::wakes::Wakes;
+use crate::wakes::{Wake, Wakes};
 
 /// A policy together with its plan. The type does not say what the policy knows.
 pub(crate) trait ErasedPolicy: Send {
@@ -18,6 +19,7 @@ pub(crate) trait ErasedPolicy: Send {
     /// Whether the policy may ask for sizes.
     fn sees_sizes(&self) -> bool;
     fn link_limits(&self) -> &[f64];
+    fn reads_flows_of(&self, wake: Wake, now: Time, coflows: &mut Vec<CoflowId>);
     fn event(&mut self, event: Event, state: &State, now: Time);
     fn plan(&mut self, state: &State, now: Time) -> Answer;
     /// See [`Plan::edits`].
@@ -46,6 +48,10 @@ impl<P: DerefMut<Target = dyn Policy<K>> + Send, K: Knowledge> ErasedPolicy for 
 
     fn link_limits(&self) -> &[f64] {
         self.policy.link_limits()
+    }
+
+    fn reads_flows_of(&self, wake: Wake, now: Time, coflows: &mut Vec<CoflowId>) {
+        self.policy.reads_flows_of(wake, now, coflows);
     }
 
     fn event(&mut self, event: Event, state: &State, now: Time) {

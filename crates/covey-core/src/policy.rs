@@ -4,7 +4,9 @@ use crate::event::Event;
 use crate::ids::{CoflowId, FlowId, LinkId};
 use crate::knowledge::{Clairvoyant, Knowledge, NonClairvoyant};
 use crate::plan::Plan;
+use crate::time::Time;
 use crate::view::View;
+use crate::wakes::Wake;
 
 /// Which events a policy asks for, beyond arrivals and ends of coflows and its own wake-ups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -16,8 +18,8 @@ pub struct Wants {
     /// Bring what coflows have sent up to date before every event. Live, agents then report bytes
     /// periodically; leave it unset where wake-ups will do.
     pub attained: bool,
-    /// Bring what each flow has sent up to date for [`View::sent`], before wake-ups by time and by bytes of a
-    /// DAG. Before other events it may be that of an earlier round.
+    /// Bring what each flow has sent up to date for [`View::sent`], before wake-ups and for the coflows that the
+    /// policy [names](Policy::reads_flows_of).
     pub progress: bool,
     /// The policy asks for the sizes of flows, but never for what is left of them. Drivers then need
     /// not keep that up to date: what a [`View`] says is left may be that of an earlier round.
@@ -47,6 +49,10 @@ pub trait Policy<K: Knowledge>: Send {
     fn wants(&self) -> Wants {
         Wants::default()
     }
+
+    /// Adds the coflows of which the policy reads by [`View::sent`] what each flow has sent, when it is told of a
+    /// wake-up that has come. Of others that may be what it was in an earlier round. Asked if [`Wants::progress`].
+    fn reads_flows_of(&self, _wake: Wake, _now: Time, _coflows: &mut Vec<CoflowId>) {}
 
     /// Numbers of bytes, ascending, at which [`Event::LinkBytesReached`] is told.
     fn link_limits(&self) -> &[f64] {

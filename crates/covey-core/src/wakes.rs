@@ -24,7 +24,7 @@ pub enum Wake {
 }
 
 /// The coflows whose bytes count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Sender {
     /// One coflow.
     Coflow(CoflowId),
@@ -135,7 +135,9 @@ impl Wakes {
         self.set_first(sender, place);
         self.of_coflows += usize::from(matches!(sender, Sender::Coflow(_)));
         self.of_flows += usize::from(matches!(wake, Wake::WhenFlowSent(..)));
-        self.fresh.push(sender);
+        if self.fresh.last() != Some(&sender) {
+            self.fresh.push(sender);
+        }
     }
 
     pub(crate) fn clear(&mut self) {
@@ -231,18 +233,16 @@ impl Wakes {
         !self.of_dag.is_empty()
     }
 
-    /// The DAGs for whose bytes any wait.
-    pub fn dags(&self) -> impl Iterator<Item = u64> {
-        self.of_dag.iter().map(|&(external, _)| external)
+    /// All coflows and DAGs for whose bytes any may wait.
+    pub fn senders(&self) -> impl Iterator<Item = Sender> {
+        let coflows = (0..self.of_coflow.len() as u32).map(|id| Sender::Coflow(CoflowId(id)));
+        coflows.chain(self.of_dag.iter().map(|&(external, _)| Sender::Dag(external)))
     }
 
     /// All of them, in the order in which they were asked for.
     pub fn all(&self) -> Vec<Wake> {
-        let of_coflow = (0..self.of_coflow.len() as u32).map(|id| Sender::Coflow(CoflowId(id)));
-        let senders =
-            of_coflow.chain(self.of_dag.iter().map(|&(external, _)| Sender::Dag(external)));
         let times = self.times.iter().map(|&(serial, time)| (serial, Wake::At(time)));
-        self.in_order(senders, times)
+        self.in_order(self.senders(), times)
     }
 
     /// The wake-ups for what some `senders` send, in the order in which they were asked for.

@@ -32,8 +32,9 @@ pub trait World {
     /// to be asked for its plan.
     fn refresh(&mut self, _traffic: &mut Traffic) {}
 
-    /// Writes down what is left of every flow, for a policy that [asked for that](crate::Wants::progress).
-    fn refresh_flows(&mut self, _traffic: &mut Traffic) {}
+    /// Writes down what is left of every flow of some coflows. The policy is about to
+    /// [read that](crate::Policy::reads_flows_of).
+    fn refresh_flows(&mut self, _traffic: &mut Traffic, _coflows: &[CoflowId]) {}
 
     /// Whether flows may still be added to a coflow of which every flow has ended.
     fn stays_open(&mut self, _id: CoflowId) -> bool {

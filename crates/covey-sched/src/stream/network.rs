@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use covey_core::sorted::Sorted;
 use covey_core::{
     Answer, CoflowId, FlowId, Group, Layers, LinkId, NonClairvoyant, Plan, Policy, Rank, Sender,
-    Share, Time, View, Wants,
+    Share, Time, View, Wake, Wants,
 };
 
 use super::ended::Ended;
@@ -351,6 +351,20 @@ impl Policy<NonClairvoyant> for Network {
     fn wants(&self) -> Wants {
         let progress = self.setup.relays || self.setup.escape.is_some();
         Wants { flow_ends: true, progress, ..Wants::default() }
+    }
+
+    fn reads_flows_of(&self, wake: Wake, now: Time, coflows: &mut Vec<CoflowId>) {
+        match wake {
+            Wake::WhenDagSent(external, _) => coflows.extend(of_dag(&self.members, external)),
+            Wake::At(_) => {
+                let relays = self.coming.relays.iter().take_while(|(time, _)| time.due(now));
+                coflows.extend(relays.flat_map(|&(_, external)| of_dag(&self.members, external)));
+                let looks = self.coming.looks.iter().map(|&(look, ())| look);
+                let looks = looks.take_while(|(time, ..)| time.due(now));
+                coflows.extend(looks.map(|(_, coflow, _)| coflow));
+            }
+            _ => {}
+        }
     }
 
     fn coflow_arrived(&mut self, coflow: CoflowId, view: &View<'_, NonClairvoyant>) {

@@ -125,6 +125,7 @@ impl<'a> Engine<'a> {
         let parents = coflow.parents.iter().map(|&parent| u64::from(parent));
         traffic.state_mut().set_parents(id, parents);
         parts.dags.begin(lineage, id);
+        parts.watch.add(Sender::Dag(lineage.external));
         parts.transfers.admit(traffic, id);
         parts.ids.set(trace_index, id);
         parts.records.release(trace_index, now);
@@ -246,8 +247,8 @@ impl World for Engine<'_> {
         }
     }
 
-    fn refresh_flows(&mut self, traffic: &mut Traffic) {
-        self.parts.transfers.write_left(traffic);
+    fn refresh_flows(&mut self, traffic: &mut Traffic, coflows: &[CoflowId]) {
+        self.parts.transfers.write_left_of(traffic, coflows);
     }
 
     fn bytes_sent(&mut self, traffic: &Traffic, id: CoflowId) -> f64 {

@@ -10,6 +10,7 @@
 mod coflow_ids;
 mod event_loop;
 mod records;
+mod sender_calendar;
 mod simulator;
 mod transfers;
 mod wake_watch;

@@ -54,9 +54,10 @@ impl Transfers {
 
     /// Begins to count the bytes for which the policy waits, if it waits for those of `senders`.
     pub fn watch(&mut self, traffic: &Traffic, wakes: &Wakes, senders: &[Sender]) {
-        if let Some(classes) = self.integration.classes_mut() {
+        let shares = traffic.allocator().class_shares();
+        if let Some((classes, shares)) = self.integration.classes_mut().zip(shares) {
             for wake in senders.iter().flat_map(|sender| wakes.of(*sender)) {
-                classes.watch(traffic.state(), wake, traffic.now());
+                classes.watch(traffic.state(), shares, wake, traffic.now());
             }
         }
     }
@@ -208,6 +209,15 @@ impl Transfers {
         let mut network = Network::of(traffic);
         self.processors.record_all(&mut network, self.integration.coflows());
         self.integration.write_back_for_policy(&mut network);
+    }
+
+    /// Writes bytes left of the flows of some coflows into the facts.
+    pub fn write_left_of(&mut self, traffic: &mut Traffic, coflows: &[CoflowId]) {
+        if coflows.is_empty() {
+            return;
+        }
+        let Some(classes) = self.integration.classes_mut() else { return self.write_left(traffic) };
+        coflows.iter().for_each(|&id| classes.write_back_of(&mut Network::of(traffic), id));
     }
 
     /// Writes bytes sent by coflows into the facts.

@@ -132,13 +132,14 @@ impl ClassFlows {
     }
 
     /// The bytes for which a wake-up waits are to be counted.
-    pub(crate) fn watch(&mut self, state: &State, wake: Wake, now: Time) {
+    pub(crate) fn watch(&mut self, state: &State, shares: &ClassShares, wake: Wake, now: Time) {
+        self.now = now;
         match wake {
-            Wake::WhenSent(id, _) => self.begin_tally(state, id, None, now),
-            Wake::WhenPassed(id, link, _) => self.begin_tally(state, id, Some(link), now),
+            Wake::WhenSent(id, _) => self.begin_tally(state, shares, id, None),
+            Wake::WhenPassed(id, link, _) => self.begin_tally(state, shares, id, Some(link)),
             Wake::WhenDagSent(..) if !self.tallies.counts_all => {
                 self.tallies.counts_all = true;
-                state.present().iter().for_each(|&id| self.begin_tally(state, id, None, now));
+                state.present().iter().for_each(|&id| self.begin_tally(state, shares, id, None));
             }
             Wake::WhenDagSent(..) | Wake::At(_) | Wake::WhenFlowSent(..) => {}
         }
@@ -156,39 +157,40 @@ impl ClassFlows {
         self.tallies.forget(id);
     }
 
-    fn begin_tally(&mut self, state: &State, id: CoflowId, link: Option<LinkId>, now: Time) {
+    /// Begins to count the bytes of a coflow, in all or through a link.
+    fn begin_tally(
+        &mut self,
+        state: &State,
+        shares: &ClassShares,
+        id: CoflowId,
+        link: Option<LinkId>,
+    ) {
         if self.tallies.has(id, link) || !state.is_present(id) {
             return;
         }
-        self.now = now;
         let coflow = state.coflow(id);
         let demand = coflow.demand();
-        let counts = |position: usize| {
-            link.is_none_or(|link| demand.path(position).any(|l| demand.links()[l] == link))
-        };
-        // What flows that have not ended have not sent is taken off below, or was written down. A flow that has
-        // not started has sent nothing.
+        let is_inside = self.inside.get(id.index()).is_some_and(|flows| *flows > 0);
         let mut sent = 0.0;
-        let mut add = |position: usize| sent += coflow.sent_at(position);
-        match link {
-            Some(link) => demand.each_flow_at(demand.local(link.index()), add),
-            None => (0..demand.width()).for_each(&mut add),
-        }
         let mut at = std::mem::take(&mut self.due);
         at.clear();
-        // Most tallies begin when their coflow arrives. Then none of its flows is in a bundle, and none is sought.
-        let is_inside = self.inside.get(id.index()).is_some_and(|flows| *flows > 0);
-        let bundles = if is_inside { &self.bundles[..] } else { &[] };
-        for (number, bundle) in bundles.iter().enumerate() {
-            let here = bundle.flows.iter().filter(|Reverse(member)| member.coflow == id);
-            for Reverse(member) in here.filter(|it| counts(it.0.position as usize)) {
-                let unit = self.unit(state, id, member.position);
-                let left = (member.target.0 - self.served(bundle)) * unit;
-                sent += left_in(state, id, member.position as usize) - left;
-                at.push(number as u32);
+        let mut look_at = |position: usize| {
+            // What was sent when it was last written down. A flow that has not started has sent nothing.
+            sent += coflow.sent_at(position);
+            // Most tallies begin when their coflow arrives. Then none of its flows is in a bundle.
+            let bundle = shares.bundle(id, position).filter(|_| is_inside);
+            if let Some((bundle, left)) =
+                bundle.and_then(|b| Some((b, self.left(state, b, id, position)?)))
+            {
+                sent += left_in(state, id, position) - left;
+                at.push(bundle);
             }
+        };
+        match link {
+            Some(link) => demand.each_flow_at(demand.local(link.index()), look_at),
+            None => (0..demand.width()).for_each(&mut look_at),
         }
-        self.tallies.begin(state, id, link, sent, now);
+        self.tallies.begin(state, id, link, sent, self.now);
         for &bundle in &at {
             let place = self.place(bundle);
             self.tallies.count_one(id, link, place);
@@ -196,24 +198,41 @@ impl ClassFlows {
         self.due = at;
     }
 
-    /// The coflows whose bytes are counted.
-    pub(crate) fn counted(&self) -> &[CoflowId] {
-        self.tallies.coflows()
+    /// Bytes left of a flow that is in a bundle.
+    fn left(&self, state: &State, bundle: u32, id: CoflowId, position: usize) -> Option<f64> {
+        let bundle = self.bundles.get(bundle as usize)?;
+        let is_it = |it: &&Reverse<Member>| it.0.coflow == id && it.0.position as usize == position;
+        let Reverse(member) = bundle.flows.iter().find(is_it)?;
+        Some((member.target.0 - self.served(bundle)) * self.unit(state, id, member.position))
     }
 
-    /// Bytes that a coflow has sent by `now`, and its rate in bytes per second, if it is counted.
-    pub(crate) fn sent_and_rate(&self, id: CoflowId, now: Time) -> (f64, f64) {
+    /// Writes the bytes left of the flows of one coflow into the state.
+    pub(crate) fn write_back_of(&mut self, network: &mut Network<'_>, id: CoflowId) {
+        self.now = network.now;
+        let Network { state, allocator, .. } = network;
+        let Some(shares) = allocator.class_shares() else { return };
+        for position in 0..state.coflow(id).demand().width() {
+            let bundle = shares.bundle(id, position);
+            if let Some(left) = bundle.and_then(|it| self.left(state, it, id, position)) {
+                write_left(state, id, position as u32, left);
+            }
+        }
+    }
+
+    /// Bytes that a coflow has sent by `now`, its rate and the rate that its links allow in bytes per second, if
+    /// it is counted.
+    pub(crate) fn sent_and_rates(&self, id: CoflowId, now: Time) -> (f64, f64, f64) {
         self.tallies.sent(id, None, &ServicesAt { services: &self.services, now })
     }
 
-    /// The time at which a coflow will have sent so many bytes, in all or through a link, if rates stay. It need
-    /// not be exact if it is not earlier than `limit`.
+    /// The time at which a coflow will have sent so many bytes, in all or through a link, if rates stay, and a time
+    /// before which it cannot have sent them. The first need not be exact if it is not earlier than `limit`.
     pub(crate) fn when_sent(
         &self,
         (id, link): (CoflowId, Option<LinkId>),
         bytes: f64,
         (now, limit): (Time, Time),
-    ) -> Time {
+    ) -> (Time, Time) {
         let services = ServicesAt { services: &self.services, now };
         self.tallies.when((id, link), bytes, (now, limit), &services)
     }

@@ -82,8 +82,8 @@ pub(super) struct Tallies {
     vacant: Vec<u32>,
     /// By [`CoflowId`]: the link of each tally, ascending, and its number.
     of_coflow: Vec<Vec<(u32, u32)>>,
-    /// The coflows that have tallies, in order of their first ones.
-    coflows: Vec<CoflowId>,
+    /// Number of coflows that have tallies.
+    coflows: usize,
     /// Whether every coflow is to have a tally of all it sends.
     pub counts_all: bool,
     /// Working memory: tallies of one flow.
@@ -96,18 +96,13 @@ impl Tallies {
         self.all.clear();
         self.vacant.clear();
         self.of_coflow.iter_mut().for_each(Vec::clear);
-        self.coflows.clear();
+        self.coflows = 0;
         self.counts_all = false;
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.coflows.is_empty()
-    }
-
-    /// The coflows that have tallies.
-    pub fn coflows(&self) -> &[CoflowId] {
-        &self.coflows
+        self.coflows == 0
     }
 
     fn find(&self, id: CoflowId, link: Option<LinkId>) -> Option<u32> {
@@ -133,7 +128,7 @@ impl Tallies {
         let number = link.map_or(WHOLE, |link| link.0);
         let Err(k) = tallies.binary_search_by_key(&number, |&(link, _)| link) else { return };
         if tallies.is_empty() {
-            self.coflows.push(id);
+            self.coflows += 1;
         }
         let capacity = |link: &LinkId| state.fabric().capacity()[link.index()];
         let demand = state.coflow(id).demand();
@@ -163,7 +158,7 @@ impl Tallies {
         let Some(tallies) = self.of_coflow.get_mut(id.index()) else { return };
         if !tallies.is_empty() {
             self.vacant.extend(tallies.drain(..).map(|(_, number)| number));
-            self.coflows.retain(|coflow| *coflow != id);
+            self.coflows -= 1;
         }
     }
 
@@ -207,36 +202,47 @@ impl Tallies {
         }
     }
 
-    /// Bytes sent up to now, and bytes per second from now on; nothing if there is no tally.
-    pub fn sent(&self, id: CoflowId, link: Option<LinkId>, services: &impl Services) -> (f64, f64) {
-        let tally = self.find(id, link).map(|tally| &self.all[tally as usize]);
-        tally.map_or((0.0, 0.0), |it| it.now(services))
+    /// Bytes sent up to now, bytes per second from now on, and those that the links allow; nothing if there is no
+    /// tally.
+    pub fn sent(
+        &self,
+        id: CoflowId,
+        link: Option<LinkId>,
+        services: &impl Services,
+    ) -> (f64, f64, f64) {
+        let Some(tally) = self.find(id, link) else { return (0.0, 0.0, 0.0) };
+        let tally = &self.all[tally as usize];
+        let (sent, rate) = tally.now(services);
+        (sent, rate, tally.fastest)
     }
 
-    /// The time at which so many bytes will have been sent, if rates stay. It need not be exact if it is not
-    /// earlier than `limit`.
+    /// The time at which so many bytes will have been sent, if rates stay, and a time before which they cannot have
+    /// been sent. The first need not be exact if it is not earlier than `limit`.
     pub fn when(
         &self,
         (id, link): (CoflowId, Option<LinkId>),
         bytes: f64,
         (now, limit): (Time, Time),
         services: &impl Services,
-    ) -> Time {
-        let Some(tally) = self.find(id, link) else { return Time::NEVER };
+    ) -> (Time, Time) {
+        let Some(tally) = self.find(id, link) else { return (Time::NEVER, Time::NEVER) };
         let tally = &self.all[tally as usize];
         let enough = bytes - ROUNDING * bytes;
-        let (seen, at) = tally.seen.get();
-        if seen + tally.fastest * (limit - at) < enough {
-            return limit;
+        let earliest = || {
+            let (seen, at) = tally.seen.get();
+            at + (enough - seen).max(0.0) / tally.fastest
+        };
+        if earliest() > limit {
+            return (limit, earliest());
         }
         let (sent, rate) = tally.now(services);
         tally.seen.set((sent, now));
         if sent >= enough {
-            now
+            (now, now)
         } else if rate > 0.0 {
-            now + (bytes - sent) / rate
+            (now + (bytes - sent) / rate, earliest())
         } else {
-            Time::NEVER
+            (Time::NEVER, earliest())
         }
     }
 }

@@ -137,6 +137,10 @@ impl<K: Knowledge> Policy<K> for Recorder<K> {
         self.policy.link_limits()
     }
 
+    fn reads_flows_of(&self, wake: Wake, now: Time, coflows: &mut Vec<CoflowId>) {
+        self.policy.reads_flows_of(wake, now, coflows);
+    }
+
     fn event(&mut self, event: Event, view: &View<'_, K>) {
         if matches!(event, Event::FlowEnded(_)) && !self.policy.wants().flow_ends {
             return;

@@ -121,9 +121,8 @@ impl MatchedFlows {
             found.iter().for_each(|&l| after[l as usize] = before[l as usize]);
             return left.clone_from(found);
         }
-        let begins_anywhere = is_new
-            || std::mem::take(&mut self.is_open_stale)
-            || self.begun != coflow.begun();
+        let begins_anywhere =
+            is_new || std::mem::take(&mut self.is_open_stale) || self.begun != coflow.begun();
         if begins_anywhere {
             self.open_where(demand, after);
         }

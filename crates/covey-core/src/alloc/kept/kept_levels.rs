@@ -67,15 +67,16 @@ impl KeptLevels {
             levels[l as usize] = if level < f64::INFINITY { level } else { UNLIMITED };
         }
         // Without branches, so it compiles to vector instructions.
-        let write = |((after, free), (capacity, for_all, used)): ((&mut f64, &f64), (f64, f64, f64))| {
-            let (left, rounding) = (for_all - used, capacity * ROUNDING);
-            // Less does not make the next coflow decide again.
-            let now = if (left - *after).abs() > rounding { left } else { *after };
-            // An unused link has all left and a full one nothing: what it carries is never less than nothing.
-            let now = if free - left < rounding { *free } else { now };
-            let now = if left < rounding { 0.0 } else { now };
-            now != std::mem::replace(after, now)
-        };
+        let write =
+            |((after, free), (capacity, for_all, used)): ((&mut f64, &f64), (f64, f64, f64))| {
+                let (left, rounding) = (for_all - used, capacity * ROUNDING);
+                // Less does not make the next coflow decide again.
+                let now = if (left - *after).abs() > rounding { left } else { *after };
+                // An unused link has all left and a full one nothing: what it carries is never less than nothing.
+                let now = if free - left < rounding { *free } else { now };
+                let now = if left < rounding { 0.0 } else { now };
+                now != std::mem::replace(after, now)
+            };
         let links = |word: usize| self.levels.links(64 * word..free.len().min(64 * word + 64));
         let columns = after.chunks_mut(64).zip(free.chunks(64)).enumerate();
         let words = columns.map(|(word, (after, free))| {

@@ -88,7 +88,8 @@ impl Links {
     /// are off.
     fn set_some_free(&mut self, links: Range<usize>, free: &[f64], any_new: &mut bool) -> u64 {
         let columns = self.free[links.clone()].iter_mut().zip(&mut self.low[links.clone()]);
-        let columns = columns.zip(self.high[links.clone()].iter_mut().zip(&self.level[links.clone()]));
+        let columns =
+            columns.zip(self.high[links.clone()].iter_mut().zip(&self.level[links.clone()]));
         let columns = columns.zip(free.iter().zip(&self.capacity[links.clone()]));
         let mut is_any_new = false;
         for (((was, low), (high, level)), (free, capacity)) in columns {
