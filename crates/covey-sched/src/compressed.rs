@@ -6,8 +6,8 @@
 //! know sizes have the longest flow of a coflow compressed first.
 
 use covey_core::{
-    Answer, AnyPolicy, Clairvoyant, Codec, Compress, Compression, Event, Knowledge, Plan, Policy,
-    View, Wants,
+    Answer, AnyPolicy, Clairvoyant, Codec, CoflowId, Compress, Compression, Event, Knowledge, Plan,
+    Policy, Time, View, Wake, Wants,
 };
 
 /// The policy, with its flows compressed, and how they are.
@@ -49,6 +49,10 @@ impl<K: Knowledge> Policy<K> for Compressed<K> {
 
     fn link_limits(&self) -> &[f64] {
         self.inner.link_limits()
+    }
+
+    fn reads_flows_of(&self, wake: Wake, now: Time, coflows: &mut Vec<CoflowId>) {
+        self.inner.reads_flows_of(wake, now, coflows);
     }
 
     fn event(&mut self, event: Event, view: &View<'_, K>) {

@@ -23,6 +23,8 @@ pub(super) struct WakeWatch {
     near: Vec<Sender>,
     /// Under classes, all other senders.
     calendar: SenderCalendar,
+    /// Working memory: senders that are looked at.
+    looking: Vec<Sender>,
     /// Whether flows were served in classes when the next wake-up was last worked out.
     served_classes: bool,
 }
@@ -44,6 +46,7 @@ impl Default for WakeWatch {
             senders: Vec::new(),
             looked_at: 0,
             near: Vec::new(),
+            looking: Vec::new(),
             calendar: SenderCalendar::default(),
             served_classes: false,
         }
@@ -98,15 +101,14 @@ impl WakeWatch {
     /// Under classes, finds the first wake-up among the senders that are near. Then others are, and the rest is in
     /// the calendar.
     fn look_at_near(&mut self, wakes: &Wakes, sent: &Sent<'_>, others: Time) {
-        let mut looking = std::mem::take(&mut self.near);
-        looking.sort_unstable();
-        looking.dedup();
-        looking.iter().for_each(|&sender| self.calendar.remove(sender));
+        std::mem::swap(&mut self.looking, &mut self.near);
+        self.looking.sort_unstable();
+        self.looking.dedup();
+        self.looking.iter().for_each(|&sender| self.calendar.remove(sender));
         loop {
             let next = others.min(self.first);
-            let Some(sender) = looking.pop().or_else(|| self.calendar.pop(soon_after(next))) else {
-                break;
-            };
+            let sender = self.looking.pop().or_else(|| self.calendar.pop(soon_after(next)));
+            let Some(sender) = sender else { break };
             let (time, earliest) = sent.first_of(sender, wakes, next);
             self.first = self.first.min(time);
             if earliest <= soon_after(others.min(self.first)) {
@@ -115,6 +117,8 @@ impl WakeWatch {
                 self.calendar.set(sender, earliest);
             }
         }
+        // The two lists take turns: both get the larger capacity, so that neither grows later.
+        self.looking.reserve_exact(self.near.capacity());
     }
 
     /// Moves the wake-ups that are due from `wakes` to the list `due`.

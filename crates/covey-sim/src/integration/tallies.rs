@@ -24,7 +24,7 @@ pub(super) trait Services {
     fn now(&self, service: usize) -> (f64, f64);
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Tally {
     /// Bytes, but for what has passed at services since flows last began or ceased to count there.
     sent: f64,
@@ -93,8 +93,8 @@ pub(super) struct Tallies {
 impl Tallies {
     /// Forgets all tallies.
     pub fn clear(&mut self) {
-        self.all.clear();
         self.vacant.clear();
+        self.vacant.extend((0..self.all.len() as u32).rev());
         self.of_coflow.iter_mut().for_each(Vec::clear);
         self.coflows = 0;
         self.counts_all = false;
@@ -134,17 +134,13 @@ impl Tallies {
         let demand = state.coflow(id).demand();
         let senders = || demand.links()[..demand.senders()].iter().map(capacity).sum();
         let fastest = link.as_ref().map_or_else(senders, capacity);
-        let new = Tally { sent, counted: Vec::new(), fastest, seen: Cell::new((sent, now)) };
-        let tally = match self.vacant.pop() {
-            Some(tally) => {
-                self.all[tally as usize] = new;
-                tally
-            }
-            None => {
-                self.all.push(new);
-                self.all.len() as u32 - 1
-            }
-        };
+        let tally = self.vacant.pop().unwrap_or_else(|| {
+            self.all.push(Tally::default());
+            self.all.len() as u32 - 1
+        });
+        let it = &mut self.all[tally as usize];
+        it.counted.clear();
+        (it.sent, it.fastest, it.seen) = (sent, fastest, Cell::new((sent, now)));
         tallies.insert(k, (number, tally));
     }
 
