@@ -278,19 +278,13 @@ impl EntryAllocation {
                 return Ok(false);
             }
             _ => {
-                // Levels that are kept say themselves what has changed.
-                let was_kept = self.tells_limits();
-                if scratch.changes.is_followed && !was_kept {
+                if scratch.changes.is_followed {
                     scratch.previous_after.clone_from(&self.after);
                 }
-                if whole && rule == Rule::MaxMin && self.follows(coflow, group, scratch, capacity) {
-                    if was_kept {
-                        return Ok(!(was_empty && self.is_empty()));
-                    }
-                } else {
-                    if scratch.changes.is_followed && was_kept {
-                        scratch.previous_after.clone_from(&self.after);
-                    }
+                if !(whole
+                    && rule == Rule::MaxMin
+                    && self.follows(coflow, group, scratch, capacity))
+                {
                     self.decide_whole(rule, &mut flows, &mut scratch.rules)?;
                     if whole && rule == Rule::MaxMin && !self.is_empty() {
                         self.fair.remember(coflow, scratch.rules.on_paths.opened());

@@ -121,15 +121,14 @@ impl FairLevels {
     /// Goes on from `levels`, which are fair, after some flows have `ended` and what is free
     /// (`before`, by local link) has changed as `changes` says. `capacity` is that of each link of
     /// the fabric. Brings `levels` and `after` up to date and returns true, if few links have to be
-    /// balanced; where levels are [kept](FairLevels::tells_limits), `changes.dirty_after`, too. Otherwise levels that
-    /// are kept stay as they are, with `after`, and others are undefined.
+    /// balanced. Otherwise both are undefined.
     pub fn follow(
         &mut self,
         (id, coflow): (CoflowId, &CoflowState),
         (before, capacity): (&[f64], &[f64]),
         (after, levels): (&mut [f64], &mut [f64]),
         ended: &[(CoflowId, u32)],
-        changes: &mut Changes,
+        changes: &Changes,
         balancing: &mut Balancing,
     ) -> bool {
         let demand = coflow.demand();
@@ -142,8 +141,7 @@ impl FairLevels {
         }
         if !demand.is_bipartite() {
             let ended = ended.map(|(_, position)| *position);
-            let changed = &mut changes.dirty_after;
-            return self.follow_kept(coflow, (before, capacity), (after, levels), ended, changed);
+            return self.follow_kept(coflow, before, (after, levels), ended, capacity);
         }
         if !demand.is_shuffle() {
             return false;
@@ -172,10 +170,10 @@ impl FairLevels {
     fn follow_kept(
         &mut self,
         coflow: &CoflowState,
-        (before, capacity): (&[f64], &[f64]),
+        before: &[f64],
         (after, levels): (&mut [f64], &mut [f64]),
         ended: impl Iterator<Item = u32>,
-        changed: &mut Vec<u32>,
+        capacity: &[f64],
     ) -> bool {
         let demand = coflow.demand();
         if let Some(kept) = &mut self.kept {
@@ -189,7 +187,7 @@ impl FairLevels {
             self.kept = Some(Box::new(KeptLevels::new(demand, capacity, before)));
         }
         let Some(kept) = &self.kept else { return false };
-        kept.write(before, levels, after, changed);
+        kept.write(before, levels, after);
         self.flows = Some(FairTo::all_of(coflow));
         true
     }

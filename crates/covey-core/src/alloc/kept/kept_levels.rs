@@ -6,9 +6,7 @@
 use crate::alloc::rules::progressive_filling::UNLIMITED;
 use crate::alloc::water::bundles::Bundles;
 use crate::alloc::water::water_levels::{MAX_DENSE_LINKS, WaterLevels};
-use crate::bits::bits;
 use crate::demand::Demand;
-use crate::simd::bitmask;
 
 /// Differences below this part of a link's capacity are rounding.
 const ROUNDING: f64 = 4e-12;
@@ -54,36 +52,23 @@ impl KeptLevels {
     }
 
     /// Writes down the levels that have changed, and what is left of what is `free`. All levels have changed in new
-    /// ones. `changed` receives the links at which another amount is left than before.
-    pub fn write(
-        &self,
-        free: &[f64],
-        levels: &mut [f64],
-        after: &mut [f64],
-        changed: &mut Vec<u32>,
-    ) {
+    /// ones.
+    pub fn write(&self, free: &[f64], levels: &mut [f64], after: &mut [f64]) {
         for &l in &self.levels.changes().levels {
             let level = self.levels.levels()[l as usize];
             levels[l as usize] = if level < f64::INFINITY { level } else { UNLIMITED };
         }
         // Without branches, so it compiles to vector instructions.
-        let write =
-            |((after, free), (capacity, for_all, used)): ((&mut f64, &f64), (f64, f64, f64))| {
-                let (left, rounding) = (for_all - used, capacity * ROUNDING);
-                // Less does not make the next coflow decide again.
-                let now = if (left - *after).abs() > rounding { left } else { *after };
-                // An unused link has all left and a full one nothing: what it carries is never less than nothing.
-                let now = if free - left < rounding { *free } else { now };
-                let now = if left < rounding { 0.0 } else { now };
-                now != std::mem::replace(after, now)
-            };
-        let links = |word: usize| self.levels.links(64 * word..free.len().min(64 * word + 64));
-        let columns = after.chunks_mut(64).zip(free.chunks(64)).enumerate();
-        let words = columns.map(|(word, (after, free))| {
-            bitmask(after.iter_mut().zip(free).zip(links(word)).map(write))
-        });
-        changed.clear();
-        changed.extend(bits(words).map(|l| l as u32));
+        for ((after, free), (capacity, for_all, used)) in
+            after.iter_mut().zip(free).zip(self.levels.links())
+        {
+            let (left, rounding) = (for_all - used, capacity * ROUNDING);
+            // Less does not make the next coflow decide again.
+            let now = if (left - *after).abs() > rounding { left } else { *after };
+            // An unused link has all left and a full one nothing: what it carries is never less than nothing.
+            let now = if free - left < rounding { *free } else { now };
+            *after = if left < rounding { 0.0 } else { now };
+        }
     }
 
     /// The link that limits the flow at a position.
@@ -129,8 +114,7 @@ mod tests {
             let mut free = vec![1.0; links];
             let mut kept = KeptLevels::new(&demand, std::iter::repeat_n(1.0, links), &free);
             let (mut levels, mut after) = (vec![UNLIMITED; links], free.clone());
-            let mut changed = Vec::new();
-            kept.write(&free, &mut levels, &mut after, &mut changed);
+            kept.write(&free, &mut levels, &mut after);
             while demand.unfinished() > 0 {
                 let mut filling = PathFilling::default();
                 let mut rates = vec![0.0; flows.len()];
@@ -152,10 +136,7 @@ mod tests {
                 let ended: Vec<usize> = active.into_iter().filter(|_| below(20) == 0).collect();
                 ended.iter().for_each(|&position| demand.finish(position));
                 kept.follow(ended.iter().map(|&position| position as u32), &free);
-                let before = after.clone();
-                kept.write(&free, &mut levels, &mut after, &mut changed);
-                let differ = (0..links as u32).filter(|&l| before[l as usize] != after[l as usize]);
-                assert_eq!(changed, differ.collect::<Vec<u32>>());
+                kept.write(&free, &mut levels, &mut after);
             }
         }
     }

@@ -10,8 +10,9 @@ pub const MAX_DENSE_LINKS: usize = 1536;
 /// table, a new water level costs one pass over a row, in vector instructions, instead of one pass over all
 /// bundles.
 ///
-/// Most of a row is zero, so bits say where it is not. With them, `fair` on the public Facebook trace takes
-/// REPLACE.
+/// Much of a row is zero, so bits say where it is not: for 64 links at once, and for the question whether any link
+/// is lower or higher. With them, `fair` on the public Facebook trace, `fat-tree:k=8` with a hash for each flow,
+/// takes 3.8 instead of 4.3 s of CPU (three pairs of runs), and `aalo` 172 instead of 203 MB.
 #[derive(Debug, Default)]
 pub struct DenseRows {
     links: usize,

@@ -73,7 +73,8 @@ impl Links {
     }
 
     /// Sets what is free of every link. Calls `off` with each link whose level is wrong then. Returns whether
-    /// another amount is free than before.
+    /// another amount is free than before. Link by link, with a branch for each question, `aalo` on `fat-tree:k=8`
+    /// takes 37 instead of 30 s of CPU.
     pub fn set_all_free(&mut self, free: &[f64], mut off: impl FnMut(&Links, usize)) -> bool {
         let mut any_new = false;
         for word in 0..free.len().div_ceil(64) {

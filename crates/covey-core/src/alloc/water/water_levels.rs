@@ -14,7 +14,6 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::ops::Range;
 
 use super::bundles::{Bundles, Crossing, NONE};
 use super::dense_rows::DenseRows;
@@ -160,11 +159,10 @@ impl WaterLevels {
         self.changes.bundles.clear();
     }
 
-    /// What some links carry at most, what is free of them for this class, and what the class uses.
-    pub fn links(&self, some: Range<usize>) -> impl Iterator<Item = (f64, f64, f64)> + '_ {
+    /// What each link carries at most, what is free of it for this class, and what the class uses.
+    pub fn links(&self) -> impl Iterator<Item = (f64, f64, f64)> + '_ {
         let Links { capacity, free, used, .. } = &self.links;
-        let shares = free[some.clone()].iter().zip(&used[some.clone()]);
-        capacity[some].iter().zip(shares).map(|(capacity, (free, used))| (*capacity, *free, *used))
+        capacity.iter().zip(free.iter().zip(used)).map(|(c, (free, used))| (*c, *free, *used))
     }
 
     fn look_at(&mut self, link: usize) {
