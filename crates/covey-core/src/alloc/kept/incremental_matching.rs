@@ -134,7 +134,11 @@ impl MatchedFlows {
         scratch.dirty.resize(scratch.dirty.len().max(before.len()), false);
         let mut decision = Decision { demand, capacity, after, scratch };
         found.iter().for_each(|&l| decision.set(l as usize, before[l as usize]));
-        self.keep(&mut decision, touched);
+        if demand.is_bipartite() {
+            self.keep::<false>(&mut decision, touched);
+        } else {
+            self.keep::<true>(&mut decision, touched);
+        }
         let begins_anywhere = self.reopen(&mut decision) || begins_anywhere;
         if self.most_loaded_first {
             self.begin_most_loaded_first(&mut decision, begins_anywhere);
@@ -165,43 +169,54 @@ impl MatchedFlows {
         }
     }
 
-    /// Running flows take what is free now.
-    fn keep(&mut self, decision: &mut Decision<'_>, touched: bool) {
+    /// Running flows take what is free now. `INNER` says whether paths cross inner links.
+    fn keep<const INNER: bool>(&mut self, decision: &mut Decision<'_>, touched: bool) {
         let demand = decision.demand;
-        let has_inner = !demand.is_bipartite();
         let mut kept = 0;
-        // Where in `found_inside` the numbers of a flow begin, and where it is written.
+        // Where in `found_inside` the numbers of a flow begin, and where they are written.
         let (mut inside, mut kept_inside) = (0, 0);
         for k in 0..self.flows.len() {
-            let mut flow = self.flows[k];
-            let inner = if has_inner { demand.inner_links(flow.position as usize) } else { &[] };
+            let flow = &self.flows[k];
+            let inner = if INNER { demand.inner_links(flow.position as usize) } else { &[] };
             let found = inside..inside + inner.len();
             inside = found.end;
             let [s, r] = flow.ends;
-            let is_dirty = &decision.scratch.dirty;
-            let at_ends = is_dirty[s as usize] | is_dirty[r as usize];
-            let is_any_dirty = at_ends || inner.iter().any(|&l| is_dirty[l as usize]);
-            if is_any_dirty || touched {
-                let ended = touched && !demand.is_active(flow.position as usize);
-                if is_any_dirty || ended {
-                    let was = flow.rate;
-                    let found = (inner, &mut self.found_inside[found.clone()]);
-                    decision.look_at(&mut flow, found, ended);
-                    if flow.rate != was {
-                        self.changes.push(FlowRate { position: flow.position, rate: flow.rate });
-                    }
-                    if flow.rate <= 0.0 {
-                        continue;
-                    }
-                    self.flows[k] = flow;
+            let at_sender = decision.scratch.dirty[s as usize];
+            let at_receiver = decision.scratch.dirty[r as usize];
+            let is_inner_dirty = inner.iter().any(|&l| decision.scratch.dirty[l as usize]);
+            let ended = touched && !demand.is_active(flow.position as usize);
+            if at_sender | at_receiver | is_inner_dirty | ended {
+                let mut flow = *flow;
+                let was = flow.rate;
+                if at_sender {
+                    flow.found[0] = decision.after[s as usize];
                 }
-            }
-            if kept < k {
+                if at_receiver {
+                    flow.found[1] = decision.after[r as usize];
+                }
+                let inside = &mut self.found_inside[found.clone()];
+                decision.find(inner, inside);
+                if ended {
+                    flow.rate = 0.0;
+                    decision.leave(&flow, (inner, inside));
+                } else {
+                    decision.take(&mut flow, (inner, inside), was);
+                }
+                if flow.rate != was {
+                    self.changes.push(FlowRate { position: flow.position, rate: flow.rate });
+                }
+                if flow.rate <= 0.0 {
+                    continue;
+                }
                 self.flows[kept] = flow;
-                self.found_inside.copy_within(found.clone(), kept_inside);
+            } else if kept < k {
+                self.flows[kept] = self.flows[k];
+            }
+            if INNER && kept < k {
+                self.found_inside.copy_within(found, kept_inside);
             }
             kept += 1;
-            kept_inside += found.len();
+            kept_inside += inner.len();
         }
         self.flows.truncate(kept);
         self.found_inside.truncate(kept_inside);
@@ -299,14 +314,19 @@ impl MatchedFlows {
             found: [decision.after[sender], decision.after[receiver]],
             rate: 0.0,
         };
-        let first = self.found_inside.len();
-        self.found_inside.extend(inner.iter().map(|&l| decision.after[l as usize]));
-        decision.take(&mut flow, (inner, &self.found_inside[first..]), 0.0);
+        if inner.is_empty() {
+            decision.take(&mut flow, (&[], &[]), 0.0);
+        } else {
+            let first = self.found_inside.len();
+            self.found_inside.extend(inner.iter().map(|&l| decision.after[l as usize]));
+            decision.take(&mut flow, (inner, &self.found_inside[first..]), 0.0);
+            if flow.rate <= 0.0 {
+                self.found_inside.truncate(first);
+            }
+        }
         if flow.rate > 0.0 {
             self.changes.push(FlowRate { position: flow.position, rate: flow.rate });
             self.flows.push(flow);
-        } else {
-            self.found_inside.truncate(first);
         }
         if decision.after[receiver] == 0.0 {
             let k = receiver - decision.demand.senders();
@@ -363,25 +383,6 @@ impl Decision<'_> {
         self.after[l] = free;
     }
 
-    /// A running flow finds what is free now at dirty links, and takes that, or nothing if it has `ended`.
-    /// `inside` are the inner links of its path, with what it found there.
-    fn look_at(
-        &mut self,
-        flow: &mut MatchedFlow,
-        (inner, inside): (&[u32], &mut [f64]),
-        ended: bool,
-    ) {
-        self.find(&flow.ends, &mut flow.found);
-        self.find(inner, inside);
-        if ended {
-            flow.rate = 0.0;
-            self.leave(&flow.ends, &flow.found, 0.0);
-            self.leave(inner, inside, 0.0);
-        } else {
-            self.take(flow, (inner, inside), flow.rate);
-        }
-    }
-
     /// Brings what a flow found free at some links up to date.
     fn find(&self, links: &[u32], found: &mut [f64]) {
         for (&l, found) in links.iter().zip(found) {
@@ -391,10 +392,10 @@ impl Decision<'_> {
         }
     }
 
-    /// Of what a flow found free at some links, it takes a `rate`.
-    fn leave(&mut self, links: &[u32], found: &[f64], rate: f64) {
-        for (&l, &found) in links.iter().zip(found) {
-            self.set(l as usize, self.rest(l as usize, found, rate));
+    /// The capacity that a flow leaves at its links has changed. `inside` is what it found at its `inner` links.
+    fn leave(&mut self, flow: &MatchedFlow, (inner, inside): (&[u32], &[f64])) {
+        for (&l, &found) in flow.ends.iter().zip(&flow.found).chain(inner.iter().zip(inside)) {
+            self.set(l as usize, self.rest(l as usize, found, flow.rate));
         }
     }
 
@@ -407,20 +408,22 @@ impl Decision<'_> {
     }
 
     /// Gives a flow, which had the rate `was`, the least of what it found free on its links: `flow.found` at its
-    /// ends, and `inside` at its inner links.
+    /// ends, and `inside` at its `inner` links.
     fn take(&mut self, flow: &mut MatchedFlow, (inner, inside): (&[u32], &[f64]), was: f64) {
-        let [at_sender, at_receiver] = flow.found;
+        let ([s, r], [at_sender, at_receiver]) = (flow.ends, flow.found);
         let least = if at_sender < at_receiver { at_sender } else { at_receiver };
-        flow.rate = inside.iter().fold(least, |least, &found| least.min(found));
-        if flow.rate != was {
-            self.leave(&flow.ends, &flow.found, flow.rate);
-            return self.leave(inner, inside, flow.rate);
-        }
-        // A link that is not dirty has the same capacity left.
-        for (&l, &found) in flow.ends.iter().zip(&flow.found).chain(inner.iter().zip(inside)) {
-            if self.scratch.dirty[l as usize] {
-                self.after[l as usize] = self.rest(l as usize, found, flow.rate);
+        flow.rate =
+            inside.iter().fold(least, |least, &found| if found < least { found } else { least });
+        // A link that is not dirty has the same capacity left if the flow keeps its rate.
+        let mut leave = |l: usize, found: f64| {
+            if flow.rate != was || self.scratch.dirty[l] {
+                self.set(l, self.rest(l, found, flow.rate));
             }
+        };
+        leave(s as usize, at_sender);
+        leave(r as usize, at_receiver);
+        for (&l, &found) in inner.iter().zip(inside) {
+            leave(l as usize, found);
         }
     }
 }
