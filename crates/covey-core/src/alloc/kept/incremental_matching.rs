@@ -194,13 +194,14 @@ impl MatchedFlows {
                 if at_receiver {
                     flow.found[1] = decision.after[r as usize];
                 }
-                let inside = &mut self.found_inside[found.clone()];
+                let inside: &mut [f64] =
+                    if INNER { &mut self.found_inside[found.clone()] } else { &mut [] };
                 decision.find(inner, inside);
                 if ended {
                     flow.rate = 0.0;
                     decision.leave(&flow, (inner, inside));
                 } else {
-                    decision.take(&mut flow, (inner, inside), was);
+                    decision.take::<INNER>(&mut flow, (inner, inside), was);
                 }
                 if flow.rate != was {
                     self.changes.push(FlowRate { position: flow.position, rate: flow.rate });
@@ -315,11 +316,11 @@ impl MatchedFlows {
             rate: 0.0,
         };
         if inner.is_empty() {
-            decision.take(&mut flow, (&[], &[]), 0.0);
+            decision.take::<false>(&mut flow, (&[], &[]), 0.0);
         } else {
             let first = self.found_inside.len();
             self.found_inside.extend(inner.iter().map(|&l| decision.after[l as usize]));
-            decision.take(&mut flow, (inner, &self.found_inside[first..]), 0.0);
+            decision.take::<true>(&mut flow, (inner, &self.found_inside[first..]), 0.0);
             if flow.rate <= 0.0 {
                 self.found_inside.truncate(first);
             }
@@ -408,22 +409,32 @@ impl Decision<'_> {
     }
 
     /// Gives a flow, which had the rate `was`, the least of what it found free on its links: `flow.found` at its
-    /// ends, and `inside` at its `inner` links.
-    fn take(&mut self, flow: &mut MatchedFlow, (inner, inside): (&[u32], &[f64]), was: f64) {
+    /// ends, and `inside` at its `inner` links, if there are any (`INNER`).
+    #[inline(always)]
+    fn take<const INNER: bool>(
+        &mut self,
+        flow: &mut MatchedFlow,
+        (inner, inside): (&[u32], &[f64]),
+        was: f64,
+    ) {
+        let lower = |a: f64, b: f64| if a < b { a } else { b };
         let ([s, r], [at_sender, at_receiver]) = (flow.ends, flow.found);
-        let least = if at_sender < at_receiver { at_sender } else { at_receiver };
-        flow.rate =
-            inside.iter().fold(least, |least, &found| if found < least { found } else { least });
+        flow.rate = lower(at_sender, at_receiver);
+        if INNER {
+            flow.rate = inside.iter().copied().fold(flow.rate, lower);
+        }
         // A link that is not dirty has the same capacity left if the flow keeps its rate.
-        let mut leave = |l: usize, found: f64| {
+        for (l, found) in [(s as usize, at_sender), (r as usize, at_receiver)] {
             if flow.rate != was || self.scratch.dirty[l] {
                 self.set(l, self.rest(l, found, flow.rate));
             }
-        };
-        leave(s as usize, at_sender);
-        leave(r as usize, at_receiver);
-        for (&l, &found) in inner.iter().zip(inside) {
-            leave(l as usize, found);
+        }
+        if INNER {
+            for (&l, &found) in inner.iter().zip(inside) {
+                if flow.rate != was || self.scratch.dirty[l as usize] {
+                    self.set(l as usize, self.rest(l as usize, found, flow.rate));
+                }
+            }
         }
     }
 }
