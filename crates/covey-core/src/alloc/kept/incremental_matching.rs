@@ -135,9 +135,9 @@ impl MatchedFlows {
         let mut decision = Decision { demand, capacity, after, scratch };
         found.iter().for_each(|&l| decision.set(l as usize, before[l as usize]));
         if demand.is_bipartite() {
-            self.keep::<false>(&mut decision, touched);
+            self.keep(&mut decision, touched);
         } else {
-            self.keep::<true>(&mut decision, touched);
+            self.keep_on_paths(&mut decision, touched);
         }
         let begins_anywhere = self.reopen(&mut decision) || begins_anywhere;
         if self.most_loaded_first {
@@ -169,39 +169,72 @@ impl MatchedFlows {
         }
     }
 
-    /// Running flows take what is free now. `INNER` says whether paths cross inner links.
-    fn keep<const INNER: bool>(&mut self, decision: &mut Decision<'_>, touched: bool) {
+    /// Running flows take what is free now, where no path crosses an inner link.
+    fn keep(&mut self, decision: &mut Decision<'_>, touched: bool) {
+        let mut kept = 0;
+        for k in 0..self.flows.len() {
+            let flow = &self.flows[k];
+            let [s, r] = flow.ends;
+            let at_sender = decision.scratch.dirty[s as usize];
+            let at_receiver = decision.scratch.dirty[r as usize];
+            let ended = touched && !decision.demand.is_active(flow.position as usize);
+            if !(at_sender | at_receiver | ended) {
+                if kept < k {
+                    self.flows[kept] = self.flows[k];
+                }
+                kept += 1;
+                continue;
+            }
+            let mut flow = *flow;
+            let was = flow.rate;
+            if at_sender {
+                flow.found[0] = decision.after[s as usize];
+            }
+            if at_receiver {
+                flow.found[1] = decision.after[r as usize];
+            }
+            if ended {
+                flow.rate = 0.0;
+                decision.leave(&flow);
+            } else {
+                decision.take(&mut flow, was);
+            }
+            if flow.rate != was {
+                self.changes.push(FlowRate { position: flow.position, rate: flow.rate });
+            }
+            if flow.rate > 0.0 {
+                self.flows[kept] = flow;
+                kept += 1;
+            }
+        }
+        self.flows.truncate(kept);
+    }
+
+    /// The same on paths with inner links.
+    fn keep_on_paths(&mut self, decision: &mut Decision<'_>, touched: bool) {
         let demand = decision.demand;
         let mut kept = 0;
         // Where in `found_inside` the numbers of a flow begin, and where they are written.
         let (mut inside, mut kept_inside) = (0, 0);
         for k in 0..self.flows.len() {
-            let flow = &self.flows[k];
-            let inner = if INNER { demand.inner_links(flow.position as usize) } else { &[] };
+            let mut flow = self.flows[k];
+            let inner = demand.inner_links(flow.position as usize);
             let found = inside..inside + inner.len();
             inside = found.end;
-            let [s, r] = flow.ends;
-            let at_sender = decision.scratch.dirty[s as usize];
-            let at_receiver = decision.scratch.dirty[r as usize];
-            let is_inner_dirty = inner.iter().any(|&l| decision.scratch.dirty[l as usize]);
             let ended = touched && !demand.is_active(flow.position as usize);
-            if at_sender | at_receiver | is_inner_dirty | ended {
-                let mut flow = *flow;
+            let any_dirty =
+                |links: &[u32]| links.iter().any(|&l| decision.scratch.dirty[l as usize]);
+            if any_dirty(&flow.ends) || any_dirty(inner) || ended {
                 let was = flow.rate;
-                if at_sender {
-                    flow.found[0] = decision.after[s as usize];
-                }
-                if at_receiver {
-                    flow.found[1] = decision.after[r as usize];
-                }
-                let inside: &mut [f64] =
-                    if INNER { &mut self.found_inside[found.clone()] } else { &mut [] };
+                let inside = &mut self.found_inside[found.clone()];
+                decision.find(&flow.ends, &mut flow.found);
                 decision.find(inner, inside);
                 if ended {
                     flow.rate = 0.0;
-                    decision.leave(&flow, (inner, inside));
+                    decision.leave(&flow);
+                    decision.leave_inside((inner, inside), 0.0);
                 } else {
-                    decision.take::<INNER>(&mut flow, (inner, inside), was);
+                    decision.take_path(&mut flow, (inner, inside), was);
                 }
                 if flow.rate != was {
                     self.changes.push(FlowRate { position: flow.position, rate: flow.rate });
@@ -209,15 +242,11 @@ impl MatchedFlows {
                 if flow.rate <= 0.0 {
                     continue;
                 }
-                self.flows[kept] = flow;
-            } else if kept < k {
-                self.flows[kept] = self.flows[k];
             }
-            if INNER && kept < k {
-                self.found_inside.copy_within(found, kept_inside);
-            }
+            self.flows[kept] = flow;
+            self.found_inside.copy_within(found.clone(), kept_inside);
             kept += 1;
-            kept_inside += inner.len();
+            kept_inside += found.len();
         }
         self.flows.truncate(kept);
         self.found_inside.truncate(kept_inside);
@@ -316,11 +345,11 @@ impl MatchedFlows {
             rate: 0.0,
         };
         if inner.is_empty() {
-            decision.take::<false>(&mut flow, (&[], &[]), 0.0);
+            decision.take(&mut flow, 0.0);
         } else {
             let first = self.found_inside.len();
             self.found_inside.extend(inner.iter().map(|&l| decision.after[l as usize]));
-            decision.take::<true>(&mut flow, (inner, &self.found_inside[first..]), 0.0);
+            decision.take_path(&mut flow, (inner, &self.found_inside[first..]), 0.0);
             if flow.rate <= 0.0 {
                 self.found_inside.truncate(first);
             }
@@ -393,10 +422,17 @@ impl Decision<'_> {
         }
     }
 
-    /// The capacity that a flow leaves at its links has changed. `inside` is what it found at its `inner` links.
-    fn leave(&mut self, flow: &MatchedFlow, (inner, inside): (&[u32], &[f64])) {
-        for (&l, &found) in flow.ends.iter().zip(&flow.found).chain(inner.iter().zip(inside)) {
-            self.set(l as usize, self.rest(l as usize, found, flow.rate));
+    /// The capacity that a flow leaves at its ends has changed.
+    fn leave(&mut self, flow: &MatchedFlow) {
+        let ([s, r], [at_sender, at_receiver]) = (flow.ends, flow.found);
+        self.set(s as usize, self.rest(s as usize, at_sender, flow.rate));
+        self.set(r as usize, self.rest(r as usize, at_receiver, flow.rate));
+    }
+
+    /// The same at inner links, where a flow with this `rate` found so much.
+    fn leave_inside(&mut self, (inner, found): (&[u32], &[f64]), rate: f64) {
+        for (&l, &found) in inner.iter().zip(found) {
+            self.set(l as usize, self.rest(l as usize, found, rate));
         }
     }
 
@@ -408,32 +444,29 @@ impl Decision<'_> {
         if rate == 0.0 || rest > negligible() { rest } else { 0.0 }
     }
 
-    /// Gives a flow, which had the rate `was`, the least of what it found free on its links: `flow.found` at its
-    /// ends, and `inside` at its `inner` links, if there are any (`INNER`).
-    #[inline(always)]
-    fn take<const INNER: bool>(
-        &mut self,
-        flow: &mut MatchedFlow,
-        (inner, inside): (&[u32], &[f64]),
-        was: f64,
-    ) {
-        let lower = |a: f64, b: f64| if a < b { a } else { b };
+    /// Gives a flow, which had the rate `was`, the least of what is free at its ends, which are all its links.
+    fn take(&mut self, flow: &mut MatchedFlow, was: f64) {
         let ([s, r], [at_sender, at_receiver]) = (flow.ends, flow.found);
-        flow.rate = lower(at_sender, at_receiver);
-        if INNER {
-            flow.rate = inside.iter().copied().fold(flow.rate, lower);
-        }
+        flow.rate = if at_sender < at_receiver { at_sender } else { at_receiver };
         // A link that is not dirty has the same capacity left if the flow keeps its rate.
         for (l, found) in [(s as usize, at_sender), (r as usize, at_receiver)] {
             if flow.rate != was || self.scratch.dirty[l] {
                 self.set(l, self.rest(l, found, flow.rate));
             }
         }
-        if INNER {
-            for (&l, &found) in inner.iter().zip(inside) {
-                if flow.rate != was || self.scratch.dirty[l as usize] {
-                    self.set(l as usize, self.rest(l as usize, found, flow.rate));
-                }
+    }
+
+    /// The same on a path with `inner` links, at which it found so much `inside`.
+    fn take_path(&mut self, flow: &mut MatchedFlow, (inner, inside): (&[u32], &[f64]), was: f64) {
+        let found = flow.found.iter().chain(inside).copied();
+        flow.rate = found.fold(f64::INFINITY, f64::min);
+        if flow.rate != was {
+            self.leave(flow);
+            return self.leave_inside((inner, inside), flow.rate);
+        }
+        for (&l, &found) in flow.ends.iter().zip(&flow.found).chain(inner.iter().zip(inside)) {
+            if self.scratch.dirty[l as usize] {
+                self.set(l as usize, self.rest(l as usize, found, flow.rate));
             }
         }
     }
