@@ -32,6 +32,7 @@ pub mod lineage;
 mod link_bits;
 mod link_set;
 mod local;
+mod marked_links;
 mod ordered;
 pub mod pairs;
 mod plan;

@@ -2,6 +2,7 @@
 
 use crate::bits::has_bit;
 use crate::link_set::LinkSet;
+use crate::marked_links::MarkedLinks;
 use crate::simd::bitmask;
 
 /// Part of a link's capacity that counts as nothing. Rounding leaves such residues.
@@ -15,8 +16,8 @@ pub const NEGLIGIBLE: f64 = 1e-9;
 pub struct FreeCapacity {
     /// Bytes per second left at each link.
     pub amount: Vec<f64>,
-    /// Dirty links, a bit each.
-    pub dirty: Vec<u64>,
+    /// Dirty links.
+    pub dirty: MarkedLinks,
     /// Links at which more than a negligible amount is left, a bit each.
     pub open: Vec<u64>,
 }
@@ -25,11 +26,10 @@ impl FreeCapacity {
     /// Begins a pass. No link is dirty; or all are, each with its whole capacity, if the pass
     /// starts from scratch.
     pub fn start(&mut self, capacity: &[f64], is_from_scratch: bool) {
-        self.dirty.clear();
-        self.dirty.resize(capacity.len().div_ceil(64), 0);
-        self.open.resize(self.dirty.len(), 0);
+        self.dirty.start(capacity.len());
+        self.open.resize(capacity.len().div_ceil(64), 0);
         if is_from_scratch {
-            self.dirty.fill(u64::MAX);
+            self.dirty.fill();
             self.amount.clear();
             self.amount.extend_from_slice(capacity);
             self.refresh_open(capacity);
@@ -38,19 +38,15 @@ impl FreeCapacity {
 
     /// Brings `open` up to date at dirty links.
     pub fn refresh_open(&mut self, capacity: &[f64]) {
-        let amounts = self.amount.chunks(64).zip(capacity.chunks(64));
-        for ((open, dirty), (amount, capacity)) in
-            self.open.iter_mut().zip(&self.dirty).zip(amounts)
-        {
-            if *dirty != 0 {
-                *open = open_links(amount, capacity);
-            }
+        for at in self.dirty.used_words() {
+            let links = 64 * at..capacity.len().min(64 * at + 64);
+            self.open[at] = open_links(&self.amount[links.clone()], &capacity[links]);
         }
     }
 
     /// Whether a link is dirty.
     pub fn is_dirty(&self, link: usize) -> bool {
-        has_bit(&self.dirty, link)
+        self.dirty.contains(link)
     }
 
     /// Whether a link is open, if it is dirty.
@@ -67,10 +63,9 @@ impl FreeCapacity {
     pub fn open_and_dirty_in(&self, set: &LinkSet, links: &mut Vec<u64>) {
         links.clear();
         let words = set.words().iter();
-        links
-            .extend(words.map(|word| {
-                word.bits & self.dirty[word.at as usize] & self.open[word.at as usize]
-            }));
+        links.extend(words.map(|word| {
+            word.bits & self.dirty.words()[word.at as usize] & self.open[word.at as usize]
+        }));
     }
 
     /// What is left at a link, without negligible residues.

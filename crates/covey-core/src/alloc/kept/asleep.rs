@@ -70,7 +70,7 @@ impl Sleepers {
             return Err(PlanError::Twice(id));
         }
         let is_same = asleep.rule == Some(entry.rule) && !coflows.is_provisional;
-        if is_same && asleep.sleeps_on(&free.dirty, &free.open) {
+        if is_same && asleep.sleeps_on(free.dirty.words(), &free.open) {
             asleep.pass = coflows.pass;
             return Ok(true);
         }

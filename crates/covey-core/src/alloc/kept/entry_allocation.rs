@@ -175,6 +175,7 @@ impl EntryAllocation {
     pub fn offer(&mut self, free: impl ExactSizeIterator<Item = f64>) {
         self.before.resize(free.len(), 0.0);
         self.after.resize(free.len(), 0.0);
+        self.fair.stay_everywhere(free.len());
         for ((before, after), free) in self.before.iter_mut().zip(&mut self.after).zip(free) {
             *after += free - std::mem::replace(before, free);
         }
@@ -278,13 +279,18 @@ impl EntryAllocation {
                 return Ok(false);
             }
             _ => {
+                let may_follow = whole && rule == Rule::MaxMin;
+                let on_paths = !coflow.demand().is_bipartite();
+                scratch.changes.dirty_after.clear();
+                if may_follow && on_paths && self.follows(coflow, group, scratch, capacity) {
+                    return Ok(!(was_empty && self.is_empty()));
+                }
                 if scratch.changes.is_followed {
                     scratch.previous_after.clone_from(&self.after);
                 }
-                if !(whole
-                    && rule == Rule::MaxMin
-                    && self.follows(coflow, group, scratch, capacity))
-                {
+                let follows =
+                    may_follow && !on_paths && self.follows(coflow, group, scratch, capacity);
+                if !follows {
                     self.decide_whole(rule, &mut flows, &mut scratch.rules)?;
                     if whole && rule == Rule::MaxMin && !self.is_empty() {
                         self.fair.remember(coflow, scratch.rules.on_paths.opened());
@@ -292,7 +298,6 @@ impl EntryAllocation {
                 }
                 let Changes { dirty_after, is_followed, .. } = &mut scratch.changes;
                 if *is_followed {
-                    dirty_after.clear();
                     differences(&self.after, &scratch.previous_after, dirty_after);
                 }
             }
@@ -370,6 +375,7 @@ impl EntryAllocation {
             }
             let Changes { dirty, dirty_after, .. } = changes;
             dirty_after.clone_from(dirty);
+            self.fair.stay(dirty);
         }
         stays
     }

@@ -73,14 +73,14 @@ impl FoundSpare {
             self.dirty.extend(0..self.found.len() as u32);
             return true;
         }
-        for (link, l) in demand.set().common(&spare.dirty) {
+        for (link, l) in demand.set().common(spare.dirty.words()) {
             let now = spare.amount[link];
             if std::mem::replace(&mut self.found[l], now) != now {
                 self.dirty.push(l as u32);
             }
         }
         for word in demand.set().words() {
-            spare.dirty[word.at as usize] &= !word.bits;
+            spare.dirty.remove_all(word.at as usize, word.bits);
         }
         false
     }
@@ -102,7 +102,7 @@ impl FoundSpare {
                 spare.amount[link] = self.rest[l];
             } else {
                 self.rest[l] = spare.amount[link];
-                set_bit(&mut spare.dirty, link, true);
+                spare.dirty.insert(link);
             }
             set_bit(&mut spare.open, link, spare.amount[link] > 0.0);
         }

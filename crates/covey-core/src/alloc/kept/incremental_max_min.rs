@@ -107,6 +107,20 @@ impl FairLevels {
         self.tells_changes.then_some(&*self.changes)
     }
 
+    /// What is free has changed at some links, and the levels are to stay.
+    pub fn stay(&mut self, changed: &[u32]) {
+        if let Some(kept) = &mut self.kept {
+            kept.miss(changed.iter().copied());
+        }
+    }
+
+    /// The same, at any of so many links.
+    pub fn stay_everywhere(&mut self, links: usize) {
+        if let Some(kept) = &mut self.kept {
+            kept.miss(0..links as u32);
+        }
+    }
+
     /// Whether [`FairLevels::limit`] is known.
     pub fn tells_limits(&self) -> bool {
         self.kept.is_some()
@@ -121,14 +135,14 @@ impl FairLevels {
     /// Goes on from `levels`, which are fair, after some flows have `ended` and what is free
     /// (`before`, by local link) has changed as `changes` says. `capacity` is that of each link of
     /// the fabric. Brings `levels` and `after` up to date and returns true, if few links have to be
-    /// balanced. Otherwise both are undefined.
+    /// balanced. Otherwise both are undefined. Where paths cross inner links, `after` is told in `changes` too.
     pub fn follow(
         &mut self,
         (id, coflow): (CoflowId, &CoflowState),
         (before, capacity): (&[f64], &[f64]),
         (after, levels): (&mut [f64], &mut [f64]),
         ended: &[(CoflowId, u32)],
-        changes: &Changes,
+        changes: &mut Changes,
         balancing: &mut Balancing,
     ) -> bool {
         let demand = coflow.demand();
@@ -141,7 +155,7 @@ impl FairLevels {
         }
         if !demand.is_bipartite() {
             let ended = ended.map(|(_, position)| *position);
-            return self.follow_kept(coflow, before, (after, levels), ended, capacity);
+            return self.follow_kept((coflow, ended), (before, capacity), (after, levels), changes);
         }
         if !demand.is_shuffle() {
             return false;
@@ -169,25 +183,27 @@ impl FairLevels {
     /// The same on paths with inner links. Begins to keep the levels if all were filled so often that it pays.
     fn follow_kept(
         &mut self,
-        coflow: &CoflowState,
-        before: &[f64],
+        (coflow, ended): (&CoflowState, impl Iterator<Item = u32>),
+        (before, capacity): (&[f64], &[f64]),
         (after, levels): (&mut [f64], &mut [f64]),
-        ended: impl Iterator<Item = u32>,
-        capacity: &[f64],
+        changes: &mut Changes,
     ) -> bool {
         let demand = coflow.demand();
         if let Some(kept) = &mut self.kept {
-            kept.follow(ended, before);
+            kept.follow(ended, before, &changes.dirty);
             let change = |&link: &u32| LevelChange { link, crosses: false };
             self.changes.extend(kept.changed().iter().map(change));
+            kept.write(before, levels, after, &mut changes.dirty_after);
         } else if self.filled > FILLED_PER_FLOW * u64::from(demand.unfinished()) {
             self.filled = 0;
             self.tells_changes = false;
             let capacity = demand.links().iter().map(|link| capacity[link.index()]);
-            self.kept = Some(Box::new(KeptLevels::new(demand, capacity, before)));
+            let mut kept = Box::new(KeptLevels::new(demand, capacity, before));
+            kept.write_all(before, levels, after, &mut changes.dirty_after);
+            self.kept = Some(kept);
+        } else {
+            return false;
         }
-        let Some(kept) = &self.kept else { return false };
-        kept.write(before, levels, after);
         self.flows = Some(FairTo::all_of(coflow));
         true
     }

@@ -7,6 +7,7 @@ use crate::alloc::rules::progressive_filling::UNLIMITED;
 use crate::alloc::water::bundles::Bundles;
 use crate::alloc::water::water_levels::{MAX_DENSE_LINKS, WaterLevels};
 use crate::demand::Demand;
+use crate::simd::differences;
 
 /// Differences below this part of a link's capacity are rounding.
 const ROUNDING: f64 = 4e-12;
@@ -16,6 +17,10 @@ const ROUNDING: f64 = 4e-12;
 pub struct KeptLevels {
     bundles: Bundles,
     levels: WaterLevels,
+    /// Links at which another amount may be free than the levels know; some occur twice.
+    unseen: Vec<u32>,
+    /// Working memory: what was left at each link.
+    previous_after: Vec<f64>,
 }
 
 impl KeptLevels {
@@ -36,39 +41,81 @@ impl KeptLevels {
         }
         levels.set_all_free(free.iter().copied());
         levels.fill(&mut bundles);
-        KeptLevels { bundles, levels }
+        KeptLevels { bundles, levels, unseen: Vec::new(), previous_after: Vec::new() }
     }
 
-    /// Brings the levels up to date. Some flows have ended, and other amounts are `free`.
-    pub fn follow(&mut self, ended: impl Iterator<Item = u32>, free: &[f64]) {
+    /// Another amount may be free at some links, of which [`KeptLevels::follow`] is not told.
+    pub fn miss(&mut self, links: impl Iterator<Item = u32>) {
+        self.unseen.extend(links);
+    }
+
+    /// Brings the levels up to date. Some flows have ended, and other amounts are `free`: if there are many links, at
+    /// the `dirty` ones only, and those that were missed.
+    pub fn follow(&mut self, ended: impl Iterator<Item = u32>, free: &[f64], dirty: &[u32]) {
         self.levels.clear_changes();
         self.levels.hand_on(None);
         for position in ended {
             self.levels.leave(&mut self.bundles, position);
             self.bundles.take_away(position);
         }
-        self.levels.set_all_free(free.iter().copied());
+        self.unseen.extend_from_slice(dirty);
+        if self.levels.is_dense() {
+            self.unseen.clear();
+            self.levels.set_all_free(free.iter().copied());
+        } else {
+            self.unseen.iter().for_each(|&l| self.levels.set_free(l as usize, free[l as usize]));
+            debug_assert!(self.levels.knows(free));
+        }
         self.levels.balance(&mut self.bundles);
     }
 
-    /// Writes down the levels that have changed, and what is left of what is `free`. All levels have changed in new
-    /// ones.
-    pub fn write(&self, free: &[f64], levels: &mut [f64], after: &mut [f64]) {
+    /// Writes down all levels, and what is left of what is `free`. Adds the links at which another amount is left to
+    /// `dirty_after`.
+    pub fn write_all(
+        &mut self,
+        free: &[f64],
+        levels: &mut [f64],
+        after: &mut [f64],
+        dirty_after: &mut Vec<u32>,
+    ) {
+        for (level, now) in levels.iter_mut().zip(self.levels.levels()) {
+            *level = limited(*now);
+        }
+        self.write_after(free, after, dirty_after);
+    }
+
+    /// Writes down the same after [`KeptLevels::follow`].
+    pub fn write(
+        &mut self,
+        free: &[f64],
+        levels: &mut [f64],
+        after: &mut [f64],
+        dirty_after: &mut Vec<u32>,
+    ) {
         for &l in &self.levels.changes().levels {
-            let level = self.levels.levels()[l as usize];
-            levels[l as usize] = if level < f64::INFINITY { level } else { UNLIMITED };
+            levels[l as usize] = limited(self.levels.levels()[l as usize]);
         }
+        if self.levels.is_dense() {
+            return self.write_after(free, after, dirty_after);
+        }
+        for &l in self.levels.touched().chain(&self.unseen) {
+            let now = left(self.levels.link(l as usize), free[l as usize], after[l as usize]);
+            if std::mem::replace(&mut after[l as usize], now) != now {
+                dirty_after.push(l);
+            }
+        }
+        self.unseen.clear();
+    }
+
+    /// Writes down what is left of what is `free` at all links.
+    fn write_after(&mut self, free: &[f64], after: &mut [f64], dirty_after: &mut Vec<u32>) {
+        self.previous_after.clear();
+        self.previous_after.extend_from_slice(after);
         // Without branches, so it compiles to vector instructions.
-        for ((after, free), (capacity, for_all, used)) in
-            after.iter_mut().zip(free).zip(self.levels.links())
-        {
-            let (left, rounding) = (for_all - used, capacity * ROUNDING);
-            // Less does not make the next coflow decide again.
-            let now = if (left - *after).abs() > rounding { left } else { *after };
-            // An unused link has all left and a full one nothing: what it carries is never less than nothing.
-            let now = if free - left < rounding { *free } else { now };
-            *after = if left < rounding { 0.0 } else { now };
+        for ((after, free), link) in after.iter_mut().zip(free).zip(self.levels.links()) {
+            *after = left(link, *free, *after);
         }
+        differences(after, &self.previous_after, dirty_after);
     }
 
     /// The link that limits the flow at a position.
@@ -86,6 +133,22 @@ impl KeptLevels {
     pub fn moved(&self) -> &[u32] {
         &self.levels.changes().bundles
     }
+}
+
+/// What is left of what is `free` at a link, of which this is known: what it carries at most, what is free for the flows, and
+/// what they use. Before, `after` was left.
+fn left((capacity, for_all, used): (f64, f64, f64), free: f64, after: f64) -> f64 {
+    let (left, rounding) = (for_all - used, capacity * ROUNDING);
+    // Less does not make the next coflow decide again.
+    let now = if (left - after).abs() > rounding { left } else { after };
+    // An unused link has all left and a full one nothing: what it carries is never less than nothing.
+    let now = if free - left < rounding { free } else { now };
+    if left < rounding { 0.0 } else { now }
+}
+
+/// A level as the allocator writes it.
+fn limited(level: f64) -> f64 {
+    if level < f64::INFINITY { level } else { UNLIMITED }
 }
 
 #[cfg(test)]
@@ -114,7 +177,8 @@ mod tests {
             let mut free = vec![1.0; links];
             let mut kept = KeptLevels::new(&demand, std::iter::repeat_n(1.0, links), &free);
             let (mut levels, mut after) = (vec![UNLIMITED; links], free.clone());
-            kept.write(&free, &mut levels, &mut after);
+            let mut dirty_after = Vec::new();
+            kept.write_all(&free, &mut levels, &mut after, &mut dirty_after);
             while demand.unfinished() > 0 {
                 let mut filling = PathFilling::default();
                 let mut rates = vec![0.0; flows.len()];
@@ -129,14 +193,25 @@ mod tests {
                     assert!((rest - after).abs() < 1e-9, "link {l}: {rest} {after}");
                     assert!((0.0..=free[l]).contains(after), "link {l}: {after} of {}", free[l]);
                 }
+                let mut dirty = Vec::new();
                 for _ in 0..below(4) {
-                    free[below(links as u64) as usize] = [0.0, 0.25, 0.3, 1.0][below(4) as usize];
+                    let l = below(links as u64);
+                    free[l as usize] = [0.0, 0.25, 0.3, 1.0][below(4) as usize];
+                    dirty.push(l as u32);
+                }
+                if below(4) == 0 {
+                    kept.miss(dirty.drain(..));
                 }
                 let active: Vec<usize> = demand.active().collect();
                 let ended: Vec<usize> = active.into_iter().filter(|_| below(20) == 0).collect();
                 ended.iter().for_each(|&position| demand.finish(position));
-                kept.follow(ended.iter().map(|&position| position as u32), &free);
-                kept.write(&free, &mut levels, &mut after);
+                kept.follow(ended.iter().map(|&position| position as u32), &free, &dirty);
+                let before = after.clone();
+                dirty_after.clear();
+                kept.write(&free, &mut levels, &mut after, &mut dirty_after);
+                for (l, (before, after)) in before.iter().zip(&after).enumerate() {
+                    assert_eq!(before != after, dirty_after.contains(&(l as u32)), "link {l}");
+                }
             }
         }
     }

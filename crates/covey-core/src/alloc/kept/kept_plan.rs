@@ -6,6 +6,7 @@
 //! place learn what is dirty there. At its new place it finds what those before it have left.
 
 use super::allocations::Allocations;
+use super::claims::Claims;
 use super::idle;
 use super::pass_steps::PassSteps;
 use super::target::{self, PlacedEntry, Which, coflow_of};
@@ -29,8 +30,8 @@ pub struct KeptPlan {
     pub steps: Vec<PassSteps>,
     pub backfill_steps: PassSteps,
     pub by_layer: bool,
-    /// By layer and link, how many entries have flows there, where layers have weights.
-    pub claims: Vec<Vec<u32>>,
+    /// By layer, how many entries have flows on each link, where layers have weights.
+    pub claims: Vec<Claims>,
     /// Entries for whole coflows that had a step on this pass, in order.
     pub served: Vec<PlacedEntry>,
     /// By link, what an entry finds that has come to a new place.
@@ -105,7 +106,7 @@ impl KeptPlan {
     fn start_from_scratch(&mut self, coflows: &mut Allocations, state: &State) {
         self.steps.iter_mut().for_each(PassSteps::clear);
         self.backfill_steps.clear();
-        self.claims.iter_mut().for_each(Vec::clear);
+        self.claims.iter_mut().for_each(Claims::clear);
         for &id in state.present() {
             let allocation = &mut coflows[id];
             allocation.spare.waits.forget();
@@ -278,9 +279,9 @@ impl KeptPlan {
             return;
         }
         let k = rank.layer() as usize;
-        self.claims.resize_with(self.claims.len().max(k + 1), Vec::new);
+        self.claims.resize_with(self.claims.len().max(k + 1), Claims::default);
         let counts = &mut self.claims[k];
-        counts.resize(state.fabric().links(), 0);
+        counts.grow(state.fabric().links());
         let id = coflow_of(group);
         let demand = state.coflow(id).demand();
         let claims = &mut coflows[id].part_mut(which).place.claims;
@@ -291,7 +292,7 @@ impl KeptPlan {
         } else {
             target::each_link(demand, group, |link| claims.push(link as u32));
         }
-        claims.iter().for_each(|&link| counts[link as usize] += 1);
+        claims.iter().for_each(|&link| counts.add(link as usize));
     }
 
     /// Takes back what an entry has claimed in the layer where it stands.
@@ -299,7 +300,7 @@ impl KeptPlan {
         let place = &mut coflows[id].part_mut(which).place;
         if let Some((rank, _)) = place.at.filter(|_| self.by_layer) {
             let counts = &mut self.claims[rank.layer() as usize];
-            place.claims.drain(..).for_each(|link| counts[link as usize] -= 1);
+            place.claims.drain(..).for_each(|link| counts.remove(link as usize));
         }
     }
 
@@ -320,7 +321,8 @@ impl KeptPlan {
         let has_nothing = part.before.is_empty();
         let dirty = self.dirty.iter().zip(demand.set().words());
         let dirty = dirty.map(|(before, word)| {
-            word.bits & if has_nothing { u64::MAX } else { before | free.dirty[word.at as usize] }
+            let now = free.dirty.words()[word.at as usize];
+            word.bits & if has_nothing { u64::MAX } else { before | now }
         });
         for (link, l) in demand.set().common_words(dirty) {
             let negligible = capacity[link] * NEGLIGIBLE;

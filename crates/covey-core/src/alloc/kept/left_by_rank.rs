@@ -2,7 +2,6 @@
 
 use super::target::{PlacedEntry, coflow_of};
 use crate::alloc::free_capacity::FreeCapacity;
-use crate::bits::bits;
 use crate::demand::Demand;
 use crate::plan::Rank;
 use crate::state::State;
@@ -32,7 +31,7 @@ impl LeftByRank {
         let count = free.amount.len();
         self.offered.resize(count, 0.0);
         self.left.resize_with(count, Vec::new);
-        for link in bits(free.dirty.iter().copied()).take_while(|&link| link < count) {
+        for link in free.dirty.iter() {
             let is_open = free.is_open_and_dirty(link);
             self.offered[link] = if is_open { free.amount[link] } else { 0.0 };
         }

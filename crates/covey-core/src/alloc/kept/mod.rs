@@ -13,6 +13,7 @@
 pub mod allocations;
 pub mod asleep;
 pub mod changes;
+pub mod claims;
 pub mod coflow_allocation;
 pub mod entry_allocation;
 pub mod found_spare;

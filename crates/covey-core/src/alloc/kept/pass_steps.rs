@@ -178,7 +178,7 @@ impl PassSteps {
         after: impl Fn(&PlacedEntry) -> &'a [f64],
     ) {
         self.left.find_before(state, self.at, demand, found, &self.stepping.current, after);
-        let dirty = demand.set().common(&free.dirty);
+        let dirty = demand.set().common(free.dirty.words());
         dirty.for_each(|(link, _)| found[link] = free.amount[link]);
     }
 
@@ -212,7 +212,7 @@ impl PassSteps {
         let now = if free.is_dirty(link) { free.amount[link] } else { before };
         let differs = now != after;
         self.record(link, 0.0, 0.0, false);
-        set_bit(&mut free.dirty, link, differs);
+        free.dirty.set(link, differs);
         if differs {
             free.amount[link] = now;
             let is_open = free.usable(capacity, link) > 0.0;
@@ -247,7 +247,7 @@ impl PassSteps {
         self.stepping.current.clear();
         self.coming.sort_unstable_by_key(|placed| Reverse(placed.rank));
         self.gone.sort_unstable_by_key(|(rank, _)| Reverse(*rank));
-        for link in bits(free.dirty.iter().copied()).take_while(|&link| link < free.amount.len()) {
+        for link in free.dirty.iter() {
             self.call(link, free);
         }
     }
@@ -275,7 +275,7 @@ impl PassSteps {
     pub fn call_at(&mut self, set: &LinkSet, before: &[u64], free: &FreeCapacity) {
         for (word, before) in set.words().iter().zip(before) {
             let at = word.at as usize;
-            let new = word.bits & free.dirty[at] & free.open[at] & !before;
+            let new = word.bits & free.dirty.words()[at] & free.open[at] & !before;
             bits([new].into_iter()).for_each(|bit| self.call(64 * at + bit, free));
         }
     }

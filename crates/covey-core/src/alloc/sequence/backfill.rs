@@ -31,7 +31,7 @@ use crate::alloc::kept::pass_steps::{PassStep, PassSteps};
 use crate::alloc::kept::target::{PlacedEntry, Which, coflow_of};
 use crate::alloc::rules::list;
 use crate::alloc::rules::sharing::can_send;
-use crate::bits::{bits, set_bit};
+use crate::bits::set_bit;
 use crate::demand::Demand;
 use crate::ids::CoflowId;
 use crate::plan::{self, Entry, Group, Ranking, Rule};
@@ -83,10 +83,10 @@ impl SpareSharing {
     /// The spare capacity is what the entries have left `free`.
     fn start(&mut self, free: &FreeCapacity, capacity: &[f64]) {
         let FreeCapacity { amount, dirty, open } = &mut self.spare;
-        dirty.clone_from(&free.dirty);
+        dirty.copy(&free.dirty);
         amount.resize(capacity.len(), 0.0);
-        open.resize(dirty.len(), 0);
-        for link in bits(dirty.iter().copied()).take_while(|&link| link < capacity.len()) {
+        open.resize(free.open.len(), 0);
+        for link in dirty.iter() {
             amount[link] = free.usable(capacity, link);
             set_bit(open, link, amount[link] > 0.0);
         }
@@ -134,7 +134,7 @@ impl Visit<'_> {
             let allocation = &self.pass.coflows[id];
             allocation.spare.is_visited
                 && allocation.provisional.decided_in != self.pass.coflows.pass
-                && !self.state.coflow(id).demand().set().meets(&spare.dirty)
+                && !self.state.coflow(id).demand().set().meets(spare.dirty.words())
         })
     }
 

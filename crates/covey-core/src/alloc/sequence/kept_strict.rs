@@ -71,7 +71,7 @@ impl KeptPass<'_> {
         steps.next(free, |PlacedEntry { entry, which, .. }| {
             let id = coflow_of(entry.group);
             coflows[id].part(*which).decided == Some((entry.group, entry.rule))
-                && !self.state.coflow(id).demand().set().meets(&free.dirty)
+                && !self.state.coflow(id).demand().set().meets(free.dirty.words())
         })
     }
 
@@ -100,12 +100,12 @@ impl KeptPass<'_> {
         let Pass { coflows, free, search, .. } = &mut *self.pass;
         free.open_and_dirty_in(demand.set(), &mut self.kept.opened);
         self.kept.dirty.clear();
-        let dirty = demand.set().words().iter().map(|word| free.dirty[word.at as usize]);
+        let dirty = demand.set().words().iter().map(|word| free.dirty.words()[word.at as usize]);
         self.kept.dirty.extend(dirty);
         let part = coflows[id].part_mut(which);
         let is_idle = part.idle.is();
         if stays && is_idle && part.decided == Some((entry.group, entry.rule)) {
-            let may_send = part.idle.see(demand, &free.dirty, &free.open);
+            let may_send = part.idle.see(demand, free.dirty.words(), &free.open);
             if !may_send || !part.idle.can_send(demand, &entry, search) {
                 steps.stay(placed);
                 return Ok(());

@@ -14,7 +14,7 @@ use crate::alloc::kept::asleep::Sleepers;
 use crate::alloc::kept::entry_allocation::Scratch;
 use crate::alloc::kept::idle::OpenFlowSearch;
 use crate::alloc::kept::target::{PlacedEntry, Which, checked};
-use crate::bits::{has_bit, set_bit};
+use crate::bits::set_bit;
 use crate::ids::CoflowId;
 use crate::plan::{Entry, Group};
 use crate::state::State;
@@ -101,7 +101,7 @@ impl Pass {
         let part = self.coflows[id].part_mut(which);
         part.confirmed_in = pass;
         let touched = part.decided != Some((entry.group, entry.rule));
-        if touched || state.coflow(id).demand().set().meets(&self.free.dirty) {
+        if touched || state.coflow(id).demand().set().meets(self.free.dirty.words()) {
             if part.idle.is() {
                 self.serve_idle(request)?;
             } else {
@@ -120,7 +120,7 @@ impl Pass {
         let (demand, capacity) = (state.coflow(id).demand(), state.fabric().capacity());
         let may_idle = self.coflows.may_idle(which, entry);
         let part = self.coflows[id].part_mut(which);
-        let may_send = part.idle.see(demand, &self.free.dirty, &self.free.open)
+        let may_send = part.idle.see(demand, self.free.dirty.words(), &self.free.open)
             || part.decided != Some((entry.group, entry.rule));
         let stays = !may_send || !part.idle.can_send(demand, entry, &mut self.search);
         if stays && may_idle {
@@ -160,9 +160,9 @@ impl Pass {
         if self.is_from_scratch {
             part.find(demand, None, amount, capacity, changes);
         } else {
-            part.find(demand, Some(dirty), amount, capacity, changes);
+            part.find(demand, Some(dirty.words()), amount, capacity, changes);
             for word in demand.set().words() {
-                dirty[word.at as usize] &= !word.bits;
+                dirty.remove_all(word.at as usize, word.bits);
             }
         }
         self.decide(request)
@@ -186,7 +186,7 @@ impl Pass {
         } else {
             for l in self.scratch.changes.dirty_after.iter().map(|&l| l as usize) {
                 let link = demand.links()[l].index();
-                dirty[link / 64] |= 1 << (link % 64);
+                dirty.insert(link);
                 leave(link, part.after[l]);
             }
         }
@@ -212,8 +212,8 @@ impl Pass {
         let FreeCapacity { amount, dirty, open } = &mut self.free;
         for (l, link) in demand.links().iter().map(|link| link.index()).enumerate() {
             let (before, after) = (part.before[l], part.after[l]);
-            if before != after || has_bit(dirty, link) {
-                set_bit(dirty, link, true);
+            if before != after || dirty.contains(link) {
+                dirty.insert(link);
                 amount[link] = after;
                 set_bit(open, link, after > capacity[link] * NEGLIGIBLE);
             }

@@ -184,7 +184,7 @@ impl PerPort {
                 self.serve_again(pass, state, entry)?;
             }
         }
-        pass.free.dirty.fill(u64::MAX);
+        pass.free.dirty.fill();
         self.is_stale = false;
         self.pass = pass.coflows.pass;
         Ok(())
@@ -241,7 +241,9 @@ impl PerPort {
         let dirty = self.shares.dirty_of(id);
         for (k, word) in demand.set().words().iter().enumerate() {
             let here = dirty.get(k).copied().unwrap_or(0);
-            pass.free.dirty[word.at as usize] = if pass.is_from_scratch { u64::MAX } else { here };
+            let here = if pass.is_from_scratch { word.bits } else { here };
+            pass.free.dirty.remove_all(word.at as usize, u64::MAX);
+            pass.free.dirty.insert_all(word.at as usize, here);
         }
         let number = pass.coflows.pass;
         let provisional = &mut pass.coflows[id].provisional;
@@ -249,12 +251,12 @@ impl PerPort {
             return Err(PlanError::Twice(id));
         }
         let touched = provisional.decided != Some((entry.group, entry.rule));
-        if !touched && !demand.set().meets(&pass.free.dirty) {
+        if !touched && !demand.set().meets(pass.free.dirty.words()) {
             provisional.confirmed_in = number;
             return Ok(false);
         }
         let free = &mut pass.free;
-        for (link, l) in demand.set().common(&free.dirty) {
+        for (link, l) in demand.set().common(free.dirty.words()) {
             free.amount[link] = capacity[link] * self.shares.of(id, l);
             set_bit(&mut free.open, link, free.amount[link] > capacity[link] * NEGLIGIBLE);
         }

@@ -15,31 +15,33 @@ use super::strict::serve_in_order;
 use crate::alloc::error::PlanError;
 use crate::alloc::kept::kept_plan::KeptPlan;
 use crate::alloc::kept::target::{checked, each_link};
-use crate::bits::{bits, has_bit, set_bit};
+use crate::marked_links::MarkedLinks;
 use crate::plan::{Entry, Group, Ranking};
-use crate::simd::bitmask;
 use crate::state::State;
 
 /// What is remembered of each layer, in order.
 #[derive(Debug, Default)]
 pub struct WeightedLayers {
     layers: Vec<Layer>,
+    /// Links at which the first layer is offered another amount than on the previous pass, or
+    /// layers share in another way.
+    dirty: MarkedLinks,
 }
 
 #[derive(Debug, Default)]
 struct Layer {
     weight: f64,
-    /// Links (a bit each) on which the layer has flows, now and on the previous pass.
-    present: Vec<u64>,
-    before: Vec<u64>,
+    /// Links on which the layer has flows, now and on the previous pass.
+    present: MarkedLinks,
+    before: MarkedLinks,
     /// What the layer is offered of each link.
     offered: Vec<f64>,
     /// What is kept back for the layers after it.
     kept_back: Vec<f64>,
     /// What it leaves of `offered`.
     left: Vec<f64>,
-    /// Links at which another amount is kept back than on the previous pass, or other layers share.
-    dirty: Vec<u64>,
+    /// Links at which another amount is kept back than on the previous pass.
+    changed: Vec<usize>,
 }
 
 impl WeightedLayers {
@@ -57,22 +59,21 @@ impl WeightedLayers {
         if let Some(&weight) = ranking.weights.iter().find(|w| !(w.is_finite() && **w > 0.0)) {
             return Err(PlanError::Weight(weight));
         }
-        let (links, capacity) = (state.fabric().links(), state.fabric().capacity());
+        let capacity = state.fabric().capacity();
         let used = ranking.weights.len();
         self.start(pass, kept, state, ranking)?;
         let mut entries = ranking.entries.iter().peekable();
         for k in 0..used {
             let (layer, below) = self.layers[k..used].split_at_mut(1);
             let layer = &mut layer[0];
-            let dirty = bits(pass.free.dirty.iter().copied()).take_while(|&link| link < links);
-            layer.offer(below, dirty, &mut pass.free.amount);
+            layer.offer(below, &pass.free.dirty, &mut pass.free.amount);
             pass.free.refresh_open(capacity);
             pass.served.start();
             std::mem::swap(&mut pass.served.offered, &mut layer.offered);
             let of_layer = std::iter::from_fn(|| entries.next_if(|(_, e)| e.layer as usize == k));
             serve_in_order(pass, kept, (state, ranking), k, of_layer)?;
             std::mem::swap(&mut pass.served.offered, &mut layer.offered);
-            layer.pass_down(&mut pass.free.dirty, &mut pass.free.amount);
+            layer.pass_down(&self.dirty, &mut pass.free.dirty, &mut pass.free.amount);
         }
         Ok(())
     }
@@ -94,26 +95,23 @@ impl WeightedLayers {
         }
         if kept.is_on && !pass.is_from_scratch {
             for (layer, claims) in self.layers.iter_mut().zip(&kept.claims) {
-                layer.find_claimed(claims);
+                layer.present.copy(claims.links());
             }
         } else {
             for (_, entry) in ranking.entries.iter() {
                 self.layers[entry.layer as usize].find_links(state, entry)?;
             }
         }
+        let dirty = &mut pass.free.dirty;
+        self.dirty.start(state.fabric().links());
         if !pass.is_from_scratch {
-            let dirty = &mut pass.free.dirty;
             // Where a layer has come or gone, all layers share in another way.
             for layer in &self.layers[..used] {
-                for (w, (now, before)) in layer.present.iter().zip(&layer.before).enumerate() {
-                    dirty[w] |= now ^ before;
-                }
+                dirty.insert_differences(&layer.present, &layer.before);
             }
-            for layer in &mut self.layers[..used] {
-                layer.dirty.copy_from_slice(dirty);
-            }
+            self.dirty.copy(dirty);
             let capacity = state.fabric().capacity();
-            bits(dirty.iter().copied()).for_each(|link| pass.free.amount[link] = capacity[link]);
+            dirty.iter().for_each(|link| pass.free.amount[link] = capacity[link]);
         }
         Ok(())
     }
@@ -123,14 +121,14 @@ impl Layer {
     /// Begins a pass: the layer has no flows so far.
     fn start(&mut self, links: usize) {
         std::mem::swap(&mut self.present, &mut self.before);
-        self.present.clear();
-        self.present.resize(links.div_ceil(64), 0);
-        self.before.resize(links.div_ceil(64), 0);
-        self.dirty.clear();
-        self.dirty.resize(links.div_ceil(64), 0);
-        self.offered.resize(links, 0.0);
-        self.kept_back.resize(links, 0.0);
-        self.left.resize(links, 0.0);
+        self.present.start(links);
+        if self.offered.len() != links {
+            self.before.start(links);
+            for amounts in [&mut self.offered, &mut self.kept_back, &mut self.left] {
+                amounts.clear();
+                amounts.resize(links, 0.0);
+            }
+        }
     }
 
     /// Adds the links where an entry has flows.
@@ -138,57 +136,40 @@ impl Layer {
         let demand = checked(state, entry.group)?.demand();
         if let Group::AllFlows | Group::Coflow(_) = entry.group {
             for (word, active) in demand.set().words().iter().zip(demand.active_links()) {
-                self.present[word.at as usize] |= active;
+                self.present.insert_all(word.at as usize, *active);
             }
         } else {
-            each_link(demand, entry.group, |link| set_bit(&mut self.present, link, true));
+            each_link(demand, entry.group, |link| self.present.insert(link));
         }
         Ok(())
     }
 
-    /// Adds the links that entries have claimed.
-    fn find_claimed(&mut self, claims: &[u32]) {
-        for (present, claims) in self.present.iter_mut().zip(claims.chunks(64)) {
-            *present = bitmask(claims.iter().map(|claims| *claims > 0));
-        }
-    }
-
-    fn is_at(&self, link: usize) -> bool {
-        has_bit(&self.present, link)
-    }
-
     /// Takes from `free` what is kept back for the layers `below`, at dirty links.
-    fn offer(&mut self, below: &[Layer], dirty: impl Iterator<Item = usize>, free: &mut [f64]) {
-        for link in dirty {
-            let after: f64 = below.iter().filter(|b| b.is_at(link)).map(|b| b.weight).sum();
-            let kept = if !self.is_at(link) {
-                free[link]
-            } else if after > 0.0 {
-                free[link] * (after / (self.weight + after))
+    fn offer(&mut self, below: &[Layer], dirty: &MarkedLinks, free: &mut [f64]) {
+        self.changed.clear();
+        for link in dirty.iter() {
+            let kept = if self.present.contains(link) {
+                let there = below.iter().filter(|layer| layer.present.contains(link));
+                let after: f64 = there.map(|layer| layer.weight).sum();
+                if after > 0.0 { free[link] * (after / (self.weight + after)) } else { 0.0 }
             } else {
-                0.0
+                free[link]
             };
             free[link] -= kept;
             self.offered[link] = free[link];
             if self.kept_back[link] != kept {
                 self.kept_back[link] = kept;
-                self.dirty[link / 64] |= 1 << (link % 64);
+                self.changed.push(link);
             }
         }
     }
 
     /// Puts back into `free` what was kept back, at links where this or what the layer leaves has
-    /// changed.
-    fn pass_down(&mut self, dirty: &mut [u64], free: &mut [f64]) {
-        let links = self.left.len();
-        for link in bits(dirty.iter().copied()).take_while(|&link| link < links) {
-            self.left[link] = free[link];
-        }
-        for (dirty, kept) in dirty.iter_mut().zip(&self.dirty) {
-            *dirty |= kept;
-        }
-        for link in bits(dirty.iter().copied()).take_while(|&link| link < links) {
-            free[link] = self.left[link] + self.kept_back[link];
-        }
+    /// changed, and those that were dirty for the first layer.
+    fn pass_down(&mut self, first: &MarkedLinks, dirty: &mut MarkedLinks, free: &mut [f64]) {
+        dirty.iter().for_each(|link| self.left[link] = free[link]);
+        first.used_words().for_each(|at| dirty.insert_all(at, first.words()[at]));
+        self.changed.iter().for_each(|&link| dirty.insert(link));
+        dirty.iter().for_each(|link| free[link] = self.left[link] + self.kept_back[link]);
     }
 }

@@ -63,13 +63,18 @@ impl Links {
 
     /// Sets what is free for the class. Returns whether it is another amount than before.
     pub fn set_free(&mut self, link: usize, free: f64) -> bool {
-        let free = if free < NOTHING * self.capacity[link] { 0.0 } else { free };
-        let is_new = (self.free[link] - free).abs() > TOLERANCE * self.capacity[link];
+        let is_new = !self.is_free(link, free);
         if is_new {
-            self.free[link] = free;
+            self.free[link] = if free < NOTHING * self.capacity[link] { 0.0 } else { free };
             self.set_bounds(link);
         }
         is_new
+    }
+
+    /// Whether so much is free for the class, but for rounding.
+    pub fn is_free(&self, link: usize, free: f64) -> bool {
+        let free = if free < NOTHING * self.capacity[link] { 0.0 } else { free };
+        (self.free[link] - free).abs() <= TOLERANCE * self.capacity[link]
     }
 
     /// Sets what is free of every link. Calls `off` with each link whose level is wrong then. Returns whether

@@ -121,7 +121,7 @@ impl WaterLevels {
     }
 
     /// Sets what is free of a link for this class.
-    fn set_free(&mut self, link: usize, free: f64) {
+    pub fn set_free(&mut self, link: usize, free: f64) {
         if self.links.set_free(link, free) {
             self.touch(link);
             self.look_at(link);
@@ -138,6 +138,22 @@ impl WaterLevels {
         if self.dense.is_none() {
             self.used.extend(0..self.attached.len() as u32);
         }
+    }
+
+    /// Whether there are tables of links.
+    pub fn is_dense(&self) -> bool {
+        self.dense.is_some()
+    }
+
+    /// Without tables, the links of which another amount is used or free than when that was last handed on; some
+    /// occur twice.
+    pub fn touched(&self) -> impl Iterator<Item = &u32> + '_ {
+        self.used.iter().chain(&self.changes.levels)
+    }
+
+    /// Whether what is free of each link is what the levels go by, but for rounding.
+    pub fn knows(&self, free: &[f64]) -> bool {
+        free.iter().enumerate().all(|(l, free)| self.links.is_free(l, *free))
     }
 
     /// Another amount is used or free of a link.
@@ -159,7 +175,12 @@ impl WaterLevels {
         self.changes.bundles.clear();
     }
 
-    /// What each link carries at most, what is free of it for this class, and what the class uses.
+    /// What a link carries at most, what is free of it for this class, and what the class uses.
+    pub fn link(&self, link: usize) -> (f64, f64, f64) {
+        (self.links.capacity[link], self.links.free[link], self.links.used[link])
+    }
+
+    /// [`WaterLevels::link`] of each link.
     pub fn links(&self) -> impl Iterator<Item = (f64, f64, f64)> + '_ {
         let Links { capacity, free, used, .. } = &self.links;
         capacity.iter().zip(free.iter().zip(used)).map(|(c, (free, used))| (*c, *free, *used))

@@ -15,6 +15,7 @@ use covey_core::state::Progress;
 use covey_core::{Demand, Time, differences, minimum, rounded_bytes};
 
 use super::crossings::{Memory, crossings, few_crossings};
+use super::ends::Ends;
 use super::flows::Flows;
 use super::laid::Laid;
 
@@ -47,7 +48,7 @@ pub(crate) struct Levels<F = Laid> {
     /// By local link.
     limits: Vec<Limit>,
     /// The time of the next end of a flow attached to each link, by local link.
-    next: Vec<Time>,
+    next: Ends,
     /// The flows. A flow's target is kept for the link to which the flow is attached; it is
     /// infinite for all other flows.
     pub flows: F,
@@ -88,7 +89,7 @@ impl<F: Flows> Levels<F> {
         if self.is_empty() {
             return Time::NEVER;
         }
-        minimum(Time::NEVER, &self.next)
+        self.next.first()
     }
 
     /// The lower level of a flow's two links.
@@ -133,12 +134,14 @@ impl<F: Flows> Levels<F> {
             }
             let Limit { service, since, least, .. } = self.limits[l];
             self.limits[l].changed = false;
-            self.next[l] = if self.level[l] > 0.0 && least < f64::INFINITY {
+            let next = if self.level[l] > 0.0 && least < f64::INFINITY {
                 since + ((least - service) / self.level[l]).max(0.0)
             } else {
                 Time::NEVER
             };
+            self.next.set(l, next);
         }
+        self.next.settle();
     }
 
     /// Pauses all flows from `now` on, until there are levels again. The flows stay attached, so a
@@ -150,7 +153,7 @@ impl<F: Flows> Levels<F> {
             limit.since = now;
             *level = 0.0;
         }
-        self.next.fill(Time::NEVER);
+        self.next.forget();
         self.paused = true;
     }
 
@@ -219,8 +222,7 @@ impl<F: Flows> Levels<F> {
         self.before.clone_from(&self.level);
         self.limits.clear();
         self.limits.resize(self.level.len(), Limit::unused(now));
-        self.next.clear();
-        self.next.resize(self.level.len(), Time::NEVER);
+        self.next.start(self.level.len());
         self.pending.clear();
         self.paused = false;
         self.flows.clear(layout);
@@ -412,10 +414,10 @@ impl<F: Flows> Levels<F> {
         mut finished: impl FnMut(usize),
     ) {
         let mut ending = std::mem::take(&mut self.memory.moving);
-        for l in 0..self.next.len() {
-            if !self.next[l].due(now) {
-                continue;
-            }
+        let mut links = std::mem::take(&mut self.memory.due);
+        links.clear();
+        self.next.due(now, &mut links);
+        for l in links.iter().map(|&l| l as usize) {
             let service = self.service(l, now);
             self.limits[l].service = service;
             self.limits[l].since = now;
@@ -431,6 +433,7 @@ impl<F: Flows> Levels<F> {
             }
         }
         self.memory.moving = ending;
+        self.memory.due = links;
         self.compute_ends(layout);
     }
 

@@ -2,6 +2,7 @@
 
 mod by_link;
 mod crossings;
+mod ends;
 mod flows;
 mod inner_targets;
 mod laid;
