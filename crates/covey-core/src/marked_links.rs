@@ -79,6 +79,14 @@ impl MarkedLinks {
         self.used[at / 64] &= !(u64::from(self.words[at] == 0) << (at % 64));
     }
 
+    /// Removes the links whose bit is not set in `keep`, which is called with the index of each word that is not empty.
+    pub fn retain(&mut self, keep: impl Fn(usize) -> u64) {
+        for k in 0..self.used.len() {
+            bits([self.used[k]].into_iter())
+                .for_each(|bit| self.remove_all(64 * k + bit, !keep(64 * k + bit)));
+        }
+    }
+
     /// Whether it contains a link.
     #[inline]
     pub fn contains(&self, link: usize) -> bool {
@@ -102,6 +110,11 @@ impl MarkedLinks {
     pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
         self.used_words()
             .flat_map(|at| bits([self.words[at]].into_iter()).map(move |bit| 64 * at + bit))
+    }
+
+    /// Adds the links of another set.
+    pub fn extend(&mut self, other: &MarkedLinks) {
+        other.used_words().for_each(|at| self.insert_all(at, other.words[at]));
     }
 
     /// Adds the links that are in one of two sets, but not in both.
@@ -142,6 +155,7 @@ mod tests {
                     0 => set.remove_all(link / 64, random.next_u64()),
                     1 => other.copy(&set),
                     2 => set.set(link, false),
+                    3 => set.retain(|at| if at % 2 == 0 { u64::MAX } else { 0xffff }),
                     _ => set.insert(link),
                 }
                 assert_eq!(set.iter().collect::<Vec<_>>(), members(&set));

@@ -8,7 +8,8 @@
 //! there, and the last layer all that is left.
 //!
 //! A link is dirty for a layer when the layers before it leave another amount there than on the
-//! previous [pass](super::pass), or when the set of layers with flows there has changed.
+//! previous [pass](super::pass), or when the set of layers with flows there has changed. A layer looks
+//! at a dirty link only if it has flows there, or had some on the previous pass.
 
 use super::pass::Pass;
 use super::strict::serve_in_order;
@@ -25,7 +26,13 @@ pub struct WeightedLayers {
     layers: Vec<Layer>,
     /// Links at which the first layer is offered another amount than on the previous pass, or
     /// layers share in another way.
+    first: MarkedLinks,
+    /// Links that are dirty behind the layers served so far.
     dirty: MarkedLinks,
+    /// What these layers leave, valid at dirty links.
+    rest: Vec<f64>,
+    /// Working memory: links at which a layer has another amount kept back than on the previous pass.
+    changed: MarkedLinks,
 }
 
 #[derive(Debug, Default)]
@@ -34,14 +41,14 @@ struct Layer {
     /// Links on which the layer has flows, now and on the previous pass.
     present: MarkedLinks,
     before: MarkedLinks,
-    /// What the layer is offered of each link.
+    /// What the layer is offered of each link: nothing where it has no flows.
     offered: Vec<f64>,
-    /// What is kept back for the layers after it.
-    kept_back: Vec<f64>,
+    /// What its entries served so far leave of that, valid at dirty links, and zero where it has no flows.
+    free: Vec<f64>,
     /// What it leaves of `offered`.
     left: Vec<f64>,
-    /// Links at which another amount is kept back than on the previous pass.
-    changed: Vec<usize>,
+    /// What is kept back for the layers after it.
+    kept_back: Vec<f64>,
 }
 
 impl WeightedLayers {
@@ -66,15 +73,20 @@ impl WeightedLayers {
         for k in 0..used {
             let (layer, below) = self.layers[k..used].split_at_mut(1);
             let layer = &mut layer[0];
-            layer.offer(below, &pass.free.dirty, &mut pass.free.amount);
+            layer.see(&self.dirty, &mut pass.free.dirty);
+            layer.offer(below, &pass.free.dirty, &self.rest, &mut self.changed);
+            let of_layer = std::iter::from_fn(|| entries.next_if(|(_, e)| e.layer as usize == k));
+            layer.lend(pass);
             pass.free.refresh_open(capacity);
             pass.served.start();
-            std::mem::swap(&mut pass.served.offered, &mut layer.offered);
-            let of_layer = std::iter::from_fn(|| entries.next_if(|(_, e)| e.layer as usize == k));
-            serve_in_order(pass, kept, (state, ranking), k, of_layer)?;
-            std::mem::swap(&mut pass.served.offered, &mut layer.offered);
-            layer.pass_down(&self.dirty, &mut pass.free.dirty, &mut pass.free.amount);
+            let result = serve_in_order(pass, kept, (state, ranking), k, of_layer);
+            layer.lend(pass);
+            result?;
+            layer.leave(&self.first, &self.changed, &mut pass.free.dirty);
+            layer.pass_down(&pass.free.dirty, &mut self.dirty, &mut self.rest);
         }
+        pass.free.dirty.copy(&self.dirty);
+        std::mem::swap(&mut pass.free.amount, &mut self.rest);
         Ok(())
     }
 
@@ -95,23 +107,28 @@ impl WeightedLayers {
         }
         if kept.is_on && !pass.is_from_scratch {
             for (layer, claims) in self.layers.iter_mut().zip(&kept.claims) {
-                layer.present.copy(claims.links());
+                layer.present.extend(claims.links());
             }
         } else {
             for (_, entry) in ranking.entries.iter() {
                 self.layers[entry.layer as usize].find_links(state, entry)?;
             }
         }
-        let dirty = &mut pass.free.dirty;
-        self.dirty.start(state.fabric().links());
+        let capacity = state.fabric().capacity();
+        self.first.start(capacity.len());
+        self.changed.start(capacity.len());
+        self.dirty.copy(&pass.free.dirty);
+        if self.rest.len() != capacity.len() || pass.is_from_scratch {
+            self.rest.clear();
+            self.rest.extend_from_slice(capacity);
+        }
         if !pass.is_from_scratch {
             // Where a layer has come or gone, all layers share in another way.
             for layer in &self.layers[..used] {
-                dirty.insert_differences(&layer.present, &layer.before);
+                self.first.insert_differences(&layer.present, &layer.before);
             }
-            self.dirty.copy(dirty);
-            let capacity = state.fabric().capacity();
-            dirty.iter().for_each(|link| pass.free.amount[link] = capacity[link]);
+            self.dirty.copy(&self.first);
+            self.first.iter().for_each(|link| self.rest[link] = capacity[link]);
         }
         Ok(())
     }
@@ -124,9 +141,10 @@ impl Layer {
         self.present.start(links);
         if self.offered.len() != links {
             self.before.start(links);
-            for amounts in [&mut self.offered, &mut self.kept_back, &mut self.left] {
-                amounts.clear();
-                amounts.resize(links, 0.0);
+            // Memory that is never written is never there.
+            for amounts in [&mut self.offered, &mut self.free, &mut self.left, &mut self.kept_back]
+            {
+                *amounts = vec![0.0; links];
             }
         }
     }
@@ -144,32 +162,67 @@ impl Layer {
         Ok(())
     }
 
-    /// Takes from `free` what is kept back for the layers `below`, at dirty links.
-    fn offer(&mut self, below: &[Layer], dirty: &MarkedLinks, free: &mut [f64]) {
-        self.changed.clear();
+    /// The links at which the layer has flows or had some, among 64 neighbours.
+    fn links_in(&self, at: usize) -> u64 {
+        self.present.words()[at] | self.before.words()[at]
+    }
+
+    /// Makes `mine` the `dirty` links that the layer looks at.
+    fn see(&self, dirty: &MarkedLinks, mine: &mut MarkedLinks) {
+        mine.clear();
+        for at in dirty.used_words() {
+            mine.insert_all(at, dirty.words()[at] & self.links_in(at));
+        }
+    }
+
+    /// Divides the `rest` of dirty links between this layer and those `below`. Makes `changed` the links at which
+    /// another amount is kept back than on the previous pass.
+    fn offer(
+        &mut self,
+        below: &[Layer],
+        dirty: &MarkedLinks,
+        rest: &[f64],
+        changed: &mut MarkedLinks,
+    ) {
+        changed.clear();
         for link in dirty.iter() {
             let kept = if self.present.contains(link) {
                 let there = below.iter().filter(|layer| layer.present.contains(link));
                 let after: f64 = there.map(|layer| layer.weight).sum();
-                if after > 0.0 { free[link] * (after / (self.weight + after)) } else { 0.0 }
+                if after > 0.0 { rest[link] * (after / (self.weight + after)) } else { 0.0 }
             } else {
-                free[link]
+                rest[link]
             };
-            free[link] -= kept;
-            self.offered[link] = free[link];
+            self.offered[link] = rest[link] - kept;
+            self.free[link] = self.offered[link];
             if self.kept_back[link] != kept {
                 self.kept_back[link] = kept;
-                self.changed.push(link);
+                changed.insert(link);
             }
         }
     }
 
-    /// Puts back into `free` what was kept back, at links where this or what the layer leaves has
-    /// changed, and those that were dirty for the first layer.
-    fn pass_down(&mut self, first: &MarkedLinks, dirty: &mut MarkedLinks, free: &mut [f64]) {
-        dirty.iter().for_each(|link| self.left[link] = free[link]);
-        first.used_words().for_each(|at| dirty.insert_all(at, first.words()[at]));
-        self.changed.iter().for_each(|&link| dirty.insert(link));
-        dirty.iter().for_each(|link| free[link] = self.left[link] + self.kept_back[link]);
+    /// Gives the pass the layer's amounts, or takes them back.
+    fn lend(&mut self, pass: &mut Pass) {
+        std::mem::swap(&mut pass.served.offered, &mut self.offered);
+        std::mem::swap(&mut pass.free.amount, &mut self.free);
+    }
+
+    /// Notes what the layer leaves at links that are `dirty` behind its entries. Adds the links at which the layers
+    /// after it have to look again all the same: what is kept back there has `changed`, or they are among the `first`.
+    fn leave(&mut self, first: &MarkedLinks, changed: &MarkedLinks, dirty: &mut MarkedLinks) {
+        dirty.iter().for_each(|link| self.left[link] = self.free[link]);
+        dirty.extend(changed);
+        for at in first.used_words() {
+            dirty.insert_all(at, first.words()[at] & self.links_in(at));
+        }
+    }
+
+    /// Makes `rest` what is left behind the layer, and `dirty` the links at which that has changed: `mine`, of those
+    /// at which the layer has looked.
+    fn pass_down(&self, mine: &MarkedLinks, dirty: &mut MarkedLinks, rest: &mut [f64]) {
+        mine.iter().for_each(|link| rest[link] = self.left[link] + self.kept_back[link]);
+        dirty.retain(|at| !self.links_in(at));
+        dirty.extend(mine);
     }
 }

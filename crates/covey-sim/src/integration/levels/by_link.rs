@@ -414,10 +414,9 @@ impl<F: Flows> Levels<F> {
         mut finished: impl FnMut(usize),
     ) {
         let mut ending = std::mem::take(&mut self.memory.moving);
-        let mut links = std::mem::take(&mut self.memory.due);
-        links.clear();
-        self.next.due(now, &mut links);
-        for l in links.iter().map(|&l| l as usize) {
+        let mut from = 0;
+        while let Some(l) = self.next.due(from, now) {
+            from = l + 1;
             let service = self.service(l, now);
             self.limits[l].service = service;
             self.limits[l].since = now;
@@ -433,7 +432,6 @@ impl<F: Flows> Levels<F> {
             }
         }
         self.memory.moving = ending;
-        self.memory.due = links;
         self.compute_ends(layout);
     }
 

@@ -13,8 +13,6 @@ pub(super) struct Memory {
     pub crossed: Vec<u32>,
     /// Flows that may move to their other link, or that end.
     pub moving: Vec<u32>,
-    /// Links at which flows end.
-    pub due: Vec<u32>,
     /// Receivers that can be crossed.
     pub open: Open,
 }

@@ -57,11 +57,13 @@ impl Ends {
         minimum(Time::NEVER, &self.first)
     }
 
-    /// Adds the links at which a flow ends at `now` or earlier to `links`, ascending.
-    pub(super) fn due(&self, now: Time, links: &mut Vec<u32>) {
-        for block in (0..self.first.len()).filter(|&block| self.first[block].due(now)) {
-            let here = BLOCK * block..self.at.len().min(BLOCK * (block + 1));
-            links.extend(here.filter(|&link| self.at[link].due(now)).map(|link| link as u32));
-        }
+    /// The first link from `from` on at which a flow ends at `now` or earlier.
+    pub(super) fn due(&self, from: usize, now: Time) -> Option<usize> {
+        (from / BLOCK..self.first.len()).filter(|&block| self.first[block].due(now)).find_map(
+            |block| {
+                let here = BLOCK * block..self.at.len().min(BLOCK * (block + 1));
+                here.skip(from.saturating_sub(BLOCK * block)).find(|&link| self.at[link].due(now))
+            },
+        )
     }
 }
