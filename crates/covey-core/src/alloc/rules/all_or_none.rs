@@ -5,6 +5,7 @@
 //! elsewhere; others do. The rate is that of the slowest flow under max-min fairness (Philae §4.5):
 //! the least, over the links that the flows need, of what is free for each of them.
 
+use super::progressive_filling::UNLIMITED;
 use super::sharing::{EntryFlows, Rates, RuleScratch, SharingRule};
 use crate::alloc::error::PlanError;
 use crate::alloc::flow_rate::FlowRate;
@@ -22,9 +23,13 @@ impl SharingRule for AllOrNone {
         scratch: &mut RuleScratch,
     ) -> Result<(), PlanError> {
         let demand = flows.demand();
-        if flows.is_by_link() {
+        if flows.is_whole() {
             let rate = rate(demand.count(), free);
-            rates.levels.resize(free.len(), rate);
+            // Every flow has one sender, so nothing else needs to limit it. With a rate for each flow, on paths with
+            // inner links, `saath` on `fat-tree:k=8` takes 31.5 instead of 28.3 s of CPU, and 1.95 instead of 0.14 s
+            // on every fifth coflow.
+            rates.levels.resize(demand.senders(), rate);
+            rates.levels.resize(free.len(), UNLIMITED);
             return Ok(());
         }
         flows.select(&mut scratch.positions);

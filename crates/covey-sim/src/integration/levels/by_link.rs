@@ -259,9 +259,15 @@ impl<F: Flows> Levels<F> {
     /// Moves the flows on paths with inner links that a link limits now of which the level has changed, or does not
     /// any more.
     fn move_flows_on_paths(&mut self, layout: &F::Layout, now: Time) {
+        let lowest = self.level.iter().fold(f64::INFINITY, |a: f64, &b| a.min(b));
+        let highest = self.fastest(layout);
         for k in 0..self.memory.changed.len() {
             let l = self.memory.changed[k] as usize;
             let falls = self.level[l] < self.before[l];
+            // No flow has a higher level, or no link has a lower one.
+            if if falls { highest <= self.level[l] } else { self.level[l] <= lowest } {
+                continue;
+            }
             for place in 0..self.flows.targets(layout, l).len() {
                 let Some(position) = self.flows.flow(layout, l, place) else { continue };
                 let at = self.link(position);
