@@ -423,7 +423,8 @@ impl<K: Knowledge> Plan<K> {
         self.wakes.clear_times();
     }
 
-    /// Forgets the numbers of bytes of a coflow, or of a DAG, that were asked for, in a plan that is kept.
+    /// Forgets the numbers of bytes of a sender that were asked for, in a plan that is kept. Those of a coflow include
+    /// the ones through links.
     pub fn clear_wakes_of(&mut self, sender: Sender) {
         self.wakes.clear_of(sender);
     }

@@ -1,7 +1,7 @@
 //! What a policy waits for: times, and numbers of bytes that are sent.
 //!
-//! Wake-ups are kept by the coflow, or the DAG, whose bytes count. So a driver looks only at coflows of which
-//! something is sent, and at wake-ups that were asked for since it last looked.
+//! Wake-ups are kept by whose bytes count: those of a coflow in all, of a coflow through one link, or of a DAG. So a
+//! driver looks only at coflows of which something is sent, and at wake-ups that were asked for since it last looked.
 
 use crate::ids::{CoflowId, LinkId};
 use crate::sorted::Sorted;
@@ -23,11 +23,13 @@ pub enum Wake {
     WhenPassed(CoflowId, LinkId, f64),
 }
 
-/// The coflows whose bytes count.
+/// Whose bytes count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Sender {
     /// One coflow.
     Coflow(CoflowId),
+    /// One coflow, through a link.
+    CoflowAt(CoflowId, LinkId),
     /// All coflows of the DAG with this external id.
     Dag(u64),
 }
@@ -44,13 +46,12 @@ impl Wake {
         }
     }
 
-    /// The coflows whose bytes count; `None` for a time.
+    /// Whose bytes count; `None` for a time.
     pub fn sender(&self) -> Option<Sender> {
         match *self {
             Wake::At(_) => None,
-            Wake::WhenSent(id, _) | Wake::WhenFlowSent(id, _) | Wake::WhenPassed(id, ..) => {
-                Some(Sender::Coflow(id))
-            }
+            Wake::WhenSent(id, _) | Wake::WhenFlowSent(id, _) => Some(Sender::Coflow(id)),
+            Wake::WhenPassed(id, link, _) => Some(Sender::CoflowAt(id, link)),
             Wake::WhenDagSent(external, _) => Some(Sender::Dag(external)),
         }
     }
@@ -72,12 +73,13 @@ struct Asked {
 #[derive(Debug, Clone)]
 pub struct Wakes {
     times: Vec<(u64, Time)>,
-    /// Wake-ups for bytes, in linked lists: one for each coflow, for each DAG, and of vacant entries.
+    /// Wake-ups for bytes, in linked lists: one for each sender, and of vacant entries.
     asked: Vec<Asked>,
     of_coflow: Vec<u32>,
+    of_coflow_at: Sorted<(CoflowId, LinkId), u32>,
     of_dag: Sorted<u64, u32>,
     vacant: u32,
-    /// Number of wake-ups for bytes of coflows.
+    /// Number of wake-ups for bytes of coflows, in all or through a link.
     of_coflows: usize,
     /// Number of those that are for bytes of a flow.
     of_flows: usize,
@@ -93,6 +95,7 @@ impl Default for Wakes {
             times: Vec::new(),
             asked: Vec::new(),
             of_coflow: Vec::new(),
+            of_coflow_at: Sorted::default(),
             of_dag: Sorted::default(),
             vacant: NONE,
             of_coflows: 0,
@@ -133,7 +136,7 @@ impl Wakes {
             }
         };
         self.set_first(sender, place);
-        self.of_coflows += usize::from(matches!(sender, Sender::Coflow(_)));
+        self.of_coflows += usize::from(!matches!(sender, Sender::Dag(_)));
         self.of_flows += usize::from(matches!(wake, Wake::WhenFlowSent(..)));
         if self.fresh.last() != Some(&sender) {
             self.fresh.push(sender);
@@ -144,6 +147,7 @@ impl Wakes {
         self.times.clear();
         self.asked.clear();
         self.of_coflow.fill(NONE);
+        self.of_coflow_at.clear();
         self.of_dag.clear();
         self.vacant = NONE;
         self.of_coflows = 0;
@@ -155,8 +159,18 @@ impl Wakes {
         self.times.clear();
     }
 
-    /// The policy does not wait for what a coflow or a DAG sends any more.
+    /// The policy does not wait for these bytes any more. Those of a coflow include what it sends through links.
     pub(crate) fn clear_of(&mut self, sender: Sender) {
+        self.clear_list(sender);
+        if let Sender::Coflow(id) = sender {
+            let first_at = |wakes: &Wakes| wakes.of_coflow_at.from((id, LinkId(0))).next().copied();
+            while let Some(((_, link), _)) = first_at(self).filter(|((other, _), _)| *other == id) {
+                self.clear_list(Sender::CoflowAt(id, link));
+            }
+        }
+    }
+
+    fn clear_list(&mut self, sender: Sender) {
         let mut place = self.first_of(sender).unwrap_or(NONE);
         if place == NONE {
             return;
@@ -179,6 +193,7 @@ impl Wakes {
     fn first_of(&self, sender: Sender) -> Option<u32> {
         let first = match sender {
             Sender::Coflow(id) => self.of_coflow.get(id.index()),
+            Sender::CoflowAt(id, link) => self.of_coflow_at.get(&(id, link)),
             Sender::Dag(external) => self.of_dag.get(&external),
         };
         first.copied().filter(|&place| place != NONE)
@@ -192,6 +207,10 @@ impl Wakes {
                 }
                 self.of_coflow[id.index()] = place;
             }
+            Sender::CoflowAt(id, link) if place == NONE => {
+                self.of_coflow_at.remove(&(id, link));
+            }
+            Sender::CoflowAt(id, link) => _ = self.of_coflow_at.insert((id, link), place),
             Sender::Dag(external) if place == NONE => _ = self.of_dag.remove(&external),
             Sender::Dag(external) => _ = self.of_dag.insert(external, place),
         }
@@ -203,7 +222,7 @@ impl Wakes {
         std::iter::successors(first, next)
     }
 
-    /// The wake-ups for what a coflow or a DAG sends, last asked for first.
+    /// The wake-ups for the bytes of a sender, last asked for first.
     pub fn of(&self, sender: Sender) -> impl Iterator<Item = Wake> {
         self.list(sender).map(|asked| asked.wake)
     }
@@ -218,7 +237,7 @@ impl Wakes {
         self.wait_for_coflows() || self.wait_for_dags()
     }
 
-    /// Whether any are for bytes of coflows.
+    /// Whether any are for bytes of coflows, in all or through a link.
     pub fn wait_for_coflows(&self) -> bool {
         self.of_coflows > 0
     }
@@ -233,10 +252,13 @@ impl Wakes {
         !self.of_dag.is_empty()
     }
 
-    /// All coflows and DAGs for whose bytes any may wait.
+    /// All senders for whose bytes any may wait.
     pub fn senders(&self) -> impl Iterator<Item = Sender> {
         let coflows = (0..self.of_coflow.len() as u32).map(|id| Sender::Coflow(CoflowId(id)));
-        coflows.chain(self.of_dag.iter().map(|&(external, _)| Sender::Dag(external)))
+        let at_links = self.of_coflow_at.iter().map(|&((id, link), _)| Sender::CoflowAt(id, link));
+        coflows
+            .chain(at_links)
+            .chain(self.of_dag.iter().map(|&(external, _)| Sender::Dag(external)))
     }
 
     /// All of them, in the order in which they were asked for.
@@ -360,7 +382,10 @@ mod tests {
                 2..8 => {
                     let sender = wake.sender().unwrap_or(Sender::Coflow(id));
                     wakes.clear_of(sender);
-                    list.retain(|wake| wake.sender() != Some(sender));
+                    list.retain(|wake| match (wake, sender) {
+                        (Wake::WhenPassed(other, ..), Sender::Coflow(id)) => *other != id,
+                        _ => wake.sender() != Some(sender),
+                    });
                 }
                 8..14 => {
                     let place = list.iter().position(|other| *other == wake);
@@ -399,11 +424,10 @@ mod tests {
             assert_eq!(wakes.wait_for_bytes(), bytes > 0);
             let of_a_flow = |wake: &Wake| matches!(wake, Wake::WhenFlowSent(..));
             assert_eq!(wakes.wait_for_flows(), list.iter().any(of_a_flow));
-            let sender = Sender::Coflow(id);
-            assert_eq!(
-                wakes.of(sender).count(),
-                list.iter().filter(|wake| wake.sender() == Some(sender)).count()
-            );
+            for sender in [Sender::Coflow(id), Sender::CoflowAt(id, LinkId(1))] {
+                let count = list.iter().filter(|wake| wake.sender() == Some(sender)).count();
+                assert_eq!(wakes.of(sender).count(), count);
+            }
         }
     }
 }

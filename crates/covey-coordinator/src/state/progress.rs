@@ -17,6 +17,8 @@ impl CoordinatorState {
             match sender {
                 Sender::Coflow(id) => awaited_bytes.note_coflow(coflows.serial(id)),
                 Sender::Dag(dag) => awaited_bytes.note_dag(dag),
+                // Agents do not report by link.
+                Sender::CoflowAt(..) => {}
             }
         }
     }
@@ -58,7 +60,7 @@ impl CoordinatorState {
     /// The coflows whose bytes count.
     fn coflows_of(&self, sender: Sender) -> Vec<u64> {
         match sender {
-            Sender::Coflow(id) => vec![self.coflows.serial(id)],
+            Sender::Coflow(id) | Sender::CoflowAt(id, _) => vec![self.coflows.serial(id)],
             Sender::Dag(dag) => {
                 let dag = self.coflows.dags.get(dag);
                 dag.map_or_else(Vec::new, |dag| dag.present.iter().copied().collect())

@@ -302,7 +302,10 @@ impl Network {
         }
         let next = sub.receiver.next_bytes(&self.setup.rules);
         if next < sub.asked {
+            // Relays lower the number again and again. If all of them stayed, a hundred would wait for each receiver
+            // on a large FatTree, and each would be a round.
             sub.asked = next;
+            plan.clear_wakes_of(Sender::CoflowAt(coflow, sub.link));
             plan.wake_when_passed(coflow, sub.link, next);
         }
         if let Some(rules) = self.setup.escape.filter(|_| sub.class > 0 && !sub.escape.next.comes())

@@ -18,7 +18,7 @@ pub(super) struct Sub {
     pub escape: Escape,
     /// Its rank in the plan.
     pub rank: Option<Rank>,
-    /// The least number of bytes for which the plan waits.
+    /// The number of bytes for which the plan waits; infinite if it does not.
     pub asked: f64,
     /// Bytes of its flows that have ended.
     pub ended_bytes: f64,

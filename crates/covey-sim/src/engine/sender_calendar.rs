@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use covey_core::sorted::Sorted;
 use covey_core::{Sender, Time};
 
-/// Coflows and DAGs that need not be looked at before some time, each at most once.
+/// Senders that need not be looked at before some time, each at most once.
 #[derive(Debug, Default)]
 pub(super) struct SenderCalendar {
     heap: BinaryHeap<Reverse<(Time, Sender)>>,

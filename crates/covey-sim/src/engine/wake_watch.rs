@@ -7,10 +7,12 @@ use super::sender_calendar::SenderCalendar;
 use crate::dags::Dags;
 use crate::integration::{ClassFlows, CoflowFluids};
 
-/// The time of the next wake-up, and the coflows and DAGs whose bytes have to be checked.
+/// The time of the next wake-up, and the senders whose bytes have to be checked.
 ///
 /// Under classes thousands of coflows may be sent at once, each with a wake-up for every receiver. There a sender
-/// is checked only when the capacity of links lets it have sent enough ([`SenderCalendar`]).
+/// is checked only when the capacity of links lets it have sent enough ([`SenderCalendar`]). A coflow at one link is
+/// a sender of its own: `stream` on a tenth of the Facebook trace, on a FatTree with k = 48 and racks, took more than
+/// 160 s when a coflow that was near had the wake-ups of all its links checked, and takes 6 s.
 #[derive(Debug)]
 pub(super) struct WakeWatch {
     /// The time of the first wake-up.
@@ -83,8 +85,10 @@ impl WakeWatch {
         self.first = wakes.times().fold(Time::NEVER, Time::min);
         let served_classes = std::mem::replace(&mut self.served_classes, sent.classes.is_some());
         if sent.classes.is_some() {
-            let all = wakes.senders().filter(|_| !served_classes);
-            self.near.extend(self.senders.iter().copied().chain(all));
+            self.near.extend(&self.senders);
+            if !served_classes {
+                self.near.extend(wakes.senders());
+            }
             self.look_at_near(wakes, sent, others);
         } else {
             self.near.clear();
