@@ -198,14 +198,7 @@ impl Network {
     /// Senders tell the receivers of a DAG what others have had at the last mark, or by now if `latest`.
     fn relay(&mut self, external: u64, latest: bool) {
         let Network { relay, coflows, setup, .. } = self;
-        relay.tell(coflows, latest);
-        for (coflow, number, told) in relay.told() {
-            let receiver = &mut coflows[coflow.index()].subs_mut()[number].receiver;
-            if receiver.priority() + 1 < setup.rules.queues() {
-                let inputs = told.map(|(peer, bytes)| Input::Relayed { peer, bytes });
-                receiver.take_all(inputs, &setup.rules);
-            }
-        }
+        relay.tell(coflows, &setup.rules, latest);
         watch(&mut self.to_do.to_watch, external);
     }
 

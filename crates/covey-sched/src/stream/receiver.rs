@@ -77,6 +77,8 @@ pub struct Receiver {
     ended: u32,
     /// What other sub-coflows have received, as far as is known, in the order of their names.
     others: Vec<(SubCoflow, f64)>,
+    /// The sum of these bytes.
+    others_bytes: f64,
 }
 
 impl Receiver {
@@ -95,7 +97,14 @@ impl Receiver {
 
     /// Learns what is known at one time, and decides again.
     pub fn take_all(&mut self, inputs: impl IntoIterator<Item = Input>, rules: &Rules) {
-        inputs.into_iter().for_each(|input| self.learn(input));
+        let mut is_of_others = false;
+        for input in inputs {
+            is_of_others |= matches!(input, Input::Relayed { .. } | Input::Completed { .. });
+            self.learn(input);
+        }
+        if is_of_others {
+            self.others_bytes = self.others.iter().map(|(_, bytes)| bytes).sum();
+        }
         self.priority = rules.priority(self.priority, &self.condition(), self.bytes);
     }
 
@@ -119,7 +128,7 @@ impl Receiver {
 
     fn condition(&self) -> Condition {
         Condition {
-            peers_bytes: self.others.iter().map(|(_, bytes)| bytes).sum(),
+            peers_bytes: self.others_bytes,
             others: self.id.saturating_sub(1).max(self.others.len() as u32),
             flows: self.flows.max(self.ended),
             ended: self.ended,
