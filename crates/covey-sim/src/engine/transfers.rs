@@ -54,10 +54,9 @@ impl Transfers {
 
     /// Begins to count the bytes for which the policy waits, if it waits for those of `senders`.
     pub fn watch(&mut self, traffic: &Traffic, wakes: &Wakes, senders: &[Sender]) {
-        let shares = traffic.allocator().class_shares();
-        if let Some((classes, shares)) = self.integration.classes_mut().zip(shares) {
+        if let Some(classes) = self.integration.classes_mut() {
             for wake in senders.iter().flat_map(|sender| wakes.of(*sender)) {
-                classes.watch(traffic.state(), shares, wake, traffic.now());
+                classes.watch(traffic.state(), wake, traffic.now());
             }
         }
     }

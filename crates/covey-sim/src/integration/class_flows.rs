@@ -27,6 +27,15 @@ struct Member {
     position: u32,
 }
 
+/// Where a flow is.
+#[derive(Debug, Clone, Copy)]
+struct Seat {
+    bundle: u32,
+    target: f64,
+}
+
+const NO_SEAT: Seat = Seat { bundle: NONE, target: 0.0 };
+
 /// The flows of one bundle.
 #[derive(Debug)]
 struct Bundle {
@@ -91,8 +100,8 @@ pub(crate) struct ClassFlows {
     /// By number of the bundle.
     bundles: Vec<Bundle>,
     tallies: Tallies,
-    /// By [`CoflowId`]: number of its flows in bundles.
-    inside: Vec<u32>,
+    /// By [`CoflowId`] and position; the bundle is [`NONE`] if the flow is in none.
+    seats: Vec<Vec<Seat>>,
     /// Services whose next end has to be worked out again.
     pending: Vec<u32>,
     is_pending: Vec<bool>,
@@ -132,14 +141,14 @@ impl ClassFlows {
     }
 
     /// The bytes for which a wake-up waits are to be counted.
-    pub(crate) fn watch(&mut self, state: &State, shares: &ClassShares, wake: Wake, now: Time) {
+    pub(crate) fn watch(&mut self, state: &State, wake: Wake, now: Time) {
         self.now = now;
         match wake {
-            Wake::WhenSent(id, _) => self.begin_tally(state, shares, id, None),
-            Wake::WhenPassed(id, link, _) => self.begin_tally(state, shares, id, Some(link)),
+            Wake::WhenSent(id, _) => self.begin_tally(state, id, None),
+            Wake::WhenPassed(id, link, _) => self.begin_tally(state, id, Some(link)),
             Wake::WhenDagSent(..) if !self.tallies.counts_all => {
                 self.tallies.counts_all = true;
-                state.present().iter().for_each(|&id| self.begin_tally(state, shares, id, None));
+                state.present().iter().for_each(|&id| self.begin_tally(state, id, None));
             }
             Wake::WhenDagSent(..) | Wake::At(_) | Wake::WhenFlowSent(..) => {}
         }
@@ -158,32 +167,21 @@ impl ClassFlows {
     }
 
     /// Begins to count the bytes of a coflow, in all or through a link.
-    fn begin_tally(
-        &mut self,
-        state: &State,
-        shares: &ClassShares,
-        id: CoflowId,
-        link: Option<LinkId>,
-    ) {
+    fn begin_tally(&mut self, state: &State, id: CoflowId, link: Option<LinkId>) {
         if self.tallies.has(id, link) || !state.is_present(id) {
             return;
         }
         let coflow = state.coflow(id);
         let demand = coflow.demand();
-        let is_inside = self.inside.get(id.index()).is_some_and(|flows| *flows > 0);
         let mut sent = 0.0;
         let mut at = std::mem::take(&mut self.due);
         at.clear();
         let mut look_at = |position: usize| {
             // What was sent when it was last written down. A flow that has not started has sent nothing.
             sent += coflow.sent_at(position);
-            // Most tallies begin when their coflow arrives. Then none of its flows is in a bundle.
-            let bundle = shares.bundle(id, position).filter(|_| is_inside);
-            if let Some((bundle, left)) =
-                bundle.and_then(|b| Some((b, self.left(state, b, id, position)?)))
-            {
-                sent += left_in(state, id, position) - left;
-                at.push(bundle);
+            if let Some(seat) = self.seat(id, position) {
+                sent += left_in(state, id, position) - self.left(state, seat, id, position);
+                at.push(seat.bundle);
             }
         };
         match link {
@@ -198,24 +196,25 @@ impl ClassFlows {
         self.due = at;
     }
 
+    /// Where a flow is that is in a bundle.
+    fn seat(&self, id: CoflowId, position: usize) -> Option<Seat> {
+        let seat = *self.seats.get(id.index())?.get(position)?;
+        (seat.bundle != NONE).then_some(seat)
+    }
+
     /// Bytes left of a flow that is in a bundle.
-    fn left(&self, state: &State, bundle: u32, id: CoflowId, position: usize) -> Option<f64> {
-        let bundle = self.bundles.get(bundle as usize)?;
-        let is_it = |it: &&Reverse<Member>| it.0.coflow == id && it.0.position as usize == position;
-        let Reverse(member) = bundle.flows.iter().find(is_it)?;
-        Some((member.target.0 - self.served(bundle)) * self.unit(state, id, member.position))
+    fn left(&self, state: &State, seat: Seat, id: CoflowId, position: usize) -> f64 {
+        let served = self.served(&self.bundles[seat.bundle as usize]);
+        (seat.target - served) * self.unit(state, id, position as u32)
     }
 
     /// Writes the bytes left of the flows of one coflow into the state.
     pub(crate) fn write_back_of(&mut self, network: &mut Network<'_>, id: CoflowId) {
         self.now = network.now;
-        let Network { state, allocator, .. } = network;
-        let Some(shares) = allocator.class_shares() else { return };
-        for position in 0..state.coflow(id).demand().width() {
-            let bundle = shares.bundle(id, position);
-            if let Some(left) = bundle.and_then(|it| self.left(state, it, id, position)) {
-                write_left(state, id, position as u32, left);
-            }
+        let seats = self.seats.get(id.index()).map_or(&[][..], Vec::as_slice);
+        for (position, &seat) in seats.iter().enumerate().filter(|(_, seat)| seat.bundle != NONE) {
+            let left = self.left(network.state, seat, id, position);
+            write_left(network.state, id, position as u32, left);
         }
     }
 
@@ -243,15 +242,19 @@ impl ClassFlows {
             (bundle.service, bundle.base, bundle.key) = (NONE, 0.0, f64::NAN);
             bundle.flows.clear();
         }
-        self.inside.clear();
+        self.seats.iter_mut().for_each(Vec::clear);
     }
 
-    /// A flow of a coflow is in a bundle from now on.
-    fn enter(&mut self, id: CoflowId) {
-        if self.inside.len() <= id.index() {
-            self.inside.resize(id.index() + 1, 0);
+    /// A flow is in a bundle from now on.
+    fn enter(&mut self, id: CoflowId, position: u32, seat: Seat) {
+        if self.seats.len() <= id.index() {
+            self.seats.resize_with(id.index() + 1, Vec::new);
         }
-        self.inside[id.index()] += 1;
+        let (seats, position) = (&mut self.seats[id.index()], position as usize);
+        if seats.len() <= position {
+            seats.resize(position + 1, NO_SEAT);
+        }
+        seats[position] = seat;
     }
 
     /// What a flow counts for.
@@ -282,7 +285,7 @@ impl ClassFlows {
             !is_it
         });
         let Some(target) = target else { return 0.0 };
-        self.inside[coflow.index()] -= 1;
+        self.seats[coflow.index()][position as usize] = NO_SEAT;
         let left = target - self.served(&self.bundles[bundle as usize]);
         let left = left * self.unit(state, coflow, position);
         self.count(state, (coflow, position), self.place(bundle), -1);
@@ -382,7 +385,7 @@ impl ClassFlows {
                 {
                     ending.push((first.coflow, first.position as usize));
                     it.flows.pop();
-                    self.inside[first.coflow.index()] -= 1;
+                    self.seats[first.coflow.index()][first.position as usize] = NO_SEAT;
                     if !self.tallies.is_empty() {
                         let at = (number as usize, self.services[number as usize].at(self.now));
                         let flow = (first.coflow, first.position);
@@ -476,7 +479,7 @@ impl Integrator for ClassFlows {
             let it = &mut self.bundles[bundle as usize];
             it.flows.push(member);
             let is_first = it.flows.peek() == Some(&member);
-            self.enter(coflow);
+            self.enter(coflow, position, Seat { bundle, target: target.0 });
             self.count(state, (coflow, position), self.place(bundle), 1);
             if is_first {
                 self.find_key(bundle);
