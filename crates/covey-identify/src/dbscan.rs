@@ -1,0 +1,150 @@
+//! DBSCAN (Ester, Kriegel, Sander and Xu, KDD 1996) over points in order of start, and Rough-DBSCAN
+//! (Viswanath and Babu, Pattern Recognition Letters 2009) over leaders.
+//!
+//! A point is *core* if at least `min_points` points, itself included, are within the radius. Core points
+//! within the radius of each other are in one group. A point that is not core joins the nearest core point
+//! within the radius; without one it is a group of its own. With `min_points` = 1 every point is core, and
+//! groups are the connected components.
+//!
+//! Pairs whose starts alone are too far apart are never compared: the metric bounds the distance from below
+//! by the difference of starts.
+
+use crate::disjoint_sets::DisjointSets;
+use crate::metric::Metric;
+use crate::observer::{Observer, Point};
+
+/// The group of each point. `points` are in order of start, and `weights` says how many points each of them
+/// stands for. Groups are numbered from 0, in order of their first points.
+pub(crate) fn dbscan(
+    points: &[Point],
+    weights: &[u32],
+    observer: &Observer,
+    metric: &Metric,
+    min_points: u32,
+) -> Vec<u32> {
+    let mut sets = DisjointSets::new(points.len());
+    let is_core = core_points(points, weights, observer, metric, min_points);
+    let mut nearest_core = vec![(f64::INFINITY, 0); points.len()];
+    for_near_pairs(points, observer, metric, |i, j, squared| match (is_core[i], is_core[j]) {
+        (true, true) => sets.union(i as u32, j as u32),
+        (false, true) => nearest_core[i] = min(nearest_core[i], (squared, j as u32)),
+        (true, false) => nearest_core[j] = min(nearest_core[j], (squared, i as u32)),
+        (false, false) => {}
+    });
+    let roots: Vec<u32> = (0..points.len())
+        .map(|i| match nearest_core[i] {
+            (squared, core) if squared.is_finite() => sets.find(core),
+            _ => sets.find(i as u32),
+        })
+        .collect();
+    numbered(&roots)
+}
+
+/// The groups by leaders: each point follows the newest leader of its burst within the leader radius, or
+/// becomes one. Leaders are grouped, and followers are where their leader is.
+pub(crate) fn rough_dbscan(
+    points: &[Point],
+    observer: &Observer,
+    metric: &Metric,
+    min_points: u32,
+) -> Vec<u32> {
+    let mut leaders: Vec<Point> = Vec::new();
+    let mut followers: Vec<u32> = Vec::new();
+    let mut previous: Vec<Option<u32>> = Vec::new(); // the burst's leader before this one
+    let bursts = points.iter().map(|point| point.burst() + 1).max().unwrap_or(0);
+    let mut newest: Vec<Option<u32>> = vec![None; bursts];
+    let leader_of: Vec<u32> = (points.iter())
+        .map(|point| {
+            let mut next = newest[point.burst()];
+            while let Some(leader) = next {
+                if is_within(
+                    observer,
+                    metric,
+                    point,
+                    &leaders[leader as usize],
+                    metric.leader_radius,
+                ) {
+                    followers[leader as usize] += 1;
+                    return leader;
+                }
+                next = previous[leader as usize];
+            }
+            let leader = leaders.len() as u32;
+            leaders.push(*point);
+            followers.push(1);
+            previous.push(newest[point.burst()].replace(leader));
+            leader
+        })
+        .collect();
+    let groups = dbscan(&leaders, &followers, observer, metric, min_points);
+    leader_of.iter().map(|&leader| groups[leader as usize]).collect()
+}
+
+/// Whether two points are at most `radius` apart.
+pub(crate) fn is_within(
+    observer: &Observer,
+    metric: &Metric,
+    x: &Point,
+    y: &Point,
+    radius: f64,
+) -> bool {
+    metric.squared(&observer.differences(x, y)) <= radius * radius
+}
+
+fn core_points(
+    points: &[Point],
+    weights: &[u32],
+    observer: &Observer,
+    metric: &Metric,
+    min_points: u32,
+) -> Vec<bool> {
+    if min_points <= 1 {
+        return vec![true; points.len()];
+    }
+    let mut near = weights.to_vec();
+    for_near_pairs(points, observer, metric, |i, j, _| {
+        near[i] += weights[j];
+        near[j] += weights[i];
+    });
+    near.iter().map(|&near| near >= min_points).collect()
+}
+
+/// Calls `pair` with the places of two points within the radius, and the square of their distance.
+fn for_near_pairs(
+    points: &[Point],
+    observer: &Observer,
+    metric: &Metric,
+    mut pair: impl FnMut(usize, usize, f64),
+) {
+    let window_s = metric.window(metric.radius) * observer.gap_s();
+    for (i, x) in points.iter().enumerate() {
+        for (j, y) in (0..i).rev().map(|j| (j, &points[j])) {
+            if x.start_s - y.start_s > window_s {
+                break;
+            }
+            let squared = metric.squared(&observer.differences(x, y));
+            if squared <= metric.radius * metric.radius {
+                pair(j, i, squared);
+            }
+        }
+    }
+}
+
+fn min(a: (f64, u32), b: (f64, u32)) -> (f64, u32) {
+    if b < a { b } else { a }
+}
+
+/// Numbers from 0 in place of `names`, in order of their first occurrence. Names are below their number.
+fn numbered(names: &[u32]) -> Vec<u32> {
+    let mut number_of = vec![u32::MAX; names.len()];
+    let mut numbers = 0;
+    let mut number = |name: &u32| {
+        let number = &mut number_of[*name as usize];
+        if *number == u32::MAX {
+            *number = numbers;
+            numbers += 1;
+        }
+        *number
+    };
+    names.iter().map(&mut number).collect()
+}

@@ -1,0 +1,148 @@
+//! The distance of two flows: d(x, y) = √(δᵀ A δ), where δ are their differences.
+
+use crate::attributes::{ATTRIBUTES, Attribute, Differences};
+use nalgebra::{SMatrix, SVector};
+
+/// A square matrix with a row and a column for each attribute.
+pub type Matrix = SMatrix<f64, ATTRIBUTES, ATTRIBUTES>;
+
+/// A vector with an entry for each attribute.
+pub(crate) type Vector = SVector<f64, ATTRIBUTES>;
+
+/// A distance, with the radii for which it is meant.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Metric {
+    /// A: symmetric, and no vector has a negative δᵀ A δ.
+    matrix: Matrix,
+    /// Each difference is divided by its scale first.
+    scales: Differences,
+    /// ε of DBSCAN: two flows at most this far apart are in one group. Without unit.
+    pub radius: f64,
+    /// τ of Rough-DBSCAN: a flow at most this far from a leader follows it.
+    pub leader_radius: f64,
+    /// How the metric was learned; nothing for one that was not.
+    pub training: Option<Training>,
+    is_diagonal: bool,
+    /// The diagonal of A, for differences that are not scaled.
+    weights: Differences,
+    /// Least increase of the squared distance with the squared difference of starts.
+    start_weight: f64,
+}
+
+/// The statistics of a training.
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Training {
+    /// Labelled flows.
+    pub flows: u64,
+    /// Their coflows.
+    pub coflows: u64,
+    /// Sampled pairs of flows of one coflow.
+    pub same_pairs: u64,
+    /// Sampled pairs of flows of two coflows.
+    pub different_pairs: u64,
+    /// Seed of the sample.
+    pub seed: u64,
+    /// Steps of the optimisation.
+    pub steps: u64,
+    /// F1 per flow on the training flows, with `radius`.
+    pub f1_per_flow: f64,
+    /// F1 per coflow on the training flows, with `radius`.
+    pub f1_per_coflow: f64,
+}
+
+impl Default for Metric {
+    /// The metric without training, with radius 1.
+    ///
+    /// Two flows are near if their bursts share two thirds of the peers (weight 8), with less room if they
+    /// also differ in start or port. Protocol, community and program must agree. They start within half a
+    /// gap between bursts; the observer estimates this gap, so the metric suits any time scale.
+    fn default() -> Metric {
+        let mut weights = [0.0; ATTRIBUTES];
+        weights[Attribute::Start as usize] = 4.0;
+        weights[Attribute::Protocol as usize] = 4.0;
+        weights[Attribute::Community as usize] = 4.0;
+        weights[Attribute::Port as usize] = 0.1;
+        weights[Attribute::Program as usize] = 4.0;
+        weights[Attribute::Peers as usize] = 8.0;
+        Metric::diagonal(&weights)
+    }
+}
+
+impl Metric {
+    /// The metric with this diagonal matrix, scales 1, radius 1 and leader radius 0.25.
+    ///
+    /// # Panics
+    /// If a weight is negative or not finite.
+    pub fn diagonal(weights: &Differences) -> Metric {
+        assert!(weights.iter().all(|w| w.is_finite() && *w >= 0.0), "weights are finite, from 0");
+        Metric::new(Matrix::from_diagonal(&(*weights).into()), [1.0; ATTRIBUTES])
+    }
+
+    /// Start times alone: flows are near if they start within a gap between bursts.
+    pub fn start_alone() -> Metric {
+        let mut weights = [0.0; ATTRIBUTES];
+        weights[Attribute::Start as usize] = 1.0;
+        Metric::diagonal(&weights)
+    }
+
+    /// The metric with a symmetric matrix, for differences divided by `scales`; radius 1, leader radius 0.25.
+    pub(crate) fn new(matrix: Matrix, scales: Differences) -> Metric {
+        Metric {
+            radius: 1.0,
+            leader_radius: 0.25,
+            training: None,
+            is_diagonal: (0..ATTRIBUTES).all(|i| (0..i).all(|j| matrix[(i, j)] == 0.0)),
+            weights: std::array::from_fn(|k| matrix[(k, k)] / (scales[k] * scales[k])),
+            start_weight: start_weight(&matrix) / (scales[0] * scales[0]),
+            matrix,
+            scales,
+        }
+    }
+
+    /// The matrix A.
+    pub fn matrix(&self) -> &Matrix {
+        &self.matrix
+    }
+
+    /// The numbers by which differences are divided before the matrix is applied.
+    pub fn scales(&self) -> &Differences {
+        &self.scales
+    }
+
+    /// Whether A is diagonal.
+    pub fn is_diagonal(&self) -> bool {
+        self.is_diagonal
+    }
+
+    /// The distance of two flows with these differences.
+    pub fn distance(&self, differences: &Differences) -> f64 {
+        self.squared(differences).sqrt()
+    }
+
+    /// The square of the distance.
+    pub(crate) fn squared(&self, differences: &Differences) -> f64 {
+        if self.is_diagonal {
+            return self.weights.iter().zip(differences).map(|(w, d)| w * d * d).sum();
+        }
+        let scaled = Vector::from_fn(|k, _| differences[k] / self.scales[k]);
+        (self.matrix * scaled).dot(&scaled).max(0.0)
+    }
+
+    /// The difference of starts, in gaps between bursts, beyond which flows are farther apart than
+    /// `radius`, whatever the other attributes; infinite if starts do not count.
+    pub(crate) fn window(&self, radius: f64) -> f64 {
+        if self.start_weight > 0.0 { radius / self.start_weight.sqrt() } else { f64::INFINITY }
+    }
+}
+
+/// The least of δᵀ A δ over all δ whose first difference is 1: the Schur complement of the other
+/// attributes. Those that A ignores are left out by the pseudo-inverse.
+fn start_weight(matrix: &Matrix) -> f64 {
+    let others = matrix.fixed_view::<{ ATTRIBUTES - 1 }, { ATTRIBUTES - 1 }>(1, 1).into_owned();
+    let with_start = matrix.fixed_view::<{ ATTRIBUTES - 1 }, 1>(1, 0).into_owned();
+    let tolerance = 1e-12 * matrix.diagonal().max();
+    let inverse = others.pseudo_inverse(tolerance).unwrap_or_default();
+    let complement = matrix[(0, 0)] - (with_start.transpose() * inverse * with_start)[0];
+    if complement > tolerance { complement } else { 0.0 }
+}
