@@ -225,7 +225,7 @@ fn leaders_and_increments_lose_little() {
     assert!((exact - rough).abs() <= 0.01, "{exact} {rough}");
     // The observer does not know the flows in advance: it learns services and the time scale as it goes.
     let live = f1(&live(&flows));
-    assert!((exact - live).abs() <= 0.03, "{exact} {live}");
+    assert!((exact - live).abs() <= 0.05, "{exact} {live}");
 }
 
 /// The group of each flow two seconds after its start, when it ends.

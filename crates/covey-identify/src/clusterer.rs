@@ -2,18 +2,21 @@
 //!
 //! Flows follow leaders, as in Rough-DBSCAN. Groups are the connected components of leaders, where two are
 //! connected if they are at most the radius apart (`min_points` = 1). An event marks what it may change:
-//! - a flow becomes a leader: it may connect groups;
-//! - the peers of a burst change: its leaders may connect groups, and lose connections;
+//! - a flow becomes a leader, or follows one: it may connect groups;
+//! - the peers of a burst change: its leaders may also lose connections;
 //! - the last flow of a leader ends: its group may fall apart.
 //!
-//! [`Clusterer::refresh`] looks at marked leaders and groups only. A group that may fall apart is searched
-//! from leader to leader, which visits each leader once, and compares it with those not yet visited. A
-//! marked leader is compared with leaders of other groups whose start is near enough.
+//! [`Clusterer::refresh`] looks at marked leaders and groups only. A tree of connections holds each group
+//! together: every leader but one knows the leader *via* which it belongs. If the peers of a burst have
+//! changed, only the connections of its leaders in the tree are tested; as long as they hold, the group does.
+//! Otherwise the group is searched from leader to leader, which makes a new tree. Then marked leaders are
+//! compared with leaders of other groups whose start is near enough.
 //!
 //! The result depends on the live flows and on what their bursts have seen, not on when `refresh` is called.
 
-use crate::dbscan::is_within;
+use crate::dbscan::{dbscan, follows, is_within, rough_dbscan};
 use crate::flow::Observed;
+use crate::identify::Algorithm;
 use crate::metric::Metric;
 use crate::observer::{Observer, Point};
 use crate::time_order::TimeOrder;
@@ -59,10 +62,13 @@ struct Leader {
     /// Neighbours in the list of the burst's leaders, newest first.
     newer: u32,
     older: u32,
-    group: u32,
     /// Its place in the group's list.
     place: u32,
+    /// The leader by which it is connected with its group; none for one leader of each group.
+    via: u32,
     is_marked: bool,
+    /// Whether the peers of its burst have changed since the last refresh.
+    is_shaken: bool,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -83,11 +89,15 @@ pub struct Clusterer {
     free_flows: Vec<u32>,
     leaders: Vec<Leader>,
     free_leaders: Vec<u32>,
+    /// The group of each leader; apart from the rest, because most comparisons end here.
+    group_of: Vec<u32>,
     groups: Vec<Group>,
     free_groups: Vec<u32>,
     /// The newest leader of each burst.
     newest: Vec<u32>,
     order: TimeOrder,
+    /// No leader spans a longer time.
+    span_s: f64,
     /// Leaders to compare with others, and groups that may have fallen apart.
     marked: Vec<u32>,
     loose: Vec<u32>,
@@ -113,10 +123,12 @@ impl Clusterer {
             free_flows: Vec::new(),
             leaders: Vec::new(),
             free_leaders: Vec::new(),
+            group_of: Vec::new(),
             groups: Vec::new(),
             free_groups: Vec::new(),
             newest: Vec::new(),
             order: TimeOrder::default(),
+            span_s: 0.0,
             marked: Vec::new(),
             loose: Vec::new(),
             started: Vec::new(),
@@ -190,7 +202,10 @@ impl Clusterer {
             self.gap_s = self.observer.gap_s();
             self.mark_all();
         }
-        // By index: `split` and `connect` do not mark anything.
+        // By index: none of these marks leaders.
+        for k in 0..self.marked.len() {
+            self.test(self.marked[k]);
+        }
         for k in 0..self.loose.len() {
             self.split(self.loose[k]);
         }
@@ -222,20 +237,41 @@ impl Clusterer {
         near.clear();
         let point = &self.flows[flow.0 as usize].point;
         let window_s = self.metric.window(diameter) * self.gap_s;
-        let around = self.order.around(point.start_s, window_s);
-        for leader in around.filter_map(|place| self.order.at(place)) {
-            let leader = &self.leaders[leader as usize];
+        let from_s = point.start_s - window_s - self.span_s;
+        let places = self.order.between(from_s, point.start_s + window_s);
+        let not_before_s = point.start_s - window_s;
+        for number in places.filter_map(|place| self.order.at(place, not_before_s)) {
+            let leader = &self.leaders[number as usize];
             let distance = self.metric.distance(&self.observer.differences(point, &leader.point));
             if distance >= diameter {
                 continue;
             }
-            let group = GroupNumber(leader.group);
+            let group = GroupNumber(self.group_of[number as usize]);
             match near.iter_mut().find(|(known, _)| *known == group) {
                 Some((_, least)) => *least = least.min(distance),
                 None => near.push((group, distance)),
             }
         }
         near.sort_unstable_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
+    }
+
+    /// The groups of the live flows, all clustered from scratch: what the kept groups are compared with.
+    pub fn anew(&self, algorithm: Algorithm) -> Vec<(FlowNumber, u32)> {
+        let live = (0..).zip(&self.flows).filter(|(_, flow)| flow.leader != NONE);
+        let mut live: Vec<(FlowNumber, Point)> =
+            live.map(|(number, flow)| (FlowNumber(number), flow.point)).collect();
+        live.sort_by(|a, b| a.1.start_s.total_cmp(&b.1.start_s));
+        let points: Vec<Point> = live.iter().map(|(_, point)| *point).collect();
+        let groups = match algorithm {
+            Algorithm::Dbscan { min_points } => {
+                let weights = vec![1; points.len()];
+                dbscan(&points, &weights, &self.observer, &self.metric, min_points)
+            }
+            Algorithm::Rough { min_points } => {
+                rough_dbscan(&points, &self.observer, &self.metric, min_points)
+            }
+        };
+        live.into_iter().map(|(flow, _)| flow).zip(groups).collect()
     }
 
     /// The point of a live flow.
@@ -251,16 +287,21 @@ impl Clusterer {
         std::iter::successors(first, move |&flow| some(self.flows[flow as usize].next))
     }
 
-    /// The leader that a flow follows; a new one if there is none within the leader radius.
+    /// The leader that a flow follows; a new one if there is none.
     fn leader_for(&mut self, point: &Point) -> u32 {
-        let mut leader = self.newest[point.burst()];
-        while leader != NONE {
-            let it = &self.leaders[leader as usize];
-            let radius = self.metric.leader_radius;
-            if is_within(&self.observer, &self.metric, point, &it.point, radius) {
-                return leader;
+        let mut number = self.newest[point.burst()];
+        while number != NONE {
+            let leader = &mut self.leaders[number as usize];
+            if follows(&self.observer, &self.metric, point, &leader.point) {
+                if point.start_s > leader.point.last_start_s {
+                    leader.point.last_start_s = point.start_s;
+                    self.order.extend(leader.point.start_s, number, point.start_s);
+                    self.span_s = self.span_s.max(point.start_s - leader.point.start_s);
+                    self.mark(number);
+                }
+                return number;
             }
-            leader = it.older;
+            number = leader.older;
         }
         self.add_leader(point)
     }
@@ -275,11 +316,13 @@ impl Clusterer {
             flows: 0,
             newer: NONE,
             older,
-            group: NONE,
             place: 0,
+            via: NONE,
             is_marked: false,
+            is_shaken: false,
         };
         let number = put(&mut self.leaders, &mut self.free_leaders, leader);
+        self.group_of.resize(self.leaders.len(), NONE);
         if older != NONE {
             self.leaders[older as usize].newer = number;
         }
@@ -291,7 +334,8 @@ impl Clusterer {
     }
 
     fn remove_leader(&mut self, number: u32) {
-        let Leader { point, newer, older, group, .. } = self.leaders[number as usize];
+        let Leader { point, newer, older, .. } = self.leaders[number as usize];
+        let group = self.group_of[number as usize];
         self.order.remove(point.start_s, number);
         match newer {
             NONE => self.newest[point.burst()] = older,
@@ -302,6 +346,10 @@ impl Clusterer {
         }
         self.leave_group(number);
         self.loosen(group);
+        // A group of one has no connection left.
+        if let [last] = self.groups[group as usize].leaders[..] {
+            self.leaders[last as usize].via = NONE;
+        }
         self.free_leaders.push(number);
     }
 
@@ -310,17 +358,20 @@ impl Clusterer {
         let mut leader = self.newest[burst];
         while leader != NONE {
             self.mark(leader);
-            self.loosen(self.leaders[leader as usize].group);
+            self.leaders[leader as usize].is_shaken = true;
             leader = self.leaders[leader as usize].older;
         }
     }
 
     /// Marks all leaders: the time scale has changed.
     fn mark_all(&mut self) {
+        self.span_s = 0.0;
         for number in 0..self.leaders.len() as u32 {
-            if self.leaders[number as usize].flows > 0 {
+            let Leader { ref point, flows, .. } = self.leaders[number as usize];
+            if flows > 0 {
+                self.span_s = self.span_s.max(point.last_start_s - point.start_s);
                 self.mark(number);
-                self.loosen(self.leaders[number as usize].group);
+                self.loosen(self.group_of[number as usize]);
             }
         }
     }
@@ -343,7 +394,8 @@ impl Clusterer {
 
     /// Moves a leader out of its group's list, and frees the group with the last one.
     fn leave_group(&mut self, number: u32) {
-        let Leader { group, place, .. } = self.leaders[number as usize];
+        let place = self.leaders[number as usize].place;
+        let group = self.group_of[number as usize];
         let leaders = &mut self.groups[group as usize].leaders;
         leaders.swap_remove(place as usize);
         if let Some(&moved) = leaders.get(place as usize) {
@@ -351,6 +403,24 @@ impl Clusterer {
         }
         if leaders.is_empty() {
             self.emptied.push(group);
+        }
+    }
+
+    /// Loosens the group of a leader whose burst has other peers, if a connection of the tree is lost.
+    fn test(&mut self, number: u32) {
+        let leader = &mut self.leaders[number as usize];
+        if !std::mem::take(&mut leader.is_shaken) || leader.flows == 0 {
+            return;
+        }
+        let (via, group) = (leader.via, self.group_of[number as usize]);
+        let it = &self.groups[group as usize];
+        let is_held = it.is_loose
+            || (via == NONE || self.are_near(number, via))
+                && it.leaders.iter().all(|&other| {
+                    self.leaders[other as usize].via != number || self.are_near(number, other)
+                });
+        if !is_held {
+            self.loosen(group);
         }
     }
 
@@ -389,12 +459,14 @@ impl Clusterer {
 
     /// Moves the leaders connected with that at `first`, among those from there on, to the places from
     /// `first`; returns where they end.
-    fn component(&self, leaders: &mut [u32], first: usize) -> usize {
+    fn component(&mut self, leaders: &mut [u32], first: usize) -> usize {
+        self.leaders[leaders[first] as usize].via = NONE;
         let (mut searched, mut end) = (first, first + 1);
         while searched < end {
             let mut next = end;
             while next < leaders.len() {
                 if self.are_near(leaders[searched], leaders[next]) {
+                    self.leaders[leaders[next] as usize].via = leaders[searched];
                     leaders.swap(end, next);
                     end += 1;
                 }
@@ -412,14 +484,25 @@ impl Clusterer {
         if leader.flows == 0 {
             return;
         }
-        let start_s = leader.point.start_s;
+        let Point { start_s, last_start_s, .. } = leader.point;
         let window_s = self.metric.window(self.metric.radius) * self.gap_s;
-        for place in self.order.around(start_s, window_s) {
-            let Some(other) = self.order.at(place) else { continue };
-            let [own, others] = [number, other].map(|l| self.leaders[l as usize].group);
+        let from_s = start_s - window_s - self.span_s;
+        for place in self.order.between(from_s, last_start_s + window_s) {
+            let Some(other) = self.order.at(place, start_s - window_s) else { continue };
+            let [own, others] = [number, other].map(|leader| self.group_of[leader as usize]);
             if own != others && self.are_near(number, other) {
+                self.hang(number, other);
                 self.merge(own, others);
             }
+        }
+    }
+
+    /// Connects the tree of a leader with that of another: the leader becomes the root of its tree, which
+    /// turns the connections on the way there, and belongs via the other.
+    fn hang(&mut self, mut number: u32, mut via: u32) {
+        while number != NONE {
+            let next = std::mem::replace(&mut self.leaders[number as usize].via, via);
+            (number, via) = (next, number);
         }
     }
 
@@ -444,7 +527,7 @@ impl Clusterer {
     fn join(&mut self, number: u32, group: u32) {
         let leaders = &mut self.groups[group as usize].leaders;
         let leader = &mut self.leaders[number as usize];
-        leader.group = group;
+        self.group_of[number as usize] = group;
         leader.place = leaders.len() as u32;
         leaders.push(number);
         self.regrouped.push(number);
@@ -481,7 +564,7 @@ impl Clusterer {
         if flow.leader == NONE {
             return; // has ended
         }
-        let to = GroupNumber(self.leaders[flow.leader as usize].group);
+        let to = GroupNumber(self.group_of[flow.leader as usize]);
         let from = flow.reported.replace(to);
         if from != Some(to) {
             self.moves.push(Move { flow: FlowNumber(number), from, to });

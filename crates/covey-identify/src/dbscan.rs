@@ -1,6 +1,11 @@
 //! DBSCAN (Ester, Kriegel, Sander and Xu, KDD 1996) over points in order of start, and Rough-DBSCAN
 //! (Viswanath and Babu, Pattern Recognition Letters 2009) over leaders.
 //!
+//! A leader is a flow of a burst together with flows of that burst that start soon after each other: a flow
+//! follows a leader if it is within the leader radius of the leader's followers. In start, leaders are as far
+//! apart as their nearest followers would be if these had no gaps, so little is lost. A leader spans at most
+//! one gap between bursts.
+//!
 //! A point is *core* if at least `min_points` points, itself included, are within the radius. Core points
 //! within the radius of each other are in one group. A point that is not core joins the nearest core point
 //! within the radius; without one it is a group of its own. With `min_points` = 1 every point is core, and
@@ -25,11 +30,14 @@ pub(crate) fn dbscan(
     let mut sets = DisjointSets::new(points.len());
     let is_core = core_points(points, weights, observer, metric, min_points);
     let mut nearest_core = vec![(f64::INFINITY, 0); points.len()];
-    for_near_pairs(points, observer, metric, |i, j, squared| match (is_core[i], is_core[j]) {
-        (true, true) => sets.union(i as u32, j as u32),
-        (false, true) => nearest_core[i] = min(nearest_core[i], (squared, j as u32)),
-        (true, false) => nearest_core[j] = min(nearest_core[j], (squared, i as u32)),
-        (false, false) => {}
+    let span_s = points.iter().map(|p| p.last_start_s - p.start_s).fold(0.0, f64::max);
+    for_near_pairs(points, span_s, observer, metric, |i, j, squared| {
+        match (is_core[i], is_core[j]) {
+            (true, true) => sets.union(i as u32, j as u32),
+            (false, true) => nearest_core[i] = min(nearest_core[i], (squared, j as u32)),
+            (true, false) => nearest_core[j] = min(nearest_core[j], (squared, i as u32)),
+            (false, false) => {}
+        }
     });
     let roots: Vec<u32> = (0..points.len())
         .map(|i| match nearest_core[i] {
@@ -56,18 +64,14 @@ pub(crate) fn rough_dbscan(
     let leader_of: Vec<u32> = (points.iter())
         .map(|point| {
             let mut next = newest[point.burst()];
-            while let Some(leader) = next {
-                if is_within(
-                    observer,
-                    metric,
-                    point,
-                    &leaders[leader as usize],
-                    metric.leader_radius,
-                ) {
-                    followers[leader as usize] += 1;
-                    return leader;
+            while let Some(number) = next {
+                let leader = &mut leaders[number as usize];
+                if follows(observer, metric, point, leader) {
+                    leader.last_start_s = leader.last_start_s.max(point.start_s);
+                    followers[number as usize] += 1;
+                    return number;
                 }
-                next = previous[leader as usize];
+                next = previous[number as usize];
             }
             let leader = leaders.len() as u32;
             leaders.push(*point);
@@ -78,6 +82,15 @@ pub(crate) fn rough_dbscan(
         .collect();
     let groups = dbscan(&leaders, &followers, observer, metric, min_points);
     leader_of.iter().map(|&leader| groups[leader as usize]).collect()
+}
+
+/// The longest time that a leader spans, in gaps between bursts.
+const MAX_SPAN: f64 = 1.0;
+
+/// Whether a flow follows a leader of its burst.
+pub(crate) fn follows(observer: &Observer, metric: &Metric, flow: &Point, leader: &Point) -> bool {
+    (leader.start_s..=leader.start_s + MAX_SPAN * observer.gap_s()).contains(&flow.start_s)
+        && is_within(observer, metric, flow, leader, metric.leader_radius)
 }
 
 /// Whether two points are at most `radius` apart.
@@ -102,7 +115,8 @@ fn core_points(
         return vec![true; points.len()];
     }
     let mut near = weights.to_vec();
-    for_near_pairs(points, observer, metric, |i, j, _| {
+    let span_s = points.iter().map(|p| p.last_start_s - p.start_s).fold(0.0, f64::max);
+    for_near_pairs(points, span_s, observer, metric, |i, j, _| {
         near[i] += weights[j];
         near[j] += weights[i];
     });
@@ -110,13 +124,16 @@ fn core_points(
 }
 
 /// Calls `pair` with the places of two points within the radius, and the square of their distance.
+///
+/// No point spans more than `span_s`.
 fn for_near_pairs(
     points: &[Point],
+    span_s: f64,
     observer: &Observer,
     metric: &Metric,
     mut pair: impl FnMut(usize, usize, f64),
 ) {
-    let window_s = metric.window(metric.radius) * observer.gap_s();
+    let window_s = metric.window(metric.radius) * observer.gap_s() + span_s;
     for (i, x) in points.iter().enumerate() {
         for (j, y) in (0..i).rev().map(|j| (j, &points[j])) {
             if x.start_s - y.start_s > window_s {

@@ -50,7 +50,7 @@ pub enum LearnError {
 
 /// Flows of two coflows are a pair to learn from if they start within this many gaps between bursts. Pairs
 /// that are farther apart are told apart by their starts alone.
-const NEAR_GAPS: f64 = 2.0;
+const NEAR_GAPS: f64 = 0.5;
 /// Radii that are tried: each this many times the one before, from the first to the last quantile of the
 /// distances of same pairs.
 const RADIUS_STEP: f64 = 1.15;

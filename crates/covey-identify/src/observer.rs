@@ -40,11 +40,13 @@ const CERTAIN: u32 = 4;
 /// Ends that are remembered in each of two generations.
 const REMEMBERED: usize = 65_536;
 
-/// A flow as [`Observer::differences`] compares it.
+/// A flow as [`Observer::differences`] compares it, or a leader with the starts of its followers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Point {
-    /// Start, in seconds.
+    /// Start, in seconds; of a leader, the first start.
     pub start_s: f64,
+    /// Of a leader, the last start; otherwise the same.
+    pub(crate) last_start_s: f64,
     src: Address,
     dst: Address,
     /// Where the service is.
@@ -205,6 +207,7 @@ impl Observer {
         seen.last_start_s = flow.start_s;
         let point = Point {
             start_s: flow.start_s,
+            last_start_s: flow.start_s,
             src: flow.src,
             dst: flow.dst,
             server: service.host,
@@ -245,8 +248,9 @@ impl Observer {
         } else {
             1.0 - self.bursts[x.burst()].peers.overlap(&self.bursts[y.burst()].peers)
         };
+        let between_s = x.start_s.max(y.start_s) - x.last_start_s.min(y.last_start_s);
         let differences: [f64; ATTRIBUTES] = [
-            (x.start_s - y.start_s).abs() / self.gap_s,
+            between_s.max(0.0) / self.gap_s,
             packets[0],
             packets[1],
             packets[2],

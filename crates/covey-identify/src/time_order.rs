@@ -10,6 +10,7 @@ pub(crate) struct TimeOrder {
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     start_s: f64,
+    last_start_s: f64,
     leader: u32,
     is_removed: bool,
 }
@@ -20,9 +21,13 @@ impl TimeOrder {
         match self.entries.get_mut(place) {
             Some(entry) if entry.start_s == start_s && entry.leader == leader => {
                 entry.is_removed = false;
+                entry.last_start_s = start_s;
                 self.removed -= 1;
             }
-            _ => self.entries.insert(place, Entry { start_s, leader, is_removed: false }),
+            _ => {
+                let entry = Entry { start_s, last_start_s: start_s, leader, is_removed: false };
+                self.entries.insert(place, entry);
+            }
         }
     }
 
@@ -37,17 +42,23 @@ impl TimeOrder {
         }
     }
 
-    /// The places of leaders that start at most `window_s` before or after a time.
-    pub fn around(&self, time_s: f64, window_s: f64) -> std::ops::Range<usize> {
-        let first = self.entries.partition_point(|entry| entry.start_s < time_s - window_s);
-        let end = self.entries.partition_point(|entry| entry.start_s <= time_s + window_s);
-        first..end
+    /// A follower of a leader starts later than those before.
+    pub fn extend(&mut self, start_s: f64, leader: u32, last_start_s: f64) {
+        let place = self.place(start_s, leader);
+        self.entries[place].last_start_s = last_start_s;
     }
 
-    /// The leader at a place; nothing if it is removed.
-    pub fn at(&self, place: usize) -> Option<u32> {
+    /// The places of leaders that start from one time to another.
+    pub fn between(&self, from_s: f64, to_s: f64) -> std::ops::Range<usize> {
+        let first = self.entries.partition_point(|entry| entry.start_s < from_s);
+        let end = self.entries.partition_point(|entry| entry.start_s <= to_s);
+        first..end.max(first)
+    }
+
+    /// The leader at a place; nothing if it is removed, or if all its followers start before a time.
+    pub fn at(&self, place: usize, not_before_s: f64) -> Option<u32> {
         let entry = &self.entries[place];
-        (!entry.is_removed).then_some(entry.leader)
+        (!entry.is_removed && entry.last_start_s >= not_before_s).then_some(entry.leader)
     }
 
     fn place(&self, start_s: f64, leader: u32) -> usize {

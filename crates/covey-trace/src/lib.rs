@@ -9,6 +9,7 @@ mod error;
 pub mod java_random;
 mod json_lines;
 pub mod limits;
+pub mod observe;
 mod open;
 mod random;
 mod read;

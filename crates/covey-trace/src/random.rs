@@ -24,6 +24,11 @@ impl Random {
         (self.0.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
+    /// Uniform from 0 to `end - 1`.
+    pub fn below(&mut self, end: u32) -> u32 {
+        (self.unit() * f64::from(end)) as u32
+    }
+
     /// Exponential with mean 1.
     pub fn exponential(&mut self) -> f64 {
         -libm::log(1.0 - self.unit())

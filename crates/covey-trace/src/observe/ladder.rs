@@ -1,0 +1,85 @@
+//! The ladder: workloads whose coflows are ever harder to identify.
+//!
+//! CODA's paper tests "normal" and "challenging" workloads. The text at hand does not say how the
+//! challenging ones are made; so the rungs here are our own. Each is one change to a workload, and a way
+//! for its flows to appear.
+
+use super::{Appearance, Framework, Labelled, observe};
+use crate::error::TraceError;
+use crate::transform::{Scale, burst, scale};
+use crate::workload::Workload;
+
+/// When coflows arrive.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Arrivals {
+    /// This many times as dense as in the trace.
+    Denser(f64),
+    /// This many at once, and those bursts this many times as dense as in the trace.
+    Batches(usize, f64),
+}
+
+/// A rung of the ladder.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rung {
+    /// Short name.
+    pub name: &'static str,
+    /// When coflows arrive.
+    pub arrivals: Arrivals,
+    /// Noise of the start of each flow: standard deviation in seconds.
+    pub noise_s: f64,
+    /// Frameworks, mixed at random.
+    pub frameworks: &'static [Framework],
+    /// Applications of each framework.
+    pub applications: u32,
+}
+
+use Arrivals::{Batches, Denser};
+use Framework::{Collective, Hadoop, Spark, Unknown};
+
+/// One framework each.
+const MIXED: &[Framework] = &[Spark, Hadoop, Collective];
+
+/// All rungs, from easy to contrived.
+#[rustfmt::skip]
+pub const LADDER: &[Rung] = &[
+    rung("trace", Denser(1.0), 0.0, &[Unknown], 1),
+    rung("noise", Denser(1.0), 0.050, &[Unknown], 1),
+    rung("denser", Denser(30.0), 0.0, MIXED, 8),
+    rung("mixed", Denser(1.0), 0.050, MIXED, 8),
+    rung("mixed-denser", Denser(30.0), 0.050, MIXED, 8),
+    rung("spark", Denser(30.0), 0.050, &[Spark], 8),
+    rung("collective", Denser(30.0), 0.050, &[Collective], 8),
+    rung("hadoop", Denser(30.0), 0.050, &[Hadoop], 1),
+    rung("batches", Batches(10, 1.0), 0.0, MIXED, 8),
+    rung("batches-noise", Batches(10, 1.0), 0.050, MIXED, 8),
+    rung("batches-hosts", Batches(10, 1.0), 0.0, &[Unknown], 1),
+    rung("contrived", Batches(10, 30.0), 0.200, MIXED, 2),
+];
+
+const fn rung(
+    name: &'static str,
+    arrivals: Arrivals,
+    noise_s: f64,
+    frameworks: &'static [Framework],
+    applications: u32,
+) -> Rung {
+    Rung { name, arrivals, noise_s, frameworks, applications }
+}
+
+impl Rung {
+    /// The labelled flows of this rung, made of `workload`.
+    ///
+    /// # Errors
+    /// [`TraceError::Argument`] for a rung whose numbers are out of range; none of [`LADDER`] is.
+    pub fn flows(&self, workload: &Workload, seed: u64) -> Result<Labelled, TraceError> {
+        let faster = |workload: &Workload, k: f64| {
+            scale(workload, Scale { time: 1.0 / k, size: 1.0, ports: None })
+        };
+        let workload = match self.arrivals {
+            Denser(k) => faster(workload, k)?,
+            Batches(m, k) => faster(&burst(workload, m)?, k)?,
+        };
+        let Rung { frameworks, applications, noise_s, .. } = *self;
+        Ok(observe(&workload, &Appearance { frameworks, applications, noise_s, seed }))
+    }
+}
