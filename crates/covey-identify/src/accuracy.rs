@@ -4,8 +4,6 @@
 //! flow* is the mean over all flows. *Per coflow* is the mean over true coflows of the mean over their
 //! flows, so that a coflow of one flow counts as much as one of ten thousand.
 
-use std::collections::BTreeMap;
-
 /// Means of precision and recall, each from 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Accuracy {
@@ -47,22 +45,22 @@ pub struct Accuracies {
 /// If the lists differ in length.
 pub fn accuracy(found: &[u32], truth: &[u32]) -> Accuracies {
     assert_eq!(found.len(), truth.len(), "each flow has a group and a coflow");
-    let mut of_group = BTreeMap::<u32, f64>::new();
-    let mut of_coflow = BTreeMap::<u32, f64>::new();
-    let mut of_both = BTreeMap::<(u32, u32), f64>::new();
-    for (&x, &c) in found.iter().zip(truth) {
-        *of_group.entry(x).or_default() += 1.0;
-        *of_coflow.entry(c).or_default() += 1.0;
-        *of_both.entry((c, x)).or_default() += 1.0;
-    }
+    let of_group = counts(found.iter().copied());
+    let of_coflow = counts(truth.iter().copied());
+    let both = counts(found.iter().copied().zip(truth.iter().copied()));
+    let count = |counts: &[(u32, f64)], name: u32| {
+        let place = counts.binary_search_by_key(&name, |(name, _)| *name);
+        place.map_or(0.0, |place| counts[place].1)
+    };
     let mut per_flow = [0.0; 2];
     let mut per_coflow = [0.0; 2];
-    for (&(c, x), &both) in &of_both {
+    for ((x, c), both) in both {
         // All `both` flows have the same precision and recall.
-        let sums = [both * both / of_group[&x], both * both / of_coflow[&c]];
+        let flows = count(&of_coflow, c);
+        let sums = [both * both / count(&of_group, x), both * both / flows];
         for k in 0..2 {
             per_flow[k] += sums[k];
-            per_coflow[k] += sums[k] / of_coflow[&c];
+            per_coflow[k] += sums[k] / flows;
         }
     }
     let mean = |[precision, recall]: [f64; 2], n: usize| match n {
@@ -73,4 +71,11 @@ pub fn accuracy(found: &[u32], truth: &[u32]) -> Accuracies {
         per_flow: mean(per_flow, found.len()),
         per_coflow: mean(per_coflow, of_coflow.len()),
     }
+}
+
+/// The number of each name, in order of names.
+fn counts<T: Ord + Copy>(names: impl Iterator<Item = T>) -> Vec<(T, f64)> {
+    let mut names: Vec<T> = names.collect();
+    names.sort_unstable();
+    names.chunk_by(|a, b| a == b).map(|same| (same[0], same.len() as f64)).collect()
 }

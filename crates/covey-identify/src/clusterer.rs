@@ -14,6 +14,7 @@
 //!
 //! The result depends on the live flows and on what their bursts have seen, not on when `refresh` is called.
 
+use crate::attributes::Attribute;
 use crate::dbscan::{dbscan, follows, is_within, rough_dbscan};
 use crate::flow::Observed;
 use crate::identify::Algorithm;
@@ -89,8 +90,9 @@ pub struct Clusterer {
     free_flows: Vec<u32>,
     leaders: Vec<Leader>,
     free_leaders: Vec<u32>,
-    /// The group of each leader; apart from the rest, because most comparisons end here.
+    /// The group and the burst of each leader; apart from the rest, because most comparisons end here.
     group_of: Vec<u32>,
+    burst_of: Vec<u32>,
     groups: Vec<Group>,
     free_groups: Vec<u32>,
     /// The newest leader of each burst.
@@ -124,6 +126,7 @@ impl Clusterer {
             leaders: Vec::new(),
             free_leaders: Vec::new(),
             group_of: Vec::new(),
+            burst_of: Vec::new(),
             groups: Vec::new(),
             free_groups: Vec::new(),
             newest: Vec::new(),
@@ -236,7 +239,7 @@ impl Clusterer {
     pub fn near(&self, flow: FlowNumber, diameter: f64, near: &mut Vec<(GroupNumber, f64)>) {
         near.clear();
         let point = &self.flows[flow.0 as usize].point;
-        let window_s = self.metric.window(diameter) * self.gap_s;
+        let window_s = self.metric.reach(Attribute::Start, diameter) * self.gap_s;
         let from_s = point.start_s - window_s - self.span_s;
         let places = self.order.between(from_s, point.start_s + window_s);
         let not_before_s = point.start_s - window_s;
@@ -323,6 +326,8 @@ impl Clusterer {
         };
         let number = put(&mut self.leaders, &mut self.free_leaders, leader);
         self.group_of.resize(self.leaders.len(), NONE);
+        self.burst_of.resize(self.leaders.len(), NONE);
+        self.burst_of[number as usize] = point.burst() as u32;
         if older != NONE {
             self.leaders[older as usize].newer = number;
         }
@@ -485,12 +490,19 @@ impl Clusterer {
             return;
         }
         let Point { start_s, last_start_s, .. } = leader.point;
-        let window_s = self.metric.window(self.metric.radius) * self.gap_s;
+        let radius = self.metric.radius;
+        let window_s = self.metric.reach(Attribute::Start, radius) * self.gap_s;
+        let peers = self.metric.reach(Attribute::Peers, radius);
+        let burst = leader.point.burst();
         let from_s = start_s - window_s - self.span_s;
         for place in self.order.between(from_s, last_start_s + window_s) {
             let Some(other) = self.order.at(place, start_s - window_s) else { continue };
             let [own, others] = [number, other].map(|leader| self.group_of[leader as usize]);
-            if own != others && self.are_near(number, other) {
+            let other_burst = self.burst_of[other as usize] as usize;
+            if own != others
+                && self.observer.least_peer_difference(burst, other_burst) <= peers
+                && self.are_near(number, other)
+            {
                 self.hang(number, other);
                 self.merge(own, others);
             }

@@ -14,6 +14,7 @@
 //! Pairs whose starts alone are too far apart are never compared: the metric bounds the distance from below
 //! by the difference of starts.
 
+use crate::attributes::Attribute;
 use crate::disjoint_sets::DisjointSets;
 use crate::metric::Metric;
 use crate::observer::{Observer, Point};
@@ -133,7 +134,7 @@ fn for_near_pairs(
     metric: &Metric,
     mut pair: impl FnMut(usize, usize, f64),
 ) {
-    let window_s = metric.window(metric.radius) * observer.gap_s() + span_s;
+    let window_s = metric.reach(Attribute::Start, metric.radius) * observer.gap_s() + span_s;
     for (i, x) in points.iter().enumerate() {
         for (j, y) in (0..i).rev().map(|j| (j, &points[j])) {
             if x.start_s - y.start_s > window_s {

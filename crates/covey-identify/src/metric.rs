@@ -25,8 +25,8 @@ pub struct Metric {
     is_diagonal: bool,
     /// The diagonal of A, for differences that are not scaled.
     weights: Differences,
-    /// Least increase of the squared distance with the squared difference of starts.
-    start_weight: f64,
+    /// Least increase of the squared distance with the square of each difference.
+    least_weights: Differences,
 }
 
 /// The statistics of a training.
@@ -94,7 +94,9 @@ impl Metric {
             training: None,
             is_diagonal: (0..ATTRIBUTES).all(|i| (0..i).all(|j| matrix[(i, j)] == 0.0)),
             weights: std::array::from_fn(|k| matrix[(k, k)] / (scales[k] * scales[k])),
-            start_weight: start_weight(&matrix) / (scales[0] * scales[0]),
+            least_weights: std::array::from_fn(|k| {
+                least_weight(&matrix, k) / (scales[k] * scales[k])
+            }),
             matrix,
             scales,
         }
@@ -123,26 +125,33 @@ impl Metric {
     /// The square of the distance.
     pub(crate) fn squared(&self, differences: &Differences) -> f64 {
         if self.is_diagonal {
-            return self.weights.iter().zip(differences).map(|(w, d)| w * d * d).sum();
+            // Four sums, so that additions do not wait for each other.
+            let mut sums = [0.0; 4];
+            for (k, (w, d)) in self.weights.iter().zip(differences).enumerate() {
+                sums[k % 4] += w * d * d;
+            }
+            return (sums[0] + sums[1]) + (sums[2] + sums[3]);
         }
         let scaled = Vector::from_fn(|k, _| differences[k] / self.scales[k]);
         (self.matrix * scaled).dot(&scaled).max(0.0)
     }
 
-    /// The difference of starts, in gaps between bursts, beyond which flows are farther apart than
-    /// `radius`, whatever the other attributes; infinite if starts do not count.
-    pub(crate) fn window(&self, radius: f64) -> f64 {
-        if self.start_weight > 0.0 { radius / self.start_weight.sqrt() } else { f64::INFINITY }
+    /// The difference in one attribute beyond which flows are farther apart than `radius`, whatever the other
+    /// attributes; infinite if the attribute alone does not separate.
+    pub(crate) fn reach(&self, attribute: Attribute, radius: f64) -> f64 {
+        let weight = self.least_weights[attribute as usize];
+        if weight > 0.0 { radius / weight.sqrt() } else { f64::INFINITY }
     }
 }
 
-/// The least of δᵀ A δ over all δ whose first difference is 1: the Schur complement of the other
-/// attributes. Those that A ignores are left out by the pseudo-inverse.
-fn start_weight(matrix: &Matrix) -> f64 {
-    let others = matrix.fixed_view::<{ ATTRIBUTES - 1 }, { ATTRIBUTES - 1 }>(1, 1).into_owned();
-    let with_start = matrix.fixed_view::<{ ATTRIBUTES - 1 }, 1>(1, 0).into_owned();
+/// The least of δᵀ A δ over all δ with 1 in attribute `k`: the Schur complement of the other attributes.
+/// Those that A ignores are left out by the pseudo-inverse.
+fn least_weight(matrix: &Matrix, k: usize) -> f64 {
+    let others = matrix.remove_row(k).remove_column(k);
+    let with_k = matrix.column(k).remove_row(k);
     let tolerance = 1e-12 * matrix.diagonal().max();
     let inverse = others.pseudo_inverse(tolerance).unwrap_or_default();
-    let complement = matrix[(0, 0)] - (with_start.transpose() * inverse * with_start)[0];
-    if complement > tolerance { complement } else { 0.0 }
+    let complement = matrix[(k, k)] - (with_k.transpose() * inverse * with_k)[0];
+    // Rounding must not cut off a flow at the very radius.
+    if complement > tolerance { complement * (1.0 - 1e-9) } else { 0.0 }
 }

@@ -11,26 +11,36 @@ const EMPTY: u16 = u16::MAX;
 
 /// The sketch; members can only be added.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Sketch([u16; BINS]);
+pub(crate) struct Sketch {
+    bins: [u16; BINS],
+    /// Bins that are not empty.
+    filled: u16,
+}
 
 impl Sketch {
     pub fn new() -> Sketch {
-        Sketch([EMPTY; BINS])
+        Sketch { bins: [EMPTY; BINS], filled: 0 }
     }
 
     /// Adds a member by its hash. Returns whether the sketch has changed.
     pub fn insert(&mut self, hash: u64) -> bool {
-        let bin = &mut self.0[(hash >> 58) as usize];
+        let bin = &mut self.bins[(hash >> 58) as usize];
         let value = (hash & 0xffff).min(u64::from(EMPTY) - 1) as u16;
         let less = value < *bin;
+        self.filled += u16::from(*bin == EMPTY);
         *bin = (*bin).min(value);
         less
+    }
+
+    /// The number of bins that are not empty.
+    pub fn filled(&self) -> u16 {
+        self.filled
     }
 
     /// |A ∩ B| / |A ∪ B| of the two sets, estimated, from 0 to 1. Vectorises: there is no branch.
     pub fn overlap(&self, other: &Sketch) -> f64 {
         let (mut equal, mut empty) = (0_u16, 0_u16);
-        for (&a, &b) in self.0.iter().zip(&other.0) {
+        for (&a, &b) in self.bins.iter().zip(&other.bins) {
             equal += u16::from(a == b);
             empty += u16::from(a & b == EMPTY);
         }

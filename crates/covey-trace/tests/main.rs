@@ -7,5 +7,6 @@ mod facebook;
 mod fb_like;
 mod formats;
 mod gzip;
+mod observe;
 mod stats;
 mod transform;
