@@ -50,10 +50,15 @@ pub enum LearnError {
 
 /// Flows of two coflows are a pair to learn from if they start within this many gaps between bursts. Pairs
 /// that are farther apart are told apart by their starts alone.
-const NEAR_GAPS: f64 = 0.5;
+const NEAR_GAPS: f64 = 2.0;
+/// The part of the diagonal matrix in a full one. The best full matrix alone often has a low rank: then some
+/// other differences make up for any difference of starts, and all flows would have to be compared.
+const DIAGONAL_PART: f64 = 0.25;
 /// Radii that are tried: each this many times the one before, from the first to the last quantile of the
-/// distances of same pairs.
-const RADIUS_STEP: f64 = 1.15;
+/// distances of same pairs. Wider radii compare ever more flows, so the search ends when F1 has fallen this
+/// far below the best.
+const RADIUS_STEP: f64 = 1.25;
+const MAX_FALL: f64 = 0.05;
 
 /// Learns a metric from flows and the coflow of each; any numbers name coflows.
 ///
@@ -80,7 +85,8 @@ pub fn learn(
     let (mut matrix, mut steps) = xing::diagonal(&pairs);
     if learning.form == Form::Full {
         let (full, more) = xing::full(&pairs, &matrix);
-        (matrix, steps) = (full, steps + more);
+        matrix = matrix * DIAGONAL_PART + full * (1.0 - DIAGONAL_PART);
+        steps += more;
     }
     let (radius, found) = best_radius(&recorded, &labels, &pairs, &matrix, &scales);
     let mut metric = Metric::new(matrix / (radius * radius), scales);
@@ -125,13 +131,17 @@ fn best_radius(
         _ => (near[near.len() / 20], near[near.len() - 1 - near.len() / 20]),
     };
     let radii = std::iter::successors(Some(first), |r| Some(r * RADIUS_STEP));
-    let found = radii.take_while(|&r| r <= last).map(|radius| {
+    let score = |found: &Accuracies| 0.5 * (found.per_flow.f1() + found.per_coflow.f1());
+    let mut best: Option<(f64, Accuracies)> = None;
+    for radius in radii.take_while(|&radius| radius <= last) {
         let metric = Metric::new(matrix / (radius * radius), *scales);
-        let groups = recorded.groups(&metric, Algorithm::DEFAULT);
-        (radius, accuracy(&groups, labels))
-    });
-    let score = |found: &Accuracies| found.per_flow.f1() + found.per_coflow.f1();
-    let best = found.reduce(|best, next| if score(&next.1) > score(&best.1) { next } else { best });
+        let found = accuracy(&recorded.groups(&metric, Algorithm::DEFAULT), labels);
+        match &best {
+            Some((_, before)) if score(&found) < score(before) - MAX_FALL => break,
+            Some((_, before)) if score(&found) <= score(before) => {}
+            _ => best = Some((radius, found)),
+        }
+    }
     best.expect("the first radius is tried")
 }
 

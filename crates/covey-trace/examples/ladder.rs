@@ -20,7 +20,7 @@ const TRAINING: Rung = Rung {
     frameworks: &[Framework::Spark, Framework::Spark, Framework::Hadoop, Framework::Collective],
     applications: 5,
 };
-const TRAINING_TRACE: &str = "fb-like:seed=21,coflows=400";
+const TRAINING_TRACE: &str = "fb-like:seed=21,coflows=200,duration_s=1380";
 /// Seed of what appears at random in the rungs that are tested.
 const SEED: u64 = 1;
 
@@ -38,13 +38,11 @@ fn ladder(trace: &str) -> Result<(), Box<dyn Error>> {
     let workload = covey_trace::open(trace)?;
     let training = TRAINING.flows(&covey_trace::builtin(TRAINING_TRACE)?, 21)?;
     let learned = |form| {
-        let learning = Learning { form, pairs: 20_000, seed: 1 };
+        let learning = Learning { form, pairs: 10_000, seed: 1 };
         learn(&training.flows, &training.coflows, &learning)
     };
     let metrics = [Metric::default(), learned(Form::Diagonal)?, learned(Form::Full)?];
-    for metric in &metrics {
-        eprintln!("{}", metric.to_text());
-    }
+    metrics.iter().for_each(|metric| eprintln!("{}", metric.to_text()));
     println!(
         "| rung | flows that overlap | start alone | default | learned, diagonal | learned, full |"
     );
