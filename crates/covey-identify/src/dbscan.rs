@@ -31,8 +31,16 @@ pub(crate) fn dbscan(
     let mut sets = DisjointSets::new(points.len());
     let is_core = core_points(points, weights, observer, metric, min_points);
     let mut nearest_core = vec![(f64::INFINITY, 0); points.len()];
-    let span_s = points.iter().map(|p| p.last_start_s - p.start_s).fold(0.0, f64::max);
-    for_near_pairs(points, span_s, observer, metric, |i, j, squared| {
+    let radius_squared = metric.radius * metric.radius;
+    for_candidates(points, observer, metric, |i, j| {
+        let are_core = is_core[i] && is_core[j];
+        if are_core && sets.find(i as u32) == sets.find(j as u32) {
+            return; // nothing to learn from this pair
+        }
+        let squared = metric.squared(&observer.differences(&points[i], &points[j]));
+        if squared > radius_squared {
+            return;
+        }
         match (is_core[i], is_core[j]) {
             (true, true) => sets.union(i as u32, j as u32),
             (false, true) => nearest_core[i] = min(nearest_core[i], (squared, j as u32)),
@@ -72,6 +80,9 @@ pub(crate) fn rough_dbscan(
                     followers[number as usize] += 1;
                     return number;
                 }
+                if is_over(observer, leader, point.start_s) {
+                    break; // and older leaders too
+                }
                 next = previous[number as usize];
             }
             let leader = leaders.len() as u32;
@@ -92,6 +103,11 @@ const MAX_SPAN: f64 = 1.0;
 pub(crate) fn follows(observer: &Observer, metric: &Metric, flow: &Point, leader: &Point) -> bool {
     (leader.start_s..=leader.start_s + MAX_SPAN * observer.gap_s()).contains(&flow.start_s)
         && is_within(observer, metric, flow, leader, metric.leader_radius)
+}
+
+/// Whether a leader is too old for a flow that starts at a time to follow it.
+pub(crate) fn is_over(observer: &Observer, leader: &Point, start_s: f64) -> bool {
+    leader.start_s + MAX_SPAN * observer.gap_s() < start_s
 }
 
 /// Whether two points are at most `radius` apart.
@@ -116,33 +132,35 @@ fn core_points(
         return vec![true; points.len()];
     }
     let mut near = weights.to_vec();
-    let span_s = points.iter().map(|p| p.last_start_s - p.start_s).fold(0.0, f64::max);
-    for_near_pairs(points, span_s, observer, metric, |i, j, _| {
-        near[i] += weights[j];
-        near[j] += weights[i];
+    for_candidates(points, observer, metric, |i, j| {
+        if is_within(observer, metric, &points[i], &points[j], metric.radius) {
+            near[i] += weights[j];
+            near[j] += weights[i];
+        }
     });
     near.iter().map(|&near| near >= min_points).collect()
 }
 
-/// Calls `pair` with the places of two points within the radius, and the square of their distance.
-///
-/// No point spans more than `span_s`.
-fn for_near_pairs(
+/// Calls `pair` with the places of two points that may be within the radius: neither their starts alone nor
+/// the sizes of their peer sets alone are too far apart.
+fn for_candidates(
     points: &[Point],
-    span_s: f64,
     observer: &Observer,
     metric: &Metric,
-    mut pair: impl FnMut(usize, usize, f64),
+    mut pair: impl FnMut(usize, usize),
 ) {
-    let window_s = metric.reach(Attribute::Start, metric.radius) * observer.gap_s() + span_s;
+    let span_s = points.iter().map(|p| p.last_start_s - p.start_s).fold(0.0, f64::max);
+    let window_s = metric.reach(Attribute::Start, metric.radius) * observer.gap_s();
+    let peers = metric.reach(Attribute::Peers, metric.radius);
     for (i, x) in points.iter().enumerate() {
         for (j, y) in (0..i).rev().map(|j| (j, &points[j])) {
-            if x.start_s - y.start_s > window_s {
+            if x.start_s - y.start_s > window_s + span_s {
                 break;
             }
-            let squared = metric.squared(&observer.differences(x, y));
-            if squared <= metric.radius * metric.radius {
-                pair(j, i, squared);
+            if x.start_s - y.last_start_s <= window_s
+                && observer.least_peer_difference(x.burst(), y.burst()) <= peers
+            {
+                pair(j, i);
             }
         }
     }

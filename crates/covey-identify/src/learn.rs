@@ -54,8 +54,8 @@ const NEAR_GAPS: f64 = 2.0;
 /// The part of the diagonal matrix in a full one. The best full matrix alone often has a low rank: then some
 /// other differences make up for any difference of starts, and all flows would have to be compared.
 const DIAGONAL_PART: f64 = 0.25;
-/// Radii that are tried: each this many times the one before, from the first to the last quantile of the
-/// distances of same pairs. Wider radii compare ever more flows, so the search ends when F1 has fallen this
+/// Radii that are tried: each this many times the one before, from the first quartile of the distances of same
+/// pairs on. Wider radii compare ever more flows, so the search ends when F1 has fallen this
 /// far below the best.
 const RADIUS_STEP: f64 = 1.25;
 const MAX_FALL: f64 = 0.05;
@@ -128,7 +128,7 @@ fn best_radius(
     near.sort_by(f64::total_cmp);
     let (first, last) = match near[..] {
         [] => (1.0, 1.0),
-        _ => (near[near.len() / 20], near[near.len() - 1 - near.len() / 20]),
+        _ => (near[near.len() / 4], near[near.len() - 1 - near.len() / 20]),
     };
     let radii = std::iter::successors(Some(first), |r| Some(r * RADIUS_STEP));
     let score = |found: &Accuracies| 0.5 * (found.per_flow.f1() + found.per_coflow.f1());

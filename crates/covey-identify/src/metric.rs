@@ -23,7 +23,8 @@ pub struct Metric {
     /// How the metric was learned; nothing for one that was not.
     pub training: Option<Training>,
     is_diagonal: bool,
-    /// The diagonal of A, for differences that are not scaled.
+    /// A, and its diagonal, for differences that are not scaled.
+    scaled: Matrix,
     weights: Differences,
     /// Least increase of the squared distance with the square of each difference.
     least_weights: Differences,
@@ -70,7 +71,7 @@ impl Default for Metric {
 }
 
 impl Metric {
-    /// The metric with this diagonal matrix, scales 1, radius 1 and leader radius 0.25.
+    /// The metric with this diagonal matrix, scales 1, radius 1 and leader radius 0.5.
     ///
     /// # Panics
     /// If a weight is negative or not finite.
@@ -86,17 +87,18 @@ impl Metric {
         Metric::diagonal(&weights)
     }
 
-    /// The metric with a symmetric matrix, for differences divided by `scales`; radius 1, leader radius 0.25.
+    /// The metric with a symmetric matrix, for differences divided by `scales`; radius 1, leader radius 0.5.
     pub(crate) fn new(matrix: Matrix, scales: Differences) -> Metric {
         Metric {
             radius: 1.0,
-            leader_radius: 0.25,
+            leader_radius: 0.5,
             training: None,
             is_diagonal: (0..ATTRIBUTES).all(|i| (0..i).all(|j| matrix[(i, j)] == 0.0)),
             weights: std::array::from_fn(|k| matrix[(k, k)] / (scales[k] * scales[k])),
             least_weights: std::array::from_fn(|k| {
                 least_weight(&matrix, k) / (scales[k] * scales[k])
             }),
+            scaled: Matrix::from_fn(|i, j| matrix[(i, j)] / (scales[i] * scales[j])),
             matrix,
             scales,
         }
@@ -132,8 +134,14 @@ impl Metric {
             }
             return (sums[0] + sums[1]) + (sums[2] + sums[3]);
         }
-        let scaled = Vector::from_fn(|k, _| differences[k] / self.scales[k]);
-        (self.matrix * scaled).dot(&scaled).max(0.0)
+        let row = |i: usize| {
+            self.scaled.column(i).iter().zip(differences).map(|(a, d)| a * d).sum::<f64>()
+        };
+        (0..ATTRIBUTES)
+            .filter(|&i| differences[i] != 0.0)
+            .map(|i| differences[i] * row(i))
+            .sum::<f64>()
+            .max(0.0)
     }
 
     /// The difference in one attribute beyond which flows are farther apart than `radius`, whatever the other
