@@ -20,7 +20,7 @@ const TRAINING: Rung = Rung {
     frameworks: &[Framework::Spark, Framework::Spark, Framework::Hadoop, Framework::Collective],
     applications: 5,
 };
-const TRAINING_TRACE: &str = "fb-like:seed=21,coflows=200,duration_s=1380";
+const TRAINING_TRACE: &str = "fb-like:seed=21,coflows=400";
 /// Seed of what appears at random in the rungs that are tested.
 const SEED: u64 = 1;
 
@@ -44,7 +44,7 @@ fn ladder(trace: &str) -> Result<(), Box<dyn Error>> {
     let metrics = [Metric::default(), learned(Form::Diagonal)?, learned(Form::Full)?];
     metrics.iter().for_each(|metric| eprintln!("{}", metric.to_text()));
     println!(
-        "| rung | flows that overlap | start alone | default | learned, diagonal | learned, full |"
+        "| rung | coflows that overlap | start alone | default | learned, diagonal | learned, full |"
     );
     println!("|---|--:|--:|--:|--:|--:|");
     for rung in LADDER {
