@@ -24,6 +24,7 @@ use std::marker::PhantomData;
 use crate::codec::{Compress, Compression};
 use crate::ids::{CoflowId, FlowId, LinkId};
 use crate::knowledge::{Clairvoyant, Knowledge};
+use crate::link_shares::LinkShares;
 use crate::sorted::Sorted;
 use crate::time::Time;
 use crate::wakes::{Sender, Wake, Wakes};
@@ -160,17 +161,6 @@ pub enum Layers {
     Classes,
 }
 
-/// A share of a link that is reserved for a coflow under [`Layers::PerPort`].
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct LinkShare {
-    /// The coflow.
-    pub coflow: CoflowId,
-    /// The link.
-    pub link: LinkId,
-    /// Share of the link's capacity, from 0 to 1; at most 1 for all coflows together.
-    pub share: f64,
-}
-
 /// What becomes of capacity that no entry has taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Backfill {
@@ -258,7 +248,7 @@ pub struct Ranking {
     /// How layers share.
     pub layers: Layers,
     /// Shares of links, under [`Layers::PerPort`].
-    pub link_shares: Vec<LinkShare>,
+    pub link_shares: LinkShares,
     /// What becomes of capacity that no entry has taken.
     pub backfill: Backfill,
     /// The ways to compress to which [`Entry::compressed`] refers.
@@ -307,6 +297,8 @@ struct Edits {
     is_rewritten: bool,
     /// Otherwise the ranks at which groups have come or gone.
     ranks: Vec<(Rank, Group)>,
+    /// And the links that are divided in another way; one may occur more than once.
+    links: Vec<LinkId>,
 }
 
 impl Edits {
@@ -325,9 +317,26 @@ impl Edits {
         }
     }
 
+    /// The same for a link.
+    fn add_link(&mut self, link: LinkId) {
+        if self.is_rewritten {
+            return;
+        }
+        self.links.reserve_exact(Edits::MANY.saturating_sub(self.links.len()));
+        self.links.push(link);
+        if self.links.len() == Edits::MANY {
+            self.rewrite();
+        }
+    }
+
     fn rewrite(&mut self) {
         self.is_rewritten = true;
+        self.clear();
+    }
+
+    fn clear(&mut self) {
         self.ranks.clear();
+        self.links.clear();
     }
 }
 
@@ -435,10 +444,16 @@ impl<K: Knowledge> Plan<K> {
         (!self.edits.is_rewritten).then_some(&self.edits.ranks)
     }
 
+    /// For drivers: the links that are divided in another way since [`Plan::clear_edits`], if [`Plan::edits`] are
+    /// known. One may occur more than once.
+    pub fn divided_links(&self) -> &[LinkId] {
+        &self.edits.links
+    }
+
     /// For drivers: the allocator has been notified of the [`Plan::edits`].
     pub fn clear_edits(&mut self) {
         self.edits.is_rewritten = false;
-        self.edits.ranks.clear();
+        self.edits.clear();
     }
 
     /// Has the flows of the groups that are added from now on compressed. If a host's processor is not
@@ -466,9 +481,18 @@ impl<K: Knowledge> Plan<K> {
         }
     }
 
-    /// Reserves a `share` (from 0 to 1) of a link for a coflow, under [`Layers::PerPort`].
+    /// Reserves a `share` (from 0 to 1) of a link for a coflow, under [`Layers::PerPort`]. More shares of the same
+    /// coflow add up.
     pub fn set_link_share(&mut self, coflow: CoflowId, link: LinkId, share: f64) {
-        self.ranking.link_shares.push(LinkShare { coflow, link, share });
+        self.ranking.link_shares.add(link, (coflow, share));
+        self.edits.rewrite();
+    }
+
+    /// Replaces all shares of a link, in a plan that is kept.
+    pub fn divide_link(&mut self, link: LinkId, shares: &[(CoflowId, f64)]) {
+        if self.ranking.link_shares.replace(link, shares) {
+            self.edits.add_link(link);
+        }
     }
 
     /// Sets what becomes of capacity that no entry has taken.

@@ -8,11 +8,12 @@
 
 use std::collections::VecDeque;
 
-use covey_core::sorted::Sorted;
 use covey_core::{
-    Answer, CoflowId, Fabric, Group, Layers, LinkId, LocalPolicy, LocalView, NodeId, NodeLink,
-    NonClairvoyant, Outbox, Plan, Policy, Seen, Share, Time, View, Wants,
+    Answer, CoflowId, Fabric, Layers, LinkId, LocalPolicy, LocalView, NodeId, NodeLink,
+    NonClairvoyant, Outbox, Plan, Policy, Rank, Seen, Share, Time, View, Wants,
 };
+
+use crate::kept_ranks::KeptRanks;
 
 /// One node: its instance, and what it may see.
 struct Node<P> {
@@ -32,10 +33,11 @@ pub(crate) struct Local<P: LocalPolicy> {
     nodes: Vec<Node<P>>,
     /// Nodes that must divide their links again.
     stale: Vec<usize>,
-    /// How each link is divided, by link.
-    parts: Vec<Vec<(CoflowId, f64)>>,
-    /// Links that are divided among any coflows.
-    busy: Sorted<LinkId, ()>,
+    ranks: KeptRanks,
+    /// Coflows that have arrived since the last plan.
+    arrived: Vec<CoflowId>,
+    /// Working memory: how a link is divided.
+    parts: Vec<(CoflowId, f64)>,
     /// By coflow, the links where limits have been reached, ascending, and how many: later waves go on
     /// counting.
     reached: Vec<Vec<(LinkId, usize)>>,
@@ -61,8 +63,9 @@ impl<P: LocalPolicy + Clone> Local<P> {
             latency_s,
             nodes: Vec::new(),
             stale: Vec::new(),
+            ranks: KeptRanks::default(),
+            arrived: Vec::new(),
             parts: Vec::new(),
-            busy: Sorted::default(),
             reached: Vec::new(),
             messages: VecDeque::new(),
             sent: Vec::new(),
@@ -85,7 +88,6 @@ impl<P: LocalPolicy + Clone> Local<P> {
         for link in (0..fabric.links() as u32).map(LinkId) {
             self.nodes[home(link, fabric).0].links.push(NodeLink { link, seen: Vec::new() });
         }
-        self.parts.resize_with(fabric.links(), Vec::new);
     }
 
     fn see(&mut self, coflow: CoflowId, view: &View<'_, NonClairvoyant>) {
@@ -135,7 +137,13 @@ where
     fn coflow_arrived(&mut self, coflow: CoflowId, view: &View<'_, NonClairvoyant>) {
         self.reached.resize_with(view.slots(), Vec::new);
         self.reached[coflow.index()].clear();
+        self.arrived.push(coflow);
         self.see(coflow, view);
+    }
+
+    fn coflow_ended(&mut self, coflow: CoflowId, _: &View<'_, NonClairvoyant>) {
+        self.arrived.retain(|&arrived| arrived != coflow);
+        self.ranks.leave(coflow);
     }
 
     fn flows_started(&mut self, coflow: CoflowId, view: &View<'_, NonClairvoyant>) {
@@ -196,32 +204,23 @@ where
     }
 
     fn plan(&mut self, view: &View<'_, NonClairvoyant>, plan: &mut Plan<NonClairvoyant>) -> Answer {
-        plan.clear();
         plan.set_layers(Layers::PerPort);
-        for &coflow in view.coflows() {
-            plan.push(Group::Coflow(coflow), Share::MAX_MIN);
+        self.ranks.clear_left(plan);
+        for coflow in self.arrived.drain(..) {
+            let rank = Rank::new(0, 0.0, view.order(coflow));
+            self.ranks.put(plan, coflow, rank, Share::MAX_MIN);
         }
         while let Some(at) = self.stale.pop() {
             let node = &mut self.nodes[at];
             node.is_stale = false;
             for link in &node.links {
                 let local = local_view(at, view.now(), &node.links);
-                let parts = &mut self.parts[link.link.index()];
-                let was_busy = !parts.is_empty();
-                parts.clear();
-                node.instance.divide(link, &local, parts);
-                match (was_busy, !parts.is_empty()) {
-                    (false, true) => _ = self.busy.insert(link.link, ()),
-                    (true, false) => _ = self.busy.remove(&link.link),
-                    _ => {}
-                }
+                self.parts.clear();
+                node.instance.divide(link, &local, &mut self.parts);
+                plan.divide_link(link.link, &self.parts);
             }
         }
-        for &(link, ()) in self.busy.iter() {
-            for &(coflow, share) in &self.parts[link.index()] {
-                plan.set_link_share(coflow, link, share);
-            }
-        }
+        plan.clear_times();
         if let Some(&(arrival, ..)) = self.messages.front() {
             plan.wake_at(arrival);
         }

@@ -124,7 +124,10 @@ impl Allocator {
     pub fn read_edits<K: Knowledge>(&mut self, plan: &mut Plan<K>) {
         match plan.edits() {
             None => self.is_new_plan = true,
-            Some(edits) => self.edit(edits),
+            Some(edits) => {
+                self.edit(edits);
+                self.per_port.links_divided(plan.divided_links());
+            }
         }
         plan.clear_edits();
     }

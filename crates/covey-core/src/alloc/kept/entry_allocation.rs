@@ -171,11 +171,36 @@ impl EntryAllocation {
         }
     }
 
+    /// Bytes per second that are left at local link `l`.
+    pub fn left(&self, l: usize) -> f64 {
+        if self.is_empty() { self.before[l] } else { self.after[l] }
+    }
+
+    /// The links at which another amount may be used or left than before the last decision; `None` if it does
+    /// not say. Some occur more than once.
+    pub fn written(&self) -> Option<&[u32]> {
+        self.fair.written()
+    }
+
+    /// Whether [`EntryAllocation::offer_at`] makes the next decision cost less than [`EntryAllocation::offer`].
+    pub fn follows_single_links(&self) -> bool {
+        self.fair.follows_single_links()
+    }
+
+    /// Makes `free` what is found at one link. What the coflow uses there stays the same.
+    pub fn offer_at(&mut self, l: usize, free: f64) {
+        let before = std::mem::replace(&mut self.before[l], free);
+        if before != free {
+            self.after[l] += free - before;
+            self.fair.miss(&[l as u32]);
+        }
+    }
+
     /// Makes `free` what is found at the coflow's links. What the coflow uses stays the same.
     pub fn offer(&mut self, free: impl ExactSizeIterator<Item = f64>) {
+        self.fair.miss_all();
         self.before.resize(free.len(), 0.0);
         self.after.resize(free.len(), 0.0);
-        self.fair.stay_everywhere(free.len());
         for ((before, after), free) in self.before.iter_mut().zip(&mut self.after).zip(free) {
             *after += free - std::mem::replace(before, free);
         }

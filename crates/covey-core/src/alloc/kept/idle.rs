@@ -89,16 +89,6 @@ impl Idle {
         has_opened
     }
 
-    /// Writes down which of the coflow's links are `open`. Returns whether any was closed before.
-    pub fn find(&mut self, demand: &Demand, open: &[u64]) -> bool {
-        let mut has_opened = false;
-        for (was, word) in self.open.iter_mut().zip(demand.set().words()) {
-            let here = open[word.at as usize] & word.bits;
-            has_opened |= here & !std::mem::replace(was, here) != 0;
-        }
-        has_opened
-    }
-
     /// Whether an entry for the coflow, or for a flow of it, would give anything now.
     pub fn can_send(&self, demand: &Demand, entry: &Entry, search: &mut OpenFlowSearch) -> bool {
         if let Group::Flow(flow) = entry.group {

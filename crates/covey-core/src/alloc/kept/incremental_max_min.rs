@@ -58,6 +58,8 @@ pub struct FairLevels {
     tells_changes: bool,
     /// Where paths cross inner links, what goes on from one decision to the next.
     kept: Option<Box<KeptLevels>>,
+    /// Whether the last decision went on from what is kept.
+    is_kept: bool,
     /// Number of flows that got a rate, added up over all decisions, since levels were last begun to be kept.
     filled: u64,
 }
@@ -80,6 +82,7 @@ impl FairLevels {
     pub fn start(&mut self) {
         self.changes.clear();
         self.tells_changes = true;
+        self.is_kept = false;
     }
 
     /// Levels are withdrawn, or given by a rule that does not say which have changed.
@@ -107,18 +110,37 @@ impl FairLevels {
         self.tells_changes.then_some(&*self.changes)
     }
 
-    /// What is free has changed at some links, and the levels are to stay.
-    pub fn stay(&mut self, changed: &[u32]) {
+    /// What is free has changed at some links, of which [`FairLevels::follow`] is not told.
+    pub fn miss(&mut self, links: &[u32]) {
         if let Some(kept) = &mut self.kept {
-            kept.miss(changed.iter().copied());
+            kept.miss(links);
         }
     }
 
-    /// The same, at any of so many links.
-    pub fn stay_everywhere(&mut self, links: usize) {
+    /// The same at any links.
+    pub fn miss_all(&mut self) {
         if let Some(kept) = &mut self.kept {
-            kept.miss(0..links as u32);
+            kept.miss_all();
         }
+    }
+
+    /// What is free has changed at some links, and the levels are to stay.
+    pub fn stay(&mut self, links: &[u32]) {
+        if let Some(kept) = &mut self.kept {
+            kept.stay(links);
+            self.is_kept = true;
+        }
+    }
+
+    /// Whether the next decision costs less if it is known at which links other amounts are free.
+    pub fn follows_single_links(&self) -> bool {
+        self.kept.as_ref().is_some_and(|kept| kept.follows_single_links())
+    }
+
+    /// The links at which another amount may be used or left than before the last decision; `None` if it does
+    /// not say. Some occur more than once.
+    pub fn written(&self) -> Option<&[u32]> {
+        self.kept.as_ref().filter(|_| self.is_kept)?.written()
     }
 
     /// Whether [`FairLevels::limit`] is known.
@@ -204,6 +226,7 @@ impl FairLevels {
         } else {
             return false;
         }
+        self.is_kept = true;
         self.flows = Some(FairTo::all_of(coflow));
         true
     }

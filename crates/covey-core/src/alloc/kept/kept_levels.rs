@@ -12,6 +12,9 @@ use crate::simd::differences;
 /// Differences below this part of a link's capacity are rounding.
 const ROUNDING: f64 = 4e-12;
 
+/// If another amount may be free at more than one of so many links, all are looked at.
+const LINKS_PER_UNSEEN: usize = 8;
+
 /// Levels of one coflow. Each flow is a bundle of its own, whose number is its position.
 #[derive(Debug)]
 pub struct KeptLevels {
@@ -19,6 +22,10 @@ pub struct KeptLevels {
     levels: WaterLevels,
     /// Links at which another amount may be free than the levels know; some occur twice.
     unseen: Vec<u32>,
+    /// Whether there may be others.
+    all_unseen: bool,
+    /// Where there are many links, those that [`KeptLevels::write`] has looked at last; some occur twice.
+    written: Vec<u32>,
     /// Working memory: what was left at each link.
     previous_after: Vec<f64>,
 }
@@ -41,12 +48,45 @@ impl KeptLevels {
         }
         levels.set_all_free(free.iter().copied());
         levels.fill(&mut bundles);
-        KeptLevels { bundles, levels, unseen: Vec::new(), previous_after: Vec::new() }
+        KeptLevels {
+            bundles,
+            levels,
+            unseen: Vec::new(),
+            all_unseen: false,
+            written: Vec::new(),
+            previous_after: Vec::new(),
+        }
     }
 
     /// Another amount may be free at some links, of which [`KeptLevels::follow`] is not told.
-    pub fn miss(&mut self, links: impl Iterator<Item = u32>) {
-        self.unseen.extend(links);
+    pub fn miss(&mut self, links: &[u32]) {
+        if LINKS_PER_UNSEEN * (self.unseen.len() + links.len()) > self.levels.levels().len() {
+            self.all_unseen = true;
+        } else {
+            self.unseen.extend_from_slice(links);
+        }
+    }
+
+    /// The same at any links.
+    pub fn miss_all(&mut self) {
+        self.all_unseen = true;
+    }
+
+    /// The levels stay although another amount is free at some links, and what is left there follows it.
+    pub fn stay(&mut self, links: &[u32]) {
+        self.miss(links);
+        self.written.clear();
+        self.written.extend_from_slice(links);
+    }
+
+    /// Whether less is done if it is known at which links another amount is free.
+    pub fn follows_single_links(&self) -> bool {
+        !self.levels.is_dense()
+    }
+
+    /// The links at which another amount may be used or left than before, some of them twice; `None` if all may.
+    pub fn written(&self) -> Option<&[u32]> {
+        self.follows_single_links().then_some(&*self.written)
     }
 
     /// Brings the levels up to date. Some flows have ended, and other amounts are `free`: if there are many links, at
@@ -58,8 +98,8 @@ impl KeptLevels {
             self.levels.leave(&mut self.bundles, position);
             self.bundles.take_away(position);
         }
-        self.unseen.extend_from_slice(dirty);
-        if self.levels.is_dense() {
+        self.miss(dirty);
+        if std::mem::take(&mut self.all_unseen) || self.levels.is_dense() {
             self.unseen.clear();
             self.levels.set_all_free(free.iter().copied());
         } else {
@@ -82,6 +122,10 @@ impl KeptLevels {
             *level = limited(*now);
         }
         self.write_after(free, after, dirty_after);
+        if !self.levels.is_dense() {
+            self.written.clear();
+            self.written.extend(0..free.len() as u32);
+        }
     }
 
     /// Writes down the same after [`KeptLevels::follow`].
@@ -98,13 +142,15 @@ impl KeptLevels {
         if self.levels.is_dense() {
             return self.write_after(free, after, dirty_after);
         }
-        for &l in self.levels.touched().chain(&self.unseen) {
+        self.written.clear();
+        self.written.append(&mut self.unseen);
+        self.written.extend(self.levels.touched());
+        for &l in &self.written {
             let now = left(self.levels.link(l as usize), free[l as usize], after[l as usize]);
             if std::mem::replace(&mut after[l as usize], now) != now {
                 dirty_after.push(l);
             }
         }
-        self.unseen.clear();
     }
 
     /// Writes down what is left of what is `free` at all links.
@@ -200,7 +246,7 @@ mod tests {
                     dirty.push(l as u32);
                 }
                 if below(4) == 0 {
-                    kept.miss(dirty.drain(..));
+                    kept.miss(&std::mem::take(&mut dirty));
                 }
                 let active: Vec<usize> = demand.active().collect();
                 let ended: Vec<usize> = active.into_iter().filter(|_| below(20) == 0).collect();

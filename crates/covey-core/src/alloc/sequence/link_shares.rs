@@ -1,11 +1,11 @@
 //! Which share of each link is a coflow's own ([`Ranking::link_shares`](crate::Ranking)).
 //!
-//! A new plan names the shares of all links, but few links have been divided in another way since
-//! the previous plan. Both lists are compared, and only links where they differ are looked at.
+//! Few links have been divided in another way since the previous plan. A plan that is kept names them; in
+//! another plan all links are compared. Only links that differ are looked at.
 
 use crate::alloc::error::PlanError;
 use crate::ids::{CoflowId, LinkId};
-use crate::plan::LinkShare;
+use crate::link_shares;
 use crate::state::State;
 
 /// A sum of shares that is more than a link by more than rounding explains.
@@ -14,19 +14,22 @@ const TOO_MUCH: f64 = 1.0 + 1e-9;
 /// Shares of links by coflow.
 #[derive(Debug, Default)]
 pub struct LinkShares {
-    /// The list of the plan, by link.
-    list: Vec<LinkShare>,
-    /// The previous list, while another is read.
-    before: Vec<LinkShare>,
+    /// What the plan said when it was last read.
+    read: link_shares::LinkShares,
+    /// Links that the plan divides in another way since then; one may occur more than once.
+    divided: Vec<LinkId>,
     shares: SharesByCoflow,
+    /// Working memory: the shares of a link before, and now.
+    before: Vec<(CoflowId, f64)>,
+    now: Vec<(CoflowId, f64)>,
 }
 
-/// The shares that a list comes to, and where they differ from the previous list.
+/// The shares of each coflow, and where they differ from those that were read before.
 #[derive(Debug, Default)]
 struct SharesByCoflow {
     /// Share by coflow and by local link, from 0 to 1; empty for coflows without any.
     share: Vec<Vec<f64>>,
-    /// By coflow, the links at which its share differs from the previous list: bits of the words of
+    /// By coflow, the links at which its share differs from what was read before: bits of the words of
     /// [`Demand::set`](crate::Demand::set). Empty if there are none.
     dirty: Vec<Vec<u64>>,
     /// The coflows whose `dirty` is not empty.
@@ -41,43 +44,45 @@ impl LinkShares {
     /// Takes all shares back. To be called when what was read no longer holds: after an error, and
     /// when coflows have left.
     pub fn forget(&mut self) {
-        self.list.clear();
+        self.read.clear();
         self.shares.share.iter_mut().for_each(Vec::clear);
     }
 
-    /// Reads the list of a new plan.
-    pub fn read(&mut self, state: &State, portions: &[LinkShare]) -> Result<(), PlanError> {
-        let LinkShares { list, before, shares } = self;
-        shares.start(state);
-        std::mem::swap(list, before);
-        list.clear();
-        list.extend_from_slice(portions);
-        if !list.is_sorted_by_key(|portion| portion.link) {
-            list.sort_by_key(|portion| portion.link);
-        }
-        let (mut was, mut is) = (&**before, &**list);
-        let (mut was_at, mut is_at) = (0, 0);
-        loop {
-            let both = was[was_at..].iter().zip(&is[is_at..]);
-            let same = both.take_while(|(was, is)| was == is).count();
-            was_at += same;
-            is_at += same;
-            let differ = [was.get(was_at), is.get(is_at)];
-            let Some(link) = differ.into_iter().flatten().map(|portion| portion.link).min() else {
-                return Ok(());
-            };
-            // Equal shares of the link have been passed.
-            let (of_was, rest_of_was) = shares_of(link, was, was_at);
-            let (of_is, rest_of_is) = shares_of(link, is, is_at);
-            shares.divide(state, link, of_was, of_is)?;
-            (was, is) = (rest_of_was, rest_of_is);
-            (was_at, is_at) = (0, 0);
-        }
+    /// The plan divides these links in another way.
+    pub fn note(&mut self, links: &[LinkId]) {
+        self.divided.extend_from_slice(links);
     }
 
-    /// The next pass is over the plan that was read last: no share changes.
-    pub fn stay(&mut self) {
-        self.shares.forget_changes();
+    /// Reads the shares of all links.
+    pub fn read_all(
+        &mut self,
+        state: &State,
+        plan: &link_shares::LinkShares,
+    ) -> Result<(), PlanError> {
+        let LinkShares { read, divided, .. } = &mut *self;
+        divided.clear();
+        let all = (0..read.links().max(plan.links()) as u32).map(LinkId);
+        divided.extend(all.filter(|&link| !read.of(link).eq(plan.of(link))));
+        self.read_noted(state, plan)
+    }
+
+    /// Reads the shares of the links that were noted. The rest of the plan has been read.
+    pub fn read_noted(
+        &mut self,
+        state: &State,
+        plan: &link_shares::LinkShares,
+    ) -> Result<(), PlanError> {
+        let LinkShares { read, divided, shares, before, now } = self;
+        shares.start(state);
+        for link in divided.drain(..) {
+            for (list, all) in [(&mut *before, &*read), (&mut *now, plan)] {
+                list.clear();
+                list.extend(all.of(link));
+            }
+            shares.divide(state, link, before, now)?;
+            read.replace(link, now);
+        }
+        Ok(())
     }
 
     /// A coflow's share of one of its local links.
@@ -90,14 +95,6 @@ impl LinkShares {
     pub fn dirty_of(&self, coflow: CoflowId) -> &[u64] {
         &self.shares.dirty[coflow.index()]
     }
-}
-
-/// The shares of a link, some of which may come just before `at` in `list` and the others after it;
-/// and the shares after them.
-fn shares_of(link: LinkId, list: &[LinkShare], at: usize) -> (&[LinkShare], &[LinkShare]) {
-    let first = list[..at].iter().rposition(|portion| portion.link != link).map_or(0, |k| k + 1);
-    let count = list[first..].iter().take_while(|portion| portion.link == link).count();
-    list[first..].split_at(count)
 }
 
 impl SharesByCoflow {
@@ -118,12 +115,12 @@ impl SharesByCoflow {
         &mut self,
         state: &State,
         link: LinkId,
-        was: &[LinkShare],
-        is: &[LinkShare],
+        was: &[(CoflowId, f64)],
+        is: &[(CoflowId, f64)],
     ) -> Result<(), PlanError> {
         let set = |id: CoflowId| state.coflow(id).demand().set();
         // A share of a link that a coflow does not use has no effect.
-        for &LinkShare { coflow, .. } in was {
+        for &(coflow, _) in was {
             if let Some(local) = set(coflow).get(link.index()) {
                 let before = std::mem::take(&mut self.share[coflow.index()][local]);
                 self.note(coflow, before);
@@ -131,7 +128,7 @@ impl SharesByCoflow {
         }
         let mut sum = 0.0;
         let mut result = Ok(());
-        for &LinkShare { coflow, share, .. } in is {
+        for &(coflow, share) in is {
             if !state.is_present(coflow) {
                 result = Err(PlanError::Absent(coflow));
                 break;

@@ -7,19 +7,21 @@
 //! all coflows in the order of the plan: each shares again what it had and what is spare by then.
 //!
 //! Nodes divide their links all the time, but few of them in one round. While the plan serves the
-//! same coflows in the same order, shares are looked at only where they have changed. Spare capacity
-//! then changes at many links and for all coflows behind them (under `fifo-lm` on the Facebook
-//! trace, at 77 of a coflow's links in each pass), but rates mostly stay. So a coflow is served
-//! again only when what it finds at a link has left the [`Bounds`] between which its rates stay.
+//! same coflows in the same order, shares are looked at only where they have changed, and so is what is
+//! spare: a link is *dirty* if another amount is spare there than at the same point of the previous pass. Of
+//! a coflow's links most stay clean, but seldom all of them. Its rates mostly stay. So a coflow is served
+//! again only when what it leaves at a dirty link is out of the [`Bounds`] between which its rates stay.
 
 use super::link_shares::LinkShares;
 use super::pass::{Pass, Request};
 use crate::alloc::error::PlanError;
-use crate::alloc::free_capacity::{NEGLIGIBLE, open_links};
+use crate::alloc::free_capacity::{FreeCapacity, NEGLIGIBLE};
 use crate::alloc::kept::entry_allocation::EntryAllocation;
 use crate::alloc::kept::target::{Which, checked};
-use crate::bits::set_bit;
+use crate::bits::{bits, set_bit};
+use crate::demand::Demand;
 use crate::ids::{CoflowId, LinkId};
+use crate::marked_links::MarkedLinks;
 use crate::plan::{Entry, Group, Ranking, Rule};
 use crate::state::State;
 
@@ -38,65 +40,73 @@ pub struct PerPort {
     pool: Vec<Bounds>,
     /// What no coflow uses of its own shares, by link.
     spare: Vec<f64>,
-    /// What the present coflow finds at each link of the fabric.
+    /// Links at which this is another amount than on the previous pass, a bit each.
+    dirty: MarkedLinks,
+    /// The coflows with bounds that this pass has come to, in order.
+    passed: Vec<CoflowId>,
+    /// What the present coflow finds at its links, by link of the fabric.
     found: Vec<f64>,
-    /// What it leaves.
-    left: Vec<f64>,
-    open: OpenLinks,
 }
 
-/// Links at which something is free, a bit each.
-#[derive(Debug, Default)]
-struct OpenLinks {
-    links: Vec<u64>,
-    /// Whether `links` is up to date.
-    is_known: bool,
-}
-
-impl OpenLinks {
-    /// The links at which something is `free`.
-    fn at(&mut self, free: &[f64], capacity: &[f64]) -> &[u64] {
-        if !std::mem::replace(&mut self.is_known, true) {
-            self.links.clear();
-            let chunks = free.chunks(64).zip(capacity.chunks(64));
-            self.links.extend(chunks.map(|(free, capacity)| open_links(free, capacity)));
-        }
-        &self.links
-    }
-}
-
-/// What a coflow takes and leaves at each link of the fabric, and the amounts between which its
-/// rates stay.
+/// What a coflow finds, takes and leaves at each of its links, and the amounts between which its rates
+/// stay. Other links of the fabric are not read.
 #[derive(Debug, Default)]
 struct Bounds {
-    /// Bytes per second that it uses of its own shares.
+    links: Vec<LinkBounds>,
+    /// Bytes per second that the coflow uses of its own shares, by local link.
     own: Vec<f64>,
-    /// How much more is spare behind it than before it, as it uses less than its own shares;
+    /// Links at which it finds another amount than at the last decision: bits of the words of
+    /// [`Demand::set`].
+    stale: Vec<u64>,
+    /// Whether it is known what is spare before the coflow.
+    knows_spare: bool,
+}
+
+/// The bounds at one link.
+#[derive(Debug, Default, Clone, Copy)]
+struct LinkBounds {
+    /// What is spare before the coflow.
+    spare: f64,
+    /// How much more is spare behind the coflow than before it, as it uses less than its own shares;
     /// negative if more.
-    adds: Vec<f64>,
+    adds: f64,
     /// The rates stay while the coflow leaves no less than nothing and no more than this.
-    slack: Vec<f64>,
+    slack: f64,
+}
+
+impl LinkBounds {
+    /// What is spare behind the coflow if its rates stay.
+    fn left(&self) -> f64 {
+        self.spare + self.adds
+    }
 }
 
 impl Bounds {
     /// Whether bounds are kept. They are for a coflow that gets anything.
     fn are_kept(&self) -> bool {
-        !self.own.is_empty()
+        !self.links.is_empty()
     }
 
-    /// Unless bounds are kept, begins with those of a coflow that uses nothing, of so many links of
-    /// the fabric. Returns whether it did.
-    fn begin(&mut self, links: usize, pool: &mut Vec<Bounds>) -> bool {
+    /// Unless bounds are kept, begins with those of a coflow that uses nothing, on a fabric of so many
+    /// links.
+    fn begin(&mut self, demand: &Demand, links: usize, pool: &mut Vec<Bounds>) {
         if self.are_kept() {
-            return false;
+            return;
         }
         *self = pool.pop().unwrap_or_default();
-        let all = [(&mut self.own, 0.0), (&mut self.adds, 0.0), (&mut self.slack, f64::INFINITY)];
-        for (column, value) in all {
-            column.clear();
-            column.resize(links, value);
+        self.links.resize(links, LinkBounds::default());
+        for link in demand.links() {
+            let nothing = LinkBounds { spare: 0.0, adds: 0.0, slack: f64::INFINITY };
+            self.links[link.index()] = nothing;
         }
-        true
+        self.own.clear();
+        // Whichever coflow has this memory next, it is enough.
+        self.own.reserve(links);
+        self.own.resize(demand.links().len(), 0.0);
+        self.stale.clear();
+        self.stale.reserve(links.div_ceil(64));
+        self.stale.resize(demand.set().words().len(), 0);
+        self.knows_spare = false;
     }
 
     /// The coflow gets nothing. Its bounds are not kept, as they take much memory.
@@ -106,47 +116,128 @@ impl Bounds {
         }
     }
 
-    /// Makes `left` what the coflow leaves of what is `free` if its rates stay. Returns whether
-    /// they do.
-    fn pass(&self, free: &[f64], left: &mut [f64]) -> bool {
+    /// Takes over what is spare at dirty links, and makes `spare` what the coflow leaves there if its rates
+    /// stay. Returns whether they do.
+    fn pass(&mut self, demand: &Demand, spare: &mut FreeCapacity, capacity: &[f64]) -> bool {
+        let FreeCapacity { amount, dirty, open } = spare;
         let mut stay = true;
-        let links = free.iter().zip(&self.adds).zip(&self.slack);
-        for (left, ((free, adds), slack)) in left.iter_mut().zip(links) {
-            *left = free + adds;
-            stay &= (*left >= 0.0) & (*left <= *slack);
+        for (word, stale) in demand.set().words().iter().zip(&mut self.stale) {
+            let at = word.at as usize;
+            let here = word.bits & dirty.words()[at];
+            if here == 0 {
+                continue;
+            }
+            *stale |= here;
+            let mut is_open = open[at] & !here;
+            for k in bits([here].into_iter()) {
+                let link = 64 * at + k;
+                let mine = &mut self.links[link];
+                mine.spare = amount[link];
+                let left = mine.left();
+                stay &= (left >= 0.0) & (left <= mine.slack);
+                amount[link] = left;
+                is_open |= u64::from(left > capacity[link] * NEGLIGIBLE) << k;
+            }
+            open[at] = is_open;
         }
         stay
     }
 
-    /// The coflow uses another amount of its own share of a link. Returns how much less that is.
-    fn set_own(&mut self, link: usize, own: f64) -> f64 {
-        let less = std::mem::replace(&mut self.own[link], own) - own;
-        self.adds[link] -= less;
-        less
+    /// What the coflow finds at one of its links, of which it uses `own` of its own share.
+    fn found(&self, link: usize, own: f64, capacity: &[f64]) -> f64 {
+        let all = self.links[link].spare + own;
+        if all > capacity[link] * NEGLIGIBLE { all } else { 0.0 }
     }
 
-    /// The coflow has been given `part` where others have left `free`. Makes `left` what it leaves
-    /// at its `links`. The bounds are `new` where none were kept.
+    /// Offers `part` what the coflow finds, if that is followed link by link. Returns whether it is.
+    fn offer_stale(
+        &self,
+        part: &mut EntryAllocation,
+        demand: &Demand,
+        entry: &Entry,
+        capacity: &[f64],
+    ) -> bool {
+        let is_followed = entry.rule == Rule::MaxMin && part.follows_single_links();
+        if is_followed {
+            for (link, l) in demand.set().common_words(self.stale.iter().copied()) {
+                part.offer_at(l, self.found(link, self.own[l], capacity));
+            }
+        }
+        is_followed
+    }
+
+    /// The coflow leaves an amount at one of its links. Makes the link dirty if the coflow takes another
+    /// amount than before.
+    ///
+    /// In line as [`Bounds::set_own`] is: two calls each are too many for the compiler to do that unasked, and
+    /// the policies of ports take 3 % more instructions on every fifth coflow of the Facebook trace.
+    #[inline(always)]
+    fn leave(&mut self, link: usize, left: f64, spare: &mut FreeCapacity, capacity: &[f64]) {
+        let FreeCapacity { amount, dirty, open } = spare;
+        let mine = &mut self.links[link];
+        let adds = left - mine.spare;
+        if adds != mine.adds {
+            mine.adds = adds;
+            amount[link] = left;
+            dirty.insert(link);
+            set_bit(open, link, left > capacity[link] * NEGLIGIBLE);
+        }
+    }
+
+    /// The coflow uses an amount of its own share of local link `l`. If it is another one than before, makes the
+    /// link dirty, and `spare` what is spare there.
+    #[inline(always)]
+    fn set_own(
+        &mut self,
+        demand: &Demand,
+        l: usize,
+        own: f64,
+        (spare, dirty): (&mut [f64], &mut MarkedLinks),
+    ) {
+        let less = self.own[l] - own;
+        if less != 0.0 {
+            let link = demand.links()[l].index();
+            self.own[l] = own;
+            self.links[link].adds -= less;
+            self.stale[demand.set().word_of(link)] |= 1 << (link % 64);
+            spare[link] += less;
+            dirty.insert(link);
+        }
+    }
+
+    /// The coflow has been given `part`. Makes `spare` what it leaves at its links, and those dirty
+    /// where it takes another amount than before. The bounds are `new` where none were kept.
     fn set(
         &mut self,
         part: &EntryAllocation,
-        links: &[LinkId],
-        (free, left): (&[f64], &mut [f64]),
+        demand: &Demand,
+        spare: &mut FreeCapacity,
         capacity: &[f64],
         new: bool,
     ) {
-        for (link, rest) in links.iter().zip(part.rest()) {
-            left[link.index()] = rest;
+        let (links, mut stale) = (demand.links(), std::mem::take(&mut self.stale));
+        match part.written().filter(|_| !new) {
+            Some(written) => {
+                let written = written.iter().map(|&l| (links[l as usize].index(), l as usize));
+                let stale = demand.set().common_words(stale.iter().copied());
+                for (link, l) in written.chain(stale) {
+                    self.leave(link, part.left(l), spare, capacity);
+                }
+            }
+            None => {
+                for (link, left) in links.iter().zip(part.rest()) {
+                    self.leave(link.index(), left, spare, capacity);
+                }
+            }
         }
-        for (adds, (left, free)) in self.adds.iter_mut().zip(left.iter().zip(free)) {
-            *adds = left - free;
-        }
+        stale.fill(0);
+        self.stale = stale;
         let slack = part.slack();
         let told = part.level_changes().filter(|_| !new);
         let all = if told.is_none() { 0..links.len() } else { 0..0 };
         for l in told.into_iter().flatten().map(|change| change.link as usize).chain(all) {
             let link = links[l].index();
-            self.slack[link] = slack(l, capacity[link] * NEGLIGIBLE);
+            self.links[link].slack = slack(l, capacity[link] * NEGLIGIBLE);
         }
     }
 }
@@ -157,8 +248,12 @@ impl PerPort {
         self.is_stale = true;
     }
 
-    /// Serves all coflows as the nodes have divided their links. Leaves in `pass.free` what no
-    /// coflow uses.
+    /// The plan, which is kept, divides these links in another way.
+    pub fn links_divided(&mut self, links: &[LinkId]) {
+        self.shares.note(links);
+    }
+
+    /// Serves all coflows as the nodes have divided their links.
     ///
     /// # Errors
     /// When the plan is wrong.
@@ -176,15 +271,11 @@ impl PerPort {
             any_changed |= self.serve_shares(pass, state, entry)?;
         }
         if any_changed {
-            for (free, spare) in pass.free.amount.iter_mut().zip(&self.spare) {
-                *free = spare.max(0.0);
-            }
-            self.open.is_known = false;
+            self.offer_spare(&mut pass.free, state.fabric().capacity());
             for (_, entry) in ranking.entries.iter() {
                 self.serve_again(pass, state, entry)?;
             }
         }
-        pass.free.dirty.fill();
         self.is_stale = false;
         self.pass = pass.coflows.pass;
         Ok(())
@@ -203,11 +294,11 @@ impl PerPort {
             self.shares.forget();
         }
         if pass.is_new_plan || !follows {
-            self.shares.read(state, &ranking.link_shares)?;
+            self.shares.read_all(state, &ranking.link_shares)?;
         } else {
-            self.shares.stay();
+            self.shares.read_noted(state, &ranking.link_shares)?;
         }
-        let links = state.fabric().links();
+        let capacity = state.fabric().capacity();
         let goes_on =
             follows && self.entries.iter().eq(ranking.entries.iter().map(|(_, entry)| entry));
         pass.is_from_scratch = !goes_on;
@@ -216,15 +307,28 @@ impl PerPort {
             self.entries.extend(ranking.entries.iter().map(|&(_, entry)| entry));
             for all in [&mut pass.free.amount, &mut self.spare] {
                 all.clear();
-                all.extend_from_slice(state.fabric().capacity());
+                all.extend_from_slice(capacity);
             }
+            self.dirty.start(capacity.len());
+            self.dirty.fill();
         }
         pass.served.start();
+        self.passed.clear();
         self.bounds.resize_with(state.slots().max(self.bounds.len()), Bounds::default);
         self.pool.reserve(self.bounds.len() - self.pool.len());
-        self.found.resize(links, 0.0);
-        self.left.resize(links, 0.0);
+        self.found.resize(capacity.len(), 0.0);
         Ok(())
+    }
+
+    /// Offers what is spare to all coflows. `free` is that from here on.
+    fn offer_spare(&mut self, free: &mut FreeCapacity, capacity: &[f64]) {
+        std::mem::swap(&mut free.dirty, &mut self.dirty);
+        self.dirty.clear();
+        let FreeCapacity { amount, dirty, .. } = &mut *free;
+        for link in dirty.iter() {
+            amount[link] = self.spare[link].max(0.0);
+        }
+        free.refresh_open(capacity);
     }
 
     /// Serves a coflow from its own shares of links, if they or its flows have changed. Returns
@@ -238,22 +342,22 @@ impl PerPort {
         let Group::Coflow(id) = entry.group else { return Err(PlanError::PartPerPort) };
         let demand = checked(state, entry.group)?.demand();
         let capacity = state.fabric().capacity();
-        let dirty = self.shares.dirty_of(id);
-        for (k, word) in demand.set().words().iter().enumerate() {
-            let here = dirty.get(k).copied().unwrap_or(0);
-            let here = if pass.is_from_scratch { word.bits } else { here };
-            pass.free.dirty.remove_all(word.at as usize, u64::MAX);
-            pass.free.dirty.insert_all(word.at as usize, here);
-        }
         let number = pass.coflows.pass;
         let provisional = &mut pass.coflows[id].provisional;
         if provisional.confirmed_in == number {
             return Err(PlanError::Twice(id));
         }
         let touched = provisional.decided != Some((entry.group, entry.rule));
-        if !touched && !demand.set().meets(pass.free.dirty.words()) {
+        let dirty = self.shares.dirty_of(id);
+        if !touched && dirty.is_empty() && !pass.is_from_scratch {
             provisional.confirmed_in = number;
             return Ok(false);
+        }
+        for (k, word) in demand.set().words().iter().enumerate() {
+            let here = dirty.get(k).copied().unwrap_or(0);
+            let here = if pass.is_from_scratch { word.bits } else { here };
+            pass.free.dirty.remove_all(word.at as usize, u64::MAX);
+            pass.free.dirty.insert_all(word.at as usize, here);
         }
         let free = &mut pass.free;
         for (link, l) in demand.set().common(free.dirty.words()) {
@@ -269,15 +373,25 @@ impl PerPort {
         if provisional.is_empty() && !bounds.are_kept() {
             return Ok(true);
         }
-        bounds.begin(capacity.len(), &mut self.pool);
-        for (link, own) in demand.links().iter().map(|link| link.index()).zip(provisional.uses()) {
-            self.spare[link] += bounds.set_own(link, own);
+        bounds.begin(demand, capacity.len(), &mut self.pool);
+        let PerPort { spare, dirty, .. } = self;
+        match provisional.written().filter(|_| !pass.is_from_scratch) {
+            Some(written) => {
+                for l in written.iter().map(|&l| l as usize) {
+                    bounds.set_own(demand, l, provisional.used(l), (spare, dirty));
+                }
+            }
+            None => {
+                for (l, own) in provisional.uses().enumerate() {
+                    bounds.set_own(demand, l, own, (spare, dirty));
+                }
+            }
         }
         Ok(true)
     }
 
-    /// Serves a coflow from what it uses of its own shares and what is spare. Leaves in `pass.free`
-    /// what it does not use.
+    /// Serves a coflow from what it uses of its own shares and what is spare. Leaves in `pass.free` what
+    /// is spare behind it, at dirty links.
     fn serve_again(
         &mut self,
         pass: &mut Pass,
@@ -291,25 +405,48 @@ impl PerPort {
         main.confirmed_in = number;
         let touched = main.decided != Some((entry.group, entry.rule));
         let was_idle = main.idle.is();
+        let demand = state.coflow(id).demand();
+        let capacity = state.fabric().capacity();
         if was_idle && provisional.is_empty() {
-            let demand = state.coflow(id).demand();
-            let open = self.open.at(&pass.free.amount, state.fabric().capacity());
-            let may_send = main.idle.find(demand, open) || touched;
+            let FreeCapacity { dirty, open, .. } = &pass.free;
+            let may_send = main.idle.see(demand, dirty.words(), open) || touched;
             if !may_send || !main.idle.can_send(demand, entry, &mut pass.search) {
                 main.decided = Some((entry.group, entry.rule));
+                self.bounds[id.index()].end(&mut self.pool);
                 return Ok(());
             }
         }
-        let free = &mut pass.free.amount;
+        self.bounds[id.index()].begin(demand, capacity.len(), &mut self.pool);
+        let is_new = !self.bounds[id.index()].knows_spare;
+        if is_new && !pass.is_from_scratch {
+            self.find_spare(state, id);
+        }
         let bounds = &mut self.bounds[id.index()];
-        let is_new = bounds.begin(free.len(), &mut self.pool) || pass.is_from_scratch;
-        let stay = bounds.pass(free, &mut self.left);
+        bounds.knows_spare = true;
+        let stay = bounds.pass(demand, &mut pass.free, capacity);
         if is_new || touched || was_idle || !stay {
             self.decide_again(pass, state, id, entry, is_new)?;
         }
-        std::mem::swap(&mut pass.free.amount, &mut self.left);
-        self.open.is_known = false;
+        if self.bounds[id.index()].are_kept() {
+            self.passed.push(id);
+        }
         Ok(())
+    }
+
+    /// Finds what is spare before a coflow that has begun to get something.
+    fn find_spare(&mut self, state: &State, id: CoflowId) {
+        let demand = state.coflow(id).demand();
+        let mut mine = std::mem::take(&mut self.bounds[id.index()]);
+        for link in demand.links().iter().map(|link| link.index()) {
+            mine.links[link].spare = self.spare[link].max(0.0);
+        }
+        for &before in &self.passed {
+            let theirs = &self.bounds[before.index()];
+            for (link, _) in demand.set().shared(state.coflow(before).demand().set()) {
+                mine.links[link].spare = theirs.links[link].left();
+            }
+        }
+        self.bounds[id.index()] = mine;
     }
 
     /// Serves a coflow from what it has found, and works out its bounds, which may be `new`.
@@ -321,26 +458,25 @@ impl PerPort {
         entry: &Entry,
         is_new: bool,
     ) -> Result<(), PlanError> {
-        let PerPort { bounds, pool, found, left, .. } = self;
+        let PerPort { bounds, pool, found, .. } = self;
         let bounds = &mut bounds[id.index()];
         let (coflow, capacity) = (state.coflow(id), state.fabric().capacity());
         let demand = coflow.demand();
-        let free = &pass.free.amount;
-        let all = free.iter().zip(&bounds.own).zip(capacity);
-        for (found, ((free, own), capacity)) in found.iter_mut().zip(all) {
-            let all = free + own;
-            *found = if all > capacity * NEGLIGIBLE { all } else { 0.0 };
-        }
         let number = pass.coflows.pass;
         let allocation = &mut pass.coflows[id];
         let part = &mut allocation.main;
         let changes = &mut pass.scratch.changes;
-        if entry.rule == Rule::MaxMin {
-            part.offer(demand.links().iter().map(|link| found[link.index()]));
-            changes.dirty.clear();
-            changes.previous_free.clear();
-        } else {
-            part.find(demand, None, found, capacity, changes);
+        changes.clear();
+        if is_new || !bounds.offer_stale(part, demand, entry, capacity) {
+            let links = demand.links().iter().map(|link| link.index());
+            let all = links.zip(&bounds.own);
+            let all = all.map(|(link, own)| (link, bounds.found(link, *own, capacity)));
+            if entry.rule == Rule::MaxMin {
+                part.offer(all.map(|(_, free)| free));
+            } else {
+                all.for_each(|(link, free)| found[link] = free);
+                part.find(demand, None, found, capacity, changes);
+            }
         }
         part.decided = None;
         part.idle.end();
@@ -350,7 +486,7 @@ impl PerPort {
         }
         let may_idle = pass.coflows.may_idle(Which::Main, entry);
         let allocation = &mut pass.coflows[id];
-        bounds.set(&allocation.main, demand.links(), (free, left), capacity, is_new);
+        bounds.set(&allocation.main, demand, &mut pass.free, capacity, is_new);
         if allocation.main.is_empty() && may_idle {
             allocation.main.begin_idle(demand);
             if allocation.provisional.is_empty() {

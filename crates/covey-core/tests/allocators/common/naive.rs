@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use covey_core::{Backfill, CoflowId, Entry, FlowId, Group, Layers, LinkShare, Ranking, Rule};
+use covey_core::{Backfill, CoflowId, Entry, FlowId, Group, Layers, LinkId, Ranking, Rule};
 
 use super::{NaiveFlow, World};
 
@@ -82,9 +82,9 @@ pub fn rates_after(world: &World, ranking: &Ranking, running: &mut Running) -> O
                 let Group::Coflow(id) = entry.group else { return None };
                 let mut free: Vec<f64> = (0..capacity.len())
                     .map(|link| {
-                        let mine = |p: &&LinkShare| p.coflow == id && p.link.index() == link;
-                        let share = ranking.link_shares.iter().filter(mine).map(|p| p.share);
-                        share.sum::<f64>() * capacity[link]
+                        let all = ranking.link_shares.of(LinkId(link as u32));
+                        let mine = all.filter(|(coflow, _)| *coflow == id);
+                        mine.map(|(_, share)| share).sum::<f64>() * capacity[link]
                     })
                     .collect();
                 let (rates, found) = (table.rates.clone(), free.clone());
