@@ -1,8 +1,8 @@
 //! A set of links that is written and gone through many times a round, on a fabric with many links.
 //!
 //! To go through the set costs as much as there are marked links, not as there are links: bits of
-//! a second level say which words are not empty. On a FatTree with 27,648 hosts, `aalo` with sets
-//! that are gone through word by word takes 2.4 × the CPU time.
+//! a second level say which words are not empty. On a FatTree with 27,648 hosts this takes `aalo` on
+//! every fifth coflow of the Facebook trace from 4.6 to 3.6 s of CPU.
 
 use crate::bits::{bits, has_bit};
 
@@ -69,6 +69,14 @@ impl MarkedLinks {
     #[inline]
     pub fn insert_all(&mut self, at: usize, bits: u64) {
         self.words[at] |= bits;
+        self.used[at / 64] |= u64::from(bits != 0) << (at % 64);
+    }
+
+    /// Replaces the links of the word `at` by those with a bit in `bits`.
+    #[inline]
+    pub fn set_word(&mut self, at: usize, bits: u64) {
+        self.words[at] = bits;
+        self.used[at / 64] &= !(1 << (at % 64));
         self.used[at / 64] |= u64::from(bits != 0) << (at % 64);
     }
 
@@ -155,7 +163,8 @@ mod tests {
                     0 => set.remove_all(link / 64, random.next_u64()),
                     1 => other.copy(&set),
                     2 => set.set(link, false),
-                    3 => set.retain(|at| if at % 2 == 0 { u64::MAX } else { 0xffff }),
+                    3 => set.set_word(link / 64, 1 << (link % 64)),
+                    4 => set.retain(|at| if at % 2 == 0 { u64::MAX } else { 0xffff }),
                     _ => set.insert(link),
                 }
                 assert_eq!(set.iter().collect::<Vec<_>>(), members(&set));

@@ -356,8 +356,7 @@ impl PerPort {
         for (k, word) in demand.set().words().iter().enumerate() {
             let here = dirty.get(k).copied().unwrap_or(0);
             let here = if pass.is_from_scratch { word.bits } else { here };
-            pass.free.dirty.remove_all(word.at as usize, u64::MAX);
-            pass.free.dirty.insert_all(word.at as usize, here);
+            pass.free.dirty.set_word(word.at as usize, here);
         }
         let free = &mut pass.free;
         for (link, l) in demand.set().common(free.dirty.words()) {

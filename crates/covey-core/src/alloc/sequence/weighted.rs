@@ -118,11 +118,10 @@ impl WeightedLayers {
         self.first.start(capacity.len());
         self.changed.start(capacity.len());
         self.dirty.copy(&pass.free.dirty);
-        if self.rest.len() != capacity.len() || pass.is_from_scratch {
+        if pass.is_from_scratch {
             self.rest.clear();
             self.rest.extend_from_slice(capacity);
-        }
-        if !pass.is_from_scratch {
+        } else {
             // Where a layer has come or gone, all layers share in another way.
             for layer in &self.layers[..used] {
                 self.first.insert_differences(&layer.present, &layer.before);
