@@ -116,8 +116,17 @@ impl MarkedLinks {
     /// The links, ascending.
     #[inline]
     pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
-        self.used_words()
-            .flat_map(|at| bits([self.words[at]].into_iter()).map(move |bit| 64 * at + bit))
+        let mut used = self.used_words();
+        let (mut at, mut rest) = (0, 0_u64);
+        std::iter::from_fn(move || {
+            while rest == 0 {
+                at = used.next()?;
+                rest = self.words[at];
+            }
+            let bit = rest.trailing_zeros() as usize;
+            rest &= rest - 1;
+            Some(64 * at + bit)
+        })
     }
 
     /// Adds the links of another set.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
-use super::Framework;
+use super::framework::Framework;
 use crate::random::Random;
 
 /// Linux's default range of ports that the kernel chooses.

@@ -4,7 +4,8 @@
 //! challenging ones are made; so the rungs here are our own. Each is one change to a workload, and a way
 //! for its flows to appear.
 
-use super::{Appearance, Framework, Labelled, observe};
+use super::flows::{Appearance, Labelled, observe};
+use super::framework::Framework;
 use crate::error::TraceError;
 use crate::transform::{Scale, burst, scale};
 use crate::workload::Workload;

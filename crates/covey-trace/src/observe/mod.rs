@@ -2,86 +2,10 @@
 //! without sizes. They serve to measure how well coflows are identified, and to train that.
 
 mod ends;
+mod flows;
+mod framework;
 mod ladder;
 
-use covey_identify::{Address, Observed};
-
-use crate::random::Random;
-use crate::workload::Workload;
-use ends::Ends;
+pub use flows::{Appearance, Labelled, observe};
+pub use framework::Framework;
 pub use ladder::{Arrivals, LADDER, Rung};
-
-/// The framework whose shuffles a coflow's flows look like.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Framework {
-    /// Hosts alone, as a trace names them; ports are unknown (0).
-    Unknown,
-    /// Spark: an application has one executor on each host, and the executor listens at one port that the
-    /// kernel chose. Executors keep one connection to each other executor of their application. Data flows
-    /// from the port of the sender's executor.
-    Spark,
-    /// Hadoop MapReduce: the shuffle handler of every host listens at port 13562, for all jobs. Each
-    /// transfer has a new connection.
-    Hadoop,
-    /// Training jobs: each rank listens at one port, and senders keep connections to receivers. All ports
-    /// are from 50000 to 51000, the range that NCCL's documentation reserves by `ip_local_port_range`.
-    Collective,
-}
-
-/// How the flows of a workload appear.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Appearance<'a> {
-    /// Each coflow belongs to one of these at random, all equally likely; not empty.
-    pub frameworks: &'a [Framework],
-    /// Applications (Spark) and jobs (collectives) that run side by side on all hosts. Each coflow belongs
-    /// to one of its framework's at random; at least 1.
-    pub applications: u32,
-    /// Standard deviation of normal noise that is added to the start of each flow, in seconds.
-    pub noise_s: f64,
-    /// Seed of everything random.
-    pub seed: u64,
-}
-
-/// Observed flows in order of their starts, and the place in the trace of the coflow of each.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Labelled {
-    /// The flows.
-    pub flows: Vec<Observed>,
-    /// The place of each flow's coflow in [`Workload::coflows`].
-    pub coflows: Vec<u32>,
-}
-
-/// The flows of `workload` as they appear. The same arguments give the same flows on every platform.
-pub fn observe(workload: &Workload, appearance: &Appearance<'_>) -> Labelled {
-    let mut random = Random::new("covey observe", appearance.seed);
-    let mut ends = Ends::new(appearance.seed);
-    let mut labelled: Vec<(Observed, u32)> = Vec::with_capacity(workload.num_flows());
-    for (coflow, number) in workload.coflows.iter().zip(0..) {
-        let frameworks = appearance.frameworks;
-        let framework = frameworks[random.below(frameworks.len() as u32) as usize];
-        let application = random.below(appearance.applications);
-        for flow in &coflow.flows {
-            let noise_s =
-                if appearance.noise_s > 0.0 { appearance.noise_s * random.normal() } else { 0.0 };
-            let [sport, dport] = ends.ports(framework, application, flow.src, flow.dst);
-            let observed = Observed {
-                start_s: coflow.arrival_s + flow.start_s + noise_s,
-                src: Address::host(flow.src),
-                dst: Address::host(flow.dst),
-                sport,
-                dport,
-                protocol: TCP,
-                packets: None,
-                community: None,
-            };
-            labelled.push((observed, number));
-        }
-    }
-    // The sort is stable: flows that start together keep the order of the trace.
-    labelled.sort_by(|a, b| a.0.start_s.total_cmp(&b.0.start_s));
-    let (flows, coflows) = labelled.into_iter().unzip();
-    Labelled { flows, coflows }
-}
-
-/// IANA's number of the protocol.
-const TCP: u8 = 6;
