@@ -210,8 +210,8 @@ impl MatchedFlows {
         self.flows.truncate(kept);
     }
 
-    /// The same on paths with inner links. One piece of code for both costs policies on the big switch 1.3 to 1.7 % more
-    /// instructions.
+    /// The same on paths with inner links. One piece of code for both costs policies on the big switch 1.3 to 1.7 %
+    /// more instructions.
     fn keep_on_paths(&mut self, decision: &mut Decision<'_>, touched: bool) {
         let demand = decision.demand;
         let mut kept = 0;

@@ -181,8 +181,8 @@ impl KeptLevels {
     }
 }
 
-/// What is left of what is `free` at a link, of which this is known: what it carries at most, what is free for the flows, and
-/// what they use. Before, `after` was left.
+/// What is left of what is `free` at a link, of which this is known: what it carries at most, what is free for the
+/// flows, and what they use. Before, `after` was left.
 fn left((capacity, for_all, used): (f64, f64, f64), free: f64, after: f64) -> f64 {
     let (left, rounding) = (for_all - used, capacity * ROUNDING);
     // Less does not make the next coflow decide again.

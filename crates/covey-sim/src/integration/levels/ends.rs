@@ -2,8 +2,8 @@
 
 use covey_core::{Time, minimum};
 
-/// The number of links of which the first end is kept. On a FatTree with 27,648 hosts, `aalo` without blocks takes
-/// 1.1 × the CPU time.
+/// The number of links of which the first end is kept. On a FatTree with 27,648 hosts, to go through all links for
+/// flows that end was 11 % of the CPU time of `aalo`.
 const BLOCK: usize = 64;
 
 /// Times by local link.
