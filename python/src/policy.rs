@@ -101,6 +101,7 @@ pub fn policy(object: &Bound<'_, PyAny>, halt: Arc<Halt>) -> PyResult<AnyPolicy>
             // The view of Python has no such numbers.
             progress: false,
             sizes_only: false,
+            regroups: false,
         },
         link_limits: object.getattr("link_limits")?.extract()?,
         handlers,
@@ -209,6 +210,8 @@ impl<K: Level> Policy<K> for InPython {
     fn event(&mut self, event: Event, view: &View<'_, K>) {
         let on = &self.handlers;
         match event {
+            // Policies in Python see coflows.
+            Event::FlowsArrived => {}
             Event::CoflowArrived(id) => self.tell(&on.coflow_arrived, view, |seen| (id.0, seen)),
             Event::FlowsStarted(id) => self.tell(&on.flows_started, view, |seen| (id.0, seen)),
             Event::FlowRestarted(flow) => {

@@ -6,8 +6,9 @@ use crate::event::Event;
 use crate::ids::{CoflowId, FlowId, LinkId};
 use crate::plan::Ranking;
 use crate::policy::{Answer, AnyPolicy, Wants};
+use crate::regrouping::{Destination, Member, OwnGroup, Regrouping};
 use crate::time::Time;
-use crate::traffic::Traffic;
+use crate::traffic::{MovedFlow, Traffic};
 use crate::wakes::{Wake, Wakes};
 use crate::world::World;
 
@@ -29,6 +30,8 @@ pub struct Driver<'p> {
     reached: Vec<Event>,
     /// Working memory: coflows whose flows the policy is about to read.
     read: Vec<CoflowId>,
+    /// Working memory: flows that the policy puts into groups of its own.
+    regrouping: Regrouping,
 }
 
 impl<'p> Driver<'p> {
@@ -44,8 +47,8 @@ impl<'p> Driver<'p> {
 
     fn with(traffic: Traffic, policy: Box<dyn ErasedPolicy + 'p>) -> Driver<'p> {
         let wants = policy.wants();
-        let (due, reached, read) = Default::default();
-        Driver { policy, wants, traffic, is_told: false, due, reached, read }
+        let (due, reached, read, regrouping) = Default::default();
+        Driver { policy, wants, traffic, is_told: false, due, reached, read, regrouping }
     }
 
     /// Gives the traffic back, for its memory.
@@ -62,6 +65,11 @@ impl<'p> Driver<'p> {
     /// registered.
     pub fn sees_sizes(&self) -> bool {
         self.policy.sees_sizes()
+    }
+
+    /// Whether applications name coflows to the policy. If not, flows [arrive](State::arrive) by themselves.
+    pub fn sees_coflows(&self) -> bool {
+        self.policy.sees_coflows()
     }
 
     /// Numbers of bytes, ascending: the policy is told when a coflow has sent one of them through a link.
@@ -268,6 +276,9 @@ impl<'p> Driver<'p> {
     /// # Errors
     /// When the policy's plan cannot be carried out; rates are then undefined.
     pub fn decide(&mut self, world: &mut impl World) -> Result<Answer, PlanError> {
+        if self.is_told && self.wants.regroups {
+            self.regroup(world);
+        }
         let Driver { policy, traffic, is_told, .. } = self;
         let mut answer = Answer::Unchanged;
         if std::mem::take(is_told) {
@@ -285,4 +296,81 @@ impl<'p> Driver<'p> {
         traffic.state_mut().end_round();
         Ok(answer)
     }
+
+    /// Has the policy put flows into groups of its own, and moves them there.
+    fn regroup(&mut self, world: &mut impl World) {
+        let Driver { policy, traffic, read, regrouping, .. } = self;
+        let now = traffic.now();
+        read.clear();
+        policy.reads_flows_of(Wake::At(now), now, read);
+        read.sort_unstable();
+        read.dedup();
+        world.refresh_flows(traffic, read);
+        regrouping.clear();
+        policy.regroup(traffic.state(), now, regrouping);
+        if regrouping.is_empty() {
+            return;
+        }
+        let flows = move_into_groups(traffic, regrouping, world);
+        policy.regrouped(&flows, traffic.state(), now);
+        self.tell_ends(world);
+    }
+}
+
+/// Moves flows into the groups of a policy's own making. Returns their new names, in the order of `regrouping`.
+fn move_into_groups(
+    traffic: &mut Traffic,
+    regrouping: &Regrouping,
+    world: &mut impl World,
+) -> Vec<FlowId> {
+    let Regrouping { begun, put } = regrouping;
+    let mut touched: Vec<CoflowId> = Vec::new();
+    for &(member, into) in put {
+        touched.extend(if let Member::Flow(flow) = member { Some(flow.coflow) } else { None });
+        touched.extend(if let Destination::Coflow(id) = into { Some(id) } else { None });
+    }
+    touched.sort_unstable();
+    touched.dedup();
+    world.before_regrouping(traffic, &touched);
+    traffic.begin_regrouping(&touched);
+    let begin = |group: &OwnGroup| {
+        let id = traffic.register(group.registration(), std::iter::empty());
+        world.group_begun(traffic, id);
+        id
+    };
+    let begun: Vec<CoflowId> = begun.iter().map(begin).collect();
+    let number = |&(member, _): &(Member, Destination)| match member {
+        Member::Newcomer(number) => Some(number),
+        Member::Flow(_) => None,
+    };
+    let numbers: Vec<u64> = put.iter().filter_map(number).collect();
+    let mut newcomers = traffic.take_newcomers(&numbers);
+    let mut moved: Vec<(CoflowId, usize, MovedFlow)> = Vec::with_capacity(put.len());
+    for (k, &(member, into)) in put.iter().enumerate() {
+        let into = match into {
+            Destination::Coflow(id) => id,
+            Destination::Own(group) => begun[group as usize],
+        };
+        let flow = match member {
+            Member::Newcomer(_) => newcomers.next().expect("one for each number"),
+            Member::Flow(flow) => {
+                let coflow = traffic.state().coflow(flow.coflow);
+                let sent = coflow.sent_at(coflow.demand().position(flow.index));
+                traffic.withdraw((flow, sent))
+            }
+        };
+        moved.push((into, k, flow));
+    }
+    moved.sort_by_key(|&(into, ..)| into);
+    let mut names = vec![FlowId { coflow: CoflowId(u32::MAX), index: 0 }; put.len()];
+    for into in moved.chunk_by(|a, b| a.0 == b.0) {
+        let id = into[0].0;
+        let flows: Vec<MovedFlow> = into.iter().map(|&(.., flow)| flow).collect();
+        let new = traffic.join(id, &flows);
+        into.iter().zip(new).for_each(|(&(_, k, _), name)| names[k] = name);
+        traffic.state_mut().mark_dirty(id);
+    }
+    touched.iter().for_each(|&id| traffic.state_mut().mark_dirty(id));
+    world.regrouped(traffic, &names);
+    names
 }

@@ -4,10 +4,11 @@ use std::ops::DerefMut;
 
 use crate::alloc::Allocator;
 use crate::event::Event;
-use crate::ids::CoflowId;
+use crate::ids::{CoflowId, FlowId};
 use crate::knowledge::Knowledge;
 use crate::plan::{Group, Plan, Rank, Ranking};
 use crate::policy::{Answer, AnyPolicy, Policy, Wants};
+use crate::regrouping::Regrouping;
 use crate::state::State;
 use crate::time::Time;
 use crate::view::View;
@@ -16,11 +17,15 @@ use crate::wakes::{Wake, Wakes};
 /// A policy together with its plan. The type does not say what the policy knows.
 pub(crate) trait ErasedPolicy: Send {
     fn wants(&self) -> Wants;
+    /// Whether applications name coflows to the policy.
+    fn sees_coflows(&self) -> bool;
     /// Whether the policy may ask for sizes.
     fn sees_sizes(&self) -> bool;
     fn link_limits(&self) -> &[f64];
     fn reads_flows_of(&self, wake: Wake, now: Time, coflows: &mut Vec<CoflowId>);
     fn event(&mut self, event: Event, state: &State, now: Time);
+    fn regroup(&mut self, state: &State, now: Time, regrouping: &mut Regrouping);
+    fn regrouped(&mut self, flows: &[FlowId], state: &State, now: Time);
     fn plan(&mut self, state: &State, now: Time) -> Answer;
     /// See [`Plan::edits`].
     fn edits(&self) -> Option<&[(Rank, Group)]>;
@@ -42,6 +47,10 @@ impl<P: DerefMut<Target = dyn Policy<K>> + Send, K: Knowledge> ErasedPolicy for 
         self.policy.wants()
     }
 
+    fn sees_coflows(&self) -> bool {
+        K::SEES_COFLOWS
+    }
+
     fn sees_sizes(&self) -> bool {
         K::SEES_SIZES
     }
@@ -56,6 +65,14 @@ impl<P: DerefMut<Target = dyn Policy<K>> + Send, K: Knowledge> ErasedPolicy for 
 
     fn event(&mut self, event: Event, state: &State, now: Time) {
         self.policy.event(event, &View::new(state, now));
+    }
+
+    fn regroup(&mut self, state: &State, now: Time, regrouping: &mut Regrouping) {
+        self.policy.regroup(&View::new(state, now), regrouping);
+    }
+
+    fn regrouped(&mut self, flows: &[FlowId], state: &State, now: Time) {
+        self.policy.regrouped(flows, &View::new(state, now));
     }
 
     fn plan(&mut self, state: &State, now: Time) -> Answer {
@@ -96,6 +113,7 @@ pub(crate) fn owned(policy: AnyPolicy) -> Box<dyn ErasedPolicy> {
     match policy {
         AnyPolicy::Clairvoyant(policy) => boxed(policy),
         AnyPolicy::NonClairvoyant(policy) => boxed(policy),
+        AnyPolicy::Unlabelled(policy) => boxed(policy),
     }
 }
 
@@ -104,5 +122,6 @@ pub(crate) fn borrowed(policy: &mut AnyPolicy) -> Box<dyn ErasedPolicy + '_> {
     match policy {
         AnyPolicy::Clairvoyant(policy) => boxed(policy.as_mut()),
         AnyPolicy::NonClairvoyant(policy) => boxed(policy.as_mut()),
+        AnyPolicy::Unlabelled(policy) => boxed(policy.as_mut()),
     }
 }

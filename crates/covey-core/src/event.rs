@@ -6,6 +6,8 @@ use crate::wakes::Wake;
 /// An event that a policy is told of.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Event {
+    /// Flows have started that belong to no coflow. They are the last of [`View::newcomers`](crate::View::newcomers).
+    FlowsArrived,
     /// A coflow has arrived and its first flows have started.
     CoflowArrived(CoflowId),
     /// More flows of a coflow that is present have started (a later wave).
@@ -54,7 +56,7 @@ impl Event {
             Event::FlowRestarted(flow)
             | Event::FlowEnded(flow)
             | Event::FlowMoved { from: flow, .. } => Some(flow.coflow),
-            Event::DagBytesReached(..) | Event::Woke => None,
+            Event::FlowsArrived | Event::DagBytesReached(..) | Event::Woke => None,
         }
     }
 }
@@ -66,7 +68,9 @@ impl From<Wake> for Event {
             Wake::At(_) => Event::Woke,
             Wake::WhenSent(id, bytes) => Event::BytesReached(id, bytes),
             Wake::WhenDagSent(external, bytes) => Event::DagBytesReached(external, bytes),
-            Wake::WhenFlowSent(id, bytes) => Event::FlowBytesReached(id, bytes),
+            Wake::WhenFlowSent(id, bytes) | Wake::WhenUnfinishedSent(id, bytes) => {
+                Event::FlowBytesReached(id, bytes)
+            }
             Wake::WhenPassed(id, link, bytes) => Event::LinkBytesReached(id, link, bytes),
         }
     }

@@ -2,8 +2,9 @@
 
 use crate::event::Event;
 use crate::ids::{CoflowId, FlowId, LinkId};
-use crate::knowledge::{Clairvoyant, Knowledge, NonClairvoyant};
+use crate::knowledge::{Clairvoyant, Knowledge, NonClairvoyant, Unlabelled};
 use crate::plan::Plan;
+use crate::regrouping::Regrouping;
 use crate::time::Time;
 use crate::view::View;
 use crate::wakes::Wake;
@@ -24,6 +25,8 @@ pub struct Wants {
     /// The policy asks for the sizes of flows, but never for what is left of them. Drivers then need
     /// not keep that up to date: what a [`View`] says is left may be that of an earlier round.
     pub sizes_only: bool,
+    /// The policy puts flows into groups of its own: ask for [`Policy::regroup`] before each plan.
+    pub regroups: bool,
 }
 
 /// Whether the plan has changed.
@@ -62,6 +65,7 @@ pub trait Policy<K: Knowledge>: Send {
     /// Something has happened. Calls the handler of the event unless overridden.
     fn event(&mut self, event: Event, view: &View<'_, K>) {
         match event {
+            Event::FlowsArrived => self.flows_arrived(view),
             Event::CoflowArrived(id) => self.coflow_arrived(id, view),
             Event::FlowsStarted(id) => self.flows_started(id, view),
             Event::FlowRestarted(flow) => self.flow_restarted(flow, view),
@@ -78,6 +82,9 @@ pub trait Policy<K: Knowledge>: Send {
             Event::Woke => self.woke(view),
         }
     }
+
+    /// Flows have started that belong to no coflow: they are the last of [`View::newcomers`].
+    fn flows_arrived(&mut self, _view: &View<'_, K>) {}
 
     /// A coflow has arrived and its first flows have started.
     fn coflow_arrived(&mut self, _coflow: CoflowId, _view: &View<'_, K>) {}
@@ -132,6 +139,15 @@ pub trait Policy<K: Knowledge>: Send {
     /// A time given to [`Plan::wake_at`] has come.
     fn woke(&mut self, _view: &View<'_, K>) {}
 
+    /// Puts flows into groups of its own making, before the plan is made; asked if [`Wants::regroups`]. To the
+    /// policy, a group is a coflow from then on. Before this call, what each flow has sent is brought up to date for
+    /// the coflows that [`Policy::reads_flows_of`] names at a [`Wake::At`] of the present time.
+    fn regroup(&mut self, _view: &View<'_, K>, _regrouping: &mut Regrouping) {}
+
+    /// The flows that [`Policy::regroup`] has moved, as they are called now, in the order in which it named them.
+    /// Of flows that have moved, [`View::sent`] is up to date. There is no other event about them.
+    fn regrouped(&mut self, _flows: &[FlowId], _view: &View<'_, K>) {}
+
     /// Leaves `plan` as it is, except for wake-ups that it may add; or changes it; or clears it and
     /// writes it again.
     fn plan(&mut self, view: &View<'_, K>, plan: &mut Plan<K>) -> Answer;
@@ -143,6 +159,8 @@ pub enum AnyPolicy {
     Clairvoyant(Box<dyn Policy<Clairvoyant>>),
     /// Does not know sizes.
     NonClairvoyant(Box<dyn Policy<NonClairvoyant>>),
+    /// Knows neither sizes nor coflows.
+    Unlabelled(Box<dyn Policy<Unlabelled>>),
 }
 
 impl AnyPolicy {
@@ -151,6 +169,7 @@ impl AnyPolicy {
         match self {
             AnyPolicy::Clairvoyant(_) => Clairvoyant::NAME,
             AnyPolicy::NonClairvoyant(_) => NonClairvoyant::NAME,
+            AnyPolicy::Unlabelled(_) => Unlabelled::NAME,
         }
     }
 
@@ -159,6 +178,7 @@ impl AnyPolicy {
         match self {
             AnyPolicy::Clairvoyant(policy) => policy.wants(),
             AnyPolicy::NonClairvoyant(policy) => policy.wants(),
+            AnyPolicy::Unlabelled(policy) => policy.wants(),
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::fabric::Fabric;
 use crate::ids::{CoflowId, FlowId, LinkId};
 use crate::plan::Ranking;
 use crate::sorted::Sorted;
-use crate::state::{FlowSpec, Progress, Registration, State};
+use crate::state::{FlowSpec, Newcomer, Progress, Registration, State};
 use crate::time::Time;
 
 /// The coflows that are present, the rates they have, and what has ended since the policy was last
@@ -42,14 +42,22 @@ impl Ended {
     }
 }
 
-/// A flow on its way from one coflow to another.
-struct MovedFlow {
+/// A flow on its way into a coflow, from another one or from none.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct MovedFlow {
     spec: FlowSpec,
     number: u64,
     /// Bytes that it has sent.
     sent: f64,
     /// Whether it can be sent. If not, it has ended.
     is_active: bool,
+}
+
+impl From<Newcomer> for MovedFlow {
+    fn from(newcomer: Newcomer) -> MovedFlow {
+        let Newcomer { number, spec, .. } = newcomer;
+        MovedFlow { spec, number, sent: 0.0, is_active: true }
+    }
 }
 
 impl Traffic {
@@ -131,9 +139,8 @@ impl Traffic {
 
     /// Adds flows to a coflow that is present; none of them has started.
     pub fn extend(&mut self, id: CoflowId, flows: impl Iterator<Item = FlowSpec> + Clone) {
+        self.allocator.before_positions_change(&self.state, id);
         self.state.extend(id, flows);
-        // Positions have changed.
-        self.allocator.clear();
     }
 
     /// Starts a flow. Returns whether it has bytes to send; if not, it is to be
@@ -208,23 +215,44 @@ impl Traffic {
         to: Option<CoflowId>,
     ) -> Vec<FlowId> {
         let moved: Vec<MovedFlow> = flows.iter().map(|&flow| self.withdraw(flow)).collect();
-        let Some(to) = to else { return Vec::new() };
+        to.map_or_else(Vec::new, |to| self.join(to, &moved).collect())
+    }
+
+    /// Adds flows to a coflow that is present. Returns their new names.
+    pub(crate) fn join(
+        &mut self,
+        to: CoflowId,
+        moved: &[MovedFlow],
+    ) -> impl Iterator<Item = FlowId> + use<> {
         let first = self.state.coflow(to).demand().width() as u32;
         self.state.expect_joined(to, moved.iter().map(|moved| moved.number));
         self.extend(to, moved.iter().map(|moved| moved.spec));
-        for (index, moved) in (first..).zip(&moved) {
-            let flow = FlowId { coflow: to, index };
-            if self.start(flow) && moved.is_active {
-                self.state.set_sent_before(flow, moved.sent);
+        let flow = move |index| FlowId { coflow: to, index };
+        for (index, moved) in (first..).zip(moved) {
+            if self.start(flow(index)) && moved.is_active {
+                self.state.set_sent_before(flow(index), moved.sent);
             } else {
                 self.finish(to, self.state.coflow(to).demand().position(index));
             }
         }
-        (first..).zip(&moved).map(|(index, _)| FlowId { coflow: to, index }).collect()
+        (first..first + moved.len() as u32).map(flow)
+    }
+
+    /// The flows of these coflows are about to change: what was found out about their rates holds no more.
+    pub(crate) fn begin_regrouping(&mut self, ids: &[CoflowId]) {
+        ids.iter().for_each(|&id| self.allocator.forget(&self.state, id));
+    }
+
+    /// Takes newcomers, by their numbers, to have them join coflows.
+    pub(crate) fn take_newcomers(
+        &mut self,
+        numbers: &[u64],
+    ) -> impl Iterator<Item = MovedFlow> + use<> {
+        self.state.take_newcomers(numbers).into_iter().map(MovedFlow::from)
     }
 
     /// Takes a flow out of its coflow.
-    fn withdraw(&mut self, (flow, sent): (FlowId, f64)) -> MovedFlow {
+    pub(crate) fn withdraw(&mut self, (flow, sent): (FlowId, f64)) -> MovedFlow {
         let FlowId { coflow: id, index } = flow;
         let coflow = self.state.coflow(id);
         let (demand, number) = (coflow.demand(), coflow.flow_number(index));

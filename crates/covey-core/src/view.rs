@@ -33,14 +33,40 @@
 //!     view.into()
 //! }
 //! ```
+//!
+//! A policy without labels sees neither sizes nor what applications say of coflows:
+//!
+//! ```compile_fail
+//! use covey_core::{FlowId, Unlabelled, View};
+//! fn peek(view: &View<'_, Unlabelled>, flow: FlowId) -> f64 {
+//!     view.size(flow)
+//! }
+//! ```
+//!
+//! ```compile_fail
+//! use covey_core::{CoflowId, Unlabelled, View};
+//! fn peek(view: &View<'_, Unlabelled>, coflow: CoflowId) -> u64 {
+//!     view.lineage(coflow).external // no method `lineage`: it names the job
+//! }
+//! ```
+//!
+//! What it sees is [`View::newcomers`], which shows no other policy anything:
+//!
+//! ```
+//! use covey_core::{Unlabelled, View};
+//! fn starts(view: &View<'_, Unlabelled>) -> Vec<f64> {
+//!     view.newcomers().map(|(_, observed)| observed.start_s).collect()
+//! }
+//! ```
 
 use std::marker::PhantomData;
 
 use crate::codec::Codec;
 use crate::fabric::Fabric;
 use crate::ids::{CoflowId, FlowId, LinkId, PortId};
-use crate::knowledge::{Clairvoyant, Knowledge};
+use crate::knowledge::{Clairvoyant, Knowledge, Named, Unlabelled};
 use crate::lineage::Lineage;
+use crate::observed::Observed;
 use crate::state::{CoflowState, State};
 use crate::time::Time;
 
@@ -164,31 +190,6 @@ impl<'a, K: Knowledge> View<'a, K> {
         self.state.reaches(id, link)
     }
 
-    /// Weight of the coflow in a weighted mean of completion times; 1 unless given.
-    pub fn weight(&self, id: CoflowId) -> f64 {
-        self.coflow(id).registration.weight
-    }
-
-    /// Time allowed from arrival to completion in seconds, if any.
-    pub fn deadline_s(&self, id: CoflowId) -> Option<f64> {
-        self.coflow(id).registration.deadline_s
-    }
-
-    /// Where the coflow stands among those it depends on.
-    pub fn lineage(&self, id: CoflowId) -> Lineage {
-        self.coflow(id).registration.lineage
-    }
-
-    /// Bytes that coflows of the same DAG which had ended when this one arrived had sent.
-    pub fn inherited(&self, id: CoflowId) -> f64 {
-        self.coflow(id).registration.inherited_bytes
-    }
-
-    /// The coflows that one depends on, by the second part of their [`View::order`]. They may have ended.
-    pub fn parents(&self, id: CoflowId) -> &'a [u64] {
-        self.coflow(id).parents()
-    }
-
     /// Bytes that a flow has sent. They are up to date of a flow that has ended, and of others
     /// at wake-ups if the policy [asked for that](crate::Wants::progress).
     pub fn sent(&self, flow: FlowId) -> f64 {
@@ -281,6 +282,41 @@ impl<'a, K: Knowledge> View<'a, K> {
     pub fn attained(&self, id: CoflowId) -> Reported {
         let (bytes, as_of) = self.coflow(id).attained();
         Reported { bytes, as_of }
+    }
+}
+
+impl<'a, K: Named> View<'a, K> {
+    /// Weight of the coflow in a weighted mean of completion times; 1 unless given.
+    pub fn weight(&self, id: CoflowId) -> f64 {
+        self.coflow(id).registration.weight
+    }
+
+    /// Time allowed from arrival to completion in seconds, if any.
+    pub fn deadline_s(&self, id: CoflowId) -> Option<f64> {
+        self.coflow(id).registration.deadline_s
+    }
+
+    /// Where the coflow stands among those it depends on.
+    pub fn lineage(&self, id: CoflowId) -> Lineage {
+        self.coflow(id).registration.lineage
+    }
+
+    /// Bytes that coflows of the same DAG which had ended when this one arrived had sent.
+    pub fn inherited(&self, id: CoflowId) -> f64 {
+        self.coflow(id).registration.inherited_bytes
+    }
+
+    /// The coflows that one depends on, by the second part of their [`View::order`]. They may have ended.
+    pub fn parents(&self, id: CoflowId) -> &'a [u64] {
+        self.coflow(id).parents()
+    }
+}
+
+impl<'a> View<'a, Unlabelled> {
+    /// Flows that have started and are in no group, in order of their starts, each with its number. They are not sent
+    /// before the policy has put them into a group.
+    pub fn newcomers(&self) -> impl ExactSizeIterator<Item = (u64, &'a Observed)> {
+        self.state.newcomers().iter().map(|newcomer| (newcomer.number, &newcomer.observed))
     }
 }
 

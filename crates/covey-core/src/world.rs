@@ -1,7 +1,7 @@
 //! What a driver needs to know of the world in which flows are sent.
 
 use crate::event::Event;
-use crate::ids::CoflowId;
+use crate::ids::{CoflowId, FlowId};
 use crate::plan::{Group, Rank, Ranking};
 use crate::policy::Answer;
 use crate::traffic::Traffic;
@@ -50,6 +50,16 @@ pub trait World {
 
     /// A coflow has left, and the policy was told. Its id is about to be used again.
     fn coflow_left(&mut self, _traffic: &Traffic, _id: CoflowId) {}
+
+    /// Flows of these coflows, in ascending order, are about to move into or out of them. Brings what is left of all
+    /// their flows up to date, and forgets their rates.
+    fn before_regrouping(&mut self, _traffic: &mut Traffic, _coflows: &[CoflowId]) {}
+
+    /// A group of the policy's own making has begun. It has no flows yet.
+    fn group_begun(&mut self, _traffic: &Traffic, _id: CoflowId) {}
+
+    /// Flows have moved, or have been put into a group for the first time. These are their names from now on.
+    fn regrouped(&mut self, _traffic: &Traffic, _flows: &[FlowId]) {}
 
     /// The plan has changed, at the places `edits`; `None` if it was written again. The allocator does
     /// not know it yet.

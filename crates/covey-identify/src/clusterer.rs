@@ -16,11 +16,11 @@
 
 use crate::attributes::Attribute;
 use crate::dbscan::{dbscan, follows, is_within, rough_dbscan};
-use crate::flow::Observed;
 use crate::identify::Algorithm;
 use crate::metric::Metric;
 use crate::observer::{Observer, Point};
 use crate::time_order::TimeOrder;
+use covey_core::Observed;
 
 /// A live flow: a small number, which is used again after the flow has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

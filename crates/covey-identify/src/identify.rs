@@ -1,9 +1,9 @@
 //! The groups of recorded flows, all at once.
 
 use crate::dbscan::{dbscan, rough_dbscan};
-use crate::flow::Observed;
 use crate::metric::Metric;
 use crate::observer::{Observer, Point};
+use covey_core::Observed;
 
 /// How recorded flows are clustered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

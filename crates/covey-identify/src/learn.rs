@@ -4,10 +4,10 @@ use covey_core::SplitMix;
 
 use crate::accuracy::{Accuracies, accuracy};
 use crate::attributes::ATTRIBUTES;
-use crate::flow::Observed;
 use crate::identify::{Algorithm, Recorded};
 use crate::metric::{Matrix, Metric, Training, Vector};
 use crate::xing::{self, Pairs};
+use covey_core::Observed;
 
 /// The shape of the matrix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -20,10 +20,10 @@
 use std::collections::VecDeque;
 
 use crate::attributes::{ATTRIBUTES, Differences};
-use crate::flow::{Address, Observed, PacketStatistics};
 use crate::gap_scale::GapScale;
 use crate::hash::{HashMap, hash};
 use crate::sketch::Sketch;
+use covey_core::{Address, Observed, PacketStatistics};
 
 /// The time that separates bursts, in seconds, until it is known.
 const FIRST_GAP_S: f64 = 0.1;

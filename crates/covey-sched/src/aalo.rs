@@ -16,8 +16,8 @@
 
 use covey_core::sorted::Sorted;
 use covey_core::{
-    Answer, AnyPolicy, Backfill, CoflowId, Knowledge, Layers, Lineage, NonClairvoyant, Plan,
-    Policy, Promises, Rank, Sender, Share, Time, View,
+    Answer, AnyPolicy, Backfill, CoflowId, Layers, Lineage, Named, NonClairvoyant, Plan, Policy,
+    Promises, Rank, Sender, Share, Time, View,
 };
 
 use crate::info::Info;
@@ -84,7 +84,7 @@ pub(crate) struct Service<K> {
     ranks: KeptRanks,
 }
 
-impl<K: Knowledge> Service<K> {
+impl<K: Named> Service<K> {
     /// Reads the parameters of `aalo`.
     pub(crate) fn from_settings(settings: &Settings) -> Result<Service<K>, SpecError> {
         let layers = settings.choice("queues", QUEUES)?;
@@ -174,7 +174,7 @@ fn of_dag(
 }
 
 /// The next tick of a clock of `delta_s` seconds, no earlier than `now`; `now` if `delta_s` is 0.
-fn next_tick(delta_s: f64, now: Time) -> Time {
+pub(crate) fn next_tick(delta_s: f64, now: Time) -> Time {
     if delta_s == 0.0 {
         return now;
     }

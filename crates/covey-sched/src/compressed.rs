@@ -7,31 +7,28 @@
 
 use covey_core::{
     Answer, AnyPolicy, Clairvoyant, Codec, CoflowId, Compress, Compression, Event, Knowledge, Plan,
-    Policy, Time, View, Wake, Wants,
+    Policy, Time, Unlabelled, View, Wake, Wants,
 };
 
 /// The policy, with its flows compressed, and how they are.
 pub(crate) fn compressed(policy: AnyPolicy, codec: Codec) -> (AnyPolicy, Compression) {
+    let any_first = Compress::<Unlabelled>::with(codec).compression();
     match policy {
         AnyPolicy::Clairvoyant(inner) => {
             let compress = Compress::<Clairvoyant>::longest_first(codec);
-            (
-                AnyPolicy::Clairvoyant(Box::new(Compressed { inner, compress, is_stale: false })),
-                compress.compression(),
-            )
+            (AnyPolicy::Clairvoyant(wrap(inner, compress)), compress.compression())
         }
         AnyPolicy::NonClairvoyant(inner) => {
-            let compress = Compress::with(codec);
-            (
-                AnyPolicy::NonClairvoyant(Box::new(Compressed {
-                    inner,
-                    compress,
-                    is_stale: false,
-                })),
-                compress.compression(),
-            )
+            (AnyPolicy::NonClairvoyant(wrap(inner, Compress::with(codec))), any_first)
+        }
+        AnyPolicy::Unlabelled(inner) => {
+            (AnyPolicy::Unlabelled(wrap(inner, Compress::with(codec))), any_first)
         }
     }
+}
+
+fn wrap<K: Knowledge>(inner: Box<dyn Policy<K>>, compress: Compress<K>) -> Box<dyn Policy<K>> {
+    Box::new(Compressed { inner, compress, is_stale: false })
 }
 
 struct Compressed<K> {

@@ -9,7 +9,7 @@ use crate::spec::{Param, SpecError, with_compress};
 pub struct Info {
     /// Name on the command line.
     pub name: &'static str,
-    /// What it knows with default parameters: `sized` or `unsized`, followed by `local` if each node
+    /// What it knows with default parameters: `sized`, `unsized` or `unlabelled`, followed by `local` if each node
     /// decides by itself.
     pub knows: &'static str,
     /// What it does, in a sentence.

@@ -8,6 +8,7 @@
 //! receiver that decides alone.
 
 pub mod bssi;
+mod coda;
 pub mod contention;
 pub mod estimate;
 pub mod guard;

@@ -45,6 +45,7 @@ static POLICIES: &[Info] = &[
     crate::philae::INFO,
     crate::philae_oracle::INFO,
     crate::fvdf::INFO,
+    crate::coda::INFO,
     crate::covey::INFO,
 ];
 
@@ -132,6 +133,10 @@ pub fn build(spec: &str) -> Result<Built, SpecError> {
             let codec = Codec::parse(&text).map_err(|expected| {
                 SpecError::value(info.name, COMPRESS.name, &text, &format!("none, {expected}"))
             })?;
+            if built.policy.wants().regroups {
+                let expected = "none, because flows that change their group are not compressed";
+                return Err(SpecError::value(info.name, COMPRESS.name, &text, expected));
+            }
             let (policy, compression) = compressed::compressed(built.policy, codec);
             built.policy = policy;
             built.compression = Some(compression);
@@ -231,6 +236,7 @@ mod tests {
             message("fair:compress=lz4,compress=lz4"),
             "policy fair: compress=lz4: expected the parameter once"
         );
+        assert!(message("coda:compress=lz4").contains("expected none, because"));
         assert!(message("fvdf:logbase=0.9").contains("expected a number from 1 to"));
     }
 
@@ -265,8 +271,8 @@ mod tests {
     }
 
     #[test]
-    fn every_policy_takes_a_codec() {
-        for info in policies() {
+    fn every_policy_but_coda_takes_a_codec() {
+        for info in policies().iter().filter(|info| info.name != "coda") {
             let built = build(&format!("{}:compress=zstd", info.name)).unwrap();
             let level = info.knows.split(',').next();
             assert_eq!(Some(built.policy.knows()), level, "{}", info.name);

@@ -86,9 +86,14 @@ impl Dags {
         (lineage, self.sent[lineage.external as usize])
     }
 
-    /// A coflow is released.
+    /// A coflow is released, or a group of the policy's own making has begun.
     pub(crate) fn begin(&mut self, lineage: Lineage, id: CoflowId) {
-        self.present[lineage.external as usize].push(id);
+        let external = lineage.external as usize;
+        if self.sent.len() <= external {
+            self.sent.resize(external + 1, 0.0);
+            self.present.resize_with(external + 1, Vec::new);
+        }
+        self.present[external].push(id);
     }
 
     /// A coflow that has sent `bytes` has ended.

@@ -72,6 +72,24 @@ pub enum SimError {
         /// The time of the error, in seconds since the start of the trace.
         time_s: f64,
     },
+    /// The policy puts flows into groups of its own while flows are served in classes or as one group.
+    #[error(
+        "policy {policy}, at {time_s} s: groups of its own need an entry for each, outside of classes"
+    )]
+    RegroupsFlows {
+        /// The policy.
+        policy: String,
+        /// The time of the error, in seconds since the start of the trace.
+        time_s: f64,
+    },
+    /// It is not known of every flow how it appears.
+    #[error("the workload has {workload} flows, {appearing} were said to appear")]
+    Appearance {
+        /// Flows of the workload.
+        workload: usize,
+        /// Flows of which it is known.
+        appearing: usize,
+    },
     /// The observer asked to stop.
     #[error("interrupted")]
     Interrupted,

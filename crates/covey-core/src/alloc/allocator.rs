@@ -205,6 +205,15 @@ impl Allocator {
         }
     }
 
+    /// To be called before flows are added to a coflow: the positions of the others change.
+    pub fn before_positions_change(&mut self, state: &State, id: CoflowId) {
+        if self.all_flows.is_on() {
+            return self.clear();
+        }
+        self.forget(state, id);
+        self.pass.scratch.ended.retain(|&(coflow, _)| coflow != id);
+    }
+
     /// Shares all links among the coflows present as the plan says. MADD goes by what
     /// [`Progress`](crate::state::Progress) says is left.
     ///

@@ -4,6 +4,7 @@ use crate::compressed::Compressed;
 use crate::demand::Demand;
 use crate::ids::PortId;
 use crate::lineage::Lineage;
+use crate::observed::Observed;
 use crate::time::Time;
 
 /// What is known of a coflow when it is registered.
@@ -55,6 +56,17 @@ pub struct FlowSpec {
     pub dst: PortId,
     /// Bytes to send; NaN if that is not known before the flow has ended.
     pub bytes: f64,
+}
+
+/// A flow that has started and belongs to no coflow yet.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Newcomer {
+    /// Its number, which no other flow of the run bears.
+    pub number: u64,
+    /// Its ends and its size.
+    pub spec: FlowSpec,
+    /// What a policy without labels sees of it.
+    pub observed: Observed,
 }
 
 /// The facts about one coflow.

@@ -1,6 +1,6 @@
 //! All coflows that are present.
 
-use super::coflow::{CoflowState, Finished, FlowSpec, Progress, Registration};
+use super::coflow::{CoflowState, Finished, FlowSpec, Newcomer, Progress, Registration};
 use super::dirty::Dirty;
 use crate::codec::{Codec, Compression};
 use crate::compressed::Compressed;
@@ -20,6 +20,8 @@ pub struct State {
     present: Vec<CoflowId>,
     /// Ids that are not in use.
     vacant: Vec<CoflowId>,
+    /// Flows that have started and belong to no coflow yet, in order of their starts.
+    newcomers: Vec<Newcomer>,
     /// Working memory.
     builder: Builder,
     /// Share of each port's processor that is available for compressing; empty if all of it is.
@@ -39,6 +41,7 @@ impl State {
             slots: Vec::new(),
             present: Vec::new(),
             vacant: Vec::new(),
+            newcomers: Vec::new(),
             builder: Builder::default(),
             processors: Vec::new(),
             measured_codec: None,
@@ -56,6 +59,7 @@ impl State {
         for id in self.present.drain(..) {
             self.slots[id.index()].present = false;
         }
+        self.newcomers.clear();
         self.dirty.clear(self.fabric.links());
         self.processors.clear();
         self.measured_codec = None;
@@ -109,6 +113,31 @@ impl State {
     pub fn order(&self, id: CoflowId) -> (Time, u64) {
         let registration = &self.slots[id.index()].registration;
         (registration.arrival, registration.seq)
+    }
+
+    /// Flows that have started and belong to no coflow yet, in order of their starts.
+    pub fn newcomers(&self) -> &[Newcomer] {
+        &self.newcomers
+    }
+
+    /// A flow has started that belongs to no coflow.
+    pub fn arrive(&mut self, newcomer: Newcomer) {
+        self.newcomers.push(newcomer);
+    }
+
+    /// Removes the newcomers with these numbers. Returns them, in the order of `numbers`.
+    ///
+    /// # Panics
+    /// If a number occurs twice, or no newcomer has it.
+    pub(crate) fn take_newcomers(&mut self, numbers: &[u64]) -> Vec<Newcomer> {
+        let mut order: Vec<usize> = (0..numbers.len()).collect();
+        order.sort_unstable_by_key(|&k| numbers[k]);
+        let mut taken: Vec<Option<Newcomer>> = vec![None; numbers.len()];
+        self.newcomers.retain(|newcomer| {
+            let place = order.binary_search_by_key(&newcomer.number, |&k| numbers[k]);
+            place.map(|place| taken[order[place]] = Some(*newcomer)).is_err()
+        });
+        taken.into_iter().map(|taken| taken.expect("a number of one newcomer")).collect()
     }
 
     /// Adds a coflow. None of its flows has started. Ports must exist in the fabric.

@@ -9,5 +9,5 @@ mod coflows;
 mod dirty;
 mod domains;
 
-pub use coflow::{CoflowState, FlowSpec, Progress, Registration};
+pub use coflow::{CoflowState, FlowSpec, Newcomer, Progress, Registration};
 pub use coflows::State;

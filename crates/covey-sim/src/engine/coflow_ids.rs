@@ -1,5 +1,6 @@
 //! The driver's ids of the trace's coflows.
 
+use covey_core::state::State;
 use covey_core::{CoflowId, FlowId};
 use covey_trace::Workload;
 
@@ -12,7 +13,13 @@ pub(super) struct CoflowIds {
     trace_indices: Vec<u32>,
     /// The number of flows of all coflows before each coflow, by index in the trace.
     first_flow: Vec<usize>,
+    /// Where the policy puts flows into groups of its own: the id of each flow, by its number among all flows of the
+    /// trace.
+    flows: Vec<FlowId>,
 }
+
+/// The id of a flow that belongs to no coflow.
+const NOWHERE: FlowId = FlowId { coflow: CoflowId(u32::MAX), index: 0 };
 
 impl CoflowIds {
     /// Resets the ids: no coflow of the workload is present. Returns the workload's number of
@@ -26,7 +33,21 @@ impl CoflowIds {
             self.first_flow.push(flows);
             flows += coflow.flows.len();
         }
+        self.flows.clear();
         flows
+    }
+
+    /// The policy puts flows into groups of its own: the ids of so many flows are followed.
+    pub fn follow_flows(&mut self, flows: usize) {
+        self.flows.resize(flows, NOWHERE);
+    }
+
+    /// Flows have got these ids.
+    pub fn rename(&mut self, state: &State, flows: &[FlowId]) {
+        for &flow in flows {
+            let number = self.number(flow_in_trace(state, flow));
+            self.flows[number] = flow;
+        }
     }
 
     /// Sets the id of the coflow at an index in the trace.
@@ -38,9 +59,12 @@ impl CoflowIds {
         self.ids[trace_index as usize] = id;
     }
 
-    /// The id of a flow, from its coflow's index in the trace and its own index in the coflow.
-    pub fn flow(&self, trace_index: u32, index: u32) -> FlowId {
-        FlowId { coflow: self.ids[trace_index as usize], index }
+    /// The id of a flow, from its coflow's index in the trace and its own index in the coflow; nothing if it belongs
+    /// to no coflow.
+    pub fn flow(&self, (trace_index, index): (u32, u32)) -> Option<FlowId> {
+        let named = FlowId { coflow: self.ids[trace_index as usize], index };
+        let flow = self.flows.get(self.number((trace_index, index))).copied().unwrap_or(named);
+        (flow.coflow != NOWHERE.coflow).then_some(flow)
     }
 
     /// The index in the trace of a coflow.
@@ -49,7 +73,18 @@ impl CoflowIds {
     }
 
     /// Number of a flow among all flows of the trace.
-    pub fn number(&self, trace_index: u32, index: u32) -> usize {
+    pub fn number(&self, (trace_index, index): (u32, u32)) -> usize {
         self.first_flow[trace_index as usize] + index as usize
     }
+}
+
+/// The number by which a flow that arrives is known to core.
+pub(super) fn flow_number((trace_index, index): (u32, u32)) -> u64 {
+    u64::from(trace_index) << 32 | u64::from(index)
+}
+
+/// The place of a flow in the trace: the index of its coflow, and its own in the coflow.
+pub(super) fn flow_in_trace(state: &State, flow: FlowId) -> (u32, u32) {
+    let number = state.coflow(flow.coflow).flow_number(flow.index);
+    ((number >> 32) as u32, number as u32)
 }

@@ -1,13 +1,13 @@
 //! The events of a simulation: the world of its driver.
 
-use covey_core::state::{FlowSpec, Registration};
+use covey_core::state::{FlowSpec, Newcomer, Registration};
 use covey_core::{
-    Answer, CoflowId, Driver, Event, FlowId, Group, PortId, Rank, Ranking, Sender, Time, Traffic,
-    Wake, Wakes, World,
+    Answer, CoflowId, Compressed, Driver, Event, FlowId, Group, Observed, PortId, Rank, Ranking,
+    Sender, Time, Traffic, Wake, Wakes, World,
 };
-use covey_trace::Workload;
+use covey_trace::{Flow, Workload};
 
-use super::coflow_ids::CoflowIds;
+use super::coflow_ids::{CoflowIds, flow_in_trace, flow_number};
 use super::records::Records;
 use super::transfers::Transfers;
 use super::wake_watch::{Sent, WakeWatch};
@@ -30,6 +30,10 @@ pub(super) struct Parts {
     shows_left: bool,
     /// Whether the policy reads bytes sent by coflows.
     shows_sent: bool,
+    /// Whether the policy puts flows into groups of its own. What ends a coflow is then not what ends a group.
+    regroups: bool,
+    /// Where the policy sees flows without coflows: how they appear, by their numbers among all flows of the trace.
+    observed: Vec<Observed>,
 }
 
 /// A workload on its way through the network.
@@ -39,13 +43,15 @@ pub(super) struct Engine<'a> {
 }
 
 impl<'a> Engine<'a> {
-    /// An engine before the first event. With a `barrier` coflows wait for their parents.
+    /// An engine before the first event. With a `barrier` coflows wait for their parents. `appearing` is how flows
+    /// appear to a policy that does not see coflows, in the order of the trace; other policies do not ask for it.
     ///
     /// # Errors
     /// [`SimError::Cycle`].
     pub fn start(
         parts: &'a mut Parts,
         workload: &'a Workload,
+        appearing: impl IntoIterator<Item = Observed>,
         driver: &Driver<'_>,
         barrier: bool,
     ) -> Result<Engine<'a>, SimError> {
@@ -55,7 +61,15 @@ impl<'a> Engine<'a> {
         parts.calendar.fill(workload, barrier);
         parts.dags.fill(workload, &parts.calendar)?;
         let flows = parts.ids.clear(workload);
-        parts.records.clear(workload.coflows.len(), flows);
+        parts.records.clear(workload, flows);
+        parts.regroups = driver.wants().regroups;
+        parts.observed.clear();
+        if parts.regroups {
+            parts.ids.follow_flows(flows);
+        }
+        if !driver.sees_coflows() {
+            parts.observed.extend(appearing);
+        }
         parts.shows_left = driver.sees_sizes() && !driver.wants().sizes_only;
         parts.shows_sent = driver.wants().attained;
         Ok(Engine { workload, parts })
@@ -88,6 +102,11 @@ impl<'a> Engine<'a> {
         self.parts.transfers.classes().is_some()
     }
 
+    /// Whether flows are followed coflow by coflow.
+    pub fn serves_coflows(&self) -> bool {
+        !self.parts.transfers.is_flow_level()
+    }
+
     /// Whether coflows wait, no flow sends, and only the policy can change that.
     pub fn is_idle(&self) -> bool {
         self.parts.transfers.is_idle() && !self.parts.calendar.next().comes()
@@ -97,12 +116,42 @@ impl<'a> Engine<'a> {
     /// been released.
     pub fn stuck(&self, traffic: &Traffic) -> Option<(&str, bool)> {
         let first = self.parts.records.first_unfinished()?;
+        if self.parts.regroups {
+            let is_released = self.parts.records.is_released(first as u32);
+            return Some((&self.workload.coflows[first].id, is_released));
+        }
         let released = traffic.state().present().first().map(|&id| self.parts.ids.trace_index(id));
         let trace_index = released.map_or(first, |trace_index| trace_index as usize);
         Some((&self.workload.coflows[trace_index].id, released.is_some()))
     }
 
-    fn release(&mut self, traffic: &mut Traffic, trace_index: u32) -> CoflowId {
+    /// Releases a coflow. Returns the event of which the policy is to be told.
+    fn release(&mut self, traffic: &mut Traffic, trace_index: u32) -> Event {
+        let named = self.parts.observed.is_empty().then(|| self.register(traffic, trace_index));
+        let coflow = &self.workload.coflows[trace_index as usize];
+        let now = traffic.now();
+        self.parts.records.release(trace_index, now);
+        for (index, flow) in (0..).zip(&coflow.flows) {
+            let parts = &mut *self.parts;
+            let start = now + flow.start_s;
+            parts.records.start_flow(parts.ids.number((trace_index, index)), start);
+            if !start.due(now) {
+                parts.calendar.start_later(start, trace_index, index);
+            } else if named.is_some() {
+                self.start_flow(traffic, (trace_index, index));
+            } else {
+                self.let_arrive(traffic, (trace_index, index));
+            }
+        }
+        let width = coflow.flows.len();
+        for restart in coflow.restarts.iter().filter(|restart| (restart.flow as usize) < width) {
+            self.parts.calendar.restart_later(now + restart.at_s, trace_index, restart.flow);
+        }
+        named.map_or(Event::FlowsArrived, Event::CoflowArrived)
+    }
+
+    /// Registers a coflow under its name.
+    fn register(&mut self, traffic: &mut Traffic, trace_index: u32) -> CoflowId {
         let coflow = &self.workload.coflows[trace_index as usize];
         let parts = &mut *self.parts;
         let now = traffic.now();
@@ -116,34 +165,86 @@ impl<'a> Engine<'a> {
             lineage,
             inherited_bytes,
         };
-        let flows = coflow.flows.iter().map(|f| FlowSpec {
-            src: PortId(f.src),
-            dst: PortId(f.dst),
-            bytes: f.bytes,
-        });
-        let id = traffic.register(registration, flows);
+        let id = traffic.register(registration, coflow.flows.iter().map(spec));
         let parents = coflow.parents.iter().map(|&parent| u64::from(parent));
         traffic.state_mut().set_parents(id, parents);
         parts.dags.begin(lineage, id);
         parts.watch.add(Sender::Dag(lineage.external));
         parts.transfers.admit(traffic, id);
         parts.ids.set(trace_index, id);
-        parts.records.release(trace_index, now);
-        for (index, flow) in (0..).zip(&coflow.flows) {
-            let start = now + flow.start_s;
-            parts.records.start_flow(parts.ids.number(trace_index, index), start);
-            if start.due(now) {
-                parts.start(traffic, FlowId { coflow: id, index });
-            } else {
-                parts.calendar.start_later(start, trace_index, index);
-            }
-        }
-        let width = coflow.flows.len();
-        for restart in coflow.restarts.iter().filter(|restart| (restart.flow as usize) < width) {
-            parts.calendar.restart_later(now + restart.at_s, trace_index, restart.flow);
+        if parts.regroups {
+            let flows = (0..coflow.flows.len() as u32).map(|index| FlowId { coflow: id, index });
+            parts.ids.rename(traffic.state(), &flows.collect::<Vec<_>>());
         }
         id
     }
+
+    /// A flow of a coflow under its name starts; one without bytes ends at once. Returns its id.
+    fn start_flow(&mut self, traffic: &mut Traffic, in_trace: (u32, u32)) -> FlowId {
+        let flow = self.parts.ids.flow(in_trace).expect("a flow of a coflow that is registered");
+        let position = traffic.state().coflow(flow.coflow).demand().position(flow.index);
+        if !self.parts.transfers.start(traffic, flow) {
+            self.end_flow(traffic, flow.coflow, position);
+        }
+        self.parts.transfers.note_start(flow.coflow, position);
+        flow
+    }
+
+    /// A flow starts whose coflow the policy does not see; one without bytes ends at once.
+    fn let_arrive(&mut self, traffic: &mut Traffic, in_trace: (u32, u32)) {
+        let (trace_index, index) = in_trace;
+        let flow = &self.workload.coflows[trace_index as usize].flows[index as usize];
+        let now = traffic.now();
+        if flow.bytes <= 0.0 {
+            return self.record_end(in_trace, None, now);
+        }
+        let seen = self.parts.observed[self.parts.ids.number(in_trace)];
+        traffic.state_mut().arrive(Newcomer {
+            number: flow_number(in_trace),
+            spec: spec(flow),
+            observed: Observed { start_s: now.as_secs(), ..seen },
+        });
+    }
+
+    fn end_flow(&mut self, traffic: &mut Traffic, id: CoflowId, position: usize) {
+        self.parts.transfers.before_end(traffic, id, position);
+        traffic.finish(id, position);
+        let coflow = traffic.state().coflow(id);
+        let index = coflow.demand().index(position);
+        let in_trace = flow_in_trace(traffic.state(), FlowId { coflow: id, index });
+        self.record_end(in_trace, Some(coflow.compressed()), traffic.now());
+    }
+
+    fn record_end(&mut self, in_trace: (u32, u32), made: Option<&Compressed>, now: Time) {
+        let parts = &mut *self.parts;
+        let (trace_index, number) = (in_trace.0, parts.ids.number(in_trace));
+        if !parts.records.end_flow(trace_index, number, now) {
+            return;
+        }
+        parts.records.end_coflow(trace_index, made, now);
+        if parts.regroups {
+            // No group's end says so.
+            parts.calendar.release_children(self.workload, trace_index, now);
+            parts.records.count_done();
+        }
+    }
+
+    /// Whether a flow has started and not ended. The coflow of that name may have left, and its id may be that of
+    /// another.
+    fn under_way(&self, traffic: &Traffic, in_trace: (u32, u32)) -> Option<FlowId> {
+        let flow = self.parts.ids.flow(in_trace)?;
+        if self.parts.records.has_ended(in_trace.0) {
+            return None;
+        }
+        let demand = traffic.state().coflow(flow.coflow).demand();
+        let is_active = demand.is_active(demand.position(flow.index));
+        (is_active && flow_in_trace(traffic.state(), flow) == in_trace).then_some(flow)
+    }
+}
+
+/// A flow of a workload as core sees it.
+fn spec(flow: &Flow) -> FlowSpec {
+    FlowSpec { src: PortId(flow.src), dst: PortId(flow.dst), bytes: flow.bytes }
 }
 
 fn sent<'a>(transfers: &'a Transfers, dags: &'a Dags, traffic: &'a Traffic) -> Sent<'a> {
@@ -151,69 +252,36 @@ fn sent<'a>(transfers: &'a Transfers, dags: &'a Dags, traffic: &'a Traffic) -> S
     Sent { coflows, classes, dags, state: traffic.state(), now: traffic.now() }
 }
 
-impl Parts {
-    /// Starts a flow; one without bytes ends at once.
-    fn start(&mut self, traffic: &mut Traffic, flow: FlowId) {
-        let position = traffic.state().coflow(flow.coflow).demand().position(flow.index);
-        if !self.transfers.start(traffic, flow) {
-            self.end_flow(traffic, flow.coflow, position);
-        }
-        self.transfers.note_start(flow.coflow, position);
-    }
-
-    fn end_flow(&mut self, traffic: &mut Traffic, id: CoflowId, position: usize) {
-        self.transfers.before_end(traffic, id, position);
-        traffic.finish(id, position);
-        let (now, coflow) = (traffic.now(), traffic.state().coflow(id));
-        let trace_index = self.ids.trace_index(id);
-        let index = coflow.demand().index(position);
-        self.records.end_flow(self.ids.number(trace_index, index), now);
-        if coflow.is_over() {
-            self.records.end_coflow(trace_index, coflow.compressed(), now);
-        }
-    }
-
-    /// Whether a flow of the coflow at `trace_index` has started and not ended. The coflow may have
-    /// left, and its id may be that of another.
-    fn is_under_way(&self, traffic: &Traffic, trace_index: u32, flow: FlowId) -> bool {
-        if self.records.has_ended(trace_index) {
-            return false;
-        }
-        let demand = traffic.state().coflow(flow.coflow).demand();
-        demand.is_active(demand.position(flow.index))
-    }
-}
-
 impl World for Engine<'_> {
     fn end_flows(&mut self, traffic: &mut Traffic) {
-        let parts = &mut *self.parts;
-        parts.ending.clear();
-        parts.transfers.find_ending(traffic, &mut parts.ending);
-        for k in 0..parts.ending.len() {
-            let (id, position) = parts.ending[k];
+        let mut ending = std::mem::take(&mut self.parts.ending);
+        ending.clear();
+        self.parts.transfers.find_ending(traffic, &mut ending);
+        for &(id, position) in &ending {
             // A flow with a rate of its own beside a level is found twice.
             if traffic.state().coflow(id).demand().is_active(position) {
-                parts.end_flow(traffic, id, position);
+                self.end_flow(traffic, id, position);
             }
         }
-        parts.transfers.advance_processors(traffic);
+        self.parts.ending = ending;
+        self.parts.transfers.advance_processors(traffic);
     }
 
     fn begin_next(&mut self, traffic: &mut Traffic) -> Option<Event> {
         let now = traffic.now();
         if let Some(trace_index) = self.parts.calendar.pop_release(now) {
-            return Some(Event::CoflowArrived(self.release(traffic, trace_index)));
+            return Some(self.release(traffic, trace_index));
         }
-        let parts = &mut *self.parts;
-        if let Some((trace_index, index)) = parts.calendar.pop_start(now) {
-            let flow = parts.ids.flow(trace_index, index);
-            parts.start(traffic, flow);
-            return Some(Event::FlowsStarted(flow.coflow));
+        if let Some(in_trace) = self.parts.calendar.pop_start(now) {
+            if self.parts.observed.is_empty() {
+                return Some(Event::FlowsStarted(self.start_flow(traffic, in_trace).coflow));
+            }
+            self.let_arrive(traffic, in_trace);
+            return Some(Event::FlowsArrived);
         }
-        while let Some((trace_index, index)) = parts.calendar.pop_restart(now) {
-            let flow = parts.ids.flow(trace_index, index);
-            if parts.is_under_way(traffic, trace_index, flow) {
-                parts.transfers.restart(traffic, flow);
+        while let Some(in_trace) = self.parts.calendar.pop_restart(now) {
+            if let Some(flow) = self.under_way(traffic, in_trace) {
+                self.parts.transfers.restart(traffic, flow);
                 return Some(Event::FlowRestarted(flow));
             }
         }
@@ -261,10 +329,28 @@ impl World for Engine<'_> {
     }
 
     fn coflow_left(&mut self, traffic: &Traffic, id: CoflowId) {
-        let Parts { calendar, ids, transfers, records, .. } = &mut *self.parts;
-        calendar.release_children(self.workload, ids.trace_index(id), traffic.now());
+        let Parts { calendar, ids, transfers, records, regroups, .. } = &mut *self.parts;
         transfers.forget(id);
-        records.count_done();
+        if !*regroups {
+            calendar.release_children(self.workload, ids.trace_index(id), traffic.now());
+            records.count_done();
+        }
+    }
+
+    fn before_regrouping(&mut self, traffic: &mut Traffic, coflows: &[CoflowId]) {
+        self.parts.transfers.before_regrouping(traffic, coflows);
+    }
+
+    fn group_begun(&mut self, traffic: &Traffic, id: CoflowId) {
+        let Parts { dags, watch, transfers, .. } = &mut *self.parts;
+        let lineage = traffic.state().coflow(id).registration.lineage;
+        dags.begin(lineage, id);
+        watch.add(Sender::Dag(lineage.external));
+        transfers.admit(traffic, id);
+    }
+
+    fn regrouped(&mut self, traffic: &Traffic, flows: &[FlowId]) {
+        self.parts.ids.rename(traffic.state(), flows);
     }
 
     fn plan_changed(

@@ -1,6 +1,7 @@
 //! The records of a simulation.
 
 use covey_core::{Compressed, Time};
+use covey_trace::Workload;
 
 use crate::outcome::{CoflowOutcome, CompressionOutcome, Outcome};
 
@@ -10,11 +11,16 @@ pub(super) struct Records {
     outcome: Outcome,
     /// The number of coflows whose ends the policy has received.
     done: usize,
+    /// The number of flows of each coflow that have not ended, by index in the trace.
+    unfinished: Vec<u32>,
 }
 
 impl Records {
-    /// Empty records for this number of coflows and flows.
-    pub fn clear(&mut self, coflows: usize, flows: usize) {
+    /// Empty records of this workload, which has so many flows.
+    pub fn clear(&mut self, workload: &Workload, flows: usize) {
+        let coflows = workload.coflows.len();
+        self.unfinished.clear();
+        self.unfinished.extend(workload.coflows.iter().map(|coflow| coflow.flows.len() as u32));
         let never = CoflowOutcome { release_s: f64::INFINITY, completion_s: f64::INFINITY };
         self.outcome = Outcome {
             coflows: vec![never; coflows],
@@ -46,21 +52,30 @@ impl Records {
         self.outcome.flow_start_s[number] = start.as_secs();
     }
 
-    /// A flow, by its number among all flows, has ended.
-    pub fn end_flow(&mut self, number: usize, now: Time) {
+    /// A flow, by its number among all flows, of the coflow at an index in the trace has ended. Returns whether it was
+    /// the coflow's last.
+    pub fn end_flow(&mut self, trace_index: u32, number: usize, now: Time) -> bool {
         self.outcome.flow_completion_s[number] = now.as_secs();
+        let unfinished = &mut self.unfinished[trace_index as usize];
+        *unfinished -= 1;
+        *unfinished == 0
     }
 
-    /// The last flow of the coflow at an index in the trace has ended.
-    pub fn end_coflow(&mut self, trace_index: u32, compressed: &Compressed, now: Time) {
+    /// The last flow of the coflow at an index in the trace has ended. `made` is what compression has made of it.
+    pub fn end_coflow(&mut self, trace_index: u32, made: Option<&Compressed>, now: Time) {
         let trace_index = trace_index as usize;
         self.outcome.coflows[trace_index].completion_s = now.as_secs();
-        if compressed.is_on() {
+        if let Some(made) = made.filter(|made| made.is_on()) {
             let all = &mut self.outcome.compression;
             all.resize(self.outcome.coflows.len(), CompressionOutcome::default());
             all[trace_index] =
-                CompressionOutcome { saved_bytes: compressed.saved(), cpu_s: compressed.cpu_s() };
+                CompressionOutcome { saved_bytes: made.saved(), cpu_s: made.cpu_s() };
         }
+    }
+
+    /// Whether the coflow at an index in the trace has been released.
+    pub fn is_released(&self, trace_index: u32) -> bool {
+        self.outcome.coflows[trace_index as usize].release_s.is_finite()
     }
 
     /// Whether the coflow at an index in the trace has ended.

@@ -1,7 +1,8 @@
 //! Runs simulations.
 
 use covey_core::alloc::Allocator;
-use covey_core::{AnyPolicy, Codec, Driver, Fabric, Traffic};
+use covey_core::{AnyPolicy, Codec, Driver, Fabric, Observed, Traffic};
+use covey_trace::observe::{Appearance, Framework, appear};
 use covey_trace::{Availability, Workload};
 
 use super::event_loop::{Engine, Parts};
@@ -12,6 +13,10 @@ use crate::outcome::Outcome;
 /// Maximum number of rounds in a row in which no flow sends and no event is due, or that are at one
 /// time. A policy that needs more will never serve again.
 const PATIENCE: u32 = 10_000;
+
+/// How flows appear unless something else is said: as a trace names them.
+const HOSTS_ALONE: Appearance<'static> =
+    Appearance { frameworks: &[Framework::Unknown], applications: 1, noise_s: 0.0, seed: 1 };
 
 /// Simulates `workload` on `fabric` under `policy`; errors call the policy `name`.
 ///
@@ -38,6 +43,8 @@ pub struct Simulator {
     /// Whether coflows wait for their parents.
     barrier: bool,
     measured_codec: Option<Codec>,
+    /// How flows appear to policies that do not see coflows, if that was said.
+    appearing: Option<Vec<Observed>>,
     /// Memory for the next run.
     traffic: Option<Traffic>,
     parts: Parts,
@@ -51,6 +58,7 @@ impl Simulator {
             by_steps_above: None,
             barrier: true,
             measured_codec: None,
+            appearing: None,
             traffic: None,
             parts: Parts::default(),
         }
@@ -89,6 +97,14 @@ impl Simulator {
         self
     }
 
+    /// Sets how the flows of the workload appear to a policy that does not see coflows: one for each flow, in the order
+    /// of the trace. Starts are those of the simulation. By default only hosts and starts are known.
+    #[must_use]
+    pub fn with_appearance(mut self, flows: Vec<Observed>) -> Simulator {
+        self.appearing = Some(flows);
+        self
+    }
+
     /// See [`simulate`].
     ///
     /// # Errors
@@ -112,7 +128,16 @@ impl Simulator {
         traffic.clear();
         traffic.state_mut().set_measured_codec(self.measured_codec);
         let mut driver = Driver::borrowing(traffic, policy);
-        let run = Engine::start(&mut self.parts, workload, &driver, self.barrier);
+        let appearing = match &self.appearing {
+            _ if driver.sees_coflows() => Vec::new(),
+            Some(flows) if flows.len() == workload.num_flows() => flows.clone(),
+            Some(flows) => {
+                let (workload, appearing) = (workload.num_flows(), flows.len());
+                return Err(SimError::Appearance { workload, appearing });
+            }
+            None => appear(workload, &HOSTS_ALONE),
+        };
+        let run = Engine::start(&mut self.parts, workload, appearing, &driver, self.barrier);
         let result = run.and_then(|mut engine| run_all(&mut engine, &mut driver, name, observer));
         self.traffic = Some(driver.into_traffic());
         result.map(|()| self.parts.records.take())
@@ -142,6 +167,9 @@ fn run_all(
         decided.map_err(|source| SimError::Plan { policy: policy(), time_s, source })?;
         if engine.knows_no_coflows() && driver.wakes().wait_for_bytes() {
             return Err(SimError::BytesUnderAllFlows { policy: policy(), time_s });
+        }
+        if driver.wants().regroups && !engine.serves_coflows() {
+            return Err(SimError::RegroupsFlows { policy: policy(), time_s });
         }
         if engine.serves_classes() && driver.wakes().wait_for_flows() {
             return Err(SimError::FlowBytesInClasses { policy: policy(), time_s });

@@ -219,6 +219,12 @@ impl Transfers {
         coflows.iter().for_each(|&id| classes.write_back_of(&mut Network::of(traffic), id));
     }
 
+    /// Flows are about to move into or out of these coflows. Writes bytes left of all their flows into the facts.
+    pub fn before_regrouping(&mut self, traffic: &mut Traffic, coflows: &[CoflowId]) {
+        let integration = self.integration.coflows_mut();
+        coflows.iter().for_each(|&id| integration.begin_again(&mut Network::of(traffic), id));
+    }
+
     /// Writes bytes sent by coflows into the facts.
     pub fn report_sent(&mut self, traffic: &mut Traffic) {
         self.integration.report_sent(&mut Network::of(traffic));

@@ -73,7 +73,7 @@ impl CoflowFluids {
         self.fluids[id.index()].when_sent(bytes)
     }
 
-    /// The time at which the first flow of a coflow will have sent `bytes` if rates stay. The time
+    /// The time at which the first unfinished flow of a coflow will have sent `bytes` if rates stay. The time
     /// need not be exact if it is not earlier than `limit`.
     pub(crate) fn when_flow_sent(
         &self,
@@ -135,6 +135,14 @@ impl CoflowFluids {
             }
         }
         &self.stopped
+    }
+
+    /// Writes back the bytes left of a coflow's flows, and forgets its rates. They have to be decided again.
+    pub(crate) fn begin_again(&mut self, network: &mut Network<'_>, id: CoflowId) {
+        self.advance(network, id);
+        let fluid = &mut self.fluids[id.index()];
+        let sent = fluid.sent(network.now);
+        fluid.resume(network.now, sent);
     }
 
     /// Writes back the bytes left of a coflow's flows.
@@ -260,14 +268,9 @@ impl Integrator for CoflowFluids {
     }
 
     fn restart(&mut self, network: &mut Network<'_>, flow: FlowId) {
-        let id = flow.coflow;
-        let fluid = &mut self.fluids[id.index()];
-        let (demand, progress) = network.state.progress_mut(id);
-        fluid.advance(demand, progress, network.now);
-        let sent = fluid.sent(network.now);
-        fluid.resume(network.now, sent);
+        self.begin_again(network, flow.coflow);
         network.state.restart(flow);
         // The findings about the coflow's ends are no longer valid.
-        network.allocator.forget(network.state, id);
+        network.allocator.forget(network.state, flow.coflow);
     }
 }

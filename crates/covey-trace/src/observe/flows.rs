@@ -32,10 +32,22 @@ pub struct Labelled {
 
 /// The flows of `workload` as they appear. The same arguments give the same flows on every platform.
 pub fn observe(workload: &Workload, appearance: &Appearance<'_>) -> Labelled {
+    let with_number = workload.coflows.iter().zip(0..);
+    let numbers = with_number.flat_map(|(coflow, k)| std::iter::repeat_n(k, coflow.flows.len()));
+    let mut labelled: Vec<(Observed, u32)> =
+        appear(workload, appearance).into_iter().zip(numbers).collect();
+    // The sort is stable: flows that start together keep the order of the trace.
+    labelled.sort_by(|a, b| a.0.start_s.total_cmp(&b.0.start_s));
+    let (flows, coflows) = labelled.into_iter().unzip();
+    Labelled { flows, coflows }
+}
+
+/// The flows of `workload` as they appear, in the order of the trace.
+pub fn appear(workload: &Workload, appearance: &Appearance<'_>) -> Vec<Observed> {
     let mut random = Random::new("covey observe", appearance.seed);
     let mut ends = Ends::new(appearance.seed);
-    let mut labelled: Vec<(Observed, u32)> = Vec::with_capacity(workload.num_flows());
-    for (coflow, number) in workload.coflows.iter().zip(0..) {
+    let mut flows = Vec::with_capacity(workload.num_flows());
+    for coflow in &workload.coflows {
         let frameworks = appearance.frameworks;
         let framework = frameworks[random.below(frameworks.len() as u32) as usize];
         let application = random.below(appearance.applications);
@@ -43,7 +55,7 @@ pub fn observe(workload: &Workload, appearance: &Appearance<'_>) -> Labelled {
             let noise_s =
                 if appearance.noise_s > 0.0 { appearance.noise_s * random.normal() } else { 0.0 };
             let [sport, dport] = ends.ports(framework, application, flow.src, flow.dst);
-            let observed = Observed {
+            flows.push(Observed {
                 start_s: coflow.arrival_s + flow.start_s + noise_s,
                 src: Address::host(flow.src),
                 dst: Address::host(flow.dst),
@@ -52,14 +64,26 @@ pub fn observe(workload: &Workload, appearance: &Appearance<'_>) -> Labelled {
                 protocol: TCP,
                 packets: None,
                 community: None,
-            };
-            labelled.push((observed, number));
+            });
         }
     }
-    // The sort is stable: flows that start together keep the order of the trace.
-    labelled.sort_by(|a, b| a.0.start_s.total_cmp(&b.0.start_s));
-    let (flows, coflows) = labelled.into_iter().unzip();
-    Labelled { flows, coflows }
+    flows
+}
+
+/// Has the flows of `workload` start when they appear to: what was noise of the observer is what happens. A flow
+/// that would start before the origin of time starts there. `flows` are in the order of the trace.
+pub fn start_as_observed(workload: &mut Workload, flows: &[Observed]) {
+    let mut observed = flows.iter().map(|flow| flow.start_s.max(0.0));
+    for coflow in &mut workload.coflows {
+        let starts: Vec<f64> = observed.by_ref().take(coflow.flows.len()).collect();
+        if starts.is_empty() {
+            continue;
+        }
+        coflow.arrival_s = starts.iter().copied().fold(f64::INFINITY, f64::min);
+        for (flow, start_s) in coflow.flows.iter_mut().zip(starts) {
+            flow.start_s = start_s - coflow.arrival_s;
+        }
+    }
 }
 
 /// IANA's number of the protocol.

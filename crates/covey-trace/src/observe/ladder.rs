@@ -4,7 +4,9 @@
 //! challenging ones are made; so the rungs here are our own. Each is one change to a workload, and a way
 //! for its flows to appear.
 
-use super::flows::{Appearance, Labelled, observe};
+use covey_identify::Observed;
+
+use super::flows::{Appearance, Labelled, appear, observe, start_as_observed};
 use super::framework::Framework;
 use crate::error::TraceError;
 use crate::transform::{Scale, burst, scale};
@@ -73,14 +75,38 @@ impl Rung {
     /// # Errors
     /// [`TraceError::Argument`] for a rung whose numbers are out of range; none of [`LADDER`] is.
     pub fn flows(&self, workload: &Workload, seed: u64) -> Result<Labelled, TraceError> {
+        Ok(observe(&self.arriving(workload)?, &self.appearance(seed)))
+    }
+
+    /// The same as a workload whose flows start with the noise of this rung, and its flows as they appear, in the
+    /// order of the trace.
+    ///
+    /// # Errors
+    /// As [`Rung::flows`].
+    pub fn workload(
+        &self,
+        workload: &Workload,
+        seed: u64,
+    ) -> Result<(Workload, Vec<Observed>), TraceError> {
+        let mut workload = self.arriving(workload)?;
+        let flows = appear(&workload, &self.appearance(seed));
+        start_as_observed(&mut workload, &flows);
+        Ok((workload, flows))
+    }
+
+    /// `workload` with the arrivals of this rung.
+    fn arriving(&self, workload: &Workload) -> Result<Workload, TraceError> {
         let faster = |workload: &Workload, k: f64| {
             scale(workload, Scale { time: 1.0 / k, size: 1.0, ports: None })
         };
-        let workload = match self.arrivals {
-            Denser(k) => faster(workload, k)?,
-            Batches(m, k) => faster(&burst(workload, m)?, k)?,
-        };
+        match self.arrivals {
+            Denser(k) => faster(workload, k),
+            Batches(m, k) => faster(&burst(workload, m)?, k),
+        }
+    }
+
+    fn appearance(&self, seed: u64) -> Appearance<'static> {
         let Rung { frameworks, applications, noise_s, .. } = *self;
-        Ok(observe(&workload, &Appearance { frameworks, applications, noise_s, seed }))
+        Appearance { frameworks, applications, noise_s, seed }
     }
 }

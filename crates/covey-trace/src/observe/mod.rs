@@ -6,6 +6,6 @@ mod flows;
 mod framework;
 mod ladder;
 
-pub use flows::{Appearance, Labelled, observe};
+pub use flows::{Appearance, Labelled, appear, observe, start_as_observed};
 pub use framework::Framework;
 pub use ladder::{Arrivals, LADDER, Rung};

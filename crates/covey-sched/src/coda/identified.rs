@@ -1,0 +1,281 @@
+//! Coflows that are found, and late binding (CODA §3, §4.2.1).
+//!
+//! Clusters of flows come from a [`Clusterer`]; each is a coflow. A flow goes to the coflow of its cluster, or with
+//! late binding to that of the highest priority among those nearer than the diameter. It may still change as long as
+//! nothing of it was sent. Later it goes to another coflow only when its cluster does.
+
+use std::collections::BTreeSet;
+
+use covey_core::{
+    Answer, CoflowId, FlowId, Member, Plan, Policy, Regrouping, Time, Unlabelled, View, Wake, Wants,
+};
+use covey_identify::{Clusterer, FlowNumber, GroupNumber};
+
+use super::Setup;
+use super::priorities::{Coflow, Priorities, Seat};
+
+/// A flow that has not ended.
+#[derive(Debug, Clone, Copy)]
+struct Flow {
+    /// Its number in the view.
+    number: u64,
+    /// Its id once it is in a group.
+    id: Option<FlowId>,
+    /// Where it belongs.
+    seat: Seat,
+}
+
+/// A cluster of flows.
+#[derive(Debug, Clone, Copy, Default)]
+struct Cluster {
+    flows: u32,
+    coflow: Option<Coflow>,
+}
+
+pub(super) struct Identified {
+    clusterer: Clusterer,
+    /// The diameter; none without late binding.
+    diameter: Option<f64>,
+    priorities: Priorities<Unlabelled>,
+    /// By [`FlowNumber`].
+    flows: Vec<Option<Flow>>,
+    /// By [`GroupNumber`].
+    clusters: Vec<Cluster>,
+    /// The flows of each group, by [`CoflowId`] and index.
+    names: Vec<Vec<FlowNumber>>,
+    /// Flows that may belong to several coflows, and of which nothing was sent when they were last looked at.
+    unbound: BTreeSet<FlowNumber>,
+    /// Flows that are on their way to another group, in the order in which they were put.
+    on_the_way: Vec<FlowNumber>,
+    /// Working memory: clusters near a flow.
+    near: Vec<(GroupNumber, f64)>,
+    is_stale: bool,
+    /// Whether anything has happened since the last tick.
+    waits: bool,
+}
+
+impl Identified {
+    pub fn new(setup: &Setup) -> Identified {
+        Identified {
+            clusterer: Clusterer::new(setup.metric.clone()),
+            diameter: setup.is_late.then_some(setup.diameter),
+            priorities: setup.priorities(),
+            flows: Vec::new(),
+            clusters: Vec::new(),
+            names: Vec::new(),
+            unbound: BTreeSet::new(),
+            on_the_way: Vec::new(),
+            near: Vec::new(),
+            is_stale: false,
+            waits: false,
+        }
+    }
+
+    fn note(&mut self) {
+        (self.is_stale, self.waits) = (true, true);
+    }
+
+    /// The flow of an id.
+    fn number(&self, flow: FlowId) -> FlowNumber {
+        self.names[flow.coflow.index()][flow.index as usize]
+    }
+
+    fn flow(&mut self, number: FlowNumber) -> &mut Flow {
+        self.flows[number.0 as usize].as_mut().expect("a flow that has not ended")
+    }
+
+    /// A flow leaves a cluster.
+    fn leave_cluster(&mut self, group: GroupNumber) {
+        let cluster = &mut self.clusters[group.0 as usize];
+        cluster.flows -= 1;
+        if cluster.flows == 0 {
+            cluster.coflow.take().into_iter().for_each(|coflow| self.priorities.close(coflow));
+        }
+    }
+
+    /// The coflow of a cluster, which is found now if it has none.
+    fn coflow_of(&mut self, group: GroupNumber, now: Time) -> Coflow {
+        let cluster = &mut self.clusters[group.0 as usize];
+        *cluster.coflow.get_or_insert_with(|| self.priorities.find(now))
+    }
+
+    /// Starts new flows, and brings clusters up to date. Adds the flows to `moved` whose cluster has changed, each with
+    /// the coflow to which it belonged by its cluster.
+    fn identify(
+        &mut self,
+        view: &View<'_, Unlabelled>,
+        moved: &mut Vec<(FlowNumber, Option<Coflow>)>,
+    ) {
+        for (number, observed) in view.newcomers() {
+            let flow = self.clusterer.start(observed);
+            if self.flows.len() <= flow.0 as usize {
+                self.flows.resize(flow.0 as usize + 1, None);
+            }
+            let nowhere = Seat { coflow: Coflow(u32::MAX), flow_queue: 0 };
+            self.flows[flow.0 as usize] = Some(Flow { number, id: None, seat: nowhere });
+        }
+        let moves = self.clusterer.refresh().to_vec();
+        for change in &moves {
+            let before = change.from.and_then(|from| self.clusters[from.0 as usize].coflow);
+            moved.push((change.flow, before));
+        }
+        // First all leave: a number of a cluster may be that of another one now.
+        moves.iter().filter_map(|change| change.from).for_each(|from| self.leave_cluster(from));
+        for change in &moves {
+            let to = change.to.0 as usize;
+            if self.clusters.len() <= to {
+                self.clusters.resize(to + 1, Cluster::default());
+            }
+            self.clusters[to].flows += 1;
+            self.coflow_of(change.to, view.now());
+        }
+    }
+
+    /// The coflow to which a flow belongs that was not sent: that of the highest priority among those that are near.
+    /// Returns whether there are several.
+    fn bind(&mut self, flow: FlowNumber, home: Coflow) -> (Coflow, bool) {
+        let Some(diameter) = self.diameter else { return (home, false) };
+        let mut near = std::mem::take(&mut self.near);
+        self.clusterer.near(flow, diameter, &mut near);
+        let coflows = near.iter().filter_map(|(group, _)| self.clusters[group.0 as usize].coflow);
+        let first = coflows.chain([home]).min_by_key(|&coflow| self.priorities.precedence(coflow));
+        let several = near.len() > 1;
+        self.near = near;
+        (first.unwrap_or(home), several)
+    }
+
+    fn home(&self, flow: FlowNumber) -> Coflow {
+        let group = self.clusterer.group(flow).expect("clusters are up to date");
+        self.clusters[group.0 as usize].coflow.expect("a cluster with flows has a coflow")
+    }
+
+    /// Whether nothing of a flow was sent.
+    fn is_unsent(&self, flow: &Flow, view: &View<'_, Unlabelled>) -> bool {
+        flow.id.is_none_or(|id| view.sent(id) <= 0.0)
+    }
+
+    /// Decides to which coflow a flow belongs that is new, whose cluster has changed, or that is not bound.
+    /// `before` is the coflow of the cluster in which it was.
+    fn assign(&mut self, number: FlowNumber, before: Option<Coflow>, view: &View<'_, Unlabelled>) {
+        let (home, flow) = (self.home(number), *self.flow(number));
+        let coflow = if self.is_unsent(&flow, view) {
+            let (coflow, several) = self.bind(number, home);
+            if several {
+                self.unbound.insert(number);
+            } else {
+                self.unbound.remove(&number);
+            }
+            coflow
+        } else {
+            self.unbound.remove(&number);
+            // It stays where it was bound, and goes with its cluster if that is there.
+            if before == Some(flow.seat.coflow) { home } else { flow.seat.coflow }
+        };
+        self.flow(number).seat.coflow = coflow;
+    }
+}
+
+impl Policy<Unlabelled> for Identified {
+    fn wants(&self) -> Wants {
+        Wants { flow_ends: true, progress: true, regroups: true, ..Wants::default() }
+    }
+
+    fn reads_flows_of(&self, _: Wake, now: Time, coflows: &mut Vec<CoflowId>) {
+        if self.priorities.next_tick(now).due(now) {
+            coflows.extend(self.priorities.crossed());
+            let unbound = self.unbound.iter().filter_map(|flow| self.flows[flow.0 as usize]);
+            coflows.extend(unbound.filter_map(|flow| flow.id).map(|id| id.coflow));
+        }
+    }
+
+    fn flows_arrived(&mut self, _: &View<'_, Unlabelled>) {
+        self.note();
+    }
+
+    fn flow_ended(&mut self, id: FlowId, _: &View<'_, Unlabelled>) {
+        let flow = self.number(id);
+        if let Some(group) = self.clusterer.group(flow) {
+            self.leave_cluster(group);
+        }
+        self.clusterer.end(flow);
+        self.unbound.remove(&flow);
+        self.flows[flow.0 as usize] = None;
+    }
+
+    fn coflow_ended(&mut self, group: CoflowId, _: &View<'_, Unlabelled>) {
+        self.names[group.index()].clear();
+        self.priorities.leave(group);
+        self.note();
+    }
+
+    fn dag_bytes_reached(&mut self, dag: u64, bytes: f64, _: &View<'_, Unlabelled>) {
+        self.priorities.dag_bytes_reached(dag, bytes);
+        self.note();
+    }
+
+    fn flow_bytes_reached(&mut self, group: CoflowId, _: f64, _: &View<'_, Unlabelled>) {
+        self.priorities.flow_bytes_reached(group);
+        self.note();
+    }
+
+    fn woke(&mut self, _: &View<'_, Unlabelled>) {
+        self.note();
+    }
+
+    fn regroup(&mut self, view: &View<'_, Unlabelled>, regrouping: &mut Regrouping) {
+        if !self.waits || !self.priorities.next_tick(view.now()).due(view.now()) {
+            return;
+        }
+        let mut moved = Vec::new();
+        self.identify(view, &mut moved);
+        let unbound = self.unbound.iter().map(|&flow| (flow, None)).collect::<Vec<_>>();
+        moved.iter().chain(&unbound).for_each(|&(flow, before)| self.assign(flow, before, view));
+        let mut placed: Vec<FlowNumber> = moved.into_iter().chain(unbound).map(|it| it.0).collect();
+        for (id, seat) in self.priorities.take_crossed(view) {
+            let number = self.number(id);
+            self.flow(number).seat.flow_queue = seat.flow_queue;
+            placed.push(number);
+        }
+        // In the order of the flows' own numbers, so that those of one sender stay together.
+        placed.sort_unstable_by_key(|flow| self.flows[flow.0 as usize].map(|flow| flow.number));
+        placed.dedup();
+        for number in placed {
+            let Flow { number: newcomer, id, seat } = *self.flow(number);
+            let from = id.and_then(|id| self.priorities.seat_of(id.coflow));
+            if from != Some(seat) {
+                let member = id.map_or(Member::Newcomer(newcomer), Member::Flow);
+                self.priorities.put(member, from, seat, regrouping);
+                self.on_the_way.push(number);
+            }
+        }
+    }
+
+    fn regrouped(&mut self, flows: &[FlowId], view: &View<'_, Unlabelled>) {
+        self.priorities.regrouped(flows, view);
+        for (&id, number) in flows.iter().zip(std::mem::take(&mut self.on_the_way)) {
+            if self.names.len() <= id.coflow.index() {
+                self.names.resize(id.coflow.index() + 1, Vec::new());
+            }
+            let names = &mut self.names[id.coflow.index()];
+            names.resize(names.len().max(id.index as usize + 1), FlowNumber(u32::MAX));
+            names[id.index as usize] = number;
+            self.flow(number).id = Some(id);
+        }
+        self.note();
+    }
+
+    fn plan(&mut self, view: &View<'_, Unlabelled>, plan: &mut Plan<Unlabelled>) -> Answer {
+        if !std::mem::take(&mut self.is_stale) {
+            return Answer::Unchanged;
+        }
+        let tick = self.priorities.next_tick(view.now());
+        let is_tick = tick.due(view.now());
+        plan.clear_times();
+        self.priorities.plan(view, plan, is_tick);
+        self.waits &= !is_tick;
+        if self.waits {
+            plan.wake_at(tick);
+        }
+        Answer::Replaced
+    }
+}

@@ -1,0 +1,93 @@
+//! Coflows that are known: CODA's order without identification.
+
+use covey_core::{
+    Answer, CoflowId, FlowId, Member, NonClairvoyant, Plan, Policy, Regrouping, Time, View, Wake,
+    Wants,
+};
+
+use super::Setup;
+use super::priorities::Priorities;
+
+pub(super) struct Labelled {
+    priorities: Priorities<NonClairvoyant>,
+    /// Whether any event could have changed the plan.
+    is_stale: bool,
+    /// Whether it has since the last tick.
+    waits: bool,
+}
+
+impl Labelled {
+    pub fn new(setup: &Setup) -> Labelled {
+        Labelled { priorities: setup.priorities(), is_stale: false, waits: false }
+    }
+
+    fn note(&mut self) {
+        (self.is_stale, self.waits) = (true, true);
+    }
+}
+
+impl Policy<NonClairvoyant> for Labelled {
+    fn wants(&self) -> Wants {
+        Wants { progress: true, regroups: true, ..Wants::default() }
+    }
+
+    fn reads_flows_of(&self, _: Wake, now: Time, coflows: &mut Vec<CoflowId>) {
+        if self.priorities.next_tick(now).due(now) {
+            coflows.extend(self.priorities.crossed());
+        }
+    }
+
+    fn coflow_arrived(&mut self, id: CoflowId, view: &View<'_, NonClairvoyant>) {
+        self.priorities.arrive(id, view.lineage(id), view.now(), view.inherited(id));
+        self.note();
+    }
+
+    fn coflow_ended(&mut self, id: CoflowId, _: &View<'_, NonClairvoyant>) {
+        self.priorities.leave(id);
+        self.note();
+    }
+
+    fn dag_bytes_reached(&mut self, dag: u64, bytes: f64, _: &View<'_, NonClairvoyant>) {
+        self.priorities.dag_bytes_reached(dag, bytes);
+        self.note();
+    }
+
+    fn flow_bytes_reached(&mut self, group: CoflowId, _: f64, _: &View<'_, NonClairvoyant>) {
+        self.priorities.flow_bytes_reached(group);
+        self.note();
+    }
+
+    fn woke(&mut self, _: &View<'_, NonClairvoyant>) {
+        self.note();
+    }
+
+    fn regroup(&mut self, view: &View<'_, NonClairvoyant>, regrouping: &mut Regrouping) {
+        if !self.priorities.next_tick(view.now()).due(view.now()) {
+            return;
+        }
+        for (flow, seat) in self.priorities.take_crossed(view) {
+            let from = self.priorities.seat_of(flow.coflow);
+            self.priorities.put(Member::Flow(flow), from, seat, regrouping);
+        }
+    }
+
+    fn regrouped(&mut self, flows: &[FlowId], view: &View<'_, NonClairvoyant>) {
+        self.priorities.regrouped(flows, view);
+        self.note();
+    }
+
+    fn plan(&mut self, view: &View<'_, NonClairvoyant>, plan: &mut Plan<NonClairvoyant>) -> Answer {
+        if !std::mem::take(&mut self.is_stale) {
+            return Answer::Unchanged;
+        }
+        let tick = self.priorities.next_tick(view.now());
+        let is_tick = tick.due(view.now());
+        plan.clear_times();
+        self.priorities.plan(view, plan, is_tick);
+        self.waits &= !is_tick;
+        if self.waits {
+            plan.wake_at(tick);
+        }
+        Answer::Replaced
+    }
+}

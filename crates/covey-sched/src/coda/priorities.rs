@@ -1,0 +1,332 @@
+//! D-CLAS among coflows, and inside a coflow queues by what each flow has sent (CODA §4.2.2, Algorithm 2).
+
+use std::collections::BTreeMap;
+use std::marker::PhantomData;
+
+use covey_core::sorted::Sorted;
+use covey_core::{
+    CoflowId, Destination, FlowId, Knowledge, Layers, Lineage, Member, OwnGroup, Plan, Rank,
+    Regrouping, Sender, Share, Time, View,
+};
+
+use super::Setup;
+use crate::aalo::next_tick;
+use crate::kept_ranks::KeptRanks;
+use crate::queues::Queues;
+
+/// A coflow, by a number that no other one has or had.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Coflow(pub u32);
+
+/// Where a flow is served: in a flow queue of a coflow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Seat {
+    pub coflow: Coflow,
+    pub flow_queue: u32,
+}
+
+/// Groups of flows, one for each flow queue of a coflow that has flows.
+#[derive(Debug)]
+struct Groups {
+    lineage: Lineage,
+    arrival: Time,
+    by_queue: Vec<Option<CoflowId>>,
+    /// Whether it stays although it has no flows.
+    is_open: bool,
+}
+
+/// The coflows whose bytes are counted together: those of a DAG, or one that was found.
+#[derive(Debug, Clone, Copy, Default)]
+struct Dag {
+    queue: u32,
+    /// Bytes that its flows had sent elsewhere when they came, less those that others took along.
+    credit: f64,
+}
+
+/// Which group goes first.
+pub(super) struct Priorities<K> {
+    coflow_queues: Queues,
+    flow_queues: Queues,
+    layers: Layers,
+    delta_s: f64,
+    coflows: BTreeMap<Coflow, Groups>,
+    dags: Sorted<u64, Dag>,
+    members: Sorted<(u64, Coflow), ()>,
+    /// The seat for which a group is, by [`CoflowId`].
+    seats: Vec<Option<Seat>>,
+    ranks: KeptRanks,
+    next_coflow: u32,
+    next_group: u32,
+    /// The seats of the flows that are on their way, in the order of the [`Regrouping`].
+    on_the_way: Vec<(Seat, Option<Seat>)>,
+    /// Groups that have begun in it, by seat.
+    begun: BTreeMap<Seat, Destination>,
+    /// Groups of which a flow has sent the limit of its flow queue.
+    crossed: Vec<CoflowId>,
+    /// Groups to rank again, DAGs and groups whose wake-ups are to be asked for again, and groups that have ended.
+    to_rank: Vec<CoflowId>,
+    to_watch: Vec<u64>,
+    to_watch_flows: Vec<CoflowId>,
+    ended: Vec<CoflowId>,
+    knowledge: PhantomData<K>,
+}
+
+impl<K: Knowledge> Priorities<K> {
+    pub fn new(setup: &Setup) -> Priorities<K> {
+        Priorities {
+            coflow_queues: setup.coflow_queues,
+            flow_queues: setup.flow_queues,
+            layers: setup.layers,
+            delta_s: setup.delta_s,
+            coflows: BTreeMap::new(),
+            dags: Sorted::default(),
+            members: Sorted::default(),
+            seats: Vec::new(),
+            ranks: KeptRanks::default(),
+            next_coflow: 0,
+            next_group: 0,
+            on_the_way: Vec::new(),
+            begun: BTreeMap::new(),
+            crossed: Vec::new(),
+            to_rank: Vec::new(),
+            to_watch: Vec::new(),
+            to_watch_flows: Vec::new(),
+            ended: Vec::new(),
+            knowledge: PhantomData,
+        }
+    }
+
+    /// The next tick of the coordinator, no earlier than `now`.
+    pub fn next_tick(&self, now: Time) -> Time {
+        next_tick(self.delta_s, now)
+    }
+
+    /// A coflow that was found now. It stays until it is [closed](Priorities::close) and has no flows.
+    pub fn find(&mut self, now: Time) -> Coflow {
+        let external = u64::from(self.next_coflow);
+        self.add(Lineage { external, internal: 0 }, now, 0.0)
+    }
+
+    /// A coflow with a name has arrived; its flows are in its first flow queue. Coflows of its DAG that have ended had
+    /// sent `inherited` bytes.
+    pub fn arrive(&mut self, id: CoflowId, lineage: Lineage, now: Time, inherited: f64) {
+        let coflow = self.add(lineage, now, inherited);
+        self.coflows.get_mut(&coflow).expect("it was added").is_open = false;
+        self.seat(id, Seat { coflow, flow_queue: 0 });
+    }
+
+    fn add(&mut self, lineage: Lineage, arrival: Time, inherited: f64) -> Coflow {
+        let coflow = Coflow(self.next_coflow);
+        self.next_coflow += 1;
+        let by_queue = vec![None; self.flow_queues.count as usize];
+        self.coflows.insert(coflow, Groups { lineage, arrival, by_queue, is_open: true });
+        if self.dags.get(&lineage.external).is_none() {
+            let queue = self.coflow_queues.left_at(inherited);
+            self.dags.insert(lineage.external, Dag { queue, credit: 0.0 });
+            self.to_watch.push(lineage.external);
+        }
+        self.members.insert((lineage.external, coflow), ());
+        coflow
+    }
+
+    /// A coflow that was found gets no more flows by itself.
+    pub fn close(&mut self, coflow: Coflow) {
+        if let Some(groups) = self.coflows.get_mut(&coflow) {
+            groups.is_open = false;
+            self.drop_if_over(coflow);
+        }
+    }
+
+    fn drop_if_over(&mut self, coflow: Coflow) {
+        let Some(groups) = self.coflows.get(&coflow) else { return };
+        if groups.is_open || groups.by_queue.iter().any(Option::is_some) {
+            return;
+        }
+        let external = groups.lineage.external;
+        self.coflows.remove(&coflow);
+        self.members.remove(&(external, coflow));
+        if self.of_dag(external).next().is_none() {
+            self.dags.remove(&external);
+            self.to_watch.push(external);
+        }
+    }
+
+    fn of_dag(&self, external: u64) -> impl Iterator<Item = Coflow> + '_ {
+        let from = self.members.from((external, Coflow(0))).map(|&(member, ())| member);
+        from.take_while(move |(dag, _)| *dag == external).map(|(_, coflow)| coflow)
+    }
+
+    /// The key by which coflows are in order of precedence, least first.
+    pub fn precedence(&self, coflow: Coflow) -> (u32, Lineage, Coflow) {
+        let lineage = self.coflows.get(&coflow).map_or(Lineage::default(), |it| it.lineage);
+        let queue = self.dags.get(&lineage.external).map_or(0, |dag| dag.queue);
+        (queue, lineage, coflow)
+    }
+
+    /// The seat for which a group is.
+    pub fn seat_of(&self, group: CoflowId) -> Option<Seat> {
+        *self.seats.get(group.index())?
+    }
+
+    /// A group is for a seat from now on.
+    fn seat(&mut self, group: CoflowId, seat: Seat) {
+        if self.seats.len() <= group.index() {
+            self.seats.resize(group.index() + 1, None);
+        }
+        self.seats[group.index()] = Some(seat);
+        let groups = self.coflows.get_mut(&seat.coflow).expect("a coflow that is present");
+        groups.by_queue[seat.flow_queue as usize] = Some(group);
+        self.to_rank.push(group);
+        self.to_watch_flows.push(group);
+    }
+
+    /// The last flow of a group has ended, or has gone elsewhere.
+    pub fn leave(&mut self, group: CoflowId) {
+        let Some(seat) = self.seats.get_mut(group.index()).and_then(Option::take) else { return };
+        if let Some(groups) = self.coflows.get_mut(&seat.coflow) {
+            groups.by_queue[seat.flow_queue as usize] = None;
+        }
+        self.ranks.leave(group);
+        for list in [&mut self.crossed, &mut self.to_rank, &mut self.to_watch_flows] {
+            list.retain(|&other| other != group);
+        }
+        self.ended.push(group);
+        self.drop_if_over(seat.coflow);
+    }
+
+    /// The coflows of a DAG have sent so many bytes.
+    pub fn dag_bytes_reached(&mut self, external: u64, bytes: f64) {
+        let Some(&Dag { queue, credit }) = self.dags.get(&external) else { return };
+        let reached = self.coflow_queues.left_at(bytes + credit);
+        self.to_watch.push(external);
+        if reached > queue {
+            self.dags.insert(external, Dag { queue: reached, credit });
+            let coflows = self.of_dag(external).filter_map(|coflow| self.coflows.get(&coflow));
+            let groups = coflows.flat_map(|groups| groups.by_queue.iter().flatten().copied());
+            self.to_rank.extend(groups.collect::<Vec<_>>());
+        }
+    }
+
+    /// A flow of a group has sent the limit of its flow queue.
+    pub fn flow_bytes_reached(&mut self, group: CoflowId) {
+        self.crossed.push(group);
+    }
+
+    /// Groups of which flows have sent the limit of their flow queue; what their flows have sent is to be read.
+    pub fn crossed(&self) -> &[CoflowId] {
+        &self.crossed
+    }
+
+    /// Takes the flows that have sent the limit of their flow queues, with the seats to which they move.
+    pub fn take_crossed(&mut self, view: &View<'_, K>) -> Vec<(FlowId, Seat)> {
+        let mut crossed = Vec::new();
+        // A wake-up comes up to this early, by the resolution of time.
+        let fastest = view.fabric().capacity().iter().copied().fold(0.0, f64::max);
+        let slack_bytes = 4.0 * view.now().slack_s() * fastest;
+        let mut groups = std::mem::take(&mut self.crossed);
+        groups.sort_unstable();
+        groups.dedup();
+        for &group in &groups {
+            let Some(seat) = self.seat_of(group) else { continue };
+            for flow in view.flows(group) {
+                let flow_queue = self.flow_queues.left_at(view.sent(flow) + slack_bytes);
+                if flow_queue > seat.flow_queue {
+                    crossed.push((flow, Seat { flow_queue, ..seat }));
+                }
+            }
+            self.to_watch_flows.push(group);
+        }
+        groups.clear();
+        self.crossed = groups;
+        crossed
+    }
+
+    /// Puts a flow into a seat, in which it is not yet. `from` is where it comes from, if from anywhere.
+    pub fn put(&mut self, member: Member, from: Option<Seat>, seat: Seat, to: &mut Regrouping) {
+        let groups = &self.coflows[&seat.coflow];
+        let destination = match groups.by_queue[seat.flow_queue as usize] {
+            Some(group) => Destination::Coflow(group),
+            None => *self.begun.entry(seat).or_insert_with(|| {
+                self.next_group += 1;
+                let number = self.next_group - 1;
+                to.begin(OwnGroup { number, arrival: groups.arrival, lineage: groups.lineage })
+            }),
+        };
+        to.put(member, destination);
+        self.on_the_way.push((seat, from));
+    }
+
+    /// Flows have got to their seats, in the order in which they were put.
+    pub fn regrouped(&mut self, flows: &[FlowId], view: &View<'_, K>) {
+        self.begun.clear();
+        let arrived = std::mem::take(&mut self.on_the_way);
+        for (&flow, &(seat, from)) in flows.iter().zip(&arrived) {
+            if self.seat_of(flow.coflow).is_none() {
+                self.seat(flow.coflow, seat);
+            }
+            if let Some(from) = from.filter(|from| from.coflow != seat.coflow) {
+                let sent = view.sent(flow);
+                self.give_credit(from.coflow, -sent);
+                self.give_credit(seat.coflow, sent);
+            }
+        }
+        self.on_the_way = arrived;
+        self.on_the_way.clear();
+    }
+
+    fn give_credit(&mut self, coflow: Coflow, bytes: f64) {
+        let Some(groups) = self.coflows.get(&coflow) else { return };
+        let external = groups.lineage.external;
+        if let Some(&Dag { queue, credit }) = self.dags.get(&external)
+            && bytes != 0.0
+        {
+            self.dags.insert(external, Dag { queue, credit: credit + bytes });
+            self.to_watch.push(external);
+        }
+    }
+
+    /// Ranks groups, and asks for wake-ups. Between ticks only what has ended leaves the plan.
+    pub fn plan(&mut self, view: &View<'_, K>, plan: &mut Plan<K>, is_tick: bool) {
+        plan.set_layers(self.layers);
+        self.ranks.clear_left(plan);
+        for group in self.ended.drain(..) {
+            plan.clear_wakes_of(Sender::Coflow(group));
+        }
+        if is_tick {
+            for group in std::mem::take(&mut self.to_rank) {
+                self.rank(group, view, plan);
+            }
+            for group in std::mem::take(&mut self.to_watch_flows) {
+                self.watch_flows(group, plan);
+            }
+        }
+        self.to_watch.sort_unstable();
+        self.to_watch.dedup();
+        for external in std::mem::take(&mut self.to_watch) {
+            plan.clear_wakes_of(Sender::Dag(external));
+            let Some(dag) = self.dags.get(&external) else { continue };
+            let limit = self.coflow_queues.limit(dag.queue);
+            if limit.is_finite() {
+                plan.wake_when_dag_sent(external, limit - dag.credit);
+            }
+        }
+    }
+
+    fn rank(&mut self, group: CoflowId, view: &View<'_, K>, plan: &mut Plan<K>) {
+        let Some(Seat { coflow, flow_queue }) = self.seat_of(group) else { return };
+        let (queue, Lineage { external, internal }, _) = self.precedence(coflow);
+        plan.set_weight(queue, self.coflow_queues.factor.powi(-(queue as i32)));
+        let keys = [external, u64::from(internal) << 32 | u64::from(flow_queue)];
+        let rank = Rank::of_numbers(queue, keys, view.order(group));
+        self.ranks.put(plan, group, rank, Share::MAX_MIN);
+    }
+
+    fn watch_flows(&mut self, group: CoflowId, plan: &mut Plan<K>) {
+        let Some(seat) = self.seat_of(group) else { return };
+        plan.clear_wakes_of(Sender::Coflow(group));
+        let limit = self.flow_queues.limit(seat.flow_queue);
+        if limit.is_finite() {
+            plan.wake_when_unfinished_sent(group, limit);
+        }
+    }
+}
