@@ -182,7 +182,7 @@ impl Policy<Unlabelled> for Identified {
 
     fn reads_flows_of(&self, _: Wake, now: Time, coflows: &mut Vec<CoflowId>) {
         if self.priorities.next_tick(now).due(now) {
-            coflows.extend(self.priorities.crossed());
+            coflows.extend(self.priorities.to_look_at(now));
             let unbound = self.unbound.iter().filter_map(|flow| self.flows[flow.0 as usize]);
             coflows.extend(unbound.filter_map(|flow| flow.id).map(|id| id.coflow));
         }
@@ -275,6 +275,8 @@ impl Policy<Unlabelled> for Identified {
         self.waits &= !is_tick;
         if self.waits {
             plan.wake_at(tick);
+        } else if self.priorities.next_look().comes() {
+            plan.wake_at(self.priorities.next_look());
         }
         Answer::Replaced
     }

@@ -33,7 +33,7 @@ impl Policy<NonClairvoyant> for Labelled {
 
     fn reads_flows_of(&self, _: Wake, now: Time, coflows: &mut Vec<CoflowId>) {
         if self.priorities.next_tick(now).due(now) {
-            coflows.extend(self.priorities.crossed());
+            coflows.extend(self.priorities.to_look_at(now));
         }
     }
 
@@ -87,6 +87,8 @@ impl Policy<NonClairvoyant> for Labelled {
         self.waits &= !is_tick;
         if self.waits {
             plan.wake_at(tick);
+        } else if self.priorities.next_look().comes() {
+            plan.wake_at(self.priorities.next_look());
         }
         Answer::Replaced
     }

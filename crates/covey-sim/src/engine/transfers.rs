@@ -215,8 +215,16 @@ impl Transfers {
         if coflows.is_empty() {
             return;
         }
-        let Some(classes) = self.integration.classes_mut() else { return self.write_left(traffic) };
-        coflows.iter().for_each(|&id| classes.write_back_of(&mut Network::of(traffic), id));
+        let network = &mut Network::of(traffic);
+        if let Some(classes) = self.integration.classes_mut() {
+            coflows.iter().for_each(|&id| classes.write_back_of(network, id));
+        } else if self.integration.is_flow_level() {
+            self.write_left(traffic);
+        } else {
+            self.processors.record_all(network, self.integration.coflows());
+            let fluids = self.integration.coflows_mut();
+            coflows.iter().for_each(|&id| fluids.advance(network, id));
+        }
     }
 
     /// Flows are about to move into or out of these coflows. Writes bytes left of all their flows into the facts.

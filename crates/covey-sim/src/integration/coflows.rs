@@ -146,7 +146,7 @@ impl CoflowFluids {
     }
 
     /// Writes back the bytes left of a coflow's flows.
-    fn advance(&mut self, network: &mut Network<'_>, id: CoflowId) {
+    pub(crate) fn advance(&mut self, network: &mut Network<'_>, id: CoflowId) {
         let fluid = &mut self.fluids[id.index()];
         if fluid.is_out_of_proportion() {
             network.allocator.touch(id);
