@@ -68,9 +68,7 @@ impl From<Wake> for Event {
             Wake::At(_) => Event::Woke,
             Wake::WhenSent(id, bytes) => Event::BytesReached(id, bytes),
             Wake::WhenDagSent(external, bytes) => Event::DagBytesReached(external, bytes),
-            Wake::WhenFlowSent(id, bytes) | Wake::WhenUnfinishedSent(id, bytes) => {
-                Event::FlowBytesReached(id, bytes)
-            }
+            Wake::WhenFlowSent(id, bytes) => Event::FlowBytesReached(id, bytes),
             Wake::WhenPassed(id, link, bytes) => Event::LinkBytesReached(id, link, bytes),
         }
     }

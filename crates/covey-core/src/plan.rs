@@ -524,11 +524,6 @@ impl<K: Knowledge> Plan<K> {
         self.wakes.ask(Wake::WhenFlowSent(coflow, bytes));
     }
 
-    /// The same for flows that have not ended.
-    pub fn wake_when_unfinished_sent(&mut self, coflow: CoflowId, bytes: f64) {
-        self.wakes.ask(Wake::WhenUnfinishedSent(coflow, bytes));
-    }
-
     /// Asks to be told when `bytes` of the coflow have passed a link in all, those of flows that have ended
     /// included. Under [`Layers::Classes`].
     pub fn wake_when_passed(&mut self, coflow: CoflowId, link: LinkId, bytes: f64) {

@@ -19,8 +19,6 @@ pub enum Wake {
     WhenDagSent(u64, f64),
     /// When any flow of the coflow has sent this many bytes.
     WhenFlowSent(CoflowId, f64),
-    /// When a flow of the coflow that has not ended has sent this many bytes.
-    WhenUnfinishedSent(CoflowId, f64),
     /// When this many bytes of the coflow have passed the link.
     WhenPassed(CoflowId, LinkId, f64),
 }
@@ -43,24 +41,16 @@ impl Wake {
             Wake::At(_) => None,
             Wake::WhenSent(_, bytes)
             | Wake::WhenFlowSent(_, bytes)
-            | Wake::WhenUnfinishedSent(_, bytes)
             | Wake::WhenPassed(_, _, bytes)
             | Wake::WhenDagSent(_, bytes) => Some(bytes),
         }
-    }
-
-    /// Whether it waits for the bytes of a single flow.
-    fn is_of_a_flow(&self) -> bool {
-        matches!(self, Wake::WhenFlowSent(..) | Wake::WhenUnfinishedSent(..))
     }
 
     /// Whose bytes count; `None` for a time.
     pub fn sender(&self) -> Option<Sender> {
         match *self {
             Wake::At(_) => None,
-            Wake::WhenSent(id, _) | Wake::WhenFlowSent(id, _) | Wake::WhenUnfinishedSent(id, _) => {
-                Some(Sender::Coflow(id))
-            }
+            Wake::WhenSent(id, _) | Wake::WhenFlowSent(id, _) => Some(Sender::Coflow(id)),
             Wake::WhenPassed(id, link, _) => Some(Sender::CoflowAt(id, link)),
             Wake::WhenDagSent(external, _) => Some(Sender::Dag(external)),
         }
@@ -147,7 +137,7 @@ impl Wakes {
         };
         self.set_first(sender, place);
         self.of_coflows += usize::from(!matches!(sender, Sender::Dag(_)));
-        self.of_flows += usize::from(wake.is_of_a_flow());
+        self.of_flows += usize::from(matches!(wake, Wake::WhenFlowSent(..)));
         if self.fresh.last() != Some(&sender) {
             self.fresh.push(sender);
         }
@@ -197,7 +187,7 @@ impl Wakes {
         let there = &mut self.asked[place as usize];
         there.next = std::mem::replace(&mut self.vacant, place);
         self.of_coflows -= usize::from(!matches!(there.wake, Wake::WhenDagSent(..)));
-        self.of_flows -= usize::from(there.wake.is_of_a_flow());
+        self.of_flows -= usize::from(matches!(there.wake, Wake::WhenFlowSent(..)));
     }
 
     fn first_of(&self, sender: Sender) -> Option<u32> {
@@ -373,12 +363,11 @@ mod tests {
         let (mut wakes, mut list) = (Wakes::default(), Vec::<Wake>::new());
         for _ in 0..20_000 {
             let (id, bytes) = (CoflowId(random(5) as u32), random(4) as f64);
-            let wake = match random(6) {
+            let wake = match random(5) {
                 0 => Wake::At(Time::from_secs(bytes)),
                 1 => Wake::WhenSent(id, bytes),
                 2 => Wake::WhenFlowSent(id, bytes),
-                3 => Wake::WhenUnfinishedSent(id, bytes),
-                4 => Wake::WhenPassed(id, LinkId(random(2) as u32), bytes),
+                3 => Wake::WhenPassed(id, LinkId(random(2) as u32), bytes),
                 _ => Wake::WhenDagSent(u64::from(id.0), bytes),
             };
             match random(40) {
@@ -408,7 +397,8 @@ mod tests {
                     let now = Time::from_secs(bytes);
                     let due = |wake: &Wake| match *wake {
                         Wake::At(time) => time.due(now),
-                        _ => wake.bytes().is_some_and(|x| x <= bytes),
+                        Wake::WhenSent(_, x) | Wake::WhenFlowSent(_, x) => x <= bytes,
+                        Wake::WhenDagSent(_, x) | Wake::WhenPassed(.., x) => x <= bytes,
                     };
                     let mut come = Vec::new();
                     wakes.take_due(now, [sender].into_iter(), due, &mut come);
@@ -432,8 +422,7 @@ mod tests {
             assert_eq!(wakes.all(), list);
             let bytes = list.iter().filter(|wake| wake.sender().is_some()).count();
             assert_eq!(wakes.wait_for_bytes(), bytes > 0);
-            let of_a_flow =
-                |wake: &Wake| matches!(wake, Wake::WhenFlowSent(..) | Wake::WhenUnfinishedSent(..));
+            let of_a_flow = |wake: &Wake| matches!(wake, Wake::WhenFlowSent(..));
             assert_eq!(wakes.wait_for_flows(), list.iter().any(of_a_flow));
             for sender in [Sender::Coflow(id), Sender::CoflowAt(id, LinkId(1))] {
                 let count = list.iter().filter(|wake| wake.sender() == Some(sender)).count();

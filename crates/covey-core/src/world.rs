@@ -32,7 +32,7 @@ pub trait World {
     /// to be asked for its plan.
     fn refresh(&mut self, _traffic: &mut Traffic) {}
 
-    /// Writes down what is left of every flow of some coflows. The policy is about to
+    /// Writes down what is left of every flow of some coflows, and what these have sent in all. The policy is about to
     /// [read that](crate::Policy::reads_flows_of).
     fn refresh_flows(&mut self, _traffic: &mut Traffic, _coflows: &[CoflowId]) {}
 

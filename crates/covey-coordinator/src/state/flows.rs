@@ -202,12 +202,6 @@ impl Flows {
         self.longest
     }
 
-    /// The most bytes on the wire of a flow that has not ended.
-    pub fn longest_unfinished(&self) -> f64 {
-        let unfinished = self.list.iter().filter(|flow| flow.stage != Stage::Ended);
-        unfinished.map(|flow| flow.wire).fold(0.0, f64::max)
-    }
-
     /// Flows that have ended.
     pub fn ended(&self) -> usize {
         self.list.iter().filter(|flow| flow.stage == Stage::Ended).count()

@@ -42,7 +42,7 @@ impl CoordinatorState {
         let senders = coflows.chain(touched.dags.into_iter().map(Sender::Dag));
         for wake in self.driver.wakes().of_all(senders) {
             if self.missing(wake).is_some_and(|missing| missing <= 0.0) {
-                if let Some(Sender::Coflow(id)) = wake.sender()
+                if let Wake::WhenSent(id, _) | Wake::WhenFlowSent(id, _) = wake
                     && let Some(coflow) = self.coflows.of(id)
                 {
                     self.driver.report(id, coflow.flows.attained(), self.now);
@@ -77,7 +77,6 @@ impl CoordinatorState {
             Wake::At(_) | Wake::WhenPassed(..) => None,
             Wake::WhenSent(id, bytes) => Some(bytes - of(id)?.attained()),
             Wake::WhenFlowSent(id, bytes) => Some(bytes - of(id)?.longest()),
-            Wake::WhenUnfinishedSent(id, bytes) => Some(bytes - of(id)?.longest_unfinished()),
             Wake::WhenDagSent(external, bytes) => {
                 // The DAG may have gone, and be forgotten.
                 let Some(dag) = self.coflows.dags.get(external) else { return Some(bytes) };

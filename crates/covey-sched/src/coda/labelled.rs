@@ -33,7 +33,7 @@ impl Policy<NonClairvoyant> for Labelled {
 
     fn reads_flows_of(&self, _: Wake, now: Time, coflows: &mut Vec<CoflowId>) {
         if self.priorities.next_tick(now).due(now) {
-            coflows.extend(self.priorities.to_look_at(now));
+            coflows.extend(self.priorities.crossing());
         }
     }
 
@@ -52,8 +52,8 @@ impl Policy<NonClairvoyant> for Labelled {
         self.note();
     }
 
-    fn flow_bytes_reached(&mut self, group: CoflowId, _: f64, _: &View<'_, NonClairvoyant>) {
-        self.priorities.flow_bytes_reached(group);
+    fn bytes_reached(&mut self, group: CoflowId, _: f64, _: &View<'_, NonClairvoyant>) {
+        self.priorities.bytes_reached(group);
         self.note();
     }
 
@@ -83,12 +83,11 @@ impl Policy<NonClairvoyant> for Labelled {
         let tick = self.priorities.next_tick(view.now());
         let is_tick = tick.due(view.now());
         plan.clear_times();
-        self.priorities.plan(view, plan, is_tick);
+        let next_look = self.priorities.plan(view, plan, is_tick);
         self.waits &= !is_tick;
-        if self.waits {
-            plan.wake_at(tick);
-        } else if self.priorities.next_look().comes() {
-            plan.wake_at(self.priorities.next_look());
+        let next = if self.waits { tick } else { next_look };
+        if next.comes() {
+            plan.wake_at(next);
         }
         Answer::Replaced
     }

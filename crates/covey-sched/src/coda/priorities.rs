@@ -14,8 +14,8 @@ use crate::aalo::next_tick;
 use crate::kept_ranks::KeptRanks;
 use crate::queues::Queues;
 
-/// While flows of a group reach the limit of their flow queue one after the other, they are looked at as often as a
-/// port can send this part of the limit. At once and exactly took `coda` 54 s on the Facebook trace.
+/// Flows of a group are looked at no more often than a port can send this part of the limit of their flow queue. To
+/// demote each flow exactly at the limit took `coda` 54 s on the Facebook trace.
 const OVERSHOOT: f64 = 0.5;
 
 /// A coflow, by a number that no other one has or had.
@@ -47,6 +47,15 @@ struct Dag {
     credit: f64,
 }
 
+/// What was known of the flows of a group when they were last looked at.
+#[derive(Debug, Clone, Copy, Default)]
+struct Look {
+    /// Bytes that the group had sent in all.
+    attained: f64,
+    /// No flow of it had sent more than this many bytes.
+    most: f64,
+}
+
 /// Which group goes first.
 pub(super) struct Priorities<K> {
     coflow_queues: Queues,
@@ -65,14 +74,16 @@ pub(super) struct Priorities<K> {
     on_the_way: Vec<(Seat, Option<Seat>)>,
     /// Groups that have begun in it, by seat.
     begun: BTreeMap<Seat, Destination>,
-    /// Groups of which a flow has sent the limit of its flow queue.
-    crossed: Vec<CoflowId>,
-    /// Groups of which flows did when they were last looked at, and when they are to be looked at again.
+    /// What is known of the flows of each group, by [`CoflowId`].
+    last_looks: Vec<Look>,
+    /// When groups are to be looked at again, if they have sent enough by then.
     looks: Vec<(Time, CoflowId)>,
+    /// Groups of which a flow may have sent the limit of its flow queue.
+    crossing: Vec<CoflowId>,
     /// Groups to rank again, DAGs and groups whose wake-ups are to be asked for again, and groups that have ended.
     to_rank: Vec<CoflowId>,
     to_watch: Vec<u64>,
-    to_watch_flows: Vec<CoflowId>,
+    to_look_at: Vec<CoflowId>,
     ended: Vec<CoflowId>,
     knowledge: PhantomData<K>,
 }
@@ -93,11 +104,12 @@ impl<K: Knowledge> Priorities<K> {
             next_group: 0,
             on_the_way: Vec::new(),
             begun: BTreeMap::new(),
-            crossed: Vec::new(),
+            last_looks: Vec::new(),
             looks: Vec::new(),
+            crossing: Vec::new(),
             to_rank: Vec::new(),
             to_watch: Vec::new(),
-            to_watch_flows: Vec::new(),
+            to_look_at: Vec::new(),
             ended: Vec::new(),
             knowledge: PhantomData,
         }
@@ -181,10 +193,12 @@ impl<K: Knowledge> Priorities<K> {
             self.seats.resize(group.index() + 1, None);
         }
         self.seats[group.index()] = Some(seat);
+        self.last_looks.resize(self.seats.len(), Look::default());
+        self.last_looks[group.index()] = Look::default();
         let groups = self.coflows.get_mut(&seat.coflow).expect("a coflow that is present");
         groups.by_queue[seat.flow_queue as usize] = Some(group);
         self.to_rank.push(group);
-        self.to_watch_flows.push(group);
+        self.to_look_at.push(group);
     }
 
     /// The last flow of a group has ended, or has gone elsewhere.
@@ -194,7 +208,7 @@ impl<K: Knowledge> Priorities<K> {
             groups.by_queue[seat.flow_queue as usize] = None;
         }
         self.ranks.leave(group);
-        for list in [&mut self.crossed, &mut self.to_rank, &mut self.to_watch_flows] {
+        for list in [&mut self.crossing, &mut self.to_rank, &mut self.to_look_at] {
             list.retain(|&other| other != group);
         }
         self.looks.retain(|&(_, other)| other != group);
@@ -215,51 +229,39 @@ impl<K: Knowledge> Priorities<K> {
         }
     }
 
-    /// A flow of a group has sent the limit of its flow queue.
-    pub fn flow_bytes_reached(&mut self, group: CoflowId) {
-        self.crossed.push(group);
+    /// A group has sent so many bytes that one of its flows may have reached the limit of its flow queue.
+    pub fn bytes_reached(&mut self, group: CoflowId) {
+        self.crossing.push(group);
     }
 
     /// Groups of which flows may have sent the limit of their flow queue; what their flows have sent is to be read.
-    pub fn to_look_at(&self, now: Time) -> impl Iterator<Item = CoflowId> + '_ {
-        let due = self.looks.iter().filter(move |(time, _)| time.due(now)).map(|&(_, group)| group);
-        self.crossed.iter().copied().chain(due)
-    }
-
-    /// The next time at which flows are to be looked at; never if they are not.
-    pub fn next_look(&self) -> Time {
-        let first = self.looks.iter().map(|&(time, _)| time).fold(Time::NEVER, Time::min);
-        if first.comes() { self.next_tick(first) } else { first }
+    pub fn crossing(&self) -> &[CoflowId] {
+        &self.crossing
     }
 
     /// Takes the flows that have sent the limit of their flow queues, with the seats to which they move.
     pub fn take_crossed(&mut self, view: &View<'_, K>) -> Vec<(FlowId, Seat)> {
         let mut crossed = Vec::new();
-        // A wake-up comes up to this early, by the resolution of time.
-        let fastest = view.fabric().capacity().iter().copied().fold(0.0, f64::max);
-        let slack_bytes = 4.0 * view.now().slack_s() * fastest;
-        let now = view.now();
-        let mut groups: Vec<CoflowId> = self.to_look_at(now).collect();
+        let mut groups = std::mem::take(&mut self.crossing);
         groups.sort_unstable();
         groups.dedup();
-        self.crossed.clear();
-        self.looks.retain(|(time, _)| !time.due(now));
-        for group in groups {
+        for &group in &groups {
             let Some(seat) = self.seat_of(group) else { continue };
-            let before = crossed.len();
+            let mut most = 0.0_f64;
             for flow in view.flows(group) {
-                let flow_queue = self.flow_queues.left_at(view.sent(flow) + slack_bytes);
+                let sent = view.sent(flow);
+                let flow_queue = self.flow_queues.left_at(sent);
                 if flow_queue > seat.flow_queue {
                     crossed.push((flow, Seat { flow_queue, ..seat }));
+                } else {
+                    most = most.max(sent);
                 }
             }
-            if crossed.len() == before {
-                self.to_watch_flows.push(group);
-            } else {
-                let limit = self.flow_queues.limit(seat.flow_queue);
-                self.looks.push((now + OVERSHOOT * limit / fastest, group));
-            }
+            self.last_looks[group.index()] = Look { attained: view.attained(group).bytes, most };
+            self.to_look_at.push(group);
         }
+        groups.clear();
+        self.crossing = groups;
         crossed
     }
 
@@ -286,8 +288,11 @@ impl<K: Knowledge> Priorities<K> {
             if self.seat_of(flow.coflow).is_none() {
                 self.seat(flow.coflow, seat);
             }
-            if let Some(from) = from.filter(|from| from.coflow != seat.coflow) {
-                let sent = view.sent(flow);
+            let Some(from) = from else { continue };
+            let sent = view.sent(flow);
+            let look = &mut self.last_looks[flow.coflow.index()];
+            look.most = look.most.max(sent);
+            if from.coflow != seat.coflow {
                 self.give_credit(from.coflow, -sent);
                 self.give_credit(seat.coflow, sent);
             }
@@ -307,8 +312,9 @@ impl<K: Knowledge> Priorities<K> {
         }
     }
 
-    /// Ranks groups, and asks for wake-ups. Between ticks only what has ended leaves the plan.
-    pub fn plan(&mut self, view: &View<'_, K>, plan: &mut Plan<K>, is_tick: bool) {
+    /// Ranks groups, and asks for wake-ups. Between ticks only what has ended leaves the plan. Returns the next time at
+    /// which the policy has to be called.
+    pub fn plan(&mut self, view: &View<'_, K>, plan: &mut Plan<K>, is_tick: bool) -> Time {
         plan.set_layers(self.layers);
         self.ranks.clear_left(plan);
         for group in self.ended.drain(..) {
@@ -318,9 +324,7 @@ impl<K: Knowledge> Priorities<K> {
             for group in std::mem::take(&mut self.to_rank) {
                 self.rank(group, view, plan);
             }
-            for group in std::mem::take(&mut self.to_watch_flows) {
-                self.watch_flows(group, plan);
-            }
+            self.plan_looks(view, plan);
         }
         self.to_watch.sort_unstable();
         self.to_watch.dedup();
@@ -332,6 +336,8 @@ impl<K: Knowledge> Priorities<K> {
                 plan.wake_when_dag_sent(external, limit - dag.credit);
             }
         }
+        let first = self.looks.iter().map(|&(time, _)| time).fold(Time::NEVER, Time::min);
+        if first.comes() { self.next_tick(first) } else { first }
     }
 
     fn rank(&mut self, group: CoflowId, view: &View<'_, K>, plan: &mut Plan<K>) {
@@ -343,12 +349,26 @@ impl<K: Knowledge> Priorities<K> {
         self.ranks.put(plan, group, rank, Share::MAX_MIN);
     }
 
-    fn watch_flows(&mut self, group: CoflowId, plan: &mut Plan<K>) {
-        let Some(seat) = self.seat_of(group) else { return };
-        plan.clear_wakes_of(Sender::Coflow(group));
-        let limit = self.flow_queues.limit(seat.flow_queue);
-        if limit.is_finite() {
-            plan.wake_when_unfinished_sent(group, limit);
+    /// Plans when to look at the flows of groups: not before the fastest flow can have sent the limit of its flow queue,
+    /// nor before the group has sent that much.
+    fn plan_looks(&mut self, view: &View<'_, K>, plan: &mut Plan<K>) {
+        let fastest = view.fabric().capacity().iter().copied().fold(0.0, f64::max);
+        for group in std::mem::take(&mut self.to_look_at) {
+            let Some(seat) = self.seat_of(group) else { continue };
+            let limit = self.flow_queues.limit(seat.flow_queue);
+            if limit.is_finite() {
+                let missing = limit - self.last_looks[group.index()].most;
+                let seconds = missing.max(OVERSHOOT * limit) / fastest;
+                self.looks.push((view.now() + seconds, group));
+            }
         }
+        let now = view.now();
+        for &(_, group) in self.looks.iter().filter(|(time, _)| time.due(now)) {
+            let Some(seat) = self.seats[group.index()] else { continue };
+            let Look { attained, most } = self.last_looks[group.index()];
+            let missing = self.flow_queues.limit(seat.flow_queue) - most;
+            plan.wake_when_sent(group, attained + missing);
+        }
+        self.looks.retain(|(time, _)| !time.due(now));
     }
 }

@@ -223,7 +223,10 @@ impl Transfers {
         } else {
             self.processors.record_all(network, self.integration.coflows());
             let fluids = self.integration.coflows_mut();
-            coflows.iter().for_each(|&id| fluids.advance(network, id));
+            for &id in coflows {
+                fluids.advance(network, id);
+                network.state.report(id, fluids.bytes_sent(id, network.now), network.now);
+            }
         }
     }
 

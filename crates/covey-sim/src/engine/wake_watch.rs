@@ -187,10 +187,7 @@ impl Sent<'_> {
                 None => (Time::NEVER, Time::NEVER),
             },
             Wake::WhenDagSent(external, bytes) => self.when_dag_sent(external, bytes, limit),
-            Wake::WhenFlowSent(id, bytes) if self.state.coflow(id).finished_longest() >= bytes => {
-                any_time(self.now)
-            }
-            Wake::WhenFlowSent(id, bytes) | Wake::WhenUnfinishedSent(id, bytes) => {
+            Wake::WhenFlowSent(id, bytes) => {
                 any_time(self.coflows.when_flow_sent(self.state, id, bytes, limit))
             }
         }

@@ -150,10 +150,7 @@ impl ClassFlows {
                 self.tallies.counts_all = true;
                 state.present().iter().for_each(|&id| self.begin_tally(state, id, None));
             }
-            Wake::WhenDagSent(..)
-            | Wake::At(_)
-            | Wake::WhenFlowSent(..)
-            | Wake::WhenUnfinishedSent(..) => {}
+            Wake::WhenDagSent(..) | Wake::At(_) | Wake::WhenFlowSent(..) => {}
         }
     }
 

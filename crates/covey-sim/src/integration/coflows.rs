@@ -73,7 +73,7 @@ impl CoflowFluids {
         self.fluids[id.index()].when_sent(bytes)
     }
 
-    /// The time at which the first unfinished flow of a coflow will have sent `bytes` if rates stay. The time
+    /// The time at which the first flow of a coflow will have sent `bytes` if rates stay. The time
     /// need not be exact if it is not earlier than `limit`.
     pub(crate) fn when_flow_sent(
         &self,
