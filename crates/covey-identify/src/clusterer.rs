@@ -233,17 +233,19 @@ impl Clusterer {
         flows.filter(|&flow| self.flows[flow as usize].reported.is_some()).map(FlowNumber)
     }
 
-    /// Fills `near` with the groups that are nearer than `diameter` to a flow, its own included, nearest
+    /// Fills `near` with the groups, other than its own, that are nearer than `diameter` to a flow, nearest
     /// first, with their distances. The distance of a flow to a group is the least to one of the group's
     /// leaders. As of the last refresh.
     pub fn near(&self, flow: FlowNumber, diameter: f64, near: &mut Vec<(GroupNumber, f64)>) {
         near.clear();
-        let point = &self.flows[flow.0 as usize].point;
+        let Flow { point, leader, .. } = &self.flows[flow.0 as usize];
+        let own = self.group_of[*leader as usize];
         let window_s = self.metric.reach(Attribute::Start, diameter) * self.gap_s;
         let from_s = point.start_s - window_s - self.span_s;
         let places = self.order.between(from_s, point.start_s + window_s);
         let not_before_s = point.start_s - window_s;
-        for number in places.filter_map(|place| self.order.at(place, not_before_s)) {
+        let leaders = places.filter_map(|place| self.order.at(place, not_before_s));
+        for number in leaders.filter(|&number| self.group_of[number as usize] != own) {
             let leader = &self.leaders[number as usize];
             let distance = self.metric.distance(&self.observer.differences(point, &leader.point));
             if distance >= diameter {

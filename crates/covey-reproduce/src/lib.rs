@@ -1,4 +1,4 @@
-//! Repeats the evaluations of four papers: Philae, Swallow, Aalo and Stream.
+//! Repeats the evaluations of five papers: Philae, Swallow, Aalo, Stream and CODA.
 //!
 //! A paper is a list of items, one for each table and figure. Each item plans its runs, and later
 //! turns their results into findings. A [`plan`] collects the runs of all items: a run that several
@@ -15,6 +15,7 @@
 //! from the policy or from the simulator. Published values are in [`published`].
 
 pub mod aalo;
+pub mod coda;
 pub mod evaluation;
 pub mod finding;
 pub mod item;

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use covey_core::Observed;
 use covey_emulate::{Emulation, Simulator as Emulated};
 use covey_report::Live;
 use covey_sim::{Observer, SimError, Simulator};
@@ -105,6 +106,9 @@ pub struct Run {
 struct Trace {
     name: String,
     workload: Workload,
+    /// How its flows appear to policies that do not see coflows, in the order of the trace; empty if only hosts and
+    /// starts are known.
+    appearing: Vec<Observed>,
     /// Whether the workload is the paper's trace, or derived from it as the paper describes.
     is_papers_trace: bool,
 }
@@ -144,7 +148,8 @@ pub struct RunResult {
 impl Plan {
     /// Adds a workload. Results on it are compared with published values if `is_papers_trace`.
     pub fn add(&mut self, name: &str, workload: Workload, is_papers_trace: bool) -> TraceId {
-        self.traces.push(Trace { name: name.to_owned(), workload, is_papers_trace });
+        let (name, appearing) = (name.to_owned(), Vec::new());
+        self.traces.push(Trace { name, workload, appearing, is_papers_trace });
         TraceId(self.traces.len() - 1)
     }
 
@@ -171,6 +176,31 @@ impl Plan {
         }
         let workload = make(self.workload(of))?;
         Ok(self.add(name, workload, self.traces[of.0].is_papers_trace))
+    }
+
+    /// As [`derived`](Self::derived), for a workload of which it matters how its flows appear. Results on it are not
+    /// compared with published values: no paper says how its flows appeared.
+    ///
+    /// # Errors
+    /// The error of `make`.
+    pub fn appearing<E>(
+        &mut self,
+        name: &str,
+        of: TraceId,
+        make: impl FnOnce(&Workload) -> Result<(Workload, Vec<Observed>), E>,
+    ) -> Result<TraceId, E> {
+        if let Some(existing) = self.traces.iter().position(|trace| trace.name == name) {
+            return Ok(TraceId(existing));
+        }
+        let (workload, appearing) = make(self.workload(of))?;
+        let (name, is_papers_trace) = (name.to_owned(), false);
+        self.traces.push(Trace { name, workload, appearing, is_papers_trace });
+        Ok(TraceId(self.traces.len() - 1))
+    }
+
+    /// How the flows of a workload appear, in the order of the trace; empty if only hosts and starts are known.
+    pub fn observed(&self, trace: TraceId) -> &[Observed] {
+        &self.traces[trace.0].appearing
     }
 
     /// Adds a run, or returns the equal run that the plan already has.
@@ -279,6 +309,9 @@ impl Plan {
                     learning::with_recording(built.policy, run.recording, workload);
                 let mut simulator =
                     Simulator::new(fabric).barrier(*barrier).with_processors(cpu.clone());
+                if !self.observed(run.trace).is_empty() {
+                    simulator = simulator.with_appearance(self.observed(run.trace).to_vec());
+                }
                 let outcome = simulator.run(workload, &run.policy, &mut policy, observer);
                 let outcome = outcome.map_err(|error: SimError| error.to_string())?;
                 (outcome, learned.take(), built.params)

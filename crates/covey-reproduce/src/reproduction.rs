@@ -9,7 +9,7 @@ use crate::plan::{Plan, Platform, Results, Run, RunId, RunResult, TraceId};
 use crate::published::Paper;
 use crate::report::{Method, Report, resolve};
 use crate::selection::Selection;
-use crate::{aalo, philae, stream, swallow};
+use crate::{aalo, coda, philae, stream, swallow};
 
 /// The planned reproduction of a paper's evaluation.
 pub struct Reproduction {
@@ -168,6 +168,7 @@ pub fn items(paper: &str, method: Method) -> &'static [Item] {
         ("swallow", Method::Testbed) => swallow::TESTBED_ITEMS,
         ("aalo", Method::Simulation) => aalo::ITEMS,
         ("stream", Method::Simulation) => stream::ITEMS,
+        ("coda", Method::Simulation) => coda::ITEMS,
         _ => &[],
     }
 }

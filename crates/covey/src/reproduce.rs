@@ -122,6 +122,8 @@ enum Name {
     Aalo,
     // ICNP.
     Stream,
+    // SIGCOMM 2016.
+    Coda,
 }
 
 impl Reproduce {
@@ -227,6 +229,7 @@ impl Reproduce {
             Name::Swallow => "swallow",
             Name::Aalo => "aalo",
             Name::Stream => "stream",
+            Name::Coda => "coda",
         }
     }
 

@@ -139,7 +139,7 @@ impl Identified {
         self.clusterer.near(flow, diameter, &mut near);
         let coflows = near.iter().filter_map(|(group, _)| self.clusters[group.0 as usize].coflow);
         let first = coflows.chain([home]).min_by_key(|&coflow| self.priorities.precedence(coflow));
-        let several = near.len() > 1;
+        let several = !near.is_empty();
         self.near = near;
         (first.unwrap_or(home), several)
     }

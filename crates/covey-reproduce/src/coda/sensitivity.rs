@@ -1,0 +1,62 @@
+//! §6.4: the diameter of late binding, and the radius of clustering.
+
+use crate::finding::{Finding, Setting};
+use crate::item::{Item, Planning};
+use crate::plots::curves;
+
+use super::rung;
+
+/// The rung on which parameters vary: coflows overlap, and most flows are identified.
+const RUNG: &str = "mixed-denser";
+
+/// An item for one parameter: its values, and the policy for each.
+macro_rules! sweep {
+    ($place:literal, $shows:literal, $axis:literal, $values:expr, $policy:expr) => {
+        Item {
+            place: $place,
+            section: "6.4",
+            shows: $shows,
+            plan: Planning::Runs(|planner| {
+                let trace = rung(planner, RUNG)?;
+                let fair = planner.plan.exact(trace, "fair");
+                let runs = $values.map(|value: f64| {
+                    let policy: String = $policy(value);
+                    (value, planner.plan.exact(trace, &policy))
+                });
+                Ok(Box::new(move |results, section| {
+                    section.note(format!("On the rung `{RUNG}` of the ladder. The other parameters have their defaults."));
+                    let mut points = Vec::new();
+                    for (value, run) in runs {
+                        let gain = results.gain(fair, run)?;
+                        let what = format!("{} = {value}", $axis);
+                        section.add(Finding::new(what, Setting::FairComparison, &[fair, run], gain));
+                        points.push([value, gain]);
+                    }
+                    section.figures.push(curves(
+                        "CODA's gain over per-flow fairness",
+                        [$axis, "gain in mean CCT"],
+                        vec![($axis.to_owned(), points)],
+                        "In units of the metric.",
+                    ));
+                    Ok(())
+                }))
+            }),
+        }
+    };
+}
+
+pub(super) const DIAMETER: Item = sweep!(
+    "Section 6.4, d",
+    "gain over per-flow fairness by the diameter of late binding",
+    "d",
+    [1.0, 1.25, 1.5, 2.0, 3.0],
+    |d| format!("coda:d={d}")
+);
+
+pub(super) const RADIUS: Item = sweep!(
+    "Section 6.4, radius",
+    "gain over per-flow fairness by the radius of clustering",
+    "eps",
+    [0.6, 0.8, 1.0, 1.2, 1.5],
+    |eps| format!("coda:eps={eps},d={}", 1.5 * eps)
+);
