@@ -21,20 +21,22 @@ pub struct Appearance<'a> {
     pub seed: u64,
 }
 
-/// Observed flows in order of their starts, and the place in the trace of the coflow of each.
+/// Observed flows in order of their starts, and what is true of each.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Labelled {
     /// The flows.
     pub flows: Vec<Observed>,
     /// The place of each flow's coflow in [`Workload::coflows`].
     pub coflows: Vec<u32>,
+    /// The bytes of each flow.
+    pub bytes: Vec<f64>,
 }
 
 /// The flows of `workload` as they appear. The same arguments give the same flows on every platform.
 pub fn observe(workload: &Workload, appearance: &Appearance<'_>) -> Labelled {
     let mut random = Random::new("covey observe", appearance.seed);
     let mut ends = Ends::new(appearance.seed);
-    let mut labelled: Vec<(Observed, u32)> = Vec::with_capacity(workload.num_flows());
+    let mut labelled: Vec<(Observed, u32, f64)> = Vec::with_capacity(workload.num_flows());
     for (coflow, number) in workload.coflows.iter().zip(0..) {
         let frameworks = appearance.frameworks;
         let framework = frameworks[random.below(frameworks.len() as u32) as usize];
@@ -53,13 +55,16 @@ pub fn observe(workload: &Workload, appearance: &Appearance<'_>) -> Labelled {
                 packets: None,
                 community: None,
             };
-            labelled.push((observed, number));
+            labelled.push((observed, number, flow.bytes));
         }
     }
     // The sort is stable: flows that start together keep the order of the trace.
     labelled.sort_by(|a, b| a.0.start_s.total_cmp(&b.0.start_s));
-    let (flows, coflows) = labelled.into_iter().unzip();
-    Labelled { flows, coflows }
+    Labelled {
+        flows: labelled.iter().map(|(flow, ..)| *flow).collect(),
+        coflows: labelled.iter().map(|(_, coflow, _)| *coflow).collect(),
+        bytes: labelled.iter().map(|(.., bytes)| *bytes).collect(),
+    }
 }
 
 /// IANA's number of the protocol.
