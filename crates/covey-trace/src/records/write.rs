@@ -25,7 +25,7 @@ pub fn write_with_groups(grouped: &Grouped<'_>, out: impl Write) -> io::Result<(
 
 fn write_rows(records: &Records, group_of: Option<&[u32]>, out: impl Write) -> io::Result<()> {
     let mut out = csv::Writer::from_writer(out);
-    out.write_record(COLUMNS.into_iter().chain(group_of.map(|_| "group")))?;
+    out.write_record(COLUMNS.into_iter().chain(group_of.map(|_| "group"))).map_err(of_output)?;
     for (place, (flow, hidden)) in records.flows.iter().zip(&records.hidden).enumerate() {
         let host = |address: Address| records.host(address);
         let some = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
@@ -42,7 +42,15 @@ fn write_rows(records: &Records, group_of: Option<&[u32]>, out: impl Write) -> i
             label.to_owned(),
         ];
         let group = group_of.map(|groups| groups[place].to_string());
-        out.write_record(row.iter().chain(&group))?;
+        out.write_record(row.iter().chain(&group)).map_err(of_output)?;
     }
     out.flush()
+}
+
+/// The output's own error, so that a reader who stops early is recognised.
+fn of_output(error: csv::Error) -> io::Error {
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => error,
+        other => io::Error::other(format!("{other:?}")),
+    }
 }
