@@ -6,6 +6,7 @@ use covey_identify::{Algorithm, Metric, identify};
 use covey_trace::observe::{recorded, rung};
 use covey_trace::records::{FORMATS, Grouped, Hidden, Records, format, read, write_records};
 use covey_trace::{TraceError, builtin};
+use proptest::prelude::*;
 
 fn records(text: &str) -> Records {
     read(text.as_bytes(), "f", None).unwrap_or_else(|error| panic!("{error}"))
@@ -434,4 +435,47 @@ fn labels_do_not_change_groups() {
     let before = groups(&with);
     with.hidden.iter_mut().for_each(|hidden| *hidden = Hidden::default());
     assert_eq!(groups(&with), before);
+}
+
+/// A sample of each format, for damage.
+const SAMPLES: [&str; 7] = [
+    "start_s,src,dst,sport,dport,proto,bytes,end_s,label\n1,10.0.0.1,h,1,2,tcp,3,4,\"a\"\n2,::1,7,0,0,6,,,\n",
+    "{\"start_s\":0.5,\"src\":\"h\",\"dst\":2,\"sport\":7,\"dport\":4,\"proto\":\"tcp\",\"bytes\":1,\"label\":\"x\"}\n",
+    "1.5\nState Recv-Q\nESTAB 0 0 1.1.1.1:5 [::1]:6\n\t bytes_sent:7\n2026-11-25T16:02:30,5+01:00\n",
+    "ts,te,td,sa,da,sp,dp,pr,ibyt\n2004-07-11 10:30:00,2004-07-11 10:30:00,0,1.1.1.1,1.1.1.2,1,2,TCP,5\nSummary\n",
+    "Date first seen Duration Proto Src Dst Packets    Bytes Flows\n2018-01-16 13:10:31.8 1:2.1 UDP ::1.5 -> ::2.6 5 2.7 M 1\n",
+    "#separator \\x09\n#fields\tts\tid.orig_h\tid.resp_h\tid.orig_p\tid.resp_p\tproto\n1\t1.1.1.1\th\t1\t2\ttcp\n",
+    "{\"ts\":2,\"id.orig_h\":\"1.1.1.1\",\"id.orig_p\":4,\"id.resp_h\":\"h\",\"id.resp_p\":7,\"proto\":\"tcp\"}\n",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn damaged_records_give_one_line_or_records(
+        sample in 0..SAMPLES.len(),
+        edits in proptest::collection::vec((any::<proptest::sample::Index>(), any::<u8>()), 0..6),
+        cut in any::<proptest::sample::Index>(),
+        is_cut in any::<bool>(),
+    ) {
+        let mut bytes = SAMPLES[sample].as_bytes().to_vec();
+        for (place, byte) in edits {
+            let place = place.index(bytes.len());
+            bytes[place] = byte;
+        }
+        if is_cut {
+            bytes.truncate(cut.index(bytes.len()));
+        }
+        for format in std::iter::once(None).chain(FORMATS.iter().map(Some)) {
+            match read(bytes.as_slice(), "f", format) {
+                Err(error) => prop_assert_eq!(error.to_string().lines().count(), 1),
+                Ok(records) => {
+                    let groups = identify(&records.flows, &Metric::default(), Algorithm::DEFAULT);
+                    let grouped = Grouped::new(&records, groups);
+                    let flows: u64 = grouped.groups.iter().map(|group| group.flows).sum();
+                    prop_assert_eq!(flows, records.flows.len() as u64);
+                }
+            }
+        }
+    }
 }

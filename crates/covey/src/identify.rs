@@ -15,10 +15,7 @@ use crate::progress::Bar;
 
 /// Find the coflows in recorded flows, without labels (CODA)
 #[derive(Debug, Args)]
-#[command(
-    // A file alone suffices, so an empty command line is a mistake, not a question.
-    arg_required_else_help = false,
-    after_help = "\
+#[command(after_help = "\
 Formats, recognised by their content:
   csv     start_s,src,dst,sport,dport,proto,bytes,end_s,label (the last three may be empty)
   json    lines of JSON objects with these fields
@@ -35,8 +32,7 @@ Examples:
   covey identify flows.csv -o trace.jsonl --hosts hosts.csv && covey compare trace.jsonl
   covey identify labelled.csv --train metric.json && covey identify flows.csv --metric metric.json
   covey trace records builtin:fb-like --rung mixed-denser | covey identify -
-docs/identify.md describes the formats, and what is repaired."
-)]
+docs/identify.md describes the formats, and what is repaired.")]
 pub struct Identify {
     /// Flow records (also gzip ones), - for standard input
     file: String,
@@ -110,7 +106,9 @@ impl Identify {
         let bar = Bar::bytes(fs::metadata(&self.file).map_or(0, |file| file.len()));
         let records = records::open(&self.file, format, |bytes| bar.advance_bytes(bytes))?;
         drop(bar);
-        records.repairs.notes().iter().for_each(|note| output::note(note));
+        for note in records.repairs.notes() {
+            output::note(&format!("{}: {note}", self.name()));
+        }
         let mut metric = match (&self.train, given) {
             (Some(file), _) => self.train(&records, file)?,
             (None, given) => given.unwrap_or_default(),
@@ -126,6 +124,9 @@ impl Identify {
         if let Some(file) = &self.report {
             let page = identification_page(&found, &grouped, &output::command());
             output::write(file, |out| out.write_all(page.as_bytes()))?;
+        }
+        if self.output.as_ref().is_some_and(|file| file.as_os_str() == "-") {
+            return Ok(());
         }
         output::print(
             |out| if self.json { write_json(&found, out) } else { write!(out, "{found}") },

@@ -81,7 +81,7 @@ impl Layout {
         let hidden = Hidden {
             bytes: bytes.transpose()?,
             end_s: end_s.map(|text| seconds(location, "end_s", text)).transpose()?,
-            label: label.map(|text| draft.label(location, text)).transpose()?,
+            label: draft.label(location, label.unwrap_or_default())?,
         };
         draft.push(location, flow, hidden)
     }

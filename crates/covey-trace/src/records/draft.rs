@@ -116,13 +116,14 @@ impl Draft {
         Ok(Address::named(self.names.number(text)))
     }
 
-    /// The number of a label.
-    pub fn label(&mut self, location: Location<'_>, text: &str) -> Result<u32, TraceError> {
-        if text.len() > MAX_NAME_BYTES {
-            let expected = format_args!("at most {MAX_NAME_BYTES} bytes");
+    /// The number of a label; nothing for a blank one.
+    pub fn label(&mut self, location: Location<'_>, text: &str) -> Result<Option<u32>, TraceError> {
+        let text = text.trim();
+        if text.len() > MAX_NAME_BYTES || text.contains(char::is_control) {
+            let expected = format_args!("at most {MAX_NAME_BYTES} bytes, no control characters");
             return Err(location.bad("label", expected, quote(text)));
         }
-        Ok(self.labels.number(text))
+        Ok((!text.is_empty()).then(|| self.labels.number(text)))
     }
 
     /// Adds a record.

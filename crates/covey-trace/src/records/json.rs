@@ -94,13 +94,12 @@ fn add(location: Location<'_>, line: &str, draft: &mut Draft) -> Result<(), Trac
         packets: None,
         community: None,
     };
-    let some =
-        |scalar: Option<Scalar<'_>>| scalar.map(|it| it.0.into_owned()).filter(|it| !it.is_empty());
-    let bytes = some(line.bytes).map(|text| number(location, "bytes", "bytes", &text, MAX_BYTES));
+    let bytes = line.bytes.filter(|text| !text.0.is_empty());
+    let bytes = bytes.map(|text| number(location, "bytes", "bytes", &text.0, MAX_BYTES));
     let hidden = Hidden {
         bytes: bytes.transpose()?,
         end_s: line.end_s.map(|end_s| check_seconds(location, "end_s", end_s)).transpose()?,
-        label: some(line.label).map(|text| draft.label(location, &text)).transpose()?,
+        label: draft.label(location, line.label.as_ref().map_or("", |text| &text.0))?,
     };
     draft.push(location, flow, hidden)
 }
