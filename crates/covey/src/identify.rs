@@ -206,7 +206,7 @@ impl Identify {
             let (workload, left) = grouped.workload()?;
             if left.flows > 0 {
                 output::note(&format!(
-                    "{}: left out {} flows without bytes, and {} groups that have no others",
+                    "{}: left out: flows without bytes, {}; groups that have no others, {}",
                     file.display(),
                     left.flows,
                     left.groups

@@ -80,7 +80,7 @@ fn picture(grouped: &Grouped<'_>) -> Markup {
     let time = LinearAxis::covering([drawn.last_s], [left(&pairs), RIGHT]);
     let inside = html! {
         @for (group, flows) in &drawn.by_group {
-            path class={ "flow c" (*group as usize % COLOURS.len()) } d=(lines(flows, &time, &pairs)) {
+            path class={ "curve c" (*group as usize % COLOURS.len()) } stroke-linecap="round" d=(lines(flows, &time, &pairs)) {
                 title { (name(grouped, *group)) }
             }
         }
@@ -147,5 +147,34 @@ fn largest(identification: &Identification) -> Markup {
                 "Bytes are those of flows whose bytes are known."
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use covey_trace::records::read;
+
+    #[test]
+    fn of_many_flows_every_so_manieth_is_drawn_and_the_page_says_so() {
+        let flows = 2 * MAX_FLOWS + 1;
+        let rows: String =
+            (0..flows).map(|k| format!("{k},a,b,{},2,6,8,{},\n", 1 + k, k + 1)).collect();
+        let text = format!("start_s,src,dst,sport,dport,proto,bytes,end_s,label\n{rows}");
+        let records = read(text.as_bytes(), "f", None).expect("records");
+        let grouped = Grouped::new(&records, (0..flows as u32).map(|k| k / 4).collect());
+        let drawn = Drawn::of(&grouped);
+        assert_eq!((drawn.every, drawn.pairs, drawn.last_s), (3, 1, flows as f64));
+        assert_eq!(drawn.by_group.values().map(Vec::len).sum::<usize>(), flows.div_ceil(3));
+        assert_eq!(drawn.by_group[&0], [[0.0, 1.0, 0.0], [3.0, 4.0, 0.0]]);
+        let page = picture(&grouped).into_string();
+        assert!(page.contains("One of 3 flows is drawn"), "{page}");
+    }
+
+    #[test]
+    fn no_flows_are_a_picture_too() {
+        let records = covey_trace::records::Records::default();
+        let page = picture(&Grouped::new(&records, Vec::new())).into_string();
+        assert!(page.contains("There are 0 host pairs."), "{page}");
     }
 }
