@@ -383,7 +383,7 @@ fn records_of_every_rung_come_back_from_csv() {
         write_records(&written, &mut file).expect("memory");
         let read = read(file.as_slice(), "f", None).expect("what was written");
         assert_eq!(read.repairs.out_of_order, 0);
-        let [before, after] = [&written, &read].map(|it| shown(it));
+        let [before, after] = [&written, &read].map(shown);
         if read.repairs.repeated == 0 {
             assert_eq!(before, after, "{name}");
         } else {

@@ -7,10 +7,10 @@ use covey_identify::Observed;
 
 use covey_core::suggest::{did_you_mean, nearest};
 
-use super::Hidden;
 use super::draft::Draft;
 use super::fields::{port, protocol, seconds};
 use super::format::{First, Format};
+use super::record::Hidden;
 use super::table::{Header, Row};
 use crate::error::{Location, TraceError, quote};
 use crate::limits::MAX_BYTES;

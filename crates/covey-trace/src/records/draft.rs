@@ -6,50 +6,9 @@ use std::net::IpAddr;
 
 use covey_identify::{Address, Observed};
 
-use super::{Hidden, Records};
+use super::record::{Hidden, Records, Repairs};
 use crate::error::{Location, TraceError, quote};
 use crate::limits::{MAX_FLOWS, MAX_NAME_BYTES};
-
-/// What was repaired in flow records, as numbers of records.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
-pub struct Repairs {
-    /// Started before a record above them; all records were put in order of start.
-    pub out_of_order: u64,
-    /// Repeated a flow (both ends with known ports, protocol and start). Each flow is kept once, with the
-    /// larger number of bytes and the later end.
-    pub repeated: u64,
-    /// Ended before they started; their end counts as unknown.
-    pub ended_before_start: u64,
-}
-
-impl Repairs {
-    /// A line for each kind of repair that happened.
-    pub fn notes(&self) -> Vec<String> {
-        let line = |n: u64, one: &str, many: &str| match n {
-            0 => None,
-            1 => Some(format!("1 record {one}")),
-            n => Some(format!("{n} records {many}")),
-        };
-        let lines = [
-            line(
-                self.out_of_order,
-                "was out of order; records are now in order of start",
-                "were out of order; records are now in order of start",
-            ),
-            line(
-                self.repeated,
-                "repeated a flow, which is kept once",
-                "repeated flows, which are kept once each",
-            ),
-            line(
-                self.ended_before_start,
-                "ended before its start; its end counts as unknown",
-                "ended before their starts; their ends count as unknown",
-            ),
-        ];
-        lines.into_iter().flatten().collect()
-    }
-}
 
 /// Texts by number, in order of their first use.
 #[derive(Default)]

@@ -1,7 +1,7 @@
 //! The description of a format of flow records.
 
 use super::draft::Draft;
-use crate::error::{Location, TraceError, quote};
+use crate::error::{Location, TraceError};
 use crate::read::Rest;
 
 /// A format of flow records, recognised by its first line.
@@ -18,19 +18,3 @@ pub struct Format {
 
 /// The first line that is not blank.
 pub(super) type First<'a> = (Location<'a>, &'a str);
-
-/// The error for a first line that no format accepts.
-pub(super) fn unknown(location: Location<'_>, line: &str) -> TraceError {
-    let names: Vec<String> =
-        super::FORMATS.iter().map(|format| format!("{} ({})", format.name, format.what)).collect();
-    let expected = format!("flow records as {}", names.join(", "));
-    let counts = line.split_ascii_whitespace().map(str::parse::<u32>);
-    let is_trace = line.contains("covey_trace") || counts.map(|it| it.is_ok()).eq([true; 2]);
-    let found = match is_trace {
-        true => {
-            "a trace, whose coflows are known (covey trace records makes flow records of it)".into()
-        }
-        false => format!("{}; --from says which one it is", quote(line)),
-    };
-    location.bad("header", expected, found)
-}

@@ -2,7 +2,7 @@
 
 use covey_identify::{Accuracies, Address, accuracy};
 
-use super::Records;
+use super::record::Records;
 use crate::error::TraceError;
 use crate::limits::MAX_PORTS;
 use crate::workload::{Coflow, Flow, Workload};

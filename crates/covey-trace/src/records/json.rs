@@ -7,10 +7,10 @@ use covey_identify::Observed;
 use serde::Deserialize;
 use serde::de::{Deserializer, Visitor};
 
-use super::Hidden;
 use super::draft::Draft;
 use super::fields::{check_seconds, port, protocol};
 use super::format::{First, Format};
+use super::record::Hidden;
 use crate::error::{Location, TraceError};
 use crate::json::parse;
 use crate::limits::MAX_BYTES;

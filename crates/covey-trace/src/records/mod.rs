@@ -15,6 +15,7 @@ mod format;
 mod grouped;
 mod json;
 mod nfdump;
+mod record;
 mod ss;
 mod table;
 mod write;
@@ -25,15 +26,14 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use covey_core::suggest::{did_you_mean, nearest};
-use covey_identify::{Address, Observed};
 
-use crate::error::{TraceError, quote};
+use crate::error::{Location, TraceError, quote};
 use crate::read::{Lines, is_gzip};
 use draft::Draft;
 
-pub use draft::Repairs;
 pub use format::Format;
-pub use grouped::{Grouped, Left};
+pub use grouped::{Group, Grouped, Left};
+pub use record::{Hidden, Records, Repairs};
 pub use write::{write_records, write_with_groups};
 
 /// All formats. The first one that accepts the first line of a file reads the file.
@@ -42,47 +42,6 @@ pub static FORMATS: &[Format] =
 
 /// Maximum of bytes of a line.
 const MAX_LINE_BYTES: usize = 1 << 20;
-
-/// Flow records in order of their starts.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Records {
-    /// What identification may see of each flow.
-    pub flows: Vec<Observed>,
-    /// What it may not see, in the same order.
-    pub hidden: Vec<Hidden>,
-    /// The labels, in order of their first records; [`Hidden::label`] is a place in this list.
-    pub labels: Vec<String>,
-    /// Names of hosts; [`Address::name_number`] is a place in this list.
-    pub names: Vec<String>,
-    /// What was repaired.
-    pub repairs: Repairs,
-}
-
-/// What is known of a recorded flow only afterwards.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Hidden {
-    /// Bytes sent, where known.
-    pub bytes: Option<f64>,
-    /// End in seconds, on the clock of the starts, where known.
-    pub end_s: Option<f64>,
-    /// The true coflow, where given: a place in [`Records::labels`].
-    pub label: Option<u32>,
-}
-
-impl Records {
-    /// A host as a person would write it.
-    pub fn host(&self, address: Address) -> String {
-        match address.name_number().and_then(|number| self.names.get(number as usize)) {
-            Some(name) => name.clone(),
-            None => address.to_string(),
-        }
-    }
-
-    /// The number of flows that have a label.
-    pub fn labelled(&self) -> usize {
-        self.hidden.iter().filter(|hidden| hidden.label.is_some()).count()
-    }
-}
 
 /// The format of this name.
 ///
@@ -129,11 +88,27 @@ fn read_text(
     let first = first.trim_start_matches('\u{feff}').to_owned();
     let format = match format.or_else(|| FORMATS.iter().find(|it| (it.accepts)(&first))) {
         Some(format) => format,
-        None => return Err(format::unknown(location, &first)),
+        None => return Err(unknown(location, &first)),
     };
     let mut draft = Draft::new();
     (format.read)((location, &first), lines, &mut draft)?;
     Ok(draft.finish())
+}
+
+/// The error for a first line that no format accepts.
+fn unknown(location: Location<'_>, line: &str) -> TraceError {
+    let names: Vec<String> =
+        FORMATS.iter().map(|format| format!("{} ({})", format.name, format.what)).collect();
+    let expected = format!("flow records as {}", names.join(", "));
+    let counts = line.split_ascii_whitespace().map(str::parse::<u32>);
+    let is_trace = line.contains("covey_trace") || counts.map(|it| it.is_ok()).eq([true; 2]);
+    let found = match is_trace {
+        true => {
+            "a trace, whose coflows are known (covey trace records makes flow records of it)".into()
+        }
+        false => format!("{}; --from says which one it is", quote(line)),
+    };
+    location.bad("header", expected, found)
 }
 
 /// Opens flow records as the command line names them: `-` is standard input, any other text a file. Calls

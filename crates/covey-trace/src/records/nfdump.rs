@@ -5,11 +5,11 @@
 
 use covey_identify::{Address, Observed};
 
-use super::Hidden;
 use super::clock::date_and_time;
 use super::draft::Draft;
 use super::fields::{check_seconds, has_ports, port, protocol};
 use super::format::{First, Format};
+use super::record::Hidden;
 use super::table::{Header, Row};
 use crate::error::{Location, TraceError, quote};
 use crate::limits::MAX_BYTES;
@@ -88,8 +88,9 @@ fn time(location: Location<'_>, field: &str, text: &str) -> Result<f64, TraceErr
 
 /// Seconds as a number, or as `00:01:02.5`.
 fn duration(location: Location<'_>, field: &str, text: &str) -> Result<f64, TraceError> {
-    let parts = text.split(':').map(|part| part.parse::<f64>().ok().filter(|part| *part >= 0.0));
-    let total = parts.fold(Some(0.0), |total, part| Some(total? * 60.0 + part?));
+    let mut parts =
+        text.split(':').map(|part| part.parse::<f64>().ok().filter(|part| *part >= 0.0));
+    let total = parts.try_fold(0.0, |total, part| Some(total * 60.0 + part?));
     total.ok_or_else(|| location.bad(field, "a duration in seconds, or as 00:01:02.5", quote(text)))
 }
 

@@ -13,11 +13,11 @@ use std::collections::BTreeMap;
 
 use covey_identify::{Address, Observed};
 
-use super::Hidden;
 use super::clock::date_and_time;
 use super::draft::Draft;
 use super::fields::{check_seconds, port};
 use super::format::{First, Format};
+use super::record::Hidden;
 use crate::error::{Location, TraceError, quote};
 use crate::limits::MAX_BYTES;
 use crate::read::Rest;
@@ -154,9 +154,9 @@ impl Samples {
         line: &str,
         draft: &mut Draft,
     ) -> Result<Option<Socket<'a>>, TraceError> {
-        let is_number = |word: &&str| word.bytes().all(|b| b.is_ascii_digit());
+        let is_number = |word: &str| word.bytes().all(|b| b.is_ascii_digit());
         let words: Vec<&str> = line.split_ascii_whitespace().collect();
-        let queues = words.iter().position(|word| is_number(&word)).unwrap_or(words.len());
+        let queues = words.iter().position(|word| is_number(word)).unwrap_or(words.len());
         let state = queues.checked_sub(1).map_or("ESTAB", |last| words[last]);
         let [_, _, local, peer, rest @ ..] = &words[queues..] else {
             return Err(location.bad("socket", "STATE RECV-Q SEND-Q LOCAL PEER", quote(line)));

@@ -5,7 +5,8 @@ use std::io::{self, Write};
 use covey_identify::Address;
 
 use super::csv::COLUMNS;
-use super::{Grouped, Records};
+use super::grouped::Grouped;
+use super::record::Records;
 
 /// Writes records as CSV with all columns, from which [`read`](super::read()) makes the same records.
 ///

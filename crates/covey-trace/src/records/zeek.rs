@@ -5,11 +5,11 @@
 use covey_identify::{Address, Observed};
 use serde::Deserialize;
 
-use super::Hidden;
 use super::clock::date_and_time;
 use super::draft::Draft;
 use super::fields::{check_seconds, has_ports, port, protocol, seconds};
 use super::format::{First, Format};
+use super::record::Hidden;
 use super::table::Header;
 use crate::error::{Location, TraceError, quote};
 use crate::json::parse;
