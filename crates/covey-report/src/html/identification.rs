@@ -164,7 +164,7 @@ mod tests {
         let records = read(text.as_bytes(), "f", None).expect("records");
         let grouped = Grouped::new(&records, (0..flows as u32).map(|k| k / 4).collect());
         let drawn = Drawn::of(&grouped);
-        assert_eq!((drawn.every, drawn.pairs, drawn.last_s), (3, 1, flows as f64));
+        assert_eq!((drawn.every, drawn.pairs, drawn.last_s), (3, 1, (flows - 1) as f64));
         assert_eq!(drawn.by_group.values().map(Vec::len).sum::<usize>(), flows.div_ceil(3));
         assert_eq!(drawn.by_group[&0], [[0.0, 1.0, 0.0], [3.0, 4.0, 0.0]]);
         let page = picture(&grouped).into_string();
