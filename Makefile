@@ -121,11 +121,11 @@ picture-check: ## Check that the picture in README.md shows the plots that the c
 fabric-picture: ## Make the picture in docs/fabrics.md (TRACE=file)
 	scripts/fabric-picture.sh $(TRACE)
 
-fuzz: ## Feed garbage to the readers of traces and topologies, a minute each (FUZZ_SECONDS=60)
+fuzz: ## Feed garbage to the readers of traces, topologies and flow records, a minute each (FUZZ_SECONDS=60)
 	rustup toolchain list | grep -q '^$(NIGHTLY)' || rustup toolchain install $(NIGHTLY) --profile minimal
 	cargo fuzz --version 2>/dev/null | grep -q . || cargo install --locked cargo-fuzz --version $(CARGO_FUZZ)
-	cargo +$(NIGHTLY) fuzz run read_trace -- -max_total_time=$(FUZZ_SECONDS)
-	cargo +$(NIGHTLY) fuzz run read_topology -- -max_total_time=$(FUZZ_SECONDS)
+	for target in $$(cargo +$(NIGHTLY) fuzz list); do \
+		cargo +$(NIGHTLY) fuzz run $$target -- -max_total_time=$(FUZZ_SECONDS) || exit; done
 
 fabric-bench: ## Measure docs/measurements/fabrics.md (TRACE=file; UPDATE=yes writes it there)
 	scripts/fabric-bench.sh $(TRACE) $(if $(UPDATE),--update)

@@ -2,15 +2,31 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 
-/// An address of a host, in 128 bits: IPv6 as it is, IPv4 mapped to `::ffff:a.b.c.d`, and the number of a
-/// host without an address in `100::/64`, a prefix that no network routes (RFC 6666).
+/// An address of a host, in 128 bits: IPv6 as it is, IPv4 mapped to `::ffff:a.b.c.d`. A host without an address
+/// has a number in `100::/64`, and a host of which only the name is known the number of the name in
+/// `100:0:0:1::/64`; no network routes these prefixes (RFC 6666, RFC 9780).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Address(u128);
+
+/// The first 64 bits of hosts that have numbers.
+const HOSTS: u128 = 0x0100_0000_0000_0000;
+/// The first 64 bits of hosts that have names.
+const NAMES: u128 = HOSTS + 1;
 
 impl Address {
     /// The host with this number, for example a port of a trace.
     pub fn host(number: u32) -> Address {
-        Address((0x0100_u128 << 112) | u128::from(number))
+        Address(HOSTS << 64 | u128::from(number))
+    }
+
+    /// The host whose name has this number, in a list that the caller keeps.
+    pub fn named(number: u32) -> Address {
+        Address(NAMES << 64 | u128::from(number))
+    }
+
+    /// The number of the host's name, if the address is one of [`Address::named`].
+    pub fn name_number(self) -> Option<u32> {
+        (self.0 >> 64 == NAMES).then_some(self.0 as u32)
     }
 
     /// The address as one number.
@@ -30,11 +46,13 @@ impl From<IpAddr> for Address {
 }
 
 impl std::fmt::Display for Address {
-    /// IPv4 as `a.b.c.d`, a number of a host as that number, and all else as IPv6.
+    /// IPv4 as `a.b.c.d`, a number of a host as that number, that of a name as `#7`, and all else as IPv6.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let v6 = Ipv6Addr::from_bits(self.0);
-        if self.0 >> 64 == 0x0100 << 48 {
+        if self.0 >> 64 == HOSTS {
             write!(f, "{}", self.0 as u64)
+        } else if let Some(number) = self.name_number() {
+            write!(f, "#{number}")
         } else if let Some(v4) = v6.to_ipv4_mapped() {
             v4.fmt(f)
         } else {
@@ -85,7 +103,9 @@ mod tests {
     fn addresses_of_all_kinds_differ_and_come_back_as_text() {
         let v4 = Address::from("10.0.0.7".parse::<IpAddr>().expect("IPv4"));
         let v6 = Address::from("fd00::7".parse::<IpAddr>().expect("IPv6"));
-        let host = Address::host(7);
-        assert_eq!([v4, v6, host].map(|a| a.to_string()), ["10.0.0.7", "fd00::7", "7"]);
+        let [host, name] = [Address::host(7), Address::named(7)];
+        let texts = [v4, v6, host, name].map(|a| a.to_string());
+        assert_eq!(texts, ["10.0.0.7", "fd00::7", "7", "#7"]);
+        assert_eq!([host, name].map(Address::name_number), [None, Some(7)]);
     }
 }

@@ -9,6 +9,7 @@
 //!                                  ▼
 //!                 several Runs ─▶ Comparison ───────────────▶ text table, JSON, HTML page
 //! Workload + Bounds ────────────▶ Landmarks ────────────────▶ text, JSON
+//! groups of flow records ───────▶ Identification ───────────▶ text, JSON, HTML page
 //! ```
 //!
 //! Nothing here runs a simulation or reads a clock: the same input gives the same bytes.
@@ -21,6 +22,7 @@ mod error;
 mod figure;
 mod file;
 mod html;
+mod identification;
 mod jobs;
 mod json;
 mod landmarks;
@@ -41,7 +43,10 @@ pub use csv::{write_per_coflow_csv, write_per_flow_csv, write_per_link_csv};
 pub use error::Error;
 pub use figure::{Figure, Plot};
 pub use file::{check_writable, write_file_atomically};
-pub use html::{Appendix, Cell, CellKind, Grid, Part, Row, appendix_page, html_page};
+pub use html::{
+    Appendix, Cell, CellKind, Grid, Part, Row, appendix_page, html_page, identification_page,
+};
+pub use identification::{Agreement, Identification, Method};
 pub use jobs::{Jobs, jcts_by_share_s};
 pub use json::write_json;
 pub use landmarks::Landmarks;

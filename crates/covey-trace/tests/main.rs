@@ -8,5 +8,6 @@ mod fb_like;
 mod formats;
 mod gzip;
 mod observe;
+mod records;
 mod stats;
 mod transform;

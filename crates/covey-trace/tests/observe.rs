@@ -79,3 +79,17 @@ fn a_dense_mix_with_noise_is_identified_well() {
     let found = accuracy(&groups, &labelled.coflows);
     assert!(found.per_flow.f1() >= 0.85 && found.per_coflow.f1() >= 0.85, "{found:?}");
 }
+
+/// Collectors often round starts.
+#[test]
+fn rounded_starts_are_identified_as_well() {
+    let rung = LADDER.iter().find(|rung| rung.name == "mixed-denser").expect("a rung");
+    let workload = builtin("fb-like:seed=2").expect("parameters in range");
+    let mut labelled = rung.flows(&workload, 2).expect("a rung of the ladder");
+    for flow in &mut labelled.flows {
+        flow.start_s = (1e3 * flow.start_s).round() * 1e-3;
+    }
+    let groups = identify(&labelled.flows, &Metric::default(), Algorithm::DEFAULT);
+    let found = accuracy(&groups, &labelled.coflows);
+    assert!(found.per_flow.f1() >= 0.85 && found.per_coflow.f1() >= 0.85, "{found:?}");
+}

@@ -7,6 +7,7 @@ use crate::agent::Agent;
 use crate::bound::Bound;
 use crate::compare::Compare;
 use crate::failure::Failure;
+use crate::identify::Identify;
 use crate::journal::Journal;
 use crate::output;
 use crate::policies::Policies;
@@ -30,6 +31,7 @@ Examples:
   covey bound trace.txt
   covey reproduce swallow --figure 4
   covey trace info trace.txt
+  covey identify flows.csv --report groups.html
   covey serve --data covey-data --ports 16
   covey testbed builtin:fb-like --every 10
 `covey COMMAND --help` says more.
@@ -49,6 +51,7 @@ enum Command {
     Policies(Policies),
     Reproduce(Reproduce),
     Trace(Trace),
+    Identify(Identify),
     Serve(Serve),
     Agent(Agent),
     Status(Status),
@@ -70,6 +73,7 @@ pub fn run() -> Result<(), Failure> {
             Command::Policies(policies) => policies.run(),
             Command::Reproduce(reproduce) => reproduce.run(),
             Command::Trace(trace) => trace.run(),
+            Command::Identify(identify) => identify.run(),
             Command::Serve(serve) => serve.run(),
             Command::Agent(agent) => agent.run(),
             Command::Status(status) => status.run(),

@@ -10,6 +10,7 @@ mod compare;
 mod comparison;
 mod experiment;
 mod failure;
+mod identify;
 mod journal;
 mod live;
 mod output;

@@ -35,8 +35,11 @@ pub fn check_format(option: &str, path: &Path, endings: &[&str]) -> Result<(), F
     Err(Failure::argument(option, expected, format!("'{}'", path.display())))
 }
 
-/// Like [`check`], for a trace. A trace is plain text, neither a table nor compressed.
-fn check_trace(path: &Path) -> Result<(), Failure> {
+/// Like [`check`], for a trace, or `-`. A trace is plain text, neither a table nor compressed.
+pub fn check_trace(path: &Path) -> Result<(), Failure> {
+    if path.as_os_str() == "-" {
+        return Ok(());
+    }
     let is = |ending: &str| path.extension().is_some_and(|it| it.eq_ignore_ascii_case(ending));
     if is("csv") || is("gz") {
         let expected = "a name for Covey JSON lines, such as trace.jsonl";
@@ -69,12 +72,11 @@ pub fn write_trace(
     path: &Path,
     make: impl FnOnce() -> Result<Workload, Failure>,
 ) -> Result<(), Failure> {
-    if path.as_os_str() == "-" {
-        let workload = make()?;
-        return print(|out| covey_trace::write(&workload, out));
-    }
     check_trace(path)?;
     let workload = make()?;
+    if path.as_os_str() == "-" {
+        return print(|out| covey_trace::write(&workload, out));
+    }
     write(path, |out| covey_trace::write(&workload, out))
 }
 

@@ -32,6 +32,16 @@ impl Bar {
         Self::new((1e3 * seconds) as u64, "{wide_bar} {percent} %, {eta} left")
     }
 
+    /// Progress through a file of this length.
+    pub fn bytes(length: u64) -> Self {
+        Self::new(length, "{wide_bar} {bytes}/{total_bytes} read, {eta} left")
+    }
+
+    /// Adds bytes that were read.
+    pub fn advance_bytes(&self, bytes: usize) {
+        self.advance(bytes);
+    }
+
     /// Adds seconds that have passed.
     pub fn advance_s(&self, seconds: f64) {
         self.advance((1e3 * seconds) as usize);

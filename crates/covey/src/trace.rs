@@ -6,6 +6,8 @@ use clap::{Args, Subcommand};
 use covey_experiment::{PORT_RATE, Setup};
 use covey_report::{FabricLoad, TraceInfo, write_json, write_per_link_csv};
 use covey_topology::LinkLoad;
+use covey_trace::observe::{recorded, rung};
+use covey_trace::records::write_records;
 use covey_trace::{Stats, open, transform};
 
 use crate::failure::Failure;
@@ -32,6 +34,7 @@ enum Command {
     Info(Info),
     Convert(Convert),
     Replicate(Replicate),
+    Records(Recorded),
     #[command(flatten)]
     Transform(Transform),
 }
@@ -91,6 +94,46 @@ struct Replicate {
     out: PathBuf,
 }
 
+/// Write the flows of a trace as labelled flow records, on which to try `covey identify`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A rung says how dense coflows arrive, how much noise their flows' starts have, and which frameworks and applications
+they belong to. From easy to contrived: trace, noise, denser, mixed, mixed-denser, spark, collective, hadoop, batches,
+batches-noise, batches-hosts, contrived. docs/measurements/identification.md describes them.
+
+Examples:
+  covey trace records trace.txt -o flows.csv
+  covey trace records builtin:fb-like --rung mixed-denser --seed 2 | covey identify -")]
+struct Recorded {
+    /// A trace file (also a gzip one), - for standard input, or builtin:NAME[:key=value,…]
+    trace: String,
+    /// The rung of the ladder
+    #[arg(long, value_name = "NAME", default_value = "trace")]
+    rung: String,
+    /// The seed of noise, frameworks and ports
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// The CSV file to write, - for standard output
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    output: PathBuf,
+}
+
+impl Recorded {
+    fn run(self) -> Result<(), Failure> {
+        let rung = rung(&self.rung)?;
+        let is_file = self.output.as_os_str() != "-";
+        if is_file {
+            output::check_format("--output", &self.output, output::TABLE)?;
+        }
+        let workload = open(&self.trace)?;
+        let records = recorded(&rung.flows(&workload, self.seed)?, &workload);
+        match is_file {
+            true => output::write(&self.output, |out| write_records(&records, out)),
+            false => output::print(|out| write_records(&records, out)),
+        }
+    }
+}
+
 impl Info {
     fn run(self) -> Result<(), Failure> {
         let Info { trace, fabric, port_rate, per_link, json } = self;
@@ -127,6 +170,7 @@ impl Trace {
             Command::Replicate(Replicate { trace, copies, out }) => {
                 output::write_trace(&out, || Ok(transform::replicate(&open(&trace)?, copies)?))
             }
+            Command::Records(records) => records.run(),
             Command::Transform(transform) => transform.run(),
         }
     }

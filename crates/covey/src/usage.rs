@@ -11,7 +11,7 @@ use covey_core::suggest::{did_you_mean, nearest};
 /// suggests the first one that the command has.
 const OPTIONS_ELSEWHERE: [(&[&str], &[&str]); 13] = [
     (&["p", "scheduler", "schedulers", "algorithm", "algorithms"], &["policy", "policies", "port"]),
-    (&["csv", "table"], &["per-coflow"]),
+    (&["csv", "table"], &["per-coflow", "per-flow"]),
     (&["html", "page", "plot", "plots", "r"], &["report"]),
     (&["o", "out", "output"], &["output", "report", "per-coflow"]),
     (&["rate", "speed", "bandwidth", "capacity", "b"], &["port-rate", "link", "rate"]),
@@ -19,14 +19,15 @@ const OPTIONS_ELSEWHERE: [(&[&str], &[&str]); 13] = [
     (&["s", "random-seed"], &["seed"]),
     (&["simulator", "emulate"], &["sim"]),
     (&["lower-bound", "optimal"], &["bound"]),
-    (&["format"], &["json"]),
+    (&["format", "input-format", "type"], &["from", "json"]),
     (&["n", "hosts", "nodes", "machines"], &["hosts", "ports"]),
     (&["folder", "dir", "directory"], &["data", "credentials", "per-coflow"]),
     (&["v", "verbose", "quiet", "q"], &["log"]),
 ];
 
 /// Commands of other programs, and Covey's.
-const COMMANDS_ELSEWHERE: [(&str, &str); 8] = [
+const COMMANDS_ELSEWHERE: [(&str, &str); 9] = [
+    ("cluster", "identify"),
     ("run", "simulate"),
     ("sim", "simulate"),
     ("plot", "compare"),

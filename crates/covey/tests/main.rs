@@ -8,6 +8,7 @@ mod crates;
 mod docs;
 mod emulation;
 mod fabrics;
+mod identify;
 mod outputs;
 mod reproduce;
 mod suggestions;

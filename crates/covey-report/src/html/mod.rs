@@ -7,6 +7,7 @@ mod cdf;
 mod document;
 mod figures;
 mod frame;
+mod identification;
 mod series;
 
 use crate::Comparison;
@@ -20,6 +21,7 @@ use maud::{Markup, html};
 use series::{Series, legend};
 
 pub use appendix::{Appendix, Cell, CellKind, Grid, Part, Row, appendix_page};
+pub use identification::identification_page;
 
 /// A self-contained HTML page about a comparison: the table, the distributions of CCT and of the
 /// speed-up over the baseline, the mean CCT in Aalo's bins, the parameters, and `command`, the

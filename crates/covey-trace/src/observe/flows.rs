@@ -21,25 +21,33 @@ pub struct Appearance<'a> {
     pub seed: u64,
 }
 
-/// Observed flows in order of their starts, and the place in the trace of the coflow of each.
+/// Observed flows in order of their starts, and what is true of each.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Labelled {
     /// The flows.
     pub flows: Vec<Observed>,
     /// The place of each flow's coflow in [`Workload::coflows`].
     pub coflows: Vec<u32>,
+    /// The bytes of each flow.
+    pub bytes: Vec<f64>,
 }
 
 /// The flows of `workload` as they appear. The same arguments give the same flows on every platform.
 pub fn observe(workload: &Workload, appearance: &Appearance<'_>) -> Labelled {
     let with_number = workload.coflows.iter().zip(0..);
-    let numbers = with_number.flat_map(|(coflow, k)| std::iter::repeat_n(k, coflow.flows.len()));
-    let mut labelled: Vec<(Observed, u32)> =
-        appear(workload, appearance).into_iter().zip(numbers).collect();
+    let labels = with_number.flat_map(|(coflow, k)| coflow.flows.iter().map(move |flow| (k, flow)));
+    let mut labelled: Vec<(Observed, u32, f64)> = appear(workload, appearance)
+        .into_iter()
+        .zip(labels)
+        .map(|(observed, (coflow, flow))| (observed, coflow, flow.bytes))
+        .collect();
     // The sort is stable: flows that start together keep the order of the trace.
     labelled.sort_by(|a, b| a.0.start_s.total_cmp(&b.0.start_s));
-    let (flows, coflows) = labelled.into_iter().unzip();
-    Labelled { flows, coflows }
+    Labelled {
+        flows: labelled.iter().map(|(flow, ..)| *flow).collect(),
+        coflows: labelled.iter().map(|(_, coflow, _)| *coflow).collect(),
+        bytes: labelled.iter().map(|(.., bytes)| *bytes).collect(),
+    }
 }
 
 /// The flows of `workload` as they appear, in the order of the trace.

@@ -4,11 +4,12 @@
 //! challenging ones are made; so the rungs here are our own. Each is one change to a workload, and a way
 //! for its flows to appear.
 
+use covey_core::suggest::{did_you_mean, nearest};
 use covey_identify::Observed;
 
 use super::flows::{Appearance, Labelled, appear, observe, start_as_observed};
 use super::framework::Framework;
-use crate::error::TraceError;
+use crate::error::{TraceError, quote};
 use crate::transform::{Scale, burst, scale};
 use crate::workload::Workload;
 
@@ -45,21 +46,21 @@ const MIXED: &[Framework] = &[Spark, Hadoop, Collective];
 /// All rungs, from easy to contrived.
 #[rustfmt::skip]
 pub const LADDER: &[Rung] = &[
-    rung("trace", Denser(1.0), 0.0, &[Unknown], 1),
-    rung("noise", Denser(1.0), 0.050, &[Unknown], 1),
-    rung("denser", Denser(30.0), 0.0, MIXED, 8),
-    rung("mixed", Denser(1.0), 0.050, MIXED, 8),
-    rung("mixed-denser", Denser(30.0), 0.050, MIXED, 8),
-    rung("spark", Denser(30.0), 0.050, &[Spark], 8),
-    rung("collective", Denser(30.0), 0.050, &[Collective], 8),
-    rung("hadoop", Denser(30.0), 0.050, &[Hadoop], 1),
-    rung("batches", Batches(10, 1.0), 0.0, MIXED, 8),
-    rung("batches-noise", Batches(10, 1.0), 0.050, MIXED, 8),
-    rung("batches-hosts", Batches(10, 1.0), 0.0, &[Unknown], 1),
-    rung("contrived", Batches(10, 30.0), 0.200, MIXED, 2),
+    new("trace", Denser(1.0), 0.0, &[Unknown], 1),
+    new("noise", Denser(1.0), 0.050, &[Unknown], 1),
+    new("denser", Denser(30.0), 0.0, MIXED, 8),
+    new("mixed", Denser(1.0), 0.050, MIXED, 8),
+    new("mixed-denser", Denser(30.0), 0.050, MIXED, 8),
+    new("spark", Denser(30.0), 0.050, &[Spark], 8),
+    new("collective", Denser(30.0), 0.050, &[Collective], 8),
+    new("hadoop", Denser(30.0), 0.050, &[Hadoop], 1),
+    new("batches", Batches(10, 1.0), 0.0, MIXED, 8),
+    new("batches-noise", Batches(10, 1.0), 0.050, MIXED, 8),
+    new("batches-hosts", Batches(10, 1.0), 0.0, &[Unknown], 1),
+    new("contrived", Batches(10, 30.0), 0.200, MIXED, 2),
 ];
 
-const fn rung(
+const fn new(
     name: &'static str,
     arrivals: Arrivals,
     noise_s: f64,
@@ -67,6 +68,21 @@ const fn rung(
     applications: u32,
 ) -> Rung {
     Rung { name, arrivals, noise_s, frameworks, applications }
+}
+
+/// The rung of this name.
+///
+/// # Errors
+/// [`TraceError::Argument`] if there is none.
+pub fn rung(name: &str) -> Result<&'static Rung, TraceError> {
+    LADDER.iter().find(|rung| rung.name.eq_ignore_ascii_case(name)).ok_or_else(|| {
+        let names = || LADDER.iter().map(|rung| rung.name);
+        TraceError::Argument {
+            argument: "--rung".to_owned(),
+            expected: format!("one of {}", names().collect::<Vec<_>>().join(", ")),
+            found: format!("{}{}", quote(name), did_you_mean(nearest(name, names()))),
+        }
+    })
 }
 
 impl Rung {

@@ -16,6 +16,7 @@ use std::path::Path;
 pub(crate) use draft::{Draft, check_name};
 pub(crate) use fields::number;
 pub(crate) use format::{Format, Rest};
+pub(crate) use gzip::{decompressed, is_gzip};
 pub use lines::Lines;
 
 use crate::error::TraceError;
@@ -44,8 +45,8 @@ static FORMATS: &[Format] = &[counted::FORMAT, json_lines::FORMAT];
 /// [`TraceError::Bad`] names the line and field that are invalid, or exceed the limits in
 /// [`limits`](mod@crate::limits); [`TraceError::Io`] is a failure to read.
 pub fn read(mut source: impl BufRead, name: &str) -> Result<Workload, TraceError> {
-    if gzip::is_gzip(&mut source).map_err(|e| TraceError::io(name, e))? {
-        return read_text(gzip::decompressed(source), name);
+    if is_gzip(&mut source).map_err(|e| TraceError::io(name, e))? {
+        return read_text(decompressed(source), name);
     }
     read_text(source, name)
 }

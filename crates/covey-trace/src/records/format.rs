@@ -1,0 +1,20 @@
+//! The description of a format of flow records.
+
+use super::draft::Draft;
+use crate::error::{Location, TraceError};
+use crate::read::Rest;
+
+/// A format of flow records, recognised by its first line.
+pub struct Format {
+    /// The name on the command line.
+    pub name: &'static str,
+    /// What it is, in a few words.
+    pub what: &'static str,
+    /// Whether a first line belongs to this format.
+    pub(super) accepts: fn(&str) -> bool,
+    /// Reads all records, from the first line and the lines after it.
+    pub(super) read: fn(First<'_>, Rest<'_>, &mut Draft) -> Result<(), TraceError>,
+}
+
+/// The first line that is not blank.
+pub(super) type First<'a> = (Location<'a>, &'a str);

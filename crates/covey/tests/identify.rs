@@ -1,0 +1,257 @@
+//! `covey identify` and `covey trace records`.
+
+use serde_json::Value;
+
+use crate::common::{Ran, TestFolder};
+
+/// Two coflows of a shuffle from two hosts to two, five seconds apart, then a flow without bytes.
+const FLOWS: &str = "\
+start_s,src,dst,sport,dport,proto,bytes,end_s,label
+100,10.0.0.1,10.0.0.3,7337,40000,tcp,3000,101,a
+100,10.0.0.1,10.0.0.4,7337,40001,tcp,1000,100.5,a
+100,10.0.0.2,10.0.0.3,7337,40002,tcp,1000,,a
+100,10.0.0.2,10.0.0.4,7337,40003,tcp,1000,,a
+105,10.0.0.1,10.0.0.3,7337,40000,tcp,500,106.25,b
+105,10.0.0.1,node-9,7337,40001,tcp,500,106,b
+120,10.0.0.2,10.0.0.4,7337,40003,udp,,,
+";
+
+fn folder() -> TestFolder {
+    let folder = TestFolder::new();
+    folder.write("flows.csv", FLOWS);
+    folder
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|e| panic!("{e}: {text}"))
+}
+
+#[test]
+fn a_table_of_the_largest_groups() {
+    let folder = folder();
+    assert_eq!(
+        folder.results(&["identify", "flows.csv", "--top", "2"]),
+        "\
+group  flows       bytes  first start, s  last end, s  sources  destinations
+    0      4    5.86 KiB           0.000        1.000        2             2
+    1      2  1000 bytes           5.000        6.250        1             2
+… and 1 more
+
+3 groups of 7 flows among 5 hosts, by Rough-DBSCAN with metric default, radius 1, min-points 1.
+Times count from the first start, 100 s.
+Labels: 2 coflows of 6 flows. Per flow: precision 1.000, recall 1.000, F1 1.000. Per coflow: precision 1.000, recall 1.000, F1 1.000.
+"
+    );
+}
+
+#[test]
+fn json_has_the_number_of_groups_and_the_agreement() {
+    let folder = folder();
+    let found = json(&folder.results(&["identify", "flows.csv", "--json"]));
+    let keys: Vec<&String> = found.as_object().unwrap().keys().collect();
+    assert_eq!(
+        keys,
+        [
+            "records",
+            "algorithm",
+            "min_points",
+            "metric",
+            "radius",
+            "flows",
+            "hosts",
+            "groups",
+            "first_start_s",
+            "labelled_flows",
+            "labels",
+            "precision",
+            "recall",
+            "f1",
+            "precision_per_coflow",
+            "recall_per_coflow",
+            "f1_per_coflow",
+            "repairs"
+        ]
+    );
+    assert_eq!(found["groups"], 3);
+    assert_eq!(found["precision"], 1.0);
+    let unlabelled: String = FLOWS
+        .lines()
+        .map(|line| format!("{},\n", line.rsplit_once(',').unwrap().0))
+        .collect::<String>()
+        .replacen("end_s,", "end_s,label", 1);
+    let found = json(&folder.covey_reading(&["identify", "-", "--json"], unlabelled).out);
+    assert_eq!(
+        (&found["groups"], &found["records"]),
+        (&Value::from(3), &Value::from("standard input"))
+    );
+    for measure in ["precision", "recall", "precision_per_coflow", "recall_per_coflow"] {
+        assert!(found[measure].is_null(), "{measure}");
+    }
+}
+
+#[test]
+fn a_trace_that_other_commands_read() {
+    let folder = folder();
+    let outputs = ["-o", "found.jsonl", "--hosts", "hosts.csv", "--per-flow", "groups.csv"];
+    let Ran { status, err, .. } =
+        folder.covey(&[&["identify", "flows.csv"][..], &outputs].concat());
+    assert_eq!(status, Some(0));
+    assert_eq!(
+        err,
+        "found.jsonl: left out: flows without bytes, 1; groups that have no others, 1\n"
+    );
+    assert_eq!(
+        folder.read("found.jsonl"),
+        "\
+{\"covey_trace\":1,\"ports\":5,\"coflows\":2}
+{\"id\":\"0\",\"arrival_s\":0,\"flows\":[{\"src\":0,\"dst\":2,\"bytes\":3000},{\"src\":0,\"dst\":3,\"bytes\":1000},\
+{\"src\":1,\"dst\":2,\"bytes\":1000},{\"src\":1,\"dst\":3,\"bytes\":1000}]}
+{\"id\":\"1\",\"arrival_s\":5,\"flows\":[{\"src\":0,\"dst\":2,\"bytes\":500},{\"src\":0,\"dst\":4,\"bytes\":500}]}
+"
+    );
+    assert_eq!(
+        folder.read("hosts.csv"),
+        "port,host\n0,10.0.0.1\n1,10.0.0.2\n2,10.0.0.3\n3,10.0.0.4\n4,node-9\n"
+    );
+    let groups = folder.read("groups.csv");
+    assert_eq!(
+        groups.lines().next(),
+        Some("start_s,src,dst,sport,dport,proto,bytes,end_s,label,group")
+    );
+    assert_eq!(groups.lines().last(), Some("120,10.0.0.2,10.0.0.4,7337,40003,17,,,,2"));
+    folder.results(&["compare", "found.jsonl", "--policies", "fair,sebf"]);
+    let piped = folder.covey(&["identify", "flows.csv", "-o", "-"]).out;
+    assert_eq!(piped, folder.read("found.jsonl"));
+}
+
+#[test]
+fn a_page_with_a_picture() {
+    let folder = folder();
+    folder.results(&["identify", "flows.csv", "--report", "groups.html"]);
+    let page = folder.read("groups.html");
+    assert_eq!(page.matches("<path class=\"curve c").count(), 3);
+    assert!(page.contains("<title>group 0: 4 flows, 5.86 KiB</title>"));
+    assert!(page.contains("covey identify flows.csv --report groups.html"));
+}
+
+#[test]
+fn a_metric_is_learned_and_used() {
+    let folder = TestFolder::new();
+    let records =
+        ["trace", "records", "builtin:fb-like:coflows=60,ports=20", "--rung", "batches-noise"];
+    folder.results(&[&records[..], &["--seed", "2", "-o", "labelled.csv"]].concat());
+    let trained =
+        folder.results(&["identify", "labelled.csv", "--train", "metric.json", "--top", "0"]);
+    assert!(trained.contains("with metric metric.json, radius 1,"), "{trained}");
+    let used =
+        folder.results(&["identify", "labelled.csv", "--metric", "metric.json", "--top", "0"]);
+    assert_eq!(trained, used);
+    let full = ["--train", "full.json", "--form", "full", "--seed", "3"];
+    folder.results(&[&["identify", "labelled.csv"][..], &full].concat());
+    assert!(folder.read("full.json").contains("\"row\""));
+
+    // The same records with other labels have the same groups.
+    let shifted = folder.read("labelled.csv").replace(",,", ",,other");
+    folder.write("other.csv", shifted);
+    for file in ["labelled.csv", "other.csv"] {
+        folder.results(&["identify", file, "--per-flow", "groups.csv"]);
+        let groups = folder.read("groups.csv");
+        let groups: Vec<_> =
+            groups.lines().map(|it| it.rsplit_once(',').unwrap().1.to_owned()).collect();
+        folder.write(&format!("{file}.groups"), groups.join("\n"));
+    }
+    assert_eq!(folder.read("labelled.csv.groups"), folder.read("other.csv.groups"));
+}
+
+#[test]
+fn algorithms_and_radius() {
+    let folder = folder();
+    let groups = |more: &[&str]| {
+        let found = folder.results(&[&["identify", "flows.csv", "--json"][..], more].concat());
+        json(&found)["groups"].as_u64().unwrap()
+    };
+    assert_eq!(groups(&["--algorithm", "dbscan"]), 3);
+    assert_eq!(groups(&["--algorithm", "dbscan", "--min-points", "3"]), 4);
+    assert_eq!(groups(&["--radius", "1e6"]), 1);
+}
+
+#[test]
+fn repairs_are_said() {
+    let folder = TestFolder::new();
+    let lines: Vec<&str> = FLOWS.lines().collect();
+    let text = format!("{}\n{}\n{}\n{}\n{}\n", lines[0], lines[5], lines[1], lines[1], lines[3]);
+    folder.write("f.csv", text.replace("106.25", "90"));
+    let Ran { status, out, err } = folder.covey(&["identify", "f.csv"]);
+    assert_eq!(status, Some(0));
+    assert!(out.contains("2 groups of 3 flows"), "{out}");
+    assert_eq!(
+        err,
+        "f.csv: 3 records were out of order; records are now in order of start\n\
+         f.csv: 1 record repeated a flow, which is kept once\n\
+         f.csv: 1 record ended before its start; its end counts as unknown\n"
+    );
+}
+
+#[test]
+fn mistakes() {
+    let folder = folder();
+    let identify = |more: &[&str]| folder.refusal(&[&["identify"][..], more].concat());
+    folder.write("half.csv", &FLOWS[..FLOWS.len() - 30]);
+    assert_eq!(
+        identify(&["half.csv"]),
+        "half.csv: line 8: dst: expected 9 values, as the header has columns, found 2"
+    );
+    folder.write("empty", "");
+    let empty = "empty: line 1: header: expected flow records, found an empty file";
+    assert_eq!(identify(&["empty"]), empty);
+    folder.write("binary", b"\x7fELF\x02\0");
+    assert!(identify(&["binary"]).starts_with("binary: line 1: text: expected UTF-8 without NUL"));
+    assert!(identify(&["none.csv"]).starts_with("none.csv: "));
+    assert!(identify(&["."]).starts_with(".: "));
+    let trace = identify(&["tiny.txt"]);
+    assert!(trace.ends_with(
+        "found a trace, whose coflows are known (covey trace records makes flow records of it)"
+    ));
+    assert!(identify(&["flows.csv", "--from", "jsn"]).ends_with("did you mean 'json'?"));
+    assert_eq!(
+        identify(&["flows.csv", "--train", "m.json"]),
+        "--train: flows.csv: 7 flows with 6 labels: expected a label for each flow"
+    );
+    folder.write(
+        "old.json",
+        "{\"covey_metric\":0,\"attributes\":{},\"radius\":1,\"leader_radius\":1}",
+    );
+    assert_eq!(
+        identify(&["flows.csv", "--metric", "old.json"]),
+        "old.json: metric: covey_metric: expected version 1, found 0"
+    );
+    assert!(identify(&["flows.csv", "--metric", "none.json"]).starts_with("none.json: "));
+    assert_eq!(
+        identify(&["flows.csv", "--radius", "0"]),
+        "--radius: expected a number above 0, found 0"
+    );
+    assert!(
+        identify(&["flows.csv", "--report", "x.pdf"])
+            .starts_with("--report: expected a name that ends in .html")
+    );
+    assert!(
+        identify(&["flows.csv", "-o", "x.csv"])
+            .starts_with("output: expected a name for Covey JSON lines")
+    );
+    assert_eq!(
+        identify(&["flows.csv", "--json", "-o", "-"]),
+        "--output: expected a file beside --json, found standard output"
+    );
+    let records = folder.refusal(&["trace", "records", "tiny.txt", "--rung", "mixd"]);
+    assert!(records.ends_with("did you mean 'mixed'?"), "{records}");
+}
+
+#[test]
+fn records_of_a_trace_as_it_is() {
+    let folder = TestFolder::new();
+    assert_eq!(
+        folder.results(&["trace", "records", "tiny.txt"]),
+        "start_s,src,dst,sport,dport,proto,bytes,end_s,label\n\
+         0,0,1,0,0,6,10485760,,1\n0.5,0,1,0,0,6,2097152,,2\n0.5,2,1,0,0,6,2097152,,2\n"
+    );
+}
