@@ -366,6 +366,9 @@ fn move_into_groups(
     for into in moved.chunk_by(|a, b| a.0 == b.0) {
         let id = into[0].0;
         let flows: Vec<MovedFlow> = into.iter().map(|&(.., flow)| flow).collect();
+        if begun.contains(&id) {
+            traffic.reserve(id, &flows);
+        }
         let new = traffic.join(id, &flows);
         into.iter().zip(new).for_each(|(&(_, k, _), name)| names[k] = name);
         traffic.state_mut().mark_dirty(id);

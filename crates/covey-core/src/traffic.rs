@@ -47,6 +47,8 @@ impl Ended {
 pub(crate) struct MovedFlow {
     spec: FlowSpec,
     number: u64,
+    /// Its name before, if it was in a coflow.
+    from: Option<FlowId>,
     /// Bytes that it has sent.
     sent: f64,
     /// Whether it can be sent. If not, it has ended.
@@ -56,7 +58,7 @@ pub(crate) struct MovedFlow {
 impl From<Newcomer> for MovedFlow {
     fn from(newcomer: Newcomer) -> MovedFlow {
         let Newcomer { number, spec, .. } = newcomer;
-        MovedFlow { spec, number, sent: 0.0, is_active: true }
+        MovedFlow { spec, number, from: None, sent: 0.0, is_active: true }
     }
 }
 
@@ -215,27 +217,44 @@ impl Traffic {
         to: Option<CoflowId>,
     ) -> Vec<FlowId> {
         let moved: Vec<MovedFlow> = flows.iter().map(|&flow| self.withdraw(flow)).collect();
-        to.map_or_else(Vec::new, |to| self.join(to, &moved).collect())
+        to.map_or_else(Vec::new, |to| self.join(to, &moved))
     }
 
     /// Adds flows to a coflow that is present. Returns their new names.
-    pub(crate) fn join(
-        &mut self,
-        to: CoflowId,
-        moved: &[MovedFlow],
-    ) -> impl Iterator<Item = FlowId> + use<> {
+    pub(crate) fn join(&mut self, to: CoflowId, moved: &[MovedFlow]) -> Vec<FlowId> {
+        let place = |moved: &MovedFlow| self.state.take_place(to, moved.from?, moved.number);
+        let places: Vec<Option<u32>> = moved.iter().map(place).collect();
+        let others = || moved.iter().zip(&places).filter(|(_, place)| place.is_none());
         let first = self.state.coflow(to).demand().width() as u32;
-        self.state.expect_joined(to, moved.iter().map(|moved| moved.number));
-        self.extend(to, moved.iter().map(|moved| moved.spec));
-        let flow = move |index| FlowId { coflow: to, index };
-        for (index, moved) in (first..).zip(moved) {
-            if self.start(flow(index)) && moved.is_active {
-                self.state.set_sent_before(flow(index), moved.sent);
+        if others().next().is_some() {
+            self.state.expect_joined(to, others().map(|(moved, _)| moved.number));
+            self.extend(to, others().map(|(moved, _)| moved.spec));
+        }
+        let mut new = first..;
+        let index = |place: &Option<u32>| place.or_else(|| new.next());
+        let names: Vec<FlowId> =
+            places.iter().filter_map(index).map(|index| FlowId { coflow: to, index }).collect();
+        for (&flow, moved) in names.iter().zip(moved) {
+            // Of a flow that has left, its coflow keeps what it had sent.
+            self.state.set_size(flow, moved.spec.bytes);
+            if self.start(flow) && moved.is_active {
+                self.state.set_sent_before(flow, moved.sent);
             } else {
-                self.finish(to, self.state.coflow(to).demand().position(index));
+                self.finish(to, self.state.coflow(to).demand().position(flow.index));
             }
         }
-        (first..first + moved.len() as u32).map(flow)
+        names
+    }
+
+    /// Reserves places in a group that has begun for the flows of a coflow, if all that join it now are of that one.
+    pub(crate) fn reserve(&mut self, group: CoflowId, moved: &[MovedFlow]) {
+        let from = |moved: &MovedFlow| moved.from.map(|flow| flow.coflow);
+        if let Some(of) = moved.first().and_then(from)
+            && moved.iter().all(|moved| from(moved) == Some(of))
+        {
+            self.allocator.before_positions_change(&self.state, group);
+            self.state.reserve(group, of);
+        }
     }
 
     /// The flows of these coflows are about to change: what was found out about their rates holds no more.
@@ -270,7 +289,7 @@ impl Traffic {
                 self.ended.complete.push(id);
             }
         }
-        MovedFlow { spec, number, sent, is_active }
+        MovedFlow { spec, number, from: Some(flow), sent, is_active }
     }
 
     /// A coflow that has left, and of which the policy was told, is forgotten; its id will be used again.

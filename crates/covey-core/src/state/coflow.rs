@@ -2,7 +2,7 @@
 
 use crate::compressed::Compressed;
 use crate::demand::Demand;
-use crate::ids::PortId;
+use crate::ids::{CoflowId, PortId};
 use crate::lineage::Lineage;
 use crate::observed::Observed;
 use crate::time::Time;
@@ -95,6 +95,20 @@ pub struct CoflowState {
     pub(super) parents: Vec<u64>,
     /// The indices of flows that have joined from another coflow, ascending, and their numbers.
     pub(super) joined: Vec<(u32, u64)>,
+    /// Places for flows of another coflow that may join.
+    pub(super) reserved: Reserved,
+}
+
+/// Places in a coflow for flows of another coflow, in its order, so that they need not be added one by one, and keep
+/// the form of a shuffle.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Reserved {
+    /// The other coflow; its id may be that of another one by now.
+    pub of: Option<CoflowId>,
+    /// The index of the place for its first flow.
+    pub first: u32,
+    /// The number of places that are not taken.
+    pub free: u32,
 }
 
 /// The flows of a coflow that have ended.
@@ -140,6 +154,7 @@ impl CoflowState {
             attained: (0.0, Time::ZERO),
             parents: Vec::new(),
             joined: Vec::new(),
+            reserved: Reserved::default(),
         }
     }
 
@@ -164,6 +179,7 @@ impl CoflowState {
         self.lost_bytes = 0.0;
         self.attained = (0.0, arrival);
         self.joined.clear();
+        self.reserved = Reserved::default();
     }
 
     /// Its flows that can be sent, and the links they need: all unfinished ones but those that are
@@ -272,6 +288,6 @@ impl CoflowState {
 
     /// Whether every flow registered has started and ended.
     pub fn is_over(&self) -> bool {
-        self.finished.flows as usize == self.demand.width()
+        (self.finished.flows + self.reserved.free) as usize == self.demand.width()
     }
 }

@@ -1,6 +1,6 @@
 //! All coflows that are present.
 
-use super::coflow::{CoflowState, Finished, FlowSpec, Newcomer, Progress, Registration};
+use super::coflow::{CoflowState, Finished, FlowSpec, Newcomer, Progress, Registration, Reserved};
 use super::dirty::Dirty;
 use crate::codec::{Codec, Compression};
 use crate::compressed::Compressed;
@@ -271,6 +271,40 @@ impl State {
         let coflow = &mut self.slots[id.index()];
         let first = coflow.demand.width() as u32;
         coflow.joined.extend((first..).zip(numbers));
+    }
+
+    /// Reserves places in a coflow for all flows of another one. Positions change as with [`State::extend`].
+    pub(crate) fn reserve(&mut self, id: CoflowId, of: CoflowId) {
+        let other = self.coflow(of);
+        let (demand, size) = (other.demand(), &other.progress().size);
+        let all = 0..demand.width() as u32;
+        let port = |link| self.fabric.port_of(link).expect("an end of a path");
+        let spec = |index| {
+            let p = demand.position(index);
+            let (egress, ingress) = demand.end_links(p);
+            FlowSpec { src: port(egress), dst: port(ingress), bytes: size[p] }
+        };
+        let flows: Vec<FlowSpec> = all.clone().map(spec).collect();
+        let numbers: Vec<u64> = all.map(|index| other.flow_number(index)).collect();
+        let (first, free) = (self.coflow(id).demand().width() as u32, flows.len() as u32);
+        self.expect_joined(id, numbers.into_iter());
+        self.extend(id, flows.into_iter());
+        self.slots[id.index()].reserved = Reserved { of: Some(of), first, free };
+    }
+
+    /// Takes the place that is reserved in a coflow for a flow of another one with this number. Returns its index.
+    pub(crate) fn take_place(&mut self, id: CoflowId, from: FlowId, number: u64) -> Option<u32> {
+        let coflow = &mut self.slots[id.index()];
+        let Reserved { of, first, .. } = coflow.reserved;
+        let index = first + from.index;
+        let is_here = of == Some(from.coflow)
+            && (index as usize) < coflow.demand.width()
+            && coflow.flow_number(index) == number
+            && coflow.progress.left[coflow.demand.position(index)].is_nan();
+        is_here.then(|| {
+            coflow.reserved.free -= 1;
+            index
+        })
     }
 
     /// A flow that has just started has sent so many bytes before.
