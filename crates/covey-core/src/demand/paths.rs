@@ -109,14 +109,12 @@ impl Paths {
     }
 
     /// [`Paths::path`] as numbers in a row.
-    #[inline]
+    #[inline(always)]
     pub fn whole(&self, position: usize) -> WholePath<'_> {
-        let whole = self.whole.list(position);
-        let ends = if whole.is_empty() {
-            [self.sender[position], self.receiver[position]]
-        } else {
-            [0; 2]
-        };
+        let (whole, mut ends) = (self.whole.list(position), [0; 2]);
+        if whole.is_empty() {
+            ends = [self.sender[position], self.receiver[position]];
+        }
         WholePath { ends, whole }
     }
 

@@ -191,7 +191,8 @@ impl PathFilling {
             fixes(position, level);
             let weight = weight(position);
             let rate = weight * level;
-            for &k in demand.whole_path(position).iter() {
+            // The link itself is closed once all its flows are.
+            for &k in demand.whole_path(position).iter().filter(|&&k| k as usize != l) {
                 let link = &mut links[k as usize];
                 link.flows -= 1;
                 link.weights -= weight;
