@@ -66,9 +66,12 @@ impl BySize<'_> {
     /// Level by size of the flow at `position`.
     #[inline] // Asked for each flow whose bytes a policy waits for: 2 % of `saath`.
     pub fn level(&self, demand: &Demand, position: usize) -> f64 {
-        let least =
-            |levels: &[f64]| demand.path(position).map(|l| levels[l]).fold(f64::MAX, f64::min);
-        if self.levels.is_empty() { self.lowest } else { least(self.levels) }
+        if self.levels.is_empty() {
+            return self.lowest;
+        }
+        let levels = demand.whole_path(position);
+        let levels = levels.iter().map(|&l| self.levels[l as usize]);
+        levels.fold(f64::MAX, |least, level| if level < least { level } else { least })
     }
 }
 

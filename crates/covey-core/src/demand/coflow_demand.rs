@@ -11,11 +11,13 @@ use super::builder::Builder;
 use super::flow_counts::FlowCounts;
 use super::layout::Layout;
 use super::local_links::LocalLinks;
+use super::paths::WholePath;
 use crate::bits::{bits, has_bit};
 use crate::clone_in_place::clone_in_place;
 use crate::fabric::Fabric;
 use crate::ids::{LinkId, PortId};
 use crate::link_set::LinkSet;
+use crate::simd::bitmask;
 
 /// The unfinished flows of one coflow and the links they need.
 ///
@@ -186,6 +188,12 @@ impl Demand {
         self.layout.paths().path(position)
     }
 
+    /// [`Demand::path`] as numbers in a row.
+    #[inline]
+    pub fn whole_path(&self, position: usize) -> WholePath<'_> {
+        self.layout.paths().whole(position)
+    }
+
     /// Local links inside the fabric of a position's path.
     #[inline]
     pub fn inner_path(&self, position: usize) -> impl Iterator<Item = usize> + Clone + '_ {
@@ -267,6 +275,31 @@ impl Demand {
             Some(_) if self.is_shuffle() => self.each_active_at(l, look_at),
             Some(beyond) => {
                 self.layout.crossing(beyond).iter().for_each(|&p| look_at(p as usize));
+            }
+        }
+    }
+
+    /// Calls `visit` with the position of every active flow for which `of_links`, a number by local link, `is` so at
+    /// both ends, ascending. `receivers` is working memory.
+    pub fn each_active_between(
+        &self,
+        of_links: &[f64],
+        is: impl Fn(f64) -> bool,
+        receivers: &mut Vec<u64>,
+        mut visit: impl FnMut(usize),
+    ) {
+        let senders = self.senders();
+        receivers.clear();
+        let of_receivers = of_links[senders..senders + self.receivers()].chunks(64);
+        receivers.extend(of_receivers.map(|some| bitmask(some.iter().map(|number| is(*number)))));
+        for s in (0..senders).filter(|&s| is(of_links[s]) && self.count()[s] > 0) {
+            if self.is_regular(s) {
+                let row = self.row_bits(s).iter().zip(&*receivers).map(|(row, they)| row & they);
+                let start = self.row(s).start;
+                bits(row).for_each(|k| visit(start + k));
+            } else {
+                let is = |&p: &usize| has_bit(receivers, self.receiver_of(p) - senders);
+                self.active_in_row(s).filter(is).for_each(&mut visit);
             }
         }
     }

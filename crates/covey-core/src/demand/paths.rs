@@ -1,5 +1,7 @@
 //! The local links that each flow of one coflow crosses.
 
+use std::ops::Deref;
+
 use super::builder::Builder;
 use super::lists::Lists;
 use super::local_links::LocalLinks;
@@ -13,6 +15,23 @@ pub(super) struct Paths {
     receiver: Vec<u32>,
     /// Whole paths, if some cross links inside the fabric: sender, receiver, then these links.
     whole: Lists,
+}
+
+/// The local links of a path: sender, receiver, then those inside the fabric.
+#[derive(Debug, Clone, Copy)]
+pub struct WholePath<'a> {
+    ends: [u32; 2],
+    /// Empty where `ends` are all links.
+    whole: &'a [u32],
+}
+
+impl Deref for WholePath<'_> {
+    type Target = [u32];
+
+    #[inline]
+    fn deref(&self) -> &[u32] {
+        if self.whole.is_empty() { &self.ends } else { self.whole }
+    }
 }
 
 clone_in_place!(Paths { sender, receiver, whole });
@@ -87,6 +106,16 @@ impl Paths {
     #[inline]
     pub fn inner(&self, position: usize) -> &[u32] {
         self.whole.list(position).get(2..).unwrap_or(&[])
+    }
+
+    /// [`Paths::path`] as numbers in a row.
+    #[inline(always)]
+    pub fn whole(&self, position: usize) -> WholePath<'_> {
+        let (whole, mut ends) = (self.whole.list(position), [0; 2]);
+        if whole.is_empty() {
+            ends = [self.sender[position], self.receiver[position]];
+        }
+        WholePath { ends, whole }
     }
 
     /// Local links of a position's path: sender, receiver, then those inside the fabric.

@@ -8,6 +8,7 @@
 //! looks at it.
 
 use crate::ids::LinkId;
+use crate::marked_links::MarkedLinks;
 
 /// The domains of a fabric's links.
 #[derive(Debug, Default)]
@@ -18,10 +19,10 @@ pub(crate) struct Domains {
     links: Vec<Vec<u32>>,
     /// How many coflows each domain has.
     coflows: Vec<u32>,
-    /// Whether the policy was told of something in a domain since the last plan.
-    dirty: Vec<bool>,
-    /// Whether anything has happened in a domain since rates were last shared.
-    has_event: Vec<bool>,
+    /// Domains of which the policy was told something since the last plan.
+    dirty: MarkedLinks,
+    /// Domains in which anything has happened since rates were last shared.
+    has_event: MarkedLinks,
 }
 
 impl Domains {
@@ -37,8 +38,7 @@ impl Domains {
         self.coflows.clear();
         self.coflows.resize(links, 0);
         for mark in [&mut self.dirty, &mut self.has_event] {
-            mark.clear();
-            mark.resize(links, false);
+            mark.start(links);
         }
     }
 
@@ -75,7 +75,10 @@ impl Domains {
         self.links[into].append(&mut moving);
         self.coflows[into] += std::mem::take(&mut self.coflows[from]);
         for mark in [&mut self.dirty, &mut self.has_event] {
-            mark[into] |= std::mem::take(&mut mark[from]);
+            if mark.contains(from) {
+                mark.set(from, false);
+                mark.insert(into);
+            }
         }
         self.links[from] = moving;
     }
@@ -88,8 +91,8 @@ impl Domains {
         if self.coflows[domain] > 0 {
             return;
         }
-        self.dirty[domain] = false;
-        self.has_event[domain] = false;
+        self.dirty.set(domain, false);
+        self.has_event.set(domain, false);
         // Its number is that of one of its links.
         let mut links = std::mem::take(&mut self.links[domain]);
         for &link in links.iter().filter(|&&link| link as usize != domain) {
@@ -103,38 +106,38 @@ impl Domains {
 
     /// The policy is told of something that has happened to a coflow with this link.
     pub fn mark_dirty(&mut self, link: LinkId) {
-        self.dirty[self.of[link.index()] as usize] = true;
+        self.dirty.insert(self.of[link.index()] as usize);
         self.note_event(link);
     }
 
     /// Something has happened to a coflow with this link.
     pub fn note_event(&mut self, link: LinkId) {
-        self.has_event[self.of[link.index()] as usize] = true;
+        self.has_event.insert(self.of[link.index()] as usize);
     }
 
     /// Something has happened that may concern every domain.
     pub fn note_event_everywhere(&mut self) {
-        self.has_event.fill(true);
+        self.has_event.fill();
     }
 
     /// Whether anything has happened in the domain of a link since [`Domains::end_round`].
     pub fn has_events(&self, link: LinkId) -> bool {
-        self.has_event[self.of[link.index()] as usize]
+        self.has_event.contains(self.of[link.index()] as usize)
     }
 
     /// Rates have been shared.
     pub fn end_round(&mut self) {
-        self.has_event.fill(false);
+        self.has_event.clear();
     }
 
     /// Whether the policy was told of anything in the domain of a link since [`Domains::clear_dirty`].
     pub fn is_dirty(&self, link: LinkId) -> bool {
-        self.dirty[self.of[link.index()] as usize]
+        self.dirty.contains(self.of[link.index()] as usize)
     }
 
     /// A plan has been made.
     pub fn clear_dirty(&mut self) {
-        self.dirty.fill(false);
+        self.dirty.clear();
     }
 }
 

@@ -477,6 +477,10 @@ impl Integrator for ClassFlows {
             let target = Ordered(self.served(&self.bundles[bundle as usize]) + left);
             let member = Reverse(Member { target, coflow, position });
             let it = &mut self.bundles[bundle as usize];
+            // Most bundles have one flow, for which a heap that grows by itself makes room for four.
+            if it.flows.capacity() == 0 {
+                it.flows.reserve_exact(1);
+            }
             it.flows.push(member);
             let is_first = it.flows.peek() == Some(&member);
             self.enter(coflow, position, Seat { bundle, target: target.0 });

@@ -41,6 +41,8 @@ pub struct PathFilling {
     /// Number of flows that were open at the start.
     opened: usize,
     links: Vec<OpenLink>,
+    /// Links at which something was free at the start, a bit each: to look these up takes less memory at once.
+    has_free: Vec<u64>,
     /// By local link, `free / weights`; infinite once the link is fixed or has no open flow.
     share: Vec<f64>,
     /// The lowest of each 64 shares.
@@ -49,30 +51,6 @@ pub struct PathFilling {
     touched: Vec<u64>,
     /// The links that are fixed in this round.
     fixed: Vec<u32>,
-}
-
-/// Calls `visit` with the active flows at whose ends something is free, ascending: no others can be sent. `open` is
-/// working memory.
-fn each_with_open_ends(
-    demand: &Demand,
-    free: &[f64],
-    open: &mut Vec<u64>,
-    mut visit: impl FnMut(usize),
-) {
-    let (senders, receivers) = (demand.senders(), demand.receivers());
-    open.clear();
-    let of_receivers = free[senders..senders + receivers].chunks(64);
-    open.extend(of_receivers.map(|free| bitmask(free.iter().map(|free| *free > 0.0))));
-    for s in (0..senders).filter(|&s| free[s] > 0.0 && demand.count()[s] > 0) {
-        if demand.is_regular(s) {
-            let row = demand.row_bits(s).iter().zip(&*open).map(|(row, open)| row & open);
-            let start = demand.row(s).start;
-            bits(row).for_each(|k| visit(start + k));
-        } else {
-            let open = |&p: &usize| has_bit(open, demand.receiver_of(p) - senders);
-            demand.active_in_row(s).filter(open).for_each(&mut visit);
-        }
-    }
 }
 
 /// Which flows [`PathFilling::fill`] serves.
@@ -134,22 +112,39 @@ impl PathFilling {
         self.open.resize(demand.width().div_ceil(64), 0);
         self.links.clear();
         self.links.extend(free.iter().map(|&free| OpenLink { free, ..OpenLink::default() }));
+        self.has_free.clear();
+        let some = free.chunks(64).map(|some| bitmask(some.iter().map(|free| *free > 0.0)));
+        self.has_free.extend(some);
         self.opened = 0;
-        let PathFilling { open, opened, links, touched, .. } = self;
+        let PathFilling { open, opened, links, touched, has_free, .. } = self;
+        let has_free = |l: usize| has_bit(has_free, l);
+        // Of a flow that has got so far, something is free at both ends.
         let mut look_at = |position: usize| {
-            let (path, weight) = (demand.path(position), weight(position));
-            if weight > 0.0 && path.clone().all(|l| links[l].free > 0.0) {
+            let path = demand.whole_path(position);
+            let is_open = path[2..].iter().all(|&l| has_free(l as usize));
+            let weight = if is_open { weight(position) } else { 0.0 };
+            if weight > 0.0 {
                 set_bit(open, position, true);
                 *opened += 1;
-                path.for_each(|l| {
-                    links[l].weights += weight;
-                    links[l].flows += 1;
-                });
+                for &l in path.iter() {
+                    let link = &mut links[l as usize];
+                    link.weights += weight;
+                    link.flows += 1;
+                }
             }
         };
         match flows {
-            Served::All => each_with_open_ends(demand, free, touched, look_at),
-            Served::At(positions) => positions.iter().for_each(|&p| look_at(p as usize)),
+            Served::All => {
+                demand.each_active_between(free, |free| free > 0.0, touched, look_at);
+            }
+            Served::At(positions) => {
+                let positions = positions.iter().map(|&p| p as usize);
+                let has_ends = |&p: &usize| {
+                    let (s, r) = demand.ends(p);
+                    has_free(s) && has_free(r)
+                };
+                positions.filter(has_ends).for_each(&mut look_at);
+            }
         }
         links.iter_mut().for_each(|link| link.all = link.weights);
         self.share.clear();
@@ -195,12 +190,15 @@ impl PathFilling {
             set_bit(open, position, false);
             fixes(position, level);
             let weight = weight(position);
-            demand.path(position).for_each(|k| {
-                links[k].flows -= 1;
-                links[k].weights -= weight;
-                links[k].free -= weight * level;
-                touched[k / 64] |= 1 << (k % 64);
-            });
+            let rate = weight * level;
+            // The link itself is closed once all its flows are.
+            for &k in demand.whole_path(position).iter().filter(|&&k| k as usize != l) {
+                let link = &mut links[k as usize];
+                link.flows -= 1;
+                link.weights -= weight;
+                link.free -= rate;
+                touched[k as usize / 64] |= 1 << (k % 64);
+            }
         });
     }
 

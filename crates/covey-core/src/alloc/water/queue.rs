@@ -22,12 +22,21 @@ impl Queue {
     }
 
     /// Adds a link, if it is not in.
+    ///
+    /// In line, as most links that are off are in: with a call each, `fair` on `fat-tree:k=8` takes 15 % more
+    /// instructions on every fifth coflow of the Facebook trace. Left to the compiler, that varies with other code.
+    #[inline(always)]
     pub fn push(&mut self, link: usize, precedence: impl FnOnce() -> f64) {
         let bit = 1 << (link % 64);
         if self.is_in[link / 64] & bit == 0 {
             self.is_in[link / 64] |= bit;
-            self.heap.push(Reverse((Ordered(precedence()), link as u32)));
+            self.insert(link, precedence());
         }
+    }
+
+    #[inline(never)]
+    fn insert(&mut self, link: usize, precedence: f64) {
+        self.heap.push(Reverse((Ordered(precedence), link as u32)));
     }
 
     /// Takes the link with the lowest level.

@@ -21,8 +21,8 @@ pub(crate) struct Levels {
     by_link: Vec<f64>,
     /// Seconds over the scale whose bytes are written back, but not yet reported to the allocator.
     passed: f64,
-    /// Working memory: receivers with levels at which flows end, one bit each.
-    ending: Vec<u64>,
+    /// Working memory: receivers with levels that are looked for, one bit each.
+    receivers: Vec<u64>,
 }
 
 impl Levels {
@@ -58,6 +58,7 @@ impl Levels {
     }
 
     /// Λ of the flow at `position`.
+    #[inline]
     pub(super) fn of(&self, demand: &Demand, position: usize) -> f64 {
         self.get().level(demand, position)
     }
@@ -89,19 +90,25 @@ impl Levels {
 
     /// Subtracts from every raised flow the bytes that its level beyond the lowest has sent in `dt`
     /// seconds over the scale.
-    fn write_back(&self, demand: &Demand, progress: &mut Progress, dt: f64) {
-        let is_raised = |s: &usize| self.by_link[*s] > self.lowest && demand.count()[*s] > 0;
-        for s in (0..demand.senders()).filter(is_raised) {
-            if demand.is_shuffle() {
-                self.write_row_back(demand, progress, s, dt);
-                continue;
-            }
-            for p in demand.active_in_row(s) {
-                let sent = progress.left[p] * BySize::sent(self.lowest, self.of(demand, p), dt);
-                progress.left[p] -= sent;
-                demand.path(p).for_each(|l| progress.link_left[l] -= sent);
-            }
+    fn write_back(&mut self, demand: &Demand, progress: &mut Progress, dt: f64) {
+        let (lowest, mut receivers) = (self.lowest, std::mem::take(&mut self.receivers));
+        let is_raised = |level: f64| level > lowest;
+        if demand.is_shuffle() {
+            let sends = |s: &usize| is_raised(self.by_link[*s]) && demand.count()[*s] > 0;
+            let senders = (0..demand.senders()).filter(sends);
+            senders.for_each(|s| self.write_row_back(demand, progress, s, dt));
+        } else {
+            demand.each_active_between(&self.by_link, is_raised, &mut receivers, |p| {
+                let sent = progress.left[p] * BySize::sent(lowest, self.of(demand, p), dt);
+                // With full links inside the fabric, most flows send nothing.
+                if sent > 0.0 {
+                    progress.left[p] -= sent;
+                    let path = demand.whole_path(p);
+                    path.iter().for_each(|&l| progress.link_left[l as usize] -= sent);
+                }
+            });
         }
+        self.receivers = receivers;
     }
 
     /// Like the function above, for one sender of a shuffle, in a form that compiles to vector
@@ -144,12 +151,13 @@ impl Levels {
         if demand.is_shuffle() {
             return self.finish_rows(demand, ends, finished);
         }
-        let senders = (0..demand.senders()).filter(|&s| ends(self.by_link[s]));
-        for p in senders.flat_map(|s| demand.active_in_row(s)) {
+        let mut receivers = std::mem::take(&mut self.receivers);
+        demand.each_active_between(&self.by_link, ends, &mut receivers, |p| {
             if ends(self.of(demand, p)) {
                 finished(p);
             }
-        }
+        });
+        self.receivers = receivers;
     }
 
     /// Like [`finish`](Self::finish), in a shuffle: a flow ends if the levels of both its links are
@@ -161,14 +169,15 @@ impl Levels {
         mut finished: impl FnMut(usize),
     ) {
         let (senders, receivers) = self.by_link.split_at(demand.senders());
-        self.ending.clear();
-        self.ending.resize(receivers.len().div_ceil(64), 0);
+        self.receivers.clear();
+        self.receivers.resize(receivers.len().div_ceil(64), 0);
         for r in (0..receivers.len()).filter(|&r| ends(receivers[r])) {
-            self.ending[r / 64] |= 1 << (r % 64);
+            self.receivers[r / 64] |= 1 << (r % 64);
         }
         for s in (0..senders.len()).filter(|&s| ends(senders[s])) {
             let start = demand.row(s).start;
-            for (w, (active, ending)) in demand.row_bits(s).iter().zip(&self.ending).enumerate() {
+            for (w, (active, ending)) in demand.row_bits(s).iter().zip(&self.receivers).enumerate()
+            {
                 let mut here = active & ending;
                 while here != 0 {
                     finished(start + w * 64 + here.trailing_zeros() as usize);
