@@ -39,7 +39,7 @@ pub(crate) const INFO: Info = Info {
         },
         Param {
             name: "d",
-            default: "1.5",
+            default: "1.05",
             help: "late binding: a flow this near to a coflow may belong to it",
         },
         queues::K,

@@ -67,7 +67,9 @@ fn drive(calls: &[Call], workload: &Workload, fabric: &Fabric, spec: &str) -> Re
                 }
                 What::Told(Event::Woke) => driver.wake(now),
                 What::Told(Event::FlowRestarted(flow)) => driver.restart(flow, now),
-                What::Told(Event::FlowMoved { .. }) => unreachable!("no simulation moves flows"),
+                What::Told(Event::FlowMoved { .. } | Event::FlowsArrived) => {
+                    unreachable!("no policy of this test sees that")
+                }
                 // The driver finds this event by itself.
                 What::Dirty(_) => {}
                 What::Planned(ref ranking, ref wakes) => {

@@ -20,5 +20,6 @@ mod restarts;
 mod scenarios;
 mod timeline;
 mod turns;
+mod unlabelled;
 mod waiting;
 mod weights;

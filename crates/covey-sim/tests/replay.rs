@@ -132,14 +132,12 @@ fn replay_into(
         AnyPolicy::NonClairvoyant(mut policy) => {
             replay(calls, workload, fabric, &mut *policy, reports)
         }
+        AnyPolicy::Unlabelled(_) => unreachable!("{spec} looks at flows"),
     }
 }
 
 fn wants_attained(spec: &str) -> bool {
-    match policy(spec) {
-        AnyPolicy::Clairvoyant(policy) => policy.wants().attained,
-        AnyPolicy::NonClairvoyant(policy) => policy.wants().attained,
-    }
+    policy(spec).wants().attained
 }
 
 proptest! {

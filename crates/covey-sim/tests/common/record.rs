@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use covey_core::state::Registration;
 use covey_core::{
-    Answer, AnyPolicy, Clairvoyant, CoflowId, Event, Fabric, FlowId, Knowledge, NonClairvoyant,
-    Plan, Policy, Ranking, Time, View, Wake, Wants,
+    Answer, AnyPolicy, Clairvoyant, CoflowId, Event, Fabric, FlowId, Named, NonClairvoyant, Plan,
+    Policy, Ranking, Time, View, Wake, Wants,
 };
 use covey_sim::simulate;
 use covey_trace::Workload;
@@ -69,7 +69,7 @@ enum Stage {
 }
 
 /// Passes all calls on to a policy, and records them.
-struct Recorder<K: Knowledge> {
+struct Recorder<K: Named> {
     policy: Box<dyn Policy<K>>,
     left: ReadLeft<K>,
     workload: Workload,
@@ -80,7 +80,7 @@ struct Recorder<K: Knowledge> {
     calls: Arc<Mutex<Vec<Call>>>,
 }
 
-impl<K: Knowledge> Recorder<K> {
+impl<K: Named> Recorder<K> {
     fn write(&mut self, view: &View<'_, K>, what: What) {
         let present = view.coflows();
         let mut changes = Vec::new();
@@ -126,7 +126,7 @@ impl<K: Knowledge> Recorder<K> {
     }
 }
 
-impl<K: Knowledge> Policy<K> for Recorder<K> {
+impl<K: Named> Policy<K> for Recorder<K> {
     /// Asks for more than the policy wants, to record all that a driver knows. If the policy does
     /// not want ends of flows, the next call records them.
     fn wants(&self) -> Wants {
@@ -165,7 +165,7 @@ impl<K: Knowledge> Policy<K> for Recorder<K> {
 
 /// All calls of a policy in a simulation.
 pub fn record(workload: &Workload, fabric: &Fabric, spec: &str) -> Vec<Call> {
-    fn recorder<K: Knowledge>(
+    fn recorder<K: Named>(
         policy: Box<dyn Policy<K>>,
         left: ReadLeft<K>,
         workload: &Workload,
@@ -189,6 +189,7 @@ pub fn record(workload: &Workload, fabric: &Fabric, spec: &str) -> Vec<Call> {
             let nothing: ReadLeft<NonClairvoyant> = |_, _| Left::default();
             AnyPolicy::NonClairvoyant(recorder(policy, nothing, workload, &calls))
         }
+        AnyPolicy::Unlabelled(_) => unreachable!("{spec} looks at flows"),
     };
     simulate(workload, fabric, spec, &mut recorder, &mut ())
         .unwrap_or_else(|error| panic!("{error}"));
