@@ -30,8 +30,9 @@ pub fn served(&Round { state, allocator, .. }: &Round<'_>) -> Vec<Served> {
             let path: Vec<usize> =
                 demand.path(position).map(|l| demand.links()[l].index()).collect();
             let rate = allocator.rates().rate(state, id, position);
-            let trace_index = coflow.registration.seq as usize;
-            flows.push(Served { trace_index, index: demand.index(position) as usize, path, rate });
+            let (trace_index, index) = coflow.named_place(demand.index(position));
+            let (trace_index, index) = (trace_index as usize, index as usize);
+            flows.push(Served { trace_index, index, path, rate });
         }
     }
     flows

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-use covey_core::state::State;
 use covey_core::{CoflowId, Time};
 
 use crate::observer::{Observer, Round};
@@ -27,19 +26,31 @@ pub struct Span {
     pub rate: f64,
 }
 
-/// Records the spans of a simulation.
+/// Records the spans of a simulation. Of a policy that puts flows into groups of its own, spans are still those of the
+/// workload's coflows.
 #[derive(Debug, Default)]
 pub struct Timeline {
     /// Spans that have ended.
     spans: Vec<Span>,
     /// Spans that have not ended, by index of the coflow; those of a coflow by sender.
     open: BTreeMap<u32, Vec<Span>>,
+    /// What each of the policy's coflows sends, with [its serial number](covey_core::state::Registration::seq): ids
+    /// are used again.
+    sent: BTreeMap<CoflowId, (u64, Vec<Sent>)>,
+    /// The policy's coflows in which flows of a coflow of the workload are sent, by its index.
+    groups: BTreeMap<u32, BTreeSet<CoflowId>>,
     /// Working memory: the spans that a coflow has from this round on.
     next: Vec<Span>,
     /// Working memory: the rate of a coflow at each of its links.
     rates: Vec<f64>,
-    /// The number of coflows that had ended at the last round.
-    done: usize,
+}
+
+/// What one of the policy's coflows sends of a coflow of the workload, out of a port.
+#[derive(Debug, Clone, Copy)]
+struct Sent {
+    coflow: u32,
+    port: u32,
+    rate: f64,
 }
 
 impl Timeline {
@@ -49,26 +60,61 @@ impl Timeline {
         self.spans
     }
 
-    /// Records the rate of a coflow out of each port from this round on.
-    fn look(&mut self, id: CoflowId, round: &Round<'_>) {
-        let coflow = round.state.coflow(id);
-        let demand = coflow.demand();
-        let trace_index = coflow.registration.seq as u32;
-        round.allocator.rates().link_rates(round.state, id, &mut self.rates);
-        let capacity = round.state.fabric().capacity();
-        self.next.clear();
-        for (&rate, link) in self.rates.iter().zip(&demand.links()[..demand.senders()]) {
-            if rate > NEGLIGIBLE * capacity[link.index()] {
-                self.next.push(Span {
-                    coflow: trace_index,
-                    port: link.0,
-                    start_s: round.now.as_secs(),
-                    end_s: f64::INFINITY,
-                    rate,
-                });
+    /// Records what one of the policy's coflows sends from this round on. Adds the coflows of the workload that this
+    /// affects to `affected`.
+    fn look(&mut self, id: CoflowId, round: &Round<'_>, affected: &mut BTreeSet<u32>) {
+        for old in self.sent.remove(&id).map_or(Vec::new(), |(_, sent)| sent) {
+            affected.insert(old.coflow);
+            if let Some(groups) = self.groups.get_mut(&old.coflow) {
+                groups.remove(&id);
             }
         }
-        self.replace_open(trace_index, round.now);
+        if !round.state.is_present(id) {
+            return;
+        }
+        let sent = if round.state.coflow(id).has_joined_flows() {
+            sent_by_flows(id, round)
+        } else {
+            self.sent_in_all(id, round)
+        };
+        for new in &sent {
+            affected.insert(new.coflow);
+            self.groups.entry(new.coflow).or_default().insert(id);
+        }
+        self.sent.insert(id, (round.state.coflow(id).registration.seq, sent));
+    }
+
+    /// What a coflow sends that is one of the workload.
+    fn sent_in_all(&mut self, id: CoflowId, round: &Round<'_>) -> Vec<Sent> {
+        let coflow = round.state.coflow(id);
+        let demand = coflow.demand();
+        round.allocator.rates().link_rates(round.state, id, &mut self.rates);
+        let coflow = coflow.registration.seq as u32;
+        let by_sender = self.rates.iter().zip(&demand.links()[..demand.senders()]);
+        by_sender.map(|(&rate, link)| Sent { coflow, port: link.0, rate }).collect()
+    }
+
+    /// Replaces the open spans of a coflow of the workload by what is sent of it now.
+    fn update(&mut self, coflow: u32, round: &Round<'_>) {
+        let mut by_port: Vec<(u32, f64)> = Vec::new();
+        for group in self.groups.get(&coflow).into_iter().flatten() {
+            for sent in self.sent[group].1.iter().filter(|sent| sent.coflow == coflow) {
+                match by_port.iter_mut().find(|(port, _)| *port == sent.port) {
+                    Some((_, rate)) => *rate += sent.rate,
+                    None => by_port.push((sent.port, sent.rate)),
+                }
+            }
+        }
+        let capacity = round.state.fabric().capacity();
+        let (start_s, end_s) = (round.now.as_secs(), f64::INFINITY);
+        self.next.clear();
+        let some =
+            by_port.iter().filter(|(port, rate)| *rate > NEGLIGIBLE * capacity[*port as usize]);
+        self.next.extend(some.map(|&(port, rate)| Span { coflow, port, start_s, end_s, rate }));
+        self.replace_open(coflow, round.now);
+        if self.open.get(&coflow).is_some_and(Vec::is_empty) {
+            self.open.remove(&coflow);
+        }
     }
 
     /// Replaces the open spans of a coflow by `next`. Senders have the same order in both. A span
@@ -93,31 +139,38 @@ impl Timeline {
         }
         std::mem::swap(open, &mut self.next);
     }
+}
 
-    /// Ends the spans of coflows that have left.
-    fn end_absent(&mut self, state: &State, now: Time) {
-        let present: BTreeSet<u32> =
-            state.present().iter().map(|&id| state.coflow(id).registration.seq as u32).collect();
-        let gone = self.open.keys().filter(|trace_index| !present.contains(trace_index)).copied();
-        for trace_index in gone.collect::<Vec<_>>() {
-            self.next.clear();
-            self.replace_open(trace_index, now);
-            self.open.remove(&trace_index);
-        }
+/// What a coflow of the policy's own making sends, by the coflows of the workload to which its flows belong.
+fn sent_by_flows(id: CoflowId, round: &Round<'_>) -> Vec<Sent> {
+    let coflow = round.state.coflow(id);
+    let demand = coflow.demand();
+    let mut rates = Vec::new();
+    round.allocator.rates().flow_rates(round.state, id, &mut rates);
+    let mut sent: BTreeMap<(u32, u32), f64> = BTreeMap::new();
+    for flow in rates {
+        let position = flow.position as usize;
+        let (of, _) = coflow.named_place(demand.index(position));
+        let (egress, _) = demand.end_links(position);
+        *sent.entry((of, egress.0)).or_default() += flow.rate;
     }
+    sent.into_iter().map(|((coflow, port), rate)| Sent { coflow, port, rate }).collect()
 }
 
 impl Observer for Timeline {
     fn round(&mut self, round: &Round<'_>) -> ControlFlow<()> {
         let state = round.state;
-        if round.done > self.done {
-            self.done = round.done;
-            self.end_absent(state, round.now);
+        let mut affected = BTreeSet::new();
+        let has_left = |id: CoflowId, seq: u64| {
+            !state.is_present(id) || state.coflow(id).registration.seq != seq
+        };
+        let left = self.sent.iter().filter(|&(&id, &(seq, _))| has_left(id, seq));
+        let left: Vec<CoflowId> = left.map(|(&id, _)| id).collect();
+        let changed = round.allocator.changed_coflows(state).iter().copied();
+        for id in left.into_iter().chain(changed) {
+            self.look(id, round, &mut affected);
         }
-        let changed = round.allocator.changed_coflows(state);
-        for &id in changed.iter().filter(|&&id| state.is_present(id)) {
-            self.look(id, round);
-        }
+        affected.into_iter().for_each(|coflow| self.update(coflow, round));
         ControlFlow::Continue(())
     }
 }

@@ -105,7 +105,9 @@ fn a_second_run_allocates_its_outcome_and_its_plan() {
     let (outcome, plan) = (3, 6 * 7);
     let specs = policies().chain(COMPRESSED);
     // A policy's random numbers go on from run to run, so the second run differs from the first.
-    for spec in specs.filter(|spec| !spec.contains("random")) {
+    // A policy that puts flows into groups of its own writes lists of flows.
+    let has_lists = |spec: &str| policy(spec).wants().regroups;
+    for spec in specs.filter(|spec| !spec.contains("random") && !has_lists(spec)) {
         let (once, thrice) = (in_second_run(&busy(1), spec), in_second_run(&busy(3), spec));
         assert!(once <= outcome + plan, "{spec}: {once} allocations");
         assert_eq!(once, thrice, "{spec}: the number of allocations depends on the length");

@@ -129,7 +129,7 @@ fn a_codec_that_never_pays_changes_nothing_under_any_policy() {
     };
     let workload = Workload { ports: 4, coflows: (0..12).map(coflow).collect() };
     let fabric = Fabric::big_switch(4, 1.0).unwrap();
-    for spec in policies() {
+    for spec in policies().filter(|spec| !policy(spec).wants().regroups) {
         let separator = if spec.contains(':') { ',' } else { ':' };
         let plain = run(&workload, &fabric, spec);
         let found = run(&workload, &fabric, &format!("{spec}{separator}compress=1bps:0.9"));

@@ -222,6 +222,18 @@ impl CoflowState {
         }
     }
 
+    /// The coflow that an application or a trace calls so, by [`Registration::seq`], to which a flow belongs, and the
+    /// flow's index there. It is this coflow unless the flow has joined from elsewhere.
+    pub fn named_place(&self, index: u32) -> (u32, u32) {
+        let number = self.flow_number(index);
+        ((number >> 32) as u32, number as u32)
+    }
+
+    /// Whether flows have joined from elsewhere.
+    pub fn has_joined_flows(&self) -> bool {
+        !self.joined.is_empty()
+    }
+
     /// [`Registration::seq`] of the coflows that it depends on, as far as they were given.
     pub fn parents(&self) -> &[u64] {
         &self.parents

@@ -251,10 +251,12 @@ impl<K: Knowledge> Priorities<K> {
         groups.dedup();
         for &group in &groups {
             let Some(seat) = self.seat_of(group) else { continue };
+            // What is sent within the resolution of time does not decide.
+            let slack_bytes = 4.0 * view.now().slack_s() * fastest(group, view);
             let mut most = 0.0_f64;
             for flow in view.flows(group) {
                 let sent = view.sent(flow);
-                let flow_queue = self.flow_queues.left_at(sent);
+                let flow_queue = self.flow_queues.left_at(sent + slack_bytes);
                 if flow_queue > seat.flow_queue {
                     crossed.push((flow, Seat { flow_queue, ..seat }));
                 } else {
@@ -356,13 +358,12 @@ impl<K: Knowledge> Priorities<K> {
     /// Plans when to look at the flows of groups: not before the fastest flow can have sent the limit of its flow queue,
     /// nor before the group has sent that much.
     fn plan_looks(&mut self, view: &View<'_, K>, plan: &mut Plan<K>) {
-        let fastest = view.fabric().capacity().iter().copied().fold(0.0, f64::max);
         for group in std::mem::take(&mut self.to_look_at) {
             let Some(seat) = self.seat_of(group) else { continue };
             let limit = self.flow_queues.limit(seat.flow_queue);
             if limit.is_finite() {
                 let missing = limit - self.last_looks[group.index()].most;
-                let seconds = missing.max(OVERSHOOT * limit) / fastest;
+                let seconds = missing.max(OVERSHOOT * limit) / fastest(group, view);
                 self.looks.push((view.now() + seconds, group));
             }
         }
@@ -376,4 +377,10 @@ impl<K: Knowledge> Priorities<K> {
         }
         self.looks.retain(|(time, _)| !time.due(now));
     }
+}
+
+/// The capacity of the fastest link of a group, in bytes per second.
+fn fastest<K: Knowledge>(group: CoflowId, view: &View<'_, K>) -> f64 {
+    let capacity = view.fabric().capacity();
+    view.loads(group).map(|load| capacity[load.link.index()]).fold(0.0, f64::max)
 }

@@ -85,6 +85,5 @@ pub(super) fn flow_number((trace_index, index): (u32, u32)) -> u64 {
 
 /// The place of a flow in the trace: the index of its coflow, and its own in the coflow.
 pub(super) fn flow_in_trace(state: &State, flow: FlowId) -> (u32, u32) {
-    let number = state.coflow(flow.coflow).flow_number(flow.index);
-    ((number >> 32) as u32, number as u32)
+    state.coflow(flow.coflow).named_place(flow.index)
 }
