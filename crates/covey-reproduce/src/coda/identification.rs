@@ -6,7 +6,7 @@ use crate::finding::{Finding, Rule, Setting};
 use crate::item::{Item, Planning};
 use crate::plan::{Results, TraceId};
 
-use super::{COMPARED, rung};
+use super::{COMPARED, ON_RUNGS, rung};
 
 /// How well the coflows of a workload are identified, all at once, with the default metric.
 pub(super) fn accuracy_on(results: &Results<'_>, trace: TraceId) -> Accuracies {
@@ -33,6 +33,7 @@ pub(super) const FIGURE_8: Item = Item {
                  has more than 90 % under normal workloads, and about 60 % under contrived ones, which are not in our \
                  text.",
             );
+            section.note(ON_RUNGS);
             for (name, trace) in rungs {
                 let found = accuracy_on(results, trace);
                 let values =

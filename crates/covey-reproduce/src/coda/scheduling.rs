@@ -8,7 +8,7 @@ use crate::numbers::{mean, percentile};
 use crate::plan::{Results, RunId, TraceId};
 
 use super::identification::accuracy_on;
-use super::{COMPARED, rung};
+use super::{COMPARED, ON_RUNGS, rung};
 
 const FAIR: Setting = Setting::FairComparison;
 
@@ -96,6 +96,7 @@ pub(super) const CHALLENGING: Item = Item {
                  1.5 × ahead of fairness. Its workloads are not in our text; these are rungs of our ladder, and \
                  accuracy is F1 per flow of coflows identified at once.",
             );
+            section.note(ON_RUNGS);
             for run in &runs {
                 let accuracy = accuracy_on(results, run.trace);
                 let add = |what: &str, ours| {
@@ -135,6 +136,7 @@ pub(super) const DESIGN: Item = Item {
                  to 1.16 × and an impact lessened by 40 %; late binding more than 10 % and 30 % of the \
                  impact; and up to 30 % for small coflows by the order inside. These are other workloads.",
             );
+            section.note(ON_RUNGS);
             for run in &runs {
                 design(results, run, section)?;
             }

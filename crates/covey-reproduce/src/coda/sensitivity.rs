@@ -4,7 +4,7 @@ use crate::finding::{Finding, Setting};
 use crate::item::{Item, Planning};
 use crate::plots::curves;
 
-use super::rung;
+use super::{ON_RUNGS, rung};
 
 /// The rung on which parameters vary: coflows overlap, and most flows are identified.
 const RUNG: &str = "mixed-denser";
@@ -25,6 +25,7 @@ macro_rules! sweep {
                 });
                 Ok(Box::new(move |results, section| {
                     section.note(format!("On the rung `{RUNG}` of the ladder. The other parameters have their defaults."));
+                    section.note(ON_RUNGS);
                     let mut points = Vec::new();
                     for (value, run) in runs {
                         let gain = results.gain(fair, run)?;
@@ -49,7 +50,7 @@ pub(super) const DIAMETER: Item = sweep!(
     "Section 6.4, d",
     "gain over per-flow fairness by the diameter of late binding",
     "d",
-    [1.0, 1.25, 1.5, 2.0, 3.0],
+    [1.0, 1.05, 1.1, 1.25, 1.5, 2.0],
     |d| format!("coda:d={d}")
 );
 
