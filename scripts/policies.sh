@@ -55,6 +55,7 @@ required() {
             case $knows in
                 sized) sizes=yes ;;
                 *local*) sizes="no; local" ;;
+                unlabelled) sizes="no; nor coflows" ;;
                 *) sizes=no ;;
             esac
             printf '| `%s` | %s | %s | %s | %.2f | %.3f | %.2f |\n' \

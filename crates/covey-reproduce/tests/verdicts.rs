@@ -78,6 +78,11 @@ fn stream_small() {
 }
 
 #[test]
+fn coda_small() {
+    insta::assert_snapshot!(lines(&on_a_small_trace("coda")));
+}
+
+#[test]
 fn all_six_pairs_of_swallows_figure_4_and_the_sums_of_coflowsim() {
     for selection in [Selection::Figure("4".to_owned()), Selection::Table("VI".to_owned())] {
         let report = reproduce("swallow", &selection, "small", small());

@@ -39,8 +39,8 @@ pub(crate) const INFO: Info = Info {
         },
         Param {
             name: "d",
-            default: "1.05",
-            help: "late binding: a flow this near to a coflow may belong to it",
+            default: "1",
+            help: "late binding: a flow nearer than this to a coflow may belong to it; without effect up to eps",
         },
         queues::K,
         Param {

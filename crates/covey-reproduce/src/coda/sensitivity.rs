@@ -58,6 +58,6 @@ pub(super) const RADIUS: Item = sweep!(
     "Section 6.4, radius",
     "gain over per-flow fairness by the radius of clustering",
     "eps",
-    [0.6, 0.8, 1.0, 1.2, 1.5],
-    |eps| format!("coda:eps={eps},d={}", 1.5 * eps)
+    [0.3, 0.4, 0.6, 0.8, 1.0, 1.2, 1.5],
+    |eps| format!("coda:eps={eps},d={eps}")
 );

@@ -2,7 +2,7 @@
 
 use covey_core::alloc::Allocator;
 use covey_core::{AnyPolicy, Codec, Driver, Fabric, Observed, Traffic};
-use covey_trace::observe::{Appearance, Framework, appear};
+use covey_trace::observe::{HOSTS_ALONE, appear};
 use covey_trace::{Availability, Workload};
 
 use super::event_loop::{Engine, Parts};
@@ -13,10 +13,6 @@ use crate::outcome::Outcome;
 /// Maximum number of rounds in a row in which no flow sends and no event is due, or that are at one
 /// time. A policy that needs more will never serve again.
 const PATIENCE: u32 = 10_000;
-
-/// How flows appear unless something else is said: as a trace names them.
-const HOSTS_ALONE: Appearance<'static> =
-    Appearance { frameworks: &[Framework::Unknown], applications: 1, noise_s: 0.0, seed: 1 };
 
 /// Simulates `workload` on `fabric` under `policy`; errors call the policy `name`.
 ///

@@ -24,7 +24,9 @@ pub fn policies() -> impl Iterator<Item = &'static str> {
 }
 
 /// Parameters that use other parts of a policy's code than its defaults.
-const VARIANTS: [&str; 47] = [
+const VARIANTS: [&str; 49] = [
+    "coda:labels=true,q1=2,E=2,K=4,flow_q1=0.5,delta=0",
+    "coda:q1=2,E=2,K=4,flow_q1=0.5,d=3,queues=weighted,delta=200ms",
     "fifo:share=matching",
     "fifo:share=madd",
     "scf:share=matching",

@@ -21,6 +21,10 @@ pub struct Appearance<'a> {
     pub seed: u64,
 }
 
+/// How flows appear unless something else is said: as a trace names them, by hosts alone.
+pub const HOSTS_ALONE: Appearance<'static> =
+    Appearance { frameworks: &[Framework::Unknown], applications: 1, noise_s: 0.0, seed: 1 };
+
 /// Observed flows in order of their starts, and what is true of each.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Labelled {

@@ -7,7 +7,7 @@ mod framework;
 mod ladder;
 mod recorded;
 
-pub use flows::{Appearance, Labelled, appear, observe, start_as_observed};
+pub use flows::{Appearance, HOSTS_ALONE, Labelled, appear, observe, start_as_observed};
 pub use framework::Framework;
 pub use ladder::{Arrivals, LADDER, Rung, rung};
 pub use recorded::recorded;
