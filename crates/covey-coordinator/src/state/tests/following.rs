@@ -12,7 +12,8 @@ use crate::request::Request;
 fn under_every_policy_others_have_what_a_flow_does_not_use() {
     // The last has the first coflow go before all others half of the time, for it is overdue.
     let overdue = "covey:phi=0.5,T=200ms,d0=100ms,d=0";
-    for name in covey_sched::policies().iter().map(|info| info.name).chain([overdue]) {
+    let live = covey_sched::policies().iter().filter(|info| info.knows != "unlabelled");
+    for name in live.map(|info| info.name).chain([overdue]) {
         // The first comes first, and has flows to spare for each port.
         let mut core = core(name, &[&[(0, 1), (0, 1), (2, 1), (0, 3)], &[(0, 1)]]);
         let gone = [(0, 0, Use::Closed), (0, 1, Use::Closed), (0, 3, Use::Idle)];
