@@ -13,14 +13,14 @@
 mod identified;
 mod labelled;
 mod priorities;
+mod setup;
 
-use covey_core::{AnyPolicy, Knowledge, Layers, Promises};
-use covey_identify::Metric;
+use covey_core::{AnyPolicy, Promises};
 
 use crate::info::Info;
 use crate::queues;
-use crate::settings::Settings;
-use crate::spec::{Param, SpecError};
+use crate::spec::Param;
+use setup::Setup;
 
 pub(crate) const INFO: Info = Info {
     name: "coda",
@@ -85,45 +85,3 @@ pub(crate) const INFO: Info = Info {
         })
     },
 };
-
-/// The checked parameters.
-struct Setup {
-    metric: Metric,
-    diameter: f64,
-    coflow_queues: queues::Queues,
-    /// The queues of flows; one if there is no order inside a coflow.
-    flow_queues: queues::Queues,
-    layers: Layers,
-    delta_s: f64,
-    is_late: bool,
-    labels: bool,
-}
-
-impl Setup {
-    fn from_settings(settings: &Settings) -> Result<Setup, SpecError> {
-        let flag = [("true", true), ("false", false)];
-        let coflow_queues = queues::Queues::from_settings(settings)?;
-        let inner = settings.choice("inner", &flag)?;
-        let count = if inner { coflow_queues.count } else { 1 };
-        let first_limit = settings.size("flow_q1")?;
-        let radius = settings.number("eps", 0.0, 1e6)?;
-        let mut metric = Metric::default();
-        metric.radius = radius;
-        metric.leader_radius = settings.number("tau", 0.0, radius)?;
-        Ok(Setup {
-            metric,
-            diameter: settings.number("d", 0.0, 1e6)?,
-            coflow_queues,
-            flow_queues: queues::Queues { count, first_limit, ..coflow_queues },
-            layers: settings
-                .choice("queues", &[("strict", Layers::Strict), ("weighted", Layers::Weighted)])?,
-            delta_s: settings.duration("delta")?,
-            is_late: settings.choice("late", &flag)?,
-            labels: settings.choice("labels", &flag)?,
-        })
-    }
-
-    fn priorities<K: Knowledge>(&self) -> priorities::Priorities<K> {
-        priorities::Priorities::new(self)
-    }
-}

@@ -80,7 +80,7 @@ fn unknown_parts_of_a_paper_are_refused() {
     assert!(live(&["--trace", "none.txt"]).starts_with("none.txt: "));
     assert_eq!(
         refusal(&["karuna"]),
-        "PAPER: expected one of philae, swallow, aalo, stream, found 'karuna'"
+        "PAPER: expected one of philae, swallow, aalo, stream, coda, found 'karuna'"
     );
     assert!(refusal(&["PHILEA"]).ends_with("; did you mean 'philae'?"));
     assert!(refusal(&["aalo", "--table", "4", "--figure", "8"]).contains("cannot be used with"));

@@ -9,7 +9,7 @@ use crate::finding::{Finding, Rule, Setting};
 use crate::item::{Item, Planning};
 use crate::plan::{Results, TraceId};
 
-use super::{COMPARED, ON_RUNGS, rung};
+use super::rungs::{COMPARED, ON_RUNGS, rung};
 
 /// How well the coflows of a workload are identified, all at once, with the default metric.
 pub(super) fn accuracy_on(results: &Results<'_>, trace: TraceId) -> Accuracies {

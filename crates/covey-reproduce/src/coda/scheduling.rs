@@ -8,7 +8,7 @@ use crate::numbers::{mean, percentile};
 use crate::plan::{Results, RunId, TraceId};
 
 use super::identification::accuracy_on;
-use super::{COMPARED, ON_RUNGS, rung};
+use super::rungs::{COMPARED, ON_RUNGS, rung};
 
 /// The diameter of late binding where its effect is shown. The default has none: on every rung where flows are bound
 /// late, the mean gets longer.

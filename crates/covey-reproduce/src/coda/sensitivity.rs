@@ -4,7 +4,7 @@ use crate::finding::{Finding, Setting};
 use crate::item::{Item, Planning};
 use crate::plots::curves;
 
-use super::{ON_RUNGS, rung};
+use super::rungs::{ON_RUNGS, rung};
 
 /// The rung on which parameters vary: coflows overlap, and most flows are identified.
 const RUNG: &str = "mixed-denser";

@@ -11,8 +11,8 @@ use covey_core::{
 };
 use covey_identify::{Clusterer, FlowNumber, GroupNumber};
 
-use super::Setup;
 use super::priorities::{Coflow, Priorities, Seat};
+use super::setup::Setup;
 
 /// A flow that has not ended.
 #[derive(Debug, Clone, Copy)]
@@ -59,7 +59,7 @@ impl Identified {
         Identified {
             clusterer: Clusterer::new(setup.metric.clone()),
             diameter: setup.is_late.then_some(setup.diameter),
-            priorities: setup.priorities(),
+            priorities: Priorities::new(setup),
             flows: Vec::new(),
             clusters: Vec::new(),
             names: Vec::new(),

@@ -5,8 +5,8 @@ use covey_core::{
     Wants,
 };
 
-use super::Setup;
 use super::priorities::Priorities;
+use super::setup::Setup;
 
 pub(super) struct Labelled {
     priorities: Priorities<NonClairvoyant>,
@@ -18,7 +18,7 @@ pub(super) struct Labelled {
 
 impl Labelled {
     pub fn new(setup: &Setup) -> Labelled {
-        Labelled { priorities: setup.priorities(), is_stale: false, waits: false }
+        Labelled { priorities: Priorities::new(setup), is_stale: false, waits: false }
     }
 
     fn note(&mut self) {

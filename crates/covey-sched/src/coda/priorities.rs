@@ -9,7 +9,7 @@ use covey_core::{
     Regrouping, Sender, Share, Time, View,
 };
 
-use super::Setup;
+use super::setup::Setup;
 use crate::aalo::next_tick;
 use crate::kept_ranks::KeptRanks;
 use crate::queues::Queues;

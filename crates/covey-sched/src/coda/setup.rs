@@ -1,0 +1,46 @@
+//! The parameters of `coda`.
+
+use covey_core::Layers;
+use covey_identify::Metric;
+
+use crate::queues::Queues;
+use crate::settings::Settings;
+use crate::spec::SpecError;
+
+/// The checked parameters.
+pub(super) struct Setup {
+    pub metric: Metric,
+    pub diameter: f64,
+    pub coflow_queues: Queues,
+    /// The queues of flows; one if there is no order inside a coflow.
+    pub flow_queues: Queues,
+    pub layers: Layers,
+    pub delta_s: f64,
+    pub is_late: bool,
+    pub labels: bool,
+}
+
+impl Setup {
+    pub fn from_settings(settings: &Settings) -> Result<Setup, SpecError> {
+        let flag = [("true", true), ("false", false)];
+        let coflow_queues = Queues::from_settings(settings)?;
+        let inner = settings.choice("inner", &flag)?;
+        let count = if inner { coflow_queues.count } else { 1 };
+        let first_limit = settings.size("flow_q1")?;
+        let radius = settings.number("eps", 0.0, 1e6)?;
+        let mut metric = Metric::default();
+        metric.radius = radius;
+        metric.leader_radius = settings.number("tau", 0.0, radius)?;
+        Ok(Setup {
+            metric,
+            diameter: settings.number("d", 0.0, 1e6)?,
+            coflow_queues,
+            flow_queues: Queues { count, first_limit, ..coflow_queues },
+            layers: settings
+                .choice("queues", &[("strict", Layers::Strict), ("weighted", Layers::Weighted)])?,
+            delta_s: settings.duration("delta")?,
+            is_late: settings.choice("late", &flag)?,
+            labels: settings.choice("labels", &flag)?,
+        })
+    }
+}
