@@ -67,7 +67,7 @@ impl<'p> Driver<'p> {
         self.policy.sees_sizes()
     }
 
-    /// Whether applications name coflows to the policy. If not, flows [arrive](State::arrive) by themselves.
+    /// Whether applications name coflows to the policy. If not, flows [arrive](crate::state::State::arrive) by themselves.
     pub fn sees_coflows(&self) -> bool {
         self.policy.sees_coflows()
     }
@@ -339,6 +339,8 @@ fn move_into_groups(
         id
     };
     let begun: Vec<CoflowId> = begun.iter().map(begin).collect();
+    let mut new = begun.clone();
+    new.sort_unstable();
     let number = |&(member, _): &(Member, Destination)| match member {
         Member::Newcomer(number) => Some(number),
         Member::Flow(_) => None,
@@ -355,7 +357,12 @@ fn move_into_groups(
             Member::Newcomer(_) => newcomers.next().expect("one for each number"),
             Member::Flow(flow) => {
                 let coflow = traffic.state().coflow(flow.coflow);
-                let sent = coflow.sent_at(coflow.demand().position(flow.index));
+                let position = coflow.demand().position(flow.index);
+                assert!(
+                    coflow.demand().is_active(position),
+                    "{flow:?} was put twice, or has ended"
+                );
+                let sent = coflow.sent_at(position);
                 traffic.withdraw((flow, sent))
             }
         };
@@ -366,13 +373,15 @@ fn move_into_groups(
     for into in moved.chunk_by(|a, b| a.0 == b.0) {
         let id = into[0].0;
         let flows: Vec<MovedFlow> = into.iter().map(|&(.., flow)| flow).collect();
-        if begun.contains(&id) {
+        if new.binary_search(&id).is_ok() {
             traffic.reserve(id, &flows);
         }
         let new = traffic.join(id, &flows);
         into.iter().zip(new).for_each(|(&(_, k, _), name)| names[k] = name);
         traffic.state_mut().mark_dirty(id);
     }
+    let is_empty = |&&id: &&CoflowId| traffic.state().coflow(id).demand().width() == 0;
+    assert_eq!(begun.iter().find(is_empty), None, "a group has begun without flows");
     touched.iter().for_each(|&id| traffic.state_mut().mark_dirty(id));
     world.regrouped(traffic, &names);
     names

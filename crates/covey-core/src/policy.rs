@@ -54,7 +54,8 @@ pub trait Policy<K: Knowledge>: Send {
     }
 
     /// Adds the coflows of which the policy reads by [`View::sent`] what each flow has sent, when it is told of a
-    /// wake-up that has come. Of others that may be what it was in an earlier round. Asked if [`Wants::progress`].
+    /// wake-up that has come. Of others that may be what it was in an earlier round. Asked if [`Wants::progress`], and
+    /// before [`Policy::regroup`].
     fn reads_flows_of(&self, _wake: Wake, _now: Time, _coflows: &mut Vec<CoflowId>) {}
 
     /// Numbers of bytes, ascending, at which [`Event::LinkBytesReached`] is told.
@@ -145,7 +146,8 @@ pub trait Policy<K: Knowledge>: Send {
     fn regroup(&mut self, _view: &View<'_, K>, _regrouping: &mut Regrouping) {}
 
     /// The flows that [`Policy::regroup`] has moved, as they are called now, in the order in which it named them.
-    /// Of flows that have moved, [`View::sent`] is up to date. There is no other event about them.
+    /// Of flows that have moved, [`View::sent`] is up to date. There is no other event about them, but
+    /// [`Event::CoflowEnded`] tells of groups that they have left empty.
     fn regrouped(&mut self, _flows: &[FlowId], _view: &View<'_, K>) {}
 
     /// Leaves `plan` as it is, except for wake-ups that it may add; or changes it; or clears it and

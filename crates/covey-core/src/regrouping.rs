@@ -60,13 +60,14 @@ pub struct Regrouping {
 }
 
 impl Regrouping {
-    /// Begins a group. Flows must be put into it.
+    /// Begins a group. Flows must be put into it; the driver panics if none is.
     pub fn begin(&mut self, group: OwnGroup) -> Destination {
         self.begun.push(group);
         Destination::Own(self.begun.len() as u32 - 1)
     }
 
-    /// Puts a flow into a group. Each flow may be put once, and not where it is.
+    /// Puts a flow into a group. Each flow may be put once, and not where it is; the driver panics if one is put twice.
+    /// Flows that join a group cost as much as it has flows, so put them there together.
     pub fn put(&mut self, member: Member, into: Destination) {
         self.put.push((member, into));
     }

@@ -259,7 +259,7 @@ impl Traffic {
 
     /// The flows of these coflows are about to change: what was found out about their rates holds no more.
     pub(crate) fn begin_regrouping(&mut self, ids: &[CoflowId]) {
-        ids.iter().for_each(|&id| self.allocator.forget(&self.state, id));
+        ids.iter().for_each(|&id| self.allocator.before_flows_move(&self.state, id));
     }
 
     /// Takes newcomers, by their numbers, to have them join coflows.

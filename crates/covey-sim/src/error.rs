@@ -74,7 +74,7 @@ pub enum SimError {
     },
     /// The policy puts flows into groups of its own while flows are served in classes or as one group.
     #[error(
-        "policy {policy}, at {time_s} s: groups of its own need an entry for each, outside of classes"
+        "policy {policy}, at {time_s} s: it puts flows into groups of its own, so each of these needs an entry of the plan; flows in classes, or under one entry for all flows, cannot change their group"
     )]
     RegroupsFlows {
         /// The policy.

@@ -13,6 +13,9 @@ pub struct Round<'a> {
     pub now: Time,
     /// The number of coflows that have ended so far.
     pub done: usize,
+    /// The number of the policy's coflows that have left so far. These are the same, unless it puts flows into groups
+    /// of its own.
+    pub left: usize,
     /// The coflows that are present.
     pub state: &'a State,
     /// The allocator, with their rates.

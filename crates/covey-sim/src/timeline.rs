@@ -34,11 +34,13 @@ pub struct Timeline {
     spans: Vec<Span>,
     /// Spans that have not ended, by index of the coflow; those of a coflow by sender.
     open: BTreeMap<u32, Vec<Span>>,
-    /// What each of the policy's coflows sends, with [its serial number](covey_core::state::Registration::seq): ids
+    /// What each of the policy's coflows sends, in order of the workload's coflows, with [its serial number](covey_core::state::Registration::seq): ids
     /// are used again.
     sent: BTreeMap<CoflowId, (u64, Vec<Sent>)>,
     /// The policy's coflows in which flows of a coflow of the workload are sent, by its index.
     groups: BTreeMap<u32, BTreeSet<CoflowId>>,
+    /// The number of the policy's coflows that had left at the last round.
+    left: usize,
     /// Working memory: the spans that a coflow has from this round on.
     next: Vec<Span>,
     /// Working memory: the rate of a coflow at each of its links.
@@ -67,6 +69,9 @@ impl Timeline {
             affected.insert(old.coflow);
             if let Some(groups) = self.groups.get_mut(&old.coflow) {
                 groups.remove(&id);
+                if groups.is_empty() {
+                    self.groups.remove(&old.coflow);
+                }
             }
         }
         if !round.state.is_present(id) {
@@ -96,15 +101,20 @@ impl Timeline {
 
     /// Replaces the open spans of a coflow of the workload by what is sent of it now.
     fn update(&mut self, coflow: u32, round: &Round<'_>) {
-        let mut by_port: Vec<(u32, f64)> = Vec::new();
-        for group in self.groups.get(&coflow).into_iter().flatten() {
-            for sent in self.sent[group].1.iter().filter(|sent| sent.coflow == coflow) {
-                match by_port.iter_mut().find(|(port, _)| *port == sent.port) {
-                    Some((_, rate)) => *rate += sent.rate,
-                    None => by_port.push((sent.port, sent.rate)),
-                }
-            }
-        }
+        let groups = self.groups.get(&coflow);
+        let sent_in = |group: &CoflowId| {
+            let sent = &self.sent[group].1;
+            let first = sent.partition_point(|sent| sent.coflow < coflow);
+            sent[first..].iter().take_while(|sent| sent.coflow == coflow)
+        };
+        let sent = groups.into_iter().flatten().flat_map(sent_in);
+        let by_port: Vec<(u32, f64)> = if groups.is_some_and(|groups| groups.len() > 1) {
+            let mut sums: BTreeMap<u32, f64> = BTreeMap::new();
+            sent.for_each(|sent| *sums.entry(sent.port).or_default() += sent.rate);
+            sums.into_iter().collect()
+        } else {
+            sent.map(|sent| (sent.port, sent.rate)).collect()
+        };
         let capacity = round.state.fabric().capacity();
         let (start_s, end_s) = (round.now.as_secs(), f64::INFINITY);
         self.next.clear();
@@ -164,9 +174,12 @@ impl Observer for Timeline {
         let has_left = |id: CoflowId, seq: u64| {
             !state.is_present(id) || state.coflow(id).registration.seq != seq
         };
-        let left = self.sent.iter().filter(|&(&id, &(seq, _))| has_left(id, seq));
-        let left: Vec<CoflowId> = left.map(|(&id, _)| id).collect();
         let changed = round.allocator.changed_coflows(state).iter().copied();
+        let mut left = Vec::new();
+        if std::mem::replace(&mut self.left, round.left) != round.left {
+            let all = self.sent.iter().filter(|&(&id, &(seq, _))| has_left(id, seq));
+            left.extend(all.map(|(&id, _)| id));
+        }
         for id in left.into_iter().chain(changed) {
             self.look(id, round, &mut affected);
         }

@@ -7,7 +7,9 @@ use covey_core::{
     Plan, Policy, Regrouping, Share, Unlabelled, View, Wants,
 };
 use covey_trace::{Coflow, Restart, Workload};
+use proptest::collection::vec;
 use proptest::prelude::*;
+use proptest::sample::Index;
 
 use crate::common::{Kind, cases, ccts, fabric, facebook, flow, run, workload};
 use covey_facebook_test::facebook_test;
@@ -124,10 +126,14 @@ proptest! {
             Just("coda:q1=1,E=3,K=3,flow_q1=1,eps=0.3,tau=0,d=2,queues=weighted,delta=0"),
             Just("coda:q1=1,E=3,K=3,late=false,inner=false"),
         ],
-        restart_s in 0.0..5.0,
+        restarts in vec((any::<Index>(), any::<Index>(), 0.0..9.0), 1..6),
     ) {
-        let first = &mut workload.coflows[0];
-        first.restarts.push(Restart { flow: 0, at_s: restart_s });
+        for (coflow, flow, at_s) in restarts {
+            let number = coflow.index(workload.coflows.len());
+            let coflow = &mut workload.coflows[number];
+            let flow = flow.index(coflow.flows.len()) as u32;
+            coflow.restarts.push(Restart { flow, at_s });
+        }
         let outcome = run(&workload, &fabric, spec);
         let capacity = fabric.capacity().iter().copied().fold(0.0, f64::max);
         let flows = workload.coflows.iter().flat_map(|coflow| &coflow.flows);

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use covey_core::{Fabric, Time};
+use covey_core::{AnyPolicy, Fabric, Time};
 use covey_proto::CodecName;
 use tokio::net::TcpListener;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
@@ -53,7 +53,9 @@ impl Server {
             move |source| ServeError::Io { what, source }
         };
         let built = covey_sched::build(&config.policy)?;
-        if built.policy.wants().progress {
+        let wants = built.policy.wants();
+        let is_unlabelled = matches!(built.policy, AnyPolicy::Unlabelled(_));
+        if wants.progress || wants.regroups || is_unlabelled {
             return Err(ServeError::SimulatedOnly(config.policy));
         }
         let codec = match built.compression {

@@ -38,6 +38,8 @@ pub struct Allocator {
     all_flows: AllFlows,
     /// Coflows whose compression rates have changed since the previous pass.
     compression_changed: Vec<CoflowId>,
+    /// Coflows that had rates before and may have none now, since the previous pass.
+    emptied: Vec<CoflowId>,
     /// Whether the plan is another one than on the previous pass.
     is_new_plan: bool,
     /// Whether the provisional part counts for no coflow.
@@ -71,6 +73,7 @@ impl Allocator {
         self.per_port.forget();
         self.all_flows.turn_off();
         self.compression_changed.clear();
+        self.emptied.clear();
         self.is_new_plan = true;
         self.none_is_provisional = false;
     }
@@ -205,6 +208,12 @@ impl Allocator {
         }
     }
 
+    /// To be called before flows move into or out of a coflow. It counts as changed, even if it has no flow afterwards.
+    pub fn before_flows_move(&mut self, state: &State, id: CoflowId) {
+        self.forget(state, id);
+        self.emptied.push(id);
+    }
+
     /// To be called before flows are added to a coflow: the positions of the others change.
     pub fn before_positions_change(&mut self, state: &State, id: CoflowId) {
         if self.all_flows.is_on() {
@@ -230,7 +239,7 @@ impl Allocator {
         let keeps = !serves_all_flows && self.goes_by_steps(ranking);
         self.is_new_plan |= std::mem::replace(&mut self.kept.is_on, keeps) != keeps;
         self.pass.start(state, std::mem::take(&mut self.is_new_plan));
-        while let Some(id) = self.compression_changed.pop() {
+        while let Some(id) = self.emptied.pop().or_else(|| self.compression_changed.pop()) {
             if state.is_present(id) {
                 self.pass.coflows.report(id);
             }

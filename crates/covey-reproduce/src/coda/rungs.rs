@@ -1,7 +1,7 @@
 //! Workloads from easy to contrived: rungs of the ladder, made of the trace that the user gave.
 
 use covey_trace::TraceError;
-use covey_trace::observe::LADDER;
+use covey_trace::observe;
 use covey_trace::transform::{Scale, fold};
 
 use crate::item::Planner;
@@ -23,7 +23,7 @@ pub(super) const ON_RUNGS: &str = "Rungs are made of the trace folded onto 30 po
 
 /// The workload of a rung, made of the trace that the user gave.
 pub(super) fn rung(planner: &mut Planner, name: &str) -> Result<TraceId, TraceError> {
-    let rung = LADDER.iter().find(|rung| rung.name == name).unwrap_or(&LADDER[0]);
+    let rung = observe::rung(name)?;
     let full_name = format!("{name} on {PORTS} ports");
     planner.plan.appearing(&full_name, planner.trace, |workload| {
         let size = f64::from(PORTS) / f64::from(workload.ports);

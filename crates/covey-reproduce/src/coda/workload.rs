@@ -22,10 +22,10 @@ pub(super) const FIGURE_7: Item = Item {
             let gaps: Vec<f64> = arrivals.windows(2).map(|pair| pair[1] - pair[0]).collect();
             let mut ends = results.get(fair)?.ends_s.clone();
             ends.sort_by(f64::total_cmp);
+            let number = |times: &[f64], now: f64| times.partition_point(|&time| time <= now);
             let present = arrivals
                 .iter()
-                .enumerate()
-                .map(|(k, &time)| (k + 1 - ends.partition_point(|&end| end <= time)) as f64);
+                .map(|&now| number(&arrivals, now).saturating_sub(number(&ends, now)) as f64);
             let present: Vec<f64> = present.collect();
             let setting = Setting::FairComparison;
             let rows = [

@@ -34,7 +34,7 @@ struct Cluster {
 
 pub(super) struct Identified {
     clusterer: Clusterer,
-    /// The diameter; none without late binding.
+    /// The diameter; none without late binding. Up to the radius no other coflow is near.
     diameter: Option<f64>,
     priorities: Priorities<Unlabelled>,
     /// By [`FlowNumber`].
@@ -58,7 +58,8 @@ impl Identified {
     pub fn new(setup: &Setup) -> Identified {
         Identified {
             clusterer: Clusterer::new(setup.metric.clone()),
-            diameter: setup.is_late.then_some(setup.diameter),
+            diameter: (setup.is_late && setup.diameter > setup.metric.radius)
+                .then_some(setup.diameter),
             priorities: Priorities::new(setup),
             flows: Vec::new(),
             clusters: Vec::new(),
@@ -149,16 +150,18 @@ impl Identified {
         self.clusters[group.0 as usize].coflow.expect("a cluster with flows has a coflow")
     }
 
-    /// Whether nothing of a flow was sent.
-    fn is_unsent(&self, flow: &Flow, view: &View<'_, Unlabelled>) -> bool {
-        flow.id.is_none_or(|id| view.sent(id) <= 0.0)
+    /// Whether a flow may still be bound to any coflow that is near: it is new, or was not bound, and nothing of it was
+    /// sent.
+    fn is_free(&self, number: FlowNumber, flow: &Flow, view: &View<'_, Unlabelled>) -> bool {
+        let waits = |id: FlowId| self.unbound.contains(&number) && view.sent(id) <= 0.0;
+        flow.id.is_none_or(waits)
     }
 
     /// Decides to which coflow a flow belongs that is new, whose cluster has changed, or that is not bound.
     /// `before` is the coflow of the cluster in which it was.
     fn assign(&mut self, number: FlowNumber, before: Option<Coflow>, view: &View<'_, Unlabelled>) {
         let (home, flow) = (self.home(number), *self.flow(number));
-        let coflow = if self.is_unsent(&flow, view) {
+        let coflow = if self.is_free(number, &flow, view) {
             let (coflow, several) = self.bind(number, home);
             if several {
                 self.unbound.insert(number);

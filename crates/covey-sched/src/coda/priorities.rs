@@ -1,6 +1,6 @@
 //! D-CLAS among coflows, and inside a coflow queues by what each flow has sent (CODA §4.2.2, Algorithm 2).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::marker::PhantomData;
 
 use covey_core::sorted::Sorted;
@@ -58,6 +58,8 @@ struct Look {
     attained: f64,
     /// No flow of it had sent more than this many bytes.
     most: f64,
+    /// When the group is to be looked at again, if that is planned.
+    next: Option<Time>,
 }
 
 /// Which group goes first.
@@ -81,7 +83,7 @@ pub(super) struct Priorities<K> {
     /// What is known of the flows of each group, by [`CoflowId`].
     last_looks: Vec<Look>,
     /// When groups are to be looked at again, if they have sent enough by then.
-    looks: Vec<(Time, CoflowId)>,
+    looks: BTreeSet<(Time, CoflowId)>,
     /// Groups of which a flow may have sent the limit of its flow queue.
     crossing: Vec<CoflowId>,
     /// Groups to rank again, DAGs and groups whose wake-ups are to be asked for again, and groups that have ended.
@@ -109,7 +111,7 @@ impl<K: Knowledge> Priorities<K> {
             on_the_way: Vec::new(),
             begun: BTreeMap::new(),
             last_looks: Vec::new(),
-            looks: Vec::new(),
+            looks: BTreeSet::new(),
             crossing: Vec::new(),
             to_rank: Vec::new(),
             to_watch: Vec::new(),
@@ -215,7 +217,9 @@ impl<K: Knowledge> Priorities<K> {
         for list in [&mut self.crossing, &mut self.to_rank, &mut self.to_look_at] {
             list.retain(|&other| other != group);
         }
-        self.looks.retain(|&(_, other)| other != group);
+        if let Some(next) = self.last_looks[group.index()].next.take() {
+            self.looks.remove(&(next, group));
+        }
         self.ended.push(group);
         self.drop_if_over(seat.coflow);
     }
@@ -263,7 +267,8 @@ impl<K: Knowledge> Priorities<K> {
                     most = most.max(sent);
                 }
             }
-            self.last_looks[group.index()] = Look { attained: view.attained(group).bytes, most };
+            self.last_looks[group.index()] =
+                Look { attained: view.attained(group).bytes, most, next: None };
             self.to_look_at.push(group);
         }
         groups.clear();
@@ -342,8 +347,7 @@ impl<K: Knowledge> Priorities<K> {
                 plan.wake_when_dag_sent(external, limit - dag.credit);
             }
         }
-        let first = self.looks.iter().map(|&(time, _)| time).fold(Time::NEVER, Time::min);
-        if first.comes() { self.next_tick(first) } else { first }
+        self.looks.first().map_or(Time::NEVER, |&(time, _)| self.next_tick(time))
     }
 
     fn rank(&mut self, group: CoflowId, view: &View<'_, K>, plan: &mut Plan<K>) {
@@ -361,21 +365,25 @@ impl<K: Knowledge> Priorities<K> {
         for group in std::mem::take(&mut self.to_look_at) {
             let Some(seat) = self.seat_of(group) else { continue };
             let limit = self.flow_queues.limit(seat.flow_queue);
-            if limit.is_finite() {
-                let missing = limit - self.last_looks[group.index()].most;
-                let seconds = missing.max(OVERSHOOT * limit) / fastest(group, view);
-                self.looks.push((view.now() + seconds, group));
+            let look = &mut self.last_looks[group.index()];
+            if limit.is_finite() && look.next.is_none() {
+                let seconds = (limit - look.most).max(OVERSHOOT * limit) / fastest(group, view);
+                let next = view.now() + seconds;
+                look.next = Some(next);
+                self.looks.insert((next, group));
             }
         }
-        let now = view.now();
-        for &(_, group) in self.looks.iter().filter(|(time, _)| time.due(now)) {
-            let Some(seat) = self.seats[group.index()] else { continue };
-            let Look { attained, most } = self.last_looks[group.index()];
+        while let Some(&(time, group)) = self.looks.first()
+            && time.due(view.now())
+        {
+            self.looks.pop_first();
+            let Some(seat) = self.seat_of(group) else { continue };
+            let look = &mut self.last_looks[group.index()];
+            look.next = None;
             let limit = self.flow_queues.limit(seat.flow_queue);
             let progress = PROGRESS * limit * view.unfinished(group) as f64;
-            plan.wake_when_sent(group, attained + progress.max(limit - most));
+            plan.wake_when_sent(group, look.attained + progress.max(limit - look.most));
         }
-        self.looks.retain(|(time, _)| !time.due(now));
     }
 }
 

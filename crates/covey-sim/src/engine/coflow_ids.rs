@@ -59,6 +59,13 @@ impl CoflowIds {
         self.ids[trace_index as usize] = id;
     }
 
+    /// A flow has ended, by its number among all flows: its id may be that of another one.
+    pub fn end_flow(&mut self, number: usize) {
+        if let Some(flow) = self.flows.get_mut(number) {
+            *flow = NOWHERE;
+        }
+    }
+
     /// The id of a flow, from its coflow's index in the trace and its own index in the coflow; nothing if it belongs
     /// to no coflow.
     pub fn flow(&self, (trace_index, index): (u32, u32)) -> Option<FlowId> {

@@ -32,7 +32,11 @@ pub(super) struct Parts {
     shows_sent: bool,
     /// Whether the policy puts flows into groups of its own. What ends a coflow is then not what ends a group.
     regroups: bool,
-    /// Where the policy sees flows without coflows: how they appear, by their numbers among all flows of the trace.
+    /// The number of the policy's coflows that have left.
+    left: usize,
+    /// Whether the policy sees coflows. If not, flows arrive by themselves.
+    sees_coflows: bool,
+    /// Where it does not: how flows appear, by their numbers among all flows of the trace.
     observed: Vec<Observed>,
 }
 
@@ -63,11 +67,13 @@ impl<'a> Engine<'a> {
         let flows = parts.ids.clear(workload);
         parts.records.clear(workload, flows);
         parts.regroups = driver.wants().regroups;
+        parts.left = 0;
         parts.observed.clear();
         if parts.regroups {
             parts.ids.follow_flows(flows);
         }
-        if !driver.sees_coflows() {
+        parts.sees_coflows = driver.sees_coflows();
+        if !parts.sees_coflows {
             parts.observed.extend(appearing);
         }
         parts.shows_left = driver.sees_sizes() && !driver.wants().sizes_only;
@@ -95,6 +101,11 @@ impl<'a> Engine<'a> {
     /// Whether bytes of coflows are not known: all flows are followed as one group.
     pub fn knows_no_coflows(&self) -> bool {
         self.parts.transfers.is_flow_level() && self.parts.transfers.classes().is_none()
+    }
+
+    /// The number of the policy's coflows that have left.
+    pub fn left(&self) -> usize {
+        self.parts.left
     }
 
     /// Whether flows are in classes, where bytes of a flow are not known.
@@ -127,7 +138,7 @@ impl<'a> Engine<'a> {
 
     /// Releases a coflow. Returns the event of which the policy is to be told.
     fn release(&mut self, traffic: &mut Traffic, trace_index: u32) -> Event {
-        let named = self.parts.observed.is_empty().then(|| self.register(traffic, trace_index));
+        let named = self.parts.sees_coflows.then(|| self.register(traffic, trace_index));
         let coflow = &self.workload.coflows[trace_index as usize];
         let now = traffic.now();
         self.parts.records.release(trace_index, now);
@@ -218,6 +229,7 @@ impl<'a> Engine<'a> {
     fn record_end(&mut self, in_trace: (u32, u32), made: Option<&Compressed>, now: Time) {
         let parts = &mut *self.parts;
         let (trace_index, number) = (in_trace.0, parts.ids.number(in_trace));
+        parts.ids.end_flow(number);
         if !parts.records.end_flow(trace_index, number, now) {
             return;
         }
@@ -273,7 +285,7 @@ impl World for Engine<'_> {
             return Some(self.release(traffic, trace_index));
         }
         if let Some(in_trace) = self.parts.calendar.pop_start(now) {
-            if self.parts.observed.is_empty() {
+            if self.parts.sees_coflows {
                 return Some(Event::FlowsStarted(self.start_flow(traffic, in_trace).coflow));
             }
             self.let_arrive(traffic, in_trace);
@@ -329,7 +341,8 @@ impl World for Engine<'_> {
     }
 
     fn coflow_left(&mut self, traffic: &Traffic, id: CoflowId) {
-        let Parts { calendar, ids, transfers, records, regroups, .. } = &mut *self.parts;
+        let Parts { calendar, ids, transfers, records, regroups, left, .. } = &mut *self.parts;
+        *left += 1;
         transfers.forget(id);
         if !*regroups {
             calendar.release_children(self.workload, ids.trace_index(id), traffic.now());

@@ -172,7 +172,8 @@ fn run_all(
         }
         let traffic = driver.traffic();
         let (state, allocator) = (traffic.state(), traffic.allocator());
-        let round = Round { now: next, done: engine.records().done(), state, allocator };
+        let (done, left) = (engine.records().done(), engine.left());
+        let round = Round { now: next, done, left, state, allocator };
         if observer.round(&round).is_break() {
             return Err(SimError::Interrupted);
         }

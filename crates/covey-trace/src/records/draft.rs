@@ -6,6 +6,7 @@ use std::net::IpAddr;
 
 use covey_identify::{Address, Observed};
 
+use super::fields::check_seconds;
 use super::record::{Hidden, Records, Repairs};
 use crate::error::{Location, TraceError, quote};
 use crate::limits::{MAX_FLOWS, MAX_NAME_BYTES};
@@ -98,6 +99,9 @@ impl Draft {
                 format_args!("at most {MAX_FLOWS} records"),
                 "more",
             ));
+        }
+        if let Some(end_s) = hidden.end_s {
+            check_seconds(location, "end", end_s)?;
         }
         self.repairs.out_of_order += u64::from(flow.start_s < self.latest_start_s);
         self.latest_start_s = self.latest_start_s.max(flow.start_s);
