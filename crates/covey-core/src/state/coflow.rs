@@ -215,6 +215,7 @@ impl CoflowState {
     }
 
     /// The number of a flow. It stays the flow's when the flow changes its coflow; no other flow bears it.
+    #[inline]
     pub fn flow_number(&self, index: u32) -> u64 {
         match self.joined.binary_search_by_key(&index, |(joined, _)| *joined) {
             Ok(at) => self.joined[at].1,
@@ -224,6 +225,7 @@ impl CoflowState {
 
     /// The coflow that an application or a trace calls so, by [`Registration::seq`], to which a flow belongs, and the
     /// flow's index there. It is this coflow unless the flow has joined from elsewhere.
+    #[inline]
     pub fn named_place(&self, index: u32) -> (u32, u32) {
         let number = self.flow_number(index);
         ((number >> 32) as u32, number as u32)

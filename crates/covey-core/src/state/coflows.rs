@@ -366,6 +366,7 @@ impl State {
 
     /// Ends the flow at a position of a coflow. Calls `drained` with each link at which the
     /// coflow has no unfinished flow any more.
+    #[inline]
     pub fn finish(&mut self, id: CoflowId, position: usize, mut drained: impl FnMut(LinkId)) {
         self.note_event(id);
         let coflow = &mut self.slots[id.index()];

@@ -148,8 +148,8 @@ impl<'a> Engine<'a> {
             parts.records.start_flow(parts.ids.number((trace_index, index)), start);
             if !start.due(now) {
                 parts.calendar.start_later(start, trace_index, index);
-            } else if named.is_some() {
-                self.start_flow(traffic, (trace_index, index));
+            } else if let Some(coflow) = named {
+                self.start_flow(traffic, FlowId { coflow, index });
             } else {
                 self.let_arrive(traffic, (trace_index, index));
             }
@@ -190,15 +190,13 @@ impl<'a> Engine<'a> {
         id
     }
 
-    /// A flow of a coflow under its name starts; one without bytes ends at once. Returns its id.
-    fn start_flow(&mut self, traffic: &mut Traffic, in_trace: (u32, u32)) -> FlowId {
-        let flow = self.parts.ids.flow(in_trace).expect("a flow of a coflow that is registered");
+    /// A flow of a coflow under its name starts; one without bytes ends at once.
+    fn start_flow(&mut self, traffic: &mut Traffic, flow: FlowId) {
         let position = traffic.state().coflow(flow.coflow).demand().position(flow.index);
         if !self.parts.transfers.start(traffic, flow) {
             self.end_flow(traffic, flow.coflow, position);
         }
         self.parts.transfers.note_start(flow.coflow, position);
-        flow
     }
 
     /// A flow starts whose coflow the policy does not see; one without bytes ends at once.
@@ -226,6 +224,7 @@ impl<'a> Engine<'a> {
         self.record_end(in_trace, Some(coflow.compressed()), traffic.now());
     }
 
+    #[inline]
     fn record_end(&mut self, in_trace: (u32, u32), made: Option<&Compressed>, now: Time) {
         let parts = &mut *self.parts;
         let (trace_index, number) = (in_trace.0, parts.ids.number(in_trace));
@@ -286,7 +285,9 @@ impl World for Engine<'_> {
         }
         if let Some(in_trace) = self.parts.calendar.pop_start(now) {
             if self.parts.sees_coflows {
-                return Some(Event::FlowsStarted(self.start_flow(traffic, in_trace).coflow));
+                let flow = self.parts.ids.flow(in_trace).expect("a flow of a registered coflow");
+                self.start_flow(traffic, flow);
+                return Some(Event::FlowsStarted(flow.coflow));
             }
             self.let_arrive(traffic, in_trace);
             return Some(Event::FlowsArrived);

@@ -54,6 +54,7 @@ impl Records {
 
     /// A flow, by its number among all flows, of the coflow at an index in the trace has ended. Returns whether it was
     /// the coflow's last.
+    #[inline]
     pub fn end_flow(&mut self, trace_index: u32, number: usize, now: Time) -> bool {
         self.outcome.flow_completion_s[number] = now.as_secs();
         let unfinished = &mut self.unfinished[trace_index as usize];
