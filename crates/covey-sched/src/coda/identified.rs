@@ -49,9 +49,6 @@ pub(super) struct Identified {
     on_the_way: Vec<FlowNumber>,
     /// Working memory: clusters near a flow.
     near: Vec<(GroupNumber, f64)>,
-    is_stale: bool,
-    /// Whether anything has happened since the last tick.
-    waits: bool,
 }
 
 impl Identified {
@@ -67,13 +64,7 @@ impl Identified {
             unbound: BTreeSet::new(),
             on_the_way: Vec::new(),
             near: Vec::new(),
-            is_stale: false,
-            waits: false,
         }
-    }
-
-    fn note(&mut self) {
-        (self.is_stale, self.waits) = (true, true);
     }
 
     /// The flow of an id.
@@ -184,7 +175,7 @@ impl Policy<Unlabelled> for Identified {
     }
 
     fn reads_flows_of(&self, _: Wake, now: Time, coflows: &mut Vec<CoflowId>) {
-        if self.priorities.next_tick(now).due(now) {
+        if self.priorities.is_due(now) {
             coflows.extend(self.priorities.crossing());
             let unbound = self.unbound.iter().filter_map(|flow| self.flows[flow.0 as usize]);
             coflows.extend(unbound.filter_map(|flow| flow.id).map(|id| id.coflow));
@@ -192,7 +183,7 @@ impl Policy<Unlabelled> for Identified {
     }
 
     fn flows_arrived(&mut self, _: &View<'_, Unlabelled>) {
-        self.note();
+        self.priorities.note();
     }
 
     fn flow_ended(&mut self, id: FlowId, _: &View<'_, Unlabelled>) {
@@ -208,25 +199,25 @@ impl Policy<Unlabelled> for Identified {
     fn coflow_ended(&mut self, group: CoflowId, _: &View<'_, Unlabelled>) {
         self.names[group.index()].clear();
         self.priorities.leave(group);
-        self.note();
+        self.priorities.note();
     }
 
     fn dag_bytes_reached(&mut self, dag: u64, bytes: f64, _: &View<'_, Unlabelled>) {
         self.priorities.dag_bytes_reached(dag, bytes);
-        self.note();
+        self.priorities.note();
     }
 
     fn bytes_reached(&mut self, group: CoflowId, _: f64, _: &View<'_, Unlabelled>) {
         self.priorities.bytes_reached(group);
-        self.note();
+        self.priorities.note();
     }
 
     fn woke(&mut self, _: &View<'_, Unlabelled>) {
-        self.note();
+        self.priorities.note();
     }
 
     fn regroup(&mut self, view: &View<'_, Unlabelled>, regrouping: &mut Regrouping) {
-        if !self.waits || !self.priorities.next_tick(view.now()).due(view.now()) {
+        if !self.priorities.is_due(view.now()) {
             return;
         }
         let mut moved = Vec::new();
@@ -264,22 +255,10 @@ impl Policy<Unlabelled> for Identified {
             names[id.index as usize] = number;
             self.flow(number).id = Some(id);
         }
-        self.note();
+        self.priorities.note();
     }
 
     fn plan(&mut self, view: &View<'_, Unlabelled>, plan: &mut Plan<Unlabelled>) -> Answer {
-        if !std::mem::take(&mut self.is_stale) {
-            return Answer::Unchanged;
-        }
-        let tick = self.priorities.next_tick(view.now());
-        let is_tick = tick.due(view.now());
-        plan.clear_times();
-        let next_look = self.priorities.plan(view, plan, is_tick);
-        self.waits &= !is_tick;
-        let next = if self.waits { tick } else { next_look };
-        if next.comes() {
-            plan.wake_at(next);
-        }
-        Answer::Replaced
+        self.priorities.plan(view, plan)
     }
 }

@@ -10,19 +10,11 @@ use super::setup::Setup;
 
 pub(super) struct Labelled {
     priorities: Priorities<NonClairvoyant>,
-    /// Whether any event could have changed the plan.
-    is_stale: bool,
-    /// Whether it has since the last tick.
-    waits: bool,
 }
 
 impl Labelled {
     pub fn new(setup: &Setup) -> Labelled {
-        Labelled { priorities: Priorities::new(setup), is_stale: false, waits: false }
-    }
-
-    fn note(&mut self) {
-        (self.is_stale, self.waits) = (true, true);
+        Labelled { priorities: Priorities::new(setup) }
     }
 }
 
@@ -32,37 +24,37 @@ impl Policy<NonClairvoyant> for Labelled {
     }
 
     fn reads_flows_of(&self, _: Wake, now: Time, coflows: &mut Vec<CoflowId>) {
-        if self.priorities.next_tick(now).due(now) {
+        if self.priorities.is_due(now) {
             coflows.extend(self.priorities.crossing());
         }
     }
 
     fn coflow_arrived(&mut self, id: CoflowId, view: &View<'_, NonClairvoyant>) {
         self.priorities.arrive(id, view.lineage(id), view.now(), view.inherited(id));
-        self.note();
+        self.priorities.note();
     }
 
     fn coflow_ended(&mut self, id: CoflowId, _: &View<'_, NonClairvoyant>) {
         self.priorities.leave(id);
-        self.note();
+        self.priorities.note();
     }
 
     fn dag_bytes_reached(&mut self, dag: u64, bytes: f64, _: &View<'_, NonClairvoyant>) {
         self.priorities.dag_bytes_reached(dag, bytes);
-        self.note();
+        self.priorities.note();
     }
 
     fn bytes_reached(&mut self, group: CoflowId, _: f64, _: &View<'_, NonClairvoyant>) {
         self.priorities.bytes_reached(group);
-        self.note();
+        self.priorities.note();
     }
 
     fn woke(&mut self, _: &View<'_, NonClairvoyant>) {
-        self.note();
+        self.priorities.note();
     }
 
     fn regroup(&mut self, view: &View<'_, NonClairvoyant>, regrouping: &mut Regrouping) {
-        if !self.priorities.next_tick(view.now()).due(view.now()) {
+        if !self.priorities.is_due(view.now()) {
             return;
         }
         for (flow, seat) in self.priorities.take_crossed(view) {
@@ -73,22 +65,10 @@ impl Policy<NonClairvoyant> for Labelled {
 
     fn regrouped(&mut self, flows: &[FlowId], view: &View<'_, NonClairvoyant>) {
         self.priorities.regrouped(flows, view);
-        self.note();
+        self.priorities.note();
     }
 
     fn plan(&mut self, view: &View<'_, NonClairvoyant>, plan: &mut Plan<NonClairvoyant>) -> Answer {
-        if !std::mem::take(&mut self.is_stale) {
-            return Answer::Unchanged;
-        }
-        let tick = self.priorities.next_tick(view.now());
-        let is_tick = tick.due(view.now());
-        plan.clear_times();
-        let next_look = self.priorities.plan(view, plan, is_tick);
-        self.waits &= !is_tick;
-        let next = if self.waits { tick } else { next_look };
-        if next.comes() {
-            plan.wake_at(next);
-        }
-        Answer::Replaced
+        self.priorities.plan(view, plan)
     }
 }

@@ -5,8 +5,8 @@ use std::marker::PhantomData;
 
 use covey_core::sorted::Sorted;
 use covey_core::{
-    CoflowId, Destination, FlowId, Knowledge, Layers, Lineage, Member, OwnGroup, Plan, Rank,
-    Regrouping, Sender, Share, Time, View,
+    Answer, CoflowId, Destination, FlowId, Knowledge, Layers, Lineage, Member, OwnGroup, Plan,
+    Rank, Regrouping, Sender, Share, Time, View,
 };
 
 use super::setup::Setup;
@@ -91,6 +91,10 @@ pub(super) struct Priorities<K> {
     to_watch: Vec<u64>,
     to_look_at: Vec<CoflowId>,
     ended: Vec<CoflowId>,
+    /// Whether any event could have changed the plan.
+    is_stale: bool,
+    /// Whether any has come since the last tick.
+    waits: bool,
     knowledge: PhantomData<K>,
 }
 
@@ -117,6 +121,8 @@ impl<K: Knowledge> Priorities<K> {
             to_watch: Vec::new(),
             to_look_at: Vec::new(),
             ended: Vec::new(),
+            is_stale: false,
+            waits: false,
             knowledge: PhantomData,
         }
     }
@@ -124,6 +130,16 @@ impl<K: Knowledge> Priorities<K> {
     /// The next tick of the coordinator, no earlier than `now`.
     pub fn next_tick(&self, now: Time) -> Time {
         next_tick(self.delta_s, now)
+    }
+
+    /// Something has happened that may change the plan.
+    pub fn note(&mut self) {
+        (self.is_stale, self.waits) = (true, true);
+    }
+
+    /// Whether it is a tick, and anything has happened since the last one.
+    pub fn is_due(&self, now: Time) -> bool {
+        self.waits && self.next_tick(now).due(now)
     }
 
     /// A coflow that was found now. It stays until it is [closed](Priorities::close) and has no flows.
@@ -323,9 +339,14 @@ impl<K: Knowledge> Priorities<K> {
         }
     }
 
-    /// Ranks groups, and asks for wake-ups. Between ticks only what has ended leaves the plan. Returns the next time at
-    /// which the policy has to be called.
-    pub fn plan(&mut self, view: &View<'_, K>, plan: &mut Plan<K>, is_tick: bool) -> Time {
+    /// Ranks groups, and asks for wake-ups. Between ticks only what has ended leaves the plan.
+    pub fn plan(&mut self, view: &View<'_, K>, plan: &mut Plan<K>) -> Answer {
+        if !std::mem::take(&mut self.is_stale) {
+            return Answer::Unchanged;
+        }
+        let tick = self.next_tick(view.now());
+        let is_tick = tick.due(view.now());
+        plan.clear_times();
         plan.set_layers(self.layers);
         self.ranks.clear_left(plan);
         for group in self.ended.drain(..) {
@@ -347,7 +368,12 @@ impl<K: Knowledge> Priorities<K> {
                 plan.wake_when_dag_sent(external, limit - dag.credit);
             }
         }
-        self.looks.first().map_or(Time::NEVER, |&(time, _)| self.next_tick(time))
+        self.waits &= !is_tick;
+        let next_look = || self.looks.first().map(|&(time, _)| self.next_tick(time));
+        if let Some(next) = self.waits.then_some(tick).or_else(next_look) {
+            plan.wake_at(next);
+        }
+        Answer::Replaced
     }
 
     fn rank(&mut self, group: CoflowId, view: &View<'_, K>, plan: &mut Plan<K>) {
