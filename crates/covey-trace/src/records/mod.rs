@@ -8,6 +8,7 @@
 //! draft, which repairs what it can and counts the [`Repairs`].
 
 mod clock;
+mod connection;
 mod csv;
 mod draft;
 mod fields;

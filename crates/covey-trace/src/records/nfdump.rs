@@ -3,13 +3,11 @@
 //! With bytes in both directions (`-b`) a record is one flow, in the direction that carried more. nfdump
 //! prints times in the zone of its machine; here they count as UTC.
 
-use covey_identify::{Address, Observed};
-
 use super::clock::date_and_time;
+use super::connection::Connection;
 use super::draft::Draft;
 use super::fields::{check_seconds, has_ports, port, protocol};
 use super::format::{First, Format};
-use super::record::Hidden;
 use super::table::{Header, Row};
 use crate::error::{Location, TraceError, quote};
 use crate::limits::MAX_BYTES;
@@ -42,38 +40,6 @@ fn read(first: First<'_>, lines: Rest<'_>, draft: &mut Draft) -> Result<(), Trac
         read_table(first, lines, draft)
     } else {
         read_lines(first, lines, draft)
-    }
-}
-
-/// A record with what is the same in all forms.
-struct Record {
-    start_s: f64,
-    end_s: Option<f64>,
-    protocol: u8,
-    hosts: [Address; 2],
-    ports: [u16; 2],
-    /// Bytes from source to destination, and back.
-    bytes: [Option<f64>; 2],
-}
-
-impl Record {
-    fn add(self, location: Location<'_>, draft: &mut Draft) -> Result<(), TraceError> {
-        let from = usize::from(self.bytes[1].unwrap_or(0.0) > self.bytes[0].unwrap_or(0.0));
-        let flow = Observed {
-            start_s: self.start_s,
-            src: self.hosts[from],
-            dst: self.hosts[1 - from],
-            sport: self.ports[from],
-            dport: self.ports[1 - from],
-            protocol: self.protocol,
-            packets: None,
-            community: None,
-        };
-        draft.push(
-            location,
-            flow,
-            Hidden { bytes: self.bytes[from], end_s: self.end_s, label: None },
-        )
     }
 }
 
@@ -153,7 +119,7 @@ impl Layout {
         let [bytes, back] = bytes.map(|text| {
             text.map(|text| number(location, "bytes", "bytes", text, MAX_BYTES)).transpose()
         });
-        let record = Record {
+        let record = Connection {
             start_s,
             end_s,
             protocol,
@@ -208,7 +174,7 @@ fn add_line(location: Location<'_>, line: &str, draft: &mut Draft) -> Result<(),
     let start_s = time(location, "first seen", &format!("{} {}", head[0], head[1]))?;
     let protocol = protocol(location, "protocol", head[3])?;
     let [(src, sport), (dst, dport)] = [host_and_port(head[4]), host_and_port(dst)];
-    let record = Record {
+    let record = Connection {
         start_s,
         end_s: Some(start_s + duration(location, "duration", head[2])?),
         protocol,

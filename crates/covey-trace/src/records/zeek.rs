@@ -2,14 +2,13 @@
 //!
 //! A connection is one flow, in the direction that carried more bytes; the originator's if neither did.
 
-use covey_identify::{Address, Observed};
 use serde::Deserialize;
 
 use super::clock::date_and_time;
+use super::connection::Connection;
 use super::draft::Draft;
 use super::fields::{check_seconds, has_ports, port, protocol, seconds};
 use super::format::{First, Format};
-use super::record::Hidden;
 use super::table::Header;
 use crate::error::{Location, TraceError, quote};
 use crate::json::parse;
@@ -29,35 +28,6 @@ fn read((location, line): First<'_>, lines: Rest<'_>, draft: &mut Draft) -> Resu
     match line.starts_with('{') {
         true => read_json((location, line), lines, draft),
         false => read_text((location, line), lines, draft),
-    }
-}
-
-/// A connection, from its originator to its responder.
-struct Connection {
-    start_s: f64,
-    duration_s: Option<f64>,
-    hosts: [Address; 2],
-    ports: [u16; 2],
-    protocol: u8,
-    /// Bytes from the originator, and from the responder.
-    bytes: [Option<f64>; 2],
-}
-
-impl Connection {
-    fn add(self, location: Location<'_>, draft: &mut Draft) -> Result<(), TraceError> {
-        let from = usize::from(self.bytes[1].unwrap_or(0.0) > self.bytes[0].unwrap_or(0.0));
-        let flow = Observed {
-            start_s: self.start_s,
-            src: self.hosts[from],
-            dst: self.hosts[1 - from],
-            sport: self.ports[from],
-            dport: self.ports[1 - from],
-            protocol: self.protocol,
-            packets: None,
-            community: None,
-        };
-        let end_s = self.duration_s.map(|duration_s| self.start_s + duration_s);
-        draft.push(location, flow, Hidden { bytes: self.bytes[from], end_s, label: None })
     }
 }
 
@@ -154,9 +124,11 @@ impl Layout {
             text.map(|text| number(location, field, "bytes", text, MAX_BYTES)).transpose()
         };
         let protocol = protocol_of(location, proto)?;
+        let start_s = seconds(location, "ts", ts)?;
+        let duration_s = duration.map(|text| seconds(location, "duration", text)).transpose()?;
         let connection = Connection {
-            start_s: seconds(location, "ts", ts)?,
-            duration_s: duration.map(|text| seconds(location, "duration", text)).transpose()?,
+            start_s,
+            end_s: duration_s.map(|duration_s| start_s + duration_s),
             hosts: [
                 draft.host(location, "id.orig_h", orig)?,
                 draft.host(location, "id.resp_h", resp)?,
@@ -234,7 +206,7 @@ fn add_json(location: Location<'_>, line: &str, draft: &mut Draft) -> Result<(),
     let protocol = protocol_of(location, &line.proto)?;
     let connection = Connection {
         start_s,
-        duration_s: duration.transpose()?,
+        end_s: duration.transpose()?.map(|duration_s| start_s + duration_s),
         hosts: [
             draft.host(location, "id.orig_h", &line.orig_h)?,
             draft.host(location, "id.resp_h", &line.resp_h)?,
